@@ -1,0 +1,38 @@
+# Two commands: `make demo` and `make test`. Both install what is missing, build, and go.
+BUILD ?= build
+PYTHON ?= /usr/bin/python3
+
+.PHONY: all demo test deps format lint bench bench-check install clean
+
+all: deps
+	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --buildtype=release >$(BUILD).log 2>&1 || (cat $(BUILD).log; exit 1)
+	@ninja -C $(BUILD) --quiet
+
+deps:
+	@scripts/install-deps.sh
+
+demo: all
+	@scripts/demo.sh $(BUILD)
+
+test: all
+	@scripts/test.sh $(BUILD)
+
+bench: all
+	@scripts/install-deps.sh bench
+	@$(PYTHON) bench/run.py --tidemark $(BUILD)/tidemark
+
+bench-check: all
+	@scripts/install-deps.sh bench
+	@$(PYTHON) bench/check_stacks.py --build $(BUILD)
+
+format:
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+lint:
+	@scripts/lint.sh $(BUILD)
+
+install: all
+	@ninja -C $(BUILD) install
+
+clean:
+	rm -rf $(BUILD) $(BUILD).log

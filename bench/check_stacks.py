@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""Checks the unwinder on real programs: bench/check_stacks.py [--only NAME] [--samples N]
+
+On random allocations in each program the recorder's walk is compared, frame by frame, with libgcc's unwinder (see
+stackcheck.c). Prints the share of stacks that are identical; the differences are left in bench/out/stackcheck.
+"""
+import argparse
+import glob
+import os
+import struct
+import subprocess
+import sys
+
+import measure
+import workloads
+
+ROOT = os.path.dirname(workloads.HERE)
+FOLDER = os.path.join(workloads.OUT, "stackcheck")
+PROGRAMS = ("clang", "python", "perl", "git", "lua", "xmllint", "jq", "sqlite-memory")
+WANTED = 0.9999
+FIELDS = ("allocations", "compared", "identical", "shortened", "walked", "verified", "frames", "shown")
+
+
+def build():
+    """The library to preload, from stackcheck.c and the unwinder's own sources."""
+    library = os.path.join(FOLDER, "libstackcheck.so")
+    sources = [os.path.join(workloads.HERE, "stackcheck.c")] + sorted(glob.glob(os.path.join(ROOT, "src", "unwind", "*.c")))
+    # As the recorder is built: frame pointers in the hooks, since that is how they find their caller.
+    subprocess.run(["gcc", "-std=gnu17", "-O2", "-g", "-fno-omit-frame-pointer", "-fPIC", "-shared", "-I", os.path.join(ROOT, "src"),
+                    *sources, "-o", library, "-ldl"], check=True)
+    return library
+
+
+def run(workload, library, name, every):
+    """Runs a program with the check preloaded; returns the counts."""
+    counts = os.path.join(FOLDER, name)
+    with open(counts, "wb") as out:
+        out.write(bytes(8 * len(FIELDS)))
+    if os.path.exists(counts + ".differences"):
+        os.remove(counts + ".differences")
+    watched = workloads.Workload(workload.argv, {**workload.env, "LD_PRELOAD": library, "STACKCHECK_FILE": counts,
+                                                 "STACKCHECK_EVERY": str(every)}, workload.stdin, workload.fresh)
+    measure.run(watched)
+    with open(counts, "rb") as file:
+        return dict(zip(FIELDS, struct.unpack("<%dQ" % len(FIELDS), file.read())))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", help="accepted for the Makefile's sake; the unwinder is compiled here")
+    parser.add_argument("--only", metavar="NAME", action="append", choices=list(workloads.ALL))
+    parser.add_argument("--samples", type=int, default=100000, help="stacks to compare in each program, at least")
+    options = parser.parse_args()
+    os.makedirs(FOLDER, exist_ok=True)
+    os.makedirs(workloads.SCRATCH, exist_ok=True)
+
+    library = build()
+    failed = False
+    print("%-14s %12s %10s %10s %10s %8s %8s %8s" % ("program", "allocations", "compared", "identical", "share %", "depth",
+                                                       "walked", "verified"))
+    for name in options.only or PROGRAMS:
+        workload = workloads.ALL[name]()
+        count = run(workload, library, name, 0)["allocations"]
+        got = run(workload, library, name, max(1, int(count / (options.samples * 1.05))))
+        share = got["identical"] / got["compared"] if got["compared"] else 0
+        failed |= share < WANTED
+        print("%-14s %12d %10d %10d %10.4f %8.3f %8.3f %8.3f" % (
+            name, got["allocations"], got["compared"], got["identical"], 100 * share,
+            got["frames"] / max(got["compared"], 1), got["walked"] / max(got["allocations"], 1),
+            got["verified"] / max(got["allocations"], 1)), flush=True)
+        if got["shown"]:
+            print("  %d differ; the first are in %s.differences" % (got["shown"], os.path.join(FOLDER, name)))
+    print("%s: at least %.2f %% identical in every program" % ("FAILS" if failed else "holds", 100 * WANTED))
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,277 @@
+/*
+ * Compares the recorder's walk with an independent one, inside a program: bench/check_stacks.py
+ * preloads this.
+ *
+ * Every allocation is walked as the recorder does it (src/unwind/walk.h), so that what is
+ * remembered from one to the next is tried too; a random one of STACKCHECK_EVERY is also walked by
+ * libgcc's unwinder, which reads .eh_frame anew for each frame and remembers nothing. The counts go
+ * to a mapped file (STACKCHECK_FILE), so that they are there however the program ends; the first
+ * differences go beside it, as text.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <unwind.h>
+
+#include "unwind/walk.h"
+
+/* An address of the walk has the module epoch in its high 16 bits. */
+#define PC(address) ((address) & ((UINT64_C(1) << 48) - 1))
+
+enum { MAX_FRAMES = WALK_FRAMES + 64, MAX_SHOWN = 40 };
+
+/* Laid out as check_stacks.py reads it. */
+struct counts {
+    _Atomic uint64_t allocations, compared, identical, shortened, walked, verified, frames, shown;
+};
+
+struct state {
+    struct walk walk;
+    uint64_t random;
+    int busy;
+    uint64_t independent[MAX_FRAMES];
+};
+
+static struct counts *counts;
+static struct rules *rules;
+static uint64_t every;
+static char shown_path[4096];
+static __thread struct state *state __attribute__((tls_model("initial-exec")));
+static __thread int starting __attribute__((tls_model("initial-exec")));
+static void *(*next_malloc)(size_t);
+static void *(*next_calloc)(size_t, size_t);
+static void *(*next_realloc)(void *, size_t);
+static _Alignas(16) char early[65536]; /* for dlsym, before calloc is known */
+static size_t early_used;
+
+static int find(uint64_t address, struct unwind_module *out)
+{
+    struct dl_find_object object;
+
+    if (_dl_find_object((void *)address, &object) != 0 || !object.dlfo_eh_frame)
+        return -1;
+    *out = (struct unwind_module){.cfi = {.begin = object.dlfo_map_start,
+                                          .end = object.dlfo_map_end,
+                                          .header = object.dlfo_eh_frame}};
+    return 0;
+}
+
+static int read_word(uint64_t address, uint64_t *out)
+{
+    if (address < 4096 || address % 8 || address >> 47)
+        return -1;
+    *out = *(const volatile uint64_t *)address;
+    return 0;
+}
+
+static const struct unwind_space space = {.find = find, .read = read_word};
+
+static void *map_memory(size_t size)
+{
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static void start_process(void)
+{
+    const char *path = secure_getenv("STACKCHECK_FILE"), *rate = secure_getenv("STACKCHECK_EVERY");
+
+    next_malloc = (void *(*)(size_t))dlsym(RTLD_NEXT, "malloc");
+    next_realloc = (void *(*)(void *, size_t))dlsym(RTLD_NEXT, "realloc");
+    next_calloc = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "calloc");
+    every = rate ? strtoull(rate, NULL, 10) : 1;
+    if (!path || !(rules = map_memory(sizeof(*rules))))
+        return;
+    snprintf(shown_path, sizeof(shown_path), "%s.differences", path);
+    int file = open(path, O_RDWR | O_CLOEXEC);
+    if (file < 0)
+        return;
+    void *area = mmap(NULL, sizeof(*counts), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    if (area != MAP_FAILED)
+        counts = area;
+}
+
+static struct state *this_thread(void)
+{
+    if (starting)
+        return NULL;
+    if (!state) {
+        starting = 1;
+        if (!next_malloc)
+            start_process();
+        if (counts && (state = map_memory(sizeof(*state) + WALK_BYTES))) {
+            walk_init(&state->walk, state + 1);
+            state->random = 88172645463325252u ^ (uint64_t)state;
+        }
+        starting = 0;
+    }
+    return state;
+}
+
+struct collection {
+    uint64_t *frames;
+    size_t count;
+};
+
+static _Unwind_Reason_Code collect(struct _Unwind_Context *context, void *argument)
+{
+    struct collection *c = argument;
+    int before = 0;
+    uint64_t pc = _Unwind_GetIPInfo(context, &before);
+
+    if (c->count == MAX_FRAMES || !pc)
+        return _URC_END_OF_STACK;
+    /* Where a signal interrupted: the walk keeps pc + 1, so that pc - 1 is in the right function
+     * there too. */
+    c->frames[c->count++] = pc + (before ? 1 : 0);
+    return _URC_NO_REASON;
+}
+
+static void describe(FILE *out, uint64_t address)
+{
+    Dl_info info = {0};
+
+    dladdr((void *)(address - 1), &info);
+    fprintf(out, "%s+0x%lx %s", info.dli_fname ? info.dli_fname : "?",
+            (unsigned long)(address - (uint64_t)info.dli_fbase),
+            info.dli_sname ? info.dli_sname : "?");
+}
+
+static void show(struct state *s, const uint64_t *other, size_t other_count)
+{
+    const struct walk *w = &s->walk;
+    size_t same = 0;
+
+    if (counts->shown++ >= MAX_SHOWN)
+        return;
+    FILE *out = fopen(shown_path, "ae");
+    if (!out)
+        return;
+    while (same < w->count && same < other_count &&
+           PC(w->frames[w->count - 1 - same].address) == other[same])
+        same++;
+    fprintf(out, "walk %u frames, independent %zu, the first %zu the same, root %d\n", w->count,
+            other_count, same, (int)w->root);
+    for (size_t i = same ? same - 1 : 0; i < same + 3; i++) {
+        fprintf(out, "  frame %zu\n    walk        ", i);
+        if (i < w->count)
+            describe(out, PC(w->frames[w->count - 1 - i].address));
+        fprintf(out, "\n    independent ");
+        if (i < other_count)
+            describe(out, other[i]);
+        fputc('\n', out);
+    }
+    fclose(out);
+}
+
+/* The frames of the walk, innermost first, against the independent ones. */
+static void compare(struct state *s, uint64_t pc)
+{
+    const struct walk *w = &s->walk;
+    struct collection c = {.frames = s->independent};
+
+    _Unwind_Backtrace(collect, &c);
+    size_t first = 0;
+    while (first < c.count && c.frames[first] != pc) /* our own frames */
+        first++;
+    const uint64_t *other = c.frames + first;
+    size_t other_count = c.count - first;
+
+    counts->compared++;
+    counts->frames += w->count;
+    bool same = w->root == WALK_TRUNCATED ? other_count >= w->count : other_count == w->count;
+    for (size_t i = 0; same && i < w->count; i++)
+        same = PC(w->frames[w->count - 1 - i].address) == other[i];
+    if (w->root == WALK_TRUNCATED)
+        counts->shortened++;
+    if (same)
+        counts->identical++;
+    else
+        show(s, other, other_count);
+}
+
+/* Not inlined: `own` is the frame address of the hook, from which its caller is found. */
+static __attribute__((noinline)) void check(struct state *s, const uint64_t *own)
+{
+    struct walk *w = &s->walk;
+    uint64_t walked = w->walked, verified = w->verified;
+
+    if (s->busy)
+        return;
+    s->busy = 1;
+    counts->allocations++;
+    if (every) {
+        w->stack_end = UINT64_C(1) << 47;
+        walk_stack(w, rules, &space, own[1], (uint64_t)own + 16, own[0]);
+        w->fresh = w->count;
+        counts->walked += w->walked - walked;
+        counts->verified += w->verified - verified;
+        s->random ^= s->random << 13;
+        s->random ^= s->random >> 7;
+        s->random ^= s->random << 17;
+        if (s->random % every == 0)
+            compare(s, own[1]);
+    }
+    s->busy = 0;
+}
+
+#define CHECK()                                                                                    \
+    do {                                                                                           \
+        if (s)                                                                                     \
+            check(s, __builtin_frame_address(0));                                                  \
+    } while (0)
+
+void *malloc(size_t size)
+{
+    struct state *s = this_thread();
+    void *block = next_malloc(size);
+
+    CHECK();
+    return block;
+}
+
+void *realloc(void *old, size_t size)
+{
+    struct state *s = this_thread();
+    void *block = next_realloc(old, size);
+
+    CHECK();
+    return block;
+}
+
+void *calloc(size_t count, size_t size)
+{
+    struct state *s = this_thread();
+
+    if (!next_calloc) {
+        void *block = early + early_used;
+
+        early_used += (count * size + 15) & ~(size_t)15;
+        return block;
+    }
+    void *block = next_calloc(count, size);
+    CHECK();
+    return block;
+}
+
+/* Code went away; what was learnt of its addresses is no longer true. */
+int dlclose(void *handle)
+{
+    int (*next)(void *) = (int (*)(void *))dlsym(RTLD_NEXT, "dlclose");
+    int result = next(handle);
+
+    if (rules)
+        rules_forget(rules);
+    if (state)
+        walk_forget(&state->walk);
+    return result;
+}

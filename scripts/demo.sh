@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Compiles the bundled example, records it and shows what tidemark says: scripts/demo.sh [BUILD]
+set -eu
+cd "$(dirname "$0")/.."
+build=${1:-build}
+out=$build/demo
+mkdir -p "$out"
+
+show() {
+    printf '\n$ %s\n' "$*"
+    "$@"
+}
+
+g++ -O1 -g -std=c++17 examples/demo.cpp -o "$out/demo"
+show "$build/tidemark" run -o "$out/demo.tide" -- "$out/demo"
+show "$build/tidemark" report "$out/demo.tide" --top 8
+show "$build/tidemark" report "$out/demo.tide" --metric peak --top 5
+show "$build/tidemark" report "$out/demo.tide" --metric temporary --top 5
+
+cat <<END
+
+The program is examples/demo.cpp, with a leak, a growing cache, a loop full of temporary blocks and a large peak.
+The profile is $out/demo.tide; try on it
+  $build/tidemark report $out/demo.tide --tree
+  $build/tidemark report $out/demo.tide --by line --metric total
+or record a program of your own: $build/tidemark run -- PROGRAM ARGUMENTS
+END

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that building and testing need: scripts/install-deps.sh [bench|lint]
+# Asks dpkg first, so that it costs a few milliseconds when nothing is missing.
+set -u
+
+base="build-essential pkg-config meson ninja-build libdw-dev libelf-dev libzstd-dev libxxhash-dev
+      libiberty-dev libcmocka-dev clang libclang-rt-dev python3 binutils valgrind"
+bench="heaptrack zstd lua5.4 libxml2-utils jq sqlite3 perl git libunwind-dev clang python3 time"
+lint="clang clang-format clang-tidy shellcheck"
+
+case "${1:-base}" in
+base) wanted=$base ;;
+bench) wanted=$bench ;;
+lint) wanted=$lint ;;
+*)
+    echo "install-deps.sh: unknown set '$1'; it takes nothing, or 'bench' or 'lint'" >&2
+    exit 2
+    ;;
+esac
+
+missing=""
+for package in $wanted; do
+    state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)
+    [ "$state" = installed ] || missing="$missing $package"
+done
+[ -z "$missing" ] && exit 0
+
+give_up() {
+    echo "tidemark needs these packages, install them and try again: apt-get install$missing" >&2
+    exit 1
+}
+
+if ! command -v apt-get >/dev/null 2>&1; then
+    give_up
+elif [ "$(id -u)" = 0 ]; then
+    as_root=""
+elif sudo -n true 2>/dev/null; then
+    as_root="sudo -n"
+else
+    give_up
+fi
+
+echo "installing$missing" >&2
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+install() {
+    # shellcheck disable=SC2086 # both are lists of words
+    $as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y -qq --no-install-recommends $missing >>"$log" 2>&1
+}
+# The package lists may be absent (containers) or old; only then are they fetched.
+install && exit 0
+$as_root apt-get update -qq >>"$log" 2>&1
+install && exit 0
+tail -n 20 "$log" >&2
+give_up

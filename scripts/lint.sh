@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Formatting, static checks and a second compiler: scripts/lint.sh [BUILD]
+# Every check runs, also when one before it has failed; exits 1 if any did.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+build=${1:-build}
+scripts/install-deps.sh lint || exit 1
+failed=0
+
+step() {
+    local name=$1
+    shift
+    local log
+    log=$(mktemp)
+    if "$@" >"$log" 2>&1; then
+        echo "ok    $name"
+    else
+        echo "FAIL  $name"
+        cat "$log"
+        failed=1
+    fi
+    rm -f "$log"
+}
+
+# Tracked or not yet: a new file is to be linted before its first commit.
+sources() {
+    git ls-files --cached --others --exclude-standard -- "$@"
+}
+
+clang_build() {
+    local dir=$build-clang
+    if [ ! -f "$dir/build.ninja" ]; then
+        CC=clang CXX=clang++ meson setup "$dir" --buildtype=debugoptimized --werror || return 1
+    fi
+    # ninja prints nothing of a command that succeeds in silence; any warning is an error here.
+    ninja -C "$dir" --quiet
+}
+
+tidy() {
+    # Headers are seen through the files that include them; programs for tests are odd on purpose.
+    sources 'src/*.c' | xargs -P 2 -n 8 clang-tidy --quiet -p "$build-clang" --warnings-as-errors='*'
+}
+
+format() {
+    sources '*.c' '*.h' '*.cpp' | xargs clang-format --dry-run -Werror
+}
+
+scripts_check() {
+    sources '*.sh' .ci/run | xargs shellcheck -S warning
+}
+
+python_check() {
+    # Compiled in memory: nothing is left behind in the tree.
+    sources '*.py' | xargs /usr/bin/python3 -c \
+        'import sys; [compile(open(p).read(), p, "exec") for p in sys.argv[1:]]'
+}
+
+step "format (clang-format)" format
+step "second compiler (clang)" clang_build
+step "static checks (clang-tidy)" tidy
+step "shell scripts (shellcheck)" scripts_check
+step "python scripts" python_check
+exit "$failed"

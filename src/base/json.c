@@ -1,0 +1,123 @@
+#include "base/json.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+void json_init(struct json *j, struct strbuf *out)
+{
+    *j = (struct json){.out = out};
+}
+
+/* The length of the UTF-8 sequence at s, or 0 where there is none. */
+static int utf8_length(const unsigned char *s)
+{
+    int n = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
+    for (int i = 1; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    if ((n == 3 && ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f))) ||
+        (n == 4 && ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))))
+        return 0;
+    return n;
+}
+
+static void json_quote(struct strbuf *out, const char *text)
+{
+    strbuf_putc(out, '"');
+    for (const unsigned char *s = (const unsigned char *)text; *s;) {
+        int n = utf8_length(s);
+        if (n == 0) {
+            strbuf_puts(out, "\\ufffd");
+            s++;
+        } else if (n == 1 && (*s == '"' || *s == '\\')) {
+            strbuf_printf(out, "\\%c", *s++);
+        } else if (n == 1 && *s < 0x20) {
+            strbuf_printf(out, "\\u%04x", *s++);
+        } else {
+            strbuf_add(out, s, (size_t)n);
+            s += n;
+        }
+    }
+    strbuf_putc(out, '"');
+}
+
+static void json_item(struct json *j, const char *key)
+{
+    if (j->started[j->depth])
+        strbuf_putc(j->out, ',');
+    j->started[j->depth] = true;
+    if (key) {
+        json_quote(j->out, key);
+        strbuf_putc(j->out, ':');
+    }
+}
+
+static void json_open(struct json *j, const char *key, char opening, char closing)
+{
+    json_item(j, key);
+    strbuf_putc(j->out, opening);
+    j->depth++;
+    j->started[j->depth] = false;
+    j->closing[j->depth] = closing;
+}
+
+void json_object(struct json *j, const char *key)
+{
+    json_open(j, key, '{', '}');
+}
+
+void json_array(struct json *j, const char *key)
+{
+    json_open(j, key, '[', ']');
+}
+
+void json_end(struct json *j)
+{
+    strbuf_putc(j->out, j->closing[j->depth]);
+    if (--j->depth == 0)
+        strbuf_putc(j->out, '\n');
+}
+
+void json_string(struct json *j, const char *key, const char *value)
+{
+    if (!value) {
+        json_null(j, key);
+        return;
+    }
+    json_item(j, key);
+    json_quote(j->out, value);
+}
+
+void json_u64(struct json *j, const char *key, uint64_t value)
+{
+    json_item(j, key);
+    strbuf_printf(j->out, "%" PRIu64, value);
+}
+
+void json_i64(struct json *j, const char *key, int64_t value)
+{
+    json_item(j, key);
+    strbuf_printf(j->out, "%" PRId64, value);
+}
+
+void json_double(struct json *j, const char *key, double value)
+{
+    if (!isfinite(value)) {
+        json_null(j, key);
+        return;
+    }
+    json_item(j, key);
+    strbuf_printf(j->out, "%.17g", value);
+}
+
+void json_bool(struct json *j, const char *key, bool value)
+{
+    json_item(j, key);
+    strbuf_puts(j->out, value ? "true" : "false");
+}
+
+void json_null(struct json *j, const char *key)
+{
+    json_item(j, key);
+    strbuf_puts(j->out, "null");
+}

@@ -1,0 +1,36 @@
+/*
+ * json: writes JSON into a strbuf, with commas and escapes taken care of.
+ *
+ *     json_object(&j, NULL);  json_string(&j, "name", "x");  json_u64(&j, "bytes", 1);  json_end(&j);
+ *
+ * `key` is NULL inside an array and at the top. Bytes that are not UTF-8 become U+FFFD, so what comes out always parses.
+ */
+#ifndef TIDE_BASE_JSON_H
+#define TIDE_BASE_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+
+#define JSON_DEPTH 64
+
+struct json {
+    struct strbuf *out;
+    int depth;
+    bool started[JSON_DEPTH]; /* has this level an item already? */
+    char closing[JSON_DEPTH];
+};
+
+void json_init(struct json *j, struct strbuf *out);
+void json_object(struct json *j, const char *key);
+void json_array(struct json *j, const char *key);
+void json_end(struct json *j);
+void json_string(struct json *j, const char *key, const char *value); /* NULL: null */
+void json_u64(struct json *j, const char *key, uint64_t value);
+void json_i64(struct json *j, const char *key, int64_t value);
+void json_double(struct json *j, const char *key, double value);
+void json_bool(struct json *j, const char *key, bool value);
+void json_null(struct json *j, const char *key);
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * map: 64-bit keys to 32-bit values; and strpool: each distinct string once, named by a number.
+ *
+ * Open addressing, power-of-two sizes, at most three quarters full, no removal. map_init is {0}.
+ * The value MAP_NONE means "absent" and cannot be stored.
+ */
+#ifndef TIDE_BASE_MAP_H
+#define TIDE_BASE_MAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+
+#define MAP_NONE UINT32_MAX
+
+struct map {
+    struct map_slot {
+        uint64_t key;
+        uint32_t value;
+    } *slots;
+    size_t count, size;
+};
+
+uint32_t map_get(const struct map *m, uint64_t key);
+/* A pointer to the value of `key`, added as MAP_NONE when it was absent; good until the next call. */
+uint32_t *map_at(struct map *m, uint64_t key);
+void map_release(struct map *m);
+
+struct strpool {
+    VEC(char *) strings; /* by number; number 0 is the empty string once anything was added */
+    struct map index;    /* hash -> first number with that hash; collisions chain through `next` */
+    VEC(uint32_t) next;
+};
+
+uint32_t strpool_add(struct strpool *p, const char *text);
+uint32_t strpool_add_n(struct strpool *p, const char *text, size_t size);
+const char *strpool_get(const struct strpool *p, uint32_t number);
+void strpool_release(struct strpool *p);
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * strbuf: bytes that grow; also the little-endian base-128 numbers ("varints") of the file format.
+ *
+ * `data` is always followed by a NUL that is not counted in `size`, once anything was added.
+ * strbuf_init is {0}; strbuf_release frees; strbuf_detach hands the bytes to the caller.
+ */
+#ifndef TIDE_BASE_STRBUF_H
+#define TIDE_BASE_STRBUF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct strbuf {
+    char *data;
+    size_t size, capacity;
+};
+
+void strbuf_reserve(struct strbuf *b, size_t extra);
+void strbuf_add(struct strbuf *b, const void *bytes, size_t size);
+void strbuf_puts(struct strbuf *b, const char *text);
+void strbuf_putc(struct strbuf *b, char c);
+void strbuf_printf(struct strbuf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void strbuf_varint(struct strbuf *b, uint64_t value);
+void strbuf_clear(struct strbuf *b);
+void strbuf_release(struct strbuf *b);
+char *strbuf_detach(struct strbuf *b);
+
+/* Small differences of either sign become small numbers: 0, -1, 1, -2, ... -> 0, 1, 2, 3, ... */
+static inline uint64_t zigzag(int64_t v)
+{
+    return ((uint64_t)v << 1) ^ (uint64_t)(v >> 63);
+}
+
+static inline int64_t unzigzag(uint64_t v)
+{
+    return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
+}
+
+#endif

@@ -1,0 +1,47 @@
+/*
+ * vec: a growing array of any type.
+ *
+ *     struct { struct row *items; size_t count, capacity; } rows = {0};
+ *     *vec_push(&rows) = row;
+ *     vec_release(&rows);
+ *
+ * Any struct with these three members works; use VEC(type) to declare one. Growth doubles, so a
+ * pointer to an element is only good until the next push. Allocation failure exits (base/err.h).
+ */
+#ifndef TIDE_BASE_VEC_H
+#define TIDE_BASE_VEC_H
+
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+
+#define VEC(type)                                                                                  \
+    struct {                                                                                       \
+        type *items;                                                                               \
+        size_t count, capacity;                                                                    \
+    }
+
+static inline void *vec_grown(void *items, size_t *capacity, size_t wanted, size_t size)
+{
+    if (wanted <= *capacity)
+        return items;
+    size_t larger = *capacity ? *capacity * 2 : 16;
+    if (larger < wanted)
+        larger = wanted;
+    *capacity = larger;
+    return xrealloc(items, larger * size);
+}
+
+/* Room for at least `wanted` items in all. */
+#define vec_reserve(v, wanted)                                                                     \
+    ((v)->items = vec_grown((v)->items, &(v)->capacity, (wanted), sizeof *(v)->items))
+
+/* A pointer to one new item, not initialised. */
+#define vec_push(v) (vec_reserve(v, (v)->count + 1), &(v)->items[(v)->count++])
+
+#define vec_last(v) (&(v)->items[(v)->count - 1])
+
+#define vec_release(v) (free((v)->items), (v)->items = NULL, (v)->count = (v)->capacity = 0)
+
+#endif

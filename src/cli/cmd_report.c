@@ -1,0 +1,103 @@
+/* tidemark report FILE: what, by function, line, stack, library or thread. */
+#include "cli/cmd_report.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cli/query_options.h"
+#include "model/answer.h"
+#include "report/report.h"
+#include "store/reader.h"
+
+#define TEXT_ROWS      20
+#define TEXT_TREE_ROWS 60
+#define TEXT_TREE_MIN  1.0
+
+static void print_help(void)
+{
+    printf("usage: tidemark report FILE [OPTIONS]\n"
+           "\n"
+           "Shows what a recording holds: which functions allocated, how much of it is still live, "
+           "what made the peak.\n"
+           "\n"
+           "%s"
+           "\n"
+           "Examples:\n"
+           "  tidemark report app.tide                          live at the end, by function\n"
+           "  tidemark report app.tide --metric peak --tree     what made the peak\n"
+           "  tidemark report app.tide --since 10s --at 20s     what grew in ten seconds\n"
+           "  tidemark report app.tide --metric temporary --by line\n"
+           "  tidemark report app.tide --within 'Parser::' --ignore 'Cache' --by stack --top 3\n",
+           query_options_help());
+}
+
+static int fail(const struct err *err, int status)
+{
+    fprintf(stderr, "tidemark report: %s\n", err->text);
+    return status;
+}
+
+/* Text is for a screen, so it starts with the most important rows; data is complete. */
+static void set_defaults(struct query_options *o)
+{
+    bool tree = o->query.shape == SHAPE_TREE;
+    if (o->output != OUTPUT_TEXT)
+        return;
+    if (!o->top_given)
+        o->query.top = tree ? TEXT_TREE_ROWS : TEXT_ROWS;
+    if (!o->min_given && tree)
+        o->query.min_percent = TEXT_TREE_MIN;
+}
+
+static int print_answer(const struct answer *a, const struct query_options *o)
+{
+    struct strbuf out = {0};
+    if (o->output == OUTPUT_JSON) {
+        report_json(a, &out);
+    } else if (o->output == OUTPUT_CSV) {
+        report_csv(a, &out);
+    } else {
+        struct style style = style_of(STDOUT_FILENO);
+        report_text(a, o->files.items[0], &style, &out);
+    }
+    int status = 0;
+    if (fwrite(out.data, 1, out.size, stdout) != out.size || fflush(stdout)) {
+        perror("tidemark report: cannot write the output");
+        status = 1;
+    }
+    strbuf_release(&out);
+    return status;
+}
+
+int cmd_report(int argc, char **argv)
+{
+    static const struct query_command command = {.name = "report", .files = 1};
+    struct query_options o;
+    struct err err = {{0}};
+    struct recording *recording = NULL;
+    if (query_options_parse(&o, argc, argv, &command, &err))
+        return fail(&err, 2);
+    int status = 0;
+    if (o.help) {
+        print_help();
+        goto out;
+    }
+    set_defaults(&o);
+    if (recording_read(o.files.items[0], &recording, &err)) {
+        status = fail(&err, 1);
+        goto out;
+    }
+    struct answer answer;
+    int code = answer_query(&answer, recording, &o.query, &err);
+    if (code) {
+        status = fail(&err, code == -EINVAL ? 2 : 1);
+        goto out;
+    }
+    status = print_answer(&answer, &o);
+    answer_release(&answer);
+out:
+    recording_free(recording);
+    query_options_release(&o);
+    return status;
+}

@@ -1,0 +1,253 @@
+#include "cli/cmd_run.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/strbuf.h"
+#include "collect/session.h"
+#include "report/units.h"
+
+enum { OPT_ONLY = 256, OPT_NO_FOLLOW, OPT_ON_FULL, OPT_INTERVAL, OPT_QUIET, OPT_HELP };
+
+static const struct option long_options[] = {
+    {"output", required_argument, NULL, 'o'},
+    {"only", required_argument, NULL, OPT_ONLY},
+    {"no-follow", no_argument, NULL, OPT_NO_FOLLOW},
+    {"on-full", required_argument, NULL, OPT_ON_FULL},
+    {"interval", required_argument, NULL, OPT_INTERVAL},
+    {"quiet", no_argument, NULL, OPT_QUIET},
+    {"help", no_argument, NULL, OPT_HELP},
+    {0},
+};
+
+static const char help[] =
+    "usage: tidemark run [OPTIONS] [--] PROGRAM [ARGUMENTS]\n\n"
+    "Runs PROGRAM and records every allocation with its whole stack. The exit status is the\n"
+    "program's own (128+n for signal n); 125 if recording could not start, 126 or 127 if the\n"
+    "program could not.\n\n"
+    "  -o FILE            where to write (default tidemark.%n.%p.tide); %n program, %p pid, %h host,\n"
+    "                     %t start time, %q{VAR} environment variable, %% a percent sign;\n"
+    "                     '|command' pipes the finished recording to a shell command\n"
+    "      --only NAME    record only processes whose program name contains NAME (repeatable)\n"
+    "      --no-follow    do not record children\n"
+    "      --on-full=wait|drop\n"
+    "                     when the recording cannot keep up: let the program wait (default), or\n"
+    "                     drop events and count them\n"
+    "      --interval MS  length of the first intervals of the log (default 1); they get longer as\n"
+    "                     the run does\n"
+    "      --quiet        no progress line, no summary\n"
+    "      --help         this text\n\n"
+    "TIDEMARK_OPTIONS in the environment holds further options, read before those given.\n\n"
+    "Examples:\n\n"
+    "  tidemark run ./simulation --events 100\n"
+    "  tidemark run -o '/tmp/%n.%p.tide' --only cmsRun -- ./job.sh\n"
+    "  tidemark run -o '|zstd > app.tide.zst' ./app\n";
+
+struct run_options {
+    struct session_options session;
+    struct strbuf only;
+    bool quiet;
+};
+
+static int usage_error(const char *format, const char *what)
+{
+    fputs("tidemark run: ", stderr);
+    fprintf(stderr, format, what);
+    fputs("; 'tidemark run --help' lists the options\n", stderr);
+    return 2;
+}
+
+/* The words of TIDEMARK_OPTIONS, put between argv[0] and the rest. No quoting: options do not need it. */
+static char **with_environment(int *argc, char **argv)
+{
+    const char *extra = getenv("TIDEMARK_OPTIONS");
+    VEC(char *) all = {0};
+    *vec_push(&all) = argv[0];
+    char *words = extra ? xstrdup(extra) : NULL, *rest = words;
+    for (char *word; words && (word = strtok_r(rest, " \t\n", &rest));)
+        *vec_push(&all) = word;
+    for (int i = 1; i < *argc; i++)
+        *vec_push(&all) = argv[i];
+    *argc = (int)all.count;
+    *vec_push(&all) = NULL;
+    return all.items; /* lives as long as the command */
+}
+
+/* 0: go on; 1: done (--help); 2: usage error, told. */
+static int parse(int argc, char **argv, struct run_options *o)
+{
+    optind = 0;
+    opterr = 0;
+    for (int c; (c = getopt_long(argc, argv, "+:o:q", long_options, NULL)) != -1;) {
+        char *end;
+        switch (c) {
+        case 'o': o->session.output = optarg; break;
+        case OPT_ONLY: strbuf_printf(&o->only, "%s%s", o->only.size ? "\n" : "", optarg); break;
+        case OPT_NO_FOLLOW: o->session.no_follow = true; break;
+        case OPT_ON_FULL:
+            if (strcmp(optarg, "wait") != 0 && strcmp(optarg, "drop") != 0)
+                return usage_error("--on-full takes 'wait' or 'drop', not '%s'", optarg);
+            o->session.on_full = optarg[0] == 'd' ? WIRE_DROP : WIRE_WAIT;
+            break;
+        case OPT_INTERVAL: {
+            double ms = strtod(optarg, &end);
+            if (*end || !(ms >= 1 && ms <= 3.6e6))
+                return usage_error("--interval takes milliseconds, 1 or more, not '%s'", optarg);
+            o->session.interval_ns = (uint64_t)(ms * 1e6);
+            break;
+        }
+        case 'q':
+        case OPT_QUIET: o->quiet = true; break;
+        case OPT_HELP: fputs(help, stdout); return 1;
+        case ':': return usage_error("option '%s' needs a value", argv[optind - 1]);
+        default: return usage_error("unknown option '%s'", argv[optind - 1]);
+        }
+    }
+    if (optind >= argc)
+        return usage_error("no program given%s", "");
+    o->session.argv = argv + optind;
+    o->session.only = o->only.size ? o->only.data : NULL;
+    return 0;
+}
+
+/* Beside the program when run from a build, in ../lib/tidemark when installed. */
+static char *find_library(void)
+{
+    char exe[4096];
+    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+    exe[n > 0 ? n : 0] = '\0';
+    char *slash = strrchr(exe, '/');
+    if (!slash)
+        return NULL;
+    *slash = '\0';
+    static const char *const places[] = {"%s/libtidemark.so", "%s/../lib/tidemark/libtidemark.so"};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        char *path = xasprintf(i ? "%s/../lib/tidemark/libtidemark.so" : "%s/libtidemark.so", exe);
+        if (access(path, R_OK) == 0)
+            return path;
+        free(path);
+    }
+    return NULL;
+}
+
+/* --- what is shown ---------------------------------------------------------------------------- */
+
+struct progress {
+    uint64_t events, time_ns;
+    bool shown;
+};
+
+static void show_progress(void *context, const struct session_status *s)
+{
+    struct progress *p = context;
+    struct strbuf b = {0};
+    if (s->elapsed_ns < 1000000000)
+        return; /* a short run needs no reassurance */
+    double seconds = (double)(s->elapsed_ns - p->time_ns) / 1e9;
+    double rate = seconds > 0 ? (double)(s->events - p->events) / seconds : 0;
+    strbuf_printf(&b, "\r\033[Ktidemark: %.1f s  live ", (double)s->elapsed_ns / 1e9);
+    unit_bytes(&b, (int64_t)s->live_bytes);
+    strbuf_puts(&b, "  peak ");
+    unit_bytes(&b, (int64_t)s->peak_bytes);
+    strbuf_printf(&b, "  %.2f M events/s", rate / 1e6);
+    if (s->program_ended)
+        strbuf_printf(&b, "  waiting for %u child process%s (Ctrl-C to stop)", s->processes,
+                      s->processes == 1 ? "" : "es");
+    fputs(b.data, stderr);
+    fflush(stderr);
+    strbuf_release(&b);
+    *p = (struct progress){.events = s->events, .time_ns = s->elapsed_ns, .shown = true};
+}
+
+/* At most 12 lines, the last of which is what to do next. */
+static void show_summary(const struct session_result *r)
+{
+    const struct profile *p = &r->recording->profiles.items[0];
+    uint64_t lost = 0, truncated = 0, incomplete = 0;
+    for (size_t i = 0; i < r->recording->profiles.count; i++) {
+        const struct profile *each = &r->recording->profiles.items[i];
+        for (size_t k = 0; k < each->intervals.count; k++) {
+            lost += each->intervals.items[k].lost_events;
+            truncated += each->intervals.items[k].truncated_stacks;
+            incomplete += each->intervals.items[k].incomplete_stacks;
+        }
+    }
+    struct strbuf b = {0};
+    strbuf_puts(&b, "tidemark: ");
+    unit_count(&b, (int64_t)r->allocations);
+    strbuf_puts(&b, " allocations in ");
+    unit_time(&b, p->duration_ns);
+    if (r->recording->profiles.count > 1)
+        strbuf_printf(&b, " (and %zu more processes)", r->recording->profiles.count - 1);
+    strbuf_puts(&b, "\n  peak ");
+    unit_bytes(&b, (int64_t)p->peak_bytes);
+    strbuf_puts(&b, " at ");
+    unit_time(&b, p->peak_time_ns);
+    strbuf_puts(&b, "; never freed ");
+    unit_bytes(&b, (int64_t)r->live_bytes);
+    strbuf_puts(&b, " in ");
+    unit_count(&b, (int64_t)r->live_blocks);
+    strbuf_puts(&b, " blocks\n");
+    if (lost) {
+        strbuf_puts(&b, "  LOST: ");
+        unit_count(&b, (int64_t)lost);
+        strbuf_puts(&b, " events were dropped; figures are too low\n");
+    }
+    if (truncated || incomplete) {
+        strbuf_puts(&b, "  stacks: ");
+        unit_count(&b, (int64_t)truncated);
+        strbuf_puts(&b, " cut for depth, ");
+        unit_count(&b, (int64_t)incomplete);
+        strbuf_puts(&b, " not followed to their end\n");
+    }
+    for (size_t i = 0; i < p->notes.count && i < 3; i++)
+        strbuf_printf(&b, "  note: %s\n", p->notes.items[i]);
+    if (r->file[0] == '|')
+        strbuf_printf(&b, "  passed to %s\n", r->file + 1);
+    else
+        strbuf_printf(&b, "  written to %s\nnext: tidemark report %s\n", r->file, r->file);
+    fputs(b.data, stderr);
+    strbuf_release(&b);
+}
+
+int cmd_run(int argc, char **argv)
+{
+    struct run_options o = {.session = {.output = "tidemark.%n.%p.tide", .interval_ns = 1000000}};
+    struct session_result result;
+    struct err err;
+    argv = with_environment(&argc, argv);
+    int parsed = parse(argc, argv, &o);
+    if (parsed)
+        return parsed == 1 ? 0 : parsed;
+    char *library = find_library();
+    if (!library) {
+        fputs("tidemark run: libtidemark.so is not where it should be, beside tidemark or in ../lib/tidemark; "
+              "build or install again\n",
+              stderr);
+        return 125;
+    }
+    struct progress progress = {0};
+    o.session.library = library;
+    if (!o.quiet && isatty(STDERR_FILENO)) {
+        o.session.progress = show_progress;
+        o.session.context = &progress;
+    }
+    int code = session_run(&o.session, &result, &err);
+    if (progress.shown)
+        fputs("\r\033[K", stderr);
+    if (code)
+        fprintf(stderr, "tidemark run: %s\n", err.text);
+    if (result.recording && !o.quiet)
+        show_summary(&result);
+    int status = result.status;
+    if (code && result.recording && status == 0)
+        status = 125; /* the program was fine, its recording was not */
+    session_result_release(&result);
+    strbuf_release(&o.only);
+    free(library);
+    return status;
+}

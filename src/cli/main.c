@@ -1,0 +1,55 @@
+/* tidemark: the table of commands. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cmd_report.h"
+#include "cli/cmd_run.h"
+
+#ifndef TIDEMARK_VERSION
+#define TIDEMARK_VERSION "unknown"
+#endif
+
+static const struct command {
+    const char *name;
+    int (*main)(int argc, char **argv);
+    const char *summary;
+} commands[] = {
+    {"run", cmd_run, "record a program: every allocation with its whole stack"},
+    {"report", cmd_report, "what a recording holds, by function, line, stack, library or thread"},
+};
+
+static void print_help(FILE *out)
+{
+    fputs("usage: tidemark COMMAND [OPTIONS] ...\n\n"
+          "A memory profiler for large programs. Commands:\n\n",
+          out);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    fputs("\nExamples:\n\n"
+          "  tidemark run ./app input.dat            record; writes tidemark.app.PID.tide\n"
+          "  tidemark report tidemark.app.1234.tide  who holds memory at the end\n"
+          "  tidemark report FILE --metric peak      who held it when it was most\n\n"
+          "'tidemark COMMAND --help' tells more, and so do the manual pages: man tidemark.\n",
+          out);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_help(stderr);
+        return 2;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        puts("tidemark " TIDEMARK_VERSION);
+        return 0;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+        print_help(stdout);
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return commands[i].main(argc - 1, argv + 1);
+    fprintf(stderr, "tidemark: unknown command '%s'; 'tidemark --help' lists them\n", argv[1]);
+    return 2;
+}

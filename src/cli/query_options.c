@@ -1,0 +1,300 @@
+#include "cli/query_options.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    OPT_METRIC = 256,
+    OPT_SIZE,
+    OPT_BY,
+    OPT_AT,
+    OPT_SINCE,
+    OPT_TREE,
+    OPT_CALLERS,
+    OPT_CALLEES,
+    OPT_TOP,
+    OPT_MIN,
+    OPT_WITHIN,
+    OPT_IGNORE,
+    OPT_FOLD,
+    OPT_NO_FOLD,
+    OPT_MERGE,
+    OPT_THREAD,
+    OPT_PYTHON_ONLY,
+    OPT_NATIVE_ONLY,
+    OPT_PROCESS,
+    OPT_JSON,
+    OPT_CSV,
+    OPT_HELP,
+};
+
+static const struct option common[] = {
+    {"metric", required_argument, NULL, OPT_METRIC},
+    {"size", required_argument, NULL, OPT_SIZE},
+    {"by", required_argument, NULL, OPT_BY},
+    {"at", required_argument, NULL, OPT_AT},
+    {"since", required_argument, NULL, OPT_SINCE},
+    {"tree", no_argument, NULL, OPT_TREE},
+    {"callers", required_argument, NULL, OPT_CALLERS},
+    {"callees", required_argument, NULL, OPT_CALLEES},
+    {"top", required_argument, NULL, OPT_TOP},
+    {"min", required_argument, NULL, OPT_MIN},
+    {"within", required_argument, NULL, OPT_WITHIN},
+    {"ignore", required_argument, NULL, OPT_IGNORE},
+    {"fold", required_argument, NULL, OPT_FOLD},
+    {"no-fold", no_argument, NULL, OPT_NO_FOLD},
+    {"merge", required_argument, NULL, OPT_MERGE},
+    {"thread", required_argument, NULL, OPT_THREAD},
+    {"python-only", no_argument, NULL, OPT_PYTHON_ONLY},
+    {"native-only", no_argument, NULL, OPT_NATIVE_ONLY},
+    {"process", required_argument, NULL, OPT_PROCESS},
+    {"json", no_argument, NULL, OPT_JSON},
+    {"csv", no_argument, NULL, OPT_CSV},
+    {"help", no_argument, NULL, OPT_HELP},
+};
+
+#define COMMON (sizeof common / sizeof common[0])
+
+static int take_top(struct query_options *o, const char *text, struct err *err)
+{
+    char *end;
+    errno = 0;
+    unsigned long n = strtoul(text, &end, 10);
+    if (end == text || *end || errno || *text == '-')
+        return err_set(err, -EINVAL, "--top '%s' is not a number of rows; 0 means all", text);
+    o->query.top = n ? n : QUERY_ALL;
+    o->top_given = true;
+    return 0;
+}
+
+static int take_min(struct query_options *o, const char *text, struct err *err)
+{
+    char *end;
+    double percent = strtod(text, &end);
+    if (end == text || (*end && strcmp(end, "%") != 0) || !(percent >= 0 && percent <= 100))
+        return err_set(err, -EINVAL, "--min '%s' is not a percentage from 0 to 100", text);
+    o->query.min_percent = percent;
+    o->min_given = true;
+    return 0;
+}
+
+static int take_shape(struct query *q, enum shape shape, const char *function, struct err *err)
+{
+    if (q->shape != SHAPE_TABLE && (q->shape != shape || function))
+        return err_set(err, -EINVAL, "--tree, --callers and --callees exclude each other");
+    q->shape = shape;
+    q->function = function;
+    return 0;
+}
+
+static int take_output(struct query_options *o, enum output output, struct err *err)
+{
+    if (o->output != OUTPUT_TEXT && o->output != output)
+        return err_set(err, -EINVAL, "--json and --csv exclude each other");
+    o->output = output;
+    return 0;
+}
+
+static int take_common(struct query_options *o, int val, const char *text, struct err *err)
+{
+    struct query *q = &o->query;
+    switch (val) {
+    case OPT_METRIC:
+        return metric_parse(text, &q->metric, err);
+    case OPT_SIZE:
+        return size_kind_parse(text, &q->size, err);
+    case OPT_BY:
+        return grouping_parse(text, &q->by, err);
+    case OPT_AT:
+        q->at = text;
+        return 0;
+    case OPT_SINCE:
+        q->since = text;
+        return 0;
+    case OPT_TREE:
+        return take_shape(q, SHAPE_TREE, NULL, err);
+    case OPT_CALLERS:
+        return take_shape(q, SHAPE_CALLERS, text, err);
+    case OPT_CALLEES:
+        return take_shape(q, SHAPE_CALLEES, text, err);
+    case OPT_TOP:
+        return take_top(o, text, err);
+    case OPT_MIN:
+        return take_min(o, text, err);
+    case OPT_WITHIN:
+        return pattern_list_add(&q->focus.within, text, "--within", err);
+    case OPT_IGNORE:
+        return pattern_list_add(&q->focus.ignore, text, "--ignore", err);
+    case OPT_FOLD:
+        return pattern_list_add(&q->focus.fold, text, "--fold", err);
+    case OPT_NO_FOLD:
+        q->focus.no_fold = true;
+        return 0;
+    case OPT_MERGE:
+        return rename_list_add(&q->focus.merge, text, err);
+    case OPT_THREAD:
+        q->focus.thread = text;
+        return 0;
+    case OPT_PYTHON_ONLY:
+        q->focus.python_only = true;
+        return 0;
+    case OPT_NATIVE_ONLY:
+        q->focus.native_only = true;
+        return 0;
+    case OPT_PROCESS:
+        q->process = text;
+        return 0;
+    case OPT_JSON:
+        return take_output(o, OUTPUT_JSON, err);
+    case OPT_CSV:
+        return take_output(o, OUTPUT_CSV, err);
+    case OPT_HELP:
+        o->help = true;
+    }
+    return 0;
+}
+
+/* Letters to change to turn one word into the other. */
+static size_t distance(const char *a, const char *b)
+{
+    size_t row[64], n = strlen(b);
+    if (n >= 64)
+        return 64;
+    for (size_t j = 0; j <= n; j++)
+        row[j] = j;
+    for (size_t i = 1; a[i - 1]; i++) {
+        size_t corner = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= n; j++) {
+            size_t change = corner + (a[i - 1] != b[j - 1]),
+                   other = row[j] < row[j - 1] ? row[j] : row[j - 1];
+            corner = row[j];
+            row[j] = change < other + 1 ? change : other + 1;
+        }
+    }
+    return row[n];
+}
+
+static int wrong_option(const struct option *options, const char *given,
+                        const struct query_command *command, struct err *err)
+{
+    const char *near = NULL;
+    char *word = xstrndup(given, strcspn(given, "="));
+    const char *bare = word + strspn(word, "-");
+    size_t best = strlen(bare) / 2; /* further off than this is no misspelling */
+    struct strbuf matches = {0};
+    for (const struct option *p = options; p->name; p++) {
+        size_t d = distance(bare, p->name);
+        if (d < best) {
+            best = d;
+            near = p->name;
+        }
+        if (*bare && strncmp(p->name, bare, strlen(bare)) == 0)
+            strbuf_printf(&matches, "%s--%s", matches.size ? ", " : "", p->name);
+    }
+    if (matches.size)
+        err_set(err, -EINVAL, "option '%s' may mean %s", word, matches.data);
+    else if (near)
+        err_set(err, -EINVAL, "unknown option '%s'; did you mean --%s?", word, near);
+    else
+        err_set(err, -EINVAL, "unknown option '%s'; tidemark %s --help lists the options", word,
+                command->name);
+    strbuf_release(&matches);
+    free(word);
+    return -EINVAL;
+}
+
+/* An option that getopt refused: unknown, ambiguous, without its value, or with one that it does
+ * not take. */
+static int refused(const struct option *options, char **argv, const struct query_command *command,
+                   struct err *err)
+{
+    const char *given = argv[optind - 1];
+    for (const struct option *p = options; optopt && p->name; p++)
+        if (p->val == optopt)
+            return err_set(err, -EINVAL, p->has_arg ? "--%s needs a value" : "--%s takes no value",
+                           p->name);
+    if (optopt && optopt < 128) { /* a short option; there are none but -h */
+        char text[3] = {'-', (char)optopt, '\0'};
+        return wrong_option(options, text, command, err);
+    }
+    return wrong_option(options, given, command, err);
+}
+
+int query_options_parse(struct query_options *o, int argc, char **argv,
+                        const struct query_command *command, struct err *err)
+{
+    *o = (struct query_options){0};
+    query_init(&o->query);
+    VEC(struct option) options = {0};
+    for (size_t i = 0; i < COMMON; i++)
+        *vec_push(&options) = common[i];
+    for (const struct option *p = command->extra; p && p->name; p++)
+        *vec_push(&options) = *p;
+    *vec_push(&options) = (struct option){0};
+
+    int code = 0, val;
+    optind = 0; /* GNU: start anew */
+    opterr = 0;
+    while (!code && !o->help && (val = getopt_long(argc, argv, ":h", options.items, NULL)) != -1) {
+        if (val == '?' || val == ':')
+            code = refused(options.items, argv, command, err);
+        else if (val == 'h')
+            o->help = true;
+        else if (val >= QUERY_EXTRA)
+            code = command->take(command->context, val, optarg, err);
+        else
+            code = take_common(o, val, optarg, err);
+    }
+    vec_release(&options);
+    if (!code && !o->help) {
+        for (int i = optind; i < argc; i++)
+            *vec_push(&o->files) = argv[i];
+        if (o->files.count < command->files)
+            code = err_set(err, -EINVAL, "a recording is missing: tidemark %s FILE%s [OPTIONS]",
+                           command->name, command->files > 1 ? " FILE" : "");
+        else if (o->files.count > command->files)
+            code = err_set(err, -EINVAL, "'%s' is one file too many: tidemark %s takes %zu",
+                           o->files.items[command->files], command->name, command->files);
+    }
+    if (code)
+        query_options_release(o);
+    return code;
+}
+
+void query_options_release(struct query_options *o)
+{
+    query_release(&o->query);
+    vec_release(&o->files);
+}
+
+const char *query_options_help(void)
+{
+    return "What is measured:\n"
+           "  --metric M       live (default), total, peak, sitepeak, largest, temporary, mapped\n"
+           "  --size S         requested (default), usable, overhead: of live, total and peak\n"
+           "  --at WHEN        the state at: start, end (default), peak, 12.5s, 50%\n"
+           "  --since WHEN     the difference from WHEN to --at\n"
+           "  --process PID    another process of the recording (PID#N: its N-th program)\n"
+           "\n"
+           "Which stacks:\n"
+           "  --within REGEX   only stacks with a matching function (repeatable)\n"
+           "  --ignore REGEX   not stacks with a matching function; counted apart (repeatable)\n"
+           "  --thread NAME    only what this thread allocated\n"
+           "  --fold REGEX     drop matching functions from stacks, charge their caller "
+           "(repeatable)\n"
+           "  --no-fold        do not fold the std:: internals of allocations\n"
+           "  --merge s/RE/NEW/  rename functions, equal names are merged (repeatable)\n"
+           "  --python-only, --native-only   list only such frames\n"
+           "\n"
+           "How it is shown:\n"
+           "  --by WHAT        function (default), line, stack, library, file, thread\n"
+           "  --tree           top-down tree of calls\n"
+           "  --callers NAME   who calls the function; --callees NAME: whom it calls\n"
+           "  --top N          at most N rows, 0: all (text: 20, a tree 60; otherwise all)\n"
+           "  --min PERCENT    only rows with at least this share (text tree: 1)\n"
+           "  --json, --csv    exact numbers for scripts\n"
+           "  --help           this text\n";
+}

@@ -1,0 +1,53 @@
+/*
+ * query_options: the options that every command which looks at a profile takes, parsed into a
+ * query.
+ *
+ * A command calls query_options_parse with its own name and help; its own further options are given
+ * as a table and come back through a callback. FILE may stand before or after the options.
+ *
+ *     struct query_options o;
+ *     int code = query_options_parse(&o, argc, argv, &command, &err);
+ *     ...
+ *     query_options_release(&o);
+ *
+ * Ownership: strings point into argv; query_options_release frees the query's patterns. Uses
+ * getopt's own state, so not from two threads.
+ */
+#ifndef TIDE_CLI_QUERY_OPTIONS_H
+#define TIDE_CLI_QUERY_OPTIONS_H
+
+#include <getopt.h>
+
+#include "model/query.h"
+
+enum output { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_CSV };
+
+struct query_options {
+    struct query query;
+    enum output output;
+    bool help;
+    bool top_given, min_given;
+    VEC(const char *) files;
+};
+
+/* What differs between commands. */
+struct query_command {
+    const char *name; /* "report" */
+    size_t files;     /* how many files it needs */
+    const struct option
+        *extra; /* its own options, ended by zeros, or NULL; `val` from QUERY_EXTRA up */
+    int (*take)(void *context, int val, const char *argument, struct err *err);
+    void *context;
+};
+
+#define QUERY_EXTRA 1000
+
+/* 0; or -EINVAL and a sentence: wrong usage. With o->help set nothing else counts. */
+int query_options_parse(struct query_options *o, int argc, char **argv,
+                        const struct query_command *command, struct err *err);
+void query_options_release(struct query_options *o);
+
+/* The part of --help that describes these options. */
+const char *query_options_help(void);
+
+#endif

@@ -1,0 +1,89 @@
+#include "collect/door.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static void random_digits(char *out, size_t digits)
+{
+    unsigned char bytes[WIRE_KEY_SIZE / 2];
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        must_alloc(NULL); /* no entropy at all: nothing sensible can follow */
+    for (size_t i = 0; i < digits / 2; i++)
+        sprintf(out + i * 2, "%02x", bytes[i]);
+}
+
+int door_open(struct door *d, struct err *err)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char digits[17] = "";
+    random_digits(d->key, WIRE_KEY_SIZE);
+    random_digits(digits, 16);
+    snprintf(d->name, sizeof d->name, "tidemark-%d-%s", (int)getpid(), digits);
+    memcpy(address.sun_path + 1, d->name, strlen(d->name));
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(d->name));
+    d->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (d->fd < 0 || bind(d->fd, (struct sockaddr *)&address, size) != 0 || listen(d->fd, 4096) != 0) {
+        int code = -errno;
+        door_close(d);
+        return err_set(err, code, "cannot make a socket for the program to connect to: %s", strerror(-code));
+    }
+    return 0;
+}
+
+void door_close(struct door *d)
+{
+    if (d->fd >= 0)
+        close(d->fd);
+    d->fd = -1;
+}
+
+bool door_answer(struct door *d, struct visitor *v)
+{
+    for (;;) {
+        v->fd = accept4(d->fd, NULL, NULL, SOCK_CLOEXEC);
+        if (v->fd < 0)
+            return false;
+        struct ucred who = {0};
+        socklen_t size = sizeof who;
+        struct pollfd p = {.fd = v->fd, .events = POLLIN};
+        /* A process sends its request right after it connects; one that only tests whether we are alive hangs up. */
+        if (getsockopt(v->fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && poll(&p, 1, 200) == 1 &&
+            recv(v->fd, &v->request, sizeof v->request, MSG_DONTWAIT) == (ssize_t)sizeof v->request &&
+            v->request.magic == WIRE_MAGIC && v->request.version == WIRE_VERSION &&
+            memcmp(v->request.key, d->key, WIRE_KEY_SIZE) == 0) {
+            v->pid = who.pid;
+            return true;
+        }
+        close(v->fd);
+    }
+}
+
+void visitor_reply(struct visitor *v, int status, int memory, size_t size, uint32_t rings)
+{
+    struct wire_reply reply = {.status = status, .ring_count = rings, .size = size};
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    struct iovec data = {.iov_base = &reply, .iov_len = sizeof reply};
+    struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
+    if (status == 0) {
+        message.msg_control = &control;
+        message.msg_controllen = sizeof control;
+        struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(sizeof memory);
+        memcpy(CMSG_DATA(c), &memory, sizeof memory);
+    }
+    ssize_t ignored = sendmsg(v->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    (void)ignored; /* it died meanwhile: its pidfd says so */
+    close(v->fd);
+}

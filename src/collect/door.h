@@ -1,0 +1,35 @@
+/*
+ * door: the socket at which processes ask for their shared memory.
+ *
+ * An abstract socket, so that it can be reached from another root directory; who asks must know the
+ * session's key, which only our descendants have in their environment.
+ */
+#ifndef TIDE_COLLECT_DOOR_H
+#define TIDE_COLLECT_DOOR_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "wire/layout.h"
+
+struct door {
+    int fd;
+    char name[64];
+    char key[WIRE_KEY_SIZE + 1];
+};
+
+struct visitor {
+    int fd;
+    pid_t pid;
+    struct wire_request request;
+};
+
+int door_open(struct door *d, struct err *err);
+void door_close(struct door *d);
+/* The next visitor with a proper request; false: nobody (else) is there. */
+bool door_answer(struct door *d, struct visitor *v);
+/* Ends the visit. status 0: `memory` is passed on. */
+void visitor_reply(struct visitor *v, int status, int memory, size_t size, uint32_t rings);
+
+#endif

@@ -1,0 +1,15 @@
+/*
+ * launch: starts the program with libtidemark.so preloaded before whatever is preloaded already.
+ */
+#ifndef TIDE_COLLECT_LAUNCH_H
+#define TIDE_COLLECT_LAUNCH_H
+
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/* 0 and the pid, or a negative errno: the program could not be executed. */
+int launch_program(char *const *argv, const char *library, const char *socket, const char *key,
+                   const char *only, pid_t *pid, struct err *err);
+
+#endif

@@ -1,0 +1,65 @@
+/*
+ * ledger: what each site has allocated and freed, in this interval and over all; and the peak.
+ *
+ * A site is one (stack, thread, domain). The ledger is told of every allocation and free, in order.
+ *
+ * What was live at the peak, at a constant cost per event: `peak_epoch` counts the moments at which the live
+ * total reached a new height. A site whose live value is about to change first saves it, if its saved value is from an
+ * earlier epoch. At the end, a site whose saved epoch is the last one had `saved` at the peak; any other has
+ * not changed since and had what it has now.
+ *
+ * Not thread-safe.
+ */
+#ifndef TIDE_COLLECT_LEDGER_H
+#define TIDE_COLLECT_LEDGER_H
+
+#include <stdbool.h>
+
+#include "store/recording.h"
+
+struct amount {
+    uint64_t bytes, blocks, usable;
+};
+
+struct account {
+    uint64_t delta[COLUMNS]; /* of the interval that is open */
+    struct amount live, saved;
+    uint64_t saved_epoch;
+    struct site site;
+    bool has_unit;       /* site.unit_* are set; they must not change, packed rows rest on them */
+    bool dirty;          /* delta is not all zero, and the site is in ledger.dirty */
+    uint8_t stack_state; /* enum stack_state of its node */
+};
+
+enum stack_state { STACK_WHOLE, STACK_TRUNCATED, STACK_INCOMPLETE };
+
+struct ledger {
+    VEC(struct account) accounts;
+    struct map index; /* domain | thread | node -> account */
+    VEC(uint32_t) dirty;
+    struct amount live; /* the heap's; mappings do not count */
+    uint64_t peak_bytes, peak_blocks;
+    uint64_t peak_epoch;
+    uint64_t interval_peak_bytes;
+    uint64_t allocations;
+    bool peak_moved; /* since the owner last looked */
+    /* of the open interval */
+    uint64_t unknown_frees, lost_events, truncated_stacks, incomplete_stacks;
+};
+
+void ledger_init(struct ledger *l);
+void ledger_release(struct ledger *l);
+
+/* The account's number. */
+uint32_t ledger_account(struct ledger *l, uint32_t node, uint32_t thread, enum domain domain,
+                        enum stack_state state);
+void ledger_alloc(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable, bool by_realloc);
+void ledger_free(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable, bool temporary);
+
+/* Part of a block goes (of a mapping, that is): bytes without a free. */
+void ledger_shrink(struct ledger *l, uint32_t account, uint64_t size);
+
+/* What the account's site had when the process's live total was highest. */
+struct amount ledger_at_peak(const struct ledger *l, const struct account *a);
+
+#endif

@@ -1,0 +1,234 @@
+#include "collect/naming.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "symbol/symbolizer.h"
+
+/* One address of one file. */
+struct job {
+    uint32_t file;
+    uint64_t address; /* in the ELF file */
+};
+
+struct file {
+    char *path;
+    uint8_t build_id[32];
+    uint32_t build_id_size;
+    struct symbol_file *symbols; /* the worker's */
+};
+
+struct naming {
+    pthread_t worker;
+    pthread_mutex_t lock; /* guards queue, files, closed */
+    pthread_cond_t wake;
+    VEC(struct job) queue;
+    VEC(struct file *) files;
+    bool closed;
+    bool joined;
+
+    /* The owner's. */
+    struct map queued; /* hash of (file, address) of all jobs so far */
+    struct map file_index;
+
+    /* The worker's until it is joined. */
+    struct symbolizer *symbolizer;
+    struct map results; /* (file, address) -> number of a run */
+    VEC(struct frame) frames;
+    VEC(uint32_t) runs;
+    struct strpool strings;
+};
+
+static uint64_t job_key(struct job j)
+{
+    return (uint64_t)j.file << 48 ^ j.address;
+}
+
+static void resolve(struct naming *n, struct job j, struct file *file)
+{
+    const struct symbol_frame *frames;
+    uint32_t *run = map_at(&n->results, job_key(j));
+    if (*run != MAP_NONE)
+        return;
+    *run = (uint32_t)n->runs.count;
+    *vec_push(&n->runs) = (uint32_t)n->frames.count;
+    if (!file->symbols)
+        file->symbols =
+            symbolizer_file(n->symbolizer, file->path, file->build_id, file->build_id_size);
+    const char *slash = strrchr(file->path, '/');
+    uint32_t module = strpool_add(&n->strings, slash ? slash + 1 : file->path);
+    size_t count = symbolizer_resolve(n->symbolizer, file->symbols, j.address, &frames);
+    for (size_t i = 0; i < count; i++)
+        *vec_push(&n->frames) =
+            (struct frame){.function = strpool_add(&n->strings, frames[i].function),
+                           .module = module,
+                           .file = frames[i].file ? strpool_add(&n->strings, frames[i].file) : 0,
+                           .line = frames[i].line,
+                           .kind = frames[i].inlined ? FRAME_INLINED : FRAME_NATIVE};
+}
+
+static void *work(void *arg)
+{
+    struct naming *n = arg;
+    setpriority(PRIO_PROCESS, 0, 19); /* on Linux: this thread */
+    for (;;) {
+        pthread_mutex_lock(&n->lock);
+        while (!n->queue.count && !n->closed)
+            pthread_cond_wait(&n->wake, &n->lock);
+        if (!n->queue.count)
+            break;
+        struct job *jobs = n->queue.items;
+        size_t count = n->queue.count;
+        memset(&n->queue, 0, sizeof n->queue);
+        pthread_mutex_unlock(&n->lock);
+        for (size_t i = 0; i < count; i++) {
+            pthread_mutex_lock(&n->lock);
+            struct file *file = n->files.items[jobs[i].file];
+            pthread_mutex_unlock(&n->lock);
+            resolve(n, jobs[i], file);
+        }
+        free(jobs);
+    }
+    pthread_mutex_unlock(&n->lock);
+    return NULL;
+}
+
+struct naming *naming_new(void)
+{
+    struct naming *n = xcalloc(1, sizeof *n);
+    pthread_mutex_init(&n->lock, NULL);
+    pthread_cond_init(&n->wake, NULL);
+    n->symbolizer = symbolizer_new();
+    strpool_add(&n->strings, "");
+    if (pthread_create(&n->worker, NULL, work, n) != 0)
+        must_alloc(NULL);
+    return n;
+}
+
+static const struct module *module_of(const struct profile *p, uint64_t address)
+{
+    uint64_t pc = NODE_PC(address) - 1;
+    for (size_t i = 0; i < p->modules.count; i++) {
+        const struct module *m = &p->modules.items[i];
+        if (pc >= m->start && pc < m->end && m->epoch == NODE_EPOCH(address))
+            return m;
+    }
+    return NULL;
+}
+
+/* The file's number; files are told apart by path and build id. */
+static uint32_t file_of(struct naming *n, const struct module *m)
+{
+    uint64_t key = 0xcbf29ce484222325u;
+    for (const char *s = m->path; *s; s++)
+        key = (key ^ (uint8_t)*s) * 0x100000001b3u;
+    for (uint32_t i = 0; i < m->build_id_size; i++)
+        key = (key ^ m->build_id[i]) * 0x100000001b3u;
+    uint32_t *number = map_at(&n->file_index, key);
+    if (*number == MAP_NONE) {
+        struct file *f = xcalloc(1, sizeof *f);
+        f->path = xstrdup(m->path);
+        memcpy(f->build_id, m->build_id, sizeof f->build_id);
+        f->build_id_size = m->build_id_size;
+        pthread_mutex_lock(&n->lock);
+        *number = (uint32_t)n->files.count;
+        *vec_push(&n->files) = f;
+        pthread_mutex_unlock(&n->lock);
+    }
+    return *number;
+}
+
+static bool job_of(struct naming *n, const struct profile *p, uint64_t address, struct job *job)
+{
+    const struct module *m = address > 4096 ? module_of(p, address) : NULL;
+    if (!m)
+        return false;
+    *job = (struct job){.file = file_of(n, m), .address = NODE_PC(address) - 1 - m->bias};
+    return true;
+}
+
+void naming_add(struct naming *n, const struct profile *p, size_t first)
+{
+    VEC(struct job) jobs = {0};
+    for (size_t i = first; i < p->nodes.count; i++) {
+        struct job job;
+        if (!job_of(n, p, p->nodes.items[i].address, &job))
+            continue;
+        uint32_t *seen = map_at(&n->queued, job_key(job));
+        if (*seen == MAP_NONE) {
+            *seen = 0;
+            *vec_push(&jobs) = job;
+        }
+    }
+    if (jobs.count) {
+        pthread_mutex_lock(&n->lock);
+        for (size_t i = 0; i < jobs.count; i++)
+            *vec_push(&n->queue) = jobs.items[i];
+        pthread_cond_signal(&n->wake);
+        pthread_mutex_unlock(&n->lock);
+    }
+    vec_release(&jobs);
+}
+
+void naming_wait(struct naming *n)
+{
+    if (n->joined)
+        return;
+    pthread_mutex_lock(&n->lock);
+    n->closed = true;
+    pthread_cond_signal(&n->wake);
+    pthread_mutex_unlock(&n->lock);
+    pthread_join(n->worker, NULL);
+    n->joined = true;
+}
+
+void naming_fill(struct naming *n, struct profile *p, struct strpool *strings)
+{
+    strpool_add(strings, "");
+    for (size_t i = 1; i < p->nodes.count; i++) {
+        uint64_t address = p->nodes.items[i].address;
+        uint32_t *run = map_at(&p->symbols, address);
+        struct job job;
+        if (*run != MAP_NONE)
+            continue;
+        uint32_t from = job_of(n, p, address, &job) ? map_get(&n->results, job_key(job)) : MAP_NONE;
+        *run = (uint32_t)p->frame_runs.count;
+        *vec_push(&p->frame_runs) = (uint32_t)p->frames.count;
+        if (from == MAP_NONE)
+            continue; /* an empty run: no module covers it */
+        uint32_t end = from + 1 < n->runs.count ? n->runs.items[from + 1] : (uint32_t)n->frames.count;
+        for (uint32_t k = n->runs.items[from]; k < end; k++) {
+            struct frame f = n->frames.items[k];
+            f.function = strpool_add(strings, strpool_get(&n->strings, f.function));
+            f.module = strpool_add(strings, strpool_get(&n->strings, f.module));
+            f.file = f.file ? strpool_add(strings, strpool_get(&n->strings, f.file)) : 0;
+            *vec_push(&p->frames) = f;
+        }
+    }
+    *vec_push(&p->frame_runs) = (uint32_t)p->frames.count;
+}
+
+void naming_free(struct naming *n)
+{
+    if (!n)
+        return;
+    naming_wait(n);
+    for (size_t i = 0; i < n->files.count; i++) {
+        free(n->files.items[i]->path);
+        free(n->files.items[i]);
+    }
+    symbolizer_free(n->symbolizer);
+    vec_release(&n->files);
+    vec_release(&n->queue);
+    vec_release(&n->frames);
+    vec_release(&n->runs);
+    map_release(&n->queued);
+    map_release(&n->file_index);
+    map_release(&n->results);
+    strpool_release(&n->strings);
+    pthread_mutex_destroy(&n->lock);
+    pthread_cond_destroy(&n->wake);
+    free(n);
+}

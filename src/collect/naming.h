@@ -1,0 +1,25 @@
+/*
+ * naming: functions and lines for the addresses of a recording, found while it runs.
+ *
+ * A thread of low priority resolves addresses as they turn up, so that little is left to do at the end. Results are kept
+ * by file and address in it: processes that run the same program share them.
+ *
+ * Threads: naming_* are called by one thread; the worker is internal. Ownership: naming_free(NULL) is fine.
+ */
+#ifndef TIDE_COLLECT_NAMING_H
+#define TIDE_COLLECT_NAMING_H
+
+#include "store/recording.h"
+
+struct naming;
+
+struct naming *naming_new(void);
+/* Queues the addresses of the profile's nodes from number `first` on. */
+void naming_add(struct naming *n, const struct profile *p, size_t first);
+/* Waits until all is resolved. No naming_add after it. */
+void naming_wait(struct naming *n);
+/* Fills p's frames, frame_runs and symbols, with strings in `strings`. After naming_wait. */
+void naming_fill(struct naming *n, struct profile *p, struct strpool *strings);
+void naming_free(struct naming *n);
+
+#endif

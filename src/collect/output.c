@@ -1,0 +1,135 @@
+#include "collect/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+char *output_name(const char *pattern, const char *program, pid_t pid, struct err *err)
+{
+    struct strbuf b = {0};
+    char text[256] = "";
+    for (const char *s = pattern; *s; s++) {
+        if (*s != '%') {
+            strbuf_putc(&b, *s);
+            continue;
+        }
+        const char *slash = strrchr(program, '/'), *end;
+        time_t now = time(NULL);
+        struct tm local;
+        switch (*++s) {
+        case 'n': strbuf_puts(&b, slash ? slash + 1 : program); break;
+        case 'p': strbuf_printf(&b, "%d", pid); break;
+        case '%': strbuf_putc(&b, '%'); break;
+        case 'h':
+            if (gethostname(text, sizeof text - 1) == 0)
+                strbuf_puts(&b, text);
+            break;
+        case 't':
+            strftime(text, sizeof text, "%Y%m%d-%H%M%S", localtime_r(&now, &local));
+            strbuf_puts(&b, text);
+            break;
+        case 'q':
+            end = s[1] == '{' ? strchr(s, '}') : NULL;
+            if (end) {
+                char *variable = xstrndup(s + 2, (size_t)(end - s - 2));
+                const char *value = getenv(variable);
+                strbuf_puts(&b, value ? value : "");
+                free(variable);
+                s = end;
+                break;
+            }
+            /* fall through */
+        default:
+            err_set(err, -EINVAL, "unknown %%%c in output name '%s'; known are %%n %%p %%h %%t %%q{VAR} %%%%",
+                    *s ? *s : ' ', pattern);
+            strbuf_release(&b);
+            return NULL;
+        }
+    }
+    return strbuf_detach(&b);
+}
+
+/* The directory part; "." where there is none. */
+static char *directory_of(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    return slash == name ? xstrdup("/") : slash ? xstrndup(name, (size_t)(slash - name)) : xstrdup(".");
+}
+
+int output_check(const char *name, struct err *err)
+{
+    if (name[0] == '|')
+        return 0;
+    char *directory = directory_of(name);
+    int code = access(directory, W_OK | X_OK) == 0 ? 0 : -errno;
+    if (code)
+        err_set(err, code, "cannot write recordings to %s: %s; choose another place with -o", directory,
+                strerror(-code));
+    free(directory);
+    return code;
+}
+
+static int write_all(int fd, const struct strbuf *bytes)
+{
+    for (size_t done = 0; done < bytes->size;) {
+        ssize_t n = write(fd, bytes->data + done, bytes->size - done);
+        if (n < 0 && errno != EINTR)
+            return -errno;
+        if (n > 0)
+            done += (size_t)n;
+    }
+    return 0;
+}
+
+static int write_file(const char *name, const struct strbuf *bytes)
+{
+    char *part = xasprintf("%s.part%d", name, (int)getpid());
+    int fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int code = fd < 0 ? -errno : write_all(fd, bytes);
+    if (fd >= 0 && close(fd) != 0 && !code)
+        code = -errno;
+    if (!code && rename(part, name) != 0)
+        code = -errno;
+    if (code && fd >= 0)
+        unlink(part);
+    free(part);
+    return code;
+}
+
+static int write_command(const char *command, const struct strbuf *bytes, struct err *err)
+{
+    FILE *pipe = popen(command, "we");
+    if (!pipe)
+        return err_set(err, -errno, "cannot run '%s': %s", command, strerror(errno));
+    int code = write_all(fileno(pipe), bytes);
+    int status = pclose(pipe);
+    if (code || status != 0)
+        return err_set(err, code ? code : -EPIPE, "'%s' did not take the recording (status %d)", command,
+                       WIFEXITED(status) ? WEXITSTATUS(status) : status);
+    return 0;
+}
+
+int output_write(char **name, const struct strbuf *bytes, struct err *err)
+{
+    if ((*name)[0] == '|')
+        return write_command(*name + 1, bytes, err);
+    int code = write_file(*name, bytes);
+    if (!code)
+        return 0;
+    const char *slash = strrchr(*name, '/'), *temporary = getenv("TMPDIR");
+    char *other = xasprintf("%s/%s", temporary && *temporary ? temporary : "/tmp", slash ? slash + 1 : *name);
+    if (write_file(other, bytes) != 0) {
+        free(other);
+        return err_set(err, code, "cannot write %s: %s; nor could it be saved in the temporary directory", *name,
+                       strerror(-code));
+    }
+    err_set(err, code, "cannot write %s: %s; the recording was saved as %s", *name, strerror(-code), other);
+    free(*name);
+    *name = other;
+    return code;
+}

@@ -1,0 +1,23 @@
+/*
+ * output: where a recording goes: a file by a name pattern, or a command's standard input.
+ *
+ *   %n program  %p pid  %h host  %t start time (YYYYmmdd-HHMMSS)  %q{VAR} environment variable  %% a percent sign
+ *
+ * A file is written beside its final name and then renamed, readable by its owner alone: an older one is never lost to a failed write.
+ */
+#ifndef TIDE_COLLECT_OUTPUT_H
+#define TIDE_COLLECT_OUTPUT_H
+
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/strbuf.h"
+
+/* The name for a pattern; NULL and a sentence when the pattern is wrong. Caller frees. */
+char *output_name(const char *pattern, const char *program, pid_t pid, struct err *err);
+/* Could a file be made there? Asked before the program starts. Always yes for a command. */
+int output_check(const char *name, struct err *err);
+/* Writes the bytes; on failure tries the temporary directory and then *name says where it went. */
+int output_write(char **name, const struct strbuf *bytes, struct err *err);
+
+#endif

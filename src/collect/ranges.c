@@ -1,0 +1,71 @@
+#include "collect/ranges.h"
+
+#include <string.h>
+
+/* The first range that ends after `address`. */
+static size_t range_after(const struct ranges *r, uint64_t address)
+{
+    size_t low = 0, high = r->items.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (r->items.items[middle].end > address)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+static void insert_at(struct ranges *r, size_t at, struct range range)
+{
+    vec_push(&r->items);
+    memmove(&r->items.items[at + 1], &r->items.items[at],
+            (r->items.count - 1 - at) * sizeof range);
+    r->items.items[at] = range;
+}
+
+/*
+ * A block is a mapping made by one call; unmapping an edge of it makes it smaller. A hole in the
+ * middle makes two blocks of it, the second of which brings no bytes of its own.
+ */
+void ranges_unmap(struct ranges *r, struct ledger *l, uint64_t start, uint64_t size)
+{
+    uint64_t end = start + size;
+    size_t i = range_after(r, start);
+    while (i < r->items.count && r->items.items[i].start < end) {
+        struct range *old = &r->items.items[i];
+        uint64_t old_end = old->end;
+        uint32_t account = old->account;
+        bool left = old->start < start, right = old_end > end;
+        if (!left && !right) {
+            ledger_free(l, account, old_end - old->start, old_end - old->start, false);
+            memmove(old, old + 1, (r->items.count - 1 - i) * sizeof *old);
+            r->items.count--;
+            continue;
+        }
+        ledger_shrink(l, account, (right ? end : old_end) - (left ? start : old->start));
+        if (left)
+            old->end = start;
+        else
+            old->start = end;
+        if (left && right) {
+            ledger_alloc(l, account, 0, 0, false);
+            insert_at(r, i + 1, (struct range){end, old_end, account});
+        }
+        i++;
+    }
+}
+
+void ranges_map(struct ranges *r, struct ledger *l, uint64_t start, uint64_t size, uint32_t account)
+{
+    if (!size || start + size < start)
+        return;
+    ranges_unmap(r, l, start, size); /* MAP_FIXED over something */
+    ledger_alloc(l, account, size, size, false);
+    insert_at(r, range_after(r, start), (struct range){start, start + size, account});
+}
+
+void ranges_release(struct ranges *r)
+{
+    vec_release(&r->items);
+}

@@ -1,0 +1,48 @@
+/*
+ * session: one `tidemark run`: starts the program, records it and its children, writes the file.
+ *
+ * Single-threaded but for the naming worker. The loop sleeps about a millisecond between passes while there is something to
+ * read, longer when there is not, and not at all when a ring fills up.
+ *
+ * Nothing here prints; `progress` is called now and then from the loop.
+ */
+#ifndef TIDE_COLLECT_SESSION_H
+#define TIDE_COLLECT_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "store/recording.h"
+#include "wire/layout.h"
+
+struct session_status {
+    uint64_t elapsed_ns, live_bytes, peak_bytes, events;
+    unsigned processes;
+    bool program_ended; /* its children go on */
+};
+
+struct session_options {
+    char *const *argv;   /* the program and its arguments, NULL at the end */
+    const char *library; /* libtidemark.so */
+    const char *only;    /* names, one a line; NULL: all programs */
+    bool no_follow;
+    enum wire_on_full on_full;
+    uint64_t interval_ns;
+    const char *output; /* pattern (output.h) */
+    void (*progress)(void *context, const struct session_status *status);
+    void *context;
+};
+
+struct session_result {
+    int status; /* as a shell gives it: exit code, or 128 + signal */
+    struct recording *recording; /* without rows: they are in the file */
+    uint64_t allocations, live_bytes, live_blocks; /* of the first process, at its end */
+    char *file; /* where it went */
+};
+
+/* 0 once the program was started, however it ended; else a negative errno: it was not. result->status is then 125, 126 or 127. */
+int session_run(const struct session_options *o, struct session_result *result, struct err *err);
+void session_result_release(struct session_result *r);
+
+#endif

@@ -1,0 +1,61 @@
+#include "collect/stamps.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STAMPS_MAX 512
+
+static bool read_proc(pid_t pid, const char *name, char *out, size_t size)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t n = read(fd, out, size - 1);
+    close(fd);
+    out[n > 0 ? n : 0] = '\0';
+    return n > 0;
+}
+
+static bool stamp_take(struct target *t, uint64_t now_ns, struct stamp *s)
+{
+    char text[1024];
+    unsigned long long pages = 0, resident = 0, shared = 0, minor = 0, major = 0;
+    static const unsigned long long page = 4096;
+    if (!read_proc(t->pid, "statm", text, sizeof text) ||
+        sscanf(text, "%llu %llu %llu", &pages, &resident, &shared) != 3 || pages == 0)
+        return false;
+    if (read_proc(t->pid, "stat", text, sizeof text)) {
+        const char *after = strrchr(text, ')'); /* the name may hold anything */
+        if (after)
+            sscanf(after + 1, " %*c %*d %*d %*d %*d %*d %*u %llu %*u %llu", &minor, &major);
+    }
+    *s = (struct stamp){.time_ns = now_ns,
+                        .vm_bytes = pages * page,
+                        .rss_bytes = resident * page,
+                        .anon_bytes = (resident - shared) * page,
+                        .minor_faults = minor,
+                        .major_faults = major,
+                        .live_bytes = t->ledger.live.bytes,
+                        .live_blocks = t->ledger.live.blocks,
+                        .allocations = t->ledger.allocations};
+    return true;
+}
+
+void stamp_if_due(struct target *t, uint64_t now_ns)
+{
+    struct stamp s;
+    if (now_ns < t->next_stamp_ns || !stamp_take(t, now_ns, &s))
+        return;
+    if (t->profile.stamps.count == STAMPS_MAX) {
+        for (size_t i = 0; i < STAMPS_MAX / 2; i++)
+            t->profile.stamps.items[i] = t->profile.stamps.items[i * 2];
+        t->profile.stamps.count = STAMPS_MAX / 2;
+        t->stamp_length_ns *= 2;
+    }
+    *vec_push(&t->profile.stamps) = s;
+    t->next_stamp_ns = now_ns + t->stamp_length_ns;
+}

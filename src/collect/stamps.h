@@ -1,0 +1,13 @@
+/*
+ * stamps: the process as /proc shows it, on the collector's own clock. At most STAMPS_MAX are kept:
+ * when there are more, every second one goes and the distance doubles.
+ */
+#ifndef TIDE_COLLECT_STAMPS_H
+#define TIDE_COLLECT_STAMPS_H
+
+#include "collect/target.h"
+
+/* Takes a stamp if one is due. */
+void stamp_if_due(struct target *t, uint64_t now_ns);
+
+#endif

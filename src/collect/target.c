@@ -1,0 +1,301 @@
+#include "collect/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/err.h"
+
+#define NODES_LARGE    (1u << 22)
+#define NODES_SMALL    (1u << 18)
+#define RINGS_FIRST    4
+#define RINGS_MAX      512 /* in one request */
+#define MODULES_BYTES  (1u << 20)
+#define FIRST_STAMP_NS 10000000
+
+static size_t whole_pages(size_t size)
+{
+    return (size + WIRE_PAGE - 1) & ~(size_t)(WIRE_PAGE - 1);
+}
+
+/* A memfd whose size nobody can change (cut short, it would kill us), and our mapping; the fd, or a negative errno. */
+static int shared_memory(size_t size, void **memory)
+{
+    int fd = memfd_create("tidemark", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0)
+        return -errno;
+    if (ftruncate(fd, (off_t)size) == 0 &&
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) {
+        *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (*memory != MAP_FAILED)
+            return fd;
+    }
+    int code = -errno;
+    close(fd);
+    return code;
+}
+
+static void add_readers(struct target *t, char *rings, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        char *ring = rings + (size_t)i * WIRE_RING_BYTES;
+        *vec_push(&t->readers) = (struct reader){.ring = (struct wire_ring *)ring,
+                                                 .words = (const uint64_t *)(ring + WIRE_PAGE)};
+    }
+}
+
+static void read_command(struct target *t)
+{
+    char path[64];
+    struct strbuf b = {0};
+    snprintf(path, sizeof path, "/proc/%d/cmdline", t->pid);
+    FILE *f = fopen(path, "re");
+    for (int c; f && (c = getc(f)) != EOF;) {
+        strbuf_putc(&b, (char)c);
+        if (c == '\0') {
+            *vec_push(&t->profile.command) = xstrdup(b.data);
+            strbuf_clear(&b);
+        }
+    }
+    if (f)
+        fclose(f);
+    strbuf_release(&b);
+    char exe[4096];
+    snprintf(path, sizeof path, "/proc/%d/exe", t->pid);
+    ssize_t n = readlink(path, exe, sizeof exe - 1);
+    t->profile.executable = xstrndup(exe, n > 0 ? (size_t)n : 0);
+    snprintf(path, sizeof path, "/proc/%d/stat", t->pid);
+    f = fopen(path, "re");
+    char text[1024];
+    if (f && fgets(text, sizeof text, f)) {
+        const char *after = strrchr(text, ')'); /* the name may hold anything */
+        if (after)
+            t->profile.ppid = (uint32_t)strtoul(after + 4, NULL, 10);
+    }
+    if (f)
+        fclose(f);
+}
+
+struct target *target_new(pid_t pid, bool small, enum wire_on_full on_full, uint64_t interval_ns,
+                          struct err *err)
+{
+    uint32_t nodes = small ? NODES_SMALL : NODES_LARGE;
+    unsigned levels = 1;
+    while (WIRE_INDEX_SLOTS(levels - 1) < nodes * 2)
+        levels++;
+    size_t modules_offset = WIRE_PAGE, nodes_offset = modules_offset + MODULES_BYTES;
+    size_t index_offset = nodes_offset + nodes * sizeof(struct wire_node);
+    size_t rings_offset = whole_pages(index_offset + (size_t)WIRE_INDEX_START(levels) * 4);
+    size_t size = rings_offset + (size_t)RINGS_FIRST * WIRE_RING_BYTES;
+    void *memory;
+    int fd = shared_memory(size, &memory);
+    if (fd < 0) {
+        err_set(err, fd, "cannot make shared memory for process %d: %s", pid, strerror(-fd));
+        return NULL;
+    }
+    struct target *t = xcalloc(1, sizeof *t);
+    t->pid = pid;
+    t->fd = fd;
+    t->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    t->header = memory;
+    t->size = size;
+    t->nodes_capacity = nodes;
+    *t->header = (struct wire_header){.magic = WIRE_MAGIC,
+                                      .version = WIRE_VERSION,
+                                      .on_full = on_full,
+                                      .size = size,
+                                      .modules_offset = modules_offset,
+                                      .modules_size = MODULES_BYTES,
+                                      .nodes_offset = nodes_offset,
+                                      .index_offset = index_offset,
+                                      .rings_offset = rings_offset,
+                                      .node_capacity = nodes,
+                                      .index_levels = levels,
+                                      .ring_count = RINGS_FIRST,
+                                      .tick = 1,
+                                      .node_count = 1};
+    add_readers(t, (char *)memory + rings_offset, RINGS_FIRST);
+    ledger_init(&t->ledger);
+    timeline_init(&t->timeline, interval_ns);
+    t->stamp_length_ns = FIRST_STAMP_NS;
+    t->profile.pid = (uint32_t)pid;
+    t->profile.exit_code = -1;
+    *vec_push(&t->stack_states) = STACK_WHOLE;
+    *vec_push(&t->profile.nodes) = (struct node){0};
+    /* Rings say whose they are before anything else; until then, events are nobody's. */
+    *vec_push(&t->profile.threads) = (struct thread){.name = xstrdup("unknown")};
+    read_command(t);
+    return t;
+}
+
+void target_free(struct target *t)
+{
+    if (!t)
+        return;
+    if (t->pidfd >= 0)
+        close(t->pidfd);
+    close(t->fd);
+    munmap(t->header, t->size);
+    for (size_t i = 0; i < t->segments.count; i++)
+        munmap(t->segments.items[i].memory, t->segments.items[i].size);
+    vec_release(&t->segments);
+    vec_release(&t->readers);
+    vec_release(&t->boundaries);
+    vec_release(&t->waiting);
+    vec_release(&t->stack_states);
+    vec_release(&t->late_nodes);
+    free(t->batch);
+    ledger_release(&t->ledger);
+    blocks_release(&t->blocks);
+    blocks_release(&t->early_frees);
+    blocks_release(&t->owed_frees);
+    map_release(&t->large_overs);
+    ranges_release(&t->ranges);
+    timeline_release(&t->timeline);
+    profile_release(&t->profile);
+    free(t);
+}
+
+int target_more_rings(struct target *t, uint32_t count, size_t *size)
+{
+    void *memory;
+    if (count == 0 || count > RINGS_MAX)
+        return -EINVAL;
+    *size = (size_t)count * WIRE_RING_BYTES;
+    int fd = shared_memory(*size, &memory);
+    if (fd < 0)
+        return fd;
+    *vec_push(&t->segments) = (struct segment){memory, *size};
+    add_readers(t, memory, count);
+    return fd;
+}
+
+unsigned target_pressure(const struct target *t)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < t->readers.count; i++) {
+        const struct reader *r = &t->readers.items[i];
+        uint64_t waiting = atomic_load_explicit(&r->ring->written, memory_order_relaxed) - r->at;
+        if (!r->damaged && waiting > most)
+            most = waiting;
+    }
+    return most >= WIRE_RING_WORDS ? 100 : (unsigned)(most * 100 / WIRE_RING_WORDS);
+}
+
+uint64_t target_drain(struct target *t, uint64_t now_ns)
+{
+    if (!t->ended && now_ns >= t->timeline.next_end_ns && !t->boundaries.count) {
+        /* Events that see the new tick are after this moment. */
+        uint32_t tick = atomic_fetch_add(&t->header->tick, 1);
+        *vec_push(&t->boundaries) = (struct boundary){.tick = tick, .time_ns = now_ns};
+    }
+    return drain_rings(t, now_ns);
+}
+
+void target_end(struct target *t, uint64_t now_ns)
+{
+    t->ended = true;
+    drain_rings(t, now_ns);
+    drain_rings(t, now_ns); /* settles what the last pass left waiting */
+    drain_expire(t, true);
+    timeline_close(&t->timeline, &t->ledger, now_ns);
+    t->profile.duration_ns = now_ns;
+    target_update_code(t);
+}
+
+static void read_modules(struct target *t)
+{
+    uint32_t used = atomic_load_explicit(&t->header->modules_used, memory_order_acquire);
+    const char *base = (const char *)t->header + WIRE_PAGE;
+    while (used <= MODULES_BYTES && used - t->modules_read >= sizeof(struct wire_module) &&
+           used > t->modules_read) {
+        struct wire_module m;
+        memcpy(&m, base + t->modules_read, sizeof m);
+        size_t record = (sizeof m + m.path_size + 7) & ~(size_t)7;
+        if (record > used - t->modules_read || m.build_id_size > sizeof m.build_id || m.end < m.start)
+            break;
+        struct module *known = vec_push(&t->profile.modules);
+        const char *path = base + t->modules_read + sizeof m;
+        *known = (struct module){.start = m.start,
+                                 .end = m.end,
+                                 .bias = m.bias,
+                                 .epoch = m.epoch,
+                                 .build_id_size = m.build_id_size,
+                                 /* The program itself has no name in the loader's list. */
+                                 .path = m.path_size ? xstrndup(path, m.path_size)
+                                                     : xstrdup(t->profile.executable)};
+        memcpy(known->build_id, m.build_id, sizeof m.build_id);
+        t->modules_read += (uint32_t)record;
+    }
+}
+
+static enum stack_state node_state(const struct target *t, struct node n)
+{
+    if (n.address == WIRE_NODE_TRUNCATED)
+        return STACK_TRUNCATED;
+    if (n.address == WIRE_NODE_INCOMPLETE)
+        return STACK_INCOMPLETE;
+    return (enum stack_state)t->stack_states.items[n.parent];
+}
+
+/* Copies node `i`; false: its number was taken, but nothing is there yet (and nobody refers to it). */
+static bool read_node(struct target *t, uint32_t i)
+{
+    const struct wire_node *nodes =
+        (const void *)((const char *)t->header + WIRE_PAGE + MODULES_BYTES);
+    struct node n = {.parent = *(const volatile uint32_t *)&nodes[i].parent,
+                     .address = *(const volatile uint64_t *)&nodes[i].address};
+    if (n.parent >= i)
+        n = (struct node){.address = WIRE_NODE_INCOMPLETE}; /* damage: a parent comes first */
+    t->profile.nodes.items[i] = n;
+    t->stack_states.items[i] = (uint8_t)node_state(t, n);
+    return n.address != 0;
+}
+
+void target_update_code(struct target *t)
+{
+    read_modules(t);
+    uint32_t count = atomic_load_explicit(&t->header->node_count, memory_order_acquire);
+    if (count > t->nodes_capacity)
+        count = t->nodes_capacity;
+    size_t late = t->late_nodes.count, still = 0;
+    for (uint32_t i = (uint32_t)t->profile.nodes.count; i < count; i++) {
+        vec_push(&t->profile.nodes);
+        vec_push(&t->stack_states);
+        if (!read_node(t, i))
+            *vec_push(&t->late_nodes) = i;
+    }
+    for (size_t k = 0; k < late; k++)
+        if (!read_node(t, t->late_nodes.items[k]))
+            t->late_nodes.items[still++] = t->late_nodes.items[k];
+    memmove(t->late_nodes.items + still, t->late_nodes.items + late,
+            (t->late_nodes.count - late) * sizeof *t->late_nodes.items);
+    t->late_nodes.count -= late - still;
+}
+
+void target_finish(struct target *t)
+{
+    struct profile *p = &t->profile;
+    for (size_t i = 0; i < t->ledger.accounts.count; i++) {
+        const struct account *a = &t->ledger.accounts.items[i];
+        struct amount peak = ledger_at_peak(&t->ledger, a);
+        struct site *s = vec_push(&p->sites);
+        *s = a->site;
+        s->at_peak_bytes = peak.bytes;
+        s->at_peak_blocks = peak.blocks;
+        s->at_peak_usable = peak.usable;
+    }
+    for (size_t i = 0; i < t->timeline.slices.count; i++)
+        *vec_push(&p->intervals) = t->timeline.slices.items[i].interval;
+    p->peak_bytes = t->ledger.peak_bytes;
+    p->peak_blocks = t->ledger.peak_blocks;
+    if (t->missed_frees)
+        *vec_push(&p->notes) =
+            xasprintf("%llu blocks were freed in a way that could not be seen; their addresses came up again",
+                      (unsigned long long)t->missed_frees);
+}

@@ -1,0 +1,106 @@
+/*
+ * target: one process that is being recorded: its shared memory, and what was made of it so far.
+ *
+ * The program owns the shared memory as much as we do and may have scribbled over it: every number
+ * read there is checked before it is used, and read only once.
+ *
+ * Life: target_new when the process says hello; target_drain again and again; target_end once, when it is gone;
+ * then target_profile gives what goes into the file.
+ */
+#ifndef TIDE_COLLECT_TARGET_H
+#define TIDE_COLLECT_TARGET_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "collect/blocks.h"
+#include "collect/ledger.h"
+#include "collect/ranges.h"
+#include "collect/timeline.h"
+#include "store/recording.h"
+#include "wire/layout.h"
+
+/* One ring and where we are in it. */
+struct reader {
+    struct wire_ring *ring;
+    const uint64_t *words;
+    uint64_t at;   /* words read */
+    uint64_t head; /* words there were when this pass began */
+    uint32_t tick;
+    uint32_t thread;     /* whose events these are: number in target.profile.threads */
+    uint64_t last_alloc; /* address of this thread's latest allocation, while it may be temporary */
+    uint64_t dropped;
+    bool damaged;        /* nonsense was found: this ring is not read any more */
+    bool realloc_follows; /* the next allocation is the result of a realloc */
+};
+
+/* An interval's end that was announced and waits until all events before it have been read. */
+struct boundary {
+    uint32_t tick;
+    uint64_t time_ns;
+};
+
+struct target {
+    pid_t pid;
+    int pidfd;
+    int fd;
+    struct wire_header *header;
+    size_t size; /* of the mapping at header */
+    uint64_t start_ns; /* on the session's clock */
+    uint32_t modules_read;
+    bool ended;
+    uint32_t nodes_capacity;
+    VEC(struct segment {
+        void *memory;
+        size_t size;
+    }) segments; /* further rings */
+
+    VEC(struct reader) readers;
+    VEC(struct boundary) boundaries;
+    struct ledger ledger;
+    struct blocks blocks;
+    struct map large_overs; /* address -> place in overs, where usable - size is too large for a block */
+    struct ranges ranges;
+    struct timeline timeline;
+
+    /* Frees whose allocation is still in another ring, and allocations whose address's free is (drain.c). */
+    struct blocks early_frees, owed_frees;
+    VEC(struct waiting {
+        uint64_t address;
+        uint32_t pass;
+        bool owed;
+    }) waiting;
+    uint32_t pass;
+    uint64_t pass_bytes; /* allocated and freed in this pass: bounds the peak's error */
+    struct batch *batch; /* drain.c's room to work in */
+
+    uint64_t events;
+    uint64_t missed_frees;
+    VEC(uint8_t) stack_states; /* by node: enum stack_state */
+    VEC(uint32_t) late_nodes;  /* whose number was taken before they were written */
+    struct profile profile;
+    uint64_t stamp_length_ns, next_stamp_ns;
+};
+
+struct target *target_new(pid_t pid, bool small, enum wire_on_full on_full, uint64_t interval_ns,
+                          struct err *err);
+void target_free(struct target *t);
+/* Further rings, in a memfd of their own; its fd, to be passed on and closed, or a negative errno. */
+int target_more_rings(struct target *t, uint32_t count, size_t *size);
+
+/* Reads all that was there at the call. now_ns: time since the target's start. Returns words read. */
+uint64_t target_drain(struct target *t, uint64_t now_ns);
+/* How full is the fullest ring, in percent? */
+unsigned target_pressure(const struct target *t);
+/* The process is gone: reads the rest and closes the last interval. */
+void target_end(struct target *t, uint64_t now_ns);
+/* Moves modules and nodes that are new into the profile. */
+void target_update_code(struct target *t);
+/* Fills target.profile's sites and totals; the interval log is in target.timeline. */
+void target_finish(struct target *t);
+
+/* drain.c */
+uint64_t drain_rings(struct target *t, uint64_t now_ns);
+void drain_expire(struct target *t, bool all);
+
+#endif

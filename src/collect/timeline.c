@@ -1,0 +1,91 @@
+#include "collect/timeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/rows.h"
+
+void timeline_init(struct timeline *t, uint64_t length_ns)
+{
+    *t = (struct timeline){.length_ns = length_ns, .next_end_ns = length_ns};
+}
+
+void timeline_release(struct timeline *t)
+{
+    for (size_t i = 0; i < t->slices.count; i++)
+        strbuf_release(&t->slices.items[i].rows);
+    vec_release(&t->slices);
+}
+
+static int compare_u32(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* rows.h wants the sites' units in an array; the ledger keeps sites inside accounts. */
+static struct site *copy_sites(const struct ledger *l)
+{
+    struct site *sites = xmalloc(l->accounts.count * sizeof *sites);
+    for (size_t i = 0; i < l->accounts.count; i++)
+        sites[i] = l->accounts.items[i].site;
+    return sites;
+}
+
+static void merge_neighbours(struct timeline *t, const struct ledger *l)
+{
+    struct site *sites = copy_sites(l);
+    size_t kept = 0;
+    for (size_t i = 0; i + 1 < t->slices.count; i += 2, kept++) {
+        struct slice a = t->slices.items[i], b = t->slices.items[i + 1], sum = b;
+        sum.rows = (struct strbuf){0};
+        rows_merge(&sum.rows, &sum.row_count, &a.rows, &b.rows, sites, l->accounts.count);
+        if (a.interval.peak_bytes > sum.interval.peak_bytes)
+            sum.interval.peak_bytes = a.interval.peak_bytes;
+        sum.interval.unknown_frees += a.interval.unknown_frees;
+        sum.interval.lost_events += a.interval.lost_events;
+        sum.interval.truncated_stacks += a.interval.truncated_stacks;
+        sum.interval.incomplete_stacks += a.interval.incomplete_stacks;
+        strbuf_release(&a.rows);
+        strbuf_release(&b.rows);
+        t->slices.items[kept] = sum;
+    }
+    if (t->slices.count % 2)
+        t->slices.items[kept++] = *vec_last(&t->slices);
+    t->slices.count = kept;
+    free(sites);
+}
+
+void timeline_close(struct timeline *t, struct ledger *l, uint64_t end_ns)
+{
+    struct slice *s = vec_push(&t->slices);
+    *s = (struct slice){.interval = {.end_ns = end_ns,
+                                     .peak_bytes = l->interval_peak_bytes,
+                                     .unknown_frees = l->unknown_frees,
+                                     .lost_events = l->lost_events,
+                                     .truncated_stacks = l->truncated_stacks,
+                                     .incomplete_stacks = l->incomplete_stacks}};
+    uint32_t previous = UINT32_MAX;
+    if (l->dirty.count)
+        qsort(l->dirty.items, l->dirty.count, sizeof *l->dirty.items, compare_u32);
+    for (size_t i = 0; i < l->dirty.count; i++) {
+        struct account *a = &l->accounts.items[l->dirty.items[i]];
+        struct row row = {.site = l->dirty.items[i]};
+        memcpy(row.columns, a->delta, sizeof row.columns);
+        row_put(&s->rows, &previous, &row, &a->site);
+        memset(a->delta, 0, sizeof a->delta);
+        a->dirty = false;
+    }
+    s->row_count = l->dirty.count;
+    s->rows.data = xrealloc(s->rows.data, s->rows.size + 1);
+    s->rows.capacity = s->rows.size + 1;
+    l->dirty.count = 0;
+    l->interval_peak_bytes = l->live.bytes;
+    l->unknown_frees = l->lost_events = l->truncated_stacks = l->incomplete_stacks = 0;
+
+    if (t->slices.count >= TIMELINE_MAX) {
+        merge_neighbours(t, l);
+        t->length_ns *= 2;
+    }
+    t->next_end_ns = end_ns + t->length_ns;
+}

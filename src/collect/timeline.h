@@ -1,0 +1,33 @@
+/*
+ * timeline: the interval log while it is being written.
+ *
+ * Intervals start short. When there are TIMELINE_MAX, neighbours are merged and the length doubles, so that what is
+ * kept depends on the number of sites and not on how long the run takes. Rows are held packed (store/rows.h).
+ */
+#ifndef TIDE_COLLECT_TIMELINE_H
+#define TIDE_COLLECT_TIMELINE_H
+
+#include "base/strbuf.h"
+#include "collect/ledger.h"
+#include "store/recording.h"
+
+#define TIMELINE_MAX 128
+
+struct slice {
+    struct interval interval; /* its rows are here, not in a profile */
+    struct strbuf rows;
+    size_t row_count;
+};
+
+struct timeline {
+    VEC(struct slice) slices;
+    uint64_t length_ns;
+    uint64_t next_end_ns; /* when the open interval is due to end */
+};
+
+void timeline_init(struct timeline *t, uint64_t length_ns);
+void timeline_release(struct timeline *t);
+/* Ends the open interval at `end_ns`: takes the ledger's deltas and clears them. */
+void timeline_close(struct timeline *t, struct ledger *l, uint64_t end_ns);
+
+#endif

@@ -1,0 +1,132 @@
+#include "model/answer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct profile *program_after_exec(const struct recording *r, const struct profile *p)
+{
+    const struct profile *end = r->profiles.items + r->profiles.count;
+    for (const struct profile *q = p + 1; q < end && p->execed; q++)
+        if (q->pid == p->pid)
+            p = q;
+    return p;
+}
+
+int answer_process(const struct recording *r, const char *process, const struct profile **out,
+                   struct err *err)
+{
+    if (!r->profiles.count)
+        return err_set(err, -ENOENT, "the recording holds no process");
+    if (!process) {
+        *out = program_after_exec(r, &r->profiles.items[0]);
+        return 0;
+    }
+    char *end;
+    unsigned long pid = strtoul(process, &end, 10), wanted = 0;
+    if (end == process || (*end && *end != '#') || *process == '-')
+        return err_set(err, -EINVAL, "--process '%s' is not a process id", process);
+    if (*end == '#') {
+        const char *number = end + 1;
+        wanted = strtoul(number, &end, 10);
+        if (!wanted || *end)
+            return err_set(err, -EINVAL, "--process '%s' is not of the form PID#N with N from 1",
+                           process);
+    }
+    const struct profile *found = NULL;
+    unsigned long seen = 0;
+    for (size_t i = 0; i < r->profiles.count; i++)
+        if (r->profiles.items[i].pid == pid && (!wanted || ++seen == wanted))
+            found = &r->profiles.items[i];
+    if (!found)
+        return err_set(err, -ENOENT,
+                       "no process %s in this recording; it holds %zu, the first is %u", process,
+                       r->profiles.count, (unsigned)r->profiles.items[0].pid);
+    *out = found;
+    return 0;
+}
+
+static int check_shape(const struct query *q, struct err *err)
+{
+    if (q->focus.python_only && q->focus.native_only)
+        return err_set(err, -EINVAL, "--python-only and --native-only exclude each other");
+    if (q->shape != SHAPE_TABLE && (q->by == BY_STACK || q->by == BY_THREAD))
+        return err_set(err, -EINVAL, "%s goes with --by function, line, library or file, not %s",
+                       q->shape == SHAPE_TREE      ? "--tree"
+                       : q->shape == SHAPE_CALLERS ? "--callers"
+                                                   : "--callees",
+                       grouping_name(q->by));
+    return 0;
+}
+
+static int shape_rows(struct answer *a, struct err *err)
+{
+    const struct query *q = a->query;
+    struct group g;
+    int code = 0;
+    group_init(&g, &a->frames, &a->tree, q->by);
+    if (q->shape == SHAPE_TREE) {
+        merged_build(&a->merged, &a->tree, g.of_frame, q->by == BY_LIBRARY || q->by == BY_FILE);
+        merged_tree_rows(&a->rows, &a->merged, &g, q, &a->tree);
+    } else if (q->shape == SHAPE_CALLERS) {
+        code = aggregate_callers(&a->rows, &a->of, &a->tree, &g, q->function, err);
+    } else if (q->shape == SHAPE_CALLEES) {
+        code = aggregate_callees(&a->rows, &a->of, &a->tree, &g, q->function, err);
+    } else {
+        aggregate_groups(&a->rows, &a->tree, &g);
+    }
+    group_release(&g);
+    return code;
+}
+
+static int make_rows(struct answer *a, struct err *err)
+{
+    const struct query *q = a->query;
+    if (q->by == BY_THREAD) {
+        aggregate_threads(&a->rows, &a->tree, &a->measure, a->profile);
+    } else if (q->by == BY_STACK) {
+        merged_build(&a->merged, &a->tree, NULL, false);
+        merged_stack_rows(&a->rows, &a->merged, &a->tree, &a->measure, a->profile);
+    } else {
+        int code = shape_rows(a, err);
+        if (code || q->shape == SHAPE_TREE) /* a tree has its own order */
+            return code;
+    }
+    answer_rows_sort(&a->rows);
+    answer_rows_cut(&a->rows, q->top, q->min_percent, a->tree.scale, a->tree.by_max);
+    if (q->by == BY_STACK)
+        merged_stack_frames(&a->rows, &a->merged);
+    return 0;
+}
+
+int answer_query(struct answer *a, const struct recording *r, const struct query *q,
+                 struct err *err)
+{
+    *a = (struct answer){.recording = r, .query = q};
+    int code = check_shape(q, err);
+    if (!code)
+        code = answer_process(r, q->process, &a->profile, err);
+    if (!code)
+        code = measure_window(a->profile, q, &a->window, err);
+    if (code)
+        return code;
+    a->totals = totals_of(a->profile, &a->window);
+    frame_table_init(&a->frames, r, a->profile, &q->focus);
+    measure_sites(&a->measure, a->profile, q->metric, q->size, &a->window);
+    code = call_tree_build(&a->tree, &a->frames, &a->measure, err);
+    if (!code)
+        code = make_rows(a, err);
+    if (code)
+        answer_release(a);
+    return code;
+}
+
+void answer_release(struct answer *a)
+{
+    answer_rows_release(&a->rows);
+    merged_release(&a->merged);
+    call_tree_release(&a->tree);
+    measure_release(&a->measure);
+    frame_table_release(&a->frames);
+    *a = (struct answer){0};
+}

@@ -1,0 +1,41 @@
+/*
+ * answer: a query put to a recording, and everything that came out of it.
+ *
+ * The one entry to the model for commands: picks the process, resolves the moments, measures,
+ * filters, groups, sorts and cuts. Rows are ready to be printed by src/report.
+ *
+ * Ownership: borrows recording and query, which must outlive it; answer_release frees the rest.
+ */
+#ifndef TIDE_MODEL_ANSWER_H
+#define TIDE_MODEL_ANSWER_H
+
+#include "model/aggregate.h"
+#include "model/merged.h"
+
+struct answer {
+    const struct recording *recording;
+    const struct query *query;
+    const struct profile *profile;
+    struct window window;
+    struct totals totals; /* of the process and window, whatever the focus */
+    struct frame_table frames;
+    struct measure measure;
+    struct call_tree tree;
+    struct merged merged; /* tree and stacks only */
+    struct answer_rows rows;
+    struct answer_row of; /* callers and callees: the function itself */
+};
+
+/*
+ * The profile that --process names: PID (the last program of that process) or PID#N (its N-th, from
+ * 1). NULL: the first process, as the program that it became by exec. -ENOENT: none.
+ */
+int answer_process(const struct recording *r, const char *process, const struct profile **out,
+                   struct err *err);
+
+/* -EINVAL: the question makes no sense; -ENOENT, -ENODATA: this recording does not have it. */
+int answer_query(struct answer *a, const struct recording *r, const struct query *q,
+                 struct err *err);
+void answer_release(struct answer *a);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * answer_rows: the rows of an answer, their order, and which of them are kept.
+ *
+ * The order is total, so the same profile gives the same output every time: larger changes first
+ * (without sign), then by names.
+ *
+ * Ownership: texts are borrowed from the frame table and the profile; answer_rows_release frees the
+ * arrays.
+ */
+#ifndef TIDE_MODEL_ANSWER_ROWS_H
+#define TIDE_MODEL_ANSWER_ROWS_H
+
+#include "model/group.h"
+#include "model/measure.h"
+
+struct answer_row {
+    const char *name, *module, *file; /* module, file: NULL when unknown */
+    uint32_t line;                    /* 0: unknown */
+    struct value self, total;
+    const char *thread;    /* by stack: the thread of the stack */
+    uint32_t threads;      /* by thread: how many share the name */
+    uint32_t call;         /* by stack, tree: number inside the merged tree */
+    uint32_t first, count; /* by stack: frames in answer_rows.stack_frames, innermost first */
+    uint32_t depth;        /* tree: 0 for the outermost */
+};
+
+struct answer_rows {
+    VEC(struct answer_row) rows;
+    VEC(uint32_t) stack_frames;
+    size_t left_out;             /* rows that --top and --min took away */
+    struct value left_out_value; /* what they had as self */
+};
+
+/* Self first, then total, then names. */
+void answer_rows_sort(struct answer_rows *r);
+
+/* Keeps at most `top` rows and those with at least this share of `scale`; call after
+ * answer_rows_sort. */
+void answer_rows_cut(struct answer_rows *r, size_t top, double min_percent, int64_t scale,
+                     bool by_max);
+
+/* A row with the label of a group and no values. */
+struct answer_row row_labelled(const struct group *g, uint32_t number);
+
+void answer_rows_release(struct answer_rows *r);
+
+static inline uint64_t amount_size(int64_t amount)
+{
+    return amount < 0 ? -(uint64_t)amount : (uint64_t)amount;
+}
+
+#endif

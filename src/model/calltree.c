@@ -1,0 +1,236 @@
+#include "model/calltree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is needed while the tree is built; one item for each node of the profile. */
+struct builder {
+    struct call_tree *tree;
+    struct frame_table *frames;
+    const struct profile *profile;
+    const struct focus *focus;
+    uint32_t *first_child, *next_sibling; /* of the nodes that are needed; 0: none */
+    uint32_t *leaf;                       /* node -> its innermost listed call */
+    uint8_t *flags;                       /* node -> flags of all frames of its stack */
+};
+
+static uint32_t parent_of(const struct profile *p, uint32_t node)
+{
+    uint32_t parent = p->nodes.items[node].parent;
+    return parent < p->nodes.count ? parent : 0;
+}
+
+/*
+ * Links the nodes on the paths of sites that have a value. Marks before climbing, so that it ends
+ * on any input; nodes on a cycle never hang below the root and are not visited later.
+ */
+static void link_nodes(struct builder *b, const struct measure *m)
+{
+    const struct profile *p = b->profile;
+    size_t count = p->nodes.count;
+    uint8_t *needed = xcalloc(count + 1, 1);
+    for (size_t s = 0; s < m->count; s++) {
+        if (value_is_zero(m->sites[s]))
+            continue;
+        uint32_t node = p->sites.items[s].node;
+        while (node && node < count && !needed[node]) {
+            needed[node] = 1;
+            node = parent_of(p, node);
+        }
+    }
+    for (size_t i = count; i-- > 1;) /* backwards, so that children are in order */
+        if (needed[i]) {
+            uint32_t parent = parent_of(p, (uint32_t)i);
+            b->next_sibling[i] = b->first_child[parent];
+            b->first_child[parent] = (uint32_t)i;
+        }
+    free(needed);
+}
+
+static uint32_t add_call(struct call_tree *t, uint32_t parent, uint32_t frame)
+{
+    *vec_push(&t->parent) = parent;
+    *vec_push(&t->frame) = frame;
+    return (uint32_t)t->parent.count - 1;
+}
+
+static void enter_node(struct builder *b, uint32_t node)
+{
+    uint32_t above = parent_of(b->profile, node), call = b->leaf[above];
+    uint8_t flags = b->flags[above];
+    struct frame_run run = frame_table_run(b->frames, b->profile->nodes.items[node].address);
+    for (uint32_t i = run.count; i-- > 0;) { /* outermost first */
+        uint32_t frame = b->frames->list.items[run.first + i];
+        uint8_t f = b->frames->frames.items[frame].flags;
+        flags |= f;
+        if (!(f & CALL_DROPPED))
+            call = add_call(b->tree, call, frame);
+    }
+    b->leaf[node] = call;
+    b->flags[node] = flags;
+}
+
+static void add_calls(struct builder *b)
+{
+    uint32_t node = b->first_child[0];
+    while (node) {
+        enter_node(b, node);
+        if (b->first_child[node]) {
+            node = b->first_child[node];
+            continue;
+        }
+        while (node && !b->next_sibling[node])
+            node = parent_of(b->profile, node);
+        node = node ? b->next_sibling[node] : 0;
+    }
+}
+
+static uint8_t call_flags(const struct builder *b, uint32_t call)
+{
+    return b->frames->frames.items[b->tree->frame.items[call]].flags;
+}
+
+/* The call that is charged for what was allocated at `call`; 0: no frame is left. */
+static uint32_t charged(const struct builder *b, uint32_t call)
+{
+    const uint32_t *parent = b->tree->parent.items;
+    while (call && (call_flags(b, call) & CALL_ALLOCATOR))
+        call = parent[call];
+    if (b->focus && b->focus->no_fold)
+        return call;
+    uint32_t user = call;
+    while (user && (call_flags(b, user) & CALL_STD))
+        user = parent[user];
+    /* A stack of nothing else keeps its frames, or nothing would be left to look at. */
+    return user && !(call_flags(b, user) & CALL_MARKER) ? user : call;
+}
+
+/* The call that stands for stacks without a frame to list, made when first needed. */
+static uint32_t charged_marker(struct builder *b, uint32_t node, uint32_t markers[2])
+{
+    bool dropped = node && node < b->profile->nodes.count && (b->flags[node] & CALL_DROPPED);
+    if (!markers[dropped]) {
+        const char *name = !dropped                ? "[unknown]"
+                           : b->focus->python_only ? "[native]"
+                           : b->focus->native_only ? "[python]"
+                                                   : "[folded]";
+        markers[dropped] = add_call(b->tree, 0, frame_table_marker(b->frames, name));
+    }
+    return markers[dropped];
+}
+
+static bool *chosen_threads(const struct profile *p, const char *wanted, struct err *err)
+{
+    bool *chosen = xcalloc(p->threads.count + 1, sizeof *chosen), any = false;
+    char *end;
+    unsigned long tid = strtoul(wanted, &end, 10);
+    bool number = *wanted && !*end;
+    for (size_t i = 0; i < p->threads.count; i++) {
+        const struct thread *t = &p->threads.items[i];
+        chosen[i] = (t->name && strcmp(t->name, wanted) == 0) || (number && t->tid == tid);
+        any |= chosen[i];
+    }
+    if (!any) {
+        err_set(err, -ENOENT,
+                "no thread is named '%s'; --by thread lists the threads of this process", wanted);
+        free(chosen);
+        return NULL;
+    }
+    return chosen;
+}
+
+static int place_sites(struct builder *b, const struct measure *m, struct err *err)
+{
+    struct call_tree *t = b->tree;
+    bool *threads = NULL;
+    if (b->focus && b->focus->thread &&
+        !(threads = chosen_threads(b->profile, b->focus->thread, err)))
+        return -ENOENT;
+    bool within = b->focus && b->focus->within.patterns.count;
+    uint32_t markers[2] = {0, 0};
+    for (size_t s = 0; s < m->count; s++) {
+        const struct site *site = &b->profile->sites.items[s];
+        t->site_call[s] = CALL_NONE;
+        if (value_is_zero(m->sites[s]))
+            continue;
+        bool known = site->node < b->profile->nodes.count;
+        uint8_t flags = known ? b->flags[site->node] : 0;
+        if ((threads && (site->thread >= b->profile->threads.count || !threads[site->thread])) ||
+            (within && !(flags & CALL_WITHIN))) {
+            value_join(&t->outside, m->sites[s], m->by_max);
+        } else if (flags & CALL_IGNORED) {
+            value_join(&t->ignored, m->sites[s], m->by_max);
+        } else {
+            uint32_t call = known ? charged(b, b->leaf[site->node]) : 0;
+            t->site_call[s] = call ? call : charged_marker(b, site->node, markers);
+            value_join(&t->sum, m->sites[s], m->by_max);
+        }
+    }
+    free(threads);
+    return 0;
+}
+
+static void add_up(struct call_tree *t, const struct measure *m)
+{
+    size_t count = t->parent.count;
+    t->own = xcalloc(count, sizeof *t->own);
+    t->below = xcalloc(count, sizeof *t->below);
+    for (size_t s = 0; s < m->count; s++)
+        if (t->site_call[s] != CALL_NONE)
+            value_join(&t->own[t->site_call[s]], m->sites[s], t->by_max);
+    for (size_t c = 0; c < count; c++)
+        t->scale += t->own[c].amount < 0 ? -t->own[c].amount : t->own[c].amount;
+    if (t->by_max)
+        t->scale = t->sum.amount;
+    memcpy(t->below, t->own, count * sizeof *t->own);
+    for (size_t c = count; c-- > 1;)
+        value_join(&t->below[t->parent.items[c]], t->below[c], t->by_max);
+}
+
+int call_tree_build(struct call_tree *t, struct frame_table *frames, const struct measure *m,
+                    struct err *err)
+{
+    size_t nodes = frames->profile->nodes.count + 1;
+    *t = (struct call_tree){.frames = frames, .by_max = m->by_max};
+    struct builder b = {.tree = t,
+                        .frames = frames,
+                        .profile = frames->profile,
+                        .focus = frames->focus,
+                        .first_child = xcalloc(nodes, sizeof(uint32_t)),
+                        .next_sibling = xcalloc(nodes, sizeof(uint32_t)),
+                        .leaf = xcalloc(nodes, sizeof(uint32_t)),
+                        .flags = xcalloc(nodes, 1)};
+    t->site_call = xmalloc((m->count + 1) * sizeof *t->site_call);
+    add_call(t, 0, CALL_NONE);
+    link_nodes(&b, m);
+    add_calls(&b);
+    int code = place_sites(&b, m, err);
+    if (!code)
+        add_up(t, m);
+    free(b.first_child);
+    free(b.next_sibling);
+    free(b.leaf);
+    free(b.flags);
+    if (code)
+        call_tree_release(t);
+    return code;
+}
+
+void call_tree_release(struct call_tree *t)
+{
+    vec_release(&t->parent);
+    vec_release(&t->frame);
+    free(t->own);
+    free(t->below);
+    free(t->site_call);
+    *t = (struct call_tree){0};
+}
+
+uint32_t call_walk_leave(struct call_walk *w, const struct call_tree *t, uint32_t call)
+{
+    if (w->path.count && *vec_last(&w->path) != t->parent.items[call])
+        return w->path.items[--w->path.count];
+    *vec_push(&w->path) = call;
+    return CALL_NONE;
+}

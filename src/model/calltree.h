@@ -1,0 +1,61 @@
+/*
+ * calltree: the stacks that matter to a question, as a tree of calls with values.
+ *
+ * Made from the stack tree of a profile, a measure and a focus: only stacks with a value, inlined
+ * frames as calls of their own, dropped frames left out, and each site moved to the innermost call
+ * that is charged for it (neither the allocator itself nor, by default, std:: internals).
+ *
+ * Invariant: call 0 is the root and no frame; calls are in preorder, so parent[c] < c, the calls
+ * below c follow it directly, and one backward pass adds up subtrees.
+ *
+ * Ownership: borrows the frame table; call_tree_release frees the rest.
+ */
+#ifndef TIDE_MODEL_CALLTREE_H
+#define TIDE_MODEL_CALLTREE_H
+
+#include <stdint.h>
+
+#include "model/frames.h"
+#include "model/measure.h"
+
+#define CALL_NONE UINT32_MAX
+
+struct call_tree {
+    const struct frame_table *frames;
+    VEC(uint32_t) parent;
+    VEC(uint32_t) frame; /* number in frames->frames; CALL_NONE for the root */
+    struct value *own;   /* charged to this call itself */
+    struct value *below; /* own and everything it called */
+    uint32_t
+        *site_call; /* for each site of the profile the call that is charged; CALL_NONE: none */
+    bool by_max;
+    struct value sum; /* of all that is in the tree */
+    int64_t
+        scale; /* what 100 % means: the sum without signs, so that differences have shares too */
+    struct value ignored; /* taken out by --ignore */
+    struct value outside; /* taken out by --within or --thread */
+};
+
+/* -ENOENT: the focus names a thread that does not exist. */
+int call_tree_build(struct call_tree *t, struct frame_table *frames, const struct measure *m,
+                    struct err *err);
+void call_tree_release(struct call_tree *t);
+
+/*
+ * Walks calls in preorder and tells when one is left, for counts of what is on the current path.
+ *
+ *     struct call_walk w = {0};
+ *     for (uint32_t c = 1; c < count; c++) {
+ *         for (uint32_t left; (left = call_walk_leave(&w, t, c)) != CALL_NONE;) ...
+ *         ...
+ *     }
+ */
+struct call_walk {
+    VEC(uint32_t) path;
+};
+
+/* The next call to be left before `call` is entered, innermost first; CALL_NONE: `call` is entered
+ * now. */
+uint32_t call_walk_leave(struct call_walk *w, const struct call_tree *t, uint32_t call);
+
+#endif

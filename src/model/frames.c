@@ -1,0 +1,196 @@
+#include "model/frames.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "model/name.h"
+
+void frame_table_init(struct frame_table *t, const struct recording *r, const struct profile *p,
+                      const struct focus *focus)
+{
+    *t = (struct frame_table){.recording = r, .profile = p, .focus = focus};
+    size_t count = r->strings.strings.count + 1;
+    t->translated = xmalloc(count * sizeof *t->translated);
+    t->functions = xmalloc(count * sizeof *t->functions);
+    for (size_t i = 0; i < count; i++)
+        t->translated[i] = t->functions[i].name = MAP_NONE;
+    strpool_add(&t->strings, ""); /* so that 0 means unknown */
+}
+
+void frame_table_release(struct frame_table *t)
+{
+    strpool_release(&t->strings);
+    vec_release(&t->frames);
+    vec_release(&t->next);
+    map_release(&t->index);
+    vec_release(&t->list);
+    vec_release(&t->runs);
+    map_release(&t->addresses);
+    free(t->translated);
+    free(t->functions);
+    *t = (struct frame_table){0};
+}
+
+static uint32_t intern(struct frame_table *t, struct call_frame f)
+{
+    uint32_t words[] = {f.name, f.module, f.file, f.line, (uint32_t)f.kind << 8 | f.flags};
+    uint32_t *head = map_at(&t->index, XXH3_64bits(words, sizeof words));
+    for (uint32_t n = *head; n != MAP_NONE; n = t->next.items[n]) {
+        const struct call_frame *k = &t->frames.items[n];
+        if (k->name == f.name && k->module == f.module && k->file == f.file && k->line == f.line &&
+            k->kind == f.kind && k->flags == f.flags)
+            return n;
+    }
+    uint32_t number = (uint32_t)t->frames.count;
+    *vec_push(&t->frames) = f;
+    *vec_push(&t->next) = *head;
+    *head = number;
+    return number;
+}
+
+uint32_t frame_table_marker(struct frame_table *t, const char *name)
+{
+    return intern(
+        t, (struct call_frame){.name = strpool_add(&t->strings, name), .flags = CALL_MARKER});
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+/* The name after renaming and what the focus says about it. */
+static struct renamed examine(struct frame_table *t, const char *name)
+{
+    struct renamed out = {0};
+    const struct focus *focus = t->focus;
+    struct strbuf other = {0};
+    if (name_is_allocator(name))
+        out.flags |= CALL_ALLOCATOR;
+    if (name_is_std(name))
+        out.flags |= CALL_STD;
+    if (focus && rename_list_apply(&focus->merge, name, &other)) {
+        out.flags |= CALL_RENAMED;
+        name = other.data;
+    }
+    if (focus && !(out.flags & CALL_ALLOCATOR)) {
+        if (pattern_list_match(&focus->within, name))
+            out.flags |= CALL_WITHIN;
+        if (pattern_list_match(&focus->ignore, name))
+            out.flags |= CALL_IGNORED;
+        if (pattern_list_match(&focus->fold, name))
+            out.flags |= CALL_DROPPED;
+    }
+    out.name = strpool_add(&t->strings, name);
+    strbuf_release(&other);
+    return out;
+}
+
+static struct renamed function_of(struct frame_table *t, uint32_t string)
+{
+    if (string >= t->recording->strings.strings.count)
+        return examine(t, "[unknown]");
+    if (t->functions[string].name == MAP_NONE)
+        t->functions[string] = examine(t, strpool_get(&t->recording->strings, string));
+    return t->functions[string];
+}
+
+static uint32_t translate(struct frame_table *t, uint32_t string, bool module)
+{
+    if (string >= t->recording->strings.strings.count)
+        return 0;
+    const char *text = strpool_get(&t->recording->strings, string);
+    if (module) /* few distinct ones, and a string may serve as module and as file */
+        return strpool_add(&t->strings, base_name(text));
+    if (t->translated[string] == MAP_NONE)
+        t->translated[string] = strpool_add(&t->strings, text);
+    return t->translated[string];
+}
+
+static uint8_t kind_flags(const struct frame_table *t, enum frame_kind kind)
+{
+    if (!t->focus)
+        return 0;
+    bool python = kind == FRAME_PYTHON;
+    return (t->focus->python_only && !python) || (t->focus->native_only && python) ? CALL_DROPPED
+                                                                                   : 0;
+}
+
+/* Inlined functions of the standard library may lack their namespace: their file tells. */
+static bool is_std_file(const char *path)
+{
+    return strstr(path, "/include/c++/") || strstr(path, "libstdc++-v3/");
+}
+
+static uint32_t resolved(struct frame_table *t, const struct frame *f)
+{
+    struct renamed function = function_of(t, f->function);
+    struct call_frame c = {.name = function.name,
+                           .module = translate(t, f->module, true),
+                           .file = translate(t, f->file, false),
+                           .line = f->line,
+                           .kind = (uint8_t)f->kind};
+    c.flags = function.flags | kind_flags(t, f->kind);
+    if (c.file && f->kind != FRAME_PYTHON && is_std_file(frame_table_string(t, c.file)))
+        c.flags |= CALL_STD;
+    return intern(t, c);
+}
+
+/* The module that held the address; among those of other times the latest before it. */
+static const struct module *module_at(const struct profile *p, uint64_t address)
+{
+    uint64_t pc = NODE_PC(address) - 1;
+    const struct module *best = NULL;
+    for (size_t i = 0; i < p->modules.count; i++) {
+        const struct module *m = &p->modules.items[i];
+        if (pc < m->start || pc >= m->end || m->epoch > NODE_EPOCH(address))
+            continue;
+        if (!best || m->epoch > best->epoch)
+            best = m;
+    }
+    return best;
+}
+
+static uint32_t unresolved(struct frame_table *t, uint64_t address)
+{
+    const struct module *m = module_at(t->profile, address);
+    const char *base = m && m->path ? base_name(m->path) : "[unknown]";
+    uint64_t offset = NODE_PC(address) - (m ? m->bias : 0);
+    char *text = xasprintf("%s+0x%" PRIx64, base, offset);
+    struct renamed function = examine(t, text);
+    free(text);
+    return intern(t, (struct call_frame){.name = function.name,
+                                         .module = m ? strpool_add(&t->strings, base) : 0,
+                                         .kind = FRAME_NATIVE,
+                                         .flags = function.flags | kind_flags(t, FRAME_NATIVE)});
+}
+
+struct frame_run frame_table_run(struct frame_table *t, uint64_t address)
+{
+    uint32_t *known = map_at(&t->addresses, address);
+    if (*known != MAP_NONE)
+        return t->runs.items[*known];
+    *known = (uint32_t)t->runs.count;
+    const struct profile *p = t->profile;
+    struct frame_run run = {.first = (uint32_t)t->list.count};
+    uint32_t symbols = map_get(&p->symbols, address);
+    if (address == NODE_TRUNCATED) {
+        *vec_push(&t->list) = frame_table_marker(t, "[truncated]");
+    } else if (symbols != MAP_NONE && symbols + 1 < p->frame_runs.count) {
+        uint32_t end = p->frame_runs.items[symbols + 1];
+        for (uint32_t i = p->frame_runs.items[symbols]; i < end && i < p->frames.count; i++) {
+            uint32_t number = resolved(t, &p->frames.items[i]);
+            *vec_push(&t->list) = number;
+        }
+    }
+    if (t->list.count == run.first) {
+        uint32_t number = unresolved(t, address);
+        *vec_push(&t->list) = number;
+    }
+    run.count = (uint32_t)t->list.count - run.first;
+    *vec_push(&t->runs) = run;
+    return run;
+}

@@ -1,0 +1,79 @@
+/*
+ * frames: the frames of a profile's addresses, resolved once each, with what the focus says about
+ * them.
+ *
+ * A node of the stack tree has one address; an address has one or more frames (inlined ones first,
+ * innermost first). Equal frames (name, module, file, line, kind) have one number. Renames
+ * (--merge) are applied here, so everything above sees the new names; the patterns match the new
+ * names, while what is std:: or an allocator is decided on the name as recorded.
+ *
+ * An address without symbols reads "module+0x1234" or "[unknown]+0x1234".
+ *
+ * Ownership: borrows the recording and the focus; frame_table_release frees the rest. Not
+ * thread-safe.
+ */
+#ifndef TIDE_MODEL_FRAMES_H
+#define TIDE_MODEL_FRAMES_H
+
+#include <stdint.h>
+
+#include "base/map.h"
+#include "model/query.h"
+#include "store/recording.h"
+
+enum call_flag {
+    CALL_ALLOCATOR =
+        1,             /* the hooked function or a wrapper of it: not listed at the innermost end */
+    CALL_STD = 2,      /* std:: internals: folded at the innermost end by default */
+    CALL_WITHIN = 4,   /* matches --within */
+    CALL_IGNORED = 8,  /* matches --ignore */
+    CALL_DROPPED = 16, /* matches --fold, or not of the kind asked for: never listed */
+    CALL_RENAMED = 32, /* by --merge: one row for all modules */
+    CALL_MARKER = 64,  /* no function: "[truncated]", "[unknown]" and the like */
+};
+
+struct call_frame {
+    uint32_t name, module, file; /* in frame_table.strings; 0: unknown. module is a base name */
+    uint32_t line;
+    uint8_t kind; /* enum frame_kind */
+    uint8_t flags;
+};
+
+struct frame_run {
+    uint32_t first, count; /* in frame_table.list */
+};
+
+struct frame_table {
+    const struct recording *recording;
+    const struct profile *profile;
+    const struct focus *focus;
+    struct strpool strings;
+    VEC(struct call_frame) frames; /* each distinct frame once */
+    VEC(uint32_t) next;            /* frames with the same hash */
+    struct map index;
+    VEC(uint32_t) list; /* frame numbers, innermost first */
+    VEC(struct frame_run) runs;
+    struct map addresses; /* node address -> run */
+    uint32_t *translated; /* recording string -> own string, MAP_NONE: not yet */
+    struct renamed {
+        uint32_t name;
+        uint8_t flags;
+    } * functions; /* recording string -> name and flags as a function; name MAP_NONE: not yet */
+};
+
+void frame_table_init(struct frame_table *t, const struct recording *r, const struct profile *p,
+                      const struct focus *focus);
+void frame_table_release(struct frame_table *t);
+
+/* The frames of a node's address, innermost first, all of them. Good until the next call. */
+struct frame_run frame_table_run(struct frame_table *t, uint64_t address);
+
+/* The number of a frame that stands for something else than a function, such as "[truncated]". */
+uint32_t frame_table_marker(struct frame_table *t, const char *name);
+
+static inline const char *frame_table_string(const struct frame_table *t, uint32_t number)
+{
+    return strpool_get(&t->strings, number);
+}
+
+#endif

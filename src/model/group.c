@@ -1,0 +1,105 @@
+#include "model/group.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t number_of(struct map *m, uint32_t a, uint32_t b)
+{
+    uint32_t *v = map_at(m, (uint64_t)a << 32 | b);
+    if (*v == MAP_NONE)
+        *v = (uint32_t)m->count - 1;
+    return *v;
+}
+
+static void number_frames(struct group *g)
+{
+    struct map groups = {0}, functions = {0}, lines = {0};
+    for (size_t i = 0; i < g->frames->frames.count; i++) {
+        const struct call_frame *f = &g->frames->frames.items[i];
+        uint32_t module = f->flags & CALL_RENAMED ? 0 : f->module, a = 0, b = 0;
+        switch (g->by) {
+        case BY_LINE:
+            a = number_of(&functions, f->name, module);
+            b = number_of(&lines, f->file, f->line);
+            break;
+        case BY_LIBRARY:
+            a = f->module;
+            b = f->module ? 0 : f->name; /* markers and unknown code stay apart */
+            break;
+        case BY_FILE:
+            a = f->file;
+            b = f->file ? 0 : f->module ? f->module : f->name;
+            break;
+        default:
+            a = f->name;
+            b = module;
+        }
+        g->of_frame[i] = number_of(&groups, a, b);
+    }
+    g->count = (uint32_t)groups.count;
+    map_release(&groups);
+    map_release(&functions);
+    map_release(&lines);
+}
+
+static uint64_t magnitude(struct value v)
+{
+    return (uint64_t)llabs(v.amount) + (uint64_t)llabs(v.count);
+}
+
+static void choose_best(struct group *g, const struct call_tree *t)
+{
+    size_t frames = g->frames->frames.count;
+    struct weight {
+        uint64_t own, below;
+    } *w = xcalloc(frames + 1, sizeof *w);
+    for (size_t c = 1; c < t->frame.count; c++) {
+        w[t->frame.items[c]].own += magnitude(t->own[c]);
+        w[t->frame.items[c]].below += magnitude(t->below[c]);
+    }
+    for (size_t i = 0; i < frames; i++) {
+        uint32_t *best = &g->best[g->of_frame[i]];
+        if (*best == CALL_NONE || w[i].own > w[*best].own ||
+            (w[i].own == w[*best].own && w[i].below > w[*best].below))
+            *best = (uint32_t)i;
+    }
+    free(w);
+}
+
+void group_init(struct group *g, const struct frame_table *frames, const struct call_tree *t,
+                enum grouping by)
+{
+    *g = (struct group){.frames = frames, .by = by};
+    g->of_frame = xmalloc((frames->frames.count + 1) * sizeof *g->of_frame);
+    number_frames(g);
+    g->best = xmalloc((g->count + 1) * sizeof *g->best);
+    memset(g->best, 0xff, (g->count + 1) * sizeof *g->best);
+    choose_best(g, t);
+}
+
+void group_release(struct group *g)
+{
+    free(g->of_frame);
+    free(g->best);
+    *g = (struct group){0};
+}
+
+struct group_label group_label(const struct group *g, uint32_t number)
+{
+    const struct call_frame *f = &g->frames->frames.items[g->best[number]];
+    const char *name = frame_table_string(g->frames, f->name);
+    const char *module = f->module ? frame_table_string(g->frames, f->module) : NULL;
+    const char *file = f->file ? frame_table_string(g->frames, f->file) : NULL;
+    if (g->by == BY_LIBRARY)
+        return (struct group_label){.name = f->module                ? module
+                                            : f->flags & CALL_MARKER ? name
+                                                                     : "[unknown]",
+                                    .module = module};
+    if (g->by == BY_FILE)
+        return (struct group_label){.name = file     ? file
+                                            : module ? module
+                                                     : name,
+                                    .module = module,
+                                    .file = file};
+    return (struct group_label){.name = name, .module = module, .file = file, .line = f->line};
+}

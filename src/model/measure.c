@@ -1,0 +1,223 @@
+#include "model/measure.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A metric over intervals is a sum of columns with signs; -1 as column ends the list. */
+struct term {
+    int column, sign;
+};
+
+#define TERMS 4
+
+struct formula {
+    struct term amount[TERMS], count[TERMS];
+};
+
+#define END                                                                                        \
+    {                                                                                              \
+        -1, 0                                                                                      \
+    }
+
+static struct formula formula_of(enum metric metric, enum size_kind size)
+{
+    static const struct formula live[SIZE_KINDS] = {
+        [SIZE_REQUESTED] = {{{COL_BYTES, 1}, {COL_FREED, -1}, END},
+                            {{COL_ALLOCS, 1}, {COL_FREES, -1}, END}},
+        [SIZE_USABLE] = {{{COL_USABLE, 1}, {COL_USABLE_FREED, -1}, END},
+                         {{COL_ALLOCS, 1}, {COL_FREES, -1}, END}},
+        [SIZE_OVERHEAD] =
+            {{{COL_USABLE, 1}, {COL_USABLE_FREED, -1}, {COL_BYTES, -1}, {COL_FREED, 1}},
+             {{COL_ALLOCS, 1}, {COL_FREES, -1}, END}},
+    };
+    static const struct formula total[SIZE_KINDS] = {
+        [SIZE_REQUESTED] = {{{COL_BYTES, 1}, END}, {{COL_ALLOCS, 1}, END}},
+        [SIZE_USABLE] = {{{COL_USABLE, 1}, END}, {{COL_ALLOCS, 1}, END}},
+        [SIZE_OVERHEAD] = {{{COL_USABLE, 1}, {COL_BYTES, -1}, END}, {{COL_ALLOCS, 1}, END}},
+    };
+    static const struct formula temporary = {{{COL_TEMP_BYTES, 1}, END}, {{COL_TEMPS, 1}, END}};
+    return metric == METRIC_TOTAL       ? total[size]
+           : metric == METRIC_TEMPORARY ? temporary
+                                        : live[size];
+}
+
+static bool is_live(enum metric m)
+{
+    return m == METRIC_LIVE || m == METRIC_PEAK || m == METRIC_MAPPED;
+}
+
+int measure_window(const struct profile *p, const struct query *q, struct window *out,
+                   struct err *err)
+{
+    const char *name = metric_name(q->metric), *at = q->at;
+    if (q->metric == METRIC_CPU)
+        return err_set(err, -ENODATA, "this recording has no cpu samples");
+    if (q->metric == METRIC_FAULTS)
+        return err_set(err, -ENODATA, "this recording has no page fault samples");
+    if (q->size != SIZE_REQUESTED && q->metric != METRIC_LIVE && q->metric != METRIC_TOTAL &&
+        q->metric != METRIC_PEAK)
+        return err_set(err, -EINVAL,
+                       "--size %s is known for the metrics live, total and peak, not for %s",
+                       size_kind_name(q->size), name);
+    if (q->metric == METRIC_PEAK) {
+        if (at && strcmp(at, "peak") != 0 && strcmp(at, "end") != 0)
+            return err_set(err, -EINVAL,
+                           "--metric peak is the state at the peak; for another moment use "
+                           "--metric live --at %s",
+                           at);
+        at = "peak";
+    }
+    int code = window_resolve(p, q->since, at, out, err);
+    if (code)
+        return code;
+    if ((q->metric == METRIC_SITEPEAK || q->metric == METRIC_LARGEST) && !window_is_whole(p, out))
+        return err_set(err, -EINVAL,
+                       "--metric %s is known for the whole run only; leave out --since and --at",
+                       name);
+    return 0;
+}
+
+static int64_t evaluate(const struct term *terms, const uint64_t *columns)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < TERMS && terms[i].sign; i++)
+        sum += terms[i].sign * (int64_t)columns[terms[i].column];
+    return sum;
+}
+
+/* Adds sign x the rows of the intervals from (incl.) to (excl.). */
+static void add_rows(struct measure *m, const struct profile *p, const struct formula *f,
+                     size_t from, size_t to, int sign)
+{
+    for (size_t i = from; i < to; i++) {
+        const struct interval *iv = &p->intervals.items[i];
+        for (size_t r = iv->first_row; r < iv->first_row + iv->row_count; r++) {
+            const struct row *row = &p->rows.items[r];
+            m->sites[row->site].amount += sign * evaluate(f->amount, row->columns);
+            m->sites[row->site].count += sign * evaluate(f->count, row->columns);
+        }
+    }
+}
+
+static void add_peak(struct measure *m, const struct profile *p, enum size_kind size, int sign)
+{
+    for (size_t i = 0; i < m->count; i++) {
+        const struct site *s = &p->sites.items[i];
+        uint64_t amount = size == SIZE_REQUESTED ? s->at_peak_bytes
+                          : size == SIZE_USABLE  ? s->at_peak_usable
+                                                 : s->at_peak_usable - s->at_peak_bytes;
+        m->sites[i].amount += sign * (int64_t)amount;
+        m->sites[i].count += sign * (int64_t)s->at_peak_blocks;
+    }
+}
+
+static void add_whole_run(struct measure *m, const struct profile *p, enum metric metric)
+{
+    for (size_t i = 0; i < m->count; i++) {
+        const struct site *s = &p->sites.items[i];
+        m->sites[i] = metric == METRIC_LARGEST
+                          ? (struct value){(int64_t)s->largest_bytes, s->largest_bytes ? 1 : 0}
+                          : (struct value){(int64_t)s->own_peak_bytes, (int64_t)s->own_peak_blocks};
+    }
+}
+
+void measure_sites(struct measure *m, const struct profile *p, enum metric metric,
+                   enum size_kind size, const struct window *w)
+{
+    *m = (struct measure){.sites = xcalloc(p->sites.count + 1, sizeof *m->sites),
+                          .count = p->sites.count,
+                          .by_max = metric == METRIC_LARGEST};
+    if (metric == METRIC_SITEPEAK || metric == METRIC_LARGEST) {
+        add_whole_run(m, p, metric);
+    } else {
+        struct formula f = formula_of(metric, size);
+        bool exact_peak = is_live(metric); /* other metrics know the peak's interval only */
+        bool since_peak = w->since.peak && exact_peak, at_peak = w->at.peak && exact_peak;
+        if (!since_peak && !at_peak) {
+            add_rows(m, p, &f, w->since.intervals, w->at.intervals, 1);
+        } else {
+            if (at_peak)
+                add_peak(m, p, size, 1);
+            else
+                add_rows(m, p, &f, 0, w->at.intervals, 1);
+            if (since_peak)
+                add_peak(m, p, size, -1);
+            else
+                add_rows(m, p, &f, 0, w->since.intervals, -1);
+        }
+    }
+    enum domain domain = metric == METRIC_MAPPED ? DOMAIN_MAPPED : DOMAIN_HEAP;
+    for (size_t i = 0; i < m->count; i++)
+        if (p->sites.items[i].domain != domain)
+            m->sites[i] = (struct value){0};
+}
+
+void measure_release(struct measure *m)
+{
+    free(m->sites);
+    *m = (struct measure){0};
+}
+
+static void sum_heap(const struct profile *p, size_t from, size_t to, uint64_t *columns)
+{
+    for (size_t i = from; i < to; i++) {
+        const struct interval *iv = &p->intervals.items[i];
+        for (size_t r = iv->first_row; r < iv->first_row + iv->row_count; r++) {
+            const struct row *row = &p->rows.items[r];
+            if (p->sites.items[row->site].domain == DOMAIN_HEAP)
+                for (int c = 0; c < COLUMNS; c++)
+                    columns[c] += row->columns[c];
+        }
+    }
+}
+
+static void highest(const struct profile *p, const struct window *w, struct totals *t)
+{
+    if (w->since.intervals == 0 && !w->since.peak &&
+        (w->at.peak || w->at.intervals == p->intervals.count)) {
+        t->peak_bytes = p->peak_bytes;
+        t->peak_time_ns = p->peak_time_ns;
+        return;
+    }
+    for (size_t i = w->since.intervals; i < w->at.intervals; i++)
+        if (p->intervals.items[i].peak_bytes > t->peak_bytes) {
+            t->peak_bytes = p->intervals.items[i].peak_bytes;
+            t->peak_time_ns = p->intervals.items[i].end_ns;
+        }
+}
+
+struct totals totals_of(const struct profile *p, const struct window *w)
+{
+    struct totals t = {0};
+    uint64_t c[COLUMNS] = {0};
+    sum_heap(p, w->since.intervals, w->at.intervals, c);
+    t.allocations = (int64_t)c[COL_ALLOCS];
+    t.frees = (int64_t)c[COL_FREES];
+    t.reallocations = (int64_t)c[COL_REALLOCS];
+    t.bytes_allocated = (int64_t)c[COL_BYTES];
+    t.live_blocks = t.allocations - t.frees;
+    t.live_bytes = t.bytes_allocated - (int64_t)c[COL_FREED];
+    t.temporary_allocations = (int64_t)c[COL_TEMPS];
+    if (w->at.peak || w->since.peak) {
+        /* Live at the peak is exact; the calls until then are known to the interval. What was
+         * freed follows from both, so that live = allocations - frees also holds here. */
+        struct measure m;
+        measure_sites(&m, p, METRIC_LIVE, SIZE_REQUESTED, w);
+        t.live_blocks = t.live_bytes = 0;
+        for (size_t i = 0; i < m.count; i++) {
+            t.live_blocks += m.sites[i].count;
+            t.live_bytes += m.sites[i].amount;
+        }
+        t.frees = t.allocations - t.live_blocks;
+        measure_release(&m);
+    }
+    for (size_t i = w->since.intervals; i < w->at.intervals; i++) {
+        t.unknown_frees += p->intervals.items[i].unknown_frees;
+        t.lost_events += p->intervals.items[i].lost_events;
+        t.truncated_stacks += p->intervals.items[i].truncated_stacks;
+        t.incomplete_stacks += p->intervals.items[i].incomplete_stacks;
+    }
+    highest(p, w, &t);
+    return t;
+}

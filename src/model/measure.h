@@ -1,0 +1,72 @@
+/*
+ * measure: for each site the value of a metric in a window of time; and the totals of a process.
+ *
+ * A value is an amount (bytes, or the metric's own unit) and a count. Both are signed: a difference
+ * may be negative. `largest` is the one metric whose values combine by maximum instead of by sum;
+ * value_join knows how.
+ *
+ * Ownership: measure_release frees the array of values.
+ */
+#ifndef TIDE_MODEL_MEASURE_H
+#define TIDE_MODEL_MEASURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "model/moment.h"
+#include "model/query.h"
+#include "store/recording.h"
+
+struct value {
+    int64_t amount, count;
+};
+
+static inline bool value_is_zero(struct value v)
+{
+    return !v.amount && !v.count;
+}
+
+static inline void value_join(struct value *into, struct value v, bool by_max)
+{
+    if (!by_max) {
+        into->amount += v.amount;
+        into->count += v.count;
+    } else if (v.amount > into->amount) {
+        *into = v;
+    }
+}
+
+struct measure {
+    struct value *sites; /* one for each of profile.sites; zero where the metric does not apply */
+    size_t count;
+    bool by_max;
+};
+
+/*
+ * Resolves the window for the metric (the peak metric is always at the peak) and checks that
+ * metric, size and window go together. -EINVAL: they do not; -ENODATA: the recording lacks what the
+ * metric needs.
+ */
+int measure_window(const struct profile *p, const struct query *q, struct window *out,
+                   struct err *err);
+
+/* Values of the metric in a window that measure_window has accepted. */
+void measure_sites(struct measure *m, const struct profile *p, enum metric metric,
+                   enum size_kind size, const struct window *w);
+void measure_release(struct measure *m);
+
+/* Of the heap of the whole process between two moments, whatever the focus. live = allocations -
+ * frees holds. */
+struct totals {
+    int64_t allocations, frees, reallocations, bytes_allocated;
+    int64_t live_blocks, live_bytes;
+    int64_t temporary_allocations;
+    uint64_t peak_bytes, peak_time_ns;
+    uint64_t unknown_frees, lost_events, truncated_stacks;
+    uint64_t incomplete_stacks; /* of the truncated: no unwind information further out */
+};
+
+struct totals totals_of(const struct profile *p, const struct window *w);
+
+#endif

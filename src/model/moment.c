@@ -1,0 +1,113 @@
+#include "model/moment.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t boundary_ns(const struct profile *p, size_t intervals)
+{
+    return intervals ? p->intervals.items[intervals - 1].end_ns : 0;
+}
+
+static struct moment nearest(const struct profile *p, const char *word, uint64_t time_ns)
+{
+    size_t low = 0, high = p->intervals.count; /* the first boundary at or after time_ns */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (boundary_ns(p, middle) < time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low && boundary_ns(p, low) >= time_ns &&
+        time_ns - boundary_ns(p, low - 1) < boundary_ns(p, low) - time_ns)
+        low--;
+    return (struct moment){.word = word, .intervals = low, .time_ns = boundary_ns(p, low)};
+}
+
+static struct moment at_peak(const struct profile *p, const char *word)
+{
+    size_t i = 0;
+    while (i < p->intervals.count && p->intervals.items[i].end_ns < p->peak_time_ns)
+        i++;
+    return (struct moment){.word = word,
+                           .peak = true,
+                           .intervals = i < p->intervals.count ? i + 1 : i,
+                           .time_ns = p->peak_time_ns};
+}
+
+/* "12.5s", "300ms", "2m", "1h" in ns, "50%" of the run; false: some other word. */
+static bool parse_time(const char *word, uint64_t duration_ns, double *ns)
+{
+    static const struct {
+        const char *unit;
+        double ns;
+    } units[] = {{"s", 1e9},  {"ms", 1e6},   {"us", 1e3},  {"ns", 1},
+                 {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}};
+    if (!strchr("0123456789.", word[0]) || !word[0])
+        return false;
+    char *end;
+    double value = strtod(word, &end);
+    if (end == word || !isfinite(value))
+        return false;
+    if (strcmp(end, "%") == 0) {
+        *ns = value / 100 * (double)duration_ns;
+        return true;
+    }
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (strcmp(end, units[i].unit) == 0) {
+            *ns = value * units[i].ns;
+            return true;
+        }
+    return false;
+}
+
+int moment_resolve(const struct profile *p, const char *word, struct moment *out, struct err *err)
+{
+    size_t all = p->intervals.count;
+    double ns;
+    if (strcmp(word, "start") == 0) {
+        *out = (struct moment){.word = word};
+    } else if (strcmp(word, "end") == 0) {
+        *out = (struct moment){.word = word, .intervals = all, .time_ns = p->duration_ns};
+    } else if (strcmp(word, "peak") == 0) {
+        *out = at_peak(p, word);
+    } else if (parse_time(word, p->duration_ns, &ns)) {
+        uint64_t last = p->duration_ns > boundary_ns(p, all) ? p->duration_ns : boundary_ns(p, all);
+        /* Half a ms of grace, so that the duration as it was printed can be typed back. */
+        if (ns > (double)last + 5e5)
+            return err_set(err, -EINVAL, "'%s' is after the end; the run lasted %.3f s", word,
+                           (double)p->duration_ns / 1e9);
+        *out = nearest(p, word, (uint64_t)ns);
+    } else {
+        return err_set(err, -EINVAL,
+                       "'%s' is not a moment of this recording; known are start, end, peak, a time "
+                       "such as 12.5s, a share such as 50%% (it has no marks or snapshots)",
+                       word);
+    }
+    return 0;
+}
+
+int window_resolve(const struct profile *p, const char *since, const char *at, struct window *out,
+                   struct err *err)
+{
+    int code = moment_resolve(p, since ? since : "start", &out->since, err);
+    if (!code)
+        code = moment_resolve(p, at ? at : "end", &out->at, err);
+    if (code)
+        return code;
+    if (out->since.intervals > out->at.intervals ||
+        (out->since.time_ns > out->at.time_ns && out->since.intervals == out->at.intervals &&
+         (out->since.peak || out->at.peak) && strcmp(out->at.word, "end") != 0))
+        return err_set(err, -EINVAL, "--since %s (%.3f s) comes after --at %s (%.3f s); swap them",
+                       out->since.word, (double)out->since.time_ns / 1e9, out->at.word,
+                       (double)out->at.time_ns / 1e9);
+    return 0;
+}
+
+bool window_is_whole(const struct profile *p, const struct window *w)
+{
+    return !w->since.peak && !w->at.peak && w->since.intervals == 0 &&
+           w->at.intervals == p->intervals.count;
+}

@@ -1,0 +1,43 @@
+/*
+ * moment: the words of --at and --since, resolved to places in the interval log.
+ *
+ * A moment is a boundary between intervals: `intervals` whole intervals lie before it. A time or a
+ * share is moved to the nearest boundary, and time_ns says what it became. The peak is special:
+ * sites carry what was live then exactly (at_peak_*); where only intervals are known, the end of
+ * the interval that holds the peak stands for it.
+ *
+ * `word` is borrowed from the caller.
+ */
+#ifndef TIDE_MODEL_MOMENT_H
+#define TIDE_MODEL_MOMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "store/recording.h"
+
+struct moment {
+    const char *word;
+    bool peak;
+    size_t intervals;
+    uint64_t time_ns;
+};
+
+/* From `since` to `at`; since.intervals <= at.intervals. */
+struct window {
+    struct moment since, at;
+};
+
+/* -EINVAL: not a moment, or not one of this run. */
+int moment_resolve(const struct profile *p, const char *word, struct moment *out, struct err *err);
+
+/* NULL words are the defaults start and end. -EINVAL also when `since` comes after `at`. */
+int window_resolve(const struct profile *p, const char *since, const char *at, struct window *out,
+                   struct err *err);
+
+/* Does the window cover the whole run? */
+bool window_is_whole(const struct profile *p, const struct window *w);
+
+#endif

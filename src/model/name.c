@@ -1,0 +1,217 @@
+#include "model/name.h"
+
+#include <string.h>
+
+static bool is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* The place after the bracket that closes the one at s[i]; the end if none does. */
+static size_t skip_brackets(const char *s, size_t i)
+{
+    int depth = 0;
+    for (; s[i]; i++) {
+        if (strchr("(<{[", s[i]))
+            depth++;
+        else if (strchr(")>}]", s[i]) && !(s[i] == '>' && i && s[i - 1] == '-') && --depth == 0)
+            return i + 1;
+    }
+    return i;
+}
+
+/* From "operator" to the argument list: its symbols are not brackets. */
+static size_t skip_operator(const char *s, size_t i)
+{
+    i += strlen("operator");
+    if (s[i] == '(' && s[i + 1] == ')')
+        i += 2;
+    while (s[i] && strchr("<>=!+-*/%^&|~,[]", s[i]))
+        i++;
+    while (s[i] && s[i] != '(')
+        i = s[i] == '<' ? skip_brackets(s, i) : i + 1;
+    return i;
+}
+
+static bool at_operator(const char *s, size_t i, size_t start)
+{
+    return strncmp(s + i, "operator", 8) == 0 && !is_word(s[i + 8]) &&
+           (i == start || s[i - 1] == ':');
+}
+
+struct name_part name_bare(const char *name)
+{
+    size_t start = 0, i = 0;
+    while (name[i]) {
+        if (at_operator(name, i, start)) {
+            i = skip_operator(name, i);
+            break;
+        }
+        if (name[i] == '(') {
+            size_t after = skip_brackets(name, i);
+            bool scope =
+                strncmp(name + after, "::", 2) == 0; /* (anonymous namespace)::, f(int)::g */
+            bool type = i - start == 8 && strncmp(name + start, "decltype", 8) == 0;
+            if (i > start && !scope && !type)
+                break;
+            i = after;
+        } else if (name[i] == '<' || name[i] == '{') {
+            i = skip_brackets(name, i);
+        } else if (name[i] == ' ') {
+            if (name[i + 1] == '[') /* "f [clone .cold]" */
+                break;
+            start = ++i;
+        } else {
+            i++;
+        }
+    }
+    return (struct name_part){name + start, i - start};
+}
+
+static bool part_is(struct name_part part, const char *text)
+{
+    return strlen(text) == part.size && memcmp(part.text, text, part.size) == 0;
+}
+
+bool name_is_allocator(const char *name)
+{
+    static const char *const names[] = {
+        "operator new",
+        "operator new[]",
+        "malloc",
+        "calloc",
+        "realloc",
+        "reallocarray",
+        "posix_memalign",
+        "aligned_alloc",
+        "memalign",
+        "valloc",
+        "pvalloc",
+        "mmap",
+        "mmap64",
+        "mremap",
+        "__libc_malloc",
+        "__libc_calloc",
+        "__libc_realloc",
+        "__libc_memalign",
+        "__rust_alloc",
+        "__rust_alloc_zeroed",
+        "__rust_realloc",
+        "__rdl_alloc",
+        "__rdl_realloc",
+        "__rdl_alloc_zeroed",
+        "_Znwm",
+        "_Znam",
+        "_ZnwmRKSt9nothrow_t",
+        "_ZnamRKSt9nothrow_t",
+    };
+    struct name_part bare = name_bare(name);
+    const char *at = memchr(bare.text, '@', bare.size); /* malloc@plt, malloc@@GLIBC_2.2.5 */
+    if (at)
+        bare.size = (size_t)(at - bare.text);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (part_is(bare, names[i]))
+            return true;
+    return false;
+}
+
+bool name_is_std(const char *name)
+{
+    static const char *const prefixes[] = {
+        "std::",         "__gnu_cxx::",      "alloc::alloc::", "alloc::raw_vec::",
+        "alloc::vec::",  "alloc::string::",  "alloc::boxed::", "alloc::collections::",
+        "<alloc::vec::", "<alloc::string::", "alloc::slice::",
+    };
+    struct name_part bare = name_bare(name);
+    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
+        if (strncmp(bare.text, prefixes[i], strlen(prefixes[i])) == 0)
+            return true;
+    return false;
+}
+
+/* The part after the last :: that is not inside brackets. */
+static struct name_part last_component(struct name_part part)
+{
+    size_t i = 0, start = 0;
+    while (i < part.size) {
+        if (at_operator(part.text, i, start))
+            break;
+        if (strchr("(<{", part.text[i])) {
+            i = skip_brackets(part.text, i);
+        } else if (part.text[i] == ':' && i + 1 < part.size && part.text[i + 1] == ':') {
+            start = i += 2;
+        } else {
+            i++;
+        }
+    }
+    return (struct name_part){part.text + start, part.size - start};
+}
+
+static struct name_part without_template(struct name_part part)
+{
+    if (part.size && part.text[part.size - 1] == '>' && !at_operator(part.text, 0, 0))
+        for (size_t i = 1; i < part.size; i++)
+            if (part.text[i] == '<' && i + skip_brackets(part.text + i, 0) == part.size)
+                return (struct name_part){part.text, i};
+    return part;
+}
+
+bool name_is(const char *name, const char *wanted)
+{
+    if (strcmp(name, wanted) == 0)
+        return true;
+    struct name_part bare = name_bare(name), last = last_component(bare);
+    return part_is(bare, wanted) || part_is(without_template(bare), wanted) ||
+           part_is(last, wanted) || part_is(without_template(last), wanted);
+}
+
+static size_t columns(const char *s, size_t size)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < size; i++)
+        n += ((unsigned char)s[i] & 0xc0) != 0x80; /* UTF-8: count first bytes only */
+    return n;
+}
+
+static void add_cut(struct strbuf *out, const char *s, size_t size, size_t width)
+{
+    size_t room = columns(s, size) <= width ? size : width > 3 ? width - 3 : width, n = 0, i = 0;
+    for (; i < size; i++) {
+        n += ((unsigned char)s[i] & 0xc0) != 0x80;
+        if (n > room)
+            break;
+    }
+    strbuf_add(out, s, i);
+    if (i < size && width > 3)
+        strbuf_puts(out, "...");
+}
+
+void name_shorten(struct strbuf *out, const char *name, size_t width)
+{
+    if (columns(name, strlen(name)) <= width) {
+        strbuf_puts(out, name);
+        return;
+    }
+    struct name_part bare = name_bare(name);
+    if (!bare.size)
+        bare = (struct name_part){name, strlen(name)};
+    if (columns(bare.text, bare.size) <= width) {
+        strbuf_add(out, bare.text, bare.size);
+        return;
+    }
+    struct strbuf plain = {0};
+    for (size_t i = 0; i < bare.size;) {
+        if (at_operator(bare.text, i, 0)) {
+            strbuf_add(&plain, bare.text + i, bare.size - i);
+            break;
+        }
+        size_t after = bare.text[i] == '<' && i ? skip_brackets(bare.text, i) : i + 1;
+        if (after > i + 1)
+            strbuf_puts(&plain, "<>");
+        else
+            strbuf_putc(&plain, bare.text[i]);
+        i = after;
+    }
+    add_cut(out, plain.data ? plain.data : "", plain.size, width);
+    strbuf_release(&plain);
+}

@@ -1,0 +1,77 @@
+/*
+ * query: what a user asks of a profile, as plain data: metric, moments, grouping, focus.
+ *
+ * Every command that looks at stacks (report, leaks, diff, flame) fills one of these from its
+ * options (cli/query_options.h) and hands it to model/answer.h. {0} plus query_init is the default
+ * question.
+ *
+ * Ownership: strings are borrowed (argv); the pattern lists are owned, query_release frees them.
+ */
+#ifndef TIDE_MODEL_QUERY_H
+#define TIDE_MODEL_QUERY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "model/pattern.h"
+
+enum metric {
+    METRIC_LIVE,
+    METRIC_TOTAL,
+    METRIC_PEAK,
+    METRIC_SITEPEAK,
+    METRIC_LARGEST,
+    METRIC_TEMPORARY,
+    METRIC_MAPPED,
+    METRIC_CPU,
+    METRIC_FAULTS,
+    METRICS
+};
+
+enum size_kind { SIZE_REQUESTED, SIZE_USABLE, SIZE_OVERHEAD, SIZE_KINDS };
+
+enum grouping { BY_FUNCTION, BY_LINE, BY_STACK, BY_LIBRARY, BY_FILE, BY_THREAD, GROUPINGS };
+
+/* Which stacks count, and which of their frames are seen. */
+struct focus {
+    struct pattern_list within; /* stacks with a matching frame */
+    struct pattern_list ignore; /* not stacks with a matching frame; they are counted apart */
+    struct pattern_list fold;   /* frames that are dropped, their caller is charged */
+    struct rename_list merge;
+    bool no_fold; /* keep the std:: frames at the innermost end */
+    bool python_only, native_only;
+    const char *thread; /* NULL: all; a name or a thread id */
+};
+
+enum shape { SHAPE_TABLE, SHAPE_TREE, SHAPE_CALLERS, SHAPE_CALLEES };
+
+#define QUERY_ALL SIZE_MAX
+
+struct query {
+    enum metric metric;
+    enum size_kind size;
+    enum grouping by;
+    const char *since, *at; /* NULL: not given */
+    struct focus focus;
+    enum shape shape;
+    const char *function; /* of SHAPE_CALLERS and SHAPE_CALLEES */
+    size_t top;           /* most rows to keep; QUERY_ALL */
+    double min_percent;   /* rows below this share of the metric's sum are left out */
+    const char *process;  /* NULL, PID or PID#N */
+};
+
+void query_init(struct query *q);
+void query_release(struct query *q);
+
+const char *metric_name(enum metric m);
+const char *grouping_name(enum grouping g);
+const char *size_kind_name(enum size_kind s);
+
+/* -EINVAL and a sentence that lists the known words. */
+int metric_parse(const char *word, enum metric *out, struct err *err);
+int grouping_parse(const char *word, enum grouping *out, struct err *err);
+int size_kind_parse(const char *word, enum size_kind *out, struct err *err);
+
+#endif

@@ -1,0 +1,174 @@
+/*
+ * The malloc family. Each hook: forward to the next in line, then record; free is recorded first, so that whoever
+ * gets the same address next records it later. Compiled with frame pointers (CALLER()).
+ *
+ * While the next in line works, tls.busy is set: what it calls in turn (an allocator that maps memory, a
+ * preloaded library that calls malloc again) is part of the same allocation.
+ */
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "record/recorder.h"
+
+/* Before `next` is known, dlsym may allocate: give it static memory. NULL: go on. */
+static inline void *boot_call(size_t size)
+{
+    if (LIKELY(next.malloc != NULL))
+        return NULL;
+    if (tls.busy) {
+        void *p = boot_alloc(size);
+        if (!p)
+            errno = ENOMEM;
+        return p;
+    }
+    thread_begin();
+    return NULL;
+}
+
+#define FORWARD(call)                                                                              \
+    ({                                                                                             \
+        tls.busy = (uintptr_t)__builtin_frame_address(0);                                          \
+        __auto_type forwarded = (call);                                                            \
+        tls.busy = 0;                                                                              \
+        forwarded;                                                                                 \
+    })
+
+/* Forwards and records a call that returns a block of `size` bytes. */
+#define ALLOCATE(call, size)                                                                       \
+    do {                                                                                           \
+        struct thread *t = thread_enter();                                                         \
+        if (UNLIKELY(!t))                                                                          \
+            return (call);                                                                         \
+        void *p = FORWARD(call);                                                                   \
+        if (LIKELY(p != NULL))                                                                     \
+            event_alloc(t, p, (size), CALLER());                                                   \
+        return p;                                                                                  \
+    } while (0)
+
+EXPORT void *malloc(size_t size)
+{
+    void *boot = boot_call(size);
+    if (UNLIKELY(boot != NULL))
+        return boot;
+    ALLOCATE(next.malloc(size), size);
+}
+
+EXPORT void *calloc(size_t count, size_t size)
+{
+    void *boot = boot_call(count * size);
+    if (UNLIKELY(boot != NULL))
+        return boot; /* static memory is zero */
+    ALLOCATE(next.calloc(count, size), count * size);
+}
+
+EXPORT void free(void *p)
+{
+    if (!p)
+        return;
+    if (UNLIKELY(boot_owns(p)))
+        return;
+    struct thread *t = thread_enter();
+    if (UNLIKELY(!t)) {
+        next.free(p);
+        return;
+    }
+    event_free(t, p);
+    tls.busy = (uintptr_t)__builtin_frame_address(0);
+    next.free(p);
+    tls.busy = 0;
+}
+
+EXPORT void cfree(void *p); /* no longer in any header, still in old programs */
+void cfree(void *p)
+{
+    free(p);
+}
+
+/* What a realloc came to: a new block, a free (size 0), or nothing (failure: the old one stays). */
+static inline void *reallocated(struct thread *t, void *old, void *p, size_t size,
+                                struct caller caller)
+{
+    if (p)
+        old ? event_realloc(t, old, p, size, caller) : event_alloc(t, p, size, caller);
+    else if (old && size == 0)
+        event_free(t, old);
+    return p;
+}
+
+static void *boot_realloc(void *old, size_t size)
+{
+    void *p = malloc(size);
+    size_t room = boot_room(old);
+    if (p && old)
+        memcpy(p, old, size < room ? size : room);
+    return p;
+}
+
+EXPORT void *realloc(void *old, size_t size)
+{
+    if (UNLIKELY(!next.malloc || boot_owns(old)))
+        return boot_realloc(old, size);
+    struct thread *t = thread_enter();
+    if (UNLIKELY(!t))
+        return next.realloc(old, size);
+    return reallocated(t, old, FORWARD(next.realloc(old, size)), size, CALLER());
+}
+
+EXPORT void *reallocarray(void *old, size_t count, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    if (UNLIKELY(!next.malloc || boot_owns(old)))
+        return boot_realloc(old, bytes);
+    struct thread *t = thread_enter();
+    if (UNLIKELY(!t))
+        return next.realloc(old, bytes);
+    return reallocated(t, old, FORWARD(next.realloc(old, bytes)), bytes, CALLER());
+}
+
+EXPORT int posix_memalign(void **out, size_t alignment, size_t size)
+{
+    if (UNLIKELY(!next.malloc))
+        thread_begin();
+    struct thread *t = thread_enter();
+    if (UNLIKELY(!t))
+        return next.posix_memalign(out, alignment, size);
+    int result = FORWARD(next.posix_memalign(out, alignment, size));
+    if (result == 0 && *out)
+        event_alloc(t, *out, size, CALLER());
+    return result;
+}
+
+EXPORT void *aligned_alloc(size_t alignment, size_t size)
+{
+    if (UNLIKELY(!next.malloc))
+        thread_begin();
+    ALLOCATE(next.aligned_alloc(alignment, size), size);
+}
+
+EXPORT void *memalign(size_t alignment, size_t size)
+{
+    if (UNLIKELY(!next.malloc))
+        thread_begin();
+    ALLOCATE(next.memalign(alignment, size), size);
+}
+
+EXPORT void *valloc(size_t size)
+{
+    if (UNLIKELY(!next.malloc))
+        thread_begin();
+    ALLOCATE(next.valloc(size), size);
+}
+
+EXPORT void *pvalloc(size_t size)
+{
+    if (UNLIKELY(!next.malloc))
+        thread_begin();
+    /* it rounds up to whole pages, and that is what the caller asked for */
+    ALLOCATE(next.pvalloc(size), (size + 4095) & ~(size_t)4095);
+}

@@ -1,0 +1,71 @@
+/*
+ * Mappings the program makes itself: the metric `mapped`. What the allocator maps beneath a hook is part of the heap and
+ * not seen here; what libc and the loader map internally never comes this way.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "record/recorder.h"
+
+static void *map_directly(void *at, size_t size, int protection, int flags, int fd, long offset)
+{
+    if (LIKELY(next.mmap != NULL))
+        return next.mmap(at, size, protection, flags, fd, offset);
+    long p = sys_call(SYS_mmap, at, size, (long)protection, (long)flags, (long)fd, offset);
+    if (p < 0 && p > -4096) {
+        errno = (int)-p;
+        return MAP_FAILED;
+    }
+    return (void *)p;
+}
+
+static uint64_t whole_pages(size_t size)
+{
+    return (size + WIRE_PAGE - 1) & ~(size_t)(WIRE_PAGE - 1);
+}
+
+EXPORT void *mmap(void *at, size_t size, int protection, int flags, int fd, long offset)
+{
+    struct thread *t = next.mmap ? thread_enter() : NULL;
+    void *p = map_directly(at, size, protection, flags, fd, offset);
+    if (t && p != MAP_FAILED)
+        event_map(t, p, whole_pages(size), CALLER());
+    return p;
+}
+
+EXPORT void *mmap64(void *at, size_t size, int protection, int flags, int fd, long offset)
+    __attribute__((alias("mmap")));
+
+/* Recorded before it happens, as free is: another thread may map the same place at once. */
+EXPORT int munmap(void *p, size_t size)
+{
+    struct thread *t = next.munmap ? thread_enter() : NULL;
+    if (t && (uintptr_t)p % WIRE_PAGE == 0 && size)
+        event_unmap(t, p, whole_pages(size));
+    if (LIKELY(next.munmap != NULL))
+        return next.munmap(p, size);
+    long result = sys_call(SYS_munmap, p, size);
+    if (result < 0)
+        errno = (int)-result;
+    return result < 0 ? -1 : 0;
+}
+
+EXPORT void *mremap(void *old, size_t old_size, size_t size, int flags, ...)
+{
+    va_list args;
+    va_start(args, flags);
+    void *wanted = flags & MREMAP_FIXED ? va_arg(args, void *) : NULL;
+    va_end(args);
+    if (UNLIKELY(!next.mremap))
+        thread_begin();
+    struct thread *t = thread_enter();
+    void *p = next.mremap(old, old_size, size, flags, wanted);
+    if (t && p != MAP_FAILED) {
+        if (old_size)
+            event_unmap(t, old, whole_pages(old_size));
+        event_map(t, p, whole_pages(size), CALLER());
+    }
+    return p;
+}

@@ -1,0 +1,56 @@
+/* Code that goes away, and threads that take a name. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "record/recorder.h"
+
+/*
+ * What was learnt of the unloaded addresses is forgotten, also by the other threads' remembered
+ * stacks: they compare `generation` when the tick moves, so it is moved.
+ */
+EXPORT int dlclose(void *handle)
+{
+    if (UNLIKELY(!next.dlclose))
+        recorder_start();
+    int result = next.dlclose(handle);
+    if (recorder.rules && atomic_load(&recorder.state) == STATE_LIVE) {
+        atomic_fetch_add(&recorder.generation, 1);
+        rules_forget(recorder.rules);
+        atomic_fetch_add(&recorder.header->tick, 1);
+    }
+    return result;
+}
+
+EXPORT int pthread_setname_np(pthread_t thread, const char *name)
+{
+    if (UNLIKELY(!next.pthread_setname_np))
+        recorder_start();
+    int result = next.pthread_setname_np(thread, name);
+    struct thread *t = result == 0 && pthread_equal(thread, pthread_self()) ? thread_enter() : NULL;
+    if (t)
+        thread_named(t, name);
+    return result;
+}
+
+EXPORT int prctl(int option, ...)
+{
+    va_list args;
+    va_start(args, option);
+    unsigned long a[4];
+    for (int i = 0; i < 4; i++)
+        a[i] = va_arg(args, unsigned long);
+    va_end(args);
+    if (UNLIKELY(!next.prctl))
+        recorder_start();
+    int result = next.prctl(option, a[0], a[1], a[2], a[3]);
+    struct thread *t = result == 0 && option == PR_SET_NAME ? thread_enter() : NULL;
+    if (t) {
+        char name[16] = {0};
+        sys_call(SYS_prctl, (long)PR_GET_NAME, name);
+        thread_named(t, name);
+    }
+    return result;
+}

@@ -1,0 +1,146 @@
+/*
+ * operator new and delete, in all their forms.
+ *
+ * The C++ runtime's own call malloc and free, which are hooked: those are only passed on (a jump). Allocators such as
+ * jemalloc and tcmalloc bring their own, which do not: for those, and only for those, new and delete are
+ * recorded here. The throwing forms then go through the allocator's nothrow form, so that no exception ever passes through a
+ * hook; if that fails, the throwing form is called to do what it does.
+ *
+ * A library loaded with RTLD_LOCAL may bring the first C++ runtime of the process; it is then not "next" to us in the
+ * global order, but it is among what our caller was linked with, and is looked up there.
+ */
+#include <dlfcn.h>
+#include <link.h>
+#include <stdlib.h>
+
+#include "record/recorder.h"
+
+enum owner { UNKNOWN, RUNTIME, ALLOCATOR };
+
+struct form {
+    const char *name;
+    _Atomic(void *) function;
+    _Atomic int owner;
+};
+
+/* The symbol's definition that the caller at `pc` would have got without us. */
+static void *form_find(struct form *f, uint64_t pc)
+{
+    void *function = atomic_load_explicit(&f->function, memory_order_acquire);
+    if (LIKELY(function != NULL))
+        return function;
+    uintptr_t busy = tls.busy;
+    tls.busy = (uintptr_t)__builtin_frame_address(0); /* dlsym may allocate */
+    function = dlsym(RTLD_NEXT, f->name);
+    struct dl_find_object o;
+    if (!function && _dl_find_object((void *)(uintptr_t)(pc - 1), &o) == 0) {
+        function = dlsym(o.dlfo_link_map, f->name);
+        if (function && _dl_find_object(function, &o) == 0) /* we keep its address: it must stay */
+            dlopen(o.dlfo_link_map->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    }
+    tls.busy = busy;
+    if (!function)
+        return NULL;
+    atomic_store(&f->owner, recorder_owns_allocations(function) ? ALLOCATOR : RUNTIME);
+    atomic_store_explicit(&f->function, function, memory_order_release);
+    return function;
+}
+
+static inline bool form_recorded(const struct form *f)
+{
+    return atomic_load_explicit(&f->owner, memory_order_relaxed) == ALLOCATOR;
+}
+
+#define RETURN_ADDRESS ((uint64_t)(uintptr_t)__builtin_return_address(0))
+
+/*
+ * A form that is nowhere to be found cannot have been called by C++ code that was linked properly; plain malloc and
+ * free are then what any runtime does.
+ */
+#define NEW_FORM(symbol, nothrow_symbol, fallback, parameters, arguments, nothrow_arguments)       \
+    EXPORT void *new##symbol parameters __asm__(#symbol);                                          \
+    void *new##symbol parameters                                                                   \
+    {                                                                                              \
+        static struct form form = {.name = #symbol}, nothrow = {.name = #nothrow_symbol};          \
+        void *function = form_find(&form, RETURN_ADDRESS);                                         \
+        if (UNLIKELY(!function))                                                                   \
+            return fallback;                                                                       \
+        if (LIKELY(!form_recorded(&form)))                                                         \
+            return ((void *(*)parameters)function)arguments;                                       \
+        void *safe = form_find(&nothrow, RETURN_ADDRESS);                                          \
+        struct thread *t = safe ? thread_enter() : NULL;                                           \
+        if (UNLIKELY(!t))                                                                          \
+            return ((void *(*)parameters)function)arguments;                                       \
+        tls.busy = (uintptr_t)__builtin_frame_address(0);                                          \
+        void *p = ((void *(*)(size_t, size_t, const void *))safe)nothrow_arguments;                \
+        tls.busy = 0;                                                                              \
+        if (UNLIKELY(!p)) /* throws, or finds memory after all */                                  \
+            p = ((void *(*)parameters)function)arguments;                                          \
+        if (p)                                                                                     \
+            event_alloc(t, p, size, CALLER());                                                     \
+        return p;                                                                                  \
+    }
+
+/* std::nothrow is an empty object; only its address is passed, and never looked at. */
+static const char no_throw;
+
+#define PLAIN_FORM(symbol, nothrow)                                                                \
+    NEW_FORM(symbol, nothrow, malloc(size), (size_t size), (size), (size, (size_t)&no_throw, NULL))
+#define NOTHROW_FORM(symbol)                                                                       \
+    NEW_FORM(symbol, symbol, malloc(size), (size_t size, const void *tag), (size, tag),            \
+             (size, (size_t)tag, NULL))
+#define ALIGNED_FORM(symbol, nothrow)                                                              \
+    NEW_FORM(symbol, nothrow, aligned_alloc(alignment, size), (size_t size, size_t alignment),     \
+             (size, alignment), (size, alignment, &no_throw))
+#define ALIGNED_NOTHROW_FORM(symbol)                                                               \
+    NEW_FORM(symbol, symbol, aligned_alloc(alignment, size),                                       \
+             (size_t size, size_t alignment, const void *tag), (size, alignment, tag),             \
+             (size, alignment, tag))
+
+PLAIN_FORM(_Znwm, _ZnwmRKSt9nothrow_t)
+PLAIN_FORM(_Znam, _ZnamRKSt9nothrow_t)
+NOTHROW_FORM(_ZnwmRKSt9nothrow_t)
+NOTHROW_FORM(_ZnamRKSt9nothrow_t)
+ALIGNED_FORM(_ZnwmSt11align_val_t, _ZnwmSt11align_val_tRKSt9nothrow_t)
+ALIGNED_FORM(_ZnamSt11align_val_t, _ZnamSt11align_val_tRKSt9nothrow_t)
+ALIGNED_NOTHROW_FORM(_ZnwmSt11align_val_tRKSt9nothrow_t)
+ALIGNED_NOTHROW_FORM(_ZnamSt11align_val_tRKSt9nothrow_t)
+
+#define DELETE_FORM(symbol, parameters, arguments)                                                 \
+    EXPORT void delete##symbol parameters __asm__(#symbol);                                        \
+    void delete##symbol parameters                                                                 \
+    {                                                                                              \
+        static struct form form = {.name = #symbol};                                               \
+        void *function = form_find(&form, RETURN_ADDRESS);                                         \
+        if (UNLIKELY(!function)) {                                                                 \
+            free(p);                                                                               \
+            return;                                                                                \
+        }                                                                                          \
+        if (LIKELY(!form_recorded(&form))) {                                                       \
+            ((void (*)parameters)function)arguments;                                               \
+            return;                                                                                \
+        }                                                                                          \
+        struct thread *t = p ? thread_enter() : NULL;                                              \
+        if (t) {                                                                                   \
+            event_free(t, p);                                                                      \
+            tls.busy = (uintptr_t)__builtin_frame_address(0);                                      \
+        }                                                                                          \
+        ((void (*)parameters)function)arguments;                                                   \
+        if (t)                                                                                     \
+            tls.busy = 0;                                                                          \
+    }
+
+DELETE_FORM(_ZdlPv, (void *p), (p))
+DELETE_FORM(_ZdaPv, (void *p), (p))
+DELETE_FORM(_ZdlPvm, (void *p, size_t size), (p, size))
+DELETE_FORM(_ZdaPvm, (void *p, size_t size), (p, size))
+DELETE_FORM(_ZdlPvRKSt9nothrow_t, (void *p, const void *tag), (p, tag))
+DELETE_FORM(_ZdaPvRKSt9nothrow_t, (void *p, const void *tag), (p, tag))
+DELETE_FORM(_ZdlPvSt11align_val_t, (void *p, size_t alignment), (p, alignment))
+DELETE_FORM(_ZdaPvSt11align_val_t, (void *p, size_t alignment), (p, alignment))
+DELETE_FORM(_ZdlPvmSt11align_val_t, (void *p, size_t size, size_t alignment), (p, size, alignment))
+DELETE_FORM(_ZdaPvmSt11align_val_t, (void *p, size_t size, size_t alignment), (p, size, alignment))
+DELETE_FORM(_ZdlPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t alignment, const void *tag),
+            (p, alignment, tag))
+DELETE_FORM(_ZdaPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t alignment, const void *tag),
+            (p, alignment, tag))

@@ -1,0 +1,289 @@
+/* The recorder's one state: who is next in line, the shared memory, the way to the collector. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+
+#include "record/recorder.h"
+
+struct recorder recorder;
+struct next next;
+
+extern char **environ;
+
+static char socket_name[sizeof(((struct sockaddr_un *)0)->sun_path)];
+static char socket_key[WIRE_KEY_SIZE + 1];
+
+/* Shared memory mapped so far: the header's and further rings'. A forked child lets go of it. */
+static struct segment {
+    char *start;
+    size_t size;
+    uint32_t rings, used;
+    size_t rings_offset;
+} segments[64];
+static unsigned segment_count;
+
+/* --- before `next` is known ------------------------------------------------------------------- */
+
+static _Alignas(16) char boot_memory[65536];
+static _Atomic size_t boot_used;
+
+void *boot_alloc(size_t size)
+{
+    size = (size + 15) & ~(size_t)15;
+    size_t at = atomic_fetch_add(&boot_used, size);
+    return at + size <= sizeof boot_memory ? boot_memory + at : NULL;
+}
+
+bool boot_owns(const void *p)
+{
+    return (const char *)p >= boot_memory && (const char *)p < boot_memory + sizeof boot_memory;
+}
+
+size_t boot_room(const void *p)
+{
+    return boot_owns(p) ? (size_t)(boot_memory + sizeof boot_memory - (const char *)p) : 0;
+}
+
+/* A function pointer from dlsym without the cast that ISO C frowns upon. */
+#define FIND(name) find_next(#name, &next.name, sizeof next.name)
+
+static void find_next(const char *name, void *slot, size_t size)
+{
+    void *f = dlsym(RTLD_NEXT, name);
+    memcpy(slot, &f, size);
+}
+
+static void find_all(void)
+{
+    FIND(malloc);
+    FIND(calloc);
+    FIND(realloc);
+    FIND(reallocarray);
+    FIND(free);
+    FIND(cfree);
+    FIND(posix_memalign);
+    FIND(aligned_alloc);
+    FIND(memalign);
+    FIND(valloc);
+    FIND(pvalloc);
+    FIND(malloc_usable_size);
+    FIND(mmap);
+    FIND(munmap);
+    FIND(mremap);
+    FIND(dlclose);
+    FIND(pthread_setname_np);
+    FIND(prctl);
+}
+
+bool recorder_owns_allocations(const void *function)
+{
+    struct dl_find_object a, b;
+    void *malloc_address;
+    memcpy(&malloc_address, &next.malloc, sizeof malloc_address);
+    return _dl_find_object((void *)(uintptr_t)function, &a) == 0 &&
+           _dl_find_object(malloc_address, &b) == 0 && a.dlfo_link_map == b.dlfo_link_map;
+}
+
+/* --- the way to the collector ----------------------------------------------------------------- */
+
+static const char *environment(const char *name)
+{
+    size_t size = strlen(name);
+    for (char **e = environ; e && *e; e++)
+        if (strncmp(*e, name, size) == 0 && (*e)[size] == '=')
+            return *e + size + 1;
+    return NULL;
+}
+
+static int dial(void)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t size = strlen(socket_name);
+    memcpy(address.sun_path + 1, socket_name, size); /* abstract: no file, works after chroot */
+    long fd = sys_call(SYS_socket, (long)AF_UNIX, (long)(SOCK_SEQPACKET | SOCK_CLOEXEC), 0L);
+    if (fd < 0)
+        return -1;
+    long connected;
+    do
+        connected = sys_call(SYS_connect, fd, &address,
+                             (long)(offsetof(struct sockaddr_un, sun_path) + 1 + size));
+    while (connected == -EINTR);
+    if (connected < 0) {
+        sys_call(SYS_close, fd);
+        return -1;
+    }
+    return (int)fd;
+}
+
+bool recorder_collector_alive(void)
+{
+    int fd = dial();
+    if (fd >= 0)
+        sys_call(SYS_close, (long)fd);
+    return fd >= 0;
+}
+
+/* Sends a request and maps the memory that comes back; NULL: refused or nobody there. */
+static char *ask(struct wire_request *request, struct wire_reply *reply)
+{
+    int fd = dial();
+    if (fd < 0)
+        return NULL;
+    char *memory = NULL;
+    request->magic = WIRE_MAGIC;
+    request->version = WIRE_VERSION;
+    memcpy(request->key, socket_key, WIRE_KEY_SIZE);
+
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct iovec out = {.iov_base = request, .iov_len = sizeof *request};
+    struct iovec in = {.iov_base = reply, .iov_len = sizeof *reply};
+    struct msghdr send = {.msg_iov = &out, .msg_iovlen = 1};
+    struct msghdr receive = {.msg_iov = &in,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    long n;
+    do
+        n = sys_call(SYS_sendmsg, (long)fd, &send, (long)MSG_NOSIGNAL);
+    while (n == -EINTR);
+    if (n == (long)sizeof *request)
+        do
+            n = sys_call(SYS_recvmsg, (long)fd, &receive, (long)MSG_CMSG_CLOEXEC);
+        while (n == -EINTR);
+    struct cmsghdr *c = n == (long)sizeof *reply ? CMSG_FIRSTHDR(&receive) : NULL;
+    if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int))) {
+        int memory_fd;
+        memcpy(&memory_fd, CMSG_DATA(c), sizeof memory_fd);
+        if (reply->status == 0) {
+            long p = sys_call(SYS_mmap, 0L, (long)reply->size, (long)(PROT_READ | PROT_WRITE),
+                              (long)MAP_SHARED, (long)memory_fd, 0L);
+            memory = p < 0 && p > -4096 ? NULL : (char *)p;
+        }
+        sys_call(SYS_close, (long)memory_fd);
+    }
+    sys_call(SYS_close, (long)fd);
+    return memory;
+}
+
+static void drop_segments(void)
+{
+    for (unsigned i = 0; i < segment_count; i++)
+        sys_call(SYS_munmap, segments[i].start, segments[i].size);
+    segment_count = 0;
+}
+
+bool recorder_connect(void)
+{
+    struct wire_request request = {.kind = WIRE_HELLO};
+    struct wire_reply reply;
+    struct rlimit limit;
+    drop_segments(); /* after fork: the parent's */
+    if (sys_call(SYS_prlimit64, 0L, (long)RLIMIT_AS, 0L, &limit) == 0)
+        request.small = limit.rlim_cur < UINT64_C(4) << 30;
+    char *memory = ask(&request, &reply);
+    struct wire_header *h = (void *)memory;
+    if (!memory || h->magic != WIRE_MAGIC || h->version != WIRE_VERSION) {
+        recorder_stop();
+        return false;
+    }
+    if (!recorder.rules)
+        recorder.rules = sys_map(sizeof *recorder.rules);
+    if (!recorder.rules) {
+        recorder_stop();
+        return false;
+    }
+    rules_forget(recorder.rules); /* so that modules are announced in the new memory */
+    recorder.header = h;
+    recorder.nodes = (void *)(memory + h->nodes_offset);
+    recorder.index = (void *)(memory + h->index_offset);
+    segments[0] = (struct segment){memory, reply.size, h->ring_count, 0, h->rings_offset};
+    segment_count = 1;
+    modules_reset();
+    atomic_store_explicit(&recorder.state, STATE_LIVE, memory_order_release);
+    return true;
+}
+
+/* Called under the lock of thread.c. */
+struct wire_ring *recorder_ring(void)
+{
+    struct segment *s = &segments[segment_count - 1];
+    if (s->used == s->rings) {
+        if (segment_count == sizeof segments / sizeof *segments)
+            return NULL;
+        struct wire_request request = {.kind = WIRE_MORE_RINGS, .ring_count = s->rings};
+        if (segment_count > 2 && s->rings < 256)
+            request.ring_count *= 2;
+        struct wire_reply reply;
+        char *memory = ask(&request, &reply);
+        if (!memory)
+            return NULL;
+        *++s = (struct segment){memory, reply.size, reply.ring_count, 0, 0};
+        segment_count++;
+    }
+    return (void *)(s->start + s->rings_offset + (size_t)s->used++ * WIRE_RING_BYTES);
+}
+
+void recorder_stop(void)
+{
+    atomic_store(&recorder.state, STATE_OFF);
+}
+
+/* --- start ------------------------------------------------------------------------------------ */
+
+/* Is this program one of those to record? `only`: names, one a line; empty or absent: all. */
+static bool wanted(const char *only)
+{
+    if (!only || !*only)
+        return true;
+    char exe[4096];
+    long n = sys_call(SYS_readlink, "/proc/self/exe", exe, sizeof exe - 1);
+    exe[n > 0 ? n : 0] = '\0';
+    const char *slash = strrchr(exe, '/'), *base = slash ? slash + 1 : exe;
+    const char *invoked = program_invocation_short_name ? program_invocation_short_name : "";
+    while (*only) {
+        size_t size = strcspn(only, "\n");
+        if (size && (memmem(base, strlen(base), only, size) ||
+                     memmem(invoked, strlen(invoked), only, size)))
+            return true;
+        only += size + (only[size] == '\n');
+    }
+    return false;
+}
+
+void recorder_start(void)
+{
+    static _Atomic int started;
+    if (atomic_exchange(&started, 1)) {
+        while (atomic_load_explicit(&recorder.state, memory_order_acquire) == STATE_BOOTING)
+            sys_call(SYS_sched_yield); /* another thread is at it */
+        return;
+    }
+    int saved = errno;
+    find_all();
+    const char *name = environment(WIRE_ENV_SOCKET), *key = environment(WIRE_ENV_KEY);
+    if (name && key && strlen(name) < sizeof socket_name - 1 && strlen(key) == WIRE_KEY_SIZE &&
+        wanted(environment(WIRE_ENV_ONLY))) {
+        memcpy(socket_name, name, strlen(name) + 1);
+        memcpy(socket_key, key, WIRE_KEY_SIZE);
+        recorder_connect();
+    } else {
+        recorder_stop();
+    }
+    errno = saved;
+}
+
+/* Programs that never allocate are seen too. */
+__attribute__((constructor)) static void at_load(void)
+{
+    if (!tls.thread)
+        thread_begin();
+}

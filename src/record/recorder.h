@@ -1,0 +1,184 @@
+/*
+ * recorder: the part of tidemark that lives inside the program (libtidemark.so).
+ *
+ * Here we are a guest: docs/SAFETY.md states the rules. On the hot path there is no system call, no
+ * lock, no allocation, no floating point; nothing here ever prints, exits or installs a handler. Memory comes from mmap, made by raw
+ * system calls so that neither our own hooks nor errno are involved.
+ *
+ *   process.c   the one state: what comes next in line, the shared memory, fork
+ *   thread.c    a thread's ring and remembered stack; made on first use, reused after its end
+ *   modules.c   which file an address belongs to
+ *   event.c     from a hook's call to words in the ring
+ *   hooks_*.c   the functions that take the place of libc's
+ */
+#ifndef TIDE_RECORD_RECORDER_H
+#define TIDE_RECORD_RECORDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "unwind/walk.h"
+#include "wire/layout.h"
+
+#define EXPORT   __attribute__((visibility("default")))
+#define LIKELY(x)   __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/* Who called the hook: where it returns to, and its sp and fp after that. */
+struct caller {
+    uint64_t pc, sp, fp;
+};
+
+/* Hooks are compiled with frame pointers, so their own frame tells. */
+#define CALLER()                                                                                   \
+    ((struct caller){.pc = ((uint64_t *)__builtin_frame_address(0))[1],                            \
+                     .sp = (uint64_t)__builtin_frame_address(0) + 16,                              \
+                     .fp = ((uint64_t *)__builtin_frame_address(0))[0]})
+
+/*
+ * One thread's part. In memory that a forked child finds zeroed (MADV_WIPEONFORK): tick 0 never
+ * equals the shared tick, which sends the child's first hook to thread_sync(), where it becomes a process of its own.
+ */
+struct thread {
+    uint32_t tick; /* the last one written to the ring; 0: not this process's */
+    uint32_t generation;
+    uint64_t written, limit; /* words may be written up to limit without looking at the ring */
+    uint64_t *words;
+    struct wire_ring *ring;
+    uint64_t stack_low, stack_high; /* the thread's own stack: bounds for the walk */
+    struct walk walk;
+    uint32_t tid;
+    uint32_t exits;      /* how often its destructor ran */
+    struct thread *next; /* in the list of free ones */
+};
+
+enum recorder_state {
+    STATE_BOOTING, /* nothing known yet */
+    STATE_LIVE,
+    STATE_OFF /* not asked to record, or the collector is gone: forward and nothing else */
+};
+
+struct tls {
+    struct thread *thread;
+    uintptr_t busy; /* the frame of the hook that is being served; 0: none */
+};
+extern __thread struct tls tls __attribute__((tls_model("initial-exec")));
+
+struct recorder {
+    struct wire_header *header;
+    struct wire_node *nodes;
+    _Atomic uint32_t *index;
+    struct rules *rules;
+    _Atomic int state;
+    _Atomic uint32_t generation; /* counts dlclose: remembered addresses may mean something else */
+};
+extern struct recorder recorder;
+
+/* The functions next in line. All set before the first hook returns. */
+struct next {
+    void *(*malloc)(size_t);
+    void *(*calloc)(size_t, size_t);
+    void *(*realloc)(void *, size_t);
+    void *(*reallocarray)(void *, size_t, size_t);
+    void (*free)(void *);
+    void (*cfree)(void *);
+    int (*posix_memalign)(void **, size_t, size_t);
+    void *(*aligned_alloc)(size_t, size_t);
+    void *(*memalign)(size_t, size_t);
+    void *(*valloc)(size_t);
+    void *(*pvalloc)(size_t);
+    size_t (*malloc_usable_size)(void *);
+    void *(*mmap)(void *, size_t, int, int, int, long);
+    int (*munmap)(void *, size_t);
+    void *(*mremap)(void *, size_t, size_t, int, ...);
+    int (*dlclose)(void *);
+    int (*pthread_setname_np)(unsigned long, const char *);
+    int (*prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
+};
+extern struct next next;
+
+/* process.c */
+void recorder_start(void);             /* idempotent; sets `next`, connects; state leaves BOOTING */
+bool recorder_connect(void);           /* to the collector, for this process */
+struct wire_ring *recorder_ring(void); /* a ring no thread uses; NULL: none to be had */
+void recorder_stop(void);              /* the collector is gone */
+bool recorder_collector_alive(void);
+bool recorder_owns_allocations(const void *function); /* is it in the same module as next.malloc? */
+void *boot_alloc(size_t size);         /* before `next` is known: dlsym itself may allocate */
+bool boot_owns(const void *p);
+size_t boot_room(const void *p);       /* bytes that can be read from p on */
+
+/* thread.c */
+struct thread *thread_begin(void); /* this thread's, made now; NULL: do not record */
+struct thread *thread_sync(struct thread *t); /* the shared tick moved, or we are a forked child */
+bool thread_room(struct thread *t, unsigned words); /* the ring seemed full: wait or drop */
+void thread_named(struct thread *t, const char *name);
+void threads_reset(void); /* in a forked child */
+
+/* modules.c */
+extern const struct unwind_space own_space;
+void modules_reset(void); /* in a forked child, or before the first */
+
+/* event.c */
+void event_alloc(struct thread *t, void *p, size_t size, struct caller caller);
+void event_realloc(struct thread *t, void *old, void *p, size_t size, struct caller caller);
+void event_map(struct thread *t, void *p, size_t size, struct caller caller);
+void event_unmap(struct thread *t, void *p, size_t size);
+
+/* sys.c: system calls that leave errno alone */
+long sys_call(long number, ...);
+void *sys_map(size_t size); /* private, zeroed, no huge pages; NULL: none */
+
+/*
+ * Is a hook on this thread's stack already (an allocator calling itself, a signal handler that
+ * interrupted us)? `busy` is a frame address rather than a counter, so that a hook that was left by
+ * longjmp does not silence its thread for ever: a later frame further out shows that it is stale.
+ */
+static inline bool tls_nested(void)
+{
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    return tls.busy && tls.busy - here < 1u << 20;
+}
+
+/* The thread's state if this call is to be recorded, else NULL. */
+static inline __attribute__((always_inline)) struct thread *thread_enter(void)
+{
+    struct thread *t = tls.thread;
+    if (UNLIKELY(tls.busy) && tls_nested())
+        return NULL;
+    if (UNLIKELY(!t)) {
+        t = thread_begin();
+        if (!t)
+            return NULL;
+    }
+    if (UNLIKELY(t->tick != atomic_load_explicit(&recorder.header->tick, memory_order_relaxed)))
+        return thread_sync(t);
+    return t;
+}
+
+static inline bool event_room(struct thread *t, unsigned words)
+{
+    return LIKELY(t->written + words <= t->limit) || thread_room(t, words);
+}
+
+static inline void event_word(struct thread *t, uint64_t word)
+{
+    t->words[t->written++ & (WIRE_RING_WORDS - 1)] = word;
+}
+
+/* Pairs with the collector's acquire load of `written`: it sees the words before the position. */
+static inline void event_publish(struct thread *t)
+{
+    atomic_store_explicit(&t->ring->written, t->written, memory_order_release);
+}
+
+static inline void event_free(struct thread *t, void *p)
+{
+    if (event_room(t, 1)) {
+        event_word(t, WIRE_WORD(WIRE_FREE, 0, (uint64_t)(uintptr_t)p & WIRE_LOW48));
+        event_publish(t);
+    }
+}
+
+#endif

@@ -1,0 +1,241 @@
+/*
+ * A thread's ring and remembered stack: made at its first event, handed on when it ends.
+ *
+ * The end is seen by a pthread key's destructor, which arms itself again until the last round, so that
+ * blocks freed by other destructors are still recorded. What comes later still (or a thread that
+ * ended without destructors) gets a ring again; a ring whose thread no longer exists is taken back
+ * when a new one is needed.
+ */
+#include <pthread.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "record/recorder.h"
+
+__thread struct tls tls __attribute__((tls_model("initial-exec")));
+
+extern void *__libc_stack_end;
+
+static struct thread *free_threads; /* their ring is theirs for good */
+static struct thread *all_threads[65536];
+static uint32_t thread_count;
+static _Atomic int threads_lock; /* taken when a thread begins or ends, never in between */
+static pthread_key_t end_key;
+static bool end_key_made;
+
+static void lock(void)
+{
+    while (atomic_exchange_explicit(&threads_lock, 1, memory_order_acquire))
+        sys_call(SYS_sched_yield);
+}
+
+static void unlock(void)
+{
+    atomic_store_explicit(&threads_lock, 0, memory_order_release);
+}
+
+static void put_name(struct thread *t, const char name[16])
+{
+    uint64_t words[2];
+    memcpy(words, name, 16);
+    if (event_room(t, 3)) {
+        event_word(t, WIRE_WORD(WIRE_THREAD_NAME, 0, t->tid));
+        event_word(t, words[0]);
+        event_word(t, words[1]);
+        event_publish(t);
+    }
+}
+
+void thread_named(struct thread *t, const char *name)
+{
+    char padded[16] = {0};
+    strncpy(padded, name, 15);
+    put_name(t, padded);
+}
+
+static void thread_end(void *arg)
+{
+    struct thread *t = arg;
+    if (tls.thread != t || t->tick == 0)
+        return; /* a forked child's copy */
+    if (++t->exits < PTHREAD_DESTRUCTOR_ITERATIONS) {
+        pthread_setspecific(end_key, t);
+        return;
+    }
+    tls.busy = (uintptr_t)__builtin_frame_address(0);
+    char name[16] = {0};
+    sys_call(SYS_prctl, (long)PR_GET_NAME, name);
+    put_name(t, name);
+    if (event_room(t, 1)) {
+        event_word(t, WIRE_WORD(WIRE_THREAD_END, 0, t->tid));
+        event_publish(t);
+    }
+    tls.thread = NULL;
+    lock();
+    t->tid = 0;
+    t->next = free_threads;
+    free_threads = t;
+    unlock();
+    tls.busy = 0;
+}
+
+/* Rings of threads that are gone without having said so. Under the lock. */
+static void take_back_dead(void)
+{
+    long pid = sys_call(SYS_getpid);
+    for (uint32_t i = 0; i < thread_count; i++) {
+        struct thread *t = all_threads[i];
+        if (t->tid && sys_call(SYS_tgkill, pid, (long)t->tid, 0L) < 0) {
+            t->tid = 0;
+            t->next = free_threads;
+            free_threads = t;
+        }
+    }
+}
+
+static struct thread *thread_new(void)
+{
+    if (thread_count == sizeof all_threads / sizeof *all_threads)
+        return NULL;
+    struct wire_ring *ring = recorder_ring();
+    size_t size = ((sizeof(struct thread) + 63) & ~(size_t)63) + WALK_BYTES;
+    struct thread *t = ring ? sys_map(size) : NULL;
+    if (!t)
+        return NULL;
+    sys_call(SYS_madvise, t, size, (long)MADV_WIPEONFORK);
+    t->ring = ring;
+    walk_init(&t->walk, (char *)t + ((sizeof(struct thread) + 63) & ~(size_t)63));
+    all_threads[thread_count++] = t;
+    return t;
+}
+
+/* Makes `t` the calling thread's. */
+static struct thread *thread_adopt(struct thread *t)
+{
+    t->tid = (uint32_t)sys_call(SYS_gettid);
+    t->exits = 0;
+    t->words = (uint64_t *)((char *)t->ring + WIRE_PAGE);
+    t->written = atomic_load(&t->ring->written);
+    t->limit = atomic_load(&t->ring->read) + WIRE_RING_WORDS;
+    t->generation = atomic_load(&recorder.generation);
+    walk_forget(&t->walk);
+
+    /* glibc keeps a thread's descriptor at the top of its stack; the first thread's stack ends where the kernel put its arguments. */
+    bool first = t->tid == (uint32_t)sys_call(SYS_getpid);
+    t->stack_high = first ? (uint64_t)(uintptr_t)__libc_stack_end + 64
+                          : (uint64_t)(uintptr_t)__builtin_thread_pointer();
+    t->stack_low = t->stack_high > UINT64_C(1) << 30 ? t->stack_high - (UINT64_C(1) << 30) : 0;
+
+    t->tick = atomic_load_explicit(&recorder.header->tick, memory_order_relaxed);
+    if (event_room(t, 2)) {
+        event_word(t, WIRE_WORD(WIRE_TICK, 0, t->tick));
+        event_word(t, WIRE_WORD(WIRE_THREAD_BEGIN, 0, t->tid));
+        event_publish(t);
+    }
+    char name[16] = {0};
+    sys_call(SYS_prctl, (long)PR_GET_NAME, name);
+    put_name(t, name);
+    tls.thread = t;
+    if (end_key_made)
+        pthread_setspecific(end_key, t);
+    return t;
+}
+
+struct thread *thread_begin(void)
+{
+    int state = atomic_load_explicit(&recorder.state, memory_order_acquire);
+    if (state == STATE_OFF || tls.busy)
+        return NULL;
+    tls.busy = (uintptr_t)__builtin_frame_address(0);
+    struct thread *t = NULL;
+    if (state == STATE_BOOTING) {
+        recorder_start();
+        if (atomic_load(&recorder.state) != STATE_LIVE)
+            goto out;
+    }
+    lock();
+    if (!end_key_made)
+        end_key_made = pthread_key_create(&end_key, thread_end) == 0;
+    if (!free_threads && thread_count >= 4 && (thread_count & (thread_count - 1)) == 0)
+        take_back_dead();
+    t = free_threads;
+    if (t)
+        free_threads = t->next;
+    else
+        t = thread_new();
+    unlock();
+    if (t)
+        t = thread_adopt(t);
+out:
+    tls.busy = 0;
+    return t;
+}
+
+/* After fork there is one thread, and its memory here was zeroed; the parent's rings are not ours. */
+void threads_reset(void)
+{
+    free_threads = NULL;
+    thread_count = 0;
+    atomic_store(&threads_lock, 0);
+    tls.thread = NULL;
+}
+
+struct thread *thread_sync(struct thread *t)
+{
+    if (UNLIKELY(t->tick == 0)) { /* a forked child */
+        tls.busy = (uintptr_t)__builtin_frame_address(0);
+        atomic_store(&recorder.state, STATE_BOOTING);
+        threads_reset();
+        bool connected = recorder_connect();
+        tls.busy = 0;
+        return connected ? thread_begin() : NULL;
+    }
+    if (UNLIKELY(atomic_load_explicit(&recorder.header->detached, memory_order_relaxed)))
+        recorder_stop();
+    if (UNLIKELY(atomic_load_explicit(&recorder.state, memory_order_relaxed) == STATE_OFF)) {
+        tls.thread = NULL;
+        return NULL;
+    }
+    uint32_t generation = atomic_load(&recorder.generation);
+    if (t->generation != generation) {
+        walk_forget(&t->walk);
+        t->generation = generation;
+    }
+    t->tick = atomic_load_explicit(&recorder.header->tick, memory_order_relaxed);
+    if (event_room(t, 1)) {
+        event_word(t, WIRE_WORD(WIRE_TICK, 0, t->tick));
+        event_publish(t);
+    }
+    return t;
+}
+
+bool thread_room(struct thread *t, unsigned words)
+{
+    uint64_t nap_ns = 20000, waited_ns = 0;
+    for (;;) {
+        t->limit = atomic_load_explicit(&t->ring->read, memory_order_acquire) + WIRE_RING_WORDS;
+        if (t->written + words <= t->limit)
+            return true;
+        if (atomic_load_explicit(&recorder.state, memory_order_relaxed) == STATE_OFF)
+            return false;
+        if (recorder.header->on_full == WIRE_DROP) {
+            atomic_fetch_add_explicit(&t->ring->dropped, 1, memory_order_relaxed);
+            return false;
+        }
+        struct {
+            long seconds, ns;
+        } nap = {0, (long)nap_ns};
+        sys_call(SYS_nanosleep, &nap, 0L);
+        waited_ns += nap_ns;
+        if (nap_ns < 1000000)
+            nap_ns *= 2;
+        if (waited_ns >= 200000000) {
+            waited_ns = 0;
+            if (atomic_load(&recorder.header->detached) || !recorder_collector_alive())
+                recorder_stop();
+        }
+    }
+}

@@ -1,0 +1,122 @@
+#include "report/json_parts.h"
+
+#include <stdlib.h>
+
+static void json_command(struct json *j, const struct profile *p)
+{
+    json_array(j, "command");
+    for (size_t i = 0; i < p->command.count; i++)
+        json_string(j, NULL, p->command.items[i]);
+    json_end(j);
+}
+
+static void json_ending(struct json *j, const struct profile *p)
+{
+    if (p->exit_code < 0)
+        json_null(j, "exit_code");
+    else
+        json_i64(j, "exit_code", p->exit_code);
+    if (p->signal)
+        json_i64(j, "signal", p->signal);
+    else
+        json_null(j, "signal");
+}
+
+void json_program(struct json *j, const struct recording *r, const struct profile *p)
+{
+    json_command(j, p);
+    json_u64(j, "pid", p->pid);
+    json_ending(j, p);
+    json_bool(j, "complete", r->complete && p->complete);
+    json_u64(j, "duration_ns", p->duration_ns);
+}
+
+void json_totals(struct json *j, const struct totals *t)
+{
+    json_object(j, "totals");
+    json_i64(j, "allocations", t->allocations);
+    json_i64(j, "frees", t->frees);
+    json_i64(j, "reallocations", t->reallocations);
+    json_i64(j, "bytes_allocated", t->bytes_allocated);
+    json_i64(j, "live_blocks", t->live_blocks);
+    json_i64(j, "live_bytes", t->live_bytes);
+    json_u64(j, "peak_bytes", t->peak_bytes);
+    json_u64(j, "peak_time_ns", t->peak_time_ns);
+    json_i64(j, "temporary_allocations", t->temporary_allocations);
+    json_u64(j, "unknown_frees", t->unknown_frees);
+    json_u64(j, "lost_events", t->lost_events);
+    json_u64(j, "truncated_stacks", t->truncated_stacks);
+    json_u64(j, "incomplete_stacks", t->incomplete_stacks);
+    json_end(j);
+}
+
+void json_processes(struct json *j, const struct recording *r, const struct profile *p)
+{
+    json_array(j, "processes");
+    for (size_t i = 0; i < r->profiles.count; i++) {
+        const struct profile *q = &r->profiles.items[i];
+        json_object(j, NULL);
+        json_u64(j, "pid", q->pid);
+        json_u64(j, "ppid", q->ppid);
+        json_command(j, q);
+        json_ending(j, q);
+        json_end(j);
+    }
+    json_end(j);
+    json_array(j, "notes");
+    for (size_t i = 0; i < p->notes.count; i++)
+        json_string(j, NULL, p->notes.items[i]);
+    if (r->incomplete)
+        json_string(j, NULL, r->incomplete);
+    json_end(j);
+}
+
+static const char *kind_name(enum frame_kind kind)
+{
+    return kind == FRAME_INLINED ? "inlined" : kind == FRAME_PYTHON ? "python" : "native";
+}
+
+static struct frame_text frame_text(struct json_stacks *s, uint32_t number)
+{
+    const struct frame_table *t = s->frames;
+    if (!s->made)
+        s->made = xcalloc(t->frames.count + 1, sizeof *s->made);
+    struct frame_text *text = &s->made[number];
+    if (text->size)
+        return *text;
+    const struct call_frame *f = &t->frames.items[number];
+    struct json j;
+    json_init(&j, &s->text);
+    text->start = s->text.size;
+    json_object(&j, NULL);
+    json_string(&j, "function", frame_table_string(t, f->name));
+    json_string(&j, "module", f->module ? frame_table_string(t, f->module) : NULL);
+    json_string(&j, "file", f->file ? frame_table_string(t, f->file) : NULL);
+    if (f->line)
+        json_u64(&j, "line", f->line);
+    else
+        json_null(&j, "line");
+    json_string(&j, "kind", kind_name((enum frame_kind)f->kind));
+    strbuf_putc(&s->text, '}'); /* not json_end, which ends a document with a newline */
+    text->size = s->text.size - text->start;
+    return *text;
+}
+
+void json_stack(struct json *j, struct json_stacks *s, const uint32_t *frames, size_t count)
+{
+    json_array(j, "stack");
+    for (size_t i = 0; i < count; i++) {
+        struct frame_text text = frame_text(s, frames[i]);
+        if (i)
+            strbuf_putc(j->out, ',');
+        strbuf_add(j->out, s->text.data + text.start, text.size);
+    }
+    json_end(j);
+}
+
+void json_stacks_release(struct json_stacks *s)
+{
+    strbuf_release(&s->text);
+    free(s->made);
+    *s = (struct json_stacks){.frames = s->frames};
+}

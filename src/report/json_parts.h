@@ -1,0 +1,36 @@
+/*
+ * json_parts: the pieces of JSON that several commands share: who was recorded, totals, stacks.
+ *
+ * Each adds members or one value to a JSON writer that stands inside an object or array.
+ */
+#ifndef TIDE_REPORT_JSON_PARTS_H
+#define TIDE_REPORT_JSON_PARTS_H
+
+#include "base/json.h"
+#include "model/frames.h"
+#include "model/measure.h"
+
+/* Members command, pid, exit_code, signal, complete, duration_ns. */
+void json_program(struct json *j, const struct recording *r, const struct profile *p);
+/* Member totals. */
+void json_totals(struct json *j, const struct totals *t);
+/* Members processes and notes. */
+void json_processes(struct json *j, const struct recording *r, const struct profile *p);
+
+/*
+ * Writes stacks. A frame occurs in many stacks, so its text is made once: with a million frames to
+ * write this is most of the time. {0} with frames set; release with json_stacks_release.
+ */
+struct json_stacks {
+    const struct frame_table *frames;
+    struct strbuf text;
+    struct frame_text {
+        size_t start, size; /* size 0: not made yet */
+    } * made;
+};
+
+/* Member stack: an array of frames, innermost first. */
+void json_stack(struct json *j, struct json_stacks *s, const uint32_t *frames, size_t count);
+void json_stacks_release(struct json_stacks *s);
+
+#endif

@@ -1,0 +1,128 @@
+#include "report/report.h"
+
+#include "report/json_parts.h"
+
+static void json_value(struct json *j, const char *key, struct value v)
+{
+    json_object(j, key);
+    json_i64(j, "bytes", v.amount);
+    json_i64(j, "count", v.count);
+    json_end(j);
+}
+
+static void row_values(struct json *j, const struct answer_row *row)
+{
+    json_i64(j, "self_bytes", row->self.amount);
+    json_i64(j, "self_count", row->self.count);
+    json_i64(j, "total_bytes", row->total.amount);
+    json_i64(j, "total_count", row->total.count);
+}
+
+static void row_members(struct json *j, const struct answer_row *row)
+{
+    json_string(j, "name", row->name);
+    json_string(j, "module", row->module);
+    json_string(j, "file", row->file);
+    if (row->line)
+        json_u64(j, "line", row->line);
+    else
+        json_null(j, "line");
+    row_values(j, row);
+    if (row->threads)
+        json_u64(j, "threads", row->threads);
+}
+
+/* Trees are deeper than the JSON writer follows, so their brackets are written here. */
+static void tree_rows(struct json *j, const struct answer_rows *r)
+{
+    struct strbuf *out = j->out;
+    uint32_t open = 0;
+    json_array(j, "rows");
+    for (size_t i = 0; i < r->rows.count; i++) {
+        const struct answer_row *row = &r->rows.items[i];
+        for (; open > row->depth; open--)
+            strbuf_puts(out, "]}");
+        if (i && r->rows.items[i - 1].depth >= row->depth)
+            strbuf_putc(out, ',');
+        struct json node;
+        json_init(&node, out);
+        json_object(&node, NULL);
+        row_members(&node, row);
+        json_array(&node, "children"); /* closed above, when the next row is no child */
+        open++;
+    }
+    for (; open; open--)
+        strbuf_puts(out, "]}");
+    json_end(j);
+}
+
+static void stack_rows(struct json *j, const struct answer *a)
+{
+    struct json_stacks stacks = {.frames = &a->frames};
+    json_array(j, "rows");
+    for (size_t i = 0; i < a->rows.rows.count; i++) {
+        const struct answer_row *row = &a->rows.rows.items[i];
+        json_object(j, NULL);
+        json_i64(j, "bytes", row->self.amount);
+        json_i64(j, "count", row->self.count);
+        json_string(j, "thread", row->thread);
+        json_stack(j, &stacks, a->rows.stack_frames.items + row->first, row->count);
+        json_end(j);
+    }
+    json_end(j);
+    json_stacks_release(&stacks);
+}
+
+static void plain_rows(struct json *j, const struct answer *a)
+{
+    json_array(j, "rows");
+    for (size_t i = 0; i < a->rows.rows.count; i++) {
+        json_object(j, NULL);
+        row_members(j, &a->rows.rows.items[i]);
+        json_end(j);
+    }
+    json_end(j);
+}
+
+void report_json(const struct answer *a, struct strbuf *out)
+{
+    static const char *const shapes[] = {
+        [SHAPE_TABLE] = "table",
+        [SHAPE_TREE] = "tree",
+        [SHAPE_CALLERS] = "callers",
+        [SHAPE_CALLEES] = "callees",
+    };
+    const struct query *q = a->query;
+    struct json j;
+    json_init(&j, out);
+    json_object(&j, NULL);
+    json_string(&j, "schema", "tidemark.report/1");
+    json_program(&j, a->recording, a->profile);
+    json_string(&j, "since", a->window.since.word);
+    json_string(&j, "at", a->window.at.word);
+    json_u64(&j, "since_ns", a->window.since.time_ns);
+    json_u64(&j, "at_ns", a->window.at.time_ns);
+    json_string(&j, "metric", metric_name(q->metric));
+    json_string(&j, "size", size_kind_name(q->size));
+    json_string(&j, "by", grouping_name(q->by));
+    json_string(&j, "shape", shapes[q->shape]);
+    json_totals(&j, &a->totals);
+    json_value(&j, "sum", a->tree.sum);
+    json_value(&j, "ignored", a->tree.ignored);
+    json_value(&j, "outside", a->tree.outside);
+    json_processes(&j, a->recording, a->profile);
+    if (q->shape == SHAPE_CALLERS || q->shape == SHAPE_CALLEES) {
+        json_string(&j, "of", a->of.name);
+        json_object(&j, "of_values");
+        row_values(&j, &a->of);
+        json_end(&j);
+    }
+    json_u64(&j, "rows_left_out", a->rows.left_out);
+    if (q->shape == SHAPE_TREE)
+        tree_rows(&j, &a->rows);
+    else if (q->by == BY_STACK)
+        stack_rows(&j, a);
+    else
+        plain_rows(&j, a);
+    json_end(&j);
+}

@@ -1,0 +1,241 @@
+#include "report/report.h"
+
+#include <string.h>
+
+#include "model/name.h"
+#include "report/summary.h"
+#include "report/table.h"
+#include "report/units.h"
+
+#define STACK_FRAMES 64 /* lines shown of one stack */
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static const char *count_title(enum metric m)
+{
+    return m == METRIC_TOTAL || m == METRIC_TEMPORARY ? "calls"
+           : m == METRIC_MAPPED                       ? "maps"
+                                                      : "blocks";
+}
+
+/* What the numbers below are, in one line. */
+static void add_heading(const struct answer *a, const struct style *s, struct strbuf *out)
+{
+    static const char *const what[METRICS] = {
+        [METRIC_LIVE] = "live bytes",
+        [METRIC_TOTAL] = "bytes allocated in all",
+        [METRIC_PEAK] = "live bytes at the peak",
+        [METRIC_SITEPEAK] = "highest live bytes of each stack",
+        [METRIC_LARGEST] = "largest single allocation",
+        [METRIC_TEMPORARY] = "bytes of temporary allocations",
+        [METRIC_MAPPED] = "mapped bytes",
+    };
+    const struct query *q = a->query;
+    strbuf_puts(out, style_bold(s));
+    strbuf_puts(out, what[q->metric]);
+    if (q->size != SIZE_REQUESTED)
+        strbuf_printf(out, " (%s)",
+                      q->size == SIZE_USABLE ? "as the allocator set aside"
+                                             : "allocator's rounding");
+    if (q->shape == SHAPE_CALLERS || q->shape == SHAPE_CALLEES) {
+        strbuf_printf(out, ", %s of ", q->shape == SHAPE_CALLERS ? "callers" : "callees");
+        unit_text(out, a->of.name);
+        strbuf_puts(out, ": ");
+        unit_bytes(out, a->of.total.amount);
+    } else {
+        strbuf_printf(out, " by %s%s: ", grouping_name(q->by),
+                      q->shape == SHAPE_TREE ? ", as a tree" : "");
+        unit_bytes(out, a->tree.sum.amount);
+    }
+    strbuf_printf(out, "%s\n", style_plain(s));
+}
+
+static void cell_value(struct table *t, int64_t amount, int64_t scale)
+{
+    unit_bytes(table_cell(t), amount);
+    unit_percent(table_cell(t), (double)amount, (double)scale);
+}
+
+static void cell_place(struct table *t, const struct answer_row *row, enum grouping by)
+{
+    struct strbuf *cell = table_cell(t);
+    if (row->threads > 1 && by == BY_THREAD)
+        strbuf_printf(cell, "%u threads", (unsigned)row->threads);
+    else if (by == BY_FILE && row->module)
+        unit_text(cell, row->module);
+    else if (row->file && by != BY_LIBRARY) {
+        unit_text(cell, base_name(row->file));
+        if (row->line)
+            strbuf_printf(cell, ":%u", (unsigned)row->line);
+    } else if (row->module && by != BY_LIBRARY)
+        unit_text(cell, row->module);
+}
+
+static void add_table(const struct answer *a, const struct style *s, struct strbuf *out)
+{
+    const struct query *q = a->query;
+    bool by_total = q->by != BY_THREAD;
+    struct table t;
+    table_init(&t);
+    table_column(&t, "self", CELL_RIGHT);
+    table_column(&t, "%", CELL_RIGHT);
+    table_column(&t, count_title(q->metric), CELL_RIGHT);
+    if (by_total) {
+        table_column(&t, "total", CELL_RIGHT);
+        table_column(&t, "%", CELL_RIGHT);
+    }
+    table_column(&t, grouping_name(q->by), q->by == BY_FILE ? CELL_PATH : CELL_NAME);
+    if (q->by != BY_LIBRARY)
+        table_column(&t,
+                     q->by == BY_FILE     ? "library"
+                     : q->by == BY_THREAD ? ""
+                                          : "where",
+                     q->by == BY_FILE ? CELL_LEFT : CELL_PATH);
+    for (size_t i = 0; i < a->rows.rows.count; i++) {
+        const struct answer_row *row = &a->rows.rows.items[i];
+        cell_value(&t, row->self.amount, a->tree.scale);
+        unit_count(table_cell(&t), row->self.count);
+        if (by_total)
+            cell_value(&t, row->total.amount, a->tree.scale);
+        unit_text(table_cell(&t), row->name);
+        if (q->by != BY_LIBRARY)
+            cell_place(&t, row, q->by);
+    }
+    table_print(&t, s, out);
+    table_release(&t);
+}
+
+static void add_tree(const struct answer *a, const struct style *s, struct strbuf *out)
+{
+    struct table t;
+    table_init(&t);
+    table_column(&t, "total", CELL_RIGHT);
+    table_column(&t, "%", CELL_RIGHT);
+    table_column(&t, count_title(a->query->metric), CELL_RIGHT);
+    table_column(&t, "self", CELL_RIGHT);
+    table_column(&t, "call tree", CELL_NAME);
+    table_column(&t, "where", CELL_PATH);
+    for (size_t i = 0; i < a->rows.rows.count; i++) {
+        const struct answer_row *row = &a->rows.rows.items[i];
+        cell_value(&t, row->total.amount, a->tree.scale);
+        unit_count(table_cell(&t), row->total.count);
+        struct strbuf *self = table_cell(&t);
+        if (row->self.amount || row->self.count)
+            unit_bytes(self, row->self.amount);
+        struct strbuf *name = table_cell(&t);
+        strbuf_printf(name, "%*s", (int)(row->depth < 200 ? 2 * row->depth : 400), "");
+        unit_text(name, row->name);
+        cell_place(&t, row, a->query->by);
+    }
+    table_print(&t, s, out);
+    table_release(&t);
+}
+
+static void add_frame(const struct answer *a, uint32_t number, const struct style *s,
+                      struct strbuf *out)
+{
+    const struct call_frame *f = &a->frames.frames.items[number];
+    struct strbuf name = {0}, place = {0};
+    strbuf_puts(&name, "");
+    unit_text(&name, frame_table_string(&a->frames, f->name));
+    if (f->file) {
+        strbuf_puts(&place, "  ");
+        unit_text(&place, base_name(frame_table_string(&a->frames, f->file)));
+        if (f->line)
+            strbuf_printf(&place, ":%u", (unsigned)f->line);
+    } else if (f->module) {
+        strbuf_puts(&place, "  ");
+        unit_text(&place, frame_table_string(&a->frames, f->module));
+    }
+    strbuf_puts(out, "    ");
+    name_shorten(out, name.data, s->width > place.size + 24 ? s->width - place.size - 4 : 20);
+    if (place.size)
+        strbuf_printf(out, "%s%s%s", style_faint(s), place.data, style_plain(s));
+    strbuf_puts(out, f->kind == FRAME_INLINED && s->width >= 60 ? " (inlined)\n" : "\n");
+    strbuf_release(&name);
+    strbuf_release(&place);
+}
+
+static void add_stacks(const struct answer *a, const struct style *s, struct strbuf *out)
+{
+    for (size_t i = 0; i < a->rows.rows.count; i++) {
+        const struct answer_row *row = &a->rows.rows.items[i];
+        strbuf_puts(out, i ? "\n" : "");
+        strbuf_puts(out, style_bold(s));
+        unit_bytes(out, row->self.amount);
+        strbuf_puts(out, style_plain(s));
+        strbuf_puts(out, " (");
+        unit_percent(out, (double)row->self.amount, (double)a->tree.scale);
+        strbuf_puts(out, " %) in ");
+        unit_count(out, row->self.count);
+        strbuf_printf(out, " %s, thread ", count_title(a->query->metric));
+        unit_text(out, row->thread && *row->thread ? row->thread : "[unknown]");
+        strbuf_putc(out, '\n');
+        for (uint32_t f = 0; f < row->count && f < STACK_FRAMES; f++)
+            add_frame(a, a->rows.stack_frames.items[row->first + f], s, out);
+        if (row->count > STACK_FRAMES)
+            strbuf_printf(out, "    ... %u more frames; --json lists all\n",
+                          (unsigned)(row->count - STACK_FRAMES));
+    }
+}
+
+static void add_left_out(const struct answer *a, struct strbuf *out)
+{
+    if (!a->rows.left_out)
+        return;
+    strbuf_puts(out, "... ");
+    unit_count(out, (int64_t)a->rows.left_out);
+    strbuf_puts(out, " more rows with ");
+    unit_bytes(out, a->rows.left_out_value.amount);
+    strbuf_puts(out, " of self; --top 0 --min 0 shows all\n");
+}
+
+/* One command that is likely to lead further from here. */
+static void add_next(const struct answer *a, const char *file, const struct style *s,
+                     struct strbuf *out)
+{
+    const struct query *q = a->query;
+    const struct totals *t = &a->totals;
+    const char *more = "--by stack --top 3";
+    if (!a->rows.rows.count)
+        more = q->metric == METRIC_TOTAL ? "--metric peak" : "--metric total";
+    else if (q->by == BY_STACK)
+        more = "--tree";
+    else if (q->metric == METRIC_LIVE && !q->since && !q->at &&
+             t->live_bytes * 20 < (int64_t)t->peak_bytes)
+        more = "--metric peak";
+    else if (q->metric == METRIC_TOTAL && t->temporary_allocations * 2 > t->allocations)
+        more = "--metric temporary";
+    strbuf_printf(out, "\n%snext: tidemark report ", style_faint(s));
+    unit_text(out, file);
+    if (q->process) {
+        strbuf_puts(out, " --process ");
+        unit_text(out, q->process);
+    }
+    if (strcmp(more, "--by stack --top 3") == 0 && q->metric != METRIC_LIVE)
+        strbuf_printf(out, " --metric %s", metric_name(q->metric));
+    strbuf_printf(out, " %s%s\n", more, style_plain(s));
+}
+
+void report_text(const struct answer *a, const char *file, const struct style *s,
+                 struct strbuf *out)
+{
+    summary_processes(a->recording, a->profile, s, out);
+    summary_text(a, s, out);
+    strbuf_putc(out, '\n');
+    add_heading(a, s, out);
+    if (!a->rows.rows.count)
+        strbuf_puts(out, "nothing to show\n");
+    else if (a->query->shape == SHAPE_TREE)
+        add_tree(a, s, out);
+    else if (a->query->by == BY_STACK)
+        add_stacks(a, s, out);
+    else
+        add_table(a, s, out);
+    add_left_out(a, out);
+    add_next(a, file, s, out);
+}

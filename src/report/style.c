@@ -1,0 +1,45 @@
+#include "report/style.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+struct style style_of(int fd)
+{
+    struct style s = {.width = STYLE_WIDTH};
+    const char *columns = getenv("COLUMNS"), *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+    long wanted = columns ? strtol(columns, NULL, 10) : 0;
+    struct winsize w;
+    bool terminal = isatty(fd);
+    if (terminal && ioctl(fd, TIOCGWINSZ, &w) == 0 && w.ws_col)
+        s.width = w.ws_col;
+    else if (wanted > 0)
+        s.width = (size_t)wanted;
+    if (s.width < 40) /* below this nothing fits; let lines wrap instead */
+        s.width = 40;
+    if (s.width > 1000)
+        s.width = 1000;
+    s.colour = terminal && !(no_color && *no_color) && !(term && strcmp(term, "dumb") == 0);
+    return s;
+}
+
+const char *style_bold(const struct style *s)
+{
+    return s->colour ? "\033[1m" : "";
+}
+
+const char *style_faint(const struct style *s)
+{
+    return s->colour ? "\033[2m" : "";
+}
+
+const char *style_warn(const struct style *s)
+{
+    return s->colour ? "\033[33m" : "";
+}
+
+const char *style_plain(const struct style *s)
+{
+    return s->colour ? "\033[0m" : "";
+}

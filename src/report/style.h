@@ -1,0 +1,27 @@
+/*
+ * style: what the place that output goes to can show.
+ */
+#ifndef TIDE_REPORT_STYLE_H
+#define TIDE_REPORT_STYLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct style {
+    size_t width; /* columns */
+    bool colour;
+};
+
+#define STYLE_WIDTH 100 /* where there is no terminal */
+
+/* For a file descriptor: the terminal's width, or COLUMNS, or STYLE_WIDTH; colour on terminals
+ * without NO_COLOR. */
+struct style style_of(int fd);
+
+/* Escape sequences, empty texts without colour. */
+const char *style_bold(const struct style *s);
+const char *style_faint(const struct style *s);
+const char *style_warn(const struct style *s);
+const char *style_plain(const struct style *s);
+
+#endif

@@ -1,0 +1,271 @@
+#include "report/summary.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/units.h"
+
+#define PROCESS_LINES 20
+
+static void add_argument(struct strbuf *out, const char *arg)
+{
+    if (*arg && !strpbrk(arg, " \t\n'\"\\$`*?[]()<>|&;#~!{}")) {
+        strbuf_puts(out, arg);
+        return;
+    }
+    strbuf_putc(out, '\'');
+    for (; *arg; arg++)
+        strbuf_printf(out, *arg == '\'' ? "'\\''" : "%c", *arg);
+    strbuf_putc(out, '\'');
+}
+
+void summary_command(const struct profile *p, size_t width, struct strbuf *out)
+{
+    struct strbuf text = {0}, clean = {0};
+    strbuf_puts(&text, p->command.count ? "" : p->executable ? p->executable : "[unknown]");
+    for (size_t i = 0; i < p->command.count; i++) {
+        strbuf_puts(&text, i ? " " : "");
+        add_argument(&text, p->command.items[i]);
+    }
+    strbuf_puts(&clean, "");
+    unit_text(&clean, text.data);
+    if (unit_columns(clean.data) > width && width > 3) {
+        size_t n = 0, i = 0;
+        for (; clean.data[i]; i++) {
+            n += ((unsigned char)clean.data[i] & 0xc0) != 0x80;
+            if (n > width - 3)
+                break;
+        }
+        strbuf_add(out, clean.data, i);
+        strbuf_puts(out, "...");
+    } else {
+        strbuf_puts(out, clean.data);
+    }
+    strbuf_release(&text);
+    strbuf_release(&clean);
+}
+
+void summary_ending(const struct profile *p, struct strbuf *out)
+{
+    const char *name = p->signal > 0 ? sigabbrev_np(p->signal) : NULL;
+    if (p->signal && name)
+        strbuf_printf(out, "killed by signal %d (SIG%s)", p->signal, name);
+    else if (p->signal)
+        strbuf_printf(out, "killed by signal %d", p->signal);
+    else if (p->execed)
+        strbuf_puts(out, "became another program");
+    else if (p->exit_code >= 0)
+        strbuf_printf(out, "exit status %d", p->exit_code);
+    else
+        strbuf_puts(out, "ending unknown");
+}
+
+static const struct profile *parent_profile(const struct recording *r, size_t child)
+{
+    const struct profile *c = &r->profiles.items[child], *found = NULL;
+    for (size_t i = 0; i < child; i++) {
+        const struct profile *p = &r->profiles.items[i];
+        if (p->pid == c->ppid || (p->pid == c->pid && p->execed))
+            found = p;
+    }
+    return found;
+}
+
+void summary_processes(const struct recording *r, const struct profile *chosen,
+                       const struct style *s, struct strbuf *out)
+{
+    size_t count = r->profiles.count;
+    if (count < 2)
+        return;
+    strbuf_printf(out, "%sprocesses%s\n", style_bold(s), style_plain(s));
+    size_t *depth = xcalloc(count, sizeof *depth);
+    for (size_t i = 0; i < count; i++) {
+        /* Parents come first in a recording, so their depth is known. */
+        const struct profile *p = &r->profiles.items[i], *parent = parent_profile(r, i);
+        depth[i] = parent ? depth[parent - r->profiles.items] + 1 : 0;
+        if (i >= PROCESS_LINES && p != chosen)
+            continue;
+        struct strbuf tail = {0};
+        strbuf_puts(&tail, "  peak ");
+        unit_bytes(&tail, (int64_t)p->peak_bytes);
+        strbuf_puts(&tail, ", ");
+        summary_ending(p, &tail);
+        strbuf_puts(&tail, p == chosen ? "  <- this report" : "");
+        size_t indent = 2 * (depth[i] < 12 ? depth[i] : 12);
+        size_t used = indent + 10 + tail.size;
+        strbuf_printf(out, "%*s%8" PRIu32 "  ", (int)indent, "", p->pid);
+        summary_command(p, s->width > used + 16 ? s->width - used : 16, out);
+        strbuf_printf(out, "%s\n", tail.data);
+        strbuf_release(&tail);
+    }
+    if (count > PROCESS_LINES)
+        strbuf_printf(out, "          and %zu more; --json lists all\n", count - PROCESS_LINES);
+    free(depth);
+    strbuf_putc(out, '\n');
+}
+
+static void label(struct strbuf *out, const struct style *s, const char *text)
+{
+    strbuf_printf(out, "%s%-11s%s", style_bold(s), text, style_plain(s));
+}
+
+static void add_moment(struct strbuf *out, const struct moment *m)
+{
+    unit_text(out, m->word);
+    if (strcmp(m->word, "start") != 0) {
+        strbuf_puts(out, " (");
+        unit_time(out, m->time_ns);
+        strbuf_putc(out, ')');
+    }
+}
+
+static void line_window(const struct answer *a, const struct style *s, struct strbuf *out)
+{
+    if (window_is_whole(a->profile, &a->window))
+        return;
+    label(out, s, "window");
+    strbuf_puts(out, "from ");
+    add_moment(out, &a->window.since);
+    strbuf_puts(out, " to ");
+    add_moment(out, &a->window.at);
+    strbuf_puts(out, "; all figures are of this window\n");
+}
+
+static void line_counts(const struct answer *a, const struct style *s, struct strbuf *out)
+{
+    const struct totals *t = &a->totals;
+    label(out, s, "allocated");
+    unit_bytes(out, t->bytes_allocated);
+    strbuf_puts(out, " in ");
+    unit_count(out, t->allocations);
+    strbuf_puts(out, " allocations (");
+    unit_count(out, t->reallocations);
+    strbuf_puts(out, " by realloc), ");
+    unit_count(out, t->frees);
+    strbuf_puts(out, " freed\n");
+    label(out, s, "live");
+    unit_bytes(out, t->live_bytes);
+    strbuf_puts(out, " in ");
+    unit_count(out, t->live_blocks);
+    bool change = a->window.since.intervals || a->window.since.peak;
+    strbuf_puts(out, change ? " blocks, the change since " : " blocks at ");
+    unit_text(out, change ? a->window.since.word : a->window.at.word);
+    strbuf_putc(out, '\n');
+    label(out, s, "peak");
+    unit_bytes(out, (int64_t)t->peak_bytes);
+    strbuf_puts(out, " at ");
+    unit_time(out, t->peak_time_ns);
+    if (a->profile->peak_skew_bytes) {
+        strbuf_puts(out, ", true to ");
+        unit_bytes(out, (int64_t)a->profile->peak_skew_bytes);
+        strbuf_puts(out, " because several threads ran");
+    }
+    strbuf_putc(out, '\n');
+    label(out, s, "temporary");
+    unit_percent(out, (double)t->temporary_allocations, (double)t->allocations);
+    strbuf_puts(out, " % of allocations (");
+    unit_count(out, t->temporary_allocations);
+    strbuf_puts(out, ") were freed before the next one\n");
+}
+
+static void line_complete(const struct answer *a, const struct style *s, struct strbuf *out)
+{
+    const struct totals *t = &a->totals;
+    const struct {
+        uint64_t count;
+        const char *one, *many;
+    } flaws[] = {
+        {t->lost_events, "event lost", "events lost"},
+        {t->truncated_stacks, "stack cut off", "stacks cut off"},
+        {t->incomplete_stacks, "of these for lack of unwind information",
+         "of these for lack of unwind information"},
+        {t->unknown_frees, "free of a block never seen", "frees of blocks never seen"},
+    };
+    bool complete = a->recording->complete && a->profile->complete;
+    bool flawed = t->lost_events || t->truncated_stacks || t->unknown_frees;
+    label(out, s, !complete ? "incomplete" : flawed ? "missing" : "complete");
+    bool any = !complete;
+    if (!complete) {
+        strbuf_puts(out, style_warn(s));
+        unit_text(out, a->recording->incomplete ? a->recording->incomplete
+                                                : "the end of the process was not seen");
+        strbuf_puts(out, style_plain(s));
+    }
+    for (size_t i = 0; i < sizeof flaws / sizeof flaws[0]; i++) {
+        if (!flaws[i].count)
+            continue;
+        strbuf_puts(out, any ? "; " : "");
+        unit_count(out, (int64_t)flaws[i].count);
+        strbuf_printf(out, " %s", flaws[i].count == 1 ? flaws[i].one : flaws[i].many);
+        any = true;
+    }
+    strbuf_puts(out, any ? "\n" : "nothing lost, no stack cut off, no unknown frees\n");
+}
+
+static void line_value(const struct style *s, const char *name, struct value v, const char *why,
+                       struct strbuf *out)
+{
+    label(out, s, name);
+    unit_bytes(out, v.amount);
+    strbuf_puts(out, " in ");
+    unit_count(out, v.count);
+    strbuf_printf(out, " %s\n", why);
+}
+
+static size_t lines(const struct strbuf *b, size_t from)
+{
+    size_t n = 0;
+    for (size_t i = from; i < b->size; i++)
+        n += b->data[i] == '\n';
+    return n;
+}
+
+static void line_notes(const struct profile *p, const struct style *s, size_t room,
+                       struct strbuf *out)
+{
+    size_t shown = p->notes.count <= room ? p->notes.count : room ? room - 1 : 0;
+    for (size_t i = 0; i < shown; i++) {
+        label(out, s, "note");
+        unit_text(out, p->notes.items[i]);
+        strbuf_putc(out, '\n');
+    }
+    if (shown < p->notes.count) {
+        label(out, s, "note");
+        strbuf_printf(out, "%zu more notes; --json lists all\n", p->notes.count - shown);
+    }
+}
+
+void summary_text(const struct answer *a, const struct style *s, struct strbuf *out)
+{
+    const struct profile *p = a->profile;
+    size_t start = out->size;
+    label(out, s, "command");
+    summary_command(p, s->width > 51 ? s->width - 11 : 40, out);
+    strbuf_putc(out, '\n');
+    label(out, s, "ran");
+    unit_time(out, p->duration_ns);
+    strbuf_puts(out, ", ");
+    summary_ending(p, out);
+    strbuf_printf(out, ", pid %" PRIu32, p->pid);
+    if (p->host && *p->host) {
+        strbuf_puts(out, " on ");
+        unit_text(out, p->host);
+    }
+    strbuf_putc(out, '\n');
+    line_window(a, s, out);
+    line_counts(a, s, out);
+    label(out, s, "threads");
+    unit_count(out, (int64_t)p->threads.count);
+    if (a->recording->profiles.count > 1)
+        strbuf_printf(out, "; one of %zu processes, --process PID picks another",
+                      a->recording->profiles.count);
+    strbuf_putc(out, '\n');
+    line_complete(a, s, out);
+    if (a->query->focus.ignore.patterns.count || !value_is_zero(a->tree.ignored))
+        line_value(s, "ignored", a->tree.ignored, "by --ignore, not in the table", out);
+    if (!value_is_zero(a->tree.outside))
+        line_value(s, "outside", a->tree.outside, "not within the focus, not in the table", out);
+    size_t used = lines(out, start);
+    line_notes(p, s, used < SUMMARY_LINES ? SUMMARY_LINES - used : 0, out);
+}

@@ -1,0 +1,31 @@
+/*
+ * summary: the first lines of every text report: what ran, what it did, how complete the recording
+ * is.
+ *
+ * At most SUMMARY_LINES lines. What was lost, cut off, unknown or ignored is always among them.
+ */
+#ifndef TIDE_REPORT_SUMMARY_H
+#define TIDE_REPORT_SUMMARY_H
+
+#include "base/strbuf.h"
+#include "model/answer.h"
+#include "report/style.h"
+
+#define SUMMARY_LINES 12
+
+/* The processes of a recording as a tree, one line each, `chosen` marked. Nothing when there is one
+ * only. */
+void summary_processes(const struct recording *r, const struct profile *chosen,
+                       const struct style *s, struct strbuf *out);
+
+/* `a` may have no rows: only profile, window, totals, tree sums and query are used. */
+void summary_text(const struct answer *a, const struct style *s, struct strbuf *out);
+
+/* The command with its arguments, quoted where a shell would need it, in at most `width` columns.
+ */
+void summary_command(const struct profile *p, size_t width, struct strbuf *out);
+
+/* "exit status 0", "killed by signal 11 (SIGSEGV)", ... */
+void summary_ending(const struct profile *p, struct strbuf *out);
+
+#endif

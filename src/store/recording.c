@@ -1,0 +1,46 @@
+#include "store/recording.h"
+
+#include <stdlib.h>
+
+struct recording *recording_new(void)
+{
+    return xcalloc(1, sizeof(struct recording));
+}
+
+void profile_release(struct profile *p)
+{
+    for (size_t i = 0; i < p->command.count; i++)
+        free(p->command.items[i]);
+    for (size_t i = 0; i < p->modules.count; i++)
+        free(p->modules.items[i].path);
+    for (size_t i = 0; i < p->threads.count; i++)
+        free(p->threads.items[i].name);
+    for (size_t i = 0; i < p->notes.count; i++)
+        free(p->notes.items[i]);
+    free(p->executable);
+    free(p->host);
+    vec_release(&p->command);
+    vec_release(&p->modules);
+    vec_release(&p->nodes);
+    vec_release(&p->threads);
+    vec_release(&p->sites);
+    vec_release(&p->intervals);
+    vec_release(&p->rows);
+    vec_release(&p->stamps);
+    vec_release(&p->notes);
+    vec_release(&p->frames);
+    vec_release(&p->frame_runs);
+    map_release(&p->symbols);
+}
+
+void recording_free(struct recording *r)
+{
+    if (!r)
+        return;
+    for (size_t i = 0; i < r->profiles.count; i++)
+        profile_release(&r->profiles.items[i]);
+    vec_release(&r->profiles);
+    strpool_release(&r->strings);
+    free(r->incomplete);
+    free(r);
+}

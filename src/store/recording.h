@@ -1,0 +1,157 @@
+/*
+ * recording: what a .tide file holds, in memory. docs/FORMAT.md is its twin.
+ *
+ * One recording is one run; it holds one profile for each process that was recorded. The writer
+ * (store/writer.h) and the reader (store/reader.h) move these structures to and from a file; they are plain
+ * data, without behaviour. src/model asks questions of them.
+ *
+ * The heart is the interval log. Time is cut into intervals; for each interval and each site that
+ * was touched in it there is one row of counts (enum column). A site is one (stack, thread, domain). Summing the rows of the
+ * intervals up to a moment gives every total at that moment; the difference of two moments is the sum over
+ * the intervals between them.
+ *
+ * Ownership: recording_free releases everything that the reader allocated.
+ */
+#ifndef TIDE_STORE_RECORDING_H
+#define TIDE_STORE_RECORDING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+
+enum domain {
+    DOMAIN_HEAP,   /* malloc and its family, operator new */
+    DOMAIN_MAPPED, /* mmap, as the program itself called it */
+    DOMAIN_COUNT
+};
+
+/* The columns of a row: what happened at one site in one interval. Each only ever grows over time. */
+enum column {
+    COL_ALLOCS,       /* blocks handed out */
+    COL_BYTES,        /* their requested size */
+    COL_FREES,        /* blocks given back that this site had allocated */
+    COL_FREED,        /* their requested size */
+    COL_TEMPS,        /* of COL_FREES: freed by the allocating thread with no allocation of it between */
+    COL_TEMP_BYTES,   /* their requested size */
+    COL_USABLE,       /* what the allocator really set aside for COL_ALLOCS */
+    COL_USABLE_FREED, /* likewise for COL_FREES */
+    COL_REALLOCS,     /* of COL_ALLOCS: results of realloc of an existing block */
+    COLUMNS
+};
+
+/* A loaded file (program or library). Two modules that were at the same addresses at different times differ in `epoch`. */
+struct module {
+    uint64_t start, end; /* run-time addresses, end exclusive */
+    uint64_t bias;       /* run-time address - address in the ELF file */
+    uint32_t epoch;
+    char *path;
+    uint8_t build_id[32];
+    uint32_t build_id_size; /* 0: the file has none */
+};
+
+/*
+ * A node of the stack tree; its number is its place in profile.nodes. Node 0 is the root and not a frame; the path from a
+ * node to the root is a stack, innermost frame first. `address` is a return address in the low 48
+ * bits (look up address - 1) and the module epoch in the high 16; NODE_TRUNCATED stands for
+ * outer frames that were cut off.
+ */
+struct node {
+    uint32_t parent;
+    uint64_t address;
+};
+
+#define NODE_TRUNCATED     UINT64_C(1)
+#define NODE_PC(address)   ((address) & ((UINT64_C(1) << 48) - 1))
+#define NODE_EPOCH(address) ((uint32_t)((address) >> 48))
+
+struct thread {
+    uint32_t tid;
+    char *name; /* its last one; "main" for the first thread unless it was renamed */
+    uint64_t start_ns, end_ns;
+};
+
+struct site {
+    uint32_t node, thread, domain;
+    /* Over the whole run; these cannot be had from rows. */
+    uint64_t at_peak_bytes, at_peak_blocks;   /* live here when the process's live total was highest */
+    uint64_t at_peak_usable;
+    uint64_t own_peak_bytes, own_peak_blocks; /* the most that was ever live here, and its blocks */
+    uint64_t largest_bytes;                   /* largest single allocation */
+    uint64_t unit_bytes, unit_usable; /* of its first allocation; most sites have one size: store/rows.h */
+};
+
+struct row {
+    uint32_t site;
+    uint64_t columns[COLUMNS];
+};
+
+struct interval {
+    uint64_t end_ns;        /* since the start of the process's recording; the next one begins here */
+    uint64_t peak_bytes;    /* highest live heap total inside it */
+    uint64_t unknown_frees; /* frees of blocks never seen allocated */
+    uint64_t lost_events;   /* events dropped because a ring was full (--on-full=drop) */
+    uint64_t truncated_stacks; /* allocations whose stack was cut or could not be followed to its end */
+    uint64_t incomplete_stacks; /* of them: no unwind information further out */
+    size_t first_row, row_count; /* in profile.rows */
+};
+
+/* The process as /proc shows it, at a moment. */
+struct stamp {
+    uint64_t time_ns;
+    uint64_t vm_bytes, rss_bytes, anon_bytes;
+    uint64_t minor_faults, major_faults;
+    uint64_t live_bytes, live_blocks, allocations;
+};
+
+/* One resolved frame: numbers are into recording.strings. */
+enum frame_kind { FRAME_NATIVE, FRAME_INLINED, FRAME_PYTHON };
+
+struct frame {
+    uint32_t function, module, file; /* file 0: unknown */
+    uint32_t line;                   /* 0: unknown */
+    enum frame_kind kind;
+};
+
+struct profile {
+    uint32_t pid, ppid;
+    VEC(char *) command;
+    char *executable;
+    char *host;
+    uint64_t start_unix_ns;
+    uint64_t duration_ns;
+    int exit_code; /* -1: unknown or ended by a signal */
+    int signal;    /* 0: none */
+    bool complete; /* ended, and everything up to the end was read */
+    bool execed;   /* ended by becoming another program */
+    uint64_t peak_bytes, peak_blocks, peak_time_ns;
+    uint64_t peak_skew_bytes; /* bound on the peak's error when several threads ran; 0: exact */
+
+    VEC(struct module) modules;
+    VEC(struct node) nodes;
+    VEC(struct thread) threads;
+    VEC(struct site) sites;
+    VEC(struct interval) intervals;
+    VEC(struct row) rows;
+    VEC(struct stamp) stamps;
+    VEC(char *) notes; /* one sentence each: what could not be seen, and what to do */
+
+    /* Symbols: node address -> run of frames, innermost (inlined) first. */
+    VEC(struct frame) frames;
+    VEC(uint32_t) frame_runs; /* start of each run in frames; the next run's start is its end; one more at the end */
+    struct map symbols;       /* node address -> number of the run */
+};
+
+struct recording {
+    VEC(struct profile) profiles; /* the program itself is first, children in order of start */
+    struct strpool strings;
+    bool complete;      /* the file ends as a finished recording does */
+    char *incomplete;   /* NULL, or one sentence: what is missing */
+};
+
+struct recording *recording_new(void);
+void profile_release(struct profile *p);
+void recording_free(struct recording *r); /* NULL is fine */
+
+#endif

@@ -1,0 +1,120 @@
+#include "store/rows.h"
+
+#include <string.h>
+
+uint64_t cursor_varint(struct cursor *c)
+{
+    uint64_t v = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+        if (c->at == c->end)
+            break;
+        uint8_t byte = *c->at++;
+        v |= (uint64_t)(byte & 0x7f) << shift;
+        if (!(byte & 0x80))
+            return v;
+    }
+    c->bad = true;
+    c->at = c->end;
+    return 0;
+}
+
+uint64_t cursor_count(struct cursor *c, size_t least)
+{
+    uint64_t n = cursor_varint(c);
+    if (n > (uint64_t)(c->end - c->at) / least) {
+        c->bad = true;
+        return 0;
+    }
+    return n;
+}
+
+char *cursor_string(struct cursor *c)
+{
+    uint64_t size = cursor_count(c, 1);
+    char *s = xstrndup((const char *)c->at, size);
+    c->at += size;
+    return s;
+}
+
+/* What the count columns predict for a byte column. */
+static uint64_t predicted(const uint64_t *columns, unsigned column, const struct site *site)
+{
+    switch (column) {
+    case COL_BYTES: return columns[COL_ALLOCS] * site->unit_bytes;
+    case COL_FREED: return columns[COL_FREES] * site->unit_bytes;
+    case COL_TEMP_BYTES: return columns[COL_TEMPS] * site->unit_bytes;
+    case COL_USABLE: return columns[COL_ALLOCS] * site->unit_usable;
+    case COL_USABLE_FREED: return columns[COL_FREES] * site->unit_usable;
+    case COL_FREES: return columns[COL_ALLOCS];
+    default: return 0;
+    }
+}
+
+/* Counts first, because the byte columns are predicted from them. */
+static const uint8_t order[COLUMNS] = {COL_ALLOCS,     COL_FREES, COL_TEMPS,  COL_REALLOCS,    COL_BYTES,
+                                       COL_FREED,      COL_TEMP_BYTES, COL_USABLE, COL_USABLE_FREED};
+
+void row_put(struct strbuf *out, uint32_t *previous, const struct row *row, const struct site *site)
+{
+    uint64_t mask = 0, values[COLUMNS];
+    for (unsigned i = 0; i < COLUMNS; i++) {
+        values[i] = row->columns[order[i]] - predicted(row->columns, order[i], site);
+        mask |= (uint64_t)(values[i] != 0) << i;
+    }
+    strbuf_varint(out, row->site - *previous);
+    strbuf_varint(out, mask);
+    for (unsigned i = 0; i < COLUMNS; i++)
+        if (values[i])
+            strbuf_varint(out, zigzag((int64_t)values[i]));
+    *previous = row->site;
+}
+
+bool row_take(struct cursor *c, uint32_t *previous, struct row *row, const struct site *sites,
+              size_t site_count)
+{
+    uint64_t step = cursor_varint(c), mask = cursor_varint(c);
+    uint64_t site = (uint64_t)*previous + step;
+    if (*previous == UINT32_MAX)
+        site = step - 1;
+    if (c->bad || step == 0 || site >= site_count || mask >> COLUMNS) {
+        c->bad = true;
+        return false;
+    }
+    *row = (struct row){.site = (uint32_t)site};
+    for (unsigned i = 0; i < COLUMNS; i++) {
+        uint64_t value = mask >> i & 1 ? (uint64_t)unzigzag(cursor_varint(c)) : 0;
+        row->columns[order[i]] = value + predicted(row->columns, order[i], &sites[site]);
+    }
+    *previous = row->site;
+    return !c->bad;
+}
+
+void rows_merge(struct strbuf *out, size_t *count, const struct strbuf *a, const struct strbuf *b,
+                const struct site *sites, size_t site_count)
+{
+    const struct strbuf *in[2] = {a, b};
+    struct cursor c[2];
+    struct row row[2];
+    bool has[2];
+    uint32_t from[2] = {UINT32_MAX, UINT32_MAX}, previous = UINT32_MAX;
+    for (int i = 0; i < 2; i++) {
+        const uint8_t *bytes = (const uint8_t *)in[i]->data;
+        c[i] = (struct cursor){.at = bytes, .end = bytes ? bytes + in[i]->size : bytes};
+        has[i] = c[i].at < c[i].end && row_take(&c[i], &from[i], &row[i], sites, site_count);
+    }
+    *count = 0;
+    while (has[0] || has[1]) {
+        int first = !has[0] || (has[1] && row[1].site < row[0].site);
+        struct row sum = row[first];
+        int other = !first;
+        bool same = has[other] && row[other].site == sum.site;
+        if (same)
+            for (unsigned k = 0; k < COLUMNS; k++)
+                sum.columns[k] += row[other].columns[k];
+        row_put(out, &previous, &sum, &sites[sum.site]);
+        ++*count;
+        for (int i = 0; i < 2; i++)
+            if (i == first || same)
+                has[i] = c[i].at < c[i].end && row_take(&c[i], &from[i], &row[i], sites, site_count);
+    }
+}

@@ -1,0 +1,249 @@
+#include "store/writer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/chunk.h"
+#include "store/rows.h"
+
+static void put_string(struct strbuf *b, const char *s)
+{
+    size_t size = s ? strlen(s) : 0;
+    strbuf_varint(b, size);
+    strbuf_add(b, s ? s : "", size);
+}
+
+static void put_process(struct strbuf *b, const struct profile *p)
+{
+    strbuf_varint(b, p->pid);
+    strbuf_varint(b, p->ppid);
+    strbuf_varint(b, p->command.count);
+    for (size_t i = 0; i < p->command.count; i++)
+        put_string(b, p->command.items[i]);
+    put_string(b, p->executable);
+    put_string(b, p->host);
+    strbuf_varint(b, p->start_unix_ns);
+    strbuf_varint(b, p->duration_ns);
+    strbuf_varint(b, zigzag(p->exit_code));
+    strbuf_varint(b, (uint64_t)p->signal);
+    strbuf_varint(b, (uint64_t)p->complete | (uint64_t)p->execed << 1);
+    strbuf_varint(b, p->peak_bytes);
+    strbuf_varint(b, p->peak_blocks);
+    strbuf_varint(b, p->peak_time_ns);
+    strbuf_varint(b, p->peak_skew_bytes);
+}
+
+static void put_modules(struct strbuf *b, const struct profile *p)
+{
+    strbuf_varint(b, p->modules.count);
+    for (size_t i = 0; i < p->modules.count; i++) {
+        const struct module *m = &p->modules.items[i];
+        strbuf_varint(b, m->start);
+        strbuf_varint(b, m->end - m->start);
+        strbuf_varint(b, zigzag((int64_t)(m->start - m->bias)));
+        strbuf_varint(b, m->epoch);
+        put_string(b, m->path);
+        strbuf_varint(b, m->build_id_size);
+        strbuf_add(b, m->build_id, m->build_id_size);
+    }
+}
+
+static int compare_u64(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The distinct addresses in order, as differences; then each node as (own number - parent, address's place). */
+static void put_nodes(struct strbuf *b, const struct profile *p)
+{
+    size_t n = p->nodes.count;
+    uint64_t *sorted = xmalloc(n * sizeof *sorted);
+    size_t distinct = 0;
+    for (size_t i = 1; i < n; i++)
+        sorted[i - 1] = p->nodes.items[i].address;
+    if (n > 1)
+        qsort(sorted, n - 1, sizeof *sorted, compare_u64);
+    for (size_t i = 0; i + 1 < n; i++)
+        if (i == 0 || sorted[i] != sorted[i - 1])
+            sorted[distinct++] = sorted[i];
+    struct map place = {0};
+    strbuf_varint(b, distinct);
+    for (size_t i = 0; i < distinct; i++) {
+        strbuf_varint(b, sorted[i] - (i ? sorted[i - 1] : 0));
+        *map_at(&place, sorted[i]) = (uint32_t)i;
+    }
+    strbuf_varint(b, n ? n - 1 : 0);
+    for (size_t i = 1; i < n; i++)
+        strbuf_varint(b, i - p->nodes.items[i].parent);
+    for (size_t i = 1; i < n; i++)
+        strbuf_varint(b, map_get(&place, p->nodes.items[i].address));
+    map_release(&place);
+    free(sorted);
+}
+
+static void put_threads(struct strbuf *b, const struct profile *p)
+{
+    strbuf_varint(b, p->threads.count);
+    for (size_t i = 0; i < p->threads.count; i++) {
+        const struct thread *t = &p->threads.items[i];
+        strbuf_varint(b, t->tid);
+        put_string(b, t->name);
+        strbuf_varint(b, t->start_ns);
+        strbuf_varint(b, t->end_ns);
+    }
+}
+
+/* A column of numbers that are often equal or zero packs better alone than among others. */
+#define PUT_COLUMN(b, vec, field)                                                                  \
+    for (size_t i = 0; i < (vec).count; i++)                                                       \
+    strbuf_varint(b, (vec).items[i].field)
+
+static void put_sites(struct strbuf *b, const struct profile *p)
+{
+    uint32_t previous = 0;
+    strbuf_varint(b, p->sites.count);
+    for (size_t i = 0; i < p->sites.count; i++) {
+        strbuf_varint(b, zigzag((int64_t)p->sites.items[i].node - previous));
+        previous = p->sites.items[i].node;
+    }
+    PUT_COLUMN(b, p->sites, thread);
+    PUT_COLUMN(b, p->sites, domain);
+    PUT_COLUMN(b, p->sites, unit_bytes);
+    for (size_t i = 0; i < p->sites.count; i++)
+        strbuf_varint(b, p->sites.items[i].unit_usable - p->sites.items[i].unit_bytes);
+    PUT_COLUMN(b, p->sites, at_peak_blocks);
+    PUT_COLUMN(b, p->sites, at_peak_bytes);
+    for (size_t i = 0; i < p->sites.count; i++)
+        strbuf_varint(b, p->sites.items[i].at_peak_usable - p->sites.items[i].at_peak_bytes);
+    PUT_COLUMN(b, p->sites, own_peak_blocks);
+    PUT_COLUMN(b, p->sites, own_peak_bytes);
+    for (size_t i = 0; i < p->sites.count; i++)
+        strbuf_varint(b, zigzag((int64_t)(p->sites.items[i].largest_bytes -
+                                          p->sites.items[i].unit_bytes)));
+}
+
+static void put_intervals(struct strbuf *b, const struct profile *p, const struct packed_rows *packed)
+{
+    uint64_t previous = 0;
+    strbuf_varint(b, p->intervals.count);
+    for (size_t i = 0; i < p->intervals.count; i++) {
+        const struct interval *v = &p->intervals.items[i];
+        strbuf_varint(b, v->end_ns - previous);
+        previous = v->end_ns;
+        strbuf_varint(b, v->peak_bytes);
+        strbuf_varint(b, v->unknown_frees);
+        strbuf_varint(b, v->lost_events);
+        strbuf_varint(b, v->truncated_stacks);
+        strbuf_varint(b, v->incomplete_stacks);
+        strbuf_varint(b, packed ? packed->counts[i] : v->row_count);
+    }
+    for (size_t i = 0; i < p->intervals.count; i++) {
+        const struct interval *v = &p->intervals.items[i];
+        if (packed) {
+            strbuf_add(b, packed->rows[i]->data ? packed->rows[i]->data : "", packed->rows[i]->size);
+            continue;
+        }
+        uint32_t from = UINT32_MAX;
+        for (size_t k = 0; k < v->row_count; k++) {
+            const struct row *row = &p->rows.items[v->first_row + k];
+            row_put(b, &from, row, &p->sites.items[row->site]);
+        }
+    }
+}
+
+static void put_stamps(struct strbuf *b, const struct profile *p)
+{
+    struct stamp previous = {0};
+    strbuf_varint(b, p->stamps.count);
+    for (size_t i = 0; i < p->stamps.count; i++) {
+        const uint64_t *now = (const uint64_t *)&p->stamps.items[i];
+        const uint64_t *before = (const uint64_t *)&previous;
+        for (size_t k = 0; k < sizeof previous / 8; k++)
+            strbuf_varint(b, zigzag((int64_t)(now[k] - before[k])));
+        previous = p->stamps.items[i];
+    }
+}
+
+static void put_notes(struct strbuf *b, const struct profile *p)
+{
+    strbuf_varint(b, p->notes.count);
+    for (size_t i = 0; i < p->notes.count; i++)
+        put_string(b, p->notes.items[i]);
+}
+
+/* Distinct frames, then per address its run of them. */
+static void put_frames(struct strbuf *b, const struct profile *p)
+{
+    size_t runs = p->frame_runs.count ? p->frame_runs.count - 1 : 0;
+    strbuf_varint(b, runs);
+    uint64_t *address = xcalloc(runs, sizeof *address);
+    for (size_t i = 0; i < p->symbols.size; i++)
+        if (p->symbols.slots[i].value < runs)
+            address[p->symbols.slots[i].value] = p->symbols.slots[i].key;
+    uint64_t previous = 0;
+    for (size_t i = 0; i < runs; i++) {
+        strbuf_varint(b, zigzag((int64_t)(address[i] - previous)));
+        previous = address[i];
+    }
+    free(address);
+    for (size_t i = 0; i < runs; i++)
+        strbuf_varint(b, p->frame_runs.items[i + 1] - p->frame_runs.items[i]);
+    PUT_COLUMN(b, p->frames, function);
+    PUT_COLUMN(b, p->frames, module);
+    PUT_COLUMN(b, p->frames, file);
+    PUT_COLUMN(b, p->frames, line);
+    PUT_COLUMN(b, p->frames, kind);
+}
+
+void writer_begin(struct strbuf *out)
+{
+    uint32_t version[2] = {FILE_VERSION, 0};
+    strbuf_add(out, FILE_MAGIC, 8);
+    strbuf_add(out, version, 8);
+}
+
+void writer_profile(struct strbuf *out, uint32_t process, const struct profile *p,
+                    const struct packed_rows *packed)
+{
+    struct strbuf b = {0};
+#define CHUNK(type, ...)                                                                           \
+    do {                                                                                           \
+        strbuf_clear(&b);                                                                          \
+        __VA_ARGS__;                                                                               \
+        chunk_append(out, type, process, &b);                                                      \
+    } while (0)
+    CHUNK(CHUNK_PROCESS, put_process(&b, p));
+    CHUNK(CHUNK_MODULES, put_modules(&b, p));
+    CHUNK(CHUNK_THREADS, put_threads(&b, p));
+    CHUNK(CHUNK_NODES, put_nodes(&b, p));
+    CHUNK(CHUNK_SITES, put_sites(&b, p));
+    CHUNK(CHUNK_INTERVALS, put_intervals(&b, p, packed));
+    CHUNK(CHUNK_STAMPS, put_stamps(&b, p));
+    if (p->notes.count)
+        CHUNK(CHUNK_NOTES, put_notes(&b, p));
+    CHUNK(CHUNK_FRAMES, put_frames(&b, p));
+#undef CHUNK
+    strbuf_release(&b);
+}
+
+void writer_end(struct strbuf *out, const struct recording *r)
+{
+    struct strbuf b = {0};
+    strbuf_varint(&b, r->strings.strings.count);
+    for (size_t i = 0; i < r->strings.strings.count; i++)
+        put_string(&b, r->strings.strings.items[i]);
+    chunk_append(out, CHUNK_STRINGS, 0, &b);
+    strbuf_clear(&b);
+    if (r->complete)
+        chunk_append(out, CHUNK_DONE, 0, &b);
+    strbuf_release(&b);
+}
+
+void recording_write(struct strbuf *out, const struct recording *r)
+{
+    writer_begin(out);
+    for (size_t i = 0; i < r->profiles.count; i++)
+        writer_profile(out, (uint32_t)i, &r->profiles.items[i], NULL);
+    writer_end(out, r);
+}

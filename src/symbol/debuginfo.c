@@ -1,0 +1,237 @@
+#include "symbol/debuginfo.h"
+
+#include <dwarf.h>
+#include <elfutils/libdwelf.h>
+#include <gelf.h>
+#include <string.h>
+
+#include "symbol/debugfile.h"
+
+/* From an inlined copy to its origin to its declaration are two steps; a cycle has no end. */
+#define ORIGIN_STEPS_MAX 16
+
+/* Room for what small files may do cheaply, on top of what grows with the file. */
+#define RANGES_SLACK     (64u << 10)
+#define LINE_BYTES_SLACK (64u << 10)
+
+/* A second or two of declname's work. */
+#define NAMING_STEPS (64u << 20)
+
+static void units_load(struct debuginfo *d)
+{
+    Dwarf_CU *cu = NULL;
+    Dwarf_Die die;
+    /* The last argument would make libdw open .dwo files. */
+    while (dwarf_get_units(d->dwarf, cu, &cu, NULL, NULL, &die, NULL) == 0) {
+        int tag = dwarf_tag(&die);
+        if (tag != DW_TAG_compile_unit && tag != DW_TAG_skeleton_unit)
+            continue;
+        uint32_t number = (uint32_t)d->units.count;
+        if (die_add_ranges(&die, d->code, number, &d->spans, &d->ranges_left))
+            *vec_push(&d->units) = (struct unit){.die = die};
+    }
+    spans_flatten(&d->spans);
+}
+
+/*
+ * dwz moves what several files share into another one. It must be set even if only to find it
+ * unusable: libdw would otherwise look for it itself and open whatever path the file names.
+ */
+static bool alt_open(struct debuginfo *d, const char *path)
+{
+    const char *name;
+    const void *build_id;
+    if (dwelf_dwarf_gnu_debugaltlink(d->dwarf, &name, &build_id) == 0)
+        return true;
+    if (debugfile_find_alt(DEBUGFILE_ROOT, path, d->dwarf, &d->alt_image) != 0)
+        return false;
+    d->alt = dwarf_begin_elf(d->alt_image.elf, DWARF_C_READ, NULL);
+    d->alt_info = elf_image_section(&d->alt_image, ".debug_info");
+    if (!d->alt || !d->alt_info || !elf_image_section(&d->alt_image, ".debug_str") ||
+        dwelf_dwarf_gnu_debugaltlink(d->alt, &name, &build_id) != 0)
+        return false;
+    dwarf_setalt(d->dwarf, d->alt);
+    return true;
+}
+
+void debuginfo_open(struct debuginfo *d, const struct elf_image *image, const char *path,
+                    const struct spans *code)
+{
+    *d = (struct debuginfo){.code = code};
+    if (!image->has_dwarf)
+        return;
+    d->dwarf = dwarf_begin_elf(image->elf, DWARF_C_READ, NULL);
+    GElf_Ehdr header;
+    if (d->dwarf)
+        d->info = elf_image_section(image, ".debug_info");
+    if (!d->info || !gelf_getehdr(image->elf, &header) || !alt_open(d, path)) {
+        debuginfo_release(d);
+        return;
+    }
+    d->line = elf_image_section(image, ".debug_line");
+    d->big_endian = header.e_ident[EI_DATA] == ELFDATA2MSB;
+    d->ranges_left = d->info->d_size + RANGES_SLACK;
+    d->line_bytes_left = (d->line ? d->line->d_size : 0) * 2 + LINE_BYTES_SLACK;
+    d->naming_steps_left = NAMING_STEPS;
+    units_load(d);
+}
+
+void debuginfo_release(struct debuginfo *d)
+{
+    for (size_t i = 0; i < d->units.count; i++)
+        scopes_release(&d->units.items[i].scopes);
+    vec_release(&d->units);
+    spans_release(&d->spans);
+    if (d->dwarf)
+        dwarf_end(d->dwarf);
+    if (d->alt)
+        dwarf_end(d->alt);
+    elf_image_release(&d->alt_image);
+    *d = (struct debuginfo){0};
+}
+
+struct unit *debuginfo_unit(struct debuginfo *d, uint64_t address)
+{
+    const struct span *span = spans_find(&d->spans, address);
+    if (!span)
+        return NULL;
+    struct unit *unit = &d->units.items[span->owner];
+    if (!unit->scopes_loaded) {
+        unit->scopes_loaded = true;
+        scopes_load(&unit->scopes, &unit->die, d->code, &d->ranges_left);
+    }
+    return unit;
+}
+
+static uint64_t bytes_number(const uint8_t *bytes, size_t size, bool big_endian)
+{
+    uint64_t value = 0;
+    for (size_t i = 0; i < size; i++)
+        value = value << 8 | bytes[big_endian ? i : size - 1 - i];
+    return value;
+}
+
+/* The length a line table claims; libdw decodes that much, at some fifty bytes of memory a byte. */
+static uint64_t line_table_bytes(const struct debuginfo *d, uint64_t offset)
+{
+    if (!d->line || offset > d->line->d_size || d->line->d_size - offset < 12)
+        return UINT64_MAX;
+    const uint8_t *bytes = (const uint8_t *)d->line->d_buf + offset;
+    uint64_t length = bytes_number(bytes, 4, d->big_endian);
+    return length == 0xffffffff ? bytes_number(bytes + 4, 8, d->big_endian) : length;
+}
+
+/*
+ * Tables of many units may overlap in a forged file, each a new one to libdw; an honest file's add
+ * up to its section.
+ */
+static bool unit_lines_good(struct debuginfo *d, struct unit *unit)
+{
+    if (unit->lines_loaded)
+        return unit->lines_good;
+    unit->lines_loaded = true;
+    Dwarf_Attribute attribute;
+    Dwarf_Word offset;
+    if (!dwarf_attr(&unit->die, DW_AT_stmt_list, &attribute) ||
+        dwarf_formudata(&attribute, &offset) != 0)
+        return false;
+    uint64_t bytes = line_table_bytes(d, offset);
+    if (bytes > d->line_bytes_left)
+        return false;
+    d->line_bytes_left -= bytes;
+    return unit->lines_good = true;
+}
+
+static bool data_ends_string(const Elf_Data *data, const char *text)
+{
+    const char *start = data ? data->d_buf : NULL;
+    if (!start || text < start || text >= start + data->d_size)
+        return false;
+    return memchr(text, '\0', (size_t)(start + data->d_size - text)) != NULL;
+}
+
+const char *debuginfo_string(const struct debuginfo *d, Dwarf_Die *die, unsigned int name)
+{
+    Dwarf_Attribute attribute;
+    if (!dwarf_attr(die, name, &attribute))
+        return NULL;
+    const char *text = dwarf_formstring(&attribute);
+    if (!text || !*text)
+        return NULL;
+    if (dwarf_whatform(&attribute) == DW_FORM_string && !data_ends_string(d->info, text) &&
+        !data_ends_string(d->alt_info, text))
+        return NULL;
+    return text;
+}
+
+static struct source_line line_of_unit(struct debuginfo *d, struct unit *unit, const char *file,
+                                       uint64_t line)
+{
+    struct source_line result = {0};
+    if (!file || !*file || strcmp(file, "???") == 0) /* libdw's word for none */
+        return result;
+    if (*file != '/')
+        result.directory = debuginfo_string(d, &unit->die, DW_AT_comp_dir);
+    result.file = file;
+    result.line = line <= INT32_MAX ? (uint32_t)line : 0;
+    return result;
+}
+
+struct source_line unit_line(struct debuginfo *d, struct unit *unit, uint64_t address)
+{
+    struct source_line none = {0};
+    if (!unit_lines_good(d, unit))
+        return none;
+    Dwarf_Line *line = dwarf_getsrc_die(&unit->die, address);
+    int number;
+    if (!line || dwarf_lineno(line, &number) != 0)
+        return none;
+    return line_of_unit(d, unit, dwarf_linesrc(line, NULL, NULL),
+                        number > 0 ? (uint64_t)number : 0);
+}
+
+static uint64_t die_number(Dwarf_Die *die, unsigned int name)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word value;
+    return dwarf_attr(die, name, &attribute) && dwarf_formudata(&attribute, &value) == 0 ? value
+                                                                                         : 0;
+}
+
+struct source_line scope_call_line(struct debuginfo *d, struct unit *unit, struct scope *scope)
+{
+    struct source_line none = {0};
+    Dwarf_Files *files;
+    size_t count;
+    if (!unit_lines_good(d, unit) || dwarf_getsrcfiles(&unit->die, &files, &count) != 0)
+        return none;
+    uint64_t file = die_number(&scope->die, DW_AT_call_file);
+    if (file >= count)
+        return none;
+    return line_of_unit(d, unit, dwarf_filesrc(files, file, NULL, NULL),
+                        die_number(&scope->die, DW_AT_call_line));
+}
+
+const char *debuginfo_name(const struct debuginfo *d, Dwarf_Die *die)
+{
+    const char *plain = NULL;
+    Dwarf_Die at = *die;
+    for (int step = 0; step < ORIGIN_STEPS_MAX; step++) {
+        const char *name = debuginfo_string(d, &at, DW_AT_linkage_name);
+        if (!name)
+            name = debuginfo_string(d, &at, DW_AT_MIPS_linkage_name);
+        if (!name && !plain)
+            plain = name = debuginfo_string(d, &at, DW_AT_name);
+        if (name)
+            *die = at;
+        if (name && name != plain)
+            return name;
+        Dwarf_Attribute reference;
+        if (!dwarf_attr(&at, DW_AT_abstract_origin, &reference) &&
+            !dwarf_attr(&at, DW_AT_specification, &reference))
+            break;
+        if (!dwarf_formref_die(&reference, &at))
+            break;
+    }
+    return plain;
+}

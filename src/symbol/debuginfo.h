@@ -1,0 +1,73 @@
+/*
+ * debuginfo: the DWARF of one ELF file, wherever it lies: which unit, scope and line an address is
+ * in.
+ *
+ * Units are indexed when it is opened, from their own ranges (.debug_aranges is optional, and clang
+ * leaves it out); scopes and line tables of a unit when an address first falls into it.
+ *
+ * Hostile DWARF: libdw checks what it reads against its sections, except for strings inside
+ * .debug_info, which are checked here; the work per file is bounded by *_left budgets that grow
+ * with the size of its sections. Split DWARF (.dwo files) is not followed: that would open paths
+ * the file names.
+ *
+ * Ownership: {0} is closed; debuginfo_release closes. Strings returned point into the mapped file.
+ */
+#ifndef TIDE_SYMBOL_DEBUGINFO_H
+#define TIDE_SYMBOL_DEBUGINFO_H
+
+#include <elfutils/libdw.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "symbol/elfimage.h"
+#include "symbol/scopes.h"
+#include "symbol/spans.h"
+
+struct unit {
+    Dwarf_Die die;
+    struct scopes scopes;
+    bool scopes_loaded;
+    bool lines_loaded, lines_good; /* good: safe to hand to libdw */
+};
+
+struct source_line {
+    const char *directory; /* what `file` is relative to; NULL: nothing known */
+    const char *file;      /* NULL: unknown */
+    uint32_t line;         /* 0: unknown */
+};
+
+struct debuginfo {
+    Dwarf *dwarf; /* NULL: there is none */
+    struct elf_image alt_image;
+    Dwarf *alt;
+    const struct spans *code;
+    Elf_Data *info, *alt_info, *line; /* sections */
+    VEC(struct unit) units;
+    struct spans spans; /* address to unit */
+    size_t ranges_left, line_bytes_left, naming_steps_left;
+    bool big_endian;
+};
+
+/* `image` at `path` holds .debug_info; it and `code` must outlive d. Without usable DWARF, d stays
+ * closed. */
+void debuginfo_open(struct debuginfo *d, const struct elf_image *image, const char *path,
+                    const struct spans *code);
+void debuginfo_release(struct debuginfo *d);
+
+/* The unit of an address with its scopes loaded; NULL: none. */
+struct unit *debuginfo_unit(struct debuginfo *d, uint64_t address);
+
+struct source_line unit_line(struct debuginfo *d, struct unit *unit, uint64_t address);
+/* Where the call that became this inlined scope is written. */
+struct source_line scope_call_line(struct debuginfo *d, struct unit *unit, struct scope *scope);
+
+/* A string attribute of the entry itself; NULL: none, or empty. */
+const char *debuginfo_string(const struct debuginfo *d, Dwarf_Die *die, unsigned int attribute);
+/*
+ * The name of a function: the one for the linker where there is one, else the plain one; NULL:
+ * none. Follows origins and declarations, and leaves *die at the one that has the name.
+ */
+const char *debuginfo_name(const struct debuginfo *d, Dwarf_Die *die);
+
+#endif

@@ -1,0 +1,23 @@
+/*
+ * demangle: a function's name as its author would write it, from the name the linker saw.
+ *
+ * C++ (Itanium), Rust (legacy and v0) through libiberty; any other name comes out as it is. Dropped
+ * on the way, so that one function has one name whatever the optimiser did: symbol versions
+ * ("memcpy@@GLIBC_2.14"), compilers' clone suffixes (".constprop.0", ".cold"), Rust's hashes, and
+ * the
+ * "__GI_" by which glibc's functions call one another.
+ *
+ * Names may be hostile: a few hundred bytes can expand to exabytes, or nest without end. Input and
+ * output are limited, and a name past the limits stays mangled.
+ */
+#ifndef TIDE_SYMBOL_DEMANGLE_H
+#define TIDE_SYMBOL_DEMANGLE_H
+
+#include <stdbool.h>
+
+#include "base/strbuf.h"
+
+bool name_is_mangled(const char *name);
+void demangle(struct strbuf *out, const char *name); /* appends */
+
+#endif

@@ -1,0 +1,149 @@
+#include "symbol/elfimage.h"
+
+#include <elfutils/libdwelf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Debug sections compress to a third or a quarter; more than this, and the file is a bomb. */
+#define EXPANSION_MAX   32
+#define EXPANSION_SLACK (64u << 20)
+
+static bool name_is_debug(const char *name)
+{
+    return strncmp(name, ".debug_", 7) == 0 || strncmp(name, ".zdebug_", 8) == 0;
+}
+
+/* libdw uncompresses every debug section when a Dwarf is opened, so their sizes are judged before.
+ */
+static uint64_t section_uncompressed_bytes(Elf_Scn *section, const GElf_Shdr *header,
+                                           const char *name)
+{
+    GElf_Chdr compressed;
+    if (header->sh_flags & SHF_COMPRESSED)
+        return gelf_getchdr(section, &compressed) ? compressed.ch_size : 0;
+    if (name[1] != 'z')
+        return 0;
+    ssize_t size = dwelf_scn_gnu_compressed_size(section);
+    return size > 0 ? (uint64_t)size : 0;
+}
+
+static void elf_image_survey(struct elf_image *image)
+{
+    size_t names;
+    if (elf_getshdrstrndx(image->elf, &names) != 0)
+        return;
+    uint64_t limit = (uint64_t)image->size_bytes * EXPANSION_MAX + EXPANSION_SLACK, total = 0;
+    bool has_info = false;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(image->elf, section));) {
+        GElf_Shdr header;
+        if (!gelf_getshdr(section, &header))
+            continue;
+        uint64_t end = header.sh_addr + header.sh_size;
+        if ((header.sh_flags & (SHF_ALLOC | SHF_EXECINSTR)) == (SHF_ALLOC | SHF_EXECINSTR) &&
+            end > header.sh_addr)
+            spans_add(&image->code, header.sh_addr, end, (uint32_t)elf_ndxscn(section));
+        if (header.sh_type == SHT_SYMTAB)
+            image->has_symtab = true;
+        const char *name = elf_strptr(image->elf, names, header.sh_name);
+        if (!name || header.sh_type == SHT_NOBITS || !name_is_debug(name))
+            continue;
+        uint64_t bytes = section_uncompressed_bytes(section, &header, name);
+        total = bytes > limit ? UINT64_MAX : total + bytes;
+        if (total > limit)
+            break;
+        if (strcmp(name, ".debug_info") == 0 || strcmp(name, ".zdebug_info") == 0)
+            has_info = true;
+    }
+    spans_flatten(&image->code);
+    image->has_dwarf = has_info && total <= limit;
+}
+
+int elf_image_open(struct elf_image *image, const char *path)
+{
+    *image = (struct elf_image){0};
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    struct stat status;
+    int code = -ENOEXEC;
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
+        goto out;
+    image->size_bytes = (size_t)status.st_size;
+    image->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+    if (!image->elf)
+        goto out;
+    elf_cntl(image->elf, ELF_C_FDDONE);
+    if (elf_kind(image->elf) != ELF_K_ELF) {
+        elf_image_release(image);
+        goto out;
+    }
+    elf_image_survey(image);
+    code = 0;
+out:
+    close(fd);
+    return code;
+}
+
+void elf_image_release(struct elf_image *image)
+{
+    spans_release(&image->code);
+    if (image->elf)
+        elf_end(image->elf);
+    *image = (struct elf_image){0};
+}
+
+size_t elf_image_build_id(const struct elf_image *image, const uint8_t **id)
+{
+    const void *bytes;
+    ssize_t size = dwelf_elf_gnu_build_id(image->elf, &bytes);
+    if (size <= 0)
+        return 0;
+    *id = bytes;
+    return (size_t)size;
+}
+
+bool elf_image_build_id_is(const struct elf_image *image, const uint8_t *id, size_t size)
+{
+    const uint8_t *own = NULL;
+    return size && elf_image_build_id(image, &own) == size && memcmp(own, id, size) == 0;
+}
+
+Elf_Data *elf_image_section(const struct elf_image *image, const char *name)
+{
+    size_t names;
+    if (elf_getshdrstrndx(image->elf, &names) != 0)
+        return NULL;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(image->elf, section));) {
+        GElf_Shdr header;
+        if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
+            continue;
+        const char *own = elf_strptr(image->elf, names, header.sh_name);
+        if (own && (strcmp(own, name) == 0 ||
+                    (strncmp(own, ".z", 2) == 0 && strcmp(own + 2, name + 1) == 0))) {
+            Elf_Data *data = elf_getdata(section, NULL);
+            return data && data->d_buf && data->d_size ? data : NULL;
+        }
+    }
+    return NULL;
+}
+
+uint32_t elf_image_crc(const struct elf_image *image)
+{
+    uint32_t table[256];
+    for (uint32_t i = 0; i < 256; i++) {
+        uint32_t value = i;
+        for (int bit = 0; bit < 8; bit++)
+            value = (value & 1) ? 0xedb88320u ^ (value >> 1) : value >> 1;
+        table[i] = value;
+    }
+    size_t size;
+    const uint8_t *bytes = (const uint8_t *)elf_rawfile(image->elf, &size);
+    uint32_t crc = ~0u;
+    for (size_t i = 0; bytes && i < size; i++)
+        crc = table[(crc ^ bytes[i]) & 0xff] ^ (crc >> 8);
+    return ~crc;
+}

@@ -1,0 +1,80 @@
+#include "symbol/spans.h"
+
+#include "base/vec.h"
+
+void spans_add(struct spans *s, uint64_t low, uint64_t high, uint32_t owner)
+{
+    if (low < high)
+        *vec_push(s) = (struct span){low, high, owner};
+}
+
+/* Outer before inner: spans_flatten lets the later one of two that cover an address win. */
+static int span_compare(const void *left, const void *right)
+{
+    const struct span *a = left, *b = right;
+    if (a->low != b->low)
+        return a->low < b->low ? -1 : 1;
+    if (a->high != b->high)
+        return a->high > b->high ? -1 : 1;
+    return a->owner < b->owner ? -1 : a->owner > b->owner;
+}
+
+static void piece_add(struct spans *pieces, uint64_t low, uint64_t high, uint32_t owner)
+{
+    if (low >= high)
+        return;
+    struct span *last = pieces->count ? vec_last(pieces) : NULL;
+    if (last && last->owner == owner && last->high == low)
+        last->high = high;
+    else
+        spans_add(pieces, low, high, owner);
+}
+
+void spans_flatten(struct spans *s)
+{
+    if (s->count)
+        qsort(s->items, s->count, sizeof *s->items, span_compare);
+    struct spans pieces = {0}, open = {0};
+    uint64_t done = 0; /* everything below is in pieces */
+    for (size_t i = 0; i <= s->count; i++) {
+        uint64_t low = i < s->count ? s->items[i].low : UINT64_MAX;
+        while (open.count && vec_last(&open)->high <= low) {
+            struct span top = open.items[--open.count];
+            piece_add(&pieces, done, top.high, top.owner);
+            done = done > top.high ? done : top.high;
+        }
+        if (i == s->count)
+            break;
+        if (open.count)
+            piece_add(&pieces, done, low, vec_last(&open)->owner);
+        done = low;
+        *vec_push(&open) = s->items[i];
+    }
+    vec_release(&open);
+    vec_release(s);
+    *s = pieces;
+}
+
+const struct span *spans_from(const struct spans *s, uint64_t address)
+{
+    size_t low = 0, high = s->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (s->items[middle].high > address)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low < s->count ? &s->items[low] : NULL;
+}
+
+const struct span *spans_find(const struct spans *s, uint64_t address)
+{
+    const struct span *found = spans_from(s, address);
+    return found && found->low <= address ? found : NULL;
+}
+
+void spans_release(struct spans *s)
+{
+    vec_release(s);
+}

@@ -1,0 +1,49 @@
+/*
+ * symbolizer: addresses in ELF files to functions, source lines and inlined frames.
+ *
+ * Not thread-safe. Uses libdw/libelf. Finds separate debug information by build id, .gnu_debuglink
+ * and below /usr/lib/debug. Names are demangled (C++ and Rust). The files named here may be hostile
+ * (a profile names them): nothing is executed, sizes are checked, and a file that cannot be read is
+ * a module without symbols, never an error.
+ *
+ * Ownership: strings returned live as long as the symbolizer. symbolizer_free(NULL) is fine.
+ */
+#ifndef TIDE_SYMBOL_SYMBOLIZER_H
+#define TIDE_SYMBOL_SYMBOLIZER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct symbolizer;
+struct symbol_file;
+
+struct symbol_frame {
+    const char *function; /* never NULL: "libfoo.so+0x1234" where no symbol covers the address */
+    const char *file;     /* NULL: unknown */
+    uint32_t line;        /* 0: unknown */
+    bool inlined;         /* this frame was inlined into the next one of the list */
+};
+
+struct symbolizer *symbolizer_new(void);
+void symbolizer_free(struct symbolizer *s);
+
+/*
+ * The file at `path`, opened at most once. If build_id_size is not 0 and the file on disk has
+ * another build id (it was replaced since), it is treated as unreadable. Never NULL.
+ */
+struct symbol_file *symbolizer_file(struct symbolizer *s, const char *path, const uint8_t *build_id,
+                                    size_t build_id_size);
+
+/*
+ * The frames at an address of the ELF file (not a run-time address), innermost first; the last one
+ * is not inlined. Pass the address of an instruction, so return address - 1. Returns how many (at
+ * least 1) and points *frames at them; good until the next call.
+ */
+size_t symbolizer_resolve(struct symbolizer *s, struct symbol_file *file, uint64_t address,
+                          const struct symbol_frame **frames);
+
+/* Does the file have line information (own or separate)? For "install the debug package" advice. */
+bool symbol_file_has_lines(struct symbolizer *s, struct symbol_file *file);
+
+#endif

@@ -1,0 +1,149 @@
+#include "symbol/symtab.h"
+
+#include <gelf.h>
+#include <string.h>
+
+enum {
+    RANK_LOCAL = 0,
+    RANK_EXPORTED =
+        1, /* weak or global: a name of the interface rather than of the implementation */
+    RANK_FUNCTION = 2, /* not just a label in assembler code */
+};
+
+static bool symbol_is_function(const GElf_Sym *sym, const char *name)
+{
+    int type = GELF_ST_TYPE(sym->st_info);
+    if (sym->st_shndx == SHN_UNDEF || sym->st_shndx == SHN_ABS || sym->st_shndx == SHN_COMMON)
+        return false;
+    if (!*name || *name == '$') /* $x and $d mark code and data on ARM */
+        return false;
+    return type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE;
+}
+
+static void section_load(struct symtab *t, Elf *elf, Elf_Scn *section, const GElf_Shdr *header)
+{
+    Elf_Data *data = elf_getdata(section, NULL);
+    Elf_Scn *strings_section = elf_getscn(elf, header->sh_link);
+    Elf_Data *strings = strings_section ? elf_getdata(strings_section, NULL) : NULL;
+    if (!data || !data->d_buf || data->d_type != ELF_T_SYM || !strings || !strings->d_buf ||
+        !strings->d_size)
+        return;
+    const char *text = strings->d_buf;
+    if (text[strings->d_size - 1] != '\0')
+        return;
+    size_t entry = gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT);
+    size_t count = entry ? data->d_size / entry : 0;
+    for (size_t i = 0; i < count && i < INT32_MAX; i++) {
+        GElf_Sym sym;
+        if (!gelf_getsym(data, (int)i, &sym) || sym.st_name >= strings->d_size)
+            continue;
+        const char *name = text + sym.st_name;
+        if (!symbol_is_function(&sym, name))
+            continue;
+        int rank = GELF_ST_TYPE(sym.st_info) == STT_NOTYPE ? 0 : RANK_FUNCTION;
+        rank += GELF_ST_BIND(sym.st_info) == STB_LOCAL ? RANK_LOCAL : RANK_EXPORTED;
+        rank = rank * 2 + (GELF_ST_BIND(sym.st_info) != STB_WEAK);
+        *vec_push(&t->symbols) = (struct symbol){sym.st_value, sym.st_size, name, (uint8_t)rank};
+    }
+}
+
+void symtab_load(struct symtab *t, const struct elf_image *image)
+{
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(image->elf, section));) {
+        GElf_Shdr header;
+        if (gelf_getshdr(section, &header) &&
+            (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
+            section_load(t, image->elf, section, &header);
+    }
+}
+
+static size_t name_underscores(const char *name)
+{
+    size_t count = strspn(name, "_");
+    return count == 1 && (name[1] == 'Z' || name[1] == 'R') ? 0 : count;
+}
+
+/*
+ * By address, the best name of each last. A C library names most functions twice, "write" (weak)
+ * and
+ * "__write" (global), so among exported names underscores weigh more than weakness.
+ */
+static int symbol_compare(const void *left, const void *right)
+{
+    const struct symbol *a = left, *b = right;
+    if (a->address != b->address)
+        return a->address < b->address ? -1 : 1;
+    if (a->rank / 2 != b->rank / 2)
+        return a->rank / 2 < b->rank / 2 ? -1 : 1;
+    size_t a_bars = name_underscores(a->name), b_bars = name_underscores(b->name);
+    if (a_bars != b_bars)
+        return a_bars > b_bars ? -1 : 1;
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    size_t a_length = strcspn(a->name, "@"), b_length = strcspn(b->name, "@");
+    if (a_length != b_length)
+        return a_length > b_length ? -1 : 1;
+    return strcmp(b->name, a->name);
+}
+
+/* Gives symbols without a size what is left between those that have one. */
+static void symtab_fill_gaps(struct symtab *t, const struct spans *code)
+{
+    struct spans gaps = {0};
+    uint64_t next = UINT64_MAX; /* the address of the symbol after those at symbols[i].address */
+    for (size_t i = t->symbols.count; i-- > 0;) {
+        const struct symbol *symbol = &t->symbols.items[i];
+        if (i + 1 < t->symbols.count && symbol[1].address != symbol->address)
+            next = symbol[1].address;
+        const struct span *section = spans_find(code, symbol->address);
+        if (symbol->size_bytes || !section)
+            continue;
+        const struct span *sized = spans_from(&t->spans, symbol->address);
+        if (sized && sized->low <= symbol->address)
+            continue;
+        uint64_t end = section->high < next ? section->high : next;
+        if (sized && sized->low < end)
+            end = sized->low;
+        spans_add(&gaps, symbol->address, end, (uint32_t)i);
+    }
+    for (size_t i = 0; i < gaps.count; i++)
+        *vec_push(&t->spans) = gaps.items[i];
+    if (gaps.count)
+        spans_flatten(&t->spans);
+    spans_release(&gaps);
+}
+
+void symtab_index(struct symtab *t, const struct spans *code)
+{
+    if (!t->symbols.count)
+        return;
+    qsort(t->symbols.items, t->symbols.count, sizeof *t->symbols.items, symbol_compare);
+    for (size_t i = 0; i < t->symbols.count; i++) {
+        struct symbol *symbol = &t->symbols.items[i];
+        const struct span *section = spans_find(code, symbol->address);
+        if (!section)
+            continue;
+        if (symbol->size_bytes > section->high - symbol->address)
+            symbol->size_bytes = section->high - symbol->address;
+        spans_add(&t->spans, symbol->address, symbol->address + symbol->size_bytes, (uint32_t)i);
+    }
+    spans_flatten(&t->spans);
+    symtab_fill_gaps(t, code);
+}
+
+const struct symbol *symtab_find(const struct symtab *t, uint64_t address)
+{
+    const struct span *span = spans_find(&t->spans, address);
+    return span ? &t->symbols.items[span->owner] : NULL;
+}
+
+bool symbol_is_exported(const struct symbol *symbol)
+{
+    return symbol->rank / 2 & RANK_EXPORTED;
+}
+
+void symtab_release(struct symtab *t)
+{
+    vec_release(&t->symbols);
+    spans_release(&t->spans);
+}

@@ -1,0 +1,38 @@
+/*
+ * x86-64 (System V ABI): registers by DWARF number, and how to read those a callee must preserve.
+ */
+#ifndef TIDE_UNWIND_ARCH_X86_64_H
+#define TIDE_UNWIND_ARCH_X86_64_H
+
+#include <stdint.h>
+
+#define ARCH_REGISTERS   17 /* rax rdx rcx rbx rsi rdi rbp rsp r8-r15, return address */
+#define ARCH_REG_FP      6
+#define ARCH_REG_SP      7
+#define ARCH_REG_PC      16
+#define ARCH_RETURN_SLOT (-8)
+
+struct arch_registers {
+    uint64_t value[ARCH_REGISTERS];
+    uint32_t known; /* bit n: value[n] is known */
+};
+
+/* The registers at this very point of the calling function, those that survive calls only. */
+static inline __attribute__((always_inline)) void arch_capture(struct arch_registers *r)
+{
+    __asm__ volatile("movq %%rbx, 24(%0)\n\t"
+                     "movq %%rbp, 48(%0)\n\t"
+                     "movq %%rsp, 56(%0)\n\t"
+                     "movq %%r12, 96(%0)\n\t"
+                     "movq %%r13, 104(%0)\n\t"
+                     "movq %%r14, 112(%0)\n\t"
+                     "movq %%r15, 120(%0)\n\t"
+                     "leaq 0(%%rip), %%rax\n\t"
+                     "movq %%rax, 128(%0)\n\t"
+                     :
+                     : "r"(r->value)
+                     : "rax", "memory");
+    r->known = 1u << 3 | 1u << ARCH_REG_FP | 1u << ARCH_REG_SP | 0xfu << 12 | 1u << ARCH_REG_PC;
+}
+
+#endif

@@ -1,0 +1,62 @@
+/*
+ * cfi: call frame information, from .eh_frame to the row that holds at one address.
+ *
+ * Reads the tables that exception handling uses and that every Linux compiler emits for all code: which registers a function
+ * has saved where, at each instruction. cfi_row() finds the FDE through .eh_frame_hdr's sorted table, then runs the CIE's and FDE's
+ * instructions up to the address.
+ *
+ * [malloc-free] [async-signal-safe]; no state. The tables may be in this process (delta 0) or in a mapped file (delta = address in
+ * its process - address here). Reads stay inside the section given.
+ */
+#ifndef TIDE_UNWIND_CFI_H
+#define TIDE_UNWIND_CFI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "unwind/arch.h"
+
+/* The part of a module that holds .eh_frame_hdr and .eh_frame. */
+struct cfi_section {
+    const uint8_t *begin, *end; /* no byte outside is read */
+    const uint8_t *header;      /* .eh_frame_hdr */
+    uint64_t delta;
+};
+
+enum cfi_how {
+    CFI_SAME,       /* unchanged (also: never mentioned) */
+    CFI_UNDEFINED,  /* lost; for the return address: this is the outermost frame */
+    CFI_OFFSET,     /* saved at CFA + offset */
+    CFI_VAL_OFFSET, /* is CFA + offset */
+    CFI_REGISTER,   /* is in another register */
+    CFI_EXPRESSION, /* saved at the address that an expression gives */
+    CFI_VAL_EXPRESSION
+};
+
+/* Small on purpose: rows are copied on the stack of whatever thread allocates. */
+struct cfi_rule {
+    uint8_t how;
+    uint8_t reg;              /* CFI_REGISTER */
+    uint32_t expression_size; /* CFI_*EXPRESSION */
+    union {
+        int64_t offset;            /* CFI_*OFFSET */
+        const uint8_t *expression; /* CFI_*EXPRESSION */
+    };
+};
+
+struct cfi_row {
+    /* CFA = value of cfa_reg + cfa_offset, or the value of an expression */
+    uint32_t cfa_reg;
+    int64_t cfa_offset;
+    const uint8_t *cfa_expression; /* NULL: register and offset */
+    uint32_t cfa_expression_size;
+    bool signal_frame; /* the caller was interrupted, it did not call */
+    uint8_t return_reg;
+    struct cfi_rule regs[ARCH_REGISTERS];
+};
+
+/* 0 and the row for the instruction at `address` (a process address), or -1: nothing covers it. */
+int cfi_row(const struct cfi_section *section, uint64_t address, struct cfi_row *row);
+
+#endif

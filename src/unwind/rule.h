@@ -1,0 +1,88 @@
+/*
+ * rule: how to get from a return address to its caller, in 8 bytes, computed once per address.
+ *
+ * Nearly all code needs only: CFA = sp + n or fp + n, is the fp saved and where, or "no caller".
+ * What does not fit is marked RULE_SLOW and goes to step.h. Two tables, both of fixed size and lock-free:
+ *
+ *   cache   return address -> number of its rule; 8 bytes a place, 8 places (one cache line) a set;
+ *           a full set forgets its oldest entry, which is then computed again.
+ *   rules   the distinct rules (a few hundred in a large program); a rule's number is its place.
+ *
+ * One 64-bit word is an entry of each, so that a reader sees it whole or not at all.
+ * [malloc-free] [async-signal-safe]. Memory comes from the caller, zeroed.
+ */
+#ifndef TIDE_UNWIND_RULE_H
+#define TIDE_UNWIND_RULE_H
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "unwind/step.h"
+
+enum rule_kind {
+    RULE_NONE,     /* never stored */
+    RULE_SP,       /* CFA = sp + cfa_offset */
+    RULE_FP,       /* CFA = fp + cfa_offset */
+    RULE_FP_DEREF, /* CFA = [fp + cfa_offset], fp saved at [fp] (realigned stacks) */
+    RULE_GUESS,    /* no unwind information: a frame pointer, if what it points at makes sense */
+    RULE_OUTERMOST,
+    RULE_SLOW
+};
+
+/* A rule is one word: kind 4 bits, epoch 12, fp_offset 20 (signed; 0: fp unchanged), cfa_offset 28 (signed). */
+typedef uint64_t rule_word;
+
+static inline enum rule_kind rule_kind(rule_word r)
+{
+    return (enum rule_kind)(r & 15);
+}
+
+static inline uint32_t rule_epoch(rule_word r)
+{
+    return (uint32_t)(r >> 4) & 0xfff;
+}
+
+static inline int64_t rule_fp_offset(rule_word r)
+{
+    return (int64_t)(r << 28) >> 44;
+}
+
+static inline int64_t rule_cfa_offset(rule_word r)
+{
+    return (int64_t)r >> 36;
+}
+
+#define RULE_SETS  8192
+#define RULE_WAYS  8
+#define RULE_SLOTS 16384
+
+struct rules {
+    _Alignas(64) _Atomic uint64_t cache[RULE_SETS][RULE_WAYS]; /* address << 16 | rule number */
+    _Atomic rule_word rules[RULE_SLOTS];
+    _Atomic uint32_t victim; /* which way the next full set gives up */
+};
+
+/* Computes, stores and returns the rule for a return address. */
+rule_word rule_compute(struct rules *rules, const struct unwind_space *space, uint64_t address);
+
+/* Code went away: forget all addresses. */
+void rules_forget(struct rules *rules);
+
+static inline rule_word rule_get(struct rules *rules, const struct unwind_space *space,
+                                 uint64_t address)
+{
+    uint64_t hash = address * UINT64_C(0x9e3779b97f4a7c15);
+    _Atomic uint64_t *set = rules->cache[hash >> 51];
+    unsigned way = (unsigned)(hash >> 48) & 7;
+    for (unsigned i = 0; i < RULE_WAYS; i++) {
+        uint64_t entry = atomic_load_explicit(&set[(way + i) & 7], memory_order_acquire);
+        if (entry >> 16 == address)
+            return atomic_load_explicit(&rules->rules[entry & 0xffff], memory_order_relaxed);
+        if (!entry)
+            break;
+    }
+    return rule_compute(rules, space, address);
+}
+
+#endif

@@ -1,0 +1,106 @@
+#include "unwind/step.h"
+
+#include "unwind/expr.h"
+
+#define LOWEST_CODE 4096 /* nothing is ever mapped at page 0 */
+
+/* The value that register `n` has in the caller; 0, or -1 when it cannot be known. */
+static int restored(const struct unwind_space *space, const struct arch_registers *r,
+                    const struct cfi_rule *rule, uint64_t cfa, unsigned n, uint64_t *value,
+                    uint64_t *slot)
+{
+    *slot = 0;
+    switch (rule->how) {
+    case CFI_SAME:
+        *value = r->value[n];
+        return r->known >> n & 1 ? 0 : -1;
+    case CFI_OFFSET:
+        *slot = cfa + (uint64_t)rule->offset;
+        return space->read(*slot, value);
+    case CFI_VAL_OFFSET:
+        *value = cfa + (uint64_t)rule->offset;
+        return 0;
+    case CFI_REGISTER:
+        if (rule->reg >= ARCH_REGISTERS || !(r->known >> rule->reg & 1))
+            return -1;
+        *value = r->value[rule->reg];
+        return 0;
+    case CFI_EXPRESSION:
+        if (expr_evaluate(space, r, rule->expression, rule->expression_size, &cfa, slot))
+            return -1;
+        return space->read(*slot, value);
+    case CFI_VAL_EXPRESSION:
+        return expr_evaluate(space, r, rule->expression, rule->expression_size, &cfa, value);
+    default:
+        return -1;
+    }
+}
+
+enum step_end unwind_step(const struct unwind_space *space, struct arch_registers *r,
+                          struct step_result *result)
+{
+    struct unwind_module module;
+    struct cfi_row row;
+    *result = (struct step_result){0};
+    uint64_t pc = r->value[ARCH_REG_PC];
+    if (space->find(pc - 1, &module))
+        return unwind_step_fp(space, r, result);
+    result->epoch = module.epoch;
+    if (cfi_row(&module.cfi, pc - 1, &row))
+        return unwind_step_fp(space, r, result);
+
+    uint64_t cfa;
+    if (row.cfa_expression) {
+        if (expr_evaluate(space, r, row.cfa_expression, row.cfa_expression_size, NULL, &cfa))
+            return STEP_LOST;
+    } else {
+        if (row.cfa_reg >= ARCH_REGISTERS || !(r->known >> row.cfa_reg & 1))
+            return STEP_LOST;
+        cfa = r->value[row.cfa_reg] + (uint64_t)row.cfa_offset;
+    }
+    if (row.regs[row.return_reg].how == CFI_UNDEFINED)
+        return STEP_OUTERMOST;
+
+    struct arch_registers caller = {.known = 0};
+    for (unsigned n = 0; n < ARCH_REGISTERS; n++) {
+        uint64_t slot, value;
+        if (n == ARCH_REG_PC || restored(space, r, &row.regs[n], cfa, n, &value, &slot))
+            continue;
+        caller.value[n] = value;
+        caller.known |= 1u << n;
+        if (n == ARCH_REG_FP)
+            result->fp_slot = slot;
+    }
+    if (row.regs[ARCH_REG_SP].how == CFI_SAME) { /* by definition, unless a rule says otherwise */
+        caller.value[ARCH_REG_SP] = cfa;
+        caller.known |= 1u << ARCH_REG_SP;
+    }
+    uint64_t return_address;
+    if (restored(space, r, &row.regs[row.return_reg], cfa, ARCH_REG_PC, &return_address,
+                 &result->return_slot))
+        return STEP_LOST;
+    if (return_address == 0)
+        return STEP_OUTERMOST;
+    caller.value[ARCH_REG_PC] = return_address + (row.signal_frame ? 1 : 0);
+    caller.known |= 1u << ARCH_REG_PC;
+    *r = caller;
+    return STEP_OK;
+}
+
+enum step_end unwind_step_fp(const struct unwind_space *space, struct arch_registers *r,
+                             struct step_result *result)
+{
+    uint64_t fp = r->value[ARCH_REG_FP], sp = r->value[ARCH_REG_SP], up, return_address;
+    if (!(r->known >> ARCH_REG_FP & 1) || fp % 8 || fp < sp || fp - sp > 1u << 20)
+        return STEP_LOST;
+    if (space->read(fp, &up) || space->read(fp + 8, &return_address) || return_address < LOWEST_CODE)
+        return STEP_LOST;
+    result->return_slot = fp + 8;
+    result->fp_slot = fp;
+    *r = (struct arch_registers){
+        .known = 1u << ARCH_REG_FP | 1u << ARCH_REG_SP | 1u << ARCH_REG_PC};
+    r->value[ARCH_REG_FP] = up;
+    r->value[ARCH_REG_SP] = fp + 16;
+    r->value[ARCH_REG_PC] = return_address;
+    return STEP_OK;
+}

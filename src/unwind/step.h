@@ -1,0 +1,52 @@
+/*
+ * step: from one frame to its caller with all registers, for whatever the rules of rule.h cannot hold.
+ *
+ * This is the slow, complete way: it runs the call frame instructions and their expressions each
+ * time. The fast way is walk.h, which comes here for signal frames, the loader's trampolines,
+ * realigned stacks and hand-written code.
+ *
+ * [malloc-free] [async-signal-safe]. Memory is read through a function, so that the same code walks this thread's own stack and a copied one.
+ */
+#ifndef TIDE_UNWIND_STEP_H
+#define TIDE_UNWIND_STEP_H
+
+#include "unwind/arch.h"
+#include "unwind/cfi.h"
+
+/* Where code lives: filled by the owner of the address space (record/modules.c in a program). */
+struct unwind_module {
+    struct cfi_section cfi;
+    uint32_t epoch; /* tells modules apart that were at the same addresses at different times */
+};
+
+struct unwind_space {
+    /* 0 and the module that holds `address`, or -1: none with unwind information. */
+    int (*find)(uint64_t address, struct unwind_module *out);
+    /* 0 and the 8 bytes at `address`, or -1: not readable. */
+    int (*read)(uint64_t address, uint64_t *out);
+};
+
+struct step_result {
+    uint64_t return_slot; /* where the return address was read; 0: it was not in memory */
+    uint64_t fp_slot;     /* likewise for the frame pointer; 0: unchanged */
+    uint32_t epoch;
+};
+
+enum step_end {
+    STEP_OK,
+    STEP_OUTERMOST, /* the frame says that it has no caller */
+    STEP_LOST       /* no unwind information, or none that makes sense */
+};
+
+/*
+ * Replaces the registers of a frame by those of its caller. The pc is a return address
+ * (the instruction before it is looked up); after a signal frame it becomes the interrupted pc + 1, so that this holds there too.
+ */
+enum step_end unwind_step(const struct unwind_space *space, struct arch_registers *r,
+                          struct step_result *result);
+
+/* The frame pointer's frame: [fp] is the caller's fp, [fp + 8] the return address. For code without unwind information. */
+enum step_end unwind_step_fp(const struct unwind_space *space, struct arch_registers *r,
+                             struct step_result *result);
+
+#endif

@@ -1,0 +1,240 @@
+#include "unwind/walk.h"
+
+#include <string.h>
+
+#define PC_MASK ((UINT64_C(1) << 48) - 1)
+
+void walk_init(struct walk *w, void *memory)
+{
+    char *at = memory;
+    *w = (struct walk){.frames = (void *)at};
+    at += WALK_FRAMES * sizeof(struct walk_frame);
+    w->reads = (void *)at;
+    at += WALK_FRAMES * 3 * sizeof(struct walk_read);
+    w->steps = (void *)at;
+}
+
+static inline uint64_t load(uint64_t address)
+{
+    return *(const volatile uint64_t *)(uintptr_t)address;
+}
+
+/* How many of the first `count` remembered words still hold: all of them, or up to the first that does not. */
+static inline uint32_t verify(const struct walk_read *reads, uint32_t count)
+{
+    uint32_t i = 0;
+    for (; i + 4 <= count; i += 4) {
+        uint64_t changed = (load(reads[i].address) ^ reads[i].value) |
+                           (load(reads[i + 1].address) ^ reads[i + 1].value) |
+                           (load(reads[i + 2].address) ^ reads[i + 2].value) |
+                           (load(reads[i + 3].address) ^ reads[i + 3].value);
+        if (__builtin_expect(changed != 0, 0))
+            break;
+    }
+    while (i < count && load(reads[i].address) == reads[i].value)
+        i++;
+    return i;
+}
+
+/* Drops the outermost `drop` frames: what is left is a truncated stack and needs new ids. */
+static void walk_rebase(struct walk *w, uint32_t drop)
+{
+    uint32_t reads = w->frames[drop - 1].reads, all = w->frames[w->count - 1].reads;
+    memmove(w->reads, w->reads + reads, (all - reads) * sizeof *w->reads);
+    memmove(w->frames, w->frames + drop, (w->count - drop) * sizeof *w->frames);
+    w->count -= drop;
+    for (uint32_t i = 0; i < w->count; i++)
+        w->frames[i].reads -= reads;
+    w->root = WALK_TRUNCATED;
+    w->fresh = 0;
+}
+
+/* Appends the steps, the outermost first, to the frames that were found unchanged. */
+static void walk_remember(struct walk *w, uint32_t steps)
+{
+    w->fresh = w->count;
+    if (__builtin_expect(w->count + steps > WALK_FRAMES, 0)) {
+        uint32_t drop = w->count < WALK_FRAMES / 2 ? w->count : WALK_FRAMES / 2;
+        if (w->count - drop + steps > WALK_FRAMES)
+            drop = w->count + steps - WALK_FRAMES;
+        walk_rebase(w, drop);
+    }
+    uint32_t n = w->count;
+    uint32_t reads = n ? w->frames[n - 1].reads : 0;
+    bool fp_matters = n ? w->frames[n - 1].fp_matters : false;
+    for (uint32_t i = steps; i-- > 0; n++) {
+        const struct walk_step *s = &w->steps[i];
+        if (s->return_slot)
+            w->reads[reads++] = (struct walk_read){s->return_slot, s->return_value};
+        if (s->fp_slot) {
+            if (fp_matters)
+                w->reads[reads++] = (struct walk_read){s->fp_slot, s->fp_value};
+            fp_matters = false;
+        }
+        if (s->deref_slot)
+            w->reads[reads++] = (struct walk_read){s->deref_slot, s->deref_value};
+        fp_matters |= s->uses_fp;
+        w->frames[n] = (struct walk_frame){
+            .address = s->address, .sp = s->sp, .fp = s->fp, .reads = reads, .fp_matters = fp_matters};
+    }
+    w->count = n;
+}
+
+/* Is this frame the innermost remembered one that is left, unchanged outwards? Drops those it proves stale. */
+static inline bool walk_matches(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp)
+{
+    uint32_t n = w->count;
+    while (n && w->frames[n - 1].sp < sp)
+        n--;
+    w->count = n;
+    if (!n || w->frames[n - 1].sp != sp)
+        return false;
+    const struct walk_frame *f = &w->frames[n - 1];
+    if ((f->address & PC_MASK) != pc || (f->fp_matters && f->fp != fp)) {
+        w->count = n - 1;
+        return false;
+    }
+    uint32_t good = verify(w->reads, f->reads);
+    if (__builtin_expect(good == f->reads, 1))
+        return true;
+    while (n && w->frames[n - 1].reads > good)
+        n--;
+    w->count = n;
+    return false;
+}
+
+/*
+ * The rest of a walk with all registers, from step `steps` on. Registers are captured here and
+ * brought out to that frame through our own functions, whose call frame information is as good as any.
+ */
+static __attribute__((noinline)) uint32_t walk_slowly(struct walk *w,
+                                                      const struct unwind_space *space,
+                                                      uint32_t steps, uint64_t pc, uint64_t sp,
+                                                      enum walk_root *root, bool *matched)
+{
+    struct arch_registers r;
+    struct step_result result;
+    arch_capture(&r);
+    *matched = false;
+    *root = WALK_INCOMPLETE;
+    while (r.value[ARCH_REG_PC] != pc || r.value[ARCH_REG_SP] != sp)
+        if (r.value[ARCH_REG_SP] > sp || unwind_step(space, &r, &result) != STEP_OK)
+            return steps;
+    for (bool first = true;; first = false) {
+        pc = r.value[ARCH_REG_PC];
+        sp = r.value[ARCH_REG_SP];
+        uint64_t fp = r.value[ARCH_REG_FP];
+        if (!first && walk_matches(w, pc, sp, fp)) {
+            *matched = true;
+            return steps;
+        }
+        if (steps == WALK_FRAMES) {
+            *root = WALK_TRUNCATED;
+            return steps;
+        }
+        enum step_end end = unwind_step(space, &r, &result);
+        w->steps[steps++] = (struct walk_step){
+            .address = pc | (uint64_t)result.epoch << 48,
+            .sp = sp,
+            .fp = fp,
+            .return_slot = end == STEP_OK ? result.return_slot : 0,
+            .return_value = end == STEP_OK && result.return_slot ? load(result.return_slot) : 0,
+            .fp_slot = end == STEP_OK ? result.fp_slot : 0,
+            .fp_value = r.value[ARCH_REG_FP],
+            .uses_fp = true};
+        if (end != STEP_OK) {
+            *root = end == STEP_OUTERMOST ? WALK_WHOLE : WALK_INCOMPLETE;
+            return steps;
+        }
+    }
+}
+
+void walk_stack(struct walk *w, struct rules *rules, const struct unwind_space *space, uint64_t pc,
+                uint64_t sp, uint64_t fp)
+{
+    uint32_t steps = 0;
+    enum walk_root root;
+    for (;;) {
+        if (walk_matches(w, pc, sp, fp))
+            goto matched;
+        if (__builtin_expect(steps == WALK_FRAMES, 0)) {
+            root = WALK_TRUNCATED;
+            break;
+        }
+        rule_word rule = rule_get(rules, space, pc);
+        struct walk_step *s = &w->steps[steps];
+        s->address = pc | (uint64_t)rule_epoch(rule) << 48;
+        s->sp = sp;
+        s->fp = fp;
+        s->fp_slot = s->deref_slot = 0;
+        s->uses_fp = false;
+        uint64_t cfa;
+        switch (rule_kind(rule)) {
+        case RULE_SP:
+            cfa = sp + (uint64_t)rule_cfa_offset(rule);
+            break;
+        case RULE_FP:
+            cfa = fp + (uint64_t)rule_cfa_offset(rule);
+            s->uses_fp = true;
+            break;
+        case RULE_FP_DEREF:
+            s->deref_slot = fp + (uint64_t)rule_cfa_offset(rule);
+            if (s->deref_slot <= sp - 256 || s->deref_slot >= w->stack_end)
+                goto lost;
+            cfa = s->deref_value = load(s->deref_slot);
+            s->uses_fp = true;
+            break;
+        case RULE_GUESS:
+            cfa = fp + 16;
+            s->uses_fp = true;
+            if (fp % 8 || fp < sp || fp - sp > 1u << 20)
+                goto lost;
+            break;
+        case RULE_OUTERMOST:
+            s->return_slot = 0;
+            steps++;
+            root = WALK_WHOLE;
+            goto end;
+        default: {
+            bool matched;
+            steps = walk_slowly(w, space, steps, pc, sp, &root, &matched);
+            if (matched)
+                goto matched;
+            goto end;
+        }
+        }
+        /* A caller's frame is further out, and on the stack; anything else is damage. */
+        if (__builtin_expect(cfa <= sp || cfa > w->stack_end, 0))
+            goto lost;
+        s->return_slot = cfa + (uint64_t)ARCH_RETURN_SLOT;
+        s->return_value = load(s->return_slot);
+        if (rule_kind(rule) == RULE_FP_DEREF || rule_kind(rule) == RULE_GUESS) {
+            s->fp_slot = fp;
+            s->fp_value = fp = load(fp);
+        } else if (rule_fp_offset(rule)) {
+            s->fp_slot = cfa + (uint64_t)rule_fp_offset(rule);
+            s->fp_value = fp = load(s->fp_slot);
+        }
+        steps++;
+        pc = s->return_value;
+        sp = cfa;
+        if (__builtin_expect(pc < 4096, 0)) {
+            s->return_slot = s->fp_slot = 0; /* a frame that was given no caller: the outermost */
+            root = rule_kind(rule) == RULE_GUESS ? WALK_INCOMPLETE : WALK_WHOLE;
+            goto end;
+        }
+        continue;
+    lost:
+        s->return_slot = s->fp_slot = s->deref_slot = 0;
+        steps++;
+        root = WALK_INCOMPLETE;
+        break;
+    }
+end:
+    w->count = 0; /* no remembered frame is part of this stack */
+    w->root = root;
+matched:
+    w->walked += steps;
+    w->verified += w->count;
+    walk_remember(w, steps);
+}

@@ -1,0 +1,82 @@
+/*
+ * walk: the stack of this thread, at the cost of what changed since the last time.
+ *
+ * The walk remembers the last stack: for each frame its state (pc, sp, fp) and every word it read
+ * from memory to get to the caller. A frame's caller is a function of its state and those words, nothing else. So
+ * when a new walk arrives at a frame whose state is a remembered one's, and every word read from there outwards still holds the
+ * remembered value, then the rest of the stack is the remembered rest: proven by reading it, one load and compare a frame.
+ *
+ * The frame pointer is passed through many frames that never use it. Whether its value matters to any outer frame is known when a frame is
+ * remembered (`fp_matters`); where it does not, neither the fp nor its save slots are compared.
+ *
+ * One exception to the proof: a frame that needs the slow path (step.h) may depend on more registers than are
+ * compared. Such a frame is accepted when pc, sp and all return addresses outwards agree.
+ *
+ * Not thread-safe: one struct walk a thread. [malloc-free]; memory comes from the caller, zeroed.
+ */
+#ifndef TIDE_UNWIND_WALK_H
+#define TIDE_UNWIND_WALK_H
+
+#include <stdbool.h>
+
+#include "unwind/rule.h"
+
+#define WALK_FRAMES 16384 /* deeper stacks lose their outer frames */
+
+struct walk_frame {
+    uint64_t address; /* return address, module epoch in the high 16 bits */
+    uint64_t sp, fp;  /* as they are in this frame */
+    uint32_t id;      /* the caller's of this module: its name for the stack from here outwards */
+    uint32_t reads : 31, fp_matters : 1; /* reads: number of words remembered up to and including this frame */
+};
+
+struct walk_read {
+    uint64_t address, value;
+};
+
+/* A frame just walked, innermost first, before it is remembered. */
+struct walk_step {
+    uint64_t address, sp, fp;
+    uint64_t return_slot, return_value; /* slot 0: nothing was read */
+    uint64_t fp_slot, fp_value;
+    uint64_t deref_slot, deref_value;
+    bool uses_fp;
+};
+
+enum walk_root {
+    WALK_WHOLE,     /* the outermost frame is the thread's first */
+    WALK_TRUNCATED, /* frames further out were left out: too deep */
+    WALK_INCOMPLETE /* frames further out could not be found */
+};
+
+struct walk {
+    struct walk_frame *frames; /* [WALK_FRAMES], outermost first */
+    struct walk_read *reads;   /* [WALK_FRAMES * 3] */
+    struct walk_step *steps;   /* [WALK_FRAMES] */
+    uint32_t count;
+    uint32_t fresh; /* after walk_stack: frames[fresh..count) are new and want an id */
+    enum walk_root root;
+    uint64_t stack_end; /* the stack is below this */
+    uint64_t walked, verified; /* frames, for statistics */
+};
+
+#define WALK_BYTES                                                                                 \
+    (WALK_FRAMES *                                                                                 \
+     (sizeof(struct walk_frame) + 3 * sizeof(struct walk_read) + sizeof(struct walk_step)))
+
+/* `memory`: WALK_BYTES, zeroed. */
+void walk_init(struct walk *w, void *memory);
+
+/*
+ * Brings frames[] up to date for a function that was called from `pc` (a return address), whose caller
+ * has this sp (after the return) and fp. Afterwards count > 0, and frames[fresh..count) need an id.
+ */
+void walk_stack(struct walk *w, struct rules *rules, const struct unwind_space *space, uint64_t pc,
+                uint64_t sp, uint64_t fp);
+
+static inline void walk_forget(struct walk *w)
+{
+    w->count = 0;
+}
+
+#endif

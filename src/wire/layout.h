@@ -1,0 +1,146 @@
+/*
+ * layout: the shared memory between a program and the collector, and the words they exchange in it.
+ *
+ * One memfd per process, made and sized by the collector, mapped by both. The program appends; the
+ * collector reads; neither waits for a lock. Everything the program wrote survives its death, because
+ * the collector holds its own mapping. The program may scribble over all of it: the collector trusts nothing here
+ * (collect/drain.c checks every number before use).
+ *
+ *     header | modules | stack nodes | node index, level by level | rings
+ *
+ * More rings, when the program has more threads than rings, come in further memfds that hold
+ * nothing but rings. The sizes below are part of the ABI and asserted; change WIRE_VERSION with them.
+ */
+#ifndef TIDE_WIRE_LAYOUT_H
+#define TIDE_WIRE_LAYOUT_H
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define WIRE_MAGIC   UINT64_C(0x314b52414d454954) /* "TIEMARK1" */
+#define WIRE_VERSION 1
+
+#define WIRE_PAGE       4096
+#define WIRE_RING_WORDS 65536u /* 512 KiB of events a thread */
+#define WIRE_RING_BYTES (WIRE_PAGE + WIRE_RING_WORDS * 8)
+
+/*
+ * The node index: a hash table of node numbers in levels, each twice the last. A node is looked up in the
+ * level that fits the number of nodes there are, then in the smaller ones; found there, it is
+ * entered in the larger too. So the table grows without a lock and nothing ever moves.
+ */
+#define WIRE_INDEX_FIRST_BITS 12
+#define WIRE_INDEX_SLOTS(level) (1u << (WIRE_INDEX_FIRST_BITS + (level)))
+#define WIRE_INDEX_START(level) (((1u << (level)) - 1) << WIRE_INDEX_FIRST_BITS) /* in slots */
+
+/* Environment of the program: where the collector listens, and the word that proves who asks. */
+#define WIRE_ENV_SOCKET "TIDEMARK_SOCKET"
+#define WIRE_ENV_KEY    "TIDEMARK_KEY"
+#define WIRE_ENV_ONLY   "TIDEMARK_ONLY"
+#define WIRE_KEY_SIZE   32 /* hexadecimal digits */
+
+struct wire_node {
+    uint64_t address; /* return address, module epoch in the high 16 bits; or a WIRE_NODE_ below */
+    uint32_t parent;
+    uint32_t unused;
+};
+static_assert(sizeof(struct wire_node) == 16, "wire ABI");
+
+#define WIRE_NODE_TRUNCATED  UINT64_C(1) /* outer frames beyond the depth limit */
+#define WIRE_NODE_INCOMPLETE UINT64_C(2) /* the walk could not go on: no unwind information */
+
+/* A loaded module, as the program found it. Records follow each other, 8-byte aligned. */
+struct wire_module {
+    uint64_t start, end, bias;
+    uint32_t epoch;
+    uint16_t path_size; /* bytes after this struct, no NUL */
+    uint16_t build_id_size;
+    uint8_t build_id[32];
+};
+static_assert(sizeof(struct wire_module) == 64, "wire ABI");
+
+enum wire_on_full { WIRE_WAIT, WIRE_DROP };
+
+struct wire_header {
+    /* Written by the collector before the program maps it; constant. */
+    uint64_t magic;
+    uint32_t version, on_full;
+    uint64_t size;
+    uint64_t modules_offset, modules_size;
+    uint64_t nodes_offset, index_offset, rings_offset;
+    uint32_t node_capacity, index_levels, ring_count;
+    int32_t collector_pid; /* as the program sees it: 0 when in another pid namespace */
+
+    /* Written by the collector while it runs. Every hook reads this line, so nothing else is in it. */
+    _Alignas(64) _Atomic uint32_t tick; /* counts clock ticks; never 0 */
+    _Atomic uint32_t detached;          /* the collector went away: stop recording */
+
+    /* Written by the program. */
+    _Alignas(64) _Atomic uint32_t node_count; /* claimed, node 0 included */
+    _Atomic uint32_t modules_used;            /* bytes of complete module records */
+    _Atomic uint32_t nodes_full;              /* stacks cut because there was no room for a node */
+};
+static_assert(sizeof(struct wire_header) <= WIRE_PAGE, "the header is one page");
+
+/* One thread's events: a ring of 64-bit words. Positions only grow; position % WIRE_RING_WORDS is the place. */
+struct wire_ring {
+    _Alignas(64) _Atomic uint64_t written; /* by the program, after the words it covers */
+    _Atomic uint64_t dropped;              /* records not written because there was no room */
+    _Alignas(64) _Atomic uint64_t read;    /* by the collector, after it is done with the words */
+};
+static_assert(sizeof(struct wire_ring) <= WIRE_PAGE, "a ring's header is one page");
+
+/*
+ * Records: the first word has the kind in its high 4 bits, 12 bits of small payload, and an address or number in its low 48.
+ */
+enum wire_kind {
+    WIRE_NOTHING,      /* never written: a zero word is a sign of damage */
+    WIRE_ALLOC,        /* address, small = usable - size | stack, size */
+    WIRE_ALLOC_LARGE,  /* address | stack | size | usable */
+    WIRE_FREE,         /* address */
+    WIRE_REALLOC_FREE, /* address; a WIRE_ALLOC or WIRE_ALLOC_LARGE with the result follows at once */
+    WIRE_MAP,          /* address | stack | length */
+    WIRE_UNMAP,        /* address | length */
+    WIRE_TICK,         /* tick: what follows happened at or after it */
+    WIRE_THREAD_BEGIN, /* tid: what follows is this thread's */
+    WIRE_THREAD_END,   /* tid */
+    WIRE_THREAD_NAME,  /* tid | 16 bytes of name | - ; replaces its earlier name */
+    WIRE_KINDS
+};
+
+#define WIRE_LOW48              ((UINT64_C(1) << 48) - 1)
+#define WIRE_WORD(kind, small, low) ((uint64_t)(kind) << 60 | (uint64_t)(small) << 48 | (low))
+#define WIRE_KIND(word)         ((unsigned)((word) >> 60))
+#define WIRE_SMALL(word)        ((unsigned)((word) >> 48) & 0xfff)
+#define WIRE_SMALL_MAX          0xfffu
+#define WIRE_RECORD_MAX         4 /* words of the longest record */
+
+static inline unsigned wire_record_words(unsigned kind)
+{
+    static const uint8_t words[16] = {
+        [WIRE_NOTHING] = 1,      [WIRE_ALLOC] = 2,      [WIRE_ALLOC_LARGE] = 4, [WIRE_FREE] = 1,
+        [WIRE_REALLOC_FREE] = 1, [WIRE_MAP] = 3,        [WIRE_UNMAP] = 2,       [WIRE_TICK] = 1,
+        [WIRE_THREAD_BEGIN] = 1, [WIRE_THREAD_END] = 1, [WIRE_THREAD_NAME] = 3,
+    };
+    return words[kind];
+}
+
+/* Over the socket: a request, answered by a reply that carries one memfd when status is 0. */
+enum wire_request_kind { WIRE_HELLO = 1, WIRE_MORE_RINGS = 2 };
+
+struct wire_request {
+    uint64_t magic;
+    uint32_t version, kind;
+    uint32_t ring_count;  /* WIRE_MORE_RINGS: how many */
+    uint32_t small;       /* WIRE_HELLO: address space is limited, ask for little of it */
+    char key[WIRE_KEY_SIZE];
+};
+
+struct wire_reply {
+    int32_t status; /* 0, or a negative errno: do not record */
+    uint32_t ring_count;
+    uint64_t size;
+};
+
+#endif

@@ -1,0 +1,15 @@
+"""mmap is a metric of its own, exact to the page."""
+from harness import cases
+
+PAGE = 4096
+
+
+@cases(opt=("-O0", "-O2"))
+def test_mapped(t, opt):
+    profile = t.record(t.build("mapped.c", opt))
+    totals = t.consistent(profile)
+    t.equal("no heap allocations", totals["allocations"], 0)
+    mapped = t.report(profile, "mapped")
+    for name, pages in dict(stays_mapped=16, unmapped=0, partly_unmapped=44, remapped=100, remapped_smaller=5,
+                            mapped_over=0, maps_over=12, map_fails=0, two_at_once=0).items():
+        t.equal(name, t.row(mapped, name)["total_bytes"], pages * PAGE)

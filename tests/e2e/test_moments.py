@@ -1,0 +1,72 @@
+"""Peaks, each site's own peak, the largest block, and the state at a moment."""
+from harness import cases
+
+PEAK = 12345 + 20 * 500000
+
+
+@cases(opt=("-O0", "-O2"))
+def test_peak_of_one_thread_is_exact(t, opt):
+    profile = t.record(t.build("phases.c", opt))
+    totals = t.consistent(profile)
+    t.equal("peak", totals["peak_bytes"], PEAK)
+    peak = t.report(profile, "peak")
+    for name, want in dict(base_load=(12345, 1), first_phase=(10_000_000, 20), spike=(0, 0), churn=(0, 0),
+                           second_phase=(0, 0), main=(PEAK, 21)).items():
+        t.equal(name + " at the peak", t.total(peak, name), want)
+    at_peak = t.report(profile, "live", "--at", "peak")
+    t.equal("live at the peak", t.total(at_peak, "first_phase"), (10_000_000, 20))
+
+
+def test_sitepeak(t):
+    profile = t.record(t.build("phases.c", "-O2"))
+    own = t.report(profile, "sitepeak")
+    # spike has three call stacks; of each, the most that was ever live in it.
+    for name, want in dict(base_load=12345, first_phase=10_000_000, spike=4_500_000, churn=1000,
+                           second_phase=8_000_000).items():
+        t.equal(name, t.row(own, name)["self_bytes"], want)
+
+
+def test_largest(t):
+    profile = t.record(t.build("phases.c", "-O2"))
+    largest = t.report(profile, "largest")
+    for name, want in dict(base_load=12345, first_phase=500_000, spike=2_000_000, churn=1000,
+                           second_phase=1_000_000, main=2_000_000).items():
+        t.equal(name, t.row(largest, name)["total_bytes"], want)
+
+
+def test_at_and_since(t):
+    profile = t.record(t.build("two_steps.c", "-O1"))
+    t.consistent(profile)
+    duration_s = t.report(profile)["duration_ns"] / 1e9
+    # late_step comes at least a second after the start and at least a second before the end.
+    before, after = "%.3fs" % 0.5, "%.3fs" % (duration_s - 0.5)
+
+    def late(*moments):
+        return t.total(t.report(profile, "live", *moments), "late_step")
+
+    def early(*moments):
+        return t.total(t.report(profile, "live", *moments), "early_step")
+
+    t.equal("late_step before", late("--at", before), (0, 0))
+    t.equal("late_step after", late("--at", after), (150_000, 50))
+    t.equal("early_step after", early("--at", after), (100_000, 100))
+    t.equal("late_step between", late("--since", before, "--at", after), (150_000, 50))
+    t.equal("late_step since", late("--since", before), (150_000, 50))
+    t.equal("since after", late("--since", after), (0, 0))
+    t.equal("at start", early("--at", "start"), (0, 0))
+    t.equal("at 0%", early("--at", "0%"), (0, 0))
+    t.equal("at 100%", early("--at", "100%"), (100_000, 100))
+    t.equal("at end", early("--at", "end"), (100_000, 100))
+    t.equal("from start to end", early("--since", "start", "--at", "end"), (100_000, 100))
+    totals = t.report(profile, "live", "--since", before, "--at", after)["totals"]
+    inside = t.report(profile, "live", "--at", after)["totals"]
+    outside = t.report(profile, "live", "--at", before)["totals"]
+    for name in ("allocations", "frees", "bytes_allocated", "live_bytes", "live_blocks"):
+        t.equal(name + " of a difference", totals[name], inside[name] - outside[name])
+
+
+def test_moments_never_go_back(t):
+    profile = t.record(t.build("two_steps.c", "-O1"))
+    seen = [t.report(profile, "live", "--at", "%d%%" % percent)["totals"]["live_bytes"] for percent in range(0, 101, 10)]
+    t.equal("live bytes of a program that only allocates", seen, sorted(seen))
+    t.equal("at the end", seen[-1], 250_000)

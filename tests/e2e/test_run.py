@@ -1,0 +1,138 @@
+"""`tidemark run`: names of the result, messages, exit statuses."""
+import glob
+import os
+import re
+import socket
+
+from harness import cases
+
+
+def program(t):
+    return t.build("heap_family.c", "-O1")
+
+
+def written(t):
+    return sorted(os.path.basename(path) for path in glob.glob(t.file("*")))
+
+
+def test_default_name(t):
+    t.run("run", "--quiet", "--", program(t))
+    t.true("heap_family.PID.tide", len(written(t)) == 1 and re.fullmatch(r"tidemark\.heap_family\.\d+\.tide", written(t)[0]),
+           written(t))
+
+
+def test_name_patterns(t):
+    t.run("run", "--quiet", "-o", "%n-%h-%q{TIDE_TEST}-100%%.tide", "--", program(t), env={"TIDE_TEST": "value"})
+    t.equal("files", written(t), ["heap_family-%s-value-100%%.tide" % socket.gethostname()])
+
+
+def test_pid_in_name_is_the_programs(t):
+    t.run("run", "--quiet", "-o", "%p.tide", "--", program(t))
+    names = written(t)
+    t.equal("files", len(names), 1)
+    for name in names:
+        t.equal("pid", t.report(t.file(name))["pid"], int(name.split(".")[0]))
+
+
+def test_time_in_name(t):
+    t.run("run", "--quiet", "-o", "at-%t.tide", "--", program(t))
+    t.true("at-TIME.tide", len(written(t)) == 1 and re.fullmatch(r"at-\d[-\dT:]*\.tide", written(t)[0]), written(t))
+
+
+
+def test_pipe(t):
+    t.run("run", "--quiet", "-o", "|cat >piped.tide", "--", program(t))
+    t.equal("files", written(t), ["piped.tide"])
+    t.equal("allocations", t.report(t.file("piped.tide"))["totals"]["allocations"], 550)
+
+
+def test_summary(t):
+    stdout, stderr, status = t.run("run", "-o", "x.tide", "--", program(t))
+    t.equal("status", status, 0)
+    t.equal("stdout", stdout, "")
+    lines = stderr.splitlines()
+    t.true("1 to 12 lines", 1 <= len(lines) <= 12, lines)
+    t.true("names the result", "x.tide" in stderr, stderr)
+
+
+def test_quiet(t):
+    t.equal("output", t.run("run", "--quiet", "-o", "x.tide", "--", program(t)), ("", "", 0))
+
+
+def one_line(t, arguments, status, *words):
+    """The command fails with this status and one line on stderr that has these words."""
+    stdout, stderr, got = t.run(*arguments)
+    what = " ".join(arguments)
+    t.equal("status of " + what, got, status)
+    t.equal("stdout of " + what, stdout, "")
+    t.equal("lines on stderr of " + what, len(stderr.splitlines()), 1)
+    for word in words:
+        t.true("%s says '%s'" % (what, word), word in stderr, stderr)
+
+
+def test_not_found_is_127(t):
+    one_line(t, ("run", "--quiet", "-o", "x.tide", "--", "/no/such/program"), 127, "/no/such/program")
+    one_line(t, ("run", "--quiet", "-o", "x.tide", "--", "no-such-program-anywhere"), 127, "no-such-program-anywhere")
+
+
+def test_not_executable_is_126(t):
+    with open(t.file("data"), "w") as out:
+        out.write("no program\n")
+    one_line(t, ("run", "--quiet", "-o", "x.tide", "--", "./data"), 126, "data")
+    one_line(t, ("run", "--quiet", "-o", "x.tide", "--", "/tmp"), 126, "/tmp")
+
+
+def test_own_failure_is_125(t):
+    one_line(t, ("run", "--quiet", "-o", "/no/such/folder/x.tide", "--", "/bin/true"), 125, "/no/such/folder")
+
+
+@cases(arguments=(("run", "--no-such-option"), ("no-such-command",), ("report", "--no-such-option", "x"),
+                  ("run",), ("report",)))
+def test_usage_is_2(t, arguments):
+    one_line(t, arguments, 2)
+
+
+def test_missing_file_is_1(t):
+    one_line(t, ("report", "/no/such/file.tide"), 1, "/no/such/file.tide")
+
+
+def test_no_profile_is_1(t):
+    with open(t.file("data"), "w") as out:
+        out.write("no profile\n" * 100)
+    one_line(t, ("report", "data"), 1, "data")
+
+
+def test_wrong_words_are_2(t):
+    profile = t.record(program(t))
+    one_line(t, ("report", profile, "--metric", "nonsense"), 2, "nonsense", "live")
+    one_line(t, ("report", profile, "--by", "nonsense"), 2, "nonsense", "function")
+
+
+def test_a_cut_file_says_so(t):
+    profile = t.record(program(t))
+    with open(profile, "rb") as whole, open(t.file("cut.tide"), "wb") as cut:
+        content = whole.read()
+        cut.write(content[:len(content) - 20])
+    stdout, stderr, status = t.run("report", t.file("cut.tide"), "--json")
+    t.true("opens and says so, or says why not", (status == 0 and '"complete": false' in stdout.replace('":f', '": f'))
+           or (status == 1 and len(stderr.splitlines()) == 1), (status, stderr))
+
+
+@cases(command=("", "run", "report"))
+def test_help_and_version(t, command):
+    stdout, stderr, status = t.run(*([command] if command else []), "--help")
+    t.equal("status and stderr", (status, stderr), (0, ""))
+    t.true("says how it is used", "tidemark " + command in stdout, stdout)
+    if not command:
+        stdout, stderr, status = t.run("--version")
+        t.true("version", status == 0 and re.match(r"tidemark \d", stdout), stdout)
+
+
+def test_options_from_the_environment(t):
+    t.run("run", "--quiet", "--", program(t), env={"TIDEMARK_OPTIONS": "-o from-environment.tide"})
+    t.equal("files", written(t), ["from-environment.tide"])
+
+
+def test_options_with_equals(t):
+    profile = t.record(program(t))
+    t.equal("--metric=total", t.ask(profile, "report", "--metric=total")["metric"], "total")

@@ -1,0 +1,38 @@
+"""Many threads: handing blocks over, short lives, names."""
+from harness import cases
+
+BLOCKS = 20000
+
+
+@cases(opt=("-O0", "-O2"), threads=(2, 8))
+def test_handover(t, opt, threads):
+    profile = t.record(t.build("handover.c", opt), str(threads))
+    t.consistent(profile)
+    live, total = t.report(profile), t.report(profile, "total")
+    given = sum(16 + i % 512 for i in range(BLOCKS))
+    t.equal("give live", t.total(live, "give"), (0, 0))
+    t.equal("give total", t.total(total, "give"), (given * threads, BLOCKS * threads))
+    t.equal("leak_some", t.total(live, "leak_some"), (1000 * sum(range(1, threads + 1)), 10 * threads))
+    by_thread, total_by_thread = t.report(profile, "live", "--by", "thread"), t.report(profile, "total", "--by", "thread")
+    for i in range(threads):
+        t.equal("giver-%d live" % i, t.row(by_thread, "giver-%d" % i)["self_bytes"], 1000 * (i + 1))
+        t.equal("giver-%d total" % i, t.row(total_by_thread, "giver-%d" % i)["self_count"], BLOCKS + 10)
+
+
+def test_many_short_threads(t):
+    count = 20000
+    profile = t.record(t.build("short_threads.c", "-O1"), str(count))
+    t.consistent(profile)
+    t.equal("live", t.total(t.report(profile), "shortly"), (300 * count, count))
+    t.equal("total", t.total(t.report(profile, "total"), "shortly"), (600 * count, 3 * count))
+
+
+def test_thread_names(t):
+    profile = t.record(t.build("thread_names.c", "-O1"))
+    rows = t.report(profile, "live", "--by", "thread", "--within", "^leak$")["rows"]
+    sizes = {r["name"]: r["self_bytes"] for r in rows}
+    for name, size in {"by-itself": 1100, "by-prctl": 2000, "by-another": 3000, "main": 5000}.items():
+        t.equal(name, sizes.get(name), size)
+    t.equal("of all threads", sum(sizes.values()), 1100 + 2000 + 3000 + 4000 + 5000)
+    only = t.report(profile, "live", "--thread", "by-prctl")
+    t.equal("--thread", t.total(only, "leak"), (2000, 1))

@@ -1,0 +1,56 @@
+/*
+ * Any bytes as an ELF file: its symbols, DWARF and lines are looked up at addresses all over its
+ * code.
+ *
+ * clang -fsanitize=fuzzer,address -D_GNU_SOURCE -Isrc tests/fuzz/fuzz_symbolizer.c
+ * src/symbol/[a-z]*.c src/base/{err,map,strbuf}.c -ldw -lelf -liberty -lxxhash
+ */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "symbol/elfimage.h"
+#include "symbol/symbolizer.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void resolve(struct symbolizer *s, struct symbol_file *file, uint64_t address)
+{
+    const struct symbol_frame *frames;
+    size_t count = symbolizer_resolve(s, file, address, &frames);
+    if (!count || frames[count - 1].inlined)
+        abort();
+    for (size_t i = 0; i < count; i++)
+        if (!frames[i].function || !*frames[i].function)
+            abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    int fd = memfd_create("fuzz", MFD_CLOEXEC);
+    if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+        abort();
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+
+    struct symbolizer *s = symbolizer_new();
+    struct symbol_file *file = symbolizer_file(s, path, NULL, 0);
+    struct elf_image image;
+    resolve(s, file, 0);
+    if (elf_image_open(&image, path) == 0) {
+        for (size_t i = 0; i < image.code.count && i < 8; i++) {
+            const struct span *code = &image.code.items[i];
+            uint64_t step = (code->high - code->low) / 64 + 1;
+            for (uint64_t k = 0; k < 64 && k * step < code->high - code->low; k++)
+                resolve(s, file, code->low + k * step);
+        }
+        elf_image_release(&image);
+    }
+    symbol_file_has_lines(s, file);
+    symbolizer_free(s);
+    close(fd);
+    return 0;
+}

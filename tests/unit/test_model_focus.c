@@ -1,0 +1,243 @@
+/* What is folded, ignored, renamed and picked. */
+#include "test_model_fixture.h"
+
+static struct recording *ask(struct answer *a, struct query *q)
+{
+    struct recording *r = fx_sample();
+    q->top = QUERY_ALL;
+    fx_answer(a, r, q);
+    return r;
+}
+
+static void done(struct answer *a, struct recording *r, struct query *q)
+{
+    answer_release(a);
+    recording_free(r);
+    query_release(q);
+}
+
+static const char *frame_name(const struct answer *a, const struct answer_row *row, uint32_t i)
+{
+    assert_true(i < row->count);
+    uint32_t frame = a->rows.stack_frames.items[row->first + i];
+    return frame_table_string(&a->frames, a->frames.frames.items[frame].name);
+}
+
+static void test_fold_default(void **state)
+{
+    (void)state;
+    struct answer a;
+    struct query q = {.metric = METRIC_TOTAL, .by = BY_STACK};
+    struct recording *r = ask(&a, &q);
+    const struct answer_row *row = fx_find(&a, "Store::add(int)");
+    assert_int_equal(row->count, 2); /* neither operator new nor std:: */
+    assert_string_equal(frame_name(&a, row, 0), "Store::add(int)");
+    assert_string_equal(frame_name(&a, row, 1), "main");
+    done(&a, r, &q);
+}
+
+static void test_no_fold(void **state)
+{
+    (void)state;
+    struct answer a;
+    struct query q = {.metric = METRIC_TOTAL, .by = BY_STACK, .focus.no_fold = true};
+    struct recording *r = ask(&a, &q);
+    const struct answer_row *row =
+        fx_find(&a, "void std::vector<int>::_M_realloc_insert<int>(int&&)");
+    assert_int_equal(row->count, 4); /* operator new is still not listed */
+    assert_string_equal(frame_name(&a, row, 1), "push_back");
+    assert_string_equal(frame_name(&a, row, 2), "Store::add(int)");
+    assert_string_equal(frame_name(&a, row, 3), "main");
+    done(&a, r, &q);
+}
+
+/* Stacks of std:: alone, of the allocator alone, cut off, and of no frames at all. */
+static void test_fold_nothing_left(void **state)
+{
+    (void)state;
+    struct recording *r = recording_new();
+    struct profile *p = fx_profile(r, 1, 0, "x");
+    fx_symbols(r, p, 0x10, 1, (struct sym[]){{"std::locale::classic()", "/l/libstdc++.so.6", NULL, 0, 0}});
+    fx_symbols(r, p, 0x20, 1, (struct sym[]){{"malloc", "/l/libc.so.6", NULL, 0, 0}});
+    fx_thread(p, 1, "main");
+    uint32_t cut = fx_node(p, 0, NODE_TRUNCATED);
+    fx_site(p, fx_node(p, 0, 0x10), 0, DOMAIN_HEAP);
+    fx_site(p, fx_node(p, 0, 0x20), 0, DOMAIN_HEAP);
+    fx_site(p, fx_node(p, cut, 0x10), 0, DOMAIN_HEAP);
+    fx_site(p, 0, 0, DOMAIN_HEAP);
+    fx_site(p, 999, 7, DOMAIN_HEAP); /* damaged: no such node or thread */
+    fx_interval(p, SECOND, 0);
+    for (uint32_t s = 0; s < 5; s++)
+        fx_row(p, s, 1u << s, 1, 0, 0);
+    struct query q = {.top = QUERY_ALL};
+    struct answer a;
+    fx_answer(&a, r, &q);
+    fx_expect(&a, "std::locale::classic()", 1 + 4, 2, 5, 2);
+    fx_expect(&a, "[truncated]", 0, 0, 4, 1);
+    fx_expect(&a, "[unknown]", 2 + 8 + 16, 3, 26, 3);
+    fx_expect_sum(&a, 31, 5);
+    answer_release(&a);
+    q.by = BY_THREAD;
+    fx_answer(&a, r, &q);
+    fx_expect(&a, "main", 15, 4, 15, 4);
+    fx_expect(&a, "[unknown]", 16, 1, 16, 1);
+    done(&a, r, &q);
+}
+
+static void test_fold_option(void **state)
+{
+    (void)state;
+    struct answer a;
+    struct query q = {0};
+    pattern_list_add(&q.focus.fold, "^parse", "--fold", NULL);
+    pattern_list_add(&q.focus.fold, "worker|libx", "--fold", NULL);
+    struct recording *r = ask(&a, &q);
+    fx_expect(&a, "main", 450, 9, 450, 9);
+    fx_expect(&a, "[folded]", 3200, 50, 3200, 50);
+    assert_int_equal(a.rows.rows.count, 2);
+    fx_expect_sum(&a, 3650, 59);
+    done(&a, r, &q);
+}
+
+static void test_within(void **state)
+{
+    (void)state;
+    struct answer a;
+    struct query q = {.metric = METRIC_TOTAL};
+    pattern_list_add(&q.focus.within, "Store::", "--within", NULL);
+    struct recording *r = ask(&a, &q);
+    fx_expect(&a, "Store::add(int)", 3000, 3, 3000, 3);
+    fx_expect(&a, "main", 0, 0, 3000, 3);
+    assert_int_equal(a.rows.rows.count, 2);
+    assert_int_equal(a.tree.outside.amount, 7500);
+    assert_int_equal(a.tree.outside.count, 120);
+    assert_int_equal(a.totals.bytes_allocated, 10500); /* whatever the focus */
+    done(&a, r, &q);
+    /* A folded frame still says what a stack is about. */
+    struct query folded = {.metric = METRIC_TOTAL};
+    pattern_list_add(&folded.focus.within, "_M_realloc_insert", "--within", NULL);
+    r = ask(&a, &folded);
+    fx_expect_sum(&a, 3000, 3);
+    done(&a, r, &folded);
+    /* The allocator itself is no frame: --within new does not mean operator new. */
+    struct query allocator = {.metric = METRIC_TOTAL};
+    pattern_list_add(&allocator.focus.within, "new", "--within", NULL);
+    r = ask(&a, &allocator);
+    fx_expect_sum(&a, 0, 0);
+    done(&a, r, &allocator);
+}
+
+static void test_ignore(void **state)
+{
+    (void)state;
+    struct answer a;
+    struct query q = {0};
+    pattern_list_add(&q.focus.ignore, "nothing_like_it", "--ignore", NULL);
+    pattern_list_add(&q.focus.ignore, "^worker$", "--ignore", NULL);
+    struct recording *r = ask(&a, &q);
+    fx_expect_sum(&a, 450, 9);
+    assert_int_equal(a.tree.ignored.amount, 3200);
+    assert_int_equal(a.tree.ignored.count, 50);
+    done(&a, r, &q);
+}
+
+static void test_merge(void **state)
+{
+    (void)state;
+    struct answer a;
+    struct query q = {.metric = METRIC_TOTAL};
+    rename_list_add(&q.focus.merge, "s/^(parse|Store::add|libx).*/work/", NULL);
+    struct recording *r = ask(&a, &q);
+    fx_expect(&a, "work", 10500, 123, 10500, 123); /* one row, though of two modules */
+    fx_expect(&a, "main", 0, 0, 4100, 23);
+    done(&a, r, &q);
+}
+
+static void test_thread(void **state)
+{
+    (void)state;
+    struct answer a;
+    struct query q = {.focus.thread = "worker"};
+    struct recording *r = ask(&a, &q);
+    fx_expect_sum(&a, 3200, 50);
+    assert_int_equal(a.tree.outside.amount, 450);
+    done(&a, r, &q);
+    struct query by_id = {.focus.thread = "100"};
+    r = ask(&a, &by_id);
+    fx_expect_sum(&a, 450, 9);
+    done(&a, r, &by_id);
+    r = fx_sample();
+    fx_refused(r, &(struct query){.focus.thread = "nobody"}, -ENOENT, "no thread is named 'nobody'");
+    recording_free(r);
+}
+
+static void test_python(void **state)
+{
+    (void)state;
+    struct recording *r = recording_new();
+    struct profile *p = fx_profile(r, 1, 0, "python3");
+    fx_symbols(r, p, 0x10, 1, (struct sym[]){{"Py_Main", "/bin/python3", NULL, 0, 0}});
+    fx_symbols(r, p, 0x20, 1, (struct sym[]){{"load", "app.py", "/src/app.py", 7, FRAME_PYTHON}});
+    fx_symbols(r, p, 0x30, 1, (struct sym[]){{"list_resize", "/bin/python3", NULL, 0, 0}});
+    fx_thread(p, 1, "main");
+    uint32_t top = fx_node(p, 0, 0x10);
+    fx_site(p, fx_node(p, fx_node(p, top, 0x20), 0x30), 0, DOMAIN_HEAP);
+    fx_site(p, top, 0, DOMAIN_HEAP);
+    fx_interval(p, SECOND, 0);
+    fx_row(p, 0, 100, 1, 0, 0);
+    fx_row(p, 1, 10, 1, 0, 0);
+    struct query q = {.top = QUERY_ALL, .focus.python_only = true};
+    struct answer a;
+    fx_answer(&a, r, &q);
+    fx_expect(&a, "load", 100, 1, 100, 1);
+    fx_expect(&a, "[native]", 10, 1, 10, 1);
+    assert_int_equal(a.rows.rows.count, 2);
+    answer_release(&a);
+    q.focus = (struct focus){.native_only = true};
+    fx_answer(&a, r, &q);
+    fx_expect(&a, "list_resize", 100, 1, 100, 1);
+    fx_expect(&a, "Py_Main", 10, 1, 110, 2);
+    assert_int_equal(a.rows.rows.count, 2);
+    answer_release(&a);
+    q.focus.python_only = true;
+    fx_refused(r, &q, -EINVAL, "exclude each other");
+    recording_free(r);
+}
+
+/* Numbers in a file are not to be trusted: cycles and wild parents end somewhere. */
+static void test_damaged_tree(void **state)
+{
+    (void)state;
+    struct recording *r = recording_new();
+    struct profile *p = fx_profile(r, 1, 0, "x");
+    fx_symbols(r, p, 0x10, 1, (struct sym[]){{"f", "/bin/x", NULL, 0, 0}});
+    fx_thread(p, 1, "main");
+    uint32_t one = fx_node(p, 2, 0x10), two = fx_node(p, 1, 0x10);
+    assert_int_equal(one + two, 3);
+    fx_node(p, 3, 0x10);
+    fx_node(p, 1000000, 0x10);
+    fx_interval(p, SECOND, 0);
+    for (uint32_t n = 1; n <= 4; n++) {
+        fx_site(p, n, 0, DOMAIN_HEAP);
+        fx_row(p, n - 1, 1, 1, 0, 0);
+    }
+    struct query q = {.top = QUERY_ALL};
+    struct answer a;
+    fx_answer(&a, r, &q);
+    fx_expect(&a, "f", 1, 1, 1, 1); /* the one with the wild parent is below the root */
+    fx_expect(&a, "[unknown]", 3, 3, 3, 3);
+    done(&a, r, &q);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fold_default), cmocka_unit_test(test_no_fold),
+        cmocka_unit_test(test_fold_nothing_left),
+        cmocka_unit_test(test_fold_option),  cmocka_unit_test(test_within),
+        cmocka_unit_test(test_ignore),       cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_thread),       cmocka_unit_test(test_python),
+        cmocka_unit_test(test_damaged_tree),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

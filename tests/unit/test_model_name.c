@@ -1,0 +1,140 @@
+#include "test_model_fixture.h"
+
+#include "model/name.h"
+#include "model/pattern.h"
+
+static void expect_bare(const char *name, const char *bare)
+{
+    struct name_part part = name_bare(name);
+    char text[200];
+    snprintf(text, sizeof text, "%.*s", (int)part.size, part.text);
+    assert_string_equal(text, bare);
+}
+
+static void test_bare(void **state)
+{
+    (void)state;
+    expect_bare("main", "main");
+    expect_bare("", "");
+    expect_bare("f(int, char const*)", "f");
+    expect_bare("void std::f<int, std::pair<int, int> >(int)", "std::f<int, std::pair<int, int> >");
+    expect_bare("char const* ns::g(int) const", "ns::g");
+    expect_bare("(anonymous namespace)::f(int)", "(anonymous namespace)::f");
+    expect_bare("a::(anonymous namespace)::f(int)", "a::(anonymous namespace)::f");
+    expect_bare("operator new(unsigned long)", "operator new");
+    expect_bare("Foo::operator()(int) const", "Foo::operator()");
+    expect_bare("std::ostream& std::operator<< <std::char_traits<char> >(std::ostream&, char const*)",
+                "std::operator<< <std::char_traits<char> >");
+    expect_bare("bool ns::operator<(A const&, A const&)", "ns::operator<");
+    expect_bare("f(int)::{lambda(int)#1}::operator()(int) const",
+                "f(int)::{lambda(int)#1}::operator()");
+    expect_bare("decltype(x+y) h<int>(int)", "h<int>");
+    expect_bare("slow_path [clone .cold]", "slow_path");
+    expect_bare("<T as core::fmt::Debug>::fmt", "<T as core::fmt::Debug>::fmt");
+    expect_bare("app+0x1234", "app+0x1234");
+    expect_bare("f(((", "f");
+}
+
+static void test_kinds(void **state)
+{
+    (void)state;
+    assert_true(name_is_allocator("malloc"));
+    assert_true(name_is_allocator("operator new(unsigned long)"));
+    assert_true(name_is_allocator("operator new[](unsigned long, std::align_val_t)"));
+    assert_true(name_is_allocator("malloc@plt"));
+    assert_false(name_is_allocator("my_malloc"));
+    assert_false(name_is_allocator("Pool::operator new(unsigned long)"));
+    assert_true(name_is_std("std::vector<int>::push_back(int const&)"));
+    assert_true(name_is_std("void std::vector<int>::_M_realloc_insert<int>(int&&)"));
+    assert_true(name_is_std("__gnu_cxx::new_allocator<char>::allocate(unsigned long)"));
+    assert_false(name_is_std("mystd::f()"));
+    assert_false(name_is_std("std"));
+    assert_false(name_is_std("User::take(std::string)"));
+    assert_false(name_is_std("std::string User::name()"));
+}
+
+static void test_is(void **state)
+{
+    (void)state;
+    assert_true(name_is("ns::C<int>::run<char>(int)", "ns::C<int>::run<char>(int)"));
+    assert_true(name_is("ns::C<int>::run<char>(int)", "ns::C<int>::run<char>"));
+    assert_true(name_is("ns::C<int>::run<char>(int)", "ns::C<int>::run"));
+    assert_true(name_is("ns::C<int>::run<char>(int)", "run"));
+    assert_true(name_is("void f<int>(int)", "f"));
+    assert_false(name_is("ns::C<int>::run<char>(int)", "C"));
+    assert_false(name_is("rerun(int)", "run"));
+}
+
+static void expect_short(const char *name, size_t width, const char *text)
+{
+    struct strbuf b = {0};
+    name_shorten(&b, name, width);
+    assert_string_equal(b.data, text);
+    strbuf_release(&b);
+}
+
+static void test_shorten(void **state)
+{
+    (void)state;
+    expect_short("f(int)", 20, "f(int)");
+    expect_short("ns::C<int>::f(int, int, int)", 20, "ns::C<int>::f");
+    expect_short("ns::C<std::vector<int> >::f(int)", 20, "ns::C<>::f");
+    expect_short("abcdefghijklmnop", 10, "abcdefg...");
+    expect_short("ééééééé", 5, "éé...");
+}
+
+static void test_patterns(void **state)
+{
+    (void)state;
+    struct pattern_list l = {0};
+    struct err err;
+    assert_int_equal(pattern_list_add(&l, "plain", "--ignore", &err), 0);
+    assert_int_equal(pattern_list_add(&l, "^a.c$", "--ignore", &err), 0);
+    assert_true(pattern_list_match(&l, "is plain text"));
+    assert_true(pattern_list_match(&l, "abc"));
+    assert_false(pattern_list_match(&l, "abcd"));
+    assert_int_equal(pattern_list_add(&l, "a(", "--ignore", &err), -EINVAL);
+    assert_non_null(strstr(err.text, "--ignore 'a('"));
+    pattern_list_release(&l);
+}
+
+static void expect_rename(const char *rule, const char *name, const char *text)
+{
+    struct rename_list l = {0};
+    struct err err;
+    struct strbuf b = {0};
+    assert_int_equal(rename_list_add(&l, rule, &err), 0);
+    assert_int_equal(rename_list_apply(&l, name, &b), text != NULL);
+    if (text)
+        assert_string_equal(b.data, text);
+    strbuf_release(&b);
+    rename_list_release(&l);
+}
+
+static void test_renames(void **state)
+{
+    (void)state;
+    expect_rename("s/[0-9]+/N/", "f1_22", "fN_22");
+    expect_rename("s/[0-9]+/N/g", "f1_22", "fN_N");
+    expect_rename("s/^(.*)<.*>/\\1<&>/", "f<int>", "f<f<int>>");
+    expect_rename("s|a/b|c|", "xa/by", "xcy");
+    expect_rename("s/a\\/b/c/", "xa/by", "xcy");
+    expect_rename("s/x*/-/g", "ab", "-a-b-");
+    expect_rename("s/none/x/", "abc", NULL);
+    struct rename_list l = {0};
+    struct err err;
+    assert_int_equal(rename_list_add(&l, "s/a", &err), -EINVAL);
+    assert_int_equal(rename_list_add(&l, "s//b/", &err), -EINVAL);
+    assert_int_equal(rename_list_add(&l, "s/a/b/x", &err), -EINVAL);
+    assert_non_null(strstr(err.text, "s/regex/new/"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bare),     cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_is),       cmocka_unit_test(test_shorten),
+        cmocka_unit_test(test_patterns), cmocka_unit_test(test_renames),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
