@@ -50,19 +50,27 @@ static void set_defaults(struct query_options *o)
         o->query.min_percent = TEXT_TREE_MIN;
 }
 
+static void write_out(void *context, struct strbuf *ready)
+{
+    fwrite(ready->data, 1, ready->size, context);
+    strbuf_clear(ready);
+}
+
 static int print_answer(const struct answer *a, const struct query_options *o)
 {
     struct strbuf out = {0};
+    const struct report_sink sink = {.take = write_out, .context = stdout};
     if (o->output == OUTPUT_JSON) {
-        report_json(a, &out);
+        report_json(a, &sink, &out);
     } else if (o->output == OUTPUT_CSV) {
-        report_csv(a, &out);
+        report_csv(a, &sink, &out);
     } else {
         struct style style = style_of(STDOUT_FILENO);
         report_text(a, o->files.items[0], &style, &out);
     }
     int status = 0;
-    if (fwrite(out.data, 1, out.size, stdout) != out.size || fflush(stdout)) {
+    write_out(stdout, &out);
+    if (fflush(stdout) || ferror(stdout)) {
         perror("tidemark report: cannot write the output");
         status = 1;
     }

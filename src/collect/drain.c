@@ -1,18 +1,13 @@
 /*
  * drain: from words in rings to entries in the ledger.
  *
- * Order. Within a ring events are in the thread's order. Between rings there is only cause and effect: a
- * block is freed after it was allocated, and its address is handed out again after that free was written (the hooks write a free before
- * they do it). A pass first notes how far every ring is, then reads that far. So what an event of pass n depends on has been read by the end
- * of pass n + 1 at the latest, and two oddities have one meaning each until then:
+ * Within a ring events are in the thread's order. Between rings they are read in the order of their
+ * logical time (wire/layout.h), in which a block is freed after it was allocated and its address
+ * comes up again after that. A pass notes how far every ring is, then looks again how far they are: what the first look's
+ * events depend on was there by the second. So it reads, in order, until all that the first look saw is done.
  *
- *   a free of a block we do not know: its allocation is in another ring; it waits (early_frees).
- *   an allocation at an address that is live: the free of the old block is in another ring (a realloc that moved, mostly); the old block ends now,
- *   and its free, when it comes from another thread, finds nothing left to do (owed_frees).
- *
- * Two passes later an early free is a block allocated before we came (unknown_frees), and an owed one was never going to come (missed_frees).
- *
- * Most blocks die young: of a batch of events, allocations whose free is in the same batch never enter the block table.
+ * Most blocks die young: in a batch of one ring's events, allocations whose free is in the same batch never enter the
+ * block table. (If another thread had freed and allocated the address between the two, their logical times would have ended the batch between them.)
  */
 #include <string.h>
 
@@ -92,7 +87,8 @@ static void thread_record(struct target *t, struct reader *r, const uint64_t *w,
             r->thread = thread_new(t, tid, now_ns);
         } else {
             if (t->profile.threads.count == THREADS_APART) {
-                struct thread *others = &t->profile.threads.items[thread_new(t, 0, now_ns)];
+                uint32_t number = thread_new(t, 0, now_ns);
+                struct thread *others = &t->profile.threads.items[number];
                 free(others->name);
                 others->name = xstrdup("(other threads)");
             }
@@ -147,49 +143,27 @@ static void free_block(struct target *t, struct block *b, bool temporary)
     blocks_remove(&t->blocks, b);
 }
 
-static void wait_for(struct target *t, struct blocks *table, uint64_t address, uint32_t thread)
-{
-    blocks_add(table, &(struct block){.key = block_key(address, 0), .site = thread, .birth = t->pass});
-    *vec_push(&t->waiting) =
-        (struct waiting){.address = address, .pass = t->pass, .owed = table == &t->owed_frees};
-}
-
-static uint32_t thread_of(const struct target *t, uint32_t account)
-{
-    return t->ledger.accounts.items[account].site.thread;
-}
-
 static void process_alloc(struct target *t, struct reader *r, struct event *e)
 {
     e->account = account_of(t, r, e->stack, DOMAIN_HEAP);
     r->last_alloc = e->address;
     t->pass_bytes += e->size;
-    if (e->partner) { /* dies in this batch */
-        ledger_alloc(&t->ledger, e->account, e->size, e->usable, e->by_realloc);
-        return;
-    }
-    struct block *old = blocks_find(&t->blocks, e->address);
-    if (old) {
-        free_block(t, old, false);
-        if (!blocks_find(&t->owed_frees, e->address))
-            wait_for(t, &t->owed_frees, e->address, r->thread);
+    if (!e->partner) { /* else it dies in this batch */
+        struct block *old = blocks_find(&t->blocks, e->address);
+        if (old) { /* it was freed where we could not see it */
+            free_block(t, old, false);
+            t->missed_frees++;
+        }
+        uint64_t over = e->usable - e->size;
+        if (over >= BLOCK_OVER_MAX)
+            *map_at(&t->large_overs, e->address) =
+                over / 16 < MAP_NONE ? (uint32_t)(over / 16) : MAP_NONE - 1;
+        blocks_add(&t->blocks, &(struct block){.key = block_key(e->address, over),
+                                               .size = e->size,
+                                               .site = e->account,
+                                               .birth = (uint32_t)t->timeline.slices.count});
     }
     ledger_alloc(&t->ledger, e->account, e->size, e->usable, e->by_realloc);
-    if (t->early_frees.count) {
-        struct block *early = blocks_find(&t->early_frees, e->address);
-        if (early && early->site != r->thread) {
-            blocks_remove(&t->early_frees, early);
-            ledger_free(&t->ledger, e->account, e->size, e->usable, false);
-            return;
-        }
-    }
-    uint64_t over = e->usable - e->size;
-    if (over >= BLOCK_OVER_MAX)
-        *map_at(&t->large_overs, e->address) = over / 16 < MAP_NONE ? (uint32_t)(over / 16) : MAP_NONE - 1;
-    blocks_add(&t->blocks, &(struct block){.key = block_key(e->address, over),
-                                           .size = e->size,
-                                           .site = e->account,
-                                           .birth = (uint32_t)t->timeline.slices.count});
 }
 
 static void process_free(struct target *t, struct reader *r, struct batch *batch, struct event *e)
@@ -204,42 +178,28 @@ static void process_free(struct target *t, struct reader *r, struct batch *batch
         return;
     }
     struct block *b = blocks_find(&t->blocks, e->address);
-    if (b && t->owed_frees.count && thread_of(t, b->site) != r->thread) {
-        struct block *owed = blocks_find(&t->owed_frees, e->address);
-        if (owed) { /* this is the free of the block that was there before */
-            blocks_remove(&t->owed_frees, owed);
-            return;
-        }
+    if (e->kind == WIRE_REALLOC) {
+        r->old_known = b != NULL;
+        if (b)
+            r->old = *b;
     }
     if (b)
         free_block(t, b, temporary);
-    else if (blocks_find(&t->early_frees, e->address))
-        t->ledger.unknown_frees++;
     else
-        wait_for(t, &t->early_frees, e->address, r->thread);
+        t->ledger.unknown_frees++;
 }
 
-/* Frees and debts that no event can settle any more. */
-void drain_expire(struct target *t, bool all)
+/* The old block of a realloc is still there after all. */
+static void process_realloc_failed(struct target *t, struct reader *r)
 {
-    size_t i = 0;
-    for (; i < t->waiting.count; i++) {
-        struct waiting *w = &t->waiting.items[i];
-        if (!all && t->pass - w->pass < 2)
-            break;
-        struct blocks *table = w->owed ? &t->owed_frees : &t->early_frees;
-        struct block *b = blocks_find(table, w->address);
-        if (!b || b->birth != w->pass)
-            continue; /* settled */
-        blocks_remove(table, b);
-        if (w->owed)
-            t->missed_frees++;
-        else
-            t->ledger.unknown_frees++;
+    if (!r->in_realloc)
+        return;
+    if (r->old_known) {
+        ledger_unfree(&t->ledger, r->old.site, r->old.size, usable_of(t, &r->old));
+        blocks_add(&t->blocks, &r->old);
+    } else if (t->ledger.unknown_frees) {
+        t->ledger.unknown_frees--;
     }
-    t->waiting.count -= i;
-    if (i)
-        memmove(t->waiting.items, t->waiting.items + i, t->waiting.count * sizeof *t->waiting.items);
 }
 
 /* --- batches ---------------------------------------------------------------------------------- */
@@ -252,6 +212,8 @@ static void batch_pair(struct batch *b, unsigned i)
         *place = (uint16_t)(i + 1);
         return;
     }
+    if (e->kind == WIRE_REALLOC)
+        return; /* may be taken back, so its block is one of the table's */
     unsigned j = *place;
     if (j && b->events[j - 1].address == e->address && !b->events[j - 1].partner) {
         b->events[j - 1].partner = (uint16_t)(i + 1);
@@ -288,31 +250,44 @@ static void process_map(struct target *t, struct reader *r, const uint64_t *w)
     t->events++;
 }
 
-/* Up to `most` events of a ring, as far as `head` and not beyond tick `limit`. false: nothing left to read now. */
-static bool drain_some(struct target *t, struct reader *r, struct batch *b, uint32_t limit,
-                       uint64_t now_ns)
+/* Words of a record that are allocations, frees or mappings: each is one step of logical time. */
+static bool has_time(unsigned kind)
 {
-    if (r->tick > limit || r->damaged)
-        return false;
+    return kind >= WIRE_ALLOC && kind <= WIRE_UNMAP && kind != WIRE_REALLOC_FAILED;
+}
+
+/* Is the record about the ring's thread or what it did? A ring says whose it is before that. */
+static bool has_subject(unsigned kind)
+{
+    return kind != WIRE_TICK && kind != WIRE_CLOCK;
+}
+
+/*
+ * A batch of a ring's events, not beyond tick `limit` nor logical time `until`.
+ * At least one record is read if the ring has any.
+ */
+static void drain_some(struct target *t, struct reader *r, struct batch *b, uint32_t limit,
+                       uint64_t until, uint64_t now_ns)
+{
     while (r->at < r->head && b->count < BATCH) {
         uint64_t w[WIRE_RECORD_MAX];
         w[0] = word_at(r, r->at);
         unsigned kind = WIRE_KIND(w[0]), words = wire_record_words(kind);
-        if (kind == WIRE_NOTHING || kind >= WIRE_KINDS || r->head - r->at < words) {
+        if (kind == WIRE_NOTHING || kind >= WIRE_KINDS || r->head - r->at < words ||
+            (r->thread == NO_THREAD && kind != WIRE_THREAD_BEGIN && has_subject(kind))) {
             r->damaged = true;
             t->ledger.lost_events++;
-            r->at = r->head;
+            r->at = r->due = r->head;
             break;
+        }
+        if (has_time(kind)) {
+            if (r->clock && r->clock + 1 > until)
+                break;
+            r->clock += r->clock != 0;
         }
         for (unsigned i = 1; i < words; i++)
             w[i] = word_at(r, r->at + i);
-        if (kind == WIRE_TICK) {
-            r->at += words;
-            r->tick = (uint32_t)w[0];
-            if (r->tick > limit)
-                break;
-            continue;
-        }
+        r->at += words;
         struct event *e = &b->events[b->count];
         uint64_t address = w[0] & WIRE_LOW48;
         switch (kind) {
@@ -326,75 +301,110 @@ static bool drain_some(struct target *t, struct reader *r, struct batch *b, uint
                                 .usable = usable < size ? size : usable,
                                 .stack = (uint32_t)w[1],
                                 .kind = WIRE_ALLOC,
-                                .by_realloc = r->realloc_follows};
-            r->realloc_follows = false;
+                                .by_realloc = r->in_realloc};
+            r->in_realloc = false;
             batch_pair(b, b->count++);
-            break;
+            continue;
         }
         case WIRE_FREE:
-        case WIRE_REALLOC_FREE:
+        case WIRE_REALLOC:
             *e = (struct event){.address = address, .kind = (uint8_t)kind};
-            r->realloc_follows = kind == WIRE_REALLOC_FREE;
+            r->in_realloc = kind == WIRE_REALLOC;
             batch_pair(b, b->count++);
+            continue;
+        case WIRE_TICK:
+            r->tick = (uint32_t)w[0];
             break;
-        case WIRE_MAP:
-        case WIRE_UNMAP:
-            process_map(t, r, w);
-            break;
+        case WIRE_CLOCK:
+            r->clock = address > r->clock ? address : r->clock + 1;
+            continue;
         default:
-            batch_process(t, r, b); /* what came before is the thread's that was */
-            thread_record(t, r, w, now_ns);
             break;
         }
-        r->at += words;
+        batch_process(t, r, b); /* what follows is about the state after these */
+        if (kind == WIRE_TICK) {
+            if (r->tick > limit)
+                break;
+        } else if (kind == WIRE_MAP || kind == WIRE_UNMAP) {
+            process_map(t, r, w);
+        } else if (kind == WIRE_REALLOC_FAILED) {
+            process_realloc_failed(t, r);
+            r->in_realloc = false;
+        } else {
+            thread_record(t, r, w, now_ns);
+        }
     }
     batch_process(t, r, b);
     /* Pairs with the acquire load in thread_room(): the words may be written again. */
     atomic_store_explicit(&r->ring->read, r->at, memory_order_release);
-    return r->at < r->head && r->tick <= limit && !r->damaged;
 }
 
-/* All rings in turn, a batch each, so that threads which ran together are read together. */
+/* Reads what is due up to a tick, always from the ring that is furthest behind in logical time. */
 static void drain_until(struct target *t, uint32_t limit, uint64_t now_ns)
 {
-    if (!t->batch)
-        t->batch = xcalloc(1, sizeof *t->batch);
-    for (bool more = true; more;) {
-        more = false;
-        for (size_t i = 0; i < t->readers.count; i++)
-            more |= drain_some(t, &t->readers.items[i], t->batch, limit, now_ns);
+    for (;;) {
+        struct reader *behind = NULL;
+        uint64_t until = UINT64_MAX; /* the next one's time */
+        bool due = false;
+        for (size_t i = 0; i < t->active.count; i++) {
+            struct reader *r = t->active.items[i];
+            if (r->at >= r->head || r->tick > limit)
+                continue;
+            due |= r->at < r->due;
+            if (!behind || r->clock < behind->clock) {
+                if (behind)
+                    until = behind->clock + 1;
+                behind = r;
+            } else if (r->clock + 1 < until) {
+                until = r->clock + 1;
+            }
+        }
+        if (!due)
+            return;
+        drain_some(t, behind, t->batch, limit, until, now_ns);
     }
+}
+
+static uint64_t written_in(struct reader *r)
+{
+    uint64_t written = atomic_load_explicit(&r->ring->written, memory_order_acquire);
+    if (written < r->at || written - r->at > WIRE_RING_WORDS)
+        r->damaged = true;
+    return r->damaged ? r->at : written;
 }
 
 uint64_t drain_rings(struct target *t, uint64_t now_ns)
 {
-    uint64_t words = 0, before = t->ledger.peak_epoch;
-    t->pass++;
-    t->pass_bytes = 0;
+    uint64_t words = 0, peaks = t->ledger.peak_epoch;
     unsigned rings = 0;
+    t->pass_bytes = 0;
+    t->active.count = 0;
+    if (!t->batch)
+        t->batch = xcalloc(1, sizeof *t->batch);
     for (size_t i = 0; i < t->readers.count; i++) {
         struct reader *r = &t->readers.items[i];
-        uint64_t written = atomic_load_explicit(&r->ring->written, memory_order_acquire);
         uint64_t dropped = atomic_load_explicit(&r->ring->dropped, memory_order_relaxed);
-        if (written < r->at || written - r->at > WIRE_RING_WORDS)
-            r->damaged = true;
-        r->head = r->damaged ? r->at : written;
-        words += r->head - r->at;
-        rings += r->head != r->at;
+        r->due = written_in(r);
+        words += r->due - r->at;
+        rings += r->due != r->at;
         if (dropped > r->dropped)
             t->ledger.lost_events += dropped - r->dropped;
         r->dropped = dropped;
     }
-    size_t done = 0;
-    for (; done < t->boundaries.count; done++) {
-        struct boundary *b = &t->boundaries.items[done];
+    for (size_t i = 0; i < t->readers.count; i++) {
+        struct reader *r = &t->readers.items[i];
+        r->head = written_in(r);
+        if (r->head > r->at)
+            *vec_push(&t->active) = r;
+    }
+    for (size_t i = 0; i < t->boundaries.count; i++) {
+        struct boundary *b = &t->boundaries.items[i];
         drain_until(t, b->tick, b->time_ns);
         timeline_close(&t->timeline, &t->ledger, b->time_ns);
     }
     t->boundaries.count = 0;
     drain_until(t, UINT32_MAX, now_ns);
-    drain_expire(t, false);
-    if (t->ledger.peak_epoch != before) {
+    if (t->ledger.peak_epoch != peaks) {
         t->profile.peak_time_ns = now_ns;
         t->profile.peak_skew_bytes = rings > 1 ? t->pass_bytes : 0;
     }

@@ -104,6 +104,22 @@ void ledger_free(struct ledger *l, uint32_t account, uint64_t size, uint64_t usa
     l->live.usable -= usable;
 }
 
+void ledger_unfree(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable)
+{
+    struct account *a = &l->accounts.items[account];
+    mark_dirty(l, a);
+    a->delta[COL_FREES]--; /* may have been an earlier interval's: differences add up all the same */
+    a->delta[COL_FREED] -= size;
+    a->delta[COL_USABLE_FREED] -= usable;
+    before_change(l, a);
+    a->live.bytes += size;
+    a->live.blocks++;
+    a->live.usable += usable;
+    l->live.bytes += size;
+    l->live.blocks++;
+    l->live.usable += usable;
+}
+
 void ledger_shrink(struct ledger *l, uint32_t account, uint64_t size)
 {
     struct account *a = &l->accounts.items[account];

@@ -56,6 +56,8 @@ uint32_t ledger_account(struct ledger *l, uint32_t node, uint32_t thread, enum d
 void ledger_alloc(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable, bool by_realloc);
 void ledger_free(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable, bool temporary);
 
+/* Takes back a ledger_free that turned out not to have happened. */
+void ledger_unfree(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable);
 /* Part of a block goes (of a mapping, that is): bytes without a free. */
 void ledger_shrink(struct ledger *l, uint32_t account, uint64_t size);
 

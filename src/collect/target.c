@@ -45,7 +45,8 @@ static void add_readers(struct target *t, char *rings, uint32_t count)
     for (uint32_t i = 0; i < count; i++) {
         char *ring = rings + (size_t)i * WIRE_RING_BYTES;
         *vec_push(&t->readers) = (struct reader){.ring = (struct wire_ring *)ring,
-                                                 .words = (const uint64_t *)(ring + WIRE_PAGE)};
+                                                 .words = (const uint64_t *)(ring + WIRE_PAGE),
+                                                 .thread = NO_THREAD};
     }
 }
 
@@ -127,8 +128,6 @@ struct target *target_new(pid_t pid, bool small, enum wire_on_full on_full, uint
     t->profile.exit_code = -1;
     *vec_push(&t->stack_states) = STACK_WHOLE;
     *vec_push(&t->profile.nodes) = (struct node){0};
-    /* Rings say whose they are before anything else; until then, events are nobody's. */
-    *vec_push(&t->profile.threads) = (struct thread){.name = xstrdup("unknown")};
     read_command(t);
     return t;
 }
@@ -146,14 +145,12 @@ void target_free(struct target *t)
     vec_release(&t->segments);
     vec_release(&t->readers);
     vec_release(&t->boundaries);
-    vec_release(&t->waiting);
+    vec_release(&t->active);
     vec_release(&t->stack_states);
     vec_release(&t->late_nodes);
     free(t->batch);
     ledger_release(&t->ledger);
     blocks_release(&t->blocks);
-    blocks_release(&t->early_frees);
-    blocks_release(&t->owed_frees);
     map_release(&t->large_overs);
     ranges_release(&t->ranges);
     timeline_release(&t->timeline);
@@ -201,8 +198,6 @@ void target_end(struct target *t, uint64_t now_ns)
 {
     t->ended = true;
     drain_rings(t, now_ns);
-    drain_rings(t, now_ns); /* settles what the last pass left waiting */
-    drain_expire(t, true);
     timeline_close(&t->timeline, &t->ledger, now_ns);
     t->profile.duration_ns = now_ns;
     target_update_code(t);

@@ -20,18 +20,24 @@
 #include "store/recording.h"
 #include "wire/layout.h"
 
+#define NO_THREAD UINT32_MAX
+
 /* One ring and where we are in it. */
 struct reader {
     struct wire_ring *ring;
     const uint64_t *words;
     uint64_t at;   /* words read */
-    uint64_t head; /* words there were when this pass began */
+    uint64_t due;  /* words there were when this pass began: they will be read in it */
+    uint64_t head; /* words there were a moment later: they may be */
+    uint64_t clock; /* logical time of the last event; 0: it has none, being the only thread's */
     uint32_t tick;
-    uint32_t thread;     /* whose events these are: number in target.profile.threads */
+    uint32_t thread;     /* whose events these are: number in target.profile.threads; NO_THREAD at first */
     uint64_t last_alloc; /* address of this thread's latest allocation, while it may be temporary */
     uint64_t dropped;
     bool damaged;        /* nonsense was found: this ring is not read any more */
-    bool realloc_follows; /* the next allocation is the result of a realloc */
+    bool in_realloc;      /* the next record is what came of a realloc */
+    bool old_known;       /* of it: `old` was a live block */
+    struct block old;
 };
 
 /* An interval's end that was announced and waits until all events before it have been read. */
@@ -56,6 +62,7 @@ struct target {
     }) segments; /* further rings */
 
     VEC(struct reader) readers;
+    VEC(struct reader *) active; /* of this pass */
     VEC(struct boundary) boundaries;
     struct ledger ledger;
     struct blocks blocks;
@@ -63,14 +70,6 @@ struct target {
     struct ranges ranges;
     struct timeline timeline;
 
-    /* Frees whose allocation is still in another ring, and allocations whose address's free is (drain.c). */
-    struct blocks early_frees, owed_frees;
-    VEC(struct waiting {
-        uint64_t address;
-        uint32_t pass;
-        bool owed;
-    }) waiting;
-    uint32_t pass;
     uint64_t pass_bytes; /* allocated and freed in this pass: bounds the peak's error */
     struct batch *batch; /* drain.c's room to work in */
 
@@ -101,6 +100,5 @@ void target_finish(struct target *t);
 
 /* drain.c */
 uint64_t drain_rings(struct target *t, uint64_t now_ns);
-void drain_expire(struct target *t, bool all);
 
 #endif

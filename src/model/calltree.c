@@ -13,6 +13,7 @@ struct builder {
     uint32_t *first_child, *next_sibling; /* of the nodes that are needed; 0: none */
     uint32_t *leaf;                       /* node -> its innermost listed call */
     uint8_t *flags;                       /* node -> flags of all frames of its stack */
+    VEC(uint8_t) call_flags;              /* call -> flags of its frame, close together in memory */
 };
 
 static uint32_t parent_of(const struct profile *p, uint32_t node)
@@ -48,11 +49,12 @@ static void link_nodes(struct builder *b, const struct measure *m)
     free(needed);
 }
 
-static uint32_t add_call(struct call_tree *t, uint32_t parent, uint32_t frame)
+static uint32_t add_call(struct builder *b, uint32_t parent, uint32_t frame, uint8_t flags)
 {
-    *vec_push(&t->parent) = parent;
-    *vec_push(&t->frame) = frame;
-    return (uint32_t)t->parent.count - 1;
+    *vec_push(&b->tree->parent) = parent;
+    *vec_push(&b->tree->frame) = frame;
+    *vec_push(&b->call_flags) = flags;
+    return (uint32_t)b->tree->parent.count - 1;
 }
 
 static void enter_node(struct builder *b, uint32_t node)
@@ -65,7 +67,7 @@ static void enter_node(struct builder *b, uint32_t node)
         uint8_t f = b->frames->frames.items[frame].flags;
         flags |= f;
         if (!(f & CALL_DROPPED))
-            call = add_call(b->tree, call, frame);
+            call = add_call(b, call, frame, f);
     }
     b->leaf[node] = call;
     b->flags[node] = flags;
@@ -86,24 +88,20 @@ static void add_calls(struct builder *b)
     }
 }
 
-static uint8_t call_flags(const struct builder *b, uint32_t call)
-{
-    return b->frames->frames.items[b->tree->frame.items[call]].flags;
-}
-
 /* The call that is charged for what was allocated at `call`; 0: no frame is left. */
 static uint32_t charged(const struct builder *b, uint32_t call)
 {
     const uint32_t *parent = b->tree->parent.items;
-    while (call && (call_flags(b, call) & CALL_ALLOCATOR))
+    const uint8_t *flags = b->call_flags.items;
+    while (call && (flags[call] & CALL_ALLOCATOR))
         call = parent[call];
     if (b->focus && b->focus->no_fold)
         return call;
     uint32_t user = call;
-    while (user && (call_flags(b, user) & CALL_STD))
+    while (user && (flags[user] & CALL_STD))
         user = parent[user];
     /* A stack of nothing else keeps its frames, or nothing would be left to look at. */
-    return user && !(call_flags(b, user) & CALL_MARKER) ? user : call;
+    return user && !(flags[user] & CALL_MARKER) ? user : call;
 }
 
 /* The call that stands for stacks without a frame to list, made when first needed. */
@@ -115,7 +113,7 @@ static uint32_t charged_marker(struct builder *b, uint32_t node, uint32_t marker
                            : b->focus->python_only ? "[native]"
                            : b->focus->native_only ? "[python]"
                                                    : "[folded]";
-        markers[dropped] = add_call(b->tree, 0, frame_table_marker(b->frames, name));
+        markers[dropped] = add_call(b, 0, frame_table_marker(b->frames, name), CALL_MARKER);
     }
     return markers[dropped];
 }
@@ -202,7 +200,7 @@ int call_tree_build(struct call_tree *t, struct frame_table *frames, const struc
                         .leaf = xcalloc(nodes, sizeof(uint32_t)),
                         .flags = xcalloc(nodes, 1)};
     t->site_call = xmalloc((m->count + 1) * sizeof *t->site_call);
-    add_call(t, 0, CALL_NONE);
+    add_call(&b, 0, CALL_NONE, 0);
     link_nodes(&b, m);
     add_calls(&b);
     int code = place_sites(&b, m, err);
@@ -212,6 +210,7 @@ int call_tree_build(struct call_tree *t, struct frame_table *frames, const struc
     free(b.next_sibling);
     free(b.leaf);
     free(b.flags);
+    vec_release(&b.call_flags);
     if (code)
         call_tree_release(t);
     return code;

@@ -7,6 +7,9 @@
 
 #include "model/name.h"
 
+/* Stands for outer frames that could not be found; WIRE_NODE_INCOMPLETE of wire/layout.h. */
+#define NODE_NO_UNWIND UINT64_C(2)
+
 void frame_table_init(struct frame_table *t, const struct recording *r, const struct profile *p,
                       const struct focus *focus)
 {
@@ -68,9 +71,10 @@ static struct renamed examine(struct frame_table *t, const char *name)
     struct renamed out = {0};
     const struct focus *focus = t->focus;
     struct strbuf other = {0};
-    if (name_is_allocator(name))
+    struct name_part bare = name_bare(name);
+    if (name_part_is_allocator(bare))
         out.flags |= CALL_ALLOCATOR;
-    if (name_is_std(name))
+    if (name_part_is_std(bare))
         out.flags |= CALL_STD;
     if (focus && rename_list_apply(&focus->merge, name, &other)) {
         out.flags |= CALL_RENAMED;
@@ -177,8 +181,9 @@ struct frame_run frame_table_run(struct frame_table *t, uint64_t address)
     const struct profile *p = t->profile;
     struct frame_run run = {.first = (uint32_t)t->list.count};
     uint32_t symbols = map_get(&p->symbols, address);
-    if (address == NODE_TRUNCATED) {
-        *vec_push(&t->list) = frame_table_marker(t, "[truncated]");
+    if (address == NODE_TRUNCATED || address == NODE_NO_UNWIND) {
+        *vec_push(&t->list) = frame_table_marker(
+            t, address == NODE_TRUNCATED ? "[truncated]" : "[no unwind information]");
     } else if (symbols != MAP_NONE && symbols + 1 < p->frame_runs.count) {
         uint32_t end = p->frame_runs.items[symbols + 1];
         for (uint32_t i = p->frame_runs.items[symbols]; i < end && i < p->frames.count; i++) {

@@ -12,10 +12,23 @@ static size_t skip_brackets(const char *s, size_t i)
 {
     int depth = 0;
     for (; s[i]; i++) {
-        if (strchr("(<{[", s[i]))
+        switch (s[i]) {
+        case '(':
+        case '<':
+        case '{':
+        case '[':
             depth++;
-        else if (strchr(")>}]", s[i]) && !(s[i] == '>' && i && s[i - 1] == '-') && --depth == 0)
-            return i + 1;
+            break;
+        case '>':
+            if (i && s[i - 1] == '-') /* an arrow */
+                break;
+            /* fall through */
+        case ')':
+        case '}':
+        case ']':
+            if (--depth == 0)
+                return i + 1;
+        }
     }
     return i;
 }
@@ -35,7 +48,7 @@ static size_t skip_operator(const char *s, size_t i)
 
 static bool at_operator(const char *s, size_t i, size_t start)
 {
-    return strncmp(s + i, "operator", 8) == 0 && !is_word(s[i + 8]) &&
+    return s[i] == 'o' && strncmp(s + i, "operator", 8) == 0 && !is_word(s[i + 8]) &&
            (i == start || s[i - 1] == ':');
 }
 
@@ -73,7 +86,7 @@ static bool part_is(struct name_part part, const char *text)
     return strlen(text) == part.size && memcmp(part.text, text, part.size) == 0;
 }
 
-bool name_is_allocator(const char *name)
+bool name_part_is_allocator(struct name_part bare)
 {
     static const char *const names[] = {
         "operator new",
@@ -105,7 +118,6 @@ bool name_is_allocator(const char *name)
         "_ZnwmRKSt9nothrow_t",
         "_ZnamRKSt9nothrow_t",
     };
-    struct name_part bare = name_bare(name);
     const char *at = memchr(bare.text, '@', bare.size); /* malloc@plt, malloc@@GLIBC_2.2.5 */
     if (at)
         bare.size = (size_t)(at - bare.text);
@@ -115,18 +127,27 @@ bool name_is_allocator(const char *name)
     return false;
 }
 
-bool name_is_std(const char *name)
+bool name_is_allocator(const char *name)
+{
+    return name_part_is_allocator(name_bare(name));
+}
+
+bool name_part_is_std(struct name_part bare)
 {
     static const char *const prefixes[] = {
         "std::",         "__gnu_cxx::",      "alloc::alloc::", "alloc::raw_vec::",
         "alloc::vec::",  "alloc::string::",  "alloc::boxed::", "alloc::collections::",
         "<alloc::vec::", "<alloc::string::", "alloc::slice::",
     };
-    struct name_part bare = name_bare(name);
     for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
         if (strncmp(bare.text, prefixes[i], strlen(prefixes[i])) == 0)
             return true;
     return false;
+}
+
+bool name_is_std(const char *name)
+{
+    return name_part_is_std(name_bare(name));
 }
 
 /* The part after the last :: that is not inside brackets. */
@@ -163,6 +184,20 @@ bool name_is(const char *name, const char *wanted)
     struct name_part bare = name_bare(name), last = last_component(bare);
     return part_is(bare, wanted) || part_is(without_template(bare), wanted) ||
            part_is(last, wanted) || part_is(without_template(last), wanted);
+}
+
+/* Without the outermost namespace or class; itself if there is none. */
+static struct name_part without_first(struct name_part part)
+{
+    for (size_t i = 0; i + 2 < part.size && !at_operator(part.text, i, 0);) {
+        if (strchr("(<{", part.text[i]))
+            i = skip_brackets(part.text, i);
+        else if (part.text[i] == ':' && part.text[i + 1] == ':')
+            return (struct name_part){part.text + i + 2, part.size - i - 2};
+        else
+            i++;
+    }
+    return part;
 }
 
 static size_t columns(const char *s, size_t size)
@@ -212,6 +247,13 @@ void name_shorten(struct strbuf *out, const char *name, size_t width)
             strbuf_putc(&plain, bare.text[i]);
         i = after;
     }
-    add_cut(out, plain.data ? plain.data : "", plain.size, width);
+    struct name_part rest = {plain.data ? plain.data : "", plain.size};
+    while (columns(rest.text, rest.size) > width) { /* the last component tells most */
+        struct name_part inner = without_first(rest);
+        if (inner.size == rest.size)
+            break;
+        rest = inner;
+    }
+    add_cut(out, rest.text, rest.size, width);
     strbuf_release(&plain);
 }

@@ -22,9 +22,11 @@ struct name_part name_bare(const char *name);
 
 /* Is it what the recorder hooks, or a thin wrapper of it (malloc, operator new, __rust_alloc)? */
 bool name_is_allocator(const char *name);
+bool name_part_is_allocator(struct name_part bare);
 
 /* Does the qualified name lie in the standard library (std::, __gnu_cxx::, Rust's alloc::)? */
 bool name_is_std(const char *name);
+bool name_part_is_std(struct name_part bare);
 
 /* Would a person who types `wanted` mean this function? Whole name, without arguments, or the last
  * component. */

@@ -90,10 +90,14 @@ static inline uint32_t stack_number(struct thread *t, struct caller caller)
     return id;
 }
 
-static inline void put_alloc(struct thread *t, void *p, size_t size, uint32_t stack)
+void event_alloc(struct thread *t, void *p, size_t size, struct caller caller)
 {
+    uint32_t stack = stack_number(t, caller);
+    if (UNLIKELY(!event_room(t, 5)))
+        return;
     size_t usable = next.malloc_usable_size ? next.malloc_usable_size(p) : size;
     uint64_t address = (uint64_t)(uintptr_t)p & WIRE_LOW48, over = usable - size;
+    event_clock(t, address);
     if (LIKELY(over < WIRE_SMALL_MAX && size <= UINT32_MAX)) {
         event_word(t, WIRE_WORD(WIRE_ALLOC, over, address));
         event_word(t, (uint64_t)size << 32 | stack);
@@ -106,26 +110,30 @@ static inline void put_alloc(struct thread *t, void *p, size_t size, uint32_t st
     event_publish(t);
 }
 
-void event_alloc(struct thread *t, void *p, size_t size, struct caller caller)
+void event_realloc(struct thread *t, void *old)
 {
-    uint32_t stack = stack_number(t, caller);
-    if (event_room(t, 4))
-        put_alloc(t, p, size, stack);
-}
-
-void event_realloc(struct thread *t, void *old, void *p, size_t size, struct caller caller)
-{
-    uint32_t stack = stack_number(t, caller);
-    if (event_room(t, 5)) {
-        event_word(t, WIRE_WORD(WIRE_REALLOC_FREE, 0, (uint64_t)(uintptr_t)old & WIRE_LOW48));
-        put_alloc(t, p, size, stack);
+    uint64_t address = (uint64_t)(uintptr_t)old & WIRE_LOW48;
+    if (event_room(t, 2)) {
+        event_clock(t, address);
+        event_word(t, WIRE_WORD(WIRE_REALLOC, 0, address));
+        event_publish(t);
     }
 }
 
+void event_realloc_failed(struct thread *t)
+{
+    if (event_room(t, 1)) {
+        event_word(t, WIRE_WORD(WIRE_REALLOC_FAILED, 0, 0));
+        event_publish(t);
+    }
+}
+
+/* Mappings are rare, and overlap in ways that blocks do not: all share one clock, that of address 0. */
 void event_map(struct thread *t, void *p, size_t size, struct caller caller)
 {
     uint32_t stack = stack_number(t, caller);
-    if (event_room(t, 3)) {
+    if (event_room(t, 4)) {
+        event_clock(t, 0);
         event_word(t, WIRE_WORD(WIRE_MAP, 0, (uint64_t)(uintptr_t)p & WIRE_LOW48));
         event_word(t, stack);
         event_word(t, size);
@@ -135,7 +143,8 @@ void event_map(struct thread *t, void *p, size_t size, struct caller caller)
 
 void event_unmap(struct thread *t, void *p, size_t size)
 {
-    if (event_room(t, 2)) {
+    if (event_room(t, 3)) {
+        event_clock(t, 0);
         event_word(t, WIRE_WORD(WIRE_UNMAP, 0, (uint64_t)(uintptr_t)p & WIRE_LOW48));
         event_word(t, size);
         event_publish(t);

@@ -86,14 +86,23 @@ void cfree(void *p)
     free(p);
 }
 
-/* What a realloc came to: a new block, a free (size 0), or nothing (failure: the old one stays). */
-static inline void *reallocated(struct thread *t, void *old, void *p, size_t size,
-                                struct caller caller)
+/*
+ * The old block is recorded as free before it is, as in free(); if nothing came of it, that is taken back. With size
+ * 0 a realloc may be a free.
+ */
+static inline __attribute__((always_inline)) void *reallocate(void *old, size_t size,
+                                                              struct caller caller)
 {
-    if (p)
-        old ? event_realloc(t, old, p, size, caller) : event_alloc(t, p, size, caller);
-    else if (old && size == 0)
-        event_free(t, old);
+    struct thread *t = thread_enter();
+    if (UNLIKELY(!t))
+        return next.realloc(old, size);
+    if (old)
+        size ? event_realloc(t, old) : event_free(t, old);
+    void *p = FORWARD(next.realloc(old, size));
+    if (LIKELY(p != NULL))
+        event_alloc(t, p, size, caller);
+    else if (old && size)
+        event_realloc_failed(t);
     return p;
 }
 
@@ -110,10 +119,7 @@ EXPORT void *realloc(void *old, size_t size)
 {
     if (UNLIKELY(!next.malloc || boot_owns(old)))
         return boot_realloc(old, size);
-    struct thread *t = thread_enter();
-    if (UNLIKELY(!t))
-        return next.realloc(old, size);
-    return reallocated(t, old, FORWARD(next.realloc(old, size)), size, CALLER());
+    return reallocate(old, size, CALLER());
 }
 
 EXPORT void *reallocarray(void *old, size_t count, size_t size)
@@ -125,10 +131,15 @@ EXPORT void *reallocarray(void *old, size_t count, size_t size)
     }
     if (UNLIKELY(!next.malloc || boot_owns(old)))
         return boot_realloc(old, bytes);
-    struct thread *t = thread_enter();
-    if (UNLIKELY(!t))
-        return next.realloc(old, bytes);
-    return reallocated(t, old, FORWARD(next.realloc(old, bytes)), bytes, CALLER());
+    return reallocate(old, bytes, CALLER());
+}
+
+/* The C++ runtime rounds the size of an aligned operator new; what was asked for is what counts. */
+static inline size_t asked_for(size_t size)
+{
+    size_t wanted = tls.wanted;
+    tls.wanted = 0;
+    return wanted && wanted - 1 <= size ? wanted - 1 : size;
 }
 
 EXPORT int posix_memalign(void **out, size_t alignment, size_t size)
@@ -140,7 +151,7 @@ EXPORT int posix_memalign(void **out, size_t alignment, size_t size)
         return next.posix_memalign(out, alignment, size);
     int result = FORWARD(next.posix_memalign(out, alignment, size));
     if (result == 0 && *out)
-        event_alloc(t, *out, size, CALLER());
+        event_alloc(t, *out, asked_for(size), CALLER());
     return result;
 }
 
@@ -148,14 +159,14 @@ EXPORT void *aligned_alloc(size_t alignment, size_t size)
 {
     if (UNLIKELY(!next.malloc))
         thread_begin();
-    ALLOCATE(next.aligned_alloc(alignment, size), size);
+    ALLOCATE(next.aligned_alloc(alignment, size), asked_for(size));
 }
 
 EXPORT void *memalign(size_t alignment, size_t size)
 {
     if (UNLIKELY(!next.malloc))
         thread_begin();
-    ALLOCATE(next.memalign(alignment, size), size);
+    ALLOCATE(next.memalign(alignment, size), asked_for(size));
 }
 
 EXPORT void *valloc(size_t size)

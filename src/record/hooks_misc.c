@@ -24,6 +24,17 @@ EXPORT int dlclose(void *handle)
     return result;
 }
 
+/* Before the second thread can run, the first begins to keep logical time (wire/layout.h). */
+EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*start)(void *), void *argument)
+{
+    if (UNLIKELY(!next.pthread_create))
+        recorder_start();
+    if (UNLIKELY(!atomic_load_explicit(&recorder.clocked, memory_order_relaxed)))
+        atomic_store(&recorder.clocked, true);
+    return next.pthread_create(thread, attributes, start, argument);
+}
+
 EXPORT int pthread_setname_np(pthread_t thread, const char *name)
 {
     if (UNLIKELY(!next.pthread_setname_np))

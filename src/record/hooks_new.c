@@ -57,7 +57,7 @@ static inline bool form_recorded(const struct form *f)
  * A form that is nowhere to be found cannot have been called by C++ code that was linked properly; plain malloc and
  * free are then what any runtime does.
  */
-#define NEW_FORM(symbol, nothrow_symbol, fallback, parameters, arguments, nothrow_arguments)       \
+#define NEW_FORM(symbol, nothrow_symbol, fallback, note, parameters, arguments, nothrow_arguments) \
     EXPORT void *new##symbol parameters __asm__(#symbol);                                          \
     void *new##symbol parameters                                                                   \
     {                                                                                              \
@@ -65,8 +65,10 @@ static inline bool form_recorded(const struct form *f)
         void *function = form_find(&form, RETURN_ADDRESS);                                         \
         if (UNLIKELY(!function))                                                                   \
             return fallback;                                                                       \
-        if (LIKELY(!form_recorded(&form)))                                                         \
+        if (LIKELY(!form_recorded(&form))) {                                                       \
+            note;                                                                                  \
             return ((void *(*)parameters)function)arguments;                                       \
+        }                                                                                          \
         void *safe = form_find(&nothrow, RETURN_ADDRESS);                                          \
         struct thread *t = safe ? thread_enter() : NULL;                                           \
         if (UNLIKELY(!t))                                                                          \
@@ -85,15 +87,16 @@ static inline bool form_recorded(const struct form *f)
 static const char no_throw;
 
 #define PLAIN_FORM(symbol, nothrow)                                                                \
-    NEW_FORM(symbol, nothrow, malloc(size), (size_t size), (size), (size, (size_t)&no_throw, NULL))
+    NEW_FORM(symbol, nothrow, malloc(size), (void)0, (size_t size), (size),                        \
+             (size, (size_t)&no_throw, NULL))
 #define NOTHROW_FORM(symbol)                                                                       \
-    NEW_FORM(symbol, symbol, malloc(size), (size_t size, const void *tag), (size, tag),            \
+    NEW_FORM(symbol, symbol, malloc(size), (void)0, (size_t size, const void *tag), (size, tag),   \
              (size, (size_t)tag, NULL))
 #define ALIGNED_FORM(symbol, nothrow)                                                              \
-    NEW_FORM(symbol, nothrow, aligned_alloc(alignment, size), (size_t size, size_t alignment),     \
-             (size, alignment), (size, alignment, &no_throw))
+    NEW_FORM(symbol, nothrow, aligned_alloc(alignment, size), tls.wanted = size + 1,               \
+             (size_t size, size_t alignment), (size, alignment), (size, alignment, &no_throw))
 #define ALIGNED_NOTHROW_FORM(symbol)                                                               \
-    NEW_FORM(symbol, symbol, aligned_alloc(alignment, size),                                       \
+    NEW_FORM(symbol, symbol, aligned_alloc(alignment, size), tls.wanted = size + 1,                \
              (size_t size, size_t alignment, const void *tag), (size, alignment, tag),             \
              (size, alignment, tag))
 

@@ -66,7 +66,6 @@ static void find_all(void)
     FIND(realloc);
     FIND(reallocarray);
     FIND(free);
-    FIND(cfree);
     FIND(posix_memalign);
     FIND(aligned_alloc);
     FIND(memalign);
@@ -77,6 +76,7 @@ static void find_all(void)
     FIND(munmap);
     FIND(mremap);
     FIND(dlclose);
+    FIND(pthread_create);
     FIND(pthread_setname_np);
     FIND(prctl);
 }
@@ -197,7 +197,9 @@ bool recorder_connect(void)
     }
     if (!recorder.rules)
         recorder.rules = sys_map(sizeof *recorder.rules);
-    if (!recorder.rules) {
+    if (!recorder.clocks)
+        recorder.clocks = sys_map(CLOCKS * sizeof *recorder.clocks);
+    if (!recorder.rules || !recorder.clocks) {
         recorder_stop();
         return false;
     }

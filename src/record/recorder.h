@@ -43,6 +43,7 @@ struct caller {
 struct thread {
     uint32_t tick; /* the last one written to the ring; 0: not this process's */
     uint32_t generation;
+    uint64_t clock;          /* logical time of its last event, once there are several threads */
     uint64_t written, limit; /* words may be written up to limit without looking at the ring */
     uint64_t *words;
     struct wire_ring *ring;
@@ -62,6 +63,7 @@ enum recorder_state {
 struct tls {
     struct thread *thread;
     uintptr_t busy; /* the frame of the hook that is being served; 0: none */
+    size_t wanted;  /* 1 + what operator new was asked for; its next allocation is rounded up from it */
 };
 extern __thread struct tls tls __attribute__((tls_model("initial-exec")));
 
@@ -72,8 +74,14 @@ struct recorder {
     struct rules *rules;
     _Atomic int state;
     _Atomic uint32_t generation; /* counts dlclose: remembered addresses may mean something else */
+    _Atomic bool clocked;        /* there is, or was, more than one thread: events need logical time */
+    _Atomic uint64_t *clocks;    /* [CLOCKS]: the last one given out, by part of memory */
 };
 extern struct recorder recorder;
+
+/* By 64 KiB of address: threads that keep to their own arenas do not meet here. */
+#define CLOCKS 65536
+#define CLOCK_OF(address) (&recorder.clocks[(address) >> 16 & (CLOCKS - 1)])
 
 /* The functions next in line. All set before the first hook returns. */
 struct next {
@@ -82,7 +90,6 @@ struct next {
     void *(*realloc)(void *, size_t);
     void *(*reallocarray)(void *, size_t, size_t);
     void (*free)(void *);
-    void (*cfree)(void *);
     int (*posix_memalign)(void **, size_t, size_t);
     void *(*aligned_alloc)(size_t, size_t);
     void *(*memalign)(size_t, size_t);
@@ -93,6 +100,7 @@ struct next {
     int (*munmap)(void *, size_t);
     void *(*mremap)(void *, size_t, size_t, int, ...);
     int (*dlclose)(void *);
+    int (*pthread_create)(unsigned long *, const void *, void *(*)(void *), void *);
     int (*pthread_setname_np)(unsigned long, const char *);
     int (*prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
 };
@@ -122,7 +130,8 @@ void modules_reset(void); /* in a forked child, or before the first */
 
 /* event.c */
 void event_alloc(struct thread *t, void *p, size_t size, struct caller caller);
-void event_realloc(struct thread *t, void *old, void *p, size_t size, struct caller caller);
+void event_realloc(struct thread *t, void *old);        /* before it is done */
+void event_realloc_failed(struct thread *t);            /* after; or event_alloc */
 void event_map(struct thread *t, void *p, size_t size, struct caller caller);
 void event_unmap(struct thread *t, void *p, size_t size);
 
@@ -173,9 +182,30 @@ static inline void event_publish(struct thread *t)
     atomic_store_explicit(&t->ring->written, t->written, memory_order_release);
 }
 
+/*
+ * Gives the event about to be written its logical time; event_room() must have allowed one word more
+ * than the event. An exchange rather than a plain store, because two threads may be here for neighbouring blocks, and time must not go
+ * back for either. It orders nothing else: that the free of a block sees its allocation's number follows from how the program handed it over.
+ */
+static inline void event_clock(struct thread *t, uint64_t address)
+{
+    if (LIKELY(!atomic_load_explicit(&recorder.clocked, memory_order_relaxed)))
+        return;
+    _Atomic uint64_t *clock = CLOCK_OF(address);
+    uint64_t seen = atomic_load_explicit(clock, memory_order_relaxed), now;
+    do
+        now = (seen > t->clock ? seen : t->clock) + 1;
+    while (!atomic_compare_exchange_weak_explicit(clock, &seen, now, memory_order_relaxed,
+                                                  memory_order_relaxed));
+    if (UNLIKELY(now != t->clock + 1 || t->clock == 0)) /* 0: its first with a number */
+        event_word(t, WIRE_WORD(WIRE_CLOCK, 0, (now - 1) & WIRE_LOW48));
+    t->clock = now;
+}
+
 static inline void event_free(struct thread *t, void *p)
 {
-    if (event_room(t, 1)) {
+    if (event_room(t, 2)) {
+        event_clock(t, (uintptr_t)p);
         event_word(t, WIRE_WORD(WIRE_FREE, 0, (uint64_t)(uintptr_t)p & WIRE_LOW48));
         event_publish(t);
     }

@@ -37,6 +37,21 @@ static void unlock(void)
     atomic_store_explicit(&threads_lock, 0, memory_order_release);
 }
 
+/* Logical time moves on with the ticks too, so that threads which never meet are read side by side. */
+static void put_tick(struct thread *t)
+{
+    t->tick = atomic_load_explicit(&recorder.header->tick, memory_order_relaxed);
+    uint64_t clock = (uint64_t)t->tick << 20;
+    if (event_room(t, 2)) {
+        event_word(t, WIRE_WORD(WIRE_TICK, 0, t->tick));
+        if (atomic_load_explicit(&recorder.clocked, memory_order_relaxed) && t->clock < clock) {
+            t->clock = clock;
+            event_word(t, WIRE_WORD(WIRE_CLOCK, 0, clock & WIRE_LOW48));
+        }
+        event_publish(t);
+    }
+}
+
 static void put_name(struct thread *t, const char name[16])
 {
     uint64_t words[2];
@@ -98,6 +113,8 @@ static void take_back_dead(void)
 
 static struct thread *thread_new(void)
 {
+    if (thread_count) /* made behind pthread_create's back */
+        atomic_store(&recorder.clocked, true);
     if (thread_count == sizeof all_threads / sizeof *all_threads)
         return NULL;
     struct wire_ring *ring = recorder_ring();
@@ -129,9 +146,8 @@ static struct thread *thread_adopt(struct thread *t)
                           : (uint64_t)(uintptr_t)__builtin_thread_pointer();
     t->stack_low = t->stack_high > UINT64_C(1) << 30 ? t->stack_high - (UINT64_C(1) << 30) : 0;
 
-    t->tick = atomic_load_explicit(&recorder.header->tick, memory_order_relaxed);
-    if (event_room(t, 2)) {
-        event_word(t, WIRE_WORD(WIRE_TICK, 0, t->tick));
+    put_tick(t);
+    if (event_room(t, 1)) {
         event_word(t, WIRE_WORD(WIRE_THREAD_BEGIN, 0, t->tid));
         event_publish(t);
     }
@@ -180,6 +196,7 @@ void threads_reset(void)
     free_threads = NULL;
     thread_count = 0;
     atomic_store(&threads_lock, 0);
+    atomic_store(&recorder.clocked, false);
     tls.thread = NULL;
 }
 
@@ -204,11 +221,7 @@ struct thread *thread_sync(struct thread *t)
         walk_forget(&t->walk);
         t->generation = generation;
     }
-    t->tick = atomic_load_explicit(&recorder.header->tick, memory_order_relaxed);
-    if (event_room(t, 1)) {
-        event_word(t, WIRE_WORD(WIRE_TICK, 0, t->tick));
-        event_publish(t);
-    }
+    put_tick(t);
     return t;
 }
 

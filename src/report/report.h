@@ -12,10 +12,27 @@
 #include "model/answer.h"
 #include "report/style.h"
 
+/* Takes what is ready in the buffer and clears it, so that a million stacks need not fit in memory.
+ */
+struct report_sink {
+    void (*take)(void *context, struct strbuf *ready);
+    void *context;
+};
+
 /* `file` is the recording's path, for the command to try next. */
 void report_text(const struct answer *a, const char *file, const struct style *s,
                  struct strbuf *out);
-void report_json(const struct answer *a, struct strbuf *out);
-void report_csv(const struct answer *a, struct strbuf *out);
+/* `sink` may be NULL: all stays in `out`. With one, what is left in `out` at the end is the
+ * caller's. */
+void report_json(const struct answer *a, const struct report_sink *sink, struct strbuf *out);
+void report_csv(const struct answer *a, const struct report_sink *sink, struct strbuf *out);
+
+#define REPORT_CHUNK (1u << 20)
+
+static inline void report_flush(const struct report_sink *sink, struct strbuf *out)
+{
+    if (sink && out->size >= REPORT_CHUNK)
+        sink->take(sink->context, out);
+}
 
 #endif

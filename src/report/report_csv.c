@@ -54,7 +54,7 @@ static void csv_row(const struct answer_row *row, bool tree, struct strbuf *out)
                   row->self.count, row->total.amount, row->total.count);
 }
 
-void report_csv(const struct answer *a, struct strbuf *out)
+void report_csv(const struct answer *a, const struct report_sink *sink, struct strbuf *out)
 {
     bool tree = a->query->shape == SHAPE_TREE, stack = a->query->by == BY_STACK;
     strbuf_puts(
@@ -66,5 +66,6 @@ void report_csv(const struct answer *a, struct strbuf *out)
             csv_stack(a, &a->rows.rows.items[i], out);
         else
             csv_row(&a->rows.rows.items[i], tree, out);
+        report_flush(sink, out);
     }
 }

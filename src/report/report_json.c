@@ -33,7 +33,7 @@ static void row_members(struct json *j, const struct answer_row *row)
 }
 
 /* Trees are deeper than the JSON writer follows, so their brackets are written here. */
-static void tree_rows(struct json *j, const struct answer_rows *r)
+static void tree_rows(struct json *j, const struct answer_rows *r, const struct report_sink *sink)
 {
     struct strbuf *out = j->out;
     uint32_t open = 0;
@@ -50,13 +50,14 @@ static void tree_rows(struct json *j, const struct answer_rows *r)
         row_members(&node, row);
         json_array(&node, "children"); /* closed above, when the next row is no child */
         open++;
+        report_flush(sink, out);
     }
     for (; open; open--)
         strbuf_puts(out, "]}");
     json_end(j);
 }
 
-static void stack_rows(struct json *j, const struct answer *a)
+static void stack_rows(struct json *j, const struct answer *a, const struct report_sink *sink)
 {
     struct json_stacks stacks = {.frames = &a->frames};
     json_array(j, "rows");
@@ -68,23 +69,25 @@ static void stack_rows(struct json *j, const struct answer *a)
         json_string(j, "thread", row->thread);
         json_stack(j, &stacks, a->rows.stack_frames.items + row->first, row->count);
         json_end(j);
+        report_flush(sink, j->out);
     }
     json_end(j);
     json_stacks_release(&stacks);
 }
 
-static void plain_rows(struct json *j, const struct answer *a)
+static void plain_rows(struct json *j, const struct answer *a, const struct report_sink *sink)
 {
     json_array(j, "rows");
     for (size_t i = 0; i < a->rows.rows.count; i++) {
         json_object(j, NULL);
         row_members(j, &a->rows.rows.items[i]);
         json_end(j);
+        report_flush(sink, j->out);
     }
     json_end(j);
 }
 
-void report_json(const struct answer *a, struct strbuf *out)
+void report_json(const struct answer *a, const struct report_sink *sink, struct strbuf *out)
 {
     static const char *const shapes[] = {
         [SHAPE_TABLE] = "table",
@@ -119,10 +122,10 @@ void report_json(const struct answer *a, struct strbuf *out)
     }
     json_u64(&j, "rows_left_out", a->rows.left_out);
     if (q->shape == SHAPE_TREE)
-        tree_rows(&j, &a->rows);
+        tree_rows(&j, &a->rows, sink);
     else if (q->by == BY_STACK)
-        stack_rows(&j, a);
+        stack_rows(&j, a, sink);
     else
-        plain_rows(&j, a);
+        plain_rows(&j, a, sink);
     json_end(&j);
 }

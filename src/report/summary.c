@@ -178,12 +178,12 @@ static void line_complete(const struct answer *a, const struct style *s, struct 
     } flaws[] = {
         {t->lost_events, "event lost", "events lost"},
         {t->truncated_stacks, "stack cut off", "stacks cut off"},
-        {t->incomplete_stacks, "of these for lack of unwind information",
-         "of these for lack of unwind information"},
+        {t->incomplete_stacks, "stack left where unwind information ends",
+         "stacks left where unwind information ends"},
         {t->unknown_frees, "free of a block never seen", "frees of blocks never seen"},
     };
     bool complete = a->recording->complete && a->profile->complete;
-    bool flawed = t->lost_events || t->truncated_stacks || t->unknown_frees;
+    bool flawed = t->lost_events || t->truncated_stacks || t->incomplete_stacks || t->unknown_frees;
     label(out, s, !complete ? "incomplete" : flawed ? "missing" : "complete");
     bool any = !complete;
     if (!complete) {

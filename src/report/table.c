@@ -105,6 +105,12 @@ static void add_cell(struct strbuf *out, const char *text, enum cell_kind kind, 
     strbuf_release(&cell);
 }
 
+static void trim(struct strbuf *out)
+{
+    while (out->size && out->data[out->size - 1] == ' ')
+        out->data[--out->size] = '\0';
+}
+
 void table_print(const struct table *t, const struct style *s, struct strbuf *out)
 {
     size_t widths[TABLE_COLUMNS];
@@ -117,6 +123,7 @@ void table_print(const struct table *t, const struct style *s, struct strbuf *ou
         add_cell(out, t->titles[c], t->kinds[c] == CELL_RIGHT ? CELL_RIGHT : CELL_LEFT, widths[c],
                  c + 1 == t->columns);
     }
+    trim(out);
     strbuf_puts(out, style_plain(s));
     strbuf_putc(out, '\n');
     for (size_t i = 0; i < t->cells.count; i++) {
@@ -125,8 +132,7 @@ void table_print(const struct table *t, const struct style *s, struct strbuf *ou
         strbuf_puts(out, c ? "  " : "");
         add_cell(out, cell_text(t, i), t->kinds[c], widths[c], last);
         if (last) {
-            while (out->size && out->data[out->size - 1] == ' ')
-                out->data[--out->size] = '\0';
+            trim(out);
             strbuf_putc(out, '\n');
         }
     }

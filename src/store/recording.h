@@ -54,8 +54,8 @@ struct module {
 /*
  * A node of the stack tree; its number is its place in profile.nodes. Node 0 is the root and not a frame; the path from a
  * node to the root is a stack, innermost frame first. `address` is a return address in the low 48
- * bits (look up address - 1) and the module epoch in the high 16; NODE_TRUNCATED stands for
- * outer frames that were cut off.
+ * bits (look up address - 1) and the module epoch in the high 16. NODE_TRUNCATED and NODE_INCOMPLETE are not
+ * frames: they stand for outer frames that were cut off, or could not be found.
  */
 struct node {
     uint32_t parent;
@@ -63,6 +63,7 @@ struct node {
 };
 
 #define NODE_TRUNCATED     UINT64_C(1)
+#define NODE_INCOMPLETE    UINT64_C(2)
 #define NODE_PC(address)   ((address) & ((UINT64_C(1) << 48) - 1))
 #define NODE_EPOCH(address) ((uint32_t)((address) >> 48))
 

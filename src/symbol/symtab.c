@@ -99,11 +99,9 @@ static void symtab_fill_gaps(struct symtab *t, const struct spans *code)
         if (symbol->size_bytes || !section)
             continue;
         const struct span *sized = spans_from(&t->spans, symbol->address);
-        if (sized && sized->low <= symbol->address)
-            continue;
         uint64_t end = section->high < next ? section->high : next;
         if (sized && sized->low < end)
-            end = sized->low;
+            end = sized->low; /* not after the symbol: it lies inside, and gets nothing */
         spans_add(&gaps, symbol->address, end, (uint32_t)i);
     }
     for (size_t i = 0; i < gaps.count; i++)

@@ -187,6 +187,12 @@ void walk_stack(struct walk *w, struct rules *rules, const struct unwind_space *
         case RULE_GUESS:
             cfa = fp + 16;
             s->uses_fp = true;
+            if (fp == 0) { /* as the kernel starts a program: code without tables that nobody called */
+                s->return_slot = 0;
+                steps++;
+                root = WALK_WHOLE;
+                goto end;
+            }
             if (fp % 8 || fp < sp || fp - sp > 1u << 20)
                 goto lost;
             break;

@@ -99,15 +99,26 @@ enum wire_kind {
     WIRE_ALLOC,        /* address, small = usable - size | stack, size */
     WIRE_ALLOC_LARGE,  /* address | stack | size | usable */
     WIRE_FREE,         /* address */
-    WIRE_REALLOC_FREE, /* address; a WIRE_ALLOC or WIRE_ALLOC_LARGE with the result follows at once */
+    WIRE_REALLOC,      /* address of the old block, which is free from here on; the result follows at once: */
+                       /* an allocation, or WIRE_REALLOC_FAILED: the old block is as it was */
+    WIRE_REALLOC_FAILED,
     WIRE_MAP,          /* address | stack | length */
     WIRE_UNMAP,        /* address | length */
     WIRE_TICK,         /* tick: what follows happened at or after it */
+    WIRE_CLOCK,        /* logical time of the thread's last event (see below) */
     WIRE_THREAD_BEGIN, /* tid: what follows is this thread's */
     WIRE_THREAD_END,   /* tid */
     WIRE_THREAD_NAME,  /* tid | 16 bytes of name | - ; replaces its earlier name */
     WIRE_KINDS
 };
+
+/*
+ * Logical time. Events of different threads must be read in an order in which a block is freed after
+ * it was allocated, and its address allocated again after that. No clock is needed for that, only Lamport's: each
+ * event on an address gets a number larger than the thread's last and than the last one given to that part
+ * of memory by any thread. Numbers go up by one from event to event of a thread; where they jump, a WIRE_CLOCK comes first. A process with one thread
+ * needs none of this and has none of it.
+ */
 
 #define WIRE_LOW48              ((UINT64_C(1) << 48) - 1)
 #define WIRE_WORD(kind, small, low) ((uint64_t)(kind) << 60 | (uint64_t)(small) << 48 | (low))
@@ -120,8 +131,9 @@ static inline unsigned wire_record_words(unsigned kind)
 {
     static const uint8_t words[16] = {
         [WIRE_NOTHING] = 1,      [WIRE_ALLOC] = 2,      [WIRE_ALLOC_LARGE] = 4, [WIRE_FREE] = 1,
-        [WIRE_REALLOC_FREE] = 1, [WIRE_MAP] = 3,        [WIRE_UNMAP] = 2,       [WIRE_TICK] = 1,
-        [WIRE_THREAD_BEGIN] = 1, [WIRE_THREAD_END] = 1, [WIRE_THREAD_NAME] = 3,
+        [WIRE_REALLOC] = 1,      [WIRE_REALLOC_FAILED] = 1, [WIRE_MAP] = 3,     [WIRE_UNMAP] = 2,
+        [WIRE_TICK] = 1,         [WIRE_CLOCK] = 1,      [WIRE_THREAD_BEGIN] = 1, [WIRE_THREAD_END] = 1,
+        [WIRE_THREAD_NAME] = 3,
     };
     return words[kind];
 }

@@ -12,13 +12,13 @@ SITE static void in_handler(size_t size)
     known_sink = malloc(size);
 }
 
-static void on_usr1(int unused)
+SITE static void on_usr1(int unused)
 {
     (void)unused;
     in_handler(111);
 }
 
-static void on_usr2(int unused)
+SITE static void on_usr2(int unused)
 {
     (void)unused;
     in_handler(222);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 struct counts {
@@ -22,88 +23,121 @@ struct counts {
 static struct counts until_mapped;
 static struct counts *counts = &until_mapped;
 
-/* dlsym may call calloc before the real one is known. */
+static struct {
+    void *(*malloc)(size_t);
+    void *(*calloc)(size_t, size_t);
+    void *(*realloc)(void *, size_t);
+    void *(*aligned_alloc)(size_t, size_t);
+    void *(*memalign)(size_t, size_t);
+    void *(*valloc)(size_t);
+    void *(*pvalloc)(size_t);
+    int (*posix_memalign)(void **, size_t, size_t);
+    void (*free)(void *);
+} next;
+
+/* For what dlsym allocates before the next functions are known. */
 static _Alignas(16) char early[4096];
 static size_t early_used;
+static int resolving;
 
-#define NEXT(name) __typeof__(name) *next = (__typeof__(name) *)dlsym(RTLD_NEXT, #name)
+static void *early_block(size_t size)
+{
+    void *block = early + early_used;
+
+    early_used += (size + 15) & ~(size_t)15;
+    return block;
+}
+
+static int is_early(const void *block)
+{
+    return (const char *)block >= early && (const char *)block < early + sizeof(early);
+}
 
 /* The environment reaches tidemark as well, whose own allocations are not the program's. */
 static int is_tidemark(void)
 {
     static const char own[] = "/tidemark";
+    const ssize_t own_size = sizeof(own) - 1;
     char path[4096];
     ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
 
-    return size >= (ssize_t)sizeof(own) - 1 &&
-           !memcmp(path + size - (sizeof(own) - 1), own, sizeof(own) - 1);
+    return size >= own_size && !memcmp(path + size - own_size, own, (size_t)own_size);
 }
 
-/* Maps the file when the first block is asked for, which is before any constructor of ours runs. */
-static void start(void)
+/* By system call: the mapping is ours and not the program's. */
+static void map_counts(void)
 {
-    static atomic_flag started = ATOMIC_FLAG_INIT;
     /* Not getenv: bash has its own, which allocates. */
     const char *name = secure_getenv("ORACLE_FILE");
-    int saved_errno = errno;
 
-    if (!name || atomic_flag_test_and_set(&started) || is_tidemark())
+    if (!name || is_tidemark())
         return;
     int file = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (file >= 0 && ftruncate(file, sizeof(*counts)) == 0) {
-        /* By the kernel's number: the mapping is ours and not the program's. */
-        void *area =
-            (void *)syscall(9, 0, sizeof(*counts), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-        if (area != MAP_FAILED)
-            counts = area;
-    }
+    if (file < 0 || ftruncate(file, sizeof(*counts)))
+        return;
+    long area = syscall(SYS_mmap, 0, sizeof(*counts), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (area > 0)
+        counts = (struct counts *)area;
     close(file);
+}
+
+/* With the first call, which comes before any constructor of ours and before there are threads. */
+static void resolve(void)
+{
+    int saved_errno = errno;
+
+    resolving = 1;
+    *(void **)&next.malloc = dlsym(RTLD_NEXT, "malloc");
+    *(void **)&next.calloc = dlsym(RTLD_NEXT, "calloc");
+    *(void **)&next.realloc = dlsym(RTLD_NEXT, "realloc");
+    *(void **)&next.aligned_alloc = dlsym(RTLD_NEXT, "aligned_alloc");
+    *(void **)&next.memalign = dlsym(RTLD_NEXT, "memalign");
+    *(void **)&next.valloc = dlsym(RTLD_NEXT, "valloc");
+    *(void **)&next.pvalloc = dlsym(RTLD_NEXT, "pvalloc");
+    *(void **)&next.posix_memalign = dlsym(RTLD_NEXT, "posix_memalign");
+    *(void **)&next.free = dlsym(RTLD_NEXT, "free");
+    resolving = 0;
+    map_counts();
     errno = saved_errno;
 }
 
 static void *allocated(void *block, size_t size)
 {
     if (block) {
-        start();
         counts->allocations++;
         counts->bytes += size;
     }
     return block;
 }
 
+#define RESOLVE_OR_EARLY(size)                                                                     \
+    do {                                                                                           \
+        if (resolving)                                                                             \
+            return early_block(size);                                                              \
+        if (!next.free)                                                                            \
+            resolve();                                                                             \
+    } while (0)
+
 void *memalign(size_t alignment, size_t size);
 void *pvalloc(size_t size);
 
 void *malloc(size_t size)
 {
-    NEXT(malloc);
-    return allocated(next(size), size);
+    RESOLVE_OR_EARLY(size);
+    return allocated(next.malloc(size), size);
 }
 
 void *calloc(size_t count, size_t size)
 {
-    static void *(*next)(size_t, size_t);
-    static _Thread_local int inside;
-
-    if (!next) {
-        if (inside) {
-            void *block = early + early_used;
-
-            early_used += (count * size + 15) & ~(size_t)15;
-            return block;
-        }
-        inside = 1;
-        next = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "calloc");
-        inside = 0;
-    }
-    return allocated(next(count, size), count * size);
+    RESOLVE_OR_EARLY(count * size);
+    return allocated(next.calloc(count, size), count * size);
 }
 
 /* glibc's reallocarray comes here too. */
 void *realloc(void *old, size_t size)
 {
-    NEXT(realloc);
-    void *block = next(old, size);
+    RESOLVE_OR_EARLY(size);
+    void *block = next.realloc(old, size);
 
     if (old && (block || !size))
         counts->frees++;
@@ -112,8 +146,9 @@ void *realloc(void *old, size_t size)
 
 int posix_memalign(void **block, size_t alignment, size_t size)
 {
-    NEXT(posix_memalign);
-    int result = next(block, alignment, size);
+    if (!next.free)
+        resolve();
+    int result = next.posix_memalign(block, alignment, size);
 
     if (!result)
         allocated(*block, size);
@@ -122,35 +157,34 @@ int posix_memalign(void **block, size_t alignment, size_t size)
 
 void *aligned_alloc(size_t alignment, size_t size)
 {
-    NEXT(aligned_alloc);
-    return allocated(next(alignment, size), size);
+    RESOLVE_OR_EARLY(size);
+    return allocated(next.aligned_alloc(alignment, size), size);
 }
 
 void *memalign(size_t alignment, size_t size)
 {
-    void *(*next)(size_t, size_t) = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "memalign");
-    return allocated(next(alignment, size), size);
+    RESOLVE_OR_EARLY(size);
+    return allocated(next.memalign(alignment, size), size);
 }
 
 void *valloc(size_t size)
 {
-    NEXT(valloc);
-    return allocated(next(size), size);
+    RESOLVE_OR_EARLY(size);
+    return allocated(next.valloc(size), size);
 }
 
 void *pvalloc(size_t size)
 {
-    void *(*next)(size_t) = (void *(*)(size_t))dlsym(RTLD_NEXT, "pvalloc");
-    return allocated(next(size), size);
+    RESOLVE_OR_EARLY(size);
+    return allocated(next.pvalloc(size), size);
 }
 
 void free(void *block)
 {
-    NEXT(free);
-
-    if ((char *)block >= early && (char *)block < early + sizeof(early))
+    if (!block || is_early(block) || resolving)
         return;
-    if (block)
-        counts->frees++;
-    next(block);
+    if (!next.free)
+        resolve();
+    counts->frees++;
+    next.free(block);
 }

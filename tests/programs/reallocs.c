@@ -5,7 +5,7 @@
 
 #include "known.h"
 
-static void *kept[64];
+static void *volatile kept[64];
 static int kept_count;
 
 static void keep(void *block)

@@ -4,6 +4,7 @@
  * without.
  */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +23,9 @@ int main(int argc, char **argv)
     struct itimerval timer;
     struct rlimit limit;
     char name[16] = "";
+    const char *pending = dlerror();
 
+    printf("an error of dlsym that is not ours: %s\n", pending ? pending : "none");
     for (int i = 0; i < 100000; i++) {
         void *p = malloc(64);
 

@@ -147,8 +147,8 @@ static inline struct recording *fx_sample(void)
     r->complete = true;
     struct profile *p = fx_profile(r, 100, 1, "./app");
     fx_symbol_table(r, p);
-    *vec_push(&p->modules) =
-        (struct module){.start = 0x7000, .end = 0x8000, .bias = 0x6000, .path = xstrdup("/lib/libx.so")};
+    *vec_push(&p->modules) = (struct module){
+        .start = 0x7000, .end = 0x8000, .bias = 0x6000, .path = xstrdup("/lib/libx.so")};
     uint32_t main_thread = fx_thread(p, 100, "main"), worker = fx_thread(p, 101, "worker");
 
     uint32_t main_node = fx_node(p, 0, 0x1010), other_line = fx_node(p, 0, 0x1011);

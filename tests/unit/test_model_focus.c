@@ -57,7 +57,8 @@ static void test_fold_nothing_left(void **state)
     (void)state;
     struct recording *r = recording_new();
     struct profile *p = fx_profile(r, 1, 0, "x");
-    fx_symbols(r, p, 0x10, 1, (struct sym[]){{"std::locale::classic()", "/l/libstdc++.so.6", NULL, 0, 0}});
+    fx_symbols(r, p, 0x10, 1,
+               (struct sym[]){{"std::locale::classic()", "/l/libstdc++.so.6", NULL, 0, 0}});
     fx_symbols(r, p, 0x20, 1, (struct sym[]){{"malloc", "/l/libc.so.6", NULL, 0, 0}});
     fx_thread(p, 1, "main");
     uint32_t cut = fx_node(p, 0, NODE_TRUNCATED);
@@ -167,7 +168,8 @@ static void test_thread(void **state)
     fx_expect_sum(&a, 450, 9);
     done(&a, r, &by_id);
     r = fx_sample();
-    fx_refused(r, &(struct query){.focus.thread = "nobody"}, -ENOENT, "no thread is named 'nobody'");
+    fx_refused(r, &(struct query){.focus.thread = "nobody"}, -ENOENT,
+               "no thread is named 'nobody'");
     recording_free(r);
 }
 
@@ -232,11 +234,15 @@ static void test_damaged_tree(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fold_default), cmocka_unit_test(test_no_fold),
+        cmocka_unit_test(test_fold_default),
+        cmocka_unit_test(test_no_fold),
         cmocka_unit_test(test_fold_nothing_left),
-        cmocka_unit_test(test_fold_option),  cmocka_unit_test(test_within),
-        cmocka_unit_test(test_ignore),       cmocka_unit_test(test_merge),
-        cmocka_unit_test(test_thread),       cmocka_unit_test(test_python),
+        cmocka_unit_test(test_fold_option),
+        cmocka_unit_test(test_within),
+        cmocka_unit_test(test_ignore),
+        cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_thread),
+        cmocka_unit_test(test_python),
         cmocka_unit_test(test_damaged_tree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -174,7 +174,8 @@ static void test_differences(void **state)
     assert_int_equal(a.totals.unknown_frees, 0);
     assert_int_equal(a.totals.peak_bytes, 3600);
     assert_int_equal(a.totals.peak_time_ns, 2 * SECOND);
-    /* 100 % is what changed, without signs, so that shares stay below it: A and B are two places. */
+    /* 100 % is what changed, without signs, so that shares stay below it: A and B are two places.
+     */
     assert_int_equal(a.tree.scale, 200 + 90 + 3000);
     done(&a, r);
     ask((struct query){.since = "peak"}, &a, &r);
@@ -237,16 +238,23 @@ static void test_refusals(void **state)
     fx_refused(r, &(struct query){.at = ""}, -EINVAL, "not a moment");
     fx_refused(r, &(struct query){.since = "2s", .at = "1s"}, -EINVAL, "swap them");
     fx_refused(r, &(struct query){.since = "2s", .at = "peak"}, -EINVAL, "swap them");
-    fx_refused(r, &(struct query){.metric = METRIC_CPU}, -ENODATA, "this recording has no cpu samples");
+    fx_refused(r, &(struct query){.metric = METRIC_CPU}, -ENODATA,
+               "this recording has no cpu samples");
     fx_refused(r, &(struct query){.metric = METRIC_FAULTS}, -ENODATA, "no page fault samples");
-    fx_refused(r, &(struct query){.metric = METRIC_LARGEST, .since = "1s"}, -EINVAL, "whole run only");
-    fx_refused(r, &(struct query){.metric = METRIC_SITEPEAK, .at = "1s"}, -EINVAL, "whole run only");
-    fx_refused(r, &(struct query){.metric = METRIC_TEMPORARY, .size = SIZE_USABLE}, -EINVAL, "--size usable");
-    fx_refused(r, &(struct query){.metric = METRIC_MAPPED, .size = SIZE_OVERHEAD}, -EINVAL, "not for mapped");
-    fx_refused(r, &(struct query){.metric = METRIC_PEAK, .at = "1s"}, -EINVAL, "--metric live --at 1s");
+    fx_refused(r, &(struct query){.metric = METRIC_LARGEST, .since = "1s"}, -EINVAL,
+               "whole run only");
+    fx_refused(r, &(struct query){.metric = METRIC_SITEPEAK, .at = "1s"}, -EINVAL,
+               "whole run only");
+    fx_refused(r, &(struct query){.metric = METRIC_TEMPORARY, .size = SIZE_USABLE}, -EINVAL,
+               "--size usable");
+    fx_refused(r, &(struct query){.metric = METRIC_MAPPED, .size = SIZE_OVERHEAD}, -EINVAL,
+               "not for mapped");
+    fx_refused(r, &(struct query){.metric = METRIC_PEAK, .at = "1s"}, -EINVAL,
+               "--metric live --at 1s");
     fx_refused(r, &(struct query){.process = "7"}, -ENOENT, "no process 7");
     fx_refused(r, &(struct query){.process = "x"}, -EINVAL, "not a process id");
-    fx_refused(r, &(struct query){.shape = SHAPE_TREE, .by = BY_STACK}, -EINVAL, "--tree goes with");
+    fx_refused(r, &(struct query){.shape = SHAPE_TREE, .by = BY_STACK}, -EINVAL,
+               "--tree goes with");
     recording_free(r);
 }
 
@@ -290,12 +298,17 @@ static void test_process(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_live),        cmocka_unit_test(test_total),
-        cmocka_unit_test(test_temporary),   cmocka_unit_test(test_peak),
+        cmocka_unit_test(test_live),
+        cmocka_unit_test(test_total),
+        cmocka_unit_test(test_temporary),
+        cmocka_unit_test(test_peak),
         cmocka_unit_test(test_sitepeak_and_largest),
-        cmocka_unit_test(test_mapped),      cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_differences), cmocka_unit_test(test_moments),
-        cmocka_unit_test(test_refusals),    cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_mapped),
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_differences),
+        cmocka_unit_test(test_moments),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_empty),
         cmocka_unit_test(test_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

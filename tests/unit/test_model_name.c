@@ -23,8 +23,9 @@ static void test_bare(void **state)
     expect_bare("a::(anonymous namespace)::f(int)", "a::(anonymous namespace)::f");
     expect_bare("operator new(unsigned long)", "operator new");
     expect_bare("Foo::operator()(int) const", "Foo::operator()");
-    expect_bare("std::ostream& std::operator<< <std::char_traits<char> >(std::ostream&, char const*)",
-                "std::operator<< <std::char_traits<char> >");
+    expect_bare(
+        "std::ostream& std::operator<< <std::char_traits<char> >(std::ostream&, char const*)",
+        "std::operator<< <std::char_traits<char> >");
     expect_bare("bool ns::operator<(A const&, A const&)", "ns::operator<");
     expect_bare("f(int)::{lambda(int)#1}::operator()(int) const",
                 "f(int)::{lambda(int)#1}::operator()");
@@ -79,6 +80,9 @@ static void test_shorten(void **state)
     expect_short("f(int)", 20, "f(int)");
     expect_short("ns::C<int>::f(int, int, int)", 20, "ns::C<int>::f");
     expect_short("ns::C<std::vector<int> >::f(int)", 20, "ns::C<>::f");
+    expect_short("alpha::beta::gamma(int)", 12, "beta::gamma");
+    expect_short("alpha::beta::gamma(int)", 8, "gamma");
+    expect_short("alpha::operator std::string()", 20, "operator std::string");
     expect_short("abcdefghijklmnop", 10, "abcdefg...");
     expect_short("ééééééé", 5, "éé...");
 }

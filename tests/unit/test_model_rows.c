@@ -35,13 +35,14 @@ static void test_unknown_module(void **state)
     (void)state;
     struct recording *r = recording_new();
     struct profile *p = fx_profile(r, 1, 0, "x");
-    *vec_push(&p->modules) = (struct module){.start = 0x1000, .end = 0x2000, .path = xstrdup("/a/old.so")};
+    *vec_push(&p->modules) =
+        (struct module){.start = 0x1000, .end = 0x2000, .path = xstrdup("/a/old.so")};
     *vec_push(&p->modules) =
         (struct module){.start = 0x1000, .end = 0x2000, .epoch = 2, .path = xstrdup("/a/new.so")};
     fx_thread(p, 1, "main");
-    const uint64_t addresses[] = {0x1500, 0x1500 | UINT64_C(2) << 48, 0x2000, 0x9000};
+    const uint64_t addresses[] = {0x1500, 0x1500 | UINT64_C(2) << 48, 0x2000, 0x9000, 2};
     fx_interval(p, SECOND, 0);
-    for (uint32_t i = 0; i < 4; i++) {
+    for (uint32_t i = 0; i < 5; i++) {
         fx_site(p, fx_node(p, 0, addresses[i]), 0, DOMAIN_HEAP);
         fx_row(p, i, i + 1, 1, 0, 0);
     }
@@ -52,6 +53,7 @@ static void test_unknown_module(void **state)
     fx_expect(&a, "new.so+0x1500", 2, 1, 2, 1);
     fx_expect(&a, "old.so+0x2000", 3, 1, 3, 1); /* a call at the very end returns past it */
     fx_expect(&a, "[unknown]+0x9000", 4, 1, 4, 1);
+    fx_expect(&a, "[no unwind information]", 5, 1, 5, 1);
     assert_null(fx_find(&a, "[unknown]+0x9000")->module);
     done(&a, r);
 }
@@ -173,7 +175,9 @@ static void test_tree(void **state)
     expect_tree(&a, 6, 3, "parse(int)", 100, 100);
     fx_expect_sum(&a, 10500, 123);
     done(&a, r);
-    r = ask(&a, &(struct query){.top = QUERY_ALL, .metric = METRIC_TOTAL, .shape = SHAPE_TREE, .by = BY_LIBRARY});
+    r = ask(&a,
+            &(struct query){
+                .top = QUERY_ALL, .metric = METRIC_TOTAL, .shape = SHAPE_TREE, .by = BY_LIBRARY});
     assert_int_equal(a.rows.rows.count, 2); /* calls inside a library are no steps */
     expect_tree(&a, 0, 0, "app", 4100, 10500);
     expect_tree(&a, 1, 1, "libx.so", 6400, 6400);
@@ -184,14 +188,17 @@ static void test_tree_cut(void **state)
 {
     (void)state;
     struct answer a;
-    struct recording *r = ask(&a, &(struct query){.top = 3, .metric = METRIC_TOTAL, .shape = SHAPE_TREE});
+    struct recording *r =
+        ask(&a, &(struct query){.top = 3, .metric = METRIC_TOTAL, .shape = SHAPE_TREE});
     assert_int_equal(a.rows.rows.count, 3);
     expect_tree(&a, 1, 1, "libx.so+0x1100", 6400, 6400);
     expect_tree(&a, 2, 0, "main", 0, 4100);
     assert_int_equal(a.rows.left_out, 4);
     assert_int_equal(a.rows.left_out_value.amount, 4100);
     done(&a, r);
-    r = ask(&a, &(struct query){.top = QUERY_ALL, .min_percent = 20, .metric = METRIC_TOTAL, .shape = SHAPE_TREE});
+    r = ask(&a,
+            &(struct query){
+                .top = QUERY_ALL, .min_percent = 20, .metric = METRIC_TOTAL, .shape = SHAPE_TREE});
     assert_int_equal(a.rows.rows.count, 4);
     done(&a, r);
 }
@@ -200,7 +207,8 @@ static void test_callers(void **state)
 {
     (void)state;
     struct answer a;
-    struct recording *r = ask(&a, &(struct query){.top = QUERY_ALL, .shape = SHAPE_CALLERS, .function = "parse"});
+    struct recording *r =
+        ask(&a, &(struct query){.top = QUERY_ALL, .shape = SHAPE_CALLERS, .function = "parse"});
     assert_string_equal(a.of.name, "parse(int)");
     assert_int_equal(a.of.self.amount, 450);
     assert_int_equal(a.of.total.amount, 450);
@@ -212,7 +220,8 @@ static void test_callers(void **state)
     fx_expect(&a, "[no caller]", 450, 9, 450, 9);
     done(&a, r);
     r = fx_sample();
-    fx_refused(r, &(struct query){.shape = SHAPE_CALLERS, .function = "nosuch"}, -ENOENT, "no function 'nosuch'");
+    fx_refused(r, &(struct query){.shape = SHAPE_CALLERS, .function = "nosuch"}, -ENOENT,
+               "no function 'nosuch'");
     recording_free(r);
 }
 
@@ -220,14 +229,20 @@ static void test_callees(void **state)
 {
     (void)state;
     struct answer a;
-    struct recording *r = ask(&a, &(struct query){.top = QUERY_ALL, .metric = METRIC_TOTAL, .shape = SHAPE_CALLEES, .function = "main"});
+    struct recording *r = ask(&a, &(struct query){.top = QUERY_ALL,
+                                                  .metric = METRIC_TOTAL,
+                                                  .shape = SHAPE_CALLEES,
+                                                  .function = "main"});
     assert_int_equal(a.of.self.amount, 0);
     assert_int_equal(a.of.total.amount, 4100);
     fx_expect(&a, "Store::add(int)", 3000, 3, 3000, 3);
     fx_expect(&a, "parse(int)", 1100, 20, 1100, 20);
     assert_int_equal(a.rows.rows.count, 2);
     done(&a, r);
-    r = ask(&a, &(struct query){.top = QUERY_ALL, .metric = METRIC_TOTAL, .shape = SHAPE_CALLEES, .function = "parse(int)"});
+    r = ask(&a, &(struct query){.top = QUERY_ALL,
+                                .metric = METRIC_TOTAL,
+                                .shape = SHAPE_CALLEES,
+                                .function = "parse(int)"});
     fx_expect(&a, "[itself]", 1100, 20, 1100, 20);
     fx_expect(&a, "parse(int)", 0, 0, 100, 10);
     done(&a, r);
@@ -242,7 +257,8 @@ static void test_mutual_recursion(void **state)
     fx_symbols(r, p, 0x10, 1, (struct sym[]){{"f", "/bin/x", NULL, 0, 0}});
     fx_symbols(r, p, 0x20, 1, (struct sym[]){{"g", "/bin/x", NULL, 0, 0}});
     fx_thread(p, 1, "main");
-    uint32_t n1 = fx_node(p, 0, 0x10), n2 = fx_node(p, n1, 0x20), n3 = fx_node(p, n2, 0x10), n4 = fx_node(p, n3, 0x20);
+    uint32_t n1 = fx_node(p, 0, 0x10), n2 = fx_node(p, n1, 0x20), n3 = fx_node(p, n2, 0x10),
+             n4 = fx_node(p, n3, 0x20);
     const uint32_t nodes[] = {n1, n2, n3, n4};
     fx_interval(p, SECOND, 0);
     for (uint32_t i = 0; i < 4; i++) {
@@ -288,12 +304,12 @@ static void test_order_and_cuts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_function_place),      cmocka_unit_test(test_unknown_module),
-        cmocka_unit_test(test_by_line),             cmocka_unit_test(test_by_library_and_file),
-        cmocka_unit_test(test_by_thread),           cmocka_unit_test(test_threads_of_one_name),
-        cmocka_unit_test(test_by_stack),            cmocka_unit_test(test_tree),
-        cmocka_unit_test(test_tree_cut),            cmocka_unit_test(test_callers),
-        cmocka_unit_test(test_callees),             cmocka_unit_test(test_mutual_recursion),
+        cmocka_unit_test(test_function_place), cmocka_unit_test(test_unknown_module),
+        cmocka_unit_test(test_by_line),        cmocka_unit_test(test_by_library_and_file),
+        cmocka_unit_test(test_by_thread),      cmocka_unit_test(test_threads_of_one_name),
+        cmocka_unit_test(test_by_stack),       cmocka_unit_test(test_tree),
+        cmocka_unit_test(test_tree_cut),       cmocka_unit_test(test_callers),
+        cmocka_unit_test(test_callees),        cmocka_unit_test(test_mutual_recursion),
         cmocka_unit_test(test_order_and_cuts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

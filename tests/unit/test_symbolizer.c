@@ -293,20 +293,33 @@ static const char cxx_source[] =
     "__attribute__((noinline)) int use(int n) { Chest c{(short)n}; return (int)c.open(&c) + sink; "
     "}\n"
     "}\n"
+    "__attribute__((noinline)) static int apply(int (*f)(double), long n) { MARK(at_apply); return "
+    "f(n); }\n"
+    "inline __attribute__((always_inline)) void tick(int n) { sink -= n; MARK(at_tick); } // tick\n"
+    "inline __attribute__((always_inline)) void tock(int n) { sink -= n; MARK(at_tock); } // tock\n"
+    "template <class T> struct Nest { T t;\n"
+    "    inline __attribute__((always_inline)) T look(T n) const {\n"
+    "        auto inside = [&]() __attribute__((noipa)) { tock((int)n); return sink; };\n"
+    "        return t + (T)inside();\n"
+    "    }\n"
+    "};\n"
     "template <class T> __attribute__((noinline)) T twice(T t) { MARK(at_twice); return t + t; }\n"
     "extern \"C\" __attribute__((noinline)) int plain_c(int n) { MARK(at_c); return n + sink; }\n"
     "int main(int argc, char **argv)\n"
     "{\n"
     "    house::Room<long> room(argc);\n"
-    "    auto lambda = [&](int n) __attribute__((noinline)) { MARK(at_lambda); return n + sink; "
+    "    auto lambda = [&](int n) __attribute__((noinline)) { MARK(at_lambda); tick(n); return n + "
+    "sink; "
     "};\n"
     "    auto first = [&](int n) { sink = n; };\n"
     "    auto near = [&](int n) { sink += n; MARK(at_near); };\n"
     "    first(argc), near(argc);\n"
-    "    return house::use(argc) + give(1, argc) + give(2.0) + (int)room.grow(3) + "
+    "    Nest<long> nest{argc};\n"
+    "    return (int)nest.look(argc) + house::use(argc) + give(1, argc) + give(2.0) + "
+    "(int)room.grow(3) + "
     "house::hidden(argv[0]) +\n"
     "           house::folded(room, 7) + // calls folded\n"
-    "           twice<int>(argc) + plain_c(5) + lambda(argc);\n"
+    "           twice<int>(argc) + apply(give, argc) + plain_c(5) + lambda(argc);\n"
     "}\n";
 
 static void assert_cxx(const char *program, const char *labels)
@@ -320,6 +333,7 @@ static void assert_cxx(const char *program, const char *labels)
         {"at_grow", "house::Room<long>::grow(long const&) const"},
         {"at_hidden", "house::(anonymous namespace)::hidden(char const*)"},
         {"at_twice", "int twice<int>(int)"},
+        {"at_apply", "apply(int (*)(double), long)"},
         {"at_c", "plain_c"},
     };
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
@@ -337,6 +351,17 @@ static void test_cxx(void **state)
     assert_frame(0, "give(int, int)", path("names.cc"), line_of(cxx_source, "at_ints"), false);
     assert_string_equal(function_at("names", address_of("names", "at_lambda")),
                         "main::{lambda(int)#1}::operator()(int) const");
+
+    assert_int_equal(resolve("names", address_of("names", "at_tick")), 2);
+    assert_frame(0, "tick(int)", path("names.cc"), line_of(cxx_source, "// tick"), true);
+    assert_frame(1, "main::{lambda(int)#1}::operator()(int) const", path("names.cc"),
+                 line_of(cxx_source, "tick(n);"), false);
+
+    /* gcc puts the code of this lambda inside the lambda's type. */
+    assert_int_equal(resolve("names", address_of("names", "at_tock")), 2);
+    assert_frame(0, "tock(int)", path("names.cc"), line_of(cxx_source, "// tock"), true);
+    assert_frame(1, "Nest<long>::look(long) const::{lambda()#1}::operator()() const",
+                 path("names.cc"), line_of(cxx_source, "tock((int)"), false);
 
     assert_int_equal(resolve("names", address_of("names", "at_folded")), 2);
     assert_frame(1, "main", path("names.cc"), line_of(cxx_source, "calls folded"), false);
@@ -368,7 +393,7 @@ static void test_cxx(void **state)
 static const char symbols_source[] =
     ".text\n"
     ".globl _start, _shown, write, __write, third\n"
-    ".weak write, second\n"
+    ".weak write, sec\n"
     "_start: nop\n"
     "gap: nop; nop; nop; nop; nop; nop; nop\n" /* an untyped label without a size, 7 bytes long */
     ".type sized, @function\n"
@@ -386,9 +411,9 @@ static const char symbols_source[] =
     ".type write, @function\n.type __write, @function\n.type aaa, @function\n"
     "write: __write: aaa: nop; nop\n"
     ".size write, 2\n.size __write, 2\n.size aaa, 2\n"
-    ".type first, @function\n.type second, @function\n.type third, @function\n"
-    "first: second: third: nop\n"
-    ".size first, 1\n.size second, 1\n.size third, 1\n"
+    ".type first, @function\n.type sec, @function\n.type third, @function\n"
+    "first: sec: third: nop\n"
+    ".size first, 1\n.size sec, 1\n.size third, 1\n"
     ".type work.part.0.cold, @function\n"
     "work.part.0.cold: nop\n"
     ".size work.part.0.cold, 1\n"
@@ -602,14 +627,26 @@ static void test_spans(void **state)
     spans_add(&s, 70, 70, 6); /* empty */
     spans_add(&s, 80, 90, 7);
     spans_add(&s, 80, 90, 8); /* the same again */
+    spans_add(&s, 100, 110, 11);
+    spans_add(&s, 100, 120, 10); /* begins where a smaller one does */
     spans_add(&s, UINT64_MAX - 1, UINT64_MAX, 9);
     spans_flatten(&s);
     static const struct {
         uint64_t address;
         uint32_t owner;
-    } expected[] = {{9, 0},  {10, 1}, {19, 1}, {20, 2}, {24, 2}, {25, 3}, {27, 3},
-                    {28, 2}, {29, 2}, {30, 1}, {39, 1}, {40, 0}, {45, 4}, {50, 5},
-                    {54, 5}, {55, 5}, {59, 5}, {60, 0}, {70, 0}, {85, 8}, {UINT64_MAX - 1, 9}};
+    } expected[] = {{9, 0},    {10, 1},
+                    {19, 1},   {20, 2},
+                    {24, 2},   {25, 3},
+                    {27, 3},   {28, 2},
+                    {29, 2},   {30, 1},
+                    {39, 1},   {40, 0},
+                    {45, 4},   {50, 5},
+                    {54, 5},   {55, 5},
+                    {59, 5},   {60, 0},
+                    {70, 0},   {85, 8},
+                    {100, 11}, {109, 11},
+                    {110, 10}, {119, 10},
+                    {120, 0},  {UINT64_MAX - 1, 9}};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
         assert_int_equal(owner_at(&s, expected[i].address), expected[i].owner);
     for (size_t i = 1; i < s.count; i++)
