@@ -60,7 +60,7 @@ static void shard_grow(struct block_shard *s)
 void blocks_add(struct blocks *t, const struct block *b)
 {
     struct block_shard *s = shard_of(t, block_hash(b->key >> 16));
-    if ((uint64_t)(s->count + 1) * 4 > (uint64_t)s->size * 3)
+    if ((uint64_t)(s->count + 1) * 5 > (uint64_t)s->size * 3)
         shard_grow(s);
     shard_put(s, b);
     s->count++;

@@ -2,7 +2,7 @@
  * blocks: the live blocks of one process, by address.
  *
  * Open addressing with linear probing and removal by shifting back, in shards that grow one at a time, so that growth never
- * needs room for two whole tables. At most 48 bytes a block while it grows. Not thread-safe.
+ * needs room for two whole tables. Between 40 and 60 per cent full, which is 40 to 60 bytes a block. Not thread-safe.
  */
 #ifndef TIDE_COLLECT_BLOCKS_H
 #define TIDE_COLLECT_BLOCKS_H

@@ -36,10 +36,19 @@ static unsigned young_place(uint64_t address)
     return (unsigned)((address >> 4) * UINT32_C(0x9e3779b1) >> 16) & (YOUNG - 1);
 }
 
-static inline uint64_t word_at(const struct reader *r, uint64_t position)
+/* volatile: the program could change a word between two reads of it, and we must not see both */
+static inline uint64_t word_at(const struct reader *r, unsigned i)
 {
-    /* volatile: the program could change it between two reads, and we must not see both */
-    return *(const volatile uint64_t *)&r->words[position & (WIRE_RING_WORDS - 1)];
+    return ((const volatile uint64_t *)r->chunk)[r->at % WIRE_CHUNK_WORDS + i];
+}
+
+/* At the beginning of a chunk: finds it. false: the program says nonsense about where it is. */
+static bool enter_chunk(struct reader *r)
+{
+    unsigned place = atomic_load_explicit(&r->ring->order[r->at / WIRE_CHUNK_WORDS % WIRE_ORDER],
+                                          memory_order_relaxed);
+    r->chunk = r->chunks + (size_t)place * WIRE_CHUNK_WORDS;
+    return place < WIRE_CHUNKS;
 }
 
 /* --- threads ---------------------------------------------------------------------------------- */
@@ -259,7 +268,7 @@ static bool has_time(unsigned kind)
 /* Is the record about the ring's thread or what it did? A ring says whose it is before that. */
 static bool has_subject(unsigned kind)
 {
-    return kind != WIRE_TICK && kind != WIRE_CLOCK;
+    return kind != WIRE_TICK && kind != WIRE_CLOCK && kind != WIRE_PAD;
 }
 
 /*
@@ -271,9 +280,14 @@ static void drain_some(struct target *t, struct reader *r, struct batch *b, uint
 {
     while (r->at < r->head && b->count < BATCH) {
         uint64_t w[WIRE_RECORD_MAX];
-        w[0] = word_at(r, r->at);
-        unsigned kind = WIRE_KIND(w[0]), words = wire_record_words(kind);
+        unsigned kind = WIRE_NOTHING, words = 0;
+        if (r->at % WIRE_CHUNK_WORDS != 0 || enter_chunk(r)) {
+            w[0] = word_at(r, 0);
+            kind = WIRE_KIND(w[0]);
+            words = wire_record_words(kind);
+        }
         if (kind == WIRE_NOTHING || kind >= WIRE_KINDS || r->head - r->at < words ||
+            WIRE_CHUNK_WORDS - r->at % WIRE_CHUNK_WORDS < words ||
             (r->thread == NO_THREAD && kind != WIRE_THREAD_BEGIN && has_subject(kind))) {
             r->damaged = true;
             t->ledger.lost_events++;
@@ -286,7 +300,7 @@ static void drain_some(struct target *t, struct reader *r, struct batch *b, uint
             r->clock += r->clock != 0;
         }
         for (unsigned i = 1; i < words; i++)
-            w[i] = word_at(r, r->at + i);
+            w[i] = word_at(r, i);
         r->at += words;
         struct event *e = &b->events[b->count];
         uint64_t address = w[0] & WIRE_LOW48;
@@ -315,6 +329,9 @@ static void drain_some(struct target *t, struct reader *r, struct batch *b, uint
         case WIRE_TICK:
             r->tick = (uint32_t)w[0];
             break;
+        case WIRE_PAD:
+            r->at = (r->at + WIRE_CHUNK_WORDS - 1) / WIRE_CHUNK_WORDS * WIRE_CHUNK_WORDS;
+            continue;
         case WIRE_CLOCK:
             r->clock = address > r->clock ? address : r->clock + 1;
             continue;
@@ -377,7 +394,7 @@ uint64_t drain_rings(struct target *t, uint64_t now_ns)
 {
     uint64_t words = 0, peaks = t->ledger.peak_epoch;
     unsigned rings = 0;
-    t->pass_bytes = 0;
+    t->pass_bytes = t->pass_words = 0;
     t->active.count = 0;
     if (!t->batch)
         t->batch = xcalloc(1, sizeof *t->batch);
@@ -386,6 +403,8 @@ uint64_t drain_rings(struct target *t, uint64_t now_ns)
         uint64_t dropped = atomic_load_explicit(&r->ring->dropped, memory_order_relaxed);
         r->due = written_in(r);
         words += r->due - r->at;
+        if (r->due - r->at > t->pass_words)
+            t->pass_words = r->due - r->at;
         rings += r->due != r->at;
         if (dropped > r->dropped)
             t->ledger.lost_events += dropped - r->dropped;

@@ -45,7 +45,7 @@ static void add_readers(struct target *t, char *rings, uint32_t count)
     for (uint32_t i = 0; i < count; i++) {
         char *ring = rings + (size_t)i * WIRE_RING_BYTES;
         *vec_push(&t->readers) = (struct reader){.ring = (struct wire_ring *)ring,
-                                                 .words = (const uint64_t *)(ring + WIRE_PAGE),
+                                                 .chunks = (const uint64_t *)(ring + WIRE_PAGE),
                                                  .thread = NO_THREAD};
     }
 }
@@ -170,18 +170,6 @@ int target_more_rings(struct target *t, uint32_t count, size_t *size)
     *vec_push(&t->segments) = (struct segment){memory, *size};
     add_readers(t, memory, count);
     return fd;
-}
-
-unsigned target_pressure(const struct target *t)
-{
-    uint64_t most = 0;
-    for (size_t i = 0; i < t->readers.count; i++) {
-        const struct reader *r = &t->readers.items[i];
-        uint64_t waiting = atomic_load_explicit(&r->ring->written, memory_order_relaxed) - r->at;
-        if (!r->damaged && waiting > most)
-            most = waiting;
-    }
-    return most >= WIRE_RING_WORDS ? 100 : (unsigned)(most * 100 / WIRE_RING_WORDS);
 }
 
 uint64_t target_drain(struct target *t, uint64_t now_ns)

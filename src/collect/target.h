@@ -25,7 +25,8 @@
 /* One ring and where we are in it. */
 struct reader {
     struct wire_ring *ring;
-    const uint64_t *words;
+    const uint64_t *chunks; /* WIRE_CHUNKS places */
+    const uint64_t *chunk;  /* the one we are in */
     uint64_t at;   /* words read */
     uint64_t due;  /* words there were when this pass began: they will be read in it */
     uint64_t head; /* words there were a moment later: they may be */
@@ -70,6 +71,7 @@ struct target {
     struct ranges ranges;
     struct timeline timeline;
 
+    uint64_t pass_words; /* the most that one ring had in the last pass */
     uint64_t pass_bytes; /* allocated and freed in this pass: bounds the peak's error */
     struct batch *batch; /* drain.c's room to work in */
 
@@ -89,8 +91,6 @@ int target_more_rings(struct target *t, uint32_t count, size_t *size);
 
 /* Reads all that was there at the call. now_ns: time since the target's start. Returns words read. */
 uint64_t target_drain(struct target *t, uint64_t now_ns);
-/* How full is the fullest ring, in percent? */
-unsigned target_pressure(const struct target *t);
 /* The process is gone: reads the rest and closes the last interval. */
 void target_end(struct target *t, uint64_t now_ns);
 /* Moves modules and nodes that are new into the profile. */

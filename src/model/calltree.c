@@ -178,7 +178,8 @@ static void add_up(struct call_tree *t, const struct measure *m)
         if (t->site_call[s] != CALL_NONE)
             value_join(&t->own[t->site_call[s]], m->sites[s], t->by_max);
     for (size_t c = 0; c < count; c++)
-        t->scale += t->own[c].amount < 0 ? -t->own[c].amount : t->own[c].amount;
+        t->scale = wrapped(t->scale, t->own[c].amount < 0 ? (int64_t) - (uint64_t)t->own[c].amount
+                                                          : t->own[c].amount);
     if (t->by_max)
         t->scale = t->sum.amount;
     memcpy(t->below, t->own, count * sizeof *t->own);

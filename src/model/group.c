@@ -44,7 +44,8 @@ static void number_frames(struct group *g)
 
 static uint64_t magnitude(struct value v)
 {
-    return (uint64_t)llabs(v.amount) + (uint64_t)llabs(v.count);
+    uint64_t amount = (uint64_t)v.amount, count = (uint64_t)v.count;
+    return (v.amount < 0 ? -amount : amount) + (v.count < 0 ? -count : count);
 }
 
 static void choose_best(struct group *g, const struct call_tree *t)

@@ -80,10 +80,16 @@ int measure_window(const struct profile *p, const struct query *q, struct window
 
 static int64_t evaluate(const struct term *terms, const uint64_t *columns)
 {
-    int64_t sum = 0;
+    uint64_t sum = 0;
     for (int i = 0; i < TERMS && terms[i].sign; i++)
-        sum += terms[i].sign * (int64_t)columns[terms[i].column];
-    return sum;
+        sum += terms[i].sign < 0 ? -columns[terms[i].column] : columns[terms[i].column];
+    return (int64_t)sum;
+}
+
+static struct value signed_value(struct value v, int sign)
+{
+    return sign > 0 ? v
+                    : (struct value){(int64_t) - (uint64_t)v.amount, (int64_t) - (uint64_t)v.count};
 }
 
 /* Adds sign x the rows of the intervals from (incl.) to (excl.). */
@@ -94,8 +100,8 @@ static void add_rows(struct measure *m, const struct profile *p, const struct fo
         const struct interval *iv = &p->intervals.items[i];
         for (size_t r = iv->first_row; r < iv->first_row + iv->row_count; r++) {
             const struct row *row = &p->rows.items[r];
-            m->sites[row->site].amount += sign * evaluate(f->amount, row->columns);
-            m->sites[row->site].count += sign * evaluate(f->count, row->columns);
+            struct value v = {evaluate(f->amount, row->columns), evaluate(f->count, row->columns)};
+            value_join(&m->sites[row->site], signed_value(v, sign), false);
         }
     }
 }
@@ -107,8 +113,8 @@ static void add_peak(struct measure *m, const struct profile *p, enum size_kind 
         uint64_t amount = size == SIZE_REQUESTED ? s->at_peak_bytes
                           : size == SIZE_USABLE  ? s->at_peak_usable
                                                  : s->at_peak_usable - s->at_peak_bytes;
-        m->sites[i].amount += sign * (int64_t)amount;
-        m->sites[i].count += sign * (int64_t)s->at_peak_blocks;
+        struct value v = {(int64_t)amount, (int64_t)s->at_peak_blocks};
+        value_join(&m->sites[i], signed_value(v, sign), false);
     }
 }
 
@@ -196,20 +202,20 @@ struct totals totals_of(const struct profile *p, const struct window *w)
     t.frees = (int64_t)c[COL_FREES];
     t.reallocations = (int64_t)c[COL_REALLOCS];
     t.bytes_allocated = (int64_t)c[COL_BYTES];
-    t.live_blocks = t.allocations - t.frees;
-    t.live_bytes = t.bytes_allocated - (int64_t)c[COL_FREED];
+    t.live_blocks = (int64_t)(c[COL_ALLOCS] - c[COL_FREES]);
+    t.live_bytes = (int64_t)(c[COL_BYTES] - c[COL_FREED]);
     t.temporary_allocations = (int64_t)c[COL_TEMPS];
     if (w->at.peak || w->since.peak) {
         /* Live at the peak is exact; the calls until then are known to the interval. What was
          * freed follows from both, so that live = allocations - frees also holds here. */
         struct measure m;
         measure_sites(&m, p, METRIC_LIVE, SIZE_REQUESTED, w);
-        t.live_blocks = t.live_bytes = 0;
-        for (size_t i = 0; i < m.count; i++) {
-            t.live_blocks += m.sites[i].count;
-            t.live_bytes += m.sites[i].amount;
-        }
-        t.frees = t.allocations - t.live_blocks;
+        struct value live = {0};
+        for (size_t i = 0; i < m.count; i++)
+            value_join(&live, m.sites[i], false);
+        t.live_blocks = live.count;
+        t.live_bytes = live.amount;
+        t.frees = (int64_t)((uint64_t)t.allocations - (uint64_t)t.live_blocks);
         measure_release(&m);
     }
     for (size_t i = w->since.intervals; i < w->at.intervals; i++) {

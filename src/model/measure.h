@@ -27,11 +27,17 @@ static inline bool value_is_zero(struct value v)
     return !v.amount && !v.count;
 }
 
+/* Sums wrap around instead of being undefined: numbers in a file may be anything. */
+static inline int64_t wrapped(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
 static inline void value_join(struct value *into, struct value v, bool by_max)
 {
     if (!by_max) {
-        into->amount += v.amount;
-        into->count += v.count;
+        into->amount = wrapped(into->amount, v.amount);
+        into->count = wrapped(into->count, v.count);
     } else if (v.amount > into->amount) {
         *into = v;
     }

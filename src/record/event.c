@@ -75,6 +75,9 @@ static inline uint32_t node_intern(uint32_t parent, uint64_t address)
 static inline uint32_t stack_number(struct thread *t, struct caller caller)
 {
     struct walk *w = &t->walk;
+    uint32_t known = walk_leaf_id(w, caller.pc, caller.sp, caller.fp);
+    if (LIKELY(known))
+        return known;
     w->stack_end = caller.sp >= t->stack_low && caller.sp < t->stack_high ? t->stack_high
                                                                           : UINT64_C(1) << 47;
     walk_stack(w, recorder.rules, &own_space, caller.pc, caller.sp, caller.fp);
@@ -87,6 +90,7 @@ static inline uint32_t stack_number(struct thread *t, struct caller caller)
         id = node_intern(0, w->root == WALK_TRUNCATED ? WIRE_NODE_TRUNCATED : WIRE_NODE_INCOMPLETE);
     for (; i < w->count; i++)
         w->frames[i].id = id = node_intern(id, w->frames[i].address);
+    walk_keep_leaf(w);
     return id;
 }
 

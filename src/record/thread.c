@@ -124,6 +124,7 @@ static struct thread *thread_new(void)
         return NULL;
     sys_call(SYS_madvise, t, size, (long)MADV_WIPEONFORK);
     t->ring = ring;
+    t->free_places = (1u << WIRE_CHUNKS) - 1;
     walk_init(&t->walk, (char *)t + ((sizeof(struct thread) + 63) & ~(size_t)63));
     all_threads[thread_count++] = t;
     return t;
@@ -134,9 +135,6 @@ static struct thread *thread_adopt(struct thread *t)
 {
     t->tid = (uint32_t)sys_call(SYS_gettid);
     t->exits = 0;
-    t->words = (uint64_t *)((char *)t->ring + WIRE_PAGE);
-    t->written = atomic_load(&t->ring->written);
-    t->limit = atomic_load(&t->ring->read) + WIRE_RING_WORDS;
     t->generation = atomic_load(&recorder.generation);
     walk_forget(&t->walk);
 
@@ -225,13 +223,34 @@ struct thread *thread_sync(struct thread *t)
     return t;
 }
 
-bool thread_room(struct thread *t, unsigned words)
+/* Enters the next chunk, if a place is free: the lowest, which is the likeliest to be in the cache. */
+static bool next_chunk(struct thread *t)
 {
-    uint64_t nap_ns = 20000, waited_ns = 0;
-    for (;;) {
-        t->limit = atomic_load_explicit(&t->ring->read, memory_order_acquire) + WIRE_RING_WORDS;
-        if (t->written + words <= t->limit)
-            return true;
+    struct wire_ring *ring = t->ring;
+    uint64_t read = atomic_load_explicit(&ring->read, memory_order_acquire) / WIRE_CHUNK_WORDS;
+    for (; t->chunk_freed < read && t->chunk_freed < t->chunk; t->chunk_freed++)
+        t->free_places |= 1u << (atomic_load(&ring->order[t->chunk_freed % WIRE_ORDER]) & 31);
+    if (!t->free_places)
+        return false;
+    unsigned place = (unsigned)__builtin_ctz(t->free_places);
+    t->free_places &= ~(1u << place);
+    atomic_store_explicit(&ring->order[t->chunk % WIRE_ORDER], (uint8_t)place, memory_order_relaxed);
+    t->at = (uint64_t *)((char *)ring + WIRE_PAGE) + (size_t)place * WIRE_CHUNK_WORDS;
+    t->end = t->at + WIRE_CHUNK_WORDS;
+    t->bias = t->chunk * WIRE_CHUNK_WORDS - (uintptr_t)t->at / 8;
+    t->chunk++;
+    return true;
+}
+
+bool thread_room(struct thread *t)
+{
+    uint64_t nap_ns = 10000, waited_ns = 0;
+    if (t->at != t->end) {
+        *t->at = WIRE_WORD(WIRE_PAD, 0, 0);
+        t->at = t->end;
+        event_publish(t);
+    }
+    while (!next_chunk(t)) {
         if (atomic_load_explicit(&recorder.state, memory_order_relaxed) == STATE_OFF)
             return false;
         if (recorder.header->on_full == WIRE_DROP) {
@@ -251,4 +270,5 @@ bool thread_room(struct thread *t, unsigned words)
                 recorder_stop();
         }
     }
+    return true;
 }

@@ -1,5 +1,7 @@
 #include "report/report.h"
 
+#include <stdlib.h>
+
 #include "report/json_parts.h"
 
 static void json_value(struct json *j, const char *key, struct value v)
@@ -18,7 +20,7 @@ static void row_values(struct json *j, const struct answer_row *row)
     json_i64(j, "total_count", row->total.count);
 }
 
-static void row_members(struct json *j, const struct answer_row *row)
+static void row_label(struct json *j, const struct answer_row *row)
 {
     json_string(j, "name", row->name);
     json_string(j, "module", row->module);
@@ -27,16 +29,47 @@ static void row_members(struct json *j, const struct answer_row *row)
         json_u64(j, "line", row->line);
     else
         json_null(j, "line");
-    row_values(j, row);
-    if (row->threads)
-        json_u64(j, "threads", row->threads);
+}
+
+/* Labels of a tree, written once for each group: a function occurs in thousands of places. */
+struct labels {
+    struct strbuf text;
+    struct label {
+        size_t start, size; /* size 0: not written yet */
+    } * of_group;
+};
+
+static void labels_init(struct labels *l, const struct merged *m)
+{
+    uint32_t groups = 0;
+    for (size_t n = 1; n < m->key.count; n++)
+        groups = m->key.items[n] >= groups ? m->key.items[n] + 1 : groups;
+    *l = (struct labels){.of_group = xcalloc(groups + 1, sizeof *l->of_group)};
+}
+
+static void add_label(struct labels *l, uint32_t group, const struct answer_row *row,
+                      struct strbuf *out)
+{
+    struct label *label = &l->of_group[group];
+    if (!label->size) {
+        struct json j;
+        json_init(&j, &l->text);
+        label->start = l->text.size;
+        json_object(&j, NULL); /* stays open: members follow */
+        row_label(&j, row);
+        label->size = l->text.size - label->start;
+    }
+    strbuf_add(out, l->text.data + label->start, label->size);
 }
 
 /* Trees are deeper than the JSON writer follows, so their brackets are written here. */
-static void tree_rows(struct json *j, const struct answer_rows *r, const struct report_sink *sink)
+static void tree_rows(struct json *j, const struct answer *a, const struct report_sink *sink)
 {
+    const struct answer_rows *r = &a->rows;
     struct strbuf *out = j->out;
+    struct labels labels;
     uint32_t open = 0;
+    labels_init(&labels, &a->merged);
     json_array(j, "rows");
     for (size_t i = 0; i < r->rows.count; i++) {
         const struct answer_row *row = &r->rows.items[i];
@@ -44,10 +77,12 @@ static void tree_rows(struct json *j, const struct answer_rows *r, const struct 
             strbuf_puts(out, "]}");
         if (i && r->rows.items[i - 1].depth >= row->depth)
             strbuf_putc(out, ',');
-        struct json node;
+        add_label(&labels, a->merged.key.items[row->call], row, out);
+        struct json node; /* goes on inside the object that the label opened */
         json_init(&node, out);
-        json_object(&node, NULL);
-        row_members(&node, row);
+        node.depth = 1;
+        node.started[1] = true;
+        row_values(&node, row);
         json_array(&node, "children"); /* closed above, when the next row is no child */
         open++;
         report_flush(sink, out);
@@ -55,6 +90,8 @@ static void tree_rows(struct json *j, const struct answer_rows *r, const struct 
     for (; open; open--)
         strbuf_puts(out, "]}");
     json_end(j);
+    strbuf_release(&labels.text);
+    free(labels.of_group);
 }
 
 static void stack_rows(struct json *j, const struct answer *a, const struct report_sink *sink)
@@ -80,7 +117,11 @@ static void plain_rows(struct json *j, const struct answer *a, const struct repo
     json_array(j, "rows");
     for (size_t i = 0; i < a->rows.rows.count; i++) {
         json_object(j, NULL);
-        row_members(j, &a->rows.rows.items[i]);
+        const struct answer_row *row = &a->rows.rows.items[i];
+        row_label(j, row);
+        row_values(j, row);
+        if (row->threads)
+            json_u64(j, "threads", row->threads);
         json_end(j);
         report_flush(sink, j->out);
     }
@@ -122,7 +163,7 @@ void report_json(const struct answer *a, const struct report_sink *sink, struct 
     }
     json_u64(&j, "rows_left_out", a->rows.left_out);
     if (q->shape == SHAPE_TREE)
-        tree_rows(&j, &a->rows, sink);
+        tree_rows(&j, a, sink);
     else if (q->by == BY_STACK)
         stack_rows(&j, a, sink);
     else

@@ -36,7 +36,8 @@ static void add_heading(const struct answer *a, const struct style *s, struct st
     };
     const struct query *q = a->query;
     strbuf_puts(out, style_bold(s));
-    strbuf_puts(out, what[q->metric]);
+    bool change = a->window.since.intervals || a->window.since.peak;
+    strbuf_printf(out, "%s%s", change ? "change of " : "", what[q->metric]);
     if (q->size != SIZE_REQUESTED)
         strbuf_printf(out, " (%s)",
                       q->size == SIZE_USABLE ? "as the allocator set aside"
@@ -206,9 +207,9 @@ static void add_next(const struct answer *a, const char *file, const struct styl
     else if (q->by == BY_STACK)
         more = "--tree";
     else if (q->metric == METRIC_LIVE && !q->since && !q->at &&
-             t->live_bytes * 20 < (int64_t)t->peak_bytes)
+             t->live_bytes < (int64_t)(t->peak_bytes / 20))
         more = "--metric peak";
-    else if (q->metric == METRIC_TOTAL && t->temporary_allocations * 2 > t->allocations)
+    else if (q->metric == METRIC_TOTAL && t->temporary_allocations > t->allocations / 2)
         more = "--metric temporary";
     strbuf_printf(out, "\n%snext: tidemark report ", style_faint(s));
     unit_text(out, file);

@@ -12,6 +12,14 @@ void walk_init(struct walk *w, void *memory)
     w->reads = (void *)at;
     at += WALK_FRAMES * 3 * sizeof(struct walk_read);
     w->steps = (void *)at;
+    at += WALK_FRAMES * sizeof(struct walk_step);
+    w->leaves = (void *)at;
+}
+
+void walk_forget(struct walk *w)
+{
+    w->count = 0;
+    memset(w->leaves, 0, WALK_LEAVES * sizeof *w->leaves);
 }
 
 static inline uint64_t load(uint64_t address)
@@ -34,6 +42,48 @@ static inline uint32_t verify(const struct walk_read *reads, uint32_t count)
     while (i < count && load(reads[i].address) == reads[i].value)
         i++;
     return i;
+}
+
+static inline struct walk_leaf *leaf_of(struct walk *w, uint64_t pc, uint64_t sp)
+{
+    uint64_t hash = (pc ^ sp << 20) * UINT64_C(0x9e3779b97f4a7c15);
+    return &w->leaves[hash >> 58];
+}
+
+uint32_t walk_leaf_id(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp)
+{
+    const struct walk_leaf *l = leaf_of(w, pc, sp);
+    if (l->pc != pc || l->sp != sp || !l->id || (l->fp_matters && l->fp != fp) || l->base >= w->count)
+        return 0;
+    const struct walk_frame *base = &w->frames[l->base];
+    if (base->id != l->base_id || base->sp != l->base_sp ||
+        (base->fp_matters && base->fp != l->base_fp) || verify(l->read, l->reads) != l->reads ||
+        verify(w->reads, base->reads) != base->reads)
+        return 0;
+    return l->id;
+}
+
+void walk_keep_leaf(struct walk *w)
+{
+    const struct walk_frame *top = &w->frames[w->count - 1];
+    struct walk_leaf *l = leaf_of(w, top->address & PC_MASK, top->sp);
+    if (w->fresh == 0)
+        return; /* nothing to stand on */
+    const struct walk_frame *base = &w->frames[w->fresh - 1];
+    uint32_t reads = top->reads - base->reads;
+    if (reads > WALK_LEAF_READS)
+        return;
+    l->pc = top->address & PC_MASK;
+    l->sp = top->sp;
+    l->fp = top->fp;
+    l->fp_matters = top->fp_matters;
+    l->base = w->fresh - 1;
+    l->base_id = base->id;
+    l->base_sp = base->sp;
+    l->base_fp = base->fp;
+    l->id = top->id;
+    l->reads = (uint8_t)reads;
+    memcpy(l->read, w->reads + base->reads, reads * sizeof *l->read);
 }
 
 /* Drops the outermost `drop` frames: what is left is a truncated stack and needs new ids. */

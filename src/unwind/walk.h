@@ -9,6 +9,10 @@
  * The frame pointer is passed through many frames that never use it. Whether its value matters to any outer frame is known when a frame is
  * remembered (`fp_matters`); where it does not, neither the fp nor its save slots are compared.
  *
+ * Allocations often alternate between a few places below one function. So the innermost frames of recent stacks are kept as
+ * leaves: their words, the remembered frame they stood on, and the id. A leaf whose words still hold, on a frame that is
+ * still remembered and still holds, is the whole stack at once.
+ *
  * One exception to the proof: a frame that needs the slow path (step.h) may depend on more registers than are
  * compared. Such a frame is accepted when pc, sp and all return addresses outwards agree.
  *
@@ -34,6 +38,19 @@ struct walk_read {
     uint64_t address, value;
 };
 
+#define WALK_LEAVES     64
+#define WALK_LEAF_READS 12
+
+struct walk_leaf {
+    uint64_t pc, sp, fp; /* the innermost frame's */
+    uint64_t base_sp, base_fp;
+    uint32_t base_id, base; /* frames[base] is what it stands on */
+    uint32_t id;            /* of the whole stack; 0: not filled in */
+    uint8_t reads;
+    bool fp_matters;
+    struct walk_read read[WALK_LEAF_READS];
+};
+
 /* A frame just walked, innermost first, before it is remembered. */
 struct walk_step {
     uint64_t address, sp, fp;
@@ -53,6 +70,7 @@ struct walk {
     struct walk_frame *frames; /* [WALK_FRAMES], outermost first */
     struct walk_read *reads;   /* [WALK_FRAMES * 3] */
     struct walk_step *steps;   /* [WALK_FRAMES] */
+    struct walk_leaf *leaves;  /* [WALK_LEAVES] */
     uint32_t count;
     uint32_t fresh; /* after walk_stack: frames[fresh..count) are new and want an id */
     enum walk_root root;
@@ -62,10 +80,17 @@ struct walk {
 
 #define WALK_BYTES                                                                                 \
     (WALK_FRAMES *                                                                                 \
-     (sizeof(struct walk_frame) + 3 * sizeof(struct walk_read) + sizeof(struct walk_step)))
+         (sizeof(struct walk_frame) + 3 * sizeof(struct walk_read) + sizeof(struct walk_step)) +   \
+     WALK_LEAVES * sizeof(struct walk_leaf))
 
 /* `memory`: WALK_BYTES, zeroed. */
 void walk_init(struct walk *w, void *memory);
+
+/* The id of this stack, if it is one of the leaves' and nothing has changed; 0: not known. */
+uint32_t walk_leaf_id(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp);
+
+/* After walk_stack, when the innermost frame has its id: keeps the stack as a leaf. */
+void walk_keep_leaf(struct walk *w);
 
 /*
  * Brings frames[] up to date for a function that was called from `pc` (a return address), whose caller
@@ -74,9 +99,6 @@ void walk_init(struct walk *w, void *memory);
 void walk_stack(struct walk *w, struct rules *rules, const struct unwind_space *space, uint64_t pc,
                 uint64_t sp, uint64_t fp);
 
-static inline void walk_forget(struct walk *w)
-{
-    w->count = 0;
-}
+void walk_forget(struct walk *w);
 
 #endif

@@ -21,9 +21,17 @@
 #define WIRE_MAGIC   UINT64_C(0x314b52414d454954) /* "TIEMARK1" */
 #define WIRE_VERSION 1
 
-#define WIRE_PAGE       4096
-#define WIRE_RING_WORDS 65536u /* 512 KiB of events a thread */
-#define WIRE_RING_BYTES (WIRE_PAGE + WIRE_RING_WORDS * 8)
+#define WIRE_PAGE 4096
+
+/*
+ * A ring's memory is in chunks, and the program takes the lowest free one for what it writes next: while the collector keeps up, the same
+ * few are used over and over and stay in the cache; a burst may fill them all. No record crosses from one chunk into the next.
+ */
+#define WIRE_CHUNK_WORDS 4096u
+#define WIRE_CHUNKS      28u /* 896 KiB of events a thread at the most */
+#define WIRE_ORDER       64u /* logical chunks whose place is on record: more than there can be at once */
+#define WIRE_RING_WORDS  (WIRE_CHUNKS * WIRE_CHUNK_WORDS)
+#define WIRE_RING_BYTES  (WIRE_PAGE + WIRE_RING_WORDS * 8)
 
 /*
  * The node index: a hash table of node numbers in levels, each twice the last. A node is looked up in the
@@ -83,10 +91,14 @@ struct wire_header {
 };
 static_assert(sizeof(struct wire_header) <= WIRE_PAGE, "the header is one page");
 
-/* One thread's events: a ring of 64-bit words. Positions only grow; position % WIRE_RING_WORDS is the place. */
+/*
+ * One thread's events: 64-bit words. Positions only grow; logical chunk position / WIRE_CHUNK_WORDS
+ * is in the place that order[] says, which is written before `written` passes into it.
+ */
 struct wire_ring {
     _Alignas(64) _Atomic uint64_t written; /* by the program, after the words it covers */
     _Atomic uint64_t dropped;              /* records not written because there was no room */
+    _Atomic uint8_t order[WIRE_ORDER];     /* by the program */
     _Alignas(64) _Atomic uint64_t read;    /* by the collector, after it is done with the words */
 };
 static_assert(sizeof(struct wire_ring) <= WIRE_PAGE, "a ring's header is one page");
@@ -108,7 +120,8 @@ enum wire_kind {
     WIRE_CLOCK,        /* logical time of the thread's last event (see below) */
     WIRE_THREAD_BEGIN, /* tid: what follows is this thread's */
     WIRE_THREAD_END,   /* tid */
-    WIRE_THREAD_NAME,  /* tid | 16 bytes of name | - ; replaces its earlier name */
+    WIRE_THREAD_NAME,  /* tid | 16 bytes of name; replaces its earlier name */
+    WIRE_PAD,          /* nothing more in this chunk */
     WIRE_KINDS
 };
 
@@ -133,7 +146,7 @@ static inline unsigned wire_record_words(unsigned kind)
         [WIRE_NOTHING] = 1,      [WIRE_ALLOC] = 2,      [WIRE_ALLOC_LARGE] = 4, [WIRE_FREE] = 1,
         [WIRE_REALLOC] = 1,      [WIRE_REALLOC_FAILED] = 1, [WIRE_MAP] = 3,     [WIRE_UNMAP] = 2,
         [WIRE_TICK] = 1,         [WIRE_CLOCK] = 1,      [WIRE_THREAD_BEGIN] = 1, [WIRE_THREAD_END] = 1,
-        [WIRE_THREAD_NAME] = 3,
+        [WIRE_THREAD_NAME] = 3,  [WIRE_PAD] = 1,
     };
     return words[kind];
 }

@@ -331,6 +331,7 @@ static void test_other_tables(void **state)
                       "    worker  app.c:50\n");
     free(text);
     text = print(&(struct query){.top = QUERY_ALL, .since = "peak"}, TEXT);
+    expect_part(text, "\nchange of live bytes by function: 50 B\n");
     expect_part(text, "-2.9 KiB  -47.2      -3  -2.9 KiB  -47.2  Store::add(int)  store.cc:30\n");
     free(text);
 }
