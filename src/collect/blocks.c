@@ -1,106 +1,251 @@
 #include "collect/blocks.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
 
-static inline uint64_t block_hash(uint64_t address)
+#define PAGE_BITS 12
+#define PLACES    (1u << (PAGE_BITS - 3)) /* blocks are aligned to 8 at least */
+#define INDEXED   32                      /* with more blocks than this, a page has an index */
+#define LARGE     UINT16_MAX              /* in `over`: `size` is a place in blocks.large */
+
+struct entry {
+    uint16_t place; /* in the page, in units of 8 bytes */
+    uint16_t over;  /* usable - size */
+    uint32_t size, site, birth;
+};
+
+/* key: page number + 1, so that 0 is an empty place in the table. */
+struct block_page {
+    uint64_t key;
+    union {
+        struct entry one; /* count is 1 */
+        struct {
+            struct entry *entries; /* [capacity], and behind them the index if capacity > INDEXED */
+            uint32_t capacity;
+        };
+    };
+    uint32_t count;
+};
+
+/* The index of a page: at each place 0, or the number of its entry + 1. */
+static uint16_t *index_of(const struct block_page *p)
 {
-    return (address >> 4) * UINT64_C(0x9e3779b97f4a7c15);
+    return (uint16_t *)(p->entries + p->capacity);
 }
 
-static inline struct block_shard *shard_of(const struct blocks *t, uint64_t hash)
+static bool is_many(const struct block_page *p)
 {
-    return (struct block_shard *)&t->shards[hash >> 58];
+    return p->count > 1;
 }
 
-/* Any size, not only powers of two: the high bits of hash * size. */
-static inline uint32_t home_of(const struct block_shard *s, uint64_t hash)
+static size_t page_home(const struct blocks *t, uint64_t key)
 {
-    return (uint32_t)((hash >> 26 & 0xffffffff) * s->size >> 32);
+    return (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (t->size - 1);
 }
 
-struct block *blocks_find(struct blocks *t, uint64_t address)
+static void table_grow(struct blocks *t)
 {
-    uint64_t hash = block_hash(address);
-    struct block_shard *s = shard_of(t, hash);
-    if (!s->count)
-        return NULL;
-    for (uint32_t i = home_of(s, hash);;) {
-        struct block *b = &s->items[i];
-        if (b->key >> 16 == address)
-            return b;
-        if (!b->key)
+    struct blocks old = *t;
+    size_t live = 0;
+    for (size_t i = 0; i < old.size; i++)
+        live += old.pages[i].key && old.pages[i].count;
+    t->size = old.size ? old.size : 256;
+    while (live * 2 > t->size) /* pages that have become empty are left behind: it may not have to grow */
+        t->size *= 2;
+    t->pages = xcalloc(t->size, sizeof *t->pages);
+    t->used = live;
+    t->last = NULL;
+    for (size_t i = 0; i < old.size; i++) {
+        if (!old.pages[i].key || !old.pages[i].count)
+            continue;
+        size_t at = page_home(t, old.pages[i].key);
+        while (t->pages[at].key)
+            at = (at + 1) & (t->size - 1);
+        t->pages[at] = old.pages[i];
+    }
+    free(old.pages);
+}
+
+static inline struct block_page *page_find(struct blocks *t, uint64_t address, bool add)
+{
+    uint64_t key = (address >> PAGE_BITS) + 1;
+    if (t->last && t->last->key == key)
+        return t->last;
+    if (!t->size || (add && t->used * 4 >= t->size * 3)) {
+        if (!add)
             return NULL;
-        if (++i == s->size)
-            i = 0;
+        table_grow(t);
     }
-}
-
-static void shard_put(struct block_shard *s, const struct block *b)
-{
-    uint32_t i = home_of(s, block_hash(b->key >> 16));
-    while (s->items[i].key)
-        if (++i == s->size)
-            i = 0;
-    s->items[i] = *b;
-}
-
-static void shard_grow(struct block_shard *s)
-{
-    struct block_shard old = *s;
-    s->size = old.size ? old.size + old.size / 2 : 64;
-    s->items = xcalloc(s->size, sizeof *s->items);
-    for (uint32_t i = 0; i < old.size; i++)
-        if (old.items[i].key)
-            shard_put(s, &old.items[i]);
-    free(old.items);
-}
-
-void blocks_add(struct blocks *t, const struct block *b)
-{
-    struct block_shard *s = shard_of(t, block_hash(b->key >> 16));
-    if ((uint64_t)(s->count + 1) * 5 > (uint64_t)s->size * 3)
-        shard_grow(s);
-    shard_put(s, b);
-    s->count++;
-    t->count++;
-}
-
-/* Later entries of the same run move back into the gap unless that would put them before their home. */
-void blocks_remove(struct blocks *t, struct block *found)
-{
-    struct block_shard *s = shard_of(t, block_hash(found->key >> 16));
-    uint32_t gap = (uint32_t)(found - s->items), i = gap;
-    for (;;) {
-        if (++i == s->size)
-            i = 0;
-        struct block *b = &s->items[i];
-        if (!b->key)
+    size_t at = page_home(t, key);
+    while (t->pages[at].key != key) {
+        if (!t->pages[at].key) {
+            if (!add)
+                return NULL;
+            t->pages[at].key = key;
+            t->used++;
             break;
-        uint32_t home = home_of(s, block_hash(b->key >> 16));
-        bool between = gap <= i ? gap < home && home <= i : gap < home || home <= i;
-        if (!between) {
-            s->items[gap] = *b;
-            gap = i;
         }
+        at = (at + 1) & (t->size - 1);
     }
-    s->items[gap].key = 0;
-    s->count--;
+    return t->last = &t->pages[at];
+}
+
+/* The entry at a place, or NULL. */
+static inline struct entry *entry_find(struct block_page *p, uint16_t place)
+{
+    if (!is_many(p))
+        return p->count && p->one.place == place ? &p->one : NULL;
+    if (p->capacity > INDEXED) {
+        uint16_t number = index_of(p)[place];
+        return number ? &p->entries[number - 1] : NULL;
+    }
+    for (uint32_t i = 0; i < p->count; i++)
+        if (p->entries[i].place == place)
+            return &p->entries[i];
+    return NULL;
+}
+
+static void page_resize(struct block_page *p, uint32_t capacity)
+{
+    size_t index = capacity > INDEXED ? PLACES * sizeof(uint16_t) : 0;
+    p->entries = xrealloc(p->entries, capacity * sizeof *p->entries + index);
+    p->capacity = capacity;
+    if (!index)
+        return;
+    memset(index_of(p), 0, index);
+    for (uint32_t i = 0; i < p->count; i++)
+        index_of(p)[p->entries[i].place] = (uint16_t)(i + 1);
+}
+
+static void entry_add(struct block_page *p, struct entry e)
+{
+    if (p->count == 0) {
+        p->one = e;
+        p->count = 1;
+        return;
+    }
+    if (p->count == 1) {
+        struct entry first = p->one;
+        p->entries = NULL;
+        p->capacity = 0;
+        page_resize(p, 4);
+        p->entries[0] = first;
+    } else if (p->count == p->capacity) {
+        page_resize(p, p->capacity < INDEXED ? p->capacity * 2 : p->capacity + p->capacity / 2);
+    }
+    p->entries[p->count++] = e;
+    if (p->capacity > INDEXED)
+        index_of(p)[e.place] = (uint16_t)p->count;
+}
+
+static void entry_remove(struct block_page *p, struct entry *e)
+{
+    if (p->count == 1) {
+        p->count = 0;
+        return;
+    }
+    struct entry last = p->entries[--p->count]; /* fills the gap */
+    if (p->capacity > INDEXED) {
+        index_of(p)[last.place] = (uint16_t)(e - p->entries + 1);
+        index_of(p)[e->place] = 0; /* after that: it may be the last one that goes */
+    }
+    *e = last;
+    if (p->count == 1) {
+        struct entry only = p->entries[0];
+        free(p->entries);
+        p->one = only;
+    }
+}
+
+static void unpack(struct blocks *t, const struct block_page *p, const struct entry *e,
+                   struct block *out)
+{
+    bool large = e->over == LARGE;
+    *out = (struct block){.address = (p->key - 1) << PAGE_BITS | (uint64_t)e->place << 3,
+                          .size = large ? t->large.items[e->size].size : e->size,
+                          .site = e->site,
+                          .birth = e->birth};
+    out->usable = large ? t->large.items[e->size].usable : out->size + e->over;
+}
+
+static struct entry pack(struct blocks *t, const struct block *b)
+{
+    struct entry e = {.place = (uint16_t)(b->address >> 3 & (PLACES - 1)),
+                      .site = b->site,
+                      .birth = b->birth,
+                      .size = (uint32_t)b->size,
+                      .over = (uint16_t)(b->usable - b->size)};
+    if (b->size > UINT32_MAX || b->usable - b->size >= LARGE) {
+        e.over = LARGE;
+        e.size = t->large_free.count ? t->large_free.items[--t->large_free.count]
+                                     : (vec_push(&t->large), (uint32_t)(t->large.count - 1));
+        t->large.items[e.size] = (struct block_large){.size = b->size, .usable = b->usable};
+    }
+    return e;
+}
+
+static void forget_large(struct blocks *t, const struct entry *e)
+{
+    if (e->over == LARGE)
+        *vec_push(&t->large_free) = e->size;
+}
+
+bool blocks_put(struct blocks *t, const struct block *b, struct block *old)
+{
+    struct block_page *p = page_find(t, b->address, true);
+    struct entry *there = entry_find(p, (uint16_t)(b->address >> 3 & (PLACES - 1)));
+    if (__builtin_expect(there != NULL, 0)) {
+        unpack(t, p, there, old);
+        forget_large(t, there);
+        *there = pack(t, b);
+        return true;
+    }
+    entry_add(p, pack(t, b));
+    t->count++;
+    return false;
+}
+
+bool blocks_take(struct blocks *t, uint64_t address, struct block *out)
+{
+    struct block_page *p = page_find(t, address, false);
+    struct entry *e = p ? entry_find(p, (uint16_t)(address >> 3 & (PLACES - 1))) : NULL;
+    if (!e || address & 7)
+        return false;
+    unpack(t, p, e, out);
+    forget_large(t, e);
+    entry_remove(p, e);
     t->count--;
+    return true;
 }
 
 void blocks_prefetch(const struct blocks *t, uint64_t address)
 {
-    uint64_t hash = block_hash(address);
-    const struct block_shard *s = shard_of(t, hash);
-    if (s->size)
-        __builtin_prefetch(&s->items[home_of(s, hash)]);
+    if (t->size)
+        __builtin_prefetch(&t->pages[page_home(t, (address >> PAGE_BITS) + 1)]);
+}
+
+void blocks_each(const struct blocks *t, void (*visit)(void *context, const struct block *b),
+                 void *context)
+{
+    for (size_t i = 0; i < t->size; i++) {
+        const struct block_page *p = &t->pages[i];
+        for (uint32_t k = 0; k < p->count; k++) {
+            struct block b;
+            unpack((struct blocks *)t, p, is_many(p) ? &p->entries[k] : &p->one, &b);
+            visit(context, &b);
+        }
+    }
 }
 
 void blocks_release(struct blocks *t)
 {
-    for (unsigned i = 0; i < BLOCK_SHARDS; i++)
-        free(t->shards[i].items);
+    for (size_t i = 0; i < t->size; i++)
+        if (is_many(&t->pages[i]))
+            free(t->pages[i].entries);
+    free(t->pages);
+    vec_release(&t->large);
+    vec_release(&t->large_free);
     *t = (struct blocks){0};
 }

@@ -1,8 +1,12 @@
 /*
  * blocks: the live blocks of one process, by address.
  *
- * Open addressing with linear probing and removal by shifting back, in shards that grow one at a time, so that growth never
- * needs room for two whole tables. Between 40 and 60 per cent full, which is 40 to 60 bytes a block. Not thread-safe.
+ * Blocks that are near each other are allocated and freed near each other in time, so they are kept by page:
+ * a hash table of pages, and in each page its blocks, with an index by place in the page once there are more than a few. Finding one costs a look at
+ * the last page used, most of the time, and never moves what other pages hold.
+ *
+ * At most 64 bytes a block, whatever their size: a page's only block is in the table itself.
+ * Not thread-safe.
  */
 #ifndef TIDE_COLLECT_BLOCKS_H
 #define TIDE_COLLECT_BLOCKS_H
@@ -11,41 +15,37 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BLOCK_SHARDS 64
+#include "base/vec.h"
 
 struct block {
-    uint64_t key; /* address << 16 | usable - size, saturated; 0: empty */
-    uint64_t size;
+    uint64_t address, size, usable;
     uint32_t site;
-    uint32_t birth; /* what the owner of the table likes: an interval, a pass */
+    uint32_t birth; /* the interval it was allocated in */
 };
 
-#define BLOCK_OVER_MAX 0xffffu
+struct block_page;
 
-static inline uint64_t block_key(uint64_t address, uint64_t over)
-{
-    return address << 16 | (over < BLOCK_OVER_MAX ? over : BLOCK_OVER_MAX);
-}
-
-static inline uint64_t block_address(const struct block *b)
-{
-    return b->key >> 16;
-}
+struct block_large {
+    uint64_t size, usable;
+};
 
 struct blocks {
-    struct block_shard {
-        struct block *items;
-        uint32_t size, count;
-    } shards[BLOCK_SHARDS];
+    struct block_page *pages;
+    size_t size, used; /* of pages: places, and places taken */
+    struct block_page *last;
     uint64_t count;
+    VEC(struct block_large) large; /* sizes that do not fit where small ones are kept */
+    VEC(uint32_t) large_free;      /* places in it */
 };
 
-/* The block at the address, or NULL; good until the next change. */
-struct block *blocks_find(struct blocks *t, uint64_t address);
-/* Adds a block whose address must not be there. */
-void blocks_add(struct blocks *t, const struct block *b);
-void blocks_remove(struct blocks *t, struct block *found);
+/* Adds a block. If there is one at its address, *old is that one, which is replaced, and the answer is true. */
+bool blocks_put(struct blocks *t, const struct block *b, struct block *old);
+/* Removes the block at an address into *out; false: there is none. */
+bool blocks_take(struct blocks *t, uint64_t address, struct block *out);
 void blocks_prefetch(const struct blocks *t, uint64_t address);
+/* Calls `visit` for every block, in no order. */
+void blocks_each(const struct blocks *t, void (*visit)(void *context, const struct block *b),
+                 void *context);
 void blocks_release(struct blocks *t);
 
 #endif

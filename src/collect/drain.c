@@ -14,6 +14,7 @@
 #include "collect/target.h"
 
 #define BATCH 1024
+#define AHEAD 16   /* events between asking for a block's cache line and using it */
 #define YOUNG 2048 /* places to remember a batch's allocations by address */
 
 struct event {
@@ -135,42 +136,21 @@ static uint32_t account_of(struct target *t, const struct reader *r, uint32_t st
     return ledger_account(&t->ledger, stack, r->thread, domain, state);
 }
 
-static uint64_t usable_of(struct target *t, const struct block *b)
-{
-    uint64_t over = b->key & BLOCK_OVER_MAX;
-    if (over == BLOCK_OVER_MAX) {
-        uint32_t pages = map_get(&t->large_overs, block_address(b));
-        return b->size + (pages == MAP_NONE ? over : (uint64_t)pages * 16);
-    }
-    return b->size + over;
-}
-
-static void free_block(struct target *t, struct block *b, bool temporary)
-{
-    ledger_free(&t->ledger, b->site, b->size, usable_of(t, b), temporary);
-    t->pass_bytes += b->size;
-    blocks_remove(&t->blocks, b);
-}
-
 static void process_alloc(struct target *t, struct reader *r, struct event *e)
 {
     e->account = account_of(t, r, e->stack, DOMAIN_HEAP);
     r->last_alloc = e->address;
     t->pass_bytes += e->size;
     if (!e->partner) { /* else it dies in this batch */
-        struct block *old = blocks_find(&t->blocks, e->address);
-        if (old) { /* it was freed where we could not see it */
-            free_block(t, old, false);
+        struct block old, block = {.address = e->address,
+                                   .size = e->size,
+                                   .usable = e->usable,
+                                   .site = e->account,
+                                   .birth = (uint32_t)t->timeline.slices.count};
+        if (blocks_put(&t->blocks, &block, &old)) { /* it was freed where we could not see it */
+            ledger_free(&t->ledger, old.site, old.size, old.usable, false);
             t->missed_frees++;
         }
-        uint64_t over = e->usable - e->size;
-        if (over >= BLOCK_OVER_MAX)
-            *map_at(&t->large_overs, e->address) =
-                over / 16 < MAP_NONE ? (uint32_t)(over / 16) : MAP_NONE - 1;
-        blocks_add(&t->blocks, &(struct block){.key = block_key(e->address, over),
-                                               .size = e->size,
-                                               .site = e->account,
-                                               .birth = (uint32_t)t->timeline.slices.count});
     }
     ledger_alloc(&t->ledger, e->account, e->size, e->usable, e->by_realloc);
 }
@@ -186,16 +166,18 @@ static void process_free(struct target *t, struct reader *r, struct batch *batch
         ledger_free(&t->ledger, a->account, a->size, a->usable, temporary);
         return;
     }
-    struct block *b = blocks_find(&t->blocks, e->address);
-    if (e->kind == WIRE_REALLOC) {
-        r->old_known = b != NULL;
-        if (b)
-            r->old = *b;
-    }
-    if (b)
-        free_block(t, b, temporary);
-    else
+    struct block block = {0};
+    bool known = blocks_take(&t->blocks, e->address, &block);
+    if (known) {
+        t->pass_bytes += block.size;
+        ledger_free(&t->ledger, block.site, block.size, block.usable, temporary);
+    } else {
         t->ledger.unknown_frees++;
+    }
+    if (e->kind == WIRE_REALLOC) {
+        r->old_known = known;
+        r->old = block;
+    }
 }
 
 /* The old block of a realloc is still there after all. */
@@ -204,8 +186,9 @@ static void process_realloc_failed(struct target *t, struct reader *r)
     if (!r->in_realloc)
         return;
     if (r->old_known) {
-        ledger_unfree(&t->ledger, r->old.site, r->old.size, usable_of(t, &r->old));
-        blocks_add(&t->blocks, &r->old);
+        ledger_unfree(&t->ledger, r->old.site, r->old.size, r->old.usable);
+        struct block none;
+        blocks_put(&t->blocks, &r->old, &none);
     } else if (t->ledger.unknown_frees) {
         t->ledger.unknown_frees--;
     }
@@ -233,11 +216,10 @@ static void batch_pair(struct batch *b, unsigned i)
 
 static void batch_process(struct target *t, struct reader *r, struct batch *b)
 {
-    for (unsigned i = 0; i < b->count; i++)
-        if (!b->events[i].partner)
-            blocks_prefetch(&t->blocks, b->events[i].address);
     for (unsigned i = 0; i < b->count; i++) {
         struct event *e = &b->events[i];
+        if (i + AHEAD < b->count && !e[AHEAD].partner)
+            blocks_prefetch(&t->blocks, e[AHEAD].address);
         if (e->kind == WIRE_ALLOC)
             process_alloc(t, r, e);
         else

@@ -151,7 +151,6 @@ void target_free(struct target *t)
     free(t->batch);
     ledger_release(&t->ledger);
     blocks_release(&t->blocks);
-    map_release(&t->large_overs);
     ranges_release(&t->ranges);
     timeline_release(&t->timeline);
     profile_release(&t->profile);

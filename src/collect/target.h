@@ -67,7 +67,6 @@ struct target {
     VEC(struct boundary) boundaries;
     struct ledger ledger;
     struct blocks blocks;
-    struct map large_overs; /* address -> place in overs, where usable - size is too large for a block */
     struct ranges ranges;
     struct timeline timeline;
 

@@ -48,7 +48,8 @@ static __attribute__((noinline)) uint32_t node_missing(uint64_t hash, uint32_t p
                 return parent; /* the stack as far as there was room */
             }
         } while (!atomic_compare_exchange_weak(&h->node_count, &id, id + 1));
-        recorder.nodes[id] = (struct wire_node){.address = address, .parent = parent};
+        recorder.nodes[id].address = address;
+        recorder.nodes[id].parent = parent;
     }
     while (slot) {
         /* Pairs with the acquire in index_slot: who finds the number finds the node. */
@@ -62,13 +63,26 @@ static __attribute__((noinline)) uint32_t node_missing(uint64_t hash, uint32_t p
     return id;
 }
 
-static inline uint32_t node_intern(uint32_t parent, uint64_t address)
+static __attribute__((noinline)) uint32_t node_lookup(uint32_t parent, uint64_t address)
 {
     uint32_t id, nodes = atomic_load_explicit(&recorder.header->node_count, memory_order_relaxed);
     uint64_t hash = node_hash(parent, address);
     unsigned level = index_level(nodes);
     _Atomic uint32_t *slot = index_slot(level, hash, parent, address, &id);
-    return LIKELY(slot && id) ? id : node_missing(hash, parent, address, level, slot);
+    if (UNLIKELY(!slot || !id))
+        id = node_missing(hash, parent, address, level, slot);
+    atomic_store_explicit(&recorder.nodes[parent].child, id, memory_order_relaxed);
+    return id;
+}
+
+/* Nodes made together are neighbours in memory, so the hint is mostly in the cache when the index is not. */
+static inline uint32_t node_intern(uint32_t parent, uint64_t address)
+{
+    uint32_t hint = atomic_load_explicit(&recorder.nodes[parent].child, memory_order_relaxed);
+    const struct wire_node *child = &recorder.nodes[hint];
+    return LIKELY(hint && child->address == address && child->parent == parent)
+               ? hint
+               : node_lookup(parent, address);
 }
 
 /* The number of the caller's stack. */

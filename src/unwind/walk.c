@@ -1,5 +1,6 @@
 #include "unwind/walk.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define PC_MASK ((UINT64_C(1) << 48) - 1)
@@ -19,7 +20,7 @@ void walk_init(struct walk *w, void *memory)
 void walk_forget(struct walk *w)
 {
     w->count = 0;
-    memset(w->leaves, 0, WALK_LEAVES * sizeof *w->leaves);
+    memset(w->leaves, 0, WALK_LEAF_SETS * sizeof *w->leaves);
 }
 
 static inline uint64_t load(uint64_t address)
@@ -44,35 +45,52 @@ static inline uint32_t verify(const struct walk_read *reads, uint32_t count)
     return i;
 }
 
-static inline struct walk_leaf *leaf_of(struct walk *w, uint64_t pc, uint64_t sp)
+static inline struct walk_leaf_set *leaves_of(struct walk *w, uint64_t pc, uint64_t sp)
 {
     uint64_t hash = (pc ^ sp << 20) * UINT64_C(0x9e3779b97f4a7c15);
-    return &w->leaves[hash >> 58];
+    return &w->leaves[hash >> 59];
+}
+static_assert(WALK_LEAF_SETS == 1 << (64 - 59), "leaves_of takes that many bits of the hash");
+
+static inline bool leaf_holds(const struct walk *w, const struct walk_leaf *l, uint64_t pc, uint64_t sp,
+                              uint64_t fp)
+{
+    if (l->pc != pc || l->sp != sp || !l->id || (l->fp_matters && l->fp != fp))
+        return false;
+    for (unsigned i = l->reads; i-- > 0;) /* the innermost first: they differ most */
+        if (load(sp + l->offset[i] * UINT64_C(8)) != l->value[i])
+            return false;
+    if (l->base >= w->count)
+        return false;
+    const struct walk_frame *base = &w->frames[l->base];
+    return base->id == l->base_id && base->sp == l->base_sp &&
+           (!base->fp_matters || base->fp == l->base_fp) &&
+           verify(w->reads, base->reads) == base->reads;
 }
 
 uint32_t walk_leaf_id(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp)
 {
-    const struct walk_leaf *l = leaf_of(w, pc, sp);
-    if (l->pc != pc || l->sp != sp || !l->id || (l->fp_matters && l->fp != fp) || l->base >= w->count)
-        return 0;
-    const struct walk_frame *base = &w->frames[l->base];
-    if (base->id != l->base_id || base->sp != l->base_sp ||
-        (base->fp_matters && base->fp != l->base_fp) || verify(l->read, l->reads) != l->reads ||
-        verify(w->reads, base->reads) != base->reads)
-        return 0;
-    return l->id;
+    const struct walk_leaf_set *set = leaves_of(w, pc, sp);
+    for (unsigned i = 0; i < WALK_LEAF_WAYS; i++)
+        if (leaf_holds(w, &set->way[i], pc, sp, fp))
+            return set->way[i].id;
+    return 0;
 }
 
 void walk_keep_leaf(struct walk *w)
 {
-    const struct walk_frame *top = &w->frames[w->count - 1];
-    struct walk_leaf *l = leaf_of(w, top->address & PC_MASK, top->sp);
-    if (w->fresh == 0)
-        return; /* nothing to stand on */
-    const struct walk_frame *base = &w->frames[w->fresh - 1];
+    if (w->fresh == 0 || w->fresh == w->count)
+        return; /* nothing to stand on, or nothing that stands on it */
+    const struct walk_frame *top = &w->frames[w->count - 1], *base = &w->frames[w->fresh - 1];
+    const struct walk_read *read = w->reads + base->reads;
     uint32_t reads = top->reads - base->reads;
     if (reads > WALK_LEAF_READS)
         return;
+    for (uint32_t i = 0; i < reads; i++)
+        if ((read[i].address - top->sp) / 8 > UINT16_MAX || read[i].address % 8)
+            return;
+    struct walk_leaf_set *set = leaves_of(w, top->address & PC_MASK, top->sp);
+    struct walk_leaf *l = &set->way[set->victim++ % WALK_LEAF_WAYS];
     l->pc = top->address & PC_MASK;
     l->sp = top->sp;
     l->fp = top->fp;
@@ -83,7 +101,10 @@ void walk_keep_leaf(struct walk *w)
     l->base_fp = base->fp;
     l->id = top->id;
     l->reads = (uint8_t)reads;
-    memcpy(l->read, w->reads + base->reads, reads * sizeof *l->read);
+    for (uint32_t i = 0; i < reads; i++) {
+        l->offset[i] = (uint16_t)((read[i].address - top->sp) / 8);
+        l->value[i] = read[i].value;
+    }
 }
 
 /* Drops the outermost `drop` frames: what is left is a truncated stack and needs new ids. */

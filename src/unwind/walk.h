@@ -38,17 +38,24 @@ struct walk_read {
     uint64_t address, value;
 };
 
-#define WALK_LEAVES     64
-#define WALK_LEAF_READS 12
+#define WALK_LEAF_SETS  32
+#define WALK_LEAF_WAYS  4 /* an allocation wrapper has one pc and sp, but many callers */
+#define WALK_LEAF_READS 10
 
 struct walk_leaf {
     uint64_t pc, sp, fp; /* the innermost frame's */
     uint64_t base_sp, base_fp;
     uint32_t base_id, base; /* frames[base] is what it stands on */
-    uint32_t id;            /* of the whole stack; 0: not filled in */
+    uint32_t id;            /* of the whole stack; 0: this leaf is empty */
     uint8_t reads;
     bool fp_matters;
-    struct walk_read read[WALK_LEAF_READS];
+    uint16_t offset[WALK_LEAF_READS]; /* of the words read: from sp, in words */
+    uint64_t value[WALK_LEAF_READS];
+};
+
+struct walk_leaf_set {
+    struct walk_leaf way[WALK_LEAF_WAYS];
+    uint32_t victim;
 };
 
 /* A frame just walked, innermost first, before it is remembered. */
@@ -70,7 +77,7 @@ struct walk {
     struct walk_frame *frames; /* [WALK_FRAMES], outermost first */
     struct walk_read *reads;   /* [WALK_FRAMES * 3] */
     struct walk_step *steps;   /* [WALK_FRAMES] */
-    struct walk_leaf *leaves;  /* [WALK_LEAVES] */
+    struct walk_leaf_set *leaves; /* [WALK_LEAF_SETS] */
     uint32_t count;
     uint32_t fresh; /* after walk_stack: frames[fresh..count) are new and want an id */
     enum walk_root root;
@@ -81,7 +88,7 @@ struct walk {
 #define WALK_BYTES                                                                                 \
     (WALK_FRAMES *                                                                                 \
          (sizeof(struct walk_frame) + 3 * sizeof(struct walk_read) + sizeof(struct walk_step)) +   \
-     WALK_LEAVES * sizeof(struct walk_leaf))
+     WALK_LEAF_SETS * sizeof(struct walk_leaf_set))
 
 /* `memory`: WALK_BYTES, zeroed. */
 void walk_init(struct walk *w, void *memory);

@@ -51,7 +51,7 @@
 struct wire_node {
     uint64_t address; /* return address, module epoch in the high 16 bits; or a WIRE_NODE_ below */
     uint32_t parent;
-    uint32_t unused;
+    _Atomic uint32_t child; /* the one found below it last: a hint for the program's next look-up */
 };
 static_assert(sizeof(struct wire_node) == 16, "wire ABI");
 
