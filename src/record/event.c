@@ -23,66 +23,99 @@ static inline _Atomic uint32_t *index_slot(unsigned level, uint64_t hash, uint32
     return NULL;
 }
 
-/* The smallest level that is at most half full with this many nodes. */
-static inline unsigned index_level(uint32_t nodes)
+static bool is_child(uint32_t id, uint32_t parent, uint64_t address)
 {
-    unsigned bits = 33 - (unsigned)__builtin_clz(nodes | 1); /* nodes * 2 fits in 2^bits */
-    unsigned level = bits > WIRE_INDEX_FIRST_BITS ? bits - WIRE_INDEX_FIRST_BITS : 0;
-    return level < recorder.header->index_levels ? level : recorder.header->index_levels - 1;
+    const struct wire_node *n = &recorder.nodes[id];
+    return id && n->address == address && n->parent == parent;
 }
 
-/* A node that the current level does not have: in a smaller level, or new. */
-static __attribute__((noinline)) uint32_t node_missing(uint64_t hash, uint32_t parent,
-                                                       uint64_t address, unsigned level,
-                                                       _Atomic uint32_t *slot)
+/* Enters a node that is not in a level yet. */
+static void index_enter(unsigned level, uint32_t id)
+{
+    const struct wire_node *n = &recorder.nodes[id];
+    uint64_t hash = node_hash(n->parent, n->address);
+    for (;;) {
+        uint32_t there;
+        _Atomic uint32_t *slot = index_slot(level, hash, n->parent, n->address, &there);
+        if (!slot || there || atomic_compare_exchange_strong(slot, &there, id))
+            return;
+    }
+}
+
+/*
+ * Half full: one thread fills the next level and then makes it the one that all use. What others add
+ * meanwhile goes to the old one; a node that is missed so will be made again, and a stack has two numbers, which does
+ * no harm.
+ */
+static __attribute__((noinline)) void index_grow(unsigned level)
 {
     struct wire_header *h = recorder.header;
-    uint32_t id = 0;
-    for (unsigned lower = level; lower-- > 0 && !id;)
-        index_slot(lower, hash, parent, address, &id);
-    if (!id || recorder.nodes[id].parent != parent || recorder.nodes[id].address != address) {
-        id = atomic_load_explicit(&h->node_count, memory_order_relaxed);
-        do {
-            if (id >= h->node_capacity) {
-                atomic_fetch_add_explicit(&h->nodes_full, 1, memory_order_relaxed);
-                return parent; /* the stack as far as there was room */
-            }
-        } while (!atomic_compare_exchange_weak(&h->node_count, &id, id + 1));
-        recorder.nodes[id].address = address;
-        recorder.nodes[id].parent = parent;
-    }
-    while (slot) {
-        /* Pairs with the acquire in index_slot: who finds the number finds the node. */
-        uint32_t there = 0;
-        if (atomic_compare_exchange_strong(slot, &there, id))
-            return id;
-        slot = index_slot(level, hash, parent, address, &there);
-        if (there && slot)
-            return there; /* another thread was first; our node stays unused */
-    }
+    if (level + 1 >= h->index_levels || atomic_exchange(&recorder.index_growing, true))
+        return;
+    for (uint32_t id = 1; id < atomic_load(&h->node_count) && id < h->node_capacity; id++)
+        if (recorder.nodes[id].address &&
+            atomic_load_explicit(&recorder.nodes[recorder.nodes[id].parent].first,
+                                 memory_order_relaxed) != id)
+            index_enter(level + 1, id);
+    atomic_store_explicit(&recorder.index_level, level + 1, memory_order_release);
+    atomic_store(&recorder.index_growing, false);
+}
+
+/* 0: no room. */
+static uint32_t node_new(uint32_t parent, uint64_t address)
+{
+    struct wire_header *h = recorder.header;
+    uint32_t id = atomic_load_explicit(&h->node_count, memory_order_relaxed);
+    do {
+        if (id >= h->node_capacity) {
+            atomic_fetch_add_explicit(&h->nodes_full, 1, memory_order_relaxed);
+            return 0;
+        }
+    } while (!atomic_compare_exchange_weak(&h->node_count, &id, id + 1));
+    recorder.nodes[id].address = address;
+    recorder.nodes[id].parent = parent;
     return id;
 }
 
+/* A child that is neither its parent's first nor its most recent one: in the index, or new. */
 static __attribute__((noinline)) uint32_t node_lookup(uint32_t parent, uint64_t address)
 {
-    uint32_t id, nodes = atomic_load_explicit(&recorder.header->node_count, memory_order_relaxed);
-    uint64_t hash = node_hash(parent, address);
-    unsigned level = index_level(nodes);
-    _Atomic uint32_t *slot = index_slot(level, hash, parent, address, &id);
-    if (UNLIKELY(!slot || !id))
-        id = node_missing(hash, parent, address, level, slot);
-    atomic_store_explicit(&recorder.nodes[parent].child, id, memory_order_relaxed);
+    struct wire_node *p = &recorder.nodes[parent];
+    unsigned level = atomic_load_explicit(&recorder.index_level, memory_order_acquire);
+    uint32_t first = atomic_load_explicit(&p->first, memory_order_acquire), id;
+    if (!first) {
+        id = node_new(parent, address);
+        /* Pairs with the acquire above: who finds the number finds the node. */
+        if (!id || atomic_compare_exchange_strong(&p->first, &first, id))
+            return id ? id : parent;
+        /* another thread's is the first; ours goes to the index */
+    } else {
+        index_slot(level, node_hash(parent, address), parent, address, &id);
+        if (is_child(id, parent, address)) {
+            atomic_store_explicit(&p->recent, id, memory_order_relaxed);
+            return id;
+        }
+        id = node_new(parent, address);
+        if (!id)
+            return parent; /* the stack as far as there was room */
+    }
+    index_enter(level, id);
+    atomic_store_explicit(&p->recent, id, memory_order_relaxed);
+    if (atomic_fetch_add_explicit(&recorder.index_count, 1, memory_order_relaxed) * 2 >
+        WIRE_INDEX_SLOTS(level))
+        index_grow(level);
     return id;
 }
 
-/* Nodes made together are neighbours in memory, so the hint is mostly in the cache when the index is not. */
+/* Nodes made together are neighbours in memory: mostly the child is in the cache when the index would not be. */
 static inline uint32_t node_intern(uint32_t parent, uint64_t address)
 {
-    uint32_t hint = atomic_load_explicit(&recorder.nodes[parent].child, memory_order_relaxed);
-    const struct wire_node *child = &recorder.nodes[hint];
-    return LIKELY(hint && child->address == address && child->parent == parent)
-               ? hint
-               : node_lookup(parent, address);
+    const struct wire_node *p = &recorder.nodes[parent];
+    uint32_t id = atomic_load_explicit(&p->recent, memory_order_relaxed);
+    if (is_child(id, parent, address))
+        return id;
+    id = atomic_load_explicit(&p->first, memory_order_relaxed);
+    return is_child(id, parent, address) ? id : node_lookup(parent, address);
 }
 
 /* The number of the caller's stack. */

@@ -207,6 +207,9 @@ bool recorder_connect(void)
     recorder.header = h;
     recorder.nodes = (void *)(memory + h->nodes_offset);
     recorder.index = (void *)(memory + h->index_offset);
+    atomic_store(&recorder.index_level, 0);
+    atomic_store(&recorder.index_growing, false);
+    atomic_store(&recorder.index_count, 0);
     segments[0] = (struct segment){memory, reply.size, h->ring_count, 0, h->rings_offset};
     segment_count = 1;
     modules_reset();

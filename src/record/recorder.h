@@ -74,6 +74,9 @@ struct recorder {
     struct wire_header *header;
     struct wire_node *nodes;
     _Atomic uint32_t *index;
+    _Atomic unsigned index_level; /* the one in use */
+    _Atomic bool index_growing;
+    _Atomic uint32_t index_count; /* entries in it */
     struct rules *rules;
     _Atomic int state;
     _Atomic uint32_t generation; /* counts dlclose: remembered addresses may mean something else */
@@ -160,6 +163,8 @@ static inline __attribute__((always_inline)) struct thread *thread_enter(void)
     if (UNLIKELY(tls.busy) && tls_nested())
         return NULL;
     if (UNLIKELY(!t)) {
+        if (atomic_load_explicit(&recorder.state, memory_order_relaxed) == STATE_OFF)
+            return NULL;
         t = thread_begin();
         if (!t)
             return NULL;

@@ -58,20 +58,21 @@ static int compare_u64(const void *a, const void *b)
 static void put_nodes(struct strbuf *b, const struct profile *p)
 {
     size_t n = p->nodes.count;
-    uint64_t *sorted = xmalloc(n * sizeof *sorted);
-    size_t distinct = 0;
-    for (size_t i = 1; i < n; i++)
-        sorted[i - 1] = p->nodes.items[i].address;
-    if (n > 1)
-        qsort(sorted, n - 1, sizeof *sorted, compare_u64);
-    for (size_t i = 0; i + 1 < n; i++)
-        if (i == 0 || sorted[i] != sorted[i - 1])
-            sorted[distinct++] = sorted[i];
     struct map place = {0};
-    strbuf_varint(b, distinct);
-    for (size_t i = 0; i < distinct; i++) {
-        strbuf_varint(b, sorted[i] - (i ? sorted[i - 1] : 0));
-        *map_at(&place, sorted[i]) = (uint32_t)i;
+    VEC(uint64_t) sorted = {0};
+    for (size_t i = 1; i < n; i++) {
+        uint32_t *known = map_at(&place, p->nodes.items[i].address);
+        if (*known == MAP_NONE) {
+            *known = 0;
+            *vec_push(&sorted) = p->nodes.items[i].address;
+        }
+    }
+    if (sorted.count)
+        qsort(sorted.items, sorted.count, sizeof *sorted.items, compare_u64);
+    strbuf_varint(b, sorted.count);
+    for (size_t i = 0; i < sorted.count; i++) {
+        strbuf_varint(b, sorted.items[i] - (i ? sorted.items[i - 1] : 0));
+        *map_at(&place, sorted.items[i]) = (uint32_t)i;
     }
     strbuf_varint(b, n ? n - 1 : 0);
     for (size_t i = 1; i < n; i++)
@@ -79,7 +80,7 @@ static void put_nodes(struct strbuf *b, const struct profile *p)
     for (size_t i = 1; i < n; i++)
         strbuf_varint(b, map_get(&place, p->nodes.items[i].address));
     map_release(&place);
-    free(sorted);
+    vec_release(&sorted);
 }
 
 static void put_threads(struct strbuf *b, const struct profile *p)

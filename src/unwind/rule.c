@@ -3,7 +3,7 @@
 #include <string.h>
 
 static_assert(RULE_SETS == 1 << 13, "rule_get takes 13 bits of the hash");
-static_assert(RULE_SLOTS <= 1 << 16, "a rule's number has 16 bits");
+static_assert(RULE_MAX < 1 << 16, "a rule's number has 16 bits");
 
 static rule_word rule_pack(enum rule_kind kind, uint32_t epoch, int64_t fp_offset, int64_t cfa_offset)
 {
@@ -56,17 +56,25 @@ static rule_word rule_from_row(const struct cfi_row *row, uint32_t epoch)
                              : rule_pack(kind, epoch, fp_offset, offset);
 }
 
-/* The rule's place; rules are never removed, so a place stays good. -1: no room. */
-static int rule_place(struct rules *rules, rule_word rule)
+/* The rule's number; rules are never removed, so a number stays good. -1: no room. */
+static int rule_number(struct rules *rules, rule_word rule)
 {
     uint64_t at = rule * UINT64_C(0x9e3779b97f4a7c15) >> 50;
+    int own = -1;
     for (unsigned i = 0; i < 64; i++, at++) {
-        _Atomic rule_word *slot = &rules->rules[at % RULE_SLOTS];
-        rule_word known = atomic_load_explicit(slot, memory_order_relaxed);
-        if (known == 0 && atomic_compare_exchange_strong(slot, &known, rule))
-            return (int)(at % RULE_SLOTS);
-        if (known == rule)
-            return (int)(at % RULE_SLOTS);
+        _Atomic uint16_t *slot = &rules->numbers[at % RULE_NUMBERS];
+        uint16_t there = atomic_load_explicit(slot, memory_order_acquire);
+        if (!there) {
+            if (own < 0)
+                own = (int)atomic_fetch_add(&rules->count, 1);
+            if (own >= RULE_MAX)
+                return -1;
+            atomic_store_explicit(&rules->rules[own], rule, memory_order_relaxed);
+            if (atomic_compare_exchange_strong(slot, &there, (uint16_t)(own + 1)))
+                return own;
+        }
+        if (atomic_load_explicit(&rules->rules[there - 1], memory_order_relaxed) == rule)
+            return there - 1;
     }
     return -1;
 }
@@ -82,11 +90,11 @@ rule_word rule_compute(struct rules *rules, const struct unwind_space *space, ui
         rule = rule_pack(RULE_GUESS, module.epoch, 0, 0);
     else
         rule = rule_from_row(&row, module.epoch);
-    int place = rule_place(rules, rule);
-    if (place < 0)
+    int number = rule_number(rules, rule);
+    if (number < 0)
         return rule;
 
-    uint64_t hash = address * UINT64_C(0x9e3779b97f4a7c15), entry = address << 16 | (unsigned)place;
+    uint64_t hash = address * UINT64_C(0x9e3779b97f4a7c15), entry = address << 16 | (unsigned)number;
     _Atomic uint64_t *set = rules->cache[hash >> 51];
     unsigned way = (unsigned)(hash >> 48) & 7;
     for (unsigned i = 0; i < RULE_WAYS; i++) {

@@ -6,7 +6,8 @@
  *
  *   cache   return address -> number of its rule; 8 bytes a place, 8 places (one cache line) a set;
  *           a full set forgets its oldest entry, which is then computed again.
- *   rules   the distinct rules (a few hundred in a large program); a rule's number is its place.
+ *   rules   the distinct rules by number, one after the other: there are a few hundred in a large program, so they stay in
+ *           the first-level cache; `numbers` finds the number of a rule when one is computed.
  *
  * One 64-bit word is an entry of each, so that a reader sees it whole or not at all.
  * [malloc-free] [async-signal-safe]. Memory comes from the caller, zeroed.
@@ -53,13 +54,16 @@ static inline int64_t rule_cfa_offset(rule_word r)
     return (int64_t)r >> 36;
 }
 
-#define RULE_SETS  8192
-#define RULE_WAYS  8
-#define RULE_SLOTS 16384
+#define RULE_SETS    8192
+#define RULE_WAYS    8
+#define RULE_MAX     8192
+#define RULE_NUMBERS 16384
 
 struct rules {
     _Alignas(64) _Atomic uint64_t cache[RULE_SETS][RULE_WAYS]; /* address << 16 | rule number */
-    _Atomic rule_word rules[RULE_SLOTS];
+    _Atomic rule_word rules[RULE_MAX];
+    _Atomic uint16_t numbers[RULE_NUMBERS]; /* hash of a rule -> its number + 1 */
+    _Atomic uint32_t count;
     _Atomic uint32_t victim; /* which way the next full set gives up */
 };
 

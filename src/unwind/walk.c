@@ -28,7 +28,8 @@ static inline uint64_t load(uint64_t address)
     return *(const volatile uint64_t *)(uintptr_t)address;
 }
 
-/* How many of the first `count` remembered words still hold: all of them, or up to the first that does not. */
+/* How many of the first `count` remembered words still hold: all of them, or up to the first that
+ * does not. */
 static inline uint32_t verify(const struct walk_read *reads, uint32_t count)
 {
     uint32_t i = 0;
@@ -52,8 +53,8 @@ static inline struct walk_leaf_set *leaves_of(struct walk *w, uint64_t pc, uint6
 }
 static_assert(WALK_LEAF_SETS == 1 << (64 - 59), "leaves_of takes that many bits of the hash");
 
-static inline bool leaf_holds(const struct walk *w, const struct walk_leaf *l, uint64_t pc, uint64_t sp,
-                              uint64_t fp)
+static inline bool leaf_holds(const struct walk *w, const struct walk_leaf *l, uint64_t pc,
+                              uint64_t sp, uint64_t fp)
 {
     if (l->pc != pc || l->sp != sp || !l->id || (l->fp_matters && l->fp != fp))
         return false;
@@ -145,13 +146,17 @@ static void walk_remember(struct walk *w, uint32_t steps)
         if (s->deref_slot)
             w->reads[reads++] = (struct walk_read){s->deref_slot, s->deref_value};
         fp_matters |= s->uses_fp;
-        w->frames[n] = (struct walk_frame){
-            .address = s->address, .sp = s->sp, .fp = s->fp, .reads = reads, .fp_matters = fp_matters};
+        w->frames[n] = (struct walk_frame){.address = s->address,
+                                           .sp = s->sp,
+                                           .fp = s->fp,
+                                           .reads = reads,
+                                           .fp_matters = fp_matters};
     }
     w->count = n;
 }
 
-/* Is this frame the innermost remembered one that is left, unchanged outwards? Drops those it proves stale. */
+/* Is this frame the innermost remembered one that is left, unchanged outwards? Drops those it
+ * proves stale. */
 static inline bool walk_matches(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp)
 {
     uint32_t n = w->count;
@@ -176,7 +181,8 @@ static inline bool walk_matches(struct walk *w, uint64_t pc, uint64_t sp, uint64
 
 /*
  * The rest of a walk with all registers, from step `steps` on. Registers are captured here and
- * brought out to that frame through our own functions, whose call frame information is as good as any.
+ * brought out to that frame through our own functions, whose call frame information is as good as
+ * any.
  */
 static __attribute__((noinline)) uint32_t walk_slowly(struct walk *w,
                                                       const struct unwind_space *space,
@@ -239,47 +245,46 @@ void walk_stack(struct walk *w, struct rules *rules, const struct unwind_space *
         s->fp = fp;
         s->fp_slot = s->deref_slot = 0;
         s->uses_fp = false;
-        uint64_t cfa;
-        switch (rule_kind(rule)) {
-        case RULE_SP:
-            cfa = sp + (uint64_t)rule_cfa_offset(rule);
-            break;
-        case RULE_FP:
-            cfa = fp + (uint64_t)rule_cfa_offset(rule);
-            s->uses_fp = true;
-            break;
-        case RULE_FP_DEREF:
-            s->deref_slot = fp + (uint64_t)rule_cfa_offset(rule);
-            if (s->deref_slot <= sp - 256 || s->deref_slot >= w->stack_end)
-                goto lost;
-            cfa = s->deref_value = load(s->deref_slot);
-            s->uses_fp = true;
-            break;
-        case RULE_GUESS:
-            cfa = fp + 16;
-            s->uses_fp = true;
-            if (fp == 0) { /* as the kernel starts a program: code without tables that nobody called */
+        uint64_t cfa = sp + (uint64_t)rule_cfa_offset(rule);
+        if (__builtin_expect(rule_kind(rule) != RULE_SP, 0))
+            switch (rule_kind(rule)) {
+            case RULE_FP:
+                cfa = fp + (uint64_t)rule_cfa_offset(rule);
+                s->uses_fp = true;
+                break;
+            case RULE_FP_DEREF:
+                s->deref_slot = fp + (uint64_t)rule_cfa_offset(rule);
+                if (s->deref_slot <= sp - 256 || s->deref_slot >= w->stack_end)
+                    goto lost;
+                cfa = s->deref_value = load(s->deref_slot);
+                s->uses_fp = true;
+                break;
+            case RULE_GUESS:
+                cfa = fp + 16;
+                s->uses_fp = true;
+                if (fp == 0) { /* as the kernel starts a program: code without tables that nobody
+                                  called */
+                    s->return_slot = 0;
+                    steps++;
+                    root = WALK_WHOLE;
+                    goto end;
+                }
+                if (fp % 8 || fp < sp || fp - sp > 1u << 20)
+                    goto lost;
+                break;
+            case RULE_OUTERMOST:
                 s->return_slot = 0;
                 steps++;
                 root = WALK_WHOLE;
                 goto end;
+            default: {
+                bool matched;
+                steps = walk_slowly(w, space, steps, pc, sp, &root, &matched);
+                if (matched)
+                    goto matched;
+                goto end;
             }
-            if (fp % 8 || fp < sp || fp - sp > 1u << 20)
-                goto lost;
-            break;
-        case RULE_OUTERMOST:
-            s->return_slot = 0;
-            steps++;
-            root = WALK_WHOLE;
-            goto end;
-        default: {
-            bool matched;
-            steps = walk_slowly(w, space, steps, pc, sp, &root, &matched);
-            if (matched)
-                goto matched;
-            goto end;
-        }
-        }
+            }
         /* A caller's frame is further out, and on the stack; anything else is damage. */
         if (__builtin_expect(cfa <= sp || cfa > w->stack_end, 0))
             goto lost;

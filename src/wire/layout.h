@@ -34,9 +34,9 @@
 #define WIRE_RING_BYTES  (WIRE_PAGE + WIRE_RING_WORDS * 8)
 
 /*
- * The node index: a hash table of node numbers in levels, each twice the last. A node is looked up in the
- * level that fits the number of nodes there are, then in the smaller ones; found there, it is
- * entered in the larger too. So the table grows without a lock and nothing ever moves.
+ * The node index: a hash table of the children that are not their parent's first, used by the program alone. It is in levels,
+ * each twice the last; one is in use at a time, and when that is half full the next is filled. So it grows without a
+ * lock, and what readers hold on to never moves.
  */
 #define WIRE_INDEX_FIRST_BITS 12
 #define WIRE_INDEX_SLOTS(level) (1u << (WIRE_INDEX_FIRST_BITS + (level)))
@@ -48,12 +48,15 @@
 #define WIRE_ENV_ONLY   "TIDEMARK_ONLY"
 #define WIRE_KEY_SIZE   32 /* hexadecimal digits */
 
+/* A stack is a node: its innermost frame, and the node of the rest. Node 0 is the root, and no frame. */
 struct wire_node {
     uint64_t address; /* return address, module epoch in the high 16 bits; or a WIRE_NODE_ below */
     uint32_t parent;
-    _Atomic uint32_t child; /* the one found below it last: a hint for the program's next look-up */
+    _Atomic uint32_t first;  /* its first child: not in the index, as most nodes have no other */
+    _Atomic uint32_t recent; /* the child found last */
+    uint32_t unused;
 };
-static_assert(sizeof(struct wire_node) == 16, "wire ABI");
+static_assert(sizeof(struct wire_node) == 24, "wire ABI");
 
 #define WIRE_NODE_TRUNCATED  UINT64_C(1) /* outer frames beyond the depth limit */
 #define WIRE_NODE_INCOMPLETE UINT64_C(2) /* the walk could not go on: no unwind information */
