@@ -18,12 +18,13 @@ struct map {
     struct map_slot {
         uint64_t key;
         uint32_t value;
-    } *slots;
+    } * slots;
     size_t count, size;
 };
 
 uint32_t map_get(const struct map *m, uint64_t key);
-/* A pointer to the value of `key`, added as MAP_NONE when it was absent; good until the next call. */
+/* A pointer to the value of `key`, added as MAP_NONE when it was absent; good until the next call.
+ */
 uint32_t *map_at(struct map *m, uint64_t key);
 void map_release(struct map *m);
 

@@ -14,7 +14,6 @@
 enum { OPT_ONLY = 256, OPT_NO_FOLLOW, OPT_ON_FULL, OPT_INTERVAL, OPT_QUIET, OPT_HELP };
 
 static const struct option long_options[] = {
-    {"output", required_argument, NULL, 'o'},
     {"only", required_argument, NULL, OPT_ONLY},
     {"no-follow", no_argument, NULL, OPT_NO_FOLLOW},
     {"on-full", required_argument, NULL, OPT_ON_FULL},
@@ -29,7 +28,8 @@ static const char help[] =
     "Runs PROGRAM and records every allocation with its whole stack. The exit status is the\n"
     "program's own (128+n for signal n); 125 if recording could not start, 126 or 127 if the\n"
     "program could not.\n\n"
-    "  -o FILE            where to write (default tidemark.%n.%p.tide); %n program, %p pid, %h host,\n"
+    "  -o FILE            where to write (default tidemark.%n.%p.tide); %n program, %p pid, %h "
+    "host,\n"
     "                     %t start time, %q{VAR} environment variable, %% a percent sign;\n"
     "                     '|command' pipes the finished recording to a shell command\n"
     "      --only NAME    record only processes whose program name contains NAME (repeatable)\n"
@@ -37,7 +37,8 @@ static const char help[] =
     "      --on-full=wait|drop\n"
     "                     when the recording cannot keep up: let the program wait (default), or\n"
     "                     drop events and count them\n"
-    "      --interval MS  length of the first intervals of the log (default 1); they get longer as\n"
+    "      --interval MS  length of the first intervals of the log (default 1); they get longer "
+    "as\n"
     "                     the run does\n"
     "      --quiet        no progress line, no summary\n"
     "      --help         this text\n\n"
@@ -61,7 +62,8 @@ static int usage_error(const char *format, const char *what)
     return 2;
 }
 
-/* The words of TIDEMARK_OPTIONS, put between argv[0] and the rest. No quoting: options do not need it. */
+/* The words of TIDEMARK_OPTIONS, put between argv[0] and the rest. No quoting: options do not need
+ * it. */
 static char **with_environment(int *argc, char **argv)
 {
     const char *extra = getenv("TIDEMARK_OPTIONS");
@@ -82,12 +84,18 @@ static int parse(int argc, char **argv, struct run_options *o)
 {
     optind = 0;
     opterr = 0;
-    for (int c; (c = getopt_long(argc, argv, "+:o:q", long_options, NULL)) != -1;) {
+    for (int c; (c = getopt_long(argc, argv, "+:o:h", long_options, NULL)) != -1;) {
         char *end;
         switch (c) {
-        case 'o': o->session.output = optarg; break;
-        case OPT_ONLY: strbuf_printf(&o->only, "%s%s", o->only.size ? "\n" : "", optarg); break;
-        case OPT_NO_FOLLOW: o->session.no_follow = true; break;
+        case 'o':
+            o->session.output = optarg;
+            break;
+        case OPT_ONLY:
+            strbuf_printf(&o->only, "%s%s", o->only.size ? "\n" : "", optarg);
+            break;
+        case OPT_NO_FOLLOW:
+            o->session.no_follow = true;
+            break;
         case OPT_ON_FULL:
             if (strcmp(optarg, "wait") != 0 && strcmp(optarg, "drop") != 0)
                 return usage_error("--on-full takes 'wait' or 'drop', not '%s'", optarg);
@@ -100,11 +108,17 @@ static int parse(int argc, char **argv, struct run_options *o)
             o->session.interval_ns = (uint64_t)(ms * 1e6);
             break;
         }
-        case 'q':
-        case OPT_QUIET: o->quiet = true; break;
-        case OPT_HELP: fputs(help, stdout); return 1;
-        case ':': return usage_error("option '%s' needs a value", argv[optind - 1]);
-        default: return usage_error("unknown option '%s'", argv[optind - 1]);
+        case OPT_QUIET:
+            o->quiet = true;
+            break;
+        case 'h':
+        case OPT_HELP:
+            fputs(help, stdout);
+            return 1;
+        case ':':
+            return usage_error("option '%s' needs a value", argv[optind - 1]);
+        default:
+            return usage_error("unknown option '%s'", argv[optind - 1]);
         }
     }
     if (optind >= argc)
@@ -114,24 +128,18 @@ static int parse(int argc, char **argv, struct run_options *o)
     return 0;
 }
 
-/* Beside the program when run from a build, in ../lib/tidemark when installed. */
+/* Beside the program when run from a build, else where it was installed. */
 static char *find_library(void)
 {
     char exe[4096];
     ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
     exe[n > 0 ? n : 0] = '\0';
     char *slash = strrchr(exe, '/');
-    if (!slash)
-        return NULL;
-    *slash = '\0';
-    static const char *const places[] = {"%s/libtidemark.so", "%s/../lib/tidemark/libtidemark.so"};
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        char *path = xasprintf(i ? "%s/../lib/tidemark/libtidemark.so" : "%s/libtidemark.so", exe);
-        if (access(path, R_OK) == 0)
-            return path;
-        free(path);
-    }
-    return NULL;
+    char *beside = xasprintf("%.*s/libtidemark.so", (int)(slash ? slash - exe : 0), exe);
+    if (access(beside, R_OK) == 0)
+        return beside;
+    free(beside);
+    return access(TIDEMARK_LIBRARY, R_OK) == 0 ? xstrdup(TIDEMARK_LIBRARY) : NULL;
 }
 
 /* --- what is shown ---------------------------------------------------------------------------- */
@@ -225,8 +233,8 @@ int cmd_run(int argc, char **argv)
         return parsed == 1 ? 0 : parsed;
     char *library = find_library();
     if (!library) {
-        fputs("tidemark run: libtidemark.so is not where it should be, beside tidemark or in ../lib/tidemark; "
-              "build or install again\n",
+        fputs("tidemark run: neither libtidemark.so beside tidemark nor " TIDEMARK_LIBRARY
+              " can be read; build or install again\n",
               stderr);
         return 125;
     }

@@ -52,7 +52,8 @@ static void table_grow(struct blocks *t)
     for (size_t i = 0; i < old.size; i++)
         live += old.pages[i].key && old.pages[i].count;
     t->size = old.size ? old.size : 256;
-    while (live * 2 > t->size) /* pages that have become empty are left behind: it may not have to grow */
+    while (live * 2 >
+           t->size) /* pages that have become empty are left behind: it may not have to grow */
         t->size *= 2;
     t->pages = xcalloc(t->size, sizeof *t->pages);
     t->used = live;

@@ -1,9 +1,10 @@
 /*
  * blocks: the live blocks of one process, by address.
  *
- * Blocks that are near each other are allocated and freed near each other in time, so they are kept by page:
- * a hash table of pages, and in each page its blocks, with an index by place in the page once there are more than a few. Finding one costs a look at
- * the last page used, most of the time, and never moves what other pages hold.
+ * Blocks that are near each other are allocated and freed near each other in time, so they are kept
+ * by page: a hash table of pages, and in each page its blocks, with an index by place in the page
+ * once there are more than a few. Finding one costs a look at the last page used, most of the time,
+ * and never moves what other pages hold.
  *
  * At most 64 bytes a block, whatever their size: a page's only block is in the table itself.
  * Not thread-safe.
@@ -38,7 +39,8 @@ struct blocks {
     VEC(uint32_t) large_free;      /* places in it */
 };
 
-/* Adds a block. If there is one at its address, *old is that one, which is replaced, and the answer is true. */
+/* Adds a block. If there is one at its address, *old is that one, which is replaced, and the answer
+ * is true. */
 bool blocks_put(struct blocks *t, const struct block *b, struct block *old);
 /* Removes the block at an address into *out; false: there is none. */
 bool blocks_take(struct blocks *t, uint64_t address, struct block *out);

@@ -29,10 +29,12 @@ int door_open(struct door *d, struct err *err)
     memcpy(address.sun_path + 1, d->name, strlen(d->name));
     socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(d->name));
     d->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (d->fd < 0 || bind(d->fd, (struct sockaddr *)&address, size) != 0 || listen(d->fd, 4096) != 0) {
+    if (d->fd < 0 || bind(d->fd, (struct sockaddr *)&address, size) != 0 ||
+        listen(d->fd, 4096) != 0) {
         int code = -errno;
         door_close(d);
-        return err_set(err, code, "cannot make a socket for the program to connect to: %s", strerror(-code));
+        return err_set(err, code, "cannot make a socket for the program to connect to: %s",
+                       strerror(-code));
     }
     return 0;
 }
@@ -53,9 +55,11 @@ bool door_answer(struct door *d, struct visitor *v)
         struct ucred who = {0};
         socklen_t size = sizeof who;
         struct pollfd p = {.fd = v->fd, .events = POLLIN};
-        /* A process sends its request right after it connects; one that only tests whether we are alive hangs up. */
+        /* A process sends its request right after it connects; one that only tests whether we are
+         * alive hangs up. */
         if (getsockopt(v->fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && poll(&p, 1, 200) == 1 &&
-            recv(v->fd, &v->request, sizeof v->request, MSG_DONTWAIT) == (ssize_t)sizeof v->request &&
+            recv(v->fd, &v->request, sizeof v->request, MSG_DONTWAIT) ==
+                (ssize_t)sizeof v->request &&
             v->request.magic == WIRE_MAGIC && v->request.version == WIRE_VERSION &&
             memcmp(v->request.key, d->key, WIRE_KEY_SIZE) == 0) {
             v->pid = who.pid;

@@ -3,11 +3,13 @@
  *
  * Within a ring events are in the thread's order. Between rings they are read in the order of their
  * logical time (wire/layout.h), in which a block is freed after it was allocated and its address
- * comes up again after that. A pass notes how far every ring is, then looks again how far they are: what the first look's
- * events depend on was there by the second. So it reads, in order, until all that the first look saw is done.
+ * comes up again after that. A pass notes how far every ring is, then looks again how far they are:
+ * what the first look's events depend on was there by the second. So it reads, in order, until all
+ * that the first look saw is done.
  *
- * Most blocks die young: in a batch of one ring's events, allocations whose free is in the same batch never enter the
- * block table. (If another thread had freed and allocated the address between the two, their logical times would have ended the batch between them.)
+ * Most blocks die young: in a batch of one ring's events, allocations whose free is in the same
+ * batch never enter the block table. (If another thread had freed and allocated the address between
+ * the two, their logical times would have ended the batch between them.)
  */
 #include <string.h>
 
@@ -136,9 +138,19 @@ static uint32_t account_of(struct target *t, const struct reader *r, uint32_t st
     return ledger_account(&t->ledger, stack, r->thread, domain, state);
 }
 
+/* The same for the heap, where the same few stacks come again and again. */
+static inline uint32_t heap_account_of(struct target *t, struct reader *r, uint32_t stack)
+{
+    struct recent_account *recent = &r->recent[stack % RECENT_ACCOUNTS];
+    if (recent->stack != stack || recent->thread != r->thread)
+        *recent = (struct recent_account){
+            .stack = stack, .thread = r->thread, .account = account_of(t, r, stack, DOMAIN_HEAP)};
+    return recent->account;
+}
+
 static void process_alloc(struct target *t, struct reader *r, struct event *e)
 {
-    e->account = account_of(t, r, e->stack, DOMAIN_HEAP);
+    e->account = heap_account_of(t, r, e->stack);
     r->last_alloc = e->address;
     t->pass_bytes += e->size;
     if (!e->partner) { /* else it dies in this batch */
@@ -162,14 +174,12 @@ static void process_free(struct target *t, struct reader *r, struct batch *batch
         r->last_alloc = 0;
     if (e->partner) {
         struct event *a = &batch->events[e->partner - 1];
-        t->pass_bytes += a->size;
         ledger_free(&t->ledger, a->account, a->size, a->usable, temporary);
         return;
     }
     struct block block = {0};
     bool known = blocks_take(&t->blocks, e->address, &block);
     if (known) {
-        t->pass_bytes += block.size;
         ledger_free(&t->ledger, block.site, block.size, block.usable, temporary);
     } else {
         t->ledger.unknown_frees++;
@@ -220,14 +230,23 @@ static void batch_process(struct target *t, struct reader *r, struct batch *b)
         struct event *e = &b->events[i];
         if (i + AHEAD < b->count && !e[AHEAD].partner)
             blocks_prefetch(&t->blocks, e[AHEAD].address);
-        if (e->kind == WIRE_ALLOC)
+        if (e->kind == WIRE_ALLOC && e->partner == i + 2 && !e->by_realloc) {
+            ledger_temporary(&t->ledger, heap_account_of(t, r, e->stack), e->size, e->usable);
+            t->pass_bytes += e->size;
+            r->last_alloc = 0;
+            i++; /* its free is the next one */
+        } else if (e->kind == WIRE_ALLOC)
             process_alloc(t, r, e);
         else
             process_free(t, r, b, e);
     }
+    if (b->count < YOUNG / 16)
+        for (unsigned i = 0; i < b->count; i++)
+            b->young[young_place(b->events[i].address)] = 0;
+    else
+        memset(b->young, 0, sizeof b->young);
     t->events += b->count;
     b->count = 0;
-    memset(b->young, 0, sizeof b->young);
 }
 
 static void process_map(struct target *t, struct reader *r, const uint64_t *w)
@@ -241,12 +260,6 @@ static void process_map(struct target *t, struct reader *r, const uint64_t *w)
     t->events++;
 }
 
-/* Words of a record that are allocations, frees or mappings: each is one step of logical time. */
-static bool has_time(unsigned kind)
-{
-    return kind >= WIRE_ALLOC && kind <= WIRE_UNMAP && kind != WIRE_REALLOC_FAILED;
-}
-
 /* Is the record about the ring's thread or what it did? A ring says whose it is before that. */
 static bool has_subject(unsigned kind)
 {
@@ -254,8 +267,8 @@ static bool has_subject(unsigned kind)
 }
 
 /*
- * A batch of a ring's events, not beyond tick `limit` nor logical time `until`.
- * At least one record is read if the ring has any.
+ * A batch of a ring's events, not beyond tick `limit` nor logical time `until`: two rings of the
+ * same time have nothing to do with each other. At least one record is read if the ring has any.
  */
 static void drain_some(struct target *t, struct reader *r, struct batch *b, uint32_t limit,
                        uint64_t until, uint64_t now_ns)
@@ -275,11 +288,6 @@ static void drain_some(struct target *t, struct reader *r, struct batch *b, uint
             t->ledger.lost_events++;
             r->at = r->due = r->head;
             break;
-        }
-        if (has_time(kind)) {
-            if (r->clock && r->clock + 1 > until)
-                break;
-            r->clock += r->clock != 0;
         }
         for (unsigned i = 1; i < words; i++)
             w[i] = word_at(r, i);
@@ -315,14 +323,16 @@ static void drain_some(struct target *t, struct reader *r, struct batch *b, uint
             r->at = (r->at + WIRE_CHUNK_WORDS - 1) / WIRE_CHUNK_WORDS * WIRE_CHUNK_WORDS;
             continue;
         case WIRE_CLOCK:
-            r->clock = address > r->clock ? address : r->clock + 1;
+            r->clock = address > r->clock ? address : r->clock;
+            if (r->clock > until)
+                break;
             continue;
         default:
             break;
         }
         batch_process(t, r, b); /* what follows is about the state after these */
-        if (kind == WIRE_TICK) {
-            if (r->tick > limit)
+        if (kind == WIRE_TICK || kind == WIRE_CLOCK) {
+            if (r->tick > limit || r->clock > until)
                 break;
         } else if (kind == WIRE_MAP || kind == WIRE_UNMAP) {
             process_map(t, r, w);
@@ -352,10 +362,10 @@ static void drain_until(struct target *t, uint32_t limit, uint64_t now_ns)
             due |= r->at < r->due;
             if (!behind || r->clock < behind->clock) {
                 if (behind)
-                    until = behind->clock + 1;
+                    until = behind->clock;
                 behind = r;
-            } else if (r->clock + 1 < until) {
-                until = r->clock + 1;
+            } else if (r->clock < until) {
+                until = r->clock;
             }
         }
         if (!due)
@@ -369,12 +379,16 @@ static uint64_t written_in(struct reader *r)
     uint64_t written = atomic_load_explicit(&r->ring->written, memory_order_acquire);
     if (written < r->at || written - r->at > WIRE_RING_WORDS)
         r->damaged = true;
-    return r->damaged ? r->at : written;
+    if (r->damaged) { /* we cannot make sense of it, but its thread must not wait for us */
+        r->at = written;
+        atomic_store_explicit(&r->ring->read, written, memory_order_release);
+    }
+    return written;
 }
 
 uint64_t drain_rings(struct target *t, uint64_t now_ns)
 {
-    uint64_t words = 0, peaks = t->ledger.peak_epoch;
+    uint64_t words = 0, peaks = t->ledger.peak_epoch, before = t->ledger.live.bytes;
     unsigned rings = 0;
     t->pass_bytes = t->pass_words = 0;
     t->active.count = 0;
@@ -407,7 +421,9 @@ uint64_t drain_rings(struct target *t, uint64_t now_ns)
     drain_until(t, UINT32_MAX, now_ns);
     if (t->ledger.peak_epoch != peaks) {
         t->profile.peak_time_ns = now_ns;
-        t->profile.peak_skew_bytes = rings > 1 ? t->pass_bytes : 0;
+        /* In whatever order the threads really were, the total stayed between these two. */
+        uint64_t after = t->ledger.live.bytes, low = before > after ? before : after;
+        t->profile.peak_skew_bytes = rings > 1 ? before + t->pass_bytes - low : 0;
     }
     return words;
 }

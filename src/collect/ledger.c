@@ -40,7 +40,8 @@ static inline void mark_dirty(struct ledger *l, struct account *a)
     }
 }
 
-void ledger_alloc(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable, bool by_realloc)
+void ledger_alloc(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable,
+                  bool by_realloc)
 {
     struct account *a = &l->accounts.items[account];
     mark_dirty(l, a);
@@ -104,11 +105,34 @@ void ledger_free(struct ledger *l, uint32_t account, uint64_t size, uint64_t usa
     l->live.usable -= usable;
 }
 
+void ledger_temporary(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable)
+{
+    struct account *a = &l->accounts.items[account];
+    if (!a->dirty || size > a->site.largest_bytes ||
+        a->live.bytes + size > a->site.own_peak_bytes ||
+        l->live.bytes + size > l->interval_peak_bytes || a->stack_state != STACK_WHOLE) {
+        ledger_alloc(l, account, size, usable, false);
+        ledger_free(l, account, size, usable, true);
+        return;
+    }
+    /* No height is reached, so all that is left of it is that it happened. */
+    a->delta[COL_ALLOCS]++;
+    a->delta[COL_BYTES] += size;
+    a->delta[COL_USABLE] += usable;
+    a->delta[COL_FREES]++;
+    a->delta[COL_FREED] += size;
+    a->delta[COL_USABLE_FREED] += usable;
+    a->delta[COL_TEMPS]++;
+    a->delta[COL_TEMP_BYTES] += size;
+    l->allocations++;
+}
+
 void ledger_unfree(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable)
 {
     struct account *a = &l->accounts.items[account];
     mark_dirty(l, a);
-    a->delta[COL_FREES]--; /* may have been an earlier interval's: differences add up all the same */
+    a->delta[COL_FREES]--; /* may have been an earlier interval's: differences add up all the same
+                            */
     a->delta[COL_FREED] -= size;
     a->delta[COL_USABLE_FREED] -= usable;
     before_change(l, a);

@@ -3,10 +3,10 @@
  *
  * A site is one (stack, thread, domain). The ledger is told of every allocation and free, in order.
  *
- * What was live at the peak, at a constant cost per event: `peak_epoch` counts the moments at which the live
- * total reached a new height. A site whose live value is about to change first saves it, if its saved value is from an
- * earlier epoch. At the end, a site whose saved epoch is the last one had `saved` at the peak; any other has
- * not changed since and had what it has now.
+ * What was live at the peak, at a constant cost per event: `peak_epoch` counts the moments at which
+ * the live total reached a new height. A site whose live value is about to change first saves it,
+ * if its saved value is from an earlier epoch. At the end, a site whose saved epoch is the last one
+ * had `saved` at the peak; any other has not changed since and had what it has now.
  *
  * Not thread-safe.
  */
@@ -53,9 +53,14 @@ void ledger_release(struct ledger *l);
 /* The account's number. */
 uint32_t ledger_account(struct ledger *l, uint32_t node, uint32_t thread, enum domain domain,
                         enum stack_state state);
-void ledger_alloc(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable, bool by_realloc);
-void ledger_free(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable, bool temporary);
+void ledger_alloc(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable,
+                  bool by_realloc);
+void ledger_free(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable,
+                 bool temporary);
 
+/* An allocation and its free with nothing in between: the same as one call of each, in less time.
+ */
+void ledger_temporary(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable);
 /* Takes back a ledger_free that turned out not to have happened. */
 void ledger_unfree(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable);
 /* Part of a block goes (of a mapping, that is): bytes without a free. */

@@ -198,7 +198,8 @@ void naming_fill(struct naming *n, struct profile *p, struct strpool *strings)
         *vec_push(&p->frame_runs) = (uint32_t)p->frames.count;
         if (from == MAP_NONE)
             continue; /* an empty run: no module covers it */
-        uint32_t end = from + 1 < n->runs.count ? n->runs.items[from + 1] : (uint32_t)n->frames.count;
+        uint32_t end =
+            from + 1 < n->runs.count ? n->runs.items[from + 1] : (uint32_t)n->frames.count;
         for (uint32_t k = n->runs.items[from]; k < end; k++) {
             struct frame f = n->frames.items[k];
             f.function = strpool_add(strings, strpool_get(&n->strings, f.function));

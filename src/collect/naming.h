@@ -1,10 +1,11 @@
 /*
  * naming: functions and lines for the addresses of a recording, found while it runs.
  *
- * A thread of low priority resolves addresses as they turn up, so that little is left to do at the end. Results are kept
- * by file and address in it: processes that run the same program share them.
+ * A thread of low priority resolves addresses as they turn up, so that little is left to do at the
+ * end. Results are kept by file and address in it: processes that run the same program share them.
  *
- * Threads: naming_* are called by one thread; the worker is internal. Ownership: naming_free(NULL) is fine.
+ * Threads: naming_* are called by one thread; the worker is internal. Ownership: naming_free(NULL)
+ * is fine.
  */
 #ifndef TIDE_COLLECT_NAMING_H
 #define TIDE_COLLECT_NAMING_H

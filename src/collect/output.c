@@ -22,9 +22,15 @@ char *output_name(const char *pattern, const char *program, pid_t pid, struct er
         time_t now = time(NULL);
         struct tm local;
         switch (*++s) {
-        case 'n': strbuf_puts(&b, slash ? slash + 1 : program); break;
-        case 'p': strbuf_printf(&b, "%d", pid); break;
-        case '%': strbuf_putc(&b, '%'); break;
+        case 'n':
+            strbuf_puts(&b, slash ? slash + 1 : program);
+            break;
+        case 'p':
+            strbuf_printf(&b, "%d", pid);
+            break;
+        case '%':
+            strbuf_putc(&b, '%');
+            break;
         case 'h':
             if (gethostname(text, sizeof text - 1) == 0)
                 strbuf_puts(&b, text);
@@ -45,7 +51,8 @@ char *output_name(const char *pattern, const char *program, pid_t pid, struct er
             }
             /* fall through */
         default:
-            err_set(err, -EINVAL, "unknown %%%c in output name '%s'; known are %%n %%p %%h %%t %%q{VAR} %%%%",
+            err_set(err, -EINVAL,
+                    "unknown %%%c in output name '%s'; known are %%n %%p %%h %%t %%q{VAR} %%%%",
                     *s ? *s : ' ', pattern);
             strbuf_release(&b);
             return NULL;
@@ -58,7 +65,9 @@ char *output_name(const char *pattern, const char *program, pid_t pid, struct er
 static char *directory_of(const char *name)
 {
     const char *slash = strrchr(name, '/');
-    return slash == name ? xstrdup("/") : slash ? xstrndup(name, (size_t)(slash - name)) : xstrdup(".");
+    return slash == name ? xstrdup("/")
+           : slash       ? xstrndup(name, (size_t)(slash - name))
+                         : xstrdup(".");
 }
 
 int output_check(const char *name, struct err *err)
@@ -68,8 +77,8 @@ int output_check(const char *name, struct err *err)
     char *directory = directory_of(name);
     int code = access(directory, W_OK | X_OK) == 0 ? 0 : -errno;
     if (code)
-        err_set(err, code, "cannot write recordings to %s: %s; choose another place with -o", directory,
-                strerror(-code));
+        err_set(err, code, "cannot write recordings to %s: %s; choose another place with -o",
+                directory, strerror(-code));
     free(directory);
     return code;
 }
@@ -109,8 +118,8 @@ static int write_command(const char *command, const struct strbuf *bytes, struct
     int code = write_all(fileno(pipe), bytes);
     int status = pclose(pipe);
     if (code || status != 0)
-        return err_set(err, code ? code : -EPIPE, "'%s' did not take the recording (status %d)", command,
-                       WIFEXITED(status) ? WEXITSTATUS(status) : status);
+        return err_set(err, code ? code : -EPIPE, "'%s' did not take the recording (status %d)",
+                       command, WIFEXITED(status) ? WEXITSTATUS(status) : status);
     return 0;
 }
 
@@ -122,13 +131,16 @@ int output_write(char **name, const struct strbuf *bytes, struct err *err)
     if (!code)
         return 0;
     const char *slash = strrchr(*name, '/'), *temporary = getenv("TMPDIR");
-    char *other = xasprintf("%s/%s", temporary && *temporary ? temporary : "/tmp", slash ? slash + 1 : *name);
+    char *other =
+        xasprintf("%s/%s", temporary && *temporary ? temporary : "/tmp", slash ? slash + 1 : *name);
     if (write_file(other, bytes) != 0) {
         free(other);
-        return err_set(err, code, "cannot write %s: %s; nor could it be saved in the temporary directory", *name,
-                       strerror(-code));
+        return err_set(err, code,
+                       "cannot write %s: %s; nor could it be saved in the temporary directory",
+                       *name, strerror(-code));
     }
-    err_set(err, code, "cannot write %s: %s; the recording was saved as %s", *name, strerror(-code), other);
+    err_set(err, code, "cannot write %s: %s; the recording was saved as %s", *name, strerror(-code),
+            other);
     free(*name);
     *name = other;
     return code;

@@ -1,9 +1,11 @@
 /*
  * output: where a recording goes: a file by a name pattern, or a command's standard input.
  *
- *   %n program  %p pid  %h host  %t start time (YYYYmmdd-HHMMSS)  %q{VAR} environment variable  %% a percent sign
+ *   %n program  %p pid  %h host  %t start time (YYYYmmdd-HHMMSS)  %q{VAR} environment variable  %%
+ * a percent sign
  *
- * A file is written beside its final name and then renamed, readable by its owner alone: an older one is never lost to a failed write.
+ * A file is written beside its final name and then renamed, readable by its owner alone: an older
+ * one is never lost to a failed write.
  */
 #ifndef TIDE_COLLECT_OUTPUT_H
 #define TIDE_COLLECT_OUTPUT_H

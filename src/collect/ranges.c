@@ -19,8 +19,7 @@ static size_t range_after(const struct ranges *r, uint64_t address)
 static void insert_at(struct ranges *r, size_t at, struct range range)
 {
     vec_push(&r->items);
-    memmove(&r->items.items[at + 1], &r->items.items[at],
-            (r->items.count - 1 - at) * sizeof range);
+    memmove(&r->items.items[at + 1], &r->items.items[at], (r->items.count - 1 - at) * sizeof range);
     r->items.items[at] = range;
 }
 
@@ -36,7 +35,7 @@ void ranges_unmap(struct ranges *r, struct ledger *l, uint64_t start, uint64_t s
         struct range *old = &r->items.items[i];
         uint64_t old_end = old->end;
         uint32_t account = old->account;
-        bool left = old->start < start, right = old_end > end;
+        bool left = old->start<start, right = old_end> end;
         if (!left && !right) {
             ledger_free(l, account, old_end - old->start, old_end - old->start, false);
             memmove(old, old + 1, (r->items.count - 1 - i) * sizeof *old);

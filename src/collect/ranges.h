@@ -1,8 +1,8 @@
 /*
  * ranges: the process's own mappings, by address; who mapped each page that is still mapped.
  *
- * Ranges never overlap: mapping over a mapping and unmapping a part of one cut it. In order of address, found by
- * binary search; a process has at most some ten thousand. Not thread-safe.
+ * Ranges never overlap: mapping over a mapping and unmapping a part of one cut it. In order of
+ * address, found by binary search; a process has at most some ten thousand. Not thread-safe.
  */
 #ifndef TIDE_COLLECT_RANGES_H
 #define TIDE_COLLECT_RANGES_H
@@ -19,7 +19,8 @@ struct ranges {
     VEC(struct range) items;
 };
 
-void ranges_map(struct ranges *r, struct ledger *l, uint64_t start, uint64_t size, uint32_t account);
+void ranges_map(struct ranges *r, struct ledger *l, uint64_t start, uint64_t size,
+                uint32_t account);
 void ranges_unmap(struct ranges *r, struct ledger *l, uint64_t start, uint64_t size);
 void ranges_release(struct ranges *r);
 

@@ -78,8 +78,7 @@ static void say_hello(struct session *s, struct visitor *v)
     }
     if (before)
         end_target(s, before, true); /* the same process has become another program */
-    struct target *t =
-        target_new(v->pid, v->request.small, o->on_full, o->interval_ns, NULL);
+    struct target *t = target_new(v->pid, v->request.small, o->on_full, o->interval_ns, NULL);
     if (!t) {
         visitor_reply(v, -ENOMEM, -1, 0, 0);
         return;
@@ -91,6 +90,7 @@ static void say_hello(struct session *s, struct visitor *v)
     t->profile.host = xstrdup(host);
     *vec_push(&s->targets) = t;
     *vec_push(&s->named) = 0;
+    stamp_if_due(t, 0); /* it waits for our answer: even the shortest run has one */
     visitor_reply(v, 0, t->fd, t->size, t->header->ring_count);
 }
 
@@ -123,7 +123,8 @@ static void set_status(struct profile *p, int wait_status)
     p->signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
 }
 
-/* How a process ended that is not our child: the kernel keeps it with the pidfd (Linux 6.15 and later). */
+/* How a process ended that is not our child: the kernel keeps it with the pidfd (Linux 6.15 and
+ * later). */
 static bool ask_pidfd(int pidfd, int *wait_status)
 {
     struct {
@@ -212,9 +213,9 @@ static void find_names(struct session *s, uint64_t now)
 }
 
 /*
- * How long to sleep so that a ring has used few of its chunks when we wake, judging by the most that one
- * took in the last pass: long sleeps cost less, but short ones keep the events in the cache, and the program
- * from waiting for a chunk.
+ * How long to sleep so that a ring has used few of its chunks when we wake, judging by the most
+ * that one took in the last pass: long sleeps cost less, but short ones keep the events in the
+ * cache, and the program from waiting for a chunk.
  */
 static long nap_ns(uint64_t words, uint64_t pass_ns, unsigned idle)
 {
@@ -289,11 +290,11 @@ static struct profile *unseen_program(struct session *s, struct recording *r)
         *vec_push(&p->command) = xstrdup(*a);
     *vec_push(&p->nodes) = (struct node){0};
     *vec_push(&p->notes) =
-        s->options->only
-            ? xasprintf("no program whose name contains what --only asks for was run")
-            : xasprintf("nothing could be seen in %s: it is statically linked, setuid, or not an ELF program; "
-                        "record a dynamically linked build of it",
-                        s->options->argv[0]);
+        s->options->only ? xasprintf("no program whose name contains what --only asks for was run")
+                         : xasprintf("nothing could be seen in %s: it is statically linked, "
+                                     "setuid, or not an ELF program; "
+                                     "record a dynamically linked build of it",
+                                     s->options->argv[0]);
     set_status(p, s->wait_status);
     return p;
 }
@@ -344,8 +345,8 @@ static int finish(struct session *s, struct session_result *result, struct err *
     result->recording = r;
     result->file = s->file;
     s->file = NULL;
-    result->status = WIFSIGNALED(s->wait_status) ? 128 + WTERMSIG(s->wait_status)
-                                                 : WEXITSTATUS(s->wait_status);
+    result->status =
+        WIFSIGNALED(s->wait_status) ? 128 + WTERMSIG(s->wait_status) : WEXITSTATUS(s->wait_status);
     return code;
 }
 

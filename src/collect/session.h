@@ -1,8 +1,8 @@
 /*
  * session: one `tidemark run`: starts the program, records it and its children, writes the file.
  *
- * Single-threaded but for the naming worker. The loop sleeps about a millisecond between passes while there is something to
- * read, longer when there is not, and not at all when a ring fills up.
+ * Single-threaded but for the naming worker. The loop sleeps about a millisecond between passes
+ * while there is something to read, longer when there is not, and not at all when a ring fills up.
  *
  * Nothing here prints; `progress` is called now and then from the loop.
  */
@@ -35,13 +35,14 @@ struct session_options {
 };
 
 struct session_result {
-    int status; /* as a shell gives it: exit code, or 128 + signal */
+    int status;                  /* as a shell gives it: exit code, or 128 + signal */
     struct recording *recording; /* without rows: they are in the file */
     uint64_t allocations, live_bytes, live_blocks; /* of the first process, at its end */
-    char *file; /* where it went */
+    char *file;                                    /* where it went */
 };
 
-/* 0 once the program was started, however it ended; else a negative errno: it was not. result->status is then 125, 126 or 127. */
+/* 0 once the program was started, however it ended; else a negative errno: it was not.
+ * result->status is then 125, 126 or 127. */
 int session_run(const struct session_options *o, struct session_result *result, struct err *err);
 void session_result_release(struct session_result *r);
 

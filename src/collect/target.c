@@ -23,7 +23,8 @@ static size_t whole_pages(size_t size)
     return (size + WIRE_PAGE - 1) & ~(size_t)(WIRE_PAGE - 1);
 }
 
-/* A memfd whose size nobody can change (cut short, it would kill us), and our mapping; the fd, or a negative errno. */
+/* A memfd whose size nobody can change (cut short, it would kill us), and our mapping; the fd, or a
+ * negative errno. */
 static int shared_memory(size_t size, void **memory)
 {
     int fd = memfd_create("tidemark", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -44,9 +45,12 @@ static void add_readers(struct target *t, char *rings, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         char *ring = rings + (size_t)i * WIRE_RING_BYTES;
-        *vec_push(&t->readers) = (struct reader){.ring = (struct wire_ring *)ring,
-                                                 .chunks = (const uint64_t *)(ring + WIRE_PAGE),
-                                                 .thread = NO_THREAD};
+        struct reader *r = vec_push(&t->readers);
+        *r = (struct reader){.ring = (struct wire_ring *)ring,
+                             .chunks = (const uint64_t *)(ring + WIRE_PAGE),
+                             .thread = NO_THREAD};
+        for (unsigned k = 0; k < RECENT_ACCOUNTS; k++)
+            r->recent[k].thread = NO_THREAD;
     }
 }
 
@@ -199,7 +203,8 @@ static void read_modules(struct target *t)
         struct wire_module m;
         memcpy(&m, base + t->modules_read, sizeof m);
         size_t record = (sizeof m + m.path_size + 7) & ~(size_t)7;
-        if (record > used - t->modules_read || m.build_id_size > sizeof m.build_id || m.end < m.start)
+        if (record > used - t->modules_read || m.build_id_size > sizeof m.build_id ||
+            m.end < m.start)
             break;
         struct module *known = vec_push(&t->profile.modules);
         const char *path = base + t->modules_read + sizeof m;
@@ -225,7 +230,8 @@ static enum stack_state node_state(const struct target *t, struct node n)
     return (enum stack_state)t->stack_states.items[n.parent];
 }
 
-/* Copies node `i`; false: its number was taken, but nothing is there yet (and nobody refers to it). */
+/* Copies node `i`; false: its number was taken, but nothing is there yet (and nobody refers to it).
+ */
 static bool read_node(struct target *t, uint32_t i)
 {
     const struct wire_node *nodes =
@@ -277,7 +283,7 @@ void target_finish(struct target *t)
     p->peak_bytes = t->ledger.peak_bytes;
     p->peak_blocks = t->ledger.peak_blocks;
     if (t->missed_frees)
-        *vec_push(&p->notes) =
-            xasprintf("%llu blocks were freed in a way that could not be seen; their addresses came up again",
-                      (unsigned long long)t->missed_frees);
+        *vec_push(&p->notes) = xasprintf(
+            "%llu blocks were freed in a way that could not be seen; their addresses came up again",
+            (unsigned long long)t->missed_frees);
 }

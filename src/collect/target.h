@@ -4,8 +4,8 @@
  * The program owns the shared memory as much as we do and may have scribbled over it: every number
  * read there is checked before it is used, and read only once.
  *
- * Life: target_new when the process says hello; target_drain again and again; target_end once, when it is gone;
- * then target_profile gives what goes into the file.
+ * Life: target_new when the process says hello; target_drain again and again; target_end once, when
+ * it is gone; then target_profile gives what goes into the file.
  */
 #ifndef TIDE_COLLECT_TARGET_H
 #define TIDE_COLLECT_TARGET_H
@@ -20,24 +20,31 @@
 #include "store/recording.h"
 #include "wire/layout.h"
 
-#define NO_THREAD UINT32_MAX
+#define NO_THREAD       UINT32_MAX
+#define RECENT_ACCOUNTS 64
+
+struct recent_account {
+    uint32_t stack, thread, account;
+};
 
 /* One ring and where we are in it. */
 struct reader {
     struct wire_ring *ring;
     const uint64_t *chunks; /* WIRE_CHUNKS places */
     const uint64_t *chunk;  /* the one we are in */
-    uint64_t at;   /* words read */
-    uint64_t due;  /* words there were when this pass began: they will be read in it */
-    uint64_t head; /* words there were a moment later: they may be */
-    uint64_t clock; /* logical time of the last event; 0: it has none, being the only thread's */
+    uint64_t at;            /* words read */
+    uint64_t due;           /* words there were when this pass began: they will be read in it */
+    uint64_t head;          /* words there were a moment later: they may be */
+    uint64_t clock;         /* logical time of what comes next */
     uint32_t tick;
-    uint32_t thread;     /* whose events these are: number in target.profile.threads; NO_THREAD at first */
+    uint32_t
+        thread; /* whose events these are: number in target.profile.threads; NO_THREAD at first */
     uint64_t last_alloc; /* address of this thread's latest allocation, while it may be temporary */
     uint64_t dropped;
-    bool damaged;        /* nonsense was found: this ring is not read any more */
-    bool in_realloc;      /* the next record is what came of a realloc */
-    bool old_known;       /* of it: `old` was a live block */
+    struct recent_account recent[RECENT_ACCOUNTS]; /* by stack */
+    bool damaged;    /* nonsense was found: this ring is not read any more */
+    bool in_realloc; /* the next record is what came of a realloc */
+    bool old_known;  /* of it: `old` was a live block */
     struct block old;
 };
 
@@ -52,7 +59,7 @@ struct target {
     int pidfd;
     int fd;
     struct wire_header *header;
-    size_t size; /* of the mapping at header */
+    size_t size;       /* of the mapping at header */
     uint64_t start_ns; /* on the session's clock */
     uint32_t modules_read;
     bool ended;
@@ -60,7 +67,8 @@ struct target {
     VEC(struct segment {
         void *memory;
         size_t size;
-    }) segments; /* further rings */
+    })
+    segments; /* further rings */
 
     VEC(struct reader) readers;
     VEC(struct reader *) active; /* of this pass */
@@ -71,7 +79,7 @@ struct target {
     struct timeline timeline;
 
     uint64_t pass_words; /* the most that one ring had in the last pass */
-    uint64_t pass_bytes; /* allocated and freed in this pass: bounds the peak's error */
+    uint64_t pass_bytes; /* allocated in this pass: bounds the peak's error */
     struct batch *batch; /* drain.c's room to work in */
 
     uint64_t events;
@@ -85,10 +93,12 @@ struct target {
 struct target *target_new(pid_t pid, bool small, enum wire_on_full on_full, uint64_t interval_ns,
                           struct err *err);
 void target_free(struct target *t);
-/* Further rings, in a memfd of their own; its fd, to be passed on and closed, or a negative errno. */
+/* Further rings, in a memfd of their own; its fd, to be passed on and closed, or a negative errno.
+ */
 int target_more_rings(struct target *t, uint32_t count, size_t *size);
 
-/* Reads all that was there at the call. now_ns: time since the target's start. Returns words read. */
+/* Reads all that was there at the call. now_ns: time since the target's start. Returns words read.
+ */
 uint64_t target_drain(struct target *t, uint64_t now_ns);
 /* The process is gone: reads the rest and closes the last interval. */
 void target_end(struct target *t, uint64_t now_ns);

@@ -1,8 +1,9 @@
 /*
  * timeline: the interval log while it is being written.
  *
- * Intervals start short. When there are TIMELINE_MAX, neighbours are merged and the length doubles, so that what is
- * kept depends on the number of sites and not on how long the run takes. Rows are held packed (store/rows.h).
+ * Intervals start short. When there are TIMELINE_MAX, neighbours are merged and the length doubles,
+ * so that what is kept depends on the number of sites and not on how long the run takes. Rows are
+ * held packed (store/rows.h).
  */
 #ifndef TIDE_COLLECT_TIMELINE_H
 #define TIDE_COLLECT_TIMELINE_H

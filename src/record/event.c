@@ -7,7 +7,8 @@ static uint64_t node_hash(uint32_t parent, uint64_t address)
     return h ^ h >> 29;
 }
 
-/* The node's place in one level of the index, or the empty slot where it would go; NULL: too crowded. */
+/* The node's place in one level of the index, or the empty slot where it would go; NULL: too
+ * crowded. */
 static inline _Atomic uint32_t *index_slot(unsigned level, uint64_t hash, uint32_t parent,
                                            uint64_t address, uint32_t *found)
 {
@@ -43,9 +44,9 @@ static void index_enter(unsigned level, uint32_t id)
 }
 
 /*
- * Half full: one thread fills the next level and then makes it the one that all use. What others add
- * meanwhile goes to the old one; a node that is missed so will be made again, and a stack has two numbers, which does
- * no harm.
+ * Half full: one thread fills the next level and then makes it the one that all use. What others
+ * add meanwhile goes to the old one; a node that is missed so will be made again, and a stack has
+ * two numbers, which does no harm.
  */
 static __attribute__((noinline)) void index_grow(unsigned level)
 {
@@ -107,7 +108,8 @@ static __attribute__((noinline)) uint32_t node_lookup(uint32_t parent, uint64_t 
     return id;
 }
 
-/* Nodes made together are neighbours in memory: mostly the child is in the cache when the index would not be. */
+/* Nodes made together are neighbours in memory: mostly the child is in the cache when the index
+ * would not be. */
 static inline uint32_t node_intern(uint32_t parent, uint64_t address)
 {
     const struct wire_node *p = &recorder.nodes[parent];
@@ -125,8 +127,8 @@ static inline uint32_t stack_number(struct thread *t, struct caller caller)
     uint32_t known = walk_leaf_id(w, caller.pc, caller.sp, caller.fp);
     if (LIKELY(known))
         return known;
-    w->stack_end = caller.sp >= t->stack_low && caller.sp < t->stack_high ? t->stack_high
-                                                                          : UINT64_C(1) << 47;
+    w->stack_end =
+        caller.sp >= t->stack_low && caller.sp < t->stack_high ? t->stack_high : UINT64_C(1) << 47;
     walk_stack(w, recorder.rules, &own_space, caller.pc, caller.sp, caller.fp);
     uint32_t i = w->fresh, id;
     if (LIKELY(i > 0))
@@ -139,6 +141,23 @@ static inline uint32_t stack_number(struct thread *t, struct caller caller)
         w->frames[i].id = id = node_intern(id, w->frames[i].address);
     walk_keep_leaf(w);
     return id;
+}
+
+/* An exchange, not a store: others may be here for neighbouring blocks, and no stamp may be lost.
+ */
+void event_meet(struct thread *t, uint64_t address)
+{
+    _Atomic uint64_t *place = CLOCK_OF(address);
+    uint64_t seen = atomic_load_explicit(place, memory_order_relaxed), before = t->clock;
+    do
+        if ((seen & 0xffff) != t->number && seen >> 16 >= t->clock) {
+            t->clock = (seen >> 16) + 1;
+            t->stamp = t->clock << 16 | t->number;
+        }
+    while (!atomic_compare_exchange_weak_explicit(place, &seen, t->stamp, memory_order_relaxed,
+                                                  memory_order_relaxed));
+    if (t->clock != before)
+        event_word(t, WIRE_WORD(WIRE_CLOCK, 0, t->clock & WIRE_LOW48));
 }
 
 void event_alloc(struct thread *t, void *p, size_t size, struct caller caller)
@@ -179,7 +198,8 @@ void event_realloc_failed(struct thread *t)
     }
 }
 
-/* Mappings are rare, and overlap in ways that blocks do not: all share one clock, that of address 0. */
+/* Mappings are rare, and overlap in ways that blocks do not: all share one clock, that of address
+ * 0. */
 void event_map(struct thread *t, void *p, size_t size, struct caller caller)
 {
     uint32_t stack = stack_number(t, caller);

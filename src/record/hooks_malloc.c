@@ -1,9 +1,7 @@
 /*
- * The malloc family. Each hook: forward to the next in line, then record; free is recorded first, so that whoever
- * gets the same address next records it later. Compiled with frame pointers (CALLER()).
- *
- * While the next in line works, tls.busy is set: what it calls in turn (an allocator that maps memory, a
- * preloaded library that calls malloc again) is part of the same allocation.
+ * The malloc family. Each hook: forward to the next in line, then record; free is recorded first,
+ * so that whoever gets the same address next records it later. Compiled with frame pointers
+ * (CALLER()).
  */
 #include <errno.h>
 #include <malloc.h>
@@ -27,23 +25,16 @@ static inline void *boot_call(size_t size)
     return NULL;
 }
 
-#define FORWARD(call)                                                                              \
-    ({                                                                                             \
-        tls.busy = (uintptr_t)__builtin_frame_address(0);                                          \
-        __auto_type forwarded = (call);                                                            \
-        tls.busy = 0;                                                                              \
-        forwarded;                                                                                 \
-    })
-
 /* Forwards and records a call that returns a block of `size` bytes. */
 #define ALLOCATE(call, size)                                                                       \
     do {                                                                                           \
         struct thread *t = thread_enter();                                                         \
         if (UNLIKELY(!t))                                                                          \
             return (call);                                                                         \
-        void *p = FORWARD(call);                                                                   \
+        void *p = (call);                                                                          \
         if (LIKELY(p != NULL))                                                                     \
             event_alloc(t, p, (size), CALLER());                                                   \
+        thread_leave();                                                                            \
         return p;                                                                                  \
     } while (0)
 
@@ -75,9 +66,8 @@ EXPORT void free(void *p)
         return;
     }
     event_free(t, p);
-    tls.busy = (uintptr_t)__builtin_frame_address(0);
     next.free(p);
-    tls.busy = 0;
+    thread_leave();
 }
 
 EXPORT void cfree(void *p); /* no longer in any header, still in old programs */
@@ -87,8 +77,8 @@ void cfree(void *p)
 }
 
 /*
- * The old block is recorded as free before it is, as in free(); if nothing came of it, that is taken back. With size
- * 0 a realloc may be a free.
+ * The old block is recorded as free before it is, as in free(); if nothing came of it, that is
+ * taken back. With size 0 a realloc may be a free.
  */
 static inline __attribute__((always_inline)) void *reallocate(void *old, size_t size,
                                                               struct caller caller)
@@ -98,11 +88,12 @@ static inline __attribute__((always_inline)) void *reallocate(void *old, size_t 
         return next.realloc(old, size);
     if (old)
         size ? event_realloc(t, old) : event_free(t, old);
-    void *p = FORWARD(next.realloc(old, size));
+    void *p = next.realloc(old, size);
     if (LIKELY(p != NULL))
         event_alloc(t, p, size, caller);
     else if (old && size)
         event_realloc_failed(t);
+    thread_leave();
     return p;
 }
 
@@ -149,9 +140,10 @@ EXPORT int posix_memalign(void **out, size_t alignment, size_t size)
     struct thread *t = thread_enter();
     if (UNLIKELY(!t))
         return next.posix_memalign(out, alignment, size);
-    int result = FORWARD(next.posix_memalign(out, alignment, size));
+    int result = next.posix_memalign(out, alignment, size);
     if (result == 0 && *out)
         event_alloc(t, *out, asked_for(size), CALLER());
+    thread_leave();
     return result;
 }
 

@@ -1,6 +1,6 @@
 /*
- * Mappings the program makes itself: the metric `mapped`. What the allocator maps beneath a hook is part of the heap and
- * not seen here; what libc and the loader map internally never comes this way.
+ * Mappings the program makes itself: the metric `mapped`. What the allocator maps beneath a hook is
+ * part of the heap and not seen here; what libc and the loader map internally never comes this way.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -32,6 +32,8 @@ EXPORT void *mmap(void *at, size_t size, int protection, int flags, int fd, long
     void *p = map_directly(at, size, protection, flags, fd, offset);
     if (t && p != MAP_FAILED)
         event_map(t, p, whole_pages(size), CALLER());
+    if (t)
+        thread_leave();
     return p;
 }
 
@@ -44,6 +46,8 @@ EXPORT int munmap(void *p, size_t size)
     struct thread *t = next.munmap ? thread_enter() : NULL;
     if (t && (uintptr_t)p % WIRE_PAGE == 0 && size)
         event_unmap(t, p, whole_pages(size));
+    if (t)
+        thread_leave();
     if (LIKELY(next.munmap != NULL))
         return next.munmap(p, size);
     long result = sys_call(SYS_munmap, p, size);
@@ -67,5 +71,7 @@ EXPORT void *mremap(void *old, size_t old_size, size_t size, int flags, ...)
             event_unmap(t, old, whole_pages(old_size));
         event_map(t, p, whole_pages(size), CALLER());
     }
+    if (t)
+        thread_leave();
     return p;
 }

@@ -41,8 +41,10 @@ EXPORT int pthread_setname_np(pthread_t thread, const char *name)
         recorder_start();
     int result = next.pthread_setname_np(thread, name);
     struct thread *t = result == 0 && pthread_equal(thread, pthread_self()) ? thread_enter() : NULL;
-    if (t)
+    if (t) {
         thread_named(t, name);
+        thread_leave();
+    }
     return result;
 }
 
@@ -62,6 +64,7 @@ EXPORT int prctl(int option, ...)
         char name[16] = {0};
         sys_call(SYS_prctl, (long)PR_GET_NAME, name);
         thread_named(t, name);
+        thread_leave();
     }
     return result;
 }

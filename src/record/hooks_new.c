@@ -1,13 +1,15 @@
 /*
  * operator new and delete, in all their forms.
  *
- * The C++ runtime's own call malloc and free, which are hooked: those are only passed on (a jump). Allocators such as
- * jemalloc and tcmalloc bring their own, which do not: for those, and only for those, new and delete are
- * recorded here. The throwing forms then go through the allocator's nothrow form, so that no exception ever passes through a
- * hook; if that fails, the throwing form is called to do what it does.
+ * The C++ runtime's own call malloc and free, which are hooked: those are only passed on (a jump).
+ * Allocators such as jemalloc and tcmalloc bring their own, which do not: for those, and only for
+ * those, new and delete are recorded here. The throwing forms then go through the allocator's
+ * nothrow form, so that no exception ever passes through a hook; if that fails, the throwing form
+ * is called to do what it does.
  *
- * A library loaded with RTLD_LOCAL may bring the first C++ runtime of the process; it is then not "next" to us in the
- * global order, but it is among what our caller was linked with, and is looked up there.
+ * A library loaded with RTLD_LOCAL may bring the first C++ runtime of the process; it is then not
+ * "next" to us in the global order, but it is among what our caller was linked with, and is looked
+ * up there.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -54,8 +56,8 @@ static inline bool form_recorded(const struct form *f)
 #define RETURN_ADDRESS ((uint64_t)(uintptr_t)__builtin_return_address(0))
 
 /*
- * A form that is nowhere to be found cannot have been called by C++ code that was linked properly; plain malloc and
- * free are then what any runtime does.
+ * A form that is nowhere to be found cannot have been called by C++ code that was linked properly;
+ * plain malloc and free are then what any runtime does.
  */
 #define NEW_FORM(symbol, nothrow_symbol, fallback, note, parameters, arguments, nothrow_arguments) \
     EXPORT void *new##symbol parameters __asm__(#symbol);                                          \
@@ -73,14 +75,11 @@ static inline bool form_recorded(const struct form *f)
         struct thread *t = safe ? thread_enter() : NULL;                                           \
         if (UNLIKELY(!t))                                                                          \
             return ((void *(*)parameters)function)arguments;                                       \
-        tls.busy = (uintptr_t)__builtin_frame_address(0);                                          \
         void *p = ((void *(*)(size_t, size_t, const void *))safe)nothrow_arguments;                \
-        tls.busy = 0;                                                                              \
-        if (UNLIKELY(!p)) /* throws, or finds memory after all */                                  \
-            p = ((void *(*)parameters)function)arguments;                                          \
-        if (p)                                                                                     \
+        if (LIKELY(p != NULL))                                                                     \
             event_alloc(t, p, size, CALLER());                                                     \
-        return p;                                                                                  \
+        thread_leave();                                                                            \
+        return LIKELY(p != NULL) ? p : ((void *(*)parameters)function)arguments;                   \
     }
 
 /* std::nothrow is an empty object; only its address is passed, and never looked at. */
@@ -120,17 +119,15 @@ ALIGNED_NOTHROW_FORM(_ZnamSt11align_val_tRKSt9nothrow_t)
             return;                                                                                \
         }                                                                                          \
         if (LIKELY(!form_recorded(&form))) {                                                       \
-            ((void (*)parameters)function)arguments;                                               \
+            ((void(*) parameters)function) arguments;                                              \
             return;                                                                                \
         }                                                                                          \
         struct thread *t = p ? thread_enter() : NULL;                                              \
-        if (t) {                                                                                   \
-            event_free(t, p);                                                                      \
-            tls.busy = (uintptr_t)__builtin_frame_address(0);                                      \
-        }                                                                                          \
-        ((void (*)parameters)function)arguments;                                                   \
         if (t)                                                                                     \
-            tls.busy = 0;                                                                          \
+            event_free(t, p);                                                                      \
+        ((void(*) parameters)function) arguments;                                                  \
+        if (t)                                                                                     \
+            thread_leave();                                                                        \
     }
 
 DELETE_FORM(_ZdlPv, (void *p), (p))

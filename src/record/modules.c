@@ -142,7 +142,8 @@ static uint32_t module_epoch(const struct dl_find_object *o, uint64_t start, uin
             epoch = k->epoch;
             goto out;
         }
-        if (k->start < end && start < k->end) { /* the newest at these addresses: take the next number */
+        if (k->start < end &&
+            start < k->end) { /* the newest at these addresses: take the next number */
             epoch = k->epoch + 1;
             break;
         }
@@ -163,15 +164,16 @@ static int own_find(uint64_t address, struct unwind_module *out)
     struct dl_find_object o;
     if (_dl_find_object((void *)(uintptr_t)address, &o) != 0)
         return -1;
-    uint64_t start = (uint64_t)(uintptr_t)o.dlfo_map_start, end = (uint64_t)(uintptr_t)o.dlfo_map_end;
+    uint64_t start = (uint64_t)(uintptr_t)o.dlfo_map_start,
+             end = (uint64_t)(uintptr_t)o.dlfo_map_end;
     out->epoch = module_epoch(&o, start, end);
-    out->cfi = (struct cfi_section){.begin = o.dlfo_map_start,
-                                    .end = o.dlfo_map_end,
-                                    .header = o.dlfo_eh_frame};
+    out->cfi = (struct cfi_section){
+        .begin = o.dlfo_map_start, .end = o.dlfo_map_end, .header = o.dlfo_eh_frame};
     return out->cfi.header ? 0 : -1;
 }
 
-/* The slow path follows call frame information as the C++ runtime does: what it says is there, is there. */
+/* The slow path follows call frame information as the C++ runtime does: what it says is there, is
+ * there. */
 static int own_read(uint64_t address, uint64_t *out)
 {
     if (address < 4096 || address % 8 || address >> 47)

@@ -51,7 +51,7 @@ size_t boot_room(const void *p)
 }
 
 /* A function pointer from dlsym without the cast that ISO C frowns upon. */
-#define FIND(name) find_next(#name, &next.name, sizeof next.name)
+#define FIND(name) find_next(#name, &found.name, sizeof found.name)
 
 static void find_next(const char *name, void *slot, size_t size)
 {
@@ -59,8 +59,10 @@ static void find_next(const char *name, void *slot, size_t size)
     memcpy(slot, &f, size);
 }
 
+/* All at once, so that a hook that dlsym itself calls finds either everything or nothing. */
 static void find_all(void)
 {
+    struct next found;
     FIND(malloc);
     FIND(calloc);
     FIND(realloc);
@@ -79,6 +81,7 @@ static void find_all(void)
     FIND(pthread_create);
     FIND(pthread_setname_np);
     FIND(prctl);
+    next = found;
 }
 
 bool recorder_owns_allocations(const void *function)
@@ -101,6 +104,7 @@ static const char *environment(const char *name)
     return NULL;
 }
 
+/* A connection, or a negative errno. */
 static int dial(void)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -108,7 +112,7 @@ static int dial(void)
     memcpy(address.sun_path + 1, socket_name, size); /* abstract: no file, works after chroot */
     long fd = sys_call(SYS_socket, (long)AF_UNIX, (long)(SOCK_SEQPACKET | SOCK_CLOEXEC), 0L);
     if (fd < 0)
-        return -1;
+        return (int)fd;
     long connected;
     do
         connected = sys_call(SYS_connect, fd, &address,
@@ -116,7 +120,7 @@ static int dial(void)
     while (connected == -EINTR);
     if (connected < 0) {
         sys_call(SYS_close, fd);
-        return -1;
+        return (int)connected;
     }
     return (int)fd;
 }
@@ -126,7 +130,7 @@ bool recorder_collector_alive(void)
     int fd = dial();
     if (fd >= 0)
         sys_call(SYS_close, (long)fd);
-    return fd >= 0;
+    return fd != -ECONNREFUSED; /* no descriptor left, say, is not its death */
 }
 
 /* Sends a request and maps the memory that comes back; NULL: refused or nobody there. */
@@ -147,10 +151,8 @@ static char *ask(struct wire_request *request, struct wire_reply *reply)
     struct iovec out = {.iov_base = request, .iov_len = sizeof *request};
     struct iovec in = {.iov_base = reply, .iov_len = sizeof *reply};
     struct msghdr send = {.msg_iov = &out, .msg_iovlen = 1};
-    struct msghdr receive = {.msg_iov = &in,
-                             .msg_iovlen = 1,
-                             .msg_control = &control,
-                             .msg_controllen = sizeof control};
+    struct msghdr receive = {
+        .msg_iov = &in, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
     long n;
     do
         n = sys_call(SYS_sendmsg, (long)fd, &send, (long)MSG_NOSIGNAL);
@@ -186,6 +188,7 @@ bool recorder_connect(void)
     struct wire_request request = {.kind = WIRE_HELLO};
     struct wire_reply reply;
     struct rlimit limit;
+    recorder.header = NULL;
     drop_segments(); /* after fork: the parent's */
     if (sys_call(SYS_prlimit64, 0L, (long)RLIMIT_AS, 0L, &limit) == 0)
         request.small = limit.rlim_cur < UINT64_C(4) << 30;
@@ -240,6 +243,8 @@ struct wire_ring *recorder_ring(void)
 void recorder_stop(void)
 {
     atomic_store(&recorder.state, STATE_OFF);
+    if (recorder.header)
+        atomic_fetch_add(&recorder.header->tick, 1); /* so that every thread looks */
 }
 
 /* --- start ------------------------------------------------------------------------------------ */

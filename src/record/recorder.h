@@ -2,8 +2,9 @@
  * recorder: the part of tidemark that lives inside the program (libtidemark.so).
  *
  * Here we are a guest: docs/SAFETY.md states the rules. On the hot path there is no system call, no
- * lock, no allocation, no floating point; nothing here ever prints, exits or installs a handler. Memory comes from mmap, made by raw
- * system calls so that neither our own hooks nor errno are involved.
+ * lock, no allocation, no floating point; nothing here ever prints, exits or installs a handler.
+ * Memory comes from mmap, made by raw system calls so that neither our own hooks nor errno are
+ * involved.
  *
  *   process.c   the one state: what comes next in line, the shared memory, fork
  *   thread.c    a thread's ring and remembered stack; made on first use, reused after its end
@@ -21,7 +22,7 @@
 #include "unwind/walk.h"
 #include "wire/layout.h"
 
-#define EXPORT   __attribute__((visibility("default")))
+#define EXPORT      __attribute__((visibility("default")))
 #define LIKELY(x)   __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
@@ -38,12 +39,14 @@ struct caller {
 
 /*
  * One thread's part. In memory that a forked child finds zeroed (MADV_WIPEONFORK): tick 0 never
- * equals the shared tick, which sends the child's first hook to thread_sync(), where it becomes a process of its own.
+ * equals the shared tick, which sends the child's first hook to thread_sync(), where it becomes a
+ * process of its own.
  */
 struct thread {
     uint32_t tick; /* the last one written to the ring; 0: not this process's */
     uint32_t generation;
-    uint64_t clock;          /* logical time of its last event, once there are several threads */
+    uint64_t clock;     /* logical time (wire/layout.h) */
+    uint64_t stamp;     /* what it leaves in recorder.clocks: clock << 16 | number */
     uint64_t *at, *end; /* room in the current chunk */
     uint64_t bias;      /* position of `at` in the ring = bias + its address / 8 */
     struct wire_ring *ring;
@@ -53,6 +56,7 @@ struct thread {
     uint64_t stack_low, stack_high; /* the thread's own stack: bounds for the walk */
     struct walk walk;
     uint32_t tid;
+    uint32_t number;     /* 1 to 65535 */
     uint32_t exits;      /* how often its destructor ran */
     struct thread *next; /* in the list of free ones */
 };
@@ -66,7 +70,8 @@ enum recorder_state {
 struct tls {
     struct thread *thread;
     uintptr_t busy; /* the frame of the hook that is being served; 0: none */
-    size_t wanted;  /* 1 + what operator new was asked for; its next allocation is rounded up from it */
+    size_t
+        wanted; /* 1 + what operator new was asked for; its next allocation is rounded up from it */
 };
 extern __thread struct tls tls __attribute__((tls_model("initial-exec")));
 
@@ -80,13 +85,13 @@ struct recorder {
     struct rules *rules;
     _Atomic int state;
     _Atomic uint32_t generation; /* counts dlclose: remembered addresses may mean something else */
-    _Atomic bool clocked;        /* there is, or was, more than one thread: events need logical time */
-    _Atomic uint64_t *clocks;    /* [CLOCKS]: the last one given out, by part of memory */
+    _Atomic bool clocked;     /* there is, or was, more than one thread: events need logical time */
+    _Atomic uint64_t *clocks; /* [CLOCKS]: the stamp of who was last in a part of memory */
 };
 extern struct recorder recorder;
 
 /* By 64 KiB of address: threads that keep to their own arenas do not meet here. */
-#define CLOCKS 65536
+#define CLOCKS            65536
 #define CLOCK_OF(address) (&recorder.clocks[(address) >> 16 & (CLOCKS - 1)])
 
 /* The functions next in line. All set before the first hook returns. */
@@ -119,14 +124,15 @@ struct wire_ring *recorder_ring(void); /* a ring no thread uses; NULL: none to b
 void recorder_stop(void);              /* the collector is gone */
 bool recorder_collector_alive(void);
 bool recorder_owns_allocations(const void *function); /* is it in the same module as next.malloc? */
-void *boot_alloc(size_t size);         /* before `next` is known: dlsym itself may allocate */
+void *boot_alloc(size_t size); /* before `next` is known: dlsym itself may allocate */
 bool boot_owns(const void *p);
-size_t boot_room(const void *p);       /* bytes that can be read from p on */
+size_t boot_room(const void *p); /* bytes that can be read from p on */
 
 /* thread.c */
-struct thread *thread_begin(void); /* this thread's, made now; NULL: do not record */
+struct thread *thread_begin(void);            /* this thread's, made now; NULL: do not record */
 struct thread *thread_sync(struct thread *t); /* the shared tick moved, or we are a forked child */
-bool thread_room(struct thread *t); /* the chunk is full: takes another; waits or drops if there is none */
+bool thread_room(
+    struct thread *t); /* the chunk is full: takes another; waits or drops if there is none */
 void thread_named(struct thread *t, const char *name);
 void threads_reset(void); /* in a forked child */
 
@@ -136,10 +142,12 @@ void modules_reset(void); /* in a forked child, or before the first */
 
 /* event.c */
 void event_alloc(struct thread *t, void *p, size_t size, struct caller caller);
-void event_realloc(struct thread *t, void *old);        /* before it is done */
-void event_realloc_failed(struct thread *t);            /* after; or event_alloc */
+void event_realloc(struct thread *t, void *old); /* before it is done */
+void event_realloc_failed(struct thread *t);     /* after; or event_alloc */
 void event_map(struct thread *t, void *p, size_t size, struct caller caller);
 void event_unmap(struct thread *t, void *p, size_t size);
+void event_meet(struct thread *t,
+                uint64_t address); /* another thread may have been here: moves the clock */
 
 /* sys.c: system calls that leave errno alone */
 long sys_call(long number, ...);
@@ -156,7 +164,11 @@ static inline bool tls_nested(void)
     return tls.busy && tls.busy - here < 1u << 20;
 }
 
-/* The thread's state if this call is to be recorded, else NULL. */
+/*
+ * The thread's state if this call is to be recorded, else NULL. From here to thread_leave() the
+ * thread is busy: what the next in line calls in turn is part of the same allocation, and a signal
+ * handler finds a state that it must not touch.
+ */
 static inline __attribute__((always_inline)) struct thread *thread_enter(void)
 {
     struct thread *t = tls.thread;
@@ -169,9 +181,18 @@ static inline __attribute__((always_inline)) struct thread *thread_enter(void)
         if (!t)
             return NULL;
     }
-    if (UNLIKELY(t->tick != atomic_load_explicit(&recorder.header->tick, memory_order_relaxed)))
-        return thread_sync(t);
+    tls.busy = (uintptr_t)__builtin_frame_address(0);
+    if (UNLIKELY(t->tick != atomic_load_explicit(&recorder.header->tick, memory_order_relaxed))) {
+        t = thread_sync(t);
+        if (!t)
+            tls.busy = 0;
+    }
     return t;
+}
+
+static inline void thread_leave(void)
+{
+    tls.busy = 0;
 }
 
 static inline bool event_room(struct thread *t, unsigned words)
@@ -188,28 +209,22 @@ static inline void event_word(struct thread *t, uint64_t word)
 static inline void event_publish(struct thread *t)
 {
     atomic_store_explicit(&t->ring->written, t->bias + (uintptr_t)t->at / 8, memory_order_release);
-    /* The collector's core had these lines last; waiting for them one by one would cost more than all the rest. */
+    /* The collector's core had these lines last; waiting for them one by one would cost more than
+     * all the rest. */
     arch_prefetch_write(t->at + 48);
 }
 
 /*
- * Gives the event about to be written its logical time; event_room() must have allowed one word more
- * than the event. An exchange rather than a plain store, because two threads may be here for neighbouring blocks, and time must not go
- * back for either. It orders nothing else: that the free of a block sees its allocation's number follows from how the program handed it over.
+ * Sees to the logical time of the event about to be written; event_room() must have allowed one
+ * word more than the event. That the free of a block sees its allocation's stamp follows from how
+ * the program handed it over.
  */
 static inline void event_clock(struct thread *t, uint64_t address)
 {
     if (LIKELY(!atomic_load_explicit(&recorder.clocked, memory_order_relaxed)))
         return;
-    _Atomic uint64_t *clock = CLOCK_OF(address);
-    uint64_t seen = atomic_load_explicit(clock, memory_order_relaxed), now;
-    do
-        now = (seen > t->clock ? seen : t->clock) + 1;
-    while (!atomic_compare_exchange_weak_explicit(clock, &seen, now, memory_order_relaxed,
-                                                  memory_order_relaxed));
-    if (UNLIKELY(now != t->clock + 1 || t->clock == 0)) /* 0: its first with a number */
-        event_word(t, WIRE_WORD(WIRE_CLOCK, 0, (now - 1) & WIRE_LOW48));
-    t->clock = now;
+    if (UNLIKELY(atomic_load_explicit(CLOCK_OF(address), memory_order_relaxed) != t->stamp))
+        event_meet(t, address);
 }
 
 static inline void event_free(struct thread *t, void *p)

@@ -1,10 +1,10 @@
 /*
  * A thread's ring and remembered stack: made at its first event, handed on when it ends.
  *
- * The end is seen by a pthread key's destructor, which arms itself again until the last round, so that
- * blocks freed by other destructors are still recorded. What comes later still (or a thread that
- * ended without destructors) gets a ring again; a ring whose thread no longer exists is taken back
- * when a new one is needed.
+ * The end is seen by a pthread key's destructor, which arms itself again until the last round, so
+ * that blocks freed by other destructors are still recorded. What comes later still (or a thread
+ * that ended without destructors) gets a ring again; a ring whose thread no longer exists is taken
+ * back when a new one is needed.
  */
 #include <pthread.h>
 #include <limits.h>
@@ -20,7 +20,7 @@ __thread struct tls tls __attribute__((tls_model("initial-exec")));
 extern void *__libc_stack_end;
 
 static struct thread *free_threads; /* their ring is theirs for good */
-static struct thread *all_threads[65536];
+static struct thread *all_threads[65535];
 static uint32_t thread_count;
 static _Atomic int threads_lock; /* taken when a thread begins or ends, never in between */
 static pthread_key_t end_key;
@@ -37,7 +37,8 @@ static void unlock(void)
     atomic_store_explicit(&threads_lock, 0, memory_order_release);
 }
 
-/* Logical time moves on with the ticks too, so that threads which never meet are read side by side. */
+/* Logical time moves on with the ticks too, so that threads which never meet are read side by side.
+ */
 static void put_tick(struct thread *t)
 {
     t->tick = atomic_load_explicit(&recorder.header->tick, memory_order_relaxed);
@@ -46,6 +47,7 @@ static void put_tick(struct thread *t)
         event_word(t, WIRE_WORD(WIRE_TICK, 0, t->tick));
         if (atomic_load_explicit(&recorder.clocked, memory_order_relaxed) && t->clock < clock) {
             t->clock = clock;
+            t->stamp = clock << 16 | t->number;
             event_word(t, WIRE_WORD(WIRE_CLOCK, 0, clock & WIRE_LOW48));
         }
         event_publish(t);
@@ -127,6 +129,8 @@ static struct thread *thread_new(void)
     t->free_places = (1u << WIRE_CHUNKS) - 1;
     walk_init(&t->walk, (char *)t + ((sizeof(struct thread) + 63) & ~(size_t)63));
     all_threads[thread_count++] = t;
+    t->number = thread_count;
+    t->stamp = t->number;
     return t;
 }
 
@@ -138,7 +142,8 @@ static struct thread *thread_adopt(struct thread *t)
     t->generation = atomic_load(&recorder.generation);
     walk_forget(&t->walk);
 
-    /* glibc keeps a thread's descriptor at the top of its stack; the first thread's stack ends where the kernel put its arguments. */
+    /* glibc keeps a thread's descriptor at the top of its stack; the first thread's stack ends
+     * where the kernel put its arguments. */
     bool first = t->tid == (uint32_t)sys_call(SYS_getpid);
     t->stack_high = first ? (uint64_t)(uintptr_t)__libc_stack_end + 64
                           : (uint64_t)(uintptr_t)__builtin_thread_pointer();
@@ -161,7 +166,7 @@ static struct thread *thread_adopt(struct thread *t)
 struct thread *thread_begin(void)
 {
     int state = atomic_load_explicit(&recorder.state, memory_order_acquire);
-    if (state == STATE_OFF || tls.busy)
+    if (state == STATE_OFF)
         return NULL;
     tls.busy = (uintptr_t)__builtin_frame_address(0);
     struct thread *t = NULL;
@@ -188,7 +193,8 @@ out:
     return t;
 }
 
-/* After fork there is one thread, and its memory here was zeroed; the parent's rings are not ours. */
+/* After fork there is one thread, and its memory here was zeroed; the parent's rings are not ours.
+ */
 void threads_reset(void)
 {
     free_threads = NULL;
@@ -201,12 +207,13 @@ void threads_reset(void)
 struct thread *thread_sync(struct thread *t)
 {
     if (UNLIKELY(t->tick == 0)) { /* a forked child */
-        tls.busy = (uintptr_t)__builtin_frame_address(0);
         atomic_store(&recorder.state, STATE_BOOTING);
         threads_reset();
         bool connected = recorder_connect();
-        tls.busy = 0;
-        return connected ? thread_begin() : NULL;
+        t = connected ? thread_begin() : NULL;
+        if (t)
+            tls.busy = (uintptr_t)__builtin_frame_address(0); /* as thread_enter() left it */
+        return t;
     }
     if (UNLIKELY(atomic_load_explicit(&recorder.header->detached, memory_order_relaxed)))
         recorder_stop();
@@ -223,7 +230,8 @@ struct thread *thread_sync(struct thread *t)
     return t;
 }
 
-/* Enters the next chunk, if a place is free: the lowest, which is the likeliest to be in the cache. */
+/* Enters the next chunk, if a place is free: the lowest, which is the likeliest to be in the cache.
+ */
 static bool next_chunk(struct thread *t)
 {
     struct wire_ring *ring = t->ring;
@@ -234,7 +242,8 @@ static bool next_chunk(struct thread *t)
         return false;
     unsigned place = (unsigned)__builtin_ctz(t->free_places);
     t->free_places &= ~(1u << place);
-    atomic_store_explicit(&ring->order[t->chunk % WIRE_ORDER], (uint8_t)place, memory_order_relaxed);
+    atomic_store_explicit(&ring->order[t->chunk % WIRE_ORDER], (uint8_t)place,
+                          memory_order_relaxed);
     t->at = (uint64_t *)((char *)ring + WIRE_PAGE) + (size_t)place * WIRE_CHUNK_WORDS;
     t->end = t->at + WIRE_CHUNK_WORDS;
     t->bias = t->chunk * WIRE_CHUNK_WORDS - (uintptr_t)t->at / 8;
@@ -254,7 +263,10 @@ bool thread_room(struct thread *t)
         if (atomic_load_explicit(&recorder.state, memory_order_relaxed) == STATE_OFF)
             return false;
         if (recorder.header->on_full == WIRE_DROP) {
-            atomic_fetch_add_explicit(&t->ring->dropped, 1, memory_order_relaxed);
+            uint64_t dropped =
+                atomic_fetch_add_explicit(&t->ring->dropped, 1, memory_order_relaxed);
+            if (dropped % 65536 == 65535 && !recorder_collector_alive())
+                recorder_stop();
             return false;
         }
         struct {

@@ -255,24 +255,56 @@ static void take_chunk(const struct chunk *chunk, struct cursor *c, struct recor
         *vec_push(&r->profiles) = (struct profile){.exit_code = -1};
     struct profile *p = &r->profiles.items[chunk->process];
     switch (chunk->type) {
-    case CHUNK_PROCESS: take_process(c, p); break;
-    case CHUNK_MODULES: take_modules(c, p); break;
-    case CHUNK_NODES: if (!p->nodes.count) take_nodes(c, p); break;
-    case CHUNK_THREADS: if (!p->threads.count) take_threads(c, p); break;
-    case CHUNK_SITES: if (!p->sites.count) take_sites(c, p); break;
-    case CHUNK_INTERVALS: if (!p->intervals.count) take_intervals(c, p); break;
-    case CHUNK_STAMPS: take_stamps(c, p); break;
-    case CHUNK_NOTES: take_notes(c, p); break;
-    case CHUNK_FRAMES: if (!p->frame_runs.count) take_frames(c, p); break;
-    default: break; /* from a later version: skipped */
+    case CHUNK_PROCESS:
+        take_process(c, p);
+        break;
+    case CHUNK_MODULES:
+        take_modules(c, p);
+        break;
+    case CHUNK_NODES:
+        if (!p->nodes.count)
+            take_nodes(c, p);
+        break;
+    case CHUNK_THREADS:
+        if (!p->threads.count)
+            take_threads(c, p);
+        break;
+    case CHUNK_SITES:
+        if (!p->sites.count)
+            take_sites(c, p);
+        break;
+    case CHUNK_INTERVALS:
+        if (!p->intervals.count)
+            take_intervals(c, p);
+        break;
+    case CHUNK_STAMPS:
+        take_stamps(c, p);
+        break;
+    case CHUNK_NOTES:
+        take_notes(c, p);
+        break;
+    case CHUNK_FRAMES:
+        if (!p->frame_runs.count)
+            take_frames(c, p);
+        break;
+    default:
+        break; /* from a later version: skipped */
     }
 }
 
 static bool is_known(uint32_t type)
 {
     switch (type) {
-    case CHUNK_PROCESS: case CHUNK_MODULES: case CHUNK_NODES: case CHUNK_THREADS: case CHUNK_SITES:
-    case CHUNK_INTERVALS: case CHUNK_STAMPS: case CHUNK_NOTES: case CHUNK_STRINGS: case CHUNK_FRAMES:
+    case CHUNK_PROCESS:
+    case CHUNK_MODULES:
+    case CHUNK_NODES:
+    case CHUNK_THREADS:
+    case CHUNK_SITES:
+    case CHUNK_INTERVALS:
+    case CHUNK_STAMPS:
+    case CHUNK_NOTES:
+    case CHUNK_STRINGS:
+    case CHUNK_FRAMES:
         return true;
     default:
         return false;
@@ -288,8 +320,8 @@ int recording_parse(const void *bytes, size_t size, const char *name, struct rec
         return err_set(err, -EINVAL, "%s is not a tidemark recording", name);
     memcpy(&version, file + 8, 4);
     if (version != FILE_VERSION)
-        return err_set(err, -EINVAL, "%s has format version %u; this tidemark reads version %d", name,
-                       version, FILE_VERSION);
+        return err_set(err, -EINVAL, "%s has format version %u; this tidemark reads version %d",
+                       name, version, FILE_VERSION);
 
     struct recording *r = recording_new();
     struct strbuf raw = {0};
@@ -307,7 +339,8 @@ int recording_parse(const void *bytes, size_t size, const char *name, struct rec
         status = chunk_unpack(&chunk, &raw, &damage);
         if (status)
             break;
-        struct cursor c = {.at = (const uint8_t *)raw.data, .end = (const uint8_t *)raw.data + raw.size};
+        struct cursor c = {.at = (const uint8_t *)raw.data,
+                           .end = (const uint8_t *)raw.data + raw.size};
         take_chunk(&chunk, &c, r);
         if (c.bad) {
             err_set(&damage, -EBADMSG, "a chunk before byte %zu makes no sense", offset);

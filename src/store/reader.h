@@ -1,5 +1,6 @@
 /*
- * reader: opens a .tide file. Opens what is whole, says what is missing; never trusts a length or a number in it.
+ * reader: opens a .tide file. Opens what is whole, says what is missing; never trusts a length or a
+ * number in it.
  */
 #ifndef TIDE_STORE_READER_H
 #define TIDE_STORE_READER_H
@@ -10,6 +11,7 @@
 /* 0 and *out, or a negative errno value and a sentence. */
 int recording_read(const char *path, struct recording **out, struct err *err);
 /* The same for bytes in memory (tests, fuzzing); `name` is used in sentences. */
-int recording_parse(const void *bytes, size_t size, const char *name, struct recording **out, struct err *err);
+int recording_parse(const void *bytes, size_t size, const char *name, struct recording **out,
+                    struct err *err);
 
 #endif

@@ -2,13 +2,13 @@
  * recording: what a .tide file holds, in memory. docs/FORMAT.md is its twin.
  *
  * One recording is one run; it holds one profile for each process that was recorded. The writer
- * (store/writer.h) and the reader (store/reader.h) move these structures to and from a file; they are plain
- * data, without behaviour. src/model asks questions of them.
+ * (store/writer.h) and the reader (store/reader.h) move these structures to and from a file; they
+ * are plain data, without behaviour. src/model asks questions of them.
  *
  * The heart is the interval log. Time is cut into intervals; for each interval and each site that
- * was touched in it there is one row of counts (enum column). A site is one (stack, thread, domain). Summing the rows of the
- * intervals up to a moment gives every total at that moment; the difference of two moments is the sum over
- * the intervals between them.
+ * was touched in it there is one row of counts (enum column). A site is one (stack, thread,
+ * domain). Summing the rows of the intervals up to a moment gives every total at that moment; the
+ * difference of two moments is the sum over the intervals between them.
  *
  * Ownership: recording_free releases everything that the reader allocated.
  */
@@ -27,13 +27,14 @@ enum domain {
     DOMAIN_COUNT
 };
 
-/* The columns of a row: what happened at one site in one interval. Each only ever grows over time. */
+/* The columns of a row: what happened at one site in one interval. Each only ever grows over time.
+ */
 enum column {
-    COL_ALLOCS,       /* blocks handed out */
-    COL_BYTES,        /* their requested size */
-    COL_FREES,        /* blocks given back that this site had allocated */
-    COL_FREED,        /* their requested size */
-    COL_TEMPS,        /* of COL_FREES: freed by the allocating thread with no allocation of it between */
+    COL_ALLOCS, /* blocks handed out */
+    COL_BYTES,  /* their requested size */
+    COL_FREES,  /* blocks given back that this site had allocated */
+    COL_FREED,  /* their requested size */
+    COL_TEMPS,  /* of COL_FREES: freed by the allocating thread with no allocation of it between */
     COL_TEMP_BYTES,   /* their requested size */
     COL_USABLE,       /* what the allocator really set aside for COL_ALLOCS */
     COL_USABLE_FREED, /* likewise for COL_FREES */
@@ -41,7 +42,8 @@ enum column {
     COLUMNS
 };
 
-/* A loaded file (program or library). Two modules that were at the same addresses at different times differ in `epoch`. */
+/* A loaded file (program or library). Two modules that were at the same addresses at different
+ * times differ in `epoch`. */
 struct module {
     uint64_t start, end; /* run-time addresses, end exclusive */
     uint64_t bias;       /* run-time address - address in the ELF file */
@@ -52,19 +54,20 @@ struct module {
 };
 
 /*
- * A node of the stack tree; its number is its place in profile.nodes. Node 0 is the root and not a frame; the path from a
- * node to the root is a stack, innermost frame first. `address` is a return address in the low 48
- * bits (look up address - 1) and the module epoch in the high 16. NODE_TRUNCATED and NODE_INCOMPLETE are not
- * frames: they stand for outer frames that were cut off, or could not be found.
+ * A node of the stack tree; its number is its place in profile.nodes. Node 0 is the root and not a
+ * frame; the path from a node to the root is a stack, innermost frame first. `address` is a return
+ * address in the low 48 bits (look up address - 1) and the module epoch in the high 16.
+ * NODE_TRUNCATED and NODE_INCOMPLETE are not frames: they stand for outer frames that were cut off,
+ * or could not be found.
  */
 struct node {
     uint32_t parent;
     uint64_t address;
 };
 
-#define NODE_TRUNCATED     UINT64_C(1)
-#define NODE_INCOMPLETE    UINT64_C(2)
-#define NODE_PC(address)   ((address) & ((UINT64_C(1) << 48) - 1))
+#define NODE_TRUNCATED      UINT64_C(1)
+#define NODE_INCOMPLETE     UINT64_C(2)
+#define NODE_PC(address)    ((address) & ((UINT64_C(1) << 48) - 1))
 #define NODE_EPOCH(address) ((uint32_t)((address) >> 48))
 
 struct thread {
@@ -76,11 +79,13 @@ struct thread {
 struct site {
     uint32_t node, thread, domain;
     /* Over the whole run; these cannot be had from rows. */
-    uint64_t at_peak_bytes, at_peak_blocks;   /* live here when the process's live total was highest */
+    uint64_t at_peak_bytes,
+        at_peak_blocks; /* live here when the process's live total was highest */
     uint64_t at_peak_usable;
     uint64_t own_peak_bytes, own_peak_blocks; /* the most that was ever live here, and its blocks */
     uint64_t largest_bytes;                   /* largest single allocation */
-    uint64_t unit_bytes, unit_usable; /* of its first allocation; most sites have one size: store/rows.h */
+    uint64_t unit_bytes,
+        unit_usable; /* of its first allocation; most sites have one size: store/rows.h */
 };
 
 struct row {
@@ -89,12 +94,13 @@ struct row {
 };
 
 struct interval {
-    uint64_t end_ns;        /* since the start of the process's recording; the next one begins here */
-    uint64_t peak_bytes;    /* highest live heap total inside it */
+    uint64_t end_ns;     /* since the start of the process's recording; the next one begins here */
+    uint64_t peak_bytes; /* highest live heap total inside it */
     uint64_t unknown_frees; /* frees of blocks never seen allocated */
     uint64_t lost_events;   /* events dropped because a ring was full (--on-full=drop) */
-    uint64_t truncated_stacks; /* allocations whose stack was cut or could not be followed to its end */
-    uint64_t incomplete_stacks; /* of them: no unwind information further out */
+    uint64_t
+        truncated_stacks; /* allocations whose stack was cut or could not be followed to its end */
+    uint64_t incomplete_stacks;  /* ... whose stack could not be followed to its end */
     size_t first_row, row_count; /* in profile.rows */
 };
 
@@ -140,15 +146,17 @@ struct profile {
 
     /* Symbols: node address -> run of frames, innermost (inlined) first. */
     VEC(struct frame) frames;
-    VEC(uint32_t) frame_runs; /* start of each run in frames; the next run's start is its end; one more at the end */
-    struct map symbols;       /* node address -> number of the run */
+    VEC(uint32_t)
+    frame_runs; /* start of each run in frames; the next run's start is its end; one more at the end
+                 */
+    struct map symbols; /* node address -> number of the run */
 };
 
 struct recording {
     VEC(struct profile) profiles; /* the program itself is first, children in order of start */
     struct strpool strings;
-    bool complete;      /* the file ends as a finished recording does */
-    char *incomplete;   /* NULL, or one sentence: what is missing */
+    bool complete;    /* the file ends as a finished recording does */
+    char *incomplete; /* NULL, or one sentence: what is missing */
 };
 
 struct recording *recording_new(void);

@@ -40,19 +40,27 @@ char *cursor_string(struct cursor *c)
 static uint64_t predicted(const uint64_t *columns, unsigned column, const struct site *site)
 {
     switch (column) {
-    case COL_BYTES: return columns[COL_ALLOCS] * site->unit_bytes;
-    case COL_FREED: return columns[COL_FREES] * site->unit_bytes;
-    case COL_TEMP_BYTES: return columns[COL_TEMPS] * site->unit_bytes;
-    case COL_USABLE: return columns[COL_ALLOCS] * site->unit_usable;
-    case COL_USABLE_FREED: return columns[COL_FREES] * site->unit_usable;
-    case COL_FREES: return columns[COL_ALLOCS];
-    default: return 0;
+    case COL_BYTES:
+        return columns[COL_ALLOCS] * site->unit_bytes;
+    case COL_FREED:
+        return columns[COL_FREES] * site->unit_bytes;
+    case COL_TEMP_BYTES:
+        return columns[COL_TEMPS] * site->unit_bytes;
+    case COL_USABLE:
+        return columns[COL_ALLOCS] * site->unit_usable;
+    case COL_USABLE_FREED:
+        return columns[COL_FREES] * site->unit_usable;
+    case COL_FREES:
+        return columns[COL_ALLOCS];
+    default:
+        return 0;
     }
 }
 
 /* Counts first, because the byte columns are predicted from them. */
-static const uint8_t order[COLUMNS] = {COL_ALLOCS,     COL_FREES, COL_TEMPS,  COL_REALLOCS,    COL_BYTES,
-                                       COL_FREED,      COL_TEMP_BYTES, COL_USABLE, COL_USABLE_FREED};
+static const uint8_t order[COLUMNS] = {COL_ALLOCS,     COL_FREES,  COL_TEMPS,
+                                       COL_REALLOCS,   COL_BYTES,  COL_FREED,
+                                       COL_TEMP_BYTES, COL_USABLE, COL_USABLE_FREED};
 
 void row_put(struct strbuf *out, uint32_t *previous, const struct row *row, const struct site *site)
 {
@@ -115,6 +123,7 @@ void rows_merge(struct strbuf *out, size_t *count, const struct strbuf *a, const
         ++*count;
         for (int i = 0; i < 2; i++)
             if (i == first || same)
-                has[i] = c[i].at < c[i].end && row_take(&c[i], &from[i], &row[i], sites, site_count);
+                has[i] =
+                    c[i].at < c[i].end && row_take(&c[i], &from[i], &row[i], sites, site_count);
     }
 }

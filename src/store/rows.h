@@ -2,8 +2,8 @@
  * rows: the interval log's rows as bytes, in memory while recording and in the file.
  *
  * Rows of one interval are in order of their site. Most sites allocate blocks of one size, so a
- * column that is a number of bytes is written as its difference from count * size of the site's first block, which is mostly 0; columns that are 0
- * are not written at all:
+ * column that is a number of bytes is written as its difference from count * size of the site's
+ * first block, which is mostly 0; columns that are 0 are not written at all:
  *
  *     varint  site - previous site (the first: site + 1)
  *     varint  mask: bit n says that column n follows
@@ -23,13 +23,15 @@ struct cursor {
 };
 
 uint64_t cursor_varint(struct cursor *c);
-/* A count of things that take at least `least` bytes each in what is left; more is damage, and gives 0. */
+/* A count of things that take at least `least` bytes each in what is left; more is damage, and
+ * gives 0. */
 uint64_t cursor_count(struct cursor *c, size_t least);
 /* A string in a pool-independent form: varint size, bytes. Caller frees. */
 char *cursor_string(struct cursor *c);
 
 /* `previous` starts at UINT32_MAX for each interval. */
-void row_put(struct strbuf *out, uint32_t *previous, const struct row *row, const struct site *site);
+void row_put(struct strbuf *out, uint32_t *previous, const struct row *row,
+             const struct site *site);
 /* false: damage. `sites`: for the units; a site number beyond `site_count` is damage. */
 bool row_take(struct cursor *c, uint32_t *previous, struct row *row, const struct site *sites,
               size_t site_count);

@@ -54,7 +54,8 @@ static int compare_u64(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The distinct addresses in order, as differences; then each node as (own number - parent, address's place). */
+/* The distinct addresses in order, as differences; then each node as (own number - parent,
+ * address's place). */
 static void put_nodes(struct strbuf *b, const struct profile *p)
 {
     size_t n = p->nodes.count;
@@ -120,11 +121,12 @@ static void put_sites(struct strbuf *b, const struct profile *p)
     PUT_COLUMN(b, p->sites, own_peak_blocks);
     PUT_COLUMN(b, p->sites, own_peak_bytes);
     for (size_t i = 0; i < p->sites.count; i++)
-        strbuf_varint(b, zigzag((int64_t)(p->sites.items[i].largest_bytes -
-                                          p->sites.items[i].unit_bytes)));
+        strbuf_varint(
+            b, zigzag((int64_t)(p->sites.items[i].largest_bytes - p->sites.items[i].unit_bytes)));
 }
 
-static void put_intervals(struct strbuf *b, const struct profile *p, const struct packed_rows *packed)
+static void put_intervals(struct strbuf *b, const struct profile *p,
+                          const struct packed_rows *packed)
 {
     uint64_t previous = 0;
     strbuf_varint(b, p->intervals.count);
@@ -142,7 +144,8 @@ static void put_intervals(struct strbuf *b, const struct profile *p, const struc
     for (size_t i = 0; i < p->intervals.count; i++) {
         const struct interval *v = &p->intervals.items[i];
         if (packed) {
-            strbuf_add(b, packed->rows[i]->data ? packed->rows[i]->data : "", packed->rows[i]->size);
+            strbuf_add(b, packed->rows[i]->data ? packed->rows[i]->data : "",
+                       packed->rows[i]->size);
             continue;
         }
         uint32_t from = UINT32_MAX;
@@ -173,7 +176,7 @@ static void put_notes(struct strbuf *b, const struct profile *p)
         put_string(b, p->notes.items[i]);
 }
 
-/* Distinct frames, then per address its run of them. */
+/* The addresses, the length of each one's run, then all frames column by column. */
 static void put_frames(struct strbuf *b, const struct profile *p)
 {
     size_t runs = p->frame_runs.count ? p->frame_runs.count - 1 : 0;

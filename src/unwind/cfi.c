@@ -79,16 +79,36 @@ static uint64_t take_pointer(struct cursor *c, uint8_t encoding, uint64_t delta,
     if (encoding == PE_OMIT)
         return 0;
     switch (encoding & PE_FORMAT) {
-    case 0x00: v = take(c, 8); break;
-    case 0x01: v = take_uleb(c); break;
-    case 0x02: v = take(c, 2); break;
-    case 0x03: v = take(c, 4); break;
-    case 0x04: v = take(c, 8); break;
-    case 0x09: v = (uint64_t)take_sleb(c); break;
-    case 0x0a: v = (uint64_t)take_signed(c, 2); break;
-    case 0x0b: v = (uint64_t)take_signed(c, 4); break;
-    case 0x0c: v = take(c, 8); break;
-    default: c->bad = true; return 0;
+    case 0x00:
+        v = take(c, 8);
+        break;
+    case 0x01:
+        v = take_uleb(c);
+        break;
+    case 0x02:
+        v = take(c, 2);
+        break;
+    case 0x03:
+        v = take(c, 4);
+        break;
+    case 0x04:
+        v = take(c, 8);
+        break;
+    case 0x09:
+        v = (uint64_t)take_sleb(c);
+        break;
+    case 0x0a:
+        v = (uint64_t)take_signed(c, 2);
+        break;
+    case 0x0b:
+        v = (uint64_t)take_signed(c, 4);
+        break;
+    case 0x0c:
+        v = take(c, 8);
+        break;
+    default:
+        c->bad = true;
+        return 0;
     }
     if (v == 0)
         return 0;
@@ -215,8 +235,8 @@ static void set_expression(struct machine *m, struct cursor *c, enum cfi_how how
     uint64_t reg = take_uleb(c), size = take_uleb(c);
     const uint8_t *at = c->at;
     skip(c, size);
-    *rule_of(m, reg) = (struct cfi_rule){
-        .how = (uint8_t)how, .expression_size = (uint32_t)size, .expression = at};
+    *rule_of(m, reg) =
+        (struct cfi_rule){.how = (uint8_t)how, .expression_size = (uint32_t)size, .expression = at};
 }
 
 static void restore(struct machine *m, uint64_t reg)
@@ -225,7 +245,8 @@ static void restore(struct machine *m, uint64_t reg)
         m->row->regs[reg] = m->initial->regs[reg];
 }
 
-/* Runs instructions until the end or until the location passes the target; false: not understood. */
+/* Runs instructions until the end or until the location passes the target; false: not understood.
+ */
 static bool run(struct machine *m, struct cursor c, uint64_t delta)
 {
     const struct cie *cie = m->cie;
@@ -235,27 +256,46 @@ static bool run(struct machine *m, struct cursor c, uint64_t delta)
         uint64_t reg;
         uint64_t advance = 0;
         switch (op & 0xc0) {
-        case 0x40: advance = low; break;
-        case 0x80: set_offset(m, low, CFI_OFFSET, (int64_t)take_uleb(&c) * cie->data_align); continue;
-        case 0xc0: restore(m, low); continue;
+        case 0x40:
+            advance = low;
+            break;
+        case 0x80:
+            set_offset(m, low, CFI_OFFSET, (int64_t)take_uleb(&c) * cie->data_align);
+            continue;
+        case 0xc0:
+            restore(m, low);
+            continue;
         default:
             switch (op) {
-            case 0x00: continue; /* nop */
-            case 0x01: /* set_loc */
+            case 0x00:
+                continue; /* nop */
+            case 0x01:    /* set_loc */
                 m->location = take_pointer(&c, cie->fde_encoding, delta, 0);
                 if (m->location > m->target)
                     return !c.bad;
                 continue;
-            case 0x02: advance = take(&c, 1); break;
-            case 0x03: advance = take(&c, 2); break;
-            case 0x04: advance = take(&c, 4); break;
+            case 0x02:
+                advance = take(&c, 1);
+                break;
+            case 0x03:
+                advance = take(&c, 2);
+                break;
+            case 0x04:
+                advance = take(&c, 4);
+                break;
             case 0x05: /* offset_extended */
                 reg = take_uleb(&c);
                 set_offset(m, reg, CFI_OFFSET, (int64_t)take_uleb(&c) * cie->data_align);
                 continue;
-            case 0x06: restore(m, take_uleb(&c)); continue;
-            case 0x07: set_offset(m, take_uleb(&c), CFI_UNDEFINED, 0); continue;
-            case 0x08: set_offset(m, take_uleb(&c), CFI_SAME, 0); continue;
+            case 0x06:
+                restore(m, take_uleb(&c));
+                continue;
+            case 0x07:
+                set_offset(m, take_uleb(&c), CFI_UNDEFINED, 0);
+                continue;
+            case 0x08:
+                set_offset(m, take_uleb(&c), CFI_SAME, 0);
+                continue;
             case 0x09: /* register */
                 reg = take_uleb(&c);
                 *rule_of(m, reg) =
@@ -280,7 +320,9 @@ static bool run(struct machine *m, struct cursor c, uint64_t delta)
                 row->cfa_expression = NULL;
                 row->cfa_reg = (uint32_t)take_uleb(&c);
                 continue;
-            case 0x0e: row->cfa_offset = (int64_t)take_uleb(&c); continue;
+            case 0x0e:
+                row->cfa_offset = (int64_t)take_uleb(&c);
+                continue;
             case 0x0f: { /* def_cfa_expression */
                 uint64_t size = take_uleb(&c);
                 row->cfa_expression = c.at;
@@ -288,7 +330,9 @@ static bool run(struct machine *m, struct cursor c, uint64_t delta)
                 skip(&c, size);
                 continue;
             }
-            case 0x10: set_expression(m, &c, CFI_EXPRESSION); continue;
+            case 0x10:
+                set_expression(m, &c, CFI_EXPRESSION);
+                continue;
             case 0x11: /* offset_extended_sf */
                 reg = take_uleb(&c);
                 set_offset(m, reg, CFI_OFFSET, take_sleb(&c) * cie->data_align);
@@ -298,7 +342,9 @@ static bool run(struct machine *m, struct cursor c, uint64_t delta)
                 row->cfa_reg = (uint32_t)take_uleb(&c);
                 row->cfa_offset = take_sleb(&c) * cie->data_align;
                 continue;
-            case 0x13: row->cfa_offset = take_sleb(&c) * cie->data_align; continue;
+            case 0x13:
+                row->cfa_offset = take_sleb(&c) * cie->data_align;
+                continue;
             case 0x14: /* val_offset */
                 reg = take_uleb(&c);
                 set_offset(m, reg, CFI_VAL_OFFSET, (int64_t)take_uleb(&c) * cie->data_align);
@@ -307,9 +353,14 @@ static bool run(struct machine *m, struct cursor c, uint64_t delta)
                 reg = take_uleb(&c);
                 set_offset(m, reg, CFI_VAL_OFFSET, take_sleb(&c) * cie->data_align);
                 continue;
-            case 0x16: set_expression(m, &c, CFI_VAL_EXPRESSION); continue;
-            case 0x2e: take_uleb(&c); continue; /* GNU_args_size */
-            default: return false;
+            case 0x16:
+                set_expression(m, &c, CFI_VAL_EXPRESSION);
+                continue;
+            case 0x2e:
+                take_uleb(&c);
+                continue; /* GNU_args_size */
+            default:
+                return false;
             }
         }
         m->location += advance * cie->code_align;

@@ -1,12 +1,12 @@
 /*
  * cfi: call frame information, from .eh_frame to the row that holds at one address.
  *
- * Reads the tables that exception handling uses and that every Linux compiler emits for all code: which registers a function
- * has saved where, at each instruction. cfi_row() finds the FDE through .eh_frame_hdr's sorted table, then runs the CIE's and FDE's
- * instructions up to the address.
+ * Reads the tables that exception handling uses and that every Linux compiler emits for all code:
+ * which registers a function has saved where, at each instruction. cfi_row() finds the FDE through
+ * .eh_frame_hdr's sorted table, then runs the CIE's and FDE's instructions up to the address.
  *
- * [malloc-free] [async-signal-safe]; no state. The tables may be in this process (delta 0) or in a mapped file (delta = address in
- * its process - address here). Reads stay inside the section given.
+ * [malloc-free] [async-signal-safe]; no state. The tables may be in this process (delta 0) or in a
+ * mapped file (delta = address in its process - address here). Reads stay inside the section given.
  */
 #ifndef TIDE_UNWIND_CFI_H
 #define TIDE_UNWIND_CFI_H

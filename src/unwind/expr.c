@@ -34,8 +34,8 @@ static uint64_t read_fixed(const uint8_t **at, const uint8_t *end, unsigned size
     return is_signed ? (uint64_t)((int64_t)(v << shift) >> shift) : v;
 }
 
-int expr_evaluate(const struct unwind_space *space, const struct arch_registers *r, const uint8_t *code,
-                  uint32_t size, const uint64_t *initial, uint64_t *out)
+int expr_evaluate(const struct unwind_space *space, const struct arch_registers *r,
+                  const uint8_t *code, uint32_t size, const uint64_t *initial, uint64_t *out)
 {
     const uint8_t *at = code, *end = code + size;
     uint64_t stack[DEPTH];
@@ -60,18 +60,37 @@ int expr_evaluate(const struct unwind_space *space, const struct arch_registers 
             continue;
         }
         switch (op) {
-        case 0x08: stack[n++] = read_fixed(&at, end, 1, false); continue;
-        case 0x09: stack[n++] = read_fixed(&at, end, 1, true); continue;
-        case 0x0a: stack[n++] = read_fixed(&at, end, 2, false); continue;
-        case 0x0b: stack[n++] = read_fixed(&at, end, 2, true); continue;
-        case 0x0c: stack[n++] = read_fixed(&at, end, 4, false); continue;
-        case 0x0d: stack[n++] = read_fixed(&at, end, 4, true); continue;
+        case 0x08:
+            stack[n++] = read_fixed(&at, end, 1, false);
+            continue;
+        case 0x09:
+            stack[n++] = read_fixed(&at, end, 1, true);
+            continue;
+        case 0x0a:
+            stack[n++] = read_fixed(&at, end, 2, false);
+            continue;
+        case 0x0b:
+            stack[n++] = read_fixed(&at, end, 2, true);
+            continue;
+        case 0x0c:
+            stack[n++] = read_fixed(&at, end, 4, false);
+            continue;
+        case 0x0d:
+            stack[n++] = read_fixed(&at, end, 4, true);
+            continue;
         case 0x03: /* addr */
         case 0x0e:
-        case 0x0f: stack[n++] = read_fixed(&at, end, 8, false); continue;
-        case 0x10: stack[n++] = (uint64_t)read_leb(&at, end, false); continue;
-        case 0x11: stack[n++] = (uint64_t)read_leb(&at, end, true); continue;
-        default: break;
+        case 0x0f:
+            stack[n++] = read_fixed(&at, end, 8, false);
+            continue;
+        case 0x10:
+            stack[n++] = (uint64_t)read_leb(&at, end, false);
+            continue;
+        case 0x11:
+            stack[n++] = (uint64_t)read_leb(&at, end, true);
+            continue;
+        default:
+            break;
         }
         if (n == 0)
             return -1;
@@ -82,13 +101,24 @@ int expr_evaluate(const struct unwind_space *space, const struct arch_registers 
                 return -1;
             stack[n - 1] = v;
             continue;
-        case 0x12: stack[n++] = top; continue;
-        case 0x13: n--; continue;
-        case 0x1f: stack[n - 1] = (uint64_t)-(int64_t)top; continue;
-        case 0x20: stack[n - 1] = ~top; continue;
-        case 0x23: stack[n - 1] = top + (uint64_t)read_leb(&at, end, false); continue;
-        case 0x96: continue; /* nop */
-        case 0x28: {         /* bra */
+        case 0x12:
+            stack[n++] = top;
+            continue;
+        case 0x13:
+            n--;
+            continue;
+        case 0x1f:
+            stack[n - 1] = (uint64_t) - (int64_t)top;
+            continue;
+        case 0x20:
+            stack[n - 1] = ~top;
+            continue;
+        case 0x23:
+            stack[n - 1] = top + (uint64_t)read_leb(&at, end, false);
+            continue;
+        case 0x96:
+            continue; /* nop */
+        case 0x28: {  /* bra */
             int64_t by = (int64_t)read_fixed(&at, end, 2, true);
             n--;
             if (top) {
@@ -105,29 +135,65 @@ int expr_evaluate(const struct unwind_space *space, const struct arch_registers 
             at += by;
             continue;
         }
-        default: break;
+        default:
+            break;
         }
         if (n < 2)
             return -1;
         switch (op) {
-        case 0x14: stack[n++] = below; continue; /* over */
-        case 0x16: stack[n - 1] = below, stack[n - 2] = top; continue;
-        case 0x1a: v = below & top; break;
-        case 0x1c: v = below - top; break;
-        case 0x1e: v = below * top; break;
-        case 0x21: v = below | top; break;
-        case 0x22: v = below + top; break;
-        case 0x24: v = top < 64 ? below << top : 0; break;
-        case 0x25: v = top < 64 ? below >> top : 0; break;
-        case 0x26: v = (uint64_t)((int64_t)below >> (top < 64 ? top : 63)); break;
-        case 0x27: v = below ^ top; break;
-        case 0x29: v = below == top; break;
-        case 0x2a: v = (int64_t)below >= (int64_t)top; break;
-        case 0x2b: v = (int64_t)below > (int64_t)top; break;
-        case 0x2c: v = (int64_t)below <= (int64_t)top; break;
-        case 0x2d: v = (int64_t)below < (int64_t)top; break;
-        case 0x2e: v = below != top; break;
-        default: return -1;
+        case 0x14:
+            stack[n++] = below;
+            continue; /* over */
+        case 0x16:
+            stack[n - 1] = below, stack[n - 2] = top;
+            continue;
+        case 0x1a:
+            v = below & top;
+            break;
+        case 0x1c:
+            v = below - top;
+            break;
+        case 0x1e:
+            v = below * top;
+            break;
+        case 0x21:
+            v = below | top;
+            break;
+        case 0x22:
+            v = below + top;
+            break;
+        case 0x24:
+            v = top < 64 ? below << top : 0;
+            break;
+        case 0x25:
+            v = top < 64 ? below >> top : 0;
+            break;
+        case 0x26:
+            v = (uint64_t)((int64_t)below >> (top < 64 ? top : 63));
+            break;
+        case 0x27:
+            v = below ^ top;
+            break;
+        case 0x29:
+            v = below == top;
+            break;
+        case 0x2a:
+            v = (int64_t)below >= (int64_t)top;
+            break;
+        case 0x2b:
+            v = (int64_t)below > (int64_t)top;
+            break;
+        case 0x2c:
+            v = (int64_t)below <= (int64_t)top;
+            break;
+        case 0x2d:
+            v = (int64_t)below < (int64_t)top;
+            break;
+        case 0x2e:
+            v = below != top;
+            break;
+        default:
+            return -1;
         }
         stack[--n - 1] = v;
     }

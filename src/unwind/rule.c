@@ -5,10 +5,11 @@
 static_assert(RULE_SETS == 1 << 13, "rule_get takes 13 bits of the hash");
 static_assert(RULE_MAX < 1 << 16, "a rule's number has 16 bits");
 
-static rule_word rule_pack(enum rule_kind kind, uint32_t epoch, int64_t fp_offset, int64_t cfa_offset)
+static rule_word rule_pack(enum rule_kind kind, uint32_t epoch, int64_t fp_offset,
+                           int64_t cfa_offset)
 {
-    return (uint64_t)kind | (uint64_t)(epoch & 0xfff) << 4 |
-           ((uint64_t)fp_offset & 0xfffff) << 16 | (uint64_t)cfa_offset << 36;
+    return (uint64_t)kind | (uint64_t)(epoch & 0xfff) << 4 | ((uint64_t)fp_offset & 0xfffff) << 16 |
+           (uint64_t)cfa_offset << 36;
 }
 
 /* CFA = [fp + n], as gcc writes it for functions that realign the stack: breg(fp) n; deref. */
@@ -94,7 +95,8 @@ rule_word rule_compute(struct rules *rules, const struct unwind_space *space, ui
     if (number < 0)
         return rule;
 
-    uint64_t hash = address * UINT64_C(0x9e3779b97f4a7c15), entry = address << 16 | (unsigned)number;
+    uint64_t hash = address * UINT64_C(0x9e3779b97f4a7c15),
+             entry = address << 16 | (unsigned)number;
     _Atomic uint64_t *set = rules->cache[hash >> 51];
     unsigned way = (unsigned)(hash >> 48) & 7;
     for (unsigned i = 0; i < RULE_WAYS; i++) {

@@ -2,12 +2,14 @@
  * rule: how to get from a return address to its caller, in 8 bytes, computed once per address.
  *
  * Nearly all code needs only: CFA = sp + n or fp + n, is the fp saved and where, or "no caller".
- * What does not fit is marked RULE_SLOW and goes to step.h. Two tables, both of fixed size and lock-free:
+ * What does not fit is marked RULE_SLOW and goes to step.h. Two tables, both of fixed size and
+ * lock-free:
  *
  *   cache   return address -> number of its rule; 8 bytes a place, 8 places (one cache line) a set;
  *           a full set forgets its oldest entry, which is then computed again.
- *   rules   the distinct rules by number, one after the other: there are a few hundred in a large program, so they stay in
- *           the first-level cache; `numbers` finds the number of a rule when one is computed.
+ *   rules   the distinct rules by number, one after the other: there are a few hundred in a large
+ * program, so they stay in the first-level cache; `numbers` finds the number of a rule when one is
+ * computed.
  *
  * One 64-bit word is an entry of each, so that a reader sees it whole or not at all.
  * [malloc-free] [async-signal-safe]. Memory comes from the caller, zeroed.
@@ -31,7 +33,8 @@ enum rule_kind {
     RULE_SLOW
 };
 
-/* A rule is one word: kind 4 bits, epoch 12, fp_offset 20 (signed; 0: fp unchanged), cfa_offset 28 (signed). */
+/* A rule is one word: kind 4 bits, epoch 12, fp_offset 20 (signed; 0: fp unchanged), cfa_offset 28
+ * (signed). */
 typedef uint64_t rule_word;
 
 static inline enum rule_kind rule_kind(rule_word r)

@@ -93,12 +93,13 @@ enum step_end unwind_step_fp(const struct unwind_space *space, struct arch_regis
     uint64_t fp = r->value[ARCH_REG_FP], sp = r->value[ARCH_REG_SP], up, return_address;
     if (!(r->known >> ARCH_REG_FP & 1) || fp % 8 || fp < sp || fp - sp > 1u << 20)
         return STEP_LOST;
-    if (space->read(fp, &up) || space->read(fp + 8, &return_address) || return_address < LOWEST_CODE)
+    if (space->read(fp, &up) || space->read(fp + 8, &return_address) ||
+        return_address < LOWEST_CODE)
         return STEP_LOST;
     result->return_slot = fp + 8;
     result->fp_slot = fp;
-    *r = (struct arch_registers){
-        .known = 1u << ARCH_REG_FP | 1u << ARCH_REG_SP | 1u << ARCH_REG_PC};
+    *r =
+        (struct arch_registers){.known = 1u << ARCH_REG_FP | 1u << ARCH_REG_SP | 1u << ARCH_REG_PC};
     r->value[ARCH_REG_FP] = up;
     r->value[ARCH_REG_SP] = fp + 16;
     r->value[ARCH_REG_PC] = return_address;

@@ -1,11 +1,13 @@
 /*
- * step: from one frame to its caller with all registers, for whatever the rules of rule.h cannot hold.
+ * step: from one frame to its caller with all registers, for whatever the rules of rule.h cannot
+ * hold.
  *
  * This is the slow, complete way: it runs the call frame instructions and their expressions each
  * time. The fast way is walk.h, which comes here for signal frames, the loader's trampolines,
  * realigned stacks and hand-written code.
  *
- * [malloc-free] [async-signal-safe]. Memory is read through a function, so that the same code walks this thread's own stack and a copied one.
+ * [malloc-free] [async-signal-safe]. Memory is read through a function, so that the same code walks
+ * this thread's own stack and a copied one.
  */
 #ifndef TIDE_UNWIND_STEP_H
 #define TIDE_UNWIND_STEP_H
@@ -40,12 +42,14 @@ enum step_end {
 
 /*
  * Replaces the registers of a frame by those of its caller. The pc is a return address
- * (the instruction before it is looked up); after a signal frame it becomes the interrupted pc + 1, so that this holds there too.
+ * (the instruction before it is looked up); after a signal frame it becomes the interrupted pc + 1,
+ * so that this holds there too.
  */
 enum step_end unwind_step(const struct unwind_space *space, struct arch_registers *r,
                           struct step_result *result);
 
-/* The frame pointer's frame: [fp] is the caller's fp, [fp + 8] the return address. For code without unwind information. */
+/* The frame pointer's frame: [fp] is the caller's fp, [fp + 8] the return address. For code without
+ * unwind information. */
 enum step_end unwind_step_fp(const struct unwind_space *space, struct arch_registers *r,
                              struct step_result *result);
 

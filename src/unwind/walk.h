@@ -2,19 +2,23 @@
  * walk: the stack of this thread, at the cost of what changed since the last time.
  *
  * The walk remembers the last stack: for each frame its state (pc, sp, fp) and every word it read
- * from memory to get to the caller. A frame's caller is a function of its state and those words, nothing else. So
- * when a new walk arrives at a frame whose state is a remembered one's, and every word read from there outwards still holds the
- * remembered value, then the rest of the stack is the remembered rest: proven by reading it, one load and compare a frame.
+ * from memory to get to the caller. A frame's caller is a function of its state and those words,
+ * nothing else. So when a new walk arrives at a frame whose state is a remembered one's, and every
+ * word read from there outwards still holds the remembered value, then the rest of the stack is the
+ * remembered rest: proven by reading it, one load and compare a frame.
  *
- * The frame pointer is passed through many frames that never use it. Whether its value matters to any outer frame is known when a frame is
- * remembered (`fp_matters`); where it does not, neither the fp nor its save slots are compared.
+ * The frame pointer is passed through many frames that never use it. Whether its value matters to
+ * any outer frame is known when a frame is remembered (`fp_matters`); where it does not, neither
+ * the fp nor its save slots are compared.
  *
- * Allocations often alternate between a few places below one function. So the innermost frames of recent stacks are kept as
- * leaves: their words, the remembered frame they stood on, and the id. A leaf whose words still hold, on a frame that is
- * still remembered and still holds, is the whole stack at once.
+ * Allocations often alternate between a few places below one function. So the innermost frames of
+ * recent stacks are kept as leaves: their words, the remembered frame they stood on, and the id. A
+ * leaf whose words still hold, on a frame that is still remembered and still holds, is the whole
+ * stack at once.
  *
- * One exception to the proof: a frame that needs the slow path (step.h) may depend on more registers than are
- * compared. Such a frame is accepted when pc, sp and all return addresses outwards agree.
+ * One exception to the proof: a frame that needs the slow path (step.h) may depend on more
+ * registers than are compared. Such a frame is accepted when pc, sp and all return addresses
+ * outwards agree.
  *
  * Not thread-safe: one struct walk a thread. [malloc-free]; memory comes from the caller, zeroed.
  */
@@ -31,7 +35,8 @@ struct walk_frame {
     uint64_t address; /* return address, module epoch in the high 16 bits */
     uint64_t sp, fp;  /* as they are in this frame */
     uint32_t id;      /* the caller's of this module: its name for the stack from here outwards */
-    uint32_t reads : 31, fp_matters : 1; /* reads: number of words remembered up to and including this frame */
+    uint32_t reads : 31,
+        fp_matters : 1; /* reads: number of words remembered up to and including this frame */
 };
 
 struct walk_read {
@@ -74,14 +79,14 @@ enum walk_root {
 };
 
 struct walk {
-    struct walk_frame *frames; /* [WALK_FRAMES], outermost first */
-    struct walk_read *reads;   /* [WALK_FRAMES * 3] */
-    struct walk_step *steps;   /* [WALK_FRAMES] */
+    struct walk_frame *frames;    /* [WALK_FRAMES], outermost first */
+    struct walk_read *reads;      /* [WALK_FRAMES * 3] */
+    struct walk_step *steps;      /* [WALK_FRAMES] */
     struct walk_leaf_set *leaves; /* [WALK_LEAF_SETS] */
     uint32_t count;
     uint32_t fresh; /* after walk_stack: frames[fresh..count) are new and want an id */
     enum walk_root root;
-    uint64_t stack_end; /* the stack is below this */
+    uint64_t stack_end;        /* the stack is below this */
     uint64_t walked, verified; /* frames, for statistics */
 };
 
@@ -100,8 +105,9 @@ uint32_t walk_leaf_id(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp);
 void walk_keep_leaf(struct walk *w);
 
 /*
- * Brings frames[] up to date for a function that was called from `pc` (a return address), whose caller
- * has this sp (after the return) and fp. Afterwards count > 0, and frames[fresh..count) need an id.
+ * Brings frames[] up to date for a function that was called from `pc` (a return address), whose
+ * caller has this sp (after the return) and fp. Afterwards count > 0, and frames[fresh..count) need
+ * an id.
  */
 void walk_stack(struct walk *w, struct rules *rules, const struct unwind_space *space, uint64_t pc,
                 uint64_t sp, uint64_t fp);

@@ -2,14 +2,15 @@
  * layout: the shared memory between a program and the collector, and the words they exchange in it.
  *
  * One memfd per process, made and sized by the collector, mapped by both. The program appends; the
- * collector reads; neither waits for a lock. Everything the program wrote survives its death, because
- * the collector holds its own mapping. The program may scribble over all of it: the collector trusts nothing here
- * (collect/drain.c checks every number before use).
+ * collector reads; neither waits for a lock. Everything the program wrote survives its death,
+ * because the collector holds its own mapping. The program may scribble over all of it: the
+ * collector trusts nothing here (collect/drain.c checks every number before use).
  *
  *     header | modules | stack nodes | node index, level by level | rings
  *
  * More rings, when the program has more threads than rings, come in further memfds that hold
- * nothing but rings. The sizes below are part of the ABI and asserted; change WIRE_VERSION with them.
+ * nothing but rings. The sizes below are part of the ABI and asserted; change WIRE_VERSION with
+ * them.
  */
 #ifndef TIDE_WIRE_LAYOUT_H
 #define TIDE_WIRE_LAYOUT_H
@@ -24,21 +25,25 @@
 #define WIRE_PAGE 4096
 
 /*
- * A ring's memory is in chunks, and the program takes the lowest free one for what it writes next: while the collector keeps up, the same
- * few are used over and over and stay in the cache; a burst may fill them all. No record crosses from one chunk into the next.
+ * A ring's memory is in chunks, and the program takes the lowest free one for what it writes next:
+ * while the collector keeps up, the same few are used over and over and stay in the cache; a burst
+ * may fill them all. No record crosses from one chunk into the next.
  */
 #define WIRE_CHUNK_WORDS 4096u
 #define WIRE_CHUNKS      28u /* 896 KiB of events a thread at the most */
-#define WIRE_ORDER       64u /* logical chunks whose place is on record: more than there can be at once */
-#define WIRE_RING_WORDS  (WIRE_CHUNKS * WIRE_CHUNK_WORDS)
-#define WIRE_RING_BYTES  (WIRE_PAGE + WIRE_RING_WORDS * 8)
+#define WIRE_ORDER                                                                                 \
+    64u /* logical chunks whose place is on record: more than there can be at once                 \
+         */
+#define WIRE_RING_WORDS (WIRE_CHUNKS * WIRE_CHUNK_WORDS)
+#define WIRE_RING_BYTES (WIRE_PAGE + WIRE_RING_WORDS * 8)
 
 /*
- * The node index: a hash table of the children that are not their parent's first, used by the program alone. It is in levels,
- * each twice the last; one is in use at a time, and when that is half full the next is filled. So it grows without a
- * lock, and what readers hold on to never moves.
+ * The node index: a hash table of the children that are not their parent's first, used by the
+ * program alone. It is in levels, each twice the last; one is in use at a time, and when that is
+ * half full the next is filled. So it grows without a lock, and what readers hold on to never
+ * moves.
  */
-#define WIRE_INDEX_FIRST_BITS 12
+#define WIRE_INDEX_FIRST_BITS   12
 #define WIRE_INDEX_SLOTS(level) (1u << (WIRE_INDEX_FIRST_BITS + (level)))
 #define WIRE_INDEX_START(level) (((1u << (level)) - 1) << WIRE_INDEX_FIRST_BITS) /* in slots */
 
@@ -48,7 +53,8 @@
 #define WIRE_ENV_ONLY   "TIDEMARK_ONLY"
 #define WIRE_KEY_SIZE   32 /* hexadecimal digits */
 
-/* A stack is a node: its innermost frame, and the node of the rest. Node 0 is the root, and no frame. */
+/* A stack is a node: its innermost frame, and the node of the rest. Node 0 is the root, and no
+ * frame. */
 struct wire_node {
     uint64_t address; /* return address, module epoch in the high 16 bits; or a WIRE_NODE_ below */
     uint32_t parent;
@@ -81,9 +87,9 @@ struct wire_header {
     uint64_t modules_offset, modules_size;
     uint64_t nodes_offset, index_offset, rings_offset;
     uint32_t node_capacity, index_levels, ring_count;
-    int32_t collector_pid; /* as the program sees it: 0 when in another pid namespace */
 
-    /* Written by the collector while it runs. Every hook reads this line, so nothing else is in it. */
+    /* Written by the collector while it runs. Every hook reads this line, so nothing else is in it.
+     */
     _Alignas(64) _Atomic uint32_t tick; /* counts clock ticks; never 0 */
     _Atomic uint32_t detached;          /* the collector went away: stop recording */
 
@@ -107,20 +113,22 @@ struct wire_ring {
 static_assert(sizeof(struct wire_ring) <= WIRE_PAGE, "a ring's header is one page");
 
 /*
- * Records: the first word has the kind in its high 4 bits, 12 bits of small payload, and an address or number in its low 48.
+ * Records: the first word has the kind in its high 4 bits, 12 bits of small payload, and an address
+ * or number in its low 48.
  */
 enum wire_kind {
-    WIRE_NOTHING,      /* never written: a zero word is a sign of damage */
-    WIRE_ALLOC,        /* address, small = usable - size | stack, size */
-    WIRE_ALLOC_LARGE,  /* address | stack | size | usable */
-    WIRE_FREE,         /* address */
-    WIRE_REALLOC,      /* address of the old block, which is free from here on; the result follows at once: */
-                       /* an allocation, or WIRE_REALLOC_FAILED: the old block is as it was */
+    WIRE_NOTHING,     /* never written: a zero word is a sign of damage */
+    WIRE_ALLOC,       /* address, small = usable - size | stack, size */
+    WIRE_ALLOC_LARGE, /* address | stack | size | usable */
+    WIRE_FREE,        /* address */
+    WIRE_REALLOC,     /* address of the old block, which is free from here on; the result follows at
+                         once: */
+                      /* an allocation, or WIRE_REALLOC_FAILED: the old block is as it was */
     WIRE_REALLOC_FAILED,
     WIRE_MAP,          /* address | stack | length */
     WIRE_UNMAP,        /* address | length */
     WIRE_TICK,         /* tick: what follows happened at or after it */
-    WIRE_CLOCK,        /* logical time of the thread's last event (see below) */
+    WIRE_CLOCK,        /* logical time of what follows (see below) */
     WIRE_THREAD_BEGIN, /* tid: what follows is this thread's */
     WIRE_THREAD_END,   /* tid */
     WIRE_THREAD_NAME,  /* tid | 16 bytes of name; replaces its earlier name */
@@ -129,27 +137,30 @@ enum wire_kind {
 };
 
 /*
- * Logical time. Events of different threads must be read in an order in which a block is freed after
- * it was allocated, and its address allocated again after that. No clock is needed for that, only Lamport's: each
- * event on an address gets a number larger than the thread's last and than the last one given to that part
- * of memory by any thread. Numbers go up by one from event to event of a thread; where they jump, a WIRE_CLOCK comes first. A process with one thread
- * needs none of this and has none of it.
+ * Logical time. Events of different threads must be read in an order in which a block is freed
+ * after it was allocated, and its address allocated again after that. No clock is needed for that,
+ * only Lamport's. Each thread has a time, and each part of memory the time and the thread of the
+ * last event there. Who finds another thread's mark moves its own time beyond that one's, and says
+ * so with a WIRE_CLOCK; until then all its events have the same time. So of two events on one
+ * address, by different threads, the later has the larger time, and threads that keep to their own
+ * memory never meet. A process with one thread needs none of this and has none of it.
  */
 
-#define WIRE_LOW48              ((UINT64_C(1) << 48) - 1)
+#define WIRE_LOW48                  ((UINT64_C(1) << 48) - 1)
 #define WIRE_WORD(kind, small, low) ((uint64_t)(kind) << 60 | (uint64_t)(small) << 48 | (low))
-#define WIRE_KIND(word)         ((unsigned)((word) >> 60))
-#define WIRE_SMALL(word)        ((unsigned)((word) >> 48) & 0xfff)
-#define WIRE_SMALL_MAX          0xfffu
-#define WIRE_RECORD_MAX         4 /* words of the longest record */
+#define WIRE_KIND(word)             ((unsigned)((word) >> 60))
+#define WIRE_SMALL(word)            ((unsigned)((word) >> 48) & 0xfff)
+#define WIRE_SMALL_MAX              0xfffu
+#define WIRE_RECORD_MAX             4 /* words of the longest record */
 
 static inline unsigned wire_record_words(unsigned kind)
 {
     static const uint8_t words[16] = {
-        [WIRE_NOTHING] = 1,      [WIRE_ALLOC] = 2,      [WIRE_ALLOC_LARGE] = 4, [WIRE_FREE] = 1,
-        [WIRE_REALLOC] = 1,      [WIRE_REALLOC_FAILED] = 1, [WIRE_MAP] = 3,     [WIRE_UNMAP] = 2,
-        [WIRE_TICK] = 1,         [WIRE_CLOCK] = 1,      [WIRE_THREAD_BEGIN] = 1, [WIRE_THREAD_END] = 1,
-        [WIRE_THREAD_NAME] = 3,  [WIRE_PAD] = 1,
+        [WIRE_NOTHING] = 1,     [WIRE_ALLOC] = 2,        [WIRE_ALLOC_LARGE] = 4,
+        [WIRE_FREE] = 1,        [WIRE_REALLOC] = 1,      [WIRE_REALLOC_FAILED] = 1,
+        [WIRE_MAP] = 3,         [WIRE_UNMAP] = 2,        [WIRE_TICK] = 1,
+        [WIRE_CLOCK] = 1,       [WIRE_THREAD_BEGIN] = 1, [WIRE_THREAD_END] = 1,
+        [WIRE_THREAD_NAME] = 3, [WIRE_PAD] = 1,
     };
     return words[kind];
 }
@@ -160,8 +171,8 @@ enum wire_request_kind { WIRE_HELLO = 1, WIRE_MORE_RINGS = 2 };
 struct wire_request {
     uint64_t magic;
     uint32_t version, kind;
-    uint32_t ring_count;  /* WIRE_MORE_RINGS: how many */
-    uint32_t small;       /* WIRE_HELLO: address space is limited, ask for little of it */
+    uint32_t ring_count; /* WIRE_MORE_RINGS: how many */
+    uint32_t small;      /* WIRE_HELLO: address space is limited, ask for little of it */
     char key[WIRE_KEY_SIZE];
 };
 

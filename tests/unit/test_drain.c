@@ -1,0 +1,1014 @@
+/*
+ * From words in rings to numbers: the test plays the program and writes the shared memory by hand,
+ * as it should be and as it should not.
+ */
+#include "unit.h"
+
+#include <unistd.h>
+
+#include "collect/target.h"
+
+#define INTERVAL UINT64_C(1000000)
+
+/* --- the program ------------------------------------------------------------------------------ */
+
+struct ring {
+    struct wire_ring *shared;
+    uint64_t *chunks;
+    uint64_t at;
+    uint64_t clock;
+};
+
+static struct ring ring_of(struct target *t, unsigned number)
+{
+    struct reader *r = &t->readers.items[number];
+    return (struct ring){.shared = r->ring, .chunks = (uint64_t *)r->chunks};
+}
+
+static void put(struct ring *r, uint64_t word)
+{
+    uint64_t chunk = r->at / WIRE_CHUNK_WORDS;
+    unsigned place = (unsigned)((chunk * 5 + 3) % WIRE_CHUNKS); /* not in order, but all of them */
+    r->shared->order[chunk % WIRE_ORDER] = (uint8_t)place;
+    r->chunks[place * WIRE_CHUNK_WORDS + r->at % WIRE_CHUNK_WORDS] = word;
+    r->at++;
+}
+
+/* No record crosses from one chunk into the next. */
+static void record(struct ring *r, unsigned words, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+{
+    uint64_t left = WIRE_CHUNK_WORDS - r->at % WIRE_CHUNK_WORDS, all[] = {a, b, c, d};
+    if (left < words) {
+        put(r, WIRE_WORD(WIRE_PAD, 0, 0));
+        r->at += left - 1;
+    }
+    for (unsigned i = 0; i < words; i++)
+        put(r, all[i]);
+    r->shared->written = r->at;
+}
+
+static void begin(struct ring *r, uint32_t tid)
+{
+    record(r, 1, WIRE_WORD(WIRE_THREAD_BEGIN, 0, tid), 0, 0, 0);
+}
+
+static void alloc(struct ring *r, uint64_t address, uint64_t size, unsigned over, uint32_t stack)
+{
+    record(r, 2, WIRE_WORD(WIRE_ALLOC, over, address), size << 32 | stack, 0, 0);
+}
+
+static void alloc_large(struct ring *r, uint64_t address, uint64_t size, uint64_t usable,
+                        uint32_t stack)
+{
+    record(r, 4, WIRE_WORD(WIRE_ALLOC_LARGE, 0, address), stack, size, usable);
+}
+
+static void release(struct ring *r, uint64_t address)
+{
+    record(r, 1, WIRE_WORD(WIRE_FREE, 0, address), 0, 0, 0);
+}
+
+static void change(struct ring *r, uint64_t address)
+{
+    record(r, 1, WIRE_WORD(WIRE_REALLOC, 0, address), 0, 0, 0);
+}
+
+static void change_failed(struct ring *r)
+{
+    record(r, 1, WIRE_WORD(WIRE_REALLOC_FAILED, 0, 0), 0, 0, 0);
+}
+
+static void map(struct ring *r, uint64_t address, uint64_t size, uint32_t stack)
+{
+    record(r, 3, WIRE_WORD(WIRE_MAP, 0, address), stack, size, 0);
+}
+
+static void unmap(struct ring *r, uint64_t address, uint64_t size)
+{
+    record(r, 2, WIRE_WORD(WIRE_UNMAP, 0, address), size, 0, 0);
+}
+
+/* The event that follows has logical time `now`. */
+static void clock_to(struct ring *r, uint64_t now)
+{
+    if (r->clock == 0 || now != r->clock + 1)
+        record(r, 1, WIRE_WORD(WIRE_CLOCK, 0, now - 1), 0, 0, 0);
+    r->clock = now;
+}
+
+static void name(struct ring *r, uint32_t tid, const char *text)
+{
+    uint64_t words[2] = {0};
+    memcpy(words, text, strlen(text) < 16 ? strlen(text) : 16);
+    record(r, 3, WIRE_WORD(WIRE_THREAD_NAME, 0, tid), words[0], words[1], 0);
+}
+
+static uint32_t node(struct target *t, uint32_t parent, uint64_t address)
+{
+    struct wire_node *nodes = (void *)((char *)t->header + t->header->nodes_offset);
+    uint32_t id = t->header->node_count++;
+    nodes[id].parent = parent;
+    nodes[id].address = address;
+    return id;
+}
+
+/* A target with nodes 1, 2 and 3 (3 below 2), and the rings 0 to 2 begun by threads 100 to 102. */
+static struct target *target_open(struct ring rings[3])
+{
+    struct err err;
+    struct target *t = target_new(getpid(), true, WIRE_WAIT, INTERVAL, &err);
+    assert_non_null(t);
+    node(t, 0, 0x1000);
+    node(t, 0, 0x2000);
+    node(t, 2, 0x3000);
+    for (unsigned i = 0; i < 3; i++) {
+        rings[i] = ring_of(t, i);
+        begin(&rings[i], 100 + i);
+    }
+    assert_u64_equal(target_drain(t, 0), 3);
+    return t;
+}
+
+/* --- what came of it -------------------------------------------------------------------------- */
+
+/* Everything that ever happened at a site: intervals that are closed and the open one. */
+static struct row totals(struct target *t, uint32_t stack, uint32_t thread, enum domain domain)
+{
+    struct row sum = {0};
+    uint32_t number = map_get(&t->ledger.index,
+                              (uint64_t)domain << 62 | (uint64_t)thread << 32 | stack);
+    if (number == MAP_NONE)
+        return sum;
+    for (unsigned k = 0; k < COLUMNS; k++)
+        sum.columns[k] = t->ledger.accounts.items[number].delta[k];
+    return sum;
+}
+
+static uint64_t total(struct target *t, uint32_t stack, uint32_t thread, enum column column)
+{
+    return totals(t, stack, thread, DOMAIN_HEAP).columns[column];
+}
+
+static void assert_clean(struct target *t)
+{
+    assert_u64_equal(t->missed_frees, 0);
+    assert_u64_equal(t->ledger.unknown_frees, 0);
+    assert_u64_equal(t->ledger.lost_events, 0);
+    for (size_t i = 0; i < t->readers.count; i++)
+        assert_false(t->readers.items[i].damaged);
+}
+
+/* --- one thread ------------------------------------------------------------------------------- */
+
+static void test_one_thread(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    alloc(&r[0], 0x10000, 100, 4, 1);
+    alloc(&r[0], 0x20000, 50, 0, 3);
+    assert_u64_equal(target_drain(t, 10), 4);
+    assert_u64_equal(t->ledger.live.bytes, 150);
+    assert_u64_equal(t->ledger.live.blocks, 2);
+    assert_u64_equal(t->ledger.live.usable, 154);
+    assert_u64_equal(t->blocks.count, 2);
+    assert_u64_equal(r[0].shared->read, r[0].at);
+    assert_u64_equal(target_drain(t, 20), 0);
+    release(&r[0], 0x10000);
+    alloc(&r[0], 0x10000, 7, 1, 1); /* and gone within the same pass */
+    release(&r[0], 0x10000);
+    assert_u64_equal(target_drain(t, 30), 4);
+    assert_u64_equal(t->ledger.live.bytes, 50);
+    assert_u64_equal(t->ledger.live.usable, 50);
+    assert_u64_equal(t->ledger.peak_bytes, 150);
+    assert_u64_equal(t->blocks.count, 1);
+    assert_u64_equal(total(t, 1, 0, COL_ALLOCS), 2);
+    assert_u64_equal(total(t, 1, 0, COL_BYTES), 107);
+    assert_u64_equal(total(t, 1, 0, COL_FREED), 107);
+    assert_u64_equal(total(t, 1, 0, COL_USABLE), 112);
+    assert_u64_equal(total(t, 1, 0, COL_USABLE_FREED), 112);
+    assert_u64_equal(total(t, 3, 0, COL_ALLOCS), 1);
+    assert_u64_equal(t->events, 5);
+    assert_clean(t);
+    target_end(t, 40);
+    target_finish(t);
+    assert_u64_equal(t->profile.duration_ns, 40);
+    assert_u64_equal(t->profile.peak_bytes, 150);
+    assert_u64_equal(t->profile.peak_blocks, 2);
+    assert_u64_equal(t->profile.peak_skew_bytes, 0);
+    assert_u64_equal(t->profile.peak_time_ns, 10);
+    assert_int_equal(t->profile.sites.count, 2);
+    assert_int_equal(t->profile.sites.items[0].node, 1);
+    assert_u64_equal(t->profile.sites.items[0].at_peak_bytes, 100);
+    assert_u64_equal(t->profile.sites.items[0].at_peak_usable, 104);
+    assert_int_equal(t->profile.nodes.count, 4);
+    assert_int_equal(t->profile.nodes.items[3].parent, 2);
+    assert_int_equal(t->profile.notes.count, 0);
+    target_free(t);
+}
+
+static void test_large(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    const uint64_t huge = UINT64_C(1) << 40;
+    alloc_large(&r[0], 0x10000, huge, huge + 4096, 1);
+    alloc_large(&r[0], 0x20000, 1000001, 1310720, 1); /* rounded up by an odd number */
+    alloc_large(&r[0], 0x30000, 100, 65635, 1);       /* 65535 more than asked for */
+    alloc_large(&r[0], 0x40000, 100, 50, 1);          /* less than asked for cannot be */
+    target_drain(t, 1);
+    assert_u64_equal(t->ledger.live.bytes, huge + 1000001 + 200);
+    assert_u64_equal(t->ledger.live.usable, huge + 4096 + 1310720 + 65635 + 100);
+    for (uint64_t address = 0x10000; address <= 0x40000; address += 0x10000)
+        release(&r[0], address);
+    target_drain(t, 2);
+    assert_u64_equal(t->ledger.live.bytes, 0);
+    assert_u64_equal(t->ledger.live.usable, 0);
+    assert_u64_equal(t->ledger.accounts.items[0].site.largest_bytes, huge);
+    assert_clean(t);
+    target_free(t);
+}
+
+static void test_unknown_and_missed_frees(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    release(&r[0], 0x999000);
+    alloc(&r[0], 0x10000, 10, 6, 1);
+    target_drain(t, 1);
+    alloc(&r[0], 0x10000, 20, 4, 2); /* its free was not seen */
+    target_drain(t, 2);
+    assert_u64_equal(t->ledger.unknown_frees, 1);
+    assert_u64_equal(t->missed_frees, 1);
+    assert_u64_equal(t->ledger.live.bytes, 20);
+    assert_u64_equal(t->ledger.live.blocks, 1);
+    assert_u64_equal(total(t, 1, 0, COL_FREES), 1);
+    assert_u64_equal(total(t, 1, 0, COL_TEMPS), 0);
+    alloc(&r[0], 0x10000, 30, 2, 2); /* twice in one pass */
+    alloc(&r[0], 0x10000, 40, 8, 2);
+    release(&r[0], 0x10000);
+    release(&r[0], 0x10000);
+    target_drain(t, 3);
+    assert_u64_equal(t->ledger.live.bytes, 0);
+    assert_u64_equal(t->ledger.live.blocks, 0);
+    assert_u64_equal(t->blocks.count, 0);
+    uint64_t unknown = t->ledger.unknown_frees;
+    assert_true(unknown > 1 && t->missed_frees > 1);
+    target_end(t, 4);
+    target_finish(t);
+    assert_int_equal(t->profile.notes.count, 1);
+    assert_u64_equal(t->profile.intervals.items[0].unknown_frees, unknown);
+    target_free(t);
+}
+
+static void test_temporary(void **state)
+{
+    (void)state;
+    for (int drains = 0; drains < 2; drains++) { /* all in one pass, and each event in its own */
+        struct ring r[3];
+        struct target *t = target_open(r);
+#define NEXT (drains ? (void)target_drain(t, 1) : (void)0)
+        alloc(&r[0], 0x10000, 10, 0, 1), NEXT;
+        release(&r[0], 0x10000), NEXT; /* temporary */
+        alloc(&r[0], 0x10000, 20, 0, 1), NEXT;
+        alloc(&r[0], 0x20000, 30, 0, 1), NEXT;
+        release(&r[0], 0x10000), NEXT; /* not: there was another allocation */
+        release(&r[0], 0x20000), NEXT; /* temporary: frees between do not matter */
+        alloc(&r[0], 0x30000, 40, 0, 1), NEXT;
+        change(&r[0], 0x30000), NEXT; /* realloc is not a free */
+        alloc(&r[0], 0x30000, 50, 0, 1), NEXT;
+        release(&r[0], 0x30000), NEXT; /* temporary */
+        alloc(&r[0], 0x40000, 60, 0, 1), NEXT;
+        change(&r[0], 0x40000), NEXT;
+        change_failed(&r[0]), NEXT;
+        release(&r[0], 0x40000), NEXT; /* temporary: it is the same block still */
+        alloc(&r[0], 0x50000, 70, 0, 1), NEXT;
+#undef NEXT
+        target_drain(t, 2);
+        assert_u64_equal(total(t, 1, 0, COL_TEMPS), 4);
+        assert_u64_equal(total(t, 1, 0, COL_TEMP_BYTES), 10 + 30 + 50 + 60);
+        assert_u64_equal(total(t, 1, 0, COL_FREES), 6);
+        assert_u64_equal(t->ledger.live.bytes, 70);
+        assert_clean(t);
+        target_free(t);
+    }
+}
+
+/* A thread frees an address that it allocated last, but the block there is another thread's. */
+static void test_not_temporary_when_another_thread_allocated(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    clock_to(&r[0], 1), alloc(&r[0], 0x10000, 10, 0, 1);
+    clock_to(&r[1], 2), release(&r[1], 0x10000);
+    clock_to(&r[1], 3), alloc(&r[1], 0x10000, 20, 0, 2);
+    clock_to(&r[0], 4), release(&r[0], 0x10000);
+    target_drain(t, 1);
+    assert_u64_equal(t->ledger.live.bytes, 0);
+    assert_u64_equal(total(t, 1, 0, COL_FREES), 1);
+    assert_u64_equal(total(t, 2, 1, COL_FREES), 1);
+    assert_u64_equal(total(t, 1, 0, COL_TEMPS), 0);
+    assert_u64_equal(total(t, 2, 1, COL_TEMPS), 0);
+    assert_clean(t);
+    target_free(t);
+}
+
+static void test_reallocations(void **state)
+{
+    (void)state;
+    for (int drains = 0; drains < 2; drains++) {
+        struct ring r[3];
+        struct target *t = target_open(r);
+#define NEXT (drains ? (void)target_drain(t, 1) : (void)0)
+        alloc(&r[0], 0x10000, 10, 2, 1), NEXT;
+        change(&r[0], 0x10000), NEXT; /* moves */
+        alloc(&r[0], 0x20000, 100, 4, 2), NEXT;
+        change(&r[0], 0x20000), NEXT; /* stays */
+        alloc(&r[0], 0x20000, 200, 8, 2), NEXT;
+        change(&r[0], 0x20000), NEXT; /* fails */
+        change_failed(&r[0]), NEXT;
+        change(&r[0], 0x777000), NEXT; /* of a block that was never seen: fails, then succeeds */
+        change_failed(&r[0]), NEXT;
+        change(&r[0], 0x777000), NEXT;
+        alloc(&r[0], 0x888000, 1000, 0, 1), NEXT;
+        change_failed(&r[0]), NEXT; /* none is under way */
+        alloc(&r[0], 0x30000, 5, 0, 1), NEXT;
+#undef NEXT
+        target_drain(t, 2);
+        assert_u64_equal(t->ledger.live.bytes, 200 + 1000 + 5);
+        assert_u64_equal(t->ledger.live.usable, 208 + 1000 + 5);
+        assert_u64_equal(t->ledger.live.blocks, 3);
+        assert_u64_equal(t->blocks.count, 3);
+        assert_u64_equal(total(t, 1, 0, COL_ALLOCS), 3);
+        assert_u64_equal(total(t, 1, 0, COL_REALLOCS), 1);
+        assert_u64_equal(total(t, 1, 0, COL_FREES), 1);
+        assert_u64_equal(total(t, 2, 0, COL_ALLOCS), 2);
+        assert_u64_equal(total(t, 2, 0, COL_REALLOCS), 2);
+        assert_u64_equal(total(t, 2, 0, COL_FREES), 1);
+        assert_u64_equal(total(t, 2, 0, COL_FREED), 100);
+        assert_u64_equal(t->ledger.unknown_frees, 1);
+        assert_u64_equal(t->missed_frees, 0);
+        release(&r[0], 0x20000);
+        release(&r[0], 0x30000);
+        release(&r[0], 0x888000);
+        target_drain(t, 3);
+        assert_u64_equal(t->ledger.live.bytes + t->ledger.live.usable + t->ledger.live.blocks, 0);
+        target_free(t);
+    }
+}
+
+static void test_mappings(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    map(&r[0], 0x7f0000000000, 0x10000, 1);
+    map(&r[0], 0x7f0000004000, 0x1000, 3); /* over a part of it */
+    unmap(&r[0], 0x7f0000000000, 0x2000);
+    alloc(&r[0], 0x10000, 1, 0, 1);
+    target_drain(t, 1);
+    struct row one = totals(t, 1, 0, DOMAIN_MAPPED), three = totals(t, 3, 0, DOMAIN_MAPPED);
+    assert_u64_equal(one.columns[COL_BYTES], 0x10000);
+    assert_u64_equal(one.columns[COL_FREED], 0x3000);
+    assert_u64_equal(three.columns[COL_BYTES], 0x1000);
+    assert_u64_equal(t->ledger.live.bytes, 1);
+    assert_int_equal(t->ranges.items.count, 3);
+    unmap(&r[0], 0x7f0000000000, 0x10000);
+    target_drain(t, 2);
+    one = totals(t, 1, 0, DOMAIN_MAPPED), three = totals(t, 3, 0, DOMAIN_MAPPED);
+    assert_u64_equal(one.columns[COL_FREED], 0x10000);
+    assert_u64_equal(one.columns[COL_ALLOCS], one.columns[COL_FREES]);
+    assert_u64_equal(three.columns[COL_FREED], 0x1000);
+    assert_u64_equal(t->events, 5);
+    assert_clean(t);
+    target_free(t);
+}
+
+/* Records of all lengths over many chunks, with padding where they do not fit. */
+static void test_chunks(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    uint64_t seed = 9, bytes = 0, blocks = 0, words = 0;
+    const uint64_t n = 200000;
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t address = 0x100000 + i * 16, size = unit_random(&seed) % 1000;
+        if (unit_random(&seed) % 3)
+            alloc(&r[0], address, size, 0, 1);
+        else
+            alloc_large(&r[0], address, size, size, 2);
+        bytes += size;
+        blocks++;
+        if (unit_random(&seed) % 4 == 0) {
+            release(&r[0], address);
+            bytes -= size;
+            blocks--;
+        }
+        if (r[0].at - r[0].shared->read > (WIRE_CHUNKS - 2) * WIRE_CHUNK_WORDS ||
+            unit_random(&seed) % 5000 == 0) {
+            words += target_drain(t, 1);
+            assert_u64_equal(r[0].shared->read, r[0].at);
+            assert_u64_equal(t->ledger.live.bytes, bytes);
+            assert_u64_equal(t->ledger.live.blocks, blocks);
+        }
+    }
+    words += target_drain(t, 2);
+    assert_u64_equal(words, r[0].at - 1);
+    assert_true(r[0].at > 100 * WIRE_CHUNK_WORDS); /* order[] went around */
+    assert_u64_equal(t->ledger.live.bytes, bytes);
+    assert_u64_equal(t->blocks.count, blocks);
+    assert_u64_equal(t->ledger.allocations, n);
+    assert_clean(t);
+    target_free(t);
+}
+
+/* --- several threads -------------------------------------------------------------------------- */
+
+/* The same address through three rings, read in one pass; the rings' numbers are in no order. */
+static void test_address_through_three_rings(void **state)
+{
+    (void)state;
+    static const unsigned orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+                                          {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    for (unsigned k = 0; k < 6; k++) {
+        struct ring r[3];
+        struct target *t = target_open(r);
+        struct ring *a = &r[orders[k][0]], *b = &r[orders[k][1]], *c = &r[orders[k][2]];
+        uint32_t ta = orders[k][0], tb = orders[k][1], tc = orders[k][2];
+        clock_to(a, 1), alloc(a, 0x10000, 10, 0, 1);
+        clock_to(b, 2), release(b, 0x10000);
+        clock_to(b, 3), alloc(b, 0x10000, 200, 0, 2);
+        clock_to(c, 4), release(c, 0x10000);
+        clock_to(c, 5), alloc(c, 0x10000, 3000, 0, 3);
+        clock_to(a, 6), release(a, 0x10000);
+        clock_to(a, 7), alloc(a, 0x10000, 10, 0, 1);
+        clock_to(b, 8), release(b, 0x10000);
+        clock_to(b, 9), alloc(b, 0x10000, 40000, 0, 1);
+        target_drain(t, 1);
+        assert_clean(t);
+        assert_u64_equal(t->ledger.live.bytes, 40000);
+        assert_u64_equal(t->blocks.count, 1);
+        assert_u64_equal(t->ledger.peak_bytes, 40000);
+        assert_u64_equal(total(t, 1, ta, COL_FREED), 20);
+        assert_u64_equal(total(t, 2, tb, COL_FREED), 200);
+        assert_u64_equal(total(t, 3, tc, COL_FREED), 3000);
+        assert_u64_equal(total(t, 1, tb, COL_ALLOCS), 1);
+        assert_u64_equal(total(t, 1, tb, COL_FREES), 0);
+        target_free(t);
+    }
+}
+
+enum { THREADS = 4, ADDRESSES = 64 };
+
+struct shadow {
+    bool live;
+    uint32_t thread, stack;
+    uint64_t size, clock;
+};
+
+/*
+ * Threads pass blocks around at random, with the recorder's rules for logical time; passes come at
+ * random moments. Nothing is ever unknown or missed, and at the end every count is exact.
+ */
+static void test_threads_at_random(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        struct ring r[THREADS];
+        struct target *t = target_open(r);
+        struct shadow shadows[ADDRESSES] = {0};
+        uint64_t sums[THREADS][4][COLUMNS] = {0}, random = seed, live = 0, last[THREADS] = {0};
+        r[3] = ring_of(t, 3);
+        begin(&r[3], 103);
+        for (int i = 0; i < 60000; i++) {
+            uint32_t who = (uint32_t)(unit_random(&random) % THREADS);
+            if (unit_random(&random) % 8 == 0)
+                who = 0;
+            uint64_t place = unit_random(&random) % ADDRESSES, address = 0x10000 + place * 64;
+            struct shadow *s = &shadows[place];
+            uint64_t now = (s->clock > r[who].clock ? s->clock : r[who].clock) + 1;
+            clock_to(&r[who], now);
+            s->clock = now;
+            if (s->live) {
+                uint64_t *sum = sums[s->thread][s->stack];
+                bool temporary = s->thread == who && last[who] == address;
+                release(&r[who], address);
+                s->live = false;
+                live -= s->size;
+                sum[COL_FREES]++;
+                sum[COL_FREED] += s->size;
+                sum[COL_USABLE_FREED] += s->size + 3;
+                sum[COL_TEMPS] += temporary;
+                sum[COL_TEMP_BYTES] += temporary ? s->size : 0;
+            } else {
+                *s = (struct shadow){.live = true,
+                                     .thread = who,
+                                     .stack = 1 + (uint32_t)(unit_random(&random) % 3),
+                                     .size = unit_random(&random) % 100,
+                                     .clock = now};
+                uint64_t *sum = sums[who][s->stack];
+                alloc(&r[who], address, s->size, 3, s->stack);
+                last[who] = address;
+                live += s->size;
+                sum[COL_ALLOCS]++;
+                sum[COL_BYTES] += s->size;
+                sum[COL_USABLE] += s->size + 3;
+            }
+            if (unit_random(&random) % 3000 == 0) {
+                target_drain(t, 1);
+                assert_u64_equal(t->ledger.live.bytes, live);
+                assert_clean(t);
+            }
+        }
+        target_drain(t, 2);
+        assert_clean(t);
+        assert_u64_equal(t->ledger.live.bytes, live);
+        for (uint32_t who = 0; who < THREADS; who++)
+            for (uint32_t stack = 1; stack < 4; stack++)
+                for (unsigned k = 0; k < COLUMNS; k++)
+                    assert_u64_equal(total(t, stack, who, k), sums[who][stack][k]);
+        target_free(t);
+    }
+}
+
+static void test_names_and_ends(void **state)
+{
+    (void)state;
+    struct err err;
+    struct target *t = target_new(getpid(), true, WIRE_WAIT, INTERVAL, &err);
+    struct ring r = ring_of(t, 0), s = ring_of(t, 1);
+    begin(&r, (uint32_t)getpid());
+    name(&r, (uint32_t)getpid(), "test_drain"); /* the program's own name is no name */
+    begin(&s, 7);
+    target_drain(t, 5);
+    assert_int_equal(t->profile.threads.count, 2);
+    assert_string_equal(t->profile.threads.items[0].name, "main");
+    assert_string_equal(t->profile.threads.items[1].name, "thread");
+    name(&s, 7, "sixteen bytes ab");
+    name(&s, 8, "not mine");
+    name(&s, 7, "");
+    name(&r, (uint32_t)getpid(), "captain");
+    target_drain(t, 6);
+    assert_string_equal(t->profile.threads.items[0].name, "captain");
+    assert_string_equal(t->profile.threads.items[1].name, "sixteen bytes ab");
+    record(&s, 1, WIRE_WORD(WIRE_THREAD_END, 0, 7), 0, 0, 0);
+    begin(&s, 9); /* the ring goes to another thread */
+    alloc(&s, 0x10000, 1, 0, 0);
+    target_drain(t, 7);
+    assert_int_equal(t->profile.threads.count, 3);
+    assert_u64_equal(t->profile.threads.items[1].start_ns, 5);
+    assert_u64_equal(t->profile.threads.items[1].end_ns, 7);
+    assert_int_equal(t->profile.threads.items[2].tid, 9);
+    assert_u64_equal(total(t, 0, 2, COL_ALLOCS), 1);
+    target_free(t);
+}
+
+/* Threads without end: those after the first 4096 share one name. */
+static void test_many_threads(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    for (uint32_t i = 0; i < 10000; i++) {
+        begin(&r[0], 1000 + i);
+        alloc(&r[0], 0x10000 + i * 16, 1, 0, 1);
+        record(&r[0], 1, WIRE_WORD(WIRE_THREAD_END, 0, 1000 + i), 0, 0, 0);
+    }
+    target_drain(t, 1);
+    assert_int_equal(t->profile.threads.count, 4097);
+    assert_string_equal(t->profile.threads.items[4096].name, "(other threads)");
+    assert_u64_equal(total(t, 1, 4095, COL_ALLOCS), 1);
+    assert_u64_equal(total(t, 1, 4096, COL_ALLOCS), 10000 - 4093);
+    assert_clean(t);
+    target_free(t);
+}
+
+static void test_more_rings(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    size_t size;
+    assert_true(target_more_rings(t, 0, &size) < 0);
+    assert_true(target_more_rings(t, 1000000, &size) < 0);
+    int fd = target_more_rings(t, 2, &size);
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(size, 2 * WIRE_RING_BYTES);
+    assert_int_equal(t->readers.count, 6);
+    struct ring more = ring_of(t, 5);
+    begin(&more, 200);
+    alloc(&more, 0x10000, 17, 0, 1);
+    target_drain(t, 1);
+    assert_u64_equal(t->ledger.live.bytes, 17);
+    assert_clean(t);
+    target_free(t);
+}
+
+/* --- time ------------------------------------------------------------------------------------- */
+
+/* An interval's events are those that were written before the program saw its end. */
+static void test_intervals(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    uint32_t first = t->header->tick;
+    alloc(&r[0], 0x10000, 1, 0, 1);
+    alloc(&r[1], 0x20000, 10, 0, 1);
+    target_drain(t, INTERVAL); /* due: closed after this pass, and the tick moves on */
+    assert_int_equal(t->header->tick, first + 1);
+    assert_int_equal(t->timeline.slices.count, 1);
+    alloc(&r[0], 0x30000, 100, 0, 1); /* has not seen the new tick */
+    for (unsigned i = 0; i < 2; i++)
+        record(&r[i], 1, WIRE_WORD(WIRE_TICK, 0, first + 1), 0, 0, 0);
+    alloc(&r[1], 0x40000, 1000, 0, 1);
+    target_drain(t, 2 * INTERVAL);
+    assert_int_equal(t->timeline.slices.count, 2);
+    record(&r[0], 1, WIRE_WORD(WIRE_TICK, 0, first + 2), 0, 0, 0);
+    alloc(&r[0], 0x50000, 10000, 0, 1); /* after the end of the second interval */
+    alloc(&r[1], 0x60000, 100000, 0, 1); /* this ring has not seen it yet */
+    target_drain(t, 3 * INTERVAL);
+    target_end(t, 3 * INTERVAL + 1);
+    target_finish(t);
+    static const uint64_t peaks[] = {11, 1111, 111111, 111111};
+    static const uint64_t ends[] = {INTERVAL, 2 * INTERVAL, 3 * INTERVAL, 3 * INTERVAL + 1};
+    assert_int_equal(t->profile.intervals.count, 4);
+    for (size_t i = 0; i < 4; i++) {
+        assert_u64_equal(t->profile.intervals.items[i].end_ns, ends[i]);
+        assert_u64_equal(t->profile.intervals.items[i].peak_bytes, peaks[i]);
+    }
+    target_free(t);
+}
+
+/* A tick beyond the interval's end stops a ring for this interval, not for this pass. */
+static void test_later_tick_is_in_the_next_interval(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    uint32_t tick = t->header->tick;
+    alloc(&r[0], 0x10000, 1, 0, 1);
+    record(&r[0], 1, WIRE_WORD(WIRE_TICK, 0, tick + 1), 0, 0, 0); /* as if seen between the two looks */
+    alloc(&r[0], 0x20000, 10, 0, 1);
+    target_drain(t, INTERVAL);
+    assert_u64_equal(t->timeline.slices.items[0].interval.peak_bytes, 1);
+    assert_u64_equal(t->ledger.live.bytes, 11);
+    assert_u64_equal(t->ledger.interval_peak_bytes, 11);
+    target_free(t);
+}
+
+static void test_dropped(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    r[0].shared->dropped = 5;
+    r[1].shared->dropped = 2;
+    target_drain(t, 1);
+    assert_u64_equal(t->ledger.lost_events, 7);
+    r[0].shared->dropped = 6;
+    target_drain(t, 2);
+    assert_u64_equal(t->ledger.lost_events, 8);
+    r[0].shared->dropped = 1; /* nonsense, and no reason to count back */
+    target_drain(t, 3);
+    assert_u64_equal(t->ledger.lost_events, 8);
+    target_free(t);
+}
+
+/* --- code ------------------------------------------------------------------------------------- */
+
+static void test_stack_states(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    uint32_t cut = node(t, 0, WIRE_NODE_TRUNCATED), cut_child = node(t, cut, 0x4000);
+    uint32_t lost = node(t, 0, WIRE_NODE_INCOMPLETE), lost_child = node(t, lost, 0x4000);
+    alloc(&r[0], 0x10000, 1, 0, 3);
+    alloc(&r[0], 0x20000, 1, 0, cut_child);
+    alloc(&r[0], 0x30000, 1, 0, lost_child);
+    alloc(&r[0], 0x40000, 1, 0, lost_child);
+    alloc(&r[0], 0x50000, 1, 0, 4000000000u); /* no such node */
+    target_drain(t, 1);
+    assert_u64_equal(t->ledger.truncated_stacks, 1);
+    assert_u64_equal(t->ledger.incomplete_stacks, 3);
+    assert_u64_equal(total(t, 0, 0, COL_ALLOCS), 1);
+    target_end(t, 2);
+    target_finish(t);
+    for (size_t i = 0; i < t->profile.sites.count; i++)
+        assert_true(t->profile.sites.items[i].node < t->profile.nodes.count);
+    target_free(t);
+}
+
+/* Nodes that are their own ancestors, or were counted before they were written. */
+static void test_bad_and_late_nodes(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    uint32_t own = node(t, 4, 0x5000), later = node(t, 7, 0x6000);
+    struct wire_node *nodes = (void *)((char *)t->header + t->header->nodes_offset);
+    uint32_t late = node(t, 0, 0);
+    assert_int_equal(own, 4);
+    assert_int_equal(later, 5);
+    target_update_code(t);
+    assert_int_equal(t->profile.nodes.count, 7);
+    assert_int_equal(t->profile.nodes.items[own].parent, 0);
+    assert_u64_equal(t->profile.nodes.items[own].address, WIRE_NODE_INCOMPLETE);
+    assert_int_equal(t->profile.nodes.items[later].parent, 0);
+    assert_u64_equal(t->profile.nodes.items[late].address, 0);
+    nodes[late].parent = 3;
+    nodes[late].address = 0x7000;
+    target_update_code(t);
+    assert_u64_equal(t->profile.nodes.items[late].address, 0x7000);
+    assert_int_equal(t->profile.nodes.items[late].parent, 3);
+    assert_int_equal(t->late_nodes.count, 0);
+    t->header->node_count = UINT32_MAX; /* more than there is room for */
+    target_update_code(t);
+    assert_int_equal(t->profile.nodes.count, t->nodes_capacity);
+    t->header->node_count = 1;
+    target_update_code(t);
+    assert_int_equal(t->profile.nodes.count, t->nodes_capacity);
+    target_free(t);
+}
+
+static void test_modules(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    char *at = (char *)t->header + t->header->modules_offset;
+    struct wire_module m = {.start = 0x1000,
+                            .end = 0x2000,
+                            .bias = 0x1000,
+                            .epoch = 2,
+                            .path_size = 11,
+                            .build_id_size = 20,
+                            .build_id = {1, 2, 3}};
+    memcpy(at, &m, sizeof m);
+    memcpy(at + sizeof m, "/lib/libx.so", 12);
+    t->header->modules_used = 80;
+    target_update_code(t);
+    assert_int_equal(t->profile.modules.count, 1);
+    assert_string_equal(t->profile.modules.items[0].path, "/lib/libx.s"); /* 11 bytes of it */
+    assert_int_equal(t->profile.modules.items[0].epoch, 2);
+    assert_int_equal(t->profile.modules.items[0].build_id[2], 3);
+    m.path_size = 0; /* the program itself */
+    memcpy(at + 80, &m, sizeof m);
+    t->header->modules_used = 144;
+    target_update_code(t);
+    assert_string_equal(t->profile.modules.items[1].path, t->profile.executable);
+    static const struct {
+        uint16_t path_size, build_id_size;
+        uint64_t end;
+        uint32_t used;
+    } bad[] = {{60000, 0, 0x3000, 208},      {0, 33, 0x3000, 208}, {0, 0, 0xfff, 208},
+               {0, 0, 0x3000, 207},          {0, 0, 0x3000, 10},   {0, 0, 0x3000, 0},
+               {0, 0, 0x3000, UINT32_MAX}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        m.path_size = bad[i].path_size;
+        m.build_id_size = bad[i].build_id_size;
+        m.end = bad[i].end;
+        memcpy(at + 144, &m, sizeof m);
+        t->header->modules_used = bad[i].used;
+        target_update_code(t);
+        assert_int_equal(t->profile.modules.count, 2);
+    }
+    target_free(t);
+}
+
+/* --- damage ----------------------------------------------------------------------------------- */
+
+/* The first ring goes bad after one good event; the others must not care. */
+static void check_damage(void (*damage)(struct target *, struct ring *), uint64_t lost)
+{
+    struct ring r[3];
+    struct target *t = target_open(r);
+    alloc(&r[0], 0x10000, 1, 0, 1);
+    alloc(&r[1], 0x20000, 10, 0, 1);
+    damage(t, &r[0]);
+    alloc(&r[1], 0x30000, 100, 0, 1);
+    target_drain(t, 1);
+    assert_true(t->readers.items[0].damaged);
+    assert_u64_equal(t->ledger.lost_events, lost);
+    assert_true(t->ledger.live.bytes == 111 || t->ledger.live.bytes == 110);
+    /* It stays out, whatever is in it; the others go on. */
+    r[0].shared->written = r[0].shared->read + 100;
+    alloc(&r[1], 0x40000, 1000, 0, 1);
+    target_drain(t, 2);
+    assert_u64_equal(t->ledger.live.bytes / 10, 111);
+    target_end(t, 3);
+    target_finish(t);
+    assert_int_equal(t->profile.intervals.count, 1);
+    target_free(t);
+}
+
+static void zero_word(struct target *t, struct ring *r)
+{
+    (void)t;
+    record(r, 1, 0, 0, 0, 0);
+}
+
+static void unknown_kind(struct target *t, struct ring *r)
+{
+    (void)t;
+    record(r, 1, WIRE_WORD(15, 1, 2), 0, 0, 0);
+}
+
+static void cut_record(struct target *t, struct ring *r)
+{
+    (void)t;
+    record(r, 4, WIRE_WORD(WIRE_ALLOC_LARGE, 0, 0x50000), 1, 1, 1);
+    r->shared->written -= 1;
+}
+
+static void record_across_chunks(struct target *t, struct ring *r)
+{
+    (void)t;
+    while (r->at % WIRE_CHUNK_WORDS != WIRE_CHUNK_WORDS - 1)
+        put(r, WIRE_WORD(WIRE_TICK, 0, 1));
+    for (int i = 0; i < 4; i++)
+        put(r, WIRE_WORD(WIRE_ALLOC_LARGE, 0, 0x50000));
+    r->shared->written = r->at;
+}
+
+static void order_out_of_range(struct target *t, struct ring *r)
+{
+    (void)t;
+    while (r->at % WIRE_CHUNK_WORDS)
+        put(r, WIRE_WORD(WIRE_TICK, 0, 1));
+    put(r, WIRE_WORD(WIRE_TICK, 0, 1));
+    r->shared->order[1] = WIRE_CHUNKS;
+    r->shared->written = r->at;
+}
+
+static void position_goes_back(struct target *t, struct ring *r)
+{
+    target_drain(t, 1);
+    r->shared->written = 1;
+}
+
+static void position_far_ahead(struct target *t, struct ring *r)
+{
+    target_drain(t, 1);
+    r->shared->written = r->at + WIRE_RING_WORDS + 1;
+}
+
+static void position_at_the_end(struct target *t, struct ring *r)
+{
+    target_drain(t, 1);
+    r->shared->written = UINT64_MAX;
+}
+
+static void test_damage(void **state)
+{
+    (void)state;
+    check_damage(zero_word, 1);
+    check_damage(unknown_kind, 1);
+    check_damage(cut_record, 1);
+    check_damage(record_across_chunks, 1);
+    check_damage(order_out_of_range, 1);
+    check_damage(position_goes_back, 1);
+    check_damage(position_far_ahead, 1);
+    check_damage(position_at_the_end, 1);
+}
+
+/* Events before the ring has said whose they are. */
+static void test_nobodys_events(void **state)
+{
+    (void)state;
+    struct err err;
+    struct target *t = target_new(getpid(), true, WIRE_WAIT, INTERVAL, &err);
+    struct ring r = ring_of(t, 0);
+    record(&r, 1, WIRE_WORD(WIRE_TICK, 0, 1), 0, 0, 0); /* these are fine */
+    record(&r, 1, WIRE_WORD(WIRE_CLOCK, 0, 5), 0, 0, 0);
+    target_drain(t, 1);
+    assert_clean(t);
+    name(&r, 1, "nobody");
+    target_drain(t, 1);
+    assert_true(t->readers.items[0].damaged);
+    target_free(t);
+}
+
+/* Numbers no program can mean; the memory they lead to must stay what it is. */
+static void test_absurd_numbers(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    for (uint64_t address = 0; address < 20; address++) { /* 0 and unaligned ones too */
+        alloc(&r[0], address, 10, 0, 1);
+        release(&r[0], address);
+        release(&r[0], address);
+        alloc_large(&r[0], WIRE_LOW48 - address, UINT64_MAX, UINT64_MAX, UINT32_MAX);
+        release(&r[0], 0);
+    }
+    for (int i = 0; i < 100000; i++) { /* more removed than there ever were */
+        release(&r[0], 0);
+        if (i % 20000 == 0)
+            target_drain(t, 1);
+    }
+    map(&r[0], WIRE_LOW48, UINT64_MAX, UINT32_MAX);
+    map(&r[0], 0, UINT64_MAX, 1);
+    map(&r[0], 4096, UINT64_MAX / 2, 1);
+    unmap(&r[0], 1, UINT64_MAX);
+    unmap(&r[0], 8192, UINT64_MAX - 8192);
+    record(&r[0], 1, WIRE_WORD(WIRE_TICK, 0xfff, WIRE_LOW48), 0, 0, 0);
+    record(&r[0], 1, WIRE_WORD(WIRE_CLOCK, 0, WIRE_LOW48), 0, 0, 0);
+    alloc(&r[0], 0x10000, UINT32_MAX, 0xfff, 2);
+    record(&r[0], 1, WIRE_WORD(WIRE_CLOCK, 0, 1), 0, 0, 0); /* goes back */
+    alloc(&r[0], 0x20000, 1, 0, 2);
+    target_drain(t, INTERVAL);
+    target_drain(t, 5 * INTERVAL);
+    assert_u64_equal(total(t, 2, 0, COL_ALLOCS) +
+                         (t->timeline.slices.count ? 2 - total(t, 2, 0, COL_ALLOCS) : 0),
+                     2);
+    for (size_t i = 1; i < t->ranges.items.count; i++)
+        assert_true(t->ranges.items.items[i - 1].end <= t->ranges.items.items[i].start);
+    target_end(t, 6 * INTERVAL);
+    target_finish(t);
+    assert_false(t->readers.items[0].damaged);
+    target_free(t);
+}
+
+/* Stacks that do not exist, in every event, must not make each of them slow. */
+static void test_missing_stacks_cost_little(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    t->header->node_count = UINT32_MAX; /* all of them, and nothing is in any */
+    for (uint64_t i = 0; i < 20000; i++)
+        alloc(&r[0], 0x10000 + i * 16, 1, 0, UINT32_MAX - (uint32_t)i);
+    target_drain(t, 1); /* minutes, if every event reads all nodes again */
+    assert_u64_equal(total(t, 0, 0, COL_ALLOCS), 20000);
+    assert_u64_equal(t->ledger.incomplete_stacks, 20000);
+    target_free(t);
+}
+
+/* Anything at all in the rings. */
+static void test_random_words(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        struct ring r[3];
+        struct target *t = target_open(r);
+        uint64_t random = seed;
+        for (int pass = 0; pass < 4; pass++) {
+            for (unsigned i = 0; i < 3; i++) {
+                for (uint64_t n = unit_random(&random) % 500; n > 0; n--) {
+                    uint64_t kind = 1 + unit_random(&random) % (seed % 4 ? 13 : 15);
+                    uint64_t low = unit_random(&random) % 8 ? unit_random(&random) % 64 * 16
+                                                            : unit_random(&random) & WIRE_LOW48;
+                    uint64_t second = unit_random(&random) >> unit_random(&random) % 64;
+                    record(&r[i], wire_record_words((unsigned)kind) ?: 1,
+                           WIRE_WORD(kind, unit_random(&random) & 0xfff, low), second,
+                           unit_random(&random) >> unit_random(&random) % 64, second);
+                }
+                if (unit_random(&random) % 16 == 0)
+                    r[i].shared->written -= unit_random(&random) % 3;
+            }
+            target_drain(t, (uint64_t)pass * INTERVAL);
+        }
+        target_end(t, 9 * INTERVAL);
+        target_finish(t);
+        assert_true(t->profile.sites.count == t->ledger.accounts.count);
+        target_free(t);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_thread),
+        cmocka_unit_test(test_large),
+        cmocka_unit_test(test_unknown_and_missed_frees),
+        cmocka_unit_test(test_temporary),
+        cmocka_unit_test(test_not_temporary_when_another_thread_allocated),
+        cmocka_unit_test(test_reallocations),
+        cmocka_unit_test(test_mappings),
+        cmocka_unit_test(test_chunks),
+        cmocka_unit_test(test_address_through_three_rings),
+        cmocka_unit_test(test_threads_at_random),
+        cmocka_unit_test(test_names_and_ends),
+        cmocka_unit_test(test_many_threads),
+        cmocka_unit_test(test_more_rings),
+        cmocka_unit_test(test_intervals),
+        cmocka_unit_test(test_later_tick_is_in_the_next_interval),
+        cmocka_unit_test(test_dropped),
+        cmocka_unit_test(test_stack_states),
+        cmocka_unit_test(test_bad_and_late_nodes),
+        cmocka_unit_test(test_modules),
+        cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_nobodys_events),
+        cmocka_unit_test(test_absurd_numbers),
+        cmocka_unit_test(test_missing_stacks_cost_little),
+        cmocka_unit_test(test_random_words),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

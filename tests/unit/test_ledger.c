@@ -1,0 +1,306 @@
+/* The ledger against a model that remembers every moment. */
+#include "unit.h"
+
+#include "collect/ledger.h"
+
+enum { SITES = 24, LIVE_MAX = 600 };
+
+/* --- the model -------------------------------------------------------------------------------- */
+
+struct model_block {
+    uint32_t account;
+    uint64_t size, usable;
+};
+
+struct model {
+    struct model_block blocks[LIVE_MAX];
+    unsigned count;
+    struct amount live[SITES], at_peak[SITES], largest_seen[SITES], own_peak[SITES], unit[SITES];
+    uint64_t delta[SITES][COLUMNS];
+    uint64_t total, total_blocks, peak, peak_blocks, interval_peak, allocations;
+};
+
+static bool is_mapped(uint32_t account)
+{
+    return account % 8 == 7;
+}
+
+/* After each change: is this the highest so far? Then all of it is copied. */
+static void model_look(struct model *m)
+{
+    m->total = m->total_blocks = 0;
+    for (uint32_t i = 0; i < SITES; i++)
+        if (!is_mapped(i)) {
+            m->total += m->live[i].bytes;
+            m->total_blocks += m->live[i].blocks;
+        }
+    if (m->total > m->interval_peak)
+        m->interval_peak = m->total;
+    if (m->total > m->peak) {
+        m->peak = m->total;
+        m->peak_blocks = m->total_blocks;
+        memcpy(m->at_peak, m->live, sizeof m->live);
+    }
+}
+
+static void model_alloc(struct model *m, struct ledger *l, struct model_block b, bool by_realloc)
+{
+    struct amount *live = &m->live[b.account];
+    ledger_alloc(l, b.account, b.size, b.usable, by_realloc);
+    m->blocks[m->count++] = b;
+    if (!m->unit[b.account].blocks)
+        m->unit[b.account] = (struct amount){b.size, 1, b.usable};
+    live->bytes += b.size;
+    live->blocks++;
+    live->usable += b.usable;
+    if (live->bytes > m->own_peak[b.account].bytes)
+        m->own_peak[b.account] = *live;
+    if (b.size > m->largest_seen[b.account].bytes)
+        m->largest_seen[b.account].bytes = b.size;
+    m->delta[b.account][COL_ALLOCS]++;
+    m->delta[b.account][COL_BYTES] += b.size;
+    m->delta[b.account][COL_USABLE] += b.usable;
+    m->delta[b.account][COL_REALLOCS] += by_realloc;
+    m->allocations += !is_mapped(b.account);
+    model_look(m);
+}
+
+static struct model_block model_free(struct model *m, struct ledger *l, unsigned i, bool temporary)
+{
+    struct model_block b = m->blocks[i];
+    ledger_free(l, b.account, b.size, b.usable, temporary);
+    m->blocks[i] = m->blocks[--m->count];
+    m->live[b.account].bytes -= b.size;
+    m->live[b.account].blocks--;
+    m->live[b.account].usable -= b.usable;
+    m->delta[b.account][COL_FREES]++;
+    m->delta[b.account][COL_FREED] += b.size;
+    m->delta[b.account][COL_USABLE_FREED] += b.usable;
+    m->delta[b.account][COL_TEMPS] += temporary;
+    m->delta[b.account][COL_TEMP_BYTES] += temporary ? b.size : 0;
+    model_look(m);
+    return b;
+}
+
+static void model_unfree(struct model *m, struct ledger *l, struct model_block b)
+{
+    ledger_unfree(l, b.account, b.size, b.usable);
+    m->blocks[m->count++] = b;
+    m->live[b.account].bytes += b.size;
+    m->live[b.account].blocks++;
+    m->live[b.account].usable += b.usable;
+    if (m->live[b.account].bytes > m->own_peak[b.account].bytes)
+        m->own_peak[b.account] = m->live[b.account];
+    m->delta[b.account][COL_FREES]--;
+    m->delta[b.account][COL_FREED] -= b.size;
+    m->delta[b.account][COL_USABLE_FREED] -= b.usable;
+    model_look(m);
+}
+
+static void check(const struct model *m, const struct ledger *l)
+{
+    assert_u64_equal(l->live.bytes, m->total);
+    assert_u64_equal(l->live.blocks, m->total_blocks);
+    assert_u64_equal(l->peak_bytes, m->peak);
+    assert_u64_equal(l->peak_blocks, m->peak_blocks);
+    assert_u64_equal(l->interval_peak_bytes, m->interval_peak);
+    assert_u64_equal(l->allocations, m->allocations);
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < SITES; i++) {
+        const struct account *a = &l->accounts.items[i];
+        struct amount peak = ledger_at_peak(l, a);
+        assert_memory_equal(&a->live, &m->live[i], sizeof a->live);
+        assert_memory_equal(&peak, &m->at_peak[i], sizeof peak);
+        assert_u64_equal(a->site.own_peak_bytes, m->own_peak[i].bytes);
+        assert_u64_equal(a->site.own_peak_blocks, m->own_peak[i].blocks);
+        assert_u64_equal(a->site.largest_bytes, m->largest_seen[i].bytes);
+        assert_u64_equal(a->site.unit_bytes, m->unit[i].bytes);
+        assert_u64_equal(a->site.unit_usable, m->unit[i].usable);
+        assert_memory_equal(a->delta, m->delta[i], sizeof a->delta);
+        sum += is_mapped(i) ? 0 : peak.bytes;
+    }
+    assert_u64_equal(sum, l->peak_bytes);
+}
+
+static void open_accounts(struct ledger *l)
+{
+    ledger_init(l);
+    for (uint32_t i = 0; i < SITES; i++)
+        assert_int_equal(ledger_account(l, i / 2, i % 2,
+                                        is_mapped(i) ? DOMAIN_MAPPED : DOMAIN_HEAP, STACK_WHOLE),
+                         i);
+}
+
+/* Few sizes, so that the same height is reached often: the first time counts. */
+static struct model_block random_block(uint64_t *seed)
+{
+    uint64_t size = unit_random(seed) % 4 * 16;
+    return (struct model_block){.account = (uint32_t)(unit_random(seed) % SITES),
+                                .size = size,
+                                .usable = size + unit_random(seed) % 3 * 8};
+}
+
+static void test_random_sequences(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct ledger l;
+        struct model m = {0};
+        uint64_t random = seed;
+        open_accounts(&l);
+        for (int i = 0; i < 4000; i++) {
+            unsigned percent = i / 500 % 2 ? 35 : 65; /* up and down, around old peaks */
+            if (m.count < LIVE_MAX && (!m.count || unit_random(&random) % 100 < percent))
+                model_alloc(&m, &l, random_block(&random), unit_random(&random) % 8 == 0);
+            else
+                model_free(&m, &l, (unsigned)(unit_random(&random) % m.count),
+                           unit_random(&random) % 4 == 0);
+            if (i % 7 == 0)
+                check(&m, &l);
+        }
+        while (m.count)
+            model_free(&m, &l, m.count - 1, false);
+        check(&m, &l);
+        assert_u64_equal(l.live.bytes + l.live.blocks + l.live.usable, 0);
+        ledger_release(&l);
+    }
+}
+
+/* Frees that are taken back, with other things in between: live may then be higher than ever. */
+static void test_unfree(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        struct ledger l;
+        struct model m = {0};
+        uint64_t random = seed;
+        open_accounts(&l);
+        for (int i = 0; i < 2000; i++) {
+            if (m.count < 20 || (m.count < LIVE_MAX / 2 && unit_random(&random) % 2)) {
+                model_alloc(&m, &l, random_block(&random), false);
+            } else {
+                unsigned at = (unsigned)(unit_random(&random) % m.count);
+                while (is_mapped(m.blocks[at].account)) /* only the heap's are ever taken back */
+                    at = (at + 1) % m.count;
+                struct model_block b = model_free(&m, &l, at, false);
+                if (unit_random(&random) % 4 == 0)
+                    model_alloc(&m, &l, random_block(&random), false);
+                if (unit_random(&random) % 2)
+                    model_unfree(&m, &l, b);
+            }
+            check(&m, &l);
+        }
+        ledger_release(&l);
+    }
+}
+
+/* The same height twice: what was live the first time is what is kept. */
+static void test_first_of_equal_peaks(void **state)
+{
+    (void)state;
+    struct ledger l;
+    ledger_init(&l);
+    uint32_t a = ledger_account(&l, 1, 0, DOMAIN_HEAP, STACK_WHOLE);
+    uint32_t b = ledger_account(&l, 2, 0, DOMAIN_HEAP, STACK_WHOLE);
+    ledger_alloc(&l, a, 100, 104, false);
+    ledger_free(&l, a, 100, 104, false);
+    ledger_alloc(&l, b, 100, 104, false);
+    assert_u64_equal(l.peak_bytes, 100);
+    assert_u64_equal(ledger_at_peak(&l, &l.accounts.items[a]).bytes, 100);
+    assert_u64_equal(ledger_at_peak(&l, &l.accounts.items[b]).bytes, 0);
+    l.peak_moved = false;
+    ledger_alloc(&l, b, 1, 8, false);
+    assert_true(l.peak_moved);
+    assert_u64_equal(l.peak_bytes, 101);
+    assert_u64_equal(l.peak_blocks, 2);
+    assert_u64_equal(ledger_at_peak(&l, &l.accounts.items[a]).bytes, 0);
+    assert_u64_equal(ledger_at_peak(&l, &l.accounts.items[b]).bytes, 101);
+    assert_u64_equal(ledger_at_peak(&l, &l.accounts.items[b]).usable, 112);
+    ledger_release(&l);
+}
+
+static void test_accounts(void **state)
+{
+    (void)state;
+    struct ledger l;
+    ledger_init(&l);
+    uint32_t n = 0;
+    for (int round = 0; round < 2; round++) {
+        n = 0;
+        for (uint32_t node = 0; node < 50; node++)
+            for (uint32_t thread = 0; thread < 5; thread++)
+                for (unsigned domain = 0; domain < DOMAIN_COUNT; domain++)
+                    assert_int_equal(
+                        ledger_account(&l, node, thread, (enum domain)domain, STACK_WHOLE), n++);
+    }
+    assert_int_equal(l.accounts.count, 500);
+    const struct site *s = &l.accounts.items[499].site;
+    assert_int_equal(s->node, 49);
+    assert_int_equal(s->thread, 4);
+    assert_int_equal(s->domain, DOMAIN_MAPPED);
+    /* The largest numbers there can be do not run into each other. */
+    uint32_t far = ledger_account(&l, UINT32_MAX - 1, 4096, DOMAIN_HEAP, STACK_WHOLE);
+    assert_int_equal(ledger_account(&l, UINT32_MAX - 1, 4096, DOMAIN_MAPPED, STACK_WHOLE), far + 1);
+    assert_int_equal(ledger_account(&l, UINT32_MAX - 1, 4095, DOMAIN_MAPPED, STACK_WHOLE), far + 2);
+    ledger_release(&l);
+}
+
+static void test_cut_stacks_are_counted(void **state)
+{
+    (void)state;
+    struct ledger l;
+    ledger_init(&l);
+    uint32_t whole = ledger_account(&l, 1, 0, DOMAIN_HEAP, STACK_WHOLE);
+    uint32_t cut = ledger_account(&l, 2, 0, DOMAIN_HEAP, STACK_TRUNCATED);
+    uint32_t lost = ledger_account(&l, 3, 0, DOMAIN_HEAP, STACK_INCOMPLETE);
+    uint32_t mapped = ledger_account(&l, 3, 0, DOMAIN_MAPPED, STACK_INCOMPLETE);
+    for (int i = 0; i < 6; i++) {
+        ledger_alloc(&l, whole, 1, 1, false);
+        if (i < 3)
+            ledger_alloc(&l, cut, 1, 1, false);
+        if (i < 2)
+            ledger_alloc(&l, lost, 1, 1, false);
+        ledger_alloc(&l, mapped, 1, 1, false);
+    }
+    assert_u64_equal(l.truncated_stacks, 3);
+    assert_u64_equal(l.incomplete_stacks, 2);
+    assert_u64_equal(l.allocations, 11);
+    assert_u64_equal(l.live.blocks, 11);
+    ledger_release(&l);
+}
+
+static void test_shrink(void **state)
+{
+    (void)state;
+    struct ledger l;
+    ledger_init(&l);
+    uint32_t m = ledger_account(&l, 1, 0, DOMAIN_MAPPED, STACK_WHOLE);
+    uint32_t h = ledger_account(&l, 1, 0, DOMAIN_HEAP, STACK_WHOLE);
+    ledger_alloc(&l, m, 8192, 8192, false);
+    ledger_alloc(&l, h, 10, 10, false);
+    ledger_shrink(&l, m, 4096);
+    const struct account *a = &l.accounts.items[m];
+    assert_u64_equal(a->live.bytes, 4096);
+    assert_u64_equal(a->live.blocks, 1);
+    assert_u64_equal(a->live.usable, 4096);
+    assert_u64_equal(a->delta[COL_FREES], 0);
+    assert_u64_equal(a->delta[COL_FREED], 4096);
+    assert_u64_equal(a->delta[COL_USABLE_FREED], 4096);
+    assert_u64_equal(ledger_at_peak(&l, a).bytes, 8192); /* when the heap was at its highest */
+    assert_u64_equal(l.peak_bytes, 10);
+    assert_u64_equal(l.live.bytes, 10);
+    ledger_release(&l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_sequences),
+        cmocka_unit_test(test_unfree),
+        cmocka_unit_test(test_first_of_equal_peaks),
+        cmocka_unit_test(test_accounts),
+        cmocka_unit_test(test_cut_stacks_are_counted),
+        cmocka_unit_test(test_shrink),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
