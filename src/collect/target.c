@@ -190,6 +190,7 @@ void target_end(struct target *t, uint64_t now_ns)
     t->ended = true;
     drain_rings(t, now_ns);
     timeline_close(&t->timeline, &t->ledger, now_ns);
+    timeline_settle(&t->timeline, &t->ledger);
     t->profile.duration_ns = now_ns;
     target_update_code(t);
 }

@@ -21,7 +21,7 @@
 #include "wire/layout.h"
 
 #define NO_THREAD       UINT32_MAX
-#define RECENT_ACCOUNTS 64
+#define RECENT_ACCOUNTS 1024
 
 struct recent_account {
     uint32_t stack, thread, account;

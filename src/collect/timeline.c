@@ -32,27 +32,59 @@ static struct site *copy_sites(const struct ledger *l)
     return sites;
 }
 
+/* Slice i and the next become one, in i. The next is left empty. */
+static void merge_pair(struct timeline *t, size_t i, const struct site *sites, size_t site_count)
+{
+    struct slice a = t->slices.items[i], b = t->slices.items[i + 1], sum = b;
+    sum.rows = (struct strbuf){0};
+    rows_merge(&sum.rows, &sum.row_count, &a.rows, &b.rows, sites, site_count);
+    if (a.interval.peak_bytes > sum.interval.peak_bytes)
+        sum.interval.peak_bytes = a.interval.peak_bytes;
+    sum.interval.unknown_frees += a.interval.unknown_frees;
+    sum.interval.lost_events += a.interval.lost_events;
+    sum.interval.truncated_stacks += a.interval.truncated_stacks;
+    sum.interval.incomplete_stacks += a.interval.incomplete_stacks;
+    t->bytes -= a.rows.size + b.rows.size;
+    t->bytes += sum.rows.size;
+    strbuf_release(&a.rows);
+    strbuf_release(&b.rows);
+    t->slices.items[i] = sum;
+}
+
 static void merge_neighbours(struct timeline *t, const struct ledger *l)
 {
     struct site *sites = copy_sites(l);
     size_t kept = 0;
-    for (size_t i = 0; i + 1 < t->slices.count; i += 2, kept++) {
-        struct slice a = t->slices.items[i], b = t->slices.items[i + 1], sum = b;
-        sum.rows = (struct strbuf){0};
-        rows_merge(&sum.rows, &sum.row_count, &a.rows, &b.rows, sites, l->accounts.count);
-        if (a.interval.peak_bytes > sum.interval.peak_bytes)
-            sum.interval.peak_bytes = a.interval.peak_bytes;
-        sum.interval.unknown_frees += a.interval.unknown_frees;
-        sum.interval.lost_events += a.interval.lost_events;
-        sum.interval.truncated_stacks += a.interval.truncated_stacks;
-        sum.interval.incomplete_stacks += a.interval.incomplete_stacks;
-        strbuf_release(&a.rows);
-        strbuf_release(&b.rows);
-        t->slices.items[kept] = sum;
+    for (size_t i = 0; i < t->slices.count; i += 2, kept++) {
+        if (i + 1 < t->slices.count)
+            merge_pair(t, i, sites, l->accounts.count);
+        t->slices.items[kept] = t->slices.items[i];
     }
-    if (t->slices.count % 2)
-        t->slices.items[kept++] = *vec_last(&t->slices);
     t->slices.count = kept;
+    free(sites);
+}
+
+static bool has_too_many_rows(const struct timeline *t, const struct ledger *l)
+{
+    return t->bytes > TIMELINE_ROOM(l->accounts.count);
+}
+
+void timeline_settle(struct timeline *t, const struct ledger *l)
+{
+    size_t wanted = (has_too_many_rows(t, l) ? TIMELINE_MIN : TIMELINE_MAX) / 2;
+    struct site *sites = copy_sites(l);
+    while (t->slices.count > wanted) {
+        size_t best = 0;
+        for (size_t i = 1; i + 1 < t->slices.count; i++) {
+            const struct slice *s = t->slices.items;
+            if (s[i].rows.size + s[i + 1].rows.size < s[best].rows.size + s[best + 1].rows.size)
+                best = i;
+        }
+        merge_pair(t, best, sites, l->accounts.count);
+        t->slices.count--;
+        memmove(&t->slices.items[best + 1], &t->slices.items[best + 2],
+                (t->slices.count - best - 1) * sizeof *t->slices.items);
+    }
     free(sites);
 }
 
@@ -83,7 +115,9 @@ void timeline_close(struct timeline *t, struct ledger *l, uint64_t end_ns)
     l->interval_peak_bytes = l->live.bytes;
     l->unknown_frees = l->lost_events = l->truncated_stacks = l->incomplete_stacks = 0;
 
-    if (t->slices.count >= TIMELINE_MAX) {
+    t->bytes += s->rows.size;
+    if (t->slices.count >= TIMELINE_MAX ||
+        (t->slices.count >= TIMELINE_MIN && has_too_many_rows(t, l))) {
         merge_neighbours(t, l);
         t->length_ns *= 2;
     }

@@ -1,9 +1,9 @@
 /*
  * timeline: the interval log while it is being written.
  *
- * Intervals start short. When there are TIMELINE_MAX, neighbours are merged and the length doubles,
- * so that what is kept depends on the number of sites and not on how long the run takes. Rows are
- * held packed (store/rows.h).
+ * Intervals start short. When there are too many of them, or too many rows in them, neighbours are
+ * merged and the length doubles, so that what is kept depends on the number of sites and not on how
+ * long the run takes. Rows are held packed (store/rows.h).
  */
 #ifndef TIDE_COLLECT_TIMELINE_H
 #define TIDE_COLLECT_TIMELINE_H
@@ -12,7 +12,9 @@
 #include "collect/ledger.h"
 #include "store/recording.h"
 
-#define TIMELINE_MAX 128
+#define TIMELINE_MAX         128 /* intervals are between half of this and this many, */
+#define TIMELINE_MIN         32 /* or, where rows take too much room, between half of this and this */
+#define TIMELINE_ROOM(sites) (((size_t)256 << 10) + 24 * (sites)) /* bytes of rows */
 
 struct slice {
     struct interval interval; /* its rows are here, not in a profile */
@@ -23,6 +25,7 @@ struct slice {
 struct timeline {
     VEC(struct slice) slices;
     uint64_t length_ns;
+    size_t bytes;         /* of rows */
     uint64_t next_end_ns; /* when the open interval is due to end */
 };
 
@@ -30,5 +33,8 @@ void timeline_init(struct timeline *t, uint64_t length_ns);
 void timeline_release(struct timeline *t);
 /* Ends the open interval at `end_ns`: takes the ledger's deltas and clears them. */
 void timeline_close(struct timeline *t, struct ledger *l, uint64_t end_ns);
+/* At the end: as few intervals as there would be just after a merge, so that a file's size does not
+ * hang on when the run ended. */
+void timeline_settle(struct timeline *t, const struct ledger *l);
 
 #endif

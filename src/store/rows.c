@@ -36,22 +36,29 @@ char *cursor_string(struct cursor *c)
     return s;
 }
 
-/* What the count columns predict for a byte column. */
-static uint64_t predicted(const uint64_t *columns, unsigned column, const struct site *site)
+/* What the columns before it (in `order`) say of a column: most sites free all they allocate, in
+ * blocks of one size. */
+static uint64_t predicted(const uint64_t *columns, unsigned column, const struct site *site,
+                          bool all_temporary)
 {
+    bool all_freed = columns[COL_FREES] == columns[COL_ALLOCS];
+    uint64_t over = site->unit_usable - site->unit_bytes;
     switch (column) {
+    case COL_FREES:
+        return columns[COL_ALLOCS];
+    case COL_TEMPS:
+        return all_temporary ? columns[COL_FREES] : 0;
     case COL_BYTES:
         return columns[COL_ALLOCS] * site->unit_bytes;
     case COL_FREED:
-        return columns[COL_FREES] * site->unit_bytes;
+        return all_freed ? columns[COL_BYTES] : columns[COL_FREES] * site->unit_bytes;
     case COL_TEMP_BYTES:
-        return columns[COL_TEMPS] * site->unit_bytes;
+        return columns[COL_TEMPS] == columns[COL_FREES] ? columns[COL_FREED]
+                                                        : columns[COL_TEMPS] * site->unit_bytes;
     case COL_USABLE:
-        return columns[COL_ALLOCS] * site->unit_usable;
+        return columns[COL_BYTES] + columns[COL_ALLOCS] * over;
     case COL_USABLE_FREED:
-        return columns[COL_FREES] * site->unit_usable;
-    case COL_FREES:
-        return columns[COL_ALLOCS];
+        return all_freed ? columns[COL_USABLE] : columns[COL_FREED] + columns[COL_FREES] * over;
     default:
         return 0;
     }
@@ -64,9 +71,11 @@ static const uint8_t order[COLUMNS] = {COL_ALLOCS,     COL_FREES,  COL_TEMPS,
 
 void row_put(struct strbuf *out, uint32_t *previous, const struct row *row, const struct site *site)
 {
-    uint64_t mask = 0, values[COLUMNS];
+    bool all_temporary =
+        row->columns[COL_TEMPS] && row->columns[COL_TEMPS] == row->columns[COL_FREES];
+    uint64_t mask = (uint64_t)all_temporary << COLUMNS, values[COLUMNS];
     for (unsigned i = 0; i < COLUMNS; i++) {
-        values[i] = row->columns[order[i]] - predicted(row->columns, order[i], site);
+        values[i] = row->columns[order[i]] - predicted(row->columns, order[i], site, all_temporary);
         mask |= (uint64_t)(values[i] != 0) << i;
     }
     strbuf_varint(out, row->site - *previous);
@@ -84,14 +93,15 @@ bool row_take(struct cursor *c, uint32_t *previous, struct row *row, const struc
     uint64_t site = (uint64_t)*previous + step;
     if (*previous == UINT32_MAX)
         site = step - 1;
-    if (c->bad || step == 0 || site >= site_count || mask >> COLUMNS) {
+    if (c->bad || step == 0 || site >= site_count || mask >> (COLUMNS + 1)) {
         c->bad = true;
         return false;
     }
     *row = (struct row){.site = (uint32_t)site};
     for (unsigned i = 0; i < COLUMNS; i++) {
         uint64_t value = mask >> i & 1 ? (uint64_t)unzigzag(cursor_varint(c)) : 0;
-        row->columns[order[i]] = value + predicted(row->columns, order[i], &sites[site]);
+        row->columns[order[i]] =
+            value + predicted(row->columns, order[i], &sites[site], mask >> COLUMNS & 1);
     }
     *previous = row->site;
     return !c->bad;

@@ -1,13 +1,13 @@
 /*
  * rows: the interval log's rows as bytes, in memory while recording and in the file.
  *
- * Rows of one interval are in order of their site. Most sites allocate blocks of one size, so a
- * column that is a number of bytes is written as its difference from count * size of the site's
- * first block, which is mostly 0; columns that are 0 are not written at all:
+ * Rows of one interval are in order of their site. Most sites allocate blocks of one size and free
+ * all of them, so a column is written as its difference from what the columns before it predict
+ * (rows.c, predicted), which is mostly 0; differences of 0 are not written at all:
  *
  *     varint  site - previous site (the first: site + 1)
- *     varint  mask: bit n says that column n follows
- *     zigzag  each such column
+ *     varint  mask: bit n says that column n follows; the bit after the last, that all frees were
+ * temporary zigzag  each such column
  *
  * The cursor never reads past its end: `bad` sticks, and what is read then is 0.
  */

@@ -246,6 +246,25 @@ def read_sites(p, out):
         site["largest"] = site["unit_bytes"] + p.zigzag()
 
 
+def predict_column(n, c, unit, over, all_temporary):
+    """What docs/FORMAT.md says a column is predicted to be, from the columns c before it."""
+    if n in (0, 3):
+        return 0
+    if n == 1:
+        return c[0]
+    if n == 2:
+        return c[1] if all_temporary else 0
+    if n == 4:
+        return c[0] * unit
+    if n == 5:
+        return c[4] if c[1] == c[0] else c[1] * unit
+    if n == 6:
+        return c[5] if c[2] == c[1] else c[2] * unit
+    if n == 7:
+        return c[4] + c[0] * over
+    return c[7] if c[1] == c[0] else c[5] + c[1] * over
+
+
 def read_intervals(p, out):
     intervals, end = [], 0
     for _ in range(p.varint()):
@@ -258,9 +277,7 @@ def read_intervals(p, out):
             number += p.varint()
             mask, site, c = p.varint(), out["sites"][number], []
             for n in range(9):
-                unit, usable = site["unit_bytes"], site["unit_bytes"] + site["unit_usable"]
-                predicted = (0, c and c[0], 0, 0, c and c[0] * unit, n > 4 and c[1] * unit, n > 5 and c[2] * unit,
-                             n > 6 and c[0] * usable, n > 7 and c[1] * usable)[n]
+                predicted = predict_column(n, c, site["unit_bytes"], site["unit_usable"], mask >> 9 & 1)
                 c.append((p.zigzag() if mask >> n & 1 else 0) + predicted)
             interval["rows"][number] = c
     out["intervals"] = intervals

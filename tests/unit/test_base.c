@@ -312,20 +312,20 @@ static void test_json_strings(void **state)
 static void test_json_repairs_utf8(void **state)
 {
     (void)state;
-    check_string("\x80", "\\ufffd");                 /* a continuation alone */
+    check_string("\x80", "\\ufffd"); /* a continuation alone */
     check_string("a\xff"
                  "b",
                  "a\\ufffdb");
-    check_string("\xc3", "\\ufffd");                 /* cut at the end of the string */
+    check_string("\xc3", "\\ufffd"); /* cut at the end of the string */
     check_string("\xe2\x82", "\\ufffd\\ufffd");
     check_string("\xf0\x9d\x84", "\\ufffd\\ufffd\\ufffd");
-    check_string("\xc3(", "\\ufffd(");               /* cut in the middle */
-    check_string("\xc0\xaf", "\\ufffd\\ufffd");      /* overlong */
+    check_string("\xc3(", "\\ufffd(");          /* cut in the middle */
+    check_string("\xc0\xaf", "\\ufffd\\ufffd"); /* overlong */
     check_string("\xc1\xbf", "\\ufffd\\ufffd");
     check_string("\xe0\x9f\xbf", "\\ufffd\\ufffd\\ufffd");
     check_string("\xf0\x8f\xbf\xbf", "\\ufffd\\ufffd\\ufffd\\ufffd");
-    check_string("\xed\xa0\x80", "\\ufffd\\ufffd\\ufffd"); /* a surrogate */
-    check_string("\xed\x9f\xbf", "\xed\x9f\xbf");          /* the last before them */
+    check_string("\xed\xa0\x80", "\\ufffd\\ufffd\\ufffd");            /* a surrogate */
+    check_string("\xed\x9f\xbf", "\xed\x9f\xbf");                     /* the last before them */
     check_string("\xf4\x90\x80\x80", "\\ufffd\\ufffd\\ufffd\\ufffd"); /* beyond U+10FFFF */
     check_string("\xf5\x80\x80\x80", "\\ufffd\\ufffd\\ufffd\\ufffd");
 }

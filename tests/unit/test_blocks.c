@@ -27,9 +27,12 @@ static uint64_t address_of(uint32_t place)
 {
     uint32_t run = place / 1024, i = place % 1024;
     switch (run % 4) {
-    case 0: return UINT64_C(0x555500000000) + (uint64_t)run * 0x100000 + i * 16;
-    case 1: return UINT64_C(0x7f0000000000) + (uint64_t)run * 0x10000000 + i * 4096;
-    case 2: return UINT64_C(0x600000000010) + (uint64_t)run * 0x1000000 + i * 48;
+    case 0:
+        return UINT64_C(0x555500000000) + (uint64_t)run * 0x100000 + i * 16;
+    case 1:
+        return UINT64_C(0x7f0000000000) + (uint64_t)run * 0x10000000 + i * 4096;
+    case 2:
+        return UINT64_C(0x600000000010) + (uint64_t)run * 0x1000000 + i * 48;
     default: {
         uint64_t seed = place + 1;
         return (unit_random(&seed) >> 20 | 1) << 4;
@@ -40,8 +43,14 @@ static uint64_t address_of(uint32_t place)
 /* Sizes of all kinds: 0, small ones, 2^32 and its neighbours, the largest there can be. */
 static uint64_t random_size(uint64_t *seed)
 {
-    static const uint64_t edges[] = {0,          1,          65534,       65535,
-                                     65536,      UINT32_MAX - 1, UINT32_MAX, UINT64_C(1) << 32,
+    static const uint64_t edges[] = {0,
+                                     1,
+                                     65534,
+                                     65535,
+                                     65536,
+                                     UINT32_MAX - 1,
+                                     UINT32_MAX,
+                                     UINT64_C(1) << 32,
                                      UINT64_C(1) << 47};
     uint64_t r = unit_random(seed);
     return r % 8 ? r >> 52 : edges[r / 8 % (sizeof edges / sizeof *edges)];
@@ -214,8 +223,8 @@ static void test_a_million(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_empty),    cmocka_unit_test(test_against_model),
-        cmocka_unit_test(test_one_page), cmocka_unit_test(test_passing_through),
+        cmocka_unit_test(test_empty),     cmocka_unit_test(test_against_model),
+        cmocka_unit_test(test_one_page),  cmocka_unit_test(test_passing_through),
         cmocka_unit_test(test_a_million),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -88,9 +88,10 @@ static void unmap(struct ring *r, uint64_t address, uint64_t size)
     record(r, 2, WIRE_WORD(WIRE_UNMAP, 0, address), size, 0, 0);
 }
 
-/* The event that follows has logical time `now`. */
+/* The event that follows has logical time `now`, from where the recorder begins: the first tick. */
 static void clock_to(struct ring *r, uint64_t now)
 {
+    now += UINT64_C(1) << 20;
     if (r->clock == 0 || now != r->clock + 1)
         record(r, 1, WIRE_WORD(WIRE_CLOCK, 0, now - 1), 0, 0, 0);
     r->clock = now;
@@ -135,8 +136,8 @@ static struct target *target_open(struct ring rings[3])
 static struct row totals(struct target *t, uint32_t stack, uint32_t thread, enum domain domain)
 {
     struct row sum = {0};
-    uint32_t number = map_get(&t->ledger.index,
-                              (uint64_t)domain << 62 | (uint64_t)thread << 32 | stack);
+    uint32_t number =
+        map_get(&t->ledger.index, (uint64_t)domain << 62 | (uint64_t)thread << 32 | stack);
     if (number == MAP_NONE)
         return sum;
     for (unsigned k = 0; k < COLUMNS; k++)
@@ -255,7 +256,7 @@ static void test_unknown_and_missed_frees(void **state)
     assert_u64_equal(t->ledger.live.blocks, 0);
     assert_u64_equal(t->blocks.count, 0);
     uint64_t unknown = t->ledger.unknown_frees;
-    assert_true(unknown > 1 && t->missed_frees > 1);
+    assert_true(unknown >= 1 && t->missed_frees >= 2);
     target_end(t, 4);
     target_finish(t);
     assert_int_equal(t->profile.notes.count, 1);
@@ -462,6 +463,30 @@ static void test_address_through_three_rings(void **state)
     }
 }
 
+/* While a process has one thread its events have no time; they come before all that have. */
+static void test_before_there_was_time(void **state)
+{
+    (void)state;
+    for (unsigned k = 0; k < 2; k++) {
+        struct ring r[3];
+        struct target *t = target_open(r);
+        struct ring *first = &r[k], *second = &r[!k];
+        alloc(first, 0x10000, 10, 0, 1);
+        alloc(first, 0x20000, 20, 0, 1);
+        clock_to(second, 1), release(second, 0x10000);
+        clock_to(second, 2), alloc(second, 0x10000, 100, 0, 2);
+        clock_to(first, 3), release(first, 0x10000);
+        clock_to(first, 4), release(first, 0x20000);
+        clock_to(second, 5), alloc(second, 0x20000, 200, 0, 2);
+        target_drain(t, 1);
+        assert_clean(t);
+        assert_u64_equal(t->ledger.live.bytes, 200);
+        assert_u64_equal(total(t, 1, k, COL_FREED), 30);
+        assert_u64_equal(total(t, 2, !k, COL_FREED), 100);
+        target_free(t);
+    }
+}
+
 enum { THREADS = 4, ADDRESSES = 64 };
 
 struct shadow {
@@ -482,6 +507,7 @@ static void test_threads_at_random(void **state)
         struct target *t = target_open(r);
         struct shadow shadows[ADDRESSES] = {0};
         uint64_t sums[THREADS][4][COLUMNS] = {0}, random = seed, live = 0, last[THREADS] = {0};
+        uint64_t time[THREADS] = {0};
         r[3] = ring_of(t, 3);
         begin(&r[3], 103);
         for (int i = 0; i < 60000; i++) {
@@ -490,9 +516,9 @@ static void test_threads_at_random(void **state)
                 who = 0;
             uint64_t place = unit_random(&random) % ADDRESSES, address = 0x10000 + place * 64;
             struct shadow *s = &shadows[place];
-            uint64_t now = (s->clock > r[who].clock ? s->clock : r[who].clock) + 1;
+            uint64_t now = (s->clock > time[who] ? s->clock : time[who]) + 1;
             clock_to(&r[who], now);
-            s->clock = now;
+            s->clock = time[who] = now;
             if (s->live) {
                 uint64_t *sum = sums[s->thread][s->stack];
                 bool temporary = s->thread == who && last[who] == address;
@@ -630,7 +656,7 @@ static void test_intervals(void **state)
     target_drain(t, 2 * INTERVAL);
     assert_int_equal(t->timeline.slices.count, 2);
     record(&r[0], 1, WIRE_WORD(WIRE_TICK, 0, first + 2), 0, 0, 0);
-    alloc(&r[0], 0x50000, 10000, 0, 1); /* after the end of the second interval */
+    alloc(&r[0], 0x50000, 10000, 0, 1);  /* after the end of the second interval */
     alloc(&r[1], 0x60000, 100000, 0, 1); /* this ring has not seen it yet */
     target_drain(t, 3 * INTERVAL);
     target_end(t, 3 * INTERVAL + 1);
@@ -653,7 +679,8 @@ static void test_later_tick_is_in_the_next_interval(void **state)
     struct target *t = target_open(r);
     uint32_t tick = t->header->tick;
     alloc(&r[0], 0x10000, 1, 0, 1);
-    record(&r[0], 1, WIRE_WORD(WIRE_TICK, 0, tick + 1), 0, 0, 0); /* as if seen between the two looks */
+    record(&r[0], 1, WIRE_WORD(WIRE_TICK, 0, tick + 1), 0, 0,
+           0); /* as if seen between the two looks */
     alloc(&r[0], 0x20000, 10, 0, 1);
     target_drain(t, INTERVAL);
     assert_u64_equal(t->timeline.slices.items[0].interval.peak_bytes, 1);
@@ -767,8 +794,8 @@ static void test_modules(void **state)
         uint16_t path_size, build_id_size;
         uint64_t end;
         uint32_t used;
-    } bad[] = {{60000, 0, 0x3000, 208},      {0, 33, 0x3000, 208}, {0, 0, 0xfff, 208},
-               {0, 0, 0x3000, 207},          {0, 0, 0x3000, 10},   {0, 0, 0x3000, 0},
+    } bad[] = {{60000, 0, 0x3000, 208},   {0, 33, 0x3000, 208}, {0, 0, 0xfff, 208},
+               {0, 0, 0x3000, 207},       {0, 0, 0x3000, 10},   {0, 0, 0x3000, 0},
                {0, 0, 0x3000, UINT32_MAX}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         m.path_size = bad[i].path_size;
@@ -994,6 +1021,7 @@ int main(void)
         cmocka_unit_test(test_mappings),
         cmocka_unit_test(test_chunks),
         cmocka_unit_test(test_address_through_three_rings),
+        cmocka_unit_test(test_before_there_was_time),
         cmocka_unit_test(test_threads_at_random),
         cmocka_unit_test(test_names_and_ends),
         cmocka_unit_test(test_many_threads),

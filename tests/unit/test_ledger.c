@@ -126,8 +126,8 @@ static void open_accounts(struct ledger *l)
 {
     ledger_init(l);
     for (uint32_t i = 0; i < SITES; i++)
-        assert_int_equal(ledger_account(l, i / 2, i % 2,
-                                        is_mapped(i) ? DOMAIN_MAPPED : DOMAIN_HEAP, STACK_WHOLE),
+        assert_int_equal(ledger_account(l, i / 2, i % 2, is_mapped(i) ? DOMAIN_MAPPED : DOMAIN_HEAP,
+                                        STACK_WHOLE),
                          i);
 }
 
@@ -295,12 +295,9 @@ static void test_shrink(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_sequences),
-        cmocka_unit_test(test_unfree),
-        cmocka_unit_test(test_first_of_equal_peaks),
-        cmocka_unit_test(test_accounts),
-        cmocka_unit_test(test_cut_stacks_are_counted),
-        cmocka_unit_test(test_shrink),
+        cmocka_unit_test(test_random_sequences),       cmocka_unit_test(test_unfree),
+        cmocka_unit_test(test_first_of_equal_peaks),   cmocka_unit_test(test_accounts),
+        cmocka_unit_test(test_cut_stacks_are_counted), cmocka_unit_test(test_shrink),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

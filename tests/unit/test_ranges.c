@@ -46,8 +46,8 @@ static void check(const struct model *m, const struct ranges *r, const struct le
     assert_u64_equal(l->live.bytes + l->allocations, 0); /* mappings are not the heap's */
 }
 
-static void map_pages(struct model *m, struct ranges *r, struct ledger *l, unsigned from, unsigned n,
-                      uint32_t account)
+static void map_pages(struct model *m, struct ranges *r, struct ledger *l, unsigned from,
+                      unsigned n, uint32_t account)
 {
     memset(m->owner + from, (int)account, n);
     m->mapped[account] += (uint64_t)n * PAGE;

@@ -203,8 +203,10 @@ static void test_merge_with_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_size_is_small), cmocka_unit_test(test_any_numbers),
-        cmocka_unit_test(test_damage),            cmocka_unit_test(test_merge_adds_up),
+        cmocka_unit_test(test_one_size_is_small),
+        cmocka_unit_test(test_any_numbers),
+        cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_merge_adds_up),
         cmocka_unit_test(test_merge_with_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -447,8 +447,7 @@ static void test_not_ours(void **state)
     assert_string_equal(err.text, "a.sh is not a tidemark recording");
     file.data[8] = 2;
     assert_true(recording_parse(file.data, file.size, "new.tide", &got, &err) < 0);
-    assert_string_equal(err.text,
-                        "new.tide has format version 2; this tidemark reads version 1");
+    assert_string_equal(err.text, "new.tide has format version 2; this tidemark reads version 1");
     file.data[8] = 1;
     assert_true(recording_parse(file.data, FILE_HEADER, "head.tide", &got, &err) < 0);
     assert_string_equal(err.text, "head.tide holds no whole profile");
@@ -536,9 +535,9 @@ static void test_every_bit_flipped(void **state)
 
 /* --- hostile: the checksums are right, the contents are not ----------------------------------- */
 
-static const enum chunk_type types[] = {
-    CHUNK_PROCESS,   CHUNK_MODULES, CHUNK_THREADS, CHUNK_NODES,   CHUNK_SITES,
-    CHUNK_INTERVALS, CHUNK_STAMPS,  CHUNK_NOTES,   CHUNK_FRAMES,  CHUNK_STRINGS};
+static const enum chunk_type types[] = {CHUNK_PROCESS, CHUNK_MODULES,   CHUNK_THREADS, CHUNK_NODES,
+                                        CHUNK_SITES,   CHUNK_INTERVALS, CHUNK_STAMPS,  CHUNK_NOTES,
+                                        CHUNK_FRAMES,  CHUNK_STRINGS};
 enum { TYPES = sizeof types / sizeof *types };
 
 /* The sample, chunk by chunk, with the chunk number `which` replaced by `payload`. */
@@ -550,8 +549,8 @@ static int parse_replaced(const struct strbuf *file, size_t which, const struct 
     struct err err;
     size_t offset = FILE_HEADER, before = offset;
     strbuf_add(&other, file->data, FILE_HEADER);
-    for (size_t n = 0;
-         chunk_next((uint8_t *)file->data, file->size, &offset, &chunk, &err) > 0; n++) {
+    for (size_t n = 0; chunk_next((uint8_t *)file->data, file->size, &offset, &chunk, &err) > 0;
+         n++) {
         if (n == which)
             chunk_append(&other, (enum chunk_type)chunk.type, chunk.process, payload);
         else
@@ -615,8 +614,8 @@ static uint64_t peak_kilobytes(void)
 static void test_hostile_counts(void **state)
 {
     (void)state;
-    static const uint64_t counts[] = {UINT64_MAX, UINT64_C(1) << 63, UINT64_C(1) << 32, UINT32_MAX,
-                                      1 << 30,    1 << 20,           60};
+    static const uint64_t counts[] = {
+        UINT64_MAX, UINT64_C(1) << 63, UINT64_C(1) << 32, UINT32_MAX, 1 << 30, 1 << 20, 60};
     uint64_t before = peak_kilobytes();
     for (size_t t = 0; t < TYPES; t++)
         for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
@@ -643,7 +642,8 @@ static void test_hostile_counts(void **state)
                 strbuf_release(&file);
                 strbuf_release(&payload);
             }
-    assert_true(peak_kilobytes() - before < 16 * 1024);
+    if (!UNIT_SANITIZED) /* which keeps what was freed for a while */
+        assert_true(peak_kilobytes() - before < 16 * 1024);
 }
 
 /* A header that promises more than the payload unpacks to, and processes that are not there. */
@@ -656,7 +656,8 @@ static void test_hostile_headers(void **state)
     strbuf_puts(&payload, "\x01");
     writer_begin(&file);
     chunk_append(&file, CHUNK_PROCESS, 0, &empty);
-    assert_true(parse_exactly(file.data, file.size, &got, &err) == 0); /* nothing in it, but there */
+    assert_true(parse_exactly(file.data, file.size, &got, &err) ==
+                0); /* nothing in it, but there */
     assert_string_equal(got->incomplete, "a chunk before byte 49 makes no sense; what came before "
                                          "it is shown");
     recording_free(got);

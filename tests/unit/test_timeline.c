@@ -121,7 +121,8 @@ static void test_sums_are_kept(void **state)
         assert_u64_equal(l.interval_peak_bytes, l.live.bytes);
     }
     assert_int_equal(most, TIMELINE_MAX - 1);
-    /* 127 fit; each time there are 128 it halves: 3000 intervals of one length is five to six times. */
+    /* 127 fit; each time there are 128 it halves: 3000 intervals of one length is five to six
+     * times. */
     assert_true(t.slices.count >= TIMELINE_MAX / 2 - 1);
     assert_u64_equal(vec_last(&t.slices)->interval.end_ns, now);
     uint64_t previous = 0;

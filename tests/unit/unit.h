@@ -14,6 +14,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* AddressSanitizer keeps freed memory, and takes a walk over the stack for a mistake. */
+#if defined(__SANITIZE_ADDRESS__)
+#define UNIT_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define UNIT_SANITIZED 1
+#endif
+#endif
+#ifndef UNIT_SANITIZED
+#define UNIT_SANITIZED 0
+#endif
+
 /* xorshift64*: `state` is any number but 0. */
 static inline uint64_t unit_random(uint64_t *state)
 {

@@ -1,0 +1,408 @@
+/*
+ * A program that writes anything anywhere into the memory it shares with the collector.
+ *
+ * The input is a list of deeds: proper records, raw words, positions, places of chunks, nodes,
+ * modules, bytes over the header; and passes of the collector between them. At the end everything
+ * is finished, and what goes into the file must be a recording that opens whole.
+ *
+ * With TIDEMARK_SEEDS set to a folder, writes a few inputs to begin with and ends.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collect/target.h"
+#include "store/reader.h"
+#include "store/writer.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+
+enum deed {
+    DEED_RECORD,  /* ring, kind, address / 16, stack, size */
+    DEED_WORDS,   /* ring, count, words */
+    DEED_WRITTEN, /* ring, position */
+    DEED_ORDER,   /* ring, chunk, place */
+    DEED_SKIP,    /* ring: the rest of the chunk is padding */
+    DEED_NODE,    /* number, parent, address */
+    DEED_NODES,   /* how many */
+    DEED_MODULES, /* bytes in use, offset, count, bytes */
+    DEED_HEADER,  /* offset, 8 bytes */
+    DEED_DROPPED, /* ring, how many */
+    DEED_RINGS,   /* one more */
+    DEED_PASS,    /* time */
+    DEEDS
+};
+
+struct input {
+    const uint8_t *at, *end;
+};
+
+static uint64_t take(struct input *in, unsigned bytes)
+{
+    uint64_t v = 0;
+    for (unsigned i = 0; i < bytes && in->at < in->end; i++)
+        v |= (uint64_t)*in->at++ << i * 8;
+    return v;
+}
+
+static void must(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+/* Writes a word as the program would, in the chunk that order[] says, or in the first. */
+static void put(struct reader *r, uint64_t *position, uint64_t word)
+{
+    uint64_t chunk = *position / WIRE_CHUNK_WORDS;
+    unsigned place = r->ring->order[chunk % WIRE_ORDER];
+    if (place < WIRE_CHUNKS)
+        ((uint64_t *)r->chunks)[place * WIRE_CHUNK_WORDS + *position % WIRE_CHUNK_WORDS] = word;
+    ++*position;
+}
+
+static void do_record(struct target *t, struct reader *r, struct input *in)
+{
+    unsigned kind = (unsigned)take(in, 1);
+    uint64_t address = take(in, 1) * 16, stack = take(in, 1), size = take(in, 2);
+    uint64_t position = r->ring->written;
+    (void)t;
+    put(r, &position, WIRE_WORD(kind & 15, kind >> 4, address));
+    unsigned words = wire_record_words(kind & 15);
+    bool large = (kind & 15) == WIRE_ALLOC_LARGE;
+    if (words > 1)
+        put(r, &position,
+            (kind & 15) == WIRE_ALLOC   ? size << 32 | stack
+            : (kind & 15) == WIRE_UNMAP ? size * 4096
+                                        : stack);
+    if (words > 2)
+        put(r, &position, large ? size << 16 : size * 4096);
+    if (words > 3)
+        put(r, &position, (size << 16) + stack);
+    r->ring->written = position;
+}
+
+static void do_deed(struct target *t, struct input *in)
+{
+    unsigned deed = (unsigned)take(in, 1);
+    char *base = (char *)t->header;
+    struct reader *r = &t->readers.items[deed / 16 % t->readers.count];
+    switch (deed % 16) {
+    case DEED_RECORD:
+        do_record(t, r, in);
+        break;
+    case DEED_WORDS: {
+        uint64_t position = r->ring->written;
+        for (uint64_t n = take(in, 1); n > 0 && in->at < in->end; n--)
+            put(r, &position, take(in, 8));
+        r->ring->written = position;
+        break;
+    }
+    case DEED_WRITTEN:
+        r->ring->written += (uint64_t)(int64_t)(int16_t)take(in, 2);
+        break;
+    case DEED_ORDER: {
+        uint64_t chunk = take(in, 1);
+        r->ring->order[chunk % WIRE_ORDER] = (uint8_t)take(in, 1);
+        break;
+    }
+    case DEED_SKIP: {
+        uint64_t position = r->ring->written;
+        put(r, &position, WIRE_WORD(WIRE_PAD, 0, 0));
+        r->ring->written = (position + WIRE_CHUNK_WORDS - 1) / WIRE_CHUNK_WORDS * WIRE_CHUNK_WORDS;
+        break;
+    }
+    case DEED_NODE: {
+        struct wire_node *n = (struct wire_node *)(base + t->header->nodes_offset) + take(in, 1);
+        n->parent = (uint32_t)take(in, 2);
+        n->address = take(in, 8);
+        break;
+    }
+    case DEED_NODES:
+        t->header->node_count = (uint32_t)take(in, 2);
+        break;
+    case DEED_MODULES: {
+        t->header->modules_used = (uint32_t)take(in, 3);
+        char *at = base + WIRE_PAGE + take(in, 2);
+        for (uint64_t n = take(in, 1); n > 0; n--)
+            *at++ = (char)take(in, 1);
+        break;
+    }
+    case DEED_HEADER: {
+        uint64_t offset = take(in, 2) % (WIRE_PAGE - 8), bytes = take(in, 8);
+        uint64_t nodes = t->header->nodes_offset;
+        memcpy(base + offset, &bytes, 8);
+        t->header->nodes_offset = nodes; /* this fuzzer itself relies on it */
+        if (t->header->node_count >
+            100000) /* a quarter of a million nodes each time takes too long */
+            t->header->node_count = 100000;
+        break;
+    }
+    case DEED_DROPPED:
+        r->ring->dropped = take(in, 2);
+        break;
+    case DEED_RINGS:
+        if (t->readers.count < 8) {
+            size_t size;
+            int fd = target_more_rings(t, 1, &size);
+            if (fd >= 0)
+                close(fd);
+        }
+        break;
+    default:
+        target_drain(t, take(in, 3) * 1000);
+        break;
+    }
+}
+
+/* What the ledger, the profile and the ranges promise, whatever was in the rings. */
+static void check(const struct target *t)
+{
+    const struct profile *p = &t->profile;
+    must(p->sites.count == t->ledger.accounts.count);
+    for (size_t i = 0; i < p->sites.count; i++)
+        must(p->sites.items[i].node < p->nodes.count &&
+             p->sites.items[i].thread < p->threads.count);
+    for (size_t i = 1; i < p->nodes.count; i++)
+        must(p->nodes.items[i].parent < i);
+    for (size_t i = 1; i < t->ranges.items.count; i++)
+        must(t->ranges.items.items[i - 1].end <= t->ranges.items.items[i].start);
+    must(t->timeline.slices.count < TIMELINE_MAX && p->intervals.count == t->timeline.slices.count);
+    must(t->ledger.peak_bytes >= t->ledger.live.bytes || t->ledger.live.bytes >> 63);
+}
+
+static void write_and_open(struct target *t)
+{
+    struct recording out = {.complete = true}, *in;
+    size_t n = t->timeline.slices.count, *counts = xcalloc(n, sizeof *counts);
+    const struct strbuf **rows = xcalloc(n, sizeof *rows);
+    struct strbuf file = {0};
+    struct err err;
+    for (size_t i = 0; i < n; i++) {
+        rows[i] = &t->timeline.slices.items[i].rows;
+        counts[i] = t->timeline.slices.items[i].row_count;
+    }
+    writer_begin(&file);
+    writer_profile(&file, 0, &t->profile, &(struct packed_rows){.rows = rows, .counts = counts});
+    writer_end(&file, &out);
+    must(recording_parse(file.data, file.size, "x", &in, &err) == 0);
+    must(in->complete && in->profiles.items[0].sites.count == t->profile.sites.count);
+    recording_free(in);
+    strbuf_release(&file);
+    free(rows);
+    free(counts);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct err err;
+    struct target *t = target_new(getpid(), true, WIRE_WAIT, 1000000, &err);
+    must(t != NULL);
+    struct input in = {data, data + size};
+    for (unsigned i = 0; i < 4; i++) { /* so that the input need not find out how to begin */
+        uint64_t position = 0;
+        put(&t->readers.items[i], &position, WIRE_WORD(WIRE_THREAD_BEGIN, 0, 100 + i));
+        t->readers.items[i].ring->written = i < 3 ? position : 0;
+    }
+    while (in.at < in.end)
+        do_deed(t, &in);
+    target_drain(t, 20000000);
+    target_end(t, 20000001);
+    target_finish(t);
+    check(t);
+    if (size % 8 == 0)
+        write_and_open(t);
+    target_free(t);
+    return 0;
+}
+
+/* --- seeds ------------------------------------------------------------------------------------ */
+
+static void save(const char *folder, const char *name, const void *bytes, size_t size)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *f = fopen(path, "wb");
+    must(f && fwrite(bytes, 1, size, f) == size && fclose(f) == 0);
+}
+
+#define RECORD(ring, kind, address, stack, size)                                                   \
+    (DEED_RECORD | (ring) << 4), (kind), (address), (stack), (size), 0
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    (void)argc, (void)argv;
+    const char *folder = getenv("TIDEMARK_SEEDS");
+    if (!folder)
+        return 0;
+    static const uint8_t events[] = {DEED_NODE,
+                                     1,
+                                     0,
+                                     0,
+                                     0,
+                                     0x10,
+                                     0,
+                                     0,
+                                     0,
+                                     0,
+                                     0,
+                                     0,
+                                     DEED_NODE,
+                                     2,
+                                     1,
+                                     0,
+                                     0,
+                                     0x20,
+                                     0,
+                                     0,
+                                     0,
+                                     0,
+                                     0,
+                                     0,
+                                     DEED_NODES,
+                                     3,
+                                     0,
+                                     RECORD(0, WIRE_ALLOC, 1, 1, 10),
+                                     RECORD(0, WIRE_ALLOC_LARGE, 2, 2, 9),
+                                     RECORD(0, WIRE_FREE, 1, 0, 0),
+                                     RECORD(0, WIRE_REALLOC, 2, 0, 0),
+                                     RECORD(0, WIRE_REALLOC_FAILED, 0, 0, 0),
+                                     RECORD(0, WIRE_REALLOC, 2, 0, 0),
+                                     RECORD(0, WIRE_ALLOC, 3, 2, 200),
+                                     RECORD(0, WIRE_MAP, 9, 1, 4),
+                                     RECORD(0, WIRE_UNMAP, 9, 0, 2),
+                                     DEED_PASS,
+                                     1,
+                                     0,
+                                     0,
+                                     RECORD(0, WIRE_TICK, 0, 0, 0),
+                                     RECORD(0, WIRE_THREAD_NAME, 100 / 16, 0, 0),
+                                     RECORD(0, WIRE_FREE, 3, 0, 0)};
+    static const uint8_t threads[] = {RECORD(0, WIRE_CLOCK, 1, 0, 0),
+                                      RECORD(0, WIRE_ALLOC, 1, 0, 10),
+                                      RECORD(1, WIRE_CLOCK, 2, 0, 0),
+                                      RECORD(1, WIRE_FREE, 1, 0, 0),
+                                      RECORD(1, WIRE_ALLOC, 1, 0, 5),
+                                      RECORD(2, WIRE_CLOCK, 3, 0, 0),
+                                      RECORD(2, WIRE_FREE, 1, 0, 0),
+                                      DEED_PASS,
+                                      0,
+                                      0,
+                                      1,
+                                      DEED_SKIP | 1 << 4,
+                                      DEED_ORDER | 1 << 4,
+                                      1,
+                                      5,
+                                      RECORD(1, WIRE_ALLOC, 4, 0, 1),
+                                      RECORD(1, WIRE_THREAD_END, 0, 0, 0),
+                                      RECORD(1, WIRE_THREAD_BEGIN, 9, 0, 0),
+                                      DEED_RINGS,
+                                      DEED_DROPPED,
+                                      3,
+                                      0,
+                                      DEED_WRITTEN,
+                                      1,
+                                      0};
+    static const uint8_t code[] = {DEED_MODULES,
+                                   80,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   76,
+                                   0,
+                                   0x10,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0x20,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0x10,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   1,
+                                   0,
+                                   0,
+                                   0,
+                                   12,
+                                   0,
+                                   20,
+                                   0,
+                                   1,
+                                   2,
+                                   3,
+                                   4,
+                                   5,
+                                   6,
+                                   7,
+                                   8,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   '/',
+                                   'l',
+                                   'i',
+                                   'b',
+                                   '/',
+                                   'x',
+                                   '.',
+                                   's',
+                                   'o',
+                                   DEED_HEADER,
+                                   8,
+                                   0,
+                                   1,
+                                   2,
+                                   3,
+                                   4,
+                                   5,
+                                   6,
+                                   7,
+                                   8,
+                                   DEED_PASS,
+                                   0,
+                                   0,
+                                   2};
+    save(folder, "events", events, sizeof events);
+    save(folder, "threads", threads, sizeof threads);
+    save(folder, "code", code, sizeof code);
+    exit(0);
+}

@@ -1,0 +1,663 @@
+/*
+ * Stacks, walked three ways: with what was remembered, afresh, and by the C++ runtime's unwinder.
+ * All must agree, for every kind of frame and whatever was walked before.
+ */
+#include "unit.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <unwind.h>
+
+#include "base/map.h"
+#include "unwind/walk.h"
+
+#define NOINLINE __attribute__((noinline))
+/* Keeps a call from being the last thing in a function, and functions from being merged. */
+#define AFTER_CALL __asm__ volatile("" ::: "memory")
+
+/* --- this process ----------------------------------------------------------------------------- */
+
+static int own_find(uint64_t address, struct unwind_module *out)
+{
+    struct dl_find_object o;
+    if (_dl_find_object((void *)(uintptr_t)address, &o) != 0 || !o.dlfo_eh_frame)
+        return -1;
+    *out = (struct unwind_module){
+        .cfi = {.begin = o.dlfo_map_start, .end = o.dlfo_map_end, .header = o.dlfo_eh_frame}};
+    return 0;
+}
+
+static int own_read(uint64_t address, uint64_t *out)
+{
+    if (address < 4096 || address % 8 || address >> 47)
+        return -1;
+    *out = *(const volatile uint64_t *)(uintptr_t)address;
+    return 0;
+}
+
+static const struct unwind_space space = {.find = own_find, .read = own_read};
+
+/* --- names for stacks: (name of the outer part, address) -> name -------------------------------
+ */
+
+struct name {
+    uint32_t outer;
+    uint64_t address;
+};
+static VEC(struct name) names;
+static struct map name_index;
+
+static uint32_t name_of(uint32_t outer, uint64_t address)
+{
+    uint32_t *number =
+        map_at(&name_index, address ^ (uint64_t)(outer + 1) * UINT64_C(0xff51afd7ed558ccd));
+    if (*number == MAP_NONE) {
+        *number = (uint32_t)names.count + 1;
+        *vec_push(&names) = (struct name){outer, address};
+    }
+    const struct name *n = &names.items[*number - 1];
+    assert_true(n->outer == outer && n->address == address);
+    return *number;
+}
+
+/* As record/event.c does it. */
+static uint32_t give_ids(struct walk *w)
+{
+    uint32_t i = w->fresh, id;
+    if (i > 0)
+        id = w->frames[i - 1].id;
+    else
+        id = w->root == WALK_WHOLE ? 0 : name_of(0, (uint64_t)w->root);
+    for (; i < w->count; i++)
+        w->frames[i].id = id = name_of(id, w->frames[i].address);
+    return id;
+}
+
+/* --- the three ways --------------------------------------------------------------------------- */
+
+enum { RUNTIME_FRAMES = 40000 };
+
+struct runtime {
+    uint64_t pc[RUNTIME_FRAMES];
+    unsigned count;
+};
+
+static _Unwind_Reason_Code runtime_frame(struct _Unwind_Context *context, void *argument)
+{
+    struct runtime *r = argument;
+    int interrupted = 0;
+    uint64_t pc = _Unwind_GetIPInfo(context, &interrupted);
+    if (pc && r->count < RUNTIME_FRAMES)
+        r->pc[r->count++] = pc + (interrupted != 0);
+    return _URC_NO_REASON;
+}
+
+struct checker {
+    struct walk kept, fresh;
+    uint64_t stack_low, stack_high;
+    unsigned captures, by_leaf;
+    enum walk_root root;
+    unsigned depth;
+    struct runtime runtime;
+};
+
+static struct rules *rules;
+static _Thread_local struct checker *checker;
+
+static uint64_t stack_end(uint64_t sp)
+{
+    return sp >= checker->stack_low && sp < checker->stack_high ? checker->stack_high
+                                                                : UINT64_C(1) << 47;
+}
+
+/* The caller of capture(), by its return address, sp and fp. */
+__attribute__((used)) void capture_at(uint64_t pc, uint64_t sp, uint64_t fp);
+
+void capture_at(uint64_t pc, uint64_t sp, uint64_t fp)
+{
+    struct checker *c = checker;
+    uint32_t leaf = walk_leaf_id(&c->kept, pc, sp, fp), kept = leaf;
+    c->kept.stack_end = c->fresh.stack_end = stack_end(sp);
+    if (!leaf || c->captures % 5 == 0 || c->kept.root == WALK_TRUNCATED) {
+        walk_stack(&c->kept, rules, &space, pc, sp, fp);
+        kept = give_ids(&c->kept);
+        walk_keep_leaf(&c->kept);
+    }
+    walk_forget(&c->fresh);
+    walk_stack(&c->fresh, rules, &space, pc, sp, fp);
+    uint32_t fresh = give_ids(&c->fresh);
+    c->captures++;
+    c->by_leaf += leaf != 0;
+    c->root = c->fresh.root;
+    c->depth = c->fresh.count;
+    if (c->fresh.root == WALK_TRUNCATED || c->kept.root == WALK_TRUNCATED) {
+        /* Cut elsewhere, but never so that less than this is left. */
+        uint32_t n = c->kept.count < c->fresh.count ? c->kept.count : c->fresh.count;
+        assert_true(c->kept.root == WALK_WHOLE || c->kept.count >= 1024);
+        for (uint32_t i = 1; i <= n; i++)
+            assert_u64_equal(c->kept.frames[c->kept.count - i].address,
+                             c->fresh.frames[c->fresh.count - i].address);
+    } else {
+        assert_int_equal(kept, fresh);
+        assert_true(!leaf || leaf == fresh);
+    }
+
+    c->runtime.count = 0;
+    _Unwind_Backtrace(runtime_frame, &c->runtime);
+    unsigned first = 0;
+    while (first < c->runtime.count && c->runtime.pc[first] != pc)
+        first++;
+    unsigned theirs = c->runtime.count - first;
+    assert_true(theirs > 0);
+    if (c->fresh.root == WALK_WHOLE)
+        assert_int_equal(c->fresh.count, theirs);
+    else
+        assert_true(c->fresh.count <= theirs);
+    for (unsigned i = 0; i < c->fresh.count; i++)
+        assert_u64_equal(c->fresh.frames[c->fresh.count - 1 - i].address, c->runtime.pc[first + i]);
+}
+
+/* A jump, not a call: capture_at() sees its caller as capture() found it. */
+void capture(void);
+__asm__(".text\n"
+        ".type capture, @function\n"
+        "capture:\n"
+        "\t.cfi_startproc\n"
+        "\tmovq (%rsp), %rdi\n"
+        "\tleaq 8(%rsp), %rsi\n"
+        "\tmovq %rbp, %rdx\n"
+        "\tjmp capture_at\n"
+        "\t.cfi_endproc\n"
+        "\t.size capture, .-capture\n");
+
+static void *zeroed(size_t size)
+{
+    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                   -1, 0);
+    assert_true(p != MAP_FAILED);
+    return p;
+}
+
+static void checker_open(void)
+{
+    pthread_attr_t attributes;
+    void *low;
+    size_t size;
+    checker = zeroed(sizeof *checker);
+    walk_init(&checker->kept, zeroed(WALK_BYTES));
+    walk_init(&checker->fresh, zeroed(WALK_BYTES));
+    assert_int_equal(pthread_getattr_np(pthread_self(), &attributes), 0);
+    pthread_attr_getstack(&attributes, &low, &size);
+    pthread_attr_destroy(&attributes);
+    checker->stack_low = (uint64_t)(uintptr_t)low;
+    checker->stack_high = checker->stack_low + size;
+}
+
+static void checker_close(void)
+{
+    munmap(checker->kept.frames, WALK_BYTES);
+    munmap(checker->fresh.frames, WALK_BYTES);
+    munmap(checker, sizeof *checker);
+    checker = NULL;
+}
+
+static int open_all(void **state)
+{
+    (void)state;
+    if (UNIT_SANITIZED)
+        skip();
+    if (!rules)
+        rules = zeroed(sizeof *rules);
+    checker_open();
+    return 0;
+}
+
+static int close_all(void **state)
+{
+    (void)state;
+    checker_close();
+    return 0;
+}
+
+/* --- functions of all shapes ------------------------------------------------------------------ */
+
+typedef void function(uint64_t *seed, unsigned depth);
+static function wander;
+
+static volatile uint64_t sink;
+
+/* Nothing of its own. */
+NOINLINE static void plain(uint64_t *seed, unsigned depth)
+{
+    wander(seed, depth);
+    AFTER_CALL;
+}
+
+/* Holds much in registers that it must save, rbp among them. */
+NOINLINE static void busy(uint64_t *seed, unsigned depth)
+{
+    uint64_t a = *seed, b = a * 3, c = a * 5, d = a * 7, e = a * 11, f = a * 13, g = a * 17;
+    wander(seed, depth);
+    sink += a ^ b ^ c ^ d ^ e ^ f ^ g;
+    wander(seed, depth > 2 ? 2 : depth);
+    sink += a * b * c * d * e * f * g;
+}
+
+/* A frame of its own for each call: the compiler needs a frame pointer. */
+NOINLINE static void moving(uint64_t *seed, unsigned depth)
+{
+    size_t size = 16 + *seed % 16 * 16;
+    volatile char *p = __builtin_alloca(size);
+    p[0] = p[size - 1] = 1;
+    wander(seed, depth);
+    sink += (uint64_t)p[0];
+}
+
+NOINLINE static void large(uint64_t *seed, unsigned depth)
+{
+    volatile char room[3000];
+    room[0] = room[2999] = 1;
+    wander(seed, depth);
+    sink += (uint64_t)room[2999];
+}
+
+/* A realigned stack: the CFA is in memory. */
+NOINLINE static void aligned(uint64_t *seed, unsigned depth)
+{
+    volatile char room[64] __attribute__((aligned(64)));
+    room[0] = 1;
+    assert_int_equal((uintptr_t)room % 64, 0);
+    wander(seed, depth);
+    sink += (uint64_t)room[0];
+}
+
+/* Both: realigned and of changing size. */
+NOINLINE static void aligned_moving(uint64_t *seed, unsigned depth)
+{
+    volatile char room[128] __attribute__((aligned(128)));
+    size_t size = 16 + *seed % 8 * 48;
+    volatile char *p = __builtin_alloca(size);
+    room[0] = p[size - 1] = 1;
+    wander(seed, depth);
+    sink += (uint64_t)room[0] + (uint64_t)p[size - 1];
+}
+
+__attribute__((force_align_arg_pointer)) NOINLINE static void forced(uint64_t *seed, unsigned depth)
+{
+    wander(seed, depth);
+    AFTER_CALL;
+}
+
+static uint64_t *sort_seed;
+static unsigned sort_depth;
+
+static int compare(const void *a, const void *b)
+{
+    uint64_t *seed = sort_seed;
+    unsigned depth = sort_depth;
+    if (unit_random(seed) % 4 == 0)
+        wander(seed, depth > 3 ? 3 : depth);
+    sort_seed = seed; /* it may have sorted too */
+    sort_depth = depth;
+    return *(const int *)a - *(const int *)b;
+}
+
+/* Through the C library and back. */
+NOINLINE static void sorting(uint64_t *seed, unsigned depth)
+{
+    int items[4] = {3, 1, 4, 1};
+    sort_seed = seed;
+    sort_depth = depth;
+    qsort(items, 4, sizeof *items, compare);
+    AFTER_CALL;
+}
+
+/* Arguments on the stack: the frame's size changes from call to call. */
+NOINLINE static void many_arguments(uint64_t *seed, unsigned depth, uint64_t a, uint64_t b,
+                                    uint64_t c, uint64_t d, uint64_t e, uint64_t f, uint64_t g)
+{
+    wander(seed, depth);
+    sink += a + b + c + d + e + f + g;
+}
+
+NOINLINE static void pushing(uint64_t *seed, unsigned depth)
+{
+    many_arguments(seed, depth, 1, 2, 3, *seed, 5, 6, 7);
+    wander(seed, depth > 1 ? 1 : depth);
+    AFTER_CALL;
+}
+
+static function *const shapes[] = {plain,  busy,           moving, large,   aligned,
+                                   forced, aligned_moving, plain,  pushing, sorting};
+
+/* Captures here or not, calls a few others or none. */
+NOINLINE static void wander(uint64_t *seed, unsigned depth)
+{
+    for (unsigned calls = 1 + (unsigned)(unit_random(seed) % 2); calls > 0; calls--) {
+        if (unit_random(seed) % 2)
+            capture();
+        if (depth && checker->captures < 3000)
+            shapes[unit_random(seed) % (sizeof shapes / sizeof *shapes)](seed, depth - 1);
+    }
+    capture();
+    AFTER_CALL;
+}
+
+static void test_all_shapes(void **state)
+{
+    (void)state;
+    for (uint64_t start = 1; start <= 8; start++) {
+        uint64_t seed = start;
+        checker->captures = 0;
+        while (checker->captures < 1000)
+            wander(&seed, 4 + (unsigned)start * 3);
+        assert_int_equal(checker->root, WALK_WHOLE);
+    }
+    assert_true(checker->by_leaf > 100);
+    assert_true(checker->kept.verified > checker->kept.walked); /* it was of some use */
+}
+
+/* --- the same inside, another outside --------------------------------------------------------- */
+
+NOINLINE static void innermost(void)
+{
+    capture();
+    AFTER_CALL;
+}
+
+NOINLINE static void chain(unsigned depth)
+{
+    if (depth)
+        chain(depth - 1);
+    else
+        innermost();
+    AFTER_CALL;
+}
+
+/* Twins: the same code at two addresses, so the same frame; only the return address tells. */
+#define TWIN(name)                                                                                 \
+    NOINLINE static void name(unsigned depth, int unique)                                          \
+    {                                                                                              \
+        volatile int keep = unique; /* else the linker might fold them */                          \
+        chain(depth);                                                                              \
+        sink += (uint64_t)keep;                                                                    \
+    }
+TWIN(twin_a)
+TWIN(twin_b)
+
+/* Fills in what is live at a stack depth, to leave old values where frames will be. */
+NOINLINE static void twins(unsigned depth)
+{
+    for (int i = 0; i < 6; i++) {
+        twin_a(depth, 1);
+        twin_b(depth, 2);
+        twin_b(depth, 2); /* the same function from another place */
+        twin_a(depth, 1);
+    }
+}
+
+static void test_outside_changes(void **state)
+{
+    (void)state;
+    for (unsigned depth = 0; depth < 30; depth++)
+        twins(depth);
+    unsigned before = checker->by_leaf;
+    for (int i = 0; i < 50; i++)
+        twins(3);
+    assert_true(checker->by_leaf - before > 1000);
+}
+
+/*
+ * Frames with a frame pointer whose sizes add up to the same: everything inside is where it was,
+ * and the old return addresses may still lie where they were, but the frames are others.
+ */
+NOINLINE static void second_part(size_t size)
+{
+    volatile char *p = __builtin_alloca(size + 16);
+    __asm__ volatile("" ::"r"(p));
+    innermost();
+    AFTER_CALL;
+}
+
+NOINLINE static void first_part(size_t size, size_t rest)
+{
+    volatile char *p = __builtin_alloca(size + 16);
+    __asm__ volatile("" ::"r"(p));
+    second_part(rest);
+    AFTER_CALL;
+}
+
+static void test_frame_pointer_moves(void **state)
+{
+    (void)state;
+    uint64_t seed = 4;
+    for (int i = 0; i < 500; i++) {
+        size_t size = unit_random(&seed) % 17 * 16;
+        first_part(size, 256 - size);
+    }
+    for (size_t size = 0; size <= 256; size += 16) { /* each twice in a row */
+        first_part(size, 256 - size);
+        first_part(size, 256 - size);
+    }
+    assert_true(checker->by_leaf > 0);
+}
+
+NOINLINE static void up_and_down(unsigned depth)
+{
+    innermost();
+    if (depth)
+        up_and_down(depth - 1);
+    innermost();
+    AFTER_CALL;
+}
+
+static void test_deeper_and_shallower(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 3; round++)
+        for (unsigned depth = 0; depth < 60; depth += 7)
+            up_and_down(depth);
+    /* Twice a level: the second time all that is outside is known. */
+    assert_true(checker->kept.walked < 5 * checker->captures);
+}
+
+/* --- calls that do not return ----------------------------------------------------------------- */
+
+static jmp_buf back;
+
+__attribute__((noreturn)) NOINLINE static void never_returns(void)
+{
+    capture();
+    longjmp(back, 1);
+}
+
+/* Its last instruction is the call: the return address is already the next function's. */
+__attribute__((noreturn)) NOINLINE static void calls_and_ends(int unique)
+{
+    sink += (uint64_t)unique;
+    never_returns();
+}
+
+static void test_noreturn(void **state)
+{
+    (void)state;
+    for (volatile int i = 0; i < 10; i++) {
+        if (setjmp(back) == 0)
+            calls_and_ends(i);
+        innermost();
+    }
+    assert_int_equal(checker->captures, 20);
+}
+
+/* --- signals ---------------------------------------------------------------------------------- */
+
+static uint64_t handler_seed;
+
+static void on_signal(int number)
+{
+    (void)number;
+    capture();
+    innermost();
+    wander(&handler_seed, 2);
+}
+
+NOINLINE static void interrupted(unsigned depth)
+{
+    if (depth)
+        interrupted(depth - 1);
+    else
+        raise(SIGUSR1);
+    AFTER_CALL;
+}
+
+/* Interrupted not at a call but in the middle of nothing: a fault. */
+NOINLINE static void faulting(void)
+{
+    capture();
+    __asm__ volatile("ud2");
+    capture();
+    AFTER_CALL;
+}
+
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+    (void)number, (void)info;
+    innermost();
+    ((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] += 2;
+}
+
+static void signals(int flags)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = flags}, old, old_fault;
+    struct sigaction fault = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | flags};
+    sigaction(SIGUSR1, &action, &old);
+    sigaction(SIGILL, &fault, &old_fault);
+    handler_seed = 12;
+    for (unsigned i = 0; i < 20; i++) {
+        interrupted(i % 5);
+        innermost();
+        interrupted(i % 3);
+        faulting();
+        chain(i % 4);
+    }
+    sigaction(SIGUSR1, &old, NULL);
+    sigaction(SIGILL, &old_fault, NULL);
+    assert_true(checker->captures > 100);
+    assert_int_equal(checker->root, WALK_WHOLE);
+}
+
+static void test_signals(void **state)
+{
+    (void)state;
+    signals(0);
+}
+
+static void test_signals_on_their_own_stack(void **state)
+{
+    (void)state;
+    stack_t own = {.ss_size = 1 << 18, .ss_sp = zeroed(1 << 18)}, old;
+    sigaltstack(&own, &old);
+    signals(SA_ONSTACK);
+    sigaltstack(&old, NULL);
+    munmap(own.ss_sp, own.ss_size);
+    chain(3); /* and nothing of what was remembered there is looked at */
+    innermost();
+}
+
+/* --- threads ---------------------------------------------------------------------------------- */
+
+static void *thread_main(void *argument)
+{
+    uint64_t seed = (uint64_t)(uintptr_t)argument;
+    checker_open();
+    wander(&seed, 6);
+    twins(4);
+    unsigned captures = checker->captures;
+    enum walk_root root = checker->root;
+    checker_close();
+    return root == WALK_WHOLE && captures > 20 ? argument : NULL;
+}
+
+static void test_threads(void **state)
+{
+    (void)state;
+    for (uintptr_t i = 1; i < 4; i++) {
+        pthread_t thread;
+        void *result;
+        assert_int_equal(pthread_create(&thread, NULL, thread_main, (void *)i), 0);
+        pthread_join(thread, &result);
+        assert_int_equal((uintptr_t)result, i);
+    }
+}
+
+/* --- deep ------------------------------------------------------------------------------------- */
+
+NOINLINE static void descend(unsigned depth, const unsigned *stops)
+{
+    if (depth == *stops) {
+        capture();
+        stops++;
+    }
+    if (depth)
+        descend(depth - 1, stops);
+    AFTER_CALL;
+}
+
+static void test_deep(void **state)
+{
+    (void)state;
+    /* From 20,000 down to 0 to go: whole at first, then cut at the outer end. */
+    static const unsigned stops[] = {19000, 18990, 10000, 4000, 3999, 100, 0, UINT32_MAX};
+    descend(20000, stops);
+    assert_int_equal(checker->captures, 7);
+    assert_int_equal(checker->fresh.root, WALK_TRUNCATED);
+    assert_int_equal(checker->fresh.count, WALK_FRAMES);
+    innermost();
+    assert_int_equal(checker->fresh.root, WALK_WHOLE);
+    assert_int_equal(checker->kept.root, WALK_WHOLE);
+}
+
+NOINLINE static void descend_and_return(unsigned depth, unsigned stop)
+{
+    if (depth)
+        descend_and_return(depth - 1, stop);
+    else
+        capture();
+    if (depth == stop)
+        capture(); /* on the way back */
+    AFTER_CALL;
+}
+
+/* What was cut off while it was deep must not be missing when it is deep no more. */
+static void test_back_from_the_deep(void **state)
+{
+    (void)state;
+    static const unsigned back_at[] = {15000, 8000, 5000, 4000, 3700, 3650, 1000, 10};
+    for (size_t i = 0; i < sizeof back_at / sizeof *back_at; i++) {
+        descend_and_return(20000, 20000 - back_at[i]);
+        assert_int_equal(checker->fresh.root, WALK_WHOLE);
+        assert_true(checker->fresh.count > back_at[i] && checker->fresh.count < back_at[i] + 100);
+    }
+    assert_int_equal(checker->kept.root, WALK_WHOLE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, open_all, close_all)
+        TEST(test_all_shapes),
+        TEST(test_outside_changes),
+        TEST(test_frame_pointer_moves),
+        TEST(test_deeper_and_shallower),
+        TEST(test_noreturn),
+        TEST(test_signals),
+        TEST(test_signals_on_their_own_stack),
+        TEST(test_threads),
+        TEST(test_deep),
+        TEST(test_back_from_the_deep),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
