@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STAMPS_MAX 512
+#define STAMPS_MAX 128
 
 static bool read_proc(pid_t pid, const char *name, char *out, size_t size)
 {
@@ -45,17 +45,23 @@ static bool stamp_take(struct target *t, uint64_t now_ns, struct stamp *s)
     return true;
 }
 
+/* Every second one goes. */
+static void thin_out(struct target *t)
+{
+    size_t kept = (t->profile.stamps.count + 1) / 2;
+    for (size_t i = 0; i < kept; i++)
+        t->profile.stamps.items[i] = t->profile.stamps.items[i * 2];
+    t->profile.stamps.count = kept;
+    t->stamp_length_ns *= 2;
+}
+
 void stamp_if_due(struct target *t, uint64_t now_ns)
 {
     struct stamp s;
     if (now_ns < t->next_stamp_ns || !stamp_take(t, now_ns, &s))
         return;
-    if (t->profile.stamps.count == STAMPS_MAX) {
-        for (size_t i = 0; i < STAMPS_MAX / 2; i++)
-            t->profile.stamps.items[i] = t->profile.stamps.items[i * 2];
-        t->profile.stamps.count = STAMPS_MAX / 2;
-        t->stamp_length_ns *= 2;
-    }
+    if (t->profile.stamps.count == STAMPS_MAX)
+        thin_out(t);
     *vec_push(&t->profile.stamps) = s;
     t->next_stamp_ns = now_ns + t->stamp_length_ns;
 }

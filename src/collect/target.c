@@ -16,7 +16,7 @@
 #define RINGS_FIRST    4
 #define RINGS_MAX      512 /* in one request */
 #define MODULES_BYTES  (1u << 20)
-#define FIRST_STAMP_NS 10000000
+#define FIRST_STAMP_NS 2000000
 
 static size_t whole_pages(size_t size)
 {

@@ -71,9 +71,9 @@ static bool has_too_many_rows(const struct timeline *t, const struct ledger *l)
 
 void timeline_settle(struct timeline *t, const struct ledger *l)
 {
-    size_t wanted = (has_too_many_rows(t, l) ? TIMELINE_MIN : TIMELINE_MAX) / 2;
     struct site *sites = copy_sites(l);
-    while (t->slices.count > wanted) {
+    while (t->slices.count > TIMELINE_MAX / 2 ||
+           (t->slices.count > TIMELINE_LEAST && has_too_many_rows(t, l))) {
         size_t best = 0;
         for (size_t i = 1; i + 1 < t->slices.count; i++) {
             const struct slice *s = t->slices.items;

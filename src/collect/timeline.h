@@ -13,8 +13,9 @@
 #include "store/recording.h"
 
 #define TIMELINE_MAX         128 /* intervals are between half of this and this many, */
-#define TIMELINE_MIN         32 /* or, where rows take too much room, between half of this and this */
-#define TIMELINE_ROOM(sites) (((size_t)256 << 10) + 24 * (sites)) /* bytes of rows */
+#define TIMELINE_MIN         32 /* or, where rows take too much room, between half of this and this; */
+#define TIMELINE_LEAST       8 /* at the end perhaps fewer, so that they fit, but not fewer than this */
+#define TIMELINE_ROOM(sites) (((size_t)256 << 10) + 96 * (sites)) /* bytes of rows */
 
 struct slice {
     struct interval interval; /* its rows are here, not in a profile */
@@ -33,8 +34,8 @@ void timeline_init(struct timeline *t, uint64_t length_ns);
 void timeline_release(struct timeline *t);
 /* Ends the open interval at `end_ns`: takes the ledger's deltas and clears them. */
 void timeline_close(struct timeline *t, struct ledger *l, uint64_t end_ns);
-/* At the end: as few intervals as there would be just after a merge, so that a file's size does not
- * hang on when the run ended. */
+/* At the end: as few intervals as fit into the room for rows, so that a file's size does not hang
+ * on when the run ended. */
 void timeline_settle(struct timeline *t, const struct ledger *l);
 
 #endif
