@@ -121,15 +121,17 @@ static inline uint32_t node_intern(uint32_t parent, uint64_t address)
 }
 
 /* The number of the caller's stack. */
-static inline uint32_t stack_number(struct thread *t, struct caller caller)
+static inline uint32_t stack_number(struct thread *t, const uint64_t *caller)
 {
     struct walk *w = &t->walk;
-    uint32_t known = walk_leaf_id(w, caller.pc, caller.sp, caller.fp);
+    uint32_t known = walk_leaf_id(w, CALLER_PC(caller), CALLER_SP(caller), CALLER_FP(caller));
     if (LIKELY(known))
         return known;
-    w->stack_end =
-        caller.sp >= t->stack_low && caller.sp < t->stack_high ? t->stack_high : UINT64_C(1) << 47;
-    walk_stack(w, recorder.rules, &own_space, caller.pc, caller.sp, caller.fp);
+    w->stack_end = CALLER_SP(caller) >= t->stack_low && CALLER_SP(caller) < t->stack_high
+                       ? t->stack_high
+                       : UINT64_C(1) << 47;
+    walk_stack(w, recorder.rules, &own_space, CALLER_PC(caller), CALLER_SP(caller),
+               CALLER_FP(caller));
     uint32_t i = w->fresh, id;
     if (LIKELY(i > 0))
         id = w->frames[i - 1].id;
@@ -160,7 +162,7 @@ void event_meet(struct thread *t, uint64_t address)
         event_word(t, WIRE_WORD(WIRE_CLOCK, 0, t->clock & WIRE_LOW48));
 }
 
-void event_alloc(struct thread *t, void *p, size_t size, struct caller caller)
+void event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller)
 {
     uint32_t stack = stack_number(t, caller);
     if (UNLIKELY(!event_room(t, 5)))
@@ -200,7 +202,7 @@ void event_realloc_failed(struct thread *t)
 
 /* Mappings are rare, and overlap in ways that blocks do not: all share one clock, that of address
  * 0. */
-void event_map(struct thread *t, void *p, size_t size, struct caller caller)
+void event_map(struct thread *t, void *p, size_t size, const uint64_t *caller)
 {
     uint32_t stack = stack_number(t, caller);
     if (event_room(t, 4)) {

@@ -81,7 +81,7 @@ void cfree(void *p)
  * taken back. With size 0 a realloc may be a free.
  */
 static inline __attribute__((always_inline)) void *reallocate(void *old, size_t size,
-                                                              struct caller caller)
+                                                              const uint64_t *caller)
 {
     struct thread *t = thread_enter();
     if (UNLIKELY(!t))

@@ -26,16 +26,15 @@
 #define LIKELY(x)   __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-/* Who called the hook: where it returns to, and its sp and fp after that. */
-struct caller {
-    uint64_t pc, sp, fp;
-};
-
-/* Hooks are compiled with frame pointers, so their own frame tells. */
-#define CALLER()                                                                                   \
-    ((struct caller){.pc = ((uint64_t *)__builtin_frame_address(0))[1],                            \
-                     .sp = (uint64_t)__builtin_frame_address(0) + 16,                              \
-                     .fp = ((uint64_t *)__builtin_frame_address(0))[0]})
+/*
+ * Who called a hook: its own frame tells, as hooks are compiled with frame pointers. Passed on as
+ * an address, so that the words are read one by one: read together, so soon after they were
+ * written, they would cost a stall.
+ */
+#define CALLER()         ((const uint64_t *)__builtin_frame_address(0))
+#define CALLER_FP(frame) ((frame)[0])
+#define CALLER_PC(frame) ((frame)[1])
+#define CALLER_SP(frame) ((uint64_t)(uintptr_t)((frame) + 2))
 
 /*
  * One thread's part. In memory that a forked child finds zeroed (MADV_WIPEONFORK): tick 0 never
@@ -141,10 +140,10 @@ extern const struct unwind_space own_space;
 void modules_reset(void); /* in a forked child, or before the first */
 
 /* event.c */
-void event_alloc(struct thread *t, void *p, size_t size, struct caller caller);
+void event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller);
 void event_realloc(struct thread *t, void *old); /* before it is done */
 void event_realloc_failed(struct thread *t);     /* after; or event_alloc */
-void event_map(struct thread *t, void *p, size_t size, struct caller caller);
+void event_map(struct thread *t, void *p, size_t size, const uint64_t *caller);
 void event_unmap(struct thread *t, void *p, size_t size);
 void event_meet(struct thread *t,
                 uint64_t address); /* another thread may have been here: moves the clock */

@@ -49,9 +49,9 @@ static inline uint32_t verify(const struct walk_read *reads, uint32_t count)
 static inline struct walk_leaf_set *leaves_of(struct walk *w, uint64_t pc, uint64_t sp)
 {
     uint64_t hash = (pc ^ sp << 20) * UINT64_C(0x9e3779b97f4a7c15);
-    return &w->leaves[hash >> 59];
+    return &w->leaves[hash >> 57];
 }
-static_assert(WALK_LEAF_SETS == 1 << (64 - 59), "leaves_of takes that many bits of the hash");
+static_assert(WALK_LEAF_SETS == 1 << (64 - 57), "leaves_of takes that many bits of the hash");
 
 static inline bool leaf_holds(const struct walk *w, const struct walk_leaf *l, uint64_t pc,
                               uint64_t sp, uint64_t fp)

@@ -43,7 +43,7 @@ struct walk_read {
     uint64_t address, value;
 };
 
-#define WALK_LEAF_SETS  32
+#define WALK_LEAF_SETS  128
 #define WALK_LEAF_WAYS  4 /* an allocation wrapper has one pc and sp, but many callers */
 #define WALK_LEAF_READS 10
 

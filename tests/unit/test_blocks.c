@@ -1,6 +1,8 @@
 /* The table of live blocks against a model that is too simple to be wrong. */
 #include "unit.h"
 
+#include <malloc.h>
+
 #include "collect/blocks.h"
 
 enum { PLACES = 1 << 15, OPERATIONS = 100000 };
@@ -200,6 +202,33 @@ static void test_passing_through(void **state)
     blocks_release(&t);
 }
 
+static size_t heap_bytes(void)
+{
+    struct mallinfo2 m = mallinfo2();
+    return m.uordblks + m.hblkhd;
+}
+
+/* At most 64 bytes a block, as the header promises, however many share a page. */
+static void test_memory(void **state)
+{
+    (void)state;
+    static const unsigned in_page[] = {1, 2, 3, 4, 5, 8, 9, 16, 17, 32, 33, 34, 49, 64, 128, 256};
+    if (UNIT_SANITIZED)
+        skip();
+    for (size_t k = 0; k < sizeof in_page / sizeof *in_page; k++) {
+        struct blocks t = {0};
+        size_t before = heap_bytes(), n = 0;
+        for (uint64_t page = 1; n < 200000; page++)
+            for (uint64_t i = 0; i < in_page[k]; i++, n++)
+                put(&t, &(struct block){.address = page << 12 | i << 4, .size = 100});
+        size_t each = (heap_bytes() - before) / n;
+        if (each > 64)
+            print_message("%u blocks in a page: %zu bytes each\n", in_page[k], each);
+        assert_true(each <= 64);
+        blocks_release(&t);
+    }
+}
+
 static void test_a_million(void **state)
 {
     (void)state;
@@ -225,7 +254,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_empty),     cmocka_unit_test(test_against_model),
         cmocka_unit_test(test_one_page),  cmocka_unit_test(test_passing_through),
-        cmocka_unit_test(test_a_million),
+        cmocka_unit_test(test_memory),   cmocka_unit_test(test_a_million),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -88,12 +88,12 @@ static void unmap(struct ring *r, uint64_t address, uint64_t size)
     record(r, 2, WIRE_WORD(WIRE_UNMAP, 0, address), size, 0, 0);
 }
 
-/* The event that follows has logical time `now`, from where the recorder begins: the first tick. */
+/* What follows has logical time `now`, from where the recorder begins: the first tick. */
 static void clock_to(struct ring *r, uint64_t now)
 {
     now += UINT64_C(1) << 20;
-    if (r->clock == 0 || now != r->clock + 1)
-        record(r, 1, WIRE_WORD(WIRE_CLOCK, 0, now - 1), 0, 0, 0);
+    if (now != r->clock)
+        record(r, 1, WIRE_WORD(WIRE_CLOCK, 0, now), 0, 0, 0);
     r->clock = now;
 }
 
@@ -492,7 +492,8 @@ enum { THREADS = 4, ADDRESSES = 64 };
 struct shadow {
     bool live;
     uint32_t thread, stack;
-    uint64_t size, clock;
+    uint64_t size, clock; /* of the last event at the address, */
+    uint32_t by;          /* and whose it was */
 };
 
 /*
@@ -516,9 +517,11 @@ static void test_threads_at_random(void **state)
                 who = 0;
             uint64_t place = unit_random(&random) % ADDRESSES, address = 0x10000 + place * 64;
             struct shadow *s = &shadows[place];
-            uint64_t now = (s->clock > time[who] ? s->clock : time[who]) + 1;
-            clock_to(&r[who], now);
-            s->clock = time[who] = now;
+            if (s->by != who && s->clock >= time[who]) /* another thread was here last */
+                time[who] = s->clock + 1;
+            clock_to(&r[who], time[who]);
+            s->clock = time[who];
+            s->by = who;
             if (s->live) {
                 uint64_t *sum = sums[s->thread][s->stack];
                 bool temporary = s->thread == who && last[who] == address;
@@ -535,7 +538,8 @@ static void test_threads_at_random(void **state)
                                      .thread = who,
                                      .stack = 1 + (uint32_t)(unit_random(&random) % 3),
                                      .size = unit_random(&random) % 100,
-                                     .clock = now};
+                                     .clock = time[who],
+                                     .by = who};
                 uint64_t *sum = sums[who][s->stack];
                 alloc(&r[who], address, s->size, 3, s->stack);
                 last[who] = address;
@@ -905,6 +909,23 @@ static void test_damage(void **state)
     check_damage(position_at_the_end, 1);
 }
 
+/* The place after the last chunk of the last ring is beyond all that is shared. */
+static void test_place_beyond_the_end(void **state)
+{
+    (void)state;
+    for (unsigned place = WIRE_CHUNKS; place < 256; place += 57) {
+        struct ring r[3];
+        struct target *t = target_open(r);
+        struct ring last = ring_of(t, 3);
+        last.shared->order[0] = (uint8_t)place;
+        last.shared->written = 5;
+        target_drain(t, 1);
+        assert_true(t->readers.items[3].damaged);
+        assert_u64_equal(t->ledger.lost_events, 1);
+        target_free(t);
+    }
+}
+
 /* Events before the ring has said whose they are. */
 static void test_nobodys_events(void **state)
 {
@@ -1033,6 +1054,7 @@ int main(void)
         cmocka_unit_test(test_bad_and_late_nodes),
         cmocka_unit_test(test_modules),
         cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_place_beyond_the_end),
         cmocka_unit_test(test_nobodys_events),
         cmocka_unit_test(test_absurd_numbers),
         cmocka_unit_test(test_missing_stacks_cost_little),

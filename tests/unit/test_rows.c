@@ -97,7 +97,7 @@ static void test_damage(void **state)
     assert_false(takes("\x00\x00", 2, 3, 8));
     assert_true(takes("\x04\x00", 2, 3, 8));
     assert_false(takes("\x05\x00", 2, 3, 8));
-    assert_false(takes("\x01\x80\x04", 3, UINT32_MAX, 8)); /* a tenth column */
+    assert_false(takes("\x01\x80\x08", 3, UINT32_MAX, 8)); /* one bit more than there are */
     assert_true(takes("\x01\x80\x02\x05", 4, UINT32_MAX, 8));
     assert_false(takes("\x01\x80\x02", 3, UINT32_MAX, 8)); /* the column is missing */
     assert_false(takes("\x01", 1, UINT32_MAX, 8));

@@ -190,12 +190,84 @@ static void test_quiet_intervals(void **state)
     ledger_release(&l);
 }
 
+/* At the end: half as many as may be, the same sums, and every end one of the old ends. */
+static void test_settle(void **state)
+{
+    (void)state;
+    struct ledger l;
+    struct timeline t;
+    struct sums sums = {0};
+    uint64_t seed = 21, ends[TIMELINE_MAX];
+    open_accounts(&l);
+    timeline_init(&t, LENGTH);
+    timeline_settle(&t, &l);
+    assert_int_equal(t.slices.count, 0);
+    for (uint64_t i = 1; i < TIMELINE_MAX; i++) {
+        live_a_little(&l, &seed, &sums);
+        timeline_close(&t, &l, i * LENGTH);
+    }
+    size_t before = t.slices.count, next = 0;
+    assert_int_equal(before, TIMELINE_MAX - 1);
+    for (size_t i = 0; i < before; i++)
+        ends[i] = t.slices.items[i].interval.end_ns;
+    timeline_settle(&t, &l);
+    assert_int_equal(t.slices.count, TIMELINE_MAX / 2);
+    struct sums kept = add_up(&t, &l, UINT64_MAX);
+    assert_sums_equal(&kept, &sums);
+    size_t bytes = 0;
+    for (size_t i = 0; i < t.slices.count; i++) {
+        bytes += t.slices.items[i].rows.size;
+        while (next < before && ends[next] != t.slices.items[i].interval.end_ns)
+            next++;
+        assert_true(next < before);
+    }
+    assert_int_equal(t.bytes, bytes);
+    assert_u64_equal(vec_last(&t.slices)->interval.end_ns, (TIMELINE_MAX - 1) * LENGTH);
+    timeline_settle(&t, &l);
+    assert_int_equal(t.slices.count, TIMELINE_MAX / 2);
+    timeline_release(&t);
+    ledger_release(&l);
+}
+
+/* Thousands of sites that are busy all the time: fewer intervals, so that rows stay within bounds. */
+static void test_many_rows(void **state)
+{
+    (void)state;
+    enum { BUSY = 20000, CLOSED = 300 };
+    struct ledger l;
+    struct timeline t;
+    ledger_init(&l);
+    for (uint32_t i = 0; i < BUSY; i++)
+        ledger_account(&l, i, 0, DOMAIN_HEAP, STACK_WHOLE);
+    timeline_init(&t, LENGTH);
+    for (uint64_t n = 1; n <= CLOSED; n++) {
+        for (uint32_t i = 0; i < BUSY; i++) {
+            ledger_alloc(&l, i, i + n, i + n, false);
+            if (n % 2)
+                ledger_free(&l, i, i + n, i + n, false);
+        }
+        timeline_close(&t, &l, n * LENGTH);
+        assert_true(t.slices.count < TIMELINE_MIN || t.bytes <= TIMELINE_ROOM(BUSY));
+    }
+    timeline_settle(&t, &l);
+    assert_true(t.slices.count <= TIMELINE_MIN / 2 || t.bytes <= TIMELINE_ROOM(BUSY));
+    uint64_t rows = 0;
+    for (size_t i = 0; i < t.slices.count; i++)
+        rows += t.slices.items[i].row_count;
+    assert_u64_equal(rows, t.slices.count * BUSY);
+    assert_u64_equal(vec_last(&t.slices)->interval.end_ns, CLOSED * LENGTH);
+    timeline_release(&t);
+    ledger_release(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums_are_kept),
         cmocka_unit_test(test_length_doubles),
         cmocka_unit_test(test_quiet_intervals),
+        cmocka_unit_test(test_settle),
+        cmocka_unit_test(test_many_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
