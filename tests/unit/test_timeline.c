@@ -229,7 +229,8 @@ static void test_settle(void **state)
     ledger_release(&l);
 }
 
-/* Thousands of sites that are busy all the time: fewer intervals, so that rows stay within bounds. */
+/* Thousands of sites that are busy all the time: fewer intervals, so that rows stay within bounds.
+ */
 static void test_many_rows(void **state)
 {
     (void)state;
@@ -263,10 +264,8 @@ static void test_many_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums_are_kept),
-        cmocka_unit_test(test_length_doubles),
-        cmocka_unit_test(test_quiet_intervals),
-        cmocka_unit_test(test_settle),
+        cmocka_unit_test(test_sums_are_kept),   cmocka_unit_test(test_length_doubles),
+        cmocka_unit_test(test_quiet_intervals), cmocka_unit_test(test_settle),
         cmocka_unit_test(test_many_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

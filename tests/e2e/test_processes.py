@@ -1,0 +1,116 @@
+"""Children, other programs, and what happens when the collector is slow or dies."""
+import os
+import signal
+import subprocess
+import time
+
+from harness import cases
+
+
+def by_pid(t, profile, pid, name):
+    row = {"total_bytes": 0, "total_count": 0}
+    for r in t.report(profile, "total", "--process", str(pid))["rows"]:
+        if r["name"] == name:
+            row = r
+    return row["total_bytes"], row["total_count"]
+
+
+@cases(how=("fork", "_Fork"))
+def test_forked_child_has_its_own_profile(t, how):
+    profile = t.record(t.build("families.c", "-O1"), how)
+    report = t.report(profile)
+    t.equal("processes", len(report["processes"]), 2)
+    parent = report["pid"]
+    child = [p for p in report["processes"] if p["pid"] != parent][0]
+    t.equal("its parent", child["ppid"], parent)
+    t.equal("parent's", by_pid(t, profile, parent, "in_parent"), (2000, 20))
+    t.equal("child's blocks in the parent", by_pid(t, profile, parent, "in_child"), (0, 0))
+    t.equal("child's", by_pid(t, profile, child["pid"], "in_child"), (7000, 7))
+    t.equal("parent's blocks in the child", by_pid(t, profile, child["pid"], "in_parent"), (0, 0))
+
+
+def test_exec_keeps_what_came_before(t):
+    profile = t.record(t.build("families.c", "-O1"), "exec", status=5)
+    report = t.report(profile)
+    t.equal("profiles", len(report["processes"]), 2)
+    pid = report["pid"]
+    t.equal("one process", {p["pid"] for p in report["processes"]}, {pid})
+    t.equal("before", by_pid(t, profile, "%d#1" % pid, "in_parent"), (1000, 10))
+    t.equal("after", by_pid(t, profile, pid, "in_child"), (7000, 7))
+
+
+def test_only_picks_programs_by_name(t):
+    profile = t.record(t.build("families.c", "-O1"), "shell", opts=("--only", "famil"))
+    names = [os.path.basename(p["command"][0]) for p in t.report(profile)["processes"]]
+    t.equal("recorded", names, ["families", "families"])
+
+
+def test_only_that_matches_nothing_says_so(t):
+    profile = t.record(t.build("families.c", "-O1"), "fork", opts=("--only", "no-such-program"))
+    report = t.report(profile)
+    t.equal("allocations", report["totals"]["allocations"], 0)
+    t.true("a note", any("--only" in note for note in report["notes"]), report["notes"])
+
+
+def test_no_follow(t):
+    profile = t.record(t.build("families.c", "-O1"), "fork", opts=("--no-follow",))
+    report = t.report(profile)
+    t.equal("processes", len(report["processes"]), 1)
+    t.equal("its own", by_pid(t, profile, report["pid"], "in_parent"), (2000, 20))
+
+
+def test_static_program_runs_and_the_report_says_why_it_is_empty(t):
+    profile = t.record(t.build("families.c", "-O1", "-static"), "child", status=5)
+    t.true("a note", any("static" in note for note in t.report(profile)["notes"]), t.report(profile)["notes"])
+
+
+def test_handlers_that_interrupt_the_recorder(t):
+    profile = t.record(t.build("interrupted.c", "-O1"))
+    totals = t.report(profile)["totals"]
+    t.equal("allocations", totals["allocations"], 1000000)
+    t.equal("frees", totals["frees"], 1000000)
+    t.equal("lost, unknown", (totals["lost_events"], totals["unknown_frees"]), (0, 0))
+
+
+def start(t, *arguments):
+    """tidemark in the background, and the pid of the program below it once that runs."""
+    tool = subprocess.Popen([t.tidemark, "run", "--quiet", *arguments], cwd=t.dir)
+    for _ in range(500):
+        try:
+            with open("/proc/%d/task/%d/children" % (tool.pid, tool.pid)) as children:
+                pids = children.read().split()
+        except OSError:
+            pids = []
+        if pids:
+            return tool, int(pids[0])
+        time.sleep(0.01)
+    return tool, None
+
+
+@cases(mode=("wait", "drop"))
+def test_collector_that_stands_still(t, mode):
+    """Stopped for a while: with `wait` nothing is lost; with `drop` what is lost is counted."""
+    profile = t.file("p.tide")
+    tool, _ = start(t, "-o", profile, "--on-full=" + mode, "--", t.build("interrupted.c", "-O1"))
+    os.kill(tool.pid, signal.SIGSTOP)
+    time.sleep(0.3)
+    os.kill(tool.pid, signal.SIGCONT)
+    t.equal("exit status", tool.wait(), 0)
+    totals = t.report(profile)["totals"]
+    if mode == "wait":
+        t.equal("allocations", (totals["allocations"], totals["lost_events"]), (1000000, 0))
+    else:
+        seen = totals["allocations"] + totals["frees"] + totals["unknown_frees"] + totals["lost_events"]
+        t.true("all events are seen or counted as lost", seen >= 2000000, totals)
+
+
+def test_program_outlives_a_killed_collector(t):
+    done = t.file("done")
+    tool, program = start(t, "-o", t.file("p.tide"), "--", "sh", "-c", "%s && echo yes > %s" % (t.build("interrupted.c", "-O1"), done))
+    tool.kill()
+    tool.wait()
+    for _ in range(3000):
+        if os.path.exists(done) or program is None:
+            break
+        time.sleep(0.01)
+    t.true("the program finished", os.path.exists(done))

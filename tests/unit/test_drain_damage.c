@@ -1,0 +1,340 @@
+/* Code, and what a program may scribble over the shared memory: the collector must not care. */
+#include "test_drain_fixture.h"
+
+/* --- code ------------------------------------------------------------------------------------- */
+
+static void test_stack_states(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    uint32_t cut = node(t, 0, WIRE_NODE_TRUNCATED), cut_child = node(t, cut, 0x4000);
+    uint32_t lost = node(t, 0, WIRE_NODE_INCOMPLETE), lost_child = node(t, lost, 0x4000);
+    alloc(&r[0], 0x10000, 1, 0, 3);
+    alloc(&r[0], 0x20000, 1, 0, cut_child);
+    alloc(&r[0], 0x30000, 1, 0, lost_child);
+    alloc(&r[0], 0x40000, 1, 0, lost_child);
+    alloc(&r[0], 0x50000, 1, 0, 4000000000u); /* no such node */
+    target_drain(t, 1);
+    assert_u64_equal(t->ledger.truncated_stacks, 1);
+    assert_u64_equal(t->ledger.incomplete_stacks, 3);
+    assert_u64_equal(total(t, 0, 0, COL_ALLOCS), 1);
+    target_end(t, 2);
+    target_finish(t);
+    for (size_t i = 0; i < t->profile.sites.count; i++)
+        assert_true(t->profile.sites.items[i].node < t->profile.nodes.count);
+    target_free(t);
+}
+
+/* Nodes that are their own ancestors, or were counted before they were written. */
+static void test_bad_and_late_nodes(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    uint32_t own = node(t, 4, 0x5000), later = node(t, 7, 0x6000);
+    struct wire_node *nodes = (void *)((char *)t->header + t->header->nodes_offset);
+    uint32_t late = node(t, 0, 0);
+    assert_int_equal(own, 4);
+    assert_int_equal(later, 5);
+    target_update_code(t);
+    assert_int_equal(t->profile.nodes.count, 7);
+    assert_int_equal(t->profile.nodes.items[own].parent, 0);
+    assert_u64_equal(t->profile.nodes.items[own].address, WIRE_NODE_INCOMPLETE);
+    assert_int_equal(t->profile.nodes.items[later].parent, 0);
+    assert_u64_equal(t->profile.nodes.items[late].address, 0);
+    nodes[late].parent = 3;
+    nodes[late].address = 0x7000;
+    target_update_code(t);
+    assert_u64_equal(t->profile.nodes.items[late].address, 0x7000);
+    assert_int_equal(t->profile.nodes.items[late].parent, 3);
+    assert_int_equal(t->late_nodes.count, 0);
+    t->header->node_count = UINT32_MAX; /* more than there is room for */
+    target_update_code(t);
+    assert_int_equal(t->profile.nodes.count, t->nodes_capacity);
+    t->header->node_count = 1;
+    target_update_code(t);
+    assert_int_equal(t->profile.nodes.count, t->nodes_capacity);
+    target_free(t);
+}
+
+static void test_modules(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    char *at = (char *)t->header + t->header->modules_offset;
+    struct wire_module m = {.start = 0x1000,
+                            .end = 0x2000,
+                            .bias = 0x1000,
+                            .epoch = 2,
+                            .path_size = 11,
+                            .build_id_size = 20,
+                            .build_id = {1, 2, 3}};
+    memcpy(at, &m, sizeof m);
+    memcpy(at + sizeof m, "/lib/libx.so", 12);
+    t->header->modules_used = 80;
+    target_update_code(t);
+    assert_int_equal(t->profile.modules.count, 1);
+    assert_string_equal(t->profile.modules.items[0].path, "/lib/libx.s"); /* 11 bytes of it */
+    assert_int_equal(t->profile.modules.items[0].epoch, 2);
+    assert_int_equal(t->profile.modules.items[0].build_id[2], 3);
+    m.path_size = 0; /* the program itself */
+    memcpy(at + 80, &m, sizeof m);
+    t->header->modules_used = 144;
+    target_update_code(t);
+    assert_string_equal(t->profile.modules.items[1].path, t->profile.executable);
+    static const struct {
+        uint16_t path_size, build_id_size;
+        uint64_t end;
+        uint32_t used;
+    } bad[] = {{60000, 0, 0x3000, 208},   {0, 33, 0x3000, 208}, {0, 0, 0xfff, 208},
+               {0, 0, 0x3000, 207},       {0, 0, 0x3000, 10},   {0, 0, 0x3000, 0},
+               {0, 0, 0x3000, UINT32_MAX}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        m.path_size = bad[i].path_size;
+        m.build_id_size = bad[i].build_id_size;
+        m.end = bad[i].end;
+        memcpy(at + 144, &m, sizeof m);
+        t->header->modules_used = bad[i].used;
+        target_update_code(t);
+        assert_int_equal(t->profile.modules.count, 2);
+    }
+    target_free(t);
+}
+
+/* --- damage ----------------------------------------------------------------------------------- */
+
+/* The first ring goes bad after one good event; the others must not care. */
+static void check_damage(void (*damage)(struct target *, struct ring *), uint64_t lost)
+{
+    struct ring r[3];
+    struct target *t = target_open(r);
+    alloc(&r[0], 0x10000, 1, 0, 1);
+    alloc(&r[1], 0x20000, 10, 0, 1);
+    damage(t, &r[0]);
+    alloc(&r[1], 0x30000, 100, 0, 1);
+    target_drain(t, 1);
+    assert_true(t->readers.items[0].damaged);
+    assert_u64_equal(t->ledger.lost_events, lost);
+    assert_true(t->ledger.live.bytes == 111 || t->ledger.live.bytes == 110);
+    /* It stays out, whatever is in it; the others go on. */
+    r[0].shared->written = r[0].shared->read + 100;
+    alloc(&r[1], 0x40000, 1000, 0, 1);
+    target_drain(t, 2);
+    assert_u64_equal(t->ledger.live.bytes / 10, 111);
+    target_end(t, 3);
+    target_finish(t);
+    assert_int_equal(t->profile.intervals.count, 1);
+    target_free(t);
+}
+
+static void zero_word(struct target *t, struct ring *r)
+{
+    (void)t;
+    record(r, 1, 0, 0, 0, 0);
+}
+
+static void unknown_kind(struct target *t, struct ring *r)
+{
+    (void)t;
+    record(r, 1, WIRE_WORD(15, 1, 2), 0, 0, 0);
+}
+
+static void cut_record(struct target *t, struct ring *r)
+{
+    (void)t;
+    record(r, 4, WIRE_WORD(WIRE_ALLOC_LARGE, 0, 0x50000), 1, 1, 1);
+    r->shared->written -= 1;
+}
+
+static void record_across_chunks(struct target *t, struct ring *r)
+{
+    (void)t;
+    while (r->at % WIRE_CHUNK_WORDS != WIRE_CHUNK_WORDS - 1)
+        put(r, WIRE_WORD(WIRE_TICK, 0, 1));
+    for (int i = 0; i < 4; i++)
+        put(r, WIRE_WORD(WIRE_ALLOC_LARGE, 0, 0x50000));
+    r->shared->written = r->at;
+}
+
+static void order_out_of_range(struct target *t, struct ring *r)
+{
+    (void)t;
+    while (r->at % WIRE_CHUNK_WORDS)
+        put(r, WIRE_WORD(WIRE_TICK, 0, 1));
+    put(r, WIRE_WORD(WIRE_TICK, 0, 1));
+    r->shared->order[1] = WIRE_CHUNKS;
+    r->shared->written = r->at;
+}
+
+static void position_goes_back(struct target *t, struct ring *r)
+{
+    target_drain(t, 1);
+    r->shared->written = 1;
+}
+
+static void position_far_ahead(struct target *t, struct ring *r)
+{
+    target_drain(t, 1);
+    r->shared->written = r->at + WIRE_RING_WORDS + 1;
+}
+
+static void position_at_the_end(struct target *t, struct ring *r)
+{
+    target_drain(t, 1);
+    r->shared->written = UINT64_MAX;
+}
+
+static void test_damage(void **state)
+{
+    (void)state;
+    check_damage(zero_word, 1);
+    check_damage(unknown_kind, 1);
+    check_damage(cut_record, 1);
+    check_damage(record_across_chunks, 1);
+    check_damage(order_out_of_range, 1);
+    check_damage(position_goes_back, 1);
+    check_damage(position_far_ahead, 1);
+    check_damage(position_at_the_end, 1);
+}
+
+/* The place after a ring's last chunk is the next ring's first page, which may look like words. */
+static void test_place_after_the_last(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    size_t size;
+    close(target_more_rings(t, 2, &size));
+    struct ring first = ring_of(t, 4), second = ring_of(t, 5);
+    second.shared->written = WIRE_WORD(WIRE_TICK, 0, 1);
+    first.shared->order[0] = WIRE_CHUNKS;
+    first.shared->written = 1;
+    target_drain(t, 1);
+    assert_true(t->readers.items[4].damaged && t->readers.items[5].damaged);
+    assert_u64_equal(t->ledger.lost_events, 2);
+    target_free(t);
+}
+
+/* Events before the ring has said whose they are. */
+static void test_nobodys_events(void **state)
+{
+    (void)state;
+    struct err err;
+    struct target *t = target_new(getpid(), true, WIRE_WAIT, INTERVAL, &err);
+    struct ring r = ring_of(t, 0);
+    record(&r, 1, WIRE_WORD(WIRE_TICK, 0, 1), 0, 0, 0); /* these are fine */
+    record(&r, 1, WIRE_WORD(WIRE_CLOCK, 0, 5), 0, 0, 0);
+    target_drain(t, 1);
+    assert_clean(t);
+    name(&r, 1, "nobody");
+    target_drain(t, 1);
+    assert_true(t->readers.items[0].damaged);
+    target_free(t);
+}
+
+/* Numbers no program can mean; the memory they lead to must stay what it is. */
+static void test_absurd_numbers(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    for (uint64_t address = 0; address < 20; address++) { /* 0 and unaligned ones too */
+        alloc(&r[0], address, 10, 0, 1);
+        release(&r[0], address);
+        release(&r[0], address);
+        alloc_large(&r[0], WIRE_LOW48 - address, UINT64_MAX, UINT64_MAX, UINT32_MAX);
+        release(&r[0], 0);
+    }
+    for (int i = 0; i < 100000; i++) { /* more removed than there ever were */
+        release(&r[0], 0);
+        if (i % 20000 == 0)
+            target_drain(t, 1);
+    }
+    map(&r[0], WIRE_LOW48, UINT64_MAX, UINT32_MAX);
+    map(&r[0], 0, UINT64_MAX, 1);
+    map(&r[0], 4096, UINT64_MAX / 2, 1);
+    unmap(&r[0], 1, UINT64_MAX);
+    unmap(&r[0], 8192, UINT64_MAX - 8192);
+    record(&r[0], 1, WIRE_WORD(WIRE_TICK, 0xfff, WIRE_LOW48), 0, 0, 0);
+    record(&r[0], 1, WIRE_WORD(WIRE_CLOCK, 0, WIRE_LOW48), 0, 0, 0);
+    alloc(&r[0], 0x10000, UINT32_MAX, 0xfff, 2);
+    record(&r[0], 1, WIRE_WORD(WIRE_CLOCK, 0, 1), 0, 0, 0); /* goes back */
+    alloc(&r[0], 0x20000, 1, 0, 2);
+    target_drain(t, INTERVAL);
+    target_drain(t, 5 * INTERVAL);
+    assert_u64_equal(total(t, 2, 0, COL_ALLOCS) +
+                         (t->timeline.slices.count ? 2 - total(t, 2, 0, COL_ALLOCS) : 0),
+                     2);
+    for (size_t i = 1; i < t->ranges.items.count; i++)
+        assert_true(t->ranges.items.items[i - 1].end <= t->ranges.items.items[i].start);
+    target_end(t, 6 * INTERVAL);
+    target_finish(t);
+    assert_false(t->readers.items[0].damaged);
+    target_free(t);
+}
+
+/* Stacks that do not exist, in every event, must not make each of them slow. */
+static void test_missing_stacks_cost_little(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    t->header->node_count = UINT32_MAX; /* all of them, and nothing is in any */
+    for (uint64_t i = 0; i < 20000; i++)
+        alloc(&r[0], 0x10000 + i * 16, 1, 0, UINT32_MAX - (uint32_t)i);
+    clock_t before = clock();
+    target_drain(t, 1); /* minutes in a large program, if every event reads all nodes again */
+    assert_true(clock() - before < CLOCKS_PER_SEC);
+    assert_u64_equal(total(t, 0, 0, COL_ALLOCS), 20000);
+    assert_u64_equal(t->ledger.incomplete_stacks, 20000);
+    target_free(t);
+}
+
+/* Anything at all in the rings. */
+static void test_random_words(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        struct ring r[3];
+        struct target *t = target_open(r);
+        uint64_t random = seed;
+        for (int pass = 0; pass < 4; pass++) {
+            for (unsigned i = 0; i < 3; i++) {
+                for (uint64_t n = unit_random(&random) % 500; n > 0; n--) {
+                    uint64_t kind = 1 + unit_random(&random) % (seed % 4 ? 13 : 15);
+                    uint64_t low = unit_random(&random) % 8 ? unit_random(&random) % 64 * 16
+                                                            : unit_random(&random) & WIRE_LOW48;
+                    uint64_t second = unit_random(&random) >> unit_random(&random) % 64;
+                    record(&r[i], wire_record_words((unsigned)kind) ?: 1,
+                           WIRE_WORD(kind, unit_random(&random) & 0xfff, low), second,
+                           unit_random(&random) >> unit_random(&random) % 64, second);
+                }
+                if (unit_random(&random) % 16 == 0)
+                    r[i].shared->written -= unit_random(&random) % 3;
+            }
+            target_drain(t, (uint64_t)pass * INTERVAL);
+        }
+        target_end(t, 9 * INTERVAL);
+        target_finish(t);
+        assert_true(t->profile.sites.count == t->ledger.accounts.count);
+        target_free(t);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stack_states),
+        cmocka_unit_test(test_bad_and_late_nodes),
+        cmocka_unit_test(test_modules),
+        cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_place_after_the_last),
+        cmocka_unit_test(test_nobodys_events),
+        cmocka_unit_test(test_absurd_numbers),
+        cmocka_unit_test(test_missing_stacks_cost_little),
+        cmocka_unit_test(test_random_words),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

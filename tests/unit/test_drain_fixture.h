@@ -1,0 +1,169 @@
+/*
+ * The program's side of the shared memory, for tests of the collector's: words are written into
+ * rings by hand, as they should be and as they should not.
+ */
+#ifndef TIDE_TEST_DRAIN_FIXTURE_H
+#define TIDE_TEST_DRAIN_FIXTURE_H
+
+#include "unit.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include "collect/target.h"
+
+#define INTERVAL UINT64_C(1000000)
+
+/* --- the program ------------------------------------------------------------------------------ */
+
+struct ring {
+    struct wire_ring *shared;
+    uint64_t *chunks;
+    uint64_t at;
+    uint64_t clock;
+};
+
+static inline struct ring ring_of(struct target *t, unsigned number)
+{
+    struct reader *r = &t->readers.items[number];
+    return (struct ring){.shared = r->ring, .chunks = (uint64_t *)r->chunks};
+}
+
+static inline void put(struct ring *r, uint64_t word)
+{
+    uint64_t chunk = r->at / WIRE_CHUNK_WORDS;
+    unsigned place = (unsigned)((chunk * 5 + 3) % WIRE_CHUNKS); /* not in order, but all of them */
+    r->shared->order[chunk % WIRE_ORDER] = (uint8_t)place;
+    r->chunks[place * WIRE_CHUNK_WORDS + r->at % WIRE_CHUNK_WORDS] = word;
+    r->at++;
+}
+
+/* No record crosses from one chunk into the next. */
+static inline void record(struct ring *r, unsigned words, uint64_t a, uint64_t b, uint64_t c,
+                          uint64_t d)
+{
+    uint64_t left = WIRE_CHUNK_WORDS - r->at % WIRE_CHUNK_WORDS, all[] = {a, b, c, d};
+    if (left < words) {
+        put(r, WIRE_WORD(WIRE_PAD, 0, 0));
+        r->at += left - 1;
+    }
+    for (unsigned i = 0; i < words; i++)
+        put(r, all[i]);
+    r->shared->written = r->at;
+}
+
+static inline void begin(struct ring *r, uint32_t tid)
+{
+    record(r, 1, WIRE_WORD(WIRE_THREAD_BEGIN, 0, tid), 0, 0, 0);
+}
+
+static inline void alloc(struct ring *r, uint64_t address, uint64_t size, unsigned over,
+                         uint32_t stack)
+{
+    record(r, 2, WIRE_WORD(WIRE_ALLOC, over, address), size << 32 | stack, 0, 0);
+}
+
+static inline void alloc_large(struct ring *r, uint64_t address, uint64_t size, uint64_t usable,
+                               uint32_t stack)
+{
+    record(r, 4, WIRE_WORD(WIRE_ALLOC_LARGE, 0, address), stack, size, usable);
+}
+
+static inline void release(struct ring *r, uint64_t address)
+{
+    record(r, 1, WIRE_WORD(WIRE_FREE, 0, address), 0, 0, 0);
+}
+
+static inline void change(struct ring *r, uint64_t address)
+{
+    record(r, 1, WIRE_WORD(WIRE_REALLOC, 0, address), 0, 0, 0);
+}
+
+static inline void change_failed(struct ring *r)
+{
+    record(r, 1, WIRE_WORD(WIRE_REALLOC_FAILED, 0, 0), 0, 0, 0);
+}
+
+static inline void map(struct ring *r, uint64_t address, uint64_t size, uint32_t stack)
+{
+    record(r, 3, WIRE_WORD(WIRE_MAP, 0, address), stack, size, 0);
+}
+
+static inline void unmap(struct ring *r, uint64_t address, uint64_t size)
+{
+    record(r, 2, WIRE_WORD(WIRE_UNMAP, 0, address), size, 0, 0);
+}
+
+/* What follows has logical time `now`, from where the recorder begins: the first tick. */
+static inline void clock_to(struct ring *r, uint64_t now)
+{
+    now += UINT64_C(1) << 20;
+    if (now != r->clock)
+        record(r, 1, WIRE_WORD(WIRE_CLOCK, 0, now), 0, 0, 0);
+    r->clock = now;
+}
+
+static inline void name(struct ring *r, uint32_t tid, const char *text)
+{
+    uint64_t words[2] = {0};
+    memcpy(words, text, strlen(text) < 16 ? strlen(text) : 16);
+    record(r, 3, WIRE_WORD(WIRE_THREAD_NAME, 0, tid), words[0], words[1], 0);
+}
+
+static inline uint32_t node(struct target *t, uint32_t parent, uint64_t address)
+{
+    struct wire_node *nodes = (void *)((char *)t->header + t->header->nodes_offset);
+    uint32_t id = t->header->node_count++;
+    nodes[id].parent = parent;
+    nodes[id].address = address;
+    return id;
+}
+
+/* A target with nodes 1, 2 and 3 (3 below 2), and the rings 0 to 2 begun by threads 100 to 102. */
+static inline struct target *target_open(struct ring rings[3])
+{
+    struct err err;
+    struct target *t = target_new(getpid(), true, WIRE_WAIT, INTERVAL, &err);
+    assert_non_null(t);
+    node(t, 0, 0x1000);
+    node(t, 0, 0x2000);
+    node(t, 2, 0x3000);
+    for (unsigned i = 0; i < 3; i++) {
+        rings[i] = ring_of(t, i);
+        begin(&rings[i], 100 + i);
+    }
+    assert_u64_equal(target_drain(t, 0), 3);
+    return t;
+}
+
+/* --- what came of it -------------------------------------------------------------------------- */
+
+/* Everything that ever happened at a site: intervals that are closed and the open one. */
+static inline struct row totals(struct target *t, uint32_t stack, uint32_t thread,
+                                enum domain domain)
+{
+    struct row sum = {0};
+    uint32_t number =
+        map_get(&t->ledger.index, (uint64_t)domain << 62 | (uint64_t)thread << 32 | stack);
+    if (number == MAP_NONE)
+        return sum;
+    for (unsigned k = 0; k < COLUMNS; k++)
+        sum.columns[k] = t->ledger.accounts.items[number].delta[k];
+    return sum;
+}
+
+static inline uint64_t total(struct target *t, uint32_t stack, uint32_t thread, enum column column)
+{
+    return totals(t, stack, thread, DOMAIN_HEAP).columns[column];
+}
+
+static inline void assert_clean(struct target *t)
+{
+    assert_u64_equal(t->missed_frees, 0);
+    assert_u64_equal(t->ledger.unknown_frees, 0);
+    assert_u64_equal(t->ledger.lost_events, 0);
+    for (size_t i = 0; i < t->readers.count; i++)
+        assert_false(t->readers.items[i].damaged);
+}
+
+#endif
