@@ -57,6 +57,7 @@ void map_release(struct map *m)
 
 uint32_t strpool_add_n(struct strpool *p, const char *text, size_t size)
 {
+    size = strnlen(text, size); /* a string ends at its first NUL */
     if (!p->strings.count && size)
         strpool_add_n(p, "", 0);
     uint32_t *head = map_at(&p->index, XXH3_64bits(text, size));

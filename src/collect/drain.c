@@ -124,8 +124,9 @@ static void thread_record(struct target *t, struct reader *r, const uint64_t *w,
 
 static enum stack_state state_of(struct target *t, uint32_t node)
 {
-    if (node >= t->stack_states.count)
-        target_update_code(t);
+    if (node >= t->stack_states.count && node < t->nodes_capacity &&
+        node < atomic_load_explicit(&t->header->node_count, memory_order_relaxed))
+        target_update_code(t); /* else it will not turn up, however often we look */
     return node < t->stack_states.count ? t->stack_states.items[node] : STACK_INCOMPLETE;
 }
 
@@ -180,6 +181,8 @@ static void process_free(struct target *t, struct reader *r, struct batch *batch
     struct block block = {0};
     bool known = blocks_take(&t->blocks, e->address, &block);
     if (known) {
+        /* Another thread may have freed ours and allocated at its address since. */
+        temporary &= t->ledger.accounts.items[block.site].site.thread == r->thread;
         ledger_free(&t->ledger, block.site, block.size, block.usable, temporary);
     } else {
         t->ledger.unknown_frees++;
@@ -374,11 +377,13 @@ static void drain_until(struct target *t, uint32_t limit, uint64_t now_ns)
     }
 }
 
-static uint64_t written_in(struct reader *r)
+static uint64_t written_in(struct target *t, struct reader *r)
 {
     uint64_t written = atomic_load_explicit(&r->ring->written, memory_order_acquire);
-    if (written < r->at || written - r->at > WIRE_RING_WORDS)
+    if (!r->damaged && (written < r->at || written - r->at > WIRE_RING_WORDS)) {
         r->damaged = true;
+        t->ledger.lost_events++;
+    }
     if (r->damaged) { /* we cannot make sense of it, but its thread must not wait for us */
         r->at = written;
         atomic_store_explicit(&r->ring->read, written, memory_order_release);
@@ -397,7 +402,7 @@ uint64_t drain_rings(struct target *t, uint64_t now_ns)
     for (size_t i = 0; i < t->readers.count; i++) {
         struct reader *r = &t->readers.items[i];
         uint64_t dropped = atomic_load_explicit(&r->ring->dropped, memory_order_relaxed);
-        r->due = written_in(r);
+        r->due = written_in(t, r);
         words += r->due - r->at;
         if (r->due - r->at > t->pass_words)
             t->pass_words = r->due - r->at;
@@ -408,7 +413,7 @@ uint64_t drain_rings(struct target *t, uint64_t now_ns)
     }
     for (size_t i = 0; i < t->readers.count; i++) {
         struct reader *r = &t->readers.items[i];
-        r->head = written_in(r);
+        r->head = written_in(t, r);
         if (r->head > r->at)
             *vec_push(&t->active) = r;
     }

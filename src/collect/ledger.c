@@ -40,6 +40,24 @@ static inline void mark_dirty(struct ledger *l, struct account *a)
     }
 }
 
+/* More is live at a site: is it, and is the heap, higher than ever? */
+static inline void after_growth(struct ledger *l, struct account *a)
+{
+    if (a->live.bytes > a->site.own_peak_bytes) {
+        a->site.own_peak_bytes = a->live.bytes;
+        a->site.own_peak_blocks = a->live.blocks;
+    }
+    if (l->live.bytes > l->interval_peak_bytes) {
+        l->interval_peak_bytes = l->live.bytes;
+        if (l->live.bytes > l->peak_bytes) {
+            l->peak_bytes = l->live.bytes;
+            l->peak_blocks = l->live.blocks;
+            l->peak_epoch++;
+            l->peak_moved = true;
+        }
+    }
+}
+
 void ledger_alloc(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable,
                   bool by_realloc)
 {
@@ -60,27 +78,15 @@ void ledger_alloc(struct ledger *l, uint32_t account, uint64_t size, uint64_t us
     a->live.usable += usable;
     if (size > a->site.largest_bytes)
         a->site.largest_bytes = size;
-    if (a->live.bytes > a->site.own_peak_bytes) {
-        a->site.own_peak_bytes = a->live.bytes;
-        a->site.own_peak_blocks = a->live.blocks;
+    if (a->site.domain == DOMAIN_HEAP) {
+        l->allocations++;
+        l->truncated_stacks += a->stack_state == STACK_TRUNCATED;
+        l->incomplete_stacks += a->stack_state == STACK_INCOMPLETE;
+        l->live.bytes += size;
+        l->live.blocks++;
+        l->live.usable += usable;
     }
-    if (a->site.domain != DOMAIN_HEAP)
-        return;
-    l->allocations++;
-    l->truncated_stacks += a->stack_state == STACK_TRUNCATED;
-    l->incomplete_stacks += a->stack_state == STACK_INCOMPLETE;
-    l->live.bytes += size;
-    l->live.blocks++;
-    l->live.usable += usable;
-    if (l->live.bytes > l->interval_peak_bytes) {
-        l->interval_peak_bytes = l->live.bytes;
-        if (l->live.bytes > l->peak_bytes) {
-            l->peak_bytes = l->live.bytes;
-            l->peak_blocks = l->live.blocks;
-            l->peak_epoch++;
-            l->peak_moved = true;
-        }
-    }
+    after_growth(l, a);
 }
 
 void ledger_free(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable, bool temporary)
@@ -142,6 +148,7 @@ void ledger_unfree(struct ledger *l, uint32_t account, uint64_t size, uint64_t u
     l->live.bytes += size;
     l->live.blocks++;
     l->live.usable += usable;
+    after_growth(l, a);
 }
 
 void ledger_shrink(struct ledger *l, uint32_t account, uint64_t size)

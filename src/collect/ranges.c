@@ -30,6 +30,8 @@ static void insert_at(struct ranges *r, size_t at, struct range range)
 void ranges_unmap(struct ranges *r, struct ledger *l, uint64_t start, uint64_t size)
 {
     uint64_t end = start + size;
+    if (end <= start)
+        return; /* nothing, or nonsense */
     size_t i = range_after(r, start);
     while (i < r->items.count && r->items.items[i].start < end) {
         struct range *old = &r->items.items[i];

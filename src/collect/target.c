@@ -262,8 +262,9 @@ void target_update_code(struct target *t)
     for (size_t k = 0; k < late; k++)
         if (!read_node(t, t->late_nodes.items[k]))
             t->late_nodes.items[still++] = t->late_nodes.items[k];
-    memmove(t->late_nodes.items + still, t->late_nodes.items + late,
-            (t->late_nodes.count - late) * sizeof *t->late_nodes.items);
+    if (still != late)
+        memmove(t->late_nodes.items + still, t->late_nodes.items + late,
+                (t->late_nodes.count - late) * sizeof *t->late_nodes.items);
     t->late_nodes.count -= late - still;
 }
 

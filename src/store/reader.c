@@ -12,6 +12,10 @@
 
 #define PROCESSES_MAX 1000000 /* more in one file is damage */
 
+/* What all chunks may unpack to. Recordings pack 10 to 1 at the most; zeros pack 30,000 to 1. */
+#define RAW_FREE  (UINT64_C(4) << 20)
+#define RAW_RATIO 64
+
 static void take_process(struct cursor *c, struct profile *p)
 {
     p->pid = (uint32_t)cursor_varint(c);
@@ -99,7 +103,8 @@ static void take_sites(struct cursor *c, struct profile *p)
 {
     uint64_t n = cursor_count(c, 11);
     vec_reserve(&p->sites, n);
-    memset(p->sites.items, 0, n * sizeof *p->sites.items);
+    if (n)
+        memset(p->sites.items, 0, n * sizeof *p->sites.items);
     p->sites.count = n;
     struct site *s = p->sites.items;
     uint64_t previous = 0;
@@ -152,6 +157,10 @@ static void take_intervals(struct cursor *c, struct profile *p)
             *vec_push(&p->rows) = row;
         }
     }
+    if (c->bad) /* intervals whose rows were not reached have none */
+        for (size_t i = 0; i < p->intervals.count; i++)
+            if (p->intervals.items[i].first_row + p->intervals.items[i].row_count > p->rows.count)
+                p->intervals.items[i].row_count = 0;
 }
 
 static void take_stamps(struct cursor *c, struct profile *p)
@@ -219,6 +228,9 @@ static void make_consistent(struct profile *p, struct recording *r)
     for (size_t i = 0; i + 1 < p->frame_runs.count; i++)
         if (p->frame_runs.items[i + 1] < p->frame_runs.items[i])
             p->frame_runs.items[i + 1] = p->frame_runs.items[i];
+    for (size_t i = 0; i < p->frame_runs.count; i++)
+        if (p->frame_runs.items[i] > p->frames.count)
+            p->frame_runs.items[i] = (uint32_t)p->frames.count;
     size_t strings = r->strings.strings.count;
     for (size_t i = 0; i < p->frames.count; i++) {
         struct frame *f = &p->frames.items[i];
@@ -326,6 +338,7 @@ int recording_parse(const void *bytes, size_t size, const char *name, struct rec
     struct recording *r = recording_new();
     struct strbuf raw = {0};
     struct err damage;
+    uint64_t room = RAW_FREE + (uint64_t)size * RAW_RATIO;
     size_t offset = FILE_HEADER;
     int status;
     struct chunk chunk;
@@ -336,9 +349,12 @@ int recording_parse(const void *bytes, size_t size, const char *name, struct rec
         }
         if (!is_known(chunk.type))
             continue;
-        status = chunk_unpack(&chunk, &raw, &damage);
+        status = chunk.raw > room
+                     ? err_set(&damage, -EBADMSG, "the file unpacks to more than it can hold")
+                     : chunk_unpack(&chunk, &raw, &damage);
         if (status)
             break;
+        room -= chunk.raw;
         struct cursor c = {.at = (const uint8_t *)raw.data,
                            .end = (const uint8_t *)raw.data + raw.size};
         take_chunk(&chunk, &c, r);

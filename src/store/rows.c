@@ -93,7 +93,7 @@ bool row_take(struct cursor *c, uint32_t *previous, struct row *row, const struc
     uint64_t site = (uint64_t)*previous + step;
     if (*previous == UINT32_MAX)
         site = step - 1;
-    if (c->bad || step == 0 || site >= site_count || mask >> (COLUMNS + 1)) {
+    if (c->bad || step == 0 || step > site_count || site >= site_count || mask >> (COLUMNS + 1)) {
         c->bad = true;
         return false;
     }

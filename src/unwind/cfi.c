@@ -245,6 +245,12 @@ static void restore(struct machine *m, uint64_t reg)
         m->row->regs[reg] = m->initial->regs[reg];
 }
 
+/* Factored offsets. Wraps: in broken tables the product may be anything. */
+static int64_t scaled(const struct cie *cie, uint64_t factored)
+{
+    return (int64_t)(factored * (uint64_t)cie->data_align);
+}
+
 /* Runs instructions until the end or until the location passes the target; false: not understood.
  */
 static bool run(struct machine *m, struct cursor c, uint64_t delta)
@@ -260,7 +266,7 @@ static bool run(struct machine *m, struct cursor c, uint64_t delta)
             advance = low;
             break;
         case 0x80:
-            set_offset(m, low, CFI_OFFSET, (int64_t)take_uleb(&c) * cie->data_align);
+            set_offset(m, low, CFI_OFFSET, scaled(cie, take_uleb(&c)));
             continue;
         case 0xc0:
             restore(m, low);
@@ -285,7 +291,7 @@ static bool run(struct machine *m, struct cursor c, uint64_t delta)
                 break;
             case 0x05: /* offset_extended */
                 reg = take_uleb(&c);
-                set_offset(m, reg, CFI_OFFSET, (int64_t)take_uleb(&c) * cie->data_align);
+                set_offset(m, reg, CFI_OFFSET, scaled(cie, take_uleb(&c)));
                 continue;
             case 0x06:
                 restore(m, take_uleb(&c));
@@ -335,23 +341,23 @@ static bool run(struct machine *m, struct cursor c, uint64_t delta)
                 continue;
             case 0x11: /* offset_extended_sf */
                 reg = take_uleb(&c);
-                set_offset(m, reg, CFI_OFFSET, take_sleb(&c) * cie->data_align);
+                set_offset(m, reg, CFI_OFFSET, scaled(cie, (uint64_t)take_sleb(&c)));
                 continue;
             case 0x12: /* def_cfa_sf */
                 row->cfa_expression = NULL;
                 row->cfa_reg = (uint32_t)take_uleb(&c);
-                row->cfa_offset = take_sleb(&c) * cie->data_align;
+                row->cfa_offset = scaled(cie, (uint64_t)take_sleb(&c));
                 continue;
             case 0x13:
-                row->cfa_offset = take_sleb(&c) * cie->data_align;
+                row->cfa_offset = scaled(cie, (uint64_t)take_sleb(&c));
                 continue;
             case 0x14: /* val_offset */
                 reg = take_uleb(&c);
-                set_offset(m, reg, CFI_VAL_OFFSET, (int64_t)take_uleb(&c) * cie->data_align);
+                set_offset(m, reg, CFI_VAL_OFFSET, scaled(cie, take_uleb(&c)));
                 continue;
             case 0x15: /* val_offset_sf */
                 reg = take_uleb(&c);
-                set_offset(m, reg, CFI_VAL_OFFSET, take_sleb(&c) * cie->data_align);
+                set_offset(m, reg, CFI_VAL_OFFSET, scaled(cie, (uint64_t)take_sleb(&c)));
                 continue;
             case 0x16:
                 set_expression(m, &c, CFI_VAL_EXPRESSION);

@@ -231,6 +231,8 @@ void walk_stack(struct walk *w, struct rules *rules, const struct unwind_space *
 {
     uint32_t steps = 0;
     enum walk_root root;
+    const uint64_t top_pc = pc, top_sp = sp, top_fp = fp;
+again:
     for (;;) {
         if (walk_matches(w, pc, sp, fp))
             goto matched;
@@ -316,6 +318,14 @@ end:
     w->count = 0; /* no remembered frame is part of this stack */
     w->root = root;
 matched:
+    /* What was cut off while the stack was deeper may fit by now. */
+    if (__builtin_expect(w->root == WALK_TRUNCATED && w->count, 0) &&
+        w->count + steps < WALK_FRAMES / 2) {
+        w->count = steps = 0;
+        w->root = WALK_WHOLE;
+        pc = top_pc, sp = top_sp, fp = top_fp;
+        goto again;
+    }
     w->walked += steps;
     w->verified += w->count;
     walk_remember(w, steps);
