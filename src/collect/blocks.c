@@ -16,9 +16,10 @@ struct entry {
     uint32_t size, site, birth;
 };
 
-/* key: page number + 1, so that 0 is an empty place in the table. */
+/* 24 bytes, because a page may hold no more than one block. key 0: an empty place in the table. */
 struct block_page {
-    uint64_t key;
+    uint64_t key : 48;   /* page number + 1 */
+    uint64_t count : 16; /* of its blocks */
     union {
         struct entry one; /* count is 1 */
         struct {
@@ -26,7 +27,6 @@ struct block_page {
             uint32_t capacity;
         };
     };
-    uint32_t count;
 };
 
 /* The index of a page: at each place 0, or the number of its entry + 1. */
@@ -131,7 +131,7 @@ static void entry_add(struct block_page *p, struct entry e)
         struct entry first = p->one;
         p->entries = NULL;
         p->capacity = 0;
-        page_resize(p, 4);
+        page_resize(p, 2);
         p->entries[0] = first;
     } else if (p->count == p->capacity) {
         page_resize(p, p->capacity < INDEXED ? p->capacity * 2 : p->capacity + p->capacity / 2);
@@ -153,6 +153,8 @@ static void entry_remove(struct block_page *p, struct entry *e)
         index_of(p)[e->place] = 0; /* after that: it may be the last one that goes */
     }
     *e = last;
+    if (p->capacity > 8 && p->count * 4 <= p->capacity)
+        page_resize(p, p->capacity / 2);
     if (p->count == 1) {
         struct entry only = p->entries[0];
         free(p->entries);
