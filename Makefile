@@ -2,7 +2,7 @@
 BUILD ?= build
 PYTHON ?= /usr/bin/python3
 
-.PHONY: all demo test deps format lint bench bench-check install clean
+.PHONY: all demo test deps format lint fuzz bench bench-check install clean
 
 all: deps
 	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --buildtype=release >$(BUILD).log 2>&1 || (cat $(BUILD).log; exit 1)
@@ -24,6 +24,11 @@ bench: all
 bench-check: all
 	@scripts/install-deps.sh bench
 	@$(PYTHON) bench/check_stacks.py --build $(BUILD)
+
+# Each fuzzer for FUZZ_SECONDS; needs clang.
+FUZZ_SECONDS ?= 60
+fuzz: deps
+	@scripts/fuzz.sh $(FUZZ_SECONDS)
 
 format:
 	@git ls-files '*.c' '*.h' | xargs clang-format -i

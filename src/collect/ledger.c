@@ -53,7 +53,6 @@ static inline void after_growth(struct ledger *l, struct account *a)
             l->peak_bytes = l->live.bytes;
             l->peak_blocks = l->live.blocks;
             l->peak_epoch++;
-            l->peak_moved = true;
         }
     }
 }

@@ -42,7 +42,6 @@ struct ledger {
     uint64_t peak_epoch;
     uint64_t interval_peak_bytes;
     uint64_t allocations;
-    bool peak_moved; /* since the owner last looked */
     /* of the open interval */
     uint64_t unknown_frees, lost_events, truncated_stacks, incomplete_stacks;
 };

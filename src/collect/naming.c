@@ -32,6 +32,10 @@ struct naming {
     /* The owner's. */
     struct map queued; /* hash of (file, address) of all jobs so far */
     struct map file_index;
+    struct {
+        const char *path; /* a module's: it lives as long as we do */
+        uint32_t file;
+    } recent[8];
 
     /* The worker's until it is joined. */
     struct symbolizer *symbolizer;
@@ -119,7 +123,7 @@ static const struct module *module_of(const struct profile *p, uint64_t address)
 }
 
 /* The file's number; files are told apart by path and build id. */
-static uint32_t file_of(struct naming *n, const struct module *m)
+static uint32_t file_lookup(struct naming *n, const struct module *m)
 {
     uint64_t key = 0xcbf29ce484222325u;
     for (const char *s = m->path; *s; s++)
@@ -138,6 +142,16 @@ static uint32_t file_of(struct naming *n, const struct module *m)
         pthread_mutex_unlock(&n->lock);
     }
     return *number;
+}
+
+static uint32_t file_of(struct naming *n, const struct module *m)
+{
+    size_t place = (uintptr_t)m->path / 16 % (sizeof n->recent / sizeof *n->recent);
+    if (n->recent[place].path != m->path) {
+        n->recent[place].file = file_lookup(n, m);
+        n->recent[place].path = m->path;
+    }
+    return n->recent[place].file;
 }
 
 static bool job_of(struct naming *n, const struct profile *p, uint64_t address, struct job *job)
