@@ -31,6 +31,7 @@ static inline void *boot_call(size_t size)
         struct thread *t = thread_enter();                                                         \
         if (UNLIKELY(!t))                                                                          \
             return (call);                                                                         \
+        event_prefetch(t, CALLER());                                                               \
         void *p = (call);                                                                          \
         if (LIKELY(p != NULL))                                                                     \
             event_alloc(t, p, (size), CALLER());                                                   \
@@ -86,6 +87,7 @@ static inline __attribute__((always_inline)) void *reallocate(void *old, size_t 
     struct thread *t = thread_enter();
     if (UNLIKELY(!t))
         return next.realloc(old, size);
+    event_prefetch(t, caller);
     if (old)
         size ? event_realloc(t, old) : event_free(t, old);
     void *p = next.realloc(old, size);

@@ -148,6 +148,12 @@ void event_unmap(struct thread *t, void *p, size_t size);
 void event_meet(struct thread *t,
                 uint64_t address); /* another thread may have been here: moves the clock */
 
+/* Before the next in line does its work: asks for what event_alloc will look at. */
+static inline void event_prefetch(const struct thread *t, const uint64_t *caller)
+{
+    walk_prefetch(&t->walk, recorder.rules, CALLER_PC(caller), CALLER_SP(caller));
+}
+
 /* sys.c: system calls that leave errno alone */
 long sys_call(long number, ...);
 void *sys_map(size_t size); /* private, zeroed, no huge pages; NULL: none */

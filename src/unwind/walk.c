@@ -46,13 +46,6 @@ static inline uint32_t verify(const struct walk_read *reads, uint32_t count)
     return i;
 }
 
-static inline struct walk_leaf_set *leaves_of(struct walk *w, uint64_t pc, uint64_t sp)
-{
-    uint64_t hash = (pc ^ sp << 20) * UINT64_C(0x9e3779b97f4a7c15);
-    return &w->leaves[hash >> 57];
-}
-static_assert(WALK_LEAF_SETS == 1 << (64 - 57), "leaves_of takes that many bits of the hash");
-
 static inline bool leaf_holds(const struct walk *w, const struct walk_leaf *l, uint64_t pc,
                               uint64_t sp, uint64_t fp)
 {
@@ -71,7 +64,7 @@ static inline bool leaf_holds(const struct walk *w, const struct walk_leaf *l, u
 
 uint32_t walk_leaf_id(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp)
 {
-    const struct walk_leaf_set *set = leaves_of(w, pc, sp);
+    const struct walk_leaf_set *set = walk_leaves(w, pc, sp);
     for (unsigned i = 0; i < WALK_LEAF_WAYS; i++)
         if (leaf_holds(w, &set->way[i], pc, sp, fp))
             return set->way[i].id;
@@ -90,7 +83,7 @@ void walk_keep_leaf(struct walk *w)
     for (uint32_t i = 0; i < reads; i++)
         if ((read[i].address - top->sp) / 8 > UINT16_MAX || read[i].address % 8)
             return;
-    struct walk_leaf_set *set = leaves_of(w, top->address & PC_MASK, top->sp);
+    struct walk_leaf_set *set = walk_leaves(w, top->address & PC_MASK, top->sp);
     struct walk_leaf *l = &set->way[set->victim++ % WALK_LEAF_WAYS];
     l->pc = top->address & PC_MASK;
     l->sp = top->sp;
@@ -292,6 +285,7 @@ again:
             goto lost;
         s->return_slot = cfa + (uint64_t)ARCH_RETURN_SLOT;
         s->return_value = load(s->return_slot);
+        rule_prefetch(rules, s->return_value); /* while we look whether that frame is remembered */
         if (rule_kind(rule) == RULE_FP_DEREF || rule_kind(rule) == RULE_GUESS) {
             s->fp_slot = fp;
             s->fp_value = fp = load(fp);

@@ -98,6 +98,24 @@ struct walk {
 /* `memory`: WALK_BYTES, zeroed. */
 void walk_init(struct walk *w, void *memory);
 
+static inline struct walk_leaf_set *walk_leaves(const struct walk *w, uint64_t pc, uint64_t sp)
+{
+    uint64_t hash = (pc ^ sp << 20) * UINT64_C(0x9e3779b97f4a7c15);
+    return &w->leaves[hash >> 57];
+}
+static_assert(WALK_LEAF_SETS == 1 << (64 - 57), "walk_leaves takes that many bits of the hash");
+
+/* Asks for the cache lines that walk_leaf_id and walk_stack will want, while there is other work to
+ * do. */
+static inline void walk_prefetch(const struct walk *w, const struct rules *rules, uint64_t pc,
+                                 uint64_t sp)
+{
+    const struct walk_leaf_set *set = walk_leaves(w, pc, sp);
+    for (unsigned i = 0; i < WALK_LEAF_WAYS; i++)
+        __builtin_prefetch(&set->way[i]);
+    rule_prefetch(rules, pc);
+}
+
 /* The id of this stack, if it is one of the leaves' and nothing has changed; 0: not known. */
 uint32_t walk_leaf_id(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp);
 
