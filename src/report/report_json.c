@@ -161,6 +161,7 @@ void report_json(const struct answer *a, const struct report_sink *sink, struct 
         row_values(&j, &a->of);
         json_end(&j);
     }
+    json_u64(&j, "stack_nodes", a->profile->nodes.count - 1); /* without the root */
     json_u64(&j, "rows_left_out", a->rows.left_out);
     if (q->shape == SHAPE_TREE)
         tree_rows(&j, a, sink);

@@ -58,7 +58,8 @@ static void test_json(void **state)
         "\"sum\":{\"bytes\":3650,\"count\":59},\"ignored\":{\"bytes\":0,\"count\":0},"
         "\"outside\":{\"bytes\":0,\"count\":0},\"processes\":[{\"pid\":100,\"ppid\":1,"
         "\"command\":[\"./"
-        "app\"],\"exit_code\":0,\"signal\":null}],\"notes\":[],\"rows_left_out\":0,"
+        "app\"],\"exit_code\":0,\"signal\":null}],\"notes\":[],\"stack_nodes\":10,\"rows_left_"
+        "out\":0,"
         "\"rows\":[{\"name\":\"libx.so+0x1100\",\"module\":\"libx.so\",\"file\":null,\"line\":null,"
         "\"self_bytes\":3200,\"self_count\":50,\"total_bytes\":3200,\"total_count\":50},"
         "{\"name\":\"parse(int)\",\"module\":\"app\",\"file\":\"/src/app.c\",\"line\":20,"
@@ -78,7 +79,8 @@ static void test_json_stack(void **state)
         JSON);
     expect_part(
         text,
-        "\"rows_left_out\":2,\"rows\":[{\"bytes\":3000,\"count\":3,\"thread\":\"main\",\"stack\":["
+        "\"stack_nodes\":10,\"rows_left_out\":2,\"rows\":[{\"bytes\":3000,\"count\":3,\"thread\":"
+        "\"main\",\"stack\":["
         "{\"function\":\"void std::vector<int>::_M_realloc_insert<int>(int&&)\","
         "\"module\":\"app\",\"file\":\"/usr/include/c++/12/bits/vector.tcc\",\"line\":440,"
         "\"kind\":\"inlined\"},"
