@@ -21,14 +21,16 @@ struct amount {
     uint64_t bytes, blocks, usable;
 };
 
+/* What every event changes comes first: accounts are met at random, and each cache line counts. */
 struct account {
     uint64_t delta[COLUMNS]; /* of the interval that is open */
-    struct amount live, saved;
+    struct amount live;
+    bool dirty;          /* delta is not all zero, and the site is in ledger.dirty */
+    bool has_unit;       /* site.unit_* are set; they must not change, packed rows rest on them */
+    uint8_t stack_state; /* enum stack_state of its node */
     uint64_t saved_epoch;
     struct site site;
-    bool has_unit;       /* site.unit_* are set; they must not change, packed rows rest on them */
-    bool dirty;          /* delta is not all zero, and the site is in ledger.dirty */
-    uint8_t stack_state; /* enum stack_state of its node */
+    struct amount saved;
 };
 
 enum stack_state { STACK_WHOLE, STACK_TRUNCATED, STACK_INCOMPLETE };

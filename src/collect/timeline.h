@@ -13,7 +13,7 @@
 #include "store/recording.h"
 
 #define TIMELINE_MAX         128 /* intervals are between half of this and this many, */
-#define TIMELINE_MIN         32 /* or, where rows take too much room, between half of this and this; */
+#define TIMELINE_MIN         16 /* or, where rows take too much room, between half of this and this; */
 #define TIMELINE_LEAST       8 /* at the end perhaps fewer, so that they fit, but not fewer than this */
 #define TIMELINE_ROOM(sites) (((size_t)256 << 10) + 96 * (sites)) /* bytes of rows */
 
