@@ -1,6 +1,6 @@
 /*
- * families HOW: a parent that allocates 10 blocks of 100 bytes and a child that allocates 7 of 1,000:
- * forked, forked without pthread's handlers, executed, or spawned by a shell.
+ * families HOW: a parent that allocates 10 blocks of 100 bytes and a child that allocates 7 of
+ * 1,000: forked, forked without pthread's handlers, executed, or spawned by a shell.
  */
 #define _GNU_SOURCE
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* Allocates and frees 1,000,000 blocks while a timer's handler maps and unmaps memory all the time. */
+/* Allocates and frees 1,000,000 blocks while a timer's handler maps and unmaps memory all the time.
+ */
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/time.h>
