@@ -238,10 +238,11 @@ static void batch_process(struct target *t, struct reader *r, struct batch *b)
             t->pass_bytes += e->size;
             r->last_alloc = 0;
             i++; /* its free is the next one */
-        } else if (e->kind == WIRE_ALLOC)
+        } else if (e->kind == WIRE_ALLOC) {
             process_alloc(t, r, e);
-        else
+        } else {
             process_free(t, r, b, e);
+        }
     }
     if (b->count < YOUNG / 16)
         for (unsigned i = 0; i < b->count; i++)

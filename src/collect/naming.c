@@ -156,7 +156,7 @@ static uint32_t file_of(struct naming *n, const struct module *m)
 
 static bool job_of(struct naming *n, const struct profile *p, uint64_t address, struct job *job)
 {
-    const struct module *m = address > 4096 ? module_of(p, address) : NULL;
+    const struct module *m = address > NODE_INCOMPLETE ? module_of(p, address) : NULL;
     if (!m)
         return false;
     *job = (struct job){.file = file_of(n, m), .address = NODE_PC(address) - 1 - m->bias};

@@ -5,7 +5,7 @@
  * read there is checked before it is used, and read only once.
  *
  * Life: target_new when the process says hello; target_drain again and again; target_end once, when
- * it is gone; then target_profile gives what goes into the file.
+ * it is gone; then target_finish makes the profile that goes into the file.
  */
 #ifndef TIDE_COLLECT_TARGET_H
 #define TIDE_COLLECT_TARGET_H
@@ -37,8 +37,7 @@ struct reader {
     uint64_t head;          /* words there were a moment later: they may be */
     uint64_t clock;         /* logical time of what comes next */
     uint32_t tick;
-    uint32_t
-        thread; /* whose events these are: number in target.profile.threads; NO_THREAD at first */
+    uint32_t thread;     /* whose events these are, in profile.threads; NO_THREAD at first */
     uint64_t last_alloc; /* address of this thread's latest allocation, while it may be temporary */
     uint64_t dropped;
     struct recent_account recent[RECENT_ACCOUNTS]; /* by stack */
@@ -54,6 +53,11 @@ struct boundary {
     uint64_t time_ns;
 };
 
+struct segment {
+    void *memory;
+    size_t size;
+};
+
 struct target {
     pid_t pid;
     int pidfd;
@@ -64,11 +68,7 @@ struct target {
     uint32_t modules_read;
     bool ended;
     uint32_t nodes_capacity;
-    VEC(struct segment {
-        void *memory;
-        size_t size;
-    })
-    segments; /* further rings */
+    VEC(struct segment) segments; /* further rings */
 
     VEC(struct reader) readers;
     VEC(struct reader *) active; /* of this pass */

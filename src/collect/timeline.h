@@ -12,9 +12,13 @@
 #include "collect/ledger.h"
 #include "store/recording.h"
 
-#define TIMELINE_MAX         128 /* intervals are between half of this and this many, */
-#define TIMELINE_MIN         16 /* or, where rows take too much room, between half of this and this; */
-#define TIMELINE_LEAST       8 /* at the end perhaps fewer, so that they fit, but not fewer than this */
+/*
+ * There are between MAX / 2 and MAX intervals; where rows take too much room, between MIN / 2 and
+ * MIN. At the end perhaps fewer, so that the rows fit, but not fewer than LEAST.
+ */
+#define TIMELINE_MAX         128
+#define TIMELINE_MIN         16
+#define TIMELINE_LEAST       8
 #define TIMELINE_ROOM(sites) (((size_t)256 << 10) + 96 * (sites)) /* bytes of rows */
 
 struct slice {

@@ -7,9 +7,6 @@
 
 #include "model/name.h"
 
-/* Stands for outer frames that could not be found; WIRE_NODE_INCOMPLETE of wire/layout.h. */
-#define NODE_NO_UNWIND UINT64_C(2)
-
 void frame_table_init(struct frame_table *t, const struct recording *r, const struct profile *p,
                       const struct focus *focus)
 {
@@ -181,7 +178,7 @@ struct frame_run frame_table_run(struct frame_table *t, uint64_t address)
     const struct profile *p = t->profile;
     struct frame_run run = {.first = (uint32_t)t->list.count};
     uint32_t symbols = map_get(&p->symbols, address);
-    if (address == NODE_TRUNCATED || address == NODE_NO_UNWIND) {
+    if (address == NODE_TRUNCATED || address == NODE_INCOMPLETE) {
         *vec_push(&t->list) = frame_table_marker(
             t, address == NODE_TRUNCATED ? "[truncated]" : "[no unwind information]");
     } else if (symbols != MAP_NONE && symbols + 1 < p->frame_runs.count) {

@@ -137,6 +137,7 @@ static inline size_t asked_for(size_t size)
 
 EXPORT int posix_memalign(void **out, size_t alignment, size_t size)
 {
+    size_t asked = asked_for(size);
     if (UNLIKELY(!next.malloc))
         thread_begin();
     struct thread *t = thread_enter();
@@ -144,23 +145,25 @@ EXPORT int posix_memalign(void **out, size_t alignment, size_t size)
         return next.posix_memalign(out, alignment, size);
     int result = next.posix_memalign(out, alignment, size);
     if (result == 0 && *out)
-        event_alloc(t, *out, asked_for(size), CALLER());
+        event_alloc(t, *out, asked, CALLER());
     thread_leave();
     return result;
 }
 
 EXPORT void *aligned_alloc(size_t alignment, size_t size)
 {
+    size_t asked = asked_for(size);
     if (UNLIKELY(!next.malloc))
         thread_begin();
-    ALLOCATE(next.aligned_alloc(alignment, size), asked_for(size));
+    ALLOCATE(next.aligned_alloc(alignment, size), asked);
 }
 
 EXPORT void *memalign(size_t alignment, size_t size)
 {
+    size_t asked = asked_for(size);
     if (UNLIKELY(!next.malloc))
         thread_begin();
-    ALLOCATE(next.memalign(alignment, size), asked_for(size));
+    ALLOCATE(next.memalign(alignment, size), asked);
 }
 
 EXPORT void *valloc(size_t size)

@@ -66,7 +66,6 @@ static void find_all(void)
     FIND(malloc);
     FIND(calloc);
     FIND(realloc);
-    FIND(reallocarray);
     FIND(free);
     FIND(posix_memalign);
     FIND(aligned_alloc);

@@ -69,8 +69,7 @@ enum recorder_state {
 struct tls {
     struct thread *thread;
     uintptr_t busy; /* the frame of the hook that is being served; 0: none */
-    size_t
-        wanted; /* 1 + what operator new was asked for; its next allocation is rounded up from it */
+    size_t wanted;  /* 1 + what an aligned operator new was asked for, until it allocates */
 };
 extern __thread struct tls tls __attribute__((tls_model("initial-exec")));
 
@@ -98,7 +97,6 @@ struct next {
     void *(*malloc)(size_t);
     void *(*calloc)(size_t, size_t);
     void *(*realloc)(void *, size_t);
-    void *(*reallocarray)(void *, size_t, size_t);
     void (*free)(void *);
     int (*posix_memalign)(void **, size_t, size_t);
     void *(*aligned_alloc)(size_t, size_t);
@@ -130,8 +128,7 @@ size_t boot_room(const void *p); /* bytes that can be read from p on */
 /* thread.c */
 struct thread *thread_begin(void);            /* this thread's, made now; NULL: do not record */
 struct thread *thread_sync(struct thread *t); /* the shared tick moved, or we are a forked child */
-bool thread_room(
-    struct thread *t); /* the chunk is full: takes another; waits or drops if there is none */
+bool thread_room(struct thread *t); /* takes another chunk; false: none, and events are dropped */
 void thread_named(struct thread *t, const char *name);
 void threads_reset(void); /* in a forked child */
 
@@ -145,8 +142,7 @@ void event_realloc(struct thread *t, void *old); /* before it is done */
 void event_realloc_failed(struct thread *t);     /* after; or event_alloc */
 void event_map(struct thread *t, void *p, size_t size, const uint64_t *caller);
 void event_unmap(struct thread *t, void *p, size_t size);
-void event_meet(struct thread *t,
-                uint64_t address); /* another thread may have been here: moves the clock */
+void event_meet(struct thread *t, uint64_t address); /* another thread's stamp is here */
 
 /* Before the next in line does its work: asks for what event_alloc will look at. */
 static inline void event_prefetch(const struct thread *t, const uint64_t *caller)
