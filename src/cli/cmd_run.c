@@ -225,7 +225,7 @@ static void show_summary(const struct session_result *r)
 int cmd_run(int argc, char **argv)
 {
     struct run_options o = {.session = {.output = "tidemark.%n.%p.tide", .interval_ns = 1000000}};
-    struct session_result result;
+    static struct session_result result; /* never released: the process ends */
     struct err err;
     argv = with_environment(&argc, argv);
     int parsed = parse(argc, argv, &o);
@@ -254,7 +254,6 @@ int cmd_run(int argc, char **argv)
     int status = result.status;
     if (code && result.recording && status == 0)
         status = 125; /* the program was fine, its recording was not */
-    session_result_release(&result);
     strbuf_release(&o.only);
     free(library);
     return status;

@@ -23,16 +23,57 @@ struct block_page {
     union {
         struct entry one; /* count is 1 */
         struct {
-            struct entry *entries; /* [capacity], and behind them the index if capacity > INDEXED */
-            uint32_t capacity;
+            struct entry *entries; /* a room: [room_capacity[room]], and an index behind them if
+                                      that is more than INDEXED */
+            uint32_t room;
         };
     };
 };
 
+/*
+ * Rooms have few sizes and are used again by their size: pages fill and empty all the time, and a
+ * general allocator would merge and split their memory each time.
+ */
+static const uint16_t room_capacity[BLOCK_ROOM_SIZES] = {2,  4,   8,   16,  32,  48,
+                                                         72, 108, 162, 243, 364, PLACES};
+#define SLAB_BYTES (256u << 10)
+
+static size_t room_bytes(uint32_t room)
+{
+    return room_capacity[room] * sizeof(struct entry) +
+           (room_capacity[room] > INDEXED ? PLACES * sizeof(uint16_t) : 0);
+}
+
+static void *room_take(struct blocks *t, uint32_t room)
+{
+    void **free_one = t->rooms[room];
+    if (free_one) {
+        t->rooms[room] = *free_one;
+        return free_one;
+    }
+    if (t->slab_left < room_bytes(room)) {
+        *vec_push(&t->slabs) = xmalloc(SLAB_BYTES);
+        t->slab_left = SLAB_BYTES;
+    }
+    t->slab_left -= room_bytes(room);
+    return t->slabs.items[t->slabs.count - 1] + t->slab_left;
+}
+
+static void room_give(struct blocks *t, uint32_t room, void *memory)
+{
+    *(void **)memory = t->rooms[room];
+    t->rooms[room] = memory;
+}
+
+static bool is_indexed(const struct block_page *p)
+{
+    return room_capacity[p->room] > INDEXED;
+}
+
 /* The index of a page: at each place 0, or the number of its entry + 1. */
 static uint16_t *index_of(const struct block_page *p)
 {
-    return (uint16_t *)(p->entries + p->capacity);
+    return (uint16_t *)(p->entries + room_capacity[p->room]);
 }
 
 static bool is_many(const struct block_page *p)
@@ -98,7 +139,7 @@ static inline struct entry *entry_find(struct block_page *p, uint16_t place)
 {
     if (!is_many(p))
         return p->count && p->one.place == place ? &p->one : NULL;
-    if (p->capacity > INDEXED) {
+    if (is_indexed(p)) {
         uint16_t number = index_of(p)[place];
         return number ? &p->entries[number - 1] : NULL;
     }
@@ -108,19 +149,21 @@ static inline struct entry *entry_find(struct block_page *p, uint16_t place)
     return NULL;
 }
 
-static void page_resize(struct block_page *p, uint32_t capacity)
+static void page_move(struct blocks *t, struct block_page *p, uint32_t room)
 {
-    size_t index = capacity > INDEXED ? PLACES * sizeof(uint16_t) : 0;
-    p->entries = xrealloc(p->entries, capacity * sizeof *p->entries + index);
-    p->capacity = capacity;
-    if (!index)
+    struct entry *entries = room_take(t, room);
+    memcpy(entries, p->entries, p->count * sizeof *entries);
+    room_give(t, p->room, p->entries);
+    p->entries = entries;
+    p->room = room;
+    if (!is_indexed(p))
         return;
-    memset(index_of(p), 0, index);
+    memset(index_of(p), 0, PLACES * sizeof(uint16_t));
     for (uint32_t i = 0; i < p->count; i++)
         index_of(p)[p->entries[i].place] = (uint16_t)(i + 1);
 }
 
-static void entry_add(struct block_page *p, struct entry e)
+static void entry_add(struct blocks *t, struct block_page *p, struct entry e)
 {
     if (p->count == 0) {
         p->one = e;
@@ -129,36 +172,35 @@ static void entry_add(struct block_page *p, struct entry e)
     }
     if (p->count == 1) {
         struct entry first = p->one;
-        p->entries = NULL;
-        p->capacity = 0;
-        page_resize(p, 2);
+        p->entries = room_take(t, 0);
+        p->room = 0;
         p->entries[0] = first;
-    } else if (p->count == p->capacity) {
-        page_resize(p, p->capacity < INDEXED ? p->capacity * 2 : p->capacity + p->capacity / 2);
+    } else if (p->count == room_capacity[p->room]) {
+        page_move(t, p, p->room + 1);
     }
     p->entries[p->count++] = e;
-    if (p->capacity > INDEXED)
+    if (is_indexed(p))
         index_of(p)[e.place] = (uint16_t)p->count;
 }
 
-static void entry_remove(struct block_page *p, struct entry *e)
+static void entry_remove(struct blocks *t, struct block_page *p, struct entry *e)
 {
     if (p->count == 1) {
         p->count = 0;
         return;
     }
     struct entry last = p->entries[--p->count]; /* fills the gap */
-    if (p->capacity > INDEXED) {
+    if (is_indexed(p)) {
         index_of(p)[last.place] = (uint16_t)(e - p->entries + 1);
         index_of(p)[e->place] = 0; /* after that: it may be the last one that goes */
     }
     *e = last;
-    if (p->capacity > 8 && p->count * 4 <= p->capacity)
-        page_resize(p, p->capacity / 2);
     if (p->count == 1) {
         struct entry only = p->entries[0];
-        free(p->entries);
+        room_give(t, p->room, p->entries);
         p->one = only;
+    } else if (p->room > 2 && p->count * 4 <= room_capacity[p->room]) {
+        page_move(t, p, p->room - 1);
     }
 }
 
@@ -205,7 +247,7 @@ bool blocks_put(struct blocks *t, const struct block *b, struct block *old)
         *there = pack(t, b);
         return true;
     }
-    entry_add(p, pack(t, b));
+    entry_add(t, p, pack(t, b));
     t->count++;
     return false;
 }
@@ -218,7 +260,7 @@ bool blocks_take(struct blocks *t, uint64_t address, struct block *out)
         return false;
     unpack(t, p, e, out);
     forget_large(t, e);
-    entry_remove(p, e);
+    entry_remove(t, p, e);
     t->count--;
     return true;
 }
@@ -244,9 +286,9 @@ void blocks_each(const struct blocks *t, void (*visit)(void *context, const stru
 
 void blocks_release(struct blocks *t)
 {
-    for (size_t i = 0; i < t->size; i++)
-        if (is_many(&t->pages[i]))
-            free(t->pages[i].entries);
+    for (size_t i = 0; i < t->slabs.count; i++)
+        free(t->slabs.items[i]);
+    vec_release(&t->slabs);
     free(t->pages);
     vec_release(&t->large);
     vec_release(&t->large_free);

@@ -30,6 +30,8 @@ struct block_large {
     uint64_t size, usable;
 };
 
+#define BLOCK_ROOM_SIZES 12
+
 struct blocks {
     struct block_page *pages;
     size_t size, used; /* of pages: places, and places taken */
@@ -37,6 +39,9 @@ struct blocks {
     uint64_t count;
     VEC(struct block_large) large; /* sizes that do not fit where small ones are kept */
     VEC(uint32_t) large_free;      /* places in it */
+    void *rooms[BLOCK_ROOM_SIZES]; /* memory for the blocks of a page: free ones, by size */
+    VEC(char *) slabs;             /* where rooms come from */
+    size_t slab_left;
 };
 
 /* Adds a block. If there is one at its address, *old is that one, which is replaced, and the answer

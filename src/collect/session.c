@@ -364,7 +364,8 @@ static int open_signals(void)
 
 int session_run(const struct session_options *o, struct session_result *result, struct err *err)
 {
-    struct session s = {.options = o, .signals = -1, .door = {.fd = -1}};
+    static struct session s;
+    s = (struct session){.options = o, .signals = -1, .door = {.fd = -1}};
     *result = (struct session_result){.status = 125};
     char *trial = output_name(o->output, o->argv[0], 0, err);
     int code = trial ? output_check(trial, err) : -EINVAL;
@@ -392,17 +393,5 @@ out:
     door_close(&s.door);
     if (s.signals >= 0)
         close(s.signals);
-    naming_free(s.naming);
-    for (size_t i = 0; i < s.targets.count; i++)
-        target_free(s.targets.items[i]);
-    vec_release(&s.targets);
-    vec_release(&s.named);
-    free(s.file);
     return code;
-}
-
-void session_result_release(struct session_result *r)
-{
-    recording_free(r->recording);
-    free(r->file);
 }

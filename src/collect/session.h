@@ -42,8 +42,8 @@ struct session_result {
 };
 
 /* 0 once the program was started, however it ended; else a negative errno: it was not.
- * result->status is then 125, 126 or 127. */
+ * result->status is then 125, 126 or 127. Once in a process, which ends soon after: what was
+ * gathered is not given back piece by piece while the user waits. */
 int session_run(const struct session_options *o, struct session_result *result, struct err *err);
-void session_result_release(struct session_result *r);
 
 #endif

@@ -23,6 +23,20 @@ static int compare_u32(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Rows are in the order of their sites. */
+static void sort_dirty(struct ledger *l)
+{
+    if (l->dirty.count * 8 < l->accounts.count) {
+        if (l->dirty.count)
+            qsort(l->dirty.items, l->dirty.count, sizeof *l->dirty.items, compare_u32);
+        return;
+    }
+    size_t n = 0;
+    for (uint32_t i = 0; n < l->dirty.count; i++)
+        if (l->accounts.items[i].dirty)
+            l->dirty.items[n++] = i;
+}
+
 /* rows.h wants the sites' units in an array; the ledger keeps sites inside accounts. */
 static struct site *copy_sites(const struct ledger *l)
 {
@@ -98,8 +112,7 @@ void timeline_close(struct timeline *t, struct ledger *l, uint64_t end_ns)
                                      .truncated_stacks = l->truncated_stacks,
                                      .incomplete_stacks = l->incomplete_stacks}};
     uint32_t previous = UINT32_MAX;
-    if (l->dirty.count)
-        qsort(l->dirty.items, l->dirty.count, sizeof *l->dirty.items, compare_u32);
+    sort_dirty(l);
     for (size_t i = 0; i < l->dirty.count; i++) {
         struct account *a = &l->accounts.items[l->dirty.items[i]];
         struct row row = {.site = l->dirty.items[i]};
@@ -108,7 +121,7 @@ void timeline_close(struct timeline *t, struct ledger *l, uint64_t end_ns)
         memset(a->delta, 0, sizeof a->delta);
         a->dirty = false;
     }
-    s->row_count = l->dirty.count;
+    size_t rows = s->row_count = l->dirty.count;
     s->rows.data = xrealloc(s->rows.data, s->rows.size + 1);
     s->rows.capacity = s->rows.size + 1;
     l->dirty.count = 0;
@@ -121,5 +134,6 @@ void timeline_close(struct timeline *t, struct ledger *l, uint64_t end_ns)
         merge_neighbours(t, l);
         t->length_ns *= 2;
     }
-    t->next_end_ns = end_ns + t->length_ns;
+    uint64_t least_ns = rows * TIMELINE_ROW_NS;
+    t->next_end_ns = end_ns + (t->length_ns > least_ns ? t->length_ns : least_ns);
 }

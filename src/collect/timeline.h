@@ -19,6 +19,8 @@
 #define TIMELINE_MAX         128
 #define TIMELINE_MIN         16
 #define TIMELINE_LEAST       8
+#define TIMELINE_ROW_NS      5000 /* an interval is this long for each row of the last: packing a row
+                                     takes a fiftieth of it */
 #define TIMELINE_ROOM(sites) (((size_t)256 << 10) + 96 * (sites)) /* bytes of rows */
 
 struct slice {

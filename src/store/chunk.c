@@ -8,10 +8,10 @@
 
 static_assert(sizeof(enum chunk_type) == 4, "four letters");
 
-/* Small files matter most to those who keep many of them; large ones should not take long. */
+/* Beyond these, what is saved in size is not worth the user's time at the end of a run. */
 static int level_for(size_t size)
 {
-    return size < 1 << 16 ? 19 : size < 1 << 18 ? 9 : 3;
+    return size < 1 << 17 ? 6 : 3;
 }
 
 static uint64_t checksum_of(const uint8_t *header, const void *payload, size_t size)

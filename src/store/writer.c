@@ -1,10 +1,15 @@
 #include "store/writer.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "store/chunk.h"
 #include "store/rows.h"
+
+#define WORTH_A_THREAD 20000 /* nodes: below, all is packed in a few milliseconds */
 
 static void put_string(struct strbuf *b, const char *s)
 {
@@ -48,9 +53,14 @@ static void put_modules(struct strbuf *b, const struct profile *p)
     }
 }
 
-static int compare_u64(const void *a, const void *b)
+struct distinct {
+    uint64_t address;
+    uint32_t number; /* in the order in which they were first seen */
+};
+
+static int by_address(const void *a, const void *b)
 {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    uint64_t x = ((const struct distinct *)a)->address, y = ((const struct distinct *)b)->address;
     return (x > y) - (x < y);
 }
 
@@ -59,28 +69,33 @@ static int compare_u64(const void *a, const void *b)
 static void put_nodes(struct strbuf *b, const struct profile *p)
 {
     size_t n = p->nodes.count;
-    struct map place = {0};
-    VEC(uint64_t) sorted = {0};
+    struct map numbers = {0};
+    VEC(struct distinct) sorted = {0};
+    uint32_t *number = xmalloc(n * sizeof *number);
     for (size_t i = 1; i < n; i++) {
-        uint32_t *known = map_at(&place, p->nodes.items[i].address);
+        uint32_t *known = map_at(&numbers, p->nodes.items[i].address);
         if (*known == MAP_NONE) {
-            *known = 0;
-            *vec_push(&sorted) = p->nodes.items[i].address;
+            *known = (uint32_t)sorted.count;
+            *vec_push(&sorted) = (struct distinct){p->nodes.items[i].address, *known};
         }
+        number[i] = *known;
     }
     if (sorted.count)
-        qsort(sorted.items, sorted.count, sizeof *sorted.items, compare_u64);
+        qsort(sorted.items, sorted.count, sizeof *sorted.items, by_address);
+    uint32_t *place = xmalloc(sorted.count * sizeof *place);
     strbuf_varint(b, sorted.count);
     for (size_t i = 0; i < sorted.count; i++) {
-        strbuf_varint(b, sorted.items[i] - (i ? sorted.items[i - 1] : 0));
-        *map_at(&place, sorted.items[i]) = (uint32_t)i;
+        strbuf_varint(b, sorted.items[i].address - (i ? sorted.items[i - 1].address : 0));
+        place[sorted.items[i].number] = (uint32_t)i;
     }
     strbuf_varint(b, n ? n - 1 : 0);
     for (size_t i = 1; i < n; i++)
         strbuf_varint(b, i - p->nodes.items[i].parent);
     for (size_t i = 1; i < n; i++)
-        strbuf_varint(b, map_get(&place, p->nodes.items[i].address));
-    map_release(&place);
+        strbuf_varint(b, place[number[i]]);
+    free(place);
+    free(number);
+    map_release(&numbers);
     vec_release(&sorted);
 }
 
@@ -207,28 +222,59 @@ void writer_begin(struct strbuf *out)
     strbuf_add(out, version, 8);
 }
 
+/* --- the chunks of a profile, packed on several processors ------------------------------------ */
+
+/* In the order of the file. */
+static const struct part {
+    enum chunk_type type;
+    void (*put)(struct strbuf *b, const struct profile *p); /* NULL: put_intervals */
+} parts[] = {{CHUNK_PROCESS, put_process}, {CHUNK_MODULES, put_modules},
+             {CHUNK_THREADS, put_threads}, {CHUNK_NODES, put_nodes},
+             {CHUNK_SITES, put_sites},     {CHUNK_INTERVALS, NULL},
+             {CHUNK_STAMPS, put_stamps},   {CHUNK_NOTES, put_notes},
+             {CHUNK_FRAMES, put_frames}};
+#define PARTS (sizeof parts / sizeof *parts)
+
+struct packing {
+    uint32_t process;
+    const struct profile *profile;
+    const struct packed_rows *packed;
+    _Atomic size_t next; /* the part that nobody has taken yet */
+    struct strbuf out[PARTS];
+};
+
+static void *pack_parts(void *arg)
+{
+    struct packing *k = arg;
+    struct strbuf b = {0};
+    for (size_t i; (i = atomic_fetch_add(&k->next, 1)) < PARTS;) {
+        if (parts[i].type == CHUNK_NOTES && !k->profile->notes.count)
+            continue;
+        strbuf_clear(&b);
+        if (parts[i].put)
+            parts[i].put(&b, k->profile);
+        else
+            put_intervals(&b, k->profile, k->packed);
+        chunk_append(&k->out[i], parts[i].type, k->process, &b);
+    }
+    strbuf_release(&b);
+    return NULL;
+}
+
 void writer_profile(struct strbuf *out, uint32_t process, const struct profile *p,
                     const struct packed_rows *packed)
 {
-    struct strbuf b = {0};
-#define CHUNK(type, ...)                                                                           \
-    do {                                                                                           \
-        strbuf_clear(&b);                                                                          \
-        __VA_ARGS__;                                                                               \
-        chunk_append(out, type, process, &b);                                                      \
-    } while (0)
-    CHUNK(CHUNK_PROCESS, put_process(&b, p));
-    CHUNK(CHUNK_MODULES, put_modules(&b, p));
-    CHUNK(CHUNK_THREADS, put_threads(&b, p));
-    CHUNK(CHUNK_NODES, put_nodes(&b, p));
-    CHUNK(CHUNK_SITES, put_sites(&b, p));
-    CHUNK(CHUNK_INTERVALS, put_intervals(&b, p, packed));
-    CHUNK(CHUNK_STAMPS, put_stamps(&b, p));
-    if (p->notes.count)
-        CHUNK(CHUNK_NOTES, put_notes(&b, p));
-    CHUNK(CHUNK_FRAMES, put_frames(&b, p));
-#undef CHUNK
-    strbuf_release(&b);
+    struct packing k = {.process = process, .profile = p, .packed = packed};
+    pthread_t helper;
+    bool helped = p->nodes.count > WORTH_A_THREAD &&
+                  pthread_create(&helper, NULL, pack_parts, &k) == 0;
+    pack_parts(&k);
+    if (helped)
+        pthread_join(helper, NULL);
+    for (size_t i = 0; i < PARTS; i++) {
+        strbuf_add(out, k.out[i].data ? k.out[i].data : "", k.out[i].size);
+        strbuf_release(&k.out[i]);
+    }
 }
 
 void writer_end(struct strbuf *out, const struct recording *r)
