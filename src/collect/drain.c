@@ -15,7 +15,7 @@
 
 #include "collect/target.h"
 
-#define BATCH 1024
+#define BATCH 512
 #define AHEAD 16   /* events between asking for a block's cache line and using it */
 #define YOUNG 2048 /* places to remember a batch's allocations by address */
 
@@ -151,7 +151,6 @@ static inline uint32_t heap_account_of(struct target *t, struct reader *r, uint3
 
 static void process_alloc(struct target *t, struct reader *r, struct event *e)
 {
-    e->account = heap_account_of(t, r, e->stack);
     r->last_alloc = e->address;
     t->pass_bytes += e->size;
     if (!e->partner) { /* else it dies in this batch */
@@ -231,10 +230,19 @@ static void batch_process(struct target *t, struct reader *r, struct batch *b)
 {
     for (unsigned i = 0; i < b->count; i++) {
         struct event *e = &b->events[i];
+        if (e->kind == WIRE_ALLOC) {
+            e->account = heap_account_of(t, r, e->stack);
+            const char *a = (const char *)&t->ledger.accounts.items[e->account];
+            __builtin_prefetch(a + 64);
+            __builtin_prefetch(a + 128);
+        }
+    }
+    for (unsigned i = 0; i < b->count; i++) {
+        struct event *e = &b->events[i];
         if (i + AHEAD < b->count && !e[AHEAD].partner)
             blocks_prefetch(&t->blocks, e[AHEAD].address);
         if (e->kind == WIRE_ALLOC && e->partner == i + 2 && !e->by_realloc) {
-            ledger_temporary(&t->ledger, heap_account_of(t, r, e->stack), e->size, e->usable);
+            ledger_temporary(&t->ledger, e->account, e->size, e->usable);
             t->pass_bytes += e->size;
             r->last_alloc = 0;
             i++; /* its free is the next one */

@@ -13,6 +13,7 @@
 #ifndef TIDE_COLLECT_LEDGER_H
 #define TIDE_COLLECT_LEDGER_H
 
+#include <assert.h>
 #include <stdbool.h>
 
 #include "store/recording.h"
@@ -21,17 +22,22 @@ struct amount {
     uint64_t bytes, blocks, usable;
 };
 
-/* What every event changes comes first: accounts are met at random, and each cache line counts. */
+/*
+ * Accounts are met at random, and each cache line counts: what ledger_temporary looks at is in two,
+ * from the end of `site` to the beginning of `live`.
+ */
 struct account {
+    struct site site;
+    bool dirty;              /* delta is not all zero, and the site is in ledger.dirty */
+    bool has_unit;           /* site.unit_* are set, and stay: packed rows rest on them */
+    uint8_t stack_state;     /* enum stack_state of its node */
     uint64_t delta[COLUMNS]; /* of the interval that is open */
     struct amount live;
-    bool dirty;          /* delta is not all zero, and the site is in ledger.dirty */
-    bool has_unit;       /* site.unit_* are set; they must not change, packed rows rest on them */
-    uint8_t stack_state; /* enum stack_state of its node */
     uint64_t saved_epoch;
-    struct site site;
     struct amount saved;
+    uint64_t unused[5];
 };
+static_assert(sizeof(struct account) % 64 == 0, "each begins at the same place of a cache line");
 
 enum stack_state { STACK_WHOLE, STACK_TRUNCATED, STACK_INCOMPLETE };
 

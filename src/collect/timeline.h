@@ -16,11 +16,12 @@
  * There are between MAX / 2 and MAX intervals; where rows take too much room, between MIN / 2 and
  * MIN. At the end perhaps fewer, so that the rows fit, but not fewer than LEAST.
  */
-#define TIMELINE_MAX         128
-#define TIMELINE_MIN         16
-#define TIMELINE_LEAST       8
-#define TIMELINE_ROW_NS      5000 /* an interval is this long for each row of the last: packing a row
-                                     takes a fiftieth of it */
+#define TIMELINE_MAX   128
+#define TIMELINE_MIN   16
+#define TIMELINE_LEAST 8
+#define TIMELINE_ROW_NS                                                                            \
+    5000 /* an interval is this long for each row of the last: packing a row                       \
+            takes a fiftieth of it */
 #define TIMELINE_ROOM(sites) (((size_t)256 << 10) + 96 * (sites)) /* bytes of rows */
 
 struct slice {

@@ -228,11 +228,10 @@ void writer_begin(struct strbuf *out)
 static const struct part {
     enum chunk_type type;
     void (*put)(struct strbuf *b, const struct profile *p); /* NULL: put_intervals */
-} parts[] = {{CHUNK_PROCESS, put_process}, {CHUNK_MODULES, put_modules},
-             {CHUNK_THREADS, put_threads}, {CHUNK_NODES, put_nodes},
-             {CHUNK_SITES, put_sites},     {CHUNK_INTERVALS, NULL},
-             {CHUNK_STAMPS, put_stamps},   {CHUNK_NOTES, put_notes},
-             {CHUNK_FRAMES, put_frames}};
+} parts[] = {
+    {CHUNK_PROCESS, put_process}, {CHUNK_MODULES, put_modules}, {CHUNK_THREADS, put_threads},
+    {CHUNK_NODES, put_nodes},     {CHUNK_SITES, put_sites},     {CHUNK_INTERVALS, NULL},
+    {CHUNK_STAMPS, put_stamps},   {CHUNK_NOTES, put_notes},     {CHUNK_FRAMES, put_frames}};
 #define PARTS (sizeof parts / sizeof *parts)
 
 struct packing {
@@ -266,8 +265,8 @@ void writer_profile(struct strbuf *out, uint32_t process, const struct profile *
 {
     struct packing k = {.process = process, .profile = p, .packed = packed};
     pthread_t helper;
-    bool helped = p->nodes.count > WORTH_A_THREAD &&
-                  pthread_create(&helper, NULL, pack_parts, &k) == 0;
+    bool helped =
+        p->nodes.count > WORTH_A_THREAD && pthread_create(&helper, NULL, pack_parts, &k) == 0;
     pack_parts(&k);
     if (helped)
         pthread_join(helper, NULL);
