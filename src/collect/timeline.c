@@ -87,7 +87,8 @@ void timeline_settle(struct timeline *t, const struct ledger *l)
 {
     struct site *sites = copy_sites(l);
     while (t->slices.count > TIMELINE_MAX / 2 ||
-           (t->slices.count > TIMELINE_LEAST && has_too_many_rows(t, l))) {
+           (t->slices.count > TIMELINE_MIN / 2 && t->crowded) ||
+           (t->slices.count > TIMELINE_LEAST && t->bytes > TIMELINE_SETTLED(l->accounts.count))) {
         size_t best = 0;
         for (size_t i = 1; i + 1 < t->slices.count; i++) {
             const struct slice *s = t->slices.items;
@@ -129,8 +130,9 @@ void timeline_close(struct timeline *t, struct ledger *l, uint64_t end_ns)
     l->unknown_frees = l->lost_events = l->truncated_stacks = l->incomplete_stacks = 0;
 
     t->bytes += s->rows.size;
-    if (t->slices.count >= TIMELINE_MAX ||
-        (t->slices.count >= TIMELINE_MIN && has_too_many_rows(t, l))) {
+    bool crowded = t->slices.count >= TIMELINE_MIN && has_too_many_rows(t, l);
+    t->crowded |= crowded;
+    if (t->slices.count >= TIMELINE_MAX || crowded) {
         merge_neighbours(t, l);
         t->length_ns *= 2;
     }

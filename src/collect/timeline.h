@@ -13,16 +13,19 @@
 #include "store/recording.h"
 
 /*
- * There are between MAX / 2 and MAX intervals; where rows take too much room, between MIN / 2 and
- * MIN. At the end perhaps fewer, so that the rows fit, but not fewer than LEAST.
+ * There are between MAX / 2 and MAX intervals; once rows took too much room, between MIN / 2 and
+ * MIN. At the end MAX / 2 or MIN / 2 at most, and fewer where rows are large, but LEAST.
  */
 #define TIMELINE_MAX   128
-#define TIMELINE_MIN   16
+#define TIMELINE_MIN   24
 #define TIMELINE_LEAST 8
-#define TIMELINE_ROW_NS                                                                            \
-    5000 /* an interval is this long for each row of the last: packing a row                       \
-            takes a fiftieth of it */
-#define TIMELINE_ROOM(sites) (((size_t)256 << 10) + 96 * (sites)) /* bytes of rows */
+/* An interval is at least this long for each row of the last one: packing a row takes a tenth of
+ * it.
+ */
+#define TIMELINE_ROW_NS 1000
+/* Bytes of rows. */
+#define TIMELINE_ROOM(sites)    (((size_t)256 << 10) + 64 * (sites))
+#define TIMELINE_SETTLED(sites) (((size_t)256 << 10) + 48 * (sites))
 
 struct slice {
     struct interval interval; /* its rows are here, not in a profile */
@@ -35,14 +38,14 @@ struct timeline {
     uint64_t length_ns;
     size_t bytes;         /* of rows */
     uint64_t next_end_ns; /* when the open interval is due to end */
+    bool crowded;         /* rows took too much room */
 };
 
 void timeline_init(struct timeline *t, uint64_t length_ns);
 void timeline_release(struct timeline *t);
 /* Ends the open interval at `end_ns`: takes the ledger's deltas and clears them. */
 void timeline_close(struct timeline *t, struct ledger *l, uint64_t end_ns);
-/* At the end: as few intervals as fit into the room for rows, so that a file's size does not hang
- * on when the run ended. */
+/* At the end: so few intervals that a file's size does not hang on when the run ended. */
 void timeline_settle(struct timeline *t, const struct ledger *l);
 
 #endif
