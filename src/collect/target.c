@@ -189,6 +189,11 @@ void target_end(struct target *t, uint64_t now_ns)
 {
     t->ended = true;
     drain_rings(t, now_ns);
+    target_pause(t, now_ns);
+}
+
+void target_pause(struct target *t, uint64_t now_ns)
+{
     timeline_close(&t->timeline, &t->ledger, now_ns);
     timeline_settle(&t->timeline, &t->ledger);
     t->profile.duration_ns = now_ns;

@@ -102,6 +102,8 @@ int target_more_rings(struct target *t, uint32_t count, size_t *size);
 uint64_t target_drain(struct target *t, uint64_t now_ns);
 /* The process is gone: reads the rest and closes the last interval. */
 void target_end(struct target *t, uint64_t now_ns);
+/* Closes the last interval with what was read so far, for target_finish to be called next. */
+void target_pause(struct target *t, uint64_t now_ns);
 /* Moves modules and nodes that are new into the profile. */
 void target_update_code(struct target *t);
 /* Fills target.profile's sites and totals; the interval log is in target.timeline. */

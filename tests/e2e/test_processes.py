@@ -1,4 +1,5 @@
 """Children, other programs, and what happens when the collector is slow or dies."""
+import json
 import os
 import signal
 import subprocess
@@ -114,3 +115,33 @@ def test_program_outlives_a_killed_collector(t):
             break
         time.sleep(0.01)
     t.true("the program finished", os.path.exists(done))
+
+
+def allocations_in(t, path):
+    """What `step` had allocated according to a file that may not be there yet, or be of an earlier moment."""
+    result = subprocess.run([t.tidemark, "report", path, "--metric", "total", "--json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    if result.returncode != 0:
+        return None, None
+    report = json.loads(result.stdout)
+    return report, sum(row["self_count"] for row in report["rows"] if row["name"] == "step")
+
+
+def test_what_a_killed_collector_had_read_is_in_the_file(t):
+    path, go_on = t.file("p.tide"), t.file("go-on")
+    tool = subprocess.Popen([t.tidemark, "run", "-o", path, "--", t.build("steps.c", "-O1"), go_on],
+                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    for _ in range(6000):
+        report, count = allocations_in(t, path)
+        if count == 1000:
+            break
+        time.sleep(0.01)
+    tool.kill()
+    tool.wait()
+    t.equal("allocations at the last checkpoint", count, 1000)
+    t.equal("complete", report and report["complete"], False)
+    t.equal("exit code, not known yet", report and report["exit_code"], None)
+    open(go_on, "w").close()
+    t.equal("the program ended as it should", tool.stdout.read(), b"done\n")
+    _, count = allocations_in(t, path)
+    t.equal("allocations, after all is over", count, 1000)
+    t.equal("files left", sorted(os.listdir(t.dir)), ["go-on", "p.tide"])
