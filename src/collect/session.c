@@ -74,6 +74,19 @@ static void end_target(struct session *s, struct target *t, bool execed)
     t->profile.execed = execed;
 }
 
+static void inherit(struct session *s, struct target *child, uint32_t parent, uint32_t number)
+{
+    for (size_t i = s->targets.count; number && i-- > 0;) {
+        struct target *t = s->targets.items[i];
+        if (t->pid != (pid_t)parent)
+            continue;
+        if (!t->ended)
+            target_drain(t, elapsed_ns(s) - t->start_ns); /* up to the fork at least */
+        inherit_hand_over(t, number, child);
+        return;
+    }
+}
+
 static void say_hello(struct session *s, struct visitor *v)
 {
     const struct session_options *o = s->options;
@@ -94,6 +107,7 @@ static void say_hello(struct session *s, struct visitor *v)
     char host[256] = "";
     gethostname(host, sizeof host - 1);
     t->profile.host = xstrdup(host);
+    inherit(s, t, v->request.parent, v->request.fork);
     *vec_push(&s->targets) = t;
     *vec_push(&s->named) = 0;
     stamp_if_due(t, 0); /* it waits for our answer: even the shortest run has one */

@@ -154,6 +154,7 @@ void target_free(struct target *t)
     vec_release(&t->late_nodes);
     free(t->batch);
     ledger_release(&t->ledger);
+    inherit_release(t);
     blocks_release(&t->blocks);
     ranges_release(&t->ranges);
     timeline_release(&t->timeline);

@@ -17,6 +17,26 @@ def by_pid(t, profile, pid, name):
 
 
 @cases(how=("fork", "_Fork"))
+def test_what_was_live_at_the_fork_is_inherited(t, how):
+    profile = t.record(t.build("inherits.c", "-O1"), how)
+    first = t.report(profile)
+    reports = [t.report(profile, "total", "--process", str(p["pid"])) for p in first["processes"]]
+    t.equal("processes", len(reports), 3)
+    parent, child, grandchild = reports
+    t.true("the parent inherited nothing", "inherited" not in parent, parent.get("inherited"))
+    base = child["inherited"]["blocks"] - 100, child["inherited"]["bytes"] - 10000
+    t.true("blocks of the C library's start are few", 0 <= base[0] < 20, base)
+    t.equal("child's", child["inherited"],
+            {"from": parent["pid"], "blocks": base[0] + 100, "bytes": base[1] + 10000, "freed_blocks": 40, "freed_bytes": 4000})
+    t.equal("child's own", [child["totals"][k] for k in ("allocations", "frees", "live_blocks", "live_bytes", "unknown_frees")],
+            [15, 0, 15, 7000, 0])
+    t.equal("grandchild's", grandchild["inherited"],
+            {"from": child["pid"], "blocks": base[0] + 60 + 15, "bytes": base[1] + 6000 + 7000, "freed_blocks": 22, "freed_bytes": 4000})
+    t.equal("grandchild's own", [grandchild["totals"][k] for k in ("allocations", "frees", "unknown_frees")], [1, 0, 0])
+    t.equal("parent's unknown frees", parent["totals"]["unknown_frees"], 0)
+
+
+@cases(how=("fork", "_Fork"))
 def test_forked_child_has_its_own_profile(t, how):
     profile = t.record(t.build("families.c", "-O1"), how)
     report = t.report(profile)
