@@ -103,6 +103,7 @@ static void say_hello(struct session *s, struct visitor *v)
         return;
     }
     t->start_ns = elapsed_ns(s);
+    t->start_monotonic_ns = s->start_ns + t->start_ns;
     t->profile.start_unix_ns = s->start_unix_ns + t->start_ns;
     char host[256] = "";
     gethostname(host, sizeof host - 1);
@@ -347,6 +348,7 @@ static void compose(struct session *s, struct recording *r, struct strbuf *bytes
     for (size_t i = 0; i < s->targets.count; i++) {
         struct target *t = s->targets.items[i];
         target_finish(t);
+        marks_finish(t, &r->strings);
         naming_fill(s->naming, &t->profile, &r->strings);
         write_target(bytes, (uint32_t)i, t, &t->profile);
         *vec_push(&r->profiles) = t->profile;

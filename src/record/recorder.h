@@ -125,6 +125,7 @@ bool recorder_connect(void);           /* to the collector, for this process */
 struct wire_ring *recorder_ring(void); /* a ring no thread uses; NULL: none to be had */
 void recorder_stop(void);              /* the collector is gone */
 bool recorder_collector_alive(void);
+int recorder_snapshot(const char *path);              /* asks for one; 0 once it is being written */
 bool recorder_owns_allocations(const void *function); /* is it in the same module as next.malloc? */
 void *boot_alloc(size_t size); /* before `next` is known: dlsym itself may allocate */
 bool boot_owns(const void *p);
@@ -137,12 +138,16 @@ bool thread_room(struct thread *t); /* takes another chunk; false: none, and eve
 void thread_named(struct thread *t, const char *name);
 void threads_reset(void); /* in a forked child */
 
+/* api.c */
+void note_unload(struct thread *t); /* code goes away: moves the tick, so that all threads look */
+void note_unrecorded(struct thread *t); /* after event_realloc, when its result is not recorded */
+
 /* modules.c */
 extern const struct unwind_space own_space;
 void modules_reset(void); /* in a forked child, or before the first */
 
 /* event.c */
-void event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller);
+bool event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller); /* recorded? */
 void event_realloc(struct thread *t, void *old); /* before it is done */
 void event_realloc_failed(struct thread *t);     /* after; or event_alloc */
 void event_fork(struct thread *t);               /* before it is done */
@@ -154,6 +159,13 @@ void event_meet(struct thread *t, uint64_t address); /* another thread's stamp i
 static inline void event_prefetch(const struct thread *t, const uint64_t *caller)
 {
     walk_prefetch(&t->walk, recorder.rules, CALLER_PC(caller), CALLER_SP(caller));
+}
+
+/* While it is, frees are followed and nothing else. */
+static inline bool recorder_paused(void)
+{
+    struct wire_header *h = recorder.header;
+    return h && atomic_load_explicit(&h->paused, memory_order_relaxed);
 }
 
 /* sys.c: system calls that leave errno alone */
