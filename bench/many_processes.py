@@ -15,15 +15,15 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
-def timed(command, **options):
-    """(seconds, highest RSS in bytes of the process itself) of a command that must succeed."""
+def timed(command):
+    """(seconds waited, processor seconds of all its processes) of a command that must succeed."""
     begin = time.perf_counter()
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, **options)
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit("%s ended with %d" % (" ".join(command), process.returncode))
-    return time.perf_counter() - begin, usage.ru_maxrss * 1024
+    return time.perf_counter() - begin, usage.ru_utime + usage.ru_stime
 
 
 def high_water(command):
@@ -57,17 +57,16 @@ def main():
         ways = {"plain": shell,
                 "--only": [*run, "--only", "a-program-that-never-runs", "--", *shell],
                 "recorded": [*run, "--", *shell]}
-        times = {name: [] for name in ways}
+        costs = {name: [] for name in ways}
         for _ in range(options.repeats):
             for name, command in ways.items():
-                times[name].append(timed(command)[0])
-        plain = statistics.median(times["plain"])
-        print("%d times %s, median of %d" % (options.commands, options.command, options.repeats))
+                costs[name].append(timed(command))
+        print("%d times %s, medians of %d" % (options.commands, options.command, options.repeats))
+        plain = [statistics.median(each) for each in zip(*costs["plain"])]
         for name in ways:
-            median = statistics.median(times[name])
-            print("  %-9s %7.2f s  %6.0f us each  ratio %.3f  (%s)" % (name, median, median / options.commands * 1e6, median / plain,
-                  " ".join("%.2f" % t for t in times[name])))
-        print("  ratio of --only, pair by pair: %s" % " ".join("%.3f" % (b / a) for a, b in zip(times["plain"], times["--only"])))
+            wall, cpu = (statistics.median(each) for each in zip(*costs[name]))
+            print("  %-9s %6.2f s, ratio %.3f   processor %6.2f s, ratio %.3f   (%s)" %
+                  (name, wall, wall / plain[0], cpu, cpu / plain[1], " ".join("%.2f" % c[0] for c in costs[name])))
         memory = high_water(ways["recorded"])
         size = os.path.getsize(profile)
         report = statistics.median(timed([tidemark, "report", profile])[0] for _ in range(3))
