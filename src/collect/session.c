@@ -107,15 +107,16 @@ static void end_target(struct session *s, struct target *t, bool execed)
 
 static void inherit(struct session *s, struct target *child, uint32_t parent, uint32_t number)
 {
-    for (size_t i = s->targets.count; number && i-- > 0;) {
-        struct target *t = s->targets.items[i];
-        if (t->pid != (pid_t)parent)
-            continue;
-        if (!t->ended)
-            target_drain(t, elapsed_ns(s) - t->start_ns); /* up to the fork at least */
-        inherit_hand_over(t, number, child);
+    struct target *t = live_target(s, (pid_t)parent);
+    for (size_t i = s->targets.count; number && !t && i-- > 0;)
+        if (s->targets.items[i]->pid == (pid_t)parent)
+            t = s->targets.items[i];
+    if (!number || !t)
         return;
-    }
+    if (!t->ended)
+        target_drain(t, elapsed_ns(s) - t->start_ns); /* up to the fork at least */
+    child->profile.ppid = parent;                     /* though it may be gone by now */
+    inherit_hand_over(t, number, child);
 }
 
 static void say_hello(struct session *s, struct visitor *v)
