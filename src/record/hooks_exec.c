@@ -24,7 +24,7 @@
 
 #define PRELOAD         "LD_PRELOAD="
 #define PRELOAD_SIZE    (sizeof PRELOAD - 1)
-#define ENVIRONMENT_MAX 2048 /* variables: 16 KiB of the stack */
+#define ENVIRONMENT_MAX 1024 /* variables: 8 KiB of the stack */
 #define STRINGS_MAX     4096
 
 /* The variables as they go into an environment; NULL in `only`: all programs are recorded. */
