@@ -138,14 +138,14 @@ struct target *target_new(pid_t pid, bool small, enum wire_on_full on_full, uint
     return t;
 }
 
-void target_free(struct target *t)
+void target_let_go(struct target *t)
 {
-    if (!t)
-        return;
-    if (t->pidfd >= 0)
-        close(t->pidfd);
-    close(t->fd);
-    munmap(t->header, t->size);
+    if (t->fd >= 0)
+        close(t->fd);
+    t->fd = -1;
+    if (t->header)
+        munmap(t->header, t->size);
+    t->header = NULL;
     for (size_t i = 0; i < t->segments.count; i++)
         munmap(t->segments.items[i].memory, t->segments.items[i].size);
     vec_release(&t->segments);
@@ -155,11 +155,24 @@ void target_free(struct target *t)
     vec_release(&t->stack_states);
     vec_release(&t->late_nodes);
     free(t->batch);
-    ledger_release(&t->ledger);
-    inherit_release(t);
-    marks_release(t);
+    t->batch = NULL;
+    for (size_t i = 0; i < t->inherited.count; i++)
+        blocks_release(&t->inherited.items[i]);
+    vec_release(&t->inherited);
     blocks_release(&t->blocks);
     ranges_release(&t->ranges);
+}
+
+void target_free(struct target *t)
+{
+    if (!t)
+        return;
+    if (t->pidfd >= 0)
+        close(t->pidfd);
+    target_let_go(t);
+    inherit_release(t);
+    marks_release(t);
+    ledger_release(&t->ledger);
     timeline_release(&t->timeline);
     profile_release(&t->profile);
     free(t);
