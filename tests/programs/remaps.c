@@ -1,7 +1,7 @@
 /*
  * remaps THREADS ROUNDS: threads move mappings about, so that a place which one leaves is taken by
- * another at once; each keeps one mapping of 7 pages in the end. Then calls that fail: 5 pages by
- * keep_after_failures() stay mapped.
+ * another at once. Each keeps a page of keep()'s for every eighth round, and 7 of move()'s. Then
+ * calls that fail: 5 pages of keep_after_failures()'s stay.
  */
 #define _GNU_SOURCE
 #include <stdint.h>
@@ -23,6 +23,11 @@ SITE static char *move(char *old, size_t old_pages, size_t pages)
     return mremap(old, old_pages * PAGE, pages * PAGE, MREMAP_MAYMOVE);
 }
 
+SITE static char *keep(void)
+{
+    return mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
 SITE static char *keep_after_failures(size_t pages)
 {
     return mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -40,7 +45,8 @@ static void *work(void *argument)
 
         p = move(p, pages, other + 3);
         pages = other + 3;
-        if (p == MAP_FAILED || q == MAP_FAILED || munmap(q, other * PAGE))
+        if (p == MAP_FAILED || q == MAP_FAILED || munmap(q, other * PAGE) ||
+            (i % 8 == 0 && keep() == MAP_FAILED))
             abort();
     }
     if (move(p, pages, 7) == MAP_FAILED)
