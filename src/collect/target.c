@@ -149,6 +149,8 @@ void target_let_go(struct target *t)
     for (size_t i = 0; i < t->segments.count; i++)
         munmap(t->segments.items[i].memory, t->segments.items[i].size);
     vec_release(&t->segments);
+    for (size_t i = 0; i < t->readers.count; i++)
+        vec_release(&t->readers.items[i].cuts.items);
     vec_release(&t->readers);
     vec_release(&t->boundaries);
     vec_release(&t->active);

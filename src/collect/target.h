@@ -46,6 +46,7 @@ struct reader {
     bool old_known;           /* of it: `old` was a live block, */
     struct blocks *old_table; /* in this table */
     struct block old;
+    struct cuts cuts; /* what its last munmap unmapped, until it is known that it did */
 };
 
 /* An interval's end that was announced and waits until all events before it have been read. */

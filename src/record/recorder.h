@@ -166,8 +166,9 @@ void event_realloc(struct thread *t, void *old); /* before it is done */
 void event_realloc_failed(struct thread *t);     /* after; or event_alloc */
 void event_fork(struct thread *t);               /* before it is done */
 void event_map(struct thread *t, void *p, size_t size, const uint64_t *caller);
-void event_unmap(struct thread *t, void *p, size_t size);
-void event_meet(struct thread *t, uint64_t address); /* another thread's stamp is here */
+bool event_unmap(struct thread *t, void *p, size_t size); /* before it is done; was it written? */
+void event_unmap_failed(struct thread *t);                /* after, if it was */
+void event_meet(struct thread *t, uint64_t address);      /* another thread's stamp is here */
 
 /* Before the next in line does its work: asks for what event_alloc will look at. */
 static inline void event_prefetch(const struct thread *t, const uint64_t *caller)
