@@ -225,8 +225,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     save(folder, "file", &seed);
     strbuf_clear(&seed);
     strbuf_putc(&seed, 1);
-    for (size_t offset = FILE_HEADER;
-         chunk_next((uint8_t *)file.data, file.size, &offset, &chunk, &err) > 0;) {
+    struct chunk_source source = CHUNK_SOURCE_OF_BYTES(file.data, file.size);
+    for (source.offset = FILE_HEADER; chunk_next(&source, &chunk, &err) > 0;) {
         uint8_t head[4] = {0};
         while (types[head[0]] != chunk.type)
             head[0]++;
@@ -237,6 +237,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
         strbuf_add(&seed, raw.data, raw.size);
     }
     save(folder, "chunks", &seed);
+    chunk_source_release(&source);
     recording_free(r);
     strbuf_release(&file);
     strbuf_release(&seed);
