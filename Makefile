@@ -40,4 +40,4 @@ install: all
 	@ninja -C $(BUILD) install
 
 clean:
-	rm -rf $(BUILD) $(BUILD).log
+	rm -rf $(BUILD) $(BUILD).log build-fuzz
