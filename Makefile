@@ -49,4 +49,4 @@ install: all
 	@ninja -C $(BUILD) install
 
 clean:
-	rm -rf $(BUILD) $(BUILD).log
+	rm -rf $(BUILD) $(BUILD).log build-fuzz
