@@ -33,22 +33,24 @@ static int open_proc(pid_t pid, const char *name)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* Until then it is a zombie, whose last field in stat is its status, to those who may read it. */
+/* Until then it is a zombie, whose last field in stat is its status, to those who may read it; the
+ * owner of its folder, not of the files, is its user. */
 static bool ask_zombie(pid_t pid, int *wait_status)
 {
-    char text[1024];
+    char text[1024], folder[64];
     struct stat owner;
+    snprintf(folder, sizeof folder, "/proc/%d", pid);
     int fd = open_proc(pid, "stat");
     if (fd < 0)
         return false;
-    ssize_t n = fstat(fd, &owner) == 0 ? read(fd, text, sizeof text - 1) : -1;
+    ssize_t n = stat(folder, &owner) == 0 ? read(fd, text, sizeof text - 1) : -1;
     close(fd);
     text[n > 0 ? n : 0] = '\0';
     const char *after = strrchr(text, ')'); /* the name may hold anything */
     const char *last = strrchr(text, ' ');
     if (!after || strncmp(after, ") Z ", 4) != 0 || (geteuid() != 0 && owner.st_uid != geteuid()))
         return false;
-    *wait_status = atoi(last);
+    *wait_status = (int)strtol(last, NULL, 10);
     return true;
 }
 
@@ -90,7 +92,7 @@ struct kin kin_left(const char *key)
     struct kin kin = {0};
     DIR *all = opendir("/proc");
     for (struct dirent *e; all && (e = readdir(all));) {
-        pid_t pid = isdigit((unsigned char)e->d_name[0]) ? atoi(e->d_name) : 0;
+        pid_t pid = isdigit((unsigned char)e->d_name[0]) ? (pid_t)strtol(e->d_name, NULL, 10) : 0;
         if (!pid || !proc_holds(pid, "environ", key))
             continue;
         if (proc_holds(pid, "maps", "/memfd:tidemark"))
