@@ -25,8 +25,9 @@
 #define PROGRESS_EVERY_NS 250000000
 #define SHORTEST_NAP_NS   30000 /* less is not worth the system call */
 
-#define LOOKS_APART_NS 20000000
-#define PATIENCE_NS    1000000000 /* for programs that may be about to say hello */
+#define LOOKS_APART_NS   20000000
+#define PATIENCE_NS      1000000000  /* for programs that sleep and have not said hello */
+#define LONG_PATIENCE_NS 10000000000 /* for those that may be about to */
 
 #define FIRST_CHECKPOINT_NS    250000000
 #define CHECKPOINTS_APART_NS   500000000
@@ -199,11 +200,13 @@ static bool is_last(struct session *s, uint64_t now)
     if (now < s->next_look_ns)
         return false;
     struct kin kin = kin_left(s->door.key);
-    s->unheard = kin.forked + kin.silent;
+    s->unheard = kin.forked + kin.starting + kin.silent;
     if (!s->alone_since_ns)
         s->alone_since_ns = now;
     s->next_look_ns = now + LOOKS_APART_NS;
-    return !kin.forked && (!kin.silent || now - s->alone_since_ns > PATIENCE_NS);
+    uint64_t alone_ns = now - s->alone_since_ns;
+    return !kin.forked && (!kin.starting || alone_ns > LONG_PATIENCE_NS) &&
+           (!kin.silent || alone_ns > PATIENCE_NS);
 }
 
 /* --- the loop --------------------------------------------------------------------------------- */
