@@ -178,16 +178,20 @@ static void process_free(struct target *t, struct reader *r, struct batch *batch
         return;
     }
     struct block block = {0};
+    struct blocks *table = &t->blocks;
     bool known = blocks_take(&t->blocks, e->address, &block);
     if (known) {
         /* Another thread may have freed ours and allocated at its address since. */
         temporary &= t->ledger.accounts.items[block.site].site.thread == r->thread;
         ledger_free(&t->ledger, block.site, block.size, block.usable, temporary);
+    } else if (inherit_take(t, e->address, &block, &table)) {
+        known = true;
     } else {
         t->ledger.unknown_frees++;
     }
     if (e->kind == WIRE_REALLOC) {
         r->old_known = known;
+        r->old_table = table;
         r->old = block;
     }
 }
@@ -197,7 +201,9 @@ static void process_realloc_failed(struct target *t, struct reader *r)
 {
     if (!r->in_realloc)
         return;
-    if (r->old_known) {
+    if (r->old_known && r->old_table != &t->blocks) {
+        inherit_put(t, r->old_table, &r->old);
+    } else if (r->old_known) {
         ledger_unfree(&t->ledger, r->old.site, r->old.size, r->old.usable);
         struct block none;
         blocks_put(&t->blocks, &r->old, &none);
@@ -348,6 +354,8 @@ static void drain_some(struct target *t, struct reader *r, struct batch *b, uint
                 break;
         } else if (kind == WIRE_MAP || kind == WIRE_UNMAP) {
             process_map(t, r, w);
+        } else if (kind == WIRE_FORK) {
+            inherit_fork(t, (uint32_t)w[0]);
         } else if (kind == WIRE_REALLOC_FAILED) {
             process_realloc_failed(t, r);
             r->in_realloc = false;

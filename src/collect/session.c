@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -24,6 +25,10 @@
 #define PROGRESS_EVERY_NS 250000000
 #define SHORTEST_NAP_NS   30000 /* less is not worth the system call */
 
+#define FIRST_CHECKPOINT_NS    250000000
+#define CHECKPOINTS_APART_NS   500000000
+#define CHECKPOINTS_APART_COST 50 /* times what the last one took: they take 2 % of a processor */
+
 struct session {
     const struct session_options *options;
     struct door door;
@@ -35,7 +40,8 @@ struct session {
     VEC(struct target *) targets;
     VEC(size_t) named; /* per target: nodes handed to naming */
     struct naming *naming;
-    uint64_t next_naming_ns, next_progress_ns;
+    uint64_t next_naming_ns, next_progress_ns, next_checkpoint_ns;
+    pid_t checkpoint; /* the process that writes one; 0: none */
     char *file;
 };
 
@@ -68,6 +74,19 @@ static void end_target(struct session *s, struct target *t, bool execed)
     t->profile.execed = execed;
 }
 
+static void inherit(struct session *s, struct target *child, uint32_t parent, uint32_t number)
+{
+    for (size_t i = s->targets.count; number && i-- > 0;) {
+        struct target *t = s->targets.items[i];
+        if (t->pid != (pid_t)parent)
+            continue;
+        if (!t->ended)
+            target_drain(t, elapsed_ns(s) - t->start_ns); /* up to the fork at least */
+        inherit_hand_over(t, number, child);
+        return;
+    }
+}
+
 static void say_hello(struct session *s, struct visitor *v)
 {
     const struct session_options *o = s->options;
@@ -88,6 +107,7 @@ static void say_hello(struct session *s, struct visitor *v)
     char host[256] = "";
     gethostname(host, sizeof host - 1);
     t->profile.host = xstrdup(host);
+    inherit(s, t, v->request.parent, v->request.fork);
     *vec_push(&s->targets) = t;
     *vec_push(&s->named) = 0;
     stamp_if_due(t, 0); /* it waits for our answer: even the shortest run has one */
@@ -225,6 +245,8 @@ static long nap_ns(uint64_t words, uint64_t pass_ns, unsigned idle)
     return fill_ns < SHORTEST_NAP_NS ? 0 : fill_ns > 1e6 ? 1000000 : (long)fill_ns;
 }
 
+static void checkpoint_if_due(struct session *s, uint64_t now);
+
 static void record(struct session *s)
 {
     unsigned idle = 0;
@@ -244,6 +266,7 @@ static void record(struct session *s)
         find_names(s, now);
         tell_progress(s, now);
         reap(s);
+        checkpoint_if_due(s, now);
         if ((s->program_ended && !any_alive(s)) || s->abandoned)
             return;
         idle = words ? 0 : idle + 1;
@@ -258,7 +281,7 @@ static void record(struct session *s)
     }
 }
 
-/* --- the end ---------------------------------------------------------------------------------- */
+/* --- the file --------------------------------------------------------------------------------- */
 
 static void write_target(struct strbuf *out, uint32_t number, const struct target *t,
                          const struct profile *p)
@@ -299,47 +322,123 @@ static struct profile *unseen_program(struct session *s, struct recording *r)
     return p;
 }
 
-static int finish(struct session *s, struct session_result *result, struct err *err)
+/* How the processes ended that have. */
+static void note_ends(struct session *s)
 {
-    struct recording *r = recording_new();
-    struct strbuf bytes = {0};
-    r->complete = true;
     for (size_t i = 0; i < s->targets.count; i++) {
         struct target *t = s->targets.items[i];
         int status;
-        if (!t->ended) { /* abandoned: it goes on without us */
-            atomic_store(&t->header->detached, 1);
-            atomic_fetch_add(&t->header->tick, 1);
-            target_end(t, elapsed_ns(s) - t->start_ns);
-        } else if (t->profile.execed) {
+        if (!t->ended)
+            continue;
+        if (t->profile.execed)
             t->profile.exit_code = -1;
-        } else if (t->pid == s->program) {
+        else if (t->pid == s->program)
             set_status(&t->profile, s->wait_status);
-        } else if (t->pidfd >= 0 && ask_pidfd(t->pidfd, &status)) {
+        else if (t->pidfd >= 0 && ask_pidfd(t->pidfd, &status))
             set_status(&t->profile, status);
-        }
-        naming_add(s->naming, &t->profile, s->named.items[i]);
     }
-    naming_wait(s->naming);
-    writer_begin(&bytes);
+}
+
+/* The bytes of the file; what the targets had gathered goes into the recording. */
+static void compose(struct session *s, struct recording *r, struct strbuf *bytes)
+{
+    note_ends(s);
+    writer_begin(bytes);
     for (size_t i = 0; i < s->targets.count; i++) {
         struct target *t = s->targets.items[i];
         target_finish(t);
         naming_fill(s->naming, &t->profile, &r->strings);
-        write_target(&bytes, (uint32_t)i, t, &t->profile);
-        if (i == 0) {
-            result->allocations = t->ledger.allocations;
-            result->live_bytes = t->ledger.live.bytes;
-            result->live_blocks = t->ledger.live.blocks;
-        }
+        write_target(bytes, (uint32_t)i, t, &t->profile);
         *vec_push(&r->profiles) = t->profile;
         t->profile = (struct profile){0};
     }
     if (!r->profiles.count) {
         naming_fill(s->naming, unseen_program(s, r), &r->strings);
-        writer_profile(&bytes, 0, &r->profiles.items[0], NULL);
+        writer_profile(bytes, 0, &r->profiles.items[0], NULL);
     }
-    writer_end(&bytes, r);
+    writer_end(bytes, r);
+}
+
+/* --- checkpoints ------------------------------------------------------------------------------ */
+
+/*
+ * Should we be killed, the file has what was recorded up to the last checkpoint. A forked copy of
+ * us writes it, from memory that stands still for it alone, while we go on.
+ */
+static _Noreturn void write_checkpoint(struct session *s, uint64_t now)
+{
+    struct recording *r = recording_new();
+    struct strbuf bytes = {0};
+    naming_go_on(s->naming);
+    door_close(&s->door); /* who tests whether we live must not find the copy */
+    setpriority(PRIO_PROCESS, 0, 10);
+    for (size_t i = 0; i < s->targets.count; i++) {
+        struct target *t = s->targets.items[i];
+        if (!t->ended)
+            target_pause(t, now - t->start_ns);
+    }
+    compose(s, r, &bytes);
+    _exit(output_write_file(s->file, &bytes) != 0);
+}
+
+static void checkpoint_if_due(struct session *s, uint64_t now)
+{
+    struct rusage usage;
+    if (s->checkpoint) {
+        if (wait4(s->checkpoint, NULL, WNOHANG, &usage) == 0)
+            return;
+        uint64_t cost_us = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
+                           (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+        uint64_t apart = cost_us * 1000 * CHECKPOINTS_APART_COST;
+        s->next_checkpoint_ns = now + (apart > CHECKPOINTS_APART_NS ? apart : CHECKPOINTS_APART_NS);
+        s->checkpoint = 0;
+    }
+    if (now < s->next_checkpoint_ns || !s->targets.count || s->file[0] == '|')
+        return;
+    naming_hold(s->naming);
+    pid_t writer = fork();
+    if (writer == 0)
+        write_checkpoint(s, now);
+    naming_go_on(s->naming);
+    s->checkpoint = writer > 0 ? writer : 0;
+    s->next_checkpoint_ns = now + CHECKPOINTS_APART_NS;
+}
+
+static void drop_checkpoint(struct session *s)
+{
+    if (!s->checkpoint)
+        return;
+    kill(s->checkpoint, SIGKILL);
+    waitpid(s->checkpoint, NULL, 0);
+    output_discard(s->file, s->checkpoint);
+    s->checkpoint = 0;
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+static int finish(struct session *s, struct session_result *result, struct err *err)
+{
+    struct recording *r = recording_new();
+    struct strbuf bytes = {0};
+    r->complete = true;
+    drop_checkpoint(s);
+    for (size_t i = 0; i < s->targets.count; i++) {
+        struct target *t = s->targets.items[i];
+        if (!t->ended) { /* abandoned: it goes on without us */
+            atomic_store(&t->header->detached, 1);
+            atomic_fetch_add(&t->header->tick, 1);
+            target_end(t, elapsed_ns(s) - t->start_ns);
+        }
+        naming_add(s->naming, &t->profile, s->named.items[i]);
+    }
+    naming_wait(s->naming);
+    if (s->targets.count) {
+        const struct ledger *first = &s->targets.items[0]->ledger;
+        result->allocations = first->allocations;
+        result->live_bytes = first->live.bytes;
+        result->live_blocks = first->live.blocks;
+    }
+    compose(s, r, &bytes);
     int code = output_write(&s->file, &bytes, err);
     strbuf_release(&bytes);
     result->recording = r;
@@ -386,6 +485,7 @@ int session_run(const struct session_options *o, struct session_result *result, 
     }
     s.file = output_name(o->output, o->argv[0], s.program, err);
     s.naming = naming_new();
+    s.next_checkpoint_ns = FIRST_CHECKPOINT_NS;
     record(&s);
     door_close(&s.door);
     code = finish(&s, result, err);

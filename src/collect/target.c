@@ -154,6 +154,7 @@ void target_free(struct target *t)
     vec_release(&t->late_nodes);
     free(t->batch);
     ledger_release(&t->ledger);
+    inherit_release(t);
     blocks_release(&t->blocks);
     ranges_release(&t->ranges);
     timeline_release(&t->timeline);
@@ -189,6 +190,11 @@ void target_end(struct target *t, uint64_t now_ns)
 {
     t->ended = true;
     drain_rings(t, now_ns);
+    target_pause(t, now_ns);
+}
+
+void target_pause(struct target *t, uint64_t now_ns)
+{
     timeline_close(&t->timeline, &t->ledger, now_ns);
     timeline_settle(&t->timeline, &t->ledger);
     t->profile.duration_ns = now_ns;

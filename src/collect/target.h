@@ -41,9 +41,10 @@ struct reader {
     uint64_t last_alloc; /* address of this thread's latest allocation, while it may be temporary */
     uint64_t dropped;
     struct recent_account recent[RECENT_ACCOUNTS]; /* by stack */
-    bool damaged;    /* nonsense was found: this ring is not read any more */
-    bool in_realloc; /* the next record is what came of a realloc */
-    bool old_known;  /* of it: `old` was a live block */
+    bool damaged;             /* nonsense was found: this ring is not read any more */
+    bool in_realloc;          /* the next record is what came of a realloc */
+    bool old_known;           /* of it: `old` was a live block, */
+    struct blocks *old_table; /* in this table */
     struct block old;
 };
 
@@ -51,6 +52,14 @@ struct reader {
 struct boundary {
     uint32_t tick;
     uint64_t time_ns;
+};
+
+/* What was live when the process forked, for a child that may yet say hello. */
+struct fork_image {
+    uint32_t number;
+    struct amount live;
+    VEC(struct blocks) tables; /* its own blocks, then those it had inherited */
+    size_t bytes;              /* that it takes here */
 };
 
 struct segment {
@@ -76,6 +85,8 @@ struct target {
     struct ledger ledger;
     struct blocks blocks;
     struct ranges ranges;
+    VEC(struct fork_image) images;
+    VEC(struct blocks) inherited; /* blocks of its parents, as they were at the forks */
     struct timeline timeline;
 
     uint64_t pass_words; /* the most that one ring had in the last pass */
@@ -102,6 +113,8 @@ int target_more_rings(struct target *t, uint32_t count, size_t *size);
 uint64_t target_drain(struct target *t, uint64_t now_ns);
 /* The process is gone: reads the rest and closes the last interval. */
 void target_end(struct target *t, uint64_t now_ns);
+/* Closes the last interval with what was read so far, for target_finish to be called next. */
+void target_pause(struct target *t, uint64_t now_ns);
 /* Moves modules and nodes that are new into the profile. */
 void target_update_code(struct target *t);
 /* Fills target.profile's sites and totals; the interval log is in target.timeline. */
@@ -109,5 +122,15 @@ void target_finish(struct target *t);
 
 /* drain.c */
 uint64_t drain_rings(struct target *t, uint64_t now_ns);
+
+/* inherit.c */
+/* `child` was made by the parent's fork of that number: hands over what was live then. */
+void inherit_hand_over(struct target *parent, uint32_t number, struct target *child);
+void inherit_fork(struct target *t, uint32_t number); /* the process is about to fork */
+/* A block that is not one of its own is freed: false: nor was it inherited. */
+bool inherit_take(struct target *t, uint64_t address, struct block *out, struct blocks **table);
+/* That did not happen after all. */
+void inherit_put(struct target *t, struct blocks *table, const struct block *b);
+void inherit_release(struct target *t);
 
 #endif

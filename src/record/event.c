@@ -1,4 +1,6 @@
 /* From a hook's call to words in the ring: the stack, its number, the record. */
+#include <sys/syscall.h>
+
 #include "record/recorder.h"
 
 static uint64_t node_hash(uint32_t parent, uint64_t address)
@@ -196,6 +198,19 @@ void event_realloc_failed(struct thread *t)
 {
     if (event_room(t, 1)) {
         event_word(t, WIRE_WORD(WIRE_REALLOC_FAILED, 0, 0));
+        event_publish(t);
+    }
+}
+
+/* At the time of address 0's clock, as mappings: what other threads do meanwhile is not told apart.
+ */
+void event_fork(struct thread *t)
+{
+    tls.fork = atomic_fetch_add(&recorder.forks, 1) + 1;
+    recorder.pid = (uint32_t)sys_call(SYS_getpid);
+    if (event_room(t, 2)) {
+        event_clock(t, 0);
+        event_word(t, WIRE_WORD(WIRE_FORK, 0, tls.fork));
         event_publish(t);
     }
 }

@@ -67,7 +67,7 @@ EXPORT void *mremap(void *old, size_t old_size, size_t size, int flags, ...)
     struct thread *t = thread_enter();
     void *p = next.mremap(old, old_size, size, flags, wanted);
     if (t && p != MAP_FAILED) {
-        if (old_size)
+        if (old_size && !(flags & MREMAP_DONTUNMAP))
             event_unmap(t, old, whole_pages(old_size));
         event_map(t, p, whole_pages(size), CALLER());
     }

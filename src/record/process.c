@@ -80,6 +80,8 @@ static void find_all(void)
     FIND(pthread_create);
     FIND(pthread_setname_np);
     FIND(prctl);
+    FIND(fork);
+    FIND(_Fork);
     next = found;
 }
 
@@ -184,9 +186,11 @@ static void drop_segments(void)
 
 bool recorder_connect(void)
 {
-    struct wire_request request = {.kind = WIRE_HELLO};
+    struct wire_request request = {.kind = WIRE_HELLO, .parent = recorder.pid, .fork = tls.fork};
     struct wire_reply reply;
     struct rlimit limit;
+    tls.fork = 0;
+    atomic_store(&recorder.forks, 0);
     recorder.header = NULL;
     drop_segments(); /* after fork: the parent's */
     if (sys_call(SYS_prlimit64, 0L, (long)RLIMIT_AS, 0L, &limit) == 0)

@@ -69,6 +69,7 @@ enum recorder_state {
 struct tls {
     struct thread *thread;
     uintptr_t busy; /* the frame of the hook that is being served; 0: none */
+    uint32_t fork;  /* number of the fork it makes, or that made it and has not been told yet */
     size_t wanted;  /* 1 + what an aligned operator new was asked for, until it allocates */
 };
 extern __thread struct tls tls __attribute__((tls_model("initial-exec")));
@@ -85,6 +86,8 @@ struct recorder {
     _Atomic uint32_t generation; /* counts dlclose: remembered addresses may mean something else */
     _Atomic bool clocked;     /* there is, or was, more than one thread: events need logical time */
     _Atomic uint64_t *clocks; /* [CLOCKS]: the stamp of who was last in a part of memory */
+    _Atomic uint32_t forks;   /* made by this process */
+    uint32_t pid;             /* of who made them: in a new child, its parent */
 };
 extern struct recorder recorder;
 
@@ -111,6 +114,8 @@ struct next {
     int (*pthread_create)(unsigned long *, const void *, void *(*)(void *), void *);
     int (*pthread_setname_np)(unsigned long, const char *);
     int (*prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
+    int (*fork)(void);
+    int (*_Fork)(void);
 };
 extern struct next next;
 
@@ -140,6 +145,7 @@ void modules_reset(void); /* in a forked child, or before the first */
 void event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller);
 void event_realloc(struct thread *t, void *old); /* before it is done */
 void event_realloc_failed(struct thread *t);     /* after; or event_alloc */
+void event_fork(struct thread *t);               /* before it is done */
 void event_map(struct thread *t, void *p, size_t size, const uint64_t *caller);
 void event_unmap(struct thread *t, void *p, size_t size);
 void event_meet(struct thread *t, uint64_t address); /* another thread's stamp is here */

@@ -174,6 +174,15 @@ static void take_stamps(struct cursor *c, struct profile *p)
     }
 }
 
+static void take_inherited(struct cursor *c, struct profile *p)
+{
+    p->inherited.parent = (uint32_t)cursor_varint(c);
+    p->inherited.blocks = cursor_varint(c);
+    p->inherited.bytes = cursor_varint(c);
+    p->inherited.freed_blocks = cursor_varint(c);
+    p->inherited.freed_bytes = cursor_varint(c);
+}
+
 static void take_notes(struct cursor *c, struct profile *p)
 {
     for (uint64_t n = cursor_count(c, 1); n > 0; n--)
@@ -292,6 +301,9 @@ static void take_chunk(const struct chunk *chunk, struct cursor *c, struct recor
     case CHUNK_STAMPS:
         take_stamps(c, p);
         break;
+    case CHUNK_INHERITED:
+        take_inherited(c, p);
+        break;
     case CHUNK_NOTES:
         take_notes(c, p);
         break;
@@ -314,6 +326,7 @@ static bool is_known(uint32_t type)
     case CHUNK_SITES:
     case CHUNK_INTERVALS:
     case CHUNK_STAMPS:
+    case CHUNK_INHERITED:
     case CHUNK_NOTES:
     case CHUNK_STRINGS:
     case CHUNK_FRAMES:

@@ -121,6 +121,13 @@ struct frame {
     enum frame_kind kind;
 };
 
+/* What a forked process found of its parent's heap. */
+struct inherited {
+    uint32_t parent; /* 0: it was not forked, or that is not known */
+    uint64_t blocks, bytes;
+    uint64_t freed_blocks, freed_bytes; /* of them, by this process */
+};
+
 struct profile {
     uint32_t pid, ppid;
     VEC(char *) command;
@@ -132,6 +139,7 @@ struct profile {
     int signal;    /* 0: none */
     bool complete; /* ended, and everything up to the end was read */
     bool execed;   /* ended by becoming another program */
+    struct inherited inherited;
     uint64_t peak_bytes, peak_blocks, peak_time_ns;
     uint64_t peak_skew_bytes; /* bound on the peak's error when several threads ran; 0: exact */
 

@@ -191,6 +191,15 @@ static void put_notes(struct strbuf *b, const struct profile *p)
         put_string(b, p->notes.items[i]);
 }
 
+static void put_inherited(struct strbuf *b, const struct profile *p)
+{
+    strbuf_varint(b, p->inherited.parent);
+    strbuf_varint(b, p->inherited.blocks);
+    strbuf_varint(b, p->inherited.bytes);
+    strbuf_varint(b, p->inherited.freed_blocks);
+    strbuf_varint(b, p->inherited.freed_bytes);
+}
+
 /* The addresses, the length of each one's run, then all frames column by column. */
 static void put_frames(struct strbuf *b, const struct profile *p)
 {
@@ -228,10 +237,11 @@ void writer_begin(struct strbuf *out)
 static const struct part {
     enum chunk_type type;
     void (*put)(struct strbuf *b, const struct profile *p); /* NULL: put_intervals */
-} parts[] = {
-    {CHUNK_PROCESS, put_process}, {CHUNK_MODULES, put_modules}, {CHUNK_THREADS, put_threads},
-    {CHUNK_NODES, put_nodes},     {CHUNK_SITES, put_sites},     {CHUNK_INTERVALS, NULL},
-    {CHUNK_STAMPS, put_stamps},   {CHUNK_NOTES, put_notes},     {CHUNK_FRAMES, put_frames}};
+} parts[] = {{CHUNK_PROCESS, put_process}, {CHUNK_MODULES, put_modules},
+             {CHUNK_THREADS, put_threads}, {CHUNK_NODES, put_nodes},
+             {CHUNK_SITES, put_sites},     {CHUNK_INTERVALS, NULL},
+             {CHUNK_STAMPS, put_stamps},   {CHUNK_INHERITED, put_inherited},
+             {CHUNK_NOTES, put_notes},     {CHUNK_FRAMES, put_frames}};
 #define PARTS (sizeof parts / sizeof *parts)
 
 struct packing {
@@ -247,7 +257,8 @@ static void *pack_parts(void *arg)
     struct packing *k = arg;
     struct strbuf b = {0};
     for (size_t i; (i = atomic_fetch_add(&k->next, 1)) < PARTS;) {
-        if (parts[i].type == CHUNK_NOTES && !k->profile->notes.count)
+        if ((parts[i].type == CHUNK_NOTES && !k->profile->notes.count) ||
+            (parts[i].type == CHUNK_INHERITED && !k->profile->inherited.parent))
             continue;
         strbuf_clear(&b);
         if (parts[i].put)

@@ -133,6 +133,7 @@ enum wire_kind {
     WIRE_THREAD_END,   /* tid */
     WIRE_THREAD_NAME,  /* tid | 16 bytes of name; replaces its earlier name */
     WIRE_PAD,          /* nothing more in this chunk */
+    WIRE_FORK,         /* number: the process is about to fork for the number-th time */
     WIRE_KINDS
 };
 
@@ -160,7 +161,7 @@ static inline unsigned wire_record_words(unsigned kind)
         [WIRE_FREE] = 1,        [WIRE_REALLOC] = 1,      [WIRE_REALLOC_FAILED] = 1,
         [WIRE_MAP] = 3,         [WIRE_UNMAP] = 2,        [WIRE_TICK] = 1,
         [WIRE_CLOCK] = 1,       [WIRE_THREAD_BEGIN] = 1, [WIRE_THREAD_END] = 1,
-        [WIRE_THREAD_NAME] = 3, [WIRE_PAD] = 1,
+        [WIRE_THREAD_NAME] = 3, [WIRE_PAD] = 1,          [WIRE_FORK] = 1,
     };
     return words[kind];
 }
@@ -173,6 +174,8 @@ struct wire_request {
     uint32_t version, kind;
     uint32_t ring_count; /* WIRE_MORE_RINGS: how many */
     uint32_t small;      /* WIRE_HELLO: address space is limited, ask for little of it */
+    uint32_t parent; /* WIRE_HELLO of a forked process: who forked, and its WIRE_FORK's number */
+    uint32_t fork;
     char key[WIRE_KEY_SIZE];
 };
 

@@ -290,6 +290,10 @@ def read_stamps(p, out):
         out["stamps"].append(now)
 
 
+def read_inherited(p, out):
+    out["inherited"] = [p.varint() for _ in range(5)]
+
+
 def read_notes(p, out):
     out["notes"] = [p.string() for _ in range(p.varint())]
 
@@ -302,7 +306,7 @@ def read_frames(p, out):
 
 
 READERS = dict(PROC=read_process, MODS=read_modules, THRD=read_threads, NODE=read_nodes, SITE=read_sites, IVAL=read_intervals,
-               STMP=read_stamps, NOTE=read_notes, FRAM=read_frames)
+               STMP=read_stamps, FORK=read_inherited, NOTE=read_notes, FRAM=read_frames)
 
 
 def test_format_is_as_documented(t):
