@@ -483,7 +483,6 @@ int session_run(const struct session_options *o, struct session_result *result, 
     struct launch_signals signals;
     launch_keep_signals(&signals);
     s.signals = open_signals();
-    prctl(PR_SET_TIMERSLACK, 1000UL); /* naps of a fraction of a millisecond should be that */
     s.start_ns = clock_ns(CLOCK_MONOTONIC);
     s.start_unix_ns = clock_ns(CLOCK_REALTIME);
     code = launch_program(o->argv, o->library, s.door.name, s.door.key, o->only, &signals,
@@ -492,6 +491,8 @@ int session_run(const struct session_options *o, struct session_result *result, 
         result->status = code == -ENOENT || code == -ENOTDIR ? 127 : 126;
         goto out;
     }
+    /* Naps of a fraction of a millisecond should be that; only now, as a child would inherit it. */
+    prctl(PR_SET_TIMERSLACK, 1000UL);
     s.file = output_name(o->output, o->argv[0], s.program, err);
     s.naming = naming_new();
     s.next_checkpoint_ns = FIRST_CHECKPOINT_NS;
