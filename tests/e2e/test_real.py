@@ -2,9 +2,14 @@
 import os
 import signal
 import subprocess
+import sys
 import time
 
-from harness import cases
+from harness import ROOT, cases
+
+sys.path.insert(0, os.path.join(ROOT, "tests", "real"))
+import guest
+import programs
 
 # As a program may find them: started by nohup, by a shell in the background, or by a server that masks signals.
 HANDED_ON = {"ignored": (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGPIPE),
@@ -50,3 +55,14 @@ def test_an_ignored_hangup_does_not_end_the_waiting(t):
     t.equal("status", run.wait(), 0)
     programs = [os.path.basename(p["command"][0]) for p in t.report(t.file("p.tide"))["processes"]]
     t.true("the child is recorded to its end", "ls" in programs, programs)
+
+
+@cases(name=("python3", "perl", "bash", "gcc-error"))
+def test_program(t, name):
+    """The programs of tests/real that every machine has that can build tidemark."""
+    visit = guest.Guest(os.path.dirname(t.tidemark), t.file("visit"))
+    try:
+        programs.ALL[name](visit)
+    finally:
+        visit.close()
+    t.failures += visit.failures
