@@ -116,7 +116,7 @@ read -r first < <(seq 1000)
 echo "$first $(seq 1000 | wc -l)"
 sleep 0.1 & wait $!; echo "waited $?"
 array=($(seq 2000)); echo "${#array[@]} ${array[@]: -1}"
-sh -c 'kill -9 $$' 2>/dev/null; echo "killed $?"
+{ sh -c 'kill -9 $$'; } 2>/dev/null; echo "killed $?"
 echo to stderr >&2
 exec sh -c 'exit 9'
 """
