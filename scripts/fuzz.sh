@@ -34,6 +34,7 @@ fi
 write_ninja() {
     local source object objects=()
     cat <<EOF
+builddir = $dir
 flags = -g -O1 -std=gnu17 -D_GNU_SOURCE -DTIDEMARK_VERSION='"fuzz"' -Isrc -Iinclude -Wall -Wextra -Werror \$
   -Wno-missing-field-initializers -fno-omit-frame-pointer -fno-sanitize-recover=all
 libs = -ldw -lelf -lzstd -lxxhash -liberty -lm -lpthread

@@ -13,7 +13,7 @@
 #define PROCESSES_MAX 1000000 /* more in one file is damage */
 
 /* What all chunks may unpack to. Recordings pack 10 to 1 at the most; zeros pack 30,000 to 1. */
-#define RAW_FREE  (UINT64_C(2) << 20)
+#define RAW_FREE  (UINT64_C(4) << 20)
 #define RAW_RATIO 64
 
 static void take_process(struct cursor *c, struct profile *p)

@@ -39,6 +39,12 @@ static inline void look_whole(const struct recording *r)
         for (size_t i = 0; i + 1 < p->frame_runs.count; i++)
             look_must(p->frame_runs.items[i] <= p->frame_runs.items[i + 1]);
         look_must(*vec_last(&p->frame_runs) <= p->frames.count);
+        for (size_t i = 0; i < p->marks.count; i++) {
+            look_must(p->marks.items[i].intervals <= p->intervals.count);
+            text += strlen(p->marks.items[i].name);
+        }
+        for (size_t i = 0; i < p->mark_values.count; i++)
+            look_must(p->mark_values.items[i].mark < p->marks.count);
         for (size_t i = 0; i < p->command.count; i++)
             text += strlen(p->command.items[i]);
         for (size_t i = 0; i < p->threads.count; i++)
