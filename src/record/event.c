@@ -129,7 +129,10 @@ static inline uint32_t stack_number(struct thread *t, const uint64_t *caller)
         return known;
     w->stack_end = CALLER_SP(caller) >= t->stack_low && CALLER_SP(caller) < t->stack_high
                        ? t->stack_high
-                       : UINT64_C(1) << 47;
+                       : WALK_NO_END;
+    bool loader = CALLER_PC(caller) - recorder.loader < recorder.loader_size;
+    if (UNLIKELY(loader))
+        modules_check();
     walk_stack(w, recorder.rules, &own_space, CALLER_PC(caller), CALLER_SP(caller),
                CALLER_FP(caller));
     uint32_t i = w->fresh, id;
@@ -141,7 +144,8 @@ static inline uint32_t stack_number(struct thread *t, const uint64_t *caller)
         id = node_intern(0, w->root == WALK_TRUNCATED ? WIRE_NODE_TRUNCATED : WIRE_NODE_INCOMPLETE);
     for (; i < w->count; i++)
         w->frames[i].id = id = node_intern(id, w->frames[i].address);
-    walk_keep_leaf(w);
+    if (LIKELY(!loader)) /* a leaf would hide that it is at work again */
+        walk_keep_leaf(w);
     return id;
 }
 

@@ -10,6 +10,7 @@
  *   thread.c    a thread's ring and remembered stack; made on first use, reused after its end
  *   modules.c   which file an address belongs to
  *   event.c     from a hook's call to words in the ring
+ *   nested.c    a hook within a hook, and hooks that were left by longjmp
  *   hooks_*.c   the functions that take the place of libc's
  */
 #ifndef TIDE_RECORD_RECORDER_H
@@ -18,6 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/syscall.h>
 
 #include "unwind/walk.h"
 #include "wire/layout.h"
@@ -68,7 +70,7 @@ enum recorder_state {
 
 struct tls {
     struct thread *thread;
-    uintptr_t busy; /* the frame of the hook that is being served; 0: none */
+    uintptr_t busy; /* the frame of the hook that is being served; 0: none (nested.c) */
     size_t wanted;  /* 1 + what an aligned operator new was asked for, until it allocates */
 };
 extern __thread struct tls tls __attribute__((tls_model("initial-exec")));
@@ -85,6 +87,7 @@ struct recorder {
     _Atomic uint32_t generation; /* counts dlclose: remembered addresses may mean something else */
     _Atomic bool clocked;     /* there is, or was, more than one thread: events need logical time */
     _Atomic uint64_t *clocks; /* [CLOCKS]: the stamp of who was last in a part of memory */
+    uint64_t loader, loader_size; /* where ld.so is */
 };
 extern struct recorder recorder;
 
@@ -130,11 +133,19 @@ struct thread *thread_begin(void);            /* this thread's, made now; NULL: 
 struct thread *thread_sync(struct thread *t); /* the shared tick moved, or we are a forked child */
 bool thread_room(struct thread *t); /* takes another chunk; false: none, and events are dropped */
 void thread_named(struct thread *t, const char *name);
-void threads_reset(void); /* in a forked child */
+void thread_recover(struct thread *t); /* after a hook that never came to its end */
+void threads_reset(void);              /* in a forked child */
 
 /* modules.c */
 extern const struct unwind_space own_space;
-void modules_reset(void); /* in a forked child, or before the first */
+extern const struct unwind_space quiet_space; /* for looking only: takes no lock */
+void modules_reset(void);                     /* in a forked child, or before the first */
+void modules_forget(void);                    /* code went away */
+void modules_check(void);   /* the loader is at work: did code go away that we were not told of? */
+void modules_recover(void); /* this thread was torn out of a hook */
+
+/* nested.c */
+bool hook_nested(void); /* tls.busy is set: is that hook still on this thread's stack? */
 
 /* event.c */
 void event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller);
@@ -154,15 +165,36 @@ static inline void event_prefetch(const struct thread *t, const uint64_t *caller
 long sys_call(long number, ...);
 void *sys_map(size_t size); /* private, zeroed, no huge pages; NULL: none */
 
-/*
- * Is a hook on this thread's stack already (an allocator calling itself, a signal handler that
- * interrupted us)? `busy` is a frame address rather than a counter, so that a hook that was left by
- * longjmp does not silence its thread for ever: a later frame further out shows that it is stale.
+/* A lock that knows its holder: a thread that was torn out (longjmp, cancellation) lets go later.
  */
-static inline bool tls_nested(void)
+struct spin {
+    _Atomic uintptr_t holder;
+};
+
+static inline void spin_lock(struct spin *s)
 {
-    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-    return tls.busy && tls.busy - here < 1u << 20;
+    uintptr_t none = 0;
+    while (!atomic_compare_exchange_weak_explicit(&s->holder, &none, (uintptr_t)&tls,
+                                                  memory_order_acquire, memory_order_relaxed)) {
+        none = 0;
+        sys_call(SYS_sched_yield);
+    }
+}
+
+static inline void spin_unlock(struct spin *s)
+{
+    atomic_store_explicit(&s->holder, 0, memory_order_release);
+}
+
+static inline void spin_recover(struct spin *s)
+{
+    uintptr_t own = (uintptr_t)&tls;
+    atomic_compare_exchange_strong(&s->holder, &own, 0);
+}
+
+static inline void spin_reset(struct spin *s)
+{
+    atomic_store(&s->holder, 0);
 }
 
 /*
@@ -173,7 +205,7 @@ static inline bool tls_nested(void)
 static inline __attribute__((always_inline)) struct thread *thread_enter(void)
 {
     struct thread *t = tls.thread;
-    if (UNLIKELY(tls.busy) && tls_nested())
+    if (UNLIKELY(tls.busy) && hook_nested())
         return NULL;
     if (UNLIKELY(!t)) {
         if (atomic_load_explicit(&recorder.state, memory_order_relaxed) == STATE_OFF)
@@ -185,8 +217,7 @@ static inline __attribute__((always_inline)) struct thread *thread_enter(void)
     tls.busy = (uintptr_t)__builtin_frame_address(0);
     if (UNLIKELY(t->tick != atomic_load_explicit(&recorder.header->tick, memory_order_relaxed))) {
         t = thread_sync(t);
-        if (!t)
-            tls.busy = 0;
+        tls.busy = t ? (uintptr_t)__builtin_frame_address(0) : 0;
     }
     return t;
 }
