@@ -21,7 +21,7 @@ static bool is_own_code(uint64_t pc)
            quiet_space.find(pc - 1, &m) == 0 && m.cfi.begin == own.cfi.begin;
 }
 
-bool hook_nested(void)
+bool hook_nested(uintptr_t frame)
 {
     struct arch_registers r;
     struct step_result result;
@@ -37,7 +37,7 @@ bool hook_nested(void)
             tls.busy = 0;
             return false;
         }
-        if (r.value[ARCH_REG_SP] == tls.busy + FRAME_TO_CFA && is_own_code(pc))
+        if (r.value[ARCH_REG_SP] == tls.busy + FRAME_TO_CFA && tls.busy != frame && is_own_code(pc))
             return true;
     }
     return true;

@@ -145,7 +145,8 @@ void modules_check(void);   /* the loader is at work: did code go away that we w
 void modules_recover(void); /* this thread was torn out of a hook */
 
 /* nested.c */
-bool hook_nested(void); /* tls.busy is set: is that hook still on this thread's stack? */
+/* tls.busy is set: is that hook still on this thread's stack? `frame`: of the hook that asks. */
+bool hook_nested(uintptr_t frame);
 
 /* event.c */
 void event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller);
@@ -205,7 +206,7 @@ static inline void spin_reset(struct spin *s)
 static inline __attribute__((always_inline)) struct thread *thread_enter(void)
 {
     struct thread *t = tls.thread;
-    if (UNLIKELY(tls.busy) && hook_nested())
+    if (UNLIKELY(tls.busy) && hook_nested((uintptr_t)__builtin_frame_address(0)))
         return NULL;
     if (UNLIKELY(!t)) {
         if (atomic_load_explicit(&recorder.state, memory_order_relaxed) == STATE_OFF)

@@ -47,7 +47,8 @@ enum step_end unwind_step(const struct unwind_space *space, struct arch_register
         return unwind_step_fp(space, r, result);
     result->epoch = module.epoch;
     if (cfi_row(&module.cfi, pc - 1, &row))
-        return unwind_step_fp(space, r, result);
+        return cfi_is_planted(&module.cfi, pc, &row) ? STEP_OUTERMOST
+                                                     : unwind_step_fp(space, r, result);
 
     uint64_t cfa;
     if (row.cfa_expression) {
