@@ -166,12 +166,13 @@ void event_meet(struct thread *t, uint64_t address)
         event_word(t, WIRE_WORD(WIRE_CLOCK, 0, t->clock & WIRE_LOW48));
 }
 
-void event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller)
+static inline __attribute__((always_inline)) void alloc(struct thread *t, void *p, size_t size,
+                                                        const uint64_t *caller, bool own)
 {
     uint32_t stack = stack_number(t, caller);
     if (UNLIKELY(!event_room(t, 5)))
         return;
-    size_t usable = next.malloc_usable_size ? next.malloc_usable_size(p) : size;
+    size_t usable = own && next.malloc_usable_size ? next.malloc_usable_size(p) : size;
     uint64_t address = (uint64_t)(uintptr_t)p & WIRE_LOW48, over = usable - size;
     event_clock(t, address);
     if (LIKELY(over < WIRE_SMALL_MAX && size <= UINT32_MAX)) {
@@ -184,6 +185,17 @@ void event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller)
         event_word(t, usable < size ? size : usable);
     }
     event_publish(t);
+}
+
+void event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller)
+{
+    alloc(t, p, size, caller, true);
+}
+
+/* A block whose size the allocator must not be asked for: it is not its own. */
+void event_alloc_foreign(struct thread *t, void *p, size_t size, const uint64_t *caller)
+{
+    alloc(t, p, size, caller, false);
 }
 
 void event_realloc(struct thread *t, void *old)

@@ -106,7 +106,9 @@ struct next {
     void *(*memalign)(size_t, size_t);
     void *(*valloc)(size_t);
     void *(*pvalloc)(size_t);
-    size_t (*malloc_usable_size)(void *);
+    size_t (*malloc_usable_size)(void *); /* NULL: not of who frees */
+    size_t (*allocator)(void *);          /* the same, whoever has it: hooks between us do not */
+    bool pvalloc_is_foreign;              /* libc's, where another allocator has none */
     void *(*mmap)(void *, size_t, int, int, int, long);
     int (*munmap)(void *, size_t);
     void *(*mremap)(void *, size_t, size_t, int, ...);
@@ -123,7 +125,7 @@ bool recorder_connect(void);           /* to the collector, for this process */
 struct wire_ring *recorder_ring(void); /* a ring no thread uses; NULL: none to be had */
 void recorder_stop(void);              /* the collector is gone */
 bool recorder_collector_alive(void);
-bool recorder_owns_allocations(const void *function); /* is it in the same module as next.malloc? */
+bool recorder_owns_allocations(const void *function); /* is it in the allocator's module? */
 void *boot_alloc(size_t size); /* before `next` is known: dlsym itself may allocate */
 bool boot_owns(const void *p);
 size_t boot_room(const void *p); /* bytes that can be read from p on */
@@ -150,6 +152,7 @@ bool hook_nested(uintptr_t frame);
 
 /* event.c */
 void event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller);
+void event_alloc_foreign(struct thread *t, void *p, size_t size, const uint64_t *caller);
 void event_realloc(struct thread *t, void *old); /* before it is done */
 void event_realloc_failed(struct thread *t);     /* after; or event_alloc */
 void event_map(struct thread *t, void *p, size_t size, const uint64_t *caller);

@@ -62,8 +62,8 @@ int cfi_row(const struct cfi_section *section, uint64_t address, struct cfi_row 
 
 /*
  * No function has the instruction before this return address, but one begins at it: nobody called
- * from there. It was put on a new stack by hand, to run when the first function returns (makecontext
- * does so), and there is no caller. `row` is scratch space.
+ * from there. It was put on a new stack by hand, to run when the first function returns
+ * (makecontext does so), and there is no caller. `row` is scratch space.
  */
 static inline bool cfi_is_planted(const struct cfi_section *s, uint64_t return_address,
                                   struct cfi_row *row)

@@ -1,8 +1,8 @@
 /*
  * Many stacks in one thread, which allocate in turn. coroutines context|assembly: 16 coroutines,
- * number n recurses n deep in rise() and yields there, 10 times; each time it allocates n + 1 bytes.
- * coroutines unmapped: one large stack is used and unmapped, then a small one at its lower end; every
- * 16th frame of a recursion allocates.
+ * number n recurses n deep in rise() and yields there, 10 times; each time it allocates n + 1
+ * bytes. coroutines unmapped: one large stack is used and unmapped, then a small one at its lower
+ * end; every 16th frame of a recursion allocates.
  */
 #define _GNU_SOURCE
 #include <sys/mman.h>
@@ -103,7 +103,7 @@ static void prepare(int n, char *stack, size_t size, void (*entry)(void))
 {
     if (by_assembly) {
         void **top = (void **)(stack + size) - 10; /* six registers, the entry, its return to 0 */
-        *(void (**)(void))&top[6] = entry;
+        *(void (**)(void)) & top[6] = entry;
         saved[n] = top;
         return;
     }

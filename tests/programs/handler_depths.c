@@ -1,6 +1,6 @@
 /*
- * A handler on an alternate stack, whose frames are always at the same place, interrupts a recursion
- * at every depth: its stack is as deep as what it interrupted.
+ * A handler on an alternate stack, whose frames are always at the same place, interrupts a
+ * recursion at every depth: its stack is as deep as what it interrupted.
  */
 #define _GNU_SOURCE
 #include <signal.h>

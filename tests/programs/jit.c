@@ -17,16 +17,16 @@ SITE static void allocates(void)
 
 typedef void (*made)(void (*function)(void), uintptr_t value);
 
-static const unsigned char framed[] = {0x55,                   /* push %rbp */
-                                       0x48, 0x89, 0xe5,       /* mov %rsp, %rbp */
-                                       0xff, 0xd7,             /* call *%rdi */
-                                       0x5d,                   /* pop %rbp */
-                                       0xc3};                  /* ret */
-static const unsigned char bare[] = {0x55,                     /* push %rbp */
-                                     0x48, 0x89, 0xf5,         /* mov %rsi, %rbp */
-                                     0xff, 0xd7,               /* call *%rdi */
-                                     0x5d,                     /* pop %rbp */
-                                     0xc3};                    /* ret */
+static const unsigned char framed[] = {0x55,             /* push %rbp */
+                                       0x48, 0x89, 0xe5, /* mov %rsp, %rbp */
+                                       0xff, 0xd7,       /* call *%rdi */
+                                       0x5d,             /* pop %rbp */
+                                       0xc3};            /* ret */
+static const unsigned char bare[] = {0x55,               /* push %rbp */
+                                     0x48, 0x89, 0xf5,   /* mov %rsi, %rbp */
+                                     0xff, 0xd7,         /* call *%rdi */
+                                     0x5d,               /* pop %rbp */
+                                     0xc3};              /* ret */
 
 SITE static void calls(made code, uintptr_t value)
 {
@@ -43,7 +43,8 @@ SITE static void calls_deeper(made code, uintptr_t value)
 int main(int argc, char **argv)
 {
     uintptr_t here[4] = {1, 2, 3, 4};
-    unsigned char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned char *page =
+        mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     if (argc != 2 || page == MAP_FAILED)
         return 2;
@@ -53,7 +54,9 @@ int main(int argc, char **argv)
         return 3;
     made code;
     memcpy(&code, &page, sizeof(code));
-    uintptr_t value = how == 'o' ? 12345 : how == 'n' ? (uintptr_t)here : (uintptr_t)here + (900 << 10);
+    uintptr_t value = how == 'o'   ? 12345
+                      : how == 'n' ? (uintptr_t)here
+                                   : (uintptr_t)here + (900 << 10);
     value &= how == 'o' ? ~(uintptr_t)0 : ~(uintptr_t)7;
     for (int i = 0; i < 50; i++) {
         calls(code, value);

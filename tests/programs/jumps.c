@@ -1,7 +1,7 @@
 /*
  * Ways to leave frames that allocated without returning from them; each ROUNDS times.
- * jumps over: longjmp over frames. jumps handler: siglongjmp out of a handler on an alternate stack.
- * jumps malloc: longjmp out of malloc itself, of a preloaded one that calls before_malloc
+ * jumps over: longjmp over frames. jumps handler: siglongjmp out of a handler on an alternate
+ * stack. jumps malloc: longjmp out of malloc itself, of a preloaded one that calls before_malloc
  * (jumping_malloc.c).
  */
 #define _GNU_SOURCE

@@ -1,8 +1,8 @@
 /*
  * Allocating with little stack left. little_stack threads: 20 threads with the smallest stack there
  * is. little_stack measure: how many bytes of stack an allocation takes at most, as a number on
- * stdout; each on a fresh stack full of a pattern. little_stack guard: a thread recurses, allocating
- * at each level, until 6 KiB of its stack are left.
+ * stdout; each on a fresh stack full of a pattern. little_stack guard: a thread recurses,
+ * allocating at each level, until 6 KiB of its stack are left.
  */
 #define _GNU_SOURCE
 #include <limits.h>

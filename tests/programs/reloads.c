@@ -11,7 +11,8 @@
 
 typedef int (*closes)(void *);
 
-static void *visit(const char *library, const char *function, size_t size, int flags, closes close_it)
+static void *visit(const char *library, const char *function, size_t size, int flags,
+                   closes close_it)
 {
     struct link_map *handle = dlopen(library, RTLD_NOW | flags);
 
