@@ -1,5 +1,6 @@
 #include "collect/blocks.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,13 @@ struct entry {
     uint32_t size, site, birth;
 };
 
+/* The blocks of a page that has several. */
+struct room {
+    uint32_t users; /* tables that share it: to change it, one must be its only user */
+    uint32_t unused;
+    struct entry entries[]; /* and an index behind them, if there are more than INDEXED */
+};
+
 /* 24 bytes, because a page may hold no more than one block. key 0: an empty place in the table. */
 struct block_page {
     uint64_t key : 48;   /* page number + 1 */
@@ -23,57 +31,67 @@ struct block_page {
     union {
         struct entry one; /* count is 1 */
         struct {
-            struct entry *entries; /* a room: [room_capacity[room]], and an index behind them if
-                                      that is more than INDEXED */
-            uint32_t room;
+            struct room *room;
+            uint32_t size; /* of the room, in room_capacity */
         };
     };
 };
+static_assert(sizeof(struct block_page) == 24, "at most 64 bytes a block");
 
 /*
  * Rooms have few sizes and are used again by their size: pages fill and empty all the time, and a
- * general allocator would merge and split their memory each time.
+ * general allocator would merge and split their memory each time. All tables share the free ones.
  */
-static const uint16_t room_capacity[BLOCK_ROOM_SIZES] = {2,  4,   8,   16,  32,  48,
-                                                         72, 108, 162, 243, 364, PLACES};
+static const uint16_t room_capacity[] = {2, 4, 8, 16, 32, 48, 72, 108, 162, 243, 364, PLACES};
+#define ROOM_SIZES (sizeof room_capacity / sizeof *room_capacity)
 #define SLAB_BYTES (256u << 10)
 
-static size_t room_bytes(uint32_t room)
+static struct {
+    struct room *free[ROOM_SIZES]; /* the first 8 bytes lead to the next */
+    VEC(char *) slabs;
+    size_t slab_left;
+} rooms;
+
+static size_t room_bytes(uint32_t size)
 {
-    return room_capacity[room] * sizeof(struct entry) +
-           (room_capacity[room] > INDEXED ? PLACES * sizeof(uint16_t) : 0);
+    return sizeof(struct room) + room_capacity[size] * sizeof(struct entry) +
+           (room_capacity[size] > INDEXED ? PLACES * sizeof(uint16_t) : 0);
 }
 
-static void *room_take(struct blocks *t, uint32_t room)
+static struct room *room_take(uint32_t size)
 {
-    void **free_one = t->rooms[room];
-    if (free_one) {
-        t->rooms[room] = *free_one;
-        return free_one;
+    struct room *r = rooms.free[size];
+    if (r) {
+        memcpy(&rooms.free[size], r, sizeof r);
+    } else {
+        if (rooms.slab_left < room_bytes(size)) {
+            *vec_push(&rooms.slabs) = xmalloc(SLAB_BYTES);
+            rooms.slab_left = SLAB_BYTES;
+        }
+        rooms.slab_left -= room_bytes(size);
+        r = (void *)(rooms.slabs.items[rooms.slabs.count - 1] + rooms.slab_left);
     }
-    if (t->slab_left < room_bytes(room)) {
-        *vec_push(&t->slabs) = xmalloc(SLAB_BYTES);
-        t->slab_left = SLAB_BYTES;
-    }
-    t->slab_left -= room_bytes(room);
-    return t->slabs.items[t->slabs.count - 1] + t->slab_left;
+    r->users = 1;
+    return r;
 }
 
-static void room_give(struct blocks *t, uint32_t room, void *memory)
+static void room_leave(uint32_t size, struct room *r)
 {
-    *(void **)memory = t->rooms[room];
-    t->rooms[room] = memory;
+    if (--r->users)
+        return;
+    memcpy(r, &rooms.free[size], sizeof r);
+    rooms.free[size] = r;
 }
 
 static bool is_indexed(const struct block_page *p)
 {
-    return room_capacity[p->room] > INDEXED;
+    return room_capacity[p->size] > INDEXED;
 }
 
 /* The index of a page: at each place 0, or the number of its entry + 1. */
 static uint16_t *index_of(const struct block_page *p)
 {
-    return (uint16_t *)(p->entries + room_capacity[p->room]);
+    return (uint16_t *)(p->room->entries + room_capacity[p->size]);
 }
 
 static bool is_many(const struct block_page *p)
@@ -141,29 +159,40 @@ static inline struct entry *entry_find(struct block_page *p, uint16_t place)
         return p->count && p->one.place == place ? &p->one : NULL;
     if (is_indexed(p)) {
         uint16_t number = index_of(p)[place];
-        return number ? &p->entries[number - 1] : NULL;
+        return number ? &p->room->entries[number - 1] : NULL;
     }
     for (uint32_t i = 0; i < p->count; i++)
-        if (p->entries[i].place == place)
-            return &p->entries[i];
+        if (p->room->entries[i].place == place)
+            return &p->room->entries[i];
     return NULL;
 }
 
-static void page_move(struct blocks *t, struct block_page *p, uint32_t room)
+static void page_move(struct block_page *p, uint32_t size)
 {
-    struct entry *entries = room_take(t, room);
-    memcpy(entries, p->entries, p->count * sizeof *entries);
-    room_give(t, p->room, p->entries);
-    p->entries = entries;
-    p->room = room;
+    struct room *old = p->room;
+    p->room = room_take(size);
+    memcpy(p->room->entries, old->entries, p->count * sizeof(struct entry));
+    room_leave(p->size, old);
+    p->size = size;
     if (!is_indexed(p))
         return;
     memset(index_of(p), 0, PLACES * sizeof(uint16_t));
     for (uint32_t i = 0; i < p->count; i++)
-        index_of(p)[p->entries[i].place] = (uint16_t)(i + 1);
+        index_of(p)[p->room->entries[i].place] = (uint16_t)(i + 1);
 }
 
-static void entry_add(struct blocks *t, struct block_page *p, struct entry e)
+/* Before a change: *e, which is in the page, may move. */
+static inline void page_own(struct block_page *p, struct entry **e)
+{
+    if (__builtin_expect(!is_many(p) || p->room->users == 1, 1))
+        return;
+    size_t number = e ? (size_t)(*e - p->room->entries) : 0;
+    page_move(p, p->size);
+    if (e)
+        *e = &p->room->entries[number];
+}
+
+static void entry_add(struct block_page *p, struct entry e)
 {
     if (p->count == 0) {
         p->one = e;
@@ -172,35 +201,38 @@ static void entry_add(struct blocks *t, struct block_page *p, struct entry e)
     }
     if (p->count == 1) {
         struct entry first = p->one;
-        p->entries = room_take(t, 0);
-        p->room = 0;
-        p->entries[0] = first;
-    } else if (p->count == room_capacity[p->room]) {
-        page_move(t, p, p->room + 1);
+        p->room = room_take(0);
+        p->size = 0;
+        p->room->entries[0] = first;
+    } else if (p->count == room_capacity[p->size]) {
+        page_move(p, p->size + 1);
+    } else {
+        page_own(p, NULL);
     }
-    p->entries[p->count++] = e;
+    p->room->entries[p->count++] = e;
     if (is_indexed(p))
         index_of(p)[e.place] = (uint16_t)p->count;
 }
 
-static void entry_remove(struct blocks *t, struct block_page *p, struct entry *e)
+static void entry_remove(struct block_page *p, struct entry *e)
 {
     if (p->count == 1) {
         p->count = 0;
         return;
     }
-    struct entry last = p->entries[--p->count]; /* fills the gap */
+    page_own(p, &e);
+    struct entry last = p->room->entries[--p->count]; /* fills the gap */
     if (is_indexed(p)) {
-        index_of(p)[last.place] = (uint16_t)(e - p->entries + 1);
+        index_of(p)[last.place] = (uint16_t)(e - p->room->entries + 1);
         index_of(p)[e->place] = 0; /* after that: it may be the last one that goes */
     }
     *e = last;
     if (p->count == 1) {
-        struct entry only = p->entries[0];
-        room_give(t, p->room, p->entries);
+        struct entry only = p->room->entries[0];
+        room_leave(p->size, p->room);
         p->one = only;
-    } else if (p->room > 2 && p->count * 4 <= room_capacity[p->room]) {
-        page_move(t, p, p->room - 1);
+    } else if (p->size > 2 && p->count * 4 <= room_capacity[p->size]) {
+        page_move(p, p->size - 1);
     }
 }
 
@@ -244,10 +276,11 @@ bool blocks_put(struct blocks *t, const struct block *b, struct block *old)
     if (__builtin_expect(there != NULL, 0)) {
         unpack(t, p, there, old);
         forget_large(t, there);
+        page_own(p, &there);
         *there = pack(t, b);
         return true;
     }
-    entry_add(t, p, pack(t, b));
+    entry_add(p, pack(t, b));
     t->count++;
     return false;
 }
@@ -260,7 +293,7 @@ bool blocks_take(struct blocks *t, uint64_t address, struct block *out)
         return false;
     unpack(t, p, e, out);
     forget_large(t, e);
-    entry_remove(t, p, e);
+    entry_remove(p, e);
     t->count--;
     return true;
 }
@@ -278,17 +311,38 @@ void blocks_each(const struct blocks *t, void (*visit)(void *context, const stru
         const struct block_page *p = &t->pages[i];
         for (uint32_t k = 0; k < p->count; k++) {
             struct block b;
-            unpack((struct blocks *)t, p, is_many(p) ? &p->entries[k] : &p->one, &b);
+            unpack((struct blocks *)t, p, is_many(p) ? &p->room->entries[k] : &p->one, &b);
             visit(context, &b);
         }
     }
 }
 
+void blocks_clone(struct blocks *to, const struct blocks *from)
+{
+    *to = (struct blocks){.size = from->size, .used = from->used, .count = from->count};
+    if (!from->size)
+        return;
+    to->pages = xmalloc(from->size * sizeof *to->pages);
+    memcpy(to->pages, from->pages, from->size * sizeof *to->pages);
+    for (size_t i = 0; i < to->size; i++)
+        if (is_many(&to->pages[i]))
+            to->pages[i].room->users++;
+    for (size_t i = 0; i < from->large.count; i++)
+        *vec_push(&to->large) = from->large.items[i];
+    for (size_t i = 0; i < from->large_free.count; i++)
+        *vec_push(&to->large_free) = from->large_free.items[i];
+}
+
+size_t blocks_bytes(const struct blocks *t)
+{
+    return t->size * sizeof *t->pages + t->large.count * sizeof *t->large.items;
+}
+
 void blocks_release(struct blocks *t)
 {
-    for (size_t i = 0; i < t->slabs.count; i++)
-        free(t->slabs.items[i]);
-    vec_release(&t->slabs);
+    for (size_t i = 0; i < t->size; i++)
+        if (is_many(&t->pages[i]))
+            room_leave(t->pages[i].size, t->pages[i].room);
     free(t->pages);
     vec_release(&t->large);
     vec_release(&t->large_free);

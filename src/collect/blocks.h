@@ -7,7 +7,7 @@
  * and never moves what other pages hold.
  *
  * At most 64 bytes a block, whatever their size: a page's only block is in the table itself.
- * Not thread-safe.
+ * Not thread-safe; nor are two tables independent of each other.
  */
 #ifndef TIDE_COLLECT_BLOCKS_H
 #define TIDE_COLLECT_BLOCKS_H
@@ -30,8 +30,6 @@ struct block_large {
     uint64_t size, usable;
 };
 
-#define BLOCK_ROOM_SIZES 12
-
 struct blocks {
     struct block_page *pages;
     size_t size, used; /* of pages: places, and places taken */
@@ -39,9 +37,6 @@ struct blocks {
     uint64_t count;
     VEC(struct block_large) large; /* sizes that do not fit where small ones are kept */
     VEC(uint32_t) large_free;      /* places in it */
-    void *rooms[BLOCK_ROOM_SIZES]; /* memory for the blocks of a page: free ones, by size */
-    VEC(char *) slabs;             /* where rooms come from */
-    size_t slab_left;
 };
 
 /* Adds a block. If there is one at its address, *old is that one, which is replaced, and the answer
@@ -50,6 +45,10 @@ bool blocks_put(struct blocks *t, const struct block *b, struct block *old);
 /* Removes the block at an address into *out; false: there is none. */
 bool blocks_take(struct blocks *t, uint64_t address, struct block *out);
 void blocks_prefetch(const struct blocks *t, uint64_t address);
+/* A second table with the same blocks, for a forked process: `to` is empty. It costs 24 bytes a
+ * page; what pages hold is shared until one of the two changes it. */
+void blocks_clone(struct blocks *to, const struct blocks *from);
+size_t blocks_bytes(const struct blocks *t); /* that a clone takes */
 /* Calls `visit` for every block, in no order. */
 void blocks_each(const struct blocks *t, void (*visit)(void *context, const struct block *b),
                  void *context);

@@ -22,12 +22,17 @@ struct file {
 
 struct naming {
     pthread_t worker;
-    pthread_mutex_t lock; /* guards queue, files, closed */
+    pthread_mutex_t lock; /* guards queue, files, closed, and the results */
     pthread_cond_t wake;
     VEC(struct job) queue;
     VEC(struct file *) files;
     bool closed;
     bool joined;
+
+    struct map results; /* (file, address) -> number of a run */
+    VEC(struct frame) frames;
+    VEC(uint32_t) runs;
+    struct strpool strings;
 
     /* The owner's. */
     struct map queued; /* hash of (file, address) of all jobs so far */
@@ -39,10 +44,6 @@ struct naming {
 
     /* The worker's until it is joined. */
     struct symbolizer *symbolizer;
-    struct map results; /* (file, address) -> number of a run */
-    VEC(struct frame) frames;
-    VEC(uint32_t) runs;
-    struct strpool strings;
 };
 
 static uint64_t job_key(struct job j)
@@ -50,20 +51,24 @@ static uint64_t job_key(struct job j)
     return (uint64_t)j.file << 48 ^ j.address;
 }
 
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Finds out without the lock, which may take long; files the result with it. */
 static void resolve(struct naming *n, struct job j, struct file *file)
 {
     const struct symbol_frame *frames;
-    uint32_t *run = map_at(&n->results, job_key(j));
-    if (*run != MAP_NONE)
-        return;
-    *run = (uint32_t)n->runs.count;
-    *vec_push(&n->runs) = (uint32_t)n->frames.count;
     if (!file->symbols)
         file->symbols =
             symbolizer_file(n->symbolizer, file->path, file->build_id, file->build_id_size);
-    const char *slash = strrchr(file->path, '/');
-    uint32_t module = strpool_add(&n->strings, slash ? slash + 1 : file->path);
     size_t count = symbolizer_resolve(n->symbolizer, file->symbols, j.address, &frames);
+    pthread_mutex_lock(&n->lock);
+    uint32_t module = strpool_add(&n->strings, base_name(file->path));
+    *map_at(&n->results, job_key(j)) = (uint32_t)n->runs.count;
+    *vec_push(&n->runs) = (uint32_t)n->frames.count;
     for (size_t i = 0; i < count; i++)
         *vec_push(&n->frames) =
             (struct frame){.function = strpool_add(&n->strings, frames[i].function),
@@ -71,14 +76,15 @@ static void resolve(struct naming *n, struct job j, struct file *file)
                            .file = frames[i].file ? strpool_add(&n->strings, frames[i].file) : 0,
                            .line = frames[i].line,
                            .kind = frames[i].inlined ? FRAME_INLINED : FRAME_NATIVE};
+    pthread_mutex_unlock(&n->lock);
 }
 
 static void *work(void *arg)
 {
     struct naming *n = arg;
     setpriority(PRIO_PROCESS, 0, 19); /* on Linux: this thread */
+    pthread_mutex_lock(&n->lock);
     for (;;) {
-        pthread_mutex_lock(&n->lock);
         while (!n->queue.count && !n->closed)
             pthread_cond_wait(&n->wake, &n->lock);
         if (!n->queue.count)
@@ -86,12 +92,11 @@ static void *work(void *arg)
         struct job *jobs = n->queue.items;
         size_t count = n->queue.count;
         memset(&n->queue, 0, sizeof n->queue);
-        pthread_mutex_unlock(&n->lock);
         for (size_t i = 0; i < count; i++) {
-            pthread_mutex_lock(&n->lock);
             struct file *file = n->files.items[jobs[i].file];
             pthread_mutex_unlock(&n->lock);
             resolve(n, jobs[i], file);
+            pthread_mutex_lock(&n->lock);
         }
         free(jobs);
     }
@@ -198,29 +203,57 @@ void naming_wait(struct naming *n)
     n->joined = true;
 }
 
+void naming_hold(struct naming *n)
+{
+    pthread_mutex_lock(&n->lock);
+}
+
+void naming_go_on(struct naming *n)
+{
+    pthread_mutex_unlock(&n->lock);
+}
+
+static void put_run(struct naming *n, uint32_t run, struct profile *p, struct strpool *strings)
+{
+    uint32_t end = run + 1 < n->runs.count ? n->runs.items[run + 1] : (uint32_t)n->frames.count;
+    for (uint32_t k = n->runs.items[run]; k < end; k++) {
+        struct frame f = n->frames.items[k];
+        f.function = strpool_add(strings, strpool_get(&n->strings, f.function));
+        f.module = strpool_add(strings, strpool_get(&n->strings, f.module));
+        f.file = f.file ? strpool_add(strings, strpool_get(&n->strings, f.file)) : 0;
+        *vec_push(&p->frames) = f;
+    }
+}
+
+/* Its name is not known yet. */
+static void put_place(struct naming *n, struct job job, struct profile *p, struct strpool *strings)
+{
+    const char *module = base_name(n->files.items[job.file]->path);
+    char *place = xasprintf("%s+0x%llx", module, (unsigned long long)job.address);
+    *vec_push(&p->frames) = (struct frame){.function = strpool_add(strings, place),
+                                           .module = strpool_add(strings, module),
+                                           .kind = FRAME_NATIVE};
+    free(place);
+}
+
 void naming_fill(struct naming *n, struct profile *p, struct strpool *strings)
 {
     strpool_add(strings, "");
     for (size_t i = 1; i < p->nodes.count; i++) {
         uint64_t address = p->nodes.items[i].address;
-        uint32_t *run = map_at(&p->symbols, address);
+        uint32_t *number = map_at(&p->symbols, address);
         struct job job;
-        if (*run != MAP_NONE)
+        if (*number != MAP_NONE)
             continue;
-        uint32_t from = job_of(n, p, address, &job) ? map_get(&n->results, job_key(job)) : MAP_NONE;
-        *run = (uint32_t)p->frame_runs.count;
+        *number = (uint32_t)p->frame_runs.count;
         *vec_push(&p->frame_runs) = (uint32_t)p->frames.count;
-        if (from == MAP_NONE)
+        if (!job_of(n, p, address, &job))
             continue; /* an empty run: no module covers it */
-        uint32_t end =
-            from + 1 < n->runs.count ? n->runs.items[from + 1] : (uint32_t)n->frames.count;
-        for (uint32_t k = n->runs.items[from]; k < end; k++) {
-            struct frame f = n->frames.items[k];
-            f.function = strpool_add(strings, strpool_get(&n->strings, f.function));
-            f.module = strpool_add(strings, strpool_get(&n->strings, f.module));
-            f.file = f.file ? strpool_add(strings, strpool_get(&n->strings, f.file)) : 0;
-            *vec_push(&p->frames) = f;
-        }
+        uint32_t run = map_get(&n->results, job_key(job));
+        if (run == MAP_NONE)
+            put_place(n, job, p, strings);
+        else
+            put_run(n, run, p, strings);
     }
     *vec_push(&p->frame_runs) = (uint32_t)p->frames.count;
 }

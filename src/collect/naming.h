@@ -19,8 +19,12 @@ struct naming *naming_new(void);
 void naming_add(struct naming *n, const struct profile *p, size_t first);
 /* Waits until all is resolved. No naming_add after it. */
 void naming_wait(struct naming *n);
-/* Fills p's frames, frame_runs and symbols, with strings in `strings`. After naming_wait. */
+/* Fills p's frames, frame_runs and symbols, with strings in `strings`. After naming_wait; or in a
+ * forked child, where what is not resolved yet reads module+0x1234. */
 void naming_fill(struct naming *n, struct profile *p, struct strpool *strings);
+/* Around a fork, in the parent, and naming_go_on in the child too: results are whole meanwhile. */
+void naming_hold(struct naming *n);
+void naming_go_on(struct naming *n);
 void naming_free(struct naming *n);
 
 #endif

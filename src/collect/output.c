@@ -95,9 +95,21 @@ static int write_all(int fd, const struct strbuf *bytes)
     return 0;
 }
 
-static int write_file(const char *name, const struct strbuf *bytes)
+static char *part_name(const char *name, pid_t writer)
 {
-    char *part = xasprintf("%s.part%d", name, (int)getpid());
+    return xasprintf("%s.part%d", name, (int)writer);
+}
+
+void output_discard(const char *name, pid_t writer)
+{
+    char *part = part_name(name, writer);
+    unlink(part);
+    free(part);
+}
+
+int output_write_file(const char *name, const struct strbuf *bytes)
+{
+    char *part = part_name(name, getpid());
     int fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     int code = fd < 0 ? -errno : write_all(fd, bytes);
     if (fd >= 0 && close(fd) != 0 && !code)
@@ -127,13 +139,13 @@ int output_write(char **name, const struct strbuf *bytes, struct err *err)
 {
     if ((*name)[0] == '|')
         return write_command(*name + 1, bytes, err);
-    int code = write_file(*name, bytes);
+    int code = output_write_file(*name, bytes);
     if (!code)
         return 0;
     const char *slash = strrchr(*name, '/'), *temporary = getenv("TMPDIR");
     char *other =
         xasprintf("%s/%s", temporary && *temporary ? temporary : "/tmp", slash ? slash + 1 : *name);
-    if (write_file(other, bytes) != 0) {
+    if (output_write_file(other, bytes) != 0) {
         free(other);
         return err_set(err, code,
                        "cannot write %s: %s; nor could it be saved in the temporary directory",

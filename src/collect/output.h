@@ -19,6 +19,10 @@
 char *output_name(const char *pattern, const char *program, pid_t pid, struct err *err);
 /* Could a file be made there? Asked before the program starts. Always yes for a command. */
 int output_check(const char *name, struct err *err);
+/* Writes the bytes to a file of that name, nowhere else; 0 or a negative errno. */
+int output_write_file(const char *name, const struct strbuf *bytes);
+/* Removes what a process that was killed meanwhile left of its output_write_file. */
+void output_discard(const char *name, pid_t writer);
 /* Writes the bytes; on failure tries the temporary directory and then *name says where it went. */
 int output_write(char **name, const struct strbuf *bytes, struct err *err);
 

@@ -5,14 +5,15 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "collect/door.h"
+#include "collect/kin.h"
 #include "collect/launch.h"
 #include "collect/naming.h"
 #include "collect/output.h"
@@ -24,6 +25,13 @@
 #define PROGRESS_EVERY_NS 250000000
 #define SHORTEST_NAP_NS   30000 /* less is not worth the system call */
 
+#define LOOKS_APART_NS 20000000
+#define PATIENCE_NS    1000000000 /* for programs that may be about to say hello */
+
+#define FIRST_CHECKPOINT_NS    250000000
+#define CHECKPOINTS_APART_NS   500000000
+#define CHECKPOINTS_APART_COST 50 /* times what the last one took: they take 2 % of a processor */
+
 struct session {
     const struct session_options *options;
     struct door door;
@@ -33,9 +41,13 @@ struct session {
     bool program_ended, abandoned;
     uint64_t start_ns, start_unix_ns;
     VEC(struct target *) targets;
-    VEC(size_t) named; /* per target: nodes handed to naming */
+    VEC(struct target *) live; /* those that have not ended: there may be few of many */
+    VEC(size_t) named;         /* per target: nodes handed to naming */
     struct naming *naming;
-    uint64_t next_naming_ns, next_progress_ns;
+    uint64_t next_naming_ns, next_progress_ns, next_checkpoint_ns;
+    uint64_t next_look_ns, alone_since_ns; /* for kin we have not heard of */
+    unsigned unheard;                      /* of which we wait for so many */
+    pid_t checkpoint;                      /* the process that writes one; 0: none */
     char *file;
 };
 
@@ -55,17 +67,56 @@ static uint64_t elapsed_ns(const struct session *s)
 
 static struct target *live_target(struct session *s, pid_t pid)
 {
-    for (size_t i = s->targets.count; i-- > 0;)
-        if (s->targets.items[i]->pid == pid && !s->targets.items[i]->ended)
-            return s->targets.items[i];
+    for (size_t i = 0; i < s->live.count; i++)
+        if (s->live.items[i]->pid == pid)
+            return s->live.items[i];
     return NULL;
+}
+
+static bool is_gone(const struct session *s, const struct target *t)
+{
+    struct pollfd p = {.fd = t->pidfd, .events = POLLIN};
+    return t->pid == s->program ? s->program_ended
+           : t->pidfd >= 0      ? poll(&p, 1, 0) == 1
+                                : kill(t->pid, 0) != 0 && errno == ESRCH;
+}
+
+static void set_status(struct profile *p, int wait_status)
+{
+    p->exit_code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
+    p->signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
 }
 
 static void end_target(struct session *s, struct target *t, bool execed)
 {
+    int status = s->wait_status;
     target_end(t, elapsed_ns(s) - t->start_ns);
     t->profile.complete = true;
     t->profile.execed = execed;
+    if (!execed && (t->pid == s->program || kin_status(t->pid, t->pidfd, &status)))
+        set_status(&t->profile, status);
+    if (t->pidfd >= 0)
+        close(t->pidfd);
+    t->pidfd = -1;
+    for (size_t i = 0; i < s->live.count; i++)
+        if (s->live.items[i] == t)
+            s->live.items[i--] = s->live.items[--s->live.count];
+    if (execed || s->live.count) /* after the last one we end soon, and all at once */
+        target_let_go(t);
+}
+
+static void inherit(struct session *s, struct target *child, uint32_t parent, uint32_t number)
+{
+    struct target *t = live_target(s, (pid_t)parent);
+    for (size_t i = s->targets.count; number && !t && i-- > 0;)
+        if (s->targets.items[i]->pid == (pid_t)parent)
+            t = s->targets.items[i];
+    if (!number || !t)
+        return;
+    if (!t->ended)
+        target_drain(t, elapsed_ns(s) - t->start_ns); /* up to the fork at least */
+    child->profile.ppid = parent;                     /* though it may be gone by now */
+    inherit_hand_over(t, number, child);
 }
 
 static void say_hello(struct session *s, struct visitor *v)
@@ -77,21 +128,27 @@ static void say_hello(struct session *s, struct visitor *v)
         return;
     }
     if (before)
-        end_target(s, before, true); /* the same process has become another program */
+        end_target(s, before, !is_gone(s, before)); /* it has become another program */
     struct target *t = target_new(v->pid, v->request.small, o->on_full, o->interval_ns, NULL);
     if (!t) {
         visitor_reply(v, -ENOMEM, -1, 0, 0);
         return;
     }
     t->start_ns = elapsed_ns(s);
+    t->start_monotonic_ns = s->start_ns + t->start_ns;
     t->profile.start_unix_ns = s->start_unix_ns + t->start_ns;
     char host[256] = "";
     gethostname(host, sizeof host - 1);
     t->profile.host = xstrdup(host);
+    inherit(s, t, v->request.parent, v->request.fork);
     *vec_push(&s->targets) = t;
+    *vec_push(&s->live) = t;
     *vec_push(&s->named) = 0;
+    s->alone_since_ns = 0;
     stamp_if_due(t, 0); /* it waits for our answer: even the shortest run has one */
     visitor_reply(v, 0, t->fd, t->size, t->header->ring_count);
+    close(t->fd); /* we have it mapped */
+    t->fd = -1;
 }
 
 static void give_rings(struct session *s, struct visitor *v)
@@ -117,27 +174,6 @@ static void answer_door(struct session *s)
     }
 }
 
-static void set_status(struct profile *p, int wait_status)
-{
-    p->exit_code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
-    p->signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
-}
-
-/* How a process ended that is not our child: the kernel keeps it with the pidfd (Linux 6.15 and
- * later). */
-static bool ask_pidfd(int pidfd, int *wait_status)
-{
-    struct {
-        uint64_t mask, cgroup;
-        uint32_t ids[11];
-        int32_t exit_code;
-    } info = {.mask = 1 << 3 /* PIDFD_INFO_EXIT */};
-    if (ioctl(pidfd, _IOWR(0xff, 11, info), &info) != 0 || !(info.mask & 1 << 3))
-        return false;
-    *wait_status = info.exit_code;
-    return true;
-}
-
 static void reap(struct session *s)
 {
     int status;
@@ -145,23 +181,29 @@ static void reap(struct session *s)
         s->program_ended = true;
         s->wait_status = status;
     }
-    for (size_t i = 0; i < s->targets.count; i++) {
-        struct target *t = s->targets.items[i];
-        struct pollfd p = {.fd = t->pidfd, .events = POLLIN};
-        bool gone = t->pid == s->program ? s->program_ended
-                    : t->pidfd >= 0      ? poll(&p, 1, 0) == 1
-                                         : kill(t->pid, 0) != 0 && errno == ESRCH;
-        if (!t->ended && gone)
-            end_target(s, t, false);
-    }
+    for (size_t i = s->live.count; i-- > 0;) /* the last takes the place of one that goes */
+        if (is_gone(s, s->live.items[i]))
+            end_target(s, s->live.items[i], false);
 }
 
-static bool any_alive(const struct session *s)
+/*
+ * All we know of have ended. Children that were forked but have not allocated yet are waited for,
+ * as if they had; others, which may be about to say hello or never will, for a moment.
+ */
+static bool is_last(struct session *s, uint64_t now)
 {
-    for (size_t i = 0; i < s->targets.count; i++)
-        if (!s->targets.items[i]->ended)
-            return true;
-    return false;
+    if (s->live.count || !s->program_ended)
+        return false;
+    if (s->options->no_follow)
+        return true;
+    if (now < s->next_look_ns)
+        return false;
+    struct kin kin = kin_left(s->door.key);
+    s->unheard = kin.forked + kin.silent;
+    if (!s->alone_since_ns)
+        s->alone_since_ns = now;
+    s->next_look_ns = now + LOOKS_APART_NS;
+    return !kin.forked && (!kin.silent || now - s->alone_since_ns > PATIENCE_NS);
 }
 
 /* --- the loop --------------------------------------------------------------------------------- */
@@ -184,7 +226,8 @@ static void tell_progress(struct session *s, uint64_t now)
 {
     if (!s->options->progress || now < s->next_progress_ns)
         return;
-    struct session_status status = {.elapsed_ns = now, .program_ended = s->program_ended};
+    struct session_status status = {
+        .elapsed_ns = now, .program_ended = s->program_ended, .processes = s->unheard};
     for (size_t i = 0; i < s->targets.count; i++) {
         const struct target *t = s->targets.items[i];
         status.events += t->events;
@@ -225,16 +268,16 @@ static long nap_ns(uint64_t words, uint64_t pass_ns, unsigned idle)
     return fill_ns < SHORTEST_NAP_NS ? 0 : fill_ns > 1e6 ? 1000000 : (long)fill_ns;
 }
 
+static void checkpoint_if_due(struct session *s, uint64_t now);
+
 static void record(struct session *s)
 {
     unsigned idle = 0;
     uint64_t last = elapsed_ns(s);
     for (;;) {
         uint64_t words = 0, most = 0;
-        for (size_t i = 0; i < s->targets.count; i++) {
-            struct target *t = s->targets.items[i];
-            if (t->ended)
-                continue;
+        for (size_t i = 0; i < s->live.count; i++) {
+            struct target *t = s->live.items[i];
             uint64_t now = elapsed_ns(s) - t->start_ns;
             words += target_drain(t, now);
             stamp_if_due(t, now);
@@ -244,7 +287,8 @@ static void record(struct session *s)
         find_names(s, now);
         tell_progress(s, now);
         reap(s);
-        if ((s->program_ended && !any_alive(s)) || s->abandoned)
+        checkpoint_if_due(s, now);
+        if (s->abandoned || is_last(s, now))
             return;
         idle = words ? 0 : idle + 1;
         struct pollfd wait[2] = {{.fd = s->door.fd, .events = POLLIN},
@@ -258,7 +302,7 @@ static void record(struct session *s)
     }
 }
 
-/* --- the end ---------------------------------------------------------------------------------- */
+/* --- the file --------------------------------------------------------------------------------- */
 
 static void write_target(struct strbuf *out, uint32_t number, const struct target *t,
                          const struct profile *p)
@@ -299,47 +343,106 @@ static struct profile *unseen_program(struct session *s, struct recording *r)
     return p;
 }
 
-static int finish(struct session *s, struct session_result *result, struct err *err)
+/* The bytes of the file; what the targets had gathered goes into the recording. */
+static void compose(struct session *s, struct recording *r, struct strbuf *bytes)
 {
-    struct recording *r = recording_new();
-    struct strbuf bytes = {0};
-    r->complete = true;
-    for (size_t i = 0; i < s->targets.count; i++) {
-        struct target *t = s->targets.items[i];
-        int status;
-        if (!t->ended) { /* abandoned: it goes on without us */
-            atomic_store(&t->header->detached, 1);
-            atomic_fetch_add(&t->header->tick, 1);
-            target_end(t, elapsed_ns(s) - t->start_ns);
-        } else if (t->profile.execed) {
-            t->profile.exit_code = -1;
-        } else if (t->pid == s->program) {
-            set_status(&t->profile, s->wait_status);
-        } else if (t->pidfd >= 0 && ask_pidfd(t->pidfd, &status)) {
-            set_status(&t->profile, status);
-        }
-        naming_add(s->naming, &t->profile, s->named.items[i]);
-    }
-    naming_wait(s->naming);
-    writer_begin(&bytes);
+    writer_begin(bytes);
     for (size_t i = 0; i < s->targets.count; i++) {
         struct target *t = s->targets.items[i];
         target_finish(t);
+        marks_finish(t, &r->strings);
         naming_fill(s->naming, &t->profile, &r->strings);
-        write_target(&bytes, (uint32_t)i, t, &t->profile);
-        if (i == 0) {
-            result->allocations = t->ledger.allocations;
-            result->live_bytes = t->ledger.live.bytes;
-            result->live_blocks = t->ledger.live.blocks;
-        }
+        write_target(bytes, (uint32_t)i, t, &t->profile);
         *vec_push(&r->profiles) = t->profile;
         t->profile = (struct profile){0};
     }
     if (!r->profiles.count) {
         naming_fill(s->naming, unseen_program(s, r), &r->strings);
-        writer_profile(&bytes, 0, &r->profiles.items[0], NULL);
+        writer_profile(bytes, 0, &r->profiles.items[0], NULL);
     }
-    writer_end(&bytes, r);
+    writer_end(bytes, r);
+}
+
+/* --- checkpoints ------------------------------------------------------------------------------ */
+
+/*
+ * Should we be killed, the file has what was recorded up to the last checkpoint. A forked copy of
+ * us writes it, from memory that stands still for it alone, while we go on.
+ */
+static _Noreturn void write_checkpoint(struct session *s, uint64_t now)
+{
+    struct recording *r = recording_new();
+    struct strbuf bytes = {0};
+    naming_go_on(s->naming);
+    door_close(&s->door); /* who tests whether we live must not find the copy */
+    setpriority(PRIO_PROCESS, 0, 10);
+    for (size_t i = 0; i < s->targets.count; i++) {
+        struct target *t = s->targets.items[i];
+        if (!t->ended)
+            target_pause(t, now - t->start_ns);
+    }
+    compose(s, r, &bytes);
+    _exit(output_write_file(s->file, &bytes) != 0);
+}
+
+static void checkpoint_if_due(struct session *s, uint64_t now)
+{
+    struct rusage usage;
+    if (s->checkpoint) {
+        if (wait4(s->checkpoint, NULL, WNOHANG, &usage) == 0)
+            return;
+        uint64_t cost_us = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
+                           (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+        uint64_t apart = cost_us * 1000 * CHECKPOINTS_APART_COST;
+        s->next_checkpoint_ns = now + (apart > CHECKPOINTS_APART_NS ? apart : CHECKPOINTS_APART_NS);
+        s->checkpoint = 0;
+    }
+    if (now < s->next_checkpoint_ns || !s->targets.count || s->file[0] == '|')
+        return;
+    naming_hold(s->naming);
+    pid_t writer = fork();
+    if (writer == 0)
+        write_checkpoint(s, now);
+    naming_go_on(s->naming);
+    s->checkpoint = writer > 0 ? writer : 0;
+    s->next_checkpoint_ns = now + CHECKPOINTS_APART_NS;
+}
+
+static void drop_checkpoint(struct session *s)
+{
+    if (!s->checkpoint)
+        return;
+    kill(s->checkpoint, SIGKILL);
+    waitpid(s->checkpoint, NULL, 0);
+    output_discard(s->file, s->checkpoint);
+    s->checkpoint = 0;
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+static int finish(struct session *s, struct session_result *result, struct err *err)
+{
+    struct recording *r = recording_new();
+    struct strbuf bytes = {0};
+    r->complete = true;
+    drop_checkpoint(s);
+    for (size_t i = 0; i < s->targets.count; i++) {
+        struct target *t = s->targets.items[i];
+        if (!t->ended) { /* abandoned: it goes on without us */
+            atomic_store(&t->header->detached, 1);
+            atomic_fetch_add(&t->header->tick, 1);
+            target_end(t, elapsed_ns(s) - t->start_ns);
+        }
+        naming_add(s->naming, &t->profile, s->named.items[i]);
+    }
+    naming_wait(s->naming);
+    if (s->targets.count) {
+        const struct ledger *first = &s->targets.items[0]->ledger;
+        result->allocations = first->allocations;
+        result->live_bytes = first->live.bytes;
+        result->live_blocks = first->live.blocks;
+    }
+    compose(s, r, &bytes);
     int code = output_write(&s->file, &bytes, err);
     strbuf_release(&bytes);
     result->recording = r;
@@ -360,6 +463,16 @@ static int open_signals(void)
     sigprocmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* Each living process takes a descriptor. */
+static void raise_file_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
 }
 
 int session_run(const struct session_options *o, struct session_result *result, struct err *err)
@@ -385,7 +498,9 @@ int session_run(const struct session_options *o, struct session_result *result, 
         goto out;
     }
     s.file = output_name(o->output, o->argv[0], s.program, err);
+    raise_file_limit(); /* ours, not the program's */
     s.naming = naming_new();
+    s.next_checkpoint_ns = FIRST_CHECKPOINT_NS;
     record(&s);
     door_close(&s.door);
     code = finish(&s, result, err);

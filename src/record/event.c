@@ -1,4 +1,6 @@
 /* From a hook's call to words in the ring: the stack, its number, the record. */
+#include <sys/syscall.h>
+
 #include "record/recorder.h"
 
 static uint64_t node_hash(uint32_t parent, uint64_t address)
@@ -132,7 +134,7 @@ static inline uint32_t stack_number(struct thread *t, const uint64_t *caller)
                        : WALK_NO_END;
     bool loader = CALLER_PC(caller) - recorder.loader < recorder.loader_size;
     if (UNLIKELY(loader))
-        modules_check();
+        modules_check(t);
     walk_stack(w, recorder.rules, &own_space, CALLER_PC(caller), CALLER_SP(caller),
                CALLER_FP(caller));
     uint32_t i = w->fresh, id;
@@ -166,12 +168,14 @@ void event_meet(struct thread *t, uint64_t address)
         event_word(t, WIRE_WORD(WIRE_CLOCK, 0, t->clock & WIRE_LOW48));
 }
 
-static inline __attribute__((always_inline)) void alloc(struct thread *t, void *p, size_t size,
+static inline __attribute__((always_inline)) bool alloc(struct thread *t, void *p, size_t size,
                                                         const uint64_t *caller, bool own)
 {
+    if (UNLIKELY(atomic_load_explicit(&recorder.header->paused, memory_order_relaxed)))
+        return false;
     uint32_t stack = stack_number(t, caller);
     if (UNLIKELY(!event_room(t, 5)))
-        return;
+        return false;
     size_t usable = own && next.malloc_usable_size ? next.malloc_usable_size(p) : size;
     uint64_t address = (uint64_t)(uintptr_t)p & WIRE_LOW48, over = usable - size;
     event_clock(t, address);
@@ -185,17 +189,18 @@ static inline __attribute__((always_inline)) void alloc(struct thread *t, void *
         event_word(t, usable < size ? size : usable);
     }
     event_publish(t);
+    return true;
 }
 
-void event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller)
+bool event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller)
 {
-    alloc(t, p, size, caller, true);
+    return alloc(t, p, size, caller, true);
 }
 
 /* A block whose size the allocator must not be asked for: it is not its own. */
-void event_alloc_foreign(struct thread *t, void *p, size_t size, const uint64_t *caller)
+bool event_alloc_foreign(struct thread *t, void *p, size_t size, const uint64_t *caller)
 {
-    alloc(t, p, size, caller, false);
+    return alloc(t, p, size, caller, false);
 }
 
 void event_realloc(struct thread *t, void *old)
@@ -216,10 +221,25 @@ void event_realloc_failed(struct thread *t)
     }
 }
 
+/* At the time of address 0's clock, as mappings: what other threads do meanwhile is not told apart.
+ */
+void event_fork(struct thread *t)
+{
+    tls.fork = atomic_fetch_add(&recorder.forks, 1) + 1;
+    recorder.pid = (uint32_t)sys_call(SYS_getpid);
+    if (event_room(t, 2)) {
+        event_clock(t, 0);
+        event_word(t, WIRE_WORD(WIRE_FORK, 0, tls.fork));
+        event_publish(t);
+    }
+}
+
 /* Mappings are rare, and overlap in ways that blocks do not: all share one clock, that of address
  * 0. */
 void event_map(struct thread *t, void *p, size_t size, const uint64_t *caller)
 {
+    if (UNLIKELY(recorder_paused()))
+        return;
     uint32_t stack = stack_number(t, caller);
     if (event_room(t, 4)) {
         event_clock(t, 0);
@@ -230,12 +250,22 @@ void event_map(struct thread *t, void *p, size_t size, const uint64_t *caller)
     }
 }
 
-void event_unmap(struct thread *t, void *p, size_t size)
+bool event_unmap(struct thread *t, void *p, size_t size)
 {
-    if (event_room(t, 3)) {
-        event_clock(t, 0);
-        event_word(t, WIRE_WORD(WIRE_UNMAP, 0, (uint64_t)(uintptr_t)p & WIRE_LOW48));
-        event_word(t, size);
+    if (!event_room(t, 3))
+        return false;
+    event_clock(t, 0);
+    event_word(t, WIRE_WORD(WIRE_UNMAP, 0, (uint64_t)(uintptr_t)p & WIRE_LOW48));
+    event_word(t, size);
+    event_publish(t);
+    return true;
+}
+
+void event_unmap_failed(struct thread *t)
+{
+    if (event_room(t, 2)) {
+        event_word(t, WIRE_WORD(WIRE_UNMAP, 1, 0));
+        event_word(t, 0);
         event_publish(t);
     }
 }

@@ -1,9 +1,10 @@
-/* Code that goes away, and threads that take a name. */
+/* Code that goes away, processes that fork, and threads that take a name. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "record/recorder.h"
 
@@ -15,8 +16,42 @@ EXPORT int dlclose(void *handle)
     int result = next.dlclose(handle);
     if (recorder.rules && atomic_load(&recorder.state) == STATE_LIVE) {
         modules_forget();
+        struct thread *t = thread_enter();
+        if (t) {
+            note_unload(t);
+            thread_leave();
+        } else {
+            atomic_fetch_add(&recorder.header->tick, 1);
+        }
     }
     return result;
+}
+
+/* The child will know what was live by the number of this fork. It becomes a process of its own
+ * with its first event (thread_sync). */
+static void about_to_fork(void)
+{
+    struct thread *t = thread_enter();
+    if (t) {
+        event_fork(t);
+        thread_leave();
+    }
+}
+
+EXPORT pid_t fork(void)
+{
+    if (UNLIKELY(!next.fork))
+        recorder_start();
+    about_to_fork();
+    return next.fork();
+}
+
+EXPORT pid_t _Fork(void)
+{
+    if (UNLIKELY(!next.fork))
+        recorder_start();
+    about_to_fork();
+    return next._Fork();
 }
 
 /* Before the second thread can run, the first begins to keep logical time (wire/layout.h). */

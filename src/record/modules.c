@@ -56,10 +56,9 @@ void modules_forget(void)
 {
     atomic_fetch_add(&recorder.generation, 1);
     rules_forget(recorder.rules);
-    atomic_fetch_add(&recorder.header->tick, 1); /* so that every thread looks at `generation` */
 }
 
-void modules_check(void)
+void modules_check(struct thread *t)
 {
     uint32_t n = atomic_load_explicit(&known_count, memory_order_acquire);
     bool gone = false;
@@ -72,8 +71,10 @@ void modules_check(void)
             gone = true;
         }
     }
-    if (gone)
+    if (gone) {
         modules_forget();
+        note_unload(t);
+    }
 }
 
 /* The build id note of a mapped file, from its program headers in memory. */

@@ -50,6 +50,19 @@ void json_totals(struct json *j, const struct totals *t)
     json_end(j);
 }
 
+void json_inherited(struct json *j, const struct profile *p)
+{
+    if (!p->inherited.parent)
+        return;
+    json_object(j, "inherited");
+    json_u64(j, "from", p->inherited.parent);
+    json_u64(j, "blocks", p->inherited.blocks);
+    json_u64(j, "bytes", p->inherited.bytes);
+    json_u64(j, "freed_blocks", p->inherited.freed_blocks);
+    json_u64(j, "freed_bytes", p->inherited.freed_bytes);
+    json_end(j);
+}
+
 void json_processes(struct json *j, const struct recording *r, const struct profile *p)
 {
     json_array(j, "processes");

@@ -14,6 +14,8 @@
 void json_program(struct json *j, const struct recording *r, const struct profile *p);
 /* Member totals. */
 void json_totals(struct json *j, const struct totals *t);
+/* "inherited", of a process that was forked. */
+void json_inherited(struct json *j, const struct profile *p);
 /* Members processes and notes. */
 void json_processes(struct json *j, const struct recording *r, const struct profile *p);
 

@@ -151,6 +151,7 @@ void report_json(const struct answer *a, const struct report_sink *sink, struct 
     json_string(&j, "by", grouping_name(q->by));
     json_string(&j, "shape", shapes[q->shape]);
     json_totals(&j, &a->totals);
+    json_inherited(&j, a->profile);
     json_value(&j, "sum", a->tree.sum);
     json_value(&j, "ignored", a->tree.ignored);
     json_value(&j, "outside", a->tree.outside);

@@ -169,6 +169,20 @@ static void line_counts(const struct answer *a, const struct style *s, struct st
     strbuf_puts(out, ") were freed before the next one\n");
 }
 
+static void line_inherited(const struct profile *p, const struct style *s, struct strbuf *out)
+{
+    const struct inherited *i = &p->inherited;
+    if (!i->parent)
+        return;
+    label(out, s, "inherited");
+    unit_bytes(out, (int64_t)i->bytes);
+    strbuf_puts(out, " in ");
+    unit_count(out, (int64_t)i->blocks);
+    strbuf_printf(out, " blocks from process %u when it forked, ", i->parent);
+    unit_count(out, (int64_t)i->freed_blocks);
+    strbuf_puts(out, " of them freed here; not in the figures above\n");
+}
+
 static void line_complete(const struct answer *a, const struct style *s, struct strbuf *out)
 {
     const struct totals *t = &a->totals;
@@ -255,6 +269,7 @@ void summary_text(const struct answer *a, const struct style *s, struct strbuf *
     strbuf_putc(out, '\n');
     line_window(a, s, out);
     line_counts(a, s, out);
+    line_inherited(p, s, out);
     label(out, s, "threads");
     unit_count(out, (int64_t)p->threads.count);
     if (a->recording->profiles.count > 1)

@@ -112,6 +112,21 @@ struct stamp {
     uint64_t live_bytes, live_blocks, allocations;
 };
 
+/* A moment that the program, or someone for it, gave a name. */
+struct mark {
+    uint32_t label;   /* in recording.strings, */
+    const char *name; /* which is this one: set by the reader */
+    uint32_t thread;  /* who made it, in profile.threads */
+    size_t intervals; /* that lie before it */
+    struct stamp stamp;
+};
+
+struct mark_value {
+    uint32_t mark; /* in profile.marks */
+    uint32_t key;  /* in recording.strings */
+    double value;
+};
+
 /* One resolved frame: numbers are into recording.strings. */
 enum frame_kind { FRAME_NATIVE, FRAME_INLINED, FRAME_PYTHON };
 
@@ -119,6 +134,13 @@ struct frame {
     uint32_t function, module, file; /* file 0: unknown */
     uint32_t line;                   /* 0: unknown */
     enum frame_kind kind;
+};
+
+/* What a forked process found of its parent's heap. */
+struct inherited {
+    uint32_t parent; /* 0: it was not forked, or that is not known */
+    uint64_t blocks, bytes;
+    uint64_t freed_blocks, freed_bytes; /* of them, by this process */
 };
 
 struct profile {
@@ -132,6 +154,7 @@ struct profile {
     int signal;    /* 0: none */
     bool complete; /* ended, and everything up to the end was read */
     bool execed;   /* ended by becoming another program */
+    struct inherited inherited;
     uint64_t peak_bytes, peak_blocks, peak_time_ns;
     uint64_t peak_skew_bytes; /* bound on the peak's error when several threads ran; 0: exact */
 
@@ -142,6 +165,8 @@ struct profile {
     VEC(struct interval) intervals;
     VEC(struct row) rows;
     VEC(struct stamp) stamps;
+    VEC(struct mark) marks; /* in order of time */
+    VEC(struct mark_value) mark_values;
     VEC(char *) notes; /* one sentence each: what could not be seen, and what to do */
 
     /* Symbols: node address -> run of frames, innermost (inlined) first. */

@@ -1,4 +1,5 @@
 """Children, other programs, and what happens when the collector is slow or dies."""
+import json
 import os
 import signal
 import subprocess
@@ -13,6 +14,26 @@ def by_pid(t, profile, pid, name):
         if r["name"] == name:
             row = r
     return row["total_bytes"], row["total_count"]
+
+
+@cases(how=("fork", "_Fork"))
+def test_what_was_live_at_the_fork_is_inherited(t, how):
+    profile = t.record(t.build("inherits.c", "-O1"), how)
+    first = t.report(profile)
+    reports = [t.report(profile, "total", "--process", str(p["pid"])) for p in first["processes"]]
+    t.equal("processes", len(reports), 3)
+    parent, child, grandchild = reports
+    t.true("the parent inherited nothing", "inherited" not in parent, parent.get("inherited"))
+    base = child["inherited"]["blocks"] - 100, child["inherited"]["bytes"] - 10000
+    t.true("blocks of the C library's start are few", 0 <= base[0] < 20, base)
+    t.equal("child's", child["inherited"],
+            {"from": parent["pid"], "blocks": base[0] + 100, "bytes": base[1] + 10000, "freed_blocks": 40, "freed_bytes": 4000})
+    t.equal("child's own", [child["totals"][k] for k in ("allocations", "frees", "live_blocks", "live_bytes", "unknown_frees")],
+            [15, 0, 15, 7000, 0])
+    t.equal("grandchild's", grandchild["inherited"],
+            {"from": child["pid"], "blocks": base[0] + 60 + 15, "bytes": base[1] + 6000 + 7000, "freed_blocks": 22, "freed_bytes": 4000})
+    t.equal("grandchild's own", [grandchild["totals"][k] for k in ("allocations", "frees", "unknown_frees")], [1, 0, 0])
+    t.equal("parent's unknown frees", parent["totals"]["unknown_frees"], 0)
 
 
 @cases(how=("fork", "_Fork"))
@@ -114,3 +135,33 @@ def test_program_outlives_a_killed_collector(t):
             break
         time.sleep(0.01)
     t.true("the program finished", os.path.exists(done))
+
+
+def allocations_in(t, path):
+    """What `step` had allocated according to a file that may not be there yet, or be of an earlier moment."""
+    result = subprocess.run([t.tidemark, "report", path, "--metric", "total", "--json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    if result.returncode != 0:
+        return None, None
+    report = json.loads(result.stdout)
+    return report, sum(row["self_count"] for row in report["rows"] if row["name"] == "step")
+
+
+def test_what_a_killed_collector_had_read_is_in_the_file(t):
+    path, go_on = t.file("p.tide"), t.file("go-on")
+    tool = subprocess.Popen([t.tidemark, "run", "-o", path, "--", t.build("steps.c", "-O1"), go_on],
+                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    for _ in range(6000):
+        report, count = allocations_in(t, path)
+        if count == 1000:
+            break
+        time.sleep(0.01)
+    tool.kill()
+    tool.wait()
+    t.equal("allocations at the last checkpoint", count, 1000)
+    t.equal("complete", report and report["complete"], False)
+    t.equal("exit code, not known yet", report and report["exit_code"], None)
+    open(go_on, "w").close()
+    t.equal("the program ended as it should", tool.stdout.read(), b"done\n")
+    _, count = allocations_in(t, path)
+    t.equal("allocations, after all is over", count, 1000)
+    t.equal("files left", sorted(os.listdir(t.dir)), ["go-on", "p.tide"])

@@ -157,6 +157,52 @@ static void test_against_model(void **state)
     blocks_release(&t);
 }
 
+/* Two tables from one, each changed at random and checked against a model of its own. */
+static void test_clone(void **state)
+{
+    (void)state;
+    enum { RUN = 2048 };
+    static struct block models[3][RUN];
+    struct blocks tables[3] = {0};
+    uint64_t seed = 7;
+    memset(models, 0, sizeof models);
+    for (unsigned round = 0; round < 3; round++) {
+        if (round) { /* the second from the first, the third from the second */
+            blocks_clone(&tables[round], &tables[round - 1]);
+            memcpy(models[round], models[round - 1], sizeof models[round]);
+        }
+        for (unsigned i = 0; i < 20000; i++) {
+            unsigned k = (unsigned)(unit_random(&seed) % (round + 1));
+            uint32_t place = (uint32_t)(unit_random(&seed) % RUN);
+            struct block *known = &models[k][place], b;
+            if (unit_random(&seed) % 2) {
+                struct block fresh = random_block(place, &seed);
+                assert_int_equal(blocks_put(&tables[k], &fresh, &b), known->address != 0);
+                if (known->address)
+                    assert_block_equal(&b, known);
+                *known = fresh;
+            } else {
+                assert_int_equal(blocks_take(&tables[k], address_of(place), &b),
+                                 known->address != 0);
+                if (known->address)
+                    assert_block_equal(&b, known);
+                known->address = 0;
+            }
+        }
+    }
+    blocks_release(&tables[1]); /* its parent and its child go on */
+    for (unsigned k = 0; k < 3; k += 2) {
+        for (uint32_t i = 0; i < RUN; i++) {
+            struct block b;
+            assert_int_equal(blocks_take(&tables[k], address_of(i), &b), models[k][i].address != 0);
+            if (models[k][i].address)
+                assert_block_equal(&b, &models[k][i]);
+        }
+        assert_u64_equal(tables[k].count, 0);
+        blocks_release(&tables[k]);
+    }
+}
+
 /* One page from none to as many blocks as fit and back, in three orders. */
 static void test_one_page(void **state)
 {
@@ -253,9 +299,10 @@ static void test_a_million(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_empty),    cmocka_unit_test(test_against_model),
-        cmocka_unit_test(test_one_page), cmocka_unit_test(test_passing_through),
-        cmocka_unit_test(test_memory),   cmocka_unit_test(test_a_million),
+        cmocka_unit_test(test_empty),           cmocka_unit_test(test_against_model),
+        cmocka_unit_test(test_clone),           cmocka_unit_test(test_one_page),
+        cmocka_unit_test(test_passing_through), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_a_million),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
