@@ -58,23 +58,28 @@ void modules_forget(void)
     rules_forget(recorder.rules);
 }
 
+static bool is_gone(const struct known *k)
+{
+    struct dl_find_object o;
+    return atomic_load_explicit(&k->generation, memory_order_relaxed) != GONE &&
+           (_dl_find_object((void *)(uintptr_t)k->start, &o) != 0 ||
+            (uint64_t)(uintptr_t)o.dlfo_map_start != k->start);
+}
+
+/* Marked when all is forgotten and not before: another thread that finds the mark, and loads
+ * something at the same place, relies on that. */
 void modules_check(struct thread *t)
 {
-    uint32_t n = atomic_load_explicit(&known_count, memory_order_acquire);
-    bool gone = false;
-    for (uint32_t i = 0; i < n; i++) {
-        struct dl_find_object o;
-        uint32_t generation = atomic_load_explicit(&known[i].generation, memory_order_relaxed);
-        if (generation != GONE && (_dl_find_object((void *)(uintptr_t)known[i].start, &o) != 0 ||
-                                   (uint64_t)(uintptr_t)o.dlfo_map_start != known[i].start)) {
+    uint32_t n = atomic_load_explicit(&known_count, memory_order_acquire), i = 0;
+    while (i < n && !is_gone(&known[i]))
+        i++;
+    if (i == n)
+        return;
+    modules_forget();
+    note_unload(t);
+    for (; i < n; i++)
+        if (is_gone(&known[i]))
             atomic_store(&known[i].generation, GONE);
-            gone = true;
-        }
-    }
-    if (gone) {
-        modules_forget();
-        note_unload(t);
-    }
 }
 
 /* The build id note of a mapped file, from its program headers in memory. */
