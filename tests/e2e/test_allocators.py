@@ -18,7 +18,7 @@ def program(t, source, name, way, *flags):
     return t.build(source, *flags), {"LD_PRELOAD": library}
 
 
-@cases(name=tuple(ALLOCATORS), way=WAYS, threads=(1, 4))
+@cases(name=tuple(ALLOCATORS), way=WAYS, threads=(4,))
 def test_heap_family(t, name, way, threads):
     sizes, flags = dict(HEAP_FAMILY), []
     if name == "jemalloc":  # it has no pvalloc, so that libc's is called, and nothing may free it
@@ -31,7 +31,7 @@ def test_heap_family(t, name, way, threads):
         t.equal("by_pvalloc", t.total(t.report(profile), "by_pvalloc"), (size * ROUNDS * threads, ROUNDS * threads))
 
 
-@cases(name=tuple(ALLOCATORS), way=WAYS, threads=(1, 4))
+@cases(name=tuple(ALLOCATORS), way=WAYS, threads=(4,))
 def test_operator_new(t, name, way, threads):
     path, env = program(t, "operator_new.cpp", name, way, "-O2", "-std=c++17", "-fsized-deallocation")
     profile = t.record(path, str(threads), env=env, opts=("--only", "operator_new"))
@@ -64,7 +64,7 @@ def test_new_handlers(t, name, way):
     t.equal("reserves are freed", t.row(live, "new_fails")["self_count"], 0)
 
 
-@cases(name=tuple(ALLOCATORS), way=WAYS)
+@cases(name=("jemalloc", "mimalloc"), way=WAYS)
 def test_hooked_and_replaced(t, name, way):
     """Another library that hooks malloc stands between, and agrees."""
     path, env = program(t, "operator_new.cpp", name, way, "-O2", "-std=c++17", "-fsized-deallocation")
