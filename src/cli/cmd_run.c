@@ -67,7 +67,7 @@ static int usage_error(const char *format, const char *what)
 static char **with_environment(int *argc, char **argv)
 {
     const char *extra = getenv("TIDEMARK_OPTIONS");
-    VEC(char *) all = {0};
+    static VEC(char *) all; /* never released: the process ends */
     *vec_push(&all) = argv[0];
     char *words = extra ? xstrdup(extra) : NULL, *rest = words;
     for (char *word; words && (word = strtok_r(rest, " \t\n", &rest));)
@@ -76,7 +76,7 @@ static char **with_environment(int *argc, char **argv)
         *vec_push(&all) = argv[i];
     *argc = (int)all.count;
     *vec_push(&all) = NULL;
-    return all.items; /* lives as long as the command */
+    return all.items;
 }
 
 /* 0: go on; 1: done (--help); 2: usage error, told. */

@@ -131,7 +131,10 @@ static inline uint32_t stack_number(struct thread *t, const uint64_t *caller)
         return known;
     w->stack_end = CALLER_SP(caller) >= t->stack_low && CALLER_SP(caller) < t->stack_high
                        ? t->stack_high
-                       : UINT64_C(1) << 47;
+                       : WALK_NO_END;
+    bool loader = CALLER_PC(caller) - recorder.loader < recorder.loader_size;
+    if (UNLIKELY(loader))
+        modules_check(t);
     walk_stack(w, recorder.rules, &own_space, CALLER_PC(caller), CALLER_SP(caller),
                CALLER_FP(caller));
     uint32_t i = w->fresh, id;
@@ -143,7 +146,8 @@ static inline uint32_t stack_number(struct thread *t, const uint64_t *caller)
         id = node_intern(0, w->root == WALK_TRUNCATED ? WIRE_NODE_TRUNCATED : WIRE_NODE_INCOMPLETE);
     for (; i < w->count; i++)
         w->frames[i].id = id = node_intern(id, w->frames[i].address);
-    walk_keep_leaf(w);
+    if (LIKELY(!loader)) /* a leaf would hide that it is at work again */
+        walk_keep_leaf(w);
     return id;
 }
 
@@ -164,14 +168,15 @@ void event_meet(struct thread *t, uint64_t address)
         event_word(t, WIRE_WORD(WIRE_CLOCK, 0, t->clock & WIRE_LOW48));
 }
 
-bool event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller)
+static inline __attribute__((always_inline)) bool alloc(struct thread *t, void *p, size_t size,
+                                                        const uint64_t *caller, bool own)
 {
     if (UNLIKELY(atomic_load_explicit(&recorder.header->paused, memory_order_relaxed)))
         return false;
     uint32_t stack = stack_number(t, caller);
     if (UNLIKELY(!event_room(t, 5)))
         return false;
-    size_t usable = next.malloc_usable_size ? next.malloc_usable_size(p) : size;
+    size_t usable = own && next.malloc_usable_size ? next.malloc_usable_size(p) : size;
     uint64_t address = (uint64_t)(uintptr_t)p & WIRE_LOW48, over = usable - size;
     event_clock(t, address);
     if (LIKELY(over < WIRE_SMALL_MAX && size <= UINT32_MAX)) {
@@ -185,6 +190,17 @@ bool event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller)
     }
     event_publish(t);
     return true;
+}
+
+bool event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller)
+{
+    return alloc(t, p, size, caller, true);
+}
+
+/* A block whose size the allocator must not be asked for: it is not its own. */
+bool event_alloc_foreign(struct thread *t, void *p, size_t size, const uint64_t *caller)
+{
+    return alloc(t, p, size, caller, false);
 }
 
 void event_realloc(struct thread *t, void *old)

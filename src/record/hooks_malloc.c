@@ -129,17 +129,20 @@ EXPORT void *reallocarray(void *old, size_t count, size_t size)
     return reallocate(old, bytes, CALLER());
 }
 
-/* The C++ runtime rounds the size of an aligned operator new; what was asked for is what counts. */
-static inline size_t asked_for(size_t size)
+/*
+ * The C++ runtime rounds the size of an aligned operator new; what was asked for is what counts. If
+ * it does not come out at this size, it was another call's that never got here.
+ */
+static inline size_t asked_for(size_t size, size_t alignment)
 {
     size_t wanted = tls.wanted;
     tls.wanted = 0;
-    return wanted && wanted - 1 <= size ? wanted - 1 : size;
+    return wanted && size - (wanted - 1) <= alignment ? wanted - 1 : size; /* 0 is rounded up, too */
 }
 
 EXPORT int posix_memalign(void **out, size_t alignment, size_t size)
 {
-    size_t asked = asked_for(size);
+    size_t asked = asked_for(size, alignment);
     if (UNLIKELY(!next.malloc))
         thread_begin();
     struct thread *t = thread_enter();
@@ -154,7 +157,7 @@ EXPORT int posix_memalign(void **out, size_t alignment, size_t size)
 
 EXPORT void *aligned_alloc(size_t alignment, size_t size)
 {
-    size_t asked = asked_for(size);
+    size_t asked = asked_for(size, alignment);
     if (UNLIKELY(!next.malloc))
         thread_begin();
     ALLOCATE(next.aligned_alloc(alignment, size), asked);
@@ -162,7 +165,7 @@ EXPORT void *aligned_alloc(size_t alignment, size_t size)
 
 EXPORT void *memalign(size_t alignment, size_t size)
 {
-    size_t asked = asked_for(size);
+    size_t asked = asked_for(size, alignment);
     if (UNLIKELY(!next.malloc))
         thread_begin();
     ALLOCATE(next.memalign(alignment, size), asked);
@@ -180,5 +183,13 @@ EXPORT void *pvalloc(size_t size)
     if (UNLIKELY(!next.malloc))
         thread_begin();
     /* it rounds up to whole pages, and that is what the caller asked for */
-    ALLOCATE(next.pvalloc(size), (size + 4095) & ~(size_t)4095);
+    size_t asked = (size + 4095) & ~(size_t)4095;
+    struct thread *t = thread_enter();
+    if (UNLIKELY(!t))
+        return next.pvalloc(size);
+    void *p = next.pvalloc(size);
+    if (LIKELY(p != NULL))
+        (next.pvalloc_is_foreign ? event_alloc_foreign : event_alloc)(t, p, asked, CALLER());
+    thread_leave();
+    return p;
 }

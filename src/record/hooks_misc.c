@@ -8,18 +8,14 @@
 
 #include "record/recorder.h"
 
-/*
- * What was learnt of the unloaded addresses is forgotten, also by the other threads' remembered
- * stacks: they compare `generation` when the tick moves, so it is moved.
- */
+/* What was learnt of the unloaded addresses is forgotten. */
 EXPORT int dlclose(void *handle)
 {
     if (UNLIKELY(!next.dlclose))
         recorder_start();
     int result = next.dlclose(handle);
     if (recorder.rules && atomic_load(&recorder.state) == STATE_LIVE) {
-        atomic_fetch_add(&recorder.generation, 1);
-        rules_forget(recorder.rules);
+        modules_forget();
         struct thread *t = thread_enter();
         if (t) {
             note_unload(t);

@@ -4,8 +4,8 @@
  * The C++ runtime's own call malloc and free, which are hooked: those are only passed on (a jump).
  * Allocators such as jemalloc and tcmalloc bring their own, which do not: for those, and only for
  * those, new and delete are recorded here. The throwing forms then go through the allocator's
- * nothrow form, so that no exception ever passes through a hook; if that fails, the throwing form
- * is called to do what it does.
+ * nothrow form, so that no exception passes through a hook at work; if that fails, or the program
+ * has set a new_handler, the throwing form is called outside of it, to do what it does.
  *
  * A library loaded with RTLD_LOCAL may bring the first C++ runtime of the process; it is then not
  * "next" to us in the global order, but it is among what our caller was linked with, and is looked
@@ -36,7 +36,12 @@ static void *form_find(struct form *f, uint64_t pc)
     function = dlsym(RTLD_NEXT, f->name);
     struct dl_find_object o;
     if (!function && _dl_find_object((void *)(uintptr_t)(pc - 1), &o) == 0) {
-        function = dlsym(o.dlfo_link_map, f->name);
+        /* a handle of its own: what was loaded because others need it cannot be searched as it is
+         */
+        void *handle = dlopen(o.dlfo_link_map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+        function = handle ? dlsym(handle, f->name) : NULL;
+        if (handle)
+            next.dlclose(handle);
         if (function && _dl_find_object(function, &o) == 0) /* we keep its address: it must stay */
             dlopen(o.dlfo_link_map->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
     }
@@ -51,6 +56,25 @@ static void *form_find(struct form *f, uint64_t pc)
 static inline bool form_recorded(const struct form *f)
 {
     return atomic_load_explicit(&f->owner, memory_order_relaxed) == ALLOCATOR;
+}
+
+/*
+ * Has the program set a new_handler? It may free, allocate and throw, which must be recorded, so
+ * the allocator is then called outside of the hook; what it maps meanwhile counts as mapped.
+ */
+static bool new_handler_set(void)
+{
+    static _Atomic(void *) getter;
+    static _Atomic bool looked;
+    if (UNLIKELY(!atomic_load_explicit(&looked, memory_order_acquire))) {
+        uintptr_t busy = tls.busy;
+        tls.busy = (uintptr_t)__builtin_frame_address(0); /* dlsym may allocate */
+        atomic_store(&getter, dlsym(RTLD_DEFAULT, "_ZSt15get_new_handlerv"));
+        tls.busy = busy;
+        atomic_store(&looked, true);
+    }
+    void *get = atomic_load_explicit(&getter, memory_order_relaxed);
+    return get && ((void *(*)(void))get)();
 }
 
 #define RETURN_ADDRESS ((uint64_t)(uintptr_t)__builtin_return_address(0))
@@ -72,14 +96,22 @@ static inline bool form_recorded(const struct form *f)
             return ((void *(*)parameters)function)arguments;                                       \
         }                                                                                          \
         void *safe = form_find(&nothrow, RETURN_ADDRESS);                                          \
-        struct thread *t = safe ? thread_enter() : NULL;                                           \
-        if (UNLIKELY(!t))                                                                          \
-            return ((void *(*)parameters)function)arguments;                                       \
-        void *p = ((void *(*)(size_t, size_t, const void *))safe)nothrow_arguments;                \
-        if (LIKELY(p != NULL))                                                                     \
+        struct thread *t = safe && LIKELY(!new_handler_set()) ? thread_enter() : NULL;             \
+        if (LIKELY(t != NULL)) {                                                                   \
+            void *p = ((void *(*)(size_t, size_t, const void *))safe)nothrow_arguments;            \
+            if (LIKELY(p != NULL))                                                                 \
+                event_alloc(t, p, size, CALLER());                                                 \
+            thread_leave();                                                                        \
+            if (LIKELY(p != NULL))                                                                 \
+                return p;                                                                          \
+        }                                                                                          \
+        void *p = ((void *(*)parameters)function)arguments; /* may throw: nothing is held */       \
+        t = p ? thread_enter() : NULL;                                                             \
+        if (t) {                                                                                   \
             event_alloc(t, p, size, CALLER());                                                     \
-        thread_leave();                                                                            \
-        return LIKELY(p != NULL) ? p : ((void *(*)parameters)function)arguments;                   \
+            thread_leave();                                                                        \
+        }                                                                                          \
+        return p;                                                                                  \
     }
 
 /* std::nothrow is an empty object; only its address is passed, and never looked at. */

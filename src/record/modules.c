@@ -5,9 +5,15 @@
  * Modules are met when the first return address in them is: no dlopen hook, so $ORIGIN and the
  * caller's search path keep working. After a dlclose everything known is checked again by build id
  * and name; a different file at known addresses gets the next epoch.
+ *
+ * libc also unloads what it loaded itself (character sets, name services), and that passes no hook.
+ * But new code can come to old addresses only through the loader, which allocates for every file
+ * that it loads, before it runs any of it. So when the loader is who allocates, it is seen whether
+ * all that is known is still there (_dl_find_object takes no lock).
  */
 #include <dlfcn.h>
 #include <elf.h>
+#include <errno.h>
 #include <link.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -20,30 +26,60 @@ struct known {
     uint64_t start, end;
     uint64_t identity; /* of build id and name */
     uint32_t epoch;
-    _Atomic uint32_t generation; /* when it was last checked */
+    _Atomic uint32_t generation; /* when it was last checked; GONE: it was seen to be unloaded */
 };
+#define GONE UINT32_MAX
 
 static struct known *known; /* [MODULES] */
 static _Atomic uint32_t known_count;
-static _Atomic int known_lock; /* taken for the first address of a module only */
-
-static void lock(void)
-{
-    while (atomic_exchange_explicit(&known_lock, 1, memory_order_acquire))
-        sys_call(SYS_sched_yield);
-}
-
-static void unlock(void)
-{
-    atomic_store_explicit(&known_lock, 0, memory_order_release);
-}
+static struct spin known_lock; /* taken for the first address of a module only */
 
 void modules_reset(void)
 {
+    struct dl_find_object o;
     if (!known)
         known = sys_map(MODULES * sizeof *known);
     atomic_store(&known_count, 0);
-    atomic_store(&known_lock, 0);
+    spin_reset(&known_lock);
+    if (_dl_find_object((void *)&_r_debug, &o) == 0) {
+        recorder.loader = (uint64_t)(uintptr_t)o.dlfo_map_start;
+        recorder.loader_size = (uint64_t)(uintptr_t)o.dlfo_map_end - recorder.loader;
+    }
+}
+
+void modules_recover(void)
+{
+    spin_recover(&known_lock);
+}
+
+void modules_forget(void)
+{
+    atomic_fetch_add(&recorder.generation, 1);
+    rules_forget(recorder.rules);
+}
+
+static bool is_gone(const struct known *k)
+{
+    struct dl_find_object o;
+    return atomic_load_explicit(&k->generation, memory_order_relaxed) != GONE &&
+           (_dl_find_object((void *)(uintptr_t)k->start, &o) != 0 ||
+            (uint64_t)(uintptr_t)o.dlfo_map_start != k->start);
+}
+
+/* Marked when all is forgotten and not before: another thread that finds the mark, and loads
+ * something at the same place, relies on that. */
+void modules_check(struct thread *t)
+{
+    uint32_t n = atomic_load_explicit(&known_count, memory_order_acquire), i = 0;
+    while (i < n && !is_gone(&known[i]))
+        i++;
+    if (i == n)
+        return;
+    modules_forget();
+    note_unload(t);
+    for (; i < n; i++)
+        if (is_gone(&known[i]))
+            atomic_store(&known[i].generation, GONE);
 }
 
 /* The build id note of a mapped file, from its program headers in memory. */
@@ -89,23 +125,23 @@ static void announce(const struct known *k, uint64_t bias, const char *name, con
                      unsigned id_size)
 {
     struct wire_header *h = recorder.header;
-    char path[4096];
-    size_t size = strlen(name), used = atomic_load(&h->modules_used);
-    if (size && name[0] != '/' && strchr(name, '/')) { /* relative to where we are now */
-        long cwd = sys_call(SYS_getcwd, path, sizeof path);
-        if (cwd > 1 && (size_t)cwd + size < sizeof path) {
-            path[cwd - 1] = '/';
-            memcpy(path + cwd, name, size + 1);
-            name = path;
-            size += (size_t)cwd;
-        }
-    }
+    size_t size = strlen(name), used = atomic_load(&h->modules_used), before = 0;
+    struct wire_module *m = (void *)((char *)h + h->modules_offset + used);
     if (size > 4096)
         size = 4096;
-    size_t record = (sizeof(struct wire_module) + size + 7) & ~(size_t)7;
-    if (used + record > h->modules_size)
-        return; /* its frames will read [unknown]+0x... */
-    struct wire_module *m = (void *)((char *)h + h->modules_offset + used);
+    if (used + sizeof *m + 2 * 4096 > h->modules_size)
+        return;                   /* its frames will read [unknown]+0x... */
+    char *path = (char *)(m + 1); /* made in place: the program's stack may be small */
+    if (size && name[0] != '/' && strchr(name, '/')) { /* relative to where we are now */
+        long cwd = sys_call(SYS_getcwd, path, 4096L);
+        if (cwd > 1 && (size_t)cwd + size < 4096) {
+            path[cwd - 1] = '/';
+            before = (size_t)cwd;
+        }
+    }
+    memcpy(path + before, name, size);
+    size += before;
+    size_t record = (sizeof *m + size + 7) & ~(size_t)7;
     *m = (struct wire_module){.start = k->start,
                               .end = k->end,
                               .bias = bias,
@@ -113,7 +149,6 @@ static void announce(const struct known *k, uint64_t bias, const char *name, con
                               .path_size = (uint16_t)size,
                               .build_id_size = (uint16_t)id_size};
     memcpy(m->build_id, id, id_size);
-    memcpy(m + 1, name, size);
     atomic_store_explicit(&h->modules_used, (uint32_t)(used + record), memory_order_release);
 }
 
@@ -133,7 +168,7 @@ static uint32_t module_epoch(const struct dl_find_object *o, uint64_t start, uin
     unsigned id_size = build_id(start, end, bias, id);
     uint64_t identity = mix(mix(UINT64_C(0xcbf29ce484222325), id, id_size), name, strlen(name));
     uint32_t epoch = 0;
-    lock();
+    spin_lock(&known_lock);
     n = atomic_load(&known_count);
     for (uint32_t i = n; i-- > 0;) {
         struct known *k = &known[i];
@@ -155,8 +190,19 @@ static uint32_t module_epoch(const struct dl_find_object *o, uint64_t start, uin
         atomic_store_explicit(&known_count, n + 1, memory_order_release);
     }
 out:
-    unlock();
+    spin_unlock(&known_lock);
     return epoch;
+}
+
+/* Without an epoch, and so without a lock. */
+static int quiet_find(uint64_t address, struct unwind_module *out)
+{
+    struct dl_find_object o;
+    if (_dl_find_object((void *)(uintptr_t)address, &o) != 0)
+        return -1;
+    *out = (struct unwind_module){
+        .cfi = {.begin = o.dlfo_map_start, .end = o.dlfo_map_end, .header = o.dlfo_eh_frame}};
+    return out->cfi.header ? 0 : -1;
 }
 
 static int own_find(uint64_t address, struct unwind_module *out)
@@ -182,4 +228,13 @@ static int own_read(uint64_t address, uint64_t *out)
     return 0;
 }
 
-const struct unwind_space own_space = {.find = own_find, .read = own_read};
+/* The kernel copies the set of signals before it finds that there is no such way to change it. */
+static bool own_readable(uint64_t address)
+{
+    return sys_call(SYS_rt_sigprocmask, -1L, address, 0L, 8L) != -EFAULT;
+}
+
+const struct unwind_space own_space = {
+    .find = own_find, .read = own_read, .readable = own_readable};
+const struct unwind_space quiet_space = {
+    .find = quiet_find, .read = own_read, .readable = own_readable};

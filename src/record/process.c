@@ -59,6 +59,16 @@ static void find_next(const char *name, void *slot, size_t size)
     memcpy(slot, &f, size);
 }
 
+static bool same_module(const void *slot, const void *other)
+{
+    struct dl_find_object a, b;
+    void *f, *g;
+    memcpy(&f, slot, sizeof f);
+    memcpy(&g, other, sizeof g);
+    return _dl_find_object(f, &a) == 0 && _dl_find_object(g, &b) == 0 &&
+           a.dlfo_link_map == b.dlfo_link_map;
+}
+
 /* All at once, so that a hook that dlsym itself calls finds either everything or nothing. */
 static void find_all(void)
 {
@@ -90,16 +100,17 @@ static void find_all(void)
     FIND(execveat);
     FIND(posix_spawn);
     FIND(posix_spawnp);
+    found.allocator = found.malloc_usable_size;
+    /* A size may only be asked of who made the block: of the module that frees it. */
+    if (!same_module(&found.malloc_usable_size, &found.free))
+        found.malloc_usable_size = NULL;
+    found.pvalloc_is_foreign = !same_module(&found.pvalloc, &found.free);
     next = found;
 }
 
 bool recorder_owns_allocations(const void *function)
 {
-    struct dl_find_object a, b;
-    void *malloc_address;
-    memcpy(&malloc_address, &next.malloc, sizeof malloc_address);
-    return _dl_find_object((void *)(uintptr_t)function, &a) == 0 &&
-           _dl_find_object(malloc_address, &b) == 0 && a.dlfo_link_map == b.dlfo_link_map;
+    return same_module(&function, &next.malloc) || same_module(&function, &next.allocator);
 }
 
 /* --- the way to the collector ----------------------------------------------------------------- */

@@ -10,6 +10,7 @@
  *   thread.c    a thread's ring and remembered stack; made on first use, reused after its end
  *   modules.c   which file an address belongs to
  *   event.c     from a hook's call to words in the ring
+ *   nested.c    a hook within a hook, and hooks that were left by longjmp
  *   hooks_*.c   the functions that take the place of libc's
  */
 #ifndef TIDE_RECORD_RECORDER_H
@@ -18,6 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/syscall.h>
 
 #include "unwind/walk.h"
 #include "wire/layout.h"
@@ -68,7 +70,7 @@ enum recorder_state {
 
 struct tls {
     struct thread *thread;
-    uintptr_t busy; /* the frame of the hook that is being served; 0: none */
+    uintptr_t busy; /* the frame of the hook that is being served; 0: none (nested.c) */
     uint32_t fork;  /* number of the fork it makes, or that made it and has not been told yet */
     size_t wanted;  /* 1 + what an aligned operator new was asked for, until it allocates */
 };
@@ -87,8 +89,9 @@ struct recorder {
     _Atomic uint32_t generation; /* counts dlclose: remembered addresses may mean something else */
     _Atomic bool clocked;     /* there is, or was, more than one thread: events need logical time */
     _Atomic uint64_t *clocks; /* [CLOCKS]: the stamp of who was last in a part of memory */
-    _Atomic uint32_t forks;   /* made by this process */
-    uint32_t pid;             /* of who made them: in a new child, its parent */
+    uint64_t loader, loader_size; /* where ld.so is */
+    _Atomic uint32_t forks;       /* made by this process */
+    uint32_t pid;                 /* of who made them: in a new child, its parent */
 };
 extern struct recorder recorder;
 
@@ -107,7 +110,9 @@ struct next {
     void *(*memalign)(size_t, size_t);
     void *(*valloc)(size_t);
     void *(*pvalloc)(size_t);
-    size_t (*malloc_usable_size)(void *);
+    size_t (*malloc_usable_size)(void *); /* NULL: not of who frees */
+    size_t (*allocator)(void *);          /* the same, whoever has it: hooks between us do not */
+    bool pvalloc_is_foreign;              /* libc's, where another allocator has none */
     void *(*mmap)(void *, size_t, int, int, int, long);
     int (*munmap)(void *, size_t);
     void *(*mremap)(void *, size_t, size_t, int, ...);
@@ -136,8 +141,8 @@ bool recorder_connect(void);           /* to the collector, for this process */
 struct wire_ring *recorder_ring(void); /* a ring no thread uses; NULL: none to be had */
 void recorder_stop(void);              /* the collector is gone */
 bool recorder_collector_alive(void);
+bool recorder_owns_allocations(const void *function); /* is it in the allocator's module? */
 int recorder_snapshot(const char *path);              /* asks for one; 0 once it is being written */
-bool recorder_owns_allocations(const void *function); /* is it in the same module as next.malloc? */
 void *boot_alloc(size_t size); /* before `next` is known: dlsym itself may allocate */
 bool boot_owns(const void *p);
 size_t boot_room(const void *p); /* bytes that can be read from p on */
@@ -150,7 +155,8 @@ struct thread *thread_begin(void);            /* this thread's, made now; NULL: 
 struct thread *thread_sync(struct thread *t); /* the shared tick moved, or we are a forked child */
 bool thread_room(struct thread *t); /* takes another chunk; false: none, and events are dropped */
 void thread_named(struct thread *t, const char *name);
-void threads_reset(void); /* in a forked child */
+void thread_recover(struct thread *t); /* after a hook that never came to its end */
+void threads_reset(void);              /* in a forked child */
 
 /* api.c */
 void note_unload(struct thread *t); /* code goes away: moves the tick, so that all threads look */
@@ -158,10 +164,19 @@ void note_unrecorded(struct thread *t); /* after event_realloc, when its result 
 
 /* modules.c */
 extern const struct unwind_space own_space;
-void modules_reset(void); /* in a forked child, or before the first */
+extern const struct unwind_space quiet_space; /* for looking only: takes no lock */
+void modules_reset(void);                     /* in a forked child, or before the first */
+void modules_forget(void);                    /* code went away; the tick must move then */
+void modules_check(struct thread *t);         /* the loader is at work: did code go away unseen? */
+void modules_recover(void);                   /* this thread was torn out of a hook */
+
+/* nested.c */
+/* tls.busy is set: is that hook still on this thread's stack? `frame`: of the hook that asks. */
+bool hook_nested(uintptr_t frame);
 
 /* event.c */
 bool event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller); /* recorded? */
+bool event_alloc_foreign(struct thread *t, void *p, size_t size, const uint64_t *caller);
 void event_realloc(struct thread *t, void *old); /* before it is done */
 void event_realloc_failed(struct thread *t);     /* after; or event_alloc */
 void event_fork(struct thread *t);               /* before it is done */
@@ -187,15 +202,36 @@ static inline bool recorder_paused(void)
 long sys_call(long number, ...);
 void *sys_map(size_t size); /* private, zeroed, no huge pages; NULL: none */
 
-/*
- * Is a hook on this thread's stack already (an allocator calling itself, a signal handler that
- * interrupted us)? `busy` is a frame address rather than a counter, so that a hook that was left by
- * longjmp does not silence its thread for ever: a later frame further out shows that it is stale.
+/* A lock that knows its holder: a thread that was torn out (longjmp, cancellation) lets go later.
  */
-static inline bool tls_nested(void)
+struct spin {
+    _Atomic uintptr_t holder;
+};
+
+static inline void spin_lock(struct spin *s)
 {
-    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-    return tls.busy && tls.busy - here < 1u << 20;
+    uintptr_t none = 0;
+    while (!atomic_compare_exchange_weak_explicit(&s->holder, &none, (uintptr_t)&tls,
+                                                  memory_order_acquire, memory_order_relaxed)) {
+        none = 0;
+        sys_call(SYS_sched_yield);
+    }
+}
+
+static inline void spin_unlock(struct spin *s)
+{
+    atomic_store_explicit(&s->holder, 0, memory_order_release);
+}
+
+static inline void spin_recover(struct spin *s)
+{
+    uintptr_t own = (uintptr_t)&tls;
+    atomic_compare_exchange_strong(&s->holder, &own, 0);
+}
+
+static inline void spin_reset(struct spin *s)
+{
+    atomic_store(&s->holder, 0);
 }
 
 /*
@@ -206,7 +242,7 @@ static inline bool tls_nested(void)
 static inline __attribute__((always_inline)) struct thread *thread_enter(void)
 {
     struct thread *t = tls.thread;
-    if (UNLIKELY(tls.busy) && tls_nested())
+    if (UNLIKELY(tls.busy) && hook_nested((uintptr_t)__builtin_frame_address(0)))
         return NULL;
     if (UNLIKELY(!t)) {
         if (atomic_load_explicit(&recorder.state, memory_order_relaxed) == STATE_OFF)
@@ -218,8 +254,7 @@ static inline __attribute__((always_inline)) struct thread *thread_enter(void)
     tls.busy = (uintptr_t)__builtin_frame_address(0);
     if (UNLIKELY(t->tick != atomic_load_explicit(&recorder.header->tick, memory_order_relaxed))) {
         t = thread_sync(t);
-        if (!t)
-            tls.busy = 0;
+        tls.busy = t ? (uintptr_t)__builtin_frame_address(0) : 0;
     }
     return t;
 }

@@ -22,20 +22,9 @@ extern void *__libc_stack_end;
 static struct thread *free_threads; /* their ring is theirs for good */
 static struct thread *all_threads[65535];
 static uint32_t thread_count;
-static _Atomic int threads_lock; /* taken when a thread begins or ends, never in between */
+static struct spin threads_lock; /* taken when a thread begins or ends, never in between */
 static pthread_key_t end_key;
 static bool end_key_made;
-
-static void lock(void)
-{
-    while (atomic_exchange_explicit(&threads_lock, 1, memory_order_acquire))
-        sys_call(SYS_sched_yield);
-}
-
-static void unlock(void)
-{
-    atomic_store_explicit(&threads_lock, 0, memory_order_release);
-}
 
 /* Logical time moves on with the ticks too, so that threads which never meet are read side by side.
  */
@@ -82,6 +71,8 @@ static void thread_end(void *arg)
         pthread_setspecific(end_key, t);
         return;
     }
+    if (tls.busy) /* cancelled in a hook */
+        thread_recover(t);
     tls.busy = (uintptr_t)__builtin_frame_address(0);
     char name[16] = {0};
     sys_call(SYS_prctl, (long)PR_GET_NAME, name);
@@ -91,11 +82,11 @@ static void thread_end(void *arg)
         event_publish(t);
     }
     tls.thread = NULL;
-    lock();
+    spin_lock(&threads_lock);
     t->tid = 0;
     t->next = free_threads;
     free_threads = t;
-    unlock();
+    spin_unlock(&threads_lock);
     tls.busy = 0;
 }
 
@@ -175,7 +166,7 @@ struct thread *thread_begin(void)
         if (atomic_load(&recorder.state) != STATE_LIVE)
             goto out;
     }
-    lock();
+    spin_lock(&threads_lock);
     if (!end_key_made)
         end_key_made = pthread_key_create(&end_key, thread_end) == 0;
     if (!free_threads && thread_count >= 4 && (thread_count & (thread_count - 1)) == 0)
@@ -185,7 +176,7 @@ struct thread *thread_begin(void)
         free_threads = t->next;
     else
         t = thread_new();
-    unlock();
+    spin_unlock(&threads_lock);
     if (t)
         t = thread_adopt(t);
 out:
@@ -199,7 +190,7 @@ void threads_reset(void)
 {
     free_threads = NULL;
     thread_count = 0;
-    atomic_store(&threads_lock, 0);
+    spin_reset(&threads_lock);
     atomic_store(&recorder.clocked, false);
     tls.thread = NULL;
 }
@@ -210,10 +201,7 @@ struct thread *thread_sync(struct thread *t)
         atomic_store(&recorder.state, STATE_BOOTING);
         threads_reset();
         bool connected = recorder_connect();
-        t = connected ? thread_begin() : NULL;
-        if (t)
-            tls.busy = (uintptr_t)__builtin_frame_address(0); /* as thread_enter() left it */
-        return t;
+        return connected ? thread_begin() : NULL;
     }
     if (UNLIKELY(atomic_load_explicit(&recorder.header->detached, memory_order_relaxed)))
         recorder_stop();
@@ -250,6 +238,22 @@ static bool next_chunk(struct thread *t)
     t->bias = t->chunk * WIRE_CHUNK_WORDS - (uintptr_t)t->at / 8;
     t->chunk++;
     return true;
+}
+
+/*
+ * What was written but not published was half an event: the ring goes on where the collector will
+ * read next. The remembered stack may be half changed too.
+ */
+void thread_recover(struct thread *t)
+{
+    uint64_t written = atomic_load_explicit(&t->ring->written, memory_order_relaxed);
+    if (written == t->chunk * WIRE_CHUNK_WORDS) /* nothing in it yet, or it was being taken */
+        t->at = t->end;
+    else
+        t->at = (uint64_t *)((written - t->bias) * 8);
+    walk_forget(&t->walk);
+    spin_recover(&threads_lock);
+    modules_recover();
 }
 
 bool thread_room(struct thread *t)

@@ -402,6 +402,7 @@ int cfi_row(const struct cfi_section *s, uint64_t address, struct cfi_row *row)
 
     struct machine m = {.cie = &cie, .location = start, .target = address, .row = row};
     memset(row, 0, sizeof *row);
+    row->function = start;
     row->return_reg = cie.return_reg;
     row->signal_frame = cie.signal_frame;
     if (!run(&m, cie.program, s->delta))

@@ -46,6 +46,7 @@ struct cfi_rule {
 };
 
 struct cfi_row {
+    uint64_t function; /* where it begins */
     /* CFA = value of cfa_reg + cfa_offset, or the value of an expression */
     uint32_t cfa_reg;
     int64_t cfa_offset;
@@ -58,5 +59,16 @@ struct cfi_row {
 
 /* 0 and the row for the instruction at `address` (a process address), or -1: nothing covers it. */
 int cfi_row(const struct cfi_section *section, uint64_t address, struct cfi_row *row);
+
+/*
+ * No function has the instruction before this return address, but one begins at it: nobody called
+ * from there. It was put on a new stack by hand, to run when the first function returns
+ * (makecontext does so), and there is no caller. `row` is scratch space.
+ */
+static inline bool cfi_is_planted(const struct cfi_section *s, uint64_t return_address,
+                                  struct cfi_row *row)
+{
+    return cfi_row(s, return_address, row) == 0 && row->function == return_address;
+}
 
 #endif

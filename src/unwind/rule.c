@@ -88,7 +88,8 @@ rule_word rule_compute(struct rules *rules, const struct unwind_space *space, ui
     if (address >> 47 || space->find(address - 1, &module))
         return rule_pack(RULE_GUESS, 0, 0, 0); /* not kept: code made at run time comes and goes */
     if (cfi_row(&module.cfi, address - 1, &row))
-        rule = rule_pack(RULE_GUESS, module.epoch, 0, 0);
+        rule = rule_pack(cfi_is_planted(&module.cfi, address, &row) ? RULE_OUTERMOST : RULE_GUESS,
+                         module.epoch, 0, 0);
     else
         rule = rule_from_row(&row, module.epoch);
     int number = rule_number(rules, rule);

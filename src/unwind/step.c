@@ -47,7 +47,8 @@ enum step_end unwind_step(const struct unwind_space *space, struct arch_register
         return unwind_step_fp(space, r, result);
     result->epoch = module.epoch;
     if (cfi_row(&module.cfi, pc - 1, &row))
-        return unwind_step_fp(space, r, result);
+        return cfi_is_planted(&module.cfi, pc, &row) ? STEP_OUTERMOST
+                                                     : unwind_step_fp(space, r, result);
 
     uint64_t cfa;
     if (row.cfa_expression) {
@@ -91,7 +92,7 @@ enum step_end unwind_step_fp(const struct unwind_space *space, struct arch_regis
                              struct step_result *result)
 {
     uint64_t fp = r->value[ARCH_REG_FP], sp = r->value[ARCH_REG_SP], up, return_address;
-    if (!(r->known >> ARCH_REG_FP & 1) || fp % 8 || fp < sp || fp - sp > 1u << 20)
+    if (!(r->known >> ARCH_REG_FP & 1) || !step_fp_plausible(space, sp, fp, true))
         return STEP_LOST;
     if (space->read(fp, &up) || space->read(fp + 8, &return_address) ||
         return_address < LOWEST_CODE)

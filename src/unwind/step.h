@@ -12,6 +12,8 @@
 #ifndef TIDE_UNWIND_STEP_H
 #define TIDE_UNWIND_STEP_H
 
+#include <stdbool.h>
+
 #include "unwind/arch.h"
 #include "unwind/cfi.h"
 
@@ -26,6 +28,8 @@ struct unwind_space {
     int (*find)(uint64_t address, struct unwind_module *out);
     /* 0 and the 8 bytes at `address`, or -1: not readable. */
     int (*read)(uint64_t address, uint64_t *out);
+    /* For guesses, which may point anywhere: is the word at `address` there? NULL: it always is. */
+    bool (*readable)(uint64_t address);
 };
 
 struct step_result {
@@ -47,6 +51,19 @@ enum step_end {
  */
 enum step_end unwind_step(const struct unwind_space *space, struct arch_registers *r,
                           struct step_result *result);
+
+/*
+ * May fp be the frame pointer of a function without unwind information, which is called at sp? On a
+ * stack whose end is not known, what it points at must be on the same page or proven to be there.
+ */
+static inline bool step_fp_plausible(const struct unwind_space *space, uint64_t sp, uint64_t fp,
+                                     bool prove)
+{
+    if (fp % 8 || fp < sp || fp - sp > 1u << 20)
+        return false;
+    return !prove || (fp + 8) >> 12 == sp >> 12 || !space->readable ||
+           (space->readable(fp) && space->readable(fp + 8));
+}
 
 /* The frame pointer's frame: [fp] is the caller's fp, [fp + 8] the return address. For code without
  * unwind information. */

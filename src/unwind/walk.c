@@ -3,7 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
-#define PC_MASK ((UINT64_C(1) << 48) - 1)
+#define PC_MASK         ((UINT64_C(1) << 48) - 1)
+#define WALK_SLOW_STEPS 256 /* each begins again from the innermost frame */
 
 void walk_init(struct walk *w, void *memory)
 {
@@ -19,7 +20,7 @@ void walk_init(struct walk *w, void *memory)
 
 void walk_forget(struct walk *w)
 {
-    w->count = 0;
+    w->count = w->trusted = 0;
     memset(w->leaves, 0, WALK_LEAF_SETS * sizeof *w->leaves);
 }
 
@@ -28,22 +29,21 @@ static inline uint64_t load(uint64_t address)
     return *(const volatile uint64_t *)(uintptr_t)address;
 }
 
-/* How many of the first `count` remembered words still hold: all of them, or up to the first that
- * does not. */
-static inline uint32_t verify(const struct walk_read *reads, uint32_t count)
+/*
+ * Which of the first `count` remembered words no longer holds: the innermost such word's number +
+ * 1; 0: all hold. From the innermost outwards, one by one: a word that holds proves that the next
+ * one's address is on this very stack. The other way round, words of a stack that is gone (a
+ * coroutine's that was unmapped) would be read.
+ */
+static inline uint32_t changed(const struct walk_read *reads, uint32_t count)
 {
-    uint32_t i = 0;
-    for (; i + 4 <= count; i += 4) {
-        uint64_t changed = (load(reads[i].address) ^ reads[i].value) |
-                           (load(reads[i + 1].address) ^ reads[i + 1].value) |
-                           (load(reads[i + 2].address) ^ reads[i + 2].value) |
-                           (load(reads[i + 3].address) ^ reads[i + 3].value);
-        if (__builtin_expect(changed != 0, 0))
-            break;
-    }
-    while (i < count && load(reads[i].address) == reads[i].value)
-        i++;
-    return i;
+    for (; count >= 4; count -= 4)
+        for (uint32_t i = 1; i <= 4; i++)
+            if (__builtin_expect(load(reads[count - i].address) != reads[count - i].value, 0))
+                return count - i + 1;
+    while (count && load(reads[count - 1].address) == reads[count - 1].value)
+        count--;
+    return count;
 }
 
 static inline bool leaf_holds(const struct walk *w, const struct walk_leaf *l, uint64_t pc,
@@ -54,12 +54,11 @@ static inline bool leaf_holds(const struct walk *w, const struct walk_leaf *l, u
     for (unsigned i = l->reads; i-- > 0;) /* the innermost first: they differ most */
         if (load(sp + l->offset[i] * UINT64_C(8)) != l->value[i])
             return false;
-    if (l->base >= w->count)
+    if (l->base >= w->trusted)
         return false;
     const struct walk_frame *base = &w->frames[l->base];
     return base->id == l->base_id && base->sp == l->base_sp &&
-           (!base->fp_matters || base->fp == l->base_fp) &&
-           verify(w->reads, base->reads) == base->reads;
+           (!base->fp_matters || base->fp == l->base_fp) && !changed(w->reads, base->reads);
 }
 
 uint32_t walk_leaf_id(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp)
@@ -73,8 +72,8 @@ uint32_t walk_leaf_id(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp)
 
 void walk_keep_leaf(struct walk *w)
 {
-    if (w->fresh == 0 || w->fresh == w->count)
-        return; /* nothing to stand on, or nothing that stands on it */
+    if (w->fresh == 0 || w->fresh == w->count || w->trusted != w->count)
+        return; /* nothing to stand on, nothing that stands on it, or not to be proven */
     const struct walk_frame *top = &w->frames[w->count - 1], *base = &w->frames[w->fresh - 1];
     const struct walk_read *read = w->reads + base->reads;
     uint32_t reads = top->reads - base->reads;
@@ -163,67 +162,51 @@ static inline bool walk_matches(struct walk *w, uint64_t pc, uint64_t sp, uint64
         w->count = n - 1;
         return false;
     }
-    uint32_t good = verify(w->reads, f->reads);
-    if (__builtin_expect(good == f->reads, 1))
+    uint32_t stale = changed(w->reads, f->reads);
+    if (__builtin_expect(!stale, 1))
         return true;
-    while (n && w->frames[n - 1].reads > good)
+    while (n && w->frames[n - 1].reads >= stale) /* further out may hold: the walk will see */
         n--;
     w->count = n;
     return false;
 }
 
 /*
- * The rest of a walk with all registers, from step `steps` on. Registers are captured here and
- * brought out to that frame through our own functions, whose call frame information is as good as
- * any.
+ * One step with all registers. They are captured here and brought out to the frame at (pc, sp)
+ * through our own functions, whose call frame information is as good as any.
  */
-static __attribute__((noinline)) uint32_t walk_slowly(struct walk *w,
-                                                      const struct unwind_space *space,
-                                                      uint32_t steps, uint64_t pc, uint64_t sp,
-                                                      enum walk_root *root, bool *matched)
+static __attribute__((noinline)) enum step_end walk_slowly(const struct unwind_space *space,
+                                                           struct walk_step *s, uint64_t *pc,
+                                                           uint64_t *sp, uint64_t *fp)
 {
     struct arch_registers r;
-    struct step_result result;
+    struct step_result result = {0};
+    enum step_end end = STEP_LOST;
     arch_capture(&r);
-    *matched = false;
-    *root = WALK_INCOMPLETE;
-    while (r.value[ARCH_REG_PC] != pc || r.value[ARCH_REG_SP] != sp)
-        if (r.value[ARCH_REG_SP] > sp || unwind_step(space, &r, &result) != STEP_OK)
-            return steps;
-    for (bool first = true;; first = false) {
-        pc = r.value[ARCH_REG_PC];
-        sp = r.value[ARCH_REG_SP];
-        uint64_t fp = r.value[ARCH_REG_FP];
-        if (!first && walk_matches(w, pc, sp, fp)) {
-            *matched = true;
-            return steps;
-        }
-        if (steps == WALK_FRAMES) {
-            *root = WALK_TRUNCATED;
-            return steps;
-        }
-        enum step_end end = unwind_step(space, &r, &result);
-        w->steps[steps++] = (struct walk_step){
-            .address = pc | (uint64_t)result.epoch << 48,
-            .sp = sp,
-            .fp = fp,
-            .return_slot = end == STEP_OK ? result.return_slot : 0,
-            .return_value = end == STEP_OK && result.return_slot ? load(result.return_slot) : 0,
-            .fp_slot = end == STEP_OK ? result.fp_slot : 0,
-            .fp_value = r.value[ARCH_REG_FP],
-            .uses_fp = true};
-        if (end != STEP_OK) {
-            *root = end == STEP_OUTERMOST ? WALK_WHOLE : WALK_INCOMPLETE;
-            return steps;
-        }
-    }
+    for (uint32_t i = 0; r.value[ARCH_REG_PC] != *pc || r.value[ARCH_REG_SP] != *sp; i++)
+        if (i == WALK_FRAMES || unwind_step(space, &r, &result) != STEP_OK)
+            goto out;
+    end = unwind_step(space, &r, &result);
+    s->address = *pc | (uint64_t)result.epoch << 48;
+out:
+    s->return_slot = end == STEP_OK ? result.return_slot : 0;
+    s->return_value = s->return_slot ? load(s->return_slot) : 0;
+    s->fp_slot = end == STEP_OK ? result.fp_slot : 0;
+    s->fp_value = *fp = r.value[ARCH_REG_FP];
+    s->uses_fp = true;
+    *pc = r.value[ARCH_REG_PC];
+    *sp = r.value[ARCH_REG_SP];
+    return end;
 }
 
 void walk_stack(struct walk *w, struct rules *rules, const struct unwind_space *space, uint64_t pc,
                 uint64_t sp, uint64_t fp)
 {
-    uint32_t steps = 0;
+    uint32_t steps = 0, slow = 0; /* slow: steps up to and including the last slow one */
+    unsigned slow_steps = 0;
     enum walk_root root;
+    if (w->count > w->trusted)
+        w->count = w->trusted;
     const uint64_t top_pc = pc, top_sp = sp, top_fp = fp;
 again:
     for (;;) {
@@ -264,7 +247,7 @@ again:
                     root = WALK_WHOLE;
                     goto end;
                 }
-                if (fp % 8 || fp < sp || fp - sp > 1u << 20)
+                if (!step_fp_plausible(space, sp, fp, w->stack_end == WALK_NO_END))
                     goto lost;
                 break;
             case RULE_OUTERMOST:
@@ -273,10 +256,16 @@ again:
                 root = WALK_WHOLE;
                 goto end;
             default: {
-                bool matched;
-                steps = walk_slowly(w, space, steps, pc, sp, &root, &matched);
-                if (matched)
-                    goto matched;
+                if (++slow_steps > WALK_SLOW_STEPS)
+                    goto lost;
+                enum step_end end = walk_slowly(space, s, &pc, &sp, &fp);
+                slow = ++steps;
+                if (end == STEP_OK) {
+                    if (sp <= s->sp || sp >= w->stack_end) /* it went to another stack */
+                        w->stack_end = WALK_NO_END;
+                    continue;
+                }
+                root = end == STEP_OUTERMOST ? WALK_WHOLE : WALK_INCOMPLETE;
                 goto end;
             }
             }
@@ -315,7 +304,7 @@ matched:
     /* What was cut off while the stack was deeper may fit by now. */
     if (__builtin_expect(w->root == WALK_TRUNCATED && w->count, 0) &&
         w->count + steps < WALK_FRAMES / 2) {
-        w->count = steps = 0;
+        w->count = steps = slow = slow_steps = 0;
         w->root = WALK_WHOLE;
         pc = top_pc, sp = top_sp, fp = top_fp;
         goto again;
@@ -323,4 +312,5 @@ matched:
     w->walked += steps;
     w->verified += w->count;
     walk_remember(w, steps);
+    w->trusted = w->count - slow;
 }

@@ -16,9 +16,9 @@
  * leaf whose words still hold, on a frame that is still remembered and still holds, is the whole
  * stack at once.
  *
- * One exception to the proof: a frame that needs the slow path (step.h) may depend on more
- * registers than are compared. Such a frame is accepted when pc, sp and all return addresses
- * outwards agree.
+ * A frame that needs the slow path (step.h) may depend on more registers and words than are
+ * remembered: a signal frame, say, on the stack pointer of what was interrupted. Neither it nor
+ * what it called is trusted the next time; what is further out is.
  *
  * Not thread-safe: one struct walk a thread. [malloc-free]; memory comes from the caller, zeroed.
  */
@@ -30,6 +30,7 @@
 #include "unwind/rule.h"
 
 #define WALK_FRAMES 16384 /* deeper stacks lose their outer frames */
+#define WALK_NO_END (UINT64_C(1) << 47)
 
 struct walk_frame {
     uint64_t address; /* return address, module epoch in the high 16 bits */
@@ -84,9 +85,10 @@ struct walk {
     struct walk_step *steps;      /* [WALK_FRAMES] */
     struct walk_leaf_set *leaves; /* [WALK_LEAF_SETS] */
     uint32_t count;
-    uint32_t fresh; /* after walk_stack: frames[fresh..count) are new and want an id */
+    uint32_t trusted; /* frames[0..trusted) may be found again by the next walk */
+    uint32_t fresh;   /* after walk_stack: frames[fresh..count) are new and want an id */
     enum walk_root root;
-    uint64_t stack_end;        /* the stack is below this */
+    uint64_t stack_end;        /* the stack is below this; WALK_NO_END: not known */
     uint64_t walked, verified; /* frames, for statistics */
 };
 

@@ -14,4 +14,5 @@ def test_everything_at_once(t):
     one = soak.Round(t.tidemark, t.tidemark, soak.Programs(build), seed=7, steps=30000, threads=4, forks=6)
     for what in one.run():
         t.true(what, False)
-    t.equal("processes", one.processes, 8)
+    # Six forks or spawns; those that allocate before they execute another program have two profiles.
+    t.true("processes", 7 <= one.processes <= 13, one.processes)

@@ -8,6 +8,15 @@
 
 #include "known.h"
 
+/* jemalloc has no pvalloc: such a block is libc's, and must not be given to jemalloc. Others have
+ * neither valloc nor pvalloc. */
+#ifndef ONLY_COMMON
+#define ONLY_COMMON 0
+#endif
+#ifndef WITHOUT_PVALLOC_FREE
+#define WITHOUT_PVALLOC_FREE 0
+#endif
+
 enum { ROUNDS = 50, KEPT = 10 };
 
 SITE static void settle(void *block, int round)
@@ -63,7 +72,9 @@ SITE static void by_valloc(int i)
 
 SITE static void by_pvalloc(int i)
 {
-    settle(pvalloc(8192), i);
+    void *block = pvalloc(8192);
+
+    settle(block, WITHOUT_PVALLOC_FREE ? 0 : i);
 }
 
 SITE static void by_strdup(int i)
@@ -91,8 +102,10 @@ SITE static void *work(void *unused)
         by_posix_memalign(i);
         by_aligned_alloc(i);
         by_memalign(i);
-        by_valloc(i);
-        by_pvalloc(i);
+        if (!ONLY_COMMON) {
+            by_valloc(i);
+            by_pvalloc(i);
+        }
         by_strdup(i);
         by_strndup(i);
         by_free_of_null();

@@ -1,0 +1,44 @@
+/*
+ * A hook that finds the thread busy: it is either within another hook (an allocator that calls
+ * itself, a signal handler that interrupted us), and must not be recorded; or the other hook is no
+ * more, left by longjmp, by an exception or by cancellation, and recording goes on.
+ *
+ * `tls.busy` is the address of the hook's frame. Whether that frame is still in use cannot be told
+ * from addresses alone: a handler may run on another stack, and after a longjmp other frames may
+ * lie above and below. So the stack is unwound from here outwards, through signal frames: a hook
+ * that is running is on it. If the stack cannot be followed to its end, the thread stays busy,
+ * which loses events but harms nothing.
+ */
+#include "record/recorder.h"
+
+#define FRAME_TO_CFA 16 /* saved frame pointer and return address (CALLER()) */
+#define MOST_FRAMES  100000
+
+static bool is_own_code(uint64_t pc)
+{
+    struct unwind_module own, m;
+    return quiet_space.find((uint64_t)(uintptr_t)hook_nested, &own) == 0 &&
+           quiet_space.find(pc - 1, &m) == 0 && m.cfi.begin == own.cfi.begin;
+}
+
+bool hook_nested(uintptr_t frame)
+{
+    struct arch_registers r;
+    struct step_result result;
+    arch_capture(&r);
+    for (uint32_t i = 0; i < MOST_FRAMES; i++) {
+        uint64_t pc = r.value[ARCH_REG_PC];
+        enum step_end end = unwind_step(&quiet_space, &r, &result);
+        if (end == STEP_LOST)
+            return true;
+        if (end == STEP_OUTERMOST) {
+            if (tls.thread)
+                thread_recover(tls.thread);
+            tls.busy = 0;
+            return false;
+        }
+        if (r.value[ARCH_REG_SP] == tls.busy + FRAME_TO_CFA && tls.busy != frame && is_own_code(pc))
+            return true;
+    }
+    return true;
+}

@@ -1,0 +1,75 @@
+"""Code that comes and goes, and code without unwind information."""
+import os
+
+from harness import bare, cases
+
+LOOP = 20  # as in reloads.c
+
+
+def inner(t, profile, metric="total"):
+    """{(innermost function, its module): (bytes, count)}"""
+    found = {}
+    for row in t.report(profile, metric, "--by", "stack")["rows"]:
+        frame = row["stack"][0]
+        key = bare(frame["function"]), os.path.basename(frame["module"] or "")
+        size, count = found.get(key, (0, 0))
+        found[key] = (size + row["bytes"], count + row["count"])
+    return found
+
+
+def two_plugins(t):
+    """Two libraries in files of their own names, alike but for the names of their functions."""
+    return [t.build("plugin_life.c", "-O1", "-DNAME=" + name, "-Wl,-soname,%s.so" % name, shared=True) for name in "ab"]
+
+
+@cases(how=("plain", "unseen"))
+def test_another_library_at_the_same_address(t, how):
+    first, second = two_plugins(t)
+    profile = t.record(t.build("reloads.c", "-O1"), how, first, second)
+    t.consistent(profile)
+    rows = t.report(profile, "total", "--by", "stack")["rows"]
+    found = {}
+    for row in rows:
+        names = [bare(f["function"]) for f in row["stack"]]
+        if os.path.basename(row["stack"][0]["module"] or "") == "plugin_life.so":
+            t.equal("stack of %s ends in main" % names[0], [n for n in names if n in ("visit", "main")], ["visit", "main"])
+            size, count = found.get(names[0], (0, 0))
+            found[names[0]] = (size + row["bytes"], count + row["count"])
+    want = {}
+    for name, size in (("a", 303), ("b", 304)):
+        want.update({name + "_begins": (301 * LOOP, LOOP), name + "_work": (size * LOOP, LOOP), name + "_ends": (302 * LOOP, LOOP)})
+    t.equal("functions", found, want)
+
+
+def test_deepbind(t):
+    """Such a library calls libc's malloc past everything that is preloaded: not seen, and no harm done."""
+    first, second = two_plugins(t)
+    profile = t.record(t.build("reloads.c", "-O1"), "deepbind", first, second)
+    t.consistent(profile)
+    t.equal("seen of the libraries", [name for name, module in inner(t, profile) if module == "plugin_life.so"], [])
+
+
+def test_other_namespace(t):
+    """A second C library allocates by itself. That is not seen, and does no harm to what is."""
+    first, _ = two_plugins(t)
+    profile = t.record(t.build("other_namespace.c", "-O1"), first)
+    t.consistent(profile)
+    found = {name: figures for (name, _), figures in inner(t, profile).items() if name in ("in_program", "a_work", "a_begins", "a_ends")}
+    t.equal("functions", found, {"in_program": (311 * 500, 500)})
+
+
+@cases(how=("framed", "odd", "near", "far"), opt=("-O0", "-O2"))
+def test_code_made_at_run_time(t, how, opt):
+    profile = t.record(t.build("jit.c", opt, "-fno-omit-frame-pointer"), how)
+    totals = t.consistent(profile)
+    t.equal("allocations", totals["allocations"], 100)
+    rows = t.report(profile, "live", "--by", "stack")["rows"]
+    found = {tuple(bare(f["function"]) for f in r["stack"][2:] if f["function"] != "_start"): r["count"] for r in rows}
+    t.equal("innermost", {bare(r["stack"][0]["function"]) for r in rows}, {"allocates"})
+    t.true("the made code has no name", all(r["stack"][1]["module"] in (None, "") for r in rows), [r["stack"][1] for r in rows])
+    if how == "framed":
+        t.equal("incomplete stacks", totals["incomplete_stacks"], 0)
+        t.equal("up to main", {names[:names.index("main") + 1]: count for names, count in found.items()},
+                {("calls", "main"): 50, ("calls", "calls_deeper", "main"): 50})
+    else:
+        t.equal("incomplete stacks", totals["incomplete_stacks"], 100)
