@@ -1,0 +1,109 @@
+#include "model/mark_rows.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define LABELS_NAMED 8
+
+static int by_mark(const void *a, const void *b)
+{
+    const struct mark_value *x = *(const struct mark_value *const *)a,
+                            *y = *(const struct mark_value *const *)b;
+    if (x->mark != y->mark)
+        return x->mark < y->mark ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+/* In the file they are in the order in which they were read, threads mixed. */
+static struct mark_value *sorted_values(const struct profile *p)
+{
+    size_t count = p->mark_values.count;
+    struct mark_value *sorted = xcalloc(count + 1, sizeof *sorted);
+    const struct mark_value **order = xcalloc(count + 1, sizeof *order);
+    for (size_t i = 0; i < count; i++)
+        order[i] = &p->mark_values.items[i];
+    qsort(order, count, sizeof(void *), by_mark);
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = *order[i];
+    free(order);
+    return sorted;
+}
+
+static void add_stamps(struct mark_rows *m, size_t *next, uint64_t before_ns)
+{
+    const struct profile *p = m->profile;
+    for (; *next < p->stamps.count && p->stamps.items[*next].time_ns < before_ns; ++*next)
+        *vec_push(&m->rows) = (struct mark_row){.label = "", .stamp = &p->stamps.items[*next]};
+}
+
+int mark_rows_init(struct mark_rows *m, const struct recording *r, const struct profile *p,
+                   const char *label, bool stamps, struct err *err)
+{
+    struct map seen = {0}; /* label -> how many of it there were */
+    size_t stamp = 0, value = 0;
+    *m = (struct mark_rows){.recording = r, .profile = p, .values = sorted_values(p)};
+    for (size_t i = 0; i < p->marks.count; i++) {
+        const struct mark *mark = &p->marks.items[i];
+        struct mark_row row = {.label = mark->name, .stamp = &mark->stamp, .first = value};
+        uint32_t *count = map_at(&seen, mark->label);
+        *count = *count == MAP_NONE ? 1 : *count + 1;
+        row.index = *count;
+        while (value < p->mark_values.count && m->values[value].mark == i)
+            value++;
+        row.count = value - row.first;
+        if (label && strcmp(label, mark->name) != 0)
+            continue;
+        if (stamps)
+            add_stamps(m, &stamp, mark->stamp.time_ns);
+        *vec_push(&m->rows) = row;
+        m->marks++;
+    }
+    if (stamps)
+        add_stamps(m, &stamp, UINT64_MAX);
+    map_release(&seen);
+    if (!label || m->marks)
+        return 0;
+    struct strbuf labels = {0};
+    mark_labels(p, &labels);
+    err_set(err, -ENOENT, "no mark is called '%s'; %s%s", label,
+            labels.size ? "there are " : "this process made none", labels.size ? labels.data : "");
+    strbuf_release(&labels);
+    mark_rows_release(m);
+    return -ENOENT;
+}
+
+void mark_rows_release(struct mark_rows *m)
+{
+    vec_release(&m->rows);
+    free(m->values);
+    m->values = NULL;
+}
+
+void mark_labels(const struct profile *p, struct strbuf *out)
+{
+    struct map seen = {0}; /* label -> its place in `labels` */
+    VEC(struct {
+        const char *name;
+        size_t count;
+    })
+    labels = {0};
+    for (size_t i = 0; i < p->marks.count; i++) {
+        uint32_t *place = map_at(&seen, p->marks.items[i].label);
+        if (*place == MAP_NONE) {
+            *place = (uint32_t)labels.count;
+            vec_push(&labels);
+            vec_last(&labels)->name = p->marks.items[i].name;
+            vec_last(&labels)->count = 0;
+        }
+        labels.items[*place].count++;
+    }
+    for (size_t k = 0; k < labels.count && k < LABELS_NAMED; k++) {
+        strbuf_printf(out, "%s%s#1", k ? ", " : "", labels.items[k].name);
+        if (labels.items[k].count > 1)
+            strbuf_printf(out, " to #%zu", labels.items[k].count);
+    }
+    if (labels.count > LABELS_NAMED)
+        strbuf_printf(out, " and %zu more", labels.count - LABELS_NAMED);
+    vec_release(&labels);
+    map_release(&seen);
+}
