@@ -1,17 +1,22 @@
 #include "model/mark_rows.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #define LABELS_NAMED 8
 
+struct placed {
+    struct mark_value value;
+    size_t place; /* in the file */
+};
+
 static int by_mark(const void *a, const void *b)
 {
-    const struct mark_value *x = *(const struct mark_value *const *)a,
-                            *y = *(const struct mark_value *const *)b;
-    if (x->mark != y->mark)
-        return x->mark < y->mark ? -1 : 1;
-    return (x > y) - (x < y);
+    const struct placed *x = a, *y = b;
+    if (x->value.mark != y->value.mark)
+        return x->value.mark < y->value.mark ? -1 : 1;
+    return (x->place > y->place) - (x->place < y->place);
 }
 
 /* In the file they are in the order in which they were read, threads mixed. */
@@ -19,12 +24,12 @@ static struct mark_value *sorted_values(const struct profile *p)
 {
     size_t count = p->mark_values.count;
     struct mark_value *sorted = xcalloc(count + 1, sizeof *sorted);
-    const struct mark_value **order = xcalloc(count + 1, sizeof *order);
+    struct placed *order = xcalloc(count + 1, sizeof *order);
     for (size_t i = 0; i < count; i++)
-        order[i] = &p->mark_values.items[i];
-    qsort(order, count, sizeof(void *), by_mark);
+        order[i] = (struct placed){.value = p->mark_values.items[i], .place = i};
+    qsort(order, count, sizeof *order, by_mark);
     for (size_t i = 0; i < count; i++)
-        sorted[i] = *order[i];
+        sorted[i] = order[i].value;
     free(order);
     return sorted;
 }
@@ -81,29 +86,22 @@ void mark_rows_release(struct mark_rows *m)
 
 void mark_labels(const struct profile *p, struct strbuf *out)
 {
-    struct map seen = {0}; /* label -> its place in `labels` */
-    VEC(struct {
-        const char *name;
-        size_t count;
-    })
-    labels = {0};
+    struct map counts = {0}; /* of a label's marks; 0: it was named */
+    size_t named = 0;
     for (size_t i = 0; i < p->marks.count; i++) {
-        uint32_t *place = map_at(&seen, p->marks.items[i].label);
-        if (*place == MAP_NONE) {
-            *place = (uint32_t)labels.count;
-            vec_push(&labels);
-            vec_last(&labels)->name = p->marks.items[i].name;
-            vec_last(&labels)->count = 0;
-        }
-        labels.items[*place].count++;
+        uint32_t *count = map_at(&counts, p->marks.items[i].label);
+        *count = *count == MAP_NONE ? 1 : *count + 1;
     }
-    for (size_t k = 0; k < labels.count && k < LABELS_NAMED; k++) {
-        strbuf_printf(out, "%s%s#1", k ? ", " : "", labels.items[k].name);
-        if (labels.items[k].count > 1)
-            strbuf_printf(out, " to #%zu", labels.items[k].count);
+    for (size_t i = 0; i < p->marks.count && named < LABELS_NAMED; i++) {
+        uint32_t *count = map_at(&counts, p->marks.items[i].label);
+        if (!*count)
+            continue;
+        strbuf_printf(out, "%s%s#1", named++ ? ", " : "", p->marks.items[i].name);
+        if (*count > 1)
+            strbuf_printf(out, " to #%" PRIu32, *count);
+        *count = 0;
     }
-    if (labels.count > LABELS_NAMED)
-        strbuf_printf(out, " and %zu more", labels.count - LABELS_NAMED);
-    vec_release(&labels);
-    map_release(&seen);
+    if (counts.count > named)
+        strbuf_printf(out, " and %zu more", counts.count - named);
+    map_release(&counts);
 }
