@@ -276,11 +276,15 @@ static void batch_process(struct target *t, struct reader *r, struct batch *b)
 static void process_map(struct target *t, struct reader *r, const uint64_t *w)
 {
     uint64_t address = w[0] & WIRE_LOW48;
-    if (WIRE_KIND(w[0]) == WIRE_MAP)
+    if (WIRE_KIND(w[0]) == WIRE_MAP) {
+        r->cuts.items.count = 0;
         ranges_map(&t->ranges, &t->ledger, address, w[2],
                    account_of(t, r, (uint32_t)w[1], DOMAIN_MAPPED));
-    else
-        ranges_unmap(&t->ranges, &t->ledger, address, w[1]);
+    } else if (WIRE_SMALL(w[0]) == 0) {
+        ranges_unmap(&t->ranges, &t->ledger, address, w[1], &r->cuts);
+    } else {
+        ranges_put_back(&t->ranges, &t->ledger, &r->cuts);
+    }
     t->events++;
 }
 

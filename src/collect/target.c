@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "collect/proc.h"
 
 #define NODES_LARGE    (1u << 22)
 #define NODES_SMALL    (1u << 18)
@@ -68,6 +69,8 @@ static void read_command(struct target *t)
             strbuf_clear(&b);
         }
     }
+    if (b.size) /* a program that wrote over its arguments may have left no NUL */
+        *vec_push(&t->profile.command) = xstrdup(b.data);
     if (f)
         fclose(f);
     strbuf_release(&b);
@@ -78,11 +81,9 @@ static void read_command(struct target *t)
     snprintf(path, sizeof path, "/proc/%d/stat", t->pid);
     f = fopen(path, "re");
     char text[1024];
-    if (f && fgets(text, sizeof text, f)) {
-        const char *after = strrchr(text, ')'); /* the name may hold anything */
-        if (after)
-            t->profile.ppid = (uint32_t)strtoul(after + 4, NULL, 10);
-    }
+    struct proc_state state;
+    if (f && fgets(text, sizeof text, f) && proc_parse_stat(text, &state))
+        t->profile.ppid = state.ppid;
     if (f)
         fclose(f);
 }
@@ -138,28 +139,43 @@ struct target *target_new(pid_t pid, bool small, enum wire_on_full on_full, uint
     return t;
 }
 
-void target_free(struct target *t)
+void target_let_go(struct target *t)
 {
-    if (!t)
-        return;
-    if (t->pidfd >= 0)
-        close(t->pidfd);
-    close(t->fd);
-    munmap(t->header, t->size);
+    if (t->fd >= 0)
+        close(t->fd);
+    t->fd = -1;
+    if (t->header)
+        munmap(t->header, t->size);
+    t->header = NULL;
     for (size_t i = 0; i < t->segments.count; i++)
         munmap(t->segments.items[i].memory, t->segments.items[i].size);
     vec_release(&t->segments);
+    for (size_t i = 0; i < t->readers.count; i++)
+        vec_release(&t->readers.items[i].cuts.items);
     vec_release(&t->readers);
     vec_release(&t->boundaries);
     vec_release(&t->active);
     vec_release(&t->stack_states);
     vec_release(&t->late_nodes);
     free(t->batch);
-    ledger_release(&t->ledger);
-    inherit_release(t);
-    marks_release(t);
+    t->batch = NULL;
+    for (size_t i = 0; i < t->inherited.count; i++)
+        blocks_release(&t->inherited.items[i]);
+    vec_release(&t->inherited);
     blocks_release(&t->blocks);
     ranges_release(&t->ranges);
+}
+
+void target_free(struct target *t)
+{
+    if (!t)
+        return;
+    if (t->pidfd >= 0)
+        close(t->pidfd);
+    target_let_go(t);
+    inherit_release(t);
+    marks_release(t);
+    ledger_release(&t->ledger);
     timeline_release(&t->timeline);
     profile_release(&t->profile);
     free(t);

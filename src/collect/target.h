@@ -46,6 +46,7 @@ struct reader {
     bool old_known;           /* of it: `old` was a live block, */
     struct blocks *old_table; /* in this table */
     struct block old;
+    struct cuts cuts; /* what its last munmap unmapped, until it is known that it did */
 };
 
 /* An interval's end that was announced and waits until all events before it have been read. */
@@ -132,6 +133,9 @@ uint64_t target_drain(struct target *t, uint64_t now_ns);
 void target_boundary(struct target *t, uint64_t now_ns);
 /* The process is gone: reads the rest and closes the last interval. */
 void target_end(struct target *t, uint64_t now_ns);
+/* Gives back what was needed only to read events; what its children inherit stays. After
+ * target_end. */
+void target_let_go(struct target *t);
 /* Closes the last interval with what was read so far, for target_finish to be called next. */
 void target_pause(struct target *t, uint64_t now_ns);
 /* Moves modules and nodes that are new into the profile. */

@@ -234,12 +234,22 @@ void event_map(struct thread *t, void *p, size_t size, const uint64_t *caller)
     }
 }
 
-void event_unmap(struct thread *t, void *p, size_t size)
+bool event_unmap(struct thread *t, void *p, size_t size)
 {
-    if (event_room(t, 3)) {
-        event_clock(t, 0);
-        event_word(t, WIRE_WORD(WIRE_UNMAP, 0, (uint64_t)(uintptr_t)p & WIRE_LOW48));
-        event_word(t, size);
+    if (!event_room(t, 3))
+        return false;
+    event_clock(t, 0);
+    event_word(t, WIRE_WORD(WIRE_UNMAP, 0, (uint64_t)(uintptr_t)p & WIRE_LOW48));
+    event_word(t, size);
+    event_publish(t);
+    return true;
+}
+
+void event_unmap_failed(struct thread *t)
+{
+    if (event_room(t, 2)) {
+        event_word(t, WIRE_WORD(WIRE_UNMAP, 1, 0));
+        event_word(t, 0);
         event_publish(t);
     }
 }

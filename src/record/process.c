@@ -82,6 +82,14 @@ static void find_all(void)
     FIND(prctl);
     FIND(fork);
     FIND(_Fork);
+    FIND(execv);
+    FIND(execvp);
+    FIND(execve);
+    FIND(execvpe);
+    FIND(fexecve);
+    FIND(execveat);
+    FIND(posix_spawn);
+    FIND(posix_spawnp);
     next = found;
 }
 
@@ -255,6 +263,7 @@ struct wire_ring *recorder_ring(void)
 void recorder_stop(void)
 {
     atomic_store(&recorder.state, STATE_OFF);
+    recorder.hand_on = false;
     if (recorder.header)
         atomic_fetch_add(&recorder.header->tick, 1); /* so that every thread looks */
 }
@@ -292,13 +301,17 @@ void recorder_start(void)
     int saved = errno;
     find_all();
     const char *name = environment(WIRE_ENV_SOCKET), *key = environment(WIRE_ENV_KEY);
-    if (name && key && strlen(name) < sizeof socket_name - 1 && strlen(key) == WIRE_KEY_SIZE &&
-        wanted(environment(WIRE_ENV_ONLY))) {
+    const char *only = environment(WIRE_ENV_ONLY);
+    if (!name || !key || strlen(name) >= sizeof socket_name - 1 || strlen(key) != WIRE_KEY_SIZE) {
+        recorder_stop();
+    } else {
+        recorder.hand_on = exec_remember(name, key, only);
         memcpy(socket_name, name, strlen(name) + 1);
         memcpy(socket_key, key, WIRE_KEY_SIZE);
-        recorder_connect();
-    } else {
-        recorder_stop();
+        if (wanted(only))
+            recorder_connect();
+        else
+            atomic_store(&recorder.state, STATE_OFF); /* what it executes may be wanted */
     }
     errno = saved;
 }

@@ -127,7 +127,7 @@ enum wire_kind {
                       /* an allocation, or WIRE_REALLOC_FAILED: the old block is as it was */
     WIRE_REALLOC_FAILED,
     WIRE_MAP,          /* address | stack | length */
-    WIRE_UNMAP,        /* address | length */
+    WIRE_UNMAP,        /* address | length; small = 1: the last one failed, all is as it was */
     WIRE_TICK,         /* tick: what follows happened at or after it */
     WIRE_CLOCK,        /* logical time of what follows (see below) */
     WIRE_THREAD_BEGIN, /* tid: what follows is this thread's */
