@@ -3,7 +3,7 @@
  *
  * Needs no linking. Every call looks once whether the program runs under `tidemark run`; if it does
  * not, the call is a test of a pointer. All may be called from any thread at any time, but not from
- * a signal handler.
+ * a signal handler. C89 and later, C++11 and later, gcc and clang.
  *
  *     tide_mark("event");                 a moment: report --at event#50, --since event#50
  *     tide_mark_value("event", "photons", 1e6);
@@ -20,22 +20,25 @@
 extern "C" {
 #endif
 
-/* dlsym, without <dlfcn.h> and the macros that it may need. Weak: a static program has none. */
-extern void *dlsym(void *, const char *) __attribute__((weak));
+/*
+ * dlsym, without <dlfcn.h> and the macros that it may need, whether or not that is included too.
+ * NULL in a static program that does not use it otherwise.
+ */
+static void *tide_dlsym_(void *, const char *) __attribute__((weakref("dlsym")));
 
 typedef void (*tide_function_)(void);
 
 /* The function of that name in libtidemark.so, or NULL; remembered in *known. */
-static inline tide_function_ tide_find_(const char *name, tide_function_ *known)
+static __inline__ tide_function_ tide_find_(const char *name, tide_function_ *known)
 {
+    static char none;
     union {
         void *address;
         tide_function_ function;
     } found;
-    static char none;
     found.function = __atomic_load_n(known, __ATOMIC_RELAXED);
     if (!found.address) {
-        found.address = dlsym ? dlsym((void *)0, name) : (void *)0;
+        found.address = tide_dlsym_ ? tide_dlsym_((void *)0, name) : (void *)0;
         if (!found.address)
             found.address = &none;
         __atomic_store_n(known, found.function, __ATOMIC_RELAXED);
@@ -44,7 +47,7 @@ static inline tide_function_ tide_find_(const char *name, tide_function_ *known)
 }
 
 /* Is the program being recorded, and not paused? */
-static inline int tide_active(void)
+static __inline__ int tide_active(void)
 {
     static tide_function_ known;
     int (*call)(void) = (int (*)(void))tide_find_("tide_active", &known);
@@ -52,7 +55,7 @@ static inline int tide_active(void)
 }
 
 /* A moment with a name (63 bytes of it count). Marks of one name are numbered from 1. */
-static inline void tide_mark(const char *label)
+static __inline__ void tide_mark(const char *label)
 {
     static tide_function_ known;
     void (*call)(const char *) = (void (*)(const char *))tide_find_("tide_mark", &known);
@@ -61,7 +64,7 @@ static inline void tide_mark(const char *label)
 }
 
 /* The same, with a number that belongs to it: how much there was to do, say. */
-static inline void tide_mark_value(const char *label, const char *key, double value)
+static __inline__ void tide_mark_value(const char *label, const char *key, double value)
 {
     static tide_function_ known;
     void (*call)(const char *, const char *, double) =
@@ -70,20 +73,32 @@ static inline void tide_mark_value(const char *label, const char *key, double va
         call(label, key, value);
 }
 
+/* The same, with several: one mark, to which value i belongs under the name of key i. */
+static __inline__ void tide_mark_values(const char *label, unsigned count, const char *const *keys,
+                                        const double *values)
+{
+    static tide_function_ known;
+    void (*call)(const char *, unsigned, const char *const *, const double *) =
+        (void (*)(const char *, unsigned, const char *const *, const double *))tide_find_(
+            "tide_mark_values", &known);
+    if (call)
+        call(label, count, keys, values);
+}
+
 /*
  * Writes the profile so far; the program goes on meanwhile. %I counts snapshots from 1, %p is the
  * pid, %n %h %t %q{VAR} as for `run -o`. A leading | pipes it to a command. 0, or negative: not
  * recorded, or the collector could not begin.
  */
-static inline int tide_snapshot(const char *path)
+static __inline__ int tide_snapshot(const char *path)
 {
     static tide_function_ known;
     int (*call)(const char *) = (int (*)(const char *))tide_find_("tide_snapshot", &known);
     return call ? call(path) : -1;
 }
 
-/* Until tide_resume(), what is allocated is not recorded; frees of known blocks are. All threads. */
-static inline void tide_pause(void)
+/* Until tide_resume(), no thread's allocations are recorded; frees of known blocks are. */
+static __inline__ void tide_pause(void)
 {
     static tide_function_ known;
     void (*call)(void) = tide_find_("tide_pause", &known);
@@ -91,7 +106,7 @@ static inline void tide_pause(void)
         call();
 }
 
-static inline void tide_resume(void)
+static __inline__ void tide_resume(void)
 {
     static tide_function_ known;
     void (*call)(void) = tide_find_("tide_resume", &known);
@@ -100,7 +115,7 @@ static inline void tide_resume(void)
 }
 
 /* The calling thread's name in reports (15 bytes of it count); the kernel's is not changed. */
-static inline void tide_thread_name(const char *name)
+static __inline__ void tide_thread_name(const char *name)
 {
     static tide_function_ known;
     void (*call)(const char *) = (void (*)(const char *))tide_find_("tide_thread_name", &known);
@@ -111,10 +126,12 @@ static inline void tide_thread_name(const char *name)
 #ifdef __cplusplus
 }
 
-namespace tide {
+namespace tide
+{
 
-/* Marks NAME at its begin and NAME.end at its end. */
-class scope {
+/* Marks NAME at its begin and NAME.end at its end. NAME must live as long. */
+class scope
+{
   public:
     explicit scope(const char *name) : name_(name)
     {
@@ -122,7 +139,7 @@ class scope {
     }
     ~scope()
     {
-        char label[64];
+        char label[64]; /* all that counts of one */
         unsigned i = 0;
         for (; name_[i] && i < sizeof label - 5; i++)
             label[i] = name_[i];
@@ -138,22 +155,27 @@ class scope {
     const char *name_;
 };
 
-/* Recording is paused while it lives. */
-class paused {
+/* Recording is paused while it lives. One inside another, or in a pause, changes nothing. */
+class paused
+{
   public:
-    paused()
+    paused() : was_active_(tide_active())
     {
         tide_pause();
     }
     ~paused()
     {
-        tide_resume();
+        if (was_active_)
+            tide_resume();
     }
     paused(const paused &) = delete;
     paused &operator=(const paused &) = delete;
+
+  private:
+    int was_active_;
 };
 
-} // namespace tide
+} /* namespace tide */
 #endif
 
 #endif

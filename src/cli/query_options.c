@@ -223,6 +223,14 @@ static int refused(const struct option *options, char **argv, const struct query
     return wrong_option(options, given, command, err);
 }
 
+static bool takes(const struct query_command *command, const char *name)
+{
+    const char *const *only = command->only;
+    while (only && *only && strcmp(*only, name) != 0)
+        only++;
+    return !only || *only;
+}
+
 int query_options_parse(struct query_options *o, int argc, char **argv,
                         const struct query_command *command, struct err *err)
 {
@@ -230,7 +238,8 @@ int query_options_parse(struct query_options *o, int argc, char **argv,
     query_init(&o->query);
     VEC(struct option) options = {0};
     for (size_t i = 0; i < COMMON; i++)
-        *vec_push(&options) = common[i];
+        if (takes(command, common[i].name))
+            *vec_push(&options) = common[i];
     for (const struct option *p = command->extra; p && p->name; p++)
         *vec_push(&options) = *p;
     *vec_push(&options) = (struct option){0};
@@ -275,7 +284,7 @@ const char *query_options_help(void)
     return "What is measured:\n"
            "  --metric M       live (default), total, peak, sitepeak, largest, temporary, mapped\n"
            "  --size S         requested (default), usable, overhead: of live, total and peak\n"
-           "  --at WHEN        the state at: start, end (default), peak, 12.5s, 50%\n"
+           "  --at WHEN        start, end (default), peak, LABEL#N (a mark), 12.5s, 50%\n"
            "  --since WHEN     the difference from WHEN to --at\n"
            "  --process PID    another process of the recording (PID#N: its N-th program)\n"
            "\n"

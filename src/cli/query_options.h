@@ -34,6 +34,9 @@ struct query_options {
 struct query_command {
     const char *name; /* "report" */
     size_t files;     /* how many files it needs */
+    const char *const
+        *only; /* names of the common options that it takes, ended by NULL; or NULL: all
+                */
     const struct option
         *extra; /* its own options, ended by zeros, or NULL; `val` from QUERY_EXTRA up */
     int (*take)(void *context, int val, const char *argument, struct err *err);

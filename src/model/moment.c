@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/strbuf.h"
-
-#define LABELS_NAMED 8
+#include "model/mark_rows.h"
 
 static uint64_t boundary_ns(const struct profile *p, size_t intervals)
 {
@@ -90,33 +88,6 @@ static const struct mark *find_mark(const struct profile *p, const char *word)
     return NULL;
 }
 
-/* What a user could have meant: the labels there are, or that there are none. */
-static void describe_marks(const struct profile *p, struct strbuf *out)
-{
-    VEC(struct {
-        const char *name;
-        size_t count;
-    })
-    labels = {0};
-    for (size_t i = 0; i < p->marks.count; i++) {
-        size_t k = 0;
-        while (k < labels.count && strcmp(labels.items[k].name, p->marks.items[i].name) != 0)
-            k++;
-        if (k == labels.count && k < LABELS_NAMED) {
-            vec_push(&labels);
-            labels.items[k].name = p->marks.items[i].name;
-            labels.items[k].count = 0;
-        }
-        if (k < labels.count)
-            labels.items[k].count++;
-    }
-    strbuf_puts(out, labels.count ? "or a mark: " : "it has no marks or snapshots");
-    for (size_t k = 0; k < labels.count; k++)
-        strbuf_printf(out, "%s%s#1 to #%zu", k ? ", " : "", labels.items[k].name,
-                      labels.items[k].count);
-    vec_release(&labels);
-}
-
 int moment_resolve(const struct profile *p, const char *word, struct moment *out, struct err *err)
 {
     size_t all = p->intervals.count;
@@ -137,13 +108,14 @@ int moment_resolve(const struct profile *p, const char *word, struct moment *out
     } else {
         const struct mark *m = find_mark(p, word);
         if (!m) {
-            struct strbuf marks = {0};
-            describe_marks(p, &marks);
+            struct strbuf labels = {0};
+            mark_labels(p, &labels);
             err_set(err, -EINVAL,
                     "'%s' is not a moment of this recording; known are start, end, peak, a time "
-                    "such as 12.5s, a share such as 50%% (%s)",
-                    word, marks.data);
-            strbuf_release(&marks);
+                    "such as 12.5s, a share such as 50%% (%s%s)",
+                    word, labels.size ? "or a mark: " : "it has no marks or snapshots",
+                    labels.size ? labels.data : "");
+            strbuf_release(&labels);
             return -EINVAL;
         }
         *out =

@@ -15,6 +15,8 @@
 EXPORT int tide_active(void);
 EXPORT void tide_mark(const char *label);
 EXPORT void tide_mark_value(const char *label, const char *key, double value);
+EXPORT void tide_mark_values(const char *label, unsigned count, const char *const *keys,
+                             const double *values);
 EXPORT int tide_snapshot(const char *path);
 EXPORT void tide_pause(void);
 EXPORT void tide_resume(void);
@@ -74,6 +76,13 @@ static uint32_t put_mark(struct thread *t, const char *label)
     return tick;
 }
 
+static void put_value(struct thread *t, uint32_t tick, const char *key, double value)
+{
+    uint64_t word;
+    memcpy(&word, &value, sizeof word);
+    put_note(t, WIRE_NOTE_VALUE, tick, &word, 1, key ? key : "value");
+}
+
 void note_unload(struct thread *t)
 {
     put_note(t, WIRE_NOTE_UNLOAD, move_tick(), NULL, 0, NULL);
@@ -102,9 +111,19 @@ void tide_mark_value(const char *label, const char *key, double value)
 {
     struct thread *t = thread_enter();
     if (t) {
-        uint64_t word;
-        memcpy(&word, &value, sizeof word);
-        put_note(t, WIRE_NOTE_VALUE, put_mark(t, label), &word, 1, key ? key : "value");
+        put_value(t, put_mark(t, label), key, value);
+        thread_leave();
+    }
+}
+
+void tide_mark_values(const char *label, unsigned count, const char *const *keys,
+                      const double *values)
+{
+    struct thread *t = thread_enter();
+    if (t) {
+        uint32_t tick = put_mark(t, label);
+        for (unsigned i = 0; i < count; i++)
+            put_value(t, tick, keys[i], values[i]);
         thread_leave();
     }
 }

@@ -1,25 +1,8 @@
 #include "report/report.h"
 
 #include <inttypes.h>
-#include <string.h>
 
-/* RFC 4180: quoted where needed, quotes doubled. */
-static void csv_text(struct strbuf *out, const char *text)
-{
-    if (!text)
-        return;
-    if (!strpbrk(text, ",\"\r\n")) {
-        strbuf_puts(out, text);
-        return;
-    }
-    strbuf_putc(out, '"');
-    for (; *text; text++) {
-        if (*text == '"')
-            strbuf_putc(out, '"');
-        strbuf_putc(out, *text);
-    }
-    strbuf_putc(out, '"');
-}
+#include "report/csv.h"
 
 static void csv_stack(const struct answer *a, const struct answer_row *row, struct strbuf *out)
 {

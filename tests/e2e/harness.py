@@ -48,6 +48,10 @@ class Failed(Exception):
     """The test cannot go on."""
 
 
+class Skipped(Exception):
+    """The test cannot be run here; the text says what is missing."""
+
+
 class Test:
     def __init__(self, build):
         self.tidemark = os.path.join(build, "tidemark")
@@ -74,13 +78,14 @@ class Test:
     # Programs
 
     def build(self, source, *flags, cc=None, shared=False):
-        """Compiles tests/programs/SOURCE; the result is kept until source, flags or the shared header change."""
+        """Compiles tests/programs/SOURCE; the result is kept until source, flags or the shared headers change."""
         path = os.path.join(PROGRAMS, source)
         stem, suffix = os.path.splitext(os.path.basename(source))
         cc = cc or COMPILERS[suffix]
         command = [cc, "-g", "-Wall", "-Wextra", "-Werror", "-I", PROGRAMS, *(["-shared", "-fPIC"] if shared else []), *flags]
         key = hashlib.sha256(" ".join(command).encode())
-        for name in (path, os.path.join(PROGRAMS, "known.h")):
+        shared_files = (os.path.join(PROGRAMS, "known.h"), os.path.join(ROOT, "include", "tidemark.h"))
+        for name in (path, *shared_files):
             with open(name, "rb") as content:
                 key.update(content.read())
         folder = os.path.join(self.cache, key.hexdigest()[:16])

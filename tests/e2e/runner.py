@@ -17,6 +17,7 @@ import traceback
 import harness
 
 TIMEOUT_S = 60
+SKIPPED = "skipped: "
 
 
 def discover():
@@ -34,6 +35,8 @@ def run_here(function, build):
         function(test)
     except harness.Failed as error:
         test.failures.append(str(error))
+    except harness.Skipped as reason:
+        print(SKIPPED + str(reason))
     except Exception as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
         test.failures.append("%s: %s (%s:%d)" % (type(error).__name__, error, os.path.basename(where.filename), where.lineno))
@@ -45,7 +48,7 @@ def run_here(function, build):
 
 
 def run_apart(name, options):
-    """Runs one test in a process of its own; returns the lines that say what failed."""
+    """Runs one test in a process of its own; returns the lines that say what failed, or why it was skipped."""
     command = [sys.executable, os.path.abspath(__file__), "--build", options.build, "--one", name]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                              errors="replace", start_new_session=True)
@@ -56,7 +59,7 @@ def run_apart(name, options):
         output, _ = child.communicate()
         return [*output.splitlines(), "not finished after %d s" % options.timeout]
     if child.returncode == 0:
-        return []
+        return [line for line in output.splitlines() if line.startswith(SKIPPED)]
     return output.splitlines() or ["the test process ended with %d" % child.returncode]
 
 
@@ -85,20 +88,24 @@ def main():
     if not chosen:
         sys.exit("no test's name contains '%s'; --list shows them" % options.k)
 
-    failed = 0
+    failed = skipped = 0
     with concurrent.futures.ThreadPoolExecutor(options.j) as pool:
         for name, failures in zip(chosen, pool.map(lambda n: run_apart(n, options), chosen)):
+            if failures and all(line.startswith(SKIPPED) for line in failures):
+                skipped += 1
+                print("SKIP %s: %s" % (name, failures[0][len(SKIPPED):]), flush=True)
+                continue
             failed += bool(failures)
             for failure in failures:
                 print("FAIL %s: %s" % (name, failure), flush=True)
             if options.v and not failures:
                 print("ok   %s" % name, flush=True)
-    passed = len(chosen) - failed
+    passed = len(chosen) - failed - skipped
     if options.counts:
         with open(options.counts, "a") as out:
             out.write("%d %d\n" % (passed, failed))
         print("end-to-end tests: ", end="")
-    print("%d passed, %d failed" % (passed, failed))
+    print("%d passed, %d failed" % (passed, failed) + (", %d skipped" % skipped if skipped else ""))
     return failed != 0
 
 

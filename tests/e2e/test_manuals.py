@@ -9,9 +9,9 @@ import subprocess
 
 from harness import HERE, ROOT, cases
 
-DOCUMENTS = ("README.md", "CHANGELOG.md", "docs/ARCHITECTURE.md", "docs/FORMAT.md", "docs/SAFETY.md")
+DOCUMENTS = ("README.md", "CHANGELOG.md", "docs/ARCHITECTURE.md", "docs/FORMAT.md", "docs/SAFETY.md", "docs/api.md")
 PAGES = sorted(os.path.relpath(path, ROOT) for path in glob.glob(os.path.join(ROOT, "docs", "man", "*.[0-9]")))
-FOLDERS = "bench|docs|examples|scripts|src|tests"
+FOLDERS = "bench|bindings|docs|examples|include|scripts|src|tests"
 
 
 def text_of(name):
@@ -32,7 +32,7 @@ def options_in_page(name):
     return {"-" + flag for flag in re.findall(r"^\.It Fl ([\w-]+)", text_of(name), re.MULTILINE)}
 
 
-@cases(command=("run", "report"))
+@cases(command=("run", "report", "marks"))
 def test_options_are_those_of_the_help(t, command):
     shown, page = options_in_help(t, command), options_in_page("docs/man/tidemark-%s.1" % command)
     t.true("options in --help", len(shown) > 5, shown)
@@ -42,7 +42,7 @@ def test_options_are_those_of_the_help(t, command):
 
 def test_every_command_has_a_page(t):
     commands = re.findall(r"^  ([a-z]+) +\S", t.run("--help")[0].split("\nExamples:")[0], re.MULTILINE)
-    t.true("commands", {"run", "report"} <= set(commands), commands)
+    t.true("commands", {"run", "report", "marks"} <= set(commands), commands)
     page = text_of("docs/man/tidemark.1")
     for command in commands:
         t.true("docs/man/tidemark-%s.1" % command, "docs/man/tidemark-%s.1" % command in PAGES)

@@ -1,0 +1,182 @@
+! What a Fortran program may tell the profiler that records it.
+!
+!     use tidemark
+!     call tide_mark('event')                       a moment: report --at event#50, --since event#50
+!     call tide_mark_value('event', 'photons', n)   with a number that belongs to it
+!     call tide_pause(); call tide_resume()         allocations in between are not recorded, frees are
+!     call tide_snapshot('app.%I.tide')             the profile so far, in a file of its own
+!     call tide_thread_name('reader')
+!     if (tide_active()) ...                        recorded, and not paused?
+!
+! Compile it with the program; there is nothing to link. The functions are those of libtidemark.so, which
+! is there when the program runs under `tidemark run`; when it does not, all of these do nothing. The words
+! mean what they mean in C (tidemark.h). Blanks at the end of a string do not count. Nothing here allocates.
+module tidemark
+    use, intrinsic :: iso_c_binding
+    implicit none
+    private
+    public :: tide_active, tide_mark, tide_mark_value, tide_thread_name
+    public :: tide_snapshot, tide_pause, tide_resume
+
+    !> A mark with a number: of either real kind, or an integer.
+    interface tide_mark_value
+        module procedure mark_value_double, mark_value_real, mark_value_integer
+    end interface
+
+    integer, parameter :: label_size = 64  ! 63 bytes of a label count
+    integer, parameter :: path_size = 4096
+
+    abstract interface
+        subroutine call_nothing() bind(c)
+        end subroutine
+        subroutine call_text(text) bind(c)
+            import :: c_char
+            character(kind=c_char), intent(in) :: text(*)
+        end subroutine
+        subroutine call_value(label, key, number) bind(c)
+            import :: c_char, c_double
+            character(kind=c_char), intent(in) :: label(*), key(*)
+            real(c_double), value :: number
+        end subroutine
+        function ask_nothing() bind(c) result(answer)
+            import :: c_int
+            integer(c_int) :: answer
+        end function
+        function ask_text(text) bind(c) result(answer)
+            import :: c_char, c_int
+            character(kind=c_char), intent(in) :: text(*)
+            integer(c_int) :: answer
+        end function
+    end interface
+
+    interface
+        function dlsym(handle, name) bind(c, name='dlsym') result(address)
+            import :: c_ptr, c_funptr, c_char
+            type(c_ptr), value :: handle
+            character(kind=c_char), intent(in) :: name(*)
+            type(c_funptr) :: address
+        end function
+    end interface
+
+    ! Looked up once; not associated: not recorded.
+    logical, save :: known = .false.
+    procedure(ask_nothing), pointer, save :: active => null()
+    procedure(call_text), pointer, save :: mark => null(), thread_name => null()
+    procedure(call_value), pointer, save :: mark_value => null()
+    procedure(ask_text), pointer, save :: snapshot => null()
+    procedure(call_nothing), pointer, save :: pause => null(), resume => null()
+
+contains
+
+    !> Two threads may both do it: they find the same.
+    subroutine look_up()
+        if (known) return
+        if (c_associated(found('tide_mark'))) then
+            call c_f_procpointer(found('tide_active'), active)
+            call c_f_procpointer(found('tide_mark'), mark)
+            call c_f_procpointer(found('tide_mark_value'), mark_value)
+            call c_f_procpointer(found('tide_snapshot'), snapshot)
+            call c_f_procpointer(found('tide_pause'), pause)
+            call c_f_procpointer(found('tide_resume'), resume)
+            call c_f_procpointer(found('tide_thread_name'), thread_name)
+        end if
+        known = .true.
+    end subroutine
+
+    function found(name) result(address)
+        character(len=*), intent(in) :: name
+        type(c_funptr) :: address
+        character(kind=c_char) :: text(label_size)
+        call to_c(name, text)
+        address = dlsym(c_null_ptr, text)
+    end function
+
+    !> Into a buffer of the caller's: concatenation would allocate, and be seen in the recording.
+    subroutine to_c(from, to)
+        character(len=*), intent(in) :: from
+        character(kind=c_char), intent(out) :: to(:)
+        integer :: i, size_used
+        size_used = min(len_trim(from), size(to) - 1)
+        do i = 1, size_used
+            to(i) = from(i:i)
+        end do
+        to(size_used + 1) = c_null_char
+    end subroutine
+
+    !> Is the program being recorded, and not paused?
+    logical function tide_active()
+        call look_up()
+        tide_active = .false.
+        if (associated(active)) tide_active = active() /= 0
+    end function
+
+    !> A moment with a name. Marks of one name are numbered from 1.
+    subroutine tide_mark(label)
+        character(len=*), intent(in) :: label
+        character(kind=c_char) :: text(label_size)
+        call look_up()
+        if (.not. associated(mark)) return
+        call to_c(label, text)
+        call mark(text)
+    end subroutine
+
+    subroutine mark_value_double(label, key, number)
+        character(len=*), intent(in) :: label, key
+        real(c_double), intent(in) :: number
+        character(kind=c_char) :: label_text(label_size), key_text(label_size)
+        call look_up()
+        if (.not. associated(mark_value)) return
+        call to_c(label, label_text)
+        call to_c(key, key_text)
+        call mark_value(label_text, key_text, number)
+    end subroutine
+
+    subroutine mark_value_real(label, key, number)
+        character(len=*), intent(in) :: label, key
+        real(c_float), intent(in) :: number
+        call mark_value_double(label, key, real(number, c_double))
+    end subroutine
+
+    subroutine mark_value_integer(label, key, number)
+        character(len=*), intent(in) :: label, key
+        integer, intent(in) :: number
+        call mark_value_double(label, key, real(number, c_double))
+    end subroutine
+
+    !> Writes the profile so far; status 0, or negative: not recorded, or it could not begin.
+    subroutine tide_snapshot(path, status)
+        character(len=*), intent(in) :: path
+        integer, intent(out), optional :: status
+        character(kind=c_char) :: text(path_size)
+        integer :: answer
+        call look_up()
+        answer = -1
+        if (associated(snapshot)) then
+            call to_c(path, text)
+            answer = int(snapshot(text))
+        end if
+        if (present(status)) status = answer
+    end subroutine
+
+    !> Until tide_resume, what is allocated is not recorded; frees of known blocks are. All threads.
+    subroutine tide_pause()
+        call look_up()
+        if (associated(pause)) call pause()
+    end subroutine
+
+    subroutine tide_resume()
+        call look_up()
+        if (associated(resume)) call resume()
+    end subroutine
+
+    !> The calling thread's name in reports.
+    subroutine tide_thread_name(name)
+        character(len=*), intent(in) :: name
+        character(kind=c_char) :: text(label_size)
+        call look_up()
+        if (.not. associated(thread_name)) return
+        call to_c(name, text)
+        call thread_name(text)
+    end subroutine
+
+end module tidemark

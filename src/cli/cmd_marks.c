@@ -1,0 +1,130 @@
+/* tidemark marks FILE: the moments that were given names, and what the process had then. */
+#include "cli/cmd_marks.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cli/query_options.h"
+#include "model/answer.h"
+#include "report/marks.h"
+#include "store/reader.h"
+
+enum { OPT_LABEL = QUERY_EXTRA, OPT_STAMPS };
+
+struct wanted {
+    const char *label;
+    bool stamps;
+};
+
+static void print_help(void)
+{
+    puts("usage: tidemark marks FILE [OPTIONS]\n"
+         "\n"
+         "Shows the marks of a recording with the process's sizes, faults and heap at each.\n"
+         "Where there are no marks, the stamps are shown that the collector takes on its own "
+         "clock.\n"
+         "\n"
+         "  --label LABEL    only marks of this label\n"
+         "  --stamps         the collector's stamps too, without a label\n"
+         "  --process PID    another process of the recording (PID#N: its N-th program)\n"
+         "  --json, --csv    exact numbers for scripts\n"
+         "  --help           this text\n"
+         "\n"
+         "Examples:\n"
+         "  tidemark marks app.tide\n"
+         "  tidemark marks app.tide --label event --csv > events.csv\n"
+         "  tidemark report app.tide --since event#50 --at event#51");
+}
+
+static int take(void *context, int val, const char *argument, struct err *err)
+{
+    struct wanted *w = context;
+    (void)err;
+    if (val == OPT_LABEL)
+        w->label = argument;
+    else
+        w->stamps = true;
+    return 0;
+}
+
+static int fail(const struct err *err, int status)
+{
+    fprintf(stderr, "tidemark marks: %s\n", err->text);
+    return status;
+}
+
+static void write_out(void *context, struct strbuf *ready)
+{
+    fwrite(ready->data, 1, ready->size, context);
+    strbuf_clear(ready);
+}
+
+static int print_rows(const struct mark_rows *m, enum output output)
+{
+    struct strbuf out = {0};
+    const struct report_sink sink = {.take = write_out, .context = stdout};
+    if (output == OUTPUT_JSON) {
+        marks_json(m, &sink, &out);
+    } else if (output == OUTPUT_CSV) {
+        marks_csv(m, &sink, &out);
+    } else {
+        struct style style = style_of(STDOUT_FILENO);
+        marks_text(m, &style, &out);
+    }
+    write_out(stdout, &out);
+    strbuf_release(&out);
+    if (fflush(stdout) || ferror(stdout)) {
+        perror("tidemark marks: cannot write the output");
+        return 1;
+    }
+    return 0;
+}
+
+int cmd_marks(int argc, char **argv)
+{
+    static const struct option extra[] = {{"label", required_argument, NULL, OPT_LABEL},
+                                          {"stamps", no_argument, NULL, OPT_STAMPS},
+                                          {0}};
+    static const char *const common[] = {"process", "json", "csv", "help", NULL};
+    struct wanted wanted = {0};
+    const struct query_command command = {.name = "marks",
+                                          .files = 1,
+                                          .only = common,
+                                          .extra = extra,
+                                          .take = take,
+                                          .context = &wanted};
+    struct query_options o;
+    struct err err = {{0}};
+    struct recording *recording = NULL;
+    const struct profile *profile;
+    struct mark_rows rows;
+    int status = 0;
+    if (query_options_parse(&o, argc, argv, &command, &err))
+        return fail(&err, 2);
+    if (o.help) {
+        print_help();
+        goto out;
+    }
+    if (recording_read(o.files.items[0], &recording, &err)) {
+        status = fail(&err, 1);
+        goto out;
+    }
+    int code = answer_process(recording, o.query.process, &profile, &err);
+    if (!code) {
+        /* Text of a process without marks is not left empty; data is what was asked for. */
+        bool stamps =
+            wanted.stamps || (o.output == OUTPUT_TEXT && !wanted.label && !profile->marks.count);
+        code = mark_rows_init(&rows, recording, profile, wanted.label, stamps, &err);
+    }
+    if (code) {
+        status = fail(&err, code == -EINVAL ? 2 : 1);
+        goto out;
+    }
+    status = print_rows(&rows, o.output);
+    mark_rows_release(&rows);
+out:
+    recording_free(recording);
+    query_options_release(&o);
+    return status;
+}

@@ -1,0 +1,168 @@
+#include "report/marks.h"
+
+#include <inttypes.h>
+
+#include "base/json.h"
+#include "report/csv.h"
+#include "report/summary.h"
+#include "report/table.h"
+#include "report/units.h"
+
+static const char *key_of(const struct mark_rows *m, const struct mark_value *v)
+{
+    return strpool_get(&m->recording->strings, v->key);
+}
+
+/* --- text ------------------------------------------------------------------------------------- */
+
+static void add_values(const struct mark_rows *m, const struct mark_row *row, struct strbuf *cell)
+{
+    for (size_t i = 0; i < row->count; i++) {
+        const struct mark_value *v = &m->values[row->first + i];
+        strbuf_puts(cell, i ? " " : "");
+        unit_text(cell, key_of(m, v));
+        strbuf_printf(cell, "=%.10g", v->value);
+    }
+}
+
+/* Who has marks, where the process that was asked for has none. */
+static void add_others(const struct mark_rows *m, struct strbuf *out)
+{
+    for (size_t i = 0; i < m->recording->profiles.count; i++) {
+        const struct profile *p = &m->recording->profiles.items[i];
+        if (p->marks.count) {
+            strbuf_printf(out, "; process %" PRIu32 " has some: --process %" PRIu32, p->pid,
+                          p->pid);
+            return;
+        }
+    }
+}
+
+static void add_heading(const struct mark_rows *m, const struct style *s, struct strbuf *out)
+{
+    strbuf_puts(out, style_bold(s));
+    summary_command(m->profile, s->width > 60 ? s->width - 20 : 40, out);
+    strbuf_printf(out, "%s, pid %" PRIu32 "\n", style_plain(s), m->profile->pid);
+    if (m->marks) {
+        struct strbuf labels = {0};
+        unit_count(out, (int64_t)m->marks);
+        strbuf_puts(out, m->marks == 1 ? " mark" : " marks");
+        if (m->marks == m->profile->marks.count) {
+            mark_labels(m->profile, &labels);
+            strbuf_puts(out, ": ");
+            unit_text(out, labels.data);
+            strbuf_release(&labels);
+        }
+    } else {
+        strbuf_puts(out, "no marks; a program makes them with tide_mark(\"LABEL\") of tidemark.h, "
+                         "others for it with 'tidemark ctl PID mark LABEL'");
+        add_others(m, out);
+    }
+    strbuf_puts(out, "\n\n");
+}
+
+static void add_row(const struct mark_rows *m, const struct mark_row *row, bool values,
+                    struct table *t)
+{
+    const struct stamp *s = row->stamp;
+    struct strbuf *cell = table_cell(t);
+    if (row->index) {
+        unit_text(cell, row->label);
+        strbuf_printf(cell, "#%zu", row->index);
+    }
+    unit_time(table_cell(t), s->time_ns);
+    unit_bytes(table_cell(t), (int64_t)s->vm_bytes);
+    unit_bytes(table_cell(t), (int64_t)s->rss_bytes);
+    unit_bytes(table_cell(t), (int64_t)s->anon_bytes);
+    unit_count(table_cell(t), (int64_t)(s->minor_faults + s->major_faults));
+    unit_bytes(table_cell(t), (int64_t)s->live_bytes);
+    unit_count(table_cell(t), (int64_t)s->live_blocks);
+    unit_count(table_cell(t), (int64_t)s->allocations);
+    if (values)
+        add_values(m, row, table_cell(t));
+}
+
+void marks_text(const struct mark_rows *m, const struct style *s, struct strbuf *out)
+{
+    static const char *const numbers[] = {"time",   "VM",   "RSS",    "anon",
+                                          "faults", "live", "blocks", "allocations"};
+    struct table t;
+    bool values = m->profile->mark_values.count;
+    table_init(&t);
+    table_column(&t, "mark", CELL_LEFT);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        table_column(&t, numbers[i], CELL_RIGHT);
+    if (values)
+        table_column(&t, "values", CELL_LEFT);
+    for (size_t i = 0; i < m->rows.count; i++)
+        add_row(m, &m->rows.items[i], values, &t);
+    summary_processes(m->recording, m->profile, s, out);
+    add_heading(m, s, out);
+    table_print(&t, s, out);
+    table_release(&t);
+}
+
+/* --- JSON and CSV ----------------------------------------------------------------------------- */
+
+void marks_json(const struct mark_rows *m, const struct report_sink *sink, struct strbuf *out)
+{
+    struct json j;
+    json_init(&j, out);
+    json_object(&j, NULL);
+    json_string(&j, "schema", "tidemark.marks/1");
+    json_array(&j, "marks");
+    for (size_t i = 0; i < m->rows.count; i++) {
+        const struct mark_row *row = &m->rows.items[i];
+        const struct stamp *s = row->stamp;
+        json_object(&j, NULL);
+        json_string(&j, "label", row->label);
+        json_u64(&j, "index", row->index);
+        json_u64(&j, "time_ns", s->time_ns);
+        json_u64(&j, "vm_bytes", s->vm_bytes);
+        json_u64(&j, "rss_bytes", s->rss_bytes);
+        json_u64(&j, "anon_bytes", s->anon_bytes);
+        json_u64(&j, "faults", s->minor_faults + s->major_faults);
+        json_u64(&j, "live_bytes", s->live_bytes);
+        json_u64(&j, "live_blocks", s->live_blocks);
+        json_u64(&j, "allocations", s->allocations);
+        json_null(&j, "allocator_held_bytes"); /* not measured */
+        json_null(&j, "allocator_free_bytes");
+        json_object(&j, "values");
+        for (size_t k = 0; k < row->count; k++) {
+            const struct mark_value *v = &m->values[row->first + k];
+            json_double(&j, key_of(m, v), v->value);
+        }
+        json_end(&j);
+        json_end(&j);
+        report_flush(sink, out);
+    }
+    json_end(&j);
+    json_end(&j);
+}
+
+void marks_csv(const struct mark_rows *m, const struct report_sink *sink, struct strbuf *out)
+{
+    struct strbuf values = {0};
+    strbuf_puts(out, "label,index,time_ns,vm_bytes,rss_bytes,anon_bytes,faults,live_bytes,"
+                     "live_blocks,allocations,values\n");
+    for (size_t i = 0; i < m->rows.count; i++) {
+        const struct mark_row *row = &m->rows.items[i];
+        const struct stamp *s = row->stamp;
+        csv_text(out, row->label);
+        strbuf_printf(out,
+                      ",%zu,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
+                      ",%" PRIu64 ",%" PRIu64 ",",
+                      row->index, s->time_ns, s->vm_bytes, s->rss_bytes, s->anon_bytes,
+                      s->minor_faults + s->major_faults, s->live_bytes, s->live_blocks,
+                      s->allocations);
+        strbuf_clear(&values);
+        for (size_t k = 0; k < row->count; k++) {
+            const struct mark_value *v = &m->values[row->first + k];
+            strbuf_printf(&values, "%s%s=%.17g", k ? ";" : "", key_of(m, v), v->value);
+        }
+        csv_text(out, row->count ? values.data : "");
+        strbuf_putc(out, '\n');
+        report_flush(sink, out);
+    }
+    strbuf_release(&values);
+}
