@@ -11,6 +11,8 @@
 #include "collect/session.h"
 #include "report/units.h"
 
+#define NOTES_SHOWN 5
+
 enum { OPT_ONLY = 256, OPT_NO_FOLLOW, OPT_ON_FULL, OPT_INTERVAL, OPT_QUIET, OPT_HELP };
 
 static const struct option long_options[] = {
@@ -171,6 +173,19 @@ static void show_progress(void *context, const struct session_status *s)
     *p = (struct progress){.events = s->events, .time_ns = s->elapsed_ns, .shown = true};
 }
 
+/* Of the program, or what it became: there are those about the whole recording too. */
+static void add_notes(struct strbuf *b, const struct recording *r)
+{
+    const struct profile *p = &r->profiles.items[0];
+    for (size_t i = 1; i < r->profiles.count; i++)
+        if (r->profiles.items[i].pid == p->pid)
+            p = &r->profiles.items[i];
+    for (size_t i = 0; i < p->notes.count && i < NOTES_SHOWN; i++)
+        strbuf_printf(b, "  note: %s\n", p->notes.items[i]);
+    if (p->notes.count > NOTES_SHOWN)
+        strbuf_printf(b, "  and %zu more notes, in the report\n", p->notes.count - NOTES_SHOWN);
+}
+
 /* At most 12 lines, the last of which is what to do next. */
 static void show_summary(const struct session_result *r)
 {
@@ -212,8 +227,7 @@ static void show_summary(const struct session_result *r)
         unit_count(&b, (int64_t)incomplete);
         strbuf_puts(&b, " not followed to their end\n");
     }
-    for (size_t i = 0; i < p->notes.count && i < 3; i++)
-        strbuf_printf(&b, "  note: %s\n", p->notes.items[i]);
+    add_notes(&b, r->recording);
     if (r->file[0] == '|')
         strbuf_printf(&b, "  passed to %s\n", r->file + 1);
     else

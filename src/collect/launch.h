@@ -8,7 +8,9 @@
 
 #include "base/err.h"
 
-/* 0 and the pid, or a negative errno: the program could not be executed. */
+/* 0 and the pid, or a negative errno: the program could not be executed, or would run with other
+ * rights (-EPERM), which rules preloading out. A program whose loader cannot take our library runs
+ * without it. */
 int launch_program(char *const *argv, const char *library, const char *socket, const char *key,
                    const char *only, pid_t *pid, struct err *err);
 

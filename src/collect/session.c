@@ -19,6 +19,7 @@
 #include "collect/output.h"
 #include "collect/stamps.h"
 #include "collect/target.h"
+#include "collect/unseen.h"
 #include "store/writer.h"
 
 #define NAMING_EVERY_NS   100000000
@@ -40,6 +41,7 @@ struct session {
     VEC(struct target *) targets;
     VEC(size_t) named; /* per target: nodes handed to naming */
     struct naming *naming;
+    struct unseen unseen;
     uint64_t next_naming_ns, next_progress_ns, next_checkpoint_ns;
     pid_t checkpoint; /* the process that writes one; 0: none */
     char *file;
@@ -161,6 +163,12 @@ static bool ask_pidfd(int pidfd, int *wait_status)
 static void reap(struct session *s)
 {
     int status;
+    siginfo_t ended = {0};
+    if (!s->program_ended &&
+        waitid(P_PID, (id_t)s->program, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid)
+        for (size_t i = 0; i < s->targets.count; i++)
+            if (s->targets.items[i]->pid == s->program && !s->targets.items[i]->ended)
+                unseen_last_look(&s->unseen, s->targets.items[i], i);
     if (!s->program_ended && waitpid(s->program, &status, WNOHANG) == s->program) {
         s->program_ended = true;
         s->wait_status = status;
@@ -171,8 +179,11 @@ static void reap(struct session *s)
         bool gone = t->pid == s->program ? s->program_ended
                     : t->pidfd >= 0      ? poll(&p, 1, 0) == 1
                                          : kill(t->pid, 0) != 0 && errno == ESRCH;
-        if (!t->ended && gone)
+        if (!t->ended && gone) {
+            if (t->pid != s->program)
+                unseen_last_look(&s->unseen, t, i);
             end_target(s, t, false);
+        }
     }
 }
 
@@ -264,6 +275,7 @@ static void record(struct session *s)
         }
         uint64_t now = elapsed_ns(s);
         find_names(s, now);
+        unseen_look(&s->unseen, s->targets.items, s->targets.count, now);
         tell_progress(s, now);
         reap(s);
         checkpoint_if_due(s, now);
@@ -308,18 +320,22 @@ static struct profile *unseen_program(struct session *s, struct recording *r)
                           .duration_ns = elapsed_ns(s),
                           .executable = xstrdup(s->options->argv[0]),
                           .host = xstrdup(""),
-                          .complete = true};
+                          .complete = s->program_ended};
     for (char *const *a = s->options->argv; *a; a++)
         *vec_push(&p->command) = xstrdup(*a);
     *vec_push(&p->nodes) = (struct node){0};
-    *vec_push(&p->notes) =
-        s->options->only ? xasprintf("no program whose name contains what --only asks for was run")
-                         : xasprintf("nothing could be seen in %s: it is statically linked, "
-                                     "setuid, or not an ELF program; "
-                                     "record a dynamically linked build of it",
-                                     s->options->argv[0]);
+    *vec_push(&p->notes) = unseen_program_note(&s->unseen, s->options->argv[0]);
     set_status(p, s->wait_status);
     return p;
+}
+
+/* Was nothing heard of it, though it was asked for? Its children may well have been. */
+static bool program_is_missing(const struct session *s)
+{
+    for (size_t i = 0; i < s->targets.count; i++)
+        if (s->targets.items[i]->pid == s->program)
+            return false;
+    return !s->options->only || s->targets.count == 0;
 }
 
 /* How the processes ended that have. */
@@ -344,17 +360,17 @@ static void compose(struct session *s, struct recording *r, struct strbuf *bytes
 {
     note_ends(s);
     writer_begin(bytes);
+    if (program_is_missing(s)) {
+        naming_fill(s->naming, unseen_program(s, r), &r->strings);
+        writer_profile(bytes, 0, &r->profiles.items[0], NULL);
+    }
     for (size_t i = 0; i < s->targets.count; i++) {
         struct target *t = s->targets.items[i];
         target_finish(t);
         naming_fill(s->naming, &t->profile, &r->strings);
-        write_target(bytes, (uint32_t)i, t, &t->profile);
+        write_target(bytes, (uint32_t)r->profiles.count, t, &t->profile);
         *vec_push(&r->profiles) = t->profile;
         t->profile = (struct profile){0};
-    }
-    if (!r->profiles.count) {
-        naming_fill(s->naming, unseen_program(s, r), &r->strings);
-        writer_profile(bytes, 0, &r->profiles.items[0], NULL);
     }
     writer_end(bytes, r);
 }
@@ -432,7 +448,8 @@ static int finish(struct session *s, struct session_result *result, struct err *
         naming_add(s->naming, &t->profile, s->named.items[i]);
     }
     naming_wait(s->naming);
-    if (s->targets.count) {
+    unseen_explain(&s->unseen, s->targets.items, s->targets.count, s->program);
+    if (s->targets.count && !program_is_missing(s)) {
         const struct ledger *first = &s->targets.items[0]->ledger;
         result->allocations = first->allocations;
         result->live_bytes = first->live.bytes;
@@ -465,6 +482,8 @@ int session_run(const struct session_options *o, struct session_result *result, 
 {
     static struct session s;
     s = (struct session){.options = o, .signals = -1, .door = {.fd = -1}};
+    s.unseen.only = o->only;
+    s.unseen.no_children = o->no_follow;
     *result = (struct session_result){.status = 125};
     char *trial = output_name(o->output, o->argv[0], 0, err);
     int code = trial ? output_check(trial, err) : -EINVAL;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -74,13 +75,20 @@ static void read_command(struct target *t)
     snprintf(path, sizeof path, "/proc/%d/exe", t->pid);
     ssize_t n = readlink(path, exe, sizeof exe - 1);
     t->profile.executable = xstrndup(exe, n > 0 ? (size_t)n : 0);
+    struct stat file;
+    if (stat(path, &file) == 0) {
+        t->exe_device = file.st_dev;
+        t->exe_inode = file.st_ino;
+    }
     snprintf(path, sizeof path, "/proc/%d/stat", t->pid);
     f = fopen(path, "re");
     char text[1024];
     if (f && fgets(text, sizeof text, f)) {
-        const char *after = strrchr(text, ')'); /* the name may hold anything */
-        if (after)
+        const char *before = strchr(text, '('), *after = strrchr(text, ')');
+        if (before && after) { /* the name may hold anything */
             t->profile.ppid = (uint32_t)strtoul(after + 4, NULL, 10);
+            snprintf(t->name, sizeof t->name, "%.*s", (int)(after - before - 1), before + 1);
+        }
     }
     if (f)
         fclose(f);

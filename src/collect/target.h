@@ -71,6 +71,9 @@ struct target {
     pid_t pid;
     int pidfd;
     int fd;
+    dev_t exe_device; /* the program file, to see when it is another */
+    ino_t exe_inode;
+    char name[16]; /* the kernel's, when it said hello */
     struct wire_header *header;
     size_t size;       /* of the mapping at header */
     uint64_t start_ns; /* on the session's clock */
