@@ -132,9 +132,36 @@ static void look_at_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
         if (symbol.st_shndx == SHN_UNDEF) {
             e->imports_malloc |= dynamic && is_allocation_function(name);
         } else if (strcmp(name, "malloc") == 0) {
+            if (dynamic)
+                e->malloc_address = symbol.st_value;
             enum own_malloc own = dynamic ? OWN_MALLOC_EXPORTED : OWN_MALLOC_HIDDEN;
             e->own_malloc = own > e->own_malloc ? own : e->own_malloc;
         }
+    }
+}
+
+/* Relocations against malloc: a slot that the loader fills, now or at the first call. */
+static void look_at_relocations(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
+                                struct executable *e)
+{
+    GElf_Shdr symbols_header;
+    Elf_Scn *symbols_section = elf_getscn(elf, header->sh_link);
+    Elf_Data *data = elf_getdata(section, NULL);
+    Elf_Data *symbols = symbols_section ? elf_getdata(symbols_section, NULL) : NULL;
+    if (!data || !symbols || !header->sh_entsize || !gelf_getshdr(symbols_section, &symbols_header))
+        return;
+    size_t count = header->sh_size / header->sh_entsize;
+    for (size_t i = 0; i < count && i <= INT_MAX && !e->malloc_slot; i++) {
+        GElf_Rela r;
+        GElf_Sym symbol;
+        if (!gelf_getrela(data, (int)i, &r))
+            return;
+        if (GELF_R_SYM(r.r_info) == 0 || GELF_R_SYM(r.r_info) > INT_MAX || r.r_addend != 0 ||
+            !gelf_getsym(symbols, (int)GELF_R_SYM(r.r_info), &symbol))
+            continue;
+        const char *name = elf_strptr(elf, symbols_header.sh_link, symbol.st_name);
+        if (name && strcmp(name, "malloc") == 0)
+            e->malloc_slot = r.r_offset;
     }
 }
 
@@ -154,6 +181,8 @@ static void look_at_sections(Elf *elf, struct executable *e)
             e->has_symbols = true;
         if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM)
             look_at_symbols(elf, section, &header, e);
+        if (header.sh_type == SHT_RELA && (header.sh_flags & SHF_ALLOC))
+            look_at_relocations(elf, section, &header, e);
     }
 }
 

@@ -8,6 +8,7 @@
 #define TIDE_COLLECT_EXECUTABLE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 enum executable_kind {
@@ -33,6 +34,9 @@ struct executable {
     bool is_go;
     bool imports_malloc; /* or another allocation function */
     bool has_symbols;    /* a symbol table: own_malloc can be trusted */
+    /* For libraries, relative to where they are loaded; 0: none. */
+    uint64_t malloc_address; /* of the malloc it exports */
+    uint64_t malloc_slot;    /* where the loader puts the address of the malloc that it calls */
 };
 
 /* The kind alone costs little; the rest reads the symbol tables. */

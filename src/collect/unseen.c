@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -158,10 +159,9 @@ static bool read_exe(pid_t pid, char path[PATH_MAX])
 }
 
 /* The word it was called by. Anybody may read that. */
-static void read_first_argument(pid_t pid, char *out, size_t size)
+static bool read_first_argument(pid_t pid, char *out, size_t size)
 {
-    if (!read_text(pid, "cmdline", out, size))
-        snprintf(out, size, "process %d", pid);
+    return read_text(pid, "cmdline", out, size) && *out;
 }
 
 static bool has_other_rights(pid_t pid, const char *path)
@@ -190,9 +190,8 @@ static void look_at_target(struct watched *w, const struct target *t)
                       : strcmp(name, *w->name ? w->name : t->name) == 0;
     if (!same && !w->became) {
         w->is_path = read_exe(t->pid, exe);
-        if (!w->is_path)
-            read_first_argument(t->pid, exe, sizeof exe);
-        w->became = xstrdup(exe);
+        bool named = w->is_path || read_first_argument(t->pid, exe, sizeof exe);
+        w->became = xstrdup(named ? exe : name);
     }
     memcpy(w->name, name, sizeof name);
 }
@@ -225,8 +224,9 @@ static void look_at_child(struct unseen *u, const struct target *parent, pid_t p
     } else {
         if (errno != EACCES)
             return;
-        reason = has_other_rights(pid, "") ? rights_reason : NULL;
-        read_first_argument(pid, exe, sizeof exe);
+        /* Without arguments it is on its way to a program: to be seen at the next look. */
+        bool named = read_first_argument(pid, exe, sizeof exe);
+        reason = named && has_other_rights(pid, "") ? rights_reason : NULL;
     }
     if (reason && is_wanted(u->only, exe))
         *vec_push(&u->strangers) = (struct stranger){
@@ -248,6 +248,58 @@ static void look_at_children(struct unseen *u, struct target *const *targets, si
     }
 }
 
+/* --- libraries ----------------------------------------------------------------------------------
+ */
+
+static bool read_word(pid_t pid, uint64_t address, uint64_t *word)
+{
+    struct iovec here = {word, sizeof *word}, there = {(void *)(uintptr_t)address, sizeof *word};
+    return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)sizeof *word;
+}
+
+/* A library with a malloc of its own: do its calls go there? Exported, it is asked for last, after
+ * ours, unless the library was loaded to prefer itself. */
+static void look_at_library(struct unseen *u, size_t number, pid_t pid, const char *path,
+                            uint64_t start)
+{
+    const struct executable *e = look(u, path);
+    uint64_t called;
+    if (e->own_malloc == OWN_MALLOC_NONE)
+        return;
+    if (e->own_malloc == OWN_MALLOC_EXPORTED &&
+        (!e->malloc_slot || !read_word(pid, start + e->malloc_slot, &called) ||
+         called != start + e->malloc_address))
+        return;
+    for (size_t i = 0; i < u->bypasses.count; i++)
+        if (u->bypasses.items[i].target == number &&
+            strcmp(u->bypasses.items[i].library, path) == 0)
+            return;
+    *vec_push(&u->bypasses) = (struct bypass){.target = number,
+                                              .library = xstrdup(path),
+                                              .exported = e->own_malloc == OWN_MALLOC_EXPORTED};
+}
+
+static void look_at_libraries(struct unseen *u, size_t number, const struct target *t)
+{
+    char name[64];
+    char line[PATH_MAX + 128];
+    snprintf(name, sizeof name, "/proc/%d/maps", t->pid);
+    FILE *maps = fopen(name, "re");
+    while (maps && fgets(line, sizeof line, maps) && u->bypasses.count < NOTES_MAX) {
+        unsigned long long start, offset;
+        int at = 0;
+        if (sscanf(line, "%llx-%*x %*s %llx %*s %*u %n", &start, &offset, &at) != 2 || offset ||
+            !at || line[at] != '/')
+            continue;
+        line[at + (int)strcspn(line + at, "\n")] = '\0';
+        const char *file = file_name(line + at);
+        if (strcmp(line + at, t->profile.executable) != 0 && strcmp(file, "libtidemark.so") != 0)
+            look_at_library(u, number, t->pid, line + at, start);
+    }
+    if (maps)
+        fclose(maps);
+}
+
 static struct watched *watched(struct unseen *u, size_t number)
 {
     while (u->watched.count <= number)
@@ -255,21 +307,31 @@ static struct watched *watched(struct unseen *u, size_t number)
     return &u->watched.items[number];
 }
 
+/* Often at first, when programs and libraries are loaded; then so often while the run doubles. */
+static uint64_t next_look(uint64_t now_ns, uint64_t first_ns, unsigned share)
+{
+    uint64_t pause = now_ns / share;
+    pause = pause < first_ns ? first_ns : pause;
+    return now_ns + (pause > LOOK_LONGEST_NS ? LOOK_LONGEST_NS : pause);
+}
+
 void unseen_look(struct unseen *u, struct target *const *targets, size_t count, uint64_t now_ns)
 {
     if (now_ns < u->next_look_ns)
         return;
+    bool libraries = now_ns >= u->next_map_look_ns;
+    if (libraries)
+        u->next_map_look_ns = next_look(now_ns, LOOK_FIRST_NS * 8, 8);
     for (size_t i = 0; i < count; i++) {
         if (targets[i]->ended)
             continue;
         look_at_target(watched(u, i), targets[i]);
         if (!u->no_children && u->strangers.count < NOTES_MAX)
             look_at_children(u, targets, count, targets[i]);
+        if (libraries && !watched(u, i)->became)
+            look_at_libraries(u, i, targets[i]);
     }
-    /* Often at first, when programs are started; then a few dozen times while the run doubles. */
-    uint64_t pause = now_ns / 64;
-    pause = pause < LOOK_FIRST_NS ? LOOK_FIRST_NS : pause;
-    u->next_look_ns = now_ns + (pause > LOOK_LONGEST_NS ? LOOK_LONGEST_NS : pause);
+    u->next_look_ns = next_look(now_ns, LOOK_FIRST_NS, 64);
 }
 
 void unseen_last_look(struct unseen *u, const struct target *t, size_t number)
@@ -327,6 +389,17 @@ void unseen_explain(struct unseen *u, struct target *const *targets, size_t coun
             *vec_push(&t->profile.notes) = note;
         if ((note = quiet_note(u, t)))
             *vec_push(&t->profile.notes) = note;
+    }
+    for (size_t i = 0; i < u->bypasses.count; i++) {
+        const struct bypass *b = &u->bypasses.items[i];
+        *vec_push(&targets[b->target]->profile.notes) = xasprintf(
+            b->exported ? "allocations by %s could not be seen: it calls its own malloc, because "
+                          "it was loaded "
+                          "with RTLD_DEEPBIND or dlmopen; load it with dlopen and without that flag"
+                        : "allocations by %s could not be seen: a malloc of its own is linked into "
+                          "it; link "
+                          "the allocator as a shared library",
+            b->library);
     }
     for (size_t i = 0; i < u->strangers.count; i++)
         if (!is_target(targets, count, u->strangers.items[i].pid))

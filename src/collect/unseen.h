@@ -30,6 +30,13 @@ struct watched {
     bool is_path;
 };
 
+/* A library of a target whose calls of malloc never reach us. */
+struct bypass {
+    size_t target;
+    char *library;
+    bool exported; /* its malloc is, yet it calls its own: RTLD_DEEPBIND */
+};
+
 struct stranger {
     pid_t pid;
     char *note;
@@ -44,9 +51,10 @@ struct looked {
 struct unseen {
     const char *only; /* names, one a line: others are not missed; NULL: all are */
     bool no_children; /* are not missed either */
-    uint64_t next_look_ns;
+    uint64_t next_look_ns, next_map_look_ns;
     VEC(struct watched) watched;
     VEC(struct looked) looked;
+    VEC(struct bypass) bypasses;
     VEC(struct stranger) strangers; /* children that can never say hello */
 };
 
