@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/strbuf.h"
+#include "cli/library.h"
 #include "collect/session.h"
 #include "report/units.h"
 
@@ -130,20 +131,6 @@ static int parse(int argc, char **argv, struct run_options *o)
     return 0;
 }
 
-/* Beside the program when run from a build, else where it was installed. */
-static char *find_library(void)
-{
-    char exe[4096];
-    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-    exe[n > 0 ? n : 0] = '\0';
-    char *slash = strrchr(exe, '/');
-    char *beside = xasprintf("%.*s/libtidemark.so", (int)(slash ? slash - exe : 0), exe);
-    if (access(beside, R_OK) == 0)
-        return beside;
-    free(beside);
-    return access(TIDEMARK_LIBRARY, R_OK) == 0 ? xstrdup(TIDEMARK_LIBRARY) : NULL;
-}
-
 /* --- what is shown ---------------------------------------------------------------------------- */
 
 struct progress {
@@ -245,7 +232,7 @@ int cmd_run(int argc, char **argv)
     int parsed = parse(argc, argv, &o);
     if (parsed)
         return parsed == 1 ? 0 : parsed;
-    char *library = find_library();
+    char *library = library_find();
     if (!library) {
         fputs("tidemark run: neither libtidemark.so beside tidemark nor " TIDEMARK_LIBRARY
               " can be read; build or install again\n",

@@ -363,9 +363,10 @@ static char *became_note(struct unseen *u, const struct watched *w)
         executable_changes_rights(w->became, getuid(), geteuid(), getgid(), getegid()))
         reason = rights_reason;
     return xasprintf("it became another program, %s, in which nothing could be seen: %s", w->became,
-                     reason ? reason
-                            : "it is statically linked, setuid, or was started without "
-                              "tidemark's environment");
+                     reason       ? reason
+                     : w->is_path ? silent_reason
+                                  : "it is statically linked, setuid, or was started without "
+                                    "tidemark's environment");
 }
 
 void unseen_explain(struct unseen *u, struct target *const *targets, size_t count, pid_t program)
