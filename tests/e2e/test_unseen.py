@@ -38,10 +38,10 @@ def test_static_program(t, how):
 def test_script_of_a_static_interpreter(t):
     script = t.file("script")
     with open(script, "w") as out:
-        out.write("#!%s wait\n" % t.build("lingers.c", "-O1", "-static", "-Wno-error"))
+        out.write("#!%s wait\n" % t.build("looked_at.c", "-O1", "-static", "-Wno-error"))
     os.chmod(script, 0o755)
     report, stderr = recorded(t, script)
-    says(t, report, stderr, script, "a script for", "lingers", "statically linked")
+    says(t, report, stderr, script, "a script for", "looked_at", "statically linked")
 
 
 def test_32_bit_program(t):
@@ -90,7 +90,7 @@ def test_program_with_its_own_malloc_and_no_symbols(t):
 
 
 def test_program_that_makes_no_allocations(t):
-    report, stderr = recorded(t, t.build("lingers.c", "-O1"), "nothing")
+    report, stderr = recorded(t, t.build("looked_at.c", "-O1"), "nothing")
     t.equal("notes", report["notes"], [])
     report, stderr = recorded(t, "/bin/true")
     says(t, report, stderr, "it made no allocations")
@@ -99,7 +99,7 @@ def test_program_that_makes_no_allocations(t):
 @cases(how=("exported", "hidden"))
 def test_library_with_its_own_malloc(t, how):
     plugin = t.build("own_malloc.c", "-O1", "-fno-builtin", OWN[how], shared=True)
-    report, stderr = recorded(t, t.build("lingers.c", "-O1"), "deepbind", plugin)
+    report, stderr = recorded(t, t.build("looked_at.c", "-O1"), "deepbind", plugin)
     says(t, report, stderr, plugin, "RTLD_DEEPBIND" if how == "exported" else "linked into it")
     t.equal("the program's", t.total(report, "in_parent"), (1000, 10))
 
@@ -107,7 +107,7 @@ def test_library_with_its_own_malloc(t, how):
 def test_library_whose_malloc_is_not_used(t):
     """Loaded as usual, a library's own malloc comes after ours: all is seen, and there is nothing to say."""
     plugin = t.build("own_malloc.c", "-O1", "-fno-builtin", OWN["exported"], shared=True)
-    report, stderr = recorded(t, t.build("lingers.c", "-O1"), "load", plugin)
+    report, stderr = recorded(t, t.build("looked_at.c", "-O1"), "load", plugin)
     t.equal("notes", report["notes"], [])
     t.equal("the plugin's", t.total(t.report(t.file("p.tide"), "total"), "plugin_work"), (7000, 7))
 
@@ -116,31 +116,31 @@ def test_library_whose_malloc_is_not_used(t):
 def test_program_that_becomes_a_static_one(t, how):
     """Seen while it lives, or, if it does not live long enough, by its name when it has ended."""
     static = t.file("other")
-    shutil.copy(t.build("lingers.c", "-O1", "-static", "-Wno-error"), static)
-    report, stderr = recorded(t, t.build("lingers.c", "-O1"), how, static)
+    shutil.copy(t.build("looked_at.c", "-O1", "-static", "-Wno-error"), static)
+    report, stderr = recorded(t, t.build("looked_at.c", "-O1"), how, static)
     says(t, report, stderr, "became another program, ", static if how == "exec" else "other", "statically linked")
     t.equal("what came before", t.total(report, "in_parent"), (1000, 10))
 
 
 def test_static_child(t):
-    static = t.build("lingers.c", "-O1", "-static", "-Wno-error")
-    report, stderr = recorded(t, t.build("lingers.c", "-O1"), "spawn", static)
+    static = t.build("looked_at.c", "-O1", "-static", "-Wno-error")
+    report, stderr = recorded(t, t.build("looked_at.c", "-O1"), "spawn", static)
     says(t, report, stderr, static, "statically linked")
     t.equal("the parent's", t.total(report, "in_parent"), (1000, 10))
 
 
 def test_not_missed_if_not_asked_for(t):
     static = t.file("other")
-    shutil.copy(t.build("lingers.c", "-O1", "-static", "-Wno-error"), static)
-    for opts in (("--only", "lingers"), ("--no-follow",)):
-        report, stderr = recorded(t, t.build("lingers.c", "-O1"), "spawn", static, opts=opts)
+    shutil.copy(t.build("looked_at.c", "-O1", "-static", "-Wno-error"), static)
+    for opts in (("--only", "looked_at"), ("--no-follow",)):
+        report, stderr = recorded(t, t.build("looked_at.c", "-O1"), "spawn", static, opts=opts)
         t.equal("notes with " + opts[0], report["notes"], [])
 
 
 def test_children_of_a_static_program(t):
     """The program comes first and says why it is empty; its child is recorded."""
-    static = t.build("lingers.c", "-O1", "-static", "-Wno-error")
-    report, stderr = recorded(t, static, "spawn", t.build("lingers.c", "-O1"))
+    static = t.build("looked_at.c", "-O1", "-static", "-Wno-error")
+    report, stderr = recorded(t, static, "spawn", t.build("looked_at.c", "-O1"))
     says(t, report, stderr, "statically linked")
     t.equal("processes", len(report["processes"]), 2)
     child = report["processes"][1]
@@ -151,9 +151,9 @@ def test_children_of_a_static_program(t):
 # Other rights
 
 def copy_of(t, name, owner=0, mode=0o755, capability=None):
-    """A copy of lingers with these rights, where everybody can run it."""
+    """A copy of looked_at with these rights, where everybody can run it."""
     path = t.file(name)
-    shutil.copy(t.build("lingers.c", "-O1"), path)
+    shutil.copy(t.build("looked_at.c", "-O1"), path)
     os.chown(path, owner, owner)
     os.chmod(path, mode)
     if capability:

@@ -1,5 +1,5 @@
 /*
- * lingers: programs and libraries that a recorder cannot see into, kept alive until the collector
+ * looked_at: programs and libraries that a recorder cannot see into, kept alive until the collector
  * has had time to look at them.
  *
  *   wait COLLECTOR   7 blocks of 1,000 bytes; exit status 5
