@@ -56,8 +56,9 @@ bool door_answer(struct door *d, struct visitor *v)
         socklen_t size = sizeof who;
         struct pollfd p = {.fd = v->fd, .events = POLLIN};
         /* A process sends its request right after it connects; one that only tests whether we are
-         * alive hangs up. */
-        if (getsockopt(v->fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && poll(&p, 1, 200) == 1 &&
+         * alive hangs up. Another user who comes and is silent shall not keep us for long. */
+        if (getsockopt(v->fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 &&
+            poll(&p, 1, who.uid == geteuid() ? 200 : 5) == 1 &&
             recv(v->fd, &v->request, sizeof v->request, MSG_DONTWAIT) ==
                 (ssize_t)sizeof v->request &&
             v->request.magic == WIRE_MAGIC && v->request.version == WIRE_VERSION &&

@@ -409,7 +409,7 @@ static void checkpoint_if_due(struct session *s, uint64_t now)
         s->next_checkpoint_ns = now + (apart > CHECKPOINTS_APART_NS ? apart : CHECKPOINTS_APART_NS);
         s->checkpoint = 0;
     }
-    if (now < s->next_checkpoint_ns || !s->targets.count || s->file[0] == '|')
+    if (now < s->next_checkpoint_ns || !s->targets.count || !output_is_file(s->file))
         return;
     naming_hold(s->naming);
     pid_t writer = fork();

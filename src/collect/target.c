@@ -31,7 +31,8 @@ static int shared_memory(size_t size, void **memory)
     int fd = memfd_create("tidemark", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)
         return -errno;
-    if (ftruncate(fd, (off_t)size) == 0 &&
+    /* 0777 otherwise: nobody but us and whom we pass it to shall open it. */
+    if (fchmod(fd, 0600) == 0 && ftruncate(fd, (off_t)size) == 0 &&
         fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) {
         *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         if (*memory != MAP_FAILED)
