@@ -78,13 +78,14 @@ void check_locked_memory(struct finding *f)
 static uint64_t number_in(const char *path)
 {
     FILE *file = fopen(path, "re");
-    unsigned long long value = UINT64_MAX;
+    char text[64] = "", *end;
     if (file) {
-        if (fscanf(file, "%llu", &value) != 1) /* "max" */
-            value = UINT64_MAX;
+        if (!fgets(text, sizeof text, file))
+            *text = '\0';
         fclose(file);
     }
-    return value;
+    unsigned long long value = strtoull(text, &end, 10);
+    return end == text ? UINT64_MAX : value; /* "max" */
 }
 
 /* The least limit of a group and all above it. In a container the path may lead nowhere; then what

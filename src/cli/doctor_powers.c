@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -71,13 +72,13 @@ void check_shared_memory(struct finding *f)
 /* -1: there is no such setting. */
 static int setting(const char *path)
 {
-    int value = -1;
+    char text[32] = "-1";
     FILE *file = fopen(path, "re");
-    if (file && fscanf(file, "%d", &value) != 1)
-        value = -1;
+    if (file && !fgets(text, sizeof text, file))
+        strcpy(text, "-1");
     if (file)
         fclose(file);
-    return value;
+    return (int)strtol(text, NULL, 10);
 }
 
 /* 0 or an errno. */

@@ -164,14 +164,23 @@ static bool read_first_argument(pid_t pid, char *out, size_t size)
     return read_text(pid, "cmdline", out, size) && *out;
 }
 
+/* "Uid:" or "Gid:" of /proc/PID/status: the real and the effective one. */
+static bool read_ids(const char *status, const char *label, unsigned ids[2])
+{
+    char *at = strstr(status, label);
+    if (!at)
+        return false;
+    ids[0] = (unsigned)strtoul(at + 5, &at, 10);
+    ids[1] = (unsigned)strtoul(at, NULL, 10);
+    return true;
+}
+
 static bool has_other_rights(pid_t pid, const char *path)
 {
     char text[4096];
     unsigned ids[2], groups[2];
-    const char *uid, *gid;
-    if (!read_text(pid, "status", text, sizeof text) || !(uid = strstr(text, "\nUid:")) ||
-        !(gid = strstr(text, "\nGid:")) || sscanf(uid + 5, "%u %u", &ids[0], &ids[1]) != 2 ||
-        sscanf(gid + 5, "%u %u", &groups[0], &groups[1]) != 2)
+    if (!read_text(pid, "status", text, sizeof text) || !read_ids(text, "\nUid:", ids) ||
+        !read_ids(text, "\nGid:", groups))
         return false;
     if (*path)
         return executable_changes_rights(path, ids[0], ids[1], groups[0], groups[1]);
@@ -286,15 +295,17 @@ static void look_at_libraries(struct unseen *u, size_t number, const struct targ
     snprintf(name, sizeof name, "/proc/%d/maps", t->pid);
     FILE *maps = fopen(name, "re");
     while (maps && fgets(line, sizeof line, maps) && u->bypasses.count < NOTES_MAX) {
-        unsigned long long start, offset;
-        int at = 0;
-        if (sscanf(line, "%llx-%*x %*s %llx %*s %*u %n", &start, &offset, &at) != 2 || offset ||
-            !at || line[at] != '/')
+        /* start-end rights offset device inode path */
+        char *path = strchr(line, '/'), *end = NULL;
+        uint64_t start = strtoull(line, &end, 16);
+        end = strchr(end, ' ');
+        end = end ? strchr(end + 1, ' ') : NULL;
+        if (!path || !end || strtoull(end, NULL, 16) != 0)
             continue;
-        line[at + (int)strcspn(line + at, "\n")] = '\0';
-        const char *file = file_name(line + at);
-        if (strcmp(line + at, t->profile.executable) != 0 && strcmp(file, "libtidemark.so") != 0)
-            look_at_library(u, number, t->pid, line + at, start);
+        path[strcspn(path, "\n")] = '\0';
+        const char *file = file_name(path);
+        if (strcmp(path, t->profile.executable) != 0 && strcmp(file, "libtidemark.so") != 0)
+            look_at_library(u, number, t->pid, path, start);
     }
     if (maps)
         fclose(maps);
