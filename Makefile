@@ -2,7 +2,7 @@
 BUILD ?= build
 PYTHON ?= /usr/bin/python3
 
-.PHONY: all demo test deps format lint fuzz bench bench-check install clean
+.PHONY: all demo test deps format lint fuzz soak kills bench bench-check install clean
 
 all: deps
 	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --buildtype=release >$(BUILD).log 2>&1 || (cat $(BUILD).log; exit 1)
@@ -29,6 +29,15 @@ bench-check: all
 FUZZ_SECONDS ?= 60
 fuzz: deps
 	@scripts/fuzz.sh $(FUZZ_SECONDS)
+
+# Everything at once, at random, for SOAK_SECONDS; and a program killed KILLS times.
+SOAK_SECONDS ?= 180
+soak: all
+	@$(PYTHON) tests/soak/soak.py --build $(BUILD) --seconds $(SOAK_SECONDS)
+
+KILLS ?= 1000
+kills: all
+	@$(PYTHON) tests/soak/kills.py --build $(BUILD) --runs $(KILLS)
 
 format:
 	@git ls-files '*.c' '*.h' | xargs clang-format -i

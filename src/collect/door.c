@@ -57,11 +57,14 @@ bool door_answer(struct door *d, struct visitor *v)
         struct pollfd p = {.fd = v->fd, .events = POLLIN};
         /* A process sends its request right after it connects; one that only tests whether we are
          * alive hangs up. Another user who comes and is silent shall not keep us for long. */
+        struct iovec parts[2] = {{&v->request, sizeof v->request}, {v->text, sizeof v->text - 1}};
+        struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+        memset(v->text, 0, sizeof v->text);
         if (getsockopt(v->fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 &&
             poll(&p, 1, who.uid == geteuid() ? 200 : 5) == 1 &&
-            recv(v->fd, &v->request, sizeof v->request, MSG_DONTWAIT) ==
-                (ssize_t)sizeof v->request &&
-            v->request.magic == WIRE_MAGIC && v->request.version == WIRE_VERSION &&
+            recvmsg(v->fd, &message, MSG_DONTWAIT) >= (ssize_t)sizeof v->request &&
+            !(message.msg_flags & MSG_TRUNC) && v->request.magic == WIRE_MAGIC &&
+            v->request.version == WIRE_VERSION &&
             memcmp(v->request.key, d->key, WIRE_KEY_SIZE) == 0) {
             v->pid = who.pid;
             return true;
@@ -79,7 +82,7 @@ void visitor_reply(struct visitor *v, int status, int memory, size_t size, uint3
     } control = {0};
     struct iovec data = {.iov_base = &reply, .iov_len = sizeof reply};
     struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
-    if (status == 0) {
+    if (memory >= 0) {
         message.msg_control = &control;
         message.msg_controllen = sizeof control;
         struct cmsghdr *c = CMSG_FIRSTHDR(&message);
@@ -90,5 +93,15 @@ void visitor_reply(struct visitor *v, int status, int memory, size_t size, uint3
     }
     ssize_t ignored = sendmsg(v->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     (void)ignored; /* it died meanwhile: its pidfd says so */
+    close(v->fd);
+}
+
+void visitor_tell(struct visitor *v, const char *text)
+{
+    struct wire_reply reply = {.size = strlen(text)};
+    struct iovec parts[2] = {{&reply, sizeof reply}, {(void *)(uintptr_t)text, strlen(text)}};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+    ssize_t ignored = sendmsg(v->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    (void)ignored;
     close(v->fd);
 }

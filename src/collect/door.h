@@ -23,13 +23,16 @@ struct visitor {
     int fd;
     pid_t pid;
     struct wire_request request;
+    char text[WIRE_TEXT_MAX]; /* that came with it */
 };
 
 int door_open(struct door *d, struct err *err);
 void door_close(struct door *d);
 /* The next visitor with a proper request; false: nobody (else) is there. */
 bool door_answer(struct door *d, struct visitor *v);
-/* Ends the visit. status 0: `memory` is passed on. */
+/* Ends the visit. `memory` is passed on unless it is negative. */
 void visitor_reply(struct visitor *v, int status, int memory, size_t size, uint32_t rings);
+/* Ends it with a text. */
+void visitor_tell(struct visitor *v, const char *text);
 
 #endif

@@ -167,6 +167,12 @@ static void process_alloc(struct target *t, struct reader *r, struct event *e)
     ledger_alloc(&t->ledger, e->account, e->size, e->usable, e->by_realloc);
 }
 
+/* Where to count a free of a block that was never announced. */
+static uint64_t *unknown_frees(struct target *t)
+{
+    return t->was_paused ? &t->unseen_frees : &t->ledger.unknown_frees;
+}
+
 static void process_free(struct target *t, struct reader *r, struct batch *batch, struct event *e)
 {
     bool temporary = e->address == r->last_alloc && e->kind == WIRE_FREE;
@@ -187,7 +193,7 @@ static void process_free(struct target *t, struct reader *r, struct batch *batch
     } else if (inherit_take(t, e->address, &block, &table)) {
         known = true;
     } else {
-        t->ledger.unknown_frees++;
+        *unknown_frees(t) += 1;
     }
     if (e->kind == WIRE_REALLOC) {
         r->old_known = known;
@@ -207,8 +213,8 @@ static void process_realloc_failed(struct target *t, struct reader *r)
         ledger_unfree(&t->ledger, r->old.site, r->old.size, r->old.usable);
         struct block none;
         blocks_put(&t->blocks, &r->old, &none);
-    } else if (t->ledger.unknown_frees) {
-        t->ledger.unknown_frees--;
+    } else if (*unknown_frees(t)) {
+        *unknown_frees(t) -= 1;
     }
 }
 
@@ -270,11 +276,15 @@ static void batch_process(struct target *t, struct reader *r, struct batch *b)
 static void process_map(struct target *t, struct reader *r, const uint64_t *w)
 {
     uint64_t address = w[0] & WIRE_LOW48;
-    if (WIRE_KIND(w[0]) == WIRE_MAP)
+    if (WIRE_KIND(w[0]) == WIRE_MAP) {
+        r->cuts.items.count = 0;
         ranges_map(&t->ranges, &t->ledger, address, w[2],
                    account_of(t, r, (uint32_t)w[1], DOMAIN_MAPPED));
-    else
-        ranges_unmap(&t->ranges, &t->ledger, address, w[1]);
+    } else if (WIRE_SMALL(w[0]) == 0) {
+        ranges_unmap(&t->ranges, &t->ledger, address, w[1], &r->cuts);
+    } else {
+        ranges_put_back(&t->ranges, &t->ledger, &r->cuts);
+    }
     t->events++;
 }
 
@@ -349,7 +359,12 @@ static void drain_some(struct target *t, struct reader *r, struct batch *b, uint
             break;
         }
         batch_process(t, r, b); /* what follows is about the state after these */
-        if (kind == WIRE_TICK || kind == WIRE_CLOCK) {
+        if (kind == WIRE_NOTE) {
+            uint32_t tick = marks_note(t, r->thread, w);
+            r->tick = tick > r->tick ? tick : r->tick;
+            r->in_realloc = false;
+        }
+        if (kind == WIRE_TICK || kind == WIRE_CLOCK || kind == WIRE_NOTE) {
             if (r->tick > limit || r->clock > until)
                 break;
         } else if (kind == WIRE_MAP || kind == WIRE_UNMAP) {
@@ -436,8 +451,10 @@ uint64_t drain_rings(struct target *t, uint64_t now_ns)
     }
     for (size_t i = 0; i < t->boundaries.count; i++) {
         struct boundary *b = &t->boundaries.items[i];
+        bool kept;
         drain_until(t, b->tick, b->time_ns);
-        timeline_close(&t->timeline, &t->ledger, b->time_ns);
+        uint64_t end_ns = marks_end(t, b, &kept);
+        timeline_close(&t->timeline, &t->ledger, end_ns, b->tick, kept);
     }
     t->boundaries.count = 0;
     drain_until(t, UINT32_MAX, now_ns);

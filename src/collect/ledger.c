@@ -144,9 +144,11 @@ void ledger_unfree(struct ledger *l, uint32_t account, uint64_t size, uint64_t u
     a->live.bytes += size;
     a->live.blocks++;
     a->live.usable += usable;
-    l->live.bytes += size;
-    l->live.blocks++;
-    l->live.usable += usable;
+    if (a->site.domain == DOMAIN_HEAP) {
+        l->live.bytes += size;
+        l->live.blocks++;
+        l->live.usable += usable;
+    }
     after_growth(l, a);
 }
 
@@ -159,6 +161,18 @@ void ledger_shrink(struct ledger *l, uint32_t account, uint64_t size)
     before_change(l, a);
     a->live.bytes -= size;
     a->live.usable -= size;
+}
+
+void ledger_unshrink(struct ledger *l, uint32_t account, uint64_t size)
+{
+    struct account *a = &l->accounts.items[account];
+    mark_dirty(l, a);
+    a->delta[COL_FREED] -= size;
+    a->delta[COL_USABLE_FREED] -= size;
+    before_change(l, a);
+    a->live.bytes += size;
+    a->live.usable += size;
+    after_growth(l, a);
 }
 
 struct amount ledger_at_peak(const struct ledger *l, const struct account *a)

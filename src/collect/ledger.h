@@ -72,6 +72,7 @@ void ledger_temporary(struct ledger *l, uint32_t account, uint64_t size, uint64_
 void ledger_unfree(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable);
 /* Part of a block goes (of a mapping, that is): bytes without a free. */
 void ledger_shrink(struct ledger *l, uint32_t account, uint64_t size);
+void ledger_unshrink(struct ledger *l, uint32_t account, uint64_t size);
 
 /* What the account's site had when the process's live total was highest. */
 struct amount ledger_at_peak(const struct ledger *l, const struct account *a);

@@ -27,9 +27,12 @@ static void insert_at(struct ranges *r, size_t at, struct range range)
  * A block is a mapping made by one call; unmapping an edge of it makes it smaller. A hole in the
  * middle makes two blocks of it, the second of which brings no bytes of its own.
  */
-void ranges_unmap(struct ranges *r, struct ledger *l, uint64_t start, uint64_t size)
+void ranges_unmap(struct ranges *r, struct ledger *l, uint64_t start, uint64_t size,
+                  struct cuts *cuts)
 {
     uint64_t end = start + size;
+    if (cuts)
+        cuts->items.count = 0;
     if (end <= start)
         return; /* nothing, or nonsense */
     size_t i = range_after(r, start);
@@ -38,6 +41,10 @@ void ranges_unmap(struct ranges *r, struct ledger *l, uint64_t start, uint64_t s
         uint64_t old_end = old->end;
         uint32_t account = old->account;
         bool left = old->start<start, right = old_end> end;
+        if (cuts)
+            *vec_push(&cuts->items) =
+                (struct cut){.range = {left ? start : old->start, right ? end : old_end, account},
+                             .whole = !left && !right};
         if (!left && !right) {
             ledger_free(l, account, old_end - old->start, old_end - old->start, false);
             memmove(old, old + 1, (r->items.count - 1 - i) * sizeof *old);
@@ -57,11 +64,30 @@ void ranges_unmap(struct ranges *r, struct ledger *l, uint64_t start, uint64_t s
     }
 }
 
+void ranges_put_back(struct ranges *r, struct ledger *l, struct cuts *cuts)
+{
+    for (size_t i = 0; i < cuts->items.count; i++) {
+        struct cut cut = cuts->items.items[i];
+        size_t at = range_after(r, cut.range.start);
+        uint64_t size = cut.range.end - cut.range.start;
+        if (at < r->items.count && r->items.items[at].start < cut.range.end)
+            continue; /* something else is there: damage */
+        if (cut.whole) {
+            ledger_unfree(l, cut.range.account, size, size);
+        } else {
+            ledger_alloc(l, cut.range.account, 0, 0, false);
+            ledger_unshrink(l, cut.range.account, size);
+        }
+        insert_at(r, at, cut.range);
+    }
+    cuts->items.count = 0;
+}
+
 void ranges_map(struct ranges *r, struct ledger *l, uint64_t start, uint64_t size, uint32_t account)
 {
     if (!size || start + size < start)
         return;
-    ranges_unmap(r, l, start, size); /* MAP_FIXED over something */
+    ranges_unmap(r, l, start, size, NULL); /* MAP_FIXED over something */
     ledger_alloc(l, account, size, size, false);
     insert_at(r, range_after(r, start), (struct range){start, start + size, account});
 }

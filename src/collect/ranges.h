@@ -19,9 +19,23 @@ struct ranges {
     VEC(struct range) items;
 };
 
+/* What one call unmapped, for the case that it is taken back. */
+struct cut {
+    struct range range;
+    bool whole; /* not a part of a larger one */
+};
+
+struct cuts {
+    VEC(struct cut) items;
+};
+
 void ranges_map(struct ranges *r, struct ledger *l, uint64_t start, uint64_t size,
                 uint32_t account);
-void ranges_unmap(struct ranges *r, struct ledger *l, uint64_t start, uint64_t size);
+/* `cuts` may be NULL; else it is filled anew. */
+void ranges_unmap(struct ranges *r, struct ledger *l, uint64_t start, uint64_t size,
+                  struct cuts *cuts);
+/* Undoes it, and empties `cuts`. What was cut out of a range comes back as a range of its own. */
+void ranges_put_back(struct ranges *r, struct ledger *l, struct cuts *cuts);
 void ranges_release(struct ranges *r);
 
 #endif

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "collect/door.h"
+#include "collect/kin.h"
 #include "collect/launch.h"
 #include "collect/naming.h"
 #include "collect/output.h"
@@ -25,6 +25,9 @@
 #define NAMING_EVERY_NS   100000000
 #define PROGRESS_EVERY_NS 250000000
 #define SHORTEST_NAP_NS   30000 /* less is not worth the system call */
+
+#define LOOKS_APART_NS 20000000
+#define PATIENCE_NS    1000000000 /* for programs that may be about to say hello */
 
 #define FIRST_CHECKPOINT_NS    250000000
 #define CHECKPOINTS_APART_NS   500000000
@@ -39,11 +42,14 @@ struct session {
     bool program_ended, abandoned;
     uint64_t start_ns, start_unix_ns;
     VEC(struct target *) targets;
-    VEC(size_t) named; /* per target: nodes handed to naming */
+    VEC(struct target *) live; /* those that have not ended: there may be few of many */
+    VEC(size_t) named;         /* per target: nodes handed to naming */
     struct naming *naming;
     struct unseen unseen;
     uint64_t next_naming_ns, next_progress_ns, next_checkpoint_ns;
-    pid_t checkpoint; /* the process that writes one; 0: none */
+    uint64_t next_look_ns, alone_since_ns; /* for kin we have not heard of */
+    unsigned unheard;                      /* of which we wait for so many */
+    pid_t checkpoint;                      /* the process that writes one; 0: none */
     char *file;
 };
 
@@ -63,30 +69,56 @@ static uint64_t elapsed_ns(const struct session *s)
 
 static struct target *live_target(struct session *s, pid_t pid)
 {
-    for (size_t i = s->targets.count; i-- > 0;)
-        if (s->targets.items[i]->pid == pid && !s->targets.items[i]->ended)
-            return s->targets.items[i];
+    for (size_t i = 0; i < s->live.count; i++)
+        if (s->live.items[i]->pid == pid)
+            return s->live.items[i];
     return NULL;
+}
+
+static bool is_gone(const struct session *s, const struct target *t)
+{
+    struct pollfd p = {.fd = t->pidfd, .events = POLLIN};
+    return t->pid == s->program ? s->program_ended
+           : t->pidfd >= 0      ? poll(&p, 1, 0) == 1
+                                : kill(t->pid, 0) != 0 && errno == ESRCH;
+}
+
+static void set_status(struct profile *p, int wait_status)
+{
+    p->exit_code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
+    p->signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
 }
 
 static void end_target(struct session *s, struct target *t, bool execed)
 {
+    int status = s->wait_status;
     target_end(t, elapsed_ns(s) - t->start_ns);
     t->profile.complete = true;
     t->profile.execed = execed;
+    if (!execed && (t->pid == s->program || kin_status(t->pid, t->pidfd, &status)))
+        set_status(&t->profile, status);
+    if (t->pidfd >= 0)
+        close(t->pidfd);
+    t->pidfd = -1;
+    for (size_t i = 0; i < s->live.count; i++)
+        if (s->live.items[i] == t)
+            s->live.items[i--] = s->live.items[--s->live.count];
+    if (execed || s->live.count) /* after the last one we end soon, and all at once */
+        target_let_go(t);
 }
 
 static void inherit(struct session *s, struct target *child, uint32_t parent, uint32_t number)
 {
-    for (size_t i = s->targets.count; number && i-- > 0;) {
-        struct target *t = s->targets.items[i];
-        if (t->pid != (pid_t)parent)
-            continue;
-        if (!t->ended)
-            target_drain(t, elapsed_ns(s) - t->start_ns); /* up to the fork at least */
-        inherit_hand_over(t, number, child);
+    struct target *t = live_target(s, (pid_t)parent);
+    for (size_t i = s->targets.count; number && !t && i-- > 0;)
+        if (s->targets.items[i]->pid == (pid_t)parent)
+            t = s->targets.items[i];
+    if (!number || !t)
         return;
-    }
+    if (!t->ended)
+        target_drain(t, elapsed_ns(s) - t->start_ns); /* up to the fork at least */
+    child->profile.ppid = parent;                     /* though it may be gone by now */
+    inherit_hand_over(t, number, child);
 }
 
 static void say_hello(struct session *s, struct visitor *v)
@@ -98,22 +130,27 @@ static void say_hello(struct session *s, struct visitor *v)
         return;
     }
     if (before)
-        end_target(s, before, true); /* the same process has become another program */
+        end_target(s, before, !is_gone(s, before)); /* it has become another program */
     struct target *t = target_new(v->pid, v->request.small, o->on_full, o->interval_ns, NULL);
     if (!t) {
         visitor_reply(v, -ENOMEM, -1, 0, 0);
         return;
     }
     t->start_ns = elapsed_ns(s);
+    t->start_monotonic_ns = s->start_ns + t->start_ns;
     t->profile.start_unix_ns = s->start_unix_ns + t->start_ns;
     char host[256] = "";
     gethostname(host, sizeof host - 1);
     t->profile.host = xstrdup(host);
     inherit(s, t, v->request.parent, v->request.fork);
     *vec_push(&s->targets) = t;
+    *vec_push(&s->live) = t;
     *vec_push(&s->named) = 0;
+    s->alone_since_ns = 0;
     stamp_if_due(t, 0); /* it waits for our answer: even the shortest run has one */
     visitor_reply(v, 0, t->fd, t->size, t->header->ring_count);
+    close(t->fd); /* we have it mapped */
+    t->fd = -1;
 }
 
 static void give_rings(struct session *s, struct visitor *v)
@@ -139,60 +176,46 @@ static void answer_door(struct session *s)
     }
 }
 
-static void set_status(struct profile *p, int wait_status)
-{
-    p->exit_code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
-    p->signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
-}
-
-/* How a process ended that is not our child: the kernel keeps it with the pidfd (Linux 6.15 and
- * later). */
-static bool ask_pidfd(int pidfd, int *wait_status)
-{
-    struct {
-        uint64_t mask, cgroup;
-        uint32_t ids[11];
-        int32_t exit_code;
-    } info = {.mask = 1 << 3 /* PIDFD_INFO_EXIT */};
-    if (ioctl(pidfd, _IOWR(0xff, 11, info), &info) != 0 || !(info.mask & 1 << 3))
-        return false;
-    *wait_status = info.exit_code;
-    return true;
-}
-
 static void reap(struct session *s)
 {
     int status;
     siginfo_t ended = {0};
     if (!s->program_ended &&
         waitid(P_PID, (id_t)s->program, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid)
-        for (size_t i = 0; i < s->targets.count; i++)
-            if (s->targets.items[i]->pid == s->program && !s->targets.items[i]->ended)
-                unseen_last_look(&s->unseen, s->targets.items[i], i);
+        if (live_target(s, s->program))
+            unseen_last_look(live_target(s, s->program));
     if (!s->program_ended && waitpid(s->program, &status, WNOHANG) == s->program) {
         s->program_ended = true;
         s->wait_status = status;
     }
-    for (size_t i = 0; i < s->targets.count; i++) {
-        struct target *t = s->targets.items[i];
-        struct pollfd p = {.fd = t->pidfd, .events = POLLIN};
-        bool gone = t->pid == s->program ? s->program_ended
-                    : t->pidfd >= 0      ? poll(&p, 1, 0) == 1
-                                         : kill(t->pid, 0) != 0 && errno == ESRCH;
-        if (!t->ended && gone) {
-            if (t->pid != s->program)
-                unseen_last_look(&s->unseen, t, i);
-            end_target(s, t, false);
-        }
+    for (size_t i = s->live.count; i-- > 0;) { /* the last takes the place of one that goes */
+        struct target *t = s->live.items[i];
+        if (!is_gone(s, t))
+            continue;
+        if (t->pid != s->program)
+            unseen_last_look(t);
+        end_target(s, t, false);
     }
 }
 
-static bool any_alive(const struct session *s)
+/*
+ * All we know of have ended. Children that were forked but have not allocated yet are waited for,
+ * as if they had; others, which may be about to say hello or never will, for a moment.
+ */
+static bool is_last(struct session *s, uint64_t now)
 {
-    for (size_t i = 0; i < s->targets.count; i++)
-        if (!s->targets.items[i]->ended)
-            return true;
-    return false;
+    if (s->live.count || !s->program_ended)
+        return false;
+    if (s->options->no_follow)
+        return true;
+    if (now < s->next_look_ns)
+        return false;
+    struct kin kin = kin_left(s->door.key);
+    s->unheard = kin.forked + kin.silent;
+    if (!s->alone_since_ns)
+        s->alone_since_ns = now;
+    s->next_look_ns = now + LOOKS_APART_NS;
+    return !kin.forked && (!kin.silent || now - s->alone_since_ns > PATIENCE_NS);
 }
 
 /* --- the loop --------------------------------------------------------------------------------- */
@@ -215,7 +238,8 @@ static void tell_progress(struct session *s, uint64_t now)
 {
     if (!s->options->progress || now < s->next_progress_ns)
         return;
-    struct session_status status = {.elapsed_ns = now, .program_ended = s->program_ended};
+    struct session_status status = {
+        .elapsed_ns = now, .program_ended = s->program_ended, .processes = s->unheard};
     for (size_t i = 0; i < s->targets.count; i++) {
         const struct target *t = s->targets.items[i];
         status.events += t->events;
@@ -264,10 +288,8 @@ static void record(struct session *s)
     uint64_t last = elapsed_ns(s);
     for (;;) {
         uint64_t words = 0, most = 0;
-        for (size_t i = 0; i < s->targets.count; i++) {
-            struct target *t = s->targets.items[i];
-            if (t->ended)
-                continue;
+        for (size_t i = 0; i < s->live.count; i++) {
+            struct target *t = s->live.items[i];
             uint64_t now = elapsed_ns(s) - t->start_ns;
             words += target_drain(t, now);
             stamp_if_due(t, now);
@@ -279,7 +301,7 @@ static void record(struct session *s)
         tell_progress(s, now);
         reap(s);
         checkpoint_if_due(s, now);
-        if ((s->program_ended && !any_alive(s)) || s->abandoned)
+        if (s->abandoned || is_last(s, now))
             return;
         idle = words ? 0 : idle + 1;
         struct pollfd wait[2] = {{.fd = s->door.fd, .events = POLLIN},
@@ -338,27 +360,9 @@ static bool program_is_missing(const struct session *s)
     return !s->options->only || s->targets.count == 0;
 }
 
-/* How the processes ended that have. */
-static void note_ends(struct session *s)
-{
-    for (size_t i = 0; i < s->targets.count; i++) {
-        struct target *t = s->targets.items[i];
-        int status;
-        if (!t->ended)
-            continue;
-        if (t->profile.execed)
-            t->profile.exit_code = -1;
-        else if (t->pid == s->program)
-            set_status(&t->profile, s->wait_status);
-        else if (t->pidfd >= 0 && ask_pidfd(t->pidfd, &status))
-            set_status(&t->profile, status);
-    }
-}
-
 /* The bytes of the file; what the targets had gathered goes into the recording. */
 static void compose(struct session *s, struct recording *r, struct strbuf *bytes)
 {
-    note_ends(s);
     writer_begin(bytes);
     if (program_is_missing(s)) {
         naming_fill(s->naming, unseen_program(s, r), &r->strings);
@@ -367,6 +371,7 @@ static void compose(struct session *s, struct recording *r, struct strbuf *bytes
     for (size_t i = 0; i < s->targets.count; i++) {
         struct target *t = s->targets.items[i];
         target_finish(t);
+        marks_finish(t, &r->strings);
         naming_fill(s->naming, &t->profile, &r->strings);
         write_target(bytes, (uint32_t)r->profiles.count, t, &t->profile);
         *vec_push(&r->profiles) = t->profile;
@@ -478,6 +483,16 @@ static int open_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+/* Each living process takes a descriptor. */
+static void raise_file_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
 int session_run(const struct session_options *o, struct session_result *result, struct err *err)
 {
     static struct session s;
@@ -503,6 +518,7 @@ int session_run(const struct session_options *o, struct session_result *result, 
         goto out;
     }
     s.file = output_name(o->output, o->argv[0], s.program, err);
+    raise_file_limit(); /* ours, not the program's */
     s.naming = naming_new();
     s.next_checkpoint_ns = FIRST_CHECKPOINT_NS;
     record(&s);

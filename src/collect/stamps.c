@@ -20,7 +20,7 @@ static bool read_proc(pid_t pid, const char *name, char *out, size_t size)
     return n > 0;
 }
 
-static bool stamp_take(struct target *t, uint64_t now_ns, struct stamp *s)
+bool stamp_take(struct target *t, uint64_t now_ns, struct stamp *s)
 {
     char text[1024];
     unsigned long long pages = 0, resident = 0, shared = 0, minor = 0, major = 0;

@@ -7,6 +7,8 @@
 
 #include "collect/target.h"
 
+/* false: the process is gone. */
+bool stamp_take(struct target *t, uint64_t now_ns, struct stamp *s);
 /* Takes a stamp if one is due. */
 void stamp_if_due(struct target *t, uint64_t now_ns);
 

@@ -15,7 +15,8 @@
 #define NODES_LARGE    (1u << 22)
 #define NODES_SMALL    (1u << 18)
 #define RINGS_FIRST    4
-#define RINGS_MAX      512 /* in one request */
+#define RINGS_MAX      512   /* in one request */
+#define BOUNDARIES_MAX 65536 /* in one pass */
 #define MODULES_BYTES  (1u << 20)
 #define FIRST_STAMP_NS 2000000
 
@@ -136,6 +137,7 @@ struct target *target_new(pid_t pid, bool small, enum wire_on_full on_full, uint
     add_readers(t, (char *)memory + rings_offset, RINGS_FIRST);
     ledger_init(&t->ledger);
     timeline_init(&t->timeline, interval_ns);
+    t->tick = 1;
     t->stamp_length_ns = FIRST_STAMP_NS;
     t->profile.pid = (uint32_t)pid;
     t->profile.exit_code = -1;
@@ -145,27 +147,43 @@ struct target *target_new(pid_t pid, bool small, enum wire_on_full on_full, uint
     return t;
 }
 
-void target_free(struct target *t)
+void target_let_go(struct target *t)
 {
-    if (!t)
-        return;
-    if (t->pidfd >= 0)
-        close(t->pidfd);
-    close(t->fd);
-    munmap(t->header, t->size);
+    if (t->fd >= 0)
+        close(t->fd);
+    t->fd = -1;
+    if (t->header)
+        munmap(t->header, t->size);
+    t->header = NULL;
     for (size_t i = 0; i < t->segments.count; i++)
         munmap(t->segments.items[i].memory, t->segments.items[i].size);
     vec_release(&t->segments);
+    for (size_t i = 0; i < t->readers.count; i++)
+        vec_release(&t->readers.items[i].cuts.items);
     vec_release(&t->readers);
     vec_release(&t->boundaries);
     vec_release(&t->active);
     vec_release(&t->stack_states);
     vec_release(&t->late_nodes);
     free(t->batch);
-    ledger_release(&t->ledger);
-    inherit_release(t);
+    t->batch = NULL;
+    for (size_t i = 0; i < t->inherited.count; i++)
+        blocks_release(&t->inherited.items[i]);
+    vec_release(&t->inherited);
     blocks_release(&t->blocks);
     ranges_release(&t->ranges);
+}
+
+void target_free(struct target *t)
+{
+    if (!t)
+        return;
+    if (t->pidfd >= 0)
+        close(t->pidfd);
+    target_let_go(t);
+    inherit_release(t);
+    marks_release(t);
+    ledger_release(&t->ledger);
     timeline_release(&t->timeline);
     profile_release(&t->profile);
     free(t);
@@ -185,26 +203,45 @@ int target_more_rings(struct target *t, uint32_t count, size_t *size)
     return fd;
 }
 
+/* Those that the program has made meanwhile, up to a tick. */
+static void add_boundaries(struct target *t, uint32_t tick, uint64_t now_ns)
+{
+    if (tick - t->tick > BOUNDARIES_MAX)
+        t->tick = tick; /* nonsense, or more marks than we can hold */
+    for (; t->tick != tick; t->tick++)
+        *vec_push(&t->boundaries) =
+            (struct boundary){.tick = t->tick, .time_ns = now_ns, .programs = true};
+}
+
+void target_boundary(struct target *t, uint64_t now_ns)
+{
+    uint32_t tick = atomic_fetch_add(&t->header->tick, 1);
+    add_boundaries(t, tick, now_ns);
+    *vec_push(&t->boundaries) = (struct boundary){.tick = tick, .time_ns = now_ns};
+    t->tick = tick + 1;
+}
+
 uint64_t target_drain(struct target *t, uint64_t now_ns)
 {
-    if (!t->ended && now_ns >= t->timeline.next_end_ns && !t->boundaries.count) {
-        /* Events that see the new tick are after this moment. */
-        uint32_t tick = atomic_fetch_add(&t->header->tick, 1);
-        *vec_push(&t->boundaries) = (struct boundary){.tick = tick, .time_ns = now_ns};
-    }
+    /* Events that see the new tick are after this moment. */
+    if (!t->ended && now_ns >= t->timeline.next_end_ns)
+        target_boundary(t, now_ns);
+    else
+        add_boundaries(t, atomic_load(&t->header->tick), now_ns);
     return drain_rings(t, now_ns);
 }
 
 void target_end(struct target *t, uint64_t now_ns)
 {
     t->ended = true;
+    add_boundaries(t, atomic_load(&t->header->tick), now_ns);
     drain_rings(t, now_ns);
     target_pause(t, now_ns);
 }
 
 void target_pause(struct target *t, uint64_t now_ns)
 {
-    timeline_close(&t->timeline, &t->ledger, now_ns);
+    timeline_close(&t->timeline, &t->ledger, now_ns, atomic_load(&t->header->tick), false);
     timeline_settle(&t->timeline, &t->ledger);
     t->profile.duration_ns = now_ns;
     target_update_code(t);
@@ -299,6 +336,11 @@ void target_finish(struct target *t)
         *vec_push(&p->intervals) = t->timeline.slices.items[i].interval;
     p->peak_bytes = t->ledger.peak_bytes;
     p->peak_blocks = t->ledger.peak_blocks;
+    if (t->was_paused)
+        *vec_push(&p->notes) =
+            xasprintf("recording was paused for a while: allocations made then are not counted, "
+                      "nor are %llu frees of such blocks",
+                      (unsigned long long)t->unseen_frees);
     if (t->missed_frees)
         *vec_push(&p->notes) = xasprintf(
             "%llu blocks were freed in a way that could not be seen; their addresses came up again",

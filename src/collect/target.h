@@ -46,12 +46,22 @@ struct reader {
     bool old_known;           /* of it: `old` was a live block, */
     struct blocks *old_table; /* in this table */
     struct block old;
+    struct cuts cuts; /* what its last munmap unmapped, until it is known that it did */
 };
 
 /* An interval's end that was announced and waits until all events before it have been read. */
 struct boundary {
-    uint32_t tick;
+    uint32_t tick; /* the last one before it */
     uint64_t time_ns;
+    bool programs; /* made by the program: a mark, unless it says otherwise */
+    bool marked;   /* by someone from outside */
+};
+
+/* A mark, until the profile is made. Its live figures are the timeline's. */
+struct pending_mark {
+    uint32_t tick; /* the first one after it */
+    uint32_t label, thread;
+    struct stamp stamp;
 };
 
 /* What was live when the process forked, for a child that may yet say hello. */
@@ -60,6 +70,14 @@ struct fork_image {
     struct amount live;
     VEC(struct blocks) tables; /* its own blocks, then those it had inherited */
     size_t bytes;              /* that it takes here */
+};
+
+/* What unseen.c knows of it. */
+struct watched {
+    char name[16];      /* the kernel's, while it lived; empty: not looked at yet */
+    char last_name[16]; /* and when it had ended; empty: too late */
+    char *became; /* file of another program, or its name; NULL: still the one that said hello */
+    bool is_path;
 };
 
 struct segment {
@@ -74,9 +92,11 @@ struct target {
     dev_t exe_device; /* the program file, to see when it is another */
     ino_t exe_inode;
     char name[16]; /* the kernel's, when it said hello */
+    struct watched watched;
     struct wire_header *header;
     size_t size;       /* of the mapping at header */
     uint64_t start_ns; /* on the session's clock */
+    uint64_t start_monotonic_ns;
     uint32_t modules_read;
     bool ended;
     uint32_t nodes_capacity;
@@ -85,6 +105,11 @@ struct target {
     VEC(struct reader) readers;
     VEC(struct reader *) active; /* of this pass */
     VEC(struct boundary) boundaries;
+    uint32_t tick; /* ends of intervals before this one have been seen to */
+    VEC(struct pending_mark) marks;
+    VEC(struct mark_value) mark_values; /* `mark` is a tick */
+    VEC(uint32_t) unloads;              /* ticks that no mark made, and not met yet */
+    struct strpool labels;
     struct ledger ledger;
     struct blocks blocks;
     struct ranges ranges;
@@ -98,6 +123,8 @@ struct target {
 
     uint64_t events;
     uint64_t missed_frees;
+    bool was_paused;           /* so that some blocks were never announced, */
+    uint64_t unseen_frees;     /* and this many frees are theirs */
     VEC(uint8_t) stack_states; /* by node: enum stack_state */
     VEC(uint32_t) late_nodes;  /* whose number was taken before they were written */
     struct profile profile;
@@ -114,8 +141,13 @@ int target_more_rings(struct target *t, uint32_t count, size_t *size);
 /* Reads all that was there at the call. now_ns: time since the target's start. Returns words read.
  */
 uint64_t target_drain(struct target *t, uint64_t now_ns);
+/* Announces the end of an interval, which the next target_drain carries out. */
+void target_boundary(struct target *t, uint64_t now_ns);
 /* The process is gone: reads the rest and closes the last interval. */
 void target_end(struct target *t, uint64_t now_ns);
+/* Gives back what was needed only to read events; what its children inherit stays. After
+ * target_end. */
+void target_let_go(struct target *t);
 /* Closes the last interval with what was read so far, for target_finish to be called next. */
 void target_pause(struct target *t, uint64_t now_ns);
 /* Moves modules and nodes that are new into the profile. */
@@ -125,6 +157,17 @@ void target_finish(struct target *t);
 
 /* drain.c */
 uint64_t drain_rings(struct target *t, uint64_t now_ns);
+
+/* marks.c */
+/* A WIRE_NOTE; returns the tick that it begins, or 0. */
+uint32_t marks_note(struct target *t, uint32_t thread, const uint64_t *words);
+/* From outside: ends an interval now. */
+void marks_add(struct target *t, const char *label, uint64_t now_ns);
+/* When does the interval end that this tick is the last of? *kept: at a mark. */
+uint64_t marks_end(struct target *t, const struct boundary *b, bool *kept);
+/* Fills target.profile's marks. */
+void marks_finish(struct target *t, struct strpool *strings);
+void marks_release(struct target *t);
 
 /* inherit.c */
 /* `child` was made by the parent's fork of that number: hands over what was live then. */

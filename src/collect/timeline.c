@@ -68,13 +68,16 @@ static void merge_pair(struct timeline *t, size_t i, const struct site *sites, s
 static void merge_neighbours(struct timeline *t, const struct ledger *l)
 {
     struct site *sites = copy_sites(l);
-    size_t kept = 0;
-    for (size_t i = 0; i < t->slices.count; i += 2, kept++) {
-        if (i + 1 < t->slices.count)
+    size_t n = 0;
+    for (size_t i = 0; i < t->slices.count; i++, n++) {
+        if (i + 1 < t->slices.count && !t->slices.items[i].kept) {
             merge_pair(t, i, sites, l->accounts.count);
-        t->slices.items[kept] = t->slices.items[i];
+            t->slices.items[n] = t->slices.items[i++];
+        } else {
+            t->slices.items[n] = t->slices.items[i];
+        }
     }
-    t->slices.count = kept;
+    t->slices.count = n;
     free(sites);
 }
 
@@ -83,18 +86,28 @@ static bool has_too_many_rows(const struct timeline *t, const struct ledger *l)
     return t->bytes > TIMELINE_ROOM(l->accounts.count);
 }
 
+/* The slice that is merged with its next at the least cost; the last one: none can be. */
+static size_t cheapest(const struct timeline *t)
+{
+    const struct slice *s = t->slices.items;
+    size_t best = t->slices.count - 1;
+    for (size_t i = 0; i + 1 < t->slices.count; i++)
+        if (!s[i].kept &&
+            (best == t->slices.count - 1 ||
+             s[i].rows.size + s[i + 1].rows.size < s[best].rows.size + s[best + 1].rows.size))
+            best = i;
+    return best;
+}
+
 void timeline_settle(struct timeline *t, const struct ledger *l)
 {
     struct site *sites = copy_sites(l);
-    while (t->slices.count > TIMELINE_MAX / 2 ||
-           (t->slices.count > TIMELINE_MIN / 2 && t->crowded) ||
-           (t->slices.count > TIMELINE_LEAST && t->bytes > TIMELINE_SETTLED(l->accounts.count))) {
-        size_t best = 0;
-        for (size_t i = 1; i + 1 < t->slices.count; i++) {
-            const struct slice *s = t->slices.items;
-            if (s[i].rows.size + s[i + 1].rows.size < s[best].rows.size + s[best + 1].rows.size)
-                best = i;
-        }
+    for (size_t n; n = t->slices.count - t->kept,
+                   n > TIMELINE_MAX / 2 || (n > TIMELINE_MIN / 2 && t->crowded) ||
+                       (n > TIMELINE_LEAST && t->bytes > TIMELINE_SETTLED(l->accounts.count));) {
+        size_t best = cheapest(t);
+        if (best + 1 >= t->slices.count)
+            break;
         merge_pair(t, best, sites, l->accounts.count);
         t->slices.count--;
         memmove(&t->slices.items[best + 1], &t->slices.items[best + 2],
@@ -103,15 +116,45 @@ void timeline_settle(struct timeline *t, const struct ledger *l)
     free(sites);
 }
 
-void timeline_close(struct timeline *t, struct ledger *l, uint64_t end_ns)
+void timeline_let_go(struct timeline *t, uint32_t tick)
+{
+    size_t i = timeline_find(t, tick);
+    if (i && t->slices.items[i - 1].tick == tick && t->slices.items[i - 1].kept) {
+        t->slices.items[i - 1].kept = false;
+        t->kept--;
+    }
+}
+
+size_t timeline_find(const struct timeline *t, uint32_t tick)
+{
+    size_t low = 0, high = t->slices.count; /* the first that has this tick, or a later one */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (t->slices.items[middle].tick < tick)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < t->slices.count ? low + 1 : low;
+}
+
+void timeline_close(struct timeline *t, struct ledger *l, uint64_t end_ns, uint32_t tick, bool kept)
 {
     struct slice *s = vec_push(&t->slices);
+    if (t->slices.count > 1 && s[-1].interval.end_ns > end_ns)
+        end_ns = s[-1].interval.end_ns; /* a mark's time is the program's, others are ours */
     *s = (struct slice){.interval = {.end_ns = end_ns,
                                      .peak_bytes = l->interval_peak_bytes,
                                      .unknown_frees = l->unknown_frees,
                                      .lost_events = l->lost_events,
                                      .truncated_stacks = l->truncated_stacks,
-                                     .incomplete_stacks = l->incomplete_stacks}};
+                                     .incomplete_stacks = l->incomplete_stacks},
+                        .tick = tick,
+                        .kept = kept,
+                        .live_bytes = l->live.bytes,
+                        .live_blocks = l->live.blocks,
+                        .allocations = l->allocations};
+    t->kept += kept;
     uint32_t previous = UINT32_MAX;
     sort_dirty(l);
     for (size_t i = 0; i < l->dirty.count; i++) {
@@ -130,9 +173,10 @@ void timeline_close(struct timeline *t, struct ledger *l, uint64_t end_ns)
     l->unknown_frees = l->lost_events = l->truncated_stacks = l->incomplete_stacks = 0;
 
     t->bytes += s->rows.size;
-    bool crowded = t->slices.count >= TIMELINE_MIN && has_too_many_rows(t, l);
+    size_t n = t->slices.count - t->kept;
+    bool crowded = n >= TIMELINE_MIN && has_too_many_rows(t, l);
     t->crowded |= crowded;
-    if (t->slices.count >= TIMELINE_MAX || crowded) {
+    if (n >= TIMELINE_MAX || crowded) {
         merge_neighbours(t, l);
         t->length_ns *= 2;
     }

@@ -3,7 +3,8 @@
  *
  * Intervals start short. When there are too many of them, or too many rows in them, neighbours are
  * merged and the length doubles, so that what is kept depends on the number of sites and not on how
- * long the run takes. Rows are held packed (store/rows.h).
+ * long the run takes. Rows are held packed (store/rows.h). The end of an interval that is a mark's
+ * stays.
  */
 #ifndef TIDE_COLLECT_TIMELINE_H
 #define TIDE_COLLECT_TIMELINE_H
@@ -31,6 +32,9 @@ struct slice {
     struct interval interval; /* its rows are here, not in a profile */
     struct strbuf rows;
     size_t row_count;
+    uint32_t tick; /* the last one that belongs to it */
+    bool kept;     /* ends at a mark: not to be merged with the next */
+    uint64_t live_bytes, live_blocks, allocations; /* at its end; the latter since the start */
 };
 
 struct timeline {
@@ -39,12 +43,18 @@ struct timeline {
     size_t bytes;         /* of rows */
     uint64_t next_end_ns; /* when the open interval is due to end */
     bool crowded;         /* rows took too much room */
+    size_t kept;          /* slices that are */
 };
 
 void timeline_init(struct timeline *t, uint64_t length_ns);
 void timeline_release(struct timeline *t);
 /* Ends the open interval at `end_ns`: takes the ledger's deltas and clears them. */
-void timeline_close(struct timeline *t, struct ledger *l, uint64_t end_ns);
+void timeline_close(struct timeline *t, struct ledger *l, uint64_t end_ns, uint32_t tick,
+                    bool kept);
+/* No mark after all ended the slice with that tick. */
+void timeline_let_go(struct timeline *t, uint32_t tick);
+/* The number of intervals up to the end of the one with that tick. */
+size_t timeline_find(const struct timeline *t, uint32_t tick);
 /* At the end: so few intervals that a file's size does not hang on when the run ended. */
 void timeline_settle(struct timeline *t, const struct ledger *l);
 

@@ -187,8 +187,9 @@ static bool has_other_rights(pid_t pid, const char *path)
     return ids[0] != ids[1] || groups[0] != groups[1] || ids[1] != geteuid();
 }
 
-static void look_at_target(struct watched *w, const struct target *t)
+static void look_at_target(struct target *t)
 {
+    struct watched *w = &t->watched;
     char exe[PATH_MAX], name[16], link[64], state;
     struct stat s;
     if (!read_name(t->pid, name, &state) || state == 'Z')
@@ -268,27 +269,24 @@ static bool read_word(pid_t pid, uint64_t address, uint64_t *word)
 
 /* A library with a malloc of its own: do its calls go there? Exported, it is asked for last, after
  * ours, unless the library was loaded to prefer itself. */
-static void look_at_library(struct unseen *u, size_t number, pid_t pid, const char *path,
-                            uint64_t start)
+static void look_at_library(struct unseen *u, struct target *t, const char *path, uint64_t start)
 {
     const struct executable *e = look(u, path);
     uint64_t called;
     if (e->own_malloc == OWN_MALLOC_NONE)
         return;
     if (e->own_malloc == OWN_MALLOC_EXPORTED &&
-        (!e->malloc_slot || !read_word(pid, start + e->malloc_slot, &called) ||
+        (!e->malloc_slot || !read_word(t->pid, start + e->malloc_slot, &called) ||
          called != start + e->malloc_address))
         return;
     for (size_t i = 0; i < u->bypasses.count; i++)
-        if (u->bypasses.items[i].target == number &&
-            strcmp(u->bypasses.items[i].library, path) == 0)
+        if (u->bypasses.items[i].target == t && strcmp(u->bypasses.items[i].library, path) == 0)
             return;
-    *vec_push(&u->bypasses) = (struct bypass){.target = number,
-                                              .library = xstrdup(path),
-                                              .exported = e->own_malloc == OWN_MALLOC_EXPORTED};
+    *vec_push(&u->bypasses) = (struct bypass){
+        .target = t, .library = xstrdup(path), .exported = e->own_malloc == OWN_MALLOC_EXPORTED};
 }
 
-static void look_at_libraries(struct unseen *u, size_t number, const struct target *t)
+static void look_at_libraries(struct unseen *u, struct target *t)
 {
     char name[64];
     char line[PATH_MAX + 128];
@@ -305,17 +303,10 @@ static void look_at_libraries(struct unseen *u, size_t number, const struct targ
         path[strcspn(path, "\n")] = '\0';
         const char *file = file_name(path);
         if (strcmp(path, t->profile.executable) != 0 && strcmp(file, "libtidemark.so") != 0)
-            look_at_library(u, number, t->pid, path, start);
+            look_at_library(u, t, path, start);
     }
     if (maps)
         fclose(maps);
-}
-
-static struct watched *watched(struct unseen *u, size_t number)
-{
-    while (u->watched.count <= number)
-        *vec_push(&u->watched) = (struct watched){0};
-    return &u->watched.items[number];
 }
 
 /* Often at first, when programs and libraries are loaded; then so often while the run doubles. */
@@ -336,21 +327,20 @@ void unseen_look(struct unseen *u, struct target *const *targets, size_t count, 
     for (size_t i = 0; i < count; i++) {
         if (targets[i]->ended)
             continue;
-        look_at_target(watched(u, i), targets[i]);
+        look_at_target(targets[i]);
         if (!u->no_children && u->strangers.count < NOTES_MAX)
             look_at_children(u, targets, count, targets[i]);
-        if (libraries && !watched(u, i)->became)
-            look_at_libraries(u, i, targets[i]);
+        if (libraries && !targets[i]->watched.became)
+            look_at_libraries(u, targets[i]);
     }
     u->next_look_ns = next_look(now_ns, LOOK_FIRST_NS, 64);
 }
 
-void unseen_last_look(struct unseen *u, const struct target *t, size_t number)
+void unseen_last_look(struct target *t)
 {
-    struct watched *w = watched(u, number);
     char name[16], state;
     if (read_name(t->pid, name, &state) && state == 'Z')
-        memcpy(w->last_name, name, sizeof name);
+        memcpy(t->watched.last_name, name, sizeof name);
 }
 
 /* --- saying so ----------------------------------------------------------------------------------
@@ -390,7 +380,7 @@ void unseen_explain(struct unseen *u, struct target *const *targets, size_t coun
             main = targets[i];
     for (size_t i = 0; i < count; i++) {
         struct target *t = targets[i];
-        struct watched *w = watched(u, i);
+        struct watched *w = &t->watched;
         judge_by_name(w, t);
         bool became = w->became && !t->profile.execed && is_wanted(u->only, w->became);
         char *note = became ? became_note(u, w) : NULL;
@@ -404,7 +394,7 @@ void unseen_explain(struct unseen *u, struct target *const *targets, size_t coun
     }
     for (size_t i = 0; i < u->bypasses.count; i++) {
         const struct bypass *b = &u->bypasses.items[i];
-        *vec_push(&targets[b->target]->profile.notes) = xasprintf(
+        *vec_push(&b->target->profile.notes) = xasprintf(
             b->exported ? "allocations by %s could not be seen: it calls its own malloc, because "
                           "it was loaded "
                           "with RTLD_DEEPBIND or dlmopen; load it with dlopen and without that flag"

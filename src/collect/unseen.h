@@ -22,17 +22,9 @@
 #include "collect/executable.h"
 #include "collect/target.h"
 
-/* One for each target, by number. */
-struct watched {
-    char name[16];      /* the kernel's, while it lived; empty: not looked at yet */
-    char last_name[16]; /* and when it had ended; empty: too late */
-    char *became; /* file of another program, or its name; NULL: still the one that said hello */
-    bool is_path;
-};
-
 /* A library of a target whose calls of malloc never reach us. */
 struct bypass {
-    size_t target;
+    struct target *target;
     char *library;
     bool exported; /* its malloc is, yet it calls its own: RTLD_DEEPBIND */
 };
@@ -52,7 +44,6 @@ struct unseen {
     const char *only; /* names, one a line: others are not missed; NULL: all are */
     bool no_children; /* are not missed either */
     uint64_t next_look_ns, next_map_look_ns;
-    VEC(struct watched) watched;
     VEC(struct looked) looked;
     VEC(struct bypass) bypasses;
     VEC(struct stranger) strangers; /* children that can never say hello */
@@ -61,7 +52,7 @@ struct unseen {
 /* At every turn of the loop; looks if it is time. */
 void unseen_look(struct unseen *u, struct target *const *targets, size_t count, uint64_t now_ns);
 /* The target has ended, and perhaps is not reaped yet. */
-void unseen_last_look(struct unseen *u, const struct target *t, size_t number);
+void unseen_last_look(struct target *t);
 /* Once, when all targets have ended: adds the notes. `program`: the process that was started. */
 void unseen_explain(struct unseen *u, struct target *const *targets, size_t count, pid_t program);
 

@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/strbuf.h"
+
+#define LABELS_NAMED 8
+
 static uint64_t boundary_ns(const struct profile *p, size_t intervals)
 {
     return intervals ? p->intervals.items[intervals - 1].end_ns : 0;
@@ -63,6 +67,56 @@ static bool parse_time(const char *word, uint64_t duration_ns, double *ns)
     return false;
 }
 
+/* "event" and "event#1" are the first mark of that name, "event#-1" the last. */
+static const struct mark *find_mark(const struct profile *p, const char *word)
+{
+    const char *hash = strrchr(word, '#');
+    long wanted = 1;
+    size_t size = strlen(word);
+    if (hash && hash[1]) {
+        char *end;
+        long number = strtol(hash + 1, &end, 10);
+        if (!*end && number) {
+            wanted = number;
+            size = (size_t)(hash - word);
+        }
+    }
+    for (size_t i = 0; i < p->marks.count; i++) {
+        const struct mark *m = &p->marks.items[wanted > 0 ? i : p->marks.count - 1 - i];
+        if (strncmp(m->name, word, size) == 0 && !m->name[size] &&
+            (wanted > 0 ? --wanted : ++wanted) == 0)
+            return m;
+    }
+    return NULL;
+}
+
+/* What a user could have meant: the labels there are, or that there are none. */
+static void describe_marks(const struct profile *p, struct strbuf *out)
+{
+    VEC(struct {
+        const char *name;
+        size_t count;
+    })
+    labels = {0};
+    for (size_t i = 0; i < p->marks.count; i++) {
+        size_t k = 0;
+        while (k < labels.count && strcmp(labels.items[k].name, p->marks.items[i].name) != 0)
+            k++;
+        if (k == labels.count && k < LABELS_NAMED) {
+            vec_push(&labels);
+            labels.items[k].name = p->marks.items[i].name;
+            labels.items[k].count = 0;
+        }
+        if (k < labels.count)
+            labels.items[k].count++;
+    }
+    strbuf_puts(out, labels.count ? "or a mark: " : "it has no marks or snapshots");
+    for (size_t k = 0; k < labels.count; k++)
+        strbuf_printf(out, "%s%s#1 to #%zu", k ? ", " : "", labels.items[k].name,
+                      labels.items[k].count);
+    vec_release(&labels);
+}
+
 int moment_resolve(const struct profile *p, const char *word, struct moment *out, struct err *err)
 {
     size_t all = p->intervals.count;
@@ -81,10 +135,19 @@ int moment_resolve(const struct profile *p, const char *word, struct moment *out
                            (double)p->duration_ns / 1e9);
         *out = nearest(p, word, (uint64_t)ns);
     } else {
-        return err_set(err, -EINVAL,
-                       "'%s' is not a moment of this recording; known are start, end, peak, a time "
-                       "such as 12.5s, a share such as 50%% (it has no marks or snapshots)",
-                       word);
+        const struct mark *m = find_mark(p, word);
+        if (!m) {
+            struct strbuf marks = {0};
+            describe_marks(p, &marks);
+            err_set(err, -EINVAL,
+                    "'%s' is not a moment of this recording; known are start, end, peak, a time "
+                    "such as 12.5s, a share such as 50%% (%s)",
+                    word, marks.data);
+            strbuf_release(&marks);
+            return -EINVAL;
+        }
+        *out =
+            (struct moment){.word = word, .intervals = m->intervals, .time_ns = m->stamp.time_ns};
     }
     return 0;
 }

@@ -164,11 +164,13 @@ void event_meet(struct thread *t, uint64_t address)
         event_word(t, WIRE_WORD(WIRE_CLOCK, 0, t->clock & WIRE_LOW48));
 }
 
-void event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller)
+bool event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller)
 {
+    if (UNLIKELY(atomic_load_explicit(&recorder.header->paused, memory_order_relaxed)))
+        return false;
     uint32_t stack = stack_number(t, caller);
     if (UNLIKELY(!event_room(t, 5)))
-        return;
+        return false;
     size_t usable = next.malloc_usable_size ? next.malloc_usable_size(p) : size;
     uint64_t address = (uint64_t)(uintptr_t)p & WIRE_LOW48, over = usable - size;
     event_clock(t, address);
@@ -182,6 +184,7 @@ void event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller)
         event_word(t, usable < size ? size : usable);
     }
     event_publish(t);
+    return true;
 }
 
 void event_realloc(struct thread *t, void *old)
@@ -219,6 +222,8 @@ void event_fork(struct thread *t)
  * 0. */
 void event_map(struct thread *t, void *p, size_t size, const uint64_t *caller)
 {
+    if (UNLIKELY(recorder_paused()))
+        return;
     uint32_t stack = stack_number(t, caller);
     if (event_room(t, 4)) {
         event_clock(t, 0);
@@ -229,12 +234,22 @@ void event_map(struct thread *t, void *p, size_t size, const uint64_t *caller)
     }
 }
 
-void event_unmap(struct thread *t, void *p, size_t size)
+bool event_unmap(struct thread *t, void *p, size_t size)
 {
-    if (event_room(t, 3)) {
-        event_clock(t, 0);
-        event_word(t, WIRE_WORD(WIRE_UNMAP, 0, (uint64_t)(uintptr_t)p & WIRE_LOW48));
-        event_word(t, size);
+    if (!event_room(t, 3))
+        return false;
+    event_clock(t, 0);
+    event_word(t, WIRE_WORD(WIRE_UNMAP, 0, (uint64_t)(uintptr_t)p & WIRE_LOW48));
+    event_word(t, size);
+    event_publish(t);
+    return true;
+}
+
+void event_unmap_failed(struct thread *t)
+{
+    if (event_room(t, 2)) {
+        event_word(t, WIRE_WORD(WIRE_UNMAP, 1, 0));
+        event_word(t, 0);
         event_publish(t);
     }
 }

@@ -91,10 +91,12 @@ static inline __attribute__((always_inline)) void *reallocate(void *old, size_t 
     if (old)
         size ? event_realloc(t, old) : event_free(t, old);
     void *p = next.realloc(old, size);
-    if (LIKELY(p != NULL))
-        event_alloc(t, p, size, caller);
-    else if (old && size)
-        event_realloc_failed(t);
+    if (UNLIKELY(!p)) {
+        if (old && size)
+            event_realloc_failed(t);
+    } else if (UNLIKELY(!event_alloc(t, p, size, caller)) && old) {
+        note_unrecorded(t);
+    }
     thread_leave();
     return p;
 }

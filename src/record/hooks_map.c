@@ -40,20 +40,35 @@ EXPORT void *mmap(void *at, size_t size, int protection, int flags, int fd, long
 EXPORT void *mmap64(void *at, size_t size, int protection, int flags, int fd, long offset)
     __attribute__((alias("mmap")));
 
-/* Recorded before it happens, as free is: another thread may map the same place at once. */
-EXPORT int munmap(void *p, size_t size)
+/*
+ * Recorded before it happens, as free is: another thread may map the same place at once. If nothing
+ * came of it, that is taken back.
+ */
+static bool unmap_begins(struct thread *t, void *p, size_t size)
 {
-    struct thread *t = next.munmap ? thread_enter() : NULL;
-    if (t && (uintptr_t)p % WIRE_PAGE == 0 && size)
-        event_unmap(t, p, whole_pages(size));
-    if (t)
-        thread_leave();
+    return t && (uintptr_t)p % WIRE_PAGE == 0 && size && event_unmap(t, p, whole_pages(size));
+}
+
+static int unmap_directly(void *p, size_t size)
+{
     if (LIKELY(next.munmap != NULL))
         return next.munmap(p, size);
     long result = sys_call(SYS_munmap, p, size);
     if (result < 0)
         errno = (int)-result;
     return result < 0 ? -1 : 0;
+}
+
+EXPORT int munmap(void *p, size_t size)
+{
+    struct thread *t = next.munmap ? thread_enter() : NULL;
+    bool begun = unmap_begins(t, p, size);
+    int result = unmap_directly(p, size);
+    if (begun && result != 0)
+        event_unmap_failed(t);
+    if (t)
+        thread_leave();
+    return result;
 }
 
 EXPORT void *mremap(void *old, size_t old_size, size_t size, int flags, ...)
@@ -65,12 +80,12 @@ EXPORT void *mremap(void *old, size_t old_size, size_t size, int flags, ...)
     if (UNLIKELY(!next.mremap))
         thread_begin();
     struct thread *t = thread_enter();
+    bool begun = !(flags & MREMAP_DONTUNMAP) && unmap_begins(t, old, old_size);
     void *p = next.mremap(old, old_size, size, flags, wanted);
-    if (t && p != MAP_FAILED) {
-        if (old_size && !(flags & MREMAP_DONTUNMAP))
-            event_unmap(t, old, whole_pages(old_size));
+    if (t && p != MAP_FAILED)
         event_map(t, p, whole_pages(size), CALLER());
-    }
+    else if (begun)
+        event_unmap_failed(t);
     if (t)
         thread_leave();
     return p;

@@ -20,7 +20,13 @@ EXPORT int dlclose(void *handle)
     if (recorder.rules && atomic_load(&recorder.state) == STATE_LIVE) {
         atomic_fetch_add(&recorder.generation, 1);
         rules_forget(recorder.rules);
-        atomic_fetch_add(&recorder.header->tick, 1);
+        struct thread *t = thread_enter();
+        if (t) {
+            note_unload(t);
+            thread_leave();
+        } else {
+            atomic_fetch_add(&recorder.header->tick, 1);
+        }
     }
     return result;
 }

@@ -82,6 +82,14 @@ static void find_all(void)
     FIND(prctl);
     FIND(fork);
     FIND(_Fork);
+    FIND(execv);
+    FIND(execvp);
+    FIND(execve);
+    FIND(execvpe);
+    FIND(fexecve);
+    FIND(execveat);
+    FIND(posix_spawn);
+    FIND(posix_spawnp);
     next = found;
 }
 
@@ -134,8 +142,8 @@ bool recorder_collector_alive(void)
     return fd != -ECONNREFUSED; /* no descriptor left, say, is not its death */
 }
 
-/* Sends a request and maps the memory that comes back; NULL: refused or nobody there. */
-static char *ask(struct wire_request *request, struct wire_reply *reply)
+/* Sends a request and maps the memory that comes back; NULL: refused, none, or nobody there. */
+static char *ask(struct wire_request *request, const char *text, struct wire_reply *reply)
 {
     int fd = dial();
     if (fd < 0)
@@ -149,16 +157,17 @@ static char *ask(struct wire_request *request, struct wire_reply *reply)
         struct cmsghdr header;
         char bytes[CMSG_SPACE(sizeof(int))];
     } control;
-    struct iovec out = {.iov_base = request, .iov_len = sizeof *request};
+    struct iovec out[2] = {{.iov_base = request, .iov_len = sizeof *request},
+                           {.iov_base = (void *)(uintptr_t)text, .iov_len = strlen(text)}};
     struct iovec in = {.iov_base = reply, .iov_len = sizeof *reply};
-    struct msghdr send = {.msg_iov = &out, .msg_iovlen = 1};
+    struct msghdr send = {.msg_iov = out, .msg_iovlen = 2};
     struct msghdr receive = {
         .msg_iov = &in, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
     long n;
     do
         n = sys_call(SYS_sendmsg, (long)fd, &send, (long)MSG_NOSIGNAL);
     while (n == -EINTR);
-    if (n == (long)sizeof *request)
+    if (n == (long)(out[0].iov_len + out[1].iov_len))
         do
             n = sys_call(SYS_recvmsg, (long)fd, &receive, (long)MSG_CMSG_CLOEXEC);
         while (n == -EINTR);
@@ -175,6 +184,14 @@ static char *ask(struct wire_request *request, struct wire_reply *reply)
     }
     sys_call(SYS_close, (long)fd);
     return memory;
+}
+
+int recorder_snapshot(const char *path)
+{
+    struct wire_request request = {.kind = WIRE_SNAPSHOT};
+    struct wire_reply reply = {.status = -EIO};
+    ask(&request, path, &reply);
+    return reply.status;
 }
 
 static void drop_segments(void)
@@ -195,7 +212,7 @@ bool recorder_connect(void)
     drop_segments(); /* after fork: the parent's */
     if (sys_call(SYS_prlimit64, 0L, (long)RLIMIT_AS, 0L, &limit) == 0)
         request.small = limit.rlim_cur < UINT64_C(4) << 30;
-    char *memory = ask(&request, &reply);
+    char *memory = ask(&request, "", &reply);
     struct wire_header *h = (void *)memory;
     if (!memory || h->magic != WIRE_MAGIC || h->version != WIRE_VERSION) {
         recorder_stop();
@@ -234,7 +251,7 @@ struct wire_ring *recorder_ring(void)
         if (segment_count > 2 && s->rings < 256)
             request.ring_count *= 2;
         struct wire_reply reply;
-        char *memory = ask(&request, &reply);
+        char *memory = ask(&request, "", &reply);
         if (!memory)
             return NULL;
         *++s = (struct segment){memory, reply.size, reply.ring_count, 0, 0};
@@ -246,6 +263,7 @@ struct wire_ring *recorder_ring(void)
 void recorder_stop(void)
 {
     atomic_store(&recorder.state, STATE_OFF);
+    recorder.hand_on = false;
     if (recorder.header)
         atomic_fetch_add(&recorder.header->tick, 1); /* so that every thread looks */
 }
@@ -283,13 +301,17 @@ void recorder_start(void)
     int saved = errno;
     find_all();
     const char *name = environment(WIRE_ENV_SOCKET), *key = environment(WIRE_ENV_KEY);
-    if (name && key && strlen(name) < sizeof socket_name - 1 && strlen(key) == WIRE_KEY_SIZE &&
-        wanted(environment(WIRE_ENV_ONLY))) {
+    const char *only = environment(WIRE_ENV_ONLY);
+    if (!name || !key || strlen(name) >= sizeof socket_name - 1 || strlen(key) != WIRE_KEY_SIZE) {
+        recorder_stop();
+    } else {
+        recorder.hand_on = exec_remember(name, key, only);
         memcpy(socket_name, name, strlen(name) + 1);
         memcpy(socket_key, key, WIRE_KEY_SIZE);
-        recorder_connect();
-    } else {
-        recorder_stop();
+        if (wanted(only))
+            recorder_connect();
+        else
+            atomic_store(&recorder.state, STATE_OFF); /* what it executes may be wanted */
     }
     errno = saved;
 }

@@ -83,6 +83,7 @@ struct recorder {
     _Atomic uint32_t index_count; /* entries in it */
     struct rules *rules;
     _Atomic int state;
+    bool hand_on; /* there is a session: what is executed shall be part of it (hooks_exec.c) */
     _Atomic uint32_t generation; /* counts dlclose: remembered addresses may mean something else */
     _Atomic bool clocked;     /* there is, or was, more than one thread: events need logical time */
     _Atomic uint64_t *clocks; /* [CLOCKS]: the stamp of who was last in a part of memory */
@@ -116,6 +117,16 @@ struct next {
     int (*prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
     int (*fork)(void);
     int (*_Fork)(void);
+    int (*execv)(const char *, char *const *);
+    int (*execvp)(const char *, char *const *);
+    int (*execve)(const char *, char *const *, char *const *);
+    int (*execvpe)(const char *, char *const *, char *const *);
+    int (*fexecve)(int, char *const *, char *const *);
+    int (*execveat)(int, const char *, char *const *, char *const *, int);
+    int (*posix_spawn)(int *, const char *, const void *, const void *, char *const *,
+                       char *const *);
+    int (*posix_spawnp)(int *, const char *, const void *, const void *, char *const *,
+                        char *const *);
 };
 extern struct next next;
 
@@ -125,10 +136,14 @@ bool recorder_connect(void);           /* to the collector, for this process */
 struct wire_ring *recorder_ring(void); /* a ring no thread uses; NULL: none to be had */
 void recorder_stop(void);              /* the collector is gone */
 bool recorder_collector_alive(void);
+int recorder_snapshot(const char *path);              /* asks for one; 0 once it is being written */
 bool recorder_owns_allocations(const void *function); /* is it in the same module as next.malloc? */
 void *boot_alloc(size_t size); /* before `next` is known: dlsym itself may allocate */
 bool boot_owns(const void *p);
 size_t boot_room(const void *p); /* bytes that can be read from p on */
+
+/* hooks_exec.c: what programs that are executed later need in their environment; false: too long */
+bool exec_remember(const char *socket, const char *key, const char *only);
 
 /* thread.c */
 struct thread *thread_begin(void);            /* this thread's, made now; NULL: do not record */
@@ -137,23 +152,35 @@ bool thread_room(struct thread *t); /* takes another chunk; false: none, and eve
 void thread_named(struct thread *t, const char *name);
 void threads_reset(void); /* in a forked child */
 
+/* api.c */
+void note_unload(struct thread *t); /* code goes away: moves the tick, so that all threads look */
+void note_unrecorded(struct thread *t); /* after event_realloc, when its result is not recorded */
+
 /* modules.c */
 extern const struct unwind_space own_space;
 void modules_reset(void); /* in a forked child, or before the first */
 
 /* event.c */
-void event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller);
+bool event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller); /* recorded? */
 void event_realloc(struct thread *t, void *old); /* before it is done */
 void event_realloc_failed(struct thread *t);     /* after; or event_alloc */
 void event_fork(struct thread *t);               /* before it is done */
 void event_map(struct thread *t, void *p, size_t size, const uint64_t *caller);
-void event_unmap(struct thread *t, void *p, size_t size);
-void event_meet(struct thread *t, uint64_t address); /* another thread's stamp is here */
+bool event_unmap(struct thread *t, void *p, size_t size); /* before it is done; was it written? */
+void event_unmap_failed(struct thread *t);                /* after, if it was */
+void event_meet(struct thread *t, uint64_t address);      /* another thread's stamp is here */
 
 /* Before the next in line does its work: asks for what event_alloc will look at. */
 static inline void event_prefetch(const struct thread *t, const uint64_t *caller)
 {
     walk_prefetch(&t->walk, recorder.rules, CALLER_PC(caller), CALLER_SP(caller));
+}
+
+/* While it is, frees are followed and nothing else. */
+static inline bool recorder_paused(void)
+{
+    struct wire_header *h = recorder.header;
+    return h && atomic_load_explicit(&h->paused, memory_order_relaxed);
 }
 
 /* sys.c: system calls that leave errno alone */

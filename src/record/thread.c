@@ -41,7 +41,7 @@ static void unlock(void)
  */
 static void put_tick(struct thread *t)
 {
-    t->tick = atomic_load_explicit(&recorder.header->tick, memory_order_relaxed);
+    t->tick = atomic_load_explicit(&recorder.header->tick, memory_order_acquire);
     uint64_t clock = (uint64_t)t->tick << 20;
     if (event_room(t, 2)) {
         event_word(t, WIRE_WORD(WIRE_TICK, 0, t->tick));
@@ -221,12 +221,13 @@ struct thread *thread_sync(struct thread *t)
         tls.thread = NULL;
         return NULL;
     }
+    put_tick(t);
+    /* After the tick: who moves both moves the tick last. */
     uint32_t generation = atomic_load(&recorder.generation);
     if (t->generation != generation) {
         walk_forget(&t->walk);
         t->generation = generation;
     }
-    put_tick(t);
     return t;
 }
 

@@ -32,6 +32,7 @@ enum chunk_type {
     CHUNK_SITES = CHUNK_TYPE('S', 'I', 'T', 'E'),
     CHUNK_INTERVALS = CHUNK_TYPE('I', 'V', 'A', 'L'),
     CHUNK_STAMPS = CHUNK_TYPE('S', 'T', 'M', 'P'),
+    CHUNK_MARKS = CHUNK_TYPE('M', 'A', 'R', 'K'),
     CHUNK_INHERITED = CHUNK_TYPE('F', 'O', 'R', 'K'),
     CHUNK_NOTES = CHUNK_TYPE('N', 'O', 'T', 'E'),
     CHUNK_STRINGS = CHUNK_TYPE('S', 'T', 'R', 'S'),

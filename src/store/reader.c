@@ -163,14 +163,46 @@ static void take_intervals(struct cursor *c, struct profile *p)
                 p->intervals.items[i].row_count = 0;
 }
 
+/* *s is the one before. */
+static void take_stamp(struct cursor *c, struct stamp *s)
+{
+    uint64_t *field = (uint64_t *)s;
+    for (size_t k = 0; k < sizeof *s / 8; k++)
+        field[k] += (uint64_t)unzigzag(cursor_varint(c));
+}
+
 static void take_stamps(struct cursor *c, struct profile *p)
 {
     struct stamp s = {0};
-    uint64_t *field = (uint64_t *)&s;
     for (uint64_t n = cursor_count(c, sizeof s / 8); n > 0 && !c->bad; n--) {
-        for (size_t k = 0; k < sizeof s / 8; k++)
-            field[k] += (uint64_t)unzigzag(cursor_varint(c));
+        take_stamp(c, &s);
         *vec_push(&p->stamps) = s;
+    }
+}
+
+static void take_marks(struct cursor *c, struct profile *p)
+{
+    struct mark m = {0};
+    for (uint64_t n = cursor_count(c, 3 + sizeof m.stamp / 8); n > 0 && !c->bad; n--) {
+        m.label = (uint32_t)cursor_varint(c);
+        m.thread = (uint32_t)cursor_varint(c);
+        m.intervals += cursor_varint(c);
+        take_stamp(c, &m.stamp);
+        if (m.intervals > p->intervals.count || m.thread >= p->threads.count)
+            c->bad = true;
+        else
+            *vec_push(&p->marks) = m;
+    }
+    for (uint64_t n = cursor_count(c, 10); n > 0 && !c->bad; n--) {
+        struct mark_value v = {.mark = (uint32_t)cursor_varint(c),
+                               .key = (uint32_t)cursor_varint(c)};
+        if (v.mark >= p->marks.count || (size_t)(c->end - c->at) < sizeof v.value) {
+            c->bad = true;
+            return;
+        }
+        memcpy(&v.value, c->at, sizeof v.value);
+        c->at += sizeof v.value;
+        *vec_push(&p->mark_values) = v;
     }
 }
 
@@ -250,6 +282,14 @@ static void make_consistent(struct profile *p, struct recording *r)
         if (f->file >= strings)
             f->file = 0;
     }
+    for (size_t i = 0; i < p->marks.count; i++) {
+        struct mark *m = &p->marks.items[i];
+        m->label = m->label < strings ? m->label : 0;
+        m->name = strpool_get(&r->strings, m->label);
+    }
+    for (size_t i = 0; i < p->mark_values.count; i++)
+        if (p->mark_values.items[i].key >= strings)
+            p->mark_values.items[i].key = 0;
     for (size_t i = 0; i < p->sites.count; i++) {
         struct site *s = &p->sites.items[i];
         if (s->node >= p->nodes.count || s->domain >= DOMAIN_COUNT)
@@ -301,6 +341,10 @@ static void take_chunk(const struct chunk *chunk, struct cursor *c, struct recor
     case CHUNK_STAMPS:
         take_stamps(c, p);
         break;
+    case CHUNK_MARKS:
+        if (!p->marks.count)
+            take_marks(c, p);
+        break;
     case CHUNK_INHERITED:
         take_inherited(c, p);
         break;
@@ -326,6 +370,7 @@ static bool is_known(uint32_t type)
     case CHUNK_SITES:
     case CHUNK_INTERVALS:
     case CHUNK_STAMPS:
+    case CHUNK_MARKS:
     case CHUNK_INHERITED:
     case CHUNK_NOTES:
     case CHUNK_STRINGS:

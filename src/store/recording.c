@@ -28,6 +28,8 @@ void profile_release(struct profile *p)
     vec_release(&p->rows);
     vec_release(&p->stamps);
     vec_release(&p->notes);
+    vec_release(&p->marks);
+    vec_release(&p->mark_values);
     vec_release(&p->frames);
     vec_release(&p->frame_runs);
     map_release(&p->symbols);

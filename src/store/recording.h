@@ -112,6 +112,21 @@ struct stamp {
     uint64_t live_bytes, live_blocks, allocations;
 };
 
+/* A moment that the program, or someone for it, gave a name. */
+struct mark {
+    uint32_t label;   /* in recording.strings, */
+    const char *name; /* which is this one: set by the reader */
+    uint32_t thread;  /* who made it, in profile.threads */
+    size_t intervals; /* that lie before it */
+    struct stamp stamp;
+};
+
+struct mark_value {
+    uint32_t mark; /* in profile.marks */
+    uint32_t key;  /* in recording.strings */
+    double value;
+};
+
 /* One resolved frame: numbers are into recording.strings. */
 enum frame_kind { FRAME_NATIVE, FRAME_INLINED, FRAME_PYTHON };
 
@@ -150,6 +165,8 @@ struct profile {
     VEC(struct interval) intervals;
     VEC(struct row) rows;
     VEC(struct stamp) stamps;
+    VEC(struct mark) marks; /* in order of time */
+    VEC(struct mark_value) mark_values;
     VEC(char *) notes; /* one sentence each: what could not be seen, and what to do */
 
     /* Symbols: node address -> run of frames, innermost (inlined) first. */

@@ -171,16 +171,41 @@ static void put_intervals(struct strbuf *b, const struct profile *p,
     }
 }
 
+/* As differences from the one before. */
+static void put_stamp(struct strbuf *b, const struct stamp *s, struct stamp *previous)
+{
+    const uint64_t *now = (const uint64_t *)s, *before = (const uint64_t *)previous;
+    for (size_t k = 0; k < sizeof *s / 8; k++)
+        strbuf_varint(b, zigzag((int64_t)(now[k] - before[k])));
+    *previous = *s;
+}
+
 static void put_stamps(struct strbuf *b, const struct profile *p)
 {
     struct stamp previous = {0};
     strbuf_varint(b, p->stamps.count);
-    for (size_t i = 0; i < p->stamps.count; i++) {
-        const uint64_t *now = (const uint64_t *)&p->stamps.items[i];
-        const uint64_t *before = (const uint64_t *)&previous;
-        for (size_t k = 0; k < sizeof previous / 8; k++)
-            strbuf_varint(b, zigzag((int64_t)(now[k] - before[k])));
-        previous = p->stamps.items[i];
+    for (size_t i = 0; i < p->stamps.count; i++)
+        put_stamp(b, &p->stamps.items[i], &previous);
+}
+
+static void put_marks(struct strbuf *b, const struct profile *p)
+{
+    struct stamp previous = {0};
+    size_t intervals = 0;
+    strbuf_varint(b, p->marks.count);
+    for (size_t i = 0; i < p->marks.count; i++) {
+        const struct mark *m = &p->marks.items[i];
+        strbuf_varint(b, m->label);
+        strbuf_varint(b, m->thread);
+        strbuf_varint(b, m->intervals - intervals);
+        intervals = m->intervals;
+        put_stamp(b, &m->stamp, &previous);
+    }
+    strbuf_varint(b, p->mark_values.count);
+    for (size_t i = 0; i < p->mark_values.count; i++) {
+        strbuf_varint(b, p->mark_values.items[i].mark);
+        strbuf_varint(b, p->mark_values.items[i].key);
+        strbuf_add(b, &p->mark_values.items[i].value, sizeof(double));
     }
 }
 
@@ -237,11 +262,11 @@ void writer_begin(struct strbuf *out)
 static const struct part {
     enum chunk_type type;
     void (*put)(struct strbuf *b, const struct profile *p); /* NULL: put_intervals */
-} parts[] = {{CHUNK_PROCESS, put_process}, {CHUNK_MODULES, put_modules},
-             {CHUNK_THREADS, put_threads}, {CHUNK_NODES, put_nodes},
-             {CHUNK_SITES, put_sites},     {CHUNK_INTERVALS, NULL},
-             {CHUNK_STAMPS, put_stamps},   {CHUNK_INHERITED, put_inherited},
-             {CHUNK_NOTES, put_notes},     {CHUNK_FRAMES, put_frames}};
+} parts[] = {
+    {CHUNK_PROCESS, put_process}, {CHUNK_MODULES, put_modules}, {CHUNK_THREADS, put_threads},
+    {CHUNK_NODES, put_nodes},     {CHUNK_SITES, put_sites},     {CHUNK_INTERVALS, NULL},
+    {CHUNK_STAMPS, put_stamps},   {CHUNK_MARKS, put_marks},     {CHUNK_INHERITED, put_inherited},
+    {CHUNK_NOTES, put_notes},     {CHUNK_FRAMES, put_frames}};
 #define PARTS (sizeof parts / sizeof *parts)
 
 struct packing {
@@ -258,6 +283,7 @@ static void *pack_parts(void *arg)
     struct strbuf b = {0};
     for (size_t i; (i = atomic_fetch_add(&k->next, 1)) < PARTS;) {
         if ((parts[i].type == CHUNK_NOTES && !k->profile->notes.count) ||
+            (parts[i].type == CHUNK_MARKS && !k->profile->marks.count) ||
             (parts[i].type == CHUNK_INHERITED && !k->profile->inherited.parent))
             continue;
         strbuf_clear(&b);

@@ -92,6 +92,7 @@ struct wire_header {
      */
     _Alignas(64) _Atomic uint32_t tick; /* counts clock ticks; never 0 */
     _Atomic uint32_t detached;          /* the collector went away: stop recording */
+    _Atomic uint32_t paused;            /* by either side: allocations are not recorded */
 
     /* Written by the program. */
     _Alignas(64) _Atomic uint32_t node_count; /* claimed, node 0 included */
@@ -126,7 +127,7 @@ enum wire_kind {
                       /* an allocation, or WIRE_REALLOC_FAILED: the old block is as it was */
     WIRE_REALLOC_FAILED,
     WIRE_MAP,          /* address | stack | length */
-    WIRE_UNMAP,        /* address | length */
+    WIRE_UNMAP,        /* address | length; small = 1: the last one failed, all is as it was */
     WIRE_TICK,         /* tick: what follows happened at or after it */
     WIRE_CLOCK,        /* logical time of what follows (see below) */
     WIRE_THREAD_BEGIN, /* tid: what follows is this thread's */
@@ -134,8 +135,24 @@ enum wire_kind {
     WIRE_THREAD_NAME,  /* tid | 16 bytes of name; replaces its earlier name */
     WIRE_PAD,          /* nothing more in this chunk */
     WIRE_FORK,         /* number: the process is about to fork for the number-th time */
+    WIRE_NOTE,         /* small = enum wire_note, which says what the other words are; rare */
     WIRE_KINDS
 };
+
+/*
+ * Notes. A mark moves the tick on, and with it ends an interval: what has the new tick is after the
+ * mark. So does dlclose, for reasons of its own; it says so, for its interval need not be kept.
+ */
+enum wire_note {
+    WIRE_NOTE_UNLOAD, /* low: the tick that it began */
+    WIRE_NOTE_MARK,   /* low: the tick that it began | time | VM, RSS, shared: pages | minor, major
+                         faults | label: 64 bytes */
+    WIRE_NOTE_VALUE,  /* low: the tick of the mark it belongs to | double | key: 64 bytes */
+    WIRE_NOTE_PAUSED, /* from here on there may be blocks that were never announced */
+    WIRE_NOTE_UNRECORDED, /* what came of the realloc before it: nothing that is recorded */
+};
+#define WIRE_NOTE_TEXT  8  /* words of a label or key: the last ones */
+#define WIRE_LABEL_SIZE 64 /* bytes of it, NUL included where it is shorter */
 
 /*
  * Logical time. Events of different threads must be read in an order in which a block is freed
@@ -152,7 +169,7 @@ enum wire_kind {
 #define WIRE_KIND(word)             ((unsigned)((word) >> 60))
 #define WIRE_SMALL(word)            ((unsigned)((word) >> 48) & 0xfff)
 #define WIRE_SMALL_MAX              0xfffu
-#define WIRE_RECORD_MAX             4 /* words of the longest record */
+#define WIRE_RECORD_MAX             16 /* words of the longest record */
 
 static inline unsigned wire_record_words(unsigned kind)
 {
@@ -162,12 +179,24 @@ static inline unsigned wire_record_words(unsigned kind)
         [WIRE_MAP] = 3,         [WIRE_UNMAP] = 2,        [WIRE_TICK] = 1,
         [WIRE_CLOCK] = 1,       [WIRE_THREAD_BEGIN] = 1, [WIRE_THREAD_END] = 1,
         [WIRE_THREAD_NAME] = 3, [WIRE_PAD] = 1,          [WIRE_FORK] = 1,
+        [WIRE_NOTE] = 16,
     };
     return words[kind];
 }
 
 /* Over the socket: a request, answered by a reply that carries one memfd when status is 0. */
-enum wire_request_kind { WIRE_HELLO = 1, WIRE_MORE_RINGS = 2 };
+enum wire_request_kind {
+    WIRE_HELLO = 1,
+    WIRE_MORE_RINGS,
+    /* From `tidemark ctl` too, about the process `about`; `text` follows in the same message. No
+     * memfd comes back. */
+    WIRE_SNAPSHOT, /* text: where to */
+    WIRE_MARK,     /* text: the label */
+    WIRE_PAUSE,
+    WIRE_RESUME,
+    WIRE_STATUS /* answered by a text */
+};
+#define WIRE_TEXT_MAX 4096
 
 struct wire_request {
     uint64_t magic;
@@ -176,6 +205,7 @@ struct wire_request {
     uint32_t small;      /* WIRE_HELLO: address space is limited, ask for little of it */
     uint32_t parent; /* WIRE_HELLO of a forked process: who forked, and its WIRE_FORK's number */
     uint32_t fork;
+    uint32_t about;
     char key[WIRE_KEY_SIZE];
 };
 

@@ -168,6 +168,10 @@ class Payload:
         self.at += size
         return self.data[self.at - size:self.at]
 
+    def take(self, size):
+        self.at += size
+        return self.data[self.at - size:self.at]
+
     def varints(self, count):
         return [self.varint() for _ in range(count)]
 
@@ -290,6 +294,11 @@ def read_stamps(p, out):
         out["stamps"].append(now)
 
 
+def read_marks(p, out):
+    out["marks"] = [[p.varint() for _ in range(3)] + [p.varint() for _ in range(9)] for _ in range(p.varint())]
+    out["mark_values"] = [(p.varint(), p.varint(), p.take(8)) for _ in range(p.varint())]
+
+
 def read_inherited(p, out):
     out["inherited"] = [p.varint() for _ in range(5)]
 
@@ -306,7 +315,7 @@ def read_frames(p, out):
 
 
 READERS = dict(PROC=read_process, MODS=read_modules, THRD=read_threads, NODE=read_nodes, SITE=read_sites, IVAL=read_intervals,
-               STMP=read_stamps, FORK=read_inherited, NOTE=read_notes, FRAM=read_frames)
+               STMP=read_stamps, MARK=read_marks, FORK=read_inherited, NOTE=read_notes, FRAM=read_frames)
 
 
 def test_format_is_as_documented(t):

@@ -58,7 +58,7 @@ static void unmap_pages(struct model *m, struct ranges *r, struct ledger *l, uns
                         unsigned n)
 {
     memset(m->owner + from, NOBODY, n);
-    ranges_unmap(r, l, BASE + (uint64_t)from * PAGE, (uint64_t)n * PAGE);
+    ranges_unmap(r, l, BASE + (uint64_t)from * PAGE, (uint64_t)n * PAGE, NULL);
 }
 
 static void test_against_pages(void **state)
@@ -88,6 +88,41 @@ static void test_against_pages(void **state)
         ranges_release(&r);
         ledger_release(&l);
     }
+}
+
+/* Random cuts, each taken back: what is mapped and by whom is as before. */
+static void test_put_back(void **state)
+{
+    (void)state;
+    struct ranges r = {0};
+    struct cuts cuts = {0};
+    struct ledger l;
+    struct model m = {0};
+    uint64_t random = 1;
+    memset(m.owner, NOBODY, sizeof m.owner);
+    open_accounts(&l);
+    for (int i = 0; i < 3000; i++) {
+        unsigned from = (unsigned)(unit_random(&random) % (PAGES - 16));
+        unsigned n = 1 + (unsigned)(unit_random(&random) % 16);
+        if (i % 4 == 0)
+            map_pages(&m, &r, &l, from, n, (uint32_t)(unit_random(&random) % ACCOUNTS));
+        else if (i % 4 == 1)
+            unmap_pages(&m, &r, &l, from, n);
+        size_t blocks = r.items.count;
+        ranges_unmap(&r, &l, BASE + (uint64_t)from * PAGE, (uint64_t)n * PAGE, &cuts);
+        ranges_put_back(&r, &l, &cuts);
+        assert_true(r.items.count >= blocks);
+        check(&m, &r, &l);
+        ranges_put_back(&r, &l, &cuts); /* once is enough */
+        check(&m, &r, &l);
+    }
+    ranges_unmap(&r, &l, BASE, (uint64_t)PAGES * PAGE, &cuts);
+    map_pages(&m, &r, &l, 0, PAGES, 3); /* where something else is, nothing comes back */
+    ranges_put_back(&r, &l, &cuts);
+    check(&m, &r, &l);
+    vec_release(&cuts.items);
+    ranges_release(&r);
+    ledger_release(&l);
 }
 
 /* One mapping, cut from the left, from the right, in the middle, and gone. */
@@ -136,9 +171,9 @@ static void test_nonsense(void **state)
     assert_int_equal(r.items.count, 0);
     map_pages(&m, &r, &l, 0, 8, 0);
     map_pages(&m, &r, &l, 100, 8, 1);
-    ranges_unmap(&r, &l, BASE + PAGE, UINT64_MAX - 5); /* ends before it begins */
+    ranges_unmap(&r, &l, BASE + PAGE, UINT64_MAX - 5, NULL); /* ends before it begins */
     check(&m, &r, &l);
-    ranges_unmap(&r, &l, BASE + PAGE, 0); /* nothing: not a cut in two */
+    ranges_unmap(&r, &l, BASE + PAGE, 0, NULL); /* nothing: not a cut in two */
     check(&m, &r, &l);
     assert_int_equal(r.items.count, 2);
     ranges_release(&r);
@@ -150,6 +185,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_against_pages),
         cmocka_unit_test(test_cuts),
+        cmocka_unit_test(test_put_back),
         cmocka_unit_test(test_nonsense),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

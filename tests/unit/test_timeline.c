@@ -112,7 +112,7 @@ static void test_sums_are_kept(void **state)
         live_a_little(&l, &seed, &at[i]);
         now += LENGTH;
         uint64_t rows_ns = l.dirty.count * TIMELINE_ROW_NS;
-        timeline_close(&t, &l, now);
+        timeline_close(&t, &l, now, 0, false);
         assert_true(t.slices.count < TIMELINE_MAX);
         if (t.slices.count > most)
             most = t.slices.count;
@@ -149,7 +149,7 @@ static void test_length_doubles(void **state)
     unsigned closed = 0;
     for (uint64_t now = 0; now < UINT64_C(1000) * LENGTH; now += LENGTH / 2)
         if (now >= t.next_end_ns) {
-            timeline_close(&t, &l, now);
+            timeline_close(&t, &l, now, 0, false);
             closed++;
         }
     /* 128 of length 1 become 64 of 2; 64 more of 2 make 128, which become 64 of 4; and so on. */
@@ -170,15 +170,15 @@ static void test_quiet_intervals(void **state)
     struct timeline t;
     open_accounts(&l);
     timeline_init(&t, LENGTH);
-    timeline_close(&t, &l, 1);
+    timeline_close(&t, &l, 1, 0, false);
     ledger_alloc(&l, 5, 100, 100, false);
     ledger_alloc(&l, 5, 100, 100, false);
     ledger_free(&l, 5, 100, 100, false);
-    timeline_close(&t, &l, 2);
-    timeline_close(&t, &l, 3);
+    timeline_close(&t, &l, 2, 0, false);
+    timeline_close(&t, &l, 3, 0, false);
     ledger_free(&l, 5, 100, 100, false);
-    timeline_close(&t, &l, 4);
-    timeline_close(&t, &l, 5);
+    timeline_close(&t, &l, 4, 0, false);
+    timeline_close(&t, &l, 5, 0, false);
     static const uint64_t peaks[] = {0, 200, 100, 100, 0};
     static const size_t rows[] = {0, 1, 0, 1, 0};
     assert_int_equal(t.slices.count, 5);
@@ -205,7 +205,7 @@ static void test_settle(void **state)
     assert_int_equal(t.slices.count, 0);
     for (uint64_t i = 1; i < TIMELINE_MAX; i++) {
         live_a_little(&l, &seed, &sums);
-        timeline_close(&t, &l, i * LENGTH);
+        timeline_close(&t, &l, i * LENGTH, 0, false);
     }
     size_t before = t.slices.count, next = 0;
     assert_int_equal(before, TIMELINE_MAX - 1);
@@ -248,7 +248,7 @@ static void test_many_rows(void **state)
             if (n % 2)
                 ledger_free(&l, i, i + n, i + n, false);
         }
-        timeline_close(&t, &l, n * LENGTH);
+        timeline_close(&t, &l, n * LENGTH, 0, false);
         assert_true(t.slices.count < TIMELINE_MIN || t.bytes <= TIMELINE_ROOM(BUSY));
     }
     timeline_settle(&t, &l);

@@ -1,0 +1,25 @@
+/*
+ * kin: what the kernel tells of the program's descendants, which are not our children: how one
+ * ended, and whether there are any that we have not heard of.
+ *
+ * Nothing here allocates or fails; what may not be known is said to be unknown.
+ */
+#ifndef TIDE_COLLECT_KIN_H
+#define TIDE_COLLECT_KIN_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* How a process ended that did, as waitpid would tell it; false: not known any more. */
+bool kin_status(pid_t pid, int pidfd, int *wait_status);
+
+struct kin {
+    unsigned forked; /* hold shared memory of ours: their first allocation will make them known */
+    unsigned silent; /* the others: just executed, unseen (static), or not of those to record */
+};
+
+/* The living processes that have the session's key in their environment, zombies left out. Who has
+ * none there (it wrote over it) is not found. */
+struct kin kin_left(const char *key);
+
+#endif

@@ -1,0 +1,149 @@
+/*
+ * What a program may say itself: the functions behind include/tidemark.h, which finds them by name.
+ *
+ * Marks move the tick on first and are written then: what other threads do from here on has the new
+ * tick, and belongs to the interval after the mark.
+ */
+#include <fcntl.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "record/recorder.h"
+
+EXPORT int tide_active(void);
+EXPORT void tide_mark(const char *label);
+EXPORT void tide_mark_value(const char *label, const char *key, double value);
+EXPORT int tide_snapshot(const char *path);
+EXPORT void tide_pause(void);
+EXPORT void tide_resume(void);
+EXPORT void tide_thread_name(const char *name);
+
+static void put_note(struct thread *t, enum wire_note kind, uint64_t low, const uint64_t *words,
+                     unsigned count, const char *text)
+{
+    uint64_t note[WIRE_RECORD_MAX] = {WIRE_WORD(WIRE_NOTE, kind, low & WIRE_LOW48)};
+    for (unsigned i = 0; i < count; i++)
+        note[1 + i] = words[i];
+    if (text)
+        strncpy((char *)&note[WIRE_RECORD_MAX - WIRE_NOTE_TEXT], text, WIRE_LABEL_SIZE - 1);
+    if (!event_room(t, WIRE_RECORD_MAX))
+        return;
+    for (unsigned i = 0; i < WIRE_RECORD_MAX; i++)
+        event_word(t, note[i]);
+    event_publish(t);
+}
+
+/* VM, RSS and shared pages: the first three numbers of statm. Zeros where there is no /proc. */
+static void read_sizes(uint64_t pages[3])
+{
+    char text[128] = "";
+    long fd =
+        sys_call(SYS_openat, (long)AT_FDCWD, "/proc/self/statm", (long)(O_RDONLY | O_CLOEXEC));
+    long n = fd < 0 ? 0 : sys_call(SYS_read, fd, text, sizeof text - 1);
+    if (fd >= 0)
+        sys_call(SYS_close, fd);
+    for (long i = 0, field = 0; i < n && field < 3; i++)
+        if (text[i] >= '0' && text[i] <= '9')
+            pages[field] = pages[field] * 10 + (uint64_t)(text[i] - '0');
+        else
+            field++;
+}
+
+/* The tick that this moment begins: all threads will find it, this one too. */
+static uint32_t move_tick(void)
+{
+    return atomic_fetch_add(&recorder.header->tick, 1) + 1;
+}
+
+static uint32_t put_mark(struct thread *t, const char *label)
+{
+    struct timespec now;
+    struct rusage usage;
+    uint64_t words[6] = {0};
+    uint32_t tick = move_tick();
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    words[0] = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    read_sizes(words + 1);
+    if (sys_call(SYS_getrusage, (long)RUSAGE_SELF, &usage) == 0) {
+        words[4] = (uint64_t)usage.ru_minflt;
+        words[5] = (uint64_t)usage.ru_majflt;
+    }
+    put_note(t, WIRE_NOTE_MARK, tick, words, 6, label ? label : "");
+    return tick;
+}
+
+void note_unload(struct thread *t)
+{
+    put_note(t, WIRE_NOTE_UNLOAD, move_tick(), NULL, 0, NULL);
+}
+
+void note_unrecorded(struct thread *t)
+{
+    put_note(t, WIRE_NOTE_UNRECORDED, 0, NULL, 0, NULL);
+}
+
+int tide_active(void)
+{
+    return atomic_load(&recorder.state) == STATE_LIVE && !recorder_paused();
+}
+
+void tide_mark(const char *label)
+{
+    struct thread *t = thread_enter();
+    if (t) {
+        put_mark(t, label);
+        thread_leave();
+    }
+}
+
+void tide_mark_value(const char *label, const char *key, double value)
+{
+    struct thread *t = thread_enter();
+    if (t) {
+        uint64_t word;
+        memcpy(&word, &value, sizeof word);
+        put_note(t, WIRE_NOTE_VALUE, put_mark(t, label), &word, 1, key ? key : "value");
+        thread_leave();
+    }
+}
+
+int tide_snapshot(const char *path)
+{
+    struct thread *t = thread_enter();
+    int result = -1;
+    if (t) {
+        result = recorder_snapshot(path ? path : "");
+        thread_leave();
+    }
+    return result;
+}
+
+void tide_pause(void)
+{
+    struct thread *t = thread_enter();
+    if (t) {
+        put_note(t, WIRE_NOTE_PAUSED, 0, NULL, 0, NULL);
+        atomic_store(&recorder.header->paused, 1);
+        thread_leave();
+    }
+}
+
+void tide_resume(void)
+{
+    struct thread *t = thread_enter();
+    if (t) {
+        atomic_store(&recorder.header->paused, 0);
+        thread_leave();
+    }
+}
+
+void tide_thread_name(const char *name)
+{
+    struct thread *t = name ? thread_enter() : NULL;
+    if (t) {
+        thread_named(t, name);
+        thread_leave();
+    }
+}

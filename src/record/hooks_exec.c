@@ -1,0 +1,315 @@
+/*
+ * Programs that are executed. Most inherit the environment, and with it all that makes them part of
+ * the session. One that is given an environment of its own (`env -i`, a build tool, a sandbox) gets
+ * what is missing there: the library in LD_PRELOAD, before the others, and the session's variables.
+ *
+ * This may run in a vfork child, whose memory is its parent's: nothing is written but the stack,
+ * and little of that. The program's own environment stays as it is. An environment too large for
+ * the stack is passed on as it is, and so is one that names another session.
+ *
+ * Where the library cannot be read (after chroot, or as another user), the loader would complain on
+ * the program's stderr: there it is taken out of LD_PRELOAD.
+ */
+#include <errno.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include "record/recorder.h"
+
+#define PRELOAD         "LD_PRELOAD="
+#define PRELOAD_SIZE    (sizeof PRELOAD - 1)
+#define ENVIRONMENT_MAX 1024 /* variables: 8 KiB of the stack */
+#define STRINGS_MAX     4096
+
+/* The variables as they go into an environment; NULL in `only`: all programs are recorded. */
+static struct {
+    char text[4 * STRINGS_MAX]; /* what the others point into */
+    const char *preload, *library, *socket, *key, *only;
+} ours;
+
+/* NAME=VALUE at `at`; where the next one goes, or NULL: no room. */
+static char *put(char *at, const char *name, const char *value)
+{
+    size_t n = strlen(name), v = strlen(value);
+    if (v >= STRINGS_MAX)
+        return NULL;
+    memcpy(at, name, n);
+    at[n] = '=';
+    memcpy(at + n + 1, value, v + 1);
+    return at + n + v + 2;
+}
+
+bool exec_remember(const char *socket, const char *key, const char *only)
+{
+    struct dl_find_object self;
+    char *at = ours.text;
+    if (_dl_find_object(ours.text, &self) != 0 || !self.dlfo_link_map->l_name[0])
+        return false;
+    ours.preload = at;
+    ours.library = at + PRELOAD_SIZE;
+    at = put(at, "LD_PRELOAD", self.dlfo_link_map->l_name);
+    ours.socket = at;
+    at = at ? put(at, WIRE_ENV_SOCKET, socket) : NULL;
+    ours.key = at;
+    at = at ? put(at, WIRE_ENV_KEY, key) : NULL;
+    ours.only = only ? at : NULL;
+    return at && (!only || put(at, WIRE_ENV_ONLY, only));
+}
+
+/* --- what is missing -------------------------------------------------------------------------- */
+
+struct handover {
+    size_t count;       /* variables there are */
+    size_t preload_at;  /* which of them is LD_PRELOAD; count: none */
+    const char *others; /* what is in it: others_size bytes, whatever another thread does to them */
+    size_t others_size;
+    bool has_ours;
+    size_t ours_at;         /* in `others` */
+    const char *missing[3]; /* of ours; or NULL */
+    bool take_out;
+};
+
+/* Where our library is in a list, separated by colons and blanks as the loader has it. */
+static const char *find_ours(const char *list)
+{
+    size_t size = strlen(ours.library);
+    while (*list) {
+        size_t n = strcspn(list, ": ");
+        if (n == size && memcmp(list, ours.library, n) == 0)
+            return list;
+        list += n + (list[n] != '\0');
+    }
+    return NULL;
+}
+
+static bool same_name(const char *variable, const char *mine)
+{
+    size_t size = strcspn(mine, "=") + 1;
+    return strncmp(variable, mine, size) == 0;
+}
+
+/* The loader calls access() too; any other answer than these leaves it to judge. */
+static bool library_unreachable(void)
+{
+    long answer = sys_call(SYS_access, ours.library, (long)R_OK);
+    return answer == -ENOENT || answer == -EACCES || answer == -ENOTDIR;
+}
+
+/* Bytes of stack that handover_fill() needs; 0: the environment is passed on as it is. */
+static size_t handover_plan(struct handover *h, char *const *environment)
+{
+    static char *const nothing[] = {NULL};
+    const char *const all[] = {ours.socket, ours.key, ours.only};
+    if (!recorder.hand_on)
+        return 0;
+    environment = environment ? environment : nothing;
+    *h = (struct handover){.missing = {ours.socket, ours.key, ours.only}};
+    const char *preload = NULL;
+    for (; environment[h->count]; h->count++) {
+        const char *e = environment[h->count];
+        if (strncmp(e, PRELOAD, PRELOAD_SIZE) == 0) { /* of several the loader takes the last */
+            preload = e + PRELOAD_SIZE;
+            h->preload_at = h->count;
+        }
+        for (unsigned i = 0; i < 3; i++)
+            if (all[i] && same_name(e, all[i]))
+                h->missing[i] = NULL;
+        if (same_name(e, ours.socket) && strcmp(e, ours.socket) != 0)
+            return 0; /* another session's */
+    }
+    const char *found = preload ? find_ours(preload) : NULL;
+    h->has_ours = found != NULL;
+    h->ours_at = found ? (size_t)(found - preload) : 0;
+    h->take_out = library_unreachable();
+    if (h->take_out ? !found : found && !h->missing[0] && !h->missing[1] && !h->missing[2])
+        return 0;
+    h->others = preload ? preload : "";
+    h->others_size = strlen(h->others);
+    if (!preload)
+        h->preload_at = h->count;
+    if (h->count > ENVIRONMENT_MAX || h->others_size > STRINGS_MAX)
+        return 0;
+    return (h->count + 5) * sizeof(char *) + PRELOAD_SIZE + strlen(ours.library) + h->others_size +
+           2;
+}
+
+static char *append(char *at, const char *text, size_t size)
+{
+    memcpy(at, text, size);
+    return at + size;
+}
+
+/* LD_PRELOAD with our library at its head, or where it was; or without it. */
+static const char *write_preload(const struct handover *h, char *start)
+{
+    size_t library = strlen(ours.library);
+    char *at = append(start, PRELOAD, PRELOAD_SIZE);
+    if (h->take_out) {
+        size_t after = h->ours_at + library;
+        at = append(at, h->others, h->ours_at);
+        if (after < h->others_size) /* with the separator before the next */
+            at = append(at, h->others + after + 1, h->others_size - after - 1);
+    } else {
+        if (!h->has_ours) {
+            at = append(at, ours.library, library);
+            at = append(at, ":", h->others_size ? 1 : 0);
+        }
+        at = append(at, h->others, h->others_size);
+    }
+    *at = '\0';
+    return start;
+}
+
+/* At most what handover_plan() counted is copied: another thread may be changing it. */
+static char *const *handover_fill(const struct handover *h, char *const *environment, void *memory)
+{
+    const char **to = memory;
+    const char *preload = write_preload(h, (char *)(to + h->count + 5));
+    size_t n = 0;
+    for (size_t i = 0; i < h->count && environment[i]; i++)
+        if (i != h->preload_at)
+            to[n++] = environment[i];
+    if (preload[PRELOAD_SIZE])
+        to[n++] = preload;
+    for (unsigned i = 0; i < 3 && !h->take_out; i++)
+        if (h->missing[i])
+            to[n++] = h->missing[i];
+    to[n] = NULL;
+    return (char *const *)memory;
+}
+
+/* --- the family ------------------------------------------------------------------------------- */
+
+/* `environment`, or one made on the stack of the function this stands in. */
+#define HAND_ON(environment)                                                                       \
+    do {                                                                                           \
+        struct handover plan;                                                                      \
+        if (UNLIKELY(!next.execve))                                                                \
+            recorder_start();                                                                      \
+        size_t room = handover_plan(&plan, environment);                                           \
+        if (room)                                                                                  \
+            environment = handover_fill(&plan, environment, __builtin_alloca(room));               \
+    } while (0)
+
+/* The arguments of execl and its kin as an array on the stack; `args` is left behind them. */
+#define GATHER(argv, first, args)                                                                  \
+    do {                                                                                           \
+        va_list counting;                                                                          \
+        size_t n = 1;                                                                              \
+        va_copy(counting, args);                                                                   \
+        for (const char *a = first; a; a = va_arg(counting, const char *))                         \
+            n++;                                                                                   \
+        va_end(counting);                                                                          \
+        argv = __builtin_alloca(n * sizeof *argv);                                                 \
+        argv[0] = (char *)(uintptr_t)first;                                                        \
+        for (size_t i = 1; i < n; i++)                                                             \
+            argv[i] = va_arg(args, char *);                                                        \
+    } while (0)
+
+static int run_path(const char *path, char *const *argv, char *const *environment)
+{
+    HAND_ON(environment);
+    return next.execve(path, argv, environment);
+}
+
+/* Those without an environment of their own stay what they are unless something is missing. */
+static int run_path_inheriting(const char *path, char *const *argv)
+{
+    char *const *environment = environ;
+    HAND_ON(environment);
+    return environment == environ ? next.execv(path, argv) : next.execve(path, argv, environment);
+}
+
+static int run_file_inheriting(const char *file, char *const *argv)
+{
+    char *const *environment = environ;
+    HAND_ON(environment);
+    return environment == environ ? next.execvp(file, argv) : next.execvpe(file, argv, environment);
+}
+
+EXPORT int execve(const char *path, char *const argv[], char *const environment[])
+{
+    return run_path(path, argv, environment);
+}
+
+EXPORT int execvpe(const char *file, char *const argv[], char *const environment[])
+{
+    HAND_ON(environment);
+    return next.execvpe(file, argv, environment);
+}
+
+EXPORT int fexecve(int fd, char *const argv[], char *const environment[])
+{
+    HAND_ON(environment);
+    return next.fexecve(fd, argv, environment);
+}
+
+EXPORT int execveat(int folder, const char *path, char *const argv[], char *const environment[],
+                    int flags)
+{
+    HAND_ON(environment);
+    return next.execveat(folder, path, argv, environment, flags);
+}
+
+EXPORT int execv(const char *path, char *const argv[])
+{
+    return run_path_inheriting(path, argv);
+}
+
+EXPORT int execvp(const char *file, char *const argv[])
+{
+    return run_file_inheriting(file, argv);
+}
+
+EXPORT int execl(const char *path, const char *first, ...)
+{
+    va_list args;
+    char **argv;
+    va_start(args, first);
+    GATHER(argv, first, args);
+    va_end(args);
+    return run_path_inheriting(path, argv);
+}
+
+EXPORT int execlp(const char *file, const char *first, ...)
+{
+    va_list args;
+    char **argv;
+    va_start(args, first);
+    GATHER(argv, first, args);
+    va_end(args);
+    return run_file_inheriting(file, argv);
+}
+
+EXPORT int execle(const char *path, const char *first, ...)
+{
+    va_list args;
+    char **argv;
+    va_start(args, first);
+    GATHER(argv, first, args);
+    char *const *environment = va_arg(args, char *const *);
+    va_end(args);
+    return run_path(path, argv, environment);
+}
+
+EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                       const posix_spawnattr_t *attributes, char *const argv[],
+                       char *const environment[])
+{
+    HAND_ON(environment);
+    return next.posix_spawn(pid, path, actions, attributes, argv, environment);
+}
+
+EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+                        const posix_spawnattr_t *attributes, char *const argv[],
+                        char *const environment[])
+{
+    HAND_ON(environment);
+    return next.posix_spawnp(pid, file, actions, attributes, argv, environment);
+}
