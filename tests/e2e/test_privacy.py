@@ -117,7 +117,7 @@ class Running:
 
     def __init__(self, t):
         self.t = t
-        self.tool = subprocess.Popen([t.tidemark, "run", "--quiet", "-o", t.file("p.tide"), "--", "sh", "-c",
+        self.tool = subprocess.Popen([t.tidemark, "run", "--quiet", "--no-follow", "-o", t.file("p.tide"), "--", "sh", "-c",
                                       'echo $$ >pid; mv pid ready; while [ ! -e go ]; do sleep 0.01; done; exec "$0"',
                                       program(t)], cwd=t.dir)
         for _ in range(3000):
