@@ -2,7 +2,7 @@
 BUILD ?= build
 PYTHON ?= /usr/bin/python3
 
-.PHONY: all demo test deps format lint fuzz soak kills bench bench-check install clean
+.PHONY: all demo test test-programs deps format lint fuzz soak kills bench bench-check install clean
 
 all: deps
 	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --buildtype=release >$(BUILD).log 2>&1 || (cat $(BUILD).log; exit 1)
@@ -16,6 +16,10 @@ demo: all
 
 test: all
 	@scripts/test.sh $(BUILD)
+
+# Real programs with and without tidemark; installs those that are missing. PROGRAM=NAME picks some.
+test-programs: all
+	@$(PYTHON) tests/real/run.py --build $(BUILD) -k "$(PROGRAM)"
 
 bench: all
 	@scripts/install-deps.sh bench
@@ -49,4 +53,4 @@ install: all
 	@ninja -C $(BUILD) install
 
 clean:
-	rm -rf $(BUILD) $(BUILD).log
+	rm -rf $(BUILD) $(BUILD).log build-fuzz

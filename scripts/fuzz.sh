@@ -1,41 +1,70 @@
 #!/usr/bin/env bash
-# Builds and runs every fuzzer in tests/fuzz: scripts/fuzz.sh [SECONDS] [FUZZER...]
-# Each runs for SECONDS (60) on one core, from a few inputs made for it and what earlier runs found
-# interesting (FUZZ_CORPUS, a folder that is kept; default: build-fuzz/corpus). Prints one line a
-# fuzzer: executions, coverage, findings. Exits 1 on a finding and says where its input is.
+# Builds and runs every fuzzer in tests/fuzz with sanitizers:
+#   scripts/fuzz.sh [SECONDS] [FUZZER...]   each for SECONDS (60), on one core
+#   scripts/fuzz.sh --check BUILD           each for a few thousand executions, always the same; and
+#                                           a recording made with BUILD, damaged in every way (damage.c)
+# They begin from inputs made for them, those in tests/fuzz/corpus/FUZZER (each found something once)
+# and what earlier runs found interesting (FUZZ_CORPUS, a folder that is kept; default:
+# build-fuzz/corpus). Prints one line a fuzzer: executions, coverage, findings. Exits 1 on a finding
+# and says where its input is.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-seconds=${1:-60}
-[ $# -gt 0 ] && shift
 dir=${FUZZ_BUILD:-build-fuzz}
 corpus=${FUZZ_CORPUS:-$dir/corpus}
 cc=${CLANG:-clang}
-flags=(-g -O1 -std=gnu17 -D_GNU_SOURCE -DTIDEMARK_VERSION='"fuzz"' -Isrc -Iinclude -Wall -Wextra -Werror
-    -Wno-missing-field-initializers -fno-omit-frame-pointer -fno-sanitize-recover=all)
-libs=(-ldw -lelf -lzstd -lxxhash -liberty -lm -lpthread)
+check=""
+seconds=60
 failed=0
+if [ "${1:-}" = --check ]; then
+    check=${2:?--check needs a build}
+    corpus=$dir/check
+    rm -rf "$corpus"
+    shift 2
+elif [ $# -gt 0 ]; then
+    seconds=$1
+    shift
+fi
 
 if ! command -v "$cc" >/dev/null; then
-    echo "fuzz: $cc is needed to build the fuzzers; scripts/install-deps.sh lint installs it" >&2
+    echo "fuzz: $cc is needed to build the fuzzers; scripts/install-deps.sh installs it" >&2
     exit 1
 fi
 
 # The parts under test are compiled once, for all fuzzers.
-build_library() {
-    mkdir -p "$dir/objects" || return 1
+write_ninja() {
     local source object objects=()
+    cat <<EOF
+builddir = $dir
+flags = -g -O1 -std=gnu17 -D_GNU_SOURCE -DTIDEMARK_VERSION='"fuzz"' -Isrc -Iinclude -Wall -Wextra -Werror \$
+  -Wno-missing-field-initializers -fno-omit-frame-pointer -fno-sanitize-recover=all
+libs = -ldw -lelf -lzstd -lxxhash -liberty -lm -lpthread
+rule object
+  command = $cc \$flags -fsanitize=fuzzer-no-link,address,undefined -MD -MF \$out.d -c \$in -o \$out
+  depfile = \$out.d
+rule library
+  command = rm -f \$out && ar rcs \$out \$in
+rule program
+  command = $cc \$flags -fsanitize=\$kind,undefined -MD -MF \$out.d \$in \$libs -o \$out
+  depfile = \$out.d
+EOF
     for source in src/{base,store,symbol,collect,model,report,unwind}/*.c; do
         object=$dir/objects/$(echo "${source#src/}" | tr / _).o
         objects+=("$object")
-        # Headers are not tracked: anything newer than the object means compiling it again.
-        if [ -n "$(find "$source" src -name '*.h' -newer "$object" 2>/dev/null | head -1)" ] ||
-            [ ! -f "$object" ] || [ "$source" -nt "$object" ]; then
-            "$cc" "${flags[@]}" -fsanitize=fuzzer-no-link,address,undefined -c "$source" -o "$object" ||
-                return 1
-        fi
+        echo "build $object: object $source"
     done
-    rm -f "$dir/libunder.a"
-    ar rcs "$dir/libunder.a" "${objects[@]}"
+    echo "build $dir/libunder.a: library ${objects[*]}"
+    for source in tests/fuzz/*.c; do
+        echo "build $dir/$(basename "$source" .c): program $source $dir/libunder.a"
+        case $source in
+        */fuzz_*) echo "  kind = fuzzer,address" ;;
+        *) echo "  kind = address" ;;
+        esac
+    done
+}
+
+build() {
+    mkdir -p "$dir" && write_ninja >"$dir/build.ninja" || return 1
+    ninja -f "$dir/build.ninja" >"$dir/build.log" 2>&1 || { grep -A2 -E ' error: |warning: ' "$dir/build.log"; return 1; }
 }
 
 # The ELF reader's inputs are files that a compiler makes.
@@ -44,21 +73,32 @@ compiled_seeds() {
     printf 'static inline int g(int x) { return x * 3; }\nint f(int x) { return g(x) + 1; }\n' >"$dir/seed.c"
     "$cc" -g -O2 -c "$dir/seed.c" -o "$folder/object" &&
         "$cc" -g -O2 -shared -nostdlib "$dir/seed.c" -o "$folder/library" &&
+        "$cc" -gdwarf-4 -gz -O2 -shared -nostdlib "$dir/seed.c" -o "$folder/packed" &&
+        gcc -g -O2 -shared -nostdlib "$dir/seed.c" -o "$folder/gcc" &&
         "$cc" -O2 -shared -nostdlib -s "$dir/seed.c" -o "$folder/stripped"
 }
 
+# How many executions a check makes: about a second's worth.
+runs_of() {
+    case $1 in
+    fuzz_rings | fuzz_symbolizer) echo 2000 ;;
+    fuzz_names | fuzz_proc) echo 20000 ;;
+    *) echo 6000 ;;
+    esac
+}
+
 run_one() {
-    local name=$1 source=tests/fuzz/$1.c log=$dir/$1.log
+    local name=$1 log=$dir/$1.log limit=(-max_total_time="$seconds") folders=("$corpus/$1")
+    [ -n "$check" ] && limit=(-runs="$(runs_of "$name")" -seed=1)
     mkdir -p "$corpus/$name" "$dir/findings"
-    "$cc" "${flags[@]}" -fsanitize=fuzzer,address,undefined "$source" "$dir/libunder.a" "${libs[@]}" \
-        -o "$dir/$name" || return 1
+    [ -d "tests/fuzz/corpus/$name" ] && folders+=("tests/fuzz/corpus/$name")
     if [ "$name" = fuzz_symbolizer ]; then
         compiled_seeds "$corpus/$name" || return 1
     else
         TIDEMARK_SEEDS=$corpus/$name "$dir/$name" 2>"$log" || { cat "$log"; return 1; }
     fi
-    "$dir/$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=16384 \
-        -print_final_stats=1 -artifact_prefix="$dir/findings/$name-" "$corpus/$name" >"$log" 2>&1
+    "$dir/$name" "${limit[@]}" -timeout=60 -rss_limit_mb=2048 -max_len=16384 \
+        -print_final_stats=1 -artifact_prefix="$dir/findings/$name-" "${folders[@]}" >"$log" 2>&1
     local status=$? runs coverage
     runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
     coverage=$(grep -o 'cov: [0-9]*' "$log" | tail -1)
@@ -71,13 +111,31 @@ run_one() {
     fi
 }
 
-build_library || exit 1
+run_damage() {
+    local log=$dir/damage.log
+    if gcc -g -O1 -Itests/programs tests/programs/little.c -pthread -o "$dir/little" >"$log" 2>&1 &&
+        "$check/tidemark" run --quiet -o "$dir/little.tide" -- "$dir/little" >"$log" 2>&1 &&
+        "$dir/damage" "$dir/little.tide" >"$log" 2>&1; then
+        echo "ok    damage: $(paste -s -d ';' "$log" | sed 's/;/; /g')"
+    else
+        echo "FAIL  damage"
+        head -30 "$log"
+        return 1
+    fi
+}
+
+build || exit 1
 if [ $# = 0 ]; then
     for source in tests/fuzz/fuzz_*.c; do
         set -- "$@" "$(basename "$source" .c)"
     done
 fi
+if [ -n "$check" ]; then
+    run_damage &
+    damage=$!
+fi
 for name; do
     run_one "$name" || failed=1
 done
+[ -z "$check" ] || wait "$damage" || failed=1
 exit "$failed"

@@ -62,7 +62,7 @@ static struct room *room_take(uint32_t size)
 {
     struct room *r = rooms.free[size];
     if (r) {
-        memcpy(&rooms.free[size], r, sizeof r);
+        memcpy(&rooms.free[size], r, sizeof(void *));
     } else {
         if (rooms.slab_left < room_bytes(size)) {
             *vec_push(&rooms.slabs) = xmalloc(SLAB_BYTES);
@@ -79,7 +79,7 @@ static void room_leave(uint32_t size, struct room *r)
 {
     if (--r->users)
         return;
-    memcpy(r, &rooms.free[size], sizeof r);
+    memcpy(r, &rooms.free[size], sizeof(void *));
     rooms.free[size] = r;
 }
 

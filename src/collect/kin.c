@@ -33,22 +33,45 @@ static int open_proc(pid_t pid, const char *name)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* Until then it is a zombie, whose last field in stat is its status, to those who may read it. */
+/* What /proc/PID/stat says from the state on; false: no such process. */
+static bool read_stat(pid_t pid, char *out, size_t size)
+{
+    int fd = open_proc(pid, "stat");
+    ssize_t n = fd >= 0 ? read(fd, out, size - 1) : -1;
+    if (fd >= 0)
+        close(fd);
+    out[n > 0 ? n : 0] = '\0';
+    const char *after = strrchr(out, ')'); /* the name may hold anything */
+    if (!after || after[1] != ' ')
+        return false;
+    memmove(out, after + 2, strlen(after + 2) + 1);
+    return true;
+}
+
+/* A field of it by its number in proc(5); the state is the third. */
+static unsigned long stat_field(const char *stat, unsigned number)
+{
+    for (unsigned i = 3; i < number && stat; i++)
+        stat = strchr(stat + 1, ' ');
+    return stat ? strtoul(stat, NULL, 10) : 0;
+}
+
+#define STAT_FLAGS     9
+#define STAT_ENV_END   51
+#define STAT_EXIT_CODE 52
+#define KERNEL_THREAD  0x200000ul
+
+/* Until then it is a zombie, whose status is in stat, to those who may read it; the owner of its
+ * folder, not of the files, is its user. */
 static bool ask_zombie(pid_t pid, int *wait_status)
 {
-    char text[1024];
+    char text[1024], folder[64];
     struct stat owner;
-    int fd = open_proc(pid, "stat");
-    if (fd < 0)
+    snprintf(folder, sizeof folder, "/proc/%d", pid);
+    if (stat(folder, &owner) != 0 || (geteuid() != 0 && owner.st_uid != geteuid()) ||
+        !read_stat(pid, text, sizeof text) || text[0] != 'Z')
         return false;
-    ssize_t n = fstat(fd, &owner) == 0 ? read(fd, text, sizeof text - 1) : -1;
-    close(fd);
-    text[n > 0 ? n : 0] = '\0';
-    const char *after = strrchr(text, ')'); /* the name may hold anything */
-    const char *last = strrchr(text, ' ');
-    if (!after || strncmp(after, ") Z ", 4) != 0 || (geteuid() != 0 && owner.st_uid != geteuid()))
-        return false;
-    *wait_status = atoi(last);
+    *wait_status = (int)stat_field(text, STAT_EXIT_CODE);
     return true;
 }
 
@@ -64,14 +87,13 @@ bool kin_status(pid_t pid, int pidfd, int *wait_status)
     return ask_pidfd(pidfd, wait_status);
 }
 
-/* Does a file of /proc hold a text? */
-static bool proc_holds(pid_t pid, const char *name, const char *text)
+/* Does a file of /proc hold a text? 1 or 0; -1: it can be read, but there is nothing in it. */
+static int proc_holds(pid_t pid, const char *name, const char *text)
 {
     static char buffer[65536];
     size_t size = strlen(text), kept = 0;
-    int fd = open_proc(pid, name);
-    bool found = false;
-    for (ssize_t n; fd >= 0 && !found;) {
+    int fd = open_proc(pid, name), found = fd >= 0 ? -1 : 0;
+    for (ssize_t n; fd >= 0 && found != 1;) {
         n = read(fd, buffer + kept, sizeof buffer - kept);
         if (n <= 0)
             break;
@@ -85,19 +107,32 @@ static bool proc_holds(pid_t pid, const char *name, const char *text)
     return found;
 }
 
+static void meet(struct kin *kin, pid_t pid, const char *key)
+{
+    char stat[1024];
+    int ours = proc_holds(pid, "environ", key);
+    if (!ours || !read_stat(pid, stat, sizeof stat) || stat[0] == 'Z' || stat[0] == 'X')
+        return;
+    if (ours < 0) {
+        /* In the middle of exec there is none yet: it may be ours. */
+        if (!(stat_field(stat, STAT_FLAGS) & KERNEL_THREAD) && !stat_field(stat, STAT_ENV_END))
+            kin->starting++;
+    } else if (proc_holds(pid, "maps", "/memfd:tidemark") > 0) {
+        kin->forked++;
+    } else if (stat[0] == 'S') {
+        kin->silent++;
+    } else {
+        kin->starting++;
+    }
+}
+
 struct kin kin_left(const char *key)
 {
     struct kin kin = {0};
     DIR *all = opendir("/proc");
-    for (struct dirent *e; all && (e = readdir(all));) {
-        pid_t pid = isdigit((unsigned char)e->d_name[0]) ? atoi(e->d_name) : 0;
-        if (!pid || !proc_holds(pid, "environ", key))
-            continue;
-        if (proc_holds(pid, "maps", "/memfd:tidemark"))
-            kin.forked++;
-        else
-            kin.silent++;
-    }
+    for (struct dirent *e; all && (e = readdir(all));)
+        if (isdigit((unsigned char)e->d_name[0]))
+            meet(&kin, (pid_t)strtol(e->d_name, NULL, 10), key);
     if (all)
         closedir(all);
     return kin;

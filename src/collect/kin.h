@@ -14,8 +14,9 @@
 bool kin_status(pid_t pid, int pidfd, int *wait_status);
 
 struct kin {
-    unsigned forked; /* hold shared memory of ours: their first allocation will make them known */
-    unsigned silent; /* the others: just executed, unseen (static), or not of those to record */
+    unsigned forked;   /* hold shared memory of ours: their first allocation will make them known */
+    unsigned starting; /* at work, maybe on their start: they may say hello soon */
+    unsigned silent;   /* asleep: unseen (static, say), or not of those to record */
 };
 
 /* The living processes that have the session's key in their environment, zombies left out. Who has

@@ -26,8 +26,18 @@ static void set_environment(const char *library, const char *socket, const char 
         unsetenv(WIRE_ENV_ONLY);
 }
 
+void launch_keep_signals(struct launch_signals *signals)
+{
+    const struct sigaction ignore = {.sa_handler = SIG_IGN}, usual = {.sa_handler = SIG_DFL};
+    sigprocmask(SIG_SETMASK, NULL, &signals->mask);
+    sigaction(SIGPIPE, &ignore, &signals->pipe);
+    /* Whoever ignores SIGCHLD has no zombies, and so never learns how the program ended. */
+    sigaction(SIGCHLD, &usual, &signals->child);
+}
+
 int launch_program(char *const *argv, const char *library, const char *socket, const char *key,
-                   const char *only, pid_t *pid, struct err *err)
+                   const char *only, const struct launch_signals *signals, pid_t *pid,
+                   struct err *err)
 {
     int report[2], code = 0;
     bool can_preload = true;
@@ -57,12 +67,9 @@ int launch_program(char *const *argv, const char *library, const char *socket, c
         return code;
     }
     if (child == 0) {
-        sigset_t none;
-        sigemptyset(&none);
-        signal(SIGINT, SIG_DFL);
-        signal(SIGQUIT, SIG_DFL);
-        signal(SIGPIPE, SIG_DFL);
-        sigprocmask(SIG_SETMASK, &none, NULL);
+        sigaction(SIGPIPE, &signals->pipe, NULL);
+        sigaction(SIGCHLD, &signals->child, NULL);
+        sigprocmask(SIG_SETMASK, &signals->mask, NULL);
         if (can_preload)
             set_environment(library, socket, key, only);
         execvp(argv[0], argv);

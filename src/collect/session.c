@@ -26,8 +26,9 @@
 #define PROGRESS_EVERY_NS 250000000
 #define SHORTEST_NAP_NS   30000 /* less is not worth the system call */
 
-#define LOOKS_APART_NS 20000000
-#define PATIENCE_NS    1000000000 /* for programs that may be about to say hello */
+#define LOOKS_APART_NS   20000000
+#define PATIENCE_NS      1000000000  /* for programs that sleep and have not said hello */
+#define LONG_PATIENCE_NS 10000000000 /* for those that may be about to */
 
 #define FIRST_CHECKPOINT_NS    250000000
 #define CHECKPOINTS_APART_NS   500000000
@@ -211,14 +212,23 @@ static bool is_last(struct session *s, uint64_t now)
     if (now < s->next_look_ns)
         return false;
     struct kin kin = kin_left(s->door.key);
-    s->unheard = kin.forked + kin.silent;
+    s->unheard = kin.forked + kin.starting + kin.silent;
     if (!s->alone_since_ns)
         s->alone_since_ns = now;
     s->next_look_ns = now + LOOKS_APART_NS;
-    return !kin.forked && (!kin.silent || now - s->alone_since_ns > PATIENCE_NS);
+    uint64_t alone_ns = now - s->alone_since_ns;
+    return !kin.forked && (!kin.starting || alone_ns > LONG_PATIENCE_NS) &&
+           (!kin.silent || alone_ns > PATIENCE_NS);
 }
 
 /* --- the loop --------------------------------------------------------------------------------- */
+
+/* By nohup, say: blocked for the signalfd it still arrives, and means nothing to us. */
+static bool is_ignored(int signal)
+{
+    struct sigaction action;
+    return sigaction(signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
 
 static void take_signals(struct session *s)
 {
@@ -227,8 +237,8 @@ static void take_signals(struct session *s)
         int signal = (int)info.ssi_signo;
         if (signal == SIGCHLD)
             continue;
-        if (s->program_ended)
-            s->abandoned = true; /* children that go on: asked to stop waiting for them */
+        if (s->program_ended) /* children that go on: asked to stop waiting for them */
+            s->abandoned = s->abandoned || !is_ignored(signal);
         else if (signal != SIGINT && signal != SIGQUIT)
             kill(s->program, signal); /* the terminal sends those two to the program itself */
     }
@@ -479,7 +489,6 @@ static int open_signals(void)
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
         sigaddset(&set, taken[i]);
     sigprocmask(SIG_BLOCK, &set, NULL);
-    signal(SIGPIPE, SIG_IGN);
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
@@ -508,15 +517,19 @@ int session_run(const struct session_options *o, struct session_result *result, 
     code = door_open(&s.door, err);
     if (code)
         return code;
+    struct launch_signals signals;
+    launch_keep_signals(&signals);
     s.signals = open_signals();
-    prctl(PR_SET_TIMERSLACK, 1000UL); /* naps of a fraction of a millisecond should be that */
     s.start_ns = clock_ns(CLOCK_MONOTONIC);
     s.start_unix_ns = clock_ns(CLOCK_REALTIME);
-    code = launch_program(o->argv, o->library, s.door.name, s.door.key, o->only, &s.program, err);
+    code = launch_program(o->argv, o->library, s.door.name, s.door.key, o->only, &signals,
+                          &s.program, err);
     if (code) {
         result->status = code == -ENOENT || code == -ENOTDIR ? 127 : 126;
         goto out;
     }
+    /* Naps of a fraction of a millisecond should be that; only now, as a child would inherit it. */
+    prctl(PR_SET_TIMERSLACK, 1000UL);
     s.file = output_name(o->output, o->argv[0], s.program, err);
     raise_file_limit(); /* ours, not the program's */
     s.naming = naming_new();

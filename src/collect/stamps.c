@@ -2,8 +2,9 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
+
+#include "collect/proc.h"
 
 #define STAMPS_MAX 128
 
@@ -23,22 +24,18 @@ static bool read_proc(pid_t pid, const char *name, char *out, size_t size)
 bool stamp_take(struct target *t, uint64_t now_ns, struct stamp *s)
 {
     char text[1024];
-    unsigned long long pages = 0, resident = 0, shared = 0, minor = 0, major = 0;
-    static const unsigned long long page = 4096;
-    if (!read_proc(t->pid, "statm", text, sizeof text) ||
-        sscanf(text, "%llu %llu %llu", &pages, &resident, &shared) != 3 || pages == 0)
+    struct proc_memory memory;
+    struct proc_state state = {0};
+    if (!read_proc(t->pid, "statm", text, sizeof text) || !proc_parse_statm(text, &memory))
         return false;
-    if (read_proc(t->pid, "stat", text, sizeof text)) {
-        const char *after = strrchr(text, ')'); /* the name may hold anything */
-        if (after)
-            sscanf(after + 1, " %*c %*d %*d %*d %*d %*d %*u %llu %*u %llu", &minor, &major);
-    }
+    if (read_proc(t->pid, "stat", text, sizeof text))
+        proc_parse_stat(text, &state);
     *s = (struct stamp){.time_ns = now_ns,
-                        .vm_bytes = pages * page,
-                        .rss_bytes = resident * page,
-                        .anon_bytes = (resident - shared) * page,
-                        .minor_faults = minor,
-                        .major_faults = major,
+                        .vm_bytes = memory.vm_bytes,
+                        .rss_bytes = memory.rss_bytes,
+                        .anon_bytes = memory.anon_bytes,
+                        .minor_faults = state.minor_faults,
+                        .major_faults = state.major_faults,
                         .live_bytes = t->ledger.live.bytes,
                         .live_blocks = t->ledger.live.blocks,
                         .allocations = t->ledger.allocations};

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "collect/proc.h"
 
 #define NODES_LARGE    (1u << 22)
 #define NODES_SMALL    (1u << 18)
@@ -70,6 +71,8 @@ static void read_command(struct target *t)
             strbuf_clear(&b);
         }
     }
+    if (b.size) /* a program that wrote over its arguments may have left no NUL */
+        *vec_push(&t->profile.command) = xstrdup(b.data);
     if (f)
         fclose(f);
     strbuf_release(&b);
@@ -85,12 +88,13 @@ static void read_command(struct target *t)
     snprintf(path, sizeof path, "/proc/%d/stat", t->pid);
     f = fopen(path, "re");
     char text[1024];
+    struct proc_state state;
     if (f && fgets(text, sizeof text, f)) {
         const char *before = strchr(text, '('), *after = strrchr(text, ')');
-        if (before && after) { /* the name may hold anything */
-            t->profile.ppid = (uint32_t)strtoul(after + 4, NULL, 10);
+        if (before && after) /* the name may hold anything */
             snprintf(t->name, sizeof t->name, "%.*s", (int)(after - before - 1), before + 1);
-        }
+        if (proc_parse_stat(text, &state))
+            t->profile.ppid = state.ppid;
     }
     if (f)
         fclose(f);

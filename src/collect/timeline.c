@@ -141,6 +141,7 @@ size_t timeline_find(const struct timeline *t, uint32_t tick)
 void timeline_close(struct timeline *t, struct ledger *l, uint64_t end_ns, uint32_t tick, bool kept)
 {
     struct slice *s = vec_push(&t->slices);
+    kept = kept && t->kept < TIMELINE_KEPT;
     if (t->slices.count > 1 && s[-1].interval.end_ns > end_ns)
         end_ns = s[-1].interval.end_ns; /* a mark's time is the program's, others are ours */
     *s = (struct slice){.interval = {.end_ns = end_ns,

@@ -20,6 +20,9 @@
 #define TIMELINE_MAX   128
 #define TIMELINE_MIN   24
 #define TIMELINE_LEAST 8
+/* Intervals that end at marks and stay; later marks are as exact as the interval they fall into. A
+ * program may move its tick as it likes, but not fill our memory by it. */
+#define TIMELINE_KEPT (1u << 18)
 /* An interval is at least this long for each row of the last one: packing a row takes a tenth of
  * it.
  */

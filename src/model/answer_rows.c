@@ -64,5 +64,4 @@ struct answer_row row_labelled(const struct group *g, uint32_t number)
 void answer_rows_release(struct answer_rows *r)
 {
     vec_release(&r->rows);
-    vec_release(&r->stack_frames);
 }

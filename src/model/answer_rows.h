@@ -17,16 +17,14 @@ struct answer_row {
     const char *name, *module, *file; /* module, file: NULL when unknown */
     uint32_t line;                    /* 0: unknown */
     struct value self, total;
-    const char *thread;    /* by stack: the thread of the stack */
-    uint32_t threads;      /* by thread: how many share the name */
-    uint32_t call;         /* by stack, tree: number inside the merged tree */
-    uint32_t first, count; /* by stack: frames in answer_rows.stack_frames, innermost first */
-    uint32_t depth;        /* tree: 0 for the outermost */
+    const char *thread; /* by stack: the thread of the stack */
+    uint32_t threads;   /* by thread: how many share the name */
+    uint32_t call;      /* by stack, tree: number inside the merged tree */
+    uint32_t depth;     /* tree: 0 for the outermost; by stack: how many frames */
 };
 
 struct answer_rows {
     VEC(struct answer_row) rows;
-    VEC(uint32_t) stack_frames;
     size_t left_out;             /* rows that --top and --min took away */
     struct value left_out_value; /* what they had as self */
 };

@@ -196,13 +196,9 @@ void merged_stack_rows(struct answer_rows *out, const struct merged *m, const st
     strpool_release(&names);
 }
 
-void merged_stack_frames(struct answer_rows *out, const struct merged *m)
+void merged_stack_depths(struct answer_rows *out, const struct merged *m)
 {
-    for (size_t i = 0; i < out->rows.count; i++) {
-        struct answer_row *row = &out->rows.items[i];
-        row->first = (uint32_t)out->stack_frames.count;
-        for (uint32_t n = row->call; n; n = m->parent.items[n])
-            *vec_push(&out->stack_frames) = m->key.items[n];
-        row->count = (uint32_t)out->stack_frames.count - row->first;
-    }
+    for (size_t i = 0; i < out->rows.count; i++)
+        for (uint32_t n = out->rows.items[i].call; n; n = m->parent.items[n])
+            out->rows.items[i].depth++;
 }

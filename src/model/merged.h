@@ -32,11 +32,14 @@ void merged_release(struct merged *m);
 void merged_tree_rows(struct answer_rows *out, const struct merged *m, const struct group *g,
                       const struct query *q, const struct call_tree *t);
 
-/* One row for each distinct stack and thread name; `m` is built of frames. Unsorted, without
- * frames. */
+/*
+ * One row for each distinct stack and thread name; `m` is built of frames. Unsorted. The frames are
+ * key[] from `call` up to the root, innermost first: written out for all rows they would take the
+ * square of the file's size.
+ */
 void merged_stack_rows(struct answer_rows *out, const struct merged *m, const struct call_tree *t,
                        const struct measure *values, const struct profile *p);
-/* Lists the frames of the rows that were kept. */
-void merged_stack_frames(struct answer_rows *out, const struct merged *m);
+/* Fills `depth` of the rows that were kept. */
+void merged_stack_depths(struct answer_rows *out, const struct merged *m);
 
 #endif

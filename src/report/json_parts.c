@@ -115,12 +115,12 @@ static struct frame_text frame_text(struct json_stacks *s, uint32_t number)
     return *text;
 }
 
-void json_stack(struct json *j, struct json_stacks *s, const uint32_t *frames, size_t count)
+void json_stack(struct json *j, struct json_stacks *s, const struct merged *m, uint32_t node)
 {
     json_array(j, "stack");
-    for (size_t i = 0; i < count; i++) {
-        struct frame_text text = frame_text(s, frames[i]);
-        if (i)
+    for (uint32_t n = node; n; n = m->parent.items[n]) {
+        struct frame_text text = frame_text(s, m->key.items[n]);
+        if (n != node)
             strbuf_putc(j->out, ',');
         strbuf_add(j->out, s->text.data + text.start, text.size);
     }

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "model/frames.h"
 #include "model/measure.h"
+#include "model/merged.h"
 
 /* Members command, pid, exit_code, signal, complete, duration_ns. */
 void json_program(struct json *j, const struct recording *r, const struct profile *p);
@@ -31,8 +32,8 @@ struct json_stacks {
     } * made;
 };
 
-/* Member stack: an array of frames, innermost first. */
-void json_stack(struct json *j, struct json_stacks *s, const uint32_t *frames, size_t count);
+/* Member stack: an array of frames from a node of a tree of frames up to its root. */
+void json_stack(struct json *j, struct json_stacks *s, const struct merged *m, uint32_t node);
 void json_stacks_release(struct json_stacks *s);
 
 #endif

@@ -25,9 +25,9 @@ static void csv_stack(const struct answer *a, const struct answer_row *row, stru
 {
     struct strbuf stack = {0};
     strbuf_puts(&stack, "");
-    for (uint32_t i = 0; i < row->count; i++) {
-        uint32_t frame = a->rows.stack_frames.items[row->first + i];
-        strbuf_printf(&stack, "%s%s", i ? ";" : "",
+    for (uint32_t n = row->call; n; n = a->merged.parent.items[n]) {
+        uint32_t frame = a->merged.key.items[n];
+        strbuf_printf(&stack, "%s%s", stack.size ? ";" : "",
                       frame_table_string(&a->frames, a->frames.frames.items[frame].name));
     }
     strbuf_printf(out, "%" PRId64 ",%" PRId64 ",", row->self.amount, row->self.count);

@@ -104,7 +104,7 @@ static void stack_rows(struct json *j, const struct answer *a, const struct repo
         json_i64(j, "bytes", row->self.amount);
         json_i64(j, "count", row->self.count);
         json_string(j, "thread", row->thread);
-        json_stack(j, &stacks, a->rows.stack_frames.items + row->first, row->count);
+        json_stack(j, &stacks, &a->merged, row->call);
         json_end(j);
         report_flush(sink, j->out);
     }

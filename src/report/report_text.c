@@ -176,11 +176,14 @@ static void add_stacks(const struct answer *a, const struct style *s, struct str
         strbuf_printf(out, " %s, thread ", count_title(a->query->metric));
         unit_text(out, row->thread && *row->thread ? row->thread : "[unknown]");
         strbuf_putc(out, '\n');
-        for (uint32_t f = 0; f < row->count && f < STACK_FRAMES; f++)
-            add_frame(a, a->rows.stack_frames.items[row->first + f], s, out);
-        if (row->count > STACK_FRAMES)
+        uint32_t shown = 0;
+        for (uint32_t n = row->call; n && shown < STACK_FRAMES; n = a->merged.parent.items[n]) {
+            add_frame(a, a->merged.key.items[n], s, out);
+            shown++;
+        }
+        if (row->depth > shown)
             strbuf_printf(out, "    ... %u more frames; --json lists all\n",
-                          (unsigned)(row->count - STACK_FRAMES));
+                          (unsigned)(row->depth - shown));
     }
 }
 

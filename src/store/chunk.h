@@ -11,6 +11,7 @@
 #ifndef TIDE_STORE_CHUNK_H
 #define TIDE_STORE_CHUNK_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -40,19 +41,39 @@ enum chunk_type {
     CHUNK_DONE = CHUNK_TYPE('D', 'O', 'N', 'E')
 };
 
-/* A chunk found in a file; `payload` points into it. */
+/* A chunk as it is in the file; `payload` is good until the next one is read. */
 struct chunk {
     uint32_t type, process, stored, raw;
     const uint8_t *payload;
 };
 
+/*
+ * Where chunks are read from, one after another: a file, or bytes in memory. Holds one chunk at a
+ * time, and no more memory than there were bytes, whatever sizes are promised.
+ */
+struct chunk_source {
+    int fd; /* -1: the bytes */
+    const uint8_t *bytes;
+    size_t size;
+    uint64_t offset; /* of what is read next */
+    struct strbuf held;
+};
+
+#define CHUNK_SOURCE_OF_BYTES(b, n)                                                                \
+    (struct chunk_source)                                                                          \
+    {                                                                                              \
+        .fd = -1, .bytes = (const uint8_t *)(b), .size = (n)                                       \
+    }
+void chunk_source_release(struct chunk_source *s); /* the fd is the caller's */
+
 /* Appends a chunk to `out`. */
 void chunk_append(struct strbuf *out, enum chunk_type type, uint32_t process,
                   const struct strbuf *payload);
-/* 1 and the chunk at *offset, which moves on; 0: the end; negative: cut or damaged, with a
- * sentence. */
-int chunk_next(const uint8_t *file, size_t size, size_t *offset, struct chunk *out,
-               struct err *err);
+/* Reads the next `size` bytes, or as many as there are, into `held`; how many, or a negative errno.
+ */
+int64_t chunk_source_take(struct chunk_source *s, size_t size);
+/* 1 and the next chunk; 0: the end; negative: cut, damaged or unreadable, with a sentence. */
+int chunk_next(struct chunk_source *s, struct chunk *out, struct err *err);
 /* The payload unpacked; 0 or negative. */
 int chunk_unpack(const struct chunk *c, struct strbuf *out, struct err *err);
 

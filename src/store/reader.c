@@ -381,50 +381,87 @@ static bool is_known(uint32_t type)
     }
 }
 
-int recording_parse(const void *bytes, size_t size, const char *name, struct recording **out,
-                    struct err *err)
+/* What a file is that is not a recording, where its first bytes tell. */
+static int refuse(const char *first, size_t size, const char *name, struct err *err)
 {
-    const uint8_t *file = bytes;
+    static const struct {
+        const char *magic;
+        size_t size;
+        const char *how, *with;
+    } packed[] = {{"\x1f\x8b", 2, "gzip", "gzip -dc"},
+                  {"\x28\xb5\x2f\xfd", 4, "zstd", "zstd -dc"},
+                  {"\xfd"
+                   "7zXZ",
+                   5, "xz", "xz -dc"},
+                  {"BZh", 3, "bzip2", "bzip2 -dc"}};
+    if (size == 0)
+        return err_set(err, -EINVAL, "%s is empty, not a tidemark recording", name);
+    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++)
+        if (size >= packed[i].size && memcmp(first, packed[i].magic, packed[i].size) == 0)
+            return err_set(err, -EINVAL, "%s is compressed with %s; unpack it first: %s %s", name,
+                           packed[i].how, packed[i].with, name);
+    if (size < FILE_HEADER && memcmp(first, FILE_MAGIC, size < 8 ? size : 8) == 0)
+        return err_set(err, -EINVAL, "%s is a tidemark recording cut at byte %zu: nothing is left",
+                       name, size);
+    return err_set(err, -EINVAL, "%s is not a tidemark recording", name);
+}
+
+static int take_header(struct chunk_source *s, const char *name, struct err *err)
+{
     uint32_t version;
-    if (size < FILE_HEADER || memcmp(file, FILE_MAGIC, 8) != 0)
-        return err_set(err, -EINVAL, "%s is not a tidemark recording", name);
-    memcpy(&version, file + 8, 4);
+    int64_t n = chunk_source_take(s, FILE_HEADER);
+    if (n < 0)
+        return err_set(err, (int)n, "cannot read %s: %s", name, strerror((int)-n));
+    if (n < FILE_HEADER || memcmp(s->held.data, FILE_MAGIC, 8) != 0)
+        return refuse(s->held.data, (size_t)n, name, err);
+    memcpy(&version, s->held.data + 8, 4);
     if (version != FILE_VERSION)
         return err_set(err, -EINVAL, "%s has format version %u; this tidemark reads version %d",
                        name, version, FILE_VERSION);
+    return 0;
+}
 
-    struct recording *r = recording_new();
+/* Chunk after chunk up to the end or the first damage: 0, or negative and a sentence. */
+static int take_chunks(struct chunk_source *s, struct recording *r, struct err *damage)
+{
     struct strbuf raw = {0};
-    struct err damage;
-    uint64_t room = RAW_FREE + (uint64_t)size * RAW_RATIO;
-    size_t offset = FILE_HEADER;
+    uint64_t unpacked = 0;
     int status;
     struct chunk chunk;
-    while ((status = chunk_next(file, size, &offset, &chunk, &damage)) > 0) {
+    while ((status = chunk_next(s, &chunk, damage)) > 0) {
         if (chunk.type == CHUNK_DONE) {
             r->complete = true;
             continue;
         }
         if (!is_known(chunk.type))
             continue;
-        status = chunk.raw > room
-                     ? err_set(&damage, -EBADMSG, "the file unpacks to more than it can hold")
-                     : chunk_unpack(&chunk, &raw, &damage);
+        unpacked += chunk.raw;
+        status = unpacked > RAW_FREE + s->offset * RAW_RATIO
+                     ? err_set(damage, -EBADMSG, "the file unpacks to more than it can hold")
+                     : chunk_unpack(&chunk, &raw, damage);
         if (status)
             break;
-        room -= chunk.raw;
         struct cursor c = {.at = (const uint8_t *)raw.data,
                            .end = (const uint8_t *)raw.data + raw.size};
         take_chunk(&chunk, &c, r);
         if (c.bad) {
-            err_set(&damage, -EBADMSG, "a chunk before byte %zu makes no sense", offset);
-            r->complete = false;
-            status = -EBADMSG;
+            status = err_set(damage, -EBADMSG, "a chunk before byte %llu makes no sense",
+                             (unsigned long long)s->offset);
             break;
         }
     }
     strbuf_release(&raw);
-    if (status < 0) {
+    return status;
+}
+
+static int parse(struct chunk_source *s, const char *name, struct recording **out, struct err *err)
+{
+    struct err damage;
+    int status = take_header(s, name, err);
+    if (status)
+        return status;
+    struct recording *r = recording_new();
+    if (take_chunks(s, r, &damage) < 0) {
         r->complete = false;
         r->incomplete = xasprintf("%s; what came before it is shown", damage.text);
     } else if (!r->complete) {
@@ -440,26 +477,33 @@ int recording_parse(const void *bytes, size_t size, const char *name, struct rec
     return 0;
 }
 
+int recording_parse(const void *bytes, size_t size, const char *name, struct recording **out,
+                    struct err *err)
+{
+    struct chunk_source source = CHUNK_SOURCE_OF_BYTES(bytes, size);
+    int status = parse(&source, name, out, err);
+    chunk_source_release(&source);
+    return status;
+}
+
 int recording_read(const char *path, struct recording **out, struct err *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* Not blocking: a FIFO that nobody writes to would hold us up before we know what it is. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return err_set(err, -errno, "cannot open %s: %s", path, strerror(errno));
-    struct strbuf b = {0};
+    struct chunk_source source = {.fd = fd};
     struct stat st;
-    ssize_t n = 0;
     int status;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-        strbuf_reserve(&b, (size_t)st.st_size + 1);
-    do {
-        strbuf_reserve(&b, 1 << 16);
-        n = read(fd, b.data + b.size, b.capacity - b.size - 1);
-        if (n > 0)
-            b.size += (size_t)n;
-    } while (n > 0);
-    status = n < 0 ? err_set(err, -errno, "cannot read %s: %s", path, strerror(errno))
-                   : recording_parse(b.data, b.size, path, out, err);
+    if (fstat(fd, &st) || fcntl(fd, F_SETFL, 0))
+        status = err_set(err, -errno, "cannot read %s: %s", path, strerror(errno));
+    else if (S_ISDIR(st.st_mode))
+        status = err_set(err, -EISDIR, "%s is a folder, not a tidemark recording", path);
+    else if (!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode))
+        status = err_set(err, -EINVAL, "%s is a device, not a tidemark recording", path);
+    else
+        status = parse(&source, path, out, err);
+    chunk_source_release(&source);
     close(fd);
-    strbuf_release(&b);
     return status;
 }

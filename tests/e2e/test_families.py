@@ -180,6 +180,21 @@ def test_change_of_user_who_cannot_read_the_library(t):
     check_family(t, profile, [PARENT], [CHILD])
 
 
+def test_ordinary_user(t):
+    """What /proc and pidfds tell root they tell everybody of their own processes."""
+    if os.geteuid() != 0:
+        return  # the other tests are this one
+    program, out = reachable_tools(t, t.file("tools"), 0o755), t.file("out")
+    os.mkdir(out)
+    os.chmod(out, 0o777)
+    profile = os.path.join(out, "p.tide")
+    t.plain("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", t.tidemark, "run", "--quiet", "-o", profile,
+            "--", program, "daemon")
+    t.equal("status", t.status, 3)
+    check_family(t, profile, [PARENT], [CHILD])
+    t.equal("exit codes", [p["exit_code"] for p in processes(t, profile)], [3, 0, 5])
+
+
 def test_change_of_root(t):
     """No library in there: the forked child is recorded, the executed program runs as always."""
     if os.geteuid() != 0:

@@ -3,21 +3,13 @@
  *
  * The first byte 0: the rest is .eh_frame_hdr and .eh_frame as they lie in a file. Else: the rest
  * is the CIE's augmentation and instructions and an FDE's, around which the tables are built.
- *
- * With TIDEMARK_SEEDS set to a folder, writes a few inputs to begin with and ends.
  */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "fuzz.h"
 
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "unwind/rule.h"
 #include "unwind/step.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-int LLVMFuzzerInitialize(int *argc, char ***argv);
 
 enum { HEADER = 24, CODE = 0x10000, CODE_SIZE = 0x100 };
 
@@ -95,34 +87,29 @@ static void build(struct strbuf *b, const uint8_t *data, size_t size)
     set_u32(b, 20, 0x7fffffff); /* a second function, never reached: only the first is counted */
 }
 
-static void must(bool holds)
-{
-    if (!holds)
-        abort();
-}
-
 static void try_address(uint64_t address)
 {
     struct cfi_row row;
     if (cfi_row(&section, address, &row) == 0) {
-        must(row.return_reg < ARCH_REGISTERS);
-        must(!row.cfa_expression ||
-             (row.cfa_expression >= section.begin && row.cfa_expression <= section.end &&
-              row.cfa_expression_size <= (size_t)(section.end - row.cfa_expression)));
+        fuzz_must(row.return_reg < ARCH_REGISTERS);
+        fuzz_must(!row.cfa_expression ||
+                  (row.cfa_expression >= section.begin && row.cfa_expression <= section.end &&
+                   row.cfa_expression_size <= (size_t)(section.end - row.cfa_expression)));
         for (unsigned i = 0; i < ARCH_REGISTERS; i++)
             if (row.regs[i].how == CFI_EXPRESSION || row.regs[i].how == CFI_VAL_EXPRESSION)
-                must(row.regs[i].expression >= section.begin &&
-                     row.regs[i].expression_size <= (size_t)(section.end - row.regs[i].expression));
+                fuzz_must(row.regs[i].expression >= section.begin &&
+                          row.regs[i].expression_size <=
+                              (size_t)(section.end - row.regs[i].expression));
     }
     rule_word rule = rule_compute(rules, &space, address + 1);
-    must(rule_kind(rule) != RULE_NONE && rule_kind(rule) <= RULE_SLOW);
+    fuzz_must(rule_kind(rule) != RULE_NONE && rule_kind(rule) <= RULE_SLOW);
     struct arch_registers r = {.known = (1u << ARCH_REGISTERS) - 1};
     struct step_result result;
     for (unsigned i = 0; i < ARCH_REGISTERS; i++)
         r.value[i] = 0x7000 + i * 8;
     r.value[ARCH_REG_PC] = address + 1;
     for (int i = 0; i < 4 && unwind_step(&space, &r, &result) == STEP_OK; i++)
-        must(r.known >> ARCH_REG_PC & 1);
+        fuzz_must(r.known >> ARCH_REG_PC & 1);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -158,20 +145,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 /* --- seeds ------------------------------------------------------------------------------------ */
 
-static void save(const char *folder, const char *name, const void *bytes, size_t size)
+void fuzz_seeds(const char *folder)
 {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *f = fopen(path, "wb");
-    must(f && fwrite(bytes, 1, size, f) == size && fclose(f) == 0);
-}
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc, (void)argv;
-    const char *folder = getenv("TIDEMARK_SEEDS");
-    if (!folder)
-        return 0;
     static const struct {
         const char *name, *bytes;
         size_t size;
@@ -189,13 +164,12 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
          23}};
     for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
         struct strbuf file = {0};
-        save(folder, seeds[i].name, seeds[i].bytes, seeds[i].size);
+        fuzz_save(folder, seeds[i].name, seeds[i].bytes, seeds[i].size);
         strbuf_putc(&file, 0);
         build(&file, (const uint8_t *)seeds[i].bytes + 1, seeds[i].size - 1);
         char name[64];
         snprintf(name, sizeof name, "%s.tables", seeds[i].name);
-        save(folder, name, file.data, file.size);
+        fuzz_save(folder, name, file.data, file.size);
         strbuf_release(&file);
     }
-    exit(0);
 }

@@ -4,27 +4,20 @@
  * Checksums would keep the fuzzer out, so there are two kinds of input. The first byte 0: the rest
  * is the file. Else: the rest is a list of chunks (type, process, size: 2 bytes, contents) that are
  * put into a file with everything around them as it should be.
- *
- * With TIDEMARK_SEEDS set to a folder, writes a few inputs to begin with and ends.
  */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "fuzz.h"
+
 #include <xxhash.h>
 
-#include "model/answer.h"
-#include "report/report.h"
+#include "look.h"
 #include "store/chunk.h"
 #include "store/reader.h"
 #include "store/writer.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-int LLVMFuzzerInitialize(int *argc, char ***argv);
-
-static const enum chunk_type types[] = {CHUNK_PROCESS, CHUNK_MODULES,   CHUNK_THREADS, CHUNK_NODES,
-                                        CHUNK_SITES,   CHUNK_INTERVALS, CHUNK_STAMPS,  CHUNK_NOTES,
-                                        CHUNK_FRAMES,  CHUNK_STRINGS,   CHUNK_DONE};
+static const enum chunk_type types[] = {
+    CHUNK_PROCESS,   CHUNK_MODULES,   CHUNK_THREADS, CHUNK_NODES,  CHUNK_SITES,
+    CHUNK_INTERVALS, CHUNK_STAMPS,    CHUNK_NOTES,   CHUNK_FRAMES, CHUNK_STRINGS,
+    CHUNK_DONE,      CHUNK_INHERITED, CHUNK_MARKS};
 enum { TYPES = sizeof types / sizeof *types };
 
 /* A chunk whose payload is zstd's simplest frame: one block, not packed. Much faster than zstd. */
@@ -59,74 +52,6 @@ static void build_file(struct strbuf *out, const uint8_t *data, size_t size)
     }
 }
 
-static void must(bool holds)
-{
-    if (!holds)
-        abort();
-}
-
-/* What src/model takes for granted. */
-static void check(const struct recording *r)
-{
-    must(r->profiles.count > 0 && r->complete == !r->incomplete);
-    for (size_t n = 0; n < r->profiles.count; n++) {
-        const struct profile *p = &r->profiles.items[n];
-        size_t text = 0;
-        must(p->nodes.count > 0 && p->frame_runs.count > 0);
-        for (size_t i = 1; i < p->nodes.count; i++)
-            must(p->nodes.items[i].parent < i);
-        for (size_t i = 0; i < p->sites.count; i++)
-            must(p->sites.items[i].node < p->nodes.count &&
-                 p->sites.items[i].thread < p->threads.count &&
-                 p->sites.items[i].domain < DOMAIN_COUNT);
-        for (size_t i = 0; i < p->intervals.count; i++)
-            must(p->intervals.items[i].first_row + p->intervals.items[i].row_count <=
-                 p->rows.count);
-        for (size_t i = 0; i < p->rows.count; i++)
-            must(p->rows.items[i].site < p->sites.count);
-        for (size_t i = 0; i + 1 < p->frame_runs.count; i++)
-            must(p->frame_runs.items[i] <= p->frame_runs.items[i + 1]);
-        must(*vec_last(&p->frame_runs) <= p->frames.count);
-        for (size_t i = 0; i < p->command.count; i++)
-            text += strlen(p->command.items[i]);
-        for (size_t i = 0; i < p->threads.count; i++)
-            text += strlen(p->threads.items[i].name);
-        for (size_t i = 0; i < p->modules.count; i++)
-            text += strlen(p->modules.items[i].path) + p->modules.items[i].build_id_size;
-        for (size_t i = 0; i < p->notes.count; i++)
-            text += strlen(p->notes.items[i]);
-        must(text < SIZE_MAX / 2);
-    }
-}
-
-/* One question, another for each input, in all three forms. */
-static void ask(const struct recording *r, uint64_t hash)
-{
-    static const char *const moments[] = {NULL, "start", "50%", "peak", "end", "1s"};
-    struct query q;
-    struct answer a;
-    struct err err;
-    query_init(&q);
-    q.metric = (enum metric)(hash % METRICS);
-    q.by = (enum grouping)(hash / 16 % GROUPINGS);
-    q.size = (enum size_kind)(hash / 128 % SIZE_KINDS);
-    q.shape = (enum shape)(hash / 512 % 4);
-    q.at = moments[hash / 2048 % 6];
-    q.since = moments[hash / 16384 % 6];
-    q.function = "main";
-    q.top = 10;
-    if (answer_query(&a, r, &q, &err) == 0) {
-        struct strbuf out = {0};
-        const struct style style = {0};
-        report_text(&a, "x.tide", &style, &out);
-        report_json(&a, NULL, &out);
-        report_csv(&a, NULL, &out);
-        strbuf_release(&out);
-        answer_release(&a);
-    }
-    query_release(&q);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct strbuf file = {0};
@@ -141,8 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *exact = xmalloc(file.size); /* a read beyond its end must be seen */
     memcpy(exact, file.data, file.size);
     if (recording_parse(exact, file.size, "fuzz.tide", &r, &err) == 0) {
-        check(r);
-        ask(r, XXH64(data, size, 0));
+        look(r, XXH64(data, size, 0));
         recording_free(r);
     }
     free(exact);
@@ -201,20 +125,8 @@ static struct recording *sample(void)
     return r;
 }
 
-static void save(const char *folder, const char *name, const struct strbuf *bytes)
+void fuzz_seeds(const char *folder)
 {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *f = fopen(path, "wb");
-    must(f && fwrite(bytes->data, 1, bytes->size, f) == bytes->size && fclose(f) == 0);
-}
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc, (void)argv;
-    const char *folder = getenv("TIDEMARK_SEEDS");
-    if (!folder)
-        return 0;
     struct recording *r = sample();
     struct strbuf file = {0}, seed = {0}, raw = {0};
     struct chunk chunk;
@@ -222,24 +134,24 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     recording_write(&file, r);
     strbuf_putc(&seed, 0);
     strbuf_add(&seed, file.data, file.size);
-    save(folder, "file", &seed);
+    fuzz_save(folder, "file", seed.data, seed.size);
     strbuf_clear(&seed);
     strbuf_putc(&seed, 1);
-    for (size_t offset = FILE_HEADER;
-         chunk_next((uint8_t *)file.data, file.size, &offset, &chunk, &err) > 0;) {
+    struct chunk_source source = CHUNK_SOURCE_OF_BYTES(file.data, file.size);
+    for (source.offset = FILE_HEADER; chunk_next(&source, &chunk, &err) > 0;) {
         uint8_t head[4] = {0};
         while (types[head[0]] != chunk.type)
             head[0]++;
-        must(chunk_unpack(&chunk, &raw, &err) == 0 && raw.size < 65536);
+        fuzz_must(chunk_unpack(&chunk, &raw, &err) == 0 && raw.size < 65536);
         head[2] = (uint8_t)raw.size;
         head[3] = (uint8_t)(raw.size >> 8);
         strbuf_add(&seed, head, 4);
         strbuf_add(&seed, raw.data, raw.size);
     }
-    save(folder, "chunks", &seed);
+    fuzz_save(folder, "chunks", seed.data, seed.size);
+    chunk_source_release(&source);
     recording_free(r);
     strbuf_release(&file);
     strbuf_release(&seed);
     strbuf_release(&raw);
-    exit(0);
 }

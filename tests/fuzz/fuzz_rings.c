@@ -4,21 +4,14 @@
  * The input is a list of deeds: proper records, raw words, positions, places of chunks, nodes,
  * modules, bytes over the header; and passes of the collector between them. At the end everything
  * is finished, and what goes into the file must be a recording that opens whole.
- *
- * With TIDEMARK_SEEDS set to a folder, writes a few inputs to begin with and ends.
  */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "fuzz.h"
+
 #include <unistd.h>
 
 #include "collect/target.h"
 #include "store/reader.h"
 #include "store/writer.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-int LLVMFuzzerInitialize(int *argc, char ***argv);
 
 enum deed {
     DEED_RECORD,  /* ring, kind, address / 16, stack, size */
@@ -36,6 +29,8 @@ enum deed {
     DEEDS
 };
 
+enum { NODES_MOST = 2000 }; /* a quarter of a million each time would take most of the time */
+
 struct input {
     const uint8_t *at, *end;
 };
@@ -46,12 +41,6 @@ static uint64_t take(struct input *in, unsigned bytes)
     for (unsigned i = 0; i < bytes && in->at < in->end; i++)
         v |= (uint64_t)*in->at++ << i * 8;
     return v;
-}
-
-static void must(bool holds)
-{
-    if (!holds)
-        abort();
 }
 
 /* Writes a word as the program would, in the chunk that order[] says, or in the first. */
@@ -123,7 +112,7 @@ static void do_deed(struct target *t, struct input *in)
     }
     case DEED_NODES: {
         uint32_t count = (uint32_t)take(in, 1);
-        t->header->node_count = count == 255 ? 100000 : count; /* many take long to read */
+        t->header->node_count = count == 255 ? NODES_MOST : count;
         break;
     }
     case DEED_MODULES: {
@@ -138,9 +127,8 @@ static void do_deed(struct target *t, struct input *in)
         uint64_t nodes = t->header->nodes_offset;
         memcpy(base + offset, &bytes, 8);
         t->header->nodes_offset = nodes; /* this fuzzer itself relies on it */
-        if (t->header->node_count >
-            100000) /* a quarter of a million nodes each time takes too long */
-            t->header->node_count = 100000;
+        if (t->header->node_count > NODES_MOST)
+            t->header->node_count = NODES_MOST;
         break;
     }
     case DEED_DROPPED:
@@ -164,16 +152,18 @@ static void do_deed(struct target *t, struct input *in)
 static void check(const struct target *t)
 {
     const struct profile *p = &t->profile;
-    must(p->sites.count == t->ledger.accounts.count);
+    fuzz_must(p->sites.count == t->ledger.accounts.count);
     for (size_t i = 0; i < p->sites.count; i++)
-        must(p->sites.items[i].node < p->nodes.count &&
-             p->sites.items[i].thread < p->threads.count);
+        fuzz_must(p->sites.items[i].node < p->nodes.count &&
+                  p->sites.items[i].thread < p->threads.count);
     for (size_t i = 1; i < p->nodes.count; i++)
-        must(p->nodes.items[i].parent < i);
+        fuzz_must(p->nodes.items[i].parent < i);
     for (size_t i = 1; i < t->ranges.items.count; i++)
-        must(t->ranges.items.items[i - 1].end <= t->ranges.items.items[i].start);
-    must(t->timeline.slices.count < TIMELINE_MAX && p->intervals.count == t->timeline.slices.count);
-    must(t->ledger.peak_bytes >= t->ledger.live.bytes || t->ledger.live.bytes >> 63);
+        fuzz_must(t->ranges.items.items[i - 1].end <= t->ranges.items.items[i].start);
+    fuzz_must(t->timeline.kept <= TIMELINE_KEPT &&
+              t->timeline.slices.count - t->timeline.kept < TIMELINE_MAX &&
+              p->intervals.count == t->timeline.slices.count);
+    fuzz_must(t->ledger.peak_bytes >= t->ledger.live.bytes || t->ledger.live.bytes >> 63);
 }
 
 static void write_and_open(struct target *t)
@@ -190,8 +180,8 @@ static void write_and_open(struct target *t)
     writer_begin(&file);
     writer_profile(&file, 0, &t->profile, &(struct packed_rows){.rows = rows, .counts = counts});
     writer_end(&file, &out);
-    must(recording_parse(file.data, file.size, "x", &in, &err) == 0);
-    must(in->complete && in->profiles.items[0].sites.count == t->profile.sites.count);
+    fuzz_must(recording_parse(file.data, file.size, "x", &in, &err) == 0);
+    fuzz_must(in->complete && in->profiles.items[0].sites.count == t->profile.sites.count);
     recording_free(in);
     strbuf_release(&file);
     free(rows);
@@ -200,9 +190,9 @@ static void write_and_open(struct target *t)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct err err;
-    struct target *t = target_new(getpid(), true, WIRE_WAIT, 1000000, &err);
-    must(t != NULL);
+    struct err err; /* no process 0: nothing of /proc is read */
+    struct target *t = target_new(0, true, WIRE_WAIT, 1000000, &err);
+    fuzz_must(t != NULL);
     struct input in = {data, data + size};
     for (unsigned i = 0; i < 4; i++) { /* so that the input need not find out how to begin */
         uint64_t position = 0;
@@ -222,14 +212,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 }
 
 /* --- seeds ------------------------------------------------------------------------------------ */
-
-static void save(const char *folder, const char *name, const void *bytes, size_t size)
-{
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *f = fopen(path, "wb");
-    must(f && fwrite(bytes, 1, size, f) == size && fclose(f) == 0);
-}
 
 /* clang-format off */
 #define RECORD(ring, kind, address, stack, size) \
@@ -268,14 +250,9 @@ static const uint8_t code[] = {
 };
 /* clang-format on */
 
-int LLVMFuzzerInitialize(int *argc, char ***argv)
+void fuzz_seeds(const char *folder)
 {
-    (void)argc, (void)argv;
-    const char *folder = getenv("TIDEMARK_SEEDS");
-    if (!folder)
-        return 0;
-    save(folder, "events", events, sizeof events);
-    save(folder, "threads", threads, sizeof threads);
-    save(folder, "code", code, sizeof code);
-    exit(0);
+    fuzz_save(folder, "events", events, sizeof events);
+    fuzz_save(folder, "threads", threads, sizeof threads);
+    fuzz_save(folder, "code", code, sizeof code);
 }

@@ -1,9 +1,7 @@
 /*
  * Any bytes as an ELF file: its symbols, DWARF and lines are looked up at addresses all over its
  * code.
- *
- * clang -fsanitize=fuzzer,address -D_GNU_SOURCE -Isrc tests/fuzz/fuzz_symbolizer.c
- * src/symbol/[a-z]*.c src/base/{err,map,strbuf}.c -ldw -lelf -liberty -lxxhash
+ * scripts/fuzz.sh makes the inputs to begin with: a compiler does.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -56,6 +56,7 @@ int main(int argc, char **argv)
                (unsigned long)limit.rlim_max);
     }
     prctl(PR_GET_NAME, name);
+    printf("timer slack: %d ns\n", prctl(PR_GET_TIMERSLACK));
     int death_signal = 0;
     prctl(PR_GET_PDEATHSIG, &death_signal);
     printf("name %s, umask %o, dumpable %d, death signal %d\n", name, umask(0),

@@ -18,8 +18,11 @@ static void done(struct answer *a, struct recording *r, struct query *q)
 
 static const char *frame_name(const struct answer *a, const struct answer_row *row, uint32_t i)
 {
-    assert_true(i < row->count);
-    uint32_t frame = a->rows.stack_frames.items[row->first + i];
+    uint32_t node = row->call;
+    assert_true(i < row->depth);
+    while (i-- > 0)
+        node = a->merged.parent.items[node];
+    uint32_t frame = a->merged.key.items[node];
     return frame_table_string(&a->frames, a->frames.frames.items[frame].name);
 }
 
@@ -30,7 +33,7 @@ static void test_fold_default(void **state)
     struct query q = {.metric = METRIC_TOTAL, .by = BY_STACK};
     struct recording *r = ask(&a, &q);
     const struct answer_row *row = fx_find(&a, "Store::add(int)");
-    assert_int_equal(row->count, 2); /* neither operator new nor std:: */
+    assert_int_equal(row->depth, 2); /* neither operator new nor std:: */
     assert_string_equal(frame_name(&a, row, 0), "Store::add(int)");
     assert_string_equal(frame_name(&a, row, 1), "main");
     done(&a, r, &q);
@@ -44,7 +47,7 @@ static void test_no_fold(void **state)
     struct recording *r = ask(&a, &q);
     const struct answer_row *row =
         fx_find(&a, "void std::vector<int>::_M_realloc_insert<int>(int&&)");
-    assert_int_equal(row->count, 4); /* operator new is still not listed */
+    assert_int_equal(row->depth, 4); /* operator new is still not listed */
     assert_string_equal(frame_name(&a, row, 1), "push_back");
     assert_string_equal(frame_name(&a, row, 2), "Store::add(int)");
     assert_string_equal(frame_name(&a, row, 3), "main");

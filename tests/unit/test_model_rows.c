@@ -140,11 +140,11 @@ static void test_by_stack(void **state)
     const struct answer_row *row = a.rows.rows.items;
     assert_string_equal(row[0].thread, "worker");
     assert_int_equal(row[0].self.amount, 3200);
-    assert_int_equal(row[0].count, 2);
+    assert_int_equal(row[0].depth, 2);
     assert_int_equal(row[1].self.amount, 400);
     assert_string_equal(row[1].thread, "main");
     assert_int_equal(row[2].self.amount, 50);
-    assert_int_equal(row[2].count, 4); /* every recursion is listed */
+    assert_int_equal(row[2].depth, 4); /* every recursion is listed */
     fx_expect_sum(&a, 3650, 59);
     done(&a, r);
 }

@@ -412,9 +412,12 @@ static void test_unknown_chunks_are_skipped(void **state)
     recording_write(&file, r);
     strbuf_puts(&payload, "from the future");
     chunk_append(&unknown, (enum chunk_type)CHUNK_TYPE('N', 'E', 'W', '!'), 12345, &payload);
-    size_t offset = FILE_HEADER, places = 0;
+    struct chunk_source source = CHUNK_SOURCE_OF_BYTES(file.data, file.size);
+    size_t offset, places = 0;
+    source.offset = FILE_HEADER;
     struct chunk chunk;
     do {
+        offset = (size_t)source.offset;
         struct strbuf longer = {0};
         strbuf_add(&longer, file.data, offset);
         strbuf_add(&longer, unknown.data, unknown.size);
@@ -425,7 +428,8 @@ static void test_unknown_chunks_are_skipped(void **state)
         recording_free(got);
         strbuf_release(&longer);
         places++;
-    } while (chunk_next((uint8_t *)file.data, file.size, &offset, &chunk, &err) > 0);
+    } while (chunk_next(&source, &chunk, &err) > 0);
+    chunk_source_release(&source);
     assert_int_equal(offset, file.size);
     assert_int_equal(places, 9 + 8 + 2 + 1); /* the second has no notes; strings and the end */
     recording_free(r);
@@ -442,7 +446,7 @@ static void test_not_ours(void **state)
     struct err err;
     recording_write(&file, r);
     assert_true(recording_parse("", 0, "nothing", &got, &err) < 0);
-    assert_string_equal(err.text, "nothing is not a tidemark recording");
+    assert_string_equal(err.text, "nothing is empty, not a tidemark recording");
     assert_true(recording_parse("#!/bin/sh\necho hello world\n", 27, "a.sh", &got, &err) < 0);
     assert_string_equal(err.text, "a.sh is not a tidemark recording");
     file.data[8] = 2;
@@ -475,9 +479,12 @@ static void test_cut_at_every_length(void **state)
     struct strbuf file = {0};
     struct err err;
     recording_write(&file, r);
-    size_t first_chunk = FILE_HEADER, opened = 0;
+    struct chunk_source source = CHUNK_SOURCE_OF_BYTES(file.data, file.size);
     struct chunk chunk;
-    chunk_next((uint8_t *)file.data, file.size, &first_chunk, &chunk, &err);
+    source.offset = FILE_HEADER;
+    chunk_next(&source, &chunk, &err);
+    size_t first_chunk = (size_t)source.offset, opened = 0;
+    chunk_source_release(&source);
     for (size_t size = 0; size < file.size; size++) {
         int status = parse_exactly(file.data, size, &got, &err);
         assert_int_equal(status == 0, size >= first_chunk);
@@ -547,16 +554,17 @@ static int parse_replaced(const struct strbuf *file, size_t which, const struct 
     struct strbuf other = {0};
     struct chunk chunk;
     struct err err;
-    size_t offset = FILE_HEADER, before = offset;
+    struct chunk_source source = CHUNK_SOURCE_OF_BYTES(file->data, file->size);
+    size_t before = (size_t)(source.offset = FILE_HEADER);
     strbuf_add(&other, file->data, FILE_HEADER);
-    for (size_t n = 0; chunk_next((uint8_t *)file->data, file->size, &offset, &chunk, &err) > 0;
-         n++) {
+    for (size_t n = 0; chunk_next(&source, &chunk, &err) > 0; n++) {
         if (n == which)
             chunk_append(&other, (enum chunk_type)chunk.type, chunk.process, payload);
         else
-            strbuf_add(&other, file->data + before, offset - before);
-        before = offset;
+            strbuf_add(&other, file->data + before, (size_t)source.offset - before);
+        before = (size_t)source.offset;
     }
+    chunk_source_release(&source);
     int status = parse_exactly(other.data, other.size, got, &err);
     strbuf_release(&other);
     return status;
@@ -570,10 +578,11 @@ static void test_contents_changed(void **state)
     struct strbuf file = {0}, raw = {0};
     struct chunk chunk;
     struct err err;
-    size_t offset = FILE_HEADER, opened = 0;
+    size_t opened = 0;
     recording_write(&file, r);
-    for (size_t n = 0; chunk_next((uint8_t *)file.data, file.size, &offset, &chunk, &err) > 0;
-         n++) {
+    struct chunk_source source = CHUNK_SOURCE_OF_BYTES(file.data, file.size);
+    source.offset = FILE_HEADER;
+    for (size_t n = 0; chunk_next(&source, &chunk, &err) > 0; n++) {
         assert_int_equal(chunk_unpack(&chunk, &raw, &err), 0);
         for (size_t at = 0; at < raw.size; at++) {
             static const unsigned char others[] = {0x00, 0x01, 0x7f, 0x80, 0xff};
@@ -598,6 +607,7 @@ static void test_contents_changed(void **state)
         }
     }
     assert_true(opened > 1000);
+    chunk_source_release(&source);
     recording_free(r);
     strbuf_release(&file);
     strbuf_release(&raw);

@@ -1,0 +1,245 @@
+"""Files that are cut, damaged, made to hurt, or no recordings; and a program that ruins its shared memory.
+
+scripts/fuzz.sh --check does the same to every bit and every length of a file, with sanitizers; here the
+command itself is run, with little memory and little time to hang in.
+"""
+import ctypes
+import ctypes.util
+import gzip
+import os
+import resource
+import struct
+import subprocess
+
+from harness import ROOT, cases
+
+MEMORY = 512 << 20
+SECONDS = 20  # of processor time, where well under one is normal
+
+
+def limited():
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+
+
+def report(t, path, *arguments, stdin=subprocess.DEVNULL):
+    """`tidemark report PATH` with limits; returns (stdout, stderr, status)."""
+    done = subprocess.run([t.tidemark, "report", path, *arguments], stdin=stdin, preexec_fn=limited,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", cwd=t.dir)
+    return done.stdout, done.stderr, done.returncode
+
+
+def refused(t, what, got, sentence=None):
+    """The file was refused with one sentence, and nothing else was said."""
+    stdout, stderr, status = got
+    t.equal("status, " + what, status, 1)
+    t.equal("output, " + what, stdout, "")
+    t.true("one sentence, " + what, stderr.startswith("tidemark report: ") and stderr.count("\n") == 1, stderr)
+    if sentence:
+        t.equal("the sentence, " + what, stderr.strip(), "tidemark report: " + sentence)
+
+
+def opened(t, what, got):
+    """The file was opened; returns the sentence that says what is missing, or None."""
+    stdout, stderr, status = got
+    t.equal("status, " + what, (status, stderr), (0, ""))
+    lines = [line for line in stdout.splitlines() if line.startswith("incomplete ")]
+    return lines[0] if lines else None
+
+
+def little(t):
+    with open(t.record(t.build("little.c", "-O1")), "rb") as recording:
+        return recording.read()
+
+
+def saved(t, content, name="bad.tide"):
+    with open(t.file(name), "wb") as out:
+        out.write(content)
+    return t.file(name)
+
+
+def test_cut_files(t):
+    content = little(t)
+    # The first 16 bytes, the first chunk's header, its end, and lengths all over the rest.
+    first = 16 + 24 + struct.unpack_from("<I", content, 16 + 8)[0]
+    for size in (1, 15, 16, 39, 40, first - 1, first, *range(first + 1, len(content), len(content) // 25)):
+        got = report(t, saved(t, content[:size]))
+        if size < first:
+            refused(t, "%d bytes" % size, got)
+        else:
+            t.true("incomplete, %d bytes" % size, opened(t, "%d bytes" % size, got))
+    t.equal("whole", opened(t, "whole", report(t, saved(t, content))), None)
+
+
+def test_flipped_bits(t):
+    content = little(t)
+    for bit in range(128, len(content) * 8, len(content) * 8 // 40):
+        changed = bytearray(content)
+        changed[bit // 8] ^= 1 << bit % 8
+        got = report(t, saved(t, changed))
+        if got[2]:
+            refused(t, "bit %d" % bit, got)
+        else:
+            t.true("incomplete, bit %d" % bit, opened(t, "bit %d" % bit, got))
+
+
+# What is no recording
+
+def test_no_recordings(t):
+    content = little(t)
+    path = saved(t, gzip.compress(content), "x.tide.gz")
+    refused(t, "gzip", report(t, path), "%s is compressed with gzip; unpack it first: gzip -dc %s" % (path, path))
+    path = saved(t, packed(content), "x.tide.zst")
+    refused(t, "zstd", report(t, path), "%s is compressed with zstd; unpack it first: zstd -dc %s" % (path, path))
+    refused(t, "a folder", report(t, t.dir), t.dir + " is a folder, not a tidemark recording")
+    for device in ("/dev/zero", "/dev/null"):
+        refused(t, device, report(t, device), device + " is a device, not a tidemark recording")
+    refused(t, "empty", report(t, saved(t, b"")), t.file("bad.tide") + " is empty, not a tidemark recording")
+    refused(t, "text", report(t, saved(t, b"hello " * 99)), t.file("bad.tide") + " is not a tidemark recording")
+    os.mkfifo(t.file("fifo"))
+    refused(t, "a FIFO without a writer", report(t, t.file("fifo")), t.file("fifo") + " is empty, not a tidemark recording")
+    refused(t, "none", report(t, t.file("none")), "cannot open %s: No such file or directory" % t.file("none"))
+
+
+def test_huge_files_with_nothing_in_them(t):
+    """10 GB on paper: neither read nor taken into memory."""
+    content = little(t)
+    os.truncate(saved(t, b"", "zeros"), 10 << 30)
+    refused(t, "only zeros", report(t, t.file("zeros")), t.file("zeros") + " is not a tidemark recording")
+    os.truncate(saved(t, content, "tail"), 10 << 30)
+    t.equal("zeros after the end", opened(t, "zeros after the end", report(t, t.file("tail"))),
+            "incomplete the file is damaged at byte %d; what came before it is shown" % len(content))
+
+
+def test_recording_through_a_pipe(t):
+    content = little(t)
+    from_file = report(t, saved(t, content), "--json")
+    cat = subprocess.Popen(["cat", t.file("bad.tide")], stdout=subprocess.PIPE)
+    from_pipe = report(t, "/dev/stdin", "--json", stdin=cat.stdout)
+    cat.stdout.close()
+    cat.wait()
+    t.equal("the same", from_pipe, from_file)
+
+
+# Made to hurt: every checksum is right
+
+def library(name, function, result, *arguments):
+    f = getattr(ctypes.CDLL(ctypes.util.find_library(name)), function)
+    f.restype, f.argtypes = result, arguments
+    return f
+
+
+def packed(raw):
+    compress = library("zstd", "ZSTD_compress", ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p,
+                       ctypes.c_size_t, ctypes.c_int)
+    out = ctypes.create_string_buffer(len(raw) + (len(raw) >> 7) + 1024)
+    size = compress(out, len(out), raw, len(raw), 1)
+    return out.raw[:size]
+
+
+def chunk(kind, raw, process=0, says=None, stored_says=None):
+    """`says`: a false size of what it unpacks to, `stored_says`: of what is in the file."""
+    xxh64 = library("xxhash", "XXH64", ctypes.c_uint64, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64)
+    payload = packed(raw)
+    header = struct.pack("<4sIII", kind.encode(), process, len(payload) if stored_says is None else stored_says,
+                         len(raw) if says is None else says)
+    return header + struct.pack("<Q", xxh64(payload, len(payload), xxh64(header, 16, 0))) + payload
+
+
+def varints(*numbers):
+    out = bytearray()
+    for n in numbers:
+        while n >= 0x80:
+            out.append(n & 0x7f | 0x80)
+            n >>= 7
+        out.append(n)
+    return bytes(out)
+
+
+HEADER = b"tidemark" + struct.pack("<II", 1, 0)
+PROCESS = chunk("PROC", varints(1, 0, 1, 1) + b"x" + varints(1) + b"x" + varints(1) + b"h" + varints(0, 0, 0, 0, 1, 0, 0, 0, 0))
+THREADS = chunk("THRD", varints(1, 1, 4) + b"main" + varints(0, 0))
+NODES = chunk("NODE", varints(1, 4096, 2, 1, 1, 0, 0))
+SITES = chunk("SITE", varints(1, 2, *[0] * 10))
+NONSENSE = "a chunk before byte %d makes no sense"
+
+
+def missing(t, what, content, *arguments):
+    return opened(t, what, report(t, saved(t, content), *arguments))
+
+
+def test_hostile_contents(t):
+    """Numbers that point nowhere and counts of what is not there, each in a file that is right up to it."""
+    base = HEADER + PROCESS + THREADS + NODES + SITES
+    t.equal("all of it", missing(t, "no end", base), "incomplete the file has no end mark: recording was cut short")
+    before = HEADER + PROCESS + THREADS
+    for what, content in (
+            ("a node that is its own parent", before + chunk("NODE", varints(1, 4096, 2, 0, 1, 0, 0))),
+            ("a parent before the root", before + chunk("NODE", varints(1, 4096, 2, 1, 3, 0, 0))),
+            ("an address out of range", before + chunk("NODE", varints(1, 4096, 2, 1, 1, 0, 1))),
+            ("2^32 nodes", before + chunk("NODE", varints(1, 4096, 1 << 32, 1, 1))),
+            ("a site of no node", before + NODES + chunk("SITE", varints(1, 6, *[0] * 10))),
+            ("a site of no thread", before + NODES + chunk("SITE", varints(1, 2, 1, *[0] * 9))),
+            ("2^64 - 1 sites", before + NODES + chunk("SITE", varints((1 << 64) - 1, *[0] * 20))),
+            ("2^32 rows", base + chunk("IVAL", varints(1, 1, 0, 0, 0, 0, 0, 1 << 32, 1, 0))),
+            ("a row of no site", base + chunk("IVAL", varints(1, 1, 0, 0, 0, 0, 0, 1, 2, 0))),
+            ("2^63 stamps", base + chunk("STMP", varints(1 << 63, *[0] * 9))),
+            ("a name of 2^40 bytes", base + chunk("NOTE", varints(1, 1 << 40))),
+            ("runs of 2^32 frames", base + chunk("FRAM", varints(1, 2, 1 << 32, 0, 0, 0, 0, 0))),
+            ("process 7 of one", base + chunk("PROC", varints(*[0] * 15), process=7)),
+            ("process 2^32 - 1", base + chunk("PROC", varints(*[0] * 15), process=0xffffffff))):
+        t.equal(what, missing(t, what, content),
+                "incomplete %s; what came before it is shown" % (NONSENSE % len(content)))
+    frames = chunk("FRAM", varints(1, 8192, 1, 1 << 31, 1 << 31, 1 << 31, 7, 0))
+    whole = base + frames + chunk("STRS", varints(1, 0)) + chunk("DONE", b"")
+    t.equal("strings out of range", missing(t, "strings", whole), None)
+
+
+def test_sizes_that_lie(t):
+    base = HEADER + PROCESS
+    impossible = "incomplete a chunk of the file has an impossible size; what came before it is shown"
+    t.equal("more than it is", missing(t, "more", base + chunk("NOTE", b"\0" * 9, says=1 << 20)), impossible)
+    t.equal("less than it is", missing(t, "less", base + chunk("NOTE", b"\0" * 9999, says=3)), impossible)
+    t.true("beyond the limit", "unpacks to more" in missing(t, "limit", base + chunk("NOTE", b"\0", says=0xffffffff)))
+    t.equal("stored: more than there is", missing(t, "stored", base + chunk("NOTE", b"\0", stored_says=1 << 29)),
+            "incomplete the file is cut at byte %d, inside a chunk; what came before it is shown"
+            % len(base + chunk("NOTE", b"\0")))
+    t.equal("stored: more than there can be", missing(t, "stored", base + chunk("NOTE", b"\0", stored_says=0xffffffff)),
+            "incomplete the file is damaged at byte %d; what came before it is shown" % len(base))
+
+
+@cases(kind=("PROC", "MODS", "THRD", "NODE", "SITE", "IVAL", "STMP", "MARK", "FORK", "NOTE", "FRAM", "STRS"))
+def test_bombs(t, kind):
+    """Zeros pack 30,000 to 1: a few KB that unpack to 4 MB, and to 16 MB, of the smallest things there are."""
+    before = HEADER + PROCESS + THREADS + NODES
+    if kind in ("IVAL", "MARK"):
+        before += SITES
+    if kind in ("THRD", "NODE"):
+        before = HEADER + PROCESS
+    leading = {"PROC": (0, 0), "NODE": (0,)}.get(kind, ())
+    for size, much in ((4 << 20) - 4096, False), (16 << 20, True):
+        least = {"MODS": 6, "THRD": 4, "NODE": 2, "SITE": 11, "IVAL": 7, "STMP": 9, "MARK": 12, "FRAM": 2}.get(kind, 1)
+        raw = varints(*leading, (size - 64) // least)
+        content = before + chunk(kind, raw + b"\0" * (size - len(raw)))
+        t.true("it is small", len(content) < 16384, len(content))
+        for arguments in ((), ("--json", "--by", "stack"), ("--tree",)):
+            what = "%d bytes of %s %s" % (size, kind, " ".join(arguments))
+            got = report(t, saved(t, content), *arguments)
+            t.equal("status, " + what, (got[2], got[1]), (0, ""))
+        t.equal("refused, %d" % size, "unpacks to more" in (missing(t, "as text", content) or ""), much)
+
+
+# A program that writes over what it shares with the collector
+
+@cases(seed=(1, 2, 3))
+def test_scribbled_memory(t, seed):
+    """The program ends as it does alone, the file opens, and its child is exact."""
+    profile = t.record(t.build("scribbles.c", "-O1", "-I", os.path.join(ROOT, "src")), str(seed), status=7)
+    t.equal("stderr", t.stderr, "")
+    whole = t.report(profile, "total")
+    t.equal("processes", len(whole["processes"]), 2)
+    child = [p["pid"] for p in whole["processes"] if p["pid"] != whole["pid"]][0]
+    of_child = t.report(profile, "total", "--process", str(child))
+    t.equal("the child's own", t.total(of_child, "in_child"), (50000, 500))
+    t.equal("the child's losses", of_child["totals"]["lost_events"], 0)
+    t.equal("the child's end", (of_child["exit_code"], of_child["complete"]), (3, True))

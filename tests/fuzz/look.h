@@ -1,0 +1,95 @@
+/*
+ * look: goes through all of a recording that was opened, and asks it a question. For files that are
+ * damaged: whatever opens must be safe to use.
+ */
+#ifndef TIDE_FUZZ_LOOK_H
+#define TIDE_FUZZ_LOOK_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/answer.h"
+#include "report/report.h"
+
+static inline void look_must(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+/* What src/model takes for granted. */
+static inline void look_whole(const struct recording *r)
+{
+    look_must(r->profiles.count > 0 && r->complete == !r->incomplete);
+    for (size_t n = 0; n < r->profiles.count; n++) {
+        const struct profile *p = &r->profiles.items[n];
+        size_t text = 0;
+        look_must(p->nodes.count > 0 && p->frame_runs.count > 0);
+        for (size_t i = 1; i < p->nodes.count; i++)
+            look_must(p->nodes.items[i].parent < i);
+        for (size_t i = 0; i < p->sites.count; i++)
+            look_must(p->sites.items[i].node < p->nodes.count &&
+                      p->sites.items[i].thread < p->threads.count &&
+                      p->sites.items[i].domain < DOMAIN_COUNT);
+        for (size_t i = 0; i < p->intervals.count; i++)
+            look_must(p->intervals.items[i].first_row + p->intervals.items[i].row_count <=
+                      p->rows.count);
+        for (size_t i = 0; i < p->rows.count; i++)
+            look_must(p->rows.items[i].site < p->sites.count);
+        for (size_t i = 0; i + 1 < p->frame_runs.count; i++)
+            look_must(p->frame_runs.items[i] <= p->frame_runs.items[i + 1]);
+        look_must(*vec_last(&p->frame_runs) <= p->frames.count);
+        for (size_t i = 0; i < p->marks.count; i++) {
+            look_must(p->marks.items[i].intervals <= p->intervals.count);
+            text += strlen(p->marks.items[i].name);
+        }
+        for (size_t i = 0; i < p->mark_values.count; i++)
+            look_must(p->mark_values.items[i].mark < p->marks.count);
+        for (size_t i = 0; i < p->command.count; i++)
+            text += strlen(p->command.items[i]);
+        for (size_t i = 0; i < p->threads.count; i++)
+            text += strlen(p->threads.items[i].name);
+        for (size_t i = 0; i < p->modules.count; i++)
+            text += strlen(p->modules.items[i].path) + p->modules.items[i].build_id_size;
+        for (size_t i = 0; i < p->notes.count; i++)
+            text += strlen(p->notes.items[i]);
+        look_must(text < SIZE_MAX / 2);
+    }
+}
+
+/* One question, another for each input, in all three forms. */
+static inline void look_ask(const struct recording *r, uint64_t hash)
+{
+    static const char *const moments[] = {NULL, "start", "50%", "peak", "end", "1s"};
+    struct query q;
+    struct answer a;
+    struct err err;
+    query_init(&q);
+    q.metric = (enum metric)(hash % METRICS);
+    q.by = (enum grouping)(hash / 16 % GROUPINGS);
+    q.size = (enum size_kind)(hash / 128 % SIZE_KINDS);
+    q.shape = (enum shape)(hash / 512 % 4);
+    q.at = moments[hash / 2048 % 6];
+    q.since = moments[hash / 16384 % 6];
+    q.function = "main";
+    q.top = 10;
+    if (answer_query(&a, r, &q, &err) == 0) {
+        struct strbuf out = {0};
+        const struct style style = {0};
+        report_text(&a, "x.tide", &style, &out);
+        report_json(&a, NULL, &out);
+        report_csv(&a, NULL, &out);
+        strbuf_release(&out);
+        answer_release(&a);
+    }
+    query_release(&q);
+}
+
+/* `hash`: any number, which question. */
+static inline void look(const struct recording *r, uint64_t hash)
+{
+    look_whole(r);
+    look_ask(r, hash);
+}
+
+#endif
