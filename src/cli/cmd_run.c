@@ -8,8 +8,11 @@
 #include <unistd.h>
 
 #include "base/strbuf.h"
+#include "cli/library.h"
 #include "collect/session.h"
 #include "report/units.h"
+
+#define NOTES_SHOWN 5
 
 enum { OPT_ONLY = 256, OPT_NO_FOLLOW, OPT_ON_FULL, OPT_INTERVAL, OPT_QUIET, OPT_HELP };
 
@@ -128,20 +131,6 @@ static int parse(int argc, char **argv, struct run_options *o)
     return 0;
 }
 
-/* Beside the program when run from a build, else where it was installed. */
-static char *find_library(void)
-{
-    char exe[4096];
-    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-    exe[n > 0 ? n : 0] = '\0';
-    char *slash = strrchr(exe, '/');
-    char *beside = xasprintf("%.*s/libtidemark.so", (int)(slash ? slash - exe : 0), exe);
-    if (access(beside, R_OK) == 0)
-        return beside;
-    free(beside);
-    return access(TIDEMARK_LIBRARY, R_OK) == 0 ? xstrdup(TIDEMARK_LIBRARY) : NULL;
-}
-
 /* --- what is shown ---------------------------------------------------------------------------- */
 
 struct progress {
@@ -169,6 +158,19 @@ static void show_progress(void *context, const struct session_status *s)
     fflush(stderr);
     strbuf_release(&b);
     *p = (struct progress){.events = s->events, .time_ns = s->elapsed_ns, .shown = true};
+}
+
+/* Of the program, or what it became: there are those about the whole recording too. */
+static void add_notes(struct strbuf *b, const struct recording *r)
+{
+    const struct profile *p = &r->profiles.items[0];
+    for (size_t i = 1; i < r->profiles.count; i++)
+        if (r->profiles.items[i].pid == p->pid)
+            p = &r->profiles.items[i];
+    for (size_t i = 0; i < p->notes.count && i < NOTES_SHOWN; i++)
+        strbuf_printf(b, "  note: %s\n", p->notes.items[i]);
+    if (p->notes.count > NOTES_SHOWN)
+        strbuf_printf(b, "  and %zu more notes, in the report\n", p->notes.count - NOTES_SHOWN);
 }
 
 /* At most 12 lines, the last of which is what to do next. */
@@ -212,8 +214,7 @@ static void show_summary(const struct session_result *r)
         unit_count(&b, (int64_t)incomplete);
         strbuf_puts(&b, " not followed to their end\n");
     }
-    for (size_t i = 0; i < p->notes.count && i < 3; i++)
-        strbuf_printf(&b, "  note: %s\n", p->notes.items[i]);
+    add_notes(&b, r->recording);
     if (r->file[0] == '|')
         strbuf_printf(&b, "  passed to %s\n", r->file + 1);
     else
@@ -231,7 +232,7 @@ int cmd_run(int argc, char **argv)
     int parsed = parse(argc, argv, &o);
     if (parsed)
         return parsed == 1 ? 0 : parsed;
-    char *library = find_library();
+    char *library = library_find();
     if (!library) {
         fputs("tidemark run: neither libtidemark.so beside tidemark nor " TIDEMARK_LIBRARY
               " can be read; build or install again\n",

@@ -3,11 +3,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collect/executable.h"
 #include "wire/layout.h"
 
 static void set_environment(const char *library, const char *socket, const char *key,
@@ -38,6 +40,23 @@ int launch_program(char *const *argv, const char *library, const char *socket, c
                    struct err *err)
 {
     int report[2], code = 0;
+    bool can_preload = true;
+    char *file = executable_find(argv[0]);
+    if (file) {
+        char *program = executable_interpreter(file);
+        bool refused = executable_changes_rights(program, getuid(), geteuid(), getgid(), getegid());
+        /* Their loaders would complain on the program's stderr, or even give up. */
+        enum executable_kind kind = executable_kind(program);
+        can_preload = kind != EXECUTABLE_32_BIT && kind != EXECUTABLE_OTHER_LOADER;
+        free(file);
+        free(program);
+        if (refused)
+            return err_set(err, -EPERM,
+                           "cannot record %s: running it changes rights (setuid, setgid or file "
+                           "capabilities), so its loader would ignore what is preloaded; record a "
+                           "copy without them, or as the user it belongs to",
+                           argv[0]);
+    }
     if (pipe2(report, O_CLOEXEC) != 0)
         return err_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
     pid_t child = fork();
@@ -51,7 +70,8 @@ int launch_program(char *const *argv, const char *library, const char *socket, c
         sigaction(SIGPIPE, &signals->pipe, NULL);
         sigaction(SIGCHLD, &signals->child, NULL);
         sigprocmask(SIG_SETMASK, &signals->mask, NULL);
-        set_environment(library, socket, key, only);
+        if (can_preload)
+            set_environment(library, socket, key, only);
         execvp(argv[0], argv);
         code = errno;
         ssize_t ignored = write(report[1], &code, sizeof code);

@@ -17,7 +17,9 @@ struct launch_signals {
 /* Keeps them; then SIGPIPE is ignored here and SIGCHLD is not. */
 void launch_keep_signals(struct launch_signals *signals);
 
-/* 0 and the pid, or a negative errno: the program could not be executed. */
+/* 0 and the pid, or a negative errno: the program could not be executed, or would run with other
+ * rights (-EPERM), which rules preloading out. A program whose loader cannot take our library runs
+ * without it. */
 int launch_program(char *const *argv, const char *library, const char *socket, const char *key,
                    const char *only, const struct launch_signals *signals, pid_t *pid,
                    struct err *err);

@@ -2,9 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -70,10 +74,39 @@ static char *directory_of(const char *name)
                          : xstrdup(".");
 }
 
+/* Devices and our own descriptors are written to, never replaced. */
+static bool is_device(const char *name)
+{
+    struct stat s;
+    return strcmp(name, "/dev/stdout") == 0 || strcmp(name, "/dev/stderr") == 0 ||
+           strncmp(name, "/dev/fd/", 8) == 0 || (lstat(name, &s) == 0 && S_ISCHR(s.st_mode));
+}
+
+/* What nobody can guess, so that nothing is laid in our way; the same for a session and its copies,
+ * so that output_discard finds what a killed one left. */
+static uint64_t part_secret(void)
+{
+    static uint64_t secret;
+    if (!secret && getrandom(&secret, sizeof secret, 0) != (ssize_t)sizeof secret)
+        secret = (uint64_t)getpid();
+    return secret;
+}
+
+bool output_is_file(const char *name)
+{
+    return name[0] != '|' && !is_device(name);
+}
+
 int output_check(const char *name, struct err *err)
 {
-    if (name[0] == '|')
+    struct stat s;
+    part_secret(); /* now, before copies of us are made that shall have it too */
+    if (!output_is_file(name))
         return 0;
+    if (lstat(name, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISLNK(s.st_mode))
+        return err_set(err, -EEXIST,
+                       "cannot write the recording to %s: it is %s; choose another name with -o",
+                       name, S_ISDIR(s.st_mode) ? "a directory" : "not a regular file");
     char *directory = directory_of(name);
     int code = access(directory, W_OK | X_OK) == 0 ? 0 : -errno;
     if (code)
@@ -97,7 +130,7 @@ static int write_all(int fd, const struct strbuf *bytes)
 
 static char *part_name(const char *name, pid_t writer)
 {
-    return xasprintf("%s.part%d", name, (int)writer);
+    return xasprintf("%s.part-%016" PRIx64 "-%d", name, part_secret(), (int)writer);
 }
 
 void output_discard(const char *name, pid_t writer)
@@ -107,17 +140,40 @@ void output_discard(const char *name, pid_t writer)
     free(part);
 }
 
-int output_write_file(const char *name, const struct strbuf *bytes)
+/* To a new file, whatever happens to be there; the caller's mask does not make it unreadable. */
+static int write_new(const char *name, const struct strbuf *bytes)
 {
-    char *part = part_name(name, getpid());
-    int fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int code = fd < 0 || fchmod(fd, 0600) != 0 ? -errno : write_all(fd, bytes);
+    if (fd >= 0 && close(fd) != 0 && !code)
+        code = -errno;
+    if (code && fd >= 0)
+        unlink(name);
+    return code;
+}
+
+static int write_device(const char *name, const struct strbuf *bytes)
+{
+    int fd = open(name, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
     int code = fd < 0 ? -errno : write_all(fd, bytes);
     if (fd >= 0 && close(fd) != 0 && !code)
         code = -errno;
-    if (!code && rename(part, name) != 0)
+    return code;
+}
+
+int output_write_file(const char *name, const struct strbuf *bytes)
+{
+    struct stat s;
+    if (is_device(name))
+        return write_device(name, bytes);
+    if (lstat(name, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISLNK(s.st_mode))
+        return S_ISDIR(s.st_mode) ? -EISDIR : -EEXIST; /* it came while the program ran */
+    char *part = part_name(name, getpid());
+    int code = write_new(part, bytes);
+    if (!code && rename(part, name) != 0) {
         code = -errno;
-    if (code && fd >= 0)
         unlink(part);
+    }
     free(part);
     return code;
 }
@@ -143,9 +199,10 @@ int output_write(char **name, const struct strbuf *bytes, struct err *err)
     if (!code)
         return 0;
     const char *slash = strrchr(*name, '/'), *temporary = getenv("TMPDIR");
-    char *other =
-        xasprintf("%s/%s", temporary && *temporary ? temporary : "/tmp", slash ? slash + 1 : *name);
-    if (output_write_file(other, bytes) != 0) {
+    /* Others may write there too: the name is one that nobody has. */
+    char *other = xasprintf("%s/%s-%016" PRIx64, temporary && *temporary ? temporary : "/tmp",
+                            slash ? slash + 1 : *name, part_secret());
+    if (write_new(other, bytes) != 0) {
         free(other);
         return err_set(err, code,
                        "cannot write %s: %s; nor could it be saved in the temporary directory",

@@ -5,11 +5,13 @@
  * a percent sign
  *
  * A file is written beside its final name and then renamed, readable by its owner alone: an older
- * one is never lost to a failed write.
+ * one is never lost to a failed write. Names that others could lay in our way are neither followed
+ * nor overwritten.
  */
 #ifndef TIDE_COLLECT_OUTPUT_H
 #define TIDE_COLLECT_OUTPUT_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -17,7 +19,9 @@
 
 /* The name for a pattern; NULL and a sentence when the pattern is wrong. Caller frees. */
 char *output_name(const char *pattern, const char *program, pid_t pid, struct err *err);
-/* Could a file be made there? Asked before the program starts. Always yes for a command. */
+/* Not a command, nor a device such as /dev/null or /dev/stdout, which are written to just once. */
+bool output_is_file(const char *name);
+/* Could a file be made there? Asked before the program starts. Always yes for what is no file. */
 int output_check(const char *name, struct err *err);
 /* Writes the bytes to a file of that name, nowhere else; 0 or a negative errno. */
 int output_write_file(const char *name, const struct strbuf *bytes);

@@ -19,6 +19,7 @@
 #include "collect/output.h"
 #include "collect/stamps.h"
 #include "collect/target.h"
+#include "collect/unseen.h"
 #include "store/writer.h"
 
 #define NAMING_EVERY_NS   100000000
@@ -45,6 +46,7 @@ struct session {
     VEC(struct target *) live; /* those that have not ended: there may be few of many */
     VEC(size_t) named;         /* per target: nodes handed to naming */
     struct naming *naming;
+    struct unseen unseen;
     uint64_t next_naming_ns, next_progress_ns, next_checkpoint_ns;
     uint64_t next_look_ns, alone_since_ns; /* for kin we have not heard of */
     unsigned unheard;                      /* of which we wait for so many */
@@ -178,13 +180,23 @@ static void answer_door(struct session *s)
 static void reap(struct session *s)
 {
     int status;
+    siginfo_t ended = {0};
+    if (!s->program_ended &&
+        waitid(P_PID, (id_t)s->program, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid)
+        if (live_target(s, s->program))
+            unseen_last_look(live_target(s, s->program));
     if (!s->program_ended && waitpid(s->program, &status, WNOHANG) == s->program) {
         s->program_ended = true;
         s->wait_status = status;
     }
-    for (size_t i = s->live.count; i-- > 0;) /* the last takes the place of one that goes */
-        if (is_gone(s, s->live.items[i]))
-            end_target(s, s->live.items[i], false);
+    for (size_t i = s->live.count; i-- > 0;) { /* the last takes the place of one that goes */
+        struct target *t = s->live.items[i];
+        if (!is_gone(s, t))
+            continue;
+        if (t->pid != s->program)
+            unseen_last_look(t);
+        end_target(s, t, false);
+    }
 }
 
 /*
@@ -295,6 +307,7 @@ static void record(struct session *s)
         }
         uint64_t now = elapsed_ns(s);
         find_names(s, now);
+        unseen_look(&s->unseen, s->targets.items, s->targets.count, now);
         tell_progress(s, now);
         reap(s);
         checkpoint_if_due(s, now);
@@ -339,36 +352,40 @@ static struct profile *unseen_program(struct session *s, struct recording *r)
                           .duration_ns = elapsed_ns(s),
                           .executable = xstrdup(s->options->argv[0]),
                           .host = xstrdup(""),
-                          .complete = true};
+                          .complete = s->program_ended};
     for (char *const *a = s->options->argv; *a; a++)
         *vec_push(&p->command) = xstrdup(*a);
     *vec_push(&p->nodes) = (struct node){0};
-    *vec_push(&p->notes) =
-        s->options->only ? xasprintf("no program whose name contains what --only asks for was run")
-                         : xasprintf("nothing could be seen in %s: it is statically linked, "
-                                     "setuid, or not an ELF program; "
-                                     "record a dynamically linked build of it",
-                                     s->options->argv[0]);
+    *vec_push(&p->notes) = unseen_program_note(&s->unseen, s->options->argv[0]);
     set_status(p, s->wait_status);
     return p;
+}
+
+/* Was nothing heard of it, though it was asked for? Its children may well have been. */
+static bool program_is_missing(const struct session *s)
+{
+    for (size_t i = 0; i < s->targets.count; i++)
+        if (s->targets.items[i]->pid == s->program)
+            return false;
+    return !s->options->only || s->targets.count == 0;
 }
 
 /* The bytes of the file; what the targets had gathered goes into the recording. */
 static void compose(struct session *s, struct recording *r, struct strbuf *bytes)
 {
     writer_begin(bytes);
+    if (program_is_missing(s)) {
+        naming_fill(s->naming, unseen_program(s, r), &r->strings);
+        writer_profile(bytes, 0, &r->profiles.items[0], NULL);
+    }
     for (size_t i = 0; i < s->targets.count; i++) {
         struct target *t = s->targets.items[i];
         target_finish(t);
         marks_finish(t, &r->strings);
         naming_fill(s->naming, &t->profile, &r->strings);
-        write_target(bytes, (uint32_t)i, t, &t->profile);
+        write_target(bytes, (uint32_t)r->profiles.count, t, &t->profile);
         *vec_push(&r->profiles) = t->profile;
         t->profile = (struct profile){0};
-    }
-    if (!r->profiles.count) {
-        naming_fill(s->naming, unseen_program(s, r), &r->strings);
-        writer_profile(bytes, 0, &r->profiles.items[0], NULL);
     }
     writer_end(bytes, r);
 }
@@ -407,7 +424,7 @@ static void checkpoint_if_due(struct session *s, uint64_t now)
         s->next_checkpoint_ns = now + (apart > CHECKPOINTS_APART_NS ? apart : CHECKPOINTS_APART_NS);
         s->checkpoint = 0;
     }
-    if (now < s->next_checkpoint_ns || !s->targets.count || s->file[0] == '|')
+    if (now < s->next_checkpoint_ns || !s->targets.count || !output_is_file(s->file))
         return;
     naming_hold(s->naming);
     pid_t writer = fork();
@@ -446,7 +463,8 @@ static int finish(struct session *s, struct session_result *result, struct err *
         naming_add(s->naming, &t->profile, s->named.items[i]);
     }
     naming_wait(s->naming);
-    if (s->targets.count) {
+    unseen_explain(&s->unseen, s->targets.items, s->targets.count, s->program);
+    if (s->targets.count && !program_is_missing(s)) {
         const struct ledger *first = &s->targets.items[0]->ledger;
         result->allocations = first->allocations;
         result->live_bytes = first->live.bytes;
@@ -488,6 +506,8 @@ int session_run(const struct session_options *o, struct session_result *result, 
 {
     static struct session s;
     s = (struct session){.options = o, .signals = -1, .door = {.fd = -1}};
+    s.unseen.only = o->only;
+    s.unseen.no_children = o->no_follow;
     *result = (struct session_result){.status = 125};
     char *trial = output_name(o->output, o->argv[0], 0, err);
     int code = trial ? output_check(trial, err) : -EINVAL;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -32,7 +33,8 @@ static int shared_memory(size_t size, void **memory)
     int fd = memfd_create("tidemark", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)
         return -errno;
-    if (ftruncate(fd, (off_t)size) == 0 &&
+    /* 0777 otherwise: nobody but us and whom we pass it to shall open it. */
+    if (fchmod(fd, 0600) == 0 && ftruncate(fd, (off_t)size) == 0 &&
         fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) {
         *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         if (*memory != MAP_FAILED)
@@ -78,12 +80,22 @@ static void read_command(struct target *t)
     snprintf(path, sizeof path, "/proc/%d/exe", t->pid);
     ssize_t n = readlink(path, exe, sizeof exe - 1);
     t->profile.executable = xstrndup(exe, n > 0 ? (size_t)n : 0);
+    struct stat file;
+    if (stat(path, &file) == 0) {
+        t->exe_device = file.st_dev;
+        t->exe_inode = file.st_ino;
+    }
     snprintf(path, sizeof path, "/proc/%d/stat", t->pid);
     f = fopen(path, "re");
     char text[1024];
     struct proc_state state;
-    if (f && fgets(text, sizeof text, f) && proc_parse_stat(text, &state))
-        t->profile.ppid = state.ppid;
+    if (f && fgets(text, sizeof text, f)) {
+        const char *before = strchr(text, '('), *after = strrchr(text, ')');
+        if (before && after) /* the name may hold anything */
+            snprintf(t->name, sizeof t->name, "%.*s", (int)(after - before - 1), before + 1);
+        if (proc_parse_stat(text, &state))
+            t->profile.ppid = state.ppid;
+    }
     if (f)
         fclose(f);
 }

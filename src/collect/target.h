@@ -72,6 +72,14 @@ struct fork_image {
     size_t bytes;              /* that it takes here */
 };
 
+/* What unseen.c knows of it. */
+struct watched {
+    char name[16];      /* the kernel's, while it lived; empty: not looked at yet */
+    char last_name[16]; /* and when it had ended; empty: too late */
+    char *became; /* file of another program, or its name; NULL: still the one that said hello */
+    bool is_path;
+};
+
 struct segment {
     void *memory;
     size_t size;
@@ -81,6 +89,10 @@ struct target {
     pid_t pid;
     int pidfd;
     int fd;
+    dev_t exe_device; /* the program file, to see when it is another */
+    ino_t exe_inode;
+    char name[16]; /* the kernel's, when it said hello */
+    struct watched watched;
     struct wire_header *header;
     size_t size;       /* of the mapping at header */
     uint64_t start_ns; /* on the session's clock */

@@ -1,0 +1,39 @@
+/*
+ * doctor: what a check of `tidemark doctor` gives back.
+ *
+ * A check tries the thing itself, as this user, here and now, rather than to read a setting and
+ * guess. It is told nothing and keeps nothing; processes that it starts have ended when it returns.
+ */
+#ifndef TIDE_CLI_DOCTOR_H
+#define TIDE_CLI_DOCTOR_H
+
+#include "base/strbuf.h"
+
+enum doctor_state { DOCTOR_OK, DOCTOR_LIMITED, DOCTOR_MISSING };
+
+struct finding {
+    enum doctor_state state;
+    struct strbuf found;   /* what is so */
+    struct strbuf follows; /* what that means for recordings, and what to do about it */
+};
+
+/* Sets both sentences. */
+void finding_set(struct finding *f, enum doctor_state state, const char *follows,
+                 const char *found_format, ...) __attribute__((format(printf, 4, 5)));
+
+/* doctor_limits.c: what is allowed to a process, and the space there is */
+void check_address_space(struct finding *f);
+void check_descriptors(struct finding *f);
+void check_locked_memory(struct finding *f);
+void check_memory_cgroup(struct finding *f);
+void check_disk_space(struct finding *f);
+
+/* doctor_powers.c: what the kernel lets this user do to processes of their own */
+void check_socket(struct finding *f);
+void check_shared_memory(struct finding *f);
+void check_perf_events(struct finding *f);
+void check_ptrace(struct finding *f);
+void check_pagemap(struct finding *f);
+void check_pidfd(struct finding *f);
+
+#endif

@@ -1,0 +1,409 @@
+#include "collect/unseen.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/err.h"
+
+#define LOOK_FIRST_NS   2000000
+#define LOOK_LONGEST_NS 1000000000
+#define NOTES_MAX       16 /* about children; more would hide the rest */
+
+/* --- why ----------------------------------------------------------------------------------------
+ */
+
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static const struct executable *look(struct unseen *u, const char *path)
+{
+    for (size_t i = 0; i < u->looked.count; i++)
+        if (strcmp(u->looked.items[i].path, path) == 0)
+            return &u->looked.items[i].is;
+    *vec_push(&u->looked) = (struct looked){xstrdup(path), executable_look(path)};
+    return &vec_last(&u->looked)->is;
+}
+
+/* Did the user ask for programs of this name? */
+static bool is_wanted(const char *only, const char *path)
+{
+    const char *name = file_name(path);
+    while (only && *only) {
+        size_t size = strcspn(only, "\n");
+        if (size && memmem(name, strlen(name), only, size))
+            return true;
+        only += size + (only[size] == '\n');
+    }
+    return !only;
+}
+
+/* Why nothing can be preloaded into it, and what to do; NULL: it could be. */
+static const char *kind_reason(const struct executable *e)
+{
+    switch (e->kind) {
+    case EXECUTABLE_STATIC:
+        return e->is_go ? "it is a Go program, statically linked, whose runtime has its own "
+                          "allocator; use Go's own profiler"
+                        : "it is statically linked, so nothing can be preloaded into it; "
+                          "record a dynamically linked build of it";
+    case EXECUTABLE_32_BIT:
+        return "it is a 32-bit program; record a 64-bit build of it";
+    case EXECUTABLE_FOREIGN:
+        return "it is a program for another kind of machine; record a native build of it";
+    case EXECUTABLE_OTHER_LOADER:
+        return "it uses another C library than glibc; record a build for glibc";
+    case EXECUTABLE_DYNAMIC:
+    case EXECUTABLE_UNKNOWN:
+        break;
+    }
+    return NULL;
+}
+
+static const char *const rights_reason =
+    "it runs with other rights (setuid, setgid or file capabilities), where the loader ignores "
+    "what is preloaded; record a copy without them, or as the user it belongs to";
+
+static const char *const silent_reason =
+    "it ended while it was being loaded, was started without tidemark's environment (env -i), or "
+    "may not use sockets; 'tidemark doctor' says what is permitted";
+
+char *unseen_program_note(const struct unseen *u, const char *name)
+{
+    if (!is_wanted(u->only, name))
+        return xasprintf("no program whose name contains what --only asks for was run");
+    char *file = executable_find(name);
+    char *program = file ? executable_interpreter(file) : xstrdup(name);
+    struct executable e = executable_look(program);
+    const char *reason = kind_reason(&e);
+    char *note =
+        file && strcmp(file, program) != 0
+            ? xasprintf("nothing could be seen in %s, a script for %s: of that, %s", name, program,
+                        reason ? reason : silent_reason)
+            : xasprintf("nothing could be seen in %s: %s", name, reason ? reason : silent_reason);
+    free(program);
+    free(file);
+    return note;
+}
+
+/* Why a process that was listened to had nothing to tell; NULL if it had and nothing is missing. */
+static char *quiet_note(struct unseen *u, const struct target *t)
+{
+    const char *path = t->profile.executable;
+    bool none = t->ledger.allocations == 0;
+    const struct executable *e = look(u, path);
+    if (e->own_malloc == OWN_MALLOC_HIDDEN || (none && e->own_malloc == OWN_MALLOC_EXPORTED))
+        return xasprintf("%s by %s could be seen: a malloc of its own is linked into it, and "
+                         "calls of that pass tidemark by; link the allocator as a shared library",
+                         none ? "no allocations" : "only allocations by libraries and not those",
+                         path);
+    if (!none)
+        return NULL;
+    if (e->is_go)
+        return xasprintf("no allocations by %s could be seen: it is a Go program, whose runtime "
+                         "has its own allocator; use Go's own profiler, or --metric mapped",
+                         path);
+    if (e->kind == EXECUTABLE_DYNAMIC && !e->imports_malloc && !e->has_symbols)
+        return xasprintf("no allocations by %s could be seen: it calls none of the C library's "
+                         "allocation functions; if it allocates at all, an allocator without "
+                         "symbols is linked into it: link that as a shared library",
+                         path);
+    return xasprintf("it made no allocations%s",
+                     t->profile.execed ? " before it became another program" : "");
+}
+
+/* --- looking ------------------------------------------------------------------------------------
+ */
+
+static bool read_text(pid_t pid, const char *what, char *out, size_t size)
+{
+    char path[96];
+    snprintf(path, sizeof path, "/proc/%d/%s", pid, what);
+    FILE *f = fopen(path, "re");
+    size_t n = f ? fread(out, 1, size - 1, f) : 0;
+    if (f)
+        fclose(f);
+    out[n] = '\0';
+    return n > 0;
+}
+
+/* From "PID (name) S ...": the name may hold anything. */
+static bool read_name(pid_t pid, char name[16], char *state)
+{
+    char text[512];
+    const char *open, *close;
+    if (!read_text(pid, "stat", text, sizeof text) || !(open = strchr(text, '(')) ||
+        !(close = strrchr(text, ')')) || close[1] != ' ')
+        return false;
+    snprintf(name, 16, "%.*s", (int)(close - open - 1), open + 1);
+    *state = close[2];
+    return true;
+}
+
+/* The file it runs; false: none, or we may not know. */
+static bool read_exe(pid_t pid, char path[PATH_MAX])
+{
+    char link[64];
+    snprintf(link, sizeof link, "/proc/%d/exe", pid);
+    ssize_t n = readlink(link, path, PATH_MAX - 1);
+    path[n > 0 ? n : 0] = '\0';
+    return n > 0;
+}
+
+/* The word it was called by. Anybody may read that. */
+static bool read_first_argument(pid_t pid, char *out, size_t size)
+{
+    return read_text(pid, "cmdline", out, size) && *out;
+}
+
+/* "Uid:" or "Gid:" of /proc/PID/status: the real and the effective one. */
+static bool read_ids(const char *status, const char *label, unsigned ids[2])
+{
+    char *at = strstr(status, label);
+    if (!at)
+        return false;
+    ids[0] = (unsigned)strtoul(at + 5, &at, 10);
+    ids[1] = (unsigned)strtoul(at, NULL, 10);
+    return true;
+}
+
+static bool has_other_rights(pid_t pid, const char *path)
+{
+    char text[4096];
+    unsigned ids[2], groups[2];
+    if (!read_text(pid, "status", text, sizeof text) || !read_ids(text, "\nUid:", ids) ||
+        !read_ids(text, "\nGid:", groups))
+        return false;
+    if (*path)
+        return executable_changes_rights(path, ids[0], ids[1], groups[0], groups[1]);
+    return ids[0] != ids[1] || groups[0] != groups[1] || ids[1] != geteuid();
+}
+
+static void look_at_target(struct target *t)
+{
+    struct watched *w = &t->watched;
+    char exe[PATH_MAX], name[16], link[64], state;
+    struct stat s;
+    if (!read_name(t->pid, name, &state) || state == 'Z')
+        return;
+    snprintf(link, sizeof link, "/proc/%d/exe", t->pid);
+    bool known = stat(link, &s) == 0;
+    bool same = known ? s.st_dev == t->exe_device && s.st_ino == t->exe_inode
+                      : strcmp(name, *w->name ? w->name : t->name) == 0;
+    if (!same && !w->became) {
+        w->is_path = read_exe(t->pid, exe);
+        bool named = w->is_path || read_first_argument(t->pid, exe, sizeof exe);
+        w->became = xstrdup(named ? exe : name);
+    }
+    memcpy(w->name, name, sizeof name);
+}
+
+static bool is_target(struct target *const *targets, size_t count, pid_t pid)
+{
+    for (size_t i = 0; i < count; i++)
+        if (targets[i]->pid == pid)
+            return true;
+    return false;
+}
+
+static bool is_stranger(const struct unseen *u, pid_t pid)
+{
+    for (size_t i = 0; i < u->strangers.count; i++)
+        if (u->strangers.items[i].pid == pid)
+            return true;
+    return false;
+}
+
+/* A child that has not said hello. It may be about to, unless its program cannot. */
+static void look_at_child(struct unseen *u, const struct target *parent, pid_t pid)
+{
+    char exe[PATH_MAX];
+    const char *reason;
+    if (read_exe(pid, exe)) {
+        if (strcmp(exe, parent->profile.executable) == 0)
+            return; /* forked */
+        reason = has_other_rights(pid, exe) ? rights_reason : kind_reason(look(u, exe));
+    } else {
+        if (errno != EACCES)
+            return;
+        /* Without arguments it is on its way to a program: to be seen at the next look. */
+        bool named = read_first_argument(pid, exe, sizeof exe);
+        reason = named && has_other_rights(pid, "") ? rights_reason : NULL;
+    }
+    if (reason && is_wanted(u->only, exe))
+        *vec_push(&u->strangers) = (struct stranger){
+            pid, xasprintf("nothing could be seen in %s (process %d): %s", exe, pid, reason)};
+}
+
+static void look_at_children(struct unseen *u, struct target *const *targets, size_t count,
+                             const struct target *parent)
+{
+    char what[64], text[4096];
+    snprintf(what, sizeof what, "task/%d/children", parent->pid);
+    if (!read_text(parent->pid, what, text, sizeof text))
+        return;
+    char *rest = text;
+    for (char *word; (word = strtok_r(rest, " ", &rest)) && u->strangers.count < NOTES_MAX;) {
+        pid_t pid = (pid_t)strtol(word, NULL, 10);
+        if (pid > 0 && !is_target(targets, count, pid) && !is_stranger(u, pid))
+            look_at_child(u, parent, pid);
+    }
+}
+
+/* --- libraries ----------------------------------------------------------------------------------
+ */
+
+static bool read_word(pid_t pid, uint64_t address, uint64_t *word)
+{
+    struct iovec here = {word, sizeof *word}, there = {(void *)(uintptr_t)address, sizeof *word};
+    return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)sizeof *word;
+}
+
+/* A library with a malloc of its own: do its calls go there? Exported, it is asked for last, after
+ * ours, unless the library was loaded to prefer itself. */
+static void look_at_library(struct unseen *u, struct target *t, const char *path, uint64_t start)
+{
+    const struct executable *e = look(u, path);
+    uint64_t called;
+    if (e->own_malloc == OWN_MALLOC_NONE)
+        return;
+    if (e->own_malloc == OWN_MALLOC_EXPORTED &&
+        (!e->malloc_slot || !read_word(t->pid, start + e->malloc_slot, &called) ||
+         called != start + e->malloc_address))
+        return;
+    for (size_t i = 0; i < u->bypasses.count; i++)
+        if (u->bypasses.items[i].target == t && strcmp(u->bypasses.items[i].library, path) == 0)
+            return;
+    *vec_push(&u->bypasses) = (struct bypass){
+        .target = t, .library = xstrdup(path), .exported = e->own_malloc == OWN_MALLOC_EXPORTED};
+}
+
+static void look_at_libraries(struct unseen *u, struct target *t)
+{
+    char name[64];
+    char line[PATH_MAX + 128];
+    snprintf(name, sizeof name, "/proc/%d/maps", t->pid);
+    FILE *maps = fopen(name, "re");
+    while (maps && fgets(line, sizeof line, maps) && u->bypasses.count < NOTES_MAX) {
+        /* start-end rights offset device inode path */
+        char *path = strchr(line, '/'), *end = NULL;
+        uint64_t start = strtoull(line, &end, 16);
+        end = strchr(end, ' ');
+        end = end ? strchr(end + 1, ' ') : NULL;
+        if (!path || !end || strtoull(end, NULL, 16) != 0)
+            continue;
+        path[strcspn(path, "\n")] = '\0';
+        const char *file = file_name(path);
+        if (strcmp(path, t->profile.executable) != 0 && strcmp(file, "libtidemark.so") != 0)
+            look_at_library(u, t, path, start);
+    }
+    if (maps)
+        fclose(maps);
+}
+
+/* Often at first, when programs and libraries are loaded; then so often while the run doubles. */
+static uint64_t next_look(uint64_t now_ns, uint64_t first_ns, unsigned share)
+{
+    uint64_t pause = now_ns / share;
+    pause = pause < first_ns ? first_ns : pause;
+    return now_ns + (pause > LOOK_LONGEST_NS ? LOOK_LONGEST_NS : pause);
+}
+
+void unseen_look(struct unseen *u, struct target *const *targets, size_t count, uint64_t now_ns)
+{
+    if (now_ns < u->next_look_ns)
+        return;
+    bool libraries = now_ns >= u->next_map_look_ns;
+    if (libraries)
+        u->next_map_look_ns = next_look(now_ns, LOOK_FIRST_NS * 8, 8);
+    for (size_t i = 0; i < count; i++) {
+        if (targets[i]->ended)
+            continue;
+        look_at_target(targets[i]);
+        if (!u->no_children && u->strangers.count < NOTES_MAX)
+            look_at_children(u, targets, count, targets[i]);
+        if (libraries && !targets[i]->watched.became)
+            look_at_libraries(u, targets[i]);
+    }
+    u->next_look_ns = next_look(now_ns, LOOK_FIRST_NS, 64);
+}
+
+void unseen_last_look(struct target *t)
+{
+    char name[16], state;
+    if (read_name(t->pid, name, &state) && state == 'Z')
+        memcpy(t->watched.last_name, name, sizeof name);
+}
+
+/* --- saying so ----------------------------------------------------------------------------------
+ */
+
+/* Too short a life to be looked at, but it died with another name, and not one it gave itself. */
+static void judge_by_name(struct watched *w, const struct target *t)
+{
+    if (w->became || !*w->last_name || strcmp(w->last_name, *w->name ? w->name : t->name) == 0)
+        return;
+    for (size_t i = 0; i < t->profile.threads.count; i++)
+        if (strcmp(w->last_name, t->profile.threads.items[i].name) == 0)
+            return;
+    w->became = xstrdup(w->last_name);
+}
+
+static char *became_note(struct unseen *u, const struct watched *w)
+{
+    const char *reason = w->is_path ? kind_reason(look(u, w->became)) : NULL;
+    if (!reason && w->is_path &&
+        executable_changes_rights(w->became, getuid(), geteuid(), getgid(), getegid()))
+        reason = rights_reason;
+    return xasprintf("it became another program, %s, in which nothing could be seen: %s", w->became,
+                     reason       ? reason
+                     : w->is_path ? silent_reason
+                                  : "it is statically linked, setuid, or was started without "
+                                    "tidemark's environment");
+}
+
+void unseen_explain(struct unseen *u, struct target *const *targets, size_t count, pid_t program)
+{
+    if (!count)
+        return;
+    struct target *main = targets[0];
+    for (size_t i = 0; i < count; i++)
+        if (targets[i]->pid == program)
+            main = targets[i];
+    for (size_t i = 0; i < count; i++) {
+        struct target *t = targets[i];
+        struct watched *w = &t->watched;
+        judge_by_name(w, t);
+        bool became = w->became && !t->profile.execed && is_wanted(u->only, w->became);
+        char *note = became ? became_note(u, w) : NULL;
+        if (note && t != main)
+            *vec_push(&main->profile.notes) =
+                xasprintf("process %d, %s: %s", t->pid, file_name(t->profile.executable), note);
+        if (note)
+            *vec_push(&t->profile.notes) = note;
+        if ((note = quiet_note(u, t)))
+            *vec_push(&t->profile.notes) = note;
+    }
+    for (size_t i = 0; i < u->bypasses.count; i++) {
+        const struct bypass *b = &u->bypasses.items[i];
+        *vec_push(&b->target->profile.notes) = xasprintf(
+            b->exported ? "allocations by %s could not be seen: it calls its own malloc, because "
+                          "it was loaded "
+                          "with RTLD_DEEPBIND or dlmopen; load it with dlopen and without that flag"
+                        : "allocations by %s could not be seen: a malloc of its own is linked into "
+                          "it; link "
+                          "the allocator as a shared library",
+            b->library);
+    }
+    for (size_t i = 0; i < u->strangers.count; i++)
+        if (!is_target(targets, count, u->strangers.items[i].pid))
+            *vec_push(&main->profile.notes) = xstrdup(u->strangers.items[i].note);
+}

@@ -1,0 +1,62 @@
+/*
+ * unseen: what this recording cannot have seen, and why, as notes in its profiles.
+ *
+ * A recording that is empty or lacks a process must say so. Three things are found out:
+ * - a process recorded nothing: its program file tells the likely reason (executable.h);
+ * - a process became another program (exec) and nothing was heard from that;
+ * - a child of a recorded process never said hello.
+ * The last two need a look at /proc while they live, taken now and then. A child that came and went
+ * between two looks is missed; a process that became another program gives itself away by its name
+ * until it is reaped.
+ *
+ * Called from the session's one thread.
+ */
+#ifndef TIDE_COLLECT_UNSEEN_H
+#define TIDE_COLLECT_UNSEEN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/vec.h"
+#include "collect/executable.h"
+#include "collect/target.h"
+
+/* A library of a target whose calls of malloc never reach us. */
+struct bypass {
+    struct target *target;
+    char *library;
+    bool exported; /* its malloc is, yet it calls its own: RTLD_DEEPBIND */
+};
+
+struct stranger {
+    pid_t pid;
+    char *note;
+};
+
+/* A program file that was looked at: families run the same few over and over. */
+struct looked {
+    char *path;
+    struct executable is;
+};
+
+struct unseen {
+    const char *only; /* names, one a line: others are not missed; NULL: all are */
+    bool no_children; /* are not missed either */
+    uint64_t next_look_ns, next_map_look_ns;
+    VEC(struct looked) looked;
+    VEC(struct bypass) bypasses;
+    VEC(struct stranger) strangers; /* children that can never say hello */
+};
+
+/* At every turn of the loop; looks if it is time. */
+void unseen_look(struct unseen *u, struct target *const *targets, size_t count, uint64_t now_ns);
+/* The target has ended, and perhaps is not reaped yet. */
+void unseen_last_look(struct target *t);
+/* Once, when all targets have ended: adds the notes. `program`: the process that was started. */
+void unseen_explain(struct unseen *u, struct target *const *targets, size_t count, pid_t program);
+
+/* For a program that nothing was heard of. Caller frees. */
+char *unseen_program_note(const struct unseen *u, const char *name);
+
+#endif

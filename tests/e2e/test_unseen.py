@@ -1,0 +1,212 @@
+"""What cannot be recorded runs as always, and the recording says what is missing, why, and what to do."""
+import os
+import shutil
+import subprocess
+
+from harness import Failed, cases
+from unprivileged import AS_NOBODY, NOBODY, give_to_nobody, set_id_works
+
+
+def recorded(t, *argv, opts=(), before=()):
+    """Runs a program plain and recorded; what it says and how it ends must agree. Returns its report and tidemark's stderr."""
+    want = t.plain(*before, *argv)
+    profile = t.file("p.tide")
+    stdout, stderr, status = t._run([*before, t.tidemark, "run", "-o", profile, *opts, "--", *argv], None)
+    t.equal("output and status", (stdout, status), (want[0], want[2]))
+    t.true("stderr is the program's and the summary", stderr.startswith(want[1] + "tidemark: "), stderr)
+    return t.report(profile), stderr
+
+
+def says(t, report, stderr, *words):
+    """There is a note with all these words, in the report and on stderr."""
+    notes = [note for note in report["notes"] if all(word in note for word in words)]
+    t.equal("notes with %s" % (words,), len(notes), 1)
+    if notes:
+        t.true("it is on stderr", "note: " + notes[0] in stderr, stderr)
+    else:
+        t.failures.append("notes: %r" % report["notes"])
+
+
+@cases(how=("-static", "-static-pie"))
+def test_static_program(t, how):
+    report, stderr = recorded(t, t.build("ends.c", "-O1", how), "return")
+    says(t, report, stderr, "statically linked", "dynamically linked build")
+    t.equal("allocations", report["totals"]["allocations"], 0)
+    t.equal("exit code", report["exit_code"], 3)
+
+
+def test_script_of_a_static_interpreter(t):
+    script = t.file("script")
+    with open(script, "w") as out:
+        out.write("#!%s wait\n" % t.build("looked_at.c", "-O1", "-static", "-Wno-error"))
+    os.chmod(script, 0o755)
+    report, stderr = recorded(t, script)
+    says(t, report, stderr, script, "a script for", "looked_at", "statically linked")
+
+
+def test_32_bit_program(t):
+    program = t.build("thirty_two.c", "-O1", "-m32", "-nostdlib", "-static", "-fno-pic", "-no-pie")
+    try:
+        subprocess.run([program])
+    except OSError:
+        return  # this kernel has no 32-bit programs
+    report, stderr = recorded(t, program)
+    says(t, report, stderr, "32-bit", "64-bit build")
+
+
+def test_program_of_another_c_library(t):
+    if not shutil.which("musl-gcc"):
+        raise Failed("no musl-gcc: install musl-tools")
+    report, stderr = recorded(t, t.build("ends.c", "-O1", cc="musl-gcc"), "return")
+    says(t, report, stderr, "another C library")
+
+
+def test_go_program(t):
+    """Known by the section that the Go linker writes."""
+    program = t.file("program")
+    with open(t.file("section"), "w") as out:
+        out.write("Go buildinf:")
+    subprocess.run(["objcopy", "--add-section", ".go.buildinfo=" + t.file("section"),
+                    t.build("ends.c", "-O1", "-static"), program], check=True)
+    report, stderr = recorded(t, program, "return")
+    says(t, report, stderr, "Go program", "Go's own profiler")
+
+
+OWN = {"exported": "-DOWN=", "static": "-DOWN=static", "hidden": "-DOWN=__attribute__((visibility(\"hidden\")))"}
+
+
+@cases(how=tuple(OWN))
+def test_program_with_its_own_malloc(t, how):
+    report, stderr = recorded(t, t.build("own_malloc.c", "-O1", "-fno-builtin", OWN[how]))
+    if how == "exported" and report["totals"]["allocations"]:
+        t.equal("allocations", report["totals"]["allocations"], 7)  # seen after all: no note is due
+    else:
+        says(t, report, stderr, "own_malloc", "malloc of its own is linked into it", "shared library")
+
+
+def test_program_with_its_own_malloc_and_no_symbols(t):
+    report, stderr = recorded(t, t.build("own_malloc.c", "-O1", "-fno-builtin", OWN["static"], "-s"))
+    says(t, report, stderr, "own_malloc", "without symbols", "shared library")
+
+
+def test_program_that_makes_no_allocations(t):
+    report, stderr = recorded(t, t.build("looked_at.c", "-O1"), "nothing")
+    t.equal("notes", report["notes"], [])
+    report, stderr = recorded(t, "/bin/true")
+    says(t, report, stderr, "it made no allocations")
+
+
+@cases(how=("exported", "hidden"))
+def test_library_with_its_own_malloc(t, how):
+    plugin = t.build("own_malloc.c", "-O1", "-fno-builtin", OWN[how], shared=True)
+    report, stderr = recorded(t, t.build("looked_at.c", "-O1"), "deepbind", plugin)
+    says(t, report, stderr, plugin, "RTLD_DEEPBIND" if how == "exported" else "linked into it")
+    t.equal("the program's", t.total(report, "in_parent"), (1000, 10))
+
+
+def test_library_whose_malloc_is_not_used(t):
+    """Loaded as usual, a library's own malloc comes after ours: all is seen, and there is nothing to say."""
+    plugin = t.build("own_malloc.c", "-O1", "-fno-builtin", OWN["exported"], shared=True)
+    report, stderr = recorded(t, t.build("looked_at.c", "-O1"), "load", plugin)
+    t.equal("notes", report["notes"], [])
+    t.equal("the plugin's", t.total(t.report(t.file("p.tide"), "total"), "plugin_work"), (7000, 7))
+
+
+@cases(how=("exec", "quick"))
+def test_program_that_becomes_a_static_one(t, how):
+    """Seen while it lives, or, if it does not live long enough, by its name when it has ended."""
+    static = t.file("other")
+    shutil.copy(t.build("looked_at.c", "-O1", "-static", "-Wno-error"), static)
+    report, stderr = recorded(t, t.build("looked_at.c", "-O1"), how, static)
+    says(t, report, stderr, "became another program, ", static if how == "exec" else "other", "statically linked")
+    t.equal("what came before", t.total(report, "in_parent"), (1000, 10))
+
+
+def test_static_child(t):
+    static = t.build("looked_at.c", "-O1", "-static", "-Wno-error")
+    report, stderr = recorded(t, t.build("looked_at.c", "-O1"), "spawn", static)
+    says(t, report, stderr, static, "statically linked")
+    t.equal("the parent's", t.total(report, "in_parent"), (1000, 10))
+
+
+def test_not_missed_if_not_asked_for(t):
+    static = t.file("other")
+    shutil.copy(t.build("looked_at.c", "-O1", "-static", "-Wno-error"), static)
+    for opts in (("--only", "looked_at"), ("--no-follow",)):
+        report, stderr = recorded(t, t.build("looked_at.c", "-O1"), "spawn", static, opts=opts)
+        t.equal("notes with " + opts[0], report["notes"], [])
+
+
+def test_children_of_a_static_program(t):
+    """The program comes first and says why it is empty; its child is recorded."""
+    static = t.build("looked_at.c", "-O1", "-static", "-Wno-error")
+    report, stderr = recorded(t, static, "spawn", t.build("looked_at.c", "-O1"))
+    says(t, report, stderr, "statically linked")
+    t.equal("processes", len(report["processes"]), 2)
+    child = report["processes"][1]
+    t.equal("its parent", child["ppid"], report["pid"])
+    t.equal("the child's", t.total(t.report(t.file("p.tide"), "live", "--process", str(child["pid"])), "in_child"), (7000, 7))
+
+
+# Other rights
+
+def copy_of(t, name, owner=0, mode=0o755, capability=None):
+    """A copy of looked_at with these rights, where everybody can run it."""
+    path = t.file(name)
+    shutil.copy(t.build("looked_at.c", "-O1"), path)
+    os.chown(path, owner, owner)
+    os.chmod(path, mode)
+    if capability:
+        subprocess.run(["setcap", capability, path], check=True)
+    return path
+
+
+def refused(t, tool, *before, program):
+    """One sentence, 126, no file."""
+    folder = os.path.dirname(tool)
+    stdout, stderr, status = t._run([*before, tool, "run", "-o", os.path.join(folder, "refused.tide"), "--", program, "wait"], None)
+    t.equal("status", status, 126)
+    t.equal("stdout", stdout, "")
+    t.equal("lines on stderr", len(stderr.splitlines()), 1)
+    t.true("says why", program in stderr and "setuid" in stderr, stderr)
+    t.true("no file", not os.path.exists(os.path.join(folder, "refused.tide")))
+
+
+def test_programs_that_change_rights_are_refused(t):
+    if not set_id_works(t):
+        return
+    tool = give_to_nobody(t)
+    refused(t, tool, program=copy_of(t, "nobodys", NOBODY, 0o4755))
+    refused(t, tool, program=copy_of(t, "group", NOBODY, 0o2755))
+    refused(t, tool, *AS_NOBODY, program=copy_of(t, "roots", 0, 0o4755))
+    refused(t, tool, *AS_NOBODY, program=copy_of(t, "capable", 0, 0o755, "cap_net_raw+ep"))
+
+
+def test_programs_that_keep_rights_are_not_refused(t):
+    """Set-id to who runs it already, and capabilities for root, change nothing: the loader preloads."""
+    if not set_id_works(t):
+        return
+    tool = give_to_nobody(t)
+    for before, program in (((), copy_of(t, "roots", 0, 0o4755)),
+                            ((), copy_of(t, "capable", 0, 0o755, "cap_net_raw+ep")),
+                            (AS_NOBODY, copy_of(t, "nobodys", NOBODY, 0o6755)),
+                            ((*AS_NOBODY, "setpriv", "--no-new-privs"), copy_of(t, "roots2", 0, 0o4755))):
+        profile = os.path.join(os.path.dirname(tool), "kept.tide")
+        status = t._run([*before, tool, "run", "--quiet", "-o", profile, "--", program, "wait"], None)[2]
+        t.equal("status of %s" % program, status, 5)
+        t.equal("%s was seen" % program, t.total(t.report(profile), "in_child"), (7000, 7))
+
+
+@cases(who=("root", "nobody"))
+def test_children_that_change_rights(t, who):
+    """They run as always; the recording names them."""
+    if not set_id_works(t):
+        return
+    tool = give_to_nobody(t)
+    before, child = ((), copy_of(t, "child", NOBODY, 0o4755)) if who == "root" else (AS_NOBODY, copy_of(t, "child", 0, 0o4755))
+    profile = os.path.join(os.path.dirname(tool), "p.tide")
+    stdout, stderr, status = t._run([*before, tool, "run", "-o", profile, "--", copy_of(t, "parent"), "spawn", child], None)
+    t.equal("status", status, 5)
+    report = t.report(profile)
+    says(t, report, stderr, child, "setuid")
+    t.equal("the parent's", t.total(report, "in_parent"), (1000, 10))
