@@ -168,11 +168,22 @@ void event_meet(struct thread *t, uint64_t address)
         event_word(t, WIRE_WORD(WIRE_CLOCK, 0, t->clock & WIRE_LOW48));
 }
 
+/*
+ * The address may be one that another thread has freed since our hook began, and it may have seen a
+ * new tick before it did. That free is read after the tick, so this must be too.
+ */
+static inline void event_tick(struct thread *t)
+{
+    if (UNLIKELY(t->tick != atomic_load_explicit(&recorder.header->tick, memory_order_relaxed)))
+        thread_tick(t);
+}
+
 static inline __attribute__((always_inline)) bool alloc(struct thread *t, void *p, size_t size,
                                                         const uint64_t *caller, bool own)
 {
     if (UNLIKELY(atomic_load_explicit(&recorder.header->paused, memory_order_relaxed)))
         return false;
+    event_tick(t);
     uint32_t stack = stack_number(t, caller);
     if (UNLIKELY(!event_room(t, 5)))
         return false;
@@ -240,6 +251,7 @@ void event_map(struct thread *t, void *p, size_t size, const uint64_t *caller)
 {
     if (UNLIKELY(recorder_paused()))
         return;
+    event_tick(t);
     uint32_t stack = stack_number(t, caller);
     if (event_room(t, 4)) {
         event_clock(t, 0);

@@ -153,6 +153,7 @@ bool exec_remember(const char *socket, const char *key, const char *only);
 /* thread.c */
 struct thread *thread_begin(void);            /* this thread's, made now; NULL: do not record */
 struct thread *thread_sync(struct thread *t); /* the shared tick moved, or we are a forked child */
+void thread_tick(struct thread *t);           /* the shared tick moved */
 bool thread_room(struct thread *t); /* takes another chunk; false: none, and events are dropped */
 void thread_named(struct thread *t, const char *name);
 void thread_recover(struct thread *t); /* after a hook that never came to its end */

@@ -195,6 +195,17 @@ void threads_reset(void)
     tls.thread = NULL;
 }
 
+void thread_tick(struct thread *t)
+{
+    put_tick(t);
+    /* After the tick: who moves both moves the tick last. */
+    uint32_t generation = atomic_load(&recorder.generation);
+    if (t->generation != generation) {
+        walk_forget(&t->walk);
+        t->generation = generation;
+    }
+}
+
 struct thread *thread_sync(struct thread *t)
 {
     if (UNLIKELY(t->tick == 0)) { /* a forked child */
@@ -209,13 +220,7 @@ struct thread *thread_sync(struct thread *t)
         tls.thread = NULL;
         return NULL;
     }
-    put_tick(t);
-    /* After the tick: who moves both moves the tick last. */
-    uint32_t generation = atomic_load(&recorder.generation);
-    if (t->generation != generation) {
-        walk_forget(&t->walk);
-        t->generation = generation;
-    }
+    thread_tick(t);
     return t;
 }
 
