@@ -2,12 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collect/filters.h"
 #include "wire/layout.h"
 
 static void set_environment(const char *library, const char *socket, const char *key,
@@ -18,6 +19,9 @@ static void set_environment(const char *library, const char *socket, const char 
     setenv("LD_PRELOAD", preload, 1);
     setenv(WIRE_ENV_SOCKET, socket, 1);
     setenv(WIRE_ENV_KEY, key, 1);
+    char filters[16];
+    snprintf(filters, sizeof filters, "%u", filters_of(getpid()));
+    setenv(WIRE_ENV_FILTERS, filters, 1);
     if (only)
         setenv(WIRE_ENV_ONLY, only, 1);
     else
@@ -25,7 +29,7 @@ static void set_environment(const char *library, const char *socket, const char 
 }
 
 int launch_program(char *const *argv, const char *library, const char *socket, const char *key,
-                   const char *only, pid_t *pid, struct err *err)
+                   const char *only, const struct inherit *inherit, pid_t *pid, struct err *err)
 {
     int report[2], code = 0;
     if (pipe2(report, O_CLOEXEC) != 0)
@@ -38,12 +42,7 @@ int launch_program(char *const *argv, const char *library, const char *socket, c
         return code;
     }
     if (child == 0) {
-        sigset_t none;
-        sigemptyset(&none);
-        signal(SIGINT, SIG_DFL);
-        signal(SIGQUIT, SIG_DFL);
-        signal(SIGPIPE, SIG_DFL);
-        sigprocmask(SIG_SETMASK, &none, NULL);
+        inherit_restore(inherit);
         set_environment(library, socket, key, only);
         execvp(argv[0], argv);
         code = errno;

@@ -7,9 +7,11 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "collect/inherit.h"
 
-/* 0 and the pid, or a negative errno: the program could not be executed. */
+/* 0 and the pid, or a negative errno: the program could not be executed. `inherit`: what
+ * it is to find. */
 int launch_program(char *const *argv, const char *library, const char *socket, const char *key,
-                   const char *only, pid_t *pid, struct err *err);
+                   const char *only, const struct inherit *inherit, pid_t *pid, struct err *err);
 
 #endif

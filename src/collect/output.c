@@ -1,10 +1,12 @@
 #include "collect/output.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -70,10 +72,27 @@ static char *directory_of(const char *name)
                          : xstrdup(".");
 }
 
+/*
+ * Devices are written to, never replaced: /dev/null, a terminal, and the links /dev/stdout and
+ * /dev/fd/N. Nobody but root can make one, so this follows no name that another user has put there.
+ */
+static bool is_device(const char *name)
+{
+    struct stat s;
+    return strncmp(name, "/dev/", 5) == 0
+               ? stat(name, &s) == 0 && (S_ISCHR(s.st_mode) || S_ISFIFO(s.st_mode))
+               : lstat(name, &s) == 0 && S_ISCHR(s.st_mode);
+}
+
 int output_check(const char *name, struct err *err)
 {
-    if (name[0] == '|')
+    struct stat s;
+    if (name[0] == '|' || is_device(name))
         return 0;
+    if (lstat(name, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISLNK(s.st_mode))
+        return err_set(err, -EEXIST,
+                       "cannot write the recording to %s: it is %s; choose another name with -o",
+                       name, S_ISDIR(s.st_mode) ? "a directory" : "not a regular file");
     char *directory = directory_of(name);
     int code = access(directory, W_OK | X_OK) == 0 ? 0 : -errno;
     if (code)
@@ -95,17 +114,37 @@ static int write_all(int fd, const struct strbuf *bytes)
     return 0;
 }
 
-static int write_file(const char *name, const struct strbuf *bytes)
+/* Writes to a new file, mode 0600, whose name is the template with its six X replaced. */
+static int write_new(char *template, const struct strbuf *bytes)
 {
-    char *part = xasprintf("%s.part%d", name, (int)getpid());
-    int fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd = mkostemp(template, O_CLOEXEC);
     int code = fd < 0 ? -errno : write_all(fd, bytes);
     if (fd >= 0 && close(fd) != 0 && !code)
         code = -errno;
-    if (!code && rename(part, name) != 0)
-        code = -errno;
     if (code && fd >= 0)
+        unlink(template);
+    return code;
+}
+
+static int write_device(const char *name, const struct strbuf *bytes)
+{
+    int fd = open(name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    int code = fd < 0 ? -errno : write_all(fd, bytes);
+    if (fd >= 0 && close(fd) != 0 && !code)
+        code = -errno;
+    return code;
+}
+
+static int write_file(const char *name, const struct strbuf *bytes)
+{
+    if (is_device(name))
+        return write_device(name, bytes);
+    char *part = xasprintf("%s.part-XXXXXX", name);
+    int code = write_new(part, bytes);
+    if (!code && rename(part, name) != 0) {
+        code = -errno;
         unlink(part);
+    }
     free(part);
     return code;
 }
@@ -131,9 +170,9 @@ int output_write(char **name, const struct strbuf *bytes, struct err *err)
     if (!code)
         return 0;
     const char *slash = strrchr(*name, '/'), *temporary = getenv("TMPDIR");
-    char *other =
-        xasprintf("%s/%s", temporary && *temporary ? temporary : "/tmp", slash ? slash + 1 : *name);
-    if (write_file(other, bytes) != 0) {
+    char *other = xasprintf("%s/%s-XXXXXX", temporary && *temporary ? temporary : "/tmp",
+                            slash ? slash + 1 : *name);
+    if (write_new(other, bytes) != 0) {
         free(other);
         return err_set(err, code,
                        "cannot write %s: %s; nor could it be saved in the temporary directory",

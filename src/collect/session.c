@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #include "collect/door.h"
+#include "collect/filters.h"
 #include "collect/launch.h"
+#include "collect/inherit.h"
 #include "collect/naming.h"
 #include "collect/output.h"
 #include "collect/stamps.h"
@@ -26,11 +28,14 @@
 
 struct session {
     const struct session_options *options;
+    struct inherit inherit;
     struct door door;
     int signals;
     pid_t program;
     int wait_status;
     bool program_ended, abandoned;
+    unsigned program_filters; /* seccomp: when it ended */
+    unsigned refused;         /* processes for which there was no memory, or no descriptor */
     uint64_t start_ns, start_unix_ns;
     VEC(struct target *) targets;
     VEC(size_t) named; /* per target: nodes handed to naming */
@@ -79,7 +84,10 @@ static void say_hello(struct session *s, struct visitor *v)
     if (before)
         end_target(s, before, true); /* the same process has become another program */
     struct target *t = target_new(v->pid, v->request.small, o->on_full, o->interval_ns, NULL);
+    if (!t)
+        t = target_new(v->pid, true, o->on_full, o->interval_ns, NULL);
     if (!t) {
+        s->refused++;
         visitor_reply(v, -ENOMEM, -1, 0, 0);
         return;
     }
@@ -92,6 +100,8 @@ static void say_hello(struct session *s, struct visitor *v)
     *vec_push(&s->named) = 0;
     stamp_if_due(t, 0); /* it waits for our answer: even the shortest run has one */
     visitor_reply(v, 0, t->fd, t->size, t->header->ring_count);
+    close(t->fd); /* the mapping is enough, and there may be many processes */
+    t->fd = -1;
 }
 
 static void give_rings(struct session *s, struct visitor *v)
@@ -141,6 +151,10 @@ static bool ask_pidfd(int pidfd, int *wait_status)
 static void reap(struct session *s)
 {
     int status;
+    siginfo_t ended = {0};
+    if (!s->program_ended && !s->targets.count &&
+        waitid(P_PID, (id_t)s->program, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid)
+        s->program_filters = filters_of(s->program); /* perhaps why nothing was heard of it */
     if (!s->program_ended && waitpid(s->program, &status, WNOHANG) == s->program) {
         s->program_ended = true;
         s->wait_status = status;
@@ -291,10 +305,14 @@ static struct profile *unseen_program(struct session *s, struct recording *r)
     *vec_push(&p->nodes) = (struct node){0};
     *vec_push(&p->notes) =
         s->options->only ? xasprintf("no program whose name contains what --only asks for was run")
-                         : xasprintf("nothing could be seen in %s: it is statically linked, "
-                                     "setuid, or not an ELF program; "
-                                     "record a dynamically linked build of it",
-                                     s->options->argv[0]);
+        : s->program_filters > filters_of(getpid())
+            ? xasprintf("nothing was recorded of %s: it runs under a seccomp filter, which may "
+                        "forbid what recording needs; record it without",
+                        s->options->argv[0])
+            : xasprintf("nothing could be seen in %s: it is statically linked, "
+                        "setuid, or not an ELF program; "
+                        "record a dynamically linked build of it",
+                        s->options->argv[0]);
     set_status(p, s->wait_status);
     return p;
 }
@@ -321,6 +339,11 @@ static int finish(struct session *s, struct session_result *result, struct err *
         naming_add(s->naming, &t->profile, s->named.items[i]);
     }
     naming_wait(s->naming);
+    if (s->refused + s->door.refused && s->targets.count)
+        *vec_push(&s->targets.items[0]->profile.notes) = xasprintf(
+            "%u processes were not recorded: the collector had no file descriptor or no memory "
+            "left; raise its limits (ulimit -n, ulimit -v)",
+            s->refused + s->door.refused);
     writer_begin(&bytes);
     for (size_t i = 0; i < s->targets.count; i++) {
         struct target *t = s->targets.items[i];
@@ -358,7 +381,6 @@ static int open_signals(void)
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
         sigaddset(&set, taken[i]);
     sigprocmask(SIG_BLOCK, &set, NULL);
-    signal(SIGPIPE, SIG_IGN);
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
@@ -372,6 +394,10 @@ int session_run(const struct session_options *o, struct session_result *result, 
     free(trial);
     if (code)
         return code;
+    inherit_save(&s.inherit);
+    code = target_check(err);
+    if (code)
+        return code;
     code = door_open(&s.door, err);
     if (code)
         return code;
@@ -379,7 +405,8 @@ int session_run(const struct session_options *o, struct session_result *result, 
     prctl(PR_SET_TIMERSLACK, 1000UL); /* naps of a fraction of a millisecond should be that */
     s.start_ns = clock_ns(CLOCK_MONOTONIC);
     s.start_unix_ns = clock_ns(CLOCK_REALTIME);
-    code = launch_program(o->argv, o->library, s.door.name, s.door.key, o->only, &s.program, err);
+    code = launch_program(o->argv, o->library, s.door.name, s.door.key, o->only, &s.inherit,
+                          &s.program, err);
     if (code) {
         result->status = code == -ENOENT || code == -ENOTDIR ? 127 : 126;
         goto out;

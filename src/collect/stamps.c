@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define STAMPS_MAX 128
@@ -18,6 +19,23 @@ static bool read_proc(pid_t pid, const char *name, char *out, size_t size)
     close(fd);
     out[n > 0 ? n : 0] = '\0';
     return n > 0;
+}
+
+/* A process that execs a program we cannot be in goes on without a word to us. */
+static void notice_exec(struct target *t)
+{
+    char path[64], name[4096];
+    struct stat s;
+    snprintf(path, sizeof path, "/proc/%d/exe", t->pid);
+    if (t->became || stat(path, &s) != 0)
+        return;
+    if (!t->executable_id[1]) {
+        t->executable_id[0] = s.st_dev;
+        t->executable_id[1] = s.st_ino;
+    } else if (t->executable_id[0] != s.st_dev || t->executable_id[1] != s.st_ino) {
+        ssize_t n = readlink(path, name, sizeof name);
+        t->became = xstrndup(name, n > 0 ? (size_t)n : 0);
+    }
 }
 
 static bool stamp_take(struct target *t, uint64_t now_ns, struct stamp *s)
@@ -58,7 +76,10 @@ static void thin_out(struct target *t)
 void stamp_if_due(struct target *t, uint64_t now_ns)
 {
     struct stamp s;
-    if (now_ns < t->next_stamp_ns || !stamp_take(t, now_ns, &s))
+    if (now_ns < t->next_stamp_ns)
+        return;
+    notice_exec(t);
+    if (t->became || !stamp_take(t, now_ns, &s)) /* what it is now was not asked for */
         return;
     if (t->profile.stamps.count == STAMPS_MAX)
         thin_out(t);

@@ -86,17 +86,31 @@ static void read_command(struct target *t)
         fclose(f);
 }
 
+/* Where everything is in a process's first shared memory; its size. */
+static size_t lay_out(bool small, struct wire_header *h)
+{
+    h->node_capacity = small ? NODES_SMALL : NODES_LARGE;
+    h->index_levels = 1;
+    while (WIRE_INDEX_SLOTS(h->index_levels - 1) < h->node_capacity * 2)
+        h->index_levels++;
+    h->ring_count = RINGS_FIRST;
+    h->modules_offset = WIRE_PAGE;
+    h->modules_size = MODULES_BYTES;
+    h->nodes_offset = h->modules_offset + MODULES_BYTES;
+    h->index_offset = h->nodes_offset + h->node_capacity * sizeof(struct wire_node);
+    h->rings_offset = whole_pages(h->index_offset + (size_t)WIRE_INDEX_START(h->index_levels) * 4);
+    return h->size = h->rings_offset + (size_t)RINGS_FIRST * WIRE_RING_BYTES;
+}
+
 struct target *target_new(pid_t pid, bool small, enum wire_on_full on_full, uint64_t interval_ns,
                           struct err *err)
 {
-    uint32_t nodes = small ? NODES_SMALL : NODES_LARGE;
-    unsigned levels = 1;
-    while (WIRE_INDEX_SLOTS(levels - 1) < nodes * 2)
-        levels++;
-    size_t modules_offset = WIRE_PAGE, nodes_offset = modules_offset + MODULES_BYTES;
-    size_t index_offset = nodes_offset + nodes * sizeof(struct wire_node);
-    size_t rings_offset = whole_pages(index_offset + (size_t)WIRE_INDEX_START(levels) * 4);
-    size_t size = rings_offset + (size_t)RINGS_FIRST * WIRE_RING_BYTES;
+    struct wire_header layout = {.magic = WIRE_MAGIC,
+                                 .version = WIRE_VERSION,
+                                 .on_full = on_full,
+                                 .tick = 1,
+                                 .node_count = 1};
+    size_t size = lay_out(small, &layout);
     void *memory;
     int fd = shared_memory(size, &memory);
     if (fd < 0) {
@@ -109,22 +123,9 @@ struct target *target_new(pid_t pid, bool small, enum wire_on_full on_full, uint
     t->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     t->header = memory;
     t->size = size;
-    t->nodes_capacity = nodes;
-    *t->header = (struct wire_header){.magic = WIRE_MAGIC,
-                                      .version = WIRE_VERSION,
-                                      .on_full = on_full,
-                                      .size = size,
-                                      .modules_offset = modules_offset,
-                                      .modules_size = MODULES_BYTES,
-                                      .nodes_offset = nodes_offset,
-                                      .index_offset = index_offset,
-                                      .rings_offset = rings_offset,
-                                      .node_capacity = nodes,
-                                      .index_levels = levels,
-                                      .ring_count = RINGS_FIRST,
-                                      .tick = 1,
-                                      .node_count = 1};
-    add_readers(t, (char *)memory + rings_offset, RINGS_FIRST);
+    t->nodes_capacity = layout.node_capacity;
+    memcpy(memory, &layout, sizeof layout);
+    add_readers(t, (char *)memory + layout.rings_offset, RINGS_FIRST);
     ledger_init(&t->ledger);
     timeline_init(&t->timeline, interval_ns);
     t->stamp_length_ns = FIRST_STAMP_NS;
@@ -136,13 +137,31 @@ struct target *target_new(pid_t pid, bool small, enum wire_on_full on_full, uint
     return t;
 }
 
+int target_check(struct err *err)
+{
+    void *memory;
+    struct wire_header layout;
+    size_t size = lay_out(true, &layout);
+    int fd = shared_memory(size, &memory);
+    if (fd < 0)
+        return err_set(err, fd, "cannot make shared memory: %s%s", strerror(-fd),
+                       fd == -EFBIG    ? "; raise the limit on file sizes (ulimit -f)"
+                       : fd == -ENOMEM ? "; raise the limit on memory (ulimit -v, ulimit -d)"
+                                       : "; memfd_create must be permitted");
+    munmap(memory, size);
+    close(fd);
+    return 0;
+}
+
 void target_free(struct target *t)
 {
     if (!t)
         return;
     if (t->pidfd >= 0)
         close(t->pidfd);
-    close(t->fd);
+    if (t->fd >= 0)
+        close(t->fd);
+    free(t->became);
     munmap(t->header, t->size);
     for (size_t i = 0; i < t->segments.count; i++)
         munmap(t->segments.items[i].memory, t->segments.items[i].size);
@@ -282,6 +301,16 @@ void target_finish(struct target *t)
     }
     for (size_t i = 0; i < t->timeline.slices.count; i++)
         *vec_push(&p->intervals) = t->timeline.slices.items[i].interval;
+    if (t->became && !p->execed)
+        *vec_push(&p->notes) =
+            xasprintf("the process became %s, which could not be recorded: it is "
+                      "statically linked, setuid, or not one of --only",
+                      t->became);
+    uint32_t unfollowed = atomic_load(&t->header->unfollowed);
+    if (unfollowed)
+        *vec_push(&p->notes) = xasprintf("%u child processes were not recorded: a seccomp filter "
+                                         "may forbid to ask the collector",
+                                         unfollowed);
     p->peak_bytes = t->ledger.peak_bytes;
     p->peak_blocks = t->ledger.peak_blocks;
     if (t->missed_frees)

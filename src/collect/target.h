@@ -84,6 +84,9 @@ struct target {
 
     uint64_t events;
     uint64_t missed_frees;
+    uint64_t unrecorded;       /* of header->unrecorded, what has been counted as lost */
+    uint64_t executable_id[2]; /* device and inode */
+    char *became;              /* the program that it has become, if that is not recorded */
     VEC(uint8_t) stack_states; /* by node: enum stack_state */
     VEC(uint32_t) late_nodes;  /* whose number was taken before they were written */
     struct profile profile;
@@ -93,6 +96,8 @@ struct target {
 struct target *target_new(pid_t pid, bool small, enum wire_on_full on_full, uint64_t interval_ns,
                           struct err *err);
 void target_free(struct target *t);
+/* Can shared memory be made here at all? Asked before the program starts. */
+int target_check(struct err *err);
 /* Further rings, in a memfd of their own; its fd, to be passed on and closed, or a negative errno.
  */
 int target_more_rings(struct target *t, uint32_t count, size_t *size);

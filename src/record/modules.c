@@ -30,7 +30,7 @@ static _Atomic int known_lock; /* taken for the first address of a module only *
 static void lock(void)
 {
     while (atomic_exchange_explicit(&known_lock, 1, memory_order_acquire))
-        sys_call(SYS_sched_yield);
+        sys_yield();
 }
 
 static void unlock(void)

@@ -85,6 +85,8 @@ struct recorder {
     _Atomic uint32_t generation; /* counts dlclose: remembered addresses may mean something else */
     _Atomic bool clocked;     /* there is, or was, more than one thread: events need logical time */
     _Atomic uint64_t *clocks; /* [CLOCKS]: the stamp of who was last in a part of memory */
+    _Atomic bool confined;    /* it runs, or is about to run, under a seccomp filter of its own */
+    uint32_t pid;
 };
 extern struct recorder recorder;
 
@@ -111,6 +113,7 @@ struct next {
     int (*pthread_create)(unsigned long *, const void *, void *(*)(void *), void *);
     int (*pthread_setname_np)(unsigned long, const char *);
     int (*prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
+    long (*syscall)(long, ...);
 };
 extern struct next next;
 
@@ -150,8 +153,10 @@ static inline void event_prefetch(const struct thread *t, const uint64_t *caller
     walk_prefetch(&t->walk, recorder.rules, CALLER_PC(caller), CALLER_SP(caller));
 }
 
-/* sys.c: system calls that leave errno alone */
-long sys_call(long number, ...);
+/* sys.c: system calls that leave errno alone. A confined program makes those alone that its
+ * allocator makes anyway; the others are -EPERM without the kernel being asked. */
+long sys_call(long number, ...); /* the result or a negative errno */
+void sys_yield(void);
 void *sys_map(size_t size); /* private, zeroed, no huge pages; NULL: none */
 
 /*

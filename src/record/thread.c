@@ -6,6 +6,7 @@
  * that ended without destructors) gets a ring again; a ring whose thread no longer exists is taken
  * back when a new one is needed.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <limits.h>
 #include <string.h>
@@ -19,6 +20,8 @@ __thread struct tls tls __attribute__((tls_model("initial-exec")));
 
 extern void *__libc_stack_end;
 
+#define CONFINED_PAUSES (UINT64_C(1) << 28) /* some seconds */
+
 static struct thread *free_threads; /* their ring is theirs for good */
 static struct thread *all_threads[65535];
 static uint32_t thread_count;
@@ -29,7 +32,7 @@ static bool end_key_made;
 static void lock(void)
 {
     while (atomic_exchange_explicit(&threads_lock, 1, memory_order_acquire))
-        sys_call(SYS_sched_yield);
+        sys_yield();
 }
 
 static void unlock(void)
@@ -57,6 +60,8 @@ static void put_tick(struct thread *t)
 static void put_name(struct thread *t, const char name[16])
 {
     uint64_t words[2];
+    if (!name[0])
+        return; /* it could not be asked for */
     memcpy(words, name, 16);
     if (event_room(t, 3)) {
         event_word(t, WIRE_WORD(WIRE_THREAD_NAME, 0, t->tid));
@@ -102,10 +107,10 @@ static void thread_end(void *arg)
 /* Rings of threads that are gone without having said so. Under the lock. */
 static void take_back_dead(void)
 {
-    long pid = sys_call(SYS_getpid);
+    long pid = recorder.pid;
     for (uint32_t i = 0; i < thread_count; i++) {
         struct thread *t = all_threads[i];
-        if (t->tid && sys_call(SYS_tgkill, pid, (long)t->tid, 0L) < 0) {
+        if (t->tid && sys_call(SYS_tgkill, pid, (long)t->tid, 0L) == -ESRCH) {
             t->tid = 0;
             t->next = free_threads;
             free_threads = t;
@@ -124,7 +129,10 @@ static struct thread *thread_new(void)
     struct thread *t = ring ? sys_map(size) : NULL;
     if (!t)
         return NULL;
-    sys_call(SYS_madvise, t, size, (long)MADV_WIPEONFORK);
+    if (sys_call(SYS_madvise, t, size, (long)MADV_WIPEONFORK) < 0) {
+        sys_call(SYS_munmap, t, size); /* a forked child would write into its parent's ring */
+        return NULL;
+    }
     t->ring = ring;
     t->free_places = (1u << WIRE_CHUNKS) - 1;
     walk_init(&t->walk, (char *)t + ((sizeof(struct thread) + 63) & ~(size_t)63));
@@ -134,17 +142,27 @@ static struct thread *thread_new(void)
     return t;
 }
 
+/* Where we may not ask the kernel, libc knows: it makes a thread's clock from its tid, as the
+ * kernel defines it (CPUCLOCK_PID). */
+static uint32_t own_tid(void)
+{
+    clockid_t clock;
+    if (!atomic_load_explicit(&recorder.confined, memory_order_relaxed))
+        return (uint32_t)sys_call(SYS_gettid);
+    return pthread_getcpuclockid(pthread_self(), &clock) == 0 ? (uint32_t) ~(clock >> 3) : 0;
+}
+
 /* Makes `t` the calling thread's. */
 static struct thread *thread_adopt(struct thread *t)
 {
-    t->tid = (uint32_t)sys_call(SYS_gettid);
+    t->tid = own_tid();
     t->exits = 0;
     t->generation = atomic_load(&recorder.generation);
     walk_forget(&t->walk);
 
     /* glibc keeps a thread's descriptor at the top of its stack; the first thread's stack ends
      * where the kernel put its arguments. */
-    bool first = t->tid == (uint32_t)sys_call(SYS_getpid);
+    bool first = t->tid == recorder.pid;
     t->stack_high = first ? (uint64_t)(uintptr_t)__libc_stack_end + 64
                           : (uint64_t)(uintptr_t)__builtin_thread_pointer();
     t->stack_low = t->stack_high > UINT64_C(1) << 30 ? t->stack_high - (UINT64_C(1) << 30) : 0;
@@ -188,6 +206,8 @@ struct thread *thread_begin(void)
     unlock();
     if (t)
         t = thread_adopt(t);
+    else
+        atomic_fetch_add_explicit(&recorder.header->unrecorded, 1, memory_order_relaxed);
 out:
     tls.busy = 0;
     return t;
@@ -251,6 +271,25 @@ static bool next_chunk(struct thread *t)
     return true;
 }
 
+/*
+ * We may neither sleep nor ask whether the collector lives. So the wait has an end; and once it was
+ * in vain nobody waits, until there is room again.
+ */
+static bool confined_room(struct thread *t)
+{
+    static _Atomic bool in_vain;
+    for (uint64_t i = 0; !atomic_load(&in_vain) && i < CONFINED_PAUSES; i++) {
+        if (next_chunk(t))
+            return true;
+        arch_pause();
+    }
+    bool room = next_chunk(t);
+    atomic_store(&in_vain, !room);
+    if (!room)
+        atomic_fetch_add_explicit(&t->ring->dropped, 1, memory_order_relaxed);
+    return room;
+}
+
 bool thread_room(struct thread *t)
 {
     uint64_t nap_ns = 10000, waited_ns = 0;
@@ -269,6 +308,8 @@ bool thread_room(struct thread *t)
                 recorder_stop();
             return false;
         }
+        if (atomic_load_explicit(&recorder.confined, memory_order_relaxed))
+            return confined_room(t);
         struct {
             long seconds, ns;
         } nap = {0, (long)nap_ns};
