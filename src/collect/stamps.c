@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define STAMPS_MAX 128
@@ -21,27 +20,28 @@ static bool read_proc(pid_t pid, const char *name, char *out, size_t size)
     return n > 0;
 }
 
-/* A process that execs a program we cannot be in goes on without a word to us. */
-static void notice_exec(struct target *t)
+/*
+ * A process that execs a program we cannot be in goes on without a word to us. But its stack is
+ * then elsewhere.
+ */
+static bool has_become_another(struct target *t, uint64_t stack_start)
 {
     char path[64], name[4096];
-    struct stat s;
-    snprintf(path, sizeof path, "/proc/%d/exe", t->pid);
-    if (t->became || stat(path, &s) != 0)
-        return;
-    if (!t->executable_id[1]) {
-        t->executable_id[0] = s.st_dev;
-        t->executable_id[1] = s.st_ino;
-    } else if (t->executable_id[0] != s.st_dev || t->executable_id[1] != s.st_ino) {
+    if (!t->stack_start)
+        t->stack_start = stack_start;
+    if (!t->became && stack_start != t->stack_start) {
+        snprintf(path, sizeof path, "/proc/%d/exe", t->pid);
         ssize_t n = readlink(path, name, sizeof name);
-        t->became = xstrndup(name, n > 0 ? (size_t)n : 0);
+        t->became = n > 0 ? xstrndup(name, (size_t)n) : xstrdup("another program");
     }
+    return t->became;
 }
 
 static bool stamp_take(struct target *t, uint64_t now_ns, struct stamp *s)
 {
     char text[1024];
     unsigned long long pages = 0, resident = 0, shared = 0, minor = 0, major = 0;
+    unsigned long long stack_start = 0;
     static const unsigned long long page = 4096;
     if (!read_proc(t->pid, "statm", text, sizeof text) ||
         sscanf(text, "%llu %llu %llu", &pages, &resident, &shared) != 3 || pages == 0)
@@ -49,8 +49,13 @@ static bool stamp_take(struct target *t, uint64_t now_ns, struct stamp *s)
     if (read_proc(t->pid, "stat", text, sizeof text)) {
         const char *after = strrchr(text, ')'); /* the name may hold anything */
         if (after)
-            sscanf(after + 1, " %*c %*d %*d %*d %*d %*d %*u %llu %*u %llu", &minor, &major);
+            sscanf(after + 1,
+                   " %*c %*d %*d %*d %*d %*d %*u %llu %*u %llu %*u %*u %*u %*d %*d %*d %*d %*d "
+                   "%*d %*u %*u %*d %*u %*u %*u %llu",
+                   &minor, &major, &stack_start);
     }
+    if (stack_start && has_become_another(t, stack_start))
+        return false;
     *s = (struct stamp){.time_ns = now_ns,
                         .vm_bytes = pages * page,
                         .rss_bytes = resident * page,
@@ -76,10 +81,7 @@ static void thin_out(struct target *t)
 void stamp_if_due(struct target *t, uint64_t now_ns)
 {
     struct stamp s;
-    if (now_ns < t->next_stamp_ns)
-        return;
-    notice_exec(t);
-    if (t->became || !stamp_take(t, now_ns, &s)) /* what it is now was not asked for */
+    if (now_ns < t->next_stamp_ns || !stamp_take(t, now_ns, &s))
         return;
     if (t->profile.stamps.count == STAMPS_MAX)
         thin_out(t);

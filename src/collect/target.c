@@ -304,13 +304,14 @@ void target_finish(struct target *t)
     if (t->became && !p->execed)
         *vec_push(&p->notes) =
             xasprintf("the process became %s, which could not be recorded: it is "
-                      "statically linked, setuid, or not one of --only",
+                      "statically linked, setuid, under a seccomp filter, or not one of --only",
                       t->became);
     uint32_t unfollowed = atomic_load(&t->header->unfollowed);
     if (unfollowed)
-        *vec_push(&p->notes) = xasprintf("%u child processes were not recorded: a seccomp filter "
-                                         "may forbid to ask the collector",
-                                         unfollowed);
+        *vec_push(&p->notes) =
+            xasprintf("%u child processes were not recorded: they could not ask the collector, for "
+                      "want of a file descriptor or because of a seccomp filter",
+                      unfollowed);
     p->peak_bytes = t->ledger.peak_bytes;
     p->peak_blocks = t->ledger.peak_blocks;
     if (t->missed_frees)

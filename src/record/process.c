@@ -198,27 +198,36 @@ static char *ask(struct wire_request *request, struct wire_reply *reply)
     return memory;
 }
 
-static void drop_segments(void)
+/* After fork: lets go of the parent's memory, but for the header, which is returned. */
+static struct wire_header *drop_segments(void)
 {
-    for (unsigned i = 0; i < segment_count; i++)
-        sys_call(SYS_munmap, segments[i].start, segments[i].size);
+    if (!segment_count)
+        return NULL;
+    for (unsigned i = 0; i < segment_count; i++) {
+        size_t kept = i == 0 ? WIRE_PAGE : 0;
+        sys_call(SYS_munmap, segments[i].start + kept, segments[i].size - kept);
+    }
     segment_count = 0;
+    return (void *)segments[0].start;
 }
 
 bool recorder_connect(void)
 {
     struct wire_request request = {.kind = WIRE_HELLO};
-    struct wire_reply reply;
+    struct wire_reply reply = {.status = 0};
     struct rlimit limit;
-    if (recorder.header && atomic_load(&recorder.confined))
-        atomic_fetch_add(&recorder.header->unfollowed, 1); /* the parent's: it will tell */
+    struct wire_header *parents = drop_segments();
     recorder.header = NULL;
-    drop_segments(); /* after fork: the parent's */
     recorder.pid = (uint32_t)sys_call(SYS_getpid);
     if (sys_call(SYS_prlimit64, 0L, (long)RLIMIT_AS, 0L, &limit) == 0)
         request.small = limit.rlim_cur < UINT64_C(4) << 30;
     char *memory = ask(&request, &reply);
     struct wire_header *h = (void *)memory;
+    if (parents) {
+        if (!memory && reply.status == 0)
+            atomic_fetch_add(&parents->unfollowed, 1); /* we could not ask: the parent will tell */
+        sys_call(SYS_munmap, parents, (long)WIRE_PAGE);
+    }
     if (!memory || h->magic != WIRE_MAGIC || h->version != WIRE_VERSION) {
         recorder_stop();
         return false;

@@ -98,7 +98,7 @@ struct wire_header {
     _Alignas(64) _Atomic uint32_t node_count; /* claimed, node 0 included */
     _Atomic uint32_t modules_used;            /* bytes of complete module records */
     _Atomic uint32_t nodes_full;              /* stacks cut because there was no room for a node */
-    _Atomic uint32_t unfollowed;              /* children that could not ask for their own memory */
+    _Atomic uint32_t unfollowed;              /* children that could not ask for memory */
     _Atomic uint64_t unrecorded;              /* events of threads that could get no ring */
 };
 static_assert(sizeof(struct wire_header) <= WIRE_PAGE, "the header is one page");
