@@ -6,17 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/err.h"
 
-#define NODES_LARGE    (1u << 22)
-#define NODES_SMALL    (1u << 18)
-#define RINGS_FIRST    4
-#define RINGS_MAX      512 /* in one request */
-#define MODULES_BYTES  (1u << 20)
-#define FIRST_STAMP_NS 2000000
+#define NODES_LARGE      (1u << 22)
+#define NODES_SMALL      (1u << 18)
+#define RINGS_FIRST      4
+#define RINGS_MAX        512 /* in one request */
+#define MODULES_BYTES    (1u << 20)
+#define FIRST_STAMP_NS   2000000
+#define DESCRIPTORS_KEPT 8
 
 static size_t whole_pages(size_t size)
 {
@@ -73,7 +75,11 @@ static void read_command(struct target *t)
     char exe[4096];
     snprintf(path, sizeof path, "/proc/%d/exe", t->pid);
     ssize_t n = readlink(path, exe, sizeof exe - 1);
-    t->profile.executable = xstrndup(exe, n > 0 ? (size_t)n : 0);
+    exe[n > 0 ? n : 0] = '\0';
+    char *deleted = n > 10 ? exe + n - 10 : NULL;
+    if (deleted && strcmp(deleted, " (deleted)") == 0 && access(exe, F_OK) != 0)
+        *deleted = '\0'; /* replaced since it was started: the build id tells if it is the same */
+    t->profile.executable = xstrdup(exe);
     snprintf(path, sizeof path, "/proc/%d/stat", t->pid);
     f = fopen(path, "re");
     char text[1024];
@@ -84,6 +90,20 @@ static void read_command(struct target *t)
     }
     if (f)
         fclose(f);
+}
+
+/* A pidfd, or -1: also when it is one of the last descriptors. We can do without, but not without
+ * those for new processes, for symbols and for the recording. */
+static int open_pidfd(pid_t pid)
+{
+    struct rlimit limit;
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (fd >= 0 && getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+        (rlim_t)fd + DESCRIPTORS_KEPT >= limit.rlim_cur) {
+        close(fd);
+        return -1;
+    }
+    return fd;
 }
 
 /* Where everything is in a process's first shared memory; its size. */
@@ -120,7 +140,7 @@ struct target *target_new(pid_t pid, bool small, enum wire_on_full on_full, uint
     struct target *t = xcalloc(1, sizeof *t);
     t->pid = pid;
     t->fd = fd;
-    t->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    t->pidfd = open_pidfd(pid);
     t->header = memory;
     t->size = size;
     t->nodes_capacity = layout.node_capacity;

@@ -131,7 +131,8 @@ size_t boot_room(const void *p); /* bytes that can be read from p on */
 /* thread.c */
 struct thread *thread_begin(void);            /* this thread's, made now; NULL: do not record */
 struct thread *thread_sync(struct thread *t); /* the shared tick moved, or we are a forked child */
-bool thread_room(struct thread *t); /* takes another chunk; false: none, and events are dropped */
+/* Takes another chunk; false: there is none, and so many events are lost. */
+bool thread_room(struct thread *t, unsigned events);
 void thread_named(struct thread *t, const char *name);
 void threads_reset(void); /* in a forked child */
 
@@ -203,7 +204,13 @@ static inline void thread_leave(void)
 
 static inline bool event_room(struct thread *t, unsigned words)
 {
-    return LIKELY(t->end - t->at >= (ptrdiff_t)words) || thread_room(t);
+    return LIKELY(t->end - t->at >= (ptrdiff_t)words) || thread_room(t, 1);
+}
+
+/* For what is no event: it is missed without being counted. */
+static inline bool remark_room(struct thread *t, unsigned words)
+{
+    return t->end - t->at >= (ptrdiff_t)words || thread_room(t, 0);
 }
 
 static inline void event_word(struct thread *t, uint64_t word)

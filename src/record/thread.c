@@ -46,7 +46,7 @@ static void put_tick(struct thread *t)
 {
     t->tick = atomic_load_explicit(&recorder.header->tick, memory_order_relaxed);
     uint64_t clock = (uint64_t)t->tick << 20;
-    if (event_room(t, 2)) {
+    if (remark_room(t, 2)) {
         event_word(t, WIRE_WORD(WIRE_TICK, 0, t->tick));
         if (atomic_load_explicit(&recorder.clocked, memory_order_relaxed) && t->clock < clock) {
             t->clock = clock;
@@ -63,7 +63,7 @@ static void put_name(struct thread *t, const char name[16])
     if (!name[0])
         return; /* it could not be asked for */
     memcpy(words, name, 16);
-    if (event_room(t, 3)) {
+    if (remark_room(t, 3)) {
         event_word(t, WIRE_WORD(WIRE_THREAD_NAME, 0, t->tid));
         event_word(t, words[0]);
         event_word(t, words[1]);
@@ -91,7 +91,7 @@ static void thread_end(void *arg)
     char name[16] = {0};
     sys_call(SYS_prctl, (long)PR_GET_NAME, name);
     put_name(t, name);
-    if (event_room(t, 1)) {
+    if (remark_room(t, 1)) {
         event_word(t, WIRE_WORD(WIRE_THREAD_END, 0, t->tid));
         event_publish(t);
     }
@@ -168,7 +168,7 @@ static struct thread *thread_adopt(struct thread *t)
     t->stack_low = t->stack_high > UINT64_C(1) << 30 ? t->stack_high - (UINT64_C(1) << 30) : 0;
 
     put_tick(t);
-    if (event_room(t, 1)) {
+    if (remark_room(t, 1)) {
         event_word(t, WIRE_WORD(WIRE_THREAD_BEGIN, 0, t->tid));
         event_publish(t);
     }
@@ -275,7 +275,7 @@ static bool next_chunk(struct thread *t)
  * We may neither sleep nor ask whether the collector lives. So the wait has an end; and once it was
  * in vain nobody waits, until there is room again.
  */
-static bool confined_room(struct thread *t)
+static bool confined_room(struct thread *t, unsigned events)
 {
     static _Atomic bool in_vain;
     for (uint64_t i = 0; !atomic_load(&in_vain) && i < CONFINED_PAUSES; i++) {
@@ -286,11 +286,11 @@ static bool confined_room(struct thread *t)
     bool room = next_chunk(t);
     atomic_store(&in_vain, !room);
     if (!room)
-        atomic_fetch_add_explicit(&t->ring->dropped, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&t->ring->dropped, events, memory_order_relaxed);
     return room;
 }
 
-bool thread_room(struct thread *t)
+bool thread_room(struct thread *t, unsigned events)
 {
     uint64_t nap_ns = 10000, waited_ns = 0;
     if (t->at != t->end) {
@@ -303,13 +303,13 @@ bool thread_room(struct thread *t)
             return false;
         if (recorder.header->on_full == WIRE_DROP) {
             uint64_t dropped =
-                atomic_fetch_add_explicit(&t->ring->dropped, 1, memory_order_relaxed);
+                atomic_fetch_add_explicit(&t->ring->dropped, events, memory_order_relaxed);
             if (dropped % 65536 == 65535 && !recorder_collector_alive())
                 recorder_stop();
             return false;
         }
         if (atomic_load_explicit(&recorder.confined, memory_order_relaxed))
-            return confined_room(t);
+            return confined_room(t, events);
         struct {
             long seconds, ns;
         } nap = {0, (long)nap_ns};

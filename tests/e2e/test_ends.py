@@ -1,10 +1,8 @@
 """Ends that test_guest.py's nine do not cover: each event up to the end is in the profile, and how it ended."""
-import os
 import shutil
-import subprocess
-import sys
+import struct
 
-from harness import Failed, cases
+from harness import memory_group
 
 BEFORE, GOES_ON = (64000, 1000), (48 * 700, 700)
 
@@ -80,3 +78,35 @@ def test_exec_that_fails(t):
     t.equal("after_failure", t.total(report, "after_failure"), (480, 30))
     t.equal("one profile", len(report["processes"]), 1)
     ended(t, report, 8)
+
+
+def test_killed_for_want_of_memory(t):
+    """The kernel's out-of-memory killer, in a cgroup of 32 MiB; the program counted its blocks in a file."""
+    counted = t.file("counted")
+    with memory_group(t, 32 << 20) as group:
+        if not group:
+            return
+        enter = 'echo $$ >%s/cgroup.procs && exec "$@"' % group
+        profile = t.record("sh", "-c", enter, "sh", program(t), "memory", counted, opts=("--only", "last_breath"), status=128 + 9)
+    with open(counted, "rb") as file:
+        count, = struct.unpack("<q", file.read())
+    report = t.report(profile)
+    t.equal("before_end", t.total(report, "before_end"), BEFORE)
+    t.true("some blocks", count >= 10, count)
+    # It dies while it touches a block that was counted, or in malloc, or between malloc and the count.
+    t.true("as many as it counted, or one in flight", t.total(report, "touch_without_end")[1] - count in (0, 1),
+           (t.total(report, "touch_without_end"), count))
+    t.equal("lost", report["totals"]["lost_events"], 0)
+    ended(t, report, 128 + 9)
+
+
+def test_program_file_replaced_while_it_runs(t):
+    """By an equal one, as a build does: its functions still have names."""
+    copy = t.file("copy")
+    shutil.copy(program(t), copy)
+    script = 'cp copy new && mv new copy && exec "$@"'
+    profile = t.record(copy, "exec", "/bin/sh", "-c", script, "sh", copy, "_Exit", status=7)
+    report = t.report(profile)
+    t.equal("profiles", len(report["processes"]), 3)
+    first = t.report(profile, "live", "--process", "%d#1" % report["pid"])
+    t.equal("before_end", t.total(first, "before_end"), BEFORE)

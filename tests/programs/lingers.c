@@ -3,6 +3,6 @@
 
 int main(void)
 {
-    usleep(1000000);
+    usleep(500000);
     return 17;
 }
