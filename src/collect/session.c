@@ -289,6 +289,13 @@ static void write_target(struct strbuf *out, uint32_t number, const struct targe
     free(counts);
 }
 
+static char *refusal(unsigned processes)
+{
+    return xasprintf("%u processes were not recorded: the collector had no file descriptor or no "
+                     "memory left; raise its limits (ulimit -n, ulimit -v)",
+                     processes);
+}
+
 /* The program was never heard of: a profile that says so is better than none. */
 static struct profile *unseen_program(struct session *s, struct recording *r)
 {
@@ -303,8 +310,11 @@ static struct profile *unseen_program(struct session *s, struct recording *r)
     for (char *const *a = s->options->argv; *a; a++)
         *vec_push(&p->command) = xstrdup(*a);
     *vec_push(&p->nodes) = (struct node){0};
+    unsigned refused = s->refused + s->door.refused;
     *vec_push(&p->notes) =
-        s->options->only ? xasprintf("no program whose name contains what --only asks for was run")
+        refused ? refusal(refused)
+        : s->options->only
+            ? xasprintf("no program whose name contains what --only asks for was run")
         : s->program_filters > filters_of(getpid())
             ? xasprintf("nothing was recorded of %s: it runs under a seccomp filter, which may "
                         "forbid what recording needs; record it without",
@@ -339,15 +349,13 @@ static int finish(struct session *s, struct session_result *result, struct err *
         naming_add(s->naming, &t->profile, s->named.items[i]);
     }
     naming_wait(s->naming);
-    if (s->refused + s->door.refused && s->targets.count)
-        *vec_push(&s->targets.items[0]->profile.notes) = xasprintf(
-            "%u processes were not recorded: the collector had no file descriptor or no memory "
-            "left; raise its limits (ulimit -n, ulimit -v)",
-            s->refused + s->door.refused);
+    unsigned refused = s->refused + s->door.refused;
     writer_begin(&bytes);
     for (size_t i = 0; i < s->targets.count; i++) {
         struct target *t = s->targets.items[i];
         target_finish(t);
+        if (i == 0 && refused)
+            *vec_push(&t->profile.notes) = refusal(refused);
         naming_fill(s->naming, &t->profile, &r->strings);
         write_target(&bytes, (uint32_t)i, t, &t->profile);
         if (i == 0) {
@@ -408,7 +416,9 @@ int session_run(const struct session_options *o, struct session_result *result, 
     code = launch_program(o->argv, o->library, s.door.name, s.door.key, o->only, &s.inherit,
                           &s.program, err);
     if (code) {
-        result->status = code == -ENOENT || code == -ENOTDIR ? 127 : 126;
+        result->status = code == -ENOENT || code == -ENOTDIR                     ? 127
+                         : code == -EMFILE || code == -ENFILE || code == -EAGAIN ? 125
+                                                                                 : 126;
         goto out;
     }
     s.file = output_name(o->output, o->argv[0], s.program, err);
