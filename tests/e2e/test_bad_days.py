@@ -1,5 +1,6 @@
 """Disks full, limits reached, processes stopped, calls forbidden: the program does what it does without us, and
 what was recorded is exact, or what is missing is said."""
+import atexit
 import glob
 import json
 import os
@@ -231,9 +232,16 @@ def start(t, *options, before=()):
     profile = t.file("p.tide")
     command = [*before, t.tidemark, "run", "--quiet", "-o", profile, *options, "--", t.build("pairs.c", "-O1"), "ready", "go"]
     tool = subprocess.Popen(command, cwd=t.dir, process_group=0)
+    atexit.register(end_group, tool)
     eventually("the program runs", lambda: os.path.exists(t.file("ready")))
     with open("/proc/%d/task/%d/children" % (tool.pid, tool.pid)) as children:
         return tool, int(children.read().split()[0]), profile
+
+
+def end_group(tool):
+    """A test that failed leaves nothing behind. Not waited for yet, it keeps its number and its group."""
+    if tool.poll() is None:
+        os.killpg(tool.pid, signal.SIGKILL)
 
 
 def opened(t):
@@ -271,18 +279,25 @@ def test_collector_stopped_and_the_program_waits(t):
     whole(t, tool, profile)
 
 
-def test_collector_stopped_and_events_are_dropped(t):
-    """The program ends while nobody reads. What is in the profile and what was lost make up what it did."""
+@cases(how=("once", "again and again"))
+def test_collector_stopped_and_events_are_dropped(t, how):
+    """Nobody reads until the program ends, or now and then. What was recorded and what was lost make up what it did."""
     tool, pid, profile = start(t, "--on-full=drop")
     stop(tool.pid)
     opened(t)
-    eventually("the program ends", lambda: state(pid) == "Z")
+    while how != "once" and state(pid) not in ("Z", None):
+        os.kill(tool.pid, signal.SIGCONT)
+        time.sleep(0.001)
+        os.kill(tool.pid, signal.SIGSTOP)
+        time.sleep(0.003)
+    eventually("the program ends", lambda: state(pid) in ("Z", None))
     os.kill(tool.pid, signal.SIGCONT)
     t.equal("exit status", tool.wait(), 7)
     totals = t.report(profile)["totals"]
     t.equal("seen and lost", sum(totals[k] for k in ("allocations", "frees", "unknown_frees", "lost_events")), 801000)
-    t.true("the ring held less than half", totals["lost_events"] > 400000, totals)
-    t.true("the report says so", "lost" in t.run("report", profile)[0], t.stdout[:500])
+    if how == "once":
+        t.true("the ring held less than half", totals["lost_events"] > 400000, totals)
+        t.true("the report says so", "lost" in t.run("report", profile)[0], t.stdout[:500])
 
 
 @cases(how=("STOP", "TSTP"))
