@@ -29,7 +29,8 @@ static void set_environment(const char *library, const char *socket, const char 
 }
 
 int launch_program(char *const *argv, const char *library, const char *socket, const char *key,
-                   const char *only, const struct inherit *inherit, pid_t *pid, struct err *err)
+                   const char *only, const struct surroundings *surroundings, pid_t *pid,
+                   struct err *err)
 {
     int report[2], code = 0;
     if (pipe2(report, O_CLOEXEC) != 0)
@@ -42,7 +43,7 @@ int launch_program(char *const *argv, const char *library, const char *socket, c
         return code;
     }
     if (child == 0) {
-        inherit_restore(inherit);
+        surroundings_restore(surroundings);
         set_environment(library, socket, key, only);
         execvp(argv[0], argv);
         code = errno;

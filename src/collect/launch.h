@@ -7,11 +7,12 @@
 #include <sys/types.h>
 
 #include "base/err.h"
-#include "collect/inherit.h"
+#include "collect/surroundings.h"
 
-/* 0 and the pid, or a negative errno: the program could not be executed. `inherit`: what
+/* 0 and the pid, or a negative errno: the program could not be executed. `surroundings`: what
  * it is to find. */
 int launch_program(char *const *argv, const char *library, const char *socket, const char *key,
-                   const char *only, const struct inherit *inherit, pid_t *pid, struct err *err);
+                   const char *only, const struct surroundings *surroundings, pid_t *pid,
+                   struct err *err);
 
 #endif

@@ -15,7 +15,7 @@
 #include "collect/door.h"
 #include "collect/filters.h"
 #include "collect/launch.h"
-#include "collect/inherit.h"
+#include "collect/surroundings.h"
 #include "collect/naming.h"
 #include "collect/output.h"
 #include "collect/stamps.h"
@@ -28,7 +28,7 @@
 
 struct session {
     const struct session_options *options;
-    struct inherit inherit;
+    struct surroundings surroundings;
     struct door door;
     int signals;
     pid_t program;
@@ -402,7 +402,7 @@ int session_run(const struct session_options *o, struct session_result *result, 
     free(trial);
     if (code)
         return code;
-    inherit_save(&s.inherit);
+    surroundings_save(&s.surroundings);
     code = target_check(err);
     if (code)
         return code;
@@ -413,7 +413,7 @@ int session_run(const struct session_options *o, struct session_result *result, 
     prctl(PR_SET_TIMERSLACK, 1000UL); /* naps of a fraction of a millisecond should be that */
     s.start_ns = clock_ns(CLOCK_MONOTONIC);
     s.start_unix_ns = clock_ns(CLOCK_REALTIME);
-    code = launch_program(o->argv, o->library, s.door.name, s.door.key, o->only, &s.inherit,
+    code = launch_program(o->argv, o->library, s.door.name, s.door.key, o->only, &s.surroundings,
                           &s.program, err);
     if (code) {
         result->status = code == -ENOENT || code == -ENOTDIR                     ? 127

@@ -1,29 +1,29 @@
 /*
- * inherit: what the program would inherit if the collector did not stand in between.
+ * surroundings: what the program would inherit if the collector did not stand in between.
  *
  * The collector changes its own limits and signals: it needs a descriptor a process, shared memory
  * (whose size counts as a file's), symbols; and a limit or a broken pipe must be an error for it
  * and not its end. The program gets everything back as it was.
  */
-#ifndef TIDE_COLLECT_INHERIT_H
-#define TIDE_COLLECT_INHERIT_H
+#ifndef TIDE_COLLECT_SURROUNDINGS_H
+#define TIDE_COLLECT_SURROUNDINGS_H
 
 #include <signal.h>
 #include <sys/resource.h>
 
-#define INHERIT_LIMITS  5
-#define INHERIT_SIGNALS 2
+#define SURROUNDINGS_LIMITS  5
+#define SURROUNDINGS_SIGNALS 2
 
-struct inherit {
-    struct rlimit limits[INHERIT_LIMITS];
-    struct sigaction signals[INHERIT_SIGNALS];
+struct surroundings {
+    struct rlimit limits[SURROUNDINGS_LIMITS];
+    struct sigaction signals[SURROUNDINGS_SIGNALS];
     sigset_t mask;
 };
 
 /* Keeps what there is; raises soft limits as far as the hard ones allow; ignores SIGPIPE and
  * SIGXFSZ. */
-void inherit_save(struct inherit *in);
+void surroundings_save(struct surroundings *in);
 /* In the child that will be the program. */
-void inherit_restore(const struct inherit *in);
+void surroundings_restore(const struct surroundings *in);
 
 #endif
