@@ -231,6 +231,7 @@ void target_end(struct target *t, uint64_t now_ns)
     timeline_close(&t->timeline, &t->ledger, now_ns);
     timeline_settle(&t->timeline, &t->ledger);
     t->profile.duration_ns = now_ns;
+    t->unfollowed = atomic_load(&t->header->unfollowed);
     target_update_code(t);
 }
 
@@ -326,12 +327,11 @@ void target_finish(struct target *t)
             xasprintf("the process became %s, which could not be recorded: it is "
                       "statically linked, setuid, under a seccomp filter, or not one of --only",
                       t->became);
-    uint32_t unfollowed = atomic_load(&t->header->unfollowed);
-    if (unfollowed)
+    if (t->unfollowed)
         *vec_push(&p->notes) =
             xasprintf("%u child processes were not recorded: they could not ask the collector, for "
                       "want of a file descriptor or because of a seccomp filter",
-                      unfollowed);
+                      t->unfollowed);
     p->peak_bytes = t->ledger.peak_bytes;
     p->peak_blocks = t->ledger.peak_blocks;
     if (t->missed_frees)

@@ -86,6 +86,7 @@ struct target {
     uint64_t missed_frees;
     uint64_t unrecorded;       /* of header->unrecorded, what has been counted as lost */
     uint64_t stack_start;      /* as /proc has it: exec changes it */
+    uint32_t unfollowed;       /* header->unfollowed, in the end */
     char *became;              /* the program that it has become, if that is not recorded */
     VEC(uint8_t) stack_states; /* by node: enum stack_state */
     VEC(uint32_t) late_nodes;  /* whose number was taken before they were written */
