@@ -1,4 +1,5 @@
 /* tidemark: the table of commands. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -37,8 +38,20 @@ static void print_help(FILE *out)
           out);
 }
 
+/*
+ * Were 0, 1 or 2 closed, our files and sockets would get these numbers, and what is meant for
+ * stdout or stderr would be written into them. Close-on-exec: the program finds them closed.
+ */
+static void occupy_standard_streams(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            open("/dev/null", O_RDWR | O_CLOEXEC);
+}
+
 int main(int argc, char **argv)
 {
+    occupy_standard_streams();
     if (argc < 2) {
         print_help(stderr);
         return 2;

@@ -1,6 +1,7 @@
 #include "collect/door.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -10,21 +11,23 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static void random_digits(char *out, size_t digits)
+static bool random_digits(char *out, size_t digits)
 {
     unsigned char bytes[WIRE_KEY_SIZE / 2];
     if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
-        must_alloc(NULL); /* no entropy at all: nothing sensible can follow */
+        return false;
     for (size_t i = 0; i < digits / 2; i++)
         sprintf(out + i * 2, "%02x", bytes[i]);
+    return true;
 }
 
 int door_open(struct door *d, struct err *err)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     char digits[17] = "";
-    random_digits(d->key, WIRE_KEY_SIZE);
-    random_digits(digits, 16);
+    d->fd = d->spare = -1;
+    if (!random_digits(d->key, WIRE_KEY_SIZE) || !random_digits(digits, 16))
+        return err_set(err, -errno, "cannot get random numbers: %s", strerror(errno));
     snprintf(d->name, sizeof d->name, "tidemark-%d-%s", (int)getpid(), digits);
     memcpy(address.sun_path + 1, d->name, strlen(d->name));
     socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(d->name));
@@ -36,6 +39,7 @@ int door_open(struct door *d, struct err *err)
         return err_set(err, code, "cannot make a socket for the program to connect to: %s",
                        strerror(-code));
     }
+    d->spare = fcntl(d->fd, F_DUPFD_CLOEXEC, 3);
     return 0;
 }
 
@@ -43,13 +47,32 @@ void door_close(struct door *d)
 {
     if (d->fd >= 0)
         close(d->fd);
-    d->fd = -1;
+    if (d->spare >= 0)
+        close(d->spare);
+    d->fd = d->spare = -1;
+}
+
+/* No descriptor is left for a visitor. It must not wait for one: it is sent away. */
+static bool send_away(struct door *d)
+{
+    if (d->spare < 0)
+        return false;
+    close(d->spare);
+    struct visitor v = {.fd = accept4(d->fd, NULL, NULL, SOCK_CLOEXEC)};
+    if (v.fd >= 0) {
+        visitor_reply(&v, -EMFILE, -1, 0, 0);
+        d->refused++;
+    }
+    d->spare = fcntl(d->fd, F_DUPFD_CLOEXEC, 3);
+    return v.fd >= 0;
 }
 
 bool door_answer(struct door *d, struct visitor *v)
 {
     for (;;) {
         v->fd = accept4(d->fd, NULL, NULL, SOCK_CLOEXEC);
+        if (v->fd < 0 && (errno == EMFILE || errno == ENFILE) && send_away(d))
+            continue;
         if (v->fd < 0)
             return false;
         struct ucred who = {0};

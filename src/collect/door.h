@@ -15,6 +15,8 @@
 
 struct door {
     int fd;
+    int spare;        /* given up for a moment when there is no other descriptor left */
+    unsigned refused; /* visitors for whom there was none */
     char name[64];
     char key[WIRE_KEY_SIZE + 1];
 };

@@ -431,6 +431,10 @@ uint64_t drain_rings(struct target *t, uint64_t now_ns)
     t->active.count = 0;
     if (!t->batch)
         t->batch = xcalloc(1, sizeof *t->batch);
+    uint64_t unrecorded = atomic_load_explicit(&t->header->unrecorded, memory_order_relaxed);
+    if (unrecorded > t->unrecorded)
+        t->ledger.lost_events += unrecorded - t->unrecorded;
+    t->unrecorded = unrecorded;
     for (size_t i = 0; i < t->readers.count; i++) {
         struct reader *r = &t->readers.items[i];
         uint64_t dropped = atomic_load_explicit(&r->ring->dropped, memory_order_relaxed);

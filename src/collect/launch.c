@@ -2,14 +2,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "collect/executable.h"
+#include "collect/filters.h"
 #include "wire/layout.h"
 
 static void set_environment(const char *library, const char *socket, const char *key,
@@ -20,23 +21,17 @@ static void set_environment(const char *library, const char *socket, const char 
     setenv("LD_PRELOAD", preload, 1);
     setenv(WIRE_ENV_SOCKET, socket, 1);
     setenv(WIRE_ENV_KEY, key, 1);
+    char filters[16];
+    snprintf(filters, sizeof filters, "%u", filters_of(getpid()));
+    setenv(WIRE_ENV_FILTERS, filters, 1);
     if (only)
         setenv(WIRE_ENV_ONLY, only, 1);
     else
         unsetenv(WIRE_ENV_ONLY);
 }
 
-void launch_keep_signals(struct launch_signals *signals)
-{
-    const struct sigaction ignore = {.sa_handler = SIG_IGN}, usual = {.sa_handler = SIG_DFL};
-    sigprocmask(SIG_SETMASK, NULL, &signals->mask);
-    sigaction(SIGPIPE, &ignore, &signals->pipe);
-    /* Whoever ignores SIGCHLD has no zombies, and so never learns how the program ended. */
-    sigaction(SIGCHLD, &usual, &signals->child);
-}
-
 int launch_program(char *const *argv, const char *library, const char *socket, const char *key,
-                   const char *only, const struct launch_signals *signals, pid_t *pid,
+                   const char *only, const struct surroundings *surroundings, pid_t *pid,
                    struct err *err)
 {
     int report[2], code = 0;
@@ -67,9 +62,7 @@ int launch_program(char *const *argv, const char *library, const char *socket, c
         return code;
     }
     if (child == 0) {
-        sigaction(SIGPIPE, &signals->pipe, NULL);
-        sigaction(SIGCHLD, &signals->child, NULL);
-        sigprocmask(SIG_SETMASK, &signals->mask, NULL);
+        surroundings_restore(surroundings);
         if (can_preload)
             set_environment(library, socket, key, only);
         execvp(argv[0], argv);

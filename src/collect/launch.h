@@ -8,20 +8,13 @@
 #include <sys/types.h>
 
 #include "base/err.h"
-
-/* Signals as the collector found them, which is how the program is to find them. */
-struct launch_signals {
-    sigset_t mask;
-    struct sigaction pipe, child;
-};
-/* Keeps them; then SIGPIPE is ignored here and SIGCHLD is not. */
-void launch_keep_signals(struct launch_signals *signals);
+#include "collect/surroundings.h"
 
 /* 0 and the pid, or a negative errno: the program could not be executed, or would run with other
  * rights (-EPERM), which rules preloading out. A program whose loader cannot take our library runs
- * without it. */
+ * without it. `surroundings`: what it is to find. */
 int launch_program(char *const *argv, const char *library, const char *socket, const char *key,
-                   const char *only, const struct launch_signals *signals, pid_t *pid,
+                   const char *only, const struct surroundings *surroundings, pid_t *pid,
                    struct err *err);
 
 #endif

@@ -28,6 +28,7 @@ struct naming {
     VEC(struct file *) files;
     bool closed;
     bool joined;
+    bool alone; /* no thread could be had: all is done in the end */
 
     struct map results; /* (file, address) -> number of a run */
     VEC(struct frame) frames;
@@ -111,8 +112,12 @@ struct naming *naming_new(void)
     pthread_cond_init(&n->wake, NULL);
     n->symbolizer = symbolizer_new();
     strpool_add(&n->strings, "");
-    if (pthread_create(&n->worker, NULL, work, n) != 0)
-        must_alloc(NULL);
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes,
+                              8 << 20); /* RLIMIT_STACK may be the program's and small */
+    n->alone = pthread_create(&n->worker, &attributes, work, n) != 0;
+    pthread_attr_destroy(&attributes);
     return n;
 }
 
@@ -199,7 +204,10 @@ void naming_wait(struct naming *n)
     n->closed = true;
     pthread_cond_signal(&n->wake);
     pthread_mutex_unlock(&n->lock);
-    pthread_join(n->worker, NULL);
+    if (n->alone)
+        work(n);
+    else
+        pthread_join(n->worker, NULL);
     n->joined = true;
 }
 

@@ -13,8 +13,10 @@
 #include <unistd.h>
 
 #include "collect/door.h"
+#include "collect/filters.h"
 #include "collect/kin.h"
 #include "collect/launch.h"
+#include "collect/surroundings.h"
 #include "collect/naming.h"
 #include "collect/output.h"
 #include "collect/stamps.h"
@@ -36,11 +38,14 @@
 
 struct session {
     const struct session_options *options;
+    struct surroundings surroundings;
     struct door door;
     int signals;
     pid_t program;
     int wait_status;
     bool program_ended, abandoned;
+    unsigned program_filters; /* seccomp: when it ended */
+    unsigned refused;         /* processes for which there was no memory, or no descriptor */
     uint64_t start_ns, start_unix_ns;
     VEC(struct target *) targets;
     VEC(struct target *) live; /* those that have not ended: there may be few of many */
@@ -133,7 +138,10 @@ static void say_hello(struct session *s, struct visitor *v)
     if (before)
         end_target(s, before, !is_gone(s, before)); /* it has become another program */
     struct target *t = target_new(v->pid, v->request.small, o->on_full, o->interval_ns, NULL);
+    if (!t)
+        t = target_new(v->pid, true, o->on_full, o->interval_ns, NULL);
     if (!t) {
+        s->refused++;
         visitor_reply(v, -ENOMEM, -1, 0, 0);
         return;
     }
@@ -182,9 +190,12 @@ static void reap(struct session *s)
     int status;
     siginfo_t ended = {0};
     if (!s->program_ended &&
-        waitid(P_PID, (id_t)s->program, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid)
+        waitid(P_PID, (id_t)s->program, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid) {
         if (live_target(s, s->program))
             unseen_last_look(live_target(s, s->program));
+        else if (!s->targets.count)
+            s->program_filters = filters_of(s->program); /* perhaps why nothing was heard of it */
+    }
     if (!s->program_ended && waitpid(s->program, &status, WNOHANG) == s->program) {
         s->program_ended = true;
         s->wait_status = status;
@@ -342,6 +353,13 @@ static void write_target(struct strbuf *out, uint32_t number, const struct targe
     free(counts);
 }
 
+static char *refusal(unsigned processes)
+{
+    return xasprintf("%u processes were not recorded: the collector had no file descriptor or no "
+                     "memory left; raise its limits (ulimit -n, ulimit -v)",
+                     processes);
+}
+
 /* The program was never heard of: a profile that says so is better than none. */
 static struct profile *unseen_program(struct session *s, struct recording *r)
 {
@@ -356,7 +374,14 @@ static struct profile *unseen_program(struct session *s, struct recording *r)
     for (char *const *a = s->options->argv; *a; a++)
         *vec_push(&p->command) = xstrdup(*a);
     *vec_push(&p->nodes) = (struct node){0};
-    *vec_push(&p->notes) = unseen_program_note(&s->unseen, s->options->argv[0]);
+    unsigned refused = s->refused + s->door.refused;
+    *vec_push(&p->notes) =
+        refused ? refusal(refused)
+        : s->program_filters > filters_of(getpid())
+            ? xasprintf("nothing was recorded of %s: it runs under a seccomp filter, which may "
+                        "forbid what recording needs; record it without",
+                        s->options->argv[0])
+            : unseen_program_note(&s->unseen, s->options->argv[0]);
     set_status(p, s->wait_status);
     return p;
 }
@@ -382,6 +407,8 @@ static void compose(struct session *s, struct recording *r, struct strbuf *bytes
         struct target *t = s->targets.items[i];
         target_finish(t);
         marks_finish(t, &r->strings);
+        if (i == 0 && s->refused + s->door.refused)
+            *vec_push(&t->profile.notes) = refusal(s->refused + s->door.refused);
         naming_fill(s->naming, &t->profile, &r->strings);
         write_target(bytes, (uint32_t)r->profiles.count, t, &t->profile);
         *vec_push(&r->profiles) = t->profile;
@@ -493,15 +520,6 @@ static int open_signals(void)
 }
 
 /* Each living process takes a descriptor. */
-static void raise_file_limit(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
-
 int session_run(const struct session_options *o, struct session_result *result, struct err *err)
 {
     static struct session s;
@@ -514,24 +532,27 @@ int session_run(const struct session_options *o, struct session_result *result, 
     free(trial);
     if (code)
         return code;
+    surroundings_save(&s.surroundings);
+    code = target_check(err);
+    if (code)
+        return code;
     code = door_open(&s.door, err);
     if (code)
         return code;
-    struct launch_signals signals;
-    launch_keep_signals(&signals);
     s.signals = open_signals();
     s.start_ns = clock_ns(CLOCK_MONOTONIC);
     s.start_unix_ns = clock_ns(CLOCK_REALTIME);
-    code = launch_program(o->argv, o->library, s.door.name, s.door.key, o->only, &signals,
+    code = launch_program(o->argv, o->library, s.door.name, s.door.key, o->only, &s.surroundings,
                           &s.program, err);
     if (code) {
-        result->status = code == -ENOENT || code == -ENOTDIR ? 127 : 126;
+        result->status = code == -ENOENT || code == -ENOTDIR                     ? 127
+                         : code == -EMFILE || code == -ENFILE || code == -EAGAIN ? 125
+                                                                                 : 126;
         goto out;
     }
     /* Naps of a fraction of a millisecond should be that; only now, as a child would inherit it. */
     prctl(PR_SET_TIMERSLACK, 1000UL);
     s.file = output_name(o->output, o->argv[0], s.program, err);
-    raise_file_limit(); /* ours, not the program's */
     s.naming = naming_new();
     s.next_checkpoint_ns = FIRST_CHECKPOINT_NS;
     record(&s);

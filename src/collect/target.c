@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -13,13 +14,14 @@
 #include "base/err.h"
 #include "collect/proc.h"
 
-#define NODES_LARGE    (1u << 22)
-#define NODES_SMALL    (1u << 18)
-#define RINGS_FIRST    4
-#define RINGS_MAX      512   /* in one request */
-#define BOUNDARIES_MAX 65536 /* in one pass */
-#define MODULES_BYTES  (1u << 20)
-#define FIRST_STAMP_NS 2000000
+#define NODES_LARGE      (1u << 22)
+#define NODES_SMALL      (1u << 18)
+#define RINGS_FIRST      4
+#define RINGS_MAX        512   /* in one request */
+#define BOUNDARIES_MAX   65536 /* in one pass */
+#define MODULES_BYTES    (1u << 20)
+#define FIRST_STAMP_NS   2000000
+#define DESCRIPTORS_KEPT 8
 
 static size_t whole_pages(size_t size)
 {
@@ -79,7 +81,11 @@ static void read_command(struct target *t)
     char exe[4096];
     snprintf(path, sizeof path, "/proc/%d/exe", t->pid);
     ssize_t n = readlink(path, exe, sizeof exe - 1);
-    t->profile.executable = xstrndup(exe, n > 0 ? (size_t)n : 0);
+    exe[n > 0 ? n : 0] = '\0';
+    char *deleted = n > 10 ? exe + n - 10 : NULL;
+    if (deleted && strcmp(deleted, " (deleted)") == 0 && access(exe, F_OK) != 0)
+        *deleted = '\0'; /* replaced since it was started: the build id tells if it is the same */
+    t->profile.executable = xstrdup(exe);
     struct stat file;
     if (stat(path, &file) == 0) {
         t->exe_device = file.st_dev;
@@ -100,17 +106,45 @@ static void read_command(struct target *t)
         fclose(f);
 }
 
+/* A pidfd, or -1: also when it is one of the last descriptors. We can do without, but not without
+ * those for new processes, for symbols and for the recording. */
+static int open_pidfd(pid_t pid)
+{
+    struct rlimit limit;
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (fd >= 0 && getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+        (rlim_t)fd + DESCRIPTORS_KEPT >= limit.rlim_cur) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* Where everything is in a process's first shared memory; its size. */
+static size_t lay_out(bool small, struct wire_header *h)
+{
+    h->node_capacity = small ? NODES_SMALL : NODES_LARGE;
+    h->index_levels = 1;
+    while (WIRE_INDEX_SLOTS(h->index_levels - 1) < h->node_capacity * 2)
+        h->index_levels++;
+    h->ring_count = RINGS_FIRST;
+    h->modules_offset = WIRE_PAGE;
+    h->modules_size = MODULES_BYTES;
+    h->nodes_offset = h->modules_offset + MODULES_BYTES;
+    h->index_offset = h->nodes_offset + h->node_capacity * sizeof(struct wire_node);
+    h->rings_offset = whole_pages(h->index_offset + (size_t)WIRE_INDEX_START(h->index_levels) * 4);
+    return h->size = h->rings_offset + (size_t)RINGS_FIRST * WIRE_RING_BYTES;
+}
+
 struct target *target_new(pid_t pid, bool small, enum wire_on_full on_full, uint64_t interval_ns,
                           struct err *err)
 {
-    uint32_t nodes = small ? NODES_SMALL : NODES_LARGE;
-    unsigned levels = 1;
-    while (WIRE_INDEX_SLOTS(levels - 1) < nodes * 2)
-        levels++;
-    size_t modules_offset = WIRE_PAGE, nodes_offset = modules_offset + MODULES_BYTES;
-    size_t index_offset = nodes_offset + nodes * sizeof(struct wire_node);
-    size_t rings_offset = whole_pages(index_offset + (size_t)WIRE_INDEX_START(levels) * 4);
-    size_t size = rings_offset + (size_t)RINGS_FIRST * WIRE_RING_BYTES;
+    struct wire_header layout = {.magic = WIRE_MAGIC,
+                                 .version = WIRE_VERSION,
+                                 .on_full = on_full,
+                                 .tick = 1,
+                                 .node_count = 1};
+    size_t size = lay_out(small, &layout);
     void *memory;
     int fd = shared_memory(size, &memory);
     if (fd < 0) {
@@ -120,25 +154,12 @@ struct target *target_new(pid_t pid, bool small, enum wire_on_full on_full, uint
     struct target *t = xcalloc(1, sizeof *t);
     t->pid = pid;
     t->fd = fd;
-    t->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    t->pidfd = open_pidfd(pid);
     t->header = memory;
     t->size = size;
-    t->nodes_capacity = nodes;
-    *t->header = (struct wire_header){.magic = WIRE_MAGIC,
-                                      .version = WIRE_VERSION,
-                                      .on_full = on_full,
-                                      .size = size,
-                                      .modules_offset = modules_offset,
-                                      .modules_size = MODULES_BYTES,
-                                      .nodes_offset = nodes_offset,
-                                      .index_offset = index_offset,
-                                      .rings_offset = rings_offset,
-                                      .node_capacity = nodes,
-                                      .index_levels = levels,
-                                      .ring_count = RINGS_FIRST,
-                                      .tick = 1,
-                                      .node_count = 1};
-    add_readers(t, (char *)memory + rings_offset, RINGS_FIRST);
+    t->nodes_capacity = layout.node_capacity;
+    memcpy(memory, &layout, sizeof layout);
+    add_readers(t, (char *)memory + layout.rings_offset, RINGS_FIRST);
     ledger_init(&t->ledger);
     timeline_init(&t->timeline, interval_ns);
     t->tick = 1;
@@ -149,6 +170,22 @@ struct target *target_new(pid_t pid, bool small, enum wire_on_full on_full, uint
     *vec_push(&t->profile.nodes) = (struct node){0};
     read_command(t);
     return t;
+}
+
+int target_check(struct err *err)
+{
+    void *memory;
+    struct wire_header layout;
+    size_t size = lay_out(true, &layout);
+    int fd = shared_memory(size, &memory);
+    if (fd < 0)
+        return err_set(err, fd, "cannot make shared memory: %s%s", strerror(-fd),
+                       fd == -EFBIG    ? "; raise the limit on file sizes (ulimit -f)"
+                       : fd == -ENOMEM ? "; raise the limit on memory (ulimit -v, ulimit -d)"
+                                       : "; memfd_create must be permitted");
+    munmap(memory, size);
+    close(fd);
+    return 0;
 }
 
 void target_let_go(struct target *t)
@@ -248,6 +285,7 @@ void target_pause(struct target *t, uint64_t now_ns)
     timeline_close(&t->timeline, &t->ledger, now_ns, atomic_load(&t->header->tick), false);
     timeline_settle(&t->timeline, &t->ledger);
     t->profile.duration_ns = now_ns;
+    t->unfollowed = atomic_load(&t->header->unfollowed);
     target_update_code(t);
 }
 
@@ -338,6 +376,11 @@ void target_finish(struct target *t)
     }
     for (size_t i = 0; i < t->timeline.slices.count; i++)
         *vec_push(&p->intervals) = t->timeline.slices.items[i].interval;
+    if (t->unfollowed)
+        *vec_push(&p->notes) =
+            xasprintf("%u child processes were not recorded: they could not ask the collector, for "
+                      "want of a file descriptor or because of a seccomp filter",
+                      t->unfollowed);
     p->peak_bytes = t->ledger.peak_bytes;
     p->peak_blocks = t->ledger.peak_blocks;
     if (t->was_paused)

@@ -125,6 +125,8 @@ struct target {
     uint64_t missed_frees;
     bool was_paused;           /* so that some blocks were never announced, */
     uint64_t unseen_frees;     /* and this many frees are theirs */
+    uint64_t unrecorded;       /* of header->unrecorded, what has been counted as lost */
+    uint32_t unfollowed;       /* header->unfollowed, in the end */
     VEC(uint8_t) stack_states; /* by node: enum stack_state */
     VEC(uint32_t) late_nodes;  /* whose number was taken before they were written */
     struct profile profile;
@@ -134,6 +136,8 @@ struct target {
 struct target *target_new(pid_t pid, bool small, enum wire_on_full on_full, uint64_t interval_ns,
                           struct err *err);
 void target_free(struct target *t);
+/* Can shared memory be made here at all? Asked before the program starts. */
+int target_check(struct err *err);
 /* Further rings, in a memfd of their own; its fd, to be passed on and closed, or a negative errno.
  */
 int target_more_rings(struct target *t, uint32_t count, size_t *size);

@@ -73,8 +73,10 @@ static const char *const rights_reason =
     "what is preloaded; record a copy without them, or as the user it belongs to";
 
 static const char *const silent_reason =
-    "it ended while it was being loaded, was started without tidemark's environment (env -i), or "
-    "may not use sockets; 'tidemark doctor' says what is permitted";
+    "it ended while it was being loaded, runs under a seccomp filter, which may forbid what "
+    "recording needs, or was started without tidemark's environment; 'tidemark doctor' says what "
+    "is "
+    "permitted";
 
 char *unseen_program_note(const struct unseen *u, const char *name)
 {

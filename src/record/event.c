@@ -237,7 +237,6 @@ void event_realloc_failed(struct thread *t)
 void event_fork(struct thread *t)
 {
     tls.fork = atomic_fetch_add(&recorder.forks, 1) + 1;
-    recorder.pid = (uint32_t)sys_call(SYS_getpid);
     if (event_room(t, 2)) {
         event_clock(t, 0);
         event_word(t, WIRE_WORD(WIRE_FORK, 0, tls.fork));

@@ -29,9 +29,10 @@
 
 /* The variables as they go into an environment; NULL in `only`: all programs are recorded. */
 static struct {
-    char text[4 * STRINGS_MAX]; /* what the others point into */
-    const char *preload, *library, *socket, *key, *only;
+    char text[5 * STRINGS_MAX]; /* what the others point into */
+    const char *preload, *library, *socket, *key, *only, *filters;
 } ours;
+#define SESSION_VARIABLES 4 /* socket, key, only, filters */
 
 /* NAME=VALUE at `at`; where the next one goes, or NULL: no room. */
 static char *put(char *at, const char *name, const char *value)
@@ -45,7 +46,7 @@ static char *put(char *at, const char *name, const char *value)
     return at + n + v + 2;
 }
 
-bool exec_remember(const char *socket, const char *key, const char *only)
+bool exec_remember(const char *socket, const char *key, const char *only, const char *filters)
 {
     struct dl_find_object self;
     char *at = ours.text;
@@ -58,6 +59,8 @@ bool exec_remember(const char *socket, const char *key, const char *only)
     at = at ? put(at, WIRE_ENV_SOCKET, socket) : NULL;
     ours.key = at;
     at = at ? put(at, WIRE_ENV_KEY, key) : NULL;
+    ours.filters = filters ? at : NULL;
+    at = at && filters ? put(at, WIRE_ENV_FILTERS, filters) : at;
     ours.only = only ? at : NULL;
     return at && (!only || put(at, WIRE_ENV_ONLY, only));
 }
@@ -70,8 +73,8 @@ struct handover {
     const char *others; /* what is in it: others_size bytes, whatever another thread does to them */
     size_t others_size;
     bool has_ours;
-    size_t ours_at;         /* in `others` */
-    const char *missing[3]; /* of ours; or NULL */
+    size_t ours_at;                         /* in `others` */
+    const char *missing[SESSION_VARIABLES]; /* of ours; or NULL */
     bool take_out;
 };
 
@@ -105,11 +108,11 @@ static bool library_unreachable(void)
 static size_t handover_plan(struct handover *h, char *const *environment)
 {
     static char *const nothing[] = {NULL};
-    const char *const all[] = {ours.socket, ours.key, ours.only};
+    const char *const all[SESSION_VARIABLES] = {ours.socket, ours.key, ours.only, ours.filters};
     if (!recorder.hand_on)
         return 0;
     environment = environment ? environment : nothing;
-    *h = (struct handover){.missing = {ours.socket, ours.key, ours.only}};
+    *h = (struct handover){.missing = {ours.socket, ours.key, ours.only, ours.filters}};
     const char *preload = NULL;
     for (; environment[h->count]; h->count++) {
         const char *e = environment[h->count];
@@ -127,7 +130,8 @@ static size_t handover_plan(struct handover *h, char *const *environment)
     h->has_ours = found != NULL;
     h->ours_at = found ? (size_t)(found - preload) : 0;
     h->take_out = library_unreachable();
-    if (h->take_out ? !found : found && !h->missing[0] && !h->missing[1] && !h->missing[2])
+    if (h->take_out ? !found
+                    : found && !h->missing[0] && !h->missing[1] && !h->missing[2] && !h->missing[3])
         return 0;
     h->others = preload ? preload : "";
     h->others_size = strlen(h->others);
@@ -135,7 +139,7 @@ static size_t handover_plan(struct handover *h, char *const *environment)
         h->preload_at = h->count;
     if (h->count > ENVIRONMENT_MAX || h->others_size > STRINGS_MAX)
         return 0;
-    return (h->count + 5) * sizeof(char *) + PRELOAD_SIZE + strlen(ours.library) + h->others_size +
+    return (h->count + 6) * sizeof(char *) + PRELOAD_SIZE + strlen(ours.library) + h->others_size +
            2;
 }
 

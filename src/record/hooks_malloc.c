@@ -137,7 +137,8 @@ static inline size_t asked_for(size_t size, size_t alignment)
 {
     size_t wanted = tls.wanted;
     tls.wanted = 0;
-    return wanted && size - (wanted - 1) <= alignment ? wanted - 1 : size; /* 0 is rounded up, too */
+    return wanted && size - (wanted - 1) <= alignment ? wanted - 1
+                                                      : size; /* 0 is rounded up, too */
 }
 
 EXPORT int posix_memalign(void **out, size_t alignment, size_t size)

@@ -1,5 +1,7 @@
-/* Code that goes away, processes that fork, and threads that take a name. */
+/* Code that goes away, processes that fork, threads that take a name, and system calls that will be
+ * forbidden. */
 #include <dlfcn.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
@@ -78,6 +80,52 @@ EXPORT int pthread_setname_np(pthread_t thread, const char *name)
     return result;
 }
 
+/* A filter is about to be installed: from here on we make no system call that it could forbid.
+ * False: nothing was changed. A vfork child's filter is not that of the memory it runs in. */
+static bool confine(void)
+{
+    if (atomic_load(&recorder.confined) ||
+        (tls.thread && tls.thread->tick && sys_call(SYS_getpid) != (long)recorder.pid))
+        return false;
+    atomic_store(&recorder.confined, true);
+    return true;
+}
+
+/* For SYS_seccomp, which has no function of its own. */
+__attribute__((used)) long syscall_watched(long number, long a, long b, long c, long d, long e,
+                                           long f);
+long syscall_watched(long number, long a, long b, long c, long d, long e, long f)
+{
+    if (UNLIKELY(!next.syscall))
+        recorder_start();
+    bool confining = number == SYS_seccomp && a <= SECCOMP_SET_MODE_FILTER && confine();
+    long result = next.syscall(number, a, b, c, d, e, f);
+    if (UNLIKELY(confining) && result == -1)
+        atomic_store(&recorder.confined, false);
+    return result;
+}
+
+#ifdef __x86_64__
+static_assert(SYS_seccomp == 317, "the number in syscall()");
+static_assert(offsetof(struct next, syscall) == 0, "syscall() takes the first word of `next`");
+/*
+ * All others go on as if we were not there: a call that returns twice on one stack (clone, vfork)
+ * must not find a frame of ours on it.
+ */
+EXPORT __attribute__((naked)) long syscall(__attribute__((unused)) long number, ...)
+{
+    __asm__("cmp $317, %rdi\n\t"
+            "je 1f\n\t"
+            "mov next(%rip), %rax\n\t"
+            "test %rax, %rax\n\t"
+            "je 1f\n\t"
+            "jmp *%rax\n"
+            "1:\tjmp syscall_watched");
+}
+#else
+#error "syscall() for this machine"
+#endif
+
 EXPORT int prctl(int option, ...)
 {
     va_list args;
@@ -88,7 +136,10 @@ EXPORT int prctl(int option, ...)
     va_end(args);
     if (UNLIKELY(!next.prctl))
         recorder_start();
+    bool confining = option == PR_SET_SECCOMP && confine();
     int result = next.prctl(option, a[0], a[1], a[2], a[3]);
+    if (UNLIKELY(confining) && result == -1)
+        atomic_store(&recorder.confined, false);
     struct thread *t = result == 0 && option == PR_SET_NAME ? thread_enter() : NULL;
     if (t) {
         char name[16] = {0};

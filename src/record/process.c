@@ -1,6 +1,7 @@
 /* The recorder's one state: who is next in line, the shared memory, the way to the collector. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -100,6 +101,7 @@ static void find_all(void)
     FIND(execveat);
     FIND(posix_spawn);
     FIND(posix_spawnp);
+    FIND(syscall);
     found.allocator = found.malloc_usable_size;
     /* A size may only be asked of who made the block: of the module that frees it. */
     if (!same_module(&found.malloc_usable_size, &found.free))
@@ -154,11 +156,9 @@ bool recorder_collector_alive(void)
 }
 
 /* Sends a request and maps the memory that comes back; NULL: refused, none, or nobody there. */
-static char *ask(struct wire_request *request, const char *text, struct wire_reply *reply)
+static char *converse(int fd, struct wire_request *request, const char *text,
+                      struct wire_reply *reply, bool *cut_short)
 {
-    int fd = dial();
-    if (fd < 0)
-        return NULL;
     char *memory = NULL;
     request->magic = WIRE_MAGIC;
     request->version = WIRE_VERSION;
@@ -182,6 +182,7 @@ static char *ask(struct wire_request *request, const char *text, struct wire_rep
         do
             n = sys_call(SYS_recvmsg, (long)fd, &receive, (long)MSG_CMSG_CLOEXEC);
         while (n == -EINTR);
+    *cut_short = n == (long)sizeof *reply && receive.msg_flags & MSG_CTRUNC;
     struct cmsghdr *c = n == (long)sizeof *reply ? CMSG_FIRSTHDR(&receive) : NULL;
     if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int))) {
         int memory_fd;
@@ -197,6 +198,28 @@ static char *ask(struct wire_request *request, const char *text, struct wire_rep
     return memory;
 }
 
+/*
+ * Two descriptors are needed for a moment. When the program has none left, its soft limit is
+ * raised for that moment, if the hard one allows.
+ */
+static char *ask(struct wire_request *request, const char *text, struct wire_reply *reply)
+{
+    struct rlimit limit, more;
+    bool cut_short = false;
+    int fd = dial();
+    char *memory = fd >= 0 ? converse(fd, request, text, reply, &cut_short) : NULL;
+    if ((fd != -EMFILE && !cut_short) ||
+        sys_call(SYS_prlimit64, 0L, (long)RLIMIT_NOFILE, 0L, &limit) < 0 ||
+        limit.rlim_cur == limit.rlim_max)
+        return memory;
+    more = (struct rlimit){limit.rlim_max, limit.rlim_max};
+    sys_call(SYS_prlimit64, 0L, (long)RLIMIT_NOFILE, &more, 0L);
+    fd = dial();
+    memory = fd >= 0 ? converse(fd, request, text, reply, &cut_short) : NULL;
+    sys_call(SYS_prlimit64, 0L, (long)RLIMIT_NOFILE, &limit, 0L);
+    return memory;
+}
+
 int recorder_snapshot(const char *path)
 {
     struct wire_request request = {.kind = WIRE_SNAPSHOT};
@@ -205,26 +228,38 @@ int recorder_snapshot(const char *path)
     return reply.status;
 }
 
-static void drop_segments(void)
+/* After fork: lets go of the parent's memory, but for the header, which is returned. */
+static struct wire_header *drop_segments(void)
 {
-    for (unsigned i = 0; i < segment_count; i++)
-        sys_call(SYS_munmap, segments[i].start, segments[i].size);
+    if (!segment_count)
+        return NULL;
+    for (unsigned i = 0; i < segment_count; i++) {
+        size_t kept = i == 0 ? WIRE_PAGE : 0;
+        sys_call(SYS_munmap, segments[i].start + kept, segments[i].size - kept);
+    }
     segment_count = 0;
+    return (void *)segments[0].start;
 }
 
 bool recorder_connect(void)
 {
     struct wire_request request = {.kind = WIRE_HELLO, .parent = recorder.pid, .fork = tls.fork};
-    struct wire_reply reply;
+    struct wire_reply reply = {.status = 0};
     struct rlimit limit;
+    struct wire_header *parents = drop_segments();
     tls.fork = 0;
     atomic_store(&recorder.forks, 0);
     recorder.header = NULL;
-    drop_segments(); /* after fork: the parent's */
+    recorder.pid = (uint32_t)sys_call(SYS_getpid);
     if (sys_call(SYS_prlimit64, 0L, (long)RLIMIT_AS, 0L, &limit) == 0)
         request.small = limit.rlim_cur < UINT64_C(4) << 30;
     char *memory = ask(&request, "", &reply);
     struct wire_header *h = (void *)memory;
+    if (parents) {
+        if (!memory && reply.status == 0)
+            atomic_fetch_add(&parents->unfollowed, 1); /* we could not ask: the parent will tell */
+        sys_call(SYS_munmap, parents, (long)WIRE_PAGE);
+    }
     if (!memory || h->magic != WIRE_MAGIC || h->version != WIRE_VERSION) {
         recorder_stop();
         return false;
@@ -251,9 +286,13 @@ bool recorder_connect(void)
     return true;
 }
 
-/* Called under the lock of thread.c. */
+/* Called under the lock of thread.c. Who was denied asks again when the tick has moved. */
 struct wire_ring *recorder_ring(void)
 {
+    static uint32_t denied;
+    uint32_t tick = atomic_load_explicit(&recorder.header->tick, memory_order_relaxed);
+    if (denied == tick)
+        return NULL;
     struct segment *s = &segments[segment_count - 1];
     if (s->used == s->rings) {
         if (segment_count == sizeof segments / sizeof *segments)
@@ -263,8 +302,10 @@ struct wire_ring *recorder_ring(void)
             request.ring_count *= 2;
         struct wire_reply reply;
         char *memory = ask(&request, "", &reply);
-        if (!memory)
+        if (!memory) {
+            denied = tick;
             return NULL;
+        }
         *++s = (struct segment){memory, reply.size, reply.ring_count, 0, 0};
         segment_count++;
     }
@@ -301,25 +342,51 @@ static bool wanted(const char *only)
     return false;
 }
 
+static unsigned number(const char *digits)
+{
+    unsigned n = 0;
+    for (; digits && *digits >= '0' && *digits <= '9'; digits++)
+        n = n * 10 + (unsigned)(*digits - '0');
+    return n;
+}
+
+/*
+ * How many seccomp filters this program runs under. More than the collector does: one of them might
+ * end it for what we would do. To look takes only calls that the loader has just made.
+ */
+static unsigned filters(void)
+{
+    char text[4096];
+    long fd =
+        sys_call(SYS_openat, (long)AT_FDCWD, "/proc/self/status", (long)(O_RDONLY | O_CLOEXEC));
+    if (fd < 0)
+        return 0;
+    long n = sys_call(SYS_read, fd, text, sizeof text - 1);
+    sys_call(SYS_close, fd);
+    text[n > 0 ? n : 0] = '\0';
+    const char *line = strstr(text, "Seccomp_filters:\t");
+    return line ? number(line + 17) : 0;
+}
+
 void recorder_start(void)
 {
     static _Atomic int started;
     if (atomic_exchange(&started, 1)) {
         while (atomic_load_explicit(&recorder.state, memory_order_acquire) == STATE_BOOTING)
-            sys_call(SYS_sched_yield); /* another thread is at it */
+            sys_yield(); /* another thread is at it */
         return;
     }
     int saved = errno;
     find_all();
     const char *name = environment(WIRE_ENV_SOCKET), *key = environment(WIRE_ENV_KEY);
-    const char *only = environment(WIRE_ENV_ONLY);
+    const char *only = environment(WIRE_ENV_ONLY), *allowed = environment(WIRE_ENV_FILTERS);
     if (!name || !key || strlen(name) >= sizeof socket_name - 1 || strlen(key) != WIRE_KEY_SIZE) {
         recorder_stop();
     } else {
-        recorder.hand_on = exec_remember(name, key, only);
+        recorder.hand_on = exec_remember(name, key, only, allowed);
         memcpy(socket_name, name, strlen(name) + 1);
         memcpy(socket_key, key, WIRE_KEY_SIZE);
-        if (wanted(only))
+        if (wanted(only) && filters() <= number(allowed))
             recorder_connect();
         else
             atomic_store(&recorder.state, STATE_OFF); /* what it executes may be wanted */

@@ -91,7 +91,8 @@ struct recorder {
     _Atomic uint64_t *clocks; /* [CLOCKS]: the stamp of who was last in a part of memory */
     uint64_t loader, loader_size; /* where ld.so is */
     _Atomic uint32_t forks;       /* made by this process */
-    uint32_t pid;                 /* of who made them: in a new child, its parent */
+    uint32_t pid;          /* of this process; in a new child, until it says hello, its parent's */
+    _Atomic bool confined; /* it runs, or is about to run, under a seccomp filter of its own */
 };
 extern struct recorder recorder;
 
@@ -101,6 +102,7 @@ extern struct recorder recorder;
 
 /* The functions next in line. All set before the first hook returns. */
 struct next {
+    long (*syscall)(long, ...); /* the first: hooks_misc.c */
     void *(*malloc)(size_t);
     void *(*calloc)(size_t, size_t);
     void *(*realloc)(void *, size_t);
@@ -148,13 +150,14 @@ bool boot_owns(const void *p);
 size_t boot_room(const void *p); /* bytes that can be read from p on */
 
 /* hooks_exec.c: what programs that are executed later need in their environment; false: too long */
-bool exec_remember(const char *socket, const char *key, const char *only);
+bool exec_remember(const char *socket, const char *key, const char *only, const char *filters);
 
 /* thread.c */
 struct thread *thread_begin(void);            /* this thread's, made now; NULL: do not record */
 struct thread *thread_sync(struct thread *t); /* the shared tick moved, or we are a forked child */
 void thread_tick(struct thread *t);           /* the shared tick moved */
-bool thread_room(struct thread *t); /* takes another chunk; false: none, and events are dropped */
+/* Takes another chunk; false: there is none, and so many events are lost. */
+bool thread_room(struct thread *t, unsigned events);
 void thread_named(struct thread *t, const char *name);
 void thread_recover(struct thread *t); /* after a hook that never came to its end */
 void threads_reset(void);              /* in a forked child */
@@ -199,8 +202,10 @@ static inline bool recorder_paused(void)
     return h && atomic_load_explicit(&h->paused, memory_order_relaxed);
 }
 
-/* sys.c: system calls that leave errno alone */
-long sys_call(long number, ...);
+/* sys.c: system calls that leave errno alone. A confined program makes those alone that its
+ * allocator makes anyway; the others are -EPERM without the kernel being asked. */
+long sys_call(long number, ...); /* the result or a negative errno */
+void sys_yield(void);
 void *sys_map(size_t size); /* private, zeroed, no huge pages; NULL: none */
 
 /* A lock that knows its holder: a thread that was torn out (longjmp, cancellation) lets go later.
@@ -215,7 +220,7 @@ static inline void spin_lock(struct spin *s)
     while (!atomic_compare_exchange_weak_explicit(&s->holder, &none, (uintptr_t)&tls,
                                                   memory_order_acquire, memory_order_relaxed)) {
         none = 0;
-        sys_call(SYS_sched_yield);
+        sys_yield();
     }
 }
 
@@ -267,7 +272,13 @@ static inline void thread_leave(void)
 
 static inline bool event_room(struct thread *t, unsigned words)
 {
-    return LIKELY(t->end - t->at >= (ptrdiff_t)words) || thread_room(t);
+    return LIKELY(t->end - t->at >= (ptrdiff_t)words) || thread_room(t, 1);
+}
+
+/* For what is no event: it is missed without being counted. */
+static inline bool remark_room(struct thread *t, unsigned words)
+{
+    return t->end - t->at >= (ptrdiff_t)words || thread_room(t, 0);
 }
 
 static inline void event_word(struct thread *t, uint64_t word)

@@ -2,11 +2,18 @@
 #include <stdarg.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "record/recorder.h"
 
-/* Returns the result or a negative errno; the caller's errno is untouched. */
+/*
+ * A seccomp filter may end the program for a system call, and which ones the program cannot tell
+ * us. An allocator and pthread_create make these themselves, so they are allowed.
+ */
+static bool harmless(long number)
+{
+    return number == SYS_mmap || number == SYS_munmap || number == SYS_madvise;
+}
+
 long sys_call(long number, ...)
 {
     long a[6];
@@ -15,12 +22,9 @@ long sys_call(long number, ...)
     for (int i = 0; i < 6; i++)
         a[i] = va_arg(args, long); /* what was not passed is not read by the kernel either */
     va_end(args);
-    int saved = errno;
-    long result = syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
-    if (result == -1)
-        result = -errno;
-    errno = saved;
-    return result;
+    if (atomic_load_explicit(&recorder.confined, memory_order_relaxed) && !harmless(number))
+        return -EPERM;
+    return arch_syscall(number, a);
 }
 
 void *sys_map(size_t size)
@@ -32,4 +36,12 @@ void *sys_map(size_t size)
     /* A huge page would turn a few touched kilobytes into 2 MiB of the program's RSS. */
     sys_call(SYS_madvise, p, (long)size, (long)MADV_NOHUGEPAGE);
     return (void *)p;
+}
+
+void sys_yield(void)
+{
+    if (atomic_load_explicit(&recorder.confined, memory_order_relaxed))
+        arch_pause();
+    else
+        sys_call(SYS_sched_yield);
 }

@@ -6,6 +6,7 @@
  * that ended without destructors) gets a ring again; a ring whose thread no longer exists is taken
  * back when a new one is needed.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <limits.h>
 #include <string.h>
@@ -18,6 +19,8 @@
 __thread struct tls tls __attribute__((tls_model("initial-exec")));
 
 extern void *__libc_stack_end;
+
+#define CONFINED_PAUSES (UINT64_C(1) << 28) /* some seconds */
 
 static struct thread *free_threads; /* their ring is theirs for good */
 static struct thread *all_threads[65535];
@@ -32,7 +35,7 @@ static void put_tick(struct thread *t)
 {
     t->tick = atomic_load_explicit(&recorder.header->tick, memory_order_acquire);
     uint64_t clock = (uint64_t)t->tick << 20;
-    if (event_room(t, 2)) {
+    if (remark_room(t, 2)) {
         event_word(t, WIRE_WORD(WIRE_TICK, 0, t->tick));
         if (atomic_load_explicit(&recorder.clocked, memory_order_relaxed) && t->clock < clock) {
             t->clock = clock;
@@ -46,8 +49,10 @@ static void put_tick(struct thread *t)
 static void put_name(struct thread *t, const char name[16])
 {
     uint64_t words[2];
+    if (!name[0])
+        return; /* it could not be asked for */
     memcpy(words, name, 16);
-    if (event_room(t, 3)) {
+    if (remark_room(t, 3)) {
         event_word(t, WIRE_WORD(WIRE_THREAD_NAME, 0, t->tid));
         event_word(t, words[0]);
         event_word(t, words[1]);
@@ -77,7 +82,7 @@ static void thread_end(void *arg)
     char name[16] = {0};
     sys_call(SYS_prctl, (long)PR_GET_NAME, name);
     put_name(t, name);
-    if (event_room(t, 1)) {
+    if (remark_room(t, 1)) {
         event_word(t, WIRE_WORD(WIRE_THREAD_END, 0, t->tid));
         event_publish(t);
     }
@@ -93,10 +98,10 @@ static void thread_end(void *arg)
 /* Rings of threads that are gone without having said so. Under the lock. */
 static void take_back_dead(void)
 {
-    long pid = sys_call(SYS_getpid);
+    long pid = recorder.pid;
     for (uint32_t i = 0; i < thread_count; i++) {
         struct thread *t = all_threads[i];
-        if (t->tid && sys_call(SYS_tgkill, pid, (long)t->tid, 0L) < 0) {
+        if (t->tid && sys_call(SYS_tgkill, pid, (long)t->tid, 0L) == -ESRCH) {
             t->tid = 0;
             t->next = free_threads;
             free_threads = t;
@@ -115,7 +120,10 @@ static struct thread *thread_new(void)
     struct thread *t = ring ? sys_map(size) : NULL;
     if (!t)
         return NULL;
-    sys_call(SYS_madvise, t, size, (long)MADV_WIPEONFORK);
+    if (sys_call(SYS_madvise, t, size, (long)MADV_WIPEONFORK) < 0) {
+        sys_call(SYS_munmap, t, size); /* a forked child would write into its parent's ring */
+        return NULL;
+    }
     t->ring = ring;
     t->free_places = (1u << WIRE_CHUNKS) - 1;
     walk_init(&t->walk, (char *)t + ((sizeof(struct thread) + 63) & ~(size_t)63));
@@ -125,23 +133,33 @@ static struct thread *thread_new(void)
     return t;
 }
 
+/* Where we may not ask the kernel, libc knows: it makes a thread's clock from its tid, as the
+ * kernel defines it (CPUCLOCK_PID). */
+static uint32_t own_tid(void)
+{
+    clockid_t clock;
+    if (!atomic_load_explicit(&recorder.confined, memory_order_relaxed))
+        return (uint32_t)sys_call(SYS_gettid);
+    return pthread_getcpuclockid(pthread_self(), &clock) == 0 ? (uint32_t) ~(clock >> 3) : 0;
+}
+
 /* Makes `t` the calling thread's. */
 static struct thread *thread_adopt(struct thread *t)
 {
-    t->tid = (uint32_t)sys_call(SYS_gettid);
+    t->tid = own_tid();
     t->exits = 0;
     t->generation = atomic_load(&recorder.generation);
     walk_forget(&t->walk);
 
     /* glibc keeps a thread's descriptor at the top of its stack; the first thread's stack ends
      * where the kernel put its arguments. */
-    bool first = t->tid == (uint32_t)sys_call(SYS_getpid);
+    bool first = t->tid == recorder.pid;
     t->stack_high = first ? (uint64_t)(uintptr_t)__libc_stack_end + 64
                           : (uint64_t)(uintptr_t)__builtin_thread_pointer();
     t->stack_low = t->stack_high > UINT64_C(1) << 30 ? t->stack_high - (UINT64_C(1) << 30) : 0;
 
     put_tick(t);
-    if (event_room(t, 1)) {
+    if (remark_room(t, 1)) {
         event_word(t, WIRE_WORD(WIRE_THREAD_BEGIN, 0, t->tid));
         event_publish(t);
     }
@@ -179,6 +197,8 @@ struct thread *thread_begin(void)
     spin_unlock(&threads_lock);
     if (t)
         t = thread_adopt(t);
+    else
+        atomic_fetch_add_explicit(&recorder.header->unrecorded, 1, memory_order_relaxed);
 out:
     tls.busy = 0;
     return t;
@@ -261,7 +281,26 @@ void thread_recover(struct thread *t)
     modules_recover();
 }
 
-bool thread_room(struct thread *t)
+/*
+ * We may neither sleep nor ask whether the collector lives. So the wait has an end; and once it was
+ * in vain nobody waits, until there is room again.
+ */
+static bool confined_room(struct thread *t, unsigned events)
+{
+    static _Atomic bool in_vain;
+    for (uint64_t i = 0; !atomic_load(&in_vain) && i < CONFINED_PAUSES; i++) {
+        if (next_chunk(t))
+            return true;
+        arch_pause();
+    }
+    bool room = next_chunk(t);
+    atomic_store(&in_vain, !room);
+    if (!room)
+        atomic_fetch_add_explicit(&t->ring->dropped, events, memory_order_relaxed);
+    return room;
+}
+
+bool thread_room(struct thread *t, unsigned events)
 {
     uint64_t nap_ns = 10000, waited_ns = 0;
     if (t->at != t->end) {
@@ -274,11 +313,13 @@ bool thread_room(struct thread *t)
             return false;
         if (recorder.header->on_full == WIRE_DROP) {
             uint64_t dropped =
-                atomic_fetch_add_explicit(&t->ring->dropped, 1, memory_order_relaxed);
+                atomic_fetch_add_explicit(&t->ring->dropped, events, memory_order_relaxed);
             if (dropped % 65536 == 65535 && !recorder_collector_alive())
                 recorder_stop();
             return false;
         }
+        if (atomic_load_explicit(&recorder.confined, memory_order_relaxed))
+            return confined_room(t, events);
         struct {
             long seconds, ns;
         } nap = {0, (long)nap_ns};

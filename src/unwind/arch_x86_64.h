@@ -35,6 +35,24 @@ static inline __attribute__((always_inline)) void arch_capture(struct arch_regis
     r->known = 1u << 3 | 1u << ARCH_REG_FP | 1u << ARCH_REG_SP | 0xfu << 12 | 1u << ARCH_REG_PC;
 }
 
+/* A system call without libc: the result or a negative errno. */
+static inline long arch_syscall(long number, const long a[6])
+{
+    register long r10 __asm__("r10") = a[3], r8 __asm__("r8") = a[4], r9 __asm__("r9") = a[5];
+    long result;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a[0]), "S"(a[1]), "d"(a[2]), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+
+/* While waiting for another core. */
+static inline void arch_pause(void)
+{
+    __builtin_ia32_pause();
+}
+
 /* Asks for a cache line to write to. A hint on every x86-64, also where it does nothing. */
 static inline void arch_prefetch_write(const void *p)
 {

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #define WIRE_MAGIC   UINT64_C(0x314b52414d454954) /* "TIEMARK1" */
-#define WIRE_VERSION 1
+#define WIRE_VERSION 2
 
 #define WIRE_PAGE 4096
 
@@ -48,10 +48,11 @@
 #define WIRE_INDEX_START(level) (((1u << (level)) - 1) << WIRE_INDEX_FIRST_BITS) /* in slots */
 
 /* Environment of the program: where the collector listens, and the word that proves who asks. */
-#define WIRE_ENV_SOCKET "TIDEMARK_SOCKET"
-#define WIRE_ENV_KEY    "TIDEMARK_KEY"
-#define WIRE_ENV_ONLY   "TIDEMARK_ONLY"
-#define WIRE_KEY_SIZE   32 /* hexadecimal digits */
+#define WIRE_ENV_SOCKET  "TIDEMARK_SOCKET"
+#define WIRE_ENV_KEY     "TIDEMARK_KEY"
+#define WIRE_ENV_ONLY    "TIDEMARK_ONLY"
+#define WIRE_ENV_FILTERS "TIDEMARK_FILTERS" /* seccomp filters that the collector is under */
+#define WIRE_KEY_SIZE    32                 /* hexadecimal digits */
 
 /* A stack is a node: its innermost frame, and the node of the rest. Node 0 is the root, and no
  * frame. */
@@ -98,6 +99,8 @@ struct wire_header {
     _Alignas(64) _Atomic uint32_t node_count; /* claimed, node 0 included */
     _Atomic uint32_t modules_used;            /* bytes of complete module records */
     _Atomic uint32_t nodes_full;              /* stacks cut because there was no room for a node */
+    _Atomic uint32_t unfollowed;              /* children that could not ask for memory */
+    _Atomic uint64_t unrecorded;              /* events of threads that could get no ring */
 };
 static_assert(sizeof(struct wire_header) <= WIRE_PAGE, "the header is one page");
 

@@ -3,6 +3,7 @@
 A test is a function `test_something(t)` in a file test_*.py of this folder; `t` is a Test. A check that
 fails is noted and the test goes on, so that one run shows every number that is wrong.
 """
+import contextlib
 import hashlib
 import inspect
 import itertools
@@ -11,6 +12,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -42,6 +44,38 @@ def line_of(source, marker):
             if "/* %s */" % marker in line:
                 return number
     raise ValueError("no line of %s has /* %s */" % (source, marker))
+
+
+@contextlib.contextmanager
+def memory_group(t, limit):
+    """A memory cgroup within the one we are in, for what a test puts there; None where none can be made."""
+    with open("/proc/self/cgroup") as lines:
+        mine = {names: path for _, names, path in (line.strip().split(":", 2) for line in lines)}
+    group = None
+    for root, path, knob in (("/sys/fs/cgroup/memory", mine.get("memory"), "memory.limit_in_bytes"),
+                             ("/sys/fs/cgroup", mine.get(""), "memory.max")):
+        candidate = "%s%s/%s" % (root, (path or "/").rstrip("/"), os.path.basename(t.dir))
+        if path is None or group or not os.access(os.path.dirname(candidate), os.W_OK):
+            continue
+        try:
+            os.mkdir(candidate)
+        except OSError:
+            continue
+        try:
+            with open(os.path.join(candidate, knob), "w") as out:
+                out.write(str(limit))
+            group = candidate
+        except OSError:
+            os.rmdir(candidate)  # the memory controller is not ours to use
+    try:
+        yield group
+    finally:
+        for _ in range(1000 if group else 0):
+            try:
+                os.rmdir(group)
+                break
+            except OSError:
+                time.sleep(0.01)  # the last process is just leaving it
 
 
 class Failed(Exception):

@@ -1,0 +1,437 @@
+"""Disks full, limits reached, processes stopped, calls forbidden: the program does what it does without us, and
+what was recorded is exact, or what is missing is said."""
+import atexit
+import glob
+import json
+import os
+import resource
+import shutil
+import signal
+import stat
+import subprocess
+import time
+
+from harness import Failed, cases, memory_group
+
+STRANGER = 61234  # a user that owns nothing else here
+
+
+def known(t):
+    """A program that allocates 1,000 blocks of 64 bytes in before_end and ends with 7."""
+    return (t.build("last_breath.c", "-O1"), "_Exit")
+
+
+def record(t, before, *argv, opts=(), env=None, status=7, quiet=True):
+    """Records with a command line put before tidemark's; returns the profile's path."""
+    t.recorded += 1
+    profile = t.file("%d.tide" % t.recorded)
+    t.plain(*before, t.tidemark, "run", *(["--quiet"] if quiet else []), "-o", profile, *opts, "--", *argv, env=env)
+    t.equal("exit status", t.status, status)
+    if not os.path.exists(profile):
+        raise Failed("no profile was written; stderr: " + t.stderr.strip()[:500])
+    return profile
+
+
+def exact(t, profile):
+    report = t.report(profile)
+    totals = report["totals"]
+    t.equal("complete", report["complete"], True)
+    t.equal("allocations, lost, unknown", [totals[k] for k in ("allocations", "lost_events", "unknown_frees")], [1000, 0, 0])
+    t.equal("before_end", t.total(report, "before_end"), (64000, 1000))
+
+
+def one_line(t, *words):
+    t.equal("lines on stderr", len(t.stderr.splitlines()), 1)
+    for word in words:
+        t.true("stderr says '%s'" % word, word in t.stderr, t.stderr)
+
+
+def as_root():
+    """Mounts, other users: what the machine permits to root alone. Without, there is nothing to try."""
+    return os.geteuid() == 0
+
+
+def eventually(what, condition):
+    for _ in range(3000):
+        if condition():
+            return
+        time.sleep(0.01)
+    raise Failed("not within 30 s: " + what)
+
+
+# Where the recording goes
+
+def saved_elsewhere(t, folder):
+    """The recording could not be where it should; it is in $TMPDIR, and one line says so."""
+    one_line(t, "cannot write", "saved as")
+    found = glob.glob(os.path.join(folder, "*"))
+    t.equal("files in TMPDIR", len(found), 1)
+    if found:
+        t.true("the line names it", found[0] in t.stderr, t.stderr)
+        t.equal("mode", oct(stat.S_IMODE(os.stat(found[0]).st_mode)), "0o600")
+        exact(t, found[0])
+
+
+def spare_folder(t):
+    os.mkdir(t.file("spare"))
+    return t.file("spare")
+
+
+def test_full_device(t):
+    spare = spare_folder(t)
+    t.run("run", "--quiet", "-o", "/dev/full", "--", *known(t), env={"TMPDIR": spare})
+    t.equal("the program's status", t.status, 7)
+    saved_elsewhere(t, spare)
+    t.true("/dev/full is what it was", stat.S_ISCHR(os.stat("/dev/full").st_mode))
+
+
+def test_full_disk(t):
+    if not as_root():
+        return
+    spare = spare_folder(t)
+    os.mkdir(t.file("disk"))
+    script = 'mount -t tmpfs -o size=4k none disk && head -c 4096 /dev/zero >disk/full && exec "$@"'
+    t.plain("unshare", "-m", "sh", "-c", script, "sh", t.tidemark, "run", "--quiet", "-o", "disk/x.tide", "--",
+            *known(t), env={"TMPDIR": spare})
+    t.equal("the program's status", t.status, 7)
+    saved_elsewhere(t, spare)
+
+
+def test_nowhere_to_write(t):
+    """A program that was fine, and a recording that nobody has: that is a failure of ours."""
+    t.run("run", "--quiet", "-o", "/dev/full", "--", "/bin/true", env={"TMPDIR": t.file("no-such-folder")})
+    t.equal("status", t.status, 125)
+    one_line(t, "/dev/full", "No space left", "nor could it be saved")
+
+
+def test_device_is_written_to_and_not_replaced(t):
+    t.run("run", "--quiet", "-o", "/dev/null", "--", *known(t))
+    t.equal("status, stderr", (t.status, t.stderr), (7, ""))
+    t.true("/dev/null is what it was", stat.S_ISCHR(os.stat("/dev/null").st_mode))
+    done = subprocess.run([t.tidemark, "run", "--quiet", "-o", "/dev/stdout", "--", *known(t)], stdout=subprocess.PIPE)
+    with open(t.file("piped.tide"), "wb") as out:
+        out.write(done.stdout)
+    exact(t, t.file("piped.tide"))
+
+
+@cases(what=("directory", "pipe"))
+def test_name_is_taken_by_something_else(t, what):
+    (os.mkdir if what == "directory" else os.mkfifo)(t.file("taken"))
+    t.run("run", "--quiet", "-o", t.file("taken"), "--", "/usr/bin/touch", t.file("ran"))
+    t.equal("status", t.status, 125)
+    one_line(t, "taken", "a directory" if what == "directory" else "not a regular file")
+    t.equal("the program did not run", os.path.exists(t.file("ran")), False)
+
+
+@cases(how=("removed", "read-only"))
+def test_output_directory_during_the_run(t, how):
+    if how == "read-only" and not as_root():
+        return
+    spare = spare_folder(t)
+    os.mkdir(t.file("out"))
+    program = " ".join(known(t))
+    inside = "rmdir out" if how == "removed" else "mount -o remount,ro out"
+    before = () if how == "removed" else ("unshare", "-m", "sh", "-c", 'mount -t tmpfs none out && exec "$@"', "sh")
+    t.plain(*before, t.tidemark, "run", "--quiet", "--only", "last_breath", "-o", "out/x.tide", "--", "sh", "-c",
+            "%s && exec %s" % (inside, program), env={"TMPDIR": spare})
+    t.equal("the program's status", t.status, 7)
+    saved_elsewhere(t, spare)
+
+
+def test_file_size_limit(t):
+    """Shared memory counts as a file: a soft limit is the program's alone, a hard one is said before it runs."""
+    exact(t, record(t, ("prlimit", "--fsize=1000:unlimited"), *known(t)))
+    exact(t, record(t, ("prlimit", "--fsize=33554432"), *known(t)))
+    t.plain("prlimit", "--fsize=1000", t.tidemark, "run", "--quiet", "-o", t.file("x.tide"), "--", *known(t))
+    t.equal("status", t.status, 125)
+    one_line(t, "ulimit -f")
+
+
+# Limits
+
+@cases(limit=("as=268435456", "data=67108864", "stack=65536:unlimited", "stack=262144", "memlock=0", "nofile=16"))
+def test_small_limits(t, limit):
+    exact(t, record(t, ("prlimit", "--" + limit), *known(t)))
+
+
+def test_what_the_program_inherits(t):
+    """The collector's own limits and ignored signals are not handed on; those of its parent are."""
+    program = t.build("surroundings.c", "-O1")
+    before = ("prlimit", "--nofile=50:100", "--fsize=1000000:unlimited", "--stack=1000000:2000000", "--as=4000000000:8000000000",
+              "env", "--ignore-signal=PIPE,INT,XFSZ", "--block-signal=USR1")
+    want = t.plain(*before, program)
+    record(t, before, program, status=0)
+    t.equal("output", t.stdout, want[0])
+    t.true("limits are those set", "32 64" in t.stdout, t.stdout)
+
+
+def test_no_more_processes(t):
+    """No thread for the collector: names are found all the same."""
+    if not as_root():
+        return
+    os.chown(t.dir, STRANGER, STRANGER)
+    user = ("setpriv", "--reuid=%d" % STRANGER, "--regid=%d" % STRANGER, "--clear-groups")
+    exact(t, record(t, (*user, "prlimit", "--nproc=2"), *known(t)))
+    t.plain(*user, "prlimit", "--nproc=1", t.tidemark, "run", "--quiet", "-o", t.file("x.tide"), "--", *known(t))
+    t.equal("status", t.status, 125)
+    one_line(t, "cannot start a process")
+
+
+@cases(limit=("30:100", "30:30"))
+def test_program_without_descriptors(t, limit):
+    """Below the hard limit there is a way; else what could not be recorded is counted."""
+    profile = record(t, ("prlimit", "--nofile=" + limit), t.build("crowded.c", "-O1"), "descriptors", status=0)
+    report = t.report(profile)
+    whole = limit == "30:100"
+    t.equal("before", t.total(report, "before"), (64000, 1000))
+    t.equal("in_threads", t.total(report, "in_threads"), (19200, 600) if whole else (9600, 300))
+    t.equal("lost", report["totals"]["lost_events"], 0 if whole else 300)
+    t.equal("processes", len(report["processes"]), 2 if whole else 1)
+    t.equal("notes", [n for n in report["notes"] if n.startswith("1 child processes were not recorded")] != [], not whole)
+
+
+def test_collector_without_descriptors(t):
+    """More children at once than it has descriptors for: all run and all are recorded."""
+    profile = record(t, ("prlimit", "--nofile=40"), t.build("crowded.c", "-O1"), "children", "60", status=0)
+    report = t.report(profile)
+    children = [p for p in report["processes"] if p["pid"] != report["pid"]]
+    t.equal("children", len(children), 60)
+    t.equal("their parent", {p["ppid"] for p in children}, {report["pid"]})
+    for child in (children[0], children[30], children[59]):
+        each = t.report(profile, "live", "--process", str(child["pid"]))
+        t.equal("allocations of one", t.total(each, "in_child"), (320, 20))
+
+
+def test_small_memory_cgroup(t):
+    """Rings and stacks that the program touches are charged to it: they must fit beside a small program."""
+    with memory_group(t, 24 << 20) as group:
+        if group:
+            enter = 'echo $$ >%s/cgroup.procs && exec "$@"' % group
+            profile = record(t, (), "sh", "-c", enter, "sh", t.build("handover.c", "-O1"), "8", opts=("--only", "handover"), status=0)
+            t.equal("give", t.total(t.report(profile, "total"), "give"), (43378560, 160000))
+
+
+def test_collector_that_cannot_even_answer(t):
+    """All its descriptors are gone when a process asks: that one is sent away, runs, and is counted."""
+    profile, script = t.file("p.tide"), "touch ready; until [ -e go ]; do sleep 0.01; done; exec %s" % t.build("pairs.c", "-O1")
+    tool = subprocess.Popen([t.tidemark, "run", "--quiet", "-o", profile, "--only", "pairs", "--", "sh", "-c", script], cwd=t.dir)
+    eventually("the script runs", lambda: os.path.exists(t.file("ready")))
+    used = sorted(map(int, os.listdir("/proc/%d/fd" % tool.pid)))
+    t.equal("no gap", used, list(range(len(used))))
+    resource.prlimit(tool.pid, resource.RLIMIT_NOFILE, (len(used), 100))
+    opened(t)
+    t.equal("exit status", tool.wait(), 7)
+    notes = t.report(profile)["notes"]
+    t.true("a note", any(n.startswith("1 processes were not recorded") for n in notes), notes)
+
+
+# Processes that stand still
+
+def start(t, *options, before=()):
+    """pairs.c recorded in a process group of its own, waiting for opened(); returns (tidemark, the program's pid, profile)."""
+    profile = t.file("p.tide")
+    command = [*before, t.tidemark, "run", "--quiet", "-o", profile, *options, "--", t.build("pairs.c", "-O1"), "ready", "go"]
+    tool = subprocess.Popen(command, cwd=t.dir, process_group=0)
+    atexit.register(end_group, tool)
+    eventually("the program runs", lambda: os.path.exists(t.file("ready")))
+    with open("/proc/%d/task/%d/children" % (tool.pid, tool.pid)) as children:
+        return tool, int(children.read().split()[0]), profile
+
+
+def end_group(tool):
+    """A test that failed leaves nothing behind. Not waited for yet, it keeps its number and its group."""
+    if tool.poll() is None:
+        os.killpg(tool.pid, signal.SIGKILL)
+
+
+def opened(t):
+    with open(t.file("go"), "w"):
+        pass
+
+
+def state(pid):
+    try:
+        with open("/proc/%d/stat" % pid) as text:
+            return text.read().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return None
+
+
+def stop(pid, how=signal.SIGSTOP):
+    os.kill(pid, how)
+    eventually("it stops", lambda: state(pid) == "T")
+
+
+def whole(t, tool, profile):
+    t.equal("exit status", tool.wait(), 7)
+    totals = t.consistent(profile)
+    t.equal("allocations, frees", (totals["allocations"], totals["frees"]), (401000, 400000))
+    t.equal("stay", t.total(t.report(profile), "stay"), (64000, 1000))
+
+
+def test_collector_stopped_and_the_program_waits(t):
+    tool, pid, profile = start(t)
+    stop(tool.pid)
+    opened(t)
+    time.sleep(2)  # more than it would need
+    t.true("the program waits", state(pid) in ("S", "R", "D"), state(pid))
+    os.kill(tool.pid, signal.SIGCONT)
+    whole(t, tool, profile)
+
+
+@cases(how=("once", "again and again"))
+def test_collector_stopped_and_events_are_dropped(t, how):
+    """Nobody reads until the program ends, or now and then. What was recorded and what was lost make up what it did."""
+    tool, pid, profile = start(t, "--on-full=drop")
+    stop(tool.pid)
+    opened(t)
+    while how != "once" and state(pid) not in ("Z", None):
+        os.kill(tool.pid, signal.SIGCONT)
+        time.sleep(0.001)
+        os.kill(tool.pid, signal.SIGSTOP)
+        time.sleep(0.003)
+    eventually("the program ends", lambda: state(pid) in ("Z", None))
+    os.kill(tool.pid, signal.SIGCONT)
+    t.equal("exit status", tool.wait(), 7)
+    totals = t.report(profile)["totals"]
+    t.equal("seen and lost", sum(totals[k] for k in ("allocations", "frees", "unknown_frees", "lost_events")), 801000)
+    if how == "once":
+        t.true("the ring held less than half", totals["lost_events"] > 400000, totals)
+        t.true("the report says so", "lost" in t.run("report", profile)[0], t.stdout[:500])
+
+
+@cases(how=("STOP", "TSTP"))
+def test_program_stopped_and_continued(t, how):
+    tool, pid, profile = start(t)
+    stop(pid, getattr(signal, "SIG" + how))
+    time.sleep(0.3)
+    t.true("the collector goes on", state(tool.pid) in ("S", "R", "D"), state(tool.pid))
+    opened(t)
+    os.kill(pid, signal.SIGCONT)
+    whole(t, tool, profile)
+
+
+def test_both_stopped_from_the_terminal(t):
+    """Ctrl-Z goes to the whole process group, and so does what `fg` sends."""
+    tool, pid, profile = start(t)
+    os.killpg(tool.pid, signal.SIGTSTP)
+    eventually("both stop", lambda: state(pid) == "T" and state(tool.pid) == "T")
+    opened(t)
+    os.killpg(tool.pid, signal.SIGCONT)
+    whole(t, tool, profile)
+
+
+def test_wall_clock_goes_back(t):
+    """Only the moment of the start is from the wall clock; times of the run are from the monotonic one."""
+    jumps = t.build("clock_jumps.c", "-O1", shared=True)
+    begin = time.monotonic_ns()
+    profile = record(t, (), *known(t), env={"LD_PRELOAD": jumps})
+    report = t.report(profile)
+    exact(t, profile)
+    t.true("a duration that can be", 0 < report["duration_ns"] < time.monotonic_ns() - begin, report["duration_ns"])
+
+
+# Surroundings
+
+def test_no_shared_memory_directory(t):
+    if not as_root():
+        return
+    hide = 'mount -t tmpfs -o ro,mode=000 none /dev/shm && exec "$@"'
+    exact(t, record(t, ("unshare", "-m", "sh", "-c", hide, "sh"), *known(t)))
+
+
+def test_another_user(t):
+    """No ptrace rights, no home, no temporary directory; the profile is theirs alone."""
+    if not as_root():
+        return
+    os.chown(t.dir, STRANGER, STRANGER)
+    before = ("setpriv", "--reuid=%d" % STRANGER, "--regid=%d" % STRANGER, "--clear-groups", "--bounding-set=-all",
+              "--no-new-privs", "env", "-u", "HOME", "TMPDIR=/no/such/folder")
+    profile = record(t, before, *known(t))
+    exact(t, profile)
+    found = os.stat(profile)
+    t.equal("owner and mode", (found.st_uid, oct(stat.S_IMODE(found.st_mode))), (STRANGER, "0o600"))
+
+
+@cases(closed=("0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"))
+def test_closed_streams(t, closed):
+    """Neither the program nor the collector finds something of ours where a closed stream was."""
+    program, plain, seen = t.build("descriptors.c", "-O1"), t.file("plain"), t.file("seen")
+    t.equal("plain status", t.plain("sh", "-c", 'exec "$@" %s' % closed, "sh", program, plain)[2], 0)
+    profile = record(t, ("sh", "-c", 'exec "$@" %s' % closed, "sh"), program, seen, status=0, quiet=False)
+    with open(plain) as a, open(seen) as b:
+        t.equal("open descriptors", b.read(), a.read())
+    t.equal("allocations", t.report(profile)["totals"]["allocations"], 1)
+
+
+def test_collector_puts_nothing_where_closed_streams_were(t):
+    tool, _, profile = start(t, before=("sh", "-c", 'exec "$@" 0<&- 1>&- 2>&-', "sh"))
+    t.equal("its streams", {os.readlink("/proc/%d/fd/%d" % (tool.pid, fd)) for fd in range(3)}, {"/dev/null"})
+    opened(t)
+    whole(t, tool, profile)
+
+
+def test_long_command_line_and_environment(t):
+    words = ["w%d-%s" % (i, "x" * 1000) for i in range(900)]
+    env = {"LONG_%d" % i: "y" * 100000 for i in range(5)}
+    profile = record(t, (), *known(t), *words, env=env)
+    exact(t, profile)
+    t.equal("command", t.report(profile)["command"][1:], ["_Exit", *words])
+
+
+def test_name_with_odd_characters(t):
+    folder = os.fsencode(t.dir)
+    odd = os.path.join(folder, b'odd "name"\n\x01\xff\xc3\\')
+    shutil.copy(known(t)[0], odd)
+    t.recorded += 1
+    subprocess.run([t.tidemark, "run", "--quiet", "--", odd, b"_Exit", b"\xfe\n"], cwd=t.dir)
+    written = [name for name in os.listdir(folder) if name.endswith(b".tide")]
+    t.equal("files", len(written), 1)
+    shutil.move(os.path.join(folder, written[0]), t.file("p.tide"))
+    for by in ("function", "stack", "thread", "library"):
+        done = subprocess.run([t.tidemark, "report", t.file("p.tide"), "--by", by, "--json"], stdout=subprocess.PIPE)
+        report = json.loads(done.stdout.decode("utf-8", "strict"))
+    t.equal("command", report["command"][1:], ["_Exit", "\ufffd\n"])
+    exact(t, t.file("p.tide"))
+
+
+# System calls that are forbidden
+
+OURS = ("socket", "connect", "sendmsg", "recvmsg", "memfd_create", "nanosleep", "sched_yield", "gettid", "getpid", "tgkill",
+        "prctl", "getcwd", "readlink", "prlimit64", "shared_mmap")
+
+
+@cases(action=("errno", "kill"), calls=(("memfd_create", "socket", "connect", "shared_mmap"), OURS))
+def test_filter_installed_by_the_program(t, action, calls):
+    """After it we make no call that it could forbid. Four threads have a ring; what others do is counted as lost."""
+    profile = record(t, (), t.build("filtered.c", "-O1"), action, "now", *calls, status=4)
+    report = t.report(profile)
+    t.equal("before_filter", t.total(report, "before_filter"), (64000, 1000))
+    t.equal("in_first_thread", t.total(t.report(profile, "total"), "in_first_thread"), (48 * 300000, 300000))
+    t.equal("in_threads", t.total(report, "in_threads"), (32 * 300, 300))
+    t.equal("lost", report["totals"]["lost_events"], 300)
+    t.true("a note", any("1 child processes were not recorded" in n for n in report["notes"]), report["notes"])
+
+
+@cases(action=("errno", "kill"), calls=(("socket", "connect"), OURS[:-3]))
+def test_filter_inherited_by_the_program(t, action, calls):
+    """Installed by who starts it: it runs as without us, unrecorded, and the report says so."""
+    profile = record(t, (), t.build("filtered.c", "-O1"), action, "other", *calls, "--", t.build("lingers.c", "-O1"), status=17)
+    report = t.report(profile)
+    t.equal("before_filter", t.total(report, "before_filter"), (64000, 1000))
+    t.true("a note", any("seccomp filter" in n for n in report["notes"]), report["notes"])
+
+
+@cases(call=("memfd_create", "socket"))
+def test_collector_under_a_filter(t, call):
+    """What it cannot do without: one line, and the program is not started."""
+    t.plain(t.build("filtered.c", "-O1"), "errno", "other", call, "--", t.tidemark, "run", "--quiet", "-o", t.file("x.tide"),
+            "--", "/usr/bin/touch", t.file("ran"))
+    t.equal("status", t.status, 125)
+    one_line(t, "memfd_create" if call == "memfd_create" else "socket")
+    t.equal("the program did not run", os.path.exists(t.file("ran")), False)
+
+
+def test_everything_under_a_filter(t):
+    """As in a container: a filter that collector and program are under alike forbids no recording."""
+    exact(t, record(t, (t.build("filtered.c", "-O1"), "errno", "other", "getcwd", "--"), *known(t)))
