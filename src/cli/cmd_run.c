@@ -10,15 +10,27 @@
 #include "base/strbuf.h"
 #include "cli/library.h"
 #include "collect/session.h"
+#include "model/moment.h"
 #include "report/units.h"
 
 #define NOTES_SHOWN 5
 
-enum { OPT_ONLY = 256, OPT_NO_FOLLOW, OPT_ON_FULL, OPT_INTERVAL, OPT_QUIET, OPT_HELP };
+enum {
+    OPT_ONLY = 256,
+    OPT_NO_FOLLOW,
+    OPT_PAUSED,
+    OPT_SNAPSHOT_EVERY,
+    OPT_ON_FULL,
+    OPT_INTERVAL,
+    OPT_QUIET,
+    OPT_HELP
+};
 
 static const struct option long_options[] = {
     {"only", required_argument, NULL, OPT_ONLY},
     {"no-follow", no_argument, NULL, OPT_NO_FOLLOW},
+    {"paused", no_argument, NULL, OPT_PAUSED},
+    {"snapshot-every", required_argument, NULL, OPT_SNAPSHOT_EVERY},
     {"on-full", required_argument, NULL, OPT_ON_FULL},
     {"interval", required_argument, NULL, OPT_INTERVAL},
     {"quiet", no_argument, NULL, OPT_QUIET},
@@ -37,6 +49,11 @@ static const char help[] =
     "                     '|command' pipes the finished recording to a shell command\n"
     "      --only NAME    record only processes whose program name contains NAME (repeatable)\n"
     "      --no-follow    do not record children\n"
+    "      --paused       begin with recording off; tide_resume() or 'tidemark ctl PID resume' "
+    "turn\n"
+    "                     it on\n"
+    "      --snapshot-every DURATION\n"
+    "                     write the recording so far to a file of its own every 30s, 10m, 1h\n"
     "      --on-full=wait|drop\n"
     "                     when the recording cannot keep up: let the program wait (default), or\n"
     "                     drop events and count them\n"
@@ -104,6 +121,18 @@ static int parse(int argc, char **argv, struct run_options *o)
                 return usage_error("--on-full takes 'wait' or 'drop', not '%s'", optarg);
             o->session.on_full = optarg[0] == 'd' ? WIRE_DROP : WIRE_WAIT;
             break;
+        case OPT_PAUSED:
+            o->session.paused = true;
+            break;
+        case OPT_SNAPSHOT_EVERY: {
+            double ns;
+            if (!duration_parse(optarg, &ns) || ns < 1e8)
+                return usage_error(
+                    "--snapshot-every takes a duration such as 30s or 10m, 0.1s or more, not '%s'",
+                    optarg);
+            o->session.snapshot_every_ns = (uint64_t)ns;
+            break;
+        }
         case OPT_INTERVAL: {
             double ms = strtod(optarg, &end);
             if (*end || !(ms >= 1 && ms <= 3.6e6))

@@ -28,7 +28,8 @@ struct naming {
     VEC(struct file *) files;
     bool closed;
     bool joined;
-    bool alone; /* no thread could be had: all is done in the end */
+    bool forked; /* in a copy of us: there is no worker */
+    bool alone;  /* no thread could be had: all is done in the end */
 
     struct map results; /* (file, address) -> number of a run */
     VEC(struct frame) frames;
@@ -216,6 +217,14 @@ void naming_hold(struct naming *n)
     pthread_mutex_lock(&n->lock);
 }
 
+void naming_alone(struct naming *n)
+{
+    n->symbolizer = symbolizer_new(); /* the worker's may be half way through something */
+    for (size_t i = 0; i < n->files.count; i++)
+        n->files.items[i]->symbols = NULL;
+    n->forked = true;
+}
+
 void naming_go_on(struct naming *n)
 {
     pthread_mutex_unlock(&n->lock);
@@ -258,6 +267,10 @@ void naming_fill(struct naming *n, struct profile *p, struct strpool *strings)
         if (!job_of(n, p, address, &job))
             continue; /* an empty run: no module covers it */
         uint32_t run = map_get(&n->results, job_key(job));
+        if (run == MAP_NONE && n->forked) {
+            resolve(n, job, n->files.items[job.file]);
+            run = map_get(&n->results, job_key(job));
+        }
         if (run == MAP_NONE)
             put_place(n, job, p, strings);
         else

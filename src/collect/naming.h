@@ -22,6 +22,9 @@ void naming_wait(struct naming *n);
 /* Fills p's frames, frame_runs and symbols, with strings in `strings`. After naming_wait; or in a
  * forked child, where what is not resolved yet reads module+0x1234. */
 void naming_fill(struct naming *n, struct profile *p, struct strpool *strings);
+/* In a forked child, after naming_hold and before naming_go_on: what is missing is resolved by
+ * naming_fill, without the worker. */
+void naming_alone(struct naming *n);
 /* Around a fork, in the parent, and naming_go_on in the child too: results are whole meanwhile. */
 void naming_hold(struct naming *n);
 void naming_go_on(struct naming *n);

@@ -1,4 +1,4 @@
-#include "collect/session.h"
+#include "collect/session_state.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -12,17 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collect/door.h"
 #include "collect/filters.h"
 #include "collect/kin.h"
 #include "collect/launch.h"
-#include "collect/surroundings.h"
-#include "collect/naming.h"
 #include "collect/output.h"
 #include "collect/stamps.h"
-#include "collect/target.h"
-#include "collect/unseen.h"
-#include "store/writer.h"
 
 #define NAMING_EVERY_NS   100000000
 #define PROGRESS_EVERY_NS 250000000
@@ -32,33 +26,6 @@
 #define PATIENCE_NS      1000000000  /* for programs that sleep and have not said hello */
 #define LONG_PATIENCE_NS 10000000000 /* for those that may be about to */
 
-#define FIRST_CHECKPOINT_NS    250000000
-#define CHECKPOINTS_APART_NS   500000000
-#define CHECKPOINTS_APART_COST 50 /* times what the last one took: they take 2 % of a processor */
-
-struct session {
-    const struct session_options *options;
-    struct surroundings surroundings;
-    struct door door;
-    int signals;
-    pid_t program;
-    int wait_status;
-    bool program_ended, abandoned;
-    unsigned program_filters; /* seccomp: when it ended */
-    unsigned refused;         /* processes for which there was no memory, or no descriptor */
-    uint64_t start_ns, start_unix_ns;
-    VEC(struct target *) targets;
-    VEC(struct target *) live; /* those that have not ended: there may be few of many */
-    VEC(size_t) named;         /* per target: nodes handed to naming */
-    struct naming *naming;
-    struct unseen unseen;
-    uint64_t next_naming_ns, next_progress_ns, next_checkpoint_ns;
-    uint64_t next_look_ns, alone_since_ns; /* for kin we have not heard of */
-    unsigned unheard;                      /* of which we wait for so many */
-    pid_t checkpoint;                      /* the process that writes one; 0: none */
-    char *file;
-};
-
 static uint64_t clock_ns(clockid_t clock)
 {
     struct timespec t;
@@ -66,7 +33,7 @@ static uint64_t clock_ns(clockid_t clock)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static uint64_t elapsed_ns(const struct session *s)
+uint64_t elapsed_ns(const struct session *s)
 {
     return clock_ns(CLOCK_MONOTONIC) - s->start_ns;
 }
@@ -89,7 +56,7 @@ static bool is_gone(const struct session *s, const struct target *t)
                                 : kill(t->pid, 0) != 0 && errno == ESRCH;
 }
 
-static void set_status(struct profile *p, int wait_status)
+void set_status(struct profile *p, int wait_status)
 {
     p->exit_code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
     p->signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
@@ -152,6 +119,8 @@ static void say_hello(struct session *s, struct visitor *v)
     gethostname(host, sizeof host - 1);
     t->profile.host = xstrdup(host);
     inherit(s, t, v->request.parent, v->request.fork);
+    t->was_paused = s->paused;
+    atomic_store(&t->header->paused, s->paused);
     *vec_push(&s->targets) = t;
     *vec_push(&s->live) = t;
     *vec_push(&s->named) = 0;
@@ -172,6 +141,82 @@ static void give_rings(struct session *s, struct visitor *v)
         close(fd);
 }
 
+/* --- what `tidemark ctl` and the API ask for ---------------------------------------------------
+ */
+
+static void pause_all(struct session *s, bool paused)
+{
+    s->paused = paused;
+    for (size_t i = 0; i < s->live.count; i++) {
+        s->live.items[i]->was_paused |= paused;
+        atomic_store(&s->live.items[i]->header->paused, paused);
+    }
+}
+
+static void tell_status(struct session *s, struct visitor *v)
+{
+    uint64_t live = 0, peak = 0, events = 0;
+    struct strbuf b = {0};
+    for (size_t i = 0; i < s->targets.count; i++)
+        events += s->targets.items[i]->events;
+    for (size_t i = 0; i < s->live.count; i++) {
+        live += s->live.items[i]->ledger.live.bytes;
+        peak += s->live.items[i]->ledger.peak_bytes;
+    }
+    strbuf_printf(&b,
+                  "recording for %.1f s%s\n"
+                  "processes %zu, %zu of them running\n"
+                  "live %llu bytes, peak %llu bytes, %llu events\n"
+                  "snapshots %u\n"
+                  "file %s\n",
+                  (double)elapsed_ns(s) / 1e9, s->paused ? ", paused" : "", s->targets.count,
+                  s->live.count, (unsigned long long)live, (unsigned long long)peak,
+                  (unsigned long long)events, s->snapshot_count, s->file);
+    visitor_tell(v, b.data);
+    strbuf_release(&b);
+}
+
+/* In the process that is meant, or in all. */
+static int mark_from_outside(struct session *s, pid_t about, const char *label)
+{
+    struct target *one = live_target(s, about);
+    if (!*label)
+        return -EINVAL;
+    if (!s->live.count)
+        return -ESRCH;
+    for (size_t i = 0; i < s->live.count; i++) {
+        struct target *t = s->live.items[i];
+        if (!one || t == one)
+            marks_add(t, label, elapsed_ns(s) - t->start_ns);
+    }
+    return 0;
+}
+
+static void answer_request(struct session *s, struct visitor *v)
+{
+    int code = 0;
+    v->text[WIRE_LABEL_SIZE - 1] =
+        v->request.kind == WIRE_MARK ? '\0' : v->text[WIRE_LABEL_SIZE - 1];
+    switch ((enum wire_request_kind)v->request.kind) {
+    case WIRE_SNAPSHOT:
+        code = snapshot_begin(s, v->text);
+        break;
+    case WIRE_MARK:
+        code = mark_from_outside(s, (pid_t)v->request.about, v->text);
+        break;
+    case WIRE_PAUSE:
+    case WIRE_RESUME:
+        pause_all(s, v->request.kind == WIRE_PAUSE);
+        break;
+    case WIRE_STATUS:
+        tell_status(s, v);
+        return;
+    default:
+        code = -EINVAL;
+    }
+    visitor_reply(v, code, -1, 0, 0);
+}
+
 static void answer_door(struct session *s)
 {
     struct visitor v;
@@ -181,7 +226,7 @@ static void answer_door(struct session *s)
         else if (v.request.kind == WIRE_MORE_RINGS)
             give_rings(s, &v);
         else
-            visitor_reply(&v, -EINVAL, -1, 0, 0);
+            answer_request(s, &v);
     }
 }
 
@@ -274,10 +319,8 @@ static void tell_progress(struct session *s, uint64_t now)
     s->next_progress_ns = now + PROGRESS_EVERY_NS;
 }
 
-static void find_names(struct session *s, uint64_t now)
+void queue_names(struct session *s)
 {
-    if (now < s->next_naming_ns)
-        return;
     for (size_t i = 0; i < s->targets.count; i++) {
         struct target *t = s->targets.items[i];
         if (!t->ended)
@@ -285,6 +328,13 @@ static void find_names(struct session *s, uint64_t now)
         naming_add(s->naming, &t->profile, s->named.items[i]);
         s->named.items[i] = t->profile.nodes.count;
     }
+}
+
+static void find_names(struct session *s, uint64_t now)
+{
+    if (now < s->next_naming_ns)
+        return;
+    queue_names(s);
     s->next_naming_ns = now + NAMING_EVERY_NS;
 }
 
@@ -300,8 +350,6 @@ static long nap_ns(uint64_t words, uint64_t pass_ns, unsigned idle)
     double fill_ns = (double)pass_ns / (double)words * (WIRE_CHUNK_WORDS * 4);
     return fill_ns < SHORTEST_NAP_NS ? 0 : fill_ns > 1e6 ? 1000000 : (long)fill_ns;
 }
-
-static void checkpoint_if_due(struct session *s, uint64_t now);
 
 static void record(struct session *s)
 {
@@ -322,6 +370,7 @@ static void record(struct session *s)
         tell_progress(s, now);
         reap(s);
         checkpoint_if_due(s, now);
+        snapshot_if_due(s, now);
         if (s->abandoned || is_last(s, now))
             return;
         idle = words ? 0 : idle + 1;
@@ -336,177 +385,7 @@ static void record(struct session *s)
     }
 }
 
-/* --- the file --------------------------------------------------------------------------------- */
-
-static void write_target(struct strbuf *out, uint32_t number, const struct target *t,
-                         const struct profile *p)
-{
-    size_t n = t->timeline.slices.count;
-    const struct strbuf **rows = xmalloc(n * sizeof *rows);
-    size_t *counts = xmalloc(n * sizeof *counts);
-    for (size_t i = 0; i < n; i++) {
-        rows[i] = &t->timeline.slices.items[i].rows;
-        counts[i] = t->timeline.slices.items[i].row_count;
-    }
-    writer_profile(out, number, p, &(struct packed_rows){rows, counts});
-    free(rows);
-    free(counts);
-}
-
-static char *refusal(unsigned processes)
-{
-    return xasprintf("%u processes were not recorded: the collector had no file descriptor or no "
-                     "memory left; raise its limits (ulimit -n, ulimit -v)",
-                     processes);
-}
-
-/* The program was never heard of: a profile that says so is better than none. */
-static struct profile *unseen_program(struct session *s, struct recording *r)
-{
-    struct profile *p = vec_push(&r->profiles);
-    *p = (struct profile){.pid = (uint32_t)s->program,
-                          .ppid = (uint32_t)getpid(),
-                          .start_unix_ns = s->start_unix_ns,
-                          .duration_ns = elapsed_ns(s),
-                          .executable = xstrdup(s->options->argv[0]),
-                          .host = xstrdup(""),
-                          .complete = s->program_ended};
-    for (char *const *a = s->options->argv; *a; a++)
-        *vec_push(&p->command) = xstrdup(*a);
-    *vec_push(&p->nodes) = (struct node){0};
-    unsigned refused = s->refused + s->door.refused;
-    *vec_push(&p->notes) =
-        refused ? refusal(refused)
-        : s->program_filters > filters_of(getpid())
-            ? xasprintf("nothing was recorded of %s: it runs under a seccomp filter, which may "
-                        "forbid what recording needs; record it without",
-                        s->options->argv[0])
-            : unseen_program_note(&s->unseen, s->options->argv[0]);
-    set_status(p, s->wait_status);
-    return p;
-}
-
-/* Was nothing heard of it, though it was asked for? Its children may well have been. */
-static bool program_is_missing(const struct session *s)
-{
-    for (size_t i = 0; i < s->targets.count; i++)
-        if (s->targets.items[i]->pid == s->program)
-            return false;
-    return !s->options->only || s->targets.count == 0;
-}
-
-/* The bytes of the file; what the targets had gathered goes into the recording. */
-static void compose(struct session *s, struct recording *r, struct strbuf *bytes)
-{
-    writer_begin(bytes);
-    if (program_is_missing(s)) {
-        naming_fill(s->naming, unseen_program(s, r), &r->strings);
-        writer_profile(bytes, 0, &r->profiles.items[0], NULL);
-    }
-    for (size_t i = 0; i < s->targets.count; i++) {
-        struct target *t = s->targets.items[i];
-        target_finish(t);
-        marks_finish(t, &r->strings);
-        if (i == 0 && s->refused + s->door.refused)
-            *vec_push(&t->profile.notes) = refusal(s->refused + s->door.refused);
-        naming_fill(s->naming, &t->profile, &r->strings);
-        write_target(bytes, (uint32_t)r->profiles.count, t, &t->profile);
-        *vec_push(&r->profiles) = t->profile;
-        t->profile = (struct profile){0};
-    }
-    writer_end(bytes, r);
-}
-
-/* --- checkpoints ------------------------------------------------------------------------------ */
-
-/*
- * Should we be killed, the file has what was recorded up to the last checkpoint. A forked copy of
- * us writes it, from memory that stands still for it alone, while we go on.
- */
-static _Noreturn void write_checkpoint(struct session *s, uint64_t now)
-{
-    struct recording *r = recording_new();
-    struct strbuf bytes = {0};
-    naming_go_on(s->naming);
-    door_close(&s->door); /* who tests whether we live must not find the copy */
-    setpriority(PRIO_PROCESS, 0, 10);
-    for (size_t i = 0; i < s->targets.count; i++) {
-        struct target *t = s->targets.items[i];
-        if (!t->ended)
-            target_pause(t, now - t->start_ns);
-    }
-    compose(s, r, &bytes);
-    _exit(output_write_file(s->file, &bytes) != 0);
-}
-
-static void checkpoint_if_due(struct session *s, uint64_t now)
-{
-    struct rusage usage;
-    if (s->checkpoint) {
-        if (wait4(s->checkpoint, NULL, WNOHANG, &usage) == 0)
-            return;
-        uint64_t cost_us = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
-                           (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-        uint64_t apart = cost_us * 1000 * CHECKPOINTS_APART_COST;
-        s->next_checkpoint_ns = now + (apart > CHECKPOINTS_APART_NS ? apart : CHECKPOINTS_APART_NS);
-        s->checkpoint = 0;
-    }
-    if (now < s->next_checkpoint_ns || !s->targets.count || !output_is_file(s->file))
-        return;
-    naming_hold(s->naming);
-    pid_t writer = fork();
-    if (writer == 0)
-        write_checkpoint(s, now);
-    naming_go_on(s->naming);
-    s->checkpoint = writer > 0 ? writer : 0;
-    s->next_checkpoint_ns = now + CHECKPOINTS_APART_NS;
-}
-
-static void drop_checkpoint(struct session *s)
-{
-    if (!s->checkpoint)
-        return;
-    kill(s->checkpoint, SIGKILL);
-    waitpid(s->checkpoint, NULL, 0);
-    output_discard(s->file, s->checkpoint);
-    s->checkpoint = 0;
-}
-
-/* --- the end ---------------------------------------------------------------------------------- */
-
-static int finish(struct session *s, struct session_result *result, struct err *err)
-{
-    struct recording *r = recording_new();
-    struct strbuf bytes = {0};
-    r->complete = true;
-    drop_checkpoint(s);
-    for (size_t i = 0; i < s->targets.count; i++) {
-        struct target *t = s->targets.items[i];
-        if (!t->ended) { /* abandoned: it goes on without us */
-            atomic_store(&t->header->detached, 1);
-            atomic_fetch_add(&t->header->tick, 1);
-            target_end(t, elapsed_ns(s) - t->start_ns);
-        }
-        naming_add(s->naming, &t->profile, s->named.items[i]);
-    }
-    naming_wait(s->naming);
-    unseen_explain(&s->unseen, s->targets.items, s->targets.count, s->program);
-    if (s->targets.count && !program_is_missing(s)) {
-        const struct ledger *first = &s->targets.items[0]->ledger;
-        result->allocations = first->allocations;
-        result->live_bytes = first->live.bytes;
-        result->live_blocks = first->live.blocks;
-    }
-    compose(s, r, &bytes);
-    int code = output_write(&s->file, &bytes, err);
-    strbuf_release(&bytes);
-    result->recording = r;
-    result->file = s->file;
-    s->file = NULL;
-    result->status =
-        WIFSIGNALED(s->wait_status) ? 128 + WTERMSIG(s->wait_status) : WEXITSTATUS(s->wait_status);
-    return code;
-}
+/* --- the whole -------------------------------------------------------------------------------- */
 
 static int open_signals(void)
 {
@@ -554,7 +433,8 @@ int session_run(const struct session_options *o, struct session_result *result, 
     prctl(PR_SET_TIMERSLACK, 1000UL);
     s.file = output_name(o->output, o->argv[0], s.program, err);
     s.naming = naming_new();
-    s.next_checkpoint_ns = FIRST_CHECKPOINT_NS;
+    s.next_snapshot_ns = o->snapshot_every_ns ? o->snapshot_every_ns : UINT64_MAX;
+    s.paused = o->paused;
     record(&s);
     door_close(&s.door);
     code = finish(&s, result, err);

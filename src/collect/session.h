@@ -29,7 +29,9 @@ struct session_options {
     bool no_follow;
     enum wire_on_full on_full;
     uint64_t interval_ns;
-    const char *output; /* pattern (output.h) */
+    const char *output;         /* pattern (output.h) */
+    uint64_t snapshot_every_ns; /* 0: none but those that are asked for */
+    bool paused;                /* until someone resumes */
     void (*progress)(void *context, const struct session_status *status);
     void *context;
 };

@@ -39,30 +39,38 @@ static struct moment at_peak(const struct profile *p, const char *word)
                            .time_ns = p->peak_time_ns};
 }
 
-/* "12.5s", "300ms", "2m", "1h" in ns, "50%" of the run; false: some other word. */
-static bool parse_time(const char *word, uint64_t duration_ns, double *ns)
+bool duration_parse(const char *word, double *ns)
 {
     static const struct {
         const char *unit;
         double ns;
     } units[] = {{"s", 1e9},  {"ms", 1e6},   {"us", 1e3},  {"ns", 1},
                  {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}};
-    if (!strchr("0123456789.", word[0]) || !word[0])
+    if (!word[0] || !strchr("0123456789.", word[0]))
         return false;
     char *end;
     double value = strtod(word, &end);
     if (end == word || !isfinite(value))
         return false;
-    if (strcmp(end, "%") == 0) {
-        *ns = value / 100 * (double)duration_ns;
-        return true;
-    }
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
         if (strcmp(end, units[i].unit) == 0) {
             *ns = value * units[i].ns;
             return true;
         }
     return false;
+}
+
+/* A time in ns, or "50%" of the run; false: some other word. */
+static bool parse_time(const char *word, uint64_t duration_ns, double *ns)
+{
+    char *end;
+    if (duration_parse(word, ns))
+        return true;
+    if (!word[0] || !strchr("0123456789.", word[0]))
+        return false;
+    double value = strtod(word, &end);
+    *ns = value / 100 * (double)duration_ns;
+    return end != word && isfinite(value) && strcmp(end, "%") == 0;
 }
 
 /* "event" and "event#1" are the first mark of that name, "event#-1" the last. */

@@ -30,6 +30,9 @@ struct window {
     struct moment since, at;
 };
 
+/* "12.5s", "300ms", "2m", "1h" in ns; false: some other word. */
+bool duration_parse(const char *word, double *ns);
+
 /* -EINVAL: not a moment, or not one of this run. */
 int moment_resolve(const struct profile *p, const char *word, struct moment *out, struct err *err);
 

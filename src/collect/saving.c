@@ -1,0 +1,289 @@
+/* The file: at the end of a session, at checkpoints, and as snapshots. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collect/filters.h"
+#include "collect/output.h"
+#include "collect/session_state.h"
+#include "store/writer.h"
+
+#define FIRST_CHECKPOINT_NS    250000000
+#define CHECKPOINTS_APART_NS   500000000
+#define CHECKPOINTS_APART_COST 50 /* times what the last one took: they take 2 % of a processor */
+
+/* --- the file --------------------------------------------------------------------------------- */
+
+static void write_target(struct strbuf *out, uint32_t number, const struct target *t,
+                         const struct profile *p)
+{
+    size_t n = t->timeline.slices.count;
+    const struct strbuf **rows = xmalloc(n * sizeof *rows);
+    size_t *counts = xmalloc(n * sizeof *counts);
+    for (size_t i = 0; i < n; i++) {
+        rows[i] = &t->timeline.slices.items[i].rows;
+        counts[i] = t->timeline.slices.items[i].row_count;
+    }
+    writer_profile(out, number, p, &(struct packed_rows){rows, counts});
+    free(rows);
+    free(counts);
+}
+
+static char *refusal(unsigned processes)
+{
+    return xasprintf("%u processes were not recorded: the collector had no file descriptor or no "
+                     "memory left; raise its limits (ulimit -n, ulimit -v)",
+                     processes);
+}
+
+/* The program was never heard of: a profile that says so is better than none. */
+static struct profile *unseen_program(struct session *s, struct recording *r)
+{
+    struct profile *p = vec_push(&r->profiles);
+    *p = (struct profile){.pid = (uint32_t)s->program,
+                          .ppid = (uint32_t)getpid(),
+                          .start_unix_ns = s->start_unix_ns,
+                          .duration_ns = elapsed_ns(s),
+                          .executable = xstrdup(s->options->argv[0]),
+                          .host = xstrdup(""),
+                          .complete = s->program_ended};
+    for (char *const *a = s->options->argv; *a; a++)
+        *vec_push(&p->command) = xstrdup(*a);
+    *vec_push(&p->nodes) = (struct node){0};
+    unsigned refused = s->refused + s->door.refused;
+    *vec_push(&p->notes) =
+        refused ? refusal(refused)
+        : s->program_filters > filters_of(getpid())
+            ? xasprintf("nothing was recorded of %s: it runs under a seccomp filter, which may "
+                        "forbid what recording needs; record it without",
+                        s->options->argv[0])
+            : unseen_program_note(&s->unseen, s->options->argv[0]);
+    set_status(p, s->wait_status);
+    return p;
+}
+
+/* Was nothing heard of it, though it was asked for? Its children may well have been. */
+static bool program_is_missing(const struct session *s)
+{
+    for (size_t i = 0; i < s->targets.count; i++)
+        if (s->targets.items[i]->pid == s->program)
+            return false;
+    return !s->options->only || s->targets.count == 0;
+}
+
+/* The bytes of the file; what the targets had gathered goes into the recording. */
+static void compose(struct session *s, struct recording *r, struct strbuf *bytes)
+{
+    writer_begin(bytes);
+    if (program_is_missing(s)) {
+        naming_fill(s->naming, unseen_program(s, r), &r->strings);
+        writer_profile(bytes, 0, &r->profiles.items[0], NULL);
+    }
+    for (size_t i = 0; i < s->targets.count; i++) {
+        struct target *t = s->targets.items[i];
+        target_finish(t);
+        marks_finish(t, &r->strings);
+        if (i == 0 && s->refused + s->door.refused)
+            *vec_push(&t->profile.notes) = refusal(s->refused + s->door.refused);
+        naming_fill(s->naming, &t->profile, &r->strings);
+        write_target(bytes, (uint32_t)r->profiles.count, t, &t->profile);
+        *vec_push(&r->profiles) = t->profile;
+        t->profile = (struct profile){0};
+    }
+    writer_end(bytes, r);
+}
+
+/* In a forked copy of us, whose memory stands still: the file as of now. */
+static void compose_copy(struct session *s, uint64_t now, struct recording *r, struct strbuf *bytes)
+{
+    naming_go_on(s->naming);
+    door_close(&s->door); /* who tests whether we live must not find the copy */
+    setpriority(PRIO_PROCESS, 0, 10);
+    for (size_t i = 0; i < s->targets.count; i++) {
+        struct target *t = s->targets.items[i];
+        if (!t->ended)
+            target_pause(t, now - t->start_ns);
+    }
+    compose(s, r, bytes);
+}
+
+/* --- checkpoints ------------------------------------------------------------------------------ */
+
+/*
+ * Should we be killed, the file has what was recorded up to the last checkpoint. A forked copy of
+ * us writes it, from memory that stands still for it alone, while we go on.
+ */
+static _Noreturn void write_checkpoint(struct session *s, uint64_t now)
+{
+    struct strbuf bytes = {0};
+    compose_copy(s, now, recording_new(), &bytes);
+    _exit(output_write_file(s->file, &bytes) != 0);
+}
+
+void checkpoint_if_due(struct session *s, uint64_t now)
+{
+    struct rusage usage;
+    if (s->checkpoint) {
+        if (wait4(s->checkpoint, NULL, WNOHANG, &usage) == 0)
+            return;
+        uint64_t cost_us = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
+                           (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+        uint64_t apart = cost_us * 1000 * CHECKPOINTS_APART_COST;
+        s->next_checkpoint_ns = now + (apart > CHECKPOINTS_APART_NS ? apart : CHECKPOINTS_APART_NS);
+        s->checkpoint = 0;
+    }
+    if (now < FIRST_CHECKPOINT_NS || now < s->next_checkpoint_ns || !s->targets.count ||
+        !output_is_file(s->file))
+        return;
+    naming_hold(s->naming);
+    pid_t writer = fork();
+    if (writer == 0)
+        write_checkpoint(s, now);
+    naming_go_on(s->naming);
+    s->checkpoint = writer > 0 ? writer : 0;
+    s->next_checkpoint_ns = now + CHECKPOINTS_APART_NS;
+}
+
+static void drop_checkpoint(struct session *s)
+{
+    if (!s->checkpoint)
+        return;
+    kill(s->checkpoint, SIGKILL);
+    waitpid(s->checkpoint, NULL, 0);
+    output_discard(s->file, s->checkpoint);
+    s->checkpoint = 0;
+}
+
+/* --- snapshots -------------------------------------------------------------------------------- */
+
+/* %I is the number; the rest is output.h's. */
+static char *numbered(const char *pattern, unsigned number)
+{
+    struct strbuf b = {0};
+    strbuf_puts(&b, "");
+    for (const char *c = pattern; *c; c++) {
+        if (c[0] == '%' && c[1] == 'I') {
+            strbuf_printf(&b, "%u", number);
+            c++;
+            continue;
+        }
+        strbuf_putc(&b, *c);
+        if (c[0] == '%' && c[1] == '%')
+            strbuf_putc(&b, *++c);
+    }
+    return strbuf_detach(&b);
+}
+
+/* Beside the recording's own file: app.tide, app.snapshot1.tide. */
+static char *chosen_name(const struct session *s, unsigned number)
+{
+    const char *file = s->file[0] == '|' ? "tidemark" : s->file;
+    size_t size = strlen(file);
+    if (size > 5 && strcmp(file + size - 5, ".tide") == 0)
+        size -= 5;
+    return xasprintf("%.*s.snapshot%u.tide", (int)size, file, number);
+}
+
+static _Noreturn void write_snapshot(struct session *s, uint64_t now, char *name)
+{
+    struct recording *r = recording_new();
+    struct strbuf bytes = {0};
+    struct err err;
+    r->complete = true;
+    naming_alone(s->naming);
+    compose_copy(s, now, r, &bytes);
+    _exit(output_write(&name, &bytes, &err) != 0);
+}
+
+static void forget_ended_snapshots(struct session *s, int options)
+{
+    for (size_t i = s->snapshots.count; i-- > 0;)
+        if (waitpid(s->snapshots.items[i], NULL, options) != 0)
+            s->snapshots.items[i] = s->snapshots.items[--s->snapshots.count];
+}
+
+int snapshot_begin(struct session *s, const char *pattern)
+{
+    struct err err;
+    unsigned number = s->snapshot_count + 1;
+    char *with_number = numbered(pattern, number);
+    char *name = *pattern ? output_name(with_number, s->options->argv[0], s->program, &err)
+                          : chosen_name(s, number);
+    free(with_number);
+    int code = name ? output_check(name, &err) : -EINVAL;
+    if (code) {
+        free(name);
+        return code;
+    }
+    for (size_t i = 0; i < s->live.count; i++) {
+        struct target *t = s->live.items[i];
+        marks_add(t, "snapshot", elapsed_ns(s) - t->start_ns);
+        target_drain(t, elapsed_ns(s) - t->start_ns);
+    }
+    queue_names(s);
+    uint64_t now = elapsed_ns(s);
+    naming_hold(s->naming);
+    pid_t writer = fork();
+    if (writer == 0)
+        write_snapshot(s, now, name);
+    code = writer < 0 ? -errno : 0;
+    naming_go_on(s->naming);
+    free(name);
+    if (!code) {
+        *vec_push(&s->snapshots) = writer;
+        s->snapshot_count = number;
+    }
+    return code;
+}
+
+void snapshot_if_due(struct session *s, uint64_t now)
+{
+    if (s->snapshots.count)
+        forget_ended_snapshots(s, WNOHANG);
+    if (now < s->next_snapshot_ns)
+        return;
+    if (s->live.count)
+        snapshot_begin(s, "");
+    s->next_snapshot_ns = now + s->options->snapshot_every_ns;
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+int finish(struct session *s, struct session_result *result, struct err *err)
+{
+    struct recording *r = recording_new();
+    struct strbuf bytes = {0};
+    r->complete = true;
+    drop_checkpoint(s);
+    forget_ended_snapshots(s, 0);
+    for (size_t i = 0; i < s->targets.count; i++) {
+        struct target *t = s->targets.items[i];
+        if (!t->ended) { /* abandoned: it goes on without us */
+            atomic_store(&t->header->detached, 1);
+            atomic_fetch_add(&t->header->tick, 1);
+            target_end(t, elapsed_ns(s) - t->start_ns);
+        }
+        naming_add(s->naming, &t->profile, s->named.items[i]);
+    }
+    naming_wait(s->naming);
+    unseen_explain(&s->unseen, s->targets.items, s->targets.count, s->program);
+    if (s->targets.count && !program_is_missing(s)) {
+        const struct ledger *first = &s->targets.items[0]->ledger;
+        result->allocations = first->allocations;
+        result->live_bytes = first->live.bytes;
+        result->live_blocks = first->live.blocks;
+    }
+    compose(s, r, &bytes);
+    int code = output_write(&s->file, &bytes, err);
+    strbuf_release(&bytes);
+    result->recording = r;
+    result->file = s->file;
+    s->file = NULL;
+    result->status =
+        WIFSIGNALED(s->wait_status) ? 128 + WTERMSIG(s->wait_status) : WEXITSTATUS(s->wait_status);
+    return code;
+}

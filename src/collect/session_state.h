@@ -1,0 +1,58 @@
+/*
+ * session_state: what the files behind session.h share.
+ *
+ *   session.c   the loop: processes come, are read, and go
+ *   saving.c    the file: at the end, at checkpoints, and as snapshots
+ */
+#ifndef TIDE_COLLECT_SESSION_STATE_H
+#define TIDE_COLLECT_SESSION_STATE_H
+
+#include "collect/door.h"
+#include "collect/naming.h"
+#include "collect/session.h"
+#include "collect/surroundings.h"
+#include "collect/target.h"
+#include "collect/unseen.h"
+
+struct session {
+    const struct session_options *options;
+    struct surroundings surroundings;
+    struct door door;
+    int signals;
+    pid_t program;
+    int wait_status;
+    bool program_ended, abandoned;
+    unsigned program_filters; /* seccomp: when it ended */
+    unsigned refused;         /* processes for which there was no memory, or no descriptor */
+    uint64_t start_ns, start_unix_ns;
+    VEC(struct target *) targets;
+    VEC(struct target *) live; /* those that have not ended: there may be few of many */
+    VEC(size_t) named;         /* per target: nodes handed to naming */
+    struct naming *naming;
+    struct unseen unseen;
+    uint64_t next_naming_ns, next_progress_ns, next_checkpoint_ns;
+    uint64_t next_look_ns, alone_since_ns; /* for kin we have not heard of */
+    unsigned unheard;                      /* of which we wait for so many */
+    pid_t checkpoint;                      /* the process that writes one; 0: none */
+    VEC(pid_t) snapshots;                  /* those that write one each */
+    unsigned snapshot_count;               /* begun so far */
+    uint64_t next_snapshot_ns;
+    bool paused; /* processes that begin are */
+    char *file;
+};
+
+uint64_t elapsed_ns(const struct session *s);
+/* How a process ended, for its profile. */
+void set_status(struct profile *p, int wait_status);
+/* Hands nodes that are new to naming. */
+void queue_names(struct session *s);
+
+/* saving.c */
+void checkpoint_if_due(struct session *s, uint64_t now);
+/* Begins to write what there is now, to a name with %I or a command; "": a name is chosen. 0, or a
+ * negative errno. */
+int snapshot_begin(struct session *s, const char *pattern);
+void snapshot_if_due(struct session *s, uint64_t now);
+int finish(struct session *s, struct session_result *result, struct err *err);
+
+#endif

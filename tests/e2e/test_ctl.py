@@ -1,0 +1,118 @@
+"""Snapshots, and what is asked of a running recording from outside."""
+import os
+import subprocess
+import time
+
+from harness import ROOT, cases
+
+API = ("-I", os.path.join(ROOT, "include"))
+
+
+class Running:
+    """tests/programs/snapshots.c under tidemark, at the point where it waits."""
+
+    count = 0
+
+    def __init__(self, t, pattern, *options):
+        Running.count += 1
+        self.t, self.go, self.profile = t, t.file("go.%d" % Running.count), t.file("p.tide")
+        self.tool = subprocess.Popen([t.tidemark, "run", "--quiet", "-o", self.profile, *options, "--",
+                                      t.build("snapshots.c", "-O1", *API), pattern, self.go],
+                                     stdout=subprocess.PIPE, cwd=t.dir)
+        t.equal("it is ready", self.tool.stdout.readline(), b"ready\n")
+
+    def ctl(self, *words, pid=None, status=0):
+        stdout, stderr, got = self.t.run("ctl", str(pid or self.tool.pid), *words)
+        self.t.equal("status of ctl %s (%s)" % (" ".join(words), stderr), got, status)
+        return stdout
+
+    def end(self):
+        open(self.go, "w").close()
+        self.t.equal("exit status", self.tool.wait(), 0)
+        return self.profile
+
+
+def hundreds(t, profile, *moments):
+    return t.row(t.report(profile, "total", *moments), "hundred")["self_count"]
+
+
+def wait_for(t, path):
+    for _ in range(3000):
+        if os.path.exists(path):
+            return path
+        time.sleep(0.01)
+    t.true("%s was written" % path, False)
+    return path
+
+
+def test_snapshots_from_the_program(t):
+    run = Running(t, t.file("s.%I.tide"))
+    profile = run.end()
+    for number in (1, 2):
+        snapshot = t.file("s.%d.tide" % number)
+        t.equal("blocks in snapshot %d" % number, hundreds(t, snapshot), 100 * number)
+        t.equal("and at that moment of the whole", hundreds(t, profile, "--at", "snapshot#%d" % number), 100 * number)
+        report = t.report(snapshot)
+        t.equal("not the end of the process", report["complete"], False)
+    t.equal("the whole", hundreds(t, profile), 300)
+
+
+def test_snapshots_through_a_command(t):
+    run = Running(t, "|cat > " + t.file("piped.%I"))
+    run.end()
+    t.equal("the second", hundreds(t, t.file("piped.2")), 200)
+
+
+def test_snapshots_from_outside(t):
+    run = Running(t, t.file("s.%I.tide"))
+    run.ctl("snapshot", t.file("third.%I.tide"))
+    run.ctl("snapshot")
+    t.equal("the third", hundreds(t, wait_for(t, t.file("third.3.tide"))), 200)
+    t.equal("the fourth, named after the recording", hundreds(t, wait_for(t, t.file("p.snapshot4.tide"))), 200)
+    t.true("status", "snapshots 4" in run.ctl("status"))
+    t.equal("all", hundreds(t, run.end(), "--at", "snapshot#4"), 200)
+
+
+@cases(which=("program", "collector"))
+def test_marks_from_outside(t, which):
+    run = Running(t, t.file("s.%I.tide"))
+    with open("/proc/%d/task/%d/children" % (run.tool.pid, run.tool.pid)) as children:
+        program = int(children.read().split()[0])
+    run.ctl("mark", "by hand", pid=program if which == "program" else None)
+    profile = run.end()
+    t.equal("blocks at the mark", hundreds(t, profile, "--at", "by hand#1"), 200)
+    t.equal("and since", hundreds(t, profile, "--since", "by hand"), 100)
+
+
+def test_pause_from_outside(t):
+    run = Running(t, t.file("s.%I.tide"))
+    run.ctl("pause")
+    t.true("status says so", "paused" in run.ctl("status"))
+    t.equal("blocks", hundreds(t, run.end()), 200)
+    again = Running(t, t.file("again.%I.tide"))
+    again.ctl("pause")
+    again.ctl("resume")
+    t.equal("blocks after resuming", hundreds(t, again.end()), 300)
+
+
+def test_started_paused(t):
+    run = Running(t, t.file("s.%I.tide"), "--paused")
+    run.ctl("resume")
+    profile = run.end()
+    t.equal("blocks", hundreds(t, profile), 100)
+    t.true("a note", any("paused" in note for note in t.report(profile)["notes"]))
+
+
+def test_snapshots_on_a_clock(t):
+    run = Running(t, "", "--snapshot-every", "0.1s")
+    t.equal("blocks", hundreds(t, wait_for(t, t.file("p.snapshot4.tide"))), 200)
+    run.end()
+
+
+def test_wrong_requests(t):
+    run = Running(t, t.file("s.%I.tide"))
+    run.ctl("mark", status=2)
+    run.ctl("nonsense", status=2)
+    run.ctl("snapshot", t.file("no/such/folder/x.tide"), status=1)
+    run.ctl("status", pid=os.getpid(), status=1)
+    t.equal("the recording is unharmed", hundreds(t, run.end()), 300)
