@@ -58,28 +58,28 @@ void modules_forget(void)
     rules_forget(recorder.rules);
 }
 
-static bool is_gone(const struct known *k)
+static bool is_gone(const struct known *k, uint32_t *generation)
 {
     struct dl_find_object o;
-    return atomic_load_explicit(&k->generation, memory_order_relaxed) != GONE &&
-           (_dl_find_object((void *)(uintptr_t)k->start, &o) != 0 ||
-            (uint64_t)(uintptr_t)o.dlfo_map_start != k->start);
+    *generation = atomic_load_explicit(&k->generation, memory_order_acquire);
+    return *generation != GONE && (_dl_find_object((void *)(uintptr_t)k->start, &o) != 0 ||
+                                   (uint64_t)(uintptr_t)o.dlfo_map_start != k->start);
 }
 
 /* Marked when all is forgotten and not before: another thread that finds the mark, and loads
  * something at the same place, relies on that. */
 void modules_check(struct thread *t)
 {
-    uint32_t n = atomic_load_explicit(&known_count, memory_order_acquire), i = 0;
-    while (i < n && !is_gone(&known[i]))
+    uint32_t n = atomic_load_explicit(&known_count, memory_order_acquire), i = 0, seen;
+    while (i < n && !is_gone(&known[i], &seen))
         i++;
     if (i == n)
         return;
     modules_forget();
     note_unload(t);
     for (; i < n; i++)
-        if (is_gone(&known[i]))
-            atomic_store(&known[i].generation, GONE);
+        if (is_gone(&known[i], &seen)) /* unless it is back and was met again */
+            atomic_compare_exchange_strong(&known[i].generation, &seen, GONE);
 }
 
 /* The build id note of a mapped file, from its program headers in memory. */
@@ -177,11 +177,9 @@ static uint32_t module_epoch(const struct dl_find_object *o, uint64_t start, uin
             epoch = k->epoch;
             goto out;
         }
-        if (k->start < end &&
-            start < k->end) { /* the newest at these addresses: take the next number */
+        /* A number that nothing had at any of these addresses, so that it stays good for ever. */
+        if (k->start < end && start < k->end && k->epoch >= epoch)
             epoch = k->epoch + 1;
-            break;
-        }
     }
     if (n < MODULES) {
         known[n] = (struct known){.start = start, .end = end, .identity = identity, .epoch = epoch};

@@ -22,7 +22,6 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <spawn.h>
@@ -311,10 +310,16 @@ static block allocate(chance &c, site from)
     return b;
 }
 
+static bool forked; /* what other threads held at the fork, they hold for ever */
+
+/*
+ * Loading a library takes a thousand times longer than the rest. In a forked child it is not
+ * allowed: another thread may have been at it, and the loader's locks are not for forks.
+ */
 static block allocate_anywhere(chance &c)
 {
-    /* Loading a library takes a thousand times longer than the rest. */
-    return allocate(c, static_cast<site>(c.below(c.below(200) ? PLUGIN_A : SITES)));
+    bool any = c.below(200) == 0 && !forked;
+    return allocate(c, static_cast<site>(c.below(any ? SITES : PLUGIN_A)));
 }
 
 static void release(chance &c, block &b)
@@ -387,7 +392,6 @@ static struct exchange {
     std::atomic_flag taken;
     block b;
 } exchanges[EXCHANGE];
-static bool forked; /* others may have held one at the fork */
 
 static void hand_over(chance &c, block &b)
 {
@@ -791,7 +795,7 @@ int main(int argc, char **argv)
         pthread_join(ids[i], nullptr);
     /* Threads that nobody joins end in their own time; what is live after that is known. */
     while (detached > 0)
-        sched_yield();
+        usleep(1000);
     for (exchange &e : exchanges)
         release(c, e.b);
     install_handlers(false);

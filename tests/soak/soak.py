@@ -74,11 +74,12 @@ class Programs:
 
 
 class Round:
-    def __init__(self, tidemark, reporter, programs, seed, steps, threads, forks, disturbed=False, killed=False):
+    def __init__(self, tidemark, reporter, programs, seed, steps, threads, forks, disturbed=False, killed=False,
+                 timeout_s=TIMEOUT_S):
         self.rng = random.Random(seed)
         self.tidemark, self.reporter, self.programs = tidemark, reporter, programs
         self.arguments = [str(seed), str(steps), str(threads), str(forks)]
-        self.threads, self.disturbed, self.killed = threads, disturbed, killed
+        self.threads, self.disturbed, self.killed, self.timeout_s = threads, disturbed, killed, timeout_s
         self.wrong, self.memory, self.events, self.processes = [], [], 0, 0
 
     def within(self, what, got, least, most):
@@ -102,12 +103,13 @@ class Round:
         helper = threading.Thread(target=self.trouble)
         helper.start()
         try:
-            output = self.tool.communicate(timeout=TIMEOUT_S)[0].decode(errors="replace")
+            output = self.tool.communicate(timeout=self.timeout_s)[0].decode(errors="replace")
             if output:
                 self.wrong.append("output: " + output.strip()[:2000])
         except subprocess.TimeoutExpired:
-            self.wrong.append("not finished after %d s" % TIMEOUT_S)
-        self.leftovers()
+            self.wrong.append("not finished after %d s" % self.timeout_s)
+        finally: # also when we are asked to stop
+            self.leftovers()
         helper.join()
         self.check_status()
         for name in sorted(os.listdir(folder)):
@@ -272,6 +274,7 @@ def main():
     parser.add_argument("--seed", type=int, default=None, help="(default: a new one)")
     parser.add_argument("--builds", default="normal,asan,tsan", help="collectors to use (default: %(default)s)")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     seed = options.seed if options.seed is not None else random.randrange(1 << 32)
     print("seed %d" % seed, flush=True)
 
