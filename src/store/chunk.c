@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <xxhash.h>
+#include <zlib.h>
 #include <zstd.h>
 
 static_assert(sizeof(enum chunk_type) == 4, "four letters");
@@ -56,6 +57,10 @@ void chunk_append(struct strbuf *out, enum chunk_type type, uint32_t process,
 
 static ssize_t take_some(struct chunk_source *s, void *to, size_t size)
 {
+    if (s->gz) {
+        int n = gzread(s->gz, to, (unsigned)size); /* at most TAKE_STEP */
+        return n < 0 ? -EBADMSG : n;
+    }
     if (s->fd >= 0) {
         ssize_t n;
         do

@@ -52,7 +52,8 @@ struct chunk {
  * time, and no more memory than there were bytes, whatever sizes are promised.
  */
 struct chunk_source {
-    int fd; /* -1: the bytes */
+    int fd;   /* -1: the bytes */
+    void *gz; /* zlib's, for a file that was packed with gzip; else NULL */
     const uint8_t *bytes;
     size_t size;
     uint64_t offset; /* of what is read next */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "store/chunk.h"
 #include "store/rows.h"
@@ -486,6 +487,23 @@ int recording_parse(const void *bytes, size_t size, const char *name, struct rec
     return status;
 }
 
+/* Snapshots and recordings that were piped through it are read as they are. */
+static bool is_gzip(int fd)
+{
+    uint8_t magic[2];
+    return pread(fd, magic, sizeof magic, 0) == sizeof magic && magic[0] == 0x1f &&
+           magic[1] == 0x8b;
+}
+
+static gzFile open_gzip(int fd)
+{
+    int own = dup(fd); /* zlib closes it */
+    gzFile gz = own >= 0 ? gzdopen(own, "rb") : NULL;
+    if (!gz && own >= 0)
+        close(own);
+    return gz;
+}
+
 int recording_read(const char *path, struct recording **out, struct err *err)
 {
     /* Not blocking: a FIFO that nobody writes to would hold us up before we know what it is. */
@@ -501,8 +519,12 @@ int recording_read(const char *path, struct recording **out, struct err *err)
         status = err_set(err, -EISDIR, "%s is a folder, not a tidemark recording", path);
     else if (!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode))
         status = err_set(err, -EINVAL, "%s is a device, not a tidemark recording", path);
+    else if (S_ISREG(st.st_mode) && is_gzip(fd) && !(source.gz = open_gzip(fd)))
+        status = err_set(err, -ENOMEM, "cannot unpack %s", path);
     else
         status = parse(&source, path, out, err);
+    if (source.gz)
+        gzclose(source.gz);
     chunk_source_release(&source);
     close(fd);
     return status;

@@ -87,8 +87,15 @@ def test_flipped_bits(t):
 
 def test_no_recordings(t):
     content = little(t)
-    path = saved(t, gzip.compress(content), "x.tide.gz")
-    refused(t, "gzip", report(t, path), "%s is compressed with gzip; unpack it first: gzip -dc %s" % (path, path))
+    small = gzip.compress(content)
+    t.equal("gzip, whole", opened(t, "gzip", report(t, saved(t, small, "x.tide.gz"))), None)
+    for size in (12, 30, len(small) // 2, len(small) * 3 // 4):
+        got = report(t, saved(t, small[:size], "short.tide.gz"))
+        if got[2]:
+            refused(t, "gzip, %d bytes" % size, got)
+        else:
+            t.true("gzip, %d bytes: incomplete" % size, opened(t, "gzip", got))
+    refused(t, "gzip of something else", report(t, saved(t, gzip.compress(b"x" * 100000), "no.gz")))
     path = saved(t, packed(content), "x.tide.zst")
     refused(t, "zstd", report(t, path), "%s is compressed with zstd; unpack it first: zstd -dc %s" % (path, path))
     refused(t, "a folder", report(t, t.dir), t.dir + " is a folder, not a tidemark recording")

@@ -63,6 +63,12 @@ def test_snapshots_through_a_command(t):
     t.equal("the second", hundreds(t, t.file("piped.2")), 200)
 
 
+def test_packed_snapshots_are_read_as_they_are(t):
+    run = Running(t, "|gzip -9c > " + t.file("x.%I.tide.gz"))
+    run.end()
+    t.equal("the second", hundreds(t, t.file("x.2.tide.gz")), 200)
+
+
 def test_snapshots_from_outside(t):
     run = Running(t, t.file("s.%I.tide"))
     run.ctl("snapshot", t.file("third.%I.tide"))
