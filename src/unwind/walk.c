@@ -179,7 +179,7 @@ static __attribute__((noinline)) enum step_end walk_slowly(const struct unwind_s
                                                            struct walk_step *s, uint64_t *pc,
                                                            uint64_t *sp, uint64_t *fp)
 {
-    struct arch_registers r;
+    struct arch_registers r = {0};
     struct step_result result = {0};
     enum step_end end = STEP_LOST;
     arch_capture(&r);
