@@ -283,6 +283,7 @@ bool recorder_connect(void)
     segment_count = 1;
     modules_reset();
     entry_take_over();
+    atomic_store(&h->entries_taken, entry_taken_over());
     atomic_store_explicit(&recorder.state, STATE_LIVE, memory_order_release);
     return true;
 }
