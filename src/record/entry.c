@@ -143,11 +143,14 @@ static const ElfW(Sym) * exports_find(const struct exports *x, const char *name)
     return found && found->st_shndx != SHN_UNDEF && found->st_value ? found : NULL;
 }
 
-/* Sanitizers check every address that their own functions hand out, and are checked themselves. */
+/*
+ * Sanitizers check every address that their own functions hand out. Where their names are not for
+ * others to see, they are known by what no allocator defines.
+ */
 static bool is_sanitized(const struct exports *x)
 {
-    static const char *const names[] = {"__asan_init", "__tsan_init", "__msan_init",
-                                        "__hwasan_init", "__lsan_init"};
+    static const char *const names[] = {"__asan_init",   "__tsan_init", "__msan_init",
+                                        "__hwasan_init", "__lsan_init", "pthread_create"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (exports_find(x, names[i]))
             return true;

@@ -111,3 +111,15 @@ def test_static_allocator_exceptions(t, name):
     live = t.report(profile)
     t.equal("takes", t.total(live, "takes"), ((71 * 9 + 72 + 73 + 74 + 76) * 100, 13 * 100))
     t.equal("reserves are freed", t.row(live, "new_fails")["self_count"], 0)
+
+
+@cases(sanitizer=("address", "thread"))
+def test_sanitized_program_is_left_alone(t, sanitizer):
+    """A sanitizer's malloc in the executable is not touched, and that is said."""
+    quiet = {"ASAN_OPTIONS": "detect_leaks=0"}
+    program = t.build("heap_family.c", "-O1", "-DONLY_COMMON=1", "-fsanitize=" + sanitizer, "-static-lib%ssan" % sanitizer[0], cc="gcc")
+    want = t.plain(program, "1", env=quiet)
+    profile = t.record(program, "1", env=quiet, opts=("--only", "heap_family"), status=want[2])
+    t.equal("its status", want[2], 0)
+    t.equal("seen", t.report(profile)["totals"]["allocations"], 0)
+    t.true("a note says so", "malloc of its own" in " ".join(t.report(profile)["notes"]), t.report(profile)["notes"])
