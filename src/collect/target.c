@@ -286,6 +286,7 @@ void target_pause(struct target *t, uint64_t now_ns)
     timeline_settle(&t->timeline, &t->ledger);
     t->profile.duration_ns = now_ns;
     t->unfollowed = atomic_load(&t->header->unfollowed);
+    t->entries_taken = atomic_load(&t->header->entries_taken);
     target_update_code(t);
 }
 

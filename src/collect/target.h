@@ -127,6 +127,7 @@ struct target {
     uint64_t unseen_frees;     /* and this many frees are theirs */
     uint64_t unrecorded;       /* of header->unrecorded, what has been counted as lost */
     uint32_t unfollowed;       /* header->unfollowed, in the end */
+    bool entries_taken;        /* header->entries_taken, in the end */
     VEC(uint8_t) stack_states; /* by node: enum stack_state */
     VEC(uint32_t) late_nodes;  /* whose number was taken before they were written */
     struct profile profile;

@@ -102,7 +102,8 @@ static char *quiet_note(struct unseen *u, const struct target *t)
     const char *path = t->profile.executable;
     bool none = t->ledger.allocations == 0;
     const struct executable *e = look(u, path);
-    if (e->own_malloc == OWN_MALLOC_HIDDEN || (none && e->own_malloc == OWN_MALLOC_EXPORTED))
+    if (e->own_malloc == OWN_MALLOC_HIDDEN ||
+        (none && e->own_malloc == OWN_MALLOC_EXPORTED && !t->entries_taken))
         return xasprintf("%s by %s could be seen: a malloc of its own is linked into it, and "
                          "calls of that pass tidemark by; link the allocator as a shared library",
                          none ? "no allocations" : "only allocations by libraries and not those",

@@ -10,6 +10,19 @@
 
 #include "record/recorder.h"
 
+#if FROM_ENTRY
+__typeof__(malloc) HOOK(malloc);
+__typeof__(calloc) HOOK(calloc);
+__typeof__(realloc) HOOK(realloc);
+__typeof__(reallocarray) HOOK(reallocarray);
+__typeof__(free) HOOK(free);
+__typeof__(posix_memalign) HOOK(posix_memalign);
+__typeof__(aligned_alloc) HOOK(aligned_alloc);
+__typeof__(memalign) HOOK(memalign);
+__typeof__(valloc) HOOK(valloc);
+__typeof__(pvalloc) HOOK(pvalloc);
+#endif
+
 /* Before `next` is known, dlsym may allocate: give it static memory. NULL: go on. */
 static inline void *boot_call(size_t size)
 {
@@ -39,7 +52,7 @@ static inline void *boot_call(size_t size)
         return p;                                                                                  \
     } while (0)
 
-EXPORT void *malloc(size_t size)
+EXPORT void *HOOK(malloc)(size_t size)
 {
     void *boot = boot_call(size);
     if (UNLIKELY(boot != NULL))
@@ -47,7 +60,7 @@ EXPORT void *malloc(size_t size)
     ALLOCATE(next.malloc(size), size);
 }
 
-EXPORT void *calloc(size_t count, size_t size)
+EXPORT void *HOOK(calloc)(size_t count, size_t size)
 {
     void *boot = boot_call(count * size);
     if (UNLIKELY(boot != NULL))
@@ -55,7 +68,7 @@ EXPORT void *calloc(size_t count, size_t size)
     ALLOCATE(next.calloc(count, size), count * size);
 }
 
-EXPORT void free(void *p)
+EXPORT void HOOK(free)(void *p)
 {
     if (!p)
         return;
@@ -71,10 +84,10 @@ EXPORT void free(void *p)
     thread_leave();
 }
 
-EXPORT void cfree(void *p); /* no longer in any header, still in old programs */
-void cfree(void *p)
+EXPORT void HOOK(cfree)(void *p); /* no longer in any header, still in old programs */
+void HOOK(cfree)(void *p)
 {
-    free(p);
+    HOOK(free)(p);
 }
 
 /*
@@ -110,14 +123,14 @@ static void *boot_realloc(void *old, size_t size)
     return p;
 }
 
-EXPORT void *realloc(void *old, size_t size)
+EXPORT void *HOOK(realloc)(void *old, size_t size)
 {
     if (UNLIKELY(!next.malloc || boot_owns(old)))
         return boot_realloc(old, size);
     return reallocate(old, size, CALLER());
 }
 
-EXPORT void *reallocarray(void *old, size_t count, size_t size)
+EXPORT void *HOOK(reallocarray)(void *old, size_t count, size_t size)
 {
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes)) {
@@ -141,7 +154,7 @@ static inline size_t asked_for(size_t size, size_t alignment)
                                                       : size; /* 0 is rounded up, too */
 }
 
-EXPORT int posix_memalign(void **out, size_t alignment, size_t size)
+EXPORT int HOOK(posix_memalign)(void **out, size_t alignment, size_t size)
 {
     size_t asked = asked_for(size, alignment);
     if (UNLIKELY(!next.malloc))
@@ -156,7 +169,7 @@ EXPORT int posix_memalign(void **out, size_t alignment, size_t size)
     return result;
 }
 
-EXPORT void *aligned_alloc(size_t alignment, size_t size)
+EXPORT void *HOOK(aligned_alloc)(size_t alignment, size_t size)
 {
     size_t asked = asked_for(size, alignment);
     if (UNLIKELY(!next.malloc))
@@ -164,7 +177,7 @@ EXPORT void *aligned_alloc(size_t alignment, size_t size)
     ALLOCATE(next.aligned_alloc(alignment, size), asked);
 }
 
-EXPORT void *memalign(size_t alignment, size_t size)
+EXPORT void *HOOK(memalign)(size_t alignment, size_t size)
 {
     size_t asked = asked_for(size, alignment);
     if (UNLIKELY(!next.malloc))
@@ -172,14 +185,14 @@ EXPORT void *memalign(size_t alignment, size_t size)
     ALLOCATE(next.memalign(alignment, size), asked);
 }
 
-EXPORT void *valloc(size_t size)
+EXPORT void *HOOK(valloc)(size_t size)
 {
     if (UNLIKELY(!next.malloc))
         thread_begin();
     ALLOCATE(next.valloc(size), size);
 }
 
-EXPORT void *pvalloc(size_t size)
+EXPORT void *HOOK(pvalloc)(size_t size)
 {
     if (UNLIKELY(!next.malloc))
         thread_begin();

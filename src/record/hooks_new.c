@@ -31,6 +31,12 @@ static void *form_find(struct form *f, uint64_t pc)
     void *function = atomic_load_explicit(&f->function, memory_order_acquire);
     if (LIKELY(function != NULL))
         return function;
+    if (FROM_ENTRY) {
+        atomic_store(&f->owner, ALLOCATOR);
+        function = entry_original(f->name);
+        atomic_store_explicit(&f->function, function, memory_order_release);
+        return function;
+    }
     uintptr_t busy = tls.busy;
     tls.busy = (uintptr_t)__builtin_frame_address(0); /* dlsym may allocate */
     function = dlsym(RTLD_NEXT, f->name);
@@ -84,7 +90,7 @@ static bool new_handler_set(void)
  * plain malloc and free are then what any runtime does.
  */
 #define NEW_FORM(symbol, nothrow_symbol, fallback, note, parameters, arguments, nothrow_arguments) \
-    EXPORT void *new##symbol parameters __asm__(#symbol);                                          \
+    EXPORT void *new##symbol parameters __asm__(HOOK_SYMBOL(#symbol));                             \
     void *new##symbol parameters                                                                   \
     {                                                                                              \
         static struct form form = {.name = #symbol}, nothrow = {.name = #nothrow_symbol};          \
@@ -141,7 +147,7 @@ ALIGNED_NOTHROW_FORM(_ZnwmSt11align_val_tRKSt9nothrow_t)
 ALIGNED_NOTHROW_FORM(_ZnamSt11align_val_tRKSt9nothrow_t)
 
 #define DELETE_FORM(symbol, parameters, arguments)                                                 \
-    EXPORT void delete##symbol parameters __asm__(#symbol);                                        \
+    EXPORT void delete##symbol parameters __asm__(HOOK_SYMBOL(#symbol));                           \
     void delete##symbol parameters                                                                 \
     {                                                                                              \
         static struct form form = {.name = #symbol};                                               \

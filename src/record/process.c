@@ -282,6 +282,8 @@ bool recorder_connect(void)
     segments[0] = (struct segment){memory, reply.size, h->ring_count, 0, h->rings_offset};
     segment_count = 1;
     modules_reset();
+    entry_take_over();
+    atomic_store(&h->entries_taken, entry_taken_over());
     atomic_store_explicit(&recorder.state, STATE_LIVE, memory_order_release);
     return true;
 }

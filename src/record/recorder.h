@@ -10,6 +10,7 @@
  *   thread.c    a thread's ring and remembered stack; made on first use, reused after its end
  *   modules.c   which file an address belongs to
  *   event.c     from a hook's call to words in the ring
+ *   entry.c     programs that define malloc themselves
  *   nested.c    a hook within a hook, and hooks that were left by longjmp
  *   hooks_*.c   the functions that take the place of libc's
  */
@@ -24,7 +25,21 @@
 #include "unwind/walk.h"
 #include "wire/layout.h"
 
-#define EXPORT      __attribute__((visibility("default")))
+/*
+ * The hooks for malloc and operator new are compiled twice: to be found by the dynamic linker, and
+ * to be jumped to from functions of the executable (FROM_ENTRY, see entry.h). Those are called by
+ * entry_wrapper.
+ */
+#ifndef FROM_ENTRY
+#define FROM_ENTRY        0
+#define EXPORT            __attribute__((visibility("default")))
+#define HOOK(name)        name
+#define HOOK_SYMBOL(name) name
+#else
+#define EXPORT            __attribute__((visibility("hidden")))
+#define HOOK(name)        entry_##name
+#define HOOK_SYMBOL(name) "entry_" name
+#endif
 #define LIKELY(x)   __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
@@ -33,7 +48,8 @@
  * an address, so that the words are read one by one: read together, so soon after they were
  * written, they would cost a stall.
  */
-#define CALLER()         ((const uint64_t *)__builtin_frame_address(0))
+#define OWN_FRAME()      ((const uint64_t *)__builtin_frame_address(0))
+#define CALLER()         (FROM_ENTRY ? (const uint64_t *)(uintptr_t)OWN_FRAME()[0] : OWN_FRAME())
 #define CALLER_FP(frame) ((frame)[0])
 #define CALLER_PC(frame) ((frame)[1])
 #define CALLER_SP(frame) ((uint64_t)(uintptr_t)((frame) + 2))
@@ -148,6 +164,11 @@ int recorder_snapshot(const char *path);              /* asks for one; 0 once it
 void *boot_alloc(size_t size); /* before `next` is known: dlsym itself may allocate */
 bool boot_owns(const void *p);
 size_t boot_room(const void *p); /* bytes that can be read from p on */
+
+/* entry.c */
+void entry_take_over(void); /* once, at the start: makes an executable's own malloc call us */
+bool entry_taken_over(void);
+void *entry_original(const char *name); /* the next in line then; NULL: the executable has none */
 
 /* hooks_exec.c: what programs that are executed later need in their environment; false: too long */
 bool exec_remember(const char *socket, const char *key, const char *only, const char *filters);

@@ -100,6 +100,7 @@ struct wire_header {
     _Atomic uint32_t modules_used;            /* bytes of complete module records */
     _Atomic uint32_t nodes_full;              /* stacks cut because there was no room for a node */
     _Atomic uint32_t unfollowed;              /* children that could not ask for memory */
+    _Atomic uint32_t entries_taken;           /* 1: the executable's own malloc calls us */
     _Atomic uint64_t unrecorded;              /* events of threads that could get no ring */
 };
 static_assert(sizeof(struct wire_header) <= WIRE_PAGE, "the header is one page");

@@ -1,0 +1,41 @@
+/*
+ * entry: programs that define malloc themselves.
+ *
+ * The dynamic linker prefers a function that the executable exports to any preloaded one, so our
+ * hooks would never be called. Instead, the first bytes of the executable's own functions are
+ * replaced by a jump to us, in this process's memory alone. What stood there is moved into a
+ * *trampoline*, which goes on behind the jump: that is then the next in line. All functions or
+ * none.
+ *
+ *   function:  jmp stub            stub: push frame, hook; jmp entry_wrapper ─► hook
+ *              rest  ◄───────────  trampoline: moved instructions; jmp rest  ◄─ next.malloc
+ *
+ * entry.c finds the functions and does the writing; entry_x86_64.c knows the machine. Called once,
+ * by the only thread, while the program is being loaded. [malloc-free]
+ */
+#ifndef TIDE_RECORD_ENTRY_H
+#define TIDE_RECORD_ENTRY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ENTRY_PATCH 5   /* bytes that are replaced */
+#define ENTRY_SLOT  128 /* bytes that one function takes: constants, stub, trampoline */
+
+struct entry {
+    uint64_t address;    /* of the function */
+    const uint8_t *code; /* a copy of it */
+    size_t size;
+    size_t readable;  /* bytes in the copy: padding behind the function, too */
+    const void *hook; /* compiled with FROM_ENTRY (recorder.h) */
+};
+
+/* Fills a slot that will be at slot_address. False: the function's beginning cannot be replaced. */
+bool entry_make(const struct entry *e, uint8_t slot[ENTRY_SLOT], uint64_t slot_address,
+                uint8_t patch[ENTRY_PATCH], uint64_t *trampoline);
+
+/* Does it call, or jump to, one of these functions? */
+bool entry_calls(const struct entry *e, const uint64_t *functions, size_t count);
+
+#endif

@@ -1,0 +1,212 @@
+/* Replacing a function's first bytes, on x86-64. */
+#include <string.h>
+
+#include "record/entry.h"
+#include "record/instruction.h"
+
+#ifdef __x86_64__
+
+/* A slot: hook, wrapper and a return address; then the stub; then the trampoline. */
+#define AT_HOOK       0
+#define AT_WRAPPER    8
+#define AT_RETURN     16
+#define AT_STUB       24
+#define AT_TRAMPOLINE 40
+
+/*
+ * Calls a hook for a function of the executable. Within one source file compilers know which
+ * registers a function leaves alone, whatever the convention says, and may have aligned the stack
+ * for no more than it needs. So all registers are kept but for the result (the lower 16 bytes of
+ * vectors: our own code uses no more), and the stack is aligned.
+ *
+ * The stub has pushed the frame pointer and the hook. The hook finds its caller through our frame.
+ */
+__asm__(".text\n"
+        ".globl entry_wrapper\n"
+        ".hidden entry_wrapper\n"
+        ".type entry_wrapper, @function\n"
+        "entry_wrapper:\n"
+        ".cfi_startproc\n"
+        ".cfi_def_cfa %rbp, 16\n"
+        ".cfi_offset %rbp, -16\n"
+        "push %rdi\npush %rsi\npush %rdx\npush %rcx\npush %r8\npush %r9\npush %r10\npush %r11\n"
+        "sub $256, %rsp\n"
+        ".set at, 0\n"
+        ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n"
+        "movups %xmm\\n, at(%rsp)\n"
+        ".set at, at + 16\n"
+        ".endr\n"
+        "and $-16, %rsp\n"
+        "call *-8(%rbp)\n"
+        "lea -328(%rbp), %rsp\n"
+        ".set at, 0\n"
+        ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n"
+        "movups at(%rsp), %xmm\\n\n"
+        ".set at, at + 16\n"
+        ".endr\n"
+        "add $256, %rsp\n"
+        "pop %r11\npop %r10\npop %r9\npop %r8\npop %rcx\npop %rdx\npop %rsi\npop %rdi\n"
+        "leave\n"
+        ".cfi_def_cfa %rsp, 8\n"
+        "ret\n"
+        ".cfi_endproc\n"
+        ".size entry_wrapper, . - entry_wrapper\n");
+extern const char entry_wrapper[] __attribute__((visibility("hidden")));
+
+struct writer {
+    uint8_t *slot;
+    uint64_t address; /* of the slot */
+    unsigned at;
+    bool failed;
+};
+
+static void put(struct writer *w, const void *bytes, unsigned count)
+{
+    if (w->at + count > ENTRY_SLOT) {
+        w->failed = true;
+        return;
+    }
+    memcpy(w->slot + w->at, bytes, count);
+    w->at += count;
+}
+
+/* The distance from the end of an instruction, `rest` bytes after these four. */
+static void put_distance(struct writer *w, uint64_t target, unsigned rest)
+{
+    int64_t distance = (int64_t)(target - (w->address + w->at + 4 + rest));
+    int32_t near = (int32_t)distance;
+    if (near != distance)
+        w->failed = true;
+    put(w, &near, 4);
+}
+
+static void put_relative(struct writer *w, const char *opcode, unsigned size, uint64_t target)
+{
+    put(w, opcode, size);
+    put_distance(w, target, 0);
+}
+
+/* One instruction, with the same meaning at its new place. */
+static void put_moved(struct writer *w, const uint8_t *code, const struct instruction *i,
+                      uint64_t address)
+{
+    uint64_t target = i->relative_at ? instruction_target(code, i, address) : 0;
+    uint64_t behind = address + i->length;
+    const uint8_t *opcode = code + i->opcode_at;
+    char branch[2] = {0x0f, (char)(0x80 | ((*opcode == 0x0f ? opcode[1] : *opcode) & 15))};
+    switch (i->kind) {
+    case INSTRUCTION_JUMP:
+        put_relative(w, "\xe9", 1, target);
+        return;
+    case INSTRUCTION_BRANCH:
+        put_relative(w, branch, 2, target);
+        return;
+    case INSTRUCTION_COUNTED:
+        w->failed = true;
+        return;
+    case INSTRUCTION_CALL:
+    case INSTRUCTION_CALL_INDIRECT:
+        /* It returns to where it would have: who unwinds finds the function, not us. */
+        if (i->kind == INSTRUCTION_CALL_INDIRECT && (i->length != 6 || !i->relative_at)) {
+            w->failed = true;
+            return;
+        }
+        memcpy(w->slot + AT_RETURN, &behind, 8);
+        put_relative(w, "\xff\x35", 2, w->address + AT_RETURN); /* push */
+        if (i->kind == INSTRUCTION_CALL)
+            put_relative(w, "\xe9", 1, target);
+        else
+            put_relative(w, "\xff\x25", 2, target);
+        return;
+    default:
+        if (!i->relative_at) {
+            put(w, code, i->length);
+            return;
+        }
+        unsigned rest = i->length - i->relative_at - 4;
+        put(w, code, i->relative_at);
+        put_distance(w, target, rest);
+        put(w, code + i->relative_at + 4, rest);
+    }
+}
+
+static bool ends(enum instruction_kind kind)
+{
+    return kind == INSTRUCTION_RETURN || kind == INSTRUCTION_JUMP ||
+           kind == INSTRUCTION_JUMP_INDIRECT || kind == INSTRUCTION_CALL ||
+           kind == INSTRUCTION_CALL_INDIRECT; /* moved, these return to the function */
+}
+
+/*
+ * Does anything in the function lead to its first `taken` bytes? To its very first it may be a call
+ * or a pointer, but no jump: that is a loop, with values in registers that a call does not keep.
+ */
+static bool leads_back(const struct entry *e, unsigned taken)
+{
+    struct instruction i;
+    for (size_t at = 0; at < e->size; at += i.length) {
+        if (!instruction_decode(e->code + at, e->size - at, &i))
+            return true; /* who knows */
+        if (!i.relative_at)
+            continue;
+        uint64_t into = instruction_target(e->code + at, &i, e->address + at) - e->address;
+        bool jumps = i.kind == INSTRUCTION_JUMP || i.kind == INSTRUCTION_BRANCH ||
+                     i.kind == INSTRUCTION_COUNTED;
+        if (into < taken && (into > 0 || jumps))
+            return true;
+    }
+    return false;
+}
+
+bool entry_make(const struct entry *e, uint8_t slot[ENTRY_SLOT], uint64_t slot_address,
+                uint8_t patch[ENTRY_PATCH], uint64_t *trampoline)
+{
+    struct writer w = {.slot = slot, .address = slot_address, .at = AT_STUB};
+    const void *wrapper = entry_wrapper;
+    memcpy(slot + AT_HOOK, &e->hook, 8);
+    memcpy(slot + AT_WRAPPER, &wrapper, 8);
+    put(&w, "\x55\x48\x89\xe5", 4);                             /* push %rbp; mov %rsp, %rbp */
+    put_relative(&w, "\xff\x35", 2, slot_address + AT_HOOK);    /* push */
+    put_relative(&w, "\xff\x25", 2, slot_address + AT_WRAPPER); /* jmp */
+
+    w.at = AT_TRAMPOLINE;
+    unsigned taken = 0;
+    bool ended = false;
+    while (taken < ENTRY_PATCH) {
+        struct instruction i;
+        if ((!ended && taken >= e->size) ||
+            !instruction_decode(e->code + taken, e->readable - taken, &i))
+            return false;
+        if (ended && i.kind != INSTRUCTION_NOTHING)
+            return false; /* too short, and something else follows */
+        if (!ended)
+            put_moved(&w, e->code + taken, &i, e->address + taken);
+        ended |= ends(i.kind);
+        taken += i.length;
+    }
+    if (!ended)
+        put_relative(&w, "\xe9", 1, e->address + taken);
+
+    struct writer p = {.slot = patch, .address = e->address};
+    put_relative(&p, "\xe9", 1, slot_address + AT_STUB);
+    *trampoline = slot_address + AT_TRAMPOLINE;
+    return !w.failed && !p.failed && !leads_back(e, taken);
+}
+
+bool entry_calls(const struct entry *e, const uint64_t *functions, size_t count)
+{
+    struct instruction i;
+    for (size_t at = 0; at < e->size; at += i.length) {
+        if (!instruction_decode(e->code + at, e->size - at, &i))
+            return false;
+        if (!i.relative_at)
+            continue;
+        uint64_t target = instruction_target(e->code + at, &i, e->address + at);
+        for (size_t k = 0; k < count; k++)
+            if (target == functions[k])
+                return true;
+    }
+    return false;
+}
+
+#endif
