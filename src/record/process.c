@@ -1,6 +1,7 @@
 /* The recorder's one state: who is next in line, the shared memory, the way to the collector. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,6 +114,19 @@ static void find_all(void)
 bool recorder_owns_allocations(const void *function)
 {
     return same_module(&function, &next.malloc) || same_module(&function, &next.allocator);
+}
+
+/*
+ * Where the program's allocator has no pvalloc, libc's is used beside it, perhaps by several threads
+ * at once: libc makes itself ready without a lock then, as it relies on a first call before there
+ * are threads. This is one.
+ */
+static void make_libc_ready(void)
+{
+    int (*option)(int, int);
+    find_next("mallopt", &option, sizeof option);
+    if (next.pvalloc_is_foreign && option && same_module(&option, &next.pvalloc))
+        option(INT_MAX, 0); /* there is no such option */
 }
 
 /* --- the way to the collector ----------------------------------------------------------------- */
@@ -380,6 +394,7 @@ void recorder_start(void)
     }
     int saved = errno;
     find_all();
+    make_libc_ready();
     const char *name = environment(WIRE_ENV_SOCKET), *key = environment(WIRE_ENV_KEY);
     const char *only = environment(WIRE_ENV_ONLY), *allowed = environment(WIRE_ENV_FILTERS);
     if (!name || !key || strlen(name) >= sizeof socket_name - 1 || strlen(key) != WIRE_KEY_SIZE) {
