@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/picture.h"
 #include "cli/query_options.h"
 #include "export/flame.h"
 #include "model/answer.h"
@@ -267,18 +268,6 @@ static void subtitle_of(const struct query *q, const struct wanted *w, struct st
         strbuf_puts(out, ": red grew, blue shrank");
 }
 
-static int write_out(const struct strbuf *text, const char *file, struct err *err)
-{
-    FILE *out = file ? fopen(file, "w") : stdout;
-    if (!out)
-        return err_set(err, -EIO, "cannot write %s: %s", file, strerror(errno));
-    bool bad = fwrite(text->data, 1, text->size, out) != text->size;
-    bad |= (file ? fclose(out) : fflush(out)) != 0;
-    return bad ? err_set(err, -EIO, "cannot write %s: %s", file ? file : "the output",
-                         strerror(errno))
-               : 0;
-}
-
 int cmd_flame(int argc, char **argv)
 {
     static const char *const common[] = {"metric",      "size",        "at",      "since", "within",
@@ -331,7 +320,7 @@ int cmd_flame(int argc, char **argv)
                                                                                  : unit_bytes};
         flame_write_svg(&flame, &options, &out);
     }
-    code = write_out(&out, w.output, &err);
+    code = picture_write(w.output, &out, &err);
 out:
     if (code)
         fprintf(stderr, "tidemark flame: %s\n", err.text);

@@ -4,8 +4,8 @@
 #include "export/flame.h"
 #include "export/script.h"
 
-const char flame_script[] = "";
-const size_t flame_script_size = 0;
+const char flame_script[] = "", plot_script[] = "";
+const size_t flame_script_size = 0, plot_script_size = 0;
 
 static void amount(struct strbuf *out, int64_t value)
 {
