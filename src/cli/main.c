@@ -10,6 +10,7 @@
 #include "cli/cmd_marks.h"
 #include "cli/cmd_report.h"
 #include "cli/cmd_run.h"
+#include "cli/cmd_threads.h"
 
 #ifndef TIDEMARK_VERSION
 #define TIDEMARK_VERSION "unknown"
@@ -25,6 +26,7 @@ static const struct command {
     {"findings", cmd_findings, "the short list: what is worth fixing, and how"},
     {"flame", cmd_flame, "stacks as a flame graph (SVG), or as folded text"},
     {"marks", cmd_marks, "moments with a name, and what the process had then"},
+    {"threads", cmd_threads, "what each thread had, over time"},
     {"ctl", cmd_ctl, "to a running recording: status, mark, snapshot, pause, resume"},
     {"doctor", cmd_doctor, "what this machine permits, and what follows from it"},
 };
