@@ -18,6 +18,14 @@ static uint32_t text_of(struct target *t, const uint64_t *words)
     return strpool_add(&t->labels, text);
 }
 
+/* What the program says, or the function that was entered. */
+static uint32_t label_of(struct target *t, const uint64_t *words)
+{
+    const char *function = mark_on_entered(t->mark_on, words[7]);
+    uint32_t text = text_of(t, words);
+    return function ? strpool_add(&t->labels, function) : text;
+}
+
 static struct stamp stamp_of(const struct target *t, const uint64_t *words)
 {
     const uint64_t page = 4096;
@@ -41,7 +49,7 @@ uint32_t marks_note(struct target *t, uint32_t thread, const uint64_t *words)
         return tick;
     case WIRE_NOTE_MARK:
         *vec_push(&t->marks) = (struct pending_mark){.tick = tick,
-                                                     .label = text_of(t, words),
+                                                     .label = label_of(t, words),
                                                      .thread = thread,
                                                      .stamp = stamp_of(t, words)};
         return tick;

@@ -271,6 +271,7 @@ int finish(struct session *s, struct session_result *result, struct err *err)
     }
     naming_wait(s->naming);
     unseen_explain(&s->unseen, s->targets.items, s->targets.count, s->program);
+    mark_on_explain(&s->mark_on, s->targets.items, s->targets.count, s->program);
     if (s->targets.count && !program_is_missing(s)) {
         const struct ledger *first = &s->targets.items[0]->ledger;
         result->allocations = first->allocations;

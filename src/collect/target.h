@@ -15,6 +15,7 @@
 
 #include "collect/blocks.h"
 #include "collect/ledger.h"
+#include "collect/mark_on.h"
 #include "collect/ranges.h"
 #include "collect/timeline.h"
 #include "store/recording.h"
@@ -110,6 +111,7 @@ struct target {
     VEC(struct mark_value) mark_values; /* `mark` is a tick */
     VEC(uint32_t) unloads;              /* ticks that no mark made, and not met yet */
     struct strpool labels;
+    struct mark_on *mark_on; /* the session's; NULL: nobody asked */
     struct ledger ledger;
     struct blocks blocks;
     struct ranges ranges;

@@ -11,6 +11,7 @@
  *   modules.c   which file an address belongs to
  *   event.c     from a hook's call to words in the ring
  *   entry.c     programs that define malloc themselves
+ *   mark_on.c   functions whose entries are marks
  *   nested.c    a hook within a hook, and hooks that were left by longjmp
  *   hooks_*.c   the functions that take the place of libc's
  */
@@ -161,6 +162,9 @@ void recorder_stop(void);              /* the collector is gone */
 bool recorder_collector_alive(void);
 bool recorder_owns_allocations(const void *function); /* is it in the allocator's module? */
 int recorder_snapshot(const char *path);              /* asks for one; 0 once it is being written */
+/* Functions of a loaded file whose entries shall be marks; how many. */
+unsigned recorder_functions(const char *path, struct wire_function out[WIRE_FUNCTIONS_MAX]);
+void recorder_left_alone(const char *path, uint64_t number, enum wire_left why);
 void *boot_alloc(size_t size); /* before `next` is known: dlsym itself may allocate */
 bool boot_owns(const void *p);
 size_t boot_room(const void *p); /* bytes that can be read from p on */
@@ -186,6 +190,11 @@ void threads_reset(void);              /* in a forked child */
 /* api.c */
 void note_unload(struct thread *t); /* code goes away: moves the tick, so that all threads look */
 void note_unrecorded(struct thread *t); /* after event_realloc, when its result is not recorded */
+
+void mark_function(uint64_t number); /* it was entered; the collector knows its name */
+
+/* mark_on.c */
+void mark_on_start(void); /* once, at the start: makes entries of functions marks, if asked to */
 
 /* modules.c */
 extern const struct unwind_space own_space;
