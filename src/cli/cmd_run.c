@@ -57,7 +57,7 @@ static const char help[] =
     "      --mark-on FUNCTION\n"
     "                     make a mark at each entry of FUNCTION (repeatable): 'main', "
     "'_ZN1A1fEv',\n"
-    "                     'Processor::event'; then --at FUNCTION#50 is a moment\n"
+    "                     'Processor::event'; FUNCTION#50 is then a moment for reports\n"
     "      --snapshot-every DURATION\n"
     "                     write the recording so far to a file of its own every 30s, 10m, 1h\n"
     "      --on-full=wait|drop\n"

@@ -112,6 +112,8 @@ static const char *reason(uint32_t why)
         return "it is the same function as an earlier one; its entries are marked under that name";
     case WIRE_LEFT_THREADS:
         return "the program had several threads before recording began";
+    case WIRE_LEFT_NEEDED:
+        return "tidemark itself calls it to make a mark; name a function that calls it";
     case WIRE_LEFT_MANY:
         return "32 functions of that file are marked already, and no more can be, of this name or "
                "those after it; name fewer";

@@ -12,6 +12,7 @@
  * The loader holds its lock when it calls that, so there is one thread here at a time.
  * [malloc-free]
  */
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
 #include <string.h>
@@ -73,6 +74,9 @@ static bool prepare(const struct wire_function *f, uint64_t base, long memory, u
                       .cut = f->size > sizeof code,
                       .number = f->number};
     uint64_t trampoline;
+    *why = WIRE_LEFT_NEEDED;
+    if (e.address == (uintptr_t)_dl_find_object) /* by which a hook within a hook is told */
+        return false;
     e.readable = read_code(memory, e.address, e.size);
     *why = WIRE_LEFT_CHANGED;
     size_t known = e.size < sizeof f->code ? e.size : sizeof f->code;

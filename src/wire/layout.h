@@ -225,6 +225,7 @@ enum wire_left {
     WIRE_LEFT_CHANGED, /* it is not what is in the file */
     WIRE_LEFT_TAKEN,   /* an earlier name means the same function */
     WIRE_LEFT_THREADS, /* other threads run already */
+    WIRE_LEFT_NEEDED,  /* a mark cannot be made without it */
     WIRE_LEFT_MANY,    /* WIRE_FUNCTIONS_MAX are marked in that file */
     WIRE_LEFT_REFUSED  /* code cannot be written to, or there is no room near it */
 };
