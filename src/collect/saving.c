@@ -87,6 +87,7 @@ static void compose(struct session *s, struct recording *r, struct strbuf *bytes
         struct target *t = s->targets.items[i];
         target_finish(t);
         marks_finish(t, &r->strings);
+        pools_finish(t, &r->strings);
         if (i == 0 && s->refused + s->door.refused)
             *vec_push(&t->profile.notes) = refusal(s->refused + s->door.refused);
         naming_fill(s->naming, &t->profile, &r->strings);

@@ -213,6 +213,7 @@ void target_let_go(struct target *t)
     vec_release(&t->inherited);
     blocks_release(&t->blocks);
     ranges_release(&t->ranges);
+    pools_let_go(&t->pools);
 }
 
 void target_free(struct target *t)
@@ -224,6 +225,7 @@ void target_free(struct target *t)
     target_let_go(t);
     inherit_release(t);
     marks_release(t);
+    pools_release(&t->pools);
     ledger_release(&t->ledger);
     timeline_release(&t->timeline);
     profile_release(&t->profile);

@@ -16,6 +16,7 @@
 #include "collect/blocks.h"
 #include "collect/ledger.h"
 #include "collect/mark_on.h"
+#include "collect/pools.h"
 #include "collect/ranges.h"
 #include "collect/timeline.h"
 #include "store/recording.h"
@@ -115,6 +116,7 @@ struct target {
     struct ledger ledger;
     struct blocks blocks;
     struct ranges ranges;
+    struct pools pools;
     VEC(struct fork_image) images;
     VEC(struct blocks) inherited; /* blocks of its parents, as they were at the forks */
     struct timeline timeline;

@@ -89,6 +89,11 @@ void note_unload(struct thread *t)
     put_note(t, WIRE_NOTE_UNLOAD, move_tick(), NULL, 0, NULL);
 }
 
+void note_pool(struct thread *t, unsigned number, const char *name)
+{
+    put_note(t, WIRE_NOTE_POOL, number, NULL, 0, name);
+}
+
 void note_unrecorded(struct thread *t)
 {
     put_note(t, WIRE_NOTE_UNRECORDED, 0, NULL, 0, NULL);

@@ -334,6 +334,7 @@ bool recorder_connect(void)
     segments[0] = (struct segment){memory, reply.size, h->ring_count, 0, h->rings_offset};
     segment_count = 1;
     modules_reset();
+    pools_reset();
     entry_take_over();
     atomic_store(&h->entries_taken, entry_taken_over());
     mark_on_start();

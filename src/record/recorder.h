@@ -191,7 +191,11 @@ void threads_reset(void);              /* in a forked child */
 void note_unload(struct thread *t); /* code goes away: moves the tick, so that all threads look */
 void note_unrecorded(struct thread *t); /* after event_realloc, when its result is not recorded */
 
+void note_pool(struct thread *t, unsigned number, const char *name);
 void mark_function(uint64_t number); /* it was entered; the collector knows its name */
+
+/* hooks_pool.c */
+void pools_reset(void); /* in a forked child: the numbers are new */
 
 /* mark_on.c */
 void mark_on_start(void); /* once, at the start: makes entries of functions marks, if asked to */
@@ -217,7 +221,10 @@ void event_fork(struct thread *t);               /* before it is done */
 void event_map(struct thread *t, void *p, size_t size, const uint64_t *caller);
 bool event_unmap(struct thread *t, void *p, size_t size); /* before it is done; was it written? */
 void event_unmap_failed(struct thread *t);                /* after, if it was */
-void event_meet(struct thread *t, uint64_t address);      /* another thread's stamp is here */
+void event_pool_alloc(struct thread *t, unsigned pool, const void *p, size_t size,
+                      const uint64_t *caller);
+void event_pool_free(struct thread *t, unsigned pool, const void *p);
+void event_meet(struct thread *t, uint64_t address); /* another thread's stamp is here */
 
 /* Before the next in line does its work: asks for what event_alloc will look at. */
 static inline void event_prefetch(const struct thread *t, const uint64_t *caller)

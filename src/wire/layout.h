@@ -65,8 +65,10 @@ struct wire_node {
 };
 static_assert(sizeof(struct wire_node) == 24, "wire ABI");
 
-#define WIRE_NODE_TRUNCATED  UINT64_C(1) /* outer frames beyond the depth limit */
-#define WIRE_NODE_INCOMPLETE UINT64_C(2) /* the walk could not go on: no unwind information */
+#define WIRE_NODE_TRUNCATED  UINT64_C(1)  /* outer frames beyond the depth limit */
+#define WIRE_NODE_INCOMPLETE UINT64_C(2)  /* the walk could not go on: no unwind information */
+#define WIRE_NODE_POOL       UINT64_C(16) /* + number: no frame, but the pool a block is from */
+#define WIRE_POOLS           4096         /* numbers of pools are less */
 
 /* A loaded module, as the program found it. Records follow each other, 8-byte aligned. */
 struct wire_module {
@@ -131,8 +133,9 @@ enum wire_kind {
                          once: */
                       /* an allocation, or WIRE_REALLOC_FAILED: the old block is as it was */
     WIRE_REALLOC_FAILED,
-    WIRE_MAP,          /* address | stack | length */
-    WIRE_UNMAP,        /* address | length; small = 1: the last one failed, all is as it was */
+    WIRE_MAP,          /* address | stack | length; small: 0, or the pool it is a block of */
+    WIRE_UNMAP,        /* address | length; small = 1: the last one failed, all is as it was; */
+                       /* small = 2: address | number of the pool it goes back to */
     WIRE_TICK,         /* tick: what follows happened at or after it */
     WIRE_CLOCK,        /* logical time of what follows (see below) */
     WIRE_THREAD_BEGIN, /* tid: what follows is this thread's */
@@ -155,6 +158,7 @@ enum wire_note {
                          64   bytes */
     WIRE_NOTE_VALUE,  /* low: the tick of the mark it belongs to | double | key: 64 bytes */
     WIRE_NOTE_PAUSED, /* from here on there may be blocks that were never announced */
+    WIRE_NOTE_POOL,   /* low: a pool's number | its name: 64 bytes */
     WIRE_NOTE_UNRECORDED, /* what came of the realloc before it: nothing that is recorded */
 };
 #define WIRE_NOTE_TEXT  8  /* words of a label or key: the last ones */
