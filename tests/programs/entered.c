@@ -1,11 +1,10 @@
 /*
- * Functions that are entered a known number of times, in a program that says nothing about it.
+ * entered HOW COUNT [LIBRARY]: functions that are entered a known number of times, in a program
+ * that says nothing about it.
  *
- *     entered HOW COUNT [LIBRARY]
- *
- * event: keeps 100 bytes and gives back 50, so that 100 x (n - 1) bytes in n - 1 blocks are live when it
- * is entered for the n-th time. Every register that may hold an argument does, and errno is its own.
- * With -DLIBRARY it is a library that has `event`; with -DNO_EVENT a program that takes it from one.
+ * event: keeps 100 bytes and gives back 50, so that 100 x (n - 1) bytes in n - 1 blocks are live
+ * when it is entered for the n-th time. Every register that may hold an argument does, and errno is
+ * its own. With -DLIBRARY it is a library that has `event`; with -DNO_EVENT a program without.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -29,14 +28,15 @@
 struct big {
     long values[9];
 };
-typedef struct big event_function(int n, long b, long c, long d, long e, double f, double g, double h, double i,
-                                  double j, double k, double l, double m, long stack1, double stack2);
+typedef struct big event_function(int n, long b, long c, long d, long e, double f, double g,
+                                  double h, double i, double j, double k, double l, double m,
+                                  long stack1, double stack2);
 
 event_function event;
 #ifndef NO_EVENT
 static void *kept[100000];
-struct big event(int n, long b, long c, long d, long e, double f, double g, double h, double i, double j, double k,
-                 double l, double m, long stack1, double stack2)
+struct big event(int n, long b, long c, long d, long e, double f, double g, double h, double i,
+                 double j, double k, double l, double m, long stack1, double stack2)
 {
     struct big result = {{n, b, c, d, e, errno, stack1, (long)stack2,
                           (long)(f + 2 * g + 3 * h + 4 * i + 5 * j + 6 * k + 7 * l + 8 * m)}};

@@ -1,4 +1,5 @@
-// Methods, templates and hidden functions that are entered 100 times each; every tenth entry throws.
+// Methods, templates and hidden functions that are entered 100 times each; every tenth entry
+// throws.
 #include <cstdlib>
 #include <stdexcept>
 #include <string>

@@ -1,5 +1,6 @@
 /* Functions whose beginning cannot be replaced, or only with care; each is called 10 times. */
-int tiny(int), looping(int), inside(int), calling(int), branching(int), switching(int), relative(int);
+int tiny(int), looping(int), inside(int), calling(int), branching(int), switching(int),
+    relative(int);
 int behind(int);
 
 __asm__(".text\n"

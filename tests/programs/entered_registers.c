@@ -1,7 +1,7 @@
 /*
- * Is every register, and the red zone's neighbourhood, as it was when a function is entered? `looks` stores
- * all that it finds; it is entered with known values in all of them. 20 times, then from a new thread, whose
- * first mark takes the longest way. The stack is misaligned on purpose.
+ * Is every register, and the red zone's neighbourhood, as it was when a function is entered?
+ * `looks` stores all that it finds; it is entered with known values in all of them. 20 times, then
+ * from a new thread, whose first mark takes the longest way. The stack is misaligned on purpose.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -20,8 +20,10 @@ __asm__(".data\n"
         "looks: push %rax\n"
         "push %rax\n"
         "lea seen(%rip), %rax\n"
-        "mov %rbx, 8(%rax)\nmov %rcx, 16(%rax)\nmov %rdx, 24(%rax)\nmov %rsi, 32(%rax)\nmov %rdi, 40(%rax)\n"
-        "mov %rbp, 48(%rax)\nmov %r8, 56(%rax)\nmov %r9, 64(%rax)\nmov %r10, 72(%rax)\nmov %r11, 80(%rax)\n"
+        "mov %rbx, 8(%rax)\nmov %rcx, 16(%rax)\nmov %rdx, 24(%rax)\nmov %rsi, 32(%rax)\nmov %rdi, "
+        "40(%rax)\n"
+        "mov %rbp, 48(%rax)\nmov %r8, 56(%rax)\nmov %r9, 64(%rax)\nmov %r10, 72(%rax)\nmov %r11, "
+        "80(%rax)\n"
         "mov %r12, 88(%rax)\nmov %r13, 96(%rax)\nmov %r14, 104(%rax)\nmov %r15, 112(%rax)\n"
         "lea seen_vectors(%rip), %rbx\n"
         ".set at, 0\n"
@@ -46,8 +48,10 @@ __asm__(".data\n"
         ".set at, at + 32\n"
         ".endr\n"
         "lea given(%rip), %rax\n"
-        "mov 8(%rax), %rbx\nmov 16(%rax), %rcx\nmov 24(%rax), %rdx\nmov 32(%rax), %rsi\nmov 40(%rax), %rdi\n"
-        "mov 48(%rax), %rbp\nmov 56(%rax), %r8\nmov 64(%rax), %r9\nmov 72(%rax), %r10\nmov 80(%rax), %r11\n"
+        "mov 8(%rax), %rbx\nmov 16(%rax), %rcx\nmov 24(%rax), %rdx\nmov 32(%rax), %rsi\nmov "
+        "40(%rax), %rdi\n"
+        "mov 48(%rax), %rbp\nmov 56(%rax), %r8\nmov 64(%rax), %r9\nmov 72(%rax), %r10\nmov "
+        "80(%rax), %r11\n"
         "mov 88(%rax), %r12\nmov 96(%rax), %r13\nmov 104(%rax), %r14\nmov 112(%rax), %r15\n"
         "mov (%rax), %rax\n"
         "call looks\n"
@@ -62,7 +66,8 @@ static int wrong;
 static void *enter(void *unused)
 {
     enters();
-    wrong |= memcmp(given, seen, sizeof seen) != 0 || memcmp(given_vectors, seen_vectors, sizeof seen_vectors) != 0;
+    wrong |= memcmp(given, seen, sizeof seen) != 0 ||
+             memcmp(given_vectors, seen_vectors, sizeof seen_vectors) != 0;
     return unused;
 }
 

@@ -1,11 +1,15 @@
 /*
- * Allocators of the program's own, which tell of their blocks. They take their memory from one malloc.
+ * Allocators of the program's own, which tell of their blocks. All memory is from one malloc.
  *
- *     pools plain        a, b: known blocks, live at marks; some replaced, some unknown, some in no order
- *     pools pairs N      N blocks come and go
- *     pools threads N    8 threads hand out N blocks each; each frees those of its neighbour
- *     pools names N      one block in each of N pools
- *     pools forks        parent and child
+ * pools plain: a and b with known blocks, live at marks; some are replaced, some unknown.
+ *
+ * pools pairs N: N blocks come and go.
+ *
+ * pools threads N: 8 threads hand out N blocks each, and free those of their neighbour.
+ *
+ * pools names N: one block in each of N pools.
+ *
+ * pools forks: parent and child.
  */
 #include <pthread.h>
 #include <stdio.h>
