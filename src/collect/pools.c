@@ -32,8 +32,7 @@ void pools_alloc(struct target *t, uint32_t number, uint32_t account, uint64_t a
     struct block old, block = {.address = PLACE(address),
                                .size = size & WIRE_LOW48,
                                .usable = size & WIRE_LOW48,
-                               .site = account,
-                               .birth = (uint32_t)t->timeline.slices.count};
+                               .site = account};
     if (!pool)
         return;
     if (blocks_put(&pool->live, &block, &old)) {

@@ -13,11 +13,13 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "collect/births.h"
 #include "collect/blocks.h"
 #include "collect/ledger.h"
 #include "collect/mark_on.h"
 #include "collect/pools.h"
 #include "collect/ranges.h"
+#include "collect/survivors.h"
 #include "collect/timeline.h"
 #include "store/recording.h"
 #include "wire/layout.h"
@@ -115,6 +117,8 @@ struct target {
     struct mark_on *mark_on; /* the session's; NULL: nobody asked */
     struct ledger ledger;
     struct blocks blocks;
+    struct births births;
+    VEC(struct survivors) scans;
     struct ranges ranges;
     struct pools pools;
     VEC(struct fork_image) images;

@@ -204,12 +204,17 @@ enum wire_request_kind {
     WIRE_MARK,     /* text: the label */
     WIRE_PAUSE,
     WIRE_RESUME,
-    WIRE_STATUS, /* answered by a text */
+    WIRE_STATUS,  /* answered by a text */
+    WIRE_EXITING, /* from the program, which waits for the answer; about: enum wire_exit */
     /* run --mark-on. The collector knows the names, and looks in the files. */
     WIRE_FUNCTIONS, /* text: a loaded file, "": the program. Answered by ring_count wire_functions
                      */
     WIRE_LEFT_ALONE /* function `about` (0: all to come) of that file, because of `small`: an enum
                        wire_left */
+};
+enum wire_exit {
+    WIRE_EXIT_BEGINS, /* nothing that runs at exit has run yet */
+    WIRE_EXIT_ENDS    /* all of it has */
 };
 
 /* A function whose entries shall be marks. */
