@@ -22,6 +22,7 @@ enum {
     OPT_ONLY = 256,
     OPT_NO_FOLLOW,
     OPT_PAUSED,
+    OPT_MARK_ON,
     OPT_SNAPSHOT_EVERY,
     OPT_ON_FULL,
     OPT_INTERVAL,
@@ -33,6 +34,7 @@ static const struct option long_options[] = {
     {"only", required_argument, NULL, OPT_ONLY},
     {"no-follow", no_argument, NULL, OPT_NO_FOLLOW},
     {"paused", no_argument, NULL, OPT_PAUSED},
+    {"mark-on", required_argument, NULL, OPT_MARK_ON},
     {"snapshot-every", required_argument, NULL, OPT_SNAPSHOT_EVERY},
     {"on-full", required_argument, NULL, OPT_ON_FULL},
     {"interval", required_argument, NULL, OPT_INTERVAL},
@@ -55,6 +57,10 @@ static const char help[] =
     "      --paused       begin with recording off; tide_resume() or 'tidemark ctl PID resume' "
     "turn\n"
     "                     it on\n"
+    "      --mark-on FUNCTION\n"
+    "                     make a mark at each entry of FUNCTION (repeatable): 'main', "
+    "'_ZN1A1fEv',\n"
+    "                     'Processor::event'; FUNCTION#50 is then a moment for reports\n"
     "      --snapshot-every DURATION\n"
     "                     write the recording so far to a file of its own every 30s, 10m, 1h\n"
     "      --on-full=wait|drop\n"
@@ -74,6 +80,7 @@ static const char help[] =
 struct run_options {
     struct session_options session;
     struct strbuf only;
+    VEC(const char *) mark_on;
     bool quiet;
 };
 
@@ -127,6 +134,12 @@ static int parse(int argc, char **argv, struct run_options *o)
         case OPT_PAUSED:
             o->session.paused = true;
             break;
+        case OPT_MARK_ON:
+            if (!*optarg || (optarg[strlen(optarg) - 1] == ')' && !strstr(optarg, "operator")))
+                return usage_error(
+                    "--mark-on takes the name of a function, without parameters, not '%s'", optarg);
+            *vec_push(&o->mark_on) = optarg;
+            break;
         case OPT_SNAPSHOT_EVERY: {
             double ns;
             if (!duration_parse(optarg, &ns) || ns < 1e8)
@@ -160,6 +173,8 @@ static int parse(int argc, char **argv, struct run_options *o)
         return usage_error("no program given%s", "");
     o->session.argv = argv + optind;
     o->session.only = o->only.size ? o->only.data : NULL;
+    o->session.mark_on = o->mark_on.items;
+    o->session.mark_on_count = o->mark_on.count;
     return 0;
 }
 
@@ -308,6 +323,7 @@ int cmd_run(int argc, char **argv)
     if (code && result.recording && status == 0)
         status = 125; /* the program was fine, its recording was not */
     strbuf_release(&o.only);
+    vec_release(&o.mark_on);
     free(library);
     return status;
 }

@@ -282,7 +282,8 @@ void query_options_release(struct query_options *o)
 const char *query_options_help(void)
 {
     return "What is measured:\n"
-           "  --metric M       live (default), total, peak, sitepeak, largest, temporary, mapped\n"
+           "  --metric M       live (default), total, peak, sitepeak, largest, temporary, mapped,\n"
+           "                   pool\n"
            "  --size S         requested (default), usable, overhead: of live, total and peak\n"
            "  --at WHEN        start, end (default), peak, LABEL#N (a mark), 12.5s, 50%\n"
            "  --since WHEN     the difference from WHEN to --at\n"

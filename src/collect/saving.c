@@ -87,6 +87,7 @@ static void compose(struct session *s, struct recording *r, struct strbuf *bytes
         struct target *t = s->targets.items[i];
         target_finish(t);
         marks_finish(t, &r->strings);
+        pools_finish(t, &r->strings);
         if (i == 0 && s->refused + s->door.refused)
             *vec_push(&t->profile.notes) = refusal(s->refused + s->door.refused);
         naming_fill(s->naming, &t->profile, &r->strings);
@@ -271,6 +272,7 @@ int finish(struct session *s, struct session_result *result, struct err *err)
     }
     naming_wait(s->naming);
     unseen_explain(&s->unseen, s->targets.items, s->targets.count, s->program);
+    mark_on_explain(&s->mark_on, s->targets.items, s->targets.count, s->program);
     if (s->targets.count && !program_is_missing(s)) {
         const struct ledger *first = &s->targets.items[0]->ledger;
         result->allocations = first->allocations;

@@ -27,6 +27,8 @@ struct session_options {
     const char *library; /* libtidemark.so */
     const char *only;    /* names, one a line; NULL: all programs */
     bool no_follow;
+    const char *const *mark_on; /* functions whose entries are marks */
+    size_t mark_on_count;
     enum wire_on_full on_full;
     uint64_t interval_ns;
     const char *output;         /* pattern (output.h) */

@@ -73,6 +73,8 @@ static struct renamed examine(struct frame_table *t, const char *name)
         out.flags |= CALL_ALLOCATOR;
     if (name_part_is_std(bare))
         out.flags |= CALL_STD;
+    if (name_part_is_announcement(bare))
+        out.flags |= CALL_DROPPED;
     if (focus && rename_list_apply(&focus->merge, name, &other)) {
         out.flags |= CALL_RENAMED;
         name = other.data;

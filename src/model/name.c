@@ -55,6 +55,8 @@ static bool at_operator(const char *s, size_t i, size_t start)
 struct name_part name_bare(const char *name)
 {
     size_t start = 0, i = 0;
+    if (name[0] == '[') /* none of the program's functions: a pool, an unknown place */
+        return (struct name_part){name, strlen(name)};
     while (name[i]) {
         if (at_operator(name, i, start)) {
             i = skip_operator(name, i);
@@ -130,6 +132,17 @@ bool name_part_is_allocator(struct name_part bare)
 bool name_is_allocator(const char *name)
 {
     return name_part_is_allocator(name_bare(name));
+}
+
+bool name_part_is_announcement(struct name_part bare)
+{
+    static const char *const names[] = {"tide_alloc", "__tidemark_MOD_pool_alloc",
+                                        "__tidemark_MOD_pool_alloc_short", "tidemark::pool_alloc",
+                                        "tidemark::pool_alloc_short"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (part_is(bare, names[i]))
+            return true;
+    return false;
 }
 
 bool name_part_is_std(struct name_part bare)

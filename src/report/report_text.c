@@ -33,6 +33,7 @@ static void add_heading(const struct answer *a, const struct style *s, struct st
         [METRIC_LARGEST] = "largest single allocation",
         [METRIC_TEMPORARY] = "bytes of temporary allocations",
         [METRIC_MAPPED] = "mapped bytes",
+        [METRIC_POOL] = "live bytes in pools",
     };
     const struct query *q = a->query;
     strbuf_puts(out, style_bold(s));

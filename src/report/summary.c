@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/pool_totals.h"
 #include "report/units.h"
 
 #define PROCESS_LINES 20
+#define POOLS_SHOWN   3
 
 static void add_argument(struct strbuf *out, const char *arg)
 {
@@ -183,6 +185,33 @@ static void line_inherited(const struct profile *p, const struct style *s, struc
     strbuf_puts(out, " of them freed here; not in the figures above\n");
 }
 
+static void line_pools(const struct answer *a, const struct style *s, struct strbuf *out)
+{
+    struct pool_totals t;
+    pool_totals_init(&t, a->recording, a->profile, &a->window);
+    if (t.pools.count) {
+        label(out, s, "pools");
+        unit_bytes(out, t.live.amount);
+        strbuf_puts(out, " in ");
+        unit_count(out, t.live.count);
+        strbuf_puts(out, " blocks, not added to live:");
+    }
+    for (size_t i = 0; i < t.pools.count && i < POOLS_SHOWN; i++) {
+        char *name = xstrndup(t.pools.items[i].name, t.pools.items[i].name_size);
+        strbuf_puts(out, i ? ", " : " ");
+        unit_text(out, name);
+        strbuf_putc(out, ' ');
+        unit_bytes(out, t.pools.items[i].live.amount);
+        strbuf_puts(out, " in ");
+        unit_count(out, t.pools.items[i].live.count);
+        free(name);
+    }
+    if (t.pools.count > POOLS_SHOWN)
+        strbuf_printf(out, " and %zu more", t.pools.count - POOLS_SHOWN);
+    strbuf_puts(out, t.pools.count ? "\n" : "");
+    pool_totals_release(&t);
+}
+
 static void line_complete(const struct answer *a, const struct style *s, struct strbuf *out)
 {
     const struct totals *t = &a->totals;
@@ -270,6 +299,7 @@ void summary_text(const struct answer *a, const struct style *s, struct strbuf *
     line_window(a, s, out);
     line_counts(a, s, out);
     line_inherited(p, s, out);
+    line_pools(a, s, out);
     label(out, s, "threads");
     unit_count(out, (int64_t)p->threads.count);
     if (a->recording->profiles.count > 1)
