@@ -19,6 +19,7 @@
 
 #include "base/map.h"
 #include "model/query.h"
+#include "model/suppress.h"
 #include "store/recording.h"
 
 enum call_flag {
@@ -47,6 +48,9 @@ struct frame_table {
     const struct recording *recording;
     const struct profile *profile;
     const struct focus *focus;
+    /* What the recording says should be left out, unless the focus says no; and the presets. */
+    struct pattern_list recorded_within, recorded_ignore;
+    struct suppressions recorded_suppress, presets;
     struct strpool strings;
     VEC(struct call_frame) frames; /* each distinct frame once */
     VEC(uint32_t) next;            /* frames with the same hash */
@@ -70,6 +74,12 @@ struct frame_run frame_table_run(struct frame_table *t, uint64_t address);
 
 /* The number of a frame that stands for something else than a function, such as "[truncated]". */
 uint32_t frame_table_marker(struct frame_table *t, const char *name);
+
+/* Are stacks without a frame that is CALL_WITHIN left out? */
+static inline bool frame_table_has_within(const struct frame_table *t)
+{
+    return t->recorded_within.patterns.count || (t->focus && t->focus->within.patterns.count);
+}
 
 static inline const char *frame_table_string(const struct frame_table *t, uint32_t number)
 {

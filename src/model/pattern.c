@@ -51,6 +51,26 @@ void pattern_list_release(struct pattern_list *l)
     vec_release(&l->patterns);
 }
 
+bool glob_match(const char *glob, const char *text, bool question)
+{
+    const char *star = NULL, *from = NULL; /* the last * and where it stops for now */
+    while (*text) {
+        if (*glob == '*') {
+            star = glob++;
+            from = text;
+        } else if (*glob == *text || (question && *glob == '?')) {
+            glob++;
+            text++;
+        } else if (star) {
+            glob = star + 1;
+            text = ++from;
+        } else {
+            return false;
+        }
+    }
+    return !glob[strspn(glob, "*")];
+}
+
 /* The end of a part of s/re/new/: the next delimiter without a backslash before it, or NULL. */
 static const char *part_end(const char *s, char delimiter)
 {

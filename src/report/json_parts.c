@@ -50,6 +50,41 @@ void json_totals(struct json *j, const struct totals *t)
     json_end(j);
 }
 
+void json_value(struct json *j, const char *key, struct value v)
+{
+    json_object(j, key);
+    json_i64(j, "bytes", v.amount);
+    json_i64(j, "count", v.count);
+    json_end(j);
+}
+
+static void json_reason(struct json *j, const char *kind, const char *name, struct value v)
+{
+    json_object(j, NULL);
+    json_string(j, "kind", kind);
+    json_string(j, "name", name);
+    json_i64(j, "bytes", v.amount);
+    json_i64(j, "count", v.count);
+    json_end(j);
+}
+
+void json_ignored(struct json *j, const struct call_tree *t)
+{
+    json_object(j, "ignored");
+    json_i64(j, "bytes", t->ignored.amount);
+    json_i64(j, "count", t->ignored.count);
+    json_array(j, "by");
+    if (!value_is_zero(t->ignored_by[IGNORED_PATTERN]))
+        json_reason(j, "ignore", "--ignore", t->ignored_by[IGNORED_PATTERN]);
+    for (size_t i = 0; i < t->suppressed.count; i++)
+        json_reason(j, "suppression", t->suppressed.items[i].name, t->suppressed.items[i].value);
+    for (int i = 0; i < PRESETS; i++)
+        if (!value_is_zero(t->presets[i]))
+            json_reason(j, "preset", preset_name((enum preset)i), t->presets[i]);
+    json_end(j);
+    json_end(j);
+}
+
 void json_inherited(struct json *j, const struct profile *p)
 {
     if (!p->inherited.parent)

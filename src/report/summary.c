@@ -227,6 +227,72 @@ static void line_value(const struct style *s, const char *name, struct value v, 
     strbuf_printf(out, " %s\n", why);
 }
 
+/* "the loader's and libstdc++'s" */
+static void add_preset_owners(const struct call_tree *t, struct strbuf *out)
+{
+    size_t left = 0, done = 0;
+    for (int i = 0; i < PRESETS; i++)
+        left += !value_is_zero(t->presets[i]);
+    for (int i = 0; i < PRESETS; i++)
+        if (!value_is_zero(t->presets[i])) {
+            strbuf_printf(out, "%s%s's",
+                          done == 0          ? ""
+                          : done + 1 == left ? " and "
+                                             : ", ",
+                          preset_name((enum preset)i));
+            done++;
+        }
+}
+
+void summary_presets(const struct call_tree *t, struct strbuf *out)
+{
+    struct value v = t->ignored_by[IGNORED_PRESET];
+    unit_bytes(out, v.amount);
+    strbuf_puts(out, " in ");
+    unit_count(out, v.count);
+    strbuf_puts(out, v.count == 1 ? " block is " : " blocks are ");
+    add_preset_owners(t, out);
+    strbuf_puts(out, " own; --no-presets shows them");
+}
+
+static void add_defaults(const struct recording *r, struct strbuf *out)
+{
+    static const char *const options[] = {[DEFAULT_WITHIN] = "--within",
+                                          [DEFAULT_IGNORE] = "--ignore",
+                                          [DEFAULT_SUPPRESSIONS] = "--suppressions"};
+    for (size_t i = 0; i < r->defaults.count; i++) {
+        const struct recorded_default *d = &r->defaults.items[i];
+        strbuf_printf(out, "%s%s ", i ? ", " : "", options[d->kind]);
+        unit_text(out, d->kind == DEFAULT_SUPPRESSIONS ? d->name : d->text);
+    }
+}
+
+void summary_ignored(const struct answer *a, const struct style *s, struct strbuf *out)
+{
+    const struct call_tree *t = &a->tree;
+    const struct focus *f = &a->query->focus;
+    if (a->recording->defaults.count && !f->no_defaults) {
+        label(out, s, "defaults");
+        add_defaults(a->recording, out);
+        strbuf_puts(out, ", given to run; --no-defaults leaves them out\n");
+    }
+    struct value asked = t->ignored_by[IGNORED_PATTERN];
+    value_join(&asked, t->ignored_by[IGNORED_SUPPRESSION], t->by_max);
+    bool suppress = f->suppress.rules.count || a->frames.recorded_suppress.rules.count;
+    bool ignore = f->ignore.patterns.count || a->frames.recorded_ignore.patterns.count;
+    if (ignore || suppress || !value_is_zero(asked))
+        line_value(s, "ignored", asked,
+                   ignore && suppress ? "by --ignore and suppressions, not in the table"
+                   : suppress         ? "by suppressions, not in the table"
+                                      : "by --ignore, not in the table",
+                   out);
+    if (!value_is_zero(t->ignored_by[IGNORED_PRESET])) {
+        label(out, s, "presets");
+        summary_presets(t, out);
+        strbuf_putc(out, '\n');
+    }
+}
+
 static size_t lines(const struct strbuf *b, size_t from)
 {
     size_t n = 0;
@@ -277,8 +343,7 @@ void summary_text(const struct answer *a, const struct style *s, struct strbuf *
                       a->recording->profiles.count);
     strbuf_putc(out, '\n');
     line_complete(a, s, out);
-    if (a->query->focus.ignore.patterns.count || !value_is_zero(a->tree.ignored))
-        line_value(s, "ignored", a->tree.ignored, "by --ignore, not in the table", out);
+    summary_ignored(a, s, out);
     if (!value_is_zero(a->tree.outside))
         line_value(s, "outside", a->tree.outside, "not within the focus, not in the table", out);
     size_t used = lines(out, start);
