@@ -13,6 +13,8 @@ static void take_defaults(struct frame_table *t)
 {
     for (size_t i = 0; i < t->recording->defaults.count; i++) {
         const struct recorded_default *d = &t->recording->defaults.items[i];
+        if (d->kind != DEFAULT_SUPPRESSIONS && !pattern_is_harmless(d->text))
+            continue;
         if (d->kind == DEFAULT_WITHIN && !t->focus->within.patterns.count)
             pattern_list_add(&t->recorded_within, d->text, "--within", NULL);
         else if (d->kind == DEFAULT_IGNORE)

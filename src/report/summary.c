@@ -6,7 +6,8 @@
 
 #include "report/units.h"
 
-#define PROCESS_LINES 20
+#define PROCESS_LINES  20
+#define DEFAULTS_SHOWN 4
 
 static void add_argument(struct strbuf *out, const char *arg)
 {
@@ -262,34 +263,56 @@ static void add_defaults(const struct recording *r, struct strbuf *out)
                                           [DEFAULT_SUPPRESSIONS] = "--suppressions"};
     for (size_t i = 0; i < r->defaults.count; i++) {
         const struct recorded_default *d = &r->defaults.items[i];
+        if (i == DEFAULTS_SHOWN) {
+            strbuf_printf(out, " and %zu more", r->defaults.count - i);
+            break;
+        }
         strbuf_printf(out, "%s%s ", i ? ", " : "", options[d->kind]);
         unit_text(out, d->kind == DEFAULT_SUPPRESSIONS ? d->name : d->text);
     }
+    strbuf_puts(out, " were given to run; --no-defaults leaves them out");
 }
 
-void summary_ignored(const struct answer *a, const struct style *s, struct strbuf *out)
+/* What was left out because someone asked for it; nothing when nobody did. */
+static void add_asked(const struct answer *a, struct strbuf *out)
 {
     const struct call_tree *t = &a->tree;
     const struct focus *f = &a->query->focus;
-    if (a->recording->defaults.count && !f->no_defaults) {
-        label(out, s, "defaults");
-        add_defaults(a->recording, out);
-        strbuf_puts(out, ", given to run; --no-defaults leaves them out\n");
-    }
     struct value asked = t->ignored_by[IGNORED_PATTERN];
     value_join(&asked, t->ignored_by[IGNORED_SUPPRESSION], t->by_max);
     bool suppress = f->suppress.rules.count || a->frames.recorded_suppress.rules.count;
     bool ignore = f->ignore.patterns.count || a->frames.recorded_ignore.patterns.count;
-    if (ignore || suppress || !value_is_zero(asked))
-        line_value(s, "ignored", asked,
-                   ignore && suppress ? "by --ignore and suppressions, not in the table"
-                   : suppress         ? "by suppressions, not in the table"
-                                      : "by --ignore, not in the table",
-                   out);
-    if (!value_is_zero(t->ignored_by[IGNORED_PRESET])) {
-        label(out, s, "presets");
-        summary_presets(t, out);
-        strbuf_putc(out, '\n');
+    if (!ignore && !suppress)
+        return;
+    unit_bytes(out, asked.amount);
+    strbuf_puts(out, " in ");
+    unit_count(out, asked.count);
+    strbuf_puts(out, ignore && suppress ? " by --ignore and suppressions, not in the table"
+                     : suppress         ? " by suppressions, not in the table"
+                                        : " by --ignore, not in the table");
+}
+
+void summary_ignored(const struct answer *a, const struct style *s, size_t room, struct strbuf *out)
+{
+    static const char *const labels[] = {"ignored", "presets", "defaults"};
+    struct strbuf clauses[3] = {0};
+    size_t wanted = 0, added = 0;
+    add_asked(a, &clauses[0]);
+    if (!value_is_zero(a->tree.ignored_by[IGNORED_PRESET]))
+        summary_presets(&a->tree, &clauses[1]);
+    if (a->recording->defaults.count && !a->query->focus.no_defaults)
+        add_defaults(a->recording, &clauses[2]);
+    for (size_t i = 0; i < 3; i++)
+        wanted += clauses[i].size > 0;
+    for (size_t i = 0; i < 3; i++) {
+        if (!clauses[i].size)
+            continue;
+        if (!added || wanted <= room)
+            label(out, s, labels[i]);
+        added++;
+        strbuf_add(out, clauses[i].data, clauses[i].size);
+        strbuf_puts(out, added == wanted || wanted <= room ? "\n" : "; ");
+        strbuf_release(&clauses[i]);
     }
 }
 
@@ -343,8 +366,10 @@ void summary_text(const struct answer *a, const struct style *s, struct strbuf *
                       a->recording->profiles.count);
     strbuf_putc(out, '\n');
     line_complete(a, s, out);
-    summary_ignored(a, s, out);
-    if (!value_is_zero(a->tree.outside))
+    bool outside = !value_is_zero(a->tree.outside);
+    size_t taken = lines(out, start) + outside + (p->notes.count > 0);
+    summary_ignored(a, s, taken < SUMMARY_LINES ? SUMMARY_LINES - taken : 1, out);
+    if (outside)
         line_value(s, "outside", a->tree.outside, "not within the focus, not in the table", out);
     size_t used = lines(out, start);
     line_notes(p, s, used < SUMMARY_LINES ? SUMMARY_LINES - used : 0, out);

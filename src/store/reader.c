@@ -12,6 +12,7 @@
 #include "store/rows.h"
 
 #define PROCESSES_MAX 1000000 /* more in one file is damage */
+#define DEFAULTS_MAX  1000
 
 /* What all chunks may unpack to. Recordings pack 10 to 1 at the most; zeros pack 30,000 to 1. */
 #define RAW_FREE  (UINT64_C(4) << 20)
@@ -305,7 +306,8 @@ static void make_consistent(struct profile *p, struct recording *r)
 
 static void take_defaults(struct cursor *c, struct recording *r)
 {
-    for (uint64_t n = cursor_count(c, 3); n > 0 && !c->bad; n--) {
+    uint64_t n = cursor_count(c, 3);
+    for (c->bad |= n > DEFAULTS_MAX; n > 0 && !c->bad; n--) {
         uint64_t kind = cursor_varint(c);
         char *name = cursor_string(c), *text = cursor_string(c);
         if (c->bad || kind >= DEFAULT_KINDS) { /* of a later version: skipped */
