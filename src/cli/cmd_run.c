@@ -61,7 +61,7 @@ static const char help[] =
     "turn\n"
     "                     it on\n"
     "      --within REGEX, --ignore REGEX, --suppressions FILE\n"
-    "                     kept for reports, which apply them unless --no-defaults is given\n"
+    "                     kept for reports, which apply them unless they are told not to\n"
     "                     (repeatable): only, or not, stacks with a matching function; not those\n"
     "                     of a suppression file of LeakSanitizer or valgrind\n"
     "      --snapshot-every DURATION\n"

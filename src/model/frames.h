@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
+#include "model/origin.h"
 #include "model/query.h"
 #include "model/suppress.h"
 #include "store/recording.h"
@@ -29,7 +30,7 @@ enum call_flag {
     CALL_WITHIN = 4,   /* matches --within */
     CALL_IGNORED = 8,  /* matches --ignore */
     CALL_DROPPED = 16, /* matches --fold, or not of the kind asked for: never listed */
-    CALL_RENAMED = 32, /* by --merge: one row for all modules */
+    CALL_RENAMED = 32, /* by --merge or to match another recording: one row for all modules */
     CALL_MARKER = 64,  /* no function: "[truncated]", "[unknown]" and the like */
 };
 
@@ -51,6 +52,7 @@ struct frame_table {
     /* What the recording says should be left out, unless the focus says no; and the presets. */
     struct pattern_list recorded_within, recorded_ignore;
     struct suppressions recorded_suppress, presets;
+    struct origins origins; /* with focus->match */
     struct strpool strings;
     VEC(struct call_frame) frames; /* each distinct frame once */
     VEC(uint32_t) next;            /* frames with the same hash */

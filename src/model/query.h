@@ -50,6 +50,9 @@ struct focus {
     unsigned leak_kinds; /* set of enum leak_kind: what is measured; suppressions of other kinds do
                             not apply. 0: all of them do */
     bool presets;        /* ignore what is never the user's fault (model/presets.h) */
+    const struct recording *match; /* names are made comparable with those of this other recording
+                                      (model/origin.h), and one function is one row whatever library
+                                      it is in; NULL: names as they are */
     bool no_defaults;    /* not what `run` was given as --within, --ignore, --suppressions */
 };
 
