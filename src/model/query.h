@@ -53,7 +53,7 @@ struct focus {
     const struct recording *match; /* names are made comparable with those of this other recording
                                       (model/origin.h), and one function is one row whatever library
                                       it is in; NULL: names as they are */
-    bool no_defaults;    /* not what `run` was given as --within, --ignore, --suppressions */
+    bool no_defaults; /* not what `run` was given as --within, --ignore, --suppressions */
 };
 
 enum shape { SHAPE_TABLE, SHAPE_TREE, SHAPE_CALLERS, SHAPE_CALLEES };
