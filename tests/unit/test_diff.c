@@ -121,6 +121,25 @@ static void test_matching(void **state)
     assert_false(are_one("libx.so+0x10", "liby.so+0x10", BY_FUNCTION));
 }
 
+/* A function and its clone, one calling the other: what they allocate is counted once. */
+static void test_clone_calls_its_origin(void **state)
+{
+    (void)state;
+    struct recording *a = with("f", "/lib/libone.so", 100), *b = with("f", "/lib/libone.so", 100);
+    struct profile *p = &b->profiles.items[0];
+    fx_symbols(b, p, 0x30, 1, (struct sym[]){{"f.isra.0", "/lib/libtwo.so", "/src/f.c", 30, 0}});
+    p->sites.items[0].node = fx_node(p, p->sites.items[0].node, 0x30);
+    struct query q = {.top = QUERY_ALL};
+    struct diff d;
+    ask(&d, a, b, &q);
+    assert_int_equal(d.rows.count, 2);
+    assert_int_equal(find(&d, "f")->total[1].amount, 100);
+    assert_true(diff_is_empty(&d));
+    diff_release(&d);
+    recording_free(a);
+    recording_free(b);
+}
+
 static void test_code_without_symbols(void **state)
 {
     (void)state;
@@ -362,6 +381,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_origin),
         cmocka_unit_test(test_matching),
+        cmocka_unit_test(test_clone_calls_its_origin),
         cmocka_unit_test(test_code_without_symbols),
         cmocka_unit_test(test_numbered),
         cmocka_unit_test(test_files_in_other_folders),
