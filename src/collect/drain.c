@@ -158,7 +158,7 @@ static void process_alloc(struct target *t, struct reader *r, struct event *e)
                                    .size = e->size,
                                    .usable = e->usable,
                                    .site = e->account,
-                                   .birth = (uint32_t)t->timeline.slices.count};
+                                   .birth = births_now(&t->births)};
         if (blocks_put(&t->blocks, &block, &old)) { /* it was freed where we could not see it */
             ledger_free(&t->ledger, old.site, old.size, old.usable, false);
             t->missed_frees++;
@@ -459,9 +459,12 @@ uint64_t drain_rings(struct target *t, uint64_t now_ns)
         drain_until(t, b->tick, b->time_ns);
         uint64_t end_ns = marks_end(t, b, &kept);
         timeline_close(&t->timeline, &t->ledger, end_ns, b->tick, kept);
+        births_begin(&t->births, end_ns, b->tick + 1, !kept || t->timeline.kept < TIMELINE_KEPT);
     }
     t->boundaries.count = 0;
+    births_begin(&t->births, t->births.pass_ns, t->tick, false);
     drain_until(t, UINT32_MAX, now_ns);
+    t->births.pass_ns = now_ns;
     if (t->ledger.peak_epoch != peaks) {
         t->profile.peak_time_ns = now_ns;
         /* In whatever order the threads really were, the total stayed between these two. */

@@ -192,6 +192,16 @@ static int mark_from_outside(struct session *s, pid_t about, const char *label)
     return 0;
 }
 
+/* It waits: what can only be seen while it lives is looked at now. */
+static int see_to_exit(struct session *s, pid_t pid, uint32_t what)
+{
+    struct target *t = live_target(s, pid);
+    if (!t || what > WIRE_EXIT_ENDS)
+        return -ESRCH;
+    target_drain(t, elapsed_ns(s) - t->start_ns);
+    return 0;
+}
+
 static void answer_request(struct session *s, struct visitor *v)
 {
     int code = 0;
@@ -203,6 +213,9 @@ static void answer_request(struct session *s, struct visitor *v)
         break;
     case WIRE_MARK:
         code = mark_from_outside(s, (pid_t)v->request.about, v->text);
+        break;
+    case WIRE_EXITING:
+        code = see_to_exit(s, v->pid, v->request.about);
         break;
     case WIRE_PAUSE:
     case WIRE_RESUME:

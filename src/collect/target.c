@@ -163,6 +163,7 @@ struct target *target_new(pid_t pid, bool small, enum wire_on_full on_full, uint
     ledger_init(&t->ledger);
     timeline_init(&t->timeline, interval_ns);
     t->tick = 1;
+    births_begin(&t->births, 0, 1, true);
     t->stamp_length_ns = FIRST_STAMP_NS;
     t->profile.pid = (uint32_t)pid;
     t->profile.exit_code = -1;
@@ -224,6 +225,10 @@ void target_free(struct target *t)
     target_let_go(t);
     inherit_release(t);
     marks_release(t);
+    vec_release(&t->births.eras);
+    for (size_t i = 0; i < t->scans.count; i++)
+        survivors_release(&t->scans.items[i]);
+    vec_release(&t->scans);
     ledger_release(&t->ledger);
     timeline_release(&t->timeline);
     profile_release(&t->profile);
@@ -280,8 +285,15 @@ void target_end(struct target *t, uint64_t now_ns)
     target_pause(t, now_ns);
 }
 
+static bool was_seen_to_end(const struct target *t)
+{
+    return t->scans.count && vec_last(&t->scans)->scan.kind == SCAN_END;
+}
+
 void target_pause(struct target *t, uint64_t now_ns)
 {
+    if (!was_seen_to_end(t))
+        survivors_take(vec_push(&t->scans), t, SCAN_END, now_ns);
     timeline_close(&t->timeline, &t->ledger, now_ns, atomic_load(&t->header->tick), false);
     timeline_settle(&t->timeline, &t->ledger);
     t->profile.duration_ns = now_ns;
@@ -375,6 +387,8 @@ void target_finish(struct target *t)
         s->at_peak_blocks = peak.blocks;
         s->at_peak_usable = peak.usable;
     }
+    for (size_t i = 0; i < t->scans.count; i++)
+        survivors_finish(&t->scans.items[i], t);
     for (size_t i = 0; i < t->timeline.slices.count; i++)
         *vec_push(&p->intervals) = t->timeline.slices.items[i].interval;
     if (t->unfollowed)

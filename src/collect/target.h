@@ -13,9 +13,11 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "collect/births.h"
 #include "collect/blocks.h"
 #include "collect/ledger.h"
 #include "collect/ranges.h"
+#include "collect/survivors.h"
 #include "collect/timeline.h"
 #include "store/recording.h"
 #include "wire/layout.h"
@@ -112,6 +114,8 @@ struct target {
     struct strpool labels;
     struct ledger ledger;
     struct blocks blocks;
+    struct births births;
+    VEC(struct survivors) scans;
     struct ranges ranges;
     VEC(struct fork_image) images;
     VEC(struct blocks) inherited; /* blocks of its parents, as they were at the forks */

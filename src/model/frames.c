@@ -162,6 +162,12 @@ static bool is_std_file(const char *path)
     return strstr(path, "/include/c++/") || strstr(path, "libstdc++-v3/");
 }
 
+/* Functions of ours that call the program's, such as main: they would be in every stack. */
+static uint8_t own_flags(const struct frame_table *t, uint32_t module)
+{
+    return strcmp(frame_table_string(t, module), "libtidemark.so") == 0 ? CALL_DROPPED : 0;
+}
+
 static uint32_t resolved(struct frame_table *t, const struct frame *f)
 {
     struct renamed function = function_of(t, f->function);
@@ -170,7 +176,7 @@ static uint32_t resolved(struct frame_table *t, const struct frame *f)
                            .file = translate(t, f->file, false),
                            .line = f->line,
                            .kind = (uint8_t)f->kind};
-    c.flags = function.flags | kind_flags(t, f->kind);
+    c.flags = function.flags | kind_flags(t, f->kind) | own_flags(t, c.module);
     if (c.file && f->kind != FRAME_PYTHON && is_std_file(frame_table_string(t, c.file)))
         c.flags |= CALL_STD;
     return intern(t, c);
@@ -199,10 +205,11 @@ static uint32_t unresolved(struct frame_table *t, uint64_t address)
     char *text = xasprintf("%s+0x%" PRIx64, base, offset);
     struct renamed function = examine(t, text);
     free(text);
-    return intern(t, (struct call_frame){.name = function.name,
-                                         .module = m ? strpool_add(&t->strings, base) : 0,
-                                         .kind = FRAME_NATIVE,
-                                         .flags = function.flags | kind_flags(t, FRAME_NATIVE)});
+    struct call_frame c = {.name = function.name,
+                           .module = m ? strpool_add(&t->strings, base) : 0,
+                           .kind = FRAME_NATIVE};
+    c.flags = function.flags | kind_flags(t, FRAME_NATIVE) | own_flags(t, c.module);
+    return intern(t, c);
 }
 
 struct frame_run frame_table_run(struct frame_table *t, uint64_t address)

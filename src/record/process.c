@@ -18,6 +18,8 @@ struct next next;
 
 extern char **environ;
 
+#define PATIENCE_S 3 /* at the end, of a program that would rather lose events than wait */
+
 static char socket_name[sizeof(((struct sockaddr_un *)0)->sun_path)];
 static char socket_key[WIRE_KEY_SIZE + 1];
 
@@ -102,6 +104,10 @@ static void find_all(void)
     FIND(execveat);
     FIND(posix_spawn);
     FIND(posix_spawnp);
+    FIND(__libc_start_main);
+    FIND(exit);
+    FIND(quick_exit);
+    FIND(_exit);
     FIND(syscall);
     found.allocator = found.malloc_usable_size;
     /* A size may only be asked of who made the block: of the module that frees it. */
@@ -174,6 +180,7 @@ static char *converse(int fd, struct wire_request *request, const char *text,
                       struct wire_reply *reply, bool *cut_short)
 {
     char *memory = NULL;
+    struct timeval patience = {.tv_sec = PATIENCE_S};
     request->magic = WIRE_MAGIC;
     request->version = WIRE_VERSION;
     memcpy(request->key, socket_key, WIRE_KEY_SIZE);
@@ -189,6 +196,9 @@ static char *converse(int fd, struct wire_request *request, const char *text,
     struct msghdr receive = {
         .msg_iov = &in, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
     long n;
+    if (request->kind == WIRE_EXITING && recorder.header->on_full == WIRE_DROP)
+        sys_call(SYS_setsockopt, (long)fd, (long)SOL_SOCKET, (long)SO_RCVTIMEO, &patience,
+                 sizeof patience); /* the program must not wait for a collector that is held up */
     do
         n = sys_call(SYS_sendmsg, (long)fd, &send, (long)MSG_NOSIGNAL);
     while (n == -EINTR);
@@ -242,6 +252,13 @@ int recorder_snapshot(const char *path)
     return reply.status;
 }
 
+void recorder_exiting(enum wire_exit what)
+{
+    struct wire_request request = {.kind = WIRE_EXITING, .about = (uint32_t)what};
+    struct wire_reply reply;
+    ask(&request, "", &reply);
+}
+
 /* After fork: lets go of the parent's memory, but for the header, which is returned. */
 static struct wire_header *drop_segments(void)
 {
@@ -262,6 +279,7 @@ bool recorder_connect(void)
     struct rlimit limit;
     struct wire_header *parents = drop_segments();
     tls.fork = 0;
+    exit_forget();
     atomic_store(&recorder.forks, 0);
     recorder.header = NULL;
     recorder.pid = (uint32_t)sys_call(SYS_getpid);

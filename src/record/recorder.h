@@ -150,6 +150,11 @@ struct next {
                        char *const *);
     int (*posix_spawnp)(int *, const char *, const void *, const void *, char *const *,
                         char *const *);
+    int (*__libc_start_main)(int (*)(int, char **, char **), int, char **, void (*)(void),
+                             void (*)(void), void (*)(void), void *);
+    void (*exit)(int);
+    void (*quick_exit)(int);
+    void (*_exit)(int);
 };
 extern struct next next;
 
@@ -161,6 +166,7 @@ void recorder_stop(void);              /* the collector is gone */
 bool recorder_collector_alive(void);
 bool recorder_owns_allocations(const void *function); /* is it in the allocator's module? */
 int recorder_snapshot(const char *path);              /* asks for one; 0 once it is being written */
+void recorder_exiting(enum wire_exit what);           /* tells, and waits for the answer */
 void *boot_alloc(size_t size); /* before `next` is known: dlsym itself may allocate */
 bool boot_owns(const void *p);
 size_t boot_room(const void *p); /* bytes that can be read from p on */
@@ -172,6 +178,9 @@ void *entry_original(const char *name); /* the next in line then; NULL: the exec
 
 /* hooks_exec.c: what programs that are executed later need in their environment; false: too long */
 bool exec_remember(const char *socket, const char *key, const char *only, const char *filters);
+
+/* hooks_exit.c */
+void exit_forget(void); /* in a forked child: it has not begun to end */
 
 /* thread.c */
 struct thread *thread_begin(void);            /* this thread's, made now; NULL: do not record */

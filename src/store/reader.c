@@ -9,6 +9,7 @@
 #include <zlib.h>
 
 #include "store/chunk.h"
+#include "store/living.h"
 #include "store/rows.h"
 
 #define PROCESSES_MAX 1000000 /* more in one file is damage */
@@ -370,6 +371,10 @@ static void take_chunk(const struct chunk *chunk, struct cursor *c, struct recor
     case CHUNK_INHERITED:
         take_inherited(c, p);
         break;
+    case CHUNK_LIVE:
+        if (!p->scans.count)
+            living_take(c, p);
+        break;
     case CHUNK_NOTES:
         take_notes(c, p);
         break;
@@ -394,6 +399,7 @@ static bool is_known(uint32_t type)
     case CHUNK_STAMPS:
     case CHUNK_MARKS:
     case CHUNK_INHERITED:
+    case CHUNK_LIVE:
     case CHUNK_NOTES:
     case CHUNK_DEFAULTS:
     case CHUNK_STRINGS:

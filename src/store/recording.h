@@ -127,6 +127,43 @@ struct mark_value {
     double value;
 };
 
+/* Did anything still point to a block? */
+enum reach {
+    REACH_UNKNOWN,   /* nobody looked */
+    REACH_LOST,      /* nothing does, */
+    REACH_INDIRECT,  /* or only blocks that are lost themselves */
+    REACH_REACHABLE, /* a global, a stack, a register, thread-local storage, or such a block */
+    REACHES
+};
+
+/* Blocks that were live at a scan: those of one site, one interval of birth and one reach. */
+struct live_row {
+    uint32_t site;
+    uint32_t interval; /* in which they were allocated */
+    uint32_t reach;    /* enum reach */
+    uint64_t blocks, bytes, usable;
+    uint64_t untouched;         /* of bytes: on pages that were never resident */
+    uint64_t first_ns, last_ns; /* about when the first and the last of them was allocated */
+};
+
+enum scan_kind {
+    SCAN_ASKED, /* by someone, while it ran */
+    SCAN_EXIT,  /* when the program began to end, before destructors ran */
+    SCAN_END,   /* the last thing that is known of it; always there, and the last one */
+    SCAN_KINDS
+};
+
+/* A look at all live blocks at a moment. */
+struct scan {
+    uint32_t kind; /* enum scan_kind */
+    uint64_t time_ns;
+    size_t intervals;  /* that lie before it */
+    uint64_t held_ns;  /* how long the program was held for it */
+    bool residency;    /* live_row.untouched is known */
+    char *unreachable; /* NULL, or why no reach is known: one sentence */
+    size_t first_row, row_count; /* in profile.live */
+};
+
 /* One resolved frame: numbers are into recording.strings. */
 enum frame_kind { FRAME_NATIVE, FRAME_INLINED, FRAME_PYTHON };
 
@@ -167,6 +204,8 @@ struct profile {
     VEC(struct stamp) stamps;
     VEC(struct mark) marks; /* in order of time */
     VEC(struct mark_value) mark_values;
+    VEC(struct scan) scans; /* in order of time */
+    VEC(struct live_row) live;
     VEC(char *) notes; /* one sentence each: what could not be seen, and what to do */
 
     /* Symbols: node address -> run of frames, innermost (inlined) first. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "store/chunk.h"
+#include "store/living.h"
 #include "store/rows.h"
 
 #define WORTH_A_THREAD 20000 /* nodes: below, all is packed in a few milliseconds */
@@ -266,7 +267,7 @@ static const struct part {
     {CHUNK_PROCESS, put_process}, {CHUNK_MODULES, put_modules}, {CHUNK_THREADS, put_threads},
     {CHUNK_NODES, put_nodes},     {CHUNK_SITES, put_sites},     {CHUNK_INTERVALS, NULL},
     {CHUNK_STAMPS, put_stamps},   {CHUNK_MARKS, put_marks},     {CHUNK_INHERITED, put_inherited},
-    {CHUNK_NOTES, put_notes},     {CHUNK_FRAMES, put_frames}};
+    {CHUNK_LIVE, living_put},     {CHUNK_NOTES, put_notes},     {CHUNK_FRAMES, put_frames}};
 #define PARTS (sizeof parts / sizeof *parts)
 
 struct packing {
@@ -284,6 +285,7 @@ static void *pack_parts(void *arg)
     for (size_t i; (i = atomic_fetch_add(&k->next, 1)) < PARTS;) {
         if ((parts[i].type == CHUNK_NOTES && !k->profile->notes.count) ||
             (parts[i].type == CHUNK_MARKS && !k->profile->marks.count) ||
+            (parts[i].type == CHUNK_LIVE && !k->profile->scans.count) ||
             (parts[i].type == CHUNK_INHERITED && !k->profile->inherited.parent))
             continue;
         strbuf_clear(&b);

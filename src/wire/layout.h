@@ -198,7 +198,12 @@ enum wire_request_kind {
     WIRE_MARK,     /* text: the label */
     WIRE_PAUSE,
     WIRE_RESUME,
-    WIRE_STATUS /* answered by a text */
+    WIRE_STATUS,  /* answered by a text */
+    WIRE_EXITING, /* from the program, which waits for the answer; about: enum wire_exit */
+};
+enum wire_exit {
+    WIRE_EXIT_BEGINS, /* nothing that runs at exit has run yet */
+    WIRE_EXIT_ENDS    /* all of it has */
 };
 #define WIRE_TEXT_MAX 4096
 
