@@ -22,25 +22,27 @@ static void add_peak(struct peaks *p, const struct peak_options *o, uint32_t lin
         (struct peak){.line = line, .moment = moment, .trough = trough, .bytes = bytes};
 }
 
-/* Goes along a line and turns where it has come back by `change` from the highest or lowest point.
+/*
+ * Goes along a line and turns where it has come back by the least change from its highest or lowest
+ * point. `points` points, `each` of them at every moment.
  */
 static void find_peaks(struct peaks *p, const struct peak_options *o, uint32_t line,
-                       const int64_t *live)
+                       const int64_t *live, size_t points, size_t each)
 {
     int64_t change = o->least_change, highest = 0;
-    size_t n = p->lines.moments, high = 0, low = 0;
-    for (size_t i = 0; i < n; i++)
+    size_t high = 0, low = 0;
+    for (size_t i = 0; i < points; i++)
         highest = live[i] > highest ? live[i] : highest;
     if (change < 0)
         change = highest / 20;
     change = change > 0 ? change : 1;
     bool rising = true;
-    for (size_t i = 1; i < n; i++) {
+    for (size_t i = 1; i < points; i++) {
         if (rising) {
             high = live[i] > live[high] ? i : high;
             if (live[high] - live[i] < change)
                 continue;
-            add_peak(p, o, line, high, low, live[high]);
+            add_peak(p, o, line, high / each, low / each, live[high]);
             low = i;
             rising = false;
         } else {
@@ -51,8 +53,21 @@ static void find_peaks(struct peaks *p, const struct peak_options *o, uint32_t l
             rising = true;
         }
     }
-    if (rising && n && live[high] - live[low] >= change)
-        add_peak(p, o, line, high, low, live[high]);
+    if (rising && points && live[high] - live[low] >= change)
+        add_peak(p, o, line, high / each, low / each, live[high]);
+}
+
+/* Of the process its highest between two moments is known, and what it had then. */
+static void find_process_peaks(struct peaks *p, const struct peak_options *o)
+{
+    size_t n = p->lines.moments;
+    int64_t *live = xcalloc(2 * n + 1, sizeof *live);
+    for (size_t i = 0; i < n; i++) {
+        live[2 * i] = p->lines.process[i];
+        live[2 * i + 1] = p->lines.total[i];
+    }
+    find_peaks(p, o, TIMELINES_PROCESS, live, 2 * n, 2);
+    free(live);
 }
 
 static int higher(const void *a, const void *b)
@@ -141,9 +156,9 @@ int peaks_init(struct peaks *p, const struct recording *r, const struct query *q
         timelines_release(&p->lines);
         return code;
     }
-    find_peaks(p, o, TIMELINES_PROCESS, p->lines.process);
+    find_process_peaks(p, o);
     for (uint32_t i = 0; i < p->lines.lines.count; i++)
-        find_peaks(p, o, i, p->lines.lines.items[i].live);
+        find_peaks(p, o, i, p->lines.lines.items[i].live, p->lines.moments, 1);
     number(p);
     for (size_t i = 0; i < p->list.count; i++)
         find_stacks(p, &p->list.items[i]);

@@ -35,6 +35,7 @@ static void choose_moments(struct timelines *t)
     t->time_ns = xcalloc(taken, sizeof *t->time_ns);
     t->intervals = xcalloc(taken, sizeof *t->intervals);
     t->process = xcalloc(taken, sizeof *t->process);
+    t->total = xcalloc(taken, sizeof *t->total);
     t->moments = taken;
     for (size_t k = 0; k < taken; k++) {
         size_t at = first + (taken > 1 ? k * n / (taken - 1) : 0);
@@ -96,6 +97,7 @@ static void follow(struct timelines *t)
     for (size_t i = 0; i <= last; i++) {
         while (moment < t->moments && t->intervals[moment] == i) {
             t->process[moment] = highest > live ? highest : live;
+            t->total[moment] = live;
             note_moment(t, moment++);
             highest = 0;
         }
@@ -179,6 +181,7 @@ void timelines_release(struct timelines *t)
     free(t->time_ns);
     free(t->intervals);
     free(t->process);
+    free(t->total);
     free(t->counted);
     *t = (struct timelines){0};
 }

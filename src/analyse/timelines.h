@@ -35,7 +35,8 @@ struct timelines {
     size_t moments;
     uint64_t *time_ns;
     size_t *intervals;               /* that lie before each moment */
-    int64_t *process;                /* highest live total since the moment before */
+    int64_t *process;                /* highest live total since the moment before, */
+    int64_t *total;                  /* and the live total then */
     bool *counted;                   /* by site: in focus */
     VEC(struct timeline_line) lines; /* highest first */
     uint64_t peak_bytes;             /* of the process in the window */
