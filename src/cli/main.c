@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/cmd_ctl.h"
+#include "cli/cmd_diff.h"
 #include "cli/cmd_doctor.h"
 #include "cli/cmd_findings.h"
 #include "cli/cmd_flame.h"
@@ -25,6 +26,7 @@ static const struct command {
 } commands[] = {
     {"run", cmd_run, "record a program: every allocation with its whole stack"},
     {"report", cmd_report, "what a recording holds, by function, line, stack, library or thread"},
+    {"diff", cmd_diff, "what one recording has more or less than another, matched by names"},
     {"findings", cmd_findings, "the short list: what is worth fixing, and how"},
     {"flame", cmd_flame, "stacks as a flame graph (SVG), or as folded text"},
     {"marks", cmd_marks, "moments with a name, and what the process had then"},

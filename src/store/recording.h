@@ -220,9 +220,19 @@ struct profile {
     struct map symbols; /* node address -> number of the run */
 };
 
+/* What `run` was told to leave out of reports, unless they are asked not to. */
+enum default_kind { DEFAULT_WITHIN, DEFAULT_IGNORE, DEFAULT_SUPPRESSIONS, DEFAULT_KINDS };
+
+struct recorded_default {
+    enum default_kind kind;
+    char *name; /* of suppressions: the file they came from; else "" */
+    char *text; /* the regular expression, or the whole file */
+};
+
 struct recording {
     VEC(struct profile) profiles; /* the program itself is first, children in order of start */
     struct strpool strings;
+    VEC(struct recorded_default) defaults;
     bool complete;    /* the file ends as a finished recording does */
     char *incomplete; /* NULL, or one sentence: what is missing */
 };
