@@ -123,9 +123,9 @@ bool recorder_owns_allocations(const void *function)
 }
 
 /*
- * Where the program's allocator has no pvalloc, libc's is used beside it, perhaps by several threads
- * at once: libc makes itself ready without a lock then, as it relies on a first call before there
- * are threads. This is one.
+ * Where the program's allocator has no pvalloc, libc's is used beside it, perhaps by several
+ * threads at once: libc makes itself ready without a lock then, as it relies on a first call before
+ * there are threads. This is one.
  */
 static void make_libc_ready(void)
 {
@@ -272,6 +272,27 @@ static struct wire_header *drop_segments(void)
     return (void *)segments[0].start;
 }
 
+static struct {
+    uint64_t start, size;
+} own[WIRE_OWN]; /* kept for children, which inherit it */
+static unsigned own_count;
+
+void recorder_own(const void *start, size_t size)
+{
+    if (start && own_count < WIRE_OWN) {
+        own[own_count].start = (uint64_t)(uintptr_t)start;
+        own[own_count++].size = size;
+    }
+}
+
+static void tell_own(struct wire_header *h)
+{
+    for (unsigned i = 0; i < own_count; i++) {
+        atomic_store_explicit(&h->own[i].start, own[i].start, memory_order_relaxed);
+        atomic_store_explicit(&h->own[i].size, own[i].size, memory_order_relaxed);
+    }
+}
+
 bool recorder_connect(void)
 {
     struct wire_request request = {.kind = WIRE_HELLO, .parent = recorder.pid, .fork = tls.fork};
@@ -297,9 +318,10 @@ bool recorder_connect(void)
         return false;
     }
     if (!recorder.rules)
-        recorder.rules = sys_map(sizeof *recorder.rules);
+        recorder_own(recorder.rules = sys_map(sizeof *recorder.rules), sizeof *recorder.rules);
     if (!recorder.clocks)
-        recorder.clocks = sys_map(CLOCKS * sizeof *recorder.clocks);
+        recorder_own(recorder.clocks = sys_map(CLOCKS * sizeof *recorder.clocks),
+                     CLOCKS * sizeof *recorder.clocks);
     if (!recorder.rules || !recorder.clocks) {
         recorder_stop();
         return false;
@@ -316,6 +338,7 @@ bool recorder_connect(void)
     modules_reset();
     entry_take_over();
     atomic_store(&h->entries_taken, entry_taken_over());
+    tell_own(h);
     atomic_store_explicit(&recorder.state, STATE_LIVE, memory_order_release);
     return true;
 }
