@@ -1,8 +1,10 @@
 #include "collect/maps.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -67,11 +69,15 @@ static void mark_page(void *context, uint64_t address)
         m->mapping.flags |= MAPPING_BLOCKS;
 }
 
-static bool is_recorders_file(const char *name)
+static bool is_recorders_library(const char *name)
 {
     const char *slash = strrchr(name, '/'), *library = "/libtidemark.so";
-    return slash && (strncmp(slash, library, strlen(library)) == 0 ||
-                     strncmp(name, "/memfd:tidemark ", 16) == 0);
+    return slash && strncmp(slash, library, strlen(library)) == 0;
+}
+
+static bool is_shared_with_us(const char *name)
+{
+    return strncmp(name, "/memfd:tidemark ", 16) == 0;
 }
 
 /* The kernel joins neighbours, so a mapping may be several of ours. */
@@ -87,18 +93,69 @@ static bool is_recorders_memory(const struct target *t, const struct mapping *m)
     return covered > (m->end - m->start) / 2;
 }
 
+/* How far a program or library reaches in memory, by its own headers; 0: not known. */
+static uint64_t image_end(const struct target *t, uint64_t base)
+{
+    char head[1024]; /* headers follow each other closely */
+    struct iovec local = {head, sizeof head}, remote = {(void *)(uintptr_t)base, sizeof head};
+    Elf64_Ehdr file;
+    if (process_vm_readv(t->pid, &local, 1, &remote, 1, 0) != (ssize_t)sizeof head)
+        return 0;
+    memcpy(&file, head, sizeof file);
+    if (memcmp(file.e_ident, ELFMAG, SELFMAG) != 0 || file.e_phentsize != sizeof(Elf64_Phdr))
+        return 0;
+    uint64_t low = UINT64_MAX, high = 0;
+    for (size_t i = 0; i < file.e_phnum; i++) {
+        Elf64_Phdr part;
+        if (file.e_phoff > sizeof head || file.e_phoff + (i + 1) * sizeof part > sizeof head)
+            return 0;
+        memcpy(&part, head + file.e_phoff + i * sizeof part, sizeof part);
+        if (part.p_type != PT_LOAD)
+            continue;
+        low = part.p_vaddr < low ? part.p_vaddr : low;
+        high = part.p_vaddr + part.p_memsz > high ? part.p_vaddr + part.p_memsz : high;
+    }
+    low &= ~(uint64_t)(WIRE_PAGE - 1);
+    return high > low ? base + (high - low) : 0;
+}
+
+/* An anonymous mapping right behind the data of a file. What was mapped next to it may have been
+ * joined with it: it is what the larger part of it is. */
+static void mark_zeroed(const struct target *t, struct proc_mappings *all)
+{
+    const struct mapping *base = NULL; /* of the last file: where its beginning is */
+    for (size_t i = 0; i < all->items.count; i++) {
+        struct proc_mapping *m = &all->items.items[i];
+        const struct proc_mapping *before = i ? m - 1 : NULL;
+        if (*m->name) {
+            base = m->name[0] == '/' && m->mapping.offset == 0 &&
+                           (!before || strcmp(before->name, m->name) != 0)
+                       ? &m->mapping
+                   : before && strcmp(before->name, m->name) == 0 ? base
+                                                                  : NULL;
+            continue;
+        }
+        if (!base || !before || !*before->name || before->mapping.end != m->mapping.start ||
+            !(before->mapping.flags & m->mapping.flags & MAPPING_WRITE))
+            continue;
+        uint64_t end = image_end(t, base->start);
+        if (end > m->mapping.start &&
+            end - m->mapping.start > (m->mapping.end - m->mapping.start) / 2)
+            m->mapping.flags |= MAPPING_ZEROED;
+    }
+}
+
 static void mark_own(const struct target *t, struct proc_mappings *all)
 {
     const struct proc_mapping *before = NULL;
     for (size_t i = 0; i < all->items.count; i++) {
         struct proc_mapping *m = &all->items.items[i];
         bool is_anonymous = !*m->name && !(m->mapping.flags & MAPPING_SHARED);
-        bool is_library_bss = before && before->mapping.flags & MAPPING_OWN && *before->name &&
-                              before->mapping.flags & MAPPING_WRITE &&
-                              before->mapping.end == m->mapping.start;
-        if (is_recorders_file(m->name) ||
+        bool is_zeroed =
+            before && is_recorders_library(before->name) && m->mapping.flags & MAPPING_ZEROED;
+        if (is_recorders_library(m->name) || is_shared_with_us(m->name) ||
             (is_anonymous &&
-             ((m->wiped && m->no_huge) || is_library_bss || is_recorders_memory(t, &m->mapping))))
+             ((m->wiped && m->no_huge) || is_zeroed || is_recorders_memory(t, &m->mapping))))
             m->mapping.flags |= MAPPING_OWN;
         before = m;
     }
@@ -133,7 +190,11 @@ static void add_placements(struct profile *p, struct proc_mappings *all, char *t
             continue;
         m->policy = strpool_add(&p->map_names, placement.policy);
         m->first_node = p->map_nodes.count;
+        uint32_t least = 0;
         while (proc_next_node(&placement, &node)) {
+            if (node.node < least || node.node >= NUMA_NODES)
+                continue;
+            least = node.node + 1;
             *vec_push(&p->map_nodes) = node;
             m->node_count++;
         }
@@ -214,6 +275,7 @@ void maps_take(struct target *t, enum capture_kind kind, uint64_t now_ns)
         if (!t->profile.map_names.strings.count)
             strpool_add(&t->profile.map_names, "");
         proc_parse_smaps(smaps.data, &all);
+        mark_zeroed(t, &all);
         mark_own(t, &all);
         mark_stacks(t, &all);
         blocks_each_page(&t->blocks, mark_page, &all);

@@ -51,8 +51,12 @@ void captures_put(struct strbuf *b, const struct profile *p)
 static void take_nodes(struct cursor *c, struct profile *p, struct mapping *m)
 {
     m->first_node = p->map_nodes.count;
-    for (uint64_t n = cursor_count(c, LEAST_NODE); n > 0; n--) {
+    uint64_t least = 0;
+    for (uint64_t n = cursor_count(c, LEAST_NODE); n > 0 && !c->bad; n--) {
         uint64_t node = cursor_varint(c);
+        if (node < least || node >= NUMA_NODES)
+            c->bad = true;
+        least = node + 1;
         *vec_push(&p->map_nodes) =
             (struct mapping_node){.node = (uint32_t)node, .kib = cursor_varint(c)};
         m->node_count++;

@@ -172,7 +172,8 @@ enum mapping_flag {
     MAPPING_SHARED = 8,
     MAPPING_OWN = 16,    /* the recorder's: its library, its memory */
     MAPPING_BLOCKS = 32, /* live heap blocks lie in it */
-    MAPPING_STACK = 64   /* the stack of a thread is in it */
+    MAPPING_STACK = 64,  /* the stack of a thread is in it */
+    MAPPING_ZEROED = 128 /* the part of a program or library that is not in its file (.bss) */
 };
 
 enum mapping_size {
@@ -197,7 +198,9 @@ struct mapping {
     uint64_t kib[MAPPING_SIZES];
 };
 
-/* What of a mapping is resident on one NUMA node. */
+#define NUMA_NODES 1024 /* Linux has no more */
+
+/* What of a mapping is resident on one NUMA node; those of a mapping are in order of node. */
 struct mapping_node {
     uint32_t node;
     uint64_t kib;
