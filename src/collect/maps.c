@@ -225,8 +225,9 @@ bool maps_thin_out(struct profile *p)
             continue;
         for (size_t k = 0; k < c.count; k++) {
             struct mapping m = p->mappings.items[c.first + k];
-            memmove(p->map_nodes.items + nodes, p->map_nodes.items + m.first_node,
-                    m.node_count * sizeof *p->map_nodes.items);
+            if (m.node_count)
+                memmove(p->map_nodes.items + nodes, p->map_nodes.items + m.first_node,
+                        m.node_count * sizeof *p->map_nodes.items);
             m.first_node = nodes;
             nodes += m.node_count;
             p->mappings.items[mappings + k] = m;

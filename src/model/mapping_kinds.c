@@ -169,7 +169,7 @@ enum mapping_kind *mapping_kinds(const struct profile *p, const struct capture *
 {
     size_t names = p->map_names.strings.count;
     struct sorting s = {.profile = p,
-                        .all = p->mappings.items + c->first,
+                        .all = c->count ? p->mappings.items + c->first : NULL,
                         .count = c->count,
                         .files = xcalloc(names + 1, sizeof *s.files),
                         .kinds = xcalloc(c->count + 1, sizeof *s.kinds)};

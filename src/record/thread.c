@@ -104,6 +104,7 @@ static void take_back_dead(void)
         struct thread *t = all_threads[i];
         if (t->tid && sys_call(SYS_tgkill, pid, (long)t->tid, 0L) == -ESRCH) {
             t->tid = 0;
+            atomic_store_explicit(&t->ring->stack, 0, memory_order_relaxed);
             t->next = free_threads;
             free_threads = t;
         }
