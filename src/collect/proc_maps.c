@@ -92,12 +92,15 @@ static bool has_flag(const char *flags, const char *flag)
 void proc_parse_smaps(char *text, struct proc_mappings *out)
 {
     struct proc_mapping *last = NULL, next;
+    uint64_t end = 0;
     for (char *line; (line = next_line(&text));) {
         if (parse_head(line, &next)) {
-            if (last && next.mapping.start < last->mapping.end)
-                last = NULL; /* not in order: no kernel says that */
-            else
-                *(last = vec_push(&out->items)) = next;
+            last = NULL;
+            if (next.mapping.start < end)
+                continue; /* not in order: no kernel says that */
+            end = next.mapping.end;
+            last = vec_push(&out->items);
+            *last = next;
         } else if (last && strncmp(line, "VmFlags: ", 9) == 0) {
             last->wiped = has_flag(line + 9, "wf");
             last->no_huge = has_flag(line + 9, "nh");

@@ -203,9 +203,14 @@ static void make_rows(struct mappings *m, const struct capture *c, struct table 
             uint32_t *first = map_at(&known, row_key(&row));
             place = *first = *first == MAP_NONE ? place : *first;
         }
-        if (place == t->rows.count)
-            *vec_push(&t->rows) = row;
-        add_mapping(&t->rows.items[place], p, mapping);
+        struct mapping_row *to;
+        if (place < t->rows.count) {
+            to = &t->rows.items[place];
+        } else {
+            to = vec_push(&t->rows);
+            *to = row;
+        }
+        add_mapping(to, p, mapping);
     }
     map_release(&known);
     free(kinds);
@@ -242,7 +247,7 @@ static uint32_t partner(const struct mapping_row *row, const struct table *befor
     uint32_t found[2] = {map_get(by_key, row->mapping ? row->mapping->start : row_key(row)),
                          row->mapping ? map_get(by_end, row->mapping->end) : MAP_NONE};
     for (int i = 0; i < 2; i++)
-        if (found[i] != MAP_NONE && !taken[found[i]] &&
+        if (found[i] < before->rows.count && !taken[found[i]] &&
             row_key(&before->rows.items[found[i]]) == row_key(row))
             return found[i];
     return MAP_NONE;

@@ -86,7 +86,8 @@ static void test_anything_else(void **state)
     }
     /* Not in order: left out, and what follows is not taken for another's. */
     struct proc_mappings all = parse("3000-5000 rw-p 00000000 00:00 0\n"
-                                     "4000-6000 rw-p 00000000 00:00 0\nRss: 4 kB\n");
+                                     "4000-6000 rw-p 00000000 00:00 0\nRss: 4 kB\n"
+                                     "4000-6000 rw-p 00000000 00:00 0\n");
     assert_int_equal(all.items.count, 1);
     assert_u64_equal(all.items.items[0].mapping.kib[MAPPING_RSS], 0);
     vec_release(&all.items);
