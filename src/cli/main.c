@@ -8,6 +8,7 @@
 #include "cli/cmd_doctor.h"
 #include "cli/cmd_findings.h"
 #include "cli/cmd_flame.h"
+#include "cli/cmd_maps.h"
 #include "cli/cmd_marks.h"
 #include "cli/cmd_peaks.h"
 #include "cli/cmd_report.h"
@@ -30,6 +31,7 @@ static const struct command {
     {"findings", cmd_findings, "the short list: what is worth fixing, and how"},
     {"flame", cmd_flame, "stacks as a flame graph (SVG), or as folded text"},
     {"marks", cmd_marks, "moments with a name, and what the process had then"},
+    {"maps", cmd_maps, "what the process had mapped, by kind, library or mapping"},
     {"threads", cmd_threads, "what each thread had, over time"},
     {"peaks", cmd_peaks, "numbered peaks of threads and process, with what made them"},
     {"tree", cmd_tree, "the calls that led to a peak, or in a window, with what each did"},

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "collect/filters.h"
+#include "collect/maps.h"
 #include "collect/output.h"
 #include "collect/session_state.h"
 #include "store/writer.h"
@@ -227,8 +228,10 @@ int snapshot_begin(struct session *s, const char *pattern)
     }
     for (size_t i = 0; i < s->live.count; i++) {
         struct target *t = s->live.items[i];
-        marks_add(t, "snapshot", elapsed_ns(s) - t->start_ns);
+        uint64_t at = elapsed_ns(s) - t->start_ns;
+        marks_add(t, "snapshot", at);
         target_drain(t, elapsed_ns(s) - t->start_ns);
+        maps_take(t, CAPTURE_SNAPSHOT, at);
     }
     queue_names(s);
     uint64_t now = elapsed_ns(s);

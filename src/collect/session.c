@@ -15,6 +15,7 @@
 #include "collect/filters.h"
 #include "collect/kin.h"
 #include "collect/launch.h"
+#include "collect/maps.h"
 #include "collect/output.h"
 #include "collect/stamps.h"
 
@@ -207,6 +208,7 @@ static int see_to_exit(struct session *s, pid_t pid, uint32_t what)
     if (!t || what > WIRE_EXIT_ENDS)
         return -ESRCH;
     target_drain(t, elapsed_ns(s) - t->start_ns);
+    maps_at_exit(t, elapsed_ns(s) - t->start_ns);
     return 0;
 }
 
@@ -387,6 +389,7 @@ static void record(struct session *s)
             uint64_t now = elapsed_ns(s) - t->start_ns;
             words += target_drain(t, now);
             stamp_if_due(t, now);
+            maps_if_due(t, now);
             most = t->pass_words > most ? t->pass_words : most;
         }
         uint64_t now = elapsed_ns(s);

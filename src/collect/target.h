@@ -140,6 +140,9 @@ struct target {
     VEC(uint32_t) late_nodes;  /* whose number was taken before they were written */
     struct profile profile;
     uint64_t stamp_length_ns, next_stamp_ns;
+    uint64_t maps_length_ns, next_maps_ns; /* maps.c: distance of captures, when one is due, */
+    uint64_t maps_rest_ns;                 /* and not before, */
+    uint64_t maps_rss_bytes;               /* and what was resident at the last */
 };
 
 struct target *target_new(pid_t pid, bool small, enum wire_on_full on_full, uint64_t interval_ns,

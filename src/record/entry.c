@@ -326,6 +326,7 @@ void entry_take_over(void)
         sys_call(SYS_mprotect, island, (long)ISLAND, (long)(PROT_READ | PROT_EXEC)) == 0 &&
         write_all(memory)) {
         set_next(&x);
+        recorder_own(island, ISLAND);
         taken_over = true;
     } else if (island) {
         sys_call(SYS_munmap, island, (long)ISLAND);

@@ -310,6 +310,27 @@ static struct wire_header *drop_segments(void)
     return (void *)segments[0].start;
 }
 
+static struct {
+    uint64_t start, size;
+} own[WIRE_OWN]; /* kept for children, which inherit it */
+static unsigned own_count;
+
+void recorder_own(const void *start, size_t size)
+{
+    if (start && own_count < WIRE_OWN) {
+        own[own_count].start = (uint64_t)(uintptr_t)start;
+        own[own_count++].size = size;
+    }
+}
+
+static void tell_own(struct wire_header *h)
+{
+    for (unsigned i = 0; i < own_count; i++) {
+        atomic_store_explicit(&h->own[i].start, own[i].start, memory_order_relaxed);
+        atomic_store_explicit(&h->own[i].size, own[i].size, memory_order_relaxed);
+    }
+}
+
 bool recorder_connect(void)
 {
     struct wire_request request = {.kind = WIRE_HELLO, .parent = recorder.pid, .fork = tls.fork};
@@ -335,9 +356,10 @@ bool recorder_connect(void)
         return false;
     }
     if (!recorder.rules)
-        recorder.rules = sys_map(sizeof *recorder.rules);
+        recorder_own(recorder.rules = sys_map(sizeof *recorder.rules), sizeof *recorder.rules);
     if (!recorder.clocks)
-        recorder.clocks = sys_map(CLOCKS * sizeof *recorder.clocks);
+        recorder_own(recorder.clocks = sys_map(CLOCKS * sizeof *recorder.clocks),
+                     CLOCKS * sizeof *recorder.clocks);
     if (!recorder.rules || !recorder.clocks) {
         recorder_stop();
         return false;
@@ -356,6 +378,7 @@ bool recorder_connect(void)
     entry_take_over();
     atomic_store(&h->entries_taken, entry_taken_over());
     mark_on_start();
+    tell_own(h);
     atomic_store_explicit(&recorder.state, STATE_LIVE, memory_order_release);
     return true;
 }

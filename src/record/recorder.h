@@ -160,10 +160,11 @@ struct next {
 extern struct next next;
 
 /* process.c */
-void recorder_start(void);             /* idempotent; sets `next`, connects; state leaves BOOTING */
-bool recorder_connect(void);           /* to the collector, for this process */
-struct wire_ring *recorder_ring(void); /* a ring no thread uses; NULL: none to be had */
-void recorder_stop(void);              /* the collector is gone */
+void recorder_start(void);   /* idempotent; sets `next`, connects; state leaves BOOTING */
+bool recorder_connect(void); /* to the collector, for this process */
+void recorder_own(const void *start, size_t size); /* mapped by us: the collector is told so */
+struct wire_ring *recorder_ring(void);             /* a ring no thread uses; NULL: none to be had */
+void recorder_stop(void);                          /* the collector is gone */
 bool recorder_collector_alive(void);
 bool recorder_owns_allocations(const void *function); /* is it in the allocator's module? */
 int recorder_snapshot(const char *path);              /* asks for one; 0 once it is being written */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "store/captures.h"
 #include "store/chunk.h"
 #include "store/living.h"
 #include "store/rows.h"
@@ -375,6 +376,10 @@ static void take_chunk(const struct chunk *chunk, struct cursor *c, struct recor
         if (!p->scans.count)
             living_take(c, p);
         break;
+    case CHUNK_MAPS:
+        if (!p->captures.count)
+            captures_take(c, p);
+        break;
     case CHUNK_NOTES:
         take_notes(c, p);
         break;
@@ -400,6 +405,7 @@ static bool is_known(uint32_t type)
     case CHUNK_MARKS:
     case CHUNK_INHERITED:
     case CHUNK_LIVE:
+    case CHUNK_MAPS:
     case CHUNK_NOTES:
     case CHUNK_DEFAULTS:
     case CHUNK_STRINGS:

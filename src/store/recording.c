@@ -34,6 +34,10 @@ void profile_release(struct profile *p)
     vec_release(&p->mark_values);
     vec_release(&p->scans);
     vec_release(&p->live);
+    vec_release(&p->captures);
+    vec_release(&p->mappings);
+    vec_release(&p->map_nodes);
+    strpool_release(&p->map_names);
     vec_release(&p->frames);
     vec_release(&p->frame_runs);
     map_release(&p->symbols);

@@ -161,11 +161,68 @@ enum scan_kind {
 struct scan {
     uint32_t kind; /* enum scan_kind */
     uint64_t time_ns;
-    size_t intervals;  /* that lie before it */
-    uint64_t held_ns;  /* how long the program was held for it */
-    bool residency;    /* live_row.untouched is known */
-    char *unreachable; /* NULL, or why no reach is known: one sentence */
+    size_t intervals;            /* that lie before it */
+    uint64_t held_ns;            /* how long the program was held for it */
+    bool residency;              /* live_row.untouched is known */
+    char *unreachable;           /* NULL, or why no reach is known: one sentence */
     size_t first_row, row_count; /* in profile.live */
+};
+
+/* What the process had mapped, as the kernel told it at a moment. */
+enum mapping_flag {
+    MAPPING_READ = 1,
+    MAPPING_WRITE = 2,
+    MAPPING_EXECUTE = 4,
+    MAPPING_SHARED = 8,
+    MAPPING_OWN = 16,    /* the recorder's: its library, its memory */
+    MAPPING_BLOCKS = 32, /* live heap blocks lie in it */
+    MAPPING_STACK = 64,  /* the stack of a thread is in it */
+    MAPPING_ZEROED = 128 /* the part of a program or library that is not in its file (.bss) */
+};
+
+enum mapping_size {
+    MAPPING_RSS,
+    MAPPING_PSS, /* RSS, each page divided by the number of processes that have it */
+    MAPPING_PRIVATE,
+    MAPPING_DIRTY,
+    MAPPING_ANONYMOUS, /* of RSS: no longer the file's */
+    MAPPING_HUGE,      /* of that: in huge pages */
+    MAPPING_SWAP,
+    MAPPING_LOCKED,
+    MAPPING_SIZES
+};
+
+struct mapping {
+    uint64_t start, end, offset;
+    uint32_t flags;  /* enum mapping_flag */
+    uint32_t name;   /* in profile.map_names; 0: anonymous */
+    uint32_t policy; /* of NUMA, likewise; 0: not known */
+    uint32_t node_count;
+    size_t first_node; /* in profile.map_nodes */
+    uint64_t kib[MAPPING_SIZES];
+};
+
+#define NUMA_NODES 1024 /* Linux has no more */
+
+/* What of a mapping is resident on one NUMA node; those of a mapping are in order of node. */
+struct mapping_node {
+    uint32_t node;
+    uint64_t kib;
+};
+
+enum capture_kind {
+    CAPTURE_START,    /* soon after the start */
+    CAPTURE_PERIODIC, /* now and then */
+    CAPTURE_SNAPSHOT,
+    CAPTURE_EXIT, /* when the program began to end */
+    CAPTURE_KINDS
+};
+
+/* All mappings at a moment. */
+struct capture {
+    uint32_t kind; /* enum capture_kind */
+    uint64_t time_ns;
+    size_t first, count; /* in profile.mappings, in order of address */
 };
 
 /* One resolved frame: numbers are into recording.strings. */
@@ -210,6 +267,10 @@ struct profile {
     VEC(struct mark_value) mark_values;
     VEC(struct scan) scans; /* in order of time */
     VEC(struct live_row) live;
+    VEC(struct capture) captures; /* in order of time */
+    VEC(struct mapping) mappings;
+    VEC(struct mapping_node) map_nodes;
+    struct strpool map_names;
     VEC(char *) notes; /* one sentence each: what could not be seen, and what to do */
 
     /* Symbols: node address -> run of frames, innermost (inlined) first. */

@@ -80,6 +80,8 @@ struct wire_module {
 };
 static_assert(sizeof(struct wire_module) == 64, "wire ABI");
 
+#define WIRE_OWN 8
+
 enum wire_on_full { WIRE_WAIT, WIRE_DROP };
 
 struct wire_header {
@@ -105,6 +107,9 @@ struct wire_header {
     _Atomic uint32_t unfollowed;              /* children that could not ask for memory */
     _Atomic uint32_t entries_taken;           /* 1: the executable's own malloc calls us */
     _Atomic uint64_t unrecorded;              /* events of threads that could get no ring */
+    struct {
+        _Atomic uint64_t start, size;
+    } own[WIRE_OWN]; /* memory that the recorder mapped for itself, but for that of threads */
 };
 static_assert(sizeof(struct wire_header) <= WIRE_PAGE, "the header is one page");
 
@@ -117,6 +122,7 @@ struct wire_ring {
     _Atomic uint64_t dropped;              /* records not written because there was no room */
     _Atomic uint8_t order[WIRE_ORDER];     /* by the program */
     _Alignas(64) _Atomic uint64_t read;    /* by the collector, after it is done with the words */
+    _Alignas(64) _Atomic uint64_t stack;   /* by the program: an address of its thread's stack */
 };
 static_assert(sizeof(struct wire_ring) <= WIRE_PAGE, "a ring's header is one page");
 

@@ -9,6 +9,9 @@
 #include <string.h>
 
 #include "model/diff.h"
+#include "model/answer.h"
+#include "model/mappings.h"
+#include "report/maps.h"
 #include "report/report.h"
 
 static inline void look_must(bool holds)
@@ -45,6 +48,13 @@ static inline void look_whole(const struct recording *r)
         }
         for (size_t i = 0; i < p->mark_values.count; i++)
             look_must(p->mark_values.items[i].mark < p->marks.count);
+        for (size_t i = 0; i < p->captures.count; i++)
+            look_must(p->captures.items[i].first + p->captures.items[i].count <= p->mappings.count);
+        for (size_t i = 0; i < p->mappings.count; i++) {
+            const struct mapping *m = &p->mappings.items[i];
+            look_must(m->first_node + m->node_count <= p->map_nodes.count);
+            text += strlen(strpool_get(&p->map_names, m->name));
+        }
         for (size_t i = 0; i < p->command.count; i++)
             text += strlen(p->command.items[i]);
         for (size_t i = 0; i < p->threads.count; i++)
@@ -104,15 +114,32 @@ static inline void look_diff(const struct recording *r, uint64_t hash)
         diff_release(&d);
     }
     query_release(&q);
-}
 
-/* `hash`: any number, which question. */
-static inline void look(const struct recording *r, uint64_t hash)
-{
-    look_whole(r);
-    look_ask(r, hash);
-    if (hash / 131072 % 4 == 0)
-        look_diff(r, hash);
-}
+    static inline void look_maps(const struct recording *r, uint64_t hash)
+    {
+        static const char *const moments[] = {NULL, "start", "50%", "end"};
+        struct mappings m;
+        struct err err;
+        if (mappings_init(&m, r, &r->profiles.items[0], moments[hash % 4], moments[hash / 4 % 4],
+                          (enum mapping_grouping)(hash / 16 % MAPPING_GROUPINGS), 10, &err) == 0) {
+            struct strbuf out = {0};
+            const struct style style = {0};
+            maps_text(&m, hash / 64 % 2, &style, &out);
+            maps_json(&m, NULL, &out);
+            maps_csv(&m, NULL, &out);
+            strbuf_release(&out);
+            mappings_release(&m);
+        }
+    }
+
+    /* `hash`: any number, which question. */
+    static inline void look(const struct recording *r, uint64_t hash)
+    {
+        look_whole(r);
+        look_ask(r, hash);
+        if (hash / 131072 % 4 == 0)
+            look_diff(r, hash);
+        look_maps(r, hash / 65536);
+    }
 
 #endif
