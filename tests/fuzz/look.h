@@ -114,32 +114,33 @@ static inline void look_diff(const struct recording *r, uint64_t hash)
         diff_release(&d);
     }
     query_release(&q);
+}
 
-    static inline void look_maps(const struct recording *r, uint64_t hash)
-    {
-        static const char *const moments[] = {NULL, "start", "50%", "end"};
-        struct mappings m;
-        struct err err;
-        if (mappings_init(&m, r, &r->profiles.items[0], moments[hash % 4], moments[hash / 4 % 4],
-                          (enum mapping_grouping)(hash / 16 % MAPPING_GROUPINGS), 10, &err) == 0) {
-            struct strbuf out = {0};
-            const struct style style = {0};
-            maps_text(&m, hash / 64 % 2, &style, &out);
-            maps_json(&m, NULL, &out);
-            maps_csv(&m, NULL, &out);
-            strbuf_release(&out);
-            mappings_release(&m);
-        }
+static inline void look_maps(const struct recording *r, uint64_t hash)
+{
+    static const char *const moments[] = {NULL, "start", "50%", "end"};
+    struct mappings m;
+    struct err err;
+    if (mappings_init(&m, r, &r->profiles.items[0], moments[hash % 4], moments[hash / 4 % 4],
+                      (enum mapping_grouping)(hash / 16 % MAPPING_GROUPINGS), 10, &err) == 0) {
+        struct strbuf out = {0};
+        const struct style style = {0};
+        maps_text(&m, hash / 64 % 2, &style, &out);
+        maps_json(&m, NULL, &out);
+        maps_csv(&m, NULL, &out);
+        strbuf_release(&out);
+        mappings_release(&m);
     }
+}
 
-    /* `hash`: any number, which question. */
-    static inline void look(const struct recording *r, uint64_t hash)
-    {
-        look_whole(r);
-        look_ask(r, hash);
-        if (hash / 131072 % 4 == 0)
-            look_diff(r, hash);
-        look_maps(r, hash / 65536);
-    }
+/* `hash`: any number, which question. */
+static inline void look(const struct recording *r, uint64_t hash)
+{
+    look_whole(r);
+    look_ask(r, hash);
+    if (hash / 131072 % 4 == 0)
+        look_diff(r, hash);
+    look_maps(r, hash / 65536);
+}
 
 #endif
