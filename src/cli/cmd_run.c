@@ -19,6 +19,7 @@ enum {
     OPT_ONLY = 256,
     OPT_NO_FOLLOW,
     OPT_PAUSED,
+    OPT_NO_SCAN,
     OPT_SNAPSHOT_EVERY,
     OPT_ON_FULL,
     OPT_INTERVAL,
@@ -30,6 +31,7 @@ static const struct option long_options[] = {
     {"only", required_argument, NULL, OPT_ONLY},
     {"no-follow", no_argument, NULL, OPT_NO_FOLLOW},
     {"paused", no_argument, NULL, OPT_PAUSED},
+    {"no-scan", no_argument, NULL, OPT_NO_SCAN},
     {"snapshot-every", required_argument, NULL, OPT_SNAPSHOT_EVERY},
     {"on-full", required_argument, NULL, OPT_ON_FULL},
     {"interval", required_argument, NULL, OPT_INTERVAL},
@@ -52,6 +54,9 @@ static const char help[] =
     "      --paused       begin with recording off; tide_resume() or 'tidemark ctl PID resume' "
     "turn\n"
     "                     it on\n"
+    "      --no-scan      do not look at the end what still points to each block: leaks are not "
+    "told\n"
+    "                     from what is reachable\n"
     "      --snapshot-every DURATION\n"
     "                     write the recording so far to a file of its own every 30s, 10m, 1h\n"
     "      --on-full=wait|drop\n"
@@ -123,6 +128,9 @@ static int parse(int argc, char **argv, struct run_options *o)
             break;
         case OPT_PAUSED:
             o->session.paused = true;
+            break;
+        case OPT_NO_SCAN:
+            o->session.no_scan = true;
             break;
         case OPT_SNAPSHOT_EVERY: {
             double ns;

@@ -32,6 +32,7 @@ struct session_options {
     const char *output;         /* pattern (output.h) */
     uint64_t snapshot_every_ns; /* 0: none but those that are asked for */
     bool paused;                /* until someone resumes */
+    bool no_scan;               /* do not look what points to blocks, unless asked to */
     void (*progress)(void *context, const struct session_status *status);
     void *context;
 };
