@@ -113,7 +113,7 @@ static void follow_pointers(struct scanning *s, const struct hold *h)
     for (size_t i = 0; i < h->registers.count; i++)
         flood_word(&s->flood, h->registers.items[i]);
     roots_take(&facts, &s->flood);
-    flood_run(&s->flood);
+    flood_note(&s->flood);
     extents_release(&facts.mapped);
     extents_release(&facts.own);
     vec_release(&facts.threads);
@@ -215,7 +215,7 @@ void scan_finish(struct scanning *s)
     struct summing k = {.scanning = s, .survivors = survivors};
     if (s->unreachable)
         flood_release(&s->flood);
-    flood_settle(&s->flood);
+    flood_run(&s->flood);
     survivors_begin(survivors, t, s->kind, s->time_ns);
     survivors->scan.intervals = s->tick;
     survivors->scan.held_ns = s->held_ns;
