@@ -161,7 +161,8 @@ static void take_malloc_state(struct flood *f, uint32_t from, uint64_t word, uin
 {
     const struct flood_block *b = &f->blocks.items[to];
     (void)from;
-    if (word - b->address != ((b->size + 23) & ~UINT64_C(15)) - 16)
+    /* A chunk is a multiple of 16 bytes, 32 at the least, and 8 larger than what is usable. */
+    if (b->size <= 16 || word - b->address != ((b->size + 23) & ~UINT64_C(15)) - 16)
         mark(f, to);
 }
 

@@ -1,5 +1,6 @@
 #include "collect/scan.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@ static uint64_t since_start_ns(const struct target *t)
 void scan_prepare(struct target *t, uint64_t thread_pointer)
 {
     struct memory m = {0};
-    if (t->loader.items.count || !memory_map(&m, t->pid)) /* forked: as its parent's */
+    if (t->loader.items.count || memory_map(&m, t->pid) != 0) /* forked: as its parent's */
         return;
     roots_at_start(&m, thread_pointer, &t->loader);
     memory_release(&m);
@@ -136,19 +137,20 @@ static void look(struct scanning *s, bool hold_threads)
         nanosleep(&(struct timespec){.tv_nsec = TRY_NAP_NS}, NULL);
     }
     mark_moment(s);
-    if (t->blocks.count && memory_map(&s->memory, t->pid)) {
+    int seen = t->blocks.count ? memory_map(&s->memory, t->pid) : 0;
+    if (t->blocks.count && !seen) {
         memory_find_resident(&s->memory);
-        int readable = code ? 0 : memory_try(&s->memory);
-        if (readable < 0)
-            code = err_set(&err, readable,
-                           "the program's memory could not be read: %s; looking into it must be "
-                           "permitted ('tidemark doctor' tells what forbids it)",
-                           strerror(-readable));
-        if (!code)
-            follow_pointers(s, &h);
-    } else if (t->blocks.count && !code) {
-        code = err_set(&err, -1, "the program was gone before it could be looked at");
+        seen = memory_try(&s->memory);
     }
+    if (!code && (seen == -ENOENT || seen == -ESRCH))
+        code = err_set(&err, seen, "the program was gone before it could be looked at");
+    else if (!code && seen)
+        code = err_set(&err, seen,
+                       "the program's memory could not be read: %s; looking into it must be "
+                       "permitted ('tidemark doctor' tells what forbids it)",
+                       strerror(-seen));
+    if (!code && t->blocks.count)
+        follow_pointers(s, &h);
     hold_end(&h);
     s->held_ns = since_start_ns(t) - start;
     s->unreachable = code ? xstrdup(err.text) : NULL;
