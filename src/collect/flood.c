@@ -8,6 +8,8 @@
 #define LOOKAHEAD 32
 #define NONE      UINT32_MAX
 
+#define SEEN_AGAIN REACHES /* a state for a while */
+
 /* --- which block is it? ----------------------------------------------------------------------- */
 
 void flood_add(struct flood *f, uint64_t address, uint64_t size)
@@ -305,31 +307,46 @@ void flood_note(struct flood *f)
         begin_block(f, count - 1);
 }
 
-static void follow(struct flood *f)
+/* What was found, and all that it leads to, from one state into another. */
+static void spread(struct flood *f, unsigned from, unsigned to)
 {
     while (f->found.count) {
         const struct flood_block *b = &f->blocks.items[f->found.items[--f->found.count]];
         const uint32_t *pointers = &f->pointers.items[b->size];
         for (uint32_t i = 1; i <= pointers[0]; i++)
-            mark(f, pointers[i]);
+            if (f->blocks.items[pointers[i]].state == from) {
+                f->blocks.items[pointers[i]].state = (uint16_t)to;
+                *vec_push(&f->found) = pointers[i];
+            }
     }
 }
 
-/* All that a block leads to is indirect, what was called lost before too; but not the block. */
-static void demote(struct flood *f, uint32_t from)
+/*
+ * Each block that none before it leads to may be lost, and one of them later leads to it. In the
+ * other order it is the later one that comes first; none before leads to it either.
+ */
+static void tell_lost(struct flood *f)
 {
-    *vec_push(&f->found) = from;
-    while (f->found.count) {
-        const struct flood_block *b = &f->blocks.items[f->found.items[--f->found.count]];
-        const uint32_t *pointers = &f->pointers.items[b->size];
-        for (uint32_t i = 1; i <= pointers[0]; i++) {
-            struct flood_block *to = &f->blocks.items[pointers[i]];
-            if (to->state == REACH_UNKNOWN)
-                *vec_push(&f->found) = pointers[i];
-            if (to->state != REACH_REACHABLE && pointers[i] != from)
-                to->state = REACH_INDIRECT;
+    VEC(uint32_t) firsts = {0};
+    for (uint32_t i = 0; i < f->blocks.count; i++)
+        if (f->blocks.items[i].state == REACH_UNKNOWN) {
+            f->blocks.items[i].state = REACH_INDIRECT;
+            *vec_push(&firsts) = i;
+            *vec_push(&f->found) = i;
+            spread(f, REACH_UNKNOWN, REACH_INDIRECT);
+        }
+    for (size_t k = firsts.count; k-- > 0;) {
+        struct flood_block *b = &f->blocks.items[firsts.items[k]];
+        if (b->state == REACH_INDIRECT) {
+            b->state = REACH_LOST;
+            *vec_push(&f->found) = firsts.items[k];
+            spread(f, REACH_INDIRECT, SEEN_AGAIN);
         }
     }
+    for (size_t i = 0; i < f->blocks.count; i++)
+        if (f->blocks.items[i].state == SEEN_AGAIN)
+            f->blocks.items[i].state = REACH_INDIRECT;
+    vec_release(&firsts);
 }
 
 void flood_run(struct flood *f)
@@ -339,12 +356,8 @@ void flood_run(struct flood *f)
         f->blocks.items[i].size = at;
         at += 1 + f->pointers.items[at];
     }
-    follow(f);
-    for (uint32_t i = 0; i < f->blocks.count; i++)
-        if (f->blocks.items[i].state == REACH_UNKNOWN) {
-            f->blocks.items[i].state = REACH_LOST;
-            demote(f, i);
-        }
+    spread(f, REACH_UNKNOWN, REACH_REACHABLE);
+    tell_lost(f);
 }
 
 void flood_release(struct flood *f)
