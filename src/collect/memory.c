@@ -173,7 +173,7 @@ void memory_find_resident(struct memory *m)
 
 /* --- what is in them -------------------------------------------------------------------------- */
 
-/* Pieces of there and here, of the same sizes. What cannot be read is left as it is. */
+/* Pieces of there and here, of the same sizes. What cannot be read is zero. */
 static void read_pieces(pid_t pid, struct iovec *there, struct iovec *here, size_t count)
 {
     while (count) {
@@ -188,12 +188,11 @@ static void read_pieces(pid_t pid, struct iovec *there, struct iovec *here, size
         /* Beyond this page, which cannot be. */
         size_t skip = done + PAGE - ((uintptr_t)there->iov_base + done) % PAGE;
         skip = skip < there->iov_len ? skip : there->iov_len;
+        memset((char *)here->iov_base + done, 0, skip - done);
         there->iov_base = (char *)there->iov_base + skip;
         here->iov_base = (char *)here->iov_base + skip;
         there->iov_len -= skip;
         here->iov_len -= skip;
-        if (n < 0 && errno != EFAULT && errno != EINTR)
-            return; /* it is gone */
     }
 }
 
@@ -218,7 +217,6 @@ void memory_read(void *memory, const struct extent *spans, size_t count, char *o
             if (from < to) {
                 there[pieces] = (struct iovec){(void *)(uintptr_t)from, to - from};
                 here[pieces++] = (struct iovec){out, to - from};
-                memset(out, 0, to - from);
                 out += to - from;
             }
             start = from > to ? from : to;

@@ -75,7 +75,8 @@ static void explain_end(const struct session *s, struct target *t)
                        t->profile.signal);
     else
         target_explain(t, "the program ended without a word before it could be looked at: by a "
-                          "system call of its own, or under a seccomp filter");
+                          "system call of its own, under a seccomp filter, or with no file "
+                          "descriptor left");
 }
 
 static void end_target(struct session *s, struct target *t, bool execed)

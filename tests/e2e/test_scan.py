@@ -1,11 +1,13 @@
 """What points to each block that is left: exact, by blocks whose sizes tell them apart."""
 import os
+import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
-from harness import Skipped, cases
+from harness import ROOT, Skipped, cases
 from scans import ASKED, END, EXIT, processes, scans
 from unprivileged import AS_NOBODY, give_to_nobody
 
@@ -32,6 +34,25 @@ def test_what_points_to_a_block(t, allocator):
     for scan in found:
         t.equal("no reason", scan.reason, "")
         t.equal("blocks", of_program(scan.sizes()), LEFT)
+
+
+def test_agrees_with_other_tools(t):
+    """The fast part of `make test-leaks`: valgrind and LeakSanitizer, by allocating function."""
+    sys.path.insert(0, os.path.join(ROOT, "tests", "leaks"))
+    import agree
+    lines, wrong = agree.compare("leaks.c", [t.build("leaks.c", "-O1")], t.dir, t.tidemark, "leaks.c")
+    t.true("differences: " + "; ".join(lines[1:]), wrong == 0)
+    t.true("all that is lost, and by both tools", re.search("12 blocks, +12286 bytes: valgrind, sanitizer", lines[0]), lines)
+
+
+@cases(allocator=tuple(ALLOCATORS))
+def test_stale_memory_keeps_nothing(t, allocator):
+    """What points to these blocks was given back, in the first thread and in one that has ended."""
+    preload = {"LD_PRELOAD": ALLOCATORS[allocator]} if ALLOCATORS[allocator] else {}
+    for scan in scans(t, t.record(program(t), "stale", env=preload)):
+        sizes = scan.sizes()
+        t.equal("lost", [s for s in sizes["lost"] if s == 2060], [2060] * 2000)
+        t.equal("lost beside them", [s for s in sizes["lost"] if s != 2060], [])
 
 
 @cases(mode=("exit", "return", "quick_exit", "handler", "vfork"))

@@ -134,6 +134,23 @@ static void *at_work(void *unused)
     return unused;
 }
 
+/* Many blocks, to which only memory points that was given back. */
+static void *leave_stale(void *unused)
+{
+    void **holders[1000];
+    for (int i = 0; i < 1000; i++) {
+        holders[i] = block(64);
+        for (int k = 0; k < 8; k++)
+            holders[i][k] = k == 3 ? block(2060) : NULL;
+    }
+    for (int i = 0; i < 1000; i++) {
+        free(holders[i]);
+        holders[i] = NULL;
+    }
+    clear_stack();
+    return unused;
+}
+
 /* --- how it is told to end -------------------------------------------------------------------- */
 
 static void on_signal(int unused)
@@ -232,6 +249,11 @@ int main(int argc, char **argv)
         page[1000] = block(2040);
         shared[7] = block(2041);
         clear_stack();
+    } else if (strcmp(mode, "stale") == 0) {
+        pthread_t id;
+        leave_stale(NULL);
+        pthread_create(&id, NULL, leave_stale, NULL);
+        pthread_join(id, NULL);
     } else if (strcmp(mode, "untouched") == 0) {
         volatile char *large = malloc(1 << 20);
         global = (void *)large;
