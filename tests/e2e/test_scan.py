@@ -18,7 +18,7 @@ ALLOCATORS = {"libc": "", "jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmall
 
 
 def program(t, *flags):
-    return t.build("scanned.c", "-O1", *flags)
+    return t.build("scanned.c", "-O1", "-I", os.path.join(ROOT, "include"), *flags)
 
 
 def of_program(sizes):
@@ -112,6 +112,11 @@ def test_forked_child(t):
 
 def test_mappings_of_the_program(t):
     t.equal("blocks", scans(t, t.record(program(t), "mapped"))[-1].sizes(), {"reachable": [2040, 2041]})
+
+
+def test_blocks_that_were_never_announced(t):
+    """They may hold pointers: what they point to is not called lost."""
+    t.equal("blocks", scans(t, t.record(program(t), "paused"))[-1].sizes(), {"reachable": [2071]})
 
 
 def test_pages_never_touched(t):

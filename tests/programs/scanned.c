@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "known.h"
+#include "tidemark.h"
 
 static void *volatile global;
 static __thread void *volatile local;
@@ -248,6 +249,13 @@ int main(int argc, char **argv)
         void **shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         page[1000] = block(2040);
         shared[7] = block(2041);
+        clear_stack();
+    } else if (strcmp(mode, "paused") == 0) {
+        tide_pause();
+        void **unannounced = block(2070);
+        tide_resume();
+        *unannounced = block(2071);
+        global = unannounced;
         clear_stack();
     } else if (strcmp(mode, "stale") == 0) {
         pthread_t id;
