@@ -57,7 +57,7 @@ NOT_COMPARED = {
     "crowded.c": "has no descriptor left to say that it ends", "coroutines.c": "valgrind takes its stacks for one", "little_stack.c": "has too little stack for valgrind",
 }
 # Arguments for those that need some.
-ARGUMENTS = {"scanned.c": ("exit",), "many_blocks.c": ("list", "1000")}
+ARGUMENTS = {"scanned.c": ("exit",), "many_blocks.c": ("lost", "1000")}
 
 
 def functions_of(names):
@@ -207,6 +207,16 @@ def own_cases(build):
     t.close()
 
 
+def hold_many(build, count=10000000):
+    """How long a program with many blocks stands still."""
+    t = harness.Test(build)
+    for mode in ("array", "list", "lost"):
+        profile = t.record(t.build("many_blocks.c", "-O1"), mode, str(count))
+        print("%s of %d blocks: held for %s s" % (mode, count, " and ".join(
+            "%.2f" % (scan.held / 1e9) for scan in scans.scans(Quiet(), profile))), flush=True)
+    t.close()
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", default=os.path.join(ROOT, "build"))
@@ -227,6 +237,8 @@ def main():
         print("\n".join(lines), flush=True)
         cases += 1
         failed += wrong > 0
+    if options.k in "many_blocks":
+        hold_many(build)
     print("%d cases, %d with differences that docs/leaks.md does not explain" % (cases, failed))
     return 1 if failed else 0
 
