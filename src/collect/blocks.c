@@ -390,6 +390,14 @@ void blocks_in_order(const struct blocks *t, void (*visit)(void *context, const 
     free(keys);
 }
 
+void blocks_each_page(const struct blocks *t, void (*visit)(void *context, uint64_t address),
+                      void *context)
+{
+    for (size_t i = 0; i < t->size; i++)
+        if (t->pages[i].key && t->pages[i].count)
+            visit(context, (t->pages[i].key - 1) << PAGE_BITS);
+}
+
 void blocks_clone(struct blocks *to, const struct blocks *from)
 {
     *to = (struct blocks){.size = from->size, .used = from->used, .count = from->count};

@@ -55,6 +55,9 @@ void blocks_each(const struct blocks *t, void (*visit)(void *context, const stru
 /* The same in order of address; takes 16 bytes a page for a while. */
 void blocks_in_order(const struct blocks *t, void (*visit)(void *context, const struct block *b),
                      void *context);
+/* The same for every page with a block in it, by the page's address. */
+void blocks_each_page(const struct blocks *t, void (*visit)(void *context, uint64_t address),
+                      void *context);
 void blocks_release(struct blocks *t);
 
 #endif

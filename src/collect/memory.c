@@ -21,22 +21,22 @@ static bool begins_with(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-static enum mapping_kind kind_of(const char *name, bool shared)
+static enum region_kind kind_of(const char *name, bool shared)
 {
     const char *slash = strrchr(name, '/');
     if (begins_with(name, "/memfd:tidemark ") || (slash && begins_with(slash, "/libtidemark.so")))
-        return MAPPING_OURS;
+        return REGION_OURS;
     if (*name == '/' || shared)
-        return MAPPING_FILE;
-    return begins_with(name, "[heap]")    ? MAPPING_HEAP
-           : begins_with(name, "[stack]") ? MAPPING_STACK
-                                          : MAPPING_ANONYMOUS;
+        return REGION_FILE;
+    return begins_with(name, "[heap]")    ? REGION_HEAP
+           : begins_with(name, "[stack]") ? REGION_STACK
+                                          : REGION_ANONYMOUS;
 }
 
-static bool parse_mapping(const char *line, struct mapping *m)
+static bool parse_region(const char *line, struct region *m)
 {
     char *at;
-    *m = (struct mapping){.start = strtoull(line, &at, 16)};
+    *m = (struct region){.start = strtoull(line, &at, 16)};
     if (*at++ != '-')
         return false;
     m->end = strtoull(at, &at, 16);
@@ -72,29 +72,29 @@ int memory_map(struct memory *m, pid_t pid)
     }
     if (fd >= 0)
         close(fd);
-    m->mappings.count = 0;
+    m->regions.count = 0;
     for (char *line = text.data, *end; line && (end = strchr(line, '\n')); line = end + 1) {
-        struct mapping each;
+        struct region each;
         *end = '\0';
-        if (parse_mapping(line, &each))
-            *vec_push(&m->mappings) = each;
+        if (parse_region(line, &each))
+            *vec_push(&m->regions) = each;
     }
     strbuf_release(&text);
-    return code ? code : m->mappings.count ? 0 : -ESRCH;
+    return code ? code : m->regions.count ? 0 : -ESRCH;
 }
 
-const struct mapping *memory_at(const struct memory *m, uint64_t address)
+const struct region *memory_at(const struct memory *m, uint64_t address)
 {
-    size_t low = 0, high = m->mappings.count;
+    size_t low = 0, high = m->regions.count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (m->mappings.items[middle].end <= address)
+        if (m->regions.items[middle].end <= address)
             low = middle + 1;
         else
             high = middle;
     }
-    const struct mapping *found = &m->mappings.items[low];
-    return low < m->mappings.count && found->start <= address ? found : NULL;
+    const struct region *found = &m->regions.items[low];
+    return low < m->regions.count && found->start <= address ? found : NULL;
 }
 
 /* --- which pages are there -------------------------------------------------------------------- */
@@ -111,7 +111,7 @@ struct pm_scan_arg {
 #define PAGE_IS_PRESENT (1 << 3)
 #define PAGE_IS_SWAPPED (1 << 4)
 
-static bool ask_ranges(int fd, const struct mapping *m, struct extents *out)
+static bool ask_ranges(int fd, const struct region *m, struct extents *out)
 {
     struct page_region regions[256];
     struct pm_scan_arg ask = {.size = sizeof ask,
@@ -134,7 +134,7 @@ static bool ask_ranges(int fd, const struct mapping *m, struct extents *out)
     return true;
 }
 
-static bool ask_pages(int fd, const struct mapping *m, struct extents *out)
+static bool ask_pages(int fd, const struct region *m, struct extents *out)
 {
     uint64_t entries[2048];
     for (uint64_t page = m->start / PAGE, end = m->end / PAGE; page < end;) {
@@ -157,9 +157,9 @@ void memory_find_resident(struct memory *m)
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     m->residency = fd >= 0;
     m->resident.items.count = 0;
-    for (size_t i = 0; i < m->mappings.count; i++) {
-        const struct mapping *each = &m->mappings.items[i];
-        if (!each->writable || each->kind == MAPPING_OURS)
+    for (size_t i = 0; i < m->regions.count; i++) {
+        const struct region *each = &m->regions.items[i];
+        if (!each->writable || each->kind == REGION_OURS)
             continue;
         m->residency = m->residency &&
                        (ask_ranges(fd, each, &m->resident) || ask_pages(fd, each, &m->resident));
@@ -232,10 +232,10 @@ void memory_read(void *memory, const struct extent *spans, size_t count, char *o
 int memory_try(const struct memory *m)
 {
     char byte;
-    for (size_t i = 0; i < m->mappings.count; i++) {
-        const struct mapping *each = &m->mappings.items[i];
+    for (size_t i = 0; i < m->regions.count; i++) {
+        const struct region *each = &m->regions.items[i];
         struct iovec there = {(void *)(uintptr_t)each->start, 1}, here = {&byte, 1};
-        if (each->kind == MAPPING_FILE && each->readable)
+        if (each->kind == REGION_FILE && each->readable)
             return process_vm_readv(m->pid, &here, 1, &there, 1, 0) == 1 || errno == EFAULT
                        ? 0
                        : -errno;
@@ -245,7 +245,7 @@ int memory_try(const struct memory *m)
 
 void memory_release(struct memory *m)
 {
-    vec_release(&m->mappings);
+    vec_release(&m->regions);
     extents_release(&m->resident);
     *m = (struct memory){0};
 }

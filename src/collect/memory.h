@@ -13,33 +13,33 @@
 
 #include "collect/extents.h"
 
-enum mapping_kind {
-    MAPPING_ANONYMOUS,
-    MAPPING_FILE, /* or memory that is shared in another way */
-    MAPPING_STACK,
-    MAPPING_HEAP,
-    MAPPING_OURS /* shared with us, or libtidemark.so */
+enum region_kind {
+    REGION_ANONYMOUS,
+    REGION_FILE, /* or memory that is shared in another way */
+    REGION_STACK,
+    REGION_HEAP,
+    REGION_OURS /* shared with us, or libtidemark.so */
 };
 
-struct mapping {
+struct region {
     uint64_t start, end, offset;
-    enum mapping_kind kind;
+    enum region_kind kind;
     bool readable, writable;
     bool is_libc;
 };
 
 struct memory {
     pid_t pid;
-    VEC(struct mapping) mappings; /* in order */
-    struct extents resident;      /* of what is writable */
-    bool residency;               /* that is known; else all of it is taken to be */
+    VEC(struct region) regions; /* in order */
+    struct extents resident;    /* of what is writable */
+    bool residency;             /* that is known; else all of it is taken to be */
 };
 
 /* 0, or a negative errno: it may not be looked at, or is gone. */
 int memory_map(struct memory *m, pid_t pid);
 void memory_find_resident(struct memory *m);
 /* The mapping that an address is in, or NULL. */
-const struct mapping *memory_at(const struct memory *m, uint64_t address);
+const struct region *memory_at(const struct memory *m, uint64_t address);
 /* One after the other; zeros where nothing can be read. */
 void memory_read(void *memory, const struct extent *spans, size_t count, char *out);
 /* 0, or a negative errno: can it be read at all? */

@@ -10,10 +10,10 @@
 
 void roots_at_start(const struct memory *m, uint64_t thread_pointer, struct extents *out)
 {
-    for (size_t i = 0; i < m->mappings.count; i++) {
-        const struct mapping *each = &m->mappings.items[i];
+    for (size_t i = 0; i < m->regions.count; i++) {
+        const struct region *each = &m->regions.items[i];
         bool holds_tls = thread_pointer >= each->start && thread_pointer < each->end;
-        if (each->kind == MAPPING_ANONYMOUS && each->writable &&
+        if (each->kind == REGION_ANONYMOUS && each->writable &&
             (holds_tls || each->end - each->start < LOADERS_MOST))
             extents_add(out, each->start, each->end);
     }
@@ -27,7 +27,7 @@ struct module_data {
 };
 
 /* What the file at `start` has for writing, .bss included; `header` is its first page. */
-static void add_segments(const struct mapping *m, const char *header, struct extents *out)
+static void add_segments(const struct region *m, const char *header, struct extents *out)
 {
     Elf64_Ehdr elf;
     uint64_t first = UINT64_MAX;
@@ -57,10 +57,10 @@ static void find_module_data(const struct memory *m, struct module_data *out)
     struct memory plain = {.pid = m->pid};
     char header[PAGE];
     extents_add(&plain.resident, 0, UINT64_MAX);
-    for (size_t i = 0; i < m->mappings.count; i++) {
-        const struct mapping *each = &m->mappings.items[i];
+    for (size_t i = 0; i < m->regions.count; i++) {
+        const struct region *each = &m->regions.items[i];
         if (each->offset || !each->readable ||
-            (each->kind != MAPPING_FILE && each->kind != MAPPING_OURS))
+            (each->kind != REGION_FILE && each->kind != REGION_OURS))
             continue;
         struct extent page = {each->start, each->start + PAGE};
         memory_read(&plain, &page, 1, header);
@@ -68,7 +68,7 @@ static void find_module_data(const struct memory *m, struct module_data *out)
         add_segments(each, header, &found);
         for (size_t k = 0; k < found.items.count; k++) {
             struct extent s = found.items.items[k];
-            extents_add(each->kind == MAPPING_OURS ? &out->ours : &out->all, s.start, s.end);
+            extents_add(each->kind == REGION_OURS ? &out->ours : &out->all, s.start, s.end);
             if (each->is_libc)
                 extents_add(&out->libcs, s.start, s.end);
         }
@@ -82,7 +82,7 @@ static void find_module_data(const struct memory *m, struct module_data *out)
 
 /* --- stacks ----------------------------------------------------------------------------------- */
 
-static bool is_in(const struct mapping *m, uint64_t address)
+static bool is_in(const struct region *m, uint64_t address)
 {
     return m && address >= m->start && address < m->end;
 }
@@ -95,11 +95,11 @@ static bool is_in(const struct mapping *m, uint64_t address)
 static void add_stack(const struct root_facts *f, const struct flood *flood,
                       const struct root_thread *t, struct extents *out)
 {
-    const struct mapping *stack = memory_at(f->memory, t->stack);
-    const struct mapping *storage = memory_at(f->memory, t->pointer);
+    const struct region *stack = memory_at(f->memory, t->stack);
+    const struct region *storage = memory_at(f->memory, t->pointer);
     uint64_t from = t->stack - RED_ZONE;
     bool at_home = is_in(stack, t->pointer) && t->pointer > t->stack;
-    if (stack && stack->kind == MAPPING_ANONYMOUS && stack->writable &&
+    if (stack && stack->kind == REGION_ANONYMOUS && stack->writable &&
         flood_find(flood, t->stack) == UINT32_MAX) {
         uint64_t end =
             at_home && stack->end - t->pointer > DESCRIPTOR ? t->pointer + DESCRIPTOR : stack->end;
@@ -107,7 +107,7 @@ static void add_stack(const struct root_facts *f, const struct flood *flood,
     }
     struct extents known = {0};
     extents_inside(&f->mapped, t->pointer, t->pointer + 1, &known);
-    if (!at_home && storage && storage->kind == MAPPING_ANONYMOUS && !known.items.count &&
+    if (!at_home && storage && storage->kind == REGION_ANONYMOUS && !known.items.count &&
         flood_find(flood, t->pointer) == UINT32_MAX)
         extents_add(out, storage->start,
                     storage->end - t->pointer > DESCRIPTOR ? t->pointer + DESCRIPTOR
@@ -120,7 +120,7 @@ static void add_stack(const struct root_facts *f, const struct flood *flood,
  * thread's descriptor, which holds on to its storage. It begins with its own address, and has it
  * again. What else is on such a stack is stale.
  */
-static void add_descriptor(const struct memory *m, const struct mapping *stack, struct extents *out)
+static void add_descriptor(const struct memory *m, const struct region *stack, struct extents *out)
 {
     uint64_t words[DESCRIPTOR / 8];
     struct extent top = {stack->end - DESCRIPTOR, stack->end};
@@ -134,16 +134,16 @@ static void add_descriptor(const struct memory *m, const struct mapping *stack, 
 
 static void add_descriptors(const struct memory *m, struct extents *out)
 {
-    for (size_t i = 1; i < m->mappings.count; i++) {
-        const struct mapping *each = &m->mappings.items[i], *guard = each - 1;
-        if (each->kind == MAPPING_ANONYMOUS && each->writable && !guard->readable &&
+    for (size_t i = 1; i < m->regions.count; i++) {
+        const struct region *each = &m->regions.items[i], *guard = each - 1;
+        if (each->kind == REGION_ANONYMOUS && each->writable && !guard->readable &&
             guard->end == each->start)
             add_descriptor(m, each, out);
     }
 }
 
 /* The first thread's. If none is there now, all of it counts. */
-static uint64_t stack_start(const struct root_facts *f, const struct mapping *m)
+static uint64_t stack_start(const struct root_facts *f, const struct region *m)
 {
     uint64_t from = m->end;
     for (size_t i = 0; i < f->threads.count; i++)
@@ -167,13 +167,13 @@ void roots_take(const struct root_facts *f, struct flood *flood)
         add_stack(f, flood, &f->threads.items[i], &anonymous);
     add_descriptors(f->memory, &anonymous);
     extents_settle(&anonymous);
-    for (size_t i = 0; i < f->memory->mappings.count; i++) {
-        const struct mapping *m = &f->memory->mappings.items[i];
-        if (!m->writable || !m->readable || m->kind == MAPPING_OURS)
+    for (size_t i = 0; i < f->memory->regions.count; i++) {
+        const struct region *m = &f->memory->regions.items[i];
+        if (!m->writable || !m->readable || m->kind == REGION_OURS)
             continue;
-        if (m->kind == MAPPING_STACK)
+        if (m->kind == REGION_STACK)
             extents_add(&roots, stack_start(f, m), m->end);
-        else if (m->kind == MAPPING_FILE || f->everything)
+        else if (m->kind == REGION_FILE || f->everything)
             extents_add(&roots, m->start, m->end);
         else
             extents_inside(&anonymous, m->start, m->end, &roots);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "collect/filters.h"
+#include "collect/maps.h"
 #include "collect/output.h"
 #include "collect/session_state.h"
 #include "store/writer.h"
@@ -78,6 +79,11 @@ static bool program_is_missing(const struct session *s)
 /* The bytes of the file; what the targets had gathered goes into the recording. */
 static void compose(struct session *s, struct recording *r, struct strbuf *bytes)
 {
+    for (size_t i = 0; i < s->options->default_count; i++) {
+        const struct recorded_default *d = &s->options->defaults[i];
+        *vec_push(&r->defaults) =
+            (struct recorded_default){d->kind, xstrdup(d->name), xstrdup(d->text)};
+    }
     writer_begin(bytes);
     if (program_is_missing(s)) {
         naming_fill(s->naming, unseen_program(s, r), &r->strings);
@@ -87,6 +93,7 @@ static void compose(struct session *s, struct recording *r, struct strbuf *bytes
         struct target *t = s->targets.items[i];
         target_finish(t);
         marks_finish(t, &r->strings);
+        pools_finish(t, &r->strings);
         if (i == 0 && s->refused + s->door.refused)
             *vec_push(&t->profile.notes) = refusal(s->refused + s->door.refused);
         naming_fill(s->naming, &t->profile, &r->strings);
@@ -224,8 +231,10 @@ int snapshot_begin(struct session *s, const char *pattern)
     }
     for (size_t i = 0; i < s->live.count; i++) {
         struct target *t = s->live.items[i];
-        marks_add(t, "snapshot", elapsed_ns(s) - t->start_ns);
+        uint64_t at = elapsed_ns(s) - t->start_ns;
+        marks_add(t, "snapshot", at);
         target_drain(t, elapsed_ns(s) - t->start_ns);
+        maps_take(t, CAPTURE_SNAPSHOT, at);
     }
     queue_names(s);
     uint64_t now = elapsed_ns(s);
@@ -275,6 +284,7 @@ int finish(struct session *s, struct session_result *result, struct err *err)
     }
     naming_wait(s->naming);
     unseen_explain(&s->unseen, s->targets.items, s->targets.count, s->program);
+    mark_on_explain(&s->mark_on, s->targets.items, s->targets.count, s->program);
     if (s->targets.count && !program_is_missing(s)) {
         const struct ledger *first = &s->targets.items[0]->ledger;
         result->allocations = first->allocations;

@@ -69,10 +69,8 @@ static bool may_lack_blocks(const struct target *t)
     return lost || t->was_paused || t->heap_unknown;
 }
 
-static void add_own(struct extents *out, _Atomic uint64_t where[2])
+static void add_own(struct extents *out, uint64_t start, uint64_t size)
 {
-    uint64_t size = atomic_load_explicit(&where[1], memory_order_acquire);
-    uint64_t start = atomic_load_explicit(&where[0], memory_order_relaxed);
     if (start + size > start)
         extents_add(out, start, start + size);
 }
@@ -88,9 +86,9 @@ static void gather_facts(const struct scanning *s, const struct hold *h, struct 
         extents_add(&f->mapped, t->ranges.items.items[i].start, t->ranges.items.items[i].end);
     extents_settle(&f->mapped);
     for (size_t i = 0; i < WIRE_OWN; i++)
-        add_own(&f->own, t->header->own[i]);
+        add_own(&f->own, t->header->own[i].start, t->header->own[i].size);
     for (size_t i = 0; i < t->readers.count; i++)
-        add_own(&f->own, t->readers.items[i].ring->own);
+        add_own(&f->own, t->readers.items[i].ring->own[0], t->readers.items[i].ring->own[1]);
     extents_settle(&f->own);
     if (s->waiting)
         *vec_push(&f->threads) =

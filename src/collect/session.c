@@ -15,6 +15,7 @@
 #include "collect/filters.h"
 #include "collect/kin.h"
 #include "collect/launch.h"
+#include "collect/maps.h"
 #include "collect/output.h"
 #include "collect/scan.h"
 #include "collect/stamps.h"
@@ -139,6 +140,8 @@ static void say_hello(struct session *s, struct visitor *v)
     t->heap_unknown = v->request.parent != 0;
     inherit(s, t, v->request.parent, v->request.fork);
     scan_prepare(t, v->request.thread_pointer);
+    t->mark_on = &s->mark_on;
+    t->header->mark_on = (uint32_t)s->mark_on.count;
     t->was_paused = s->paused;
     atomic_store(&t->header->paused, s->paused);
     *vec_push(&s->targets) = t;
@@ -159,6 +162,12 @@ static void give_rings(struct session *s, struct visitor *v)
     visitor_reply(v, fd < 0 ? fd : 0, fd, size, v->request.ring_count);
     if (fd >= 0)
         close(fd);
+}
+
+static void give_functions(struct session *s, struct visitor *v)
+{
+    const struct target *t = live_target(s, v->pid);
+    mark_on_answer(&s->mark_on, v, t ? t->profile.executable : NULL);
 }
 
 /* --- what `tidemark ctl` and the API ask for ---------------------------------------------------
@@ -221,6 +230,8 @@ static void see_to_exit(struct session *s, struct visitor *v)
                             .waiting = &v->request};
     if (t && !s->options->no_scan)
         scan_look(&look);
+    if (t)
+        maps_at_exit(t, elapsed_ns(s) - t->start_ns);
     visitor_reply(v, t ? 0 : -ESRCH, -1, 0, 0);
     if (t && !s->options->no_scan)
         scan_finish(&look);
@@ -308,6 +319,10 @@ static void answer_door(struct session *s)
             say_hello(s, &v);
         else if (v.request.kind == WIRE_MORE_RINGS)
             give_rings(s, &v);
+        else if (v.request.kind == WIRE_FUNCTIONS)
+            give_functions(s, &v);
+        else if (v.request.kind == WIRE_LEFT_ALONE)
+            mark_on_left_alone(&s->mark_on, &v);
         else
             answer_request(s, &v);
     }
@@ -445,6 +460,7 @@ static void record(struct session *s)
             uint64_t now = elapsed_ns(s) - t->start_ns;
             words += target_drain(t, now);
             stamp_if_due(t, now);
+            maps_if_due(t, now);
             most = t->pass_words > most ? t->pass_words : most;
         }
         uint64_t now = elapsed_ns(s);
@@ -488,6 +504,7 @@ int session_run(const struct session_options *o, struct session_result *result, 
     s = (struct session){.options = o, .signals = -1, .door = {.fd = -1}};
     s.unseen.only = o->only;
     s.unseen.no_children = o->no_follow;
+    mark_on_init(&s.mark_on, o->mark_on, o->mark_on_count);
     *result = (struct session_result){.status = 125};
     char *trial = output_name(o->output, o->argv[0], 0, err);
     int code = trial ? output_check(trial, err) : -EINVAL;

@@ -16,6 +16,8 @@
 #include "collect/births.h"
 #include "collect/blocks.h"
 #include "collect/ledger.h"
+#include "collect/mark_on.h"
+#include "collect/pools.h"
 #include "collect/ranges.h"
 #include "collect/extents.h"
 #include "collect/survivors.h"
@@ -114,11 +116,13 @@ struct target {
     VEC(struct mark_value) mark_values; /* `mark` is a tick */
     VEC(uint32_t) unloads;              /* ticks that no mark made, and not met yet */
     struct strpool labels;
+    struct mark_on *mark_on; /* the session's; NULL: nobody asked */
     struct ledger ledger;
     struct blocks blocks;
     struct births births;
     VEC(struct survivors) scans;
     struct ranges ranges;
+    struct pools pools;
     VEC(struct fork_image) images;
     VEC(struct blocks) inherited;  /* blocks of its parents, as they were at the forks */
     struct extents inherited_maps; /* and their mappings */
@@ -141,6 +145,9 @@ struct target {
     VEC(uint32_t) late_nodes;  /* whose number was taken before they were written */
     struct profile profile;
     uint64_t stamp_length_ns, next_stamp_ns;
+    uint64_t maps_length_ns, next_maps_ns; /* maps.c: distance of captures, when one is due, */
+    uint64_t maps_rest_ns;                 /* and not before, */
+    uint64_t maps_rss_bytes;               /* and what was resident at the last */
 };
 
 struct target *target_new(pid_t pid, bool small, enum wire_on_full on_full, uint64_t interval_ns,

@@ -11,6 +11,7 @@
  *   modules.c   which file an address belongs to
  *   event.c     from a hook's call to words in the ring
  *   entry.c     programs that define malloc themselves
+ *   mark_on.c   functions whose entries are marks
  *   nested.c    a hook within a hook, and hooks that were left by longjmp
  *   hooks_*.c   the functions that take the place of libc's
  */
@@ -159,13 +160,17 @@ struct next {
 extern struct next next;
 
 /* process.c */
-void recorder_start(void);             /* idempotent; sets `next`, connects; state leaves BOOTING */
-bool recorder_connect(void);           /* to the collector, for this process */
-struct wire_ring *recorder_ring(void); /* a ring no thread uses; NULL: none to be had */
-void recorder_stop(void);              /* the collector is gone */
+void recorder_start(void);   /* idempotent; sets `next`, connects; state leaves BOOTING */
+bool recorder_connect(void); /* to the collector, for this process */
+void recorder_own(const void *start, size_t size); /* mapped by us: the collector is told so */
+struct wire_ring *recorder_ring(void);             /* a ring no thread uses; NULL: none to be had */
+void recorder_stop(void);                          /* the collector is gone */
 bool recorder_collector_alive(void);
 bool recorder_owns_allocations(const void *function); /* is it in the allocator's module? */
 int recorder_snapshot(const char *path);              /* asks for one; 0 once it is being written */
+/* Functions of a loaded file whose entries shall be marks; how many. */
+unsigned recorder_functions(const char *path, struct wire_function out[WIRE_FUNCTIONS_MAX]);
+void recorder_left_alone(const char *path, uint64_t number, enum wire_left why);
 /* Tells, and waits for the answer. `stack`: from there on are the program's frames. */
 void recorder_exiting(enum wire_exit what, uint64_t stack);
 void *boot_alloc(size_t size); /* before `next` is known: dlsym itself may allocate */
@@ -197,6 +202,15 @@ void threads_reset(void);              /* in a forked child */
 void note_unload(struct thread *t); /* code goes away: moves the tick, so that all threads look */
 void note_unrecorded(struct thread *t); /* after event_realloc, when its result is not recorded */
 
+void note_pool(struct thread *t, unsigned number, const char *name);
+void mark_function(uint64_t number); /* it was entered; the collector knows its name */
+
+/* hooks_pool.c */
+void pools_reset(void); /* in a forked child: the numbers are new */
+
+/* mark_on.c */
+void mark_on_start(void); /* once, at the start: makes entries of functions marks, if asked to */
+
 /* modules.c */
 extern const struct unwind_space own_space;
 extern const struct unwind_space quiet_space; /* for looking only: takes no lock */
@@ -218,7 +232,10 @@ void event_fork(struct thread *t);               /* before it is done */
 void event_map(struct thread *t, void *p, size_t size, const uint64_t *caller);
 bool event_unmap(struct thread *t, void *p, size_t size); /* before it is done; was it written? */
 void event_unmap_failed(struct thread *t);                /* after, if it was */
-void event_meet(struct thread *t, uint64_t address);      /* another thread's stamp is here */
+void event_pool_alloc(struct thread *t, unsigned pool, const void *p, size_t size,
+                      const uint64_t *caller);
+void event_pool_free(struct thread *t, unsigned pool, const void *p);
+void event_meet(struct thread *t, uint64_t address); /* another thread's stamp is here */
 
 /* Before the next in line does its work: asks for what event_alloc will look at. */
 static inline void event_prefetch(const struct thread *t, const uint64_t *caller)
@@ -238,13 +255,6 @@ static inline bool recorder_paused(void)
 long sys_call(long number, ...); /* the result or a negative errno */
 void sys_yield(void);
 void *sys_map(size_t size); /* private, zeroed, no huge pages; NULL: none */
-
-/* Tells the collector that memory is ours, and holds no pointers of the program's. */
-static inline void own_memory(_Atomic uint64_t where[2], const void *p, size_t size)
-{
-    atomic_store_explicit(&where[0], (uintptr_t)p, memory_order_relaxed);
-    atomic_store_explicit(&where[1], size, memory_order_release);
-}
 
 /* A lock that knows its holder: a thread that was torn out (longjmp, cancellation) lets go later.
  */

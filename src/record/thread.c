@@ -87,6 +87,7 @@ static void thread_end(void *arg)
         event_publish(t);
     }
     tls.thread = NULL;
+    atomic_store_explicit(&t->ring->stack, 0, memory_order_relaxed);
     spin_lock(&threads_lock);
     t->tid = 0;
     t->next = free_threads;
@@ -103,6 +104,7 @@ static void take_back_dead(void)
         struct thread *t = all_threads[i];
         if (t->tid && sys_call(SYS_tgkill, pid, (long)t->tid, 0L) == -ESRCH) {
             t->tid = 0;
+            atomic_store_explicit(&t->ring->stack, 0, memory_order_relaxed);
             t->next = free_threads;
             free_threads = t;
         }
@@ -124,7 +126,8 @@ static struct thread *thread_new(void)
         sys_call(SYS_munmap, t, size); /* a forked child would write into its parent's ring */
         return NULL;
     }
-    own_memory(ring->own, t, size);
+    atomic_store_explicit(&ring->own[0], (uintptr_t)t, memory_order_relaxed);
+    atomic_store_explicit(&ring->own[1], size, memory_order_release);
     t->ring = ring;
     t->free_places = (1u << WIRE_CHUNKS) - 1;
     walk_init(&t->walk, (char *)t + ((sizeof(struct thread) + 63) & ~(size_t)63));
@@ -157,6 +160,7 @@ static struct thread *thread_adopt(struct thread *t)
     bool first = t->tid == recorder.pid;
     t->stack_high = first ? (uint64_t)(uintptr_t)__libc_stack_end + 64
                           : (uint64_t)(uintptr_t)__builtin_thread_pointer();
+    atomic_store_explicit(&t->ring->stack, t->stack_high, memory_order_relaxed);
     t->stack_low = t->stack_high > UINT64_C(1) << 30 ? t->stack_high - (UINT64_C(1) << 30) : 0;
 
     put_tick(t);

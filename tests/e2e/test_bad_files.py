@@ -24,7 +24,11 @@ def limited():
 
 def report(t, path, *arguments, stdin=subprocess.DEVNULL):
     """`tidemark report PATH` with limits; returns (stdout, stderr, status)."""
-    done = subprocess.run([t.tidemark, "report", path, *arguments], stdin=stdin, preexec_fn=limited,
+    return run_limited(t, "report", path, *arguments, stdin=stdin)
+
+
+def run_limited(t, command, path, *arguments, stdin=subprocess.DEVNULL):
+    done = subprocess.run([t.tidemark, command, path, *arguments], stdin=stdin, preexec_fn=limited,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", cwd=t.dir)
     return done.stdout, done.stderr, done.returncode
 
@@ -191,6 +195,12 @@ def test_hostile_contents(t):
             ("2^32 rows", base + chunk("IVAL", varints(1, 1, 0, 0, 0, 0, 0, 1 << 32, 1, 0))),
             ("a row of no site", base + chunk("IVAL", varints(1, 1, 0, 0, 0, 0, 0, 1, 2, 0))),
             ("2^63 stamps", base + chunk("STMP", varints(1 << 63, *[0] * 9))),
+            ("2^60 captures", base + chunk("MAPS", varints(0, 1 << 60, 0, 0, 0))),
+            ("2^60 mappings", base + chunk("MAPS", varints(1, 0, 1, 0, 0, 1 << 60, *[1] * 20))),
+            ("a mapping of no name", base + chunk("MAPS", varints(1, 0, 1, 0, 0, 1, 0, 4096, 0, 0, 1, *[0] * 10))),
+            ("a mapping of no size", base + chunk("MAPS", varints(1, 0, 1, 0, 0, 1, 4096, 0, 0, 0, 0, *[0] * 10))),
+            ("a mapping beyond the end", base + chunk("MAPS", varints(1, 0, 1, 0, 0, 1, 1 << 63, 1 << 63, 0, 0, 0, *[0] * 10))),
+            ("node 1024", base + chunk("MAPS", varints(1, 0, 1, 0, 0, 1, 0, 4096, 0, 0, 0, *[0] * 9, 1, 1024, 0))),
             ("a name of 2^40 bytes", base + chunk("NOTE", varints(1, 1 << 40))),
             ("runs of 2^32 frames", base + chunk("FRAM", varints(1, 2, 1 << 32, 0, 0, 0, 0, 0))),
             ("process 7 of one", base + chunk("PROC", varints(*[0] * 15), process=7)),
@@ -215,7 +225,7 @@ def test_sizes_that_lie(t):
             "incomplete the file is damaged at byte %d; what came before it is shown" % len(base))
 
 
-@cases(kind=("PROC", "MODS", "THRD", "NODE", "SITE", "IVAL", "STMP", "MARK", "FORK", "LIVE", "NOTE", "FRAM", "STRS"))
+@cases(kind=("PROC", "MODS", "THRD", "NODE", "SITE", "IVAL", "STMP", "MARK", "FORK", "LIVE", "MAPS", "NOTE", "FRAM", "STRS", "FOCS"))
 def test_bombs(t, kind):
     """Zeros pack 30,000 to 1: a few KB that unpack to 4 MB, and to 16 MB, of the smallest things there are."""
     before = HEADER + PROCESS + THREADS + NODES
@@ -223,9 +233,10 @@ def test_bombs(t, kind):
         before += SITES
     if kind in ("THRD", "NODE"):
         before = HEADER + PROCESS
-    leading = {"PROC": (0, 0), "NODE": (0,)}.get(kind, ())
+    leading = {"PROC": (0, 0), "NODE": (0,), "MAPS": (0,)}.get(kind, ())
     for size, much in ((4 << 20) - 4096, False), (16 << 20, True):
-        least = {"MODS": 6, "THRD": 4, "NODE": 2, "SITE": 11, "IVAL": 7, "STMP": 9, "MARK": 12, "LIVE": 7, "FRAM": 2}.get(kind, 1)
+        least = {"MODS": 6, "THRD": 4, "NODE": 2, "SITE": 11, "IVAL": 7, "STMP": 9, "MARK": 12, "LIVE": 7, "MAPS": 3,
+                 "FRAM": 2}.get(kind, 1)
         raw = varints(*leading, (size - 64) // least)
         content = before + chunk(kind, raw + b"\0" * (size - len(raw)))
         t.true("it is small", len(content) < 16384, len(content))
@@ -233,6 +244,9 @@ def test_bombs(t, kind):
             what = "%d bytes of %s %s" % (size, kind, " ".join(arguments))
             got = report(t, saved(t, content), *arguments)
             t.equal("status, " + what, (got[2], got[1]), (0, ""))
+        if kind == "MAPS":
+            got = run_limited(t, "maps", saved(t, content), "--json")
+            t.equal("status, maps of %d" % size, (got[2], got[1].count("\n")), (1, 1) if much else (0, 0))
         t.equal("refused, %d" % size, "unpacks to more" in (missing(t, "as text", content) or ""), much)
 
 
