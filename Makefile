@@ -2,7 +2,7 @@
 BUILD ?= build
 PYTHON ?= /usr/bin/python3
 
-.PHONY: all demo test test-programs deps format lint fuzz soak kills bench bench-check install clean
+.PHONY: all demo test test-programs test-leaks deps format lint fuzz soak kills bench bench-check install clean
 
 all: deps
 	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --buildtype=release >$(BUILD).log 2>&1 || (cat $(BUILD).log; exit 1)
@@ -22,6 +22,11 @@ test: all
 # Real programs with and without tidemark; installs those that are missing. PROGRAM=NAME picks some.
 test-programs: all
 	@$(PYTHON) tests/real/run.py --build $(BUILD) -k "$(PROGRAM)"
+
+# What is called lost, compared with valgrind and LeakSanitizer (docs/leaks.md). PROGRAM=NAME picks some.
+test-leaks: all
+	@scripts/install-deps.sh bench
+	@$(PYTHON) tests/leaks/agree.py --build $(BUILD) -k "$(PROGRAM)"
 
 bench: all
 	@scripts/install-deps.sh bench

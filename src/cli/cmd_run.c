@@ -24,6 +24,7 @@ enum {
     OPT_ONLY = 256,
     OPT_NO_FOLLOW,
     OPT_PAUSED,
+    OPT_NO_SCAN,
     OPT_MARK_ON,
     OPT_WITHIN,
     OPT_IGNORE,
@@ -39,6 +40,7 @@ static const struct option long_options[] = {
     {"only", required_argument, NULL, OPT_ONLY},
     {"no-follow", no_argument, NULL, OPT_NO_FOLLOW},
     {"paused", no_argument, NULL, OPT_PAUSED},
+    {"no-scan", no_argument, NULL, OPT_NO_SCAN},
     {"mark-on", required_argument, NULL, OPT_MARK_ON},
     {"within", required_argument, NULL, OPT_WITHIN},
     {"ignore", required_argument, NULL, OPT_IGNORE},
@@ -65,6 +67,9 @@ static const char help[] =
     "      --paused       begin with recording off; tide_resume() or 'tidemark ctl PID resume' "
     "turn\n"
     "                     it on\n"
+    "      --no-scan      do not look at the end what still points to each block: leaks are not "
+    "told\n"
+    "                     from what is reachable\n"
     "      --mark-on FUNCTION\n"
     "                     make a mark at each entry of FUNCTION (repeatable): 'main', "
     "'_ZN1A1fEv',\n"
@@ -182,6 +187,9 @@ static int parse(int argc, char **argv, struct run_options *o)
             break;
         case OPT_PAUSED:
             o->session.paused = true;
+            break;
+        case OPT_NO_SCAN:
+            o->session.no_scan = true;
             break;
         case OPT_MARK_ON:
             if (!*optarg || (optarg[strlen(optarg) - 1] == ')' && !strstr(optarg, "operator")))

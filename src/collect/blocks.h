@@ -52,6 +52,9 @@ size_t blocks_bytes(const struct blocks *t); /* that a clone takes */
 /* Calls `visit` for every block, in no order. */
 void blocks_each(const struct blocks *t, void (*visit)(void *context, const struct block *b),
                  void *context);
+/* The same in order of address; takes 16 bytes a page for a while. */
+void blocks_in_order(const struct blocks *t, void (*visit)(void *context, const struct block *b),
+                     void *context);
 /* The same for every page with a block in it, by the page's address. */
 void blocks_each_page(const struct blocks *t, void (*visit)(void *context, uint64_t address),
                       void *context);

@@ -190,6 +190,8 @@ static char *converse(int fd, struct wire_request *request, const char *text,
     struct timeval patience = {.tv_sec = PATIENCE_S};
     request->magic = WIRE_MAGIC;
     request->version = WIRE_VERSION;
+    request->thread = (uint32_t)sys_call(SYS_gettid);
+    request->thread_pointer = (uintptr_t)__builtin_thread_pointer();
     memcpy(request->key, socket_key, WIRE_KEY_SIZE);
 
     union {
@@ -290,9 +292,9 @@ int recorder_snapshot(const char *path)
     return reply.status;
 }
 
-void recorder_exiting(enum wire_exit what)
+void recorder_exiting(enum wire_exit what, uint64_t stack)
 {
-    struct wire_request request = {.kind = WIRE_EXITING, .about = (uint32_t)what};
+    struct wire_request request = {.kind = WIRE_EXITING, .about = (uint32_t)what, .stack = stack};
     struct wire_reply reply;
     ask(&request, "", &reply);
 }

@@ -171,8 +171,9 @@ int recorder_snapshot(const char *path);              /* asks for one; 0 once it
 /* Functions of a loaded file whose entries shall be marks; how many. */
 unsigned recorder_functions(const char *path, struct wire_function out[WIRE_FUNCTIONS_MAX]);
 void recorder_left_alone(const char *path, uint64_t number, enum wire_left why);
-void recorder_exiting(enum wire_exit what); /* tells, and waits for the answer */
-void *boot_alloc(size_t size);              /* before `next` is known: dlsym itself may allocate */
+/* Tells, and waits for the answer. `stack`: from there on are the program's frames. */
+void recorder_exiting(enum wire_exit what, uint64_t stack);
+void *boot_alloc(size_t size); /* before `next` is known: dlsym itself may allocate */
 bool boot_owns(const void *p);
 size_t boot_room(const void *p); /* bytes that can be read from p on */
 

@@ -123,6 +123,7 @@ struct wire_ring {
     _Atomic uint8_t order[WIRE_ORDER];     /* by the program */
     _Alignas(64) _Atomic uint64_t read;    /* by the collector, after it is done with the words */
     _Alignas(64) _Atomic uint64_t stack;   /* by the program: an address of its thread's stack */
+    _Alignas(64) _Atomic uint64_t own[2];  /* by the program: as in the header, for its thread */
 };
 static_assert(sizeof(struct wire_ring) <= WIRE_PAGE, "a ring's header is one page");
 
@@ -212,6 +213,7 @@ enum wire_request_kind {
     WIRE_RESUME,
     WIRE_STATUS,  /* answered by a text */
     WIRE_EXITING, /* from the program, which waits for the answer; about: enum wire_exit */
+    WIRE_SCAN,    /* what points to each block, now; answered by a text */
     /* run --mark-on. The collector knows the names, and looks in the files. */
     WIRE_FUNCTIONS, /* text: a loaded file, "": the program. Answered by ring_count wire_functions
                      */
@@ -254,6 +256,10 @@ struct wire_request {
     uint32_t parent; /* WIRE_HELLO of a forked process: who forked, and its WIRE_FORK's number */
     uint32_t fork;
     uint32_t about;
+    /* Of the thread that asks, unless it is `tidemark ctl`: */
+    uint32_t thread;         /* its tid */
+    uint64_t thread_pointer; /* near which its thread-local storage is */
+    uint64_t stack;          /* WIRE_EXITING: from here on are the program's frames */
     char key[WIRE_KEY_SIZE];
 };
 
