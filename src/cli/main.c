@@ -5,6 +5,7 @@
 
 #include "cli/cmd_ctl.h"
 #include "cli/cmd_doctor.h"
+#include "cli/cmd_leaks.h"
 #include "cli/cmd_marks.h"
 #include "cli/cmd_report.h"
 #include "cli/cmd_run.h"
@@ -20,6 +21,7 @@ static const struct command {
 } commands[] = {
     {"run", cmd_run, "record a program: every allocation with its whole stack"},
     {"report", cmd_report, "what a recording holds, by function, line, stack, library or thread"},
+    {"leaks", cmd_leaks, "what was never freed, and whether anything still points to it"},
     {"marks", cmd_marks, "moments with a name, and what the process had then"},
     {"ctl", cmd_ctl, "to a running recording: status, mark, snapshot, pause, resume"},
     {"doctor", cmd_doctor, "what this machine permits, and what follows from it"},
