@@ -73,7 +73,7 @@ static void line_kind(const struct leaks *l, const struct style *s, const char *
     strbuf_puts(out, meaning);
     if (kind == REACH_UNKNOWN)
         unit_text(out, l->scan->unreachable ? l->scan->unreachable
-                                            : "nobody looked whether anything points to them");
+                                            : "nobody looked whether anything points there");
     if (kind == REACH_REACHABLE && l->growing.places) {
         strbuf_puts(out, "; ");
         unit_bytes(out, (int64_t)l->growing.bytes);
@@ -111,14 +111,15 @@ static void add_summary(const struct leaks *l, const struct style *s, struct str
         strbuf_puts(out, l->all.blocks ? "nothing was lost\n"
                                        : "nothing was lost, and nothing is left\n");
     }
-    line_kind(l, s, "lost", REACH_LOST, ": nothing points to them any more", out);
-    line_kind(l, s, "indirect", REACH_INDIRECT, ": only lost blocks point to them", out);
+    line_kind(l, s, "lost", REACH_LOST, ": nothing points there any more", out);
+    line_kind(l, s, "indirect", REACH_INDIRECT, ": only lost blocks point there", out);
     line_kind(l, s, "unknown", REACH_UNKNOWN, ", unclassified: ", out);
-    line_kind(l, s, "reachable", REACH_REACHABLE, ": something still points to them", out);
+    line_kind(l, s, "reachable", REACH_REACHABLE, ": something still points there", out);
     if (l->freed.places) {
         summary_label(out, s, "at exit");
         add_amount(out, l->freed.bytes, l->freed.blocks);
-        strbuf_puts(out, " more were freed by destructors and exit handlers");
+        strbuf_puts(out, l->scan->kind == SCAN_EXIT ? " of these" : " more");
+        strbuf_puts(out, " were freed by destructors and exit handlers");
         strbuf_puts(out, l->question->freed ? "\n" : "; --freed-at-exit lists them\n");
     }
     line_value(s, "ignored", l->ignored, "by --ignore, not in the figures above", out);
@@ -129,7 +130,7 @@ static void add_summary(const struct leaks *l, const struct style *s, struct str
 
 /* --- the entries ------------------------------------------------------------------------------ */
 
-static void add_times(const struct leaks *l, const struct leak *e, struct strbuf *out)
+static void add_times(const struct leak *e, bool residency, struct strbuf *out)
 {
     if (e->blocks > 1 && e->last_ns != e->first_ns) {
         strbuf_puts(out, "first at ");
@@ -145,7 +146,7 @@ static void add_times(const struct leaks *l, const struct leak *e, struct strbuf
     unit_text(out, e->thread && *e->thread ? e->thread : "[unknown]");
     if (e->threads > 1)
         strbuf_printf(out, " and %u more", (unsigned)(e->threads - 1));
-    if (l->scan->residency && e->untouched) {
+    if (residency && e->untouched) {
         strbuf_puts(out, "; ");
         unit_bytes(out, (int64_t)e->untouched);
         strbuf_puts(out, " never touched");
@@ -171,7 +172,7 @@ static void add_list(const struct leaks *l, const struct leak_list *list, const 
             strbuf_puts(out, e->bytes % e->blocks ? " on average" : "");
         }
         strbuf_printf(out, "\n    %s", style_faint(s));
-        add_times(l, e, out);
+        add_times(e, l->scan->residency && !kind, out);
         strbuf_printf(out, "%s\n", style_plain(s));
         stack_text(&l->frames, e->tree, e->node, STACK_FRAMES, s, out);
         strbuf_putc(out, '\n');
