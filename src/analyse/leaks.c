@@ -292,6 +292,33 @@ static int resolve(struct leaks *l, struct err *err)
     return 0;
 }
 
+static void add_left_out(struct call_tree *all, const struct call_tree *t)
+{
+    value_join(&all->ignored, t->ignored, false);
+    value_join(&all->outside, t->outside, false);
+    for (int i = 0; i < IGNORED_KINDS; i++)
+        value_join(&all->ignored_by[i], t->ignored_by[i], false);
+    for (int i = 0; i < PRESETS; i++)
+        value_join(&all->presets[i], t->presets[i], false);
+    for (size_t i = 0; i < t->suppressed.count; i++) {
+        const struct ignored_rule *r = &t->suppressed.items[i];
+        size_t k = 0; /* names are unique: each is one text of the list it came from */
+        while (k < all->suppressed.count && all->suppressed.items[k].name != r->name)
+            k++;
+        if (k == all->suppressed.count)
+            *vec_push(&all->suppressed) = (struct ignored_rule){.name = r->name};
+        value_join(&all->suppressed.items[k].value, r->value, false);
+    }
+}
+
+/* valgrind calls possible what is pointed to from within only; to us it is reachable. */
+static const unsigned suppressed_kinds[REACHES] = {
+    [REACH_UNKNOWN] = LEAK_KINDS,
+    [REACH_LOST] = LEAK_DEFINITE,
+    [REACH_INDIRECT] = LEAK_INDIRECT,
+    [REACH_REACHABLE] = LEAK_REACHABLE | LEAK_POSSIBLE,
+};
+
 static int add_kinds(struct leaks *l, struct err *err)
 {
     for (int kind = 0; kind < REACHES; kind++) {
@@ -299,14 +326,14 @@ static int add_kinds(struct leaks *l, struct err *err)
                            .count = l->scan->row_count,
                            .kind = kind};
         struct leak_group *g = &l->groups[kind];
+        l->focus.leak_kinds = suppressed_kinds[kind];
         int code = add_group(l, g, &s, l->question->kinds, &l->sums[kind], &l->list, err);
         if (code)
             return code;
         l->all.places += l->sums[kind].places;
         l->all.blocks += l->sums[kind].blocks;
         l->all.bytes += l->sums[kind].bytes;
-        value_join(&l->ignored, g->tree.ignored, false);
-        value_join(&l->outside, g->tree.outside, false);
+        add_left_out(&l->left_out, &g->tree);
     }
     return 0;
 }
@@ -317,6 +344,7 @@ static int add_freed(struct leaks *l, struct err *err)
     if (l->scan->kind != SCAN_ASKED)
         leak_scan_freed(l->profile, &freed);
     struct source s = {.rows = freed.rows.items, .count = freed.rows.count, .kind = -1};
+    l->focus.leak_kinds = LEAK_KINDS;
     int code = add_group(l, &l->freed_group, &s, l->question->freed ? LEAKS_ALL : 0, &l->freed,
                          &l->freed_list, err);
     vec_release(&freed.rows);
@@ -354,6 +382,7 @@ void leaks_release(struct leaks *l)
     for (int kind = 0; kind < REACHES; kind++)
         release_group(&l->groups[kind]);
     release_group(&l->freed_group);
+    call_tree_release(&l->left_out);
     frame_table_release(&l->frames);
     vec_release(&l->list.leaks);
     vec_release(&l->freed_list.leaks);

@@ -70,9 +70,9 @@ struct leaks {
     struct frame_table frames;
     struct leak_group groups[REACHES], freed_group;
     struct leak_sum sums[REACHES], all;
-    struct leak_sum freed;   /* at exit */
-    struct leak_sum growing; /* of the reachable: grew through the whole run */
-    struct value ignored, outside;
+    struct leak_sum freed;     /* at exit */
+    struct leak_sum growing;   /* of the reachable: grew through the whole run */
+    struct call_tree left_out; /* only what it left out, and why: of the trees of all kinds */
     struct leak_list list, freed_list;
 };
 

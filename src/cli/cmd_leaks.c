@@ -49,6 +49,10 @@ static void print_help(void)
          "Which stacks:\n"
          "  --within REGEX   only stacks with a matching function (repeatable)\n"
          "  --ignore REGEX   not stacks with a matching function; counted apart (repeatable)\n"
+         "  --suppressions FILE  not stacks that LeakSanitizer or valgrind would suppress "
+         "(repeatable)\n"
+         "  --presets, --no-presets  not (default), or also, what libraries set up once and keep\n"
+         "  --no-defaults    without the --within, --ignore and --suppressions given to run\n"
          "  --thread NAME    only what this thread allocated\n"
          "  --fold REGEX     drop matching functions from stacks (repeatable)\n"
          "  --no-fold        do not fold the std:: internals of allocations\n"
@@ -239,13 +243,14 @@ int cmd_leaks(int argc, char **argv)
         {"fail", optional_argument, NULL, OPT_FAIL},
         {0},
     };
-    static const char *const common[] = {"at",          "since",       "top",     "min",   "within",
-                                         "ignore",      "fold",        "no-fold", "merge", "thread",
-                                         "python-only", "native-only", "process", "json",  "csv",
-                                         "help",        NULL};
+    static const char *const common[] = {
+        "at",          "since",       "top",         "min",  "within",  "ignore", "suppressions",
+        "presets",     "no-presets",  "no-defaults", "fold", "no-fold", "merge",  "thread",
+        "python-only", "native-only", "process",     "json", "csv",     "help",   NULL};
     struct wanted wanted = {0};
     const struct query_command command = {.name = "leaks",
                                           .files = 1,
+                                          .presets = true,
                                           .only = common,
                                           .extra = extra,
                                           .take = take,

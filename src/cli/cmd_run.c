@@ -11,6 +11,8 @@
 #include "cli/library.h"
 #include "collect/session.h"
 #include "model/moment.h"
+#include "model/pattern.h"
+#include "model/suppress.h"
 #include "report/units.h"
 
 #define NOTES_SHOWN 5
@@ -19,6 +21,9 @@ enum {
     OPT_ONLY = 256,
     OPT_NO_FOLLOW,
     OPT_PAUSED,
+    OPT_WITHIN,
+    OPT_IGNORE,
+    OPT_SUPPRESSIONS,
     OPT_SNAPSHOT_EVERY,
     OPT_ON_FULL,
     OPT_INTERVAL,
@@ -30,6 +35,9 @@ static const struct option long_options[] = {
     {"only", required_argument, NULL, OPT_ONLY},
     {"no-follow", no_argument, NULL, OPT_NO_FOLLOW},
     {"paused", no_argument, NULL, OPT_PAUSED},
+    {"within", required_argument, NULL, OPT_WITHIN},
+    {"ignore", required_argument, NULL, OPT_IGNORE},
+    {"suppressions", required_argument, NULL, OPT_SUPPRESSIONS},
     {"snapshot-every", required_argument, NULL, OPT_SNAPSHOT_EVERY},
     {"on-full", required_argument, NULL, OPT_ON_FULL},
     {"interval", required_argument, NULL, OPT_INTERVAL},
@@ -52,6 +60,10 @@ static const char help[] =
     "      --paused       begin with recording off; tide_resume() or 'tidemark ctl PID resume' "
     "turn\n"
     "                     it on\n"
+    "      --within REGEX, --ignore REGEX, --suppressions FILE\n"
+    "                     kept for reports, which apply them unless they are told not to\n"
+    "                     (repeatable): only, or not, stacks with a matching function; not those\n"
+    "                     of a suppression file of LeakSanitizer or valgrind\n"
     "      --snapshot-every DURATION\n"
     "                     write the recording so far to a file of its own every 30s, 10m, 1h\n"
     "      --on-full=wait|drop\n"
@@ -71,6 +83,7 @@ static const char help[] =
 struct run_options {
     struct session_options session;
     struct strbuf only;
+    VEC(struct recorded_default) defaults;
     bool quiet;
 };
 
@@ -99,6 +112,42 @@ static char **with_environment(int *argc, char **argv)
     return all.items;
 }
 
+static int add_pattern(struct run_options *o, enum default_kind kind, const char *text)
+{
+    const char *option = kind == DEFAULT_WITHIN ? "--within" : "--ignore";
+    struct pattern_list list = {0};
+    struct err err;
+    int code = pattern_list_add(&list, text, option, &err);
+    pattern_list_release(&list);
+    if (!code && !pattern_is_harmless(text))
+        code = err_set(&err, -EINVAL,
+                       "%s '%s' is longer than 1,000 bytes, refers back or repeats too much",
+                       option, text);
+    if (code)
+        return usage_error("%s", err.text);
+    *vec_push(&o->defaults) = (struct recorded_default){kind, xstrdup(""), xstrdup(text)};
+    return 0;
+}
+
+/* Read now: what is wrong in it is told before the program starts. */
+static int add_suppressions(struct run_options *o, const char *path)
+{
+    struct suppressions list = {0};
+    struct strbuf text = {0};
+    struct err err;
+    strbuf_puts(&text, "");
+    int code = suppressions_read(&list, path, &text, &err);
+    suppressions_release(&list);
+    if (code) {
+        strbuf_release(&text);
+        fprintf(stderr, "tidemark run: %s\n", err.text);
+        return 2;
+    }
+    *vec_push(&o->defaults) =
+        (struct recorded_default){DEFAULT_SUPPRESSIONS, xstrdup(path), strbuf_detach(&text)};
+    return 0;
+}
+
 /* 0: go on; 1: done (--help); 2: usage error, told. */
 static int parse(int argc, char **argv, struct run_options *o)
 {
@@ -123,6 +172,15 @@ static int parse(int argc, char **argv, struct run_options *o)
             break;
         case OPT_PAUSED:
             o->session.paused = true;
+            break;
+        case OPT_WITHIN:
+        case OPT_IGNORE:
+            if (add_pattern(o, c == OPT_WITHIN ? DEFAULT_WITHIN : DEFAULT_IGNORE, optarg))
+                return 2;
+            break;
+        case OPT_SUPPRESSIONS:
+            if (add_suppressions(o, optarg))
+                return 2;
             break;
         case OPT_SNAPSHOT_EVERY: {
             double ns;
@@ -156,6 +214,8 @@ static int parse(int argc, char **argv, struct run_options *o)
     if (optind >= argc)
         return usage_error("no program given%s", "");
     o->session.argv = argv + optind;
+    o->session.defaults = o->defaults.items;
+    o->session.default_count = o->defaults.count;
     o->session.only = o->only.size ? o->only.data : NULL;
     return 0;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/cmd_ctl.h"
+#include "cli/cmd_diff.h"
 #include "cli/cmd_doctor.h"
 #include "cli/cmd_leaks.h"
 #include "cli/cmd_marks.h"
@@ -22,6 +23,7 @@ static const struct command {
     {"run", cmd_run, "record a program: every allocation with its whole stack"},
     {"report", cmd_report, "what a recording holds, by function, line, stack, library or thread"},
     {"leaks", cmd_leaks, "what was never freed, and whether anything still points to it"},
+    {"diff", cmd_diff, "what one recording has more or less than another, matched by names"},
     {"marks", cmd_marks, "moments with a name, and what the process had then"},
     {"ctl", cmd_ctl, "to a running recording: status, mark, snapshot, pause, resume"},
     {"doctor", cmd_doctor, "what this machine permits, and what follows from it"},

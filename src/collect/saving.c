@@ -78,6 +78,11 @@ static bool program_is_missing(const struct session *s)
 /* The bytes of the file; what the targets had gathered goes into the recording. */
 static void compose(struct session *s, struct recording *r, struct strbuf *bytes)
 {
+    for (size_t i = 0; i < s->options->default_count; i++) {
+        const struct recorded_default *d = &s->options->defaults[i];
+        *vec_push(&r->defaults) =
+            (struct recorded_default){d->kind, xstrdup(d->name), xstrdup(d->text)};
+    }
     writer_begin(bytes);
     if (program_is_missing(s)) {
         naming_fill(s->naming, unseen_program(s, r), &r->strings);

@@ -168,7 +168,7 @@ static struct name_part last_component(struct name_part part)
     return (struct name_part){part.text + start, part.size - start};
 }
 
-static struct name_part without_template(struct name_part part)
+struct name_part name_without_template(struct name_part part)
 {
     if (part.size && part.text[part.size - 1] == '>' && !at_operator(part.text, 0, 0))
         for (size_t i = 1; i < part.size; i++)
@@ -182,8 +182,8 @@ bool name_is(const char *name, const char *wanted)
     if (strcmp(name, wanted) == 0)
         return true;
     struct name_part bare = name_bare(name), last = last_component(bare);
-    return part_is(bare, wanted) || part_is(without_template(bare), wanted) ||
-           part_is(last, wanted) || part_is(without_template(last), wanted);
+    return part_is(bare, wanted) || part_is(name_without_template(bare), wanted) ||
+           part_is(last, wanted) || part_is(name_without_template(last), wanted);
 }
 
 /* Without the outermost namespace or class; itself if there is none. */

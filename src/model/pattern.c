@@ -30,6 +30,33 @@ int pattern_list_add(struct pattern_list *l, const char *text, const char *optio
     return 0;
 }
 
+#define KEPT_SIZE_MAX    1000
+#define KEPT_REPEATS_MAX 1000
+
+bool pattern_is_harmless(const char *text)
+{
+    unsigned long repeats = 1;
+    if (strlen(text) > KEPT_SIZE_MAX)
+        return false;
+    for (const char *s = text; *s; s++) {
+        if (*s == '\\' && s[1] && *++s >= '0' && *s <= '9')
+            return false; /* a reference back */
+        if (*s != '{')
+            continue;
+        char *end; /* {n}, {n,} or {n,m} */
+        unsigned long least = strtoul(s + 1, &end, 10), most = least;
+        if (*end == ',')
+            most = strtoul(end + 1, NULL, 10);
+        most = most > least ? most : least;
+        if (most > KEPT_REPEATS_MAX)
+            return false;
+        repeats *= most ? most : 1;
+        if (repeats > KEPT_REPEATS_MAX)
+            return false;
+    }
+    return true;
+}
+
 bool pattern_list_match(const struct pattern_list *l, const char *subject)
 {
     for (size_t i = 0; i < l->patterns.count; i++) {
@@ -49,6 +76,26 @@ void pattern_list_release(struct pattern_list *l)
         free(l->patterns.items[i].text);
     }
     vec_release(&l->patterns);
+}
+
+bool glob_match(const char *glob, const char *text, bool question)
+{
+    const char *star = NULL, *from = NULL; /* the last * and where it stops for now */
+    while (*text) {
+        if (*glob == '*') {
+            star = glob++;
+            from = text;
+        } else if (*glob == *text || (question && *glob == '?')) {
+            glob++;
+            text++;
+        } else if (star) {
+            glob = star + 1;
+            text = ++from;
+        } else {
+            return false;
+        }
+    }
+    return !glob[strspn(glob, "*")];
 }
 
 /* The end of a part of s/re/new/: the next delimiter without a backslash before it, or NULL. */

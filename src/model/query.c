@@ -33,6 +33,7 @@ void query_release(struct query *q)
     pattern_list_release(&q->focus.ignore);
     pattern_list_release(&q->focus.fold);
     rename_list_release(&q->focus.merge);
+    suppressions_release(&q->focus.suppress);
 }
 
 const char *metric_name(enum metric m)

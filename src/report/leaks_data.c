@@ -24,10 +24,10 @@ static void json_totals_of(struct json *j, const struct leaks *l)
     json_u64(j, "unclassified_blocks", s[REACH_UNKNOWN].blocks);
     json_u64(j, "freed_at_exit_bytes", l->freed.bytes);
     json_u64(j, "freed_at_exit_blocks", l->freed.blocks);
-    json_i64(j, "ignored_bytes", l->ignored.amount);
-    json_i64(j, "ignored_blocks", l->ignored.count);
-    json_i64(j, "outside_bytes", l->outside.amount);
-    json_i64(j, "outside_blocks", l->outside.count);
+    json_i64(j, "ignored_bytes", l->left_out.ignored.amount);
+    json_i64(j, "ignored_blocks", l->left_out.ignored.count);
+    json_i64(j, "outside_bytes", l->left_out.outside.amount);
+    json_i64(j, "outside_blocks", l->left_out.outside.count);
     json_end(j);
 }
 
@@ -79,6 +79,7 @@ void leaks_json(const struct leaks *l, const struct report_sink *sink, struct st
     json_u64(&j, "held_ns", l->scan->held_ns);
     json_string(&j, "unclassified_because", l->scan->unreachable);
     json_totals_of(&j, l);
+    json_ignored(&j, &l->left_out);
     json_processes(&j, l->recording, l->profile);
     json_u64(&j, "leaks_left_out", l->list.left_out.places);
     json_list(&j, "leaks", l, &l->list, sink);

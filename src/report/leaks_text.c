@@ -4,7 +4,8 @@
 #include "report/summary.h"
 #include "report/units.h"
 
-#define STACK_FRAMES 8 /* lines shown of one stack */
+#define STACK_FRAMES    8 /* lines shown of one stack */
+#define FLAWS_AND_NOTES 2 /* lines to keep free for them */
 
 static void add_amount(struct strbuf *out, uint64_t bytes, uint64_t blocks)
 {
@@ -90,16 +91,6 @@ static bool lost_nothing(const struct leaks *l)
            !l->sums[REACH_UNKNOWN].places;
 }
 
-static void line_value(const struct style *s, const char *label, struct value v, const char *why,
-                       struct strbuf *out)
-{
-    if (value_is_zero(v))
-        return;
-    summary_label(out, s, label);
-    add_amount(out, (uint64_t)v.amount, (uint64_t)v.count);
-    strbuf_printf(out, " %s\n", why);
-}
-
 static void add_summary(const struct leaks *l, const struct style *s, struct strbuf *out)
 {
     size_t start = out->size;
@@ -122,8 +113,15 @@ static void add_summary(const struct leaks *l, const struct style *s, struct str
         strbuf_puts(out, " were freed by destructors and exit handlers");
         strbuf_puts(out, l->question->freed ? "\n" : "; --freed-at-exit lists them\n");
     }
-    line_value(s, "ignored", l->ignored, "by --ignore, not in the figures above", out);
-    line_value(s, "outside", l->outside, "not within the focus, not in the figures above", out);
+    const struct value *outside = &l->left_out.outside;
+    size_t room = summary_room(out, start), later = !value_is_zero(*outside);
+    later += FLAWS_AND_NOTES;
+    summary_ignored(&l->left_out, &l->frames, s, room > later ? room - later : 1, out);
+    if (!value_is_zero(*outside)) {
+        summary_label(out, s, "outside");
+        add_amount(out, (uint64_t)outside->amount, (uint64_t)outside->count);
+        strbuf_puts(out, " not within the focus, not in the figures above\n");
+    }
     summary_flaws(l->recording, l->profile, &l->totals, s, out);
     summary_notes(l->profile, s, start, out);
 }

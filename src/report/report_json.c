@@ -4,14 +4,6 @@
 
 #include "report/json_parts.h"
 
-static void json_value(struct json *j, const char *key, struct value v)
-{
-    json_object(j, key);
-    json_i64(j, "bytes", v.amount);
-    json_i64(j, "count", v.count);
-    json_end(j);
-}
-
 static void row_values(struct json *j, const struct answer_row *row)
 {
     json_i64(j, "self_bytes", row->self.amount);
@@ -153,7 +145,7 @@ void report_json(const struct answer *a, const struct report_sink *sink, struct 
     json_totals(&j, &a->totals);
     json_inherited(&j, a->profile);
     json_value(&j, "sum", a->tree.sum);
-    json_value(&j, "ignored", a->tree.ignored);
+    json_ignored(&j, &a->tree);
     json_value(&j, "outside", a->tree.outside);
     json_processes(&j, a->recording, a->profile);
     if (q->shape == SHAPE_CALLERS || q->shape == SHAPE_CALLEES) {

@@ -6,7 +6,8 @@
 
 #include "report/units.h"
 
-#define PROCESS_LINES 20
+#define PROCESS_LINES  20
+#define DEFAULTS_SHOWN 4
 
 static void add_argument(struct strbuf *out, const char *arg)
 {
@@ -236,17 +237,106 @@ static void line_value(const struct style *s, const char *name, struct value v, 
     strbuf_printf(out, " %s\n", why);
 }
 
-static size_t lines(const struct strbuf *b, size_t from)
+/* "the loader's and libstdc++'s" */
+static void add_preset_owners(const struct call_tree *t, struct strbuf *out)
 {
-    size_t n = 0;
-    for (size_t i = from; i < b->size; i++)
-        n += b->data[i] == '\n';
-    return n;
+    size_t left = 0, done = 0;
+    for (int i = 0; i < PRESETS; i++)
+        left += !value_is_zero(t->presets[i]);
+    for (int i = 0; i < PRESETS; i++)
+        if (!value_is_zero(t->presets[i])) {
+            strbuf_printf(out, "%s%s's",
+                          done == 0          ? ""
+                          : done + 1 == left ? " and "
+                                             : ", ",
+                          preset_name((enum preset)i));
+            done++;
+        }
+}
+
+void summary_presets(const struct call_tree *t, struct strbuf *out)
+{
+    struct value v = t->ignored_by[IGNORED_PRESET];
+    unit_bytes(out, v.amount);
+    strbuf_puts(out, " in ");
+    unit_count(out, v.count);
+    strbuf_puts(out, v.count == 1 ? " block is " : " blocks are ");
+    add_preset_owners(t, out);
+    strbuf_puts(out, " own; --no-presets shows them");
+}
+
+static void add_defaults(const struct recording *r, struct strbuf *out)
+{
+    static const char *const options[] = {[DEFAULT_WITHIN] = "--within",
+                                          [DEFAULT_IGNORE] = "--ignore",
+                                          [DEFAULT_SUPPRESSIONS] = "--suppressions"};
+    for (size_t i = 0; i < r->defaults.count; i++) {
+        const struct recorded_default *d = &r->defaults.items[i];
+        if (i == DEFAULTS_SHOWN) {
+            strbuf_printf(out, " and %zu more", r->defaults.count - i);
+            break;
+        }
+        strbuf_printf(out, "%s%s ", i ? ", " : "", options[d->kind]);
+        unit_text(out, d->kind == DEFAULT_SUPPRESSIONS ? d->name : d->text);
+    }
+    strbuf_puts(out, " were given to run; --no-defaults leaves them out");
+}
+
+/* What was left out because someone asked for it; nothing when nobody did. */
+static void add_asked(const struct call_tree *t, const struct frame_table *frames,
+                      struct strbuf *out)
+{
+    const struct focus *f = frames->focus;
+    struct value asked = t->ignored_by[IGNORED_PATTERN];
+    value_join(&asked, t->ignored_by[IGNORED_SUPPRESSION], t->by_max);
+    bool suppress = f->suppress.rules.count || frames->recorded_suppress.rules.count;
+    bool ignore = f->ignore.patterns.count || frames->recorded_ignore.patterns.count;
+    if (!ignore && !suppress)
+        return;
+    unit_bytes(out, asked.amount);
+    strbuf_puts(out, " in ");
+    unit_count(out, asked.count);
+    strbuf_puts(out, ignore && suppress ? " by --ignore and suppressions, not in the table"
+                     : suppress         ? " by suppressions, not in the table"
+                                        : " by --ignore, not in the table");
+}
+
+void summary_ignored(const struct call_tree *t, const struct frame_table *frames,
+                     const struct style *s, size_t room, struct strbuf *out)
+{
+    static const char *const labels[] = {"ignored", "presets", "defaults"};
+    struct strbuf clauses[3] = {0};
+    size_t wanted = 0, added = 0;
+    add_asked(t, frames, &clauses[0]);
+    if (!value_is_zero(t->ignored_by[IGNORED_PRESET]))
+        summary_presets(t, &clauses[1]);
+    if (frames->recording->defaults.count && !frames->focus->no_defaults)
+        add_defaults(frames->recording, &clauses[2]);
+    for (size_t i = 0; i < 3; i++)
+        wanted += clauses[i].size > 0;
+    for (size_t i = 0; i < 3; i++) {
+        if (!clauses[i].size)
+            continue;
+        if (!added || wanted <= room)
+            summary_label(out, s, labels[i]);
+        added++;
+        strbuf_add(out, clauses[i].data, clauses[i].size);
+        strbuf_puts(out, added == wanted || wanted <= room ? "\n" : "; ");
+        strbuf_release(&clauses[i]);
+    }
+}
+
+size_t summary_room(const struct strbuf *b, size_t start)
+{
+    size_t used = 0;
+    for (size_t i = start; i < b->size; i++)
+        used += b->data[i] == '\n';
+    return used < SUMMARY_LINES ? SUMMARY_LINES - used : 0;
 }
 
 void summary_notes(const struct profile *p, const struct style *s, size_t start, struct strbuf *out)
 {
-    size_t used = lines(out, start), room = used < SUMMARY_LINES ? SUMMARY_LINES - used : 0;
+    size_t room = summary_room(out, start);
     size_t shown = p->notes.count <= room ? p->notes.count : room ? room - 1 : 0;
     for (size_t i = 0; i < shown; i++) {
         summary_label(out, s, "note");
@@ -291,9 +381,10 @@ void summary_text(const struct answer *a, const struct style *s, struct strbuf *
                       a->recording->profiles.count);
     strbuf_putc(out, '\n');
     line_complete(a, s, out);
-    if (a->query->focus.ignore.patterns.count || !value_is_zero(a->tree.ignored))
-        line_value(s, "ignored", a->tree.ignored, "by --ignore, not in the table", out);
-    if (!value_is_zero(a->tree.outside))
+    bool outside = !value_is_zero(a->tree.outside);
+    size_t room = summary_room(out, start), later = outside + (p->notes.count > 0);
+    summary_ignored(&a->tree, &a->frames, s, room > later ? room - later : 1, out);
+    if (outside)
         line_value(s, "outside", a->tree.outside, "not within the focus, not in the table", out);
     summary_notes(p, s, start, out);
 }

@@ -157,10 +157,10 @@ enum scan_kind {
 struct scan {
     uint32_t kind; /* enum scan_kind */
     uint64_t time_ns;
-    size_t intervals;  /* that lie before it */
-    uint64_t held_ns;  /* how long the program was held for it */
-    bool residency;    /* live_row.untouched is known */
-    char *unreachable; /* NULL, or why no reach is known: one sentence */
+    size_t intervals;            /* that lie before it */
+    uint64_t held_ns;            /* how long the program was held for it */
+    bool residency;              /* live_row.untouched is known */
+    char *unreachable;           /* NULL, or why no reach is known: one sentence */
     size_t first_row, row_count; /* in profile.live */
 };
 
@@ -216,9 +216,19 @@ struct profile {
     struct map symbols; /* node address -> number of the run */
 };
 
+/* What `run` was told to leave out of reports, unless they are asked not to. */
+enum default_kind { DEFAULT_WITHIN, DEFAULT_IGNORE, DEFAULT_SUPPRESSIONS, DEFAULT_KINDS };
+
+struct recorded_default {
+    enum default_kind kind;
+    char *name; /* of suppressions: the file they came from; else "" */
+    char *text; /* the regular expression, or the whole file */
+};
+
 struct recording {
     VEC(struct profile) profiles; /* the program itself is first, children in order of start */
     struct strpool strings;
+    VEC(struct recorded_default) defaults;
     bool complete;    /* the file ends as a finished recording does */
     char *incomplete; /* NULL, or one sentence: what is missing */
 };

@@ -320,7 +320,7 @@ static void test_freed_at_exit(void **state)
     assert_int_equal(pattern_list_add(&q.query.focus.ignore, "keep", "--ignore", NULL), 0);
     find(&l, r, &q);
     expect_sum(&l.freed, 0, 0, 0);
-    assert_int_equal(l.ignored.amount, 800); /* of what is left, not of what was freed */
+    assert_int_equal(l.left_out.ignored.amount, 800); /* of what is left, not of what was freed */
     leaks_release(&l);
     query_release(&q.query);
     recording_free(r);
@@ -393,10 +393,10 @@ static void test_ignored(void **state)
     pattern_list_add(&q.query.focus.ignore, "lose", "--ignore", NULL);
     q.query.focus.thread = "helper";
     find(&l, r, &q);
-    assert_int_equal(l.ignored.amount, 20);
-    assert_int_equal(l.ignored.count, 2);
-    assert_int_equal(l.outside.amount, 10 + 500 + 800);
-    assert_int_equal(l.outside.count, 82);
+    assert_int_equal(l.left_out.ignored.amount, 20);
+    assert_int_equal(l.left_out.ignored.count, 2);
+    assert_int_equal(l.left_out.outside.amount, 10 + 500 + 800);
+    assert_int_equal(l.left_out.outside.count, 82);
     expect_sum(&l.all, 40, 4, 1);
     leaks_release(&l);
     query_release(&q.query);
@@ -539,7 +539,7 @@ static void test_text(void **state)
         "it grew through the whole run; --all lists them\n"
         "at exit    700 B in 7 blocks more were freed by destructors and exit handlers; "
         "--freed-at-exit lists them\n"
-        "ignored    60 B in 6 blocks by --ignore, not in the figures above\n"
+        "ignored    60 B in 6 by --ignore, not in the table\n"
         "\n"
         "1. lost: 30 B in 3 blocks of 10 B\n"
         "    first at 1.000 s, last at 5.500 s; thread helper and 1 more; 15 B never touched\n"
@@ -647,7 +647,9 @@ static void test_json(void **state)
         "\"indirect_blocks\":1,\"reachable_bytes\":800,\"reachable_blocks\":80,"
         "\"unclassified_bytes\":0,\"unclassified_blocks\":0,\"freed_at_exit_bytes\":700,"
         "\"freed_at_exit_blocks\":7,\"ignored_bytes\":40,\"ignored_blocks\":4,"
-        "\"outside_bytes\":0,\"outside_blocks\":0},\"processes\":[{\"pid\":100,\"ppid\":1,"
+        "\"outside_bytes\":0,\"outside_blocks\":0},\"ignored\":{\"bytes\":40,\"count\":4,\"by\":[{"
+        "\"kind\":\"ignore\",\"name\":\"--ignore\",\"bytes\":40,\"count\":4}]},\"processes\":[{"
+        "\"pid\":100,\"ppid\":1,"
         "\"command\":[\"./app\"],\"exit_code\":0,\"signal\":null}],\"notes\":[],"
         "\"leaks_left_out\":2,\"leaks\":[{\"kind\":\"reachable\",\"bytes\":800,\"count\":80,"
         "\"usable_bytes\":1440,\"untouched_bytes\":400,\"first_ns\":0,\"last_ns\":7500000000,"
