@@ -322,9 +322,8 @@ static const unsigned suppressed_kinds[REACHES] = {
 static int add_kinds(struct leaks *l, struct err *err)
 {
     for (int kind = 0; kind < REACHES; kind++) {
-        struct source s = {.rows = l->profile->live.items + l->scan->first_row,
-                           .count = l->scan->row_count,
-                           .kind = kind};
+        struct source s = {.count = l->scan->row_count, .kind = kind};
+        s.rows = s.count ? &l->profile->live.items[l->scan->first_row] : NULL;
         struct leak_group *g = &l->groups[kind];
         l->focus.leak_kinds = suppressed_kinds[kind];
         int code = add_group(l, g, &s, l->question->kinds, &l->sums[kind], &l->list, err);

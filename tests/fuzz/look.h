@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/answer.h"
+#include "analyse/leaks.h"
+#include "report/leaks.h"
 #include "report/report.h"
 
 static inline void look_must(bool holds)
@@ -45,6 +46,13 @@ static inline void look_whole(const struct recording *r)
         }
         for (size_t i = 0; i < p->mark_values.count; i++)
             look_must(p->mark_values.items[i].mark < p->marks.count);
+        for (size_t i = 0; i < p->scans.count; i++)
+            look_must(p->scans.items[i].first_row + p->scans.items[i].row_count <= p->live.count &&
+                      p->scans.items[i].intervals <= p->intervals.count &&
+                      p->scans.items[i].kind < SCAN_KINDS);
+        for (size_t i = 0; i < p->live.count; i++)
+            look_must(p->live.items[i].site < p->sites.count && p->live.items[i].reach < REACHES &&
+                      p->live.items[i].interval < p->intervals.count);
         for (size_t i = 0; i < p->command.count; i++)
             text += strlen(p->command.items[i]);
         for (size_t i = 0; i < p->threads.count; i++)
@@ -85,11 +93,37 @@ static inline void look_ask(const struct recording *r, uint64_t hash)
     query_release(&q);
 }
 
+static inline void look_for_leaks(const struct recording *r, uint64_t hash)
+{
+    static const char *const moments[] = {NULL, "exit", "leaks#1", "1s"};
+    struct leaks_question q = {.kinds = (unsigned)(hash % LEAKS_OF(REACHES)),
+                               .by_size = hash / 16 % 2,
+                               .freed = hash / 32 % 2,
+                               .older_ns = hash / 64 % 2 ? hash : 0};
+    struct leaks l;
+    struct err err;
+    query_init(&q.query);
+    q.query.at = moments[hash / 128 % 4];
+    q.query.since = hash / 512 % 2 ? "50%" : NULL;
+    q.query.top = 10;
+    if (leaks_find(&l, r, &q, &err) == 0) {
+        struct strbuf out = {0};
+        const struct style style = {0};
+        leaks_text(&l, "x.tide", &style, &out);
+        leaks_json(&l, NULL, &out);
+        leaks_csv(&l, NULL, &out);
+        strbuf_release(&out);
+        leaks_release(&l);
+    }
+    query_release(&q.query);
+}
+
 /* `hash`: any number, which question. */
 static inline void look(const struct recording *r, uint64_t hash)
 {
     look_whole(r);
     look_ask(r, hash);
+    look_for_leaks(r, hash);
 }
 
 #endif
