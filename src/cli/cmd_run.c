@@ -24,6 +24,7 @@ enum {
     OPT_WITHIN,
     OPT_IGNORE,
     OPT_SUPPRESSIONS,
+    OPT_NO_SCAN,
     OPT_SNAPSHOT_EVERY,
     OPT_ON_FULL,
     OPT_INTERVAL,
@@ -38,6 +39,7 @@ static const struct option long_options[] = {
     {"within", required_argument, NULL, OPT_WITHIN},
     {"ignore", required_argument, NULL, OPT_IGNORE},
     {"suppressions", required_argument, NULL, OPT_SUPPRESSIONS},
+    {"no-scan", no_argument, NULL, OPT_NO_SCAN},
     {"snapshot-every", required_argument, NULL, OPT_SNAPSHOT_EVERY},
     {"on-full", required_argument, NULL, OPT_ON_FULL},
     {"interval", required_argument, NULL, OPT_INTERVAL},
@@ -64,6 +66,9 @@ static const char help[] =
     "                     kept for reports, which apply them unless they are told not to\n"
     "                     (repeatable): only, or not, stacks with a matching function; not those\n"
     "                     of a suppression file of LeakSanitizer or valgrind\n"
+    "      --no-scan      do not look at the end what still points to each block: leaks are not "
+    "told\n"
+    "                     from what is reachable\n"
     "      --snapshot-every DURATION\n"
     "                     write the recording so far to a file of its own every 30s, 10m, 1h\n"
     "      --on-full=wait|drop\n"
@@ -181,6 +186,9 @@ static int parse(int argc, char **argv, struct run_options *o)
         case OPT_SUPPRESSIONS:
             if (add_suppressions(o, optarg))
                 return 2;
+            break;
+        case OPT_NO_SCAN:
+            o->session.no_scan = true;
             break;
         case OPT_SNAPSHOT_EVERY: {
             double ns;

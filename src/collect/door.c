@@ -119,9 +119,9 @@ void visitor_reply(struct visitor *v, int status, int memory, size_t size, uint3
     close(v->fd);
 }
 
-void visitor_tell(struct visitor *v, const char *text)
+void visitor_tell(struct visitor *v, int status, const char *text)
 {
-    struct wire_reply reply = {.size = strlen(text)};
+    struct wire_reply reply = {.status = status, .size = strlen(text)};
     struct iovec parts[2] = {{&reply, sizeof reply}, {(void *)(uintptr_t)text, strlen(text)}};
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
     ssize_t ignored = sendmsg(v->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);

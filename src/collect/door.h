@@ -35,6 +35,6 @@ bool door_answer(struct door *d, struct visitor *v);
 /* Ends the visit. `memory` is passed on unless it is negative. */
 void visitor_reply(struct visitor *v, int status, int memory, size_t size, uint32_t rings);
 /* Ends it with a text. */
-void visitor_tell(struct visitor *v, const char *text);
+void visitor_tell(struct visitor *v, int status, const char *text);
 
 #endif

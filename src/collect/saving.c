@@ -110,8 +110,11 @@ static void compose_copy(struct session *s, uint64_t now, struct recording *r, s
     setpriority(PRIO_PROCESS, 0, 10);
     for (size_t i = 0; i < s->targets.count; i++) {
         struct target *t = s->targets.items[i];
-        if (!t->ended)
+        if (!t->ended) {
             target_pause(t, now - t->start_ns);
+            target_explain(t, "the program was still running; 'tidemark ctl %d leaks' looks",
+                           t->pid);
+        }
     }
     compose(s, r, bytes);
 }
@@ -271,6 +274,7 @@ int finish(struct session *s, struct session_result *result, struct err *err)
             atomic_store(&t->header->detached, 1);
             atomic_fetch_add(&t->header->tick, 1);
             target_end(t, elapsed_ns(s) - t->start_ns);
+            target_explain(t, "the program went on when recording ended");
         }
         naming_add(s->naming, &t->profile, s->named.items[i]);
     }

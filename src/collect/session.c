@@ -16,6 +16,7 @@
 #include "collect/kin.h"
 #include "collect/launch.h"
 #include "collect/output.h"
+#include "collect/scan.h"
 #include "collect/stamps.h"
 
 #define NAMING_EVERY_NS   100000000
@@ -62,6 +63,21 @@ void set_status(struct profile *p, int wait_status)
     p->signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
 }
 
+/* It was not looked at in time: why? */
+static void explain_end(const struct session *s, struct target *t)
+{
+    if (s->options->no_scan)
+        target_explain(t, "nobody looked what points to these blocks: --no-scan");
+    else if (t->profile.execed)
+        target_explain(t, "the program became another one (exec) before it could be looked at");
+    else if (t->profile.signal)
+        target_explain(t, "the program was killed by signal %d before it could be looked at",
+                       t->profile.signal);
+    else
+        target_explain(t, "the program ended without a word before it could be looked at: by a "
+                          "system call of its own, or under a seccomp filter");
+}
+
 static void end_target(struct session *s, struct target *t, bool execed)
 {
     int status = s->wait_status;
@@ -70,6 +86,7 @@ static void end_target(struct session *s, struct target *t, bool execed)
     t->profile.execed = execed;
     if (!execed && (t->pid == s->program || kin_status(t->pid, t->pidfd, &status)))
         set_status(&t->profile, status);
+    explain_end(s, t);
     if (t->pidfd >= 0)
         close(t->pidfd);
     t->pidfd = -1;
@@ -118,7 +135,9 @@ static void say_hello(struct session *s, struct visitor *v)
     char host[256] = "";
     gethostname(host, sizeof host - 1);
     t->profile.host = xstrdup(host);
+    t->heap_unknown = v->request.parent != 0;
     inherit(s, t, v->request.parent, v->request.fork);
+    scan_prepare(t, v->request.thread_pointer);
     t->was_paused = s->paused;
     atomic_store(&t->header->paused, s->paused);
     *vec_push(&s->targets) = t;
@@ -172,7 +191,7 @@ static void tell_status(struct session *s, struct visitor *v)
                   (double)elapsed_ns(s) / 1e9, s->paused ? ", paused" : "", s->targets.count,
                   s->live.count, (unsigned long long)live, (unsigned long long)peak,
                   (unsigned long long)events, s->snapshot_count, s->file);
-    visitor_tell(v, b.data);
+    visitor_tell(v, 0, b.data);
     strbuf_release(&b);
 }
 
@@ -193,13 +212,60 @@ static int mark_from_outside(struct session *s, pid_t about, const char *label)
 }
 
 /* It waits: what can only be seen while it lives is looked at now. */
-static int see_to_exit(struct session *s, pid_t pid, uint32_t what)
+static void see_to_exit(struct session *s, struct visitor *v)
 {
-    struct target *t = live_target(s, pid);
-    if (!t || what > WIRE_EXIT_ENDS)
-        return -ESRCH;
-    target_drain(t, elapsed_ns(s) - t->start_ns);
-    return 0;
+    struct target *t = live_target(s, v->pid);
+    struct scanning look = {.target = t,
+                            .kind = v->request.about == WIRE_EXIT_BEGINS ? SCAN_EXIT : SCAN_END,
+                            .waiting = &v->request};
+    if (t && !s->options->no_scan)
+        scan_look(&look);
+    visitor_reply(v, t ? 0 : -ESRCH, -1, 0, 0);
+    if (t && !s->options->no_scan)
+        scan_finish(&look);
+}
+
+static void tell_scan(const struct target *t, struct strbuf *out)
+{
+    const struct survivors *last = vec_last(&t->scans);
+    uint64_t blocks[REACHES] = {0}, bytes[REACHES] = {0};
+    for (size_t i = 0; i < last->rows.count; i++) {
+        blocks[last->rows.items[i].reach] += last->rows.items[i].blocks;
+        bytes[last->rows.items[i].reach] += last->rows.items[i].bytes;
+    }
+    strbuf_printf(out, "process %d: ", t->pid);
+    if (last->scan.unreachable) {
+        strbuf_printf(out, "%s\n", last->scan.unreachable);
+        return;
+    }
+    static const char *const names[] = {
+        [REACH_LOST] = "lost", [REACH_INDIRECT] = "indirect", [REACH_REACHABLE] = "reachable"};
+    for (int i = REACH_LOST; i < REACHES; i++)
+        strbuf_printf(out, "%s %llu bytes in %llu blocks, ", names[i], (unsigned long long)bytes[i],
+                      (unsigned long long)blocks[i]);
+    strbuf_printf(out, "held for %.1f ms\n", (double)last->scan.held_ns / 1e6);
+}
+
+/* In the process that is meant, or in all. */
+static void scan_from_outside(struct session *s, struct visitor *v)
+{
+    struct target *one = live_target(s, (pid_t)v->request.about);
+    struct strbuf text = {0};
+    int code = s->live.count ? 0 : -ESRCH;
+    for (size_t i = 0; i < s->live.count; i++) {
+        struct scanning look = {.target = s->live.items[i], .kind = SCAN_ASKED};
+        if (one && look.target != one)
+            continue;
+        scan_look(&look);
+        code = look.unreachable ? -EPERM : code;
+        scan_finish(&look);
+        tell_scan(look.target, &text);
+    }
+    if (code == -ESRCH)
+        visitor_reply(v, code, -1, 0, 0);
+    else
+        visitor_tell(v, code, text.data);
+    strbuf_release(&text);
 }
 
 static void answer_request(struct session *s, struct visitor *v)
@@ -215,8 +281,11 @@ static void answer_request(struct session *s, struct visitor *v)
         code = mark_from_outside(s, (pid_t)v->request.about, v->text);
         break;
     case WIRE_EXITING:
-        code = see_to_exit(s, v->pid, v->request.about);
-        break;
+        see_to_exit(s, v);
+        return;
+    case WIRE_SCAN:
+        scan_from_outside(s, v);
+        return;
     case WIRE_PAUSE:
     case WIRE_RESUME:
         pause_all(s, v->request.kind == WIRE_PAUSE);

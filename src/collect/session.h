@@ -34,6 +34,7 @@ struct session_options {
     bool paused;                             /* until someone resumes */
     const struct recorded_default *defaults; /* for reports; kept in the file as they are */
     size_t default_count;
+    bool no_scan; /* do not look what points to blocks, unless asked to */
     void (*progress)(void *context, const struct session_status *status);
     void *context;
 };

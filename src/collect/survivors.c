@@ -17,6 +17,7 @@ void survivors_begin(struct survivors *s, const struct target *t, enum scan_kind
                      uint64_t now_ns)
 {
     *s = (struct survivors){
+        .events = t->events,
         .scan = {.kind = (uint32_t)kind, .time_ns = now_ns, .intervals = t->tick}};
     for (size_t i = 0; i < t->births.eras.count; i++)
         *vec_push(&s->era_ticks) = tick_of(t, &t->births.eras.items[i]);

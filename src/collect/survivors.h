@@ -15,6 +15,8 @@ struct target;
 
 struct survivors {
     struct scan scan; /* intervals: a tick */
+    bool looked;      /* into the process, or tried to */
+    uint64_t events;  /* that had been read by then */
     VEC(struct live_row) rows;
     struct map index;        /* site and place -> row */
     VEC(uint32_t) era_ticks; /* era -> tick of its interval as it is now */

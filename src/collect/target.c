@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -285,9 +286,15 @@ void target_end(struct target *t, uint64_t now_ns)
     target_pause(t, now_ns);
 }
 
-static bool was_seen_to_end(const struct target *t)
+/* What happened since then, if anything did, is in the intervals that follow. */
+static bool was_seen_to_end(struct target *t)
 {
-    return t->scans.count && vec_last(&t->scans)->scan.kind == SCAN_END;
+    struct survivors *last = t->scans.count ? vec_last(&t->scans) : NULL;
+    if (!last || last->scan.kind != SCAN_END)
+        return false;
+    if (last->events == t->events)
+        last->scan.intervals = atomic_load(&t->header->tick);
+    return true;
 }
 
 void target_pause(struct target *t, uint64_t now_ns)
@@ -300,6 +307,19 @@ void target_pause(struct target *t, uint64_t now_ns)
     t->unfollowed = atomic_load(&t->header->unfollowed);
     t->entries_taken = atomic_load(&t->header->entries_taken);
     target_update_code(t);
+}
+
+void target_explain(struct target *t, const char *format, ...)
+{
+    struct scan *last = t->scans.count ? &vec_last(&t->scans)->scan : NULL;
+    char text[256];
+    va_list values;
+    if (!last || last->kind != SCAN_END || vec_last(&t->scans)->looked || last->unreachable)
+        return;
+    va_start(values, format);
+    vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    last->unreachable = xstrdup(text);
 }
 
 static void read_modules(struct target *t)

@@ -17,6 +17,7 @@
 #include "collect/blocks.h"
 #include "collect/ledger.h"
 #include "collect/ranges.h"
+#include "collect/extents.h"
 #include "collect/survivors.h"
 #include "collect/timeline.h"
 #include "store/recording.h"
@@ -70,8 +71,9 @@ struct pending_mark {
 struct fork_image {
     uint32_t number;
     struct amount live;
-    VEC(struct blocks) tables; /* its own blocks, then those it had inherited */
-    size_t bytes;              /* that it takes here */
+    VEC(struct blocks) tables;   /* its own blocks, then those it had inherited */
+    struct extents maps, loader; /* as in the target */
+    size_t bytes;                /* that it takes here */
 };
 
 /* What unseen.c knows of it. */
@@ -118,7 +120,10 @@ struct target {
     VEC(struct survivors) scans;
     struct ranges ranges;
     VEC(struct fork_image) images;
-    VEC(struct blocks) inherited; /* blocks of its parents, as they were at the forks */
+    VEC(struct blocks) inherited;  /* blocks of its parents, as they were at the forks */
+    struct extents inherited_maps; /* and their mappings */
+    struct extents loader;         /* what was mapped before malloc was there */
+    bool heap_unknown;             /* it was forked, and what it inherited is not known */
     struct timeline timeline;
 
     uint64_t pass_words; /* the most that one ring had in the last pass */
@@ -157,6 +162,10 @@ void target_end(struct target *t, uint64_t now_ns);
 /* Gives back what was needed only to read events; what its children inherit stays. After
  * target_end. */
 void target_let_go(struct target *t);
+/* Why it is not known what pointed to its last blocks, if that is so and no reason was given yet.
+ */
+void target_explain(struct target *t, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* Closes the last interval with what was read so far, for target_finish to be called next. */
 void target_pause(struct target *t, uint64_t now_ns);
 /* Moves modules and nodes that are new into the profile. */

@@ -22,14 +22,20 @@ static main_function *program_main;
 static void (*loaders_end)(void);
 static _Atomic uint32_t told; /* a bit for each enum wire_exit */
 
-/* A child that shares our memory (vfork), or has not said hello, has nothing to tell. */
-static void exiting(enum wire_exit what)
+#define SAVED_REGISTERS 64 /* bytes below a frame that are more than those take */
+
+/*
+ * A child that shares our memory (vfork), or has not said hello, has nothing to tell. The caller's
+ * registers are saved at the top of this frame; what is further down is ours, and what older frames
+ * left behind there keeps nothing alive.
+ */
+static __attribute__((noinline)) void exiting(enum wire_exit what)
 {
     int saved = errno;
     if (atomic_load(&recorder.state) == STATE_LIVE && sys_call(SYS_getpid) == (long)recorder.pid &&
         !(atomic_fetch_or(&told, 1u << what) >> what)) {
         __builtin_unwind_init(); /* registers onto the stack, where they can be looked at */
-        recorder_exiting(what);
+        recorder_exiting(what, (uintptr_t)__builtin_frame_address(0) - SAVED_REGISTERS);
     }
     errno = saved;
 }

@@ -123,9 +123,9 @@ bool recorder_owns_allocations(const void *function)
 }
 
 /*
- * Where the program's allocator has no pvalloc, libc's is used beside it, perhaps by several threads
- * at once: libc makes itself ready without a lock then, as it relies on a first call before there
- * are threads. This is one.
+ * Where the program's allocator has no pvalloc, libc's is used beside it, perhaps by several
+ * threads at once: libc makes itself ready without a lock then, as it relies on a first call before
+ * there are threads. This is one.
  */
 static void make_libc_ready(void)
 {
@@ -183,6 +183,8 @@ static char *converse(int fd, struct wire_request *request, const char *text,
     struct timeval patience = {.tv_sec = PATIENCE_S};
     request->magic = WIRE_MAGIC;
     request->version = WIRE_VERSION;
+    request->thread = (uint32_t)sys_call(SYS_gettid);
+    request->thread_pointer = (uintptr_t)__builtin_thread_pointer();
     memcpy(request->key, socket_key, WIRE_KEY_SIZE);
 
     union {
@@ -252,9 +254,9 @@ int recorder_snapshot(const char *path)
     return reply.status;
 }
 
-void recorder_exiting(enum wire_exit what)
+void recorder_exiting(enum wire_exit what, uint64_t stack)
 {
-    struct wire_request request = {.kind = WIRE_EXITING, .about = (uint32_t)what};
+    struct wire_request request = {.kind = WIRE_EXITING, .about = (uint32_t)what, .stack = stack};
     struct wire_reply reply;
     ask(&request, "", &reply);
 }
@@ -305,6 +307,8 @@ bool recorder_connect(void)
         return false;
     }
     rules_forget(recorder.rules); /* so that modules are announced in the new memory */
+    own_memory(h->own[0], recorder.rules, sizeof *recorder.rules);
+    own_memory(h->own[1], recorder.clocks, CLOCKS * sizeof *recorder.clocks);
     recorder.header = h;
     recorder.nodes = (void *)(memory + h->nodes_offset);
     recorder.index = (void *)(memory + h->index_offset);

@@ -167,7 +167,8 @@ void recorder_stop(void);              /* the collector is gone */
 bool recorder_collector_alive(void);
 bool recorder_owns_allocations(const void *function); /* is it in the allocator's module? */
 int recorder_snapshot(const char *path);              /* asks for one; 0 once it is being written */
-void recorder_exiting(enum wire_exit what);           /* tells, and waits for the answer */
+/* Tells, and waits for the answer. `stack`: from there on are the program's frames. */
+void recorder_exiting(enum wire_exit what, uint64_t stack);
 void *boot_alloc(size_t size); /* before `next` is known: dlsym itself may allocate */
 bool boot_owns(const void *p);
 size_t boot_room(const void *p); /* bytes that can be read from p on */
@@ -238,6 +239,13 @@ static inline bool recorder_paused(void)
 long sys_call(long number, ...); /* the result or a negative errno */
 void sys_yield(void);
 void *sys_map(size_t size); /* private, zeroed, no huge pages; NULL: none */
+
+/* Tells the collector that memory is ours, and holds no pointers of the program's. */
+static inline void own_memory(_Atomic uint64_t where[2], const void *p, size_t size)
+{
+    atomic_store_explicit(&where[0], (uintptr_t)p, memory_order_relaxed);
+    atomic_store_explicit(&where[1], size, memory_order_release);
+}
 
 /* A lock that knows its holder: a thread that was torn out (longjmp, cancellation) lets go later.
  */

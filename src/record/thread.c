@@ -126,6 +126,7 @@ static struct thread *thread_new(void)
         sys_call(SYS_munmap, t, size); /* a forked child would write into its parent's ring */
         return NULL;
     }
+    own_memory(ring->own, t, size);
     t->ring = ring;
     t->free_places = (1u << WIRE_CHUNKS) - 1;
     walk_init(&t->walk, (char *)t + ((sizeof(struct thread) + 63) & ~(size_t)63));

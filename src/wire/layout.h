@@ -20,9 +20,10 @@
 #include <stdint.h>
 
 #define WIRE_MAGIC   UINT64_C(0x314b52414d454954) /* "TIEMARK1" */
-#define WIRE_VERSION 2
+#define WIRE_VERSION 3
 
 #define WIRE_PAGE 4096
+#define WIRE_OWN  2
 
 /*
  * A ring's memory is in chunks, and the program takes the lowest free one for what it writes next:
@@ -102,6 +103,8 @@ struct wire_header {
     _Atomic uint32_t unfollowed;              /* children that could not ask for memory */
     _Atomic uint32_t entries_taken;           /* 1: the executable's own malloc calls us */
     _Atomic uint64_t unrecorded;              /* events of threads that could get no ring */
+    /* Memory of the recorder's own, which keeps no block alive: addresses and sizes. */
+    _Atomic uint64_t own[WIRE_OWN][2];
 };
 static_assert(sizeof(struct wire_header) <= WIRE_PAGE, "the header is one page");
 
@@ -114,6 +117,7 @@ struct wire_ring {
     _Atomic uint64_t dropped;              /* records not written because there was no room */
     _Atomic uint8_t order[WIRE_ORDER];     /* by the program */
     _Alignas(64) _Atomic uint64_t read;    /* by the collector, after it is done with the words */
+    _Alignas(64) _Atomic uint64_t own[2];  /* by the program: as in the header, for its thread */
 };
 static_assert(sizeof(struct wire_ring) <= WIRE_PAGE, "a ring's header is one page");
 
@@ -200,6 +204,7 @@ enum wire_request_kind {
     WIRE_RESUME,
     WIRE_STATUS,  /* answered by a text */
     WIRE_EXITING, /* from the program, which waits for the answer; about: enum wire_exit */
+    WIRE_SCAN,    /* what points to each block, now; answered by a text */
 };
 enum wire_exit {
     WIRE_EXIT_BEGINS, /* nothing that runs at exit has run yet */
@@ -215,6 +220,10 @@ struct wire_request {
     uint32_t parent; /* WIRE_HELLO of a forked process: who forked, and its WIRE_FORK's number */
     uint32_t fork;
     uint32_t about;
+    /* Of the thread that asks, unless it is `tidemark ctl`: */
+    uint32_t thread;         /* its tid */
+    uint64_t thread_pointer; /* near which its thread-local storage is */
+    uint64_t stack;          /* WIRE_EXITING: from here on are the program's frames */
     char key[WIRE_KEY_SIZE];
 };
 
