@@ -16,6 +16,7 @@ struct builder {
     uint32_t *leaf;                       /* node -> its innermost listed call */
     uint8_t *flags;                       /* node -> flags of all frames of its stack */
     struct suppress_match suppress;
+    bool *resized;  /* site -> is it a call of realloc? NULL: nobody asks */
     uint32_t *rule; /* node -> suppression that one frame of its stack satisfies; NULL: none do */
     VEC(uint8_t) call_flags; /* call -> flags of its frame, close together in memory */
 };
@@ -71,8 +72,8 @@ static void enter_node(struct builder *b, uint32_t node)
         uint32_t frame = b->frames->list.items[run.first + i];
         uint8_t f = b->frames->frames.items[frame].flags;
         flags |= f;
-        if (b->rule && rule == SUPPRESS_NONE)
-            rule = suppress_match_frame(&b->suppress, frame);
+        uint32_t own = b->rule ? suppress_match_frame(&b->suppress, frame) : SUPPRESS_NONE;
+        rule = own < rule ? own : rule;
         if (!(f & CALL_DROPPED))
             call = add_call(b, call, frame, f);
     }
@@ -147,9 +148,19 @@ static bool *chosen_threads(const struct profile *p, const char *wanted, struct 
     return chosen;
 }
 
+/* A site is one place in the program, so if one block there came from realloc, all did. */
+static bool *resized_sites(const struct profile *p)
+{
+    bool *resized = xcalloc(p->sites.count + 1, sizeof *resized);
+    for (size_t i = 0; i < p->rows.count; i++)
+        if (p->rows.items[i].columns[COL_REALLOCS])
+            resized[p->rows.items[i].site] = true;
+    return resized;
+}
+
 /* Is the site's stack one to leave out? Then it is counted where it belongs. */
 static bool ignore_site(struct builder *b, uint32_t node, uint8_t flags, struct value v,
-                        struct value *by_rule)
+                        enum allocation allocation, struct value *by_rule)
 {
     struct call_tree *t = b->tree;
     enum ignored_kind kind = IGNORED_PATTERN;
@@ -157,8 +168,7 @@ static bool ignore_site(struct builder *b, uint32_t node, uint8_t flags, struct 
     if (!(flags & CALL_IGNORED)) {
         if (!b->rule || !node)
             return false;
-        rule = b->rule[node] != SUPPRESS_NONE ? b->rule[node]
-                                              : suppress_match_stack(&b->suppress, node);
+        rule = suppress_match_stack(&b->suppress, node, allocation, b->rule[node]);
         if (rule == SUPPRESS_NONE)
             return false;
         const struct suppress_rule *r = &b->suppress.rules.items[rule];
@@ -200,7 +210,9 @@ static int place_sites(struct builder *b, const struct measure *m, struct err *e
         if ((threads && (site->thread >= b->profile->threads.count || !threads[site->thread])) ||
             (within && !(flags & CALL_WITHIN))) {
             value_join(&t->outside, m->sites[s], m->by_max);
-        } else if (!ignore_site(b, known ? site->node : 0, flags, m->sites[s], by_rule)) {
+        } else if (!ignore_site(b, known ? site->node : 0, flags, m->sites[s],
+                                b->resized && b->resized[s] ? ALLOCATION_REALLOC : ALLOCATION_OTHER,
+                                by_rule)) {
             uint32_t call = known ? charged(b, b->leaf[site->node]) : 0;
             t->site_call[s] = call ? call : charged_marker(b, site->node, markers);
             value_join(&t->sum, m->sites[s], m->by_max);
@@ -248,6 +260,7 @@ int call_tree_build(struct call_tree *t, struct frame_table *frames, const struc
     if (b.suppress.rules.count) {
         b.rule = xmalloc(nodes * sizeof *b.rule);
         memset(b.rule, 0xff, nodes * sizeof *b.rule);
+        b.resized = resized_sites(frames->profile);
     }
     add_call(&b, 0, CALL_NONE, 0);
     link_nodes(&b, m);
@@ -260,6 +273,7 @@ int call_tree_build(struct call_tree *t, struct frame_table *frames, const struc
     free(b.leaf);
     free(b.flags);
     free(b.rule);
+    free(b.resized);
     suppress_match_release(&b.suppress);
     vec_release(&b.call_flags);
     if (code)

@@ -74,39 +74,41 @@ bool place_passes(const struct place *p, const struct place_subject *f)
     return object_matches(p, f->object);
 }
 
-static bool is_allocation(enum place_kind kind, const char *glob)
+static const char *const allocation_functions[] = {"realloc",
+                                                   "reallocarray", /* up to here they resize */
+                                                   "malloc",
+                                                   "calloc",
+                                                   "memalign",
+                                                   "valloc",
+                                                   "pvalloc",
+                                                   "posix_memalign",
+                                                   "aligned_alloc",
+                                                   "_Znwm",
+                                                   "_Znam",
+                                                   "_ZnwmRKSt9nothrow_t",
+                                                   "_ZnamRKSt9nothrow_t",
+                                                   "_ZnwmSt11align_val_t",
+                                                   "_ZnamSt11align_val_t",
+                                                   "_ZnwmSt11align_val_tRKSt9nothrow_t",
+                                                   "_ZnamSt11align_val_tRKSt9nothrow_t",
+                                                   "operator new(unsigned long)",
+                                                   "operator new[](unsigned long)",
+                                                   "operator new",
+                                                   "operator new[]"};
+#define RESIZING 2
+
+/* Which functions of the family the place would match. */
+static uint8_t allocation_of(enum place_kind kind, const char *glob)
 {
-    static const char *const functions[] = {"malloc",
-                                            "calloc",
-                                            "realloc",
-                                            "reallocarray",
-                                            "memalign",
-                                            "valloc",
-                                            "posix_memalign",
-                                            "pvalloc",
-                                            "aligned_alloc",
-                                            "_Znwm",
-                                            "_Znam",
-                                            "_Znwj",
-                                            "_Znaj",
-                                            "_ZnwmRKSt9nothrow_t",
-                                            "_ZnamRKSt9nothrow_t",
-                                            "_ZnwmSt11align_val_t",
-                                            "_ZnamSt11align_val_t",
-                                            "_ZnwmSt11align_val_tRKSt9nothrow_t",
-                                            "_ZnamSt11align_val_tRKSt9nothrow_t",
-                                            "__builtin_new",
-                                            "__builtin_vec_new",
-                                            "operator new(unsigned long)",
-                                            "operator new[](unsigned long)",
-                                            "operator new",
-                                            "operator new[]"};
-    if (kind == PLACE_OBJECT)
-        return glob_match(glob, "/usr/libexec/valgrind/vgpreload_memcheck-amd64-linux.so", true);
-    for (size_t i = 0; kind == PLACE_FUNCTION && i < sizeof functions / sizeof *functions; i++)
-        if (glob_match(glob, functions[i], true))
-            return true;
-    return false;
+    uint8_t set = 0;
+    if (kind == PLACE_OBJECT &&
+        glob_match(glob, "/usr/libexec/valgrind/vgpreload_memcheck-amd64-linux.so", true))
+        return ALLOCATION_REALLOC | ALLOCATION_OTHER;
+    size_t count = sizeof allocation_functions / sizeof *allocation_functions;
+    for (size_t i = 0; kind == PLACE_FUNCTION && i < count; i++)
+        if (glob_match(glob, allocation_functions[i], true))
+            set |= i < RESIZING ? ALLOCATION_REALLOC : ALLOCATION_OTHER;
+    return set;
 }
 
 /*
@@ -169,8 +171,8 @@ static char *unmangled(const char *mangled)
 static void add_place(struct suppressions *s, enum place_kind kind, char *text)
 {
     struct place p = {.kind = kind, .text = text};
-    p.is_allocation = is_allocation(kind, text);
-    if (kind == PLACE_FUNCTION && !p.is_allocation && strncmp(text, "_Z", 2) == 0 && text[2]) {
+    p.allocation = allocation_of(kind, text);
+    if (kind == PLACE_FUNCTION && !p.allocation && strncmp(text, "_Z", 2) == 0 && text[2]) {
         p.text = unmangled(text);
         p.is_mangled = true;
         free(text);
@@ -185,6 +187,23 @@ static struct suppression *add_rule(struct suppressions *s, char *name)
     *rule = (struct suppression){
         .name = name, .first = (uint32_t)s->places.count, .leak_kinds = LEAK_KINDS};
     return rule;
+}
+
+/* Some of the family call others of it ("fun:memalign", "fun:posix_memalign"); that is one frame.
+ */
+static void join_allocations(struct suppressions *s)
+{
+    struct suppression *rule = vec_last(&s->rules);
+    struct place *p = &s->places.items[rule->first];
+    while (rule->count > 1 && p[0].allocation && p[1].allocation && p[1].kind == PLACE_FUNCTION &&
+           !strpbrk(p[1].text, "*?")) {
+        p[0].allocation |=
+            p[1].allocation; /* which of them the program called is not in its name */
+        free(p[1].text);
+        memmove(p + 1, p + 2, (rule->count - 2) * sizeof *p);
+        rule->count--;
+        s->places.count--;
+    }
 }
 
 static void drop_last(struct suppressions *s)
@@ -364,6 +383,8 @@ static int take_block(struct suppressions *s, struct lines *l, struct err *err)
         code = WRONG(l, err, "the suppression that begins at line %u has nothing but '...'", began);
     if (code || !wanted)
         drop_last(s);
+    else
+        join_allocations(s);
     return code;
 }
 

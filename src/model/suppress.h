@@ -6,8 +6,9 @@
  * is further out than its last place does not matter. "..." stands for any number of frames. A
  * LeakSanitizer pattern is "..." and one place that may be function, file or library.
  *
- * valgrind's stacks begin with the allocation function itself, which ours do not list and whose
- * name is not recorded: a place that any function of that family would match stands for it.
+ * valgrind's stacks begin with the allocation function itself, which ours do not list; of its name
+ * only whether it is realloc is known. A place that some function of that family would match stands
+ * for it.
  *
  * Errors are one sentence that begins with FILE:LINE. Suppressions of other tools and other kinds
  * of errors are read over. Ownership: {0} is an empty list; suppressions_release frees it.
@@ -39,13 +40,16 @@ enum place_kind {
     PLACE_EITHER /* LeakSanitizer: function, file or library */
 };
 
+/* What is known of the function that allocated: realloc, or another of the family. */
+enum allocation { ALLOCATION_REALLOC = 1, ALLOCATION_OTHER = 2 };
+
 struct place {
     enum place_kind kind;
     char *text;         /* wildcards * and, but for PLACE_EITHER, ? */
     char *object;       /* a preset's: base names of libraries, separated by |; else NULL */
     uint32_t line;      /* of PLACE_SOURCE; 0: any */
     bool is_mangled;    /* `text` was made from a mangled name */
-    bool is_allocation; /* may stand for the allocation function */
+    uint8_t allocation; /* set of enum allocation: may stand for the allocation function */
 };
 
 struct suppression {

@@ -15,7 +15,7 @@ static void add_rules(struct suppress_match *m, const struct suppressions *s, bo
             continue;
         bool anywhere = rule->count == 2 && places[0].kind == PLACE_ANY_NUMBER &&
                         !places[0].object && places[1].kind != PLACE_ANY_NUMBER &&
-                        !places[1].is_allocation;
+                        !places[1].allocation;
         m->anywhere += anywhere;
         m->stacked += !anywhere;
         *vec_push(&m->rules) =
@@ -150,7 +150,8 @@ static bool matches_at(struct suppress_match *m, struct suppress_rule *r, uint32
     bool virtual = r->rule->from_allocation;
     uint32_t frame;
     if (virtual && at == 0)
-        return r->places[place].kind == PLACE_ANY_NUMBER || r->places[place].is_allocation;
+        return r->places[place].kind == PLACE_ANY_NUMBER ||
+               (r->places[place].allocation & m->allocation);
     return frame_at(m, at - virtual, &frame) && matches(m, r, place, frame);
 }
 
@@ -183,16 +184,18 @@ static bool rule_matches(struct suppress_match *m, struct suppress_rule *r)
     return true;
 }
 
-uint32_t suppress_match_stack(struct suppress_match *m, uint32_t node)
+uint32_t suppress_match_stack(struct suppress_match *m, uint32_t node, enum allocation allocation,
+                              uint32_t rule)
 {
     if (!m->stacked)
-        return SUPPRESS_NONE;
+        return rule;
     if (node != m->node) {
         m->stack.count = 0;
         m->node = m->next_node = node;
     }
-    for (size_t i = 0; i < m->rules.count; i++)
+    m->allocation = allocation;
+    for (size_t i = 0; i < m->rules.count && i < rule; i++)
         if (!m->rules.items[i].is_anywhere && rule_matches(m, &m->rules.items[i]))
             return (uint32_t)i;
-    return SUPPRESS_NONE;
+    return rule;
 }

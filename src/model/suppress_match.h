@@ -24,7 +24,8 @@ struct suppress_match {
     VEC(uint32_t) of_frame;          /* frame -> the first rule that it matches anywhere */
     VEC(uint32_t) stack;             /* frames of `node`, innermost first, as far as known */
     uint32_t node, next_node;
-    struct map objects; /* own string of a base name -> module whose path it is */
+    enum allocation allocation; /* of what is matched now */
+    struct map objects;         /* own string of a base name -> module whose path it is */
 };
 
 struct suppress_rule {
@@ -41,7 +42,9 @@ void suppress_match_release(struct suppress_match *m);
 
 /* The first rule that this frame alone satisfies, or SUPPRESS_NONE. */
 uint32_t suppress_match_frame(struct suppress_match *m, uint32_t frame);
-/* The first of the other rules that the stack of a node satisfies, or SUPPRESS_NONE. */
-uint32_t suppress_match_stack(struct suppress_match *m, uint32_t node);
+/* The first of the other rules that the stack of a node satisfies, if it comes before `rule`; else
+ * `rule`. */
+uint32_t suppress_match_stack(struct suppress_match *m, uint32_t node, enum allocation allocation,
+                              uint32_t rule);
 
 #endif
