@@ -13,9 +13,12 @@
 #include "model/moment.h"
 #include "model/pattern.h"
 #include "model/suppress.h"
+#include "report/findings.h"
 #include "report/units.h"
+#include "store/reader.h"
 
-#define NOTES_SHOWN 5
+#define NOTES_SHOWN    5
+#define FINDINGS_SHOWN 3
 
 enum {
     OPT_ONLY = 256,
@@ -270,7 +273,25 @@ static void add_notes(struct strbuf *b, const struct recording *r)
         strbuf_printf(b, "  and %zu more notes, in the report\n", p->notes.count - NOTES_SHOWN);
 }
 
-/* At most 12 lines, the last of which is what to do next. */
+/* The first few, from the file as it is: anybody will find the same in it. */
+static void add_findings(struct strbuf *b, const char *file)
+{
+    struct recording *r = NULL;
+    struct findings findings;
+    struct query query;
+    struct err err;
+    if (recording_read(file, &r, &err))
+        return;
+    query_init(&query);
+    if (findings_init(&findings, r, &query, &err) == 0) {
+        findings_brief(&findings, file, FINDINGS_SHOWN, b);
+        findings_release(&findings);
+    }
+    query_release(&query);
+    recording_free(r);
+}
+
+/* The last line is what to do next. */
 static void show_summary(const struct session_result *r)
 {
     const struct profile *p = &r->recording->profiles.items[0];
@@ -314,8 +335,10 @@ static void show_summary(const struct session_result *r)
     add_notes(&b, r->recording);
     if (r->file[0] == '|')
         strbuf_printf(&b, "  passed to %s\n", r->file + 1);
-    else
+    else {
+        add_findings(&b, r->file);
         strbuf_printf(&b, "  written to %s\nnext: tidemark report %s\n", r->file, r->file);
+    }
     fputs(b.data, stderr);
     strbuf_release(&b);
 }

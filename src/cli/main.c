@@ -6,6 +6,8 @@
 #include "cli/cmd_ctl.h"
 #include "cli/cmd_diff.h"
 #include "cli/cmd_doctor.h"
+#include "cli/cmd_findings.h"
+#include "cli/cmd_flame.h"
 #include "cli/cmd_leaks.h"
 #include "cli/cmd_marks.h"
 #include "cli/cmd_report.h"
@@ -24,6 +26,8 @@ static const struct command {
     {"report", cmd_report, "what a recording holds, by function, line, stack, library or thread"},
     {"leaks", cmd_leaks, "what was never freed, and whether anything still points to it"},
     {"diff", cmd_diff, "what one recording has more or less than another, matched by names"},
+    {"findings", cmd_findings, "the short list: what is worth fixing, and how"},
+    {"flame", cmd_flame, "stacks as a flame graph (SVG), or as folded text"},
     {"marks", cmd_marks, "moments with a name, and what the process had then"},
     {"ctl", cmd_ctl, "to a running recording: status, mark, snapshot, pause, resume"},
     {"doctor", cmd_doctor, "what this machine permits, and what follows from it"},

@@ -176,16 +176,22 @@ static struct frame_text frame_text(struct json_stacks *s, uint32_t number)
     return *text;
 }
 
-void json_stack(struct json *j, struct json_stacks *s, const struct merged *m, uint32_t node)
+void json_frames(struct json *j, struct json_stacks *s, const uint32_t *parent,
+                 const uint32_t *frame, uint32_t node)
 {
     json_array(j, "stack");
-    for (uint32_t n = node; n; n = m->parent.items[n]) {
-        struct frame_text text = frame_text(s, m->key.items[n]);
+    for (uint32_t n = node; n; n = parent[n]) {
+        struct frame_text text = frame_text(s, frame[n]);
         if (n != node)
             strbuf_putc(j->out, ',');
         strbuf_add(j->out, s->text.data + text.start, text.size);
     }
     json_end(j);
+}
+
+void json_stack(struct json *j, struct json_stacks *s, const struct merged *m, uint32_t node)
+{
+    json_frames(j, s, m->parent.items, m->key.items, node);
 }
 
 void json_stacks_release(struct json_stacks *s)

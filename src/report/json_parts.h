@@ -40,7 +40,10 @@ struct json_stacks {
     } * made;
 };
 
-/* Member stack: an array of frames from a node of a tree of frames up to its root. */
+/* Member stack: an array of frames from a node of a tree (its parents and frames) up to its root.
+ */
+void json_frames(struct json *j, struct json_stacks *s, const uint32_t *parent,
+                 const uint32_t *frame, uint32_t node);
 void json_stack(struct json *j, struct json_stacks *s, const struct merged *m, uint32_t node);
 void json_stacks_release(struct json_stacks *s);
 
