@@ -64,6 +64,22 @@ static void line_age(const struct leaks *l, const struct style *s, struct strbuf
     strbuf_putc(out, '\n');
 }
 
+/* A look from before that had more success. */
+static void add_earlier(const struct leaks *l, struct strbuf *out)
+{
+    const struct profile *p = l->profile;
+    for (size_t i = p->scans.count; i-- > 0;) {
+        const struct scan *s = &p->scans.items[i];
+        if (s < l->scan && s->row_count && !s->unreachable &&
+            p->live.items[s->first_row].reach != REACH_UNKNOWN) {
+            strbuf_puts(out, "; --at ");
+            leak_scan_name(p, s, out);
+            strbuf_puts(out, " shows what was known then");
+            return;
+        }
+    }
+}
+
 static void line_kind(const struct leaks *l, const struct style *s, const char *label,
                       enum reach kind, const char *meaning, struct strbuf *out)
 {
@@ -72,9 +88,11 @@ static void line_kind(const struct leaks *l, const struct style *s, const char *
     summary_label(out, s, label);
     add_sum(out, &l->sums[kind]);
     strbuf_puts(out, meaning);
-    if (kind == REACH_UNKNOWN)
+    if (kind == REACH_UNKNOWN) {
         unit_text(out, l->scan->unreachable ? l->scan->unreachable
                                             : "nobody looked whether anything points there");
+        add_earlier(l, out);
+    }
     if (kind == REACH_REACHABLE && l->growing.places) {
         strbuf_puts(out, "; ");
         unit_bytes(out, (int64_t)l->growing.bytes);
