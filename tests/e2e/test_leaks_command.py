@@ -188,6 +188,19 @@ def test_suppressions(t):
     t.true("the summary says so", "\nignored    1.5 KiB in 18 by suppressions" in summary, summary)
 
 
+def test_suppressions_of_a_kind(t):
+    """valgrind's may be for some kinds of leaks only."""
+    profile = record(t, "dirty")
+    for kinds, ignored in (("definite", 256), ("indirect", 384), ("definite,indirect", 640), ("reachable", 0), ("all", 640)):
+        listed = t.file("%s.supp" % kinds)
+        with open(listed, "w") as out:
+            out.write("{\n   chains\n   Memcheck:Leak\n   match-leak-kinds: %s\n   fun:calloc\n   fun:chain\n   ...\n}\n" % kinds)
+        answer = leaks(t, profile, "--suppressions", listed, "--no-presets")
+        t.equal("ignored: " + kinds, answer["totals"]["ignored_bytes"], ignored)
+        t.equal("by which: " + kinds, [(r["name"], r["bytes"]) for r in answer["ignored"]["by"]],
+                [("chains", ignored)] if ignored else [])
+
+
 def test_text(t):
     profile = record(t, "dirty")
     text, stderr, status = t.run("leaks", profile, "--all", "--within", "lose|keep")
