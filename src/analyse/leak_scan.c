@@ -84,17 +84,18 @@ int leak_scan_resolve(const struct profile *p, const char *word, const struct sc
         return err_set(err, -ENODATA,
                        "this recording has no list of live blocks; record again, or see 'tidemark "
                        "report'");
-    if (!p->scans.count) {
-        *out = &nothing;
+    if (!p->scans.count || !word || strcmp(word, "end") == 0) {
+        *out = p->scans.count ? vec_last(&p->scans) : &nothing;
         return 0;
     }
-    if (!word || strcmp(word, "end") == 0)
-        *out = &p->scans.items[p->scans.count - 1];
-    else if (strcmp(word, "exit") == 0)
-        *out = leak_scan_of(p, SCAN_EXIT);
-    else if (!(*out = find_asked(p, word)))
-        *out = find_at(p, word);
-    return *out ? 0 : no_scan(p, word, err);
+    const struct scan *found =
+        strcmp(word, "exit") == 0 ? leak_scan_of(p, SCAN_EXIT) : find_asked(p, word);
+    if (!found)
+        found = find_at(p, word);
+    if (!found)
+        return no_scan(p, word, err);
+    *out = found;
+    return 0;
 }
 
 static uint64_t less(uint64_t a, uint64_t b)
