@@ -57,15 +57,19 @@ static bool parse_mapping(const char *line, struct mapping *m)
     return true;
 }
 
-bool memory_map(struct memory *m, pid_t pid)
+int memory_map(struct memory *m, pid_t pid)
 {
     char path[64], part[16384];
     struct strbuf text = {0};
     m->pid = pid;
     snprintf(path, sizeof path, "/proc/%d/maps", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    for (ssize_t n; fd >= 0 && (n = read(fd, part, sizeof part)) > 0;)
+    int fd = open(path, O_RDONLY | O_CLOEXEC), code = fd < 0 ? -errno : 0;
+    for (ssize_t n; fd >= 0 && (n = read(fd, part, sizeof part)) != 0;) {
+        code = n < 0 ? -errno : 0;
+        if (n < 0)
+            break;
         strbuf_add(&text, part, (size_t)n);
+    }
     if (fd >= 0)
         close(fd);
     m->mappings.count = 0;
@@ -76,7 +80,7 @@ bool memory_map(struct memory *m, pid_t pid)
             *vec_push(&m->mappings) = each;
     }
     strbuf_release(&text);
-    return m->mappings.count > 0;
+    return code ? code : m->mappings.count ? 0 : -ESRCH;
 }
 
 const struct mapping *memory_at(const struct memory *m, uint64_t address)

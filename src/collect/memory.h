@@ -35,8 +35,8 @@ struct memory {
     bool residency;               /* that is known; else all of it is taken to be */
 };
 
-/* false: it may not be looked at, or is gone. */
-bool memory_map(struct memory *m, pid_t pid);
+/* 0, or a negative errno: it may not be looked at, or is gone. */
+int memory_map(struct memory *m, pid_t pid);
 void memory_find_resident(struct memory *m);
 /* The mapping that an address is in, or NULL. */
 const struct mapping *memory_at(const struct memory *m, uint64_t address);

@@ -92,7 +92,7 @@ static bool is_in(const struct mapping *m, uint64_t address)
  * stack for now (of a signal handler, a coroutine): then all of its own counts. A stack in a block
  * is followed as that.
  */
-static void add_stack(const struct root_facts *f, const struct flood *r,
+static void add_stack(const struct root_facts *f, const struct flood *flood,
                       const struct root_thread *t, struct extents *out)
 {
     const struct mapping *stack = memory_at(f->memory, t->stack);
@@ -100,7 +100,7 @@ static void add_stack(const struct root_facts *f, const struct flood *r,
     uint64_t from = t->stack - RED_ZONE;
     bool at_home = is_in(stack, t->pointer) && t->pointer > t->stack;
     if (stack && stack->kind == MAPPING_ANONYMOUS && stack->writable &&
-        flood_find(r, t->stack) == UINT32_MAX) {
+        flood_find(flood, t->stack) == UINT32_MAX) {
         uint64_t end =
             at_home && stack->end - t->pointer > DESCRIPTOR ? t->pointer + DESCRIPTOR : stack->end;
         extents_add(out, from > stack->start ? from : stack->start, end);
@@ -108,11 +108,38 @@ static void add_stack(const struct root_facts *f, const struct flood *r,
     struct extents known = {0};
     extents_inside(&f->mapped, t->pointer, t->pointer + 1, &known);
     if (!at_home && storage && storage->kind == MAPPING_ANONYMOUS && !known.items.count &&
-        flood_find(r, t->pointer) == UINT32_MAX)
+        flood_find(flood, t->pointer) == UINT32_MAX)
         extents_add(out, storage->start,
                     storage->end - t->pointer > DESCRIPTOR ? t->pointer + DESCRIPTOR
                                                            : storage->end);
     extents_release(&known);
+}
+
+/*
+ * Stacks of threads that have ended are kept by glibc for those that come, and with them the
+ * thread's descriptor, which holds on to its storage. It begins with its own address, and has it
+ * again. What else is on such a stack is stale.
+ */
+static void add_descriptor(const struct memory *m, const struct mapping *stack, struct extents *out)
+{
+    uint64_t words[DESCRIPTOR / 8];
+    struct extent top = {stack->end - DESCRIPTOR, stack->end};
+    if (stack->end - stack->start < DESCRIPTOR)
+        return;
+    memory_read((void *)(uintptr_t)m, &top, 1, (char *)words);
+    for (size_t i = 0; i + 2 < DESCRIPTOR / 8; i += 8)
+        if (words[i] == top.start + i * 8 && words[i + 2] == words[i])
+            extents_add(out, words[i], stack->end);
+}
+
+static void add_descriptors(const struct memory *m, struct extents *out)
+{
+    for (size_t i = 1; i < m->mappings.count; i++) {
+        const struct mapping *each = &m->mappings.items[i], *guard = each - 1;
+        if (each->kind == MAPPING_ANONYMOUS && each->writable && !guard->readable &&
+            guard->end == each->start)
+            add_descriptor(m, each, out);
+    }
 }
 
 /* The first thread's. If none is there now, all of it counts. */
@@ -127,7 +154,7 @@ static uint64_t stack_start(const struct root_facts *f, const struct mapping *m)
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-void roots_take(const struct root_facts *f, struct flood *r)
+void roots_take(const struct root_facts *f, struct flood *flood)
 {
     struct module_data data = {0};
     struct extents anonymous = {0}, not_ours = {0}, roots = {0};
@@ -137,7 +164,8 @@ void roots_take(const struct root_facts *f, struct flood *r)
     extents_copy(&anonymous, &f->mapped);
     extents_copy(&anonymous, &data.all);
     for (size_t i = 0; i < f->threads.count; i++)
-        add_stack(f, r, &f->threads.items[i], &anonymous);
+        add_stack(f, flood, &f->threads.items[i], &anonymous);
+    add_descriptors(f->memory, &anonymous);
     extents_settle(&anonymous);
     for (size_t i = 0; i < f->memory->mappings.count; i++) {
         const struct mapping *m = &f->memory->mappings.items[i];
@@ -160,9 +188,9 @@ void roots_take(const struct root_facts *f, struct flood *r)
         extents_inside(&data.libcs, s.start, s.end, &libcs);
         extents_outside(&data.libcs, s.start, s.end, &others);
         for (size_t k = 0; k < libcs.items.count; k++)
-            flood_from(r, libcs.items.items[k].start, libcs.items.items[k].end, true);
+            flood_from(flood, libcs.items.items[k].start, libcs.items.items[k].end, true);
         for (size_t k = 0; k < others.items.count; k++)
-            flood_from(r, others.items.items[k].start, others.items.items[k].end, false);
+            flood_from(flood, others.items.items[k].start, others.items.items[k].end, false);
         extents_release(&libcs);
         extents_release(&others);
     }

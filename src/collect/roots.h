@@ -31,6 +31,6 @@ struct root_facts {
 /* What the loader had got when the process said hello. */
 void roots_at_start(const struct memory *m, uint64_t thread_pointer, struct extents *out);
 /* Takes all roots but registers into `flood`, which is ready. */
-void roots_take(const struct root_facts *f, struct flood *r);
+void roots_take(const struct root_facts *f, struct flood *flood);
 
 #endif

@@ -1,5 +1,6 @@
 #include "collect/scan.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@ static uint64_t since_start_ns(const struct target *t)
 void scan_prepare(struct target *t, uint64_t thread_pointer)
 {
     struct memory m = {0};
-    if (t->loader.items.count || !memory_map(&m, t->pid)) /* forked: as its parent's */
+    if (t->loader.items.count || memory_map(&m, t->pid) != 0) /* forked: as its parent's */
         return;
     roots_at_start(&m, thread_pointer, &t->loader);
     memory_release(&m);
@@ -113,7 +114,7 @@ static void follow_pointers(struct scanning *s, const struct hold *h)
     for (size_t i = 0; i < h->registers.count; i++)
         flood_word(&s->flood, h->registers.items[i]);
     roots_take(&facts, &s->flood);
-    flood_run(&s->flood);
+    flood_note(&s->flood);
     extents_release(&facts.mapped);
     extents_release(&facts.own);
     vec_release(&facts.threads);
@@ -136,19 +137,20 @@ static void look(struct scanning *s, bool hold_threads)
         nanosleep(&(struct timespec){.tv_nsec = TRY_NAP_NS}, NULL);
     }
     mark_moment(s);
-    if (t->blocks.count && memory_map(&s->memory, t->pid)) {
+    int seen = t->blocks.count ? memory_map(&s->memory, t->pid) : 0;
+    if (t->blocks.count && !seen) {
         memory_find_resident(&s->memory);
-        int readable = code ? 0 : memory_try(&s->memory);
-        if (readable < 0)
-            code = err_set(&err, readable,
-                           "the program's memory could not be read: %s; looking into it must be "
-                           "permitted ('tidemark doctor' tells what forbids it)",
-                           strerror(-readable));
-        if (!code)
-            follow_pointers(s, &h);
-    } else if (t->blocks.count && !code) {
-        code = err_set(&err, -1, "the program was gone before it could be looked at");
+        seen = memory_try(&s->memory);
     }
+    if (!code && (seen == -ENOENT || seen == -ESRCH))
+        code = err_set(&err, seen, "the program was gone before it could be looked at");
+    else if (!code && seen)
+        code = err_set(&err, seen,
+                       "the program's memory could not be read: %s; looking into it must be "
+                       "permitted ('tidemark doctor' tells what forbids it)",
+                       strerror(-seen));
+    if (!code && t->blocks.count)
+        follow_pointers(s, &h);
     hold_end(&h);
     s->held_ns = since_start_ns(t) - start;
     s->unreachable = code ? xstrdup(err.text) : NULL;
@@ -215,7 +217,7 @@ void scan_finish(struct scanning *s)
     struct summing k = {.scanning = s, .survivors = survivors};
     if (s->unreachable)
         flood_release(&s->flood);
-    flood_settle(&s->flood);
+    flood_run(&s->flood);
     survivors_begin(survivors, t, s->kind, s->time_ns);
     survivors->scan.intervals = s->tick;
     survivors->scan.held_ns = s->held_ns;

@@ -60,6 +60,12 @@ static void end_watched(void)
     exiting(WIRE_EXIT_ENDS);
 }
 
+/* Registered before any other, so that it is called after all of them. */
+static void quick_end_watched(void)
+{
+    exiting(WIRE_EXIT_ENDS);
+}
+
 int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(void),
                       void (*fini)(void), void (*loader_end)(void), void *stack_end)
 {
@@ -67,6 +73,7 @@ int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(v
         recorder_start();
     program_main = main;
     loaders_end = loader_end;
+    at_quick_exit(quick_end_watched);
     return next.__libc_start_main(main_watched, argc, argv, init, fini, end_watched, stack_end);
 }
 
