@@ -21,6 +21,10 @@ static void print_help(void)
          "  --top N          at most N\n"
          "  --within REGEX   only stacks with a matching function (repeatable)\n"
          "  --ignore REGEX   not stacks with a matching function (repeatable)\n"
+         "  --suppressions FILE  not stacks of a LeakSanitizer or valgrind list (repeatable)\n"
+         "  --presets, --no-presets  not (the default), or also, what libraries set up once and "
+         "keep\n"
+         "  --no-defaults    without the --within, --ignore and --suppressions given to run\n"
          "  --fold REGEX     drop matching frames; their caller is charged (repeatable)\n"
          "  --no-fold        keep the std:: frames that are folded otherwise\n"
          "  --merge RULE     rename functions: s/re/new/ (repeatable)\n"
@@ -45,7 +49,8 @@ int cmd_findings(int argc, char **argv)
 {
     static const char *const common[] = {"top",    "within",  "ignore", "fold", "no-fold", "merge",
                                          "thread", "process", "json",   "help", NULL};
-    static const struct query_command command = {.name = "findings", .files = 1, .only = common};
+    static const struct query_command command = {
+        .name = "findings", .files = 1, .only = common, .presets = true};
     struct query_options o;
     struct err err = {{0}};
     struct recording *recording = NULL;

@@ -130,8 +130,8 @@ static int add_pattern(struct run_options *o, enum default_kind kind, const char
     pattern_list_release(&list);
     if (!code && !pattern_is_harmless(text))
         code = err_set(&err, -EINVAL,
-                       "%s '%s' is longer than 1,000 bytes, refers back or repeats too much",
-                       option, text);
+                       "%s '%s' is too long, refers back or repeats too much to be kept", option,
+                       text);
     if (code)
         return usage_error("%s", err.text);
     *vec_push(&o->defaults) = (struct recorded_default){kind, xstrdup(""), xstrdup(text)};
@@ -305,6 +305,7 @@ static void add_findings(struct strbuf *b, const char *file)
         return;
     add_lost(b, r, file);
     query_init(&query);
+    query.focus.presets = true; /* as tidemark findings does */
     if (findings_init(&findings, r, &query, &err) == 0) {
         findings_brief(&findings, file, FINDINGS_SHOWN, b);
         findings_release(&findings);

@@ -10,8 +10,11 @@
 #include "cli/cmd_flame.h"
 #include "cli/cmd_leaks.h"
 #include "cli/cmd_marks.h"
+#include "cli/cmd_peaks.h"
 #include "cli/cmd_report.h"
 #include "cli/cmd_run.h"
+#include "cli/cmd_threads.h"
+#include "cli/cmd_tree.h"
 
 #ifndef TIDEMARK_VERSION
 #define TIDEMARK_VERSION "unknown"
@@ -29,6 +32,9 @@ static const struct command {
     {"findings", cmd_findings, "the short list: what is worth fixing, and how"},
     {"flame", cmd_flame, "stacks as a flame graph (SVG), or as folded text"},
     {"marks", cmd_marks, "moments with a name, and what the process had then"},
+    {"threads", cmd_threads, "what each thread had, over time"},
+    {"peaks", cmd_peaks, "numbered peaks of threads and process, with what made them"},
+    {"tree", cmd_tree, "the calls that led to a peak, or in a window, with what each did"},
     {"ctl", cmd_ctl, "to a running recording: status, mark, snapshot, pause, resume"},
     {"doctor", cmd_doctor, "what this machine permits, and what follows from it"},
 };

@@ -240,8 +240,20 @@ static int refused(const struct option *options, char **argv, const struct query
     return wrong_option(options, given, command, err);
 }
 
+/* Who takes --ignore takes all that is ignored in other ways. */
+static const char *taken_with(const char *name)
+{
+    static const char *const with_ignore[] = {"suppressions", "presets", "no-presets",
+                                              "no-defaults"};
+    for (size_t i = 0; i < sizeof with_ignore / sizeof *with_ignore; i++)
+        if (strcmp(name, with_ignore[i]) == 0)
+            return "ignore";
+    return name;
+}
+
 static bool takes(const struct query_command *command, const char *name)
 {
+    name = taken_with(name);
     const char *const *only = command->only;
     while (only && *only && strcmp(*only, name) != 0)
         only++;

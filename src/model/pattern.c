@@ -30,31 +30,35 @@ int pattern_list_add(struct pattern_list *l, const char *text, const char *optio
     return 0;
 }
 
-#define KEPT_SIZE_MAX    1000
-#define KEPT_REPEATS_MAX 1000
+#define KEPT_SIZE_MAX 1000
+#define KEPT_COST_MAX 10000
+
+/* {n}, {n,} or {n,m} at `s`: how many copies the compiler makes of what stands before it. */
+static unsigned long copies_of(const char *s)
+{
+    char *end;
+    unsigned long least = strtoul(s + 1, &end, 10), most = least;
+    if (*end == ',')
+        most = strtoul(end + 1, NULL, 10);
+    most = most > least ? most : least;
+    return most > KEPT_COST_MAX ? KEPT_COST_MAX + 1 : most;
+}
 
 bool pattern_is_harmless(const char *text)
 {
-    unsigned long repeats = 1;
-    if (strlen(text) > KEPT_SIZE_MAX)
+    unsigned long cost = strlen(text); /* of repeats of repeats too, so the product of all */
+    if (cost > KEPT_SIZE_MAX)
         return false;
-    for (const char *s = text; *s; s++) {
-        if (*s == '\\' && s[1] && *++s >= '0' && *s <= '9')
-            return false; /* a reference back */
-        if (*s != '{')
+    for (const char *s = text; *s && cost <= KEPT_COST_MAX; s++) {
+        if (*s == '\\' && s[1]) {
+            if (*++s >= '0' && *s <= '9')
+                return false; /* a reference back */
             continue;
-        char *end; /* {n}, {n,} or {n,m} */
-        unsigned long least = strtoul(s + 1, &end, 10), most = least;
-        if (*end == ',')
-            most = strtoul(end + 1, NULL, 10);
-        most = most > least ? most : least;
-        if (most > KEPT_REPEATS_MAX)
-            return false;
-        repeats *= most ? most : 1;
-        if (repeats > KEPT_REPEATS_MAX)
-            return false;
+        }
+        unsigned long copies = *s == '{' ? copies_of(s) : *s == '+' ? 2 : 1;
+        cost *= copies ? copies : 1;
     }
-    return true;
+    return cost <= KEPT_COST_MAX;
 }
 
 bool pattern_list_match(const struct pattern_list *l, const char *subject)

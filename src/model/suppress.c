@@ -412,8 +412,8 @@ int suppressions_read(struct suppressions *s, const char *path, struct strbuf *t
                        strerror(errno));
     int code = 0;
     ssize_t n = 0;
-    if (fstat(fd, &st) || S_ISDIR(st.st_mode) || fcntl(fd, F_SETFL, 0)) {
-        code = err_set(err, -EINVAL, "cannot read the suppression file %s: it is a folder", path);
+    if (fstat(fd, &st) || fcntl(fd, F_SETFL, 0) || !(S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode))) {
+        code = err_set(err, -EINVAL, "cannot read suppressions from %s: it is not a file", path);
         goto out;
     }
     strbuf_puts(&own, "");

@@ -80,6 +80,9 @@ void findings_text(const struct findings *f, const char *file, size_t most, cons
     strbuf_printf(out, "%scommand%s    ", style_bold(s), style_plain(s));
     summary_command(a->profile, s->width > 30 ? s->width - 12 : 20, out);
     strbuf_puts(out, "\n\n");
+    size_t before = out->size;
+    summary_ignored(&a->tree, &a->frames, s, 3, out);
+    strbuf_puts(out, out->size > before ? "\n" : "");
     if (!f->list.count) {
         struct strbuf why = {0};
         strbuf_printf(out, "%snothing worth your time%s\n", style_bold(s), style_plain(s));
@@ -163,6 +166,7 @@ void findings_json(const struct findings *f, size_t most, struct strbuf *out)
     strbuf_clear(&text);
     clean_reason(f, &text);
     json_string(&j, "basis", text.data);
+    json_ignored(&j, &a->tree);
     json_end(&j);
     strbuf_release(&text);
     json_stacks_release(&stacks);

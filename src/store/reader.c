@@ -13,7 +13,7 @@
 #include "store/rows.h"
 
 #define PROCESSES_MAX 1000000 /* more in one file is damage */
-#define DEFAULTS_MAX  1000
+#define DEFAULTS_MAX  100
 
 /* What all chunks may unpack to. Recordings pack 10 to 1 at the most; zeros pack 30,000 to 1. */
 #define RAW_FREE  (UINT64_C(4) << 20)

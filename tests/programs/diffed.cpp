@@ -11,27 +11,64 @@ int kept_count;
 #define keep(size) (kept[kept_count++] = malloc(size))
 
 #ifndef MOVED // else it is in a library of its own
-extern "C" SITE void moved() { keep(64); }
+extern "C" SITE void moved()
+{
+    keep(64);
+}
 #else
 extern "C" void moved();
 #endif
 
 #ifndef ONLY_MOVED
 extern "C" {
-SITE void steady() { for (int i = 0; i < 10; i++) keep(50); }
-SITE void grows(int n) { for (int i = 0; i < n; i++) keep(100); }
-SITE void shrinks(int n) { for (int i = 0; i < n; i++) keep(40); }
-SITE void fresh() { keep(7); }
-SITE void old() { keep(9); keep(9); }
-SITE void temporary(int n) { for (int i = 0; i < n; i++) free((void *)(known_sink = malloc(16))); }
+SITE void steady()
+{
+    for (int i = 0; i < 10; i++)
+        keep(50);
+}
+SITE void grows(int n)
+{
+    for (int i = 0; i < n; i++)
+        keep(100);
+}
+SITE void shrinks(int n)
+{
+    for (int i = 0; i < n; i++)
+        keep(40);
+}
+SITE void fresh()
+{
+    keep(7);
+}
+SITE void old()
+{
+    keep(9);
+    keep(9);
+}
+SITE void temporary(int n)
+{
+    for (int i = 0; i < n; i++)
+        free((void *)(known_sink = malloc(16)));
+}
 }
 
 // A clone for the constant, where the compiler makes one.
-static APART void cloned(int n, int size) { for (int i = 0; i < n; i++) keep((size_t)size); }
+static APART void cloned(int n, int size)
+{
+    for (int i = 0; i < n; i++)
+        keep((size_t)size);
+}
 
-APART std::string tagged(int n) { keep((size_t)n); return std::string(); }
+APART std::string tagged(int n)
+{
+    keep((size_t)n);
+    return std::string();
+}
 
-template <typename F> APART void call(F f) { f(); }
+template <typename F> APART void call(F f)
+{
+    f();
+}
 
 int main()
 {

@@ -8,10 +8,16 @@
 static void *volatile sink;
 
 struct Early { // runs below the loader's or libc's initialisation
-    Early() { sink = malloc(4321); }
+    Early()
+    {
+        sink = malloc(4321);
+    }
 } early;
 
-extern "C" __attribute__((noinline)) void leak() { sink = malloc(100); }
+extern "C" __attribute__((noinline)) void leak()
+{
+    sink = malloc(100);
+}
 
 int main()
 {

@@ -15,14 +15,42 @@ static void drop(void *p)
 }
 
 extern "C" {
-APART void plain() { drop(malloc(1 << 4)); }
-APART void inner() { drop(malloc(1 << 5)); }
-APART void middle() { inner(); inner(); }
-APART void outer() { middle(); plain(); }
-APART void zeroed() { drop(calloc(4, 1 << 4)); }
-APART void resized() { drop(realloc(malloc(1), 1 << 7)); }
-APART void aligned() { void *p = nullptr; if (posix_memalign(&p, 64, 1 << 8) == 0) drop(p); }
-APART void copied() { drop(strdup("0123456789")); }
+APART void plain()
+{
+    drop(malloc(1 << 4));
+}
+APART void inner()
+{
+    drop(malloc(1 << 5));
+}
+APART void middle()
+{
+    inner();
+    inner();
+}
+APART void outer()
+{
+    middle();
+    plain();
+}
+APART void zeroed()
+{
+    drop(calloc(4, 1 << 4));
+}
+APART void resized()
+{
+    drop(realloc(malloc(1), 1 << 7));
+}
+APART void aligned()
+{
+    void *p = nullptr;
+    if (posix_memalign(&p, 64, 1 << 8) == 0)
+        drop(p);
+}
+APART void copied()
+{
+    drop(strdup("0123456789"));
+}
 APART void again(int n)
 {
     if (n > 1)
@@ -32,15 +60,30 @@ APART void again(int n)
 }
 }
 
-namespace shop {
+namespace shop
+{
 struct Box {
-    APART void fill(int n) { drop(new char[1 << 10]); (void)n; }
-    APART Box() { drop(::operator new(1 << 11)); }
+    APART void fill(int n)
+    {
+        drop(new char[1 << 10]);
+        (void)n;
+    }
+    APART Box()
+    {
+        drop(::operator new(1 << 11));
+    }
 };
-template <typename T> APART void stock(T) { drop(new char[1 << 12]); }
-namespace {
-APART void hidden() { drop(malloc(1 << 13)); }
+template <typename T> APART void stock(T)
+{
+    drop(new char[1 << 12]);
 }
+namespace
+{
+APART void hidden()
+{
+    drop(malloc(1 << 13));
+}
+} // namespace
 } // namespace shop
 
 int main()

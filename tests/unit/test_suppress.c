@@ -390,8 +390,10 @@ static void test_harmless(void **state)
     (void)state;
     assert_true(pattern_is_harmless("^a{3,20}(b|c){7}$"));
     assert_true(pattern_is_harmless("operator\\{ {1,}"));
+    assert_true(pattern_is_harmless("+a+b+c\\+\\{99999}"));
     assert_false(pattern_is_harmless("(a{40}){40}"));
-    assert_false(pattern_is_harmless("a{1,1001}"));
+    assert_false(pattern_is_harmless("a{1,99999999}"));
+    assert_false(pattern_is_harmless("((((((((((a)+)+)+)+)+)+)+)+)+)+"));
     assert_false(pattern_is_harmless("(a)\\1"));
     char *longer = xmalloc(1002);
     memset(longer, 'a', 1001);
