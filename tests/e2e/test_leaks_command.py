@@ -5,6 +5,7 @@ import os
 import re
 
 from harness import ROOT, bare, cases
+from test_ctl import Running
 
 API = ("-I", os.path.join(ROOT, "include"))
 TOTALS = ["bytes", "blocks", "unique", "lost_bytes", "lost_blocks", "indirect_bytes", "indirect_blocks", "reachable_bytes",
@@ -148,6 +149,27 @@ def test_since_a_mark(t):
     """Marks end an interval: exactly what was allocated after it."""
     answer = leaks(t, record(t, "dirty"), "--since", "middle")
     t.equal("left behind since", by_function(answer), {"lose": (500, 5), "chain": DIRTY["chain"], "helper": DIRTY["helper"]})
+
+
+def test_looks_that_were_asked_for(t):
+    """'tidemark ctl PID leaks' while it runs: --at leaks#N shows that look, --since what came after it."""
+    run = Running(t, t.file("s.%I.tide"))
+    run.ctl("leaks")
+    run.ctl("leaks")
+    profile = run.end()
+    hundred = ("hundred",)
+    for word in ("leaks", "leaks#1", "leaks#2", "leaks#-1"):
+        answer = leaks(t, profile, "--at", word)
+        t.equal("blocks at " + word, by_function(answer, hundred), {"hundred": (2000, 200)})
+        t.equal("its name", answer["at"], "leaks#1" if word in ("leaks", "leaks#1") else "leaks#2")
+        t.equal("all but the last are lost", answer["totals"]["lost_blocks"], 199)
+    t.equal("at the end", by_function(leaks(t, profile), hundred), {"hundred": (3000, 300)})
+    t.equal("since", by_function(leaks(t, profile, "--since", "leaks#2"), hundred), {"hundred": (1000, 100)})
+    between = leaks(t, profile, "--since", "snapshot#1", "--at", "leaks#1")
+    t.equal("between two moments", by_function(between, hundred), {"hundred": (1000, 100)})
+    for word in ("leaks#3", "snapshot#1"):
+        _, stderr, status = t.run("leaks", profile, "--at", word)
+        t.true("no look at " + word, status == 2 and "leaks#1 (" in stderr and "leaks#2 (" in stderr, (status, stderr))
 
 
 def test_older(t):
