@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyse/leaks.h"
 #include "base/strbuf.h"
 #include "cli/library.h"
 #include "collect/session.h"
@@ -288,6 +289,26 @@ static void add_notes(struct strbuf *b, const struct recording *r)
         strbuf_printf(b, "  and %zu more notes, in the report\n", p->notes.count - NOTES_SHOWN);
 }
 
+/* Nothing where nothing was lost but by what presets leave out. */
+static void add_lost(struct strbuf *b, const struct recording *r, const char *file)
+{
+    const struct leaks_question q = {.query = {.focus = {.presets = true}}};
+    const struct profile *p;
+    struct leaks leaks;
+    if (answer_process(r, NULL, &p, NULL) || !leaks_lost(p).blocks ||
+        leaks_find(&leaks, r, &q, NULL))
+        return;
+    struct leak_sum lost = leaks.sums[REACH_LOST], indirect = leaks.sums[REACH_INDIRECT];
+    if (lost.blocks || indirect.blocks) {
+        strbuf_puts(b, "  lost ");
+        unit_bytes(b, (int64_t)(lost.bytes + indirect.bytes));
+        strbuf_puts(b, " in ");
+        unit_count(b, (int64_t)(lost.blocks + indirect.blocks));
+        strbuf_printf(b, " blocks that nothing points to any more: tidemark leaks %s\n", file);
+    }
+    leaks_release(&leaks);
+}
+
 /* The first few, from the file as it is: anybody will find the same in it. */
 static void add_findings(struct strbuf *b, const char *file)
 {
@@ -297,6 +318,7 @@ static void add_findings(struct strbuf *b, const char *file)
     struct err err;
     if (recording_read(file, &r, &err))
         return;
+    add_lost(b, r, file);
     query_init(&query);
     query.focus.presets = true; /* as tidemark findings does */
     if (findings_init(&findings, r, &query, &err) == 0) {

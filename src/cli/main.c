@@ -8,6 +8,7 @@
 #include "cli/cmd_doctor.h"
 #include "cli/cmd_findings.h"
 #include "cli/cmd_flame.h"
+#include "cli/cmd_leaks.h"
 #include "cli/cmd_maps.h"
 #include "cli/cmd_marks.h"
 #include "cli/cmd_peaks.h"
@@ -27,6 +28,7 @@ static const struct command {
 } commands[] = {
     {"run", cmd_run, "record a program: every allocation with its whole stack"},
     {"report", cmd_report, "what a recording holds, by function, line, stack, library or thread"},
+    {"leaks", cmd_leaks, "what was never freed, and whether anything still points to it"},
     {"diff", cmd_diff, "what one recording has more or less than another, matched by names"},
     {"findings", cmd_findings, "the short list: what is worth fixing, and how"},
     {"flame", cmd_flame, "stacks as a flame graph (SVG), or as folded text"},

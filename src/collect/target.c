@@ -366,8 +366,9 @@ static bool read_node(struct target *t, uint32_t i)
 {
     const struct wire_node *nodes =
         (const void *)((const char *)t->header + WIRE_PAGE + MODULES_BYTES);
-    struct node n = {.parent = *(const volatile uint32_t *)&nodes[i].parent,
-                     .address = *(const volatile uint64_t *)&nodes[i].address};
+    /* The address is written last, so it is read first. */
+    struct node n = {.address = __atomic_load_n(&nodes[i].address, __ATOMIC_ACQUIRE)};
+    n.parent = *(const volatile uint32_t *)&nodes[i].parent;
     if (n.parent >= i)
         n = (struct node){.address = WIRE_NODE_INCOMPLETE}; /* damage: a parent comes first */
     t->profile.nodes.items[i] = n;

@@ -178,6 +178,7 @@ void tide_thread_name(const char *name)
     struct thread *t = name ? thread_enter() : NULL;
     if (t) {
         thread_named(t, name);
+        t->named = true;
         thread_leave();
     }
 }

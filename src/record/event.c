@@ -56,7 +56,7 @@ static __attribute__((noinline)) void index_grow(unsigned level)
     if (level + 1 >= h->index_levels || atomic_exchange(&recorder.index_growing, true))
         return;
     for (uint32_t id = 1; id < atomic_load(&h->node_count) && id < h->node_capacity; id++)
-        if (recorder.nodes[id].address &&
+        if (__atomic_load_n(&recorder.nodes[id].address, __ATOMIC_ACQUIRE) &&
             atomic_load_explicit(&recorder.nodes[recorder.nodes[id].parent].first,
                                  memory_order_relaxed) != id)
             index_enter(level + 1, id);
@@ -75,8 +75,9 @@ static uint32_t node_new(uint32_t parent, uint64_t address)
             return 0;
         }
     } while (!atomic_compare_exchange_weak(&h->node_count, &id, id + 1));
-    recorder.nodes[id].address = address;
     recorder.nodes[id].parent = parent;
+    /* Pairs with the acquire of the collector: who sees the address sees the parent. */
+    __atomic_store_n(&recorder.nodes[id].address, address, __ATOMIC_RELEASE);
     return id;
 }
 

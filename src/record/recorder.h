@@ -76,6 +76,7 @@ struct thread {
     uint32_t tid;
     uint32_t number;     /* 1 to 65535 */
     uint32_t exits;      /* how often its destructor ran */
+    bool named;          /* by tide_thread_name: what the kernel calls it does not matter */
     struct thread *next; /* in the list of free ones */
 };
 

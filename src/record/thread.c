@@ -79,9 +79,11 @@ static void thread_end(void *arg)
     if (tls.busy) /* cancelled in a hook */
         thread_recover(t);
     tls.busy = (uintptr_t)__builtin_frame_address(0);
-    char name[16] = {0};
-    sys_call(SYS_prctl, (long)PR_GET_NAME, name);
-    put_name(t, name);
+    if (!t->named) {
+        char name[16] = {0};
+        sys_call(SYS_prctl, (long)PR_GET_NAME, name);
+        put_name(t, name);
+    }
     if (remark_room(t, 1)) {
         event_word(t, WIRE_WORD(WIRE_THREAD_END, 0, t->tid));
         event_publish(t);
@@ -152,6 +154,7 @@ static struct thread *thread_adopt(struct thread *t)
 {
     t->tid = own_tid();
     t->exits = 0;
+    t->named = false;
     t->generation = atomic_load(&recorder.generation);
     walk_forget(&t->walk);
 

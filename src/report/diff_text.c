@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "report/diff.h"
+#include "report/stack_text.h"
 #include "report/summary.h"
 #include "report/table.h"
 #include "report/units.h"
@@ -10,11 +11,6 @@
 #define STACK_FRAMES 64 /* lines shown of one stack */
 
 static const char letters[] = {'a', 'b'};
-
-static void label(struct strbuf *out, const struct style *s, const char *text)
-{
-    strbuf_printf(out, "%s%-11s%s", style_bold(s), text, style_plain(s));
-}
 
 static const char *base_name(const char *path)
 {
@@ -82,7 +78,7 @@ static void add_counts(struct strbuf *out, int64_t a, int64_t b, const char *wha
 
 static void line_ran(const struct diff *d, const struct style *s, struct strbuf *out)
 {
-    label(out, s, "ran");
+    summary_label(out, s, "ran");
     for (int i = 0; i < 2; i++) {
         strbuf_printf(out, "%s%c ", i ? "; " : "", letters[i]);
         unit_time(out, d->side[i].profile->duration_ns);
@@ -99,7 +95,7 @@ static void line_window(const struct diff *d, const struct style *s, struct strb
 {
     if (!d->query->since && !d->query->at)
         return;
-    label(out, s, "window");
+    summary_label(out, s, "window");
     strbuf_puts(out, "from ");
     unit_text(out, d->query->since ? d->query->since : "start");
     strbuf_puts(out, " to ");
@@ -117,13 +113,13 @@ static void line_window(const struct diff *d, const struct style *s, struct strb
 static void line_totals(const struct diff *d, const struct style *s, struct strbuf *out)
 {
     const struct totals *a = &d->side[0].answer.totals, *b = &d->side[1].answer.totals;
-    label(out, s, "allocated");
+    summary_label(out, s, "allocated");
     add_bytes(out, (uint64_t)a->bytes_allocated, (uint64_t)b->bytes_allocated);
     add_counts(out, a->allocations, b->allocations, "allocations");
-    label(out, s, "live");
+    summary_label(out, s, "live");
     add_bytes(out, (uint64_t)a->live_bytes, (uint64_t)b->live_bytes);
     add_counts(out, a->live_blocks, b->live_blocks, "blocks");
-    label(out, s, "peak");
+    summary_label(out, s, "peak");
     add_bytes(out, a->peak_bytes, b->peak_bytes);
     strbuf_putc(out, '\n');
 }
@@ -131,7 +127,7 @@ static void line_totals(const struct diff *d, const struct style *s, struct strb
 static void line_result(const struct diff *d, const struct style *s, struct strbuf *out)
 {
     const size_t *n = d->count;
-    label(out, s, "result");
+    summary_label(out, s, "result");
     if (diff_is_empty(d))
         strbuf_puts(out, "no difference\n");
     else if (!n[DIFF_CHANGED] && !n[DIFF_NEW] && !n[DIFF_GONE])
@@ -161,14 +157,14 @@ static void line_left_out(const struct diff *d, const struct style *s, struct st
                     (d->side[0].recording->defaults.count || d->side[1].recording->defaults.count);
     if (f->ignore.patterns.count || f->suppress.rules.count || defaults ||
         !value_is_zero(a->tree.ignored) || !value_is_zero(b->tree.ignored)) {
-        label(out, s, "ignored");
+        summary_label(out, s, "ignored");
         add_both(out, a->tree.ignored, b->tree.ignored);
         strbuf_printf(out, ", not in the table%s\n",
                       defaults ? "; some options were given to run, --no-defaults leaves them out"
                                : "");
     }
     if (!value_is_zero(a->tree.outside) || !value_is_zero(b->tree.outside)) {
-        label(out, s, "outside");
+        summary_label(out, s, "outside");
         add_both(out, a->tree.outside, b->tree.outside);
         strbuf_puts(out, " not within the focus, not in the table\n");
     }
@@ -192,7 +188,7 @@ static void line_flaws(const struct diff *d, const struct style *s, struct strbu
                           t->truncated_stacks + t->incomplete_stacks);
     }
     if (text.size) {
-        label(out, s, "missing");
+        summary_label(out, s, "missing");
         strbuf_printf(out, "%s%s%s\n", style_warn(s), text.data, style_plain(s));
     }
     strbuf_release(&text);
@@ -205,7 +201,7 @@ static void add_summary(const struct diff *d, const struct style *s, struct strb
         struct strbuf file = {0};
         strbuf_puts(&file, " (");
         unit_text(&file, d->side[i].file);
-        label(out, s, name);
+        summary_label(out, s, name);
         size_t used = 12 + unit_columns(file.data);
         summary_command(d->side[i].profile, s->width > used + 24 ? s->width - used : 24, out);
         strbuf_printf(out, "%s)\n", file.data);
@@ -308,11 +304,7 @@ static void add_stacks(const struct diff *d, const struct style *s, struct strbu
         strbuf_printf(out, " %s, thread ", report_count_title(d->query->metric));
         unit_text(out, r->thread && *r->thread ? r->thread : "[unknown]");
         strbuf_putc(out, '\n');
-        uint32_t shown = 0, n = r->call[which];
-        for (; n && shown < STACK_FRAMES; n = a->merged.parent.items[n], shown++)
-            report_frame(a, a->merged.key.items[n], s, out);
-        if (n)
-            strbuf_puts(out, "    ... more frames; --json lists all\n");
+        stack_text(&a->frames, &a->merged, r->call[which], STACK_FRAMES, s, out);
     }
 }
 

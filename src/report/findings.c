@@ -81,7 +81,7 @@ void findings_text(const struct findings *f, const char *file, size_t most, cons
     summary_command(a->profile, s->width > 30 ? s->width - 12 : 20, out);
     strbuf_puts(out, "\n\n");
     size_t before = out->size;
-    summary_ignored(a, s, 3, out);
+    summary_ignored(&a->tree, &a->frames, s, 3, out);
     strbuf_puts(out, out->size > before ? "\n" : "");
     if (!f->list.count) {
         struct strbuf why = {0};

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "model/name.h"
+#include "report/stack_text.h"
 #include "report/summary.h"
 #include "report/table.h"
 #include "report/units.h"
@@ -142,31 +142,6 @@ static void add_tree(const struct answer *a, const struct style *s, struct strbu
     table_release(&t);
 }
 
-void report_frame(const struct answer *a, uint32_t number, const struct style *s,
-                  struct strbuf *out)
-{
-    const struct call_frame *f = &a->frames.frames.items[number];
-    struct strbuf name = {0}, place = {0};
-    strbuf_puts(&name, "");
-    unit_text(&name, frame_table_string(&a->frames, f->name));
-    if (f->file) {
-        strbuf_puts(&place, "  ");
-        unit_text(&place, base_name(frame_table_string(&a->frames, f->file)));
-        if (f->line)
-            strbuf_printf(&place, ":%u", (unsigned)f->line);
-    } else if (f->module) {
-        strbuf_puts(&place, "  ");
-        unit_text(&place, frame_table_string(&a->frames, f->module));
-    }
-    strbuf_puts(out, "    ");
-    name_shorten(out, name.data, s->width > place.size + 24 ? s->width - place.size - 4 : 20);
-    if (place.size)
-        strbuf_printf(out, "%s%s%s", style_faint(s), place.data, style_plain(s));
-    strbuf_puts(out, f->kind == FRAME_INLINED && s->width >= 60 ? " (inlined)\n" : "\n");
-    strbuf_release(&name);
-    strbuf_release(&place);
-}
-
 static void add_stacks(const struct answer *a, const struct style *s, struct strbuf *out)
 {
     for (size_t i = 0; i < a->rows.rows.count; i++) {
@@ -182,14 +157,7 @@ static void add_stacks(const struct answer *a, const struct style *s, struct str
         strbuf_printf(out, " %s, thread ", report_count_title(a->query->metric));
         unit_text(out, row->thread && *row->thread ? row->thread : "[unknown]");
         strbuf_putc(out, '\n');
-        uint32_t shown = 0;
-        for (uint32_t n = row->call; n && shown < STACK_FRAMES; n = a->merged.parent.items[n]) {
-            report_frame(a, a->merged.key.items[n], s, out);
-            shown++;
-        }
-        if (row->depth > shown)
-            strbuf_printf(out, "    ... %u more frames; --json lists all\n",
-                          (unsigned)(row->depth - shown));
+        stack_text(&a->frames, &a->merged, row->call, STACK_FRAMES, s, out);
     }
 }
 

@@ -63,11 +63,11 @@ static void take_row(struct cursor *c, struct profile *p, uint64_t *site)
 void living_take(struct cursor *c, struct profile *p)
 {
     for (uint64_t n = cursor_count(c, LEAST_SCAN); n > 0 && !c->bad; n--) {
-        struct scan s = {.kind = (uint32_t)cursor_varint(c) % SCAN_KINDS,
-                         .time_ns = cursor_varint(c),
-                         .intervals = cursor_varint(c),
-                         .held_ns = cursor_varint(c),
-                         .residency = cursor_varint(c) & 1};
+        struct scan s = {.kind = (uint32_t)cursor_varint(c) % SCAN_KINDS};
+        s.time_ns = cursor_varint(c);
+        s.intervals = cursor_varint(c);
+        s.held_ns = cursor_varint(c);
+        s.residency = cursor_varint(c) & 1;
         char *why = cursor_string(c);
         if (*why)
             s.unreachable = why;
@@ -78,8 +78,10 @@ void living_take(struct cursor *c, struct profile *p)
         for (uint64_t k = cursor_count(c, LEAST_ROW); k > 0 && !c->bad; k--)
             take_row(c, p, &site);
         s.row_count = p->live.count - s.first_row;
-        if (s.intervals > p->intervals.count)
+        if (s.intervals > p->intervals.count) {
+            s.intervals = p->intervals.count;
             c->bad = true;
+        }
         *vec_push(&p->scans) = s;
     }
 }

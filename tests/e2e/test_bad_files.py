@@ -6,6 +6,7 @@ command itself is run, with little memory and little time to hang in.
 import ctypes
 import ctypes.util
 import gzip
+import json
 import os
 import resource
 import struct
@@ -22,12 +23,8 @@ def limited():
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
 
 
-def report(t, path, *arguments, stdin=subprocess.DEVNULL):
+def report(t, path, *arguments, stdin=subprocess.DEVNULL, command="report"):
     """`tidemark report PATH` with limits; returns (stdout, stderr, status)."""
-    return run_limited(t, "report", path, *arguments, stdin=stdin)
-
-
-def run_limited(t, command, path, *arguments, stdin=subprocess.DEVNULL):
     done = subprocess.run([t.tidemark, command, path, *arguments], stdin=stdin, preexec_fn=limited,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", cwd=t.dir)
     return done.stdout, done.stderr, done.returncode
@@ -212,6 +209,28 @@ def test_hostile_contents(t):
     t.equal("strings out of range", missing(t, "strings", whole), None)
 
 
+def test_hostile_leaks(t):
+    """Live blocks whose numbers are as large as can be, and rows that point nowhere."""
+    most = (1 << 64) - 1
+    base = HEADER + PROCESS + THREADS + NODES + SITES + chunk("IVAL", varints(1, 1, 0, 0, 0, 0, 0, 0))
+    end = chunk("FRAM", varints(0, 0)) + chunk("STRS", varints(1, 0)) + chunk("DONE", b"")
+
+    def scan(kind, *rows):
+        return varints(kind, most, 1, most, 1, 0, len(rows)) + b"".join(varints(*row) for row in rows)
+
+    huge = [(0, 0, reach, most, most, most, most, most, most) for reach in range(4)]
+    content = base + chunk("LIVE", varints(3) + scan(0, *huge) + scan(1, *huge, *huge) + scan(2, *huge)) + end
+    for arguments in ((), ("--json",), ("--csv",), ("--freed-at-exit", "--older", "1h"), ("--at", "exit"), ("--fail",)):
+        stdout, stderr, status = report(t, saved(t, content), "--all", *arguments, command="leaks")
+        t.equal("status of %s" % (arguments,), status, 3 if "--fail" in arguments else 0)
+        t.true("output of %s" % (arguments,), stdout, stderr)
+    got = json.loads(report(t, saved(t, content), "--json", command="leaks")[0])
+    t.equal("sums wrap", (got["totals"]["bytes"], got["totals"]["lost_bytes"]), (4 * most & most, most))
+    for what, row in (("no site", (1, 0, 0)), ("no interval", (0, 1, 0)), ("no kind", (0, 0, 4)), ("a far site", (most, 0, 0))):
+        bad = base + chunk("LIVE", varints(1) + scan(2, (*row, 1, 1, 1, 1, 1, 1)))
+        t.equal(what, missing(t, what, bad), "incomplete %s; what came before it is shown" % (NONSENSE % len(bad)))
+
+
 def test_sizes_that_lie(t):
     base = HEADER + PROCESS
     impossible = "incomplete a chunk of the file has an impossible size; what came before it is shown"
@@ -245,8 +264,11 @@ def test_bombs(t, kind):
             got = report(t, saved(t, content), *arguments)
             t.equal("status, " + what, (got[2], got[1]), (0, ""))
         if kind == "MAPS":
-            got = run_limited(t, "maps", saved(t, content), "--json")
+            got = report(t, saved(t, content), "--json", command="maps")
             t.equal("status, maps of %d" % size, (got[2], got[1].count("\n")), (1, 1) if much else (0, 0))
+        if kind in ("NODE", "SITE", "LIVE"):
+            got = report(t, saved(t, content), "--freed-at-exit", command="leaks")
+            t.equal("leaks, %d" % size, (got[2], got[1]), (0, ""))
         t.equal("refused, %d" % size, "unpacks to more" in (missing(t, "as text", content) or ""), much)
 
 

@@ -133,6 +133,16 @@ static struct recording *sample(void)
     p->duration_ns = UINT64_C(3000000000);
     p->peak_bytes = 64;
     *vec_push(&p->notes) = xstrdup("a note");
+    for (uint32_t kind = 0; kind < SCAN_KINDS; kind++) {
+        *vec_push(&p->scans) = (struct scan){.kind = kind,
+                                             .time_ns = p->duration_ns,
+                                             .intervals = 3,
+                                             .first_row = p->live.count,
+                                             .row_count = REACHES};
+        for (uint32_t i = 0; i < REACHES; i++)
+            *vec_push(&p->live) = (struct live_row){
+                .site = i, .interval = i % 3, .reach = i, .blocks = 3 - kind, .bytes = 48};
+    }
     r->complete = true;
     return r;
 }

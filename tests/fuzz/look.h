@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/leaks.h"
 #include "model/diff.h"
 #include "model/answer.h"
 #include "model/mappings.h"
 #include "report/maps.h"
+#include "report/leaks.h"
 #include "report/report.h"
 
 static inline void look_must(bool holds)
@@ -55,6 +57,13 @@ static inline void look_whole(const struct recording *r)
             look_must(m->first_node + m->node_count <= p->map_nodes.count);
             text += strlen(strpool_get(&p->map_names, m->name));
         }
+        for (size_t i = 0; i < p->scans.count; i++)
+            look_must(p->scans.items[i].first_row + p->scans.items[i].row_count <= p->live.count &&
+                      p->scans.items[i].intervals <= p->intervals.count &&
+                      p->scans.items[i].kind < SCAN_KINDS);
+        for (size_t i = 0; i < p->live.count; i++)
+            look_must(p->live.items[i].site < p->sites.count && p->live.items[i].reach < REACHES &&
+                      p->live.items[i].interval < p->intervals.count);
         for (size_t i = 0; i < p->command.count; i++)
             text += strlen(p->command.items[i]);
         for (size_t i = 0; i < p->threads.count; i++)
@@ -93,6 +102,31 @@ static inline void look_ask(const struct recording *r, uint64_t hash)
         answer_release(&a);
     }
     query_release(&q);
+}
+
+static inline void look_for_leaks(const struct recording *r, uint64_t hash)
+{
+    static const char *const moments[] = {NULL, "exit", "leaks#1", "1s"};
+    struct leaks_question q = {.kinds = (unsigned)(hash % LEAKS_OF(REACHES)),
+                               .by_size = hash / 16 % 2,
+                               .freed = hash / 32 % 2,
+                               .older_ns = hash / 64 % 2 ? hash : 0};
+    struct leaks l;
+    struct err err;
+    query_init(&q.query);
+    q.query.at = moments[hash / 128 % 4];
+    q.query.since = hash / 512 % 2 ? "50%" : NULL;
+    q.query.top = 10;
+    if (leaks_find(&l, r, &q, &err) == 0) {
+        struct strbuf out = {0};
+        const struct style style = {0};
+        leaks_text(&l, "x.tide", &style, &out);
+        leaks_json(&l, NULL, &out);
+        leaks_csv(&l, NULL, &out);
+        strbuf_release(&out);
+        leaks_release(&l);
+    }
+    query_release(&q.query);
 }
 
 /* A recording has no difference from itself. */
@@ -138,6 +172,7 @@ static inline void look(const struct recording *r, uint64_t hash)
 {
     look_whole(r);
     look_ask(r, hash);
+    look_for_leaks(r, hash);
     if (hash / 131072 % 4 == 0)
         look_diff(r, hash);
     look_maps(r, hash / 65536);
