@@ -10,9 +10,10 @@
 #include "report/report.h"
 #include "store/reader.h"
 
-#define TEXT_ROWS      20
-#define TEXT_TREE_ROWS 60
-#define TEXT_TREE_MIN  1.0
+#define TEXT_ROWS       20
+#define TEXT_TREE_ROWS  60
+#define TEXT_HISTOGRAMS 5
+#define TEXT_TREE_MIN   1.0
 
 static void print_help(void)
 {
@@ -28,6 +29,7 @@ static void print_help(void)
            "  tidemark report app.tide --metric peak --tree     what made the peak\n"
            "  tidemark report app.tide --since 10s --at 20s     what grew in ten seconds\n"
            "  tidemark report app.tide --metric temporary --by line\n"
+           "  tidemark report app.tide --histogram lifetime --by function --top 3\n"
            "  tidemark report app.tide --within 'Parser::' --ignore 'Cache' --by stack --top 3\n",
            query_options_help());
 }
@@ -45,7 +47,9 @@ static void set_defaults(struct query_options *o)
     if (o->output != OUTPUT_TEXT)
         return;
     if (!o->top_given)
-        o->query.top = tree ? TEXT_TREE_ROWS : TEXT_ROWS;
+        o->query.top = tree                      ? TEXT_TREE_ROWS
+                       : o->query.histogram_rows ? TEXT_HISTOGRAMS
+                                                 : TEXT_ROWS;
     if (!o->min_given && tree)
         o->query.min_percent = TEXT_TREE_MIN;
 }

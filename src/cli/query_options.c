@@ -9,6 +9,7 @@ enum {
     OPT_METRIC = 256,
     OPT_SIZE,
     OPT_BY,
+    OPT_HISTOGRAM,
     OPT_AT,
     OPT_SINCE,
     OPT_TREE,
@@ -34,6 +35,7 @@ static const struct option common[] = {
     {"metric", required_argument, NULL, OPT_METRIC},
     {"size", required_argument, NULL, OPT_SIZE},
     {"by", required_argument, NULL, OPT_BY},
+    {"histogram", required_argument, NULL, OPT_HISTOGRAM},
     {"at", required_argument, NULL, OPT_AT},
     {"since", required_argument, NULL, OPT_SINCE},
     {"tree", no_argument, NULL, OPT_TREE},
@@ -102,10 +104,14 @@ static int take_common(struct query_options *o, int val, const char *text, struc
     struct query *q = &o->query;
     switch (val) {
     case OPT_METRIC:
+        o->metric_given = true;
         return metric_parse(text, &q->metric, err);
+    case OPT_HISTOGRAM:
+        return histogram_kind_parse(text, &q->histogram, err);
     case OPT_SIZE:
         return size_kind_parse(text, &q->size, err);
     case OPT_BY:
+        q->histogram_rows = true;
         return grouping_parse(text, &q->by, err);
     case OPT_AT:
         q->at = text;
@@ -258,6 +264,9 @@ int query_options_parse(struct query_options *o, int argc, char **argv,
             code = take_common(o, val, optarg, err);
     }
     vec_release(&options);
+    if (o->query.histogram && !o->metric_given)
+        o->query.metric = METRIC_TOTAL;
+    o->query.histogram_rows &= o->query.histogram != HISTOGRAM_NONE;
     if (!code && !o->help) {
         for (int i = optind; i < argc; i++)
             *vec_push(&o->files) = argv[i];
@@ -282,7 +291,8 @@ void query_options_release(struct query_options *o)
 const char *query_options_help(void)
 {
     return "What is measured:\n"
-           "  --metric M       live (default), total, peak, sitepeak, largest, temporary, mapped\n"
+           "  --metric M       live (default), total, peak, sitepeak, largest, temporary,\n"
+           "                   mapped, untouched\n"
            "  --size S         requested (default), usable, overhead: of live, total and peak\n"
            "  --at WHEN        start, end (default), peak, LABEL#N (a mark), 12.5s, 50%\n"
            "  --since WHEN     the difference from WHEN to --at\n"
@@ -300,6 +310,8 @@ const char *query_options_help(void)
            "\n"
            "How it is shown:\n"
            "  --by WHAT        function (default), line, stack, library, file, thread\n"
+           "  --histogram H    how blocks are spread over size or lifetime; with --by for each "
+           "row\n"
            "  --tree           top-down tree of calls\n"
            "  --callers NAME   who calls the function; --callees NAME: whom it calls\n"
            "  --top N          at most N rows, 0: all (text: 20, a tree 60; otherwise all)\n"

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "model/name.h"
+#include "report/histogram.h"
 #include "report/summary.h"
 #include "report/table.h"
 #include "report/units.h"
@@ -33,6 +34,7 @@ static void add_heading(const struct answer *a, const struct style *s, struct st
         [METRIC_LARGEST] = "largest single allocation",
         [METRIC_TEMPORARY] = "bytes of temporary allocations",
         [METRIC_MAPPED] = "mapped bytes",
+        [METRIC_UNTOUCHED] = "bytes never touched, live and freed",
     };
     const struct query *q = a->query;
     strbuf_puts(out, style_bold(s));
@@ -161,6 +163,14 @@ static void add_frame(const struct answer *a, uint32_t number, const struct styl
     strbuf_release(&place);
 }
 
+/* Of the row whose number this is, if there is one for each. */
+static void add_histogram(const struct answer *a, size_t row, const struct style *s,
+                          struct strbuf *out)
+{
+    if (a->query->histogram_rows)
+        histogram_text(a, &a->histograms.rows.items[row], s, out);
+}
+
 static void add_stacks(const struct answer *a, const struct style *s, struct strbuf *out)
 {
     for (size_t i = 0; i < a->rows.rows.count; i++) {
@@ -184,6 +194,25 @@ static void add_stacks(const struct answer *a, const struct style *s, struct str
         if (row->depth > shown)
             strbuf_printf(out, "    ... %u more frames; --json lists all\n",
                           (unsigned)(row->depth - shown));
+        add_histogram(a, i, s, out);
+    }
+}
+
+/* A histogram for each row, with what the table would say of it. */
+static void add_histograms(const struct answer *a, const struct style *s, struct strbuf *out)
+{
+    for (size_t i = 0; i < a->rows.rows.count; i++) {
+        const struct answer_row *row = &a->rows.rows.items[i];
+        if (!row->self.count) /* it calls those that allocate, and that is all */
+            continue;
+        strbuf_printf(out, "%s%s", i ? "\n" : "", style_bold(s));
+        unit_text(out, row->name);
+        strbuf_printf(out, "%s  ", style_plain(s));
+        unit_bytes(out, row->self.amount);
+        strbuf_puts(out, " in ");
+        unit_count(out, row->self.count);
+        strbuf_puts(out, " calls\n");
+        add_histogram(a, i, s, out);
     }
 }
 
@@ -231,15 +260,25 @@ void report_text(const struct answer *a, const char *file, const struct style *s
     summary_processes(a->recording, a->profile, s, out);
     summary_text(a, s, out);
     strbuf_putc(out, '\n');
-    add_heading(a, s, out);
+    if (a->query->histogram)
+        histogram_heading(a, s, out);
+    else
+        add_heading(a, s, out);
+    if (a->query->histogram && !a->query->histogram_rows) {
+        histogram_text(a, &a->histograms.all, s, out);
+        return;
+    }
     if (!a->rows.rows.count)
         strbuf_puts(out, "nothing to show\n");
     else if (a->query->shape == SHAPE_TREE)
         add_tree(a, s, out);
     else if (a->query->by == BY_STACK)
         add_stacks(a, s, out);
+    else if (a->query->histogram)
+        add_histograms(a, s, out);
     else
         add_table(a, s, out);
     add_left_out(a, out);
-    add_next(a, file, s, out);
+    if (!a->query->histogram)
+        add_next(a, file, s, out);
 }

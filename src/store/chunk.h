@@ -36,6 +36,7 @@ enum chunk_type {
     CHUNK_MARKS = CHUNK_TYPE('M', 'A', 'R', 'K'),
     CHUNK_INHERITED = CHUNK_TYPE('F', 'O', 'R', 'K'),
     CHUNK_LIVE = CHUNK_TYPE('L', 'I', 'V', 'E'),
+    CHUNK_HISTOGRAMS = CHUNK_TYPE('H', 'I', 'S', 'T'),
     CHUNK_NOTES = CHUNK_TYPE('N', 'O', 'T', 'E'),
     CHUNK_STRINGS = CHUNK_TYPE('S', 'T', 'R', 'S'),
     CHUNK_FRAMES = CHUNK_TYPE('F', 'R', 'A', 'M'),

@@ -9,6 +9,7 @@
 #include <zlib.h>
 
 #include "store/chunk.h"
+#include "store/histograms.h"
 #include "store/living.h"
 #include "store/rows.h"
 
@@ -354,6 +355,10 @@ static void take_chunk(const struct chunk *chunk, struct cursor *c, struct recor
         if (!p->scans.count)
             living_take(c, p);
         break;
+    case CHUNK_HISTOGRAMS:
+        if (!p->has_histograms)
+            histograms_take(c, p);
+        break;
     case CHUNK_NOTES:
         take_notes(c, p);
         break;
@@ -379,6 +384,7 @@ static bool is_known(uint32_t type)
     case CHUNK_MARKS:
     case CHUNK_INHERITED:
     case CHUNK_LIVE:
+    case CHUNK_HISTOGRAMS:
     case CHUNK_NOTES:
     case CHUNK_STRINGS:
     case CHUNK_FRAMES:

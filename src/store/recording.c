@@ -34,6 +34,9 @@ void profile_release(struct profile *p)
     vec_release(&p->mark_values);
     vec_release(&p->scans);
     vec_release(&p->live);
+    vec_release(&p->sizes);
+    vec_release(&p->lifetimes);
+    vec_release(&p->looks);
     vec_release(&p->frames);
     vec_release(&p->frame_runs);
     map_release(&p->symbols);

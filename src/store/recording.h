@@ -157,11 +157,30 @@ enum scan_kind {
 struct scan {
     uint32_t kind; /* enum scan_kind */
     uint64_t time_ns;
-    size_t intervals;  /* that lie before it */
-    uint64_t held_ns;  /* how long the program was held for it */
-    bool residency;    /* live_row.untouched is known */
-    char *unreachable; /* NULL, or why no reach is known: one sentence */
+    size_t intervals;            /* that lie before it */
+    uint64_t held_ns;            /* how long the program was held for it */
+    bool residency;              /* live_row.untouched is known */
+    char *unreachable;           /* NULL, or why no reach is known: one sentence */
     size_t first_row, row_count; /* in profile.live */
+};
+
+/* Blocks of a site in one bucket (store/buckets.h) of a histogram. */
+struct bucket_row {
+    uint32_t site, bucket;
+    uint64_t count, bytes; /* bytes: of sizes only */
+};
+
+struct bucket_rows {
+    struct bucket_row *items;
+    size_t count, capacity;
+};
+
+/* Large blocks of a site whose pages were looked at when they were freed. */
+struct freed_look {
+    uint32_t site;
+    uint64_t blocks, bytes;
+    uint64_t untouched_blocks; /* of blocks: with a page that was never resident */
+    uint64_t untouched;        /* of bytes: on such pages */
 };
 
 /* One resolved frame: numbers are into recording.strings. */
@@ -206,7 +225,11 @@ struct profile {
     VEC(struct mark_value) mark_values;
     VEC(struct scan) scans; /* in order of time */
     VEC(struct live_row) live;
-    VEC(char *) notes; /* one sentence each: what could not be seen, and what to do */
+    bool has_histograms;
+    struct bucket_rows sizes;     /* allocations not here are in the bucket of site.unit_bytes */
+    struct bucket_rows lifetimes; /* of freed blocks; those not here are in the shortest bucket */
+    VEC(struct freed_look) looks; /* these three are in order of site, and bucket */
+    VEC(char *) notes;            /* one sentence each: what could not be seen, and what to do */
 
     /* Symbols: node address -> run of frames, innermost (inlined) first. */
     VEC(struct frame) frames;

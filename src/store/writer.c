@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "store/chunk.h"
+#include "store/histograms.h"
 #include "store/living.h"
 #include "store/rows.h"
 
@@ -263,11 +264,13 @@ void writer_begin(struct strbuf *out)
 static const struct part {
     enum chunk_type type;
     void (*put)(struct strbuf *b, const struct profile *p); /* NULL: put_intervals */
-} parts[] = {
-    {CHUNK_PROCESS, put_process}, {CHUNK_MODULES, put_modules}, {CHUNK_THREADS, put_threads},
-    {CHUNK_NODES, put_nodes},     {CHUNK_SITES, put_sites},     {CHUNK_INTERVALS, NULL},
-    {CHUNK_STAMPS, put_stamps},   {CHUNK_MARKS, put_marks},     {CHUNK_INHERITED, put_inherited},
-    {CHUNK_LIVE, living_put},     {CHUNK_NOTES, put_notes},     {CHUNK_FRAMES, put_frames}};
+} parts[] = {{CHUNK_PROCESS, put_process},       {CHUNK_MODULES, put_modules},
+             {CHUNK_THREADS, put_threads},       {CHUNK_NODES, put_nodes},
+             {CHUNK_SITES, put_sites},           {CHUNK_INTERVALS, NULL},
+             {CHUNK_STAMPS, put_stamps},         {CHUNK_MARKS, put_marks},
+             {CHUNK_INHERITED, put_inherited},   {CHUNK_LIVE, living_put},
+             {CHUNK_HISTOGRAMS, histograms_put}, {CHUNK_NOTES, put_notes},
+             {CHUNK_FRAMES, put_frames}};
 #define PARTS (sizeof parts / sizeof *parts)
 
 struct packing {
@@ -285,6 +288,7 @@ static void *pack_parts(void *arg)
     for (size_t i; (i = atomic_fetch_add(&k->next, 1)) < PARTS;) {
         if ((parts[i].type == CHUNK_NOTES && !k->profile->notes.count) ||
             (parts[i].type == CHUNK_MARKS && !k->profile->marks.count) ||
+            (parts[i].type == CHUNK_HISTOGRAMS && !k->profile->has_histograms) ||
             (parts[i].type == CHUNK_LIVE && !k->profile->scans.count) ||
             (parts[i].type == CHUNK_INHERITED && !k->profile->inherited.parent))
             continue;
