@@ -14,7 +14,8 @@ static void grow_older(struct births *b)
             b->life.items[b->older[k]++] = (uint8_t)k;
 }
 
-/* The first era of an interval stays. */
+/* The first era of an interval stays. Others go if what comes before would not last too long
+ * without them. */
 static void thin_out(struct births *b)
 {
     uint64_t now_ns = vec_last(&b->eras)->start_ns;
@@ -22,7 +23,7 @@ static void thin_out(struct births *b)
     for (size_t i = 1; i < b->eras.count; i++) {
         const struct era *e = &b->eras.items[i], *last = &b->eras.items[kept - 1];
         if (e->tick != last->tick || i + 1 == b->eras.count ||
-            e->start_ns - last->start_ns > (now_ns - e->start_ns) / ERA_SHARE) {
+            e[1].start_ns - last->start_ns > (now_ns - e[1].start_ns) / ERA_SHARE) {
             if (e->number != last->number + 1)
                 b->whole = e->number;
             b->eras.items[kept++] = *e;

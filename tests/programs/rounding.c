@@ -74,8 +74,8 @@ SITE static void aligned(struct sums *s)
 
 int main(int argc, char **argv)
 {
-    struct sums sums[] = {{.name = "small"}, {.name = "large"}, {.name = "by_realloc"},
-                          {.name = "aligned"}};
+    struct sums sums[] = {
+        {.name = "small"}, {.name = "large"}, {.name = "by_realloc"}, {.name = "aligned"}};
     void (*const work[])(struct sums *) = {small, large, by_realloc, aligned};
     int fd = argc > 1 ? open(argv[1], O_WRONLY | O_CREAT | O_TRUNC, 0600) : -1;
     for (int i = 0; i < 4; i++) {

@@ -88,7 +88,8 @@ static void used_twice(void)
 
 static void *work(void *unused)
 {
-    void *(*const made[])(void) = {every_fourth, by_calloc, all_of_it, too_small, just_large, grown};
+    void *(*const made[])(void) = {every_fourth, by_calloc,  all_of_it,
+                                   too_small,    just_large, grown};
     for (unsigned i = 0; i < sizeof made / sizeof *made; i++)
         free(made[i]());
     return unused;
