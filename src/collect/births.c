@@ -30,6 +30,7 @@ static void thin_out(struct births *b)
         }
     }
     b->eras.count = b->life.count = kept;
+    b->gone = b->now + 1 - (uint32_t)kept;
     b->crowd = 2 * kept > CROWD_LEAST ? 2 * kept : CROWD_LEAST;
     memset(b->life.items, 0, kept);
     memset(b->older, 0, sizeof b->older);
@@ -38,13 +39,14 @@ static void thin_out(struct births *b)
 void births_begin(struct births *b, uint64_t start_ns, uint32_t tick, bool forced)
 {
     struct era *last = b->eras.count ? vec_last(&b->eras) : NULL;
-    uint32_t number = last ? last->number + 1 : 0;
+    uint32_t number = last ? b->now + 1 : 0;
     if (last && start_ns < last->start_ns)
         start_ns = last->start_ns; /* a mark's time is the program's, others are ours */
     if (last && !forced && start_ns - last->start_ns < ERA_LEAST_NS)
         return;
     *vec_push(&b->eras) = (struct era){start_ns, tick, number};
     *vec_push(&b->life) = 0;
+    b->now = number;
     if (b->eras.count >= (b->crowd ? b->crowd : CROWD_LEAST))
         thin_out(b);
     grow_older(b);

@@ -29,7 +29,9 @@ struct births {
     VEC(struct era) eras;
     VEC(uint8_t) life; /* of each of eras: the bucket of a lifetime from its start to the last's */
     size_t older[LIFE_BUCKETS]; /* how many of eras are in this bucket or a longer one */
-    uint32_t whole;             /* none is missing from this number on */
+    uint32_t now;               /* number of the last */
+    uint32_t whole;             /* none is missing from this number on, */
+    uint32_t gone;              /* so that these are at their number - gone */
     size_t crowd;               /* of eras: time to thin them out */
     uint64_t pass_ns;           /* when events were last read: what is read next happened since */
 };
@@ -41,7 +43,7 @@ void births_release(struct births *b);
 
 static inline uint32_t births_now(const struct births *b)
 {
-    return vec_last(&b->eras)->number;
+    return b->now;
 }
 
 /* The place of an era among those that are known. */
@@ -50,9 +52,7 @@ size_t births_place(const struct births *b, uint32_t number);
 /* The bucket of the lifetime of a block that ends now; 0, if in the era of its birth. */
 static inline unsigned births_life(const struct births *b, uint32_t number)
 {
-    uint32_t back = births_now(b) - number;
-    return number >= b->whole ? vec_last(&b->life)[-(ptrdiff_t)back]
-                              : b->life.items[births_place(b, number)];
+    return b->life.items[number >= b->whole ? number - b->gone : births_place(b, number)];
 }
 
 #endif

@@ -200,7 +200,7 @@ static void process_free(struct target *t, struct reader *r, struct batch *batch
     bool known = blocks_take(&t->blocks, e->address, &block);
     if (known) {
         /* Another thread may have freed ours and allocated at its address since. */
-        temporary &= t->ledger.accounts.items[block.site].site.thread == r->thread;
+        temporary = temporary && t->ledger.accounts.items[block.site].site.thread == r->thread;
         ledger_free(&t->ledger, block.site, block.size, block.usable, temporary);
         life = count_life(t, &block);
     } else if (inherit_take(t, e->address, &block, &table)) {

@@ -1,6 +1,7 @@
 #include "collect/ledger.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "store/buckets.h"
 
@@ -18,6 +19,18 @@ void ledger_release(struct ledger *l)
     map_release(&l->index);
 }
 
+/* Accounts begin at a cache line, which realloc would not see to. */
+static void grow_accounts(struct ledger *l)
+{
+    size_t capacity = l->accounts.capacity ? l->accounts.capacity * 2 : 64;
+    struct account *larger = xaligned(64, capacity * sizeof *larger);
+    if (l->accounts.count)
+        memcpy(larger, l->accounts.items, l->accounts.count * sizeof *larger);
+    free(l->accounts.items);
+    l->accounts.items = larger;
+    l->accounts.capacity = capacity;
+}
+
 uint32_t ledger_account(struct ledger *l, uint32_t node, uint32_t thread, enum domain domain,
                         enum stack_state state)
 {
@@ -25,6 +38,8 @@ uint32_t ledger_account(struct ledger *l, uint32_t node, uint32_t thread, enum d
     if (*number != MAP_NONE)
         return *number;
     *number = (uint32_t)l->accounts.count;
+    if (l->accounts.count == l->accounts.capacity)
+        grow_accounts(l);
     *vec_push(&l->accounts) = (struct account){
         .site = {.node = node, .thread = thread, .domain = domain}, .stack_state = (uint8_t)state};
     return (uint32_t)(l->accounts.count - 1);
