@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 
-#define PLACES_LEAST 64
+#define PLACES_LEAST 16
 
 void histogram_init(struct histogram *h)
 {

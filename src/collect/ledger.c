@@ -22,7 +22,7 @@ void ledger_release(struct ledger *l)
 /* Accounts begin at a cache line, which realloc would not see to. */
 static void grow_accounts(struct ledger *l)
 {
-    size_t capacity = l->accounts.capacity ? l->accounts.capacity * 2 : 64;
+    size_t capacity = l->accounts.capacity ? l->accounts.capacity * 2 : 16;
     struct account *larger = xaligned(64, capacity * sizeof *larger);
     if (l->accounts.count)
         memcpy(larger, l->accounts.items, l->accounts.count * sizeof *larger);
