@@ -71,7 +71,7 @@ void histogram_text(const struct answer *a, const struct spread *spread, const s
                     struct strbuf *out)
 {
     const struct histograms *h = &a->histograms;
-    const struct bucket *buckets = h->buckets.items + spread->first;
+    const struct bucket *buckets = spread->count ? &h->buckets.items[spread->first] : NULL;
     uint64_t most = spread->never, sum = spread->never;
     for (size_t i = 0; i < spread->count; i++) {
         most = buckets[i].count > most ? buckets[i].count : most;
