@@ -292,11 +292,17 @@ static void batch_process(struct target *t, struct reader *r, struct batch *b)
 static void process_map(struct target *t, struct reader *r, const uint64_t *w)
 {
     uint64_t address = w[0] & WIRE_LOW48;
-    if (WIRE_KIND(w[0]) == WIRE_MAP) {
+    bool maps = WIRE_KIND(w[0]) == WIRE_MAP;
+    unsigned small = WIRE_SMALL(w[0]);
+    if (maps && small) {
+        pools_alloc(t, small, account_of(t, r, (uint32_t)w[1], DOMAIN_POOL), address, w[2]);
+    } else if (!maps && small == 2) {
+        pools_free(t, w[1], address);
+    } else if (maps) {
         r->cuts.items.count = 0;
         ranges_map(&t->ranges, &t->ledger, address, w[2],
                    account_of(t, r, (uint32_t)w[1], DOMAIN_MAPPED));
-    } else if (WIRE_SMALL(w[0]) == 0) {
+    } else if (small == 0) {
         ranges_unmap(&t->ranges, &t->ledger, address, w[1], &r->cuts);
     } else {
         ranges_put_back(&t->ranges, &t->ledger, &r->cuts);

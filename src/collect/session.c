@@ -119,6 +119,8 @@ static void say_hello(struct session *s, struct visitor *v)
     gethostname(host, sizeof host - 1);
     t->profile.host = xstrdup(host);
     inherit(s, t, v->request.parent, v->request.fork);
+    t->mark_on = &s->mark_on;
+    t->header->mark_on = (uint32_t)s->mark_on.count;
     t->was_paused = s->paused;
     atomic_store(&t->header->paused, s->paused);
     *vec_push(&s->targets) = t;
@@ -139,6 +141,12 @@ static void give_rings(struct session *s, struct visitor *v)
     visitor_reply(v, fd < 0 ? fd : 0, fd, size, v->request.ring_count);
     if (fd >= 0)
         close(fd);
+}
+
+static void give_functions(struct session *s, struct visitor *v)
+{
+    const struct target *t = live_target(s, v->pid);
+    mark_on_answer(&s->mark_on, v, t ? t->profile.executable : NULL);
 }
 
 /* --- what `tidemark ctl` and the API ask for ---------------------------------------------------
@@ -238,6 +246,10 @@ static void answer_door(struct session *s)
             say_hello(s, &v);
         else if (v.request.kind == WIRE_MORE_RINGS)
             give_rings(s, &v);
+        else if (v.request.kind == WIRE_FUNCTIONS)
+            give_functions(s, &v);
+        else if (v.request.kind == WIRE_LEFT_ALONE)
+            mark_on_left_alone(&s->mark_on, &v);
         else
             answer_request(s, &v);
     }
@@ -418,6 +430,7 @@ int session_run(const struct session_options *o, struct session_result *result, 
     s = (struct session){.options = o, .signals = -1, .door = {.fd = -1}};
     s.unseen.only = o->only;
     s.unseen.no_children = o->no_follow;
+    mark_on_init(&s.mark_on, o->mark_on, o->mark_on_count);
     *result = (struct session_result){.status = 125};
     char *trial = output_name(o->output, o->argv[0], 0, err);
     int code = trial ? output_check(trial, err) : -EINVAL;

@@ -214,6 +214,7 @@ void target_let_go(struct target *t)
     vec_release(&t->inherited);
     blocks_release(&t->blocks);
     ranges_release(&t->ranges);
+    pools_let_go(&t->pools);
 }
 
 void target_free(struct target *t)
@@ -225,6 +226,7 @@ void target_free(struct target *t)
     target_let_go(t);
     inherit_release(t);
     marks_release(t);
+    pools_release(&t->pools);
     births_release(&t->births);
     for (size_t i = 0; i < t->scans.count; i++)
         survivors_release(&t->scans.items[i]);

@@ -38,6 +38,7 @@ enum chunk_type {
     CHUNK_LIVE = CHUNK_TYPE('L', 'I', 'V', 'E'),
     CHUNK_HISTOGRAMS = CHUNK_TYPE('H', 'I', 'S', 'T'),
     CHUNK_NOTES = CHUNK_TYPE('N', 'O', 'T', 'E'),
+    CHUNK_DEFAULTS = CHUNK_TYPE('F', 'O', 'C', 'S'),
     CHUNK_STRINGS = CHUNK_TYPE('S', 'T', 'R', 'S'),
     CHUNK_FRAMES = CHUNK_TYPE('F', 'R', 'A', 'M'),
     CHUNK_DONE = CHUNK_TYPE('D', 'O', 'N', 'E')

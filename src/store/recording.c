@@ -49,6 +49,11 @@ void recording_free(struct recording *r)
     for (size_t i = 0; i < r->profiles.count; i++)
         profile_release(&r->profiles.items[i]);
     vec_release(&r->profiles);
+    for (size_t i = 0; i < r->defaults.count; i++) {
+        free(r->defaults.items[i].name);
+        free(r->defaults.items[i].text);
+    }
+    vec_release(&r->defaults);
     strpool_release(&r->strings);
     free(r->incomplete);
     free(r);

@@ -24,6 +24,7 @@
 enum domain {
     DOMAIN_HEAP,   /* malloc and its family, operator new */
     DOMAIN_MAPPED, /* mmap, as the program itself called it */
+    DOMAIN_POOL,   /* blocks of its own allocators, as it tells of them (tide_alloc) */
     DOMAIN_COUNT
 };
 
@@ -58,17 +59,20 @@ struct module {
  * frame; the path from a node to the root is a stack, innermost frame first. `address` is a return
  * address in the low 48 bits (look up address - 1) and the module epoch in the high 16.
  * NODE_TRUNCATED and NODE_INCOMPLETE are not frames: they stand for outer frames that were cut off,
- * or could not be found.
+ * or could not be found. NODE_POOL + its number is the pool that a block is from; it has a name as
+ * functions have.
  */
 struct node {
     uint32_t parent;
     uint64_t address;
 };
 
-#define NODE_TRUNCATED      UINT64_C(1)
-#define NODE_INCOMPLETE     UINT64_C(2)
-#define NODE_PC(address)    ((address) & ((UINT64_C(1) << 48) - 1))
-#define NODE_EPOCH(address) ((uint32_t)((address) >> 48))
+#define NODE_TRUNCATED        UINT64_C(1)
+#define NODE_INCOMPLETE       UINT64_C(2)
+#define NODE_POOL             UINT64_C(16)
+#define NODE_IS_POOL(address) ((address) > NODE_POOL && (address) < NODE_POOL + 4096)
+#define NODE_PC(address)      ((address) & ((UINT64_C(1) << 48) - 1))
+#define NODE_EPOCH(address)   ((uint32_t)((address) >> 48))
 
 struct thread {
     uint32_t tid;
@@ -239,9 +243,19 @@ struct profile {
     struct map symbols; /* node address -> number of the run */
 };
 
+/* What `run` was told to leave out of reports, unless they are asked not to. */
+enum default_kind { DEFAULT_WITHIN, DEFAULT_IGNORE, DEFAULT_SUPPRESSIONS, DEFAULT_KINDS };
+
+struct recorded_default {
+    enum default_kind kind;
+    char *name; /* of suppressions: the file they came from; else "" */
+    char *text; /* the regular expression, or the whole file */
+};
+
 struct recording {
     VEC(struct profile) profiles; /* the program itself is first, children in order of start */
     struct strpool strings;
+    VEC(struct recorded_default) defaults;
     bool complete;    /* the file ends as a finished recording does */
     char *incomplete; /* NULL, or one sentence: what is missing */
 };

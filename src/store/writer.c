@@ -319,6 +319,16 @@ void writer_profile(struct strbuf *out, uint32_t process, const struct profile *
     }
 }
 
+static void put_defaults(struct strbuf *b, const struct recording *r)
+{
+    strbuf_varint(b, r->defaults.count);
+    for (size_t i = 0; i < r->defaults.count; i++) {
+        strbuf_varint(b, (uint64_t)r->defaults.items[i].kind);
+        put_string(b, r->defaults.items[i].name);
+        put_string(b, r->defaults.items[i].text);
+    }
+}
+
 void writer_end(struct strbuf *out, const struct recording *r)
 {
     struct strbuf b = {0};
@@ -327,6 +337,11 @@ void writer_end(struct strbuf *out, const struct recording *r)
         put_string(&b, r->strings.strings.items[i]);
     chunk_append(out, CHUNK_STRINGS, 0, &b);
     strbuf_clear(&b);
+    if (r->defaults.count) {
+        put_defaults(&b, r);
+        chunk_append(out, CHUNK_DEFAULTS, 0, &b);
+        strbuf_clear(&b);
+    }
     if (r->complete)
         chunk_append(out, CHUNK_DONE, 0, &b);
     strbuf_release(&b);

@@ -32,7 +32,7 @@ def options_in_page(name):
     return {"-" + flag for flag in re.findall(r"^\.It Fl ([\w-]+)", text_of(name), re.MULTILINE)}
 
 
-@cases(command=("run", "report", "marks", "ctl", "doctor"))
+@cases(command=("run", "report", "diff", "marks", "ctl", "doctor"))
 def test_options_are_those_of_the_help(t, command):
     shown, page = options_in_help(t, command), options_in_page("docs/man/tidemark-%s.1" % command)
     t.true("options in --help", len(shown) > (0 if command == "ctl" else 1 if command == "doctor" else 5), shown)
