@@ -340,10 +340,10 @@ const char *query_options_help(void)
            "\n"
            "How it is shown:\n"
            "  --by WHAT        function (default), line, stack, library, file, thread\n"
-           "  --histogram H    how blocks are spread over size or lifetime; with --by for each "
-           "row\n"
            "  --tree           top-down tree of calls\n"
            "  --callers NAME   who calls the function; --callees NAME: whom it calls\n"
+           "  --top N          at most N rows, 0: all (text: 20, a tree 60; otherwise all)\n"
+           "  --min PERCENT    only rows with at least this share (text tree: 1)\n"
            "  --json, --csv    exact numbers for scripts\n"
            "  --help           this text\n";
 }
