@@ -34,6 +34,11 @@ void *xmalloc(unsigned long size)
     return must_alloc(malloc(size ? size : 1));
 }
 
+void *xaligned(unsigned long alignment, unsigned long size)
+{
+    return must_alloc(aligned_alloc(alignment, size));
+}
+
 void *xcalloc(unsigned long count, unsigned long size)
 {
     return must_alloc(calloc(count ? count : 1, size ? size : 1));

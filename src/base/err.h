@@ -18,6 +18,7 @@ int err_set(struct err *e, int code, const char *format, ...) __attribute__((for
 /* Allocation failure in the tools is not recoverable in any useful way: say so and exit 125. */
 void *must_alloc(void *p);
 void *xmalloc(unsigned long size);
+void *xaligned(unsigned long alignment, unsigned long size); /* size: a multiple of alignment */
 void *xcalloc(unsigned long count, unsigned long size);
 void *xrealloc(void *p, unsigned long size);
 char *xstrdup(const char *s);

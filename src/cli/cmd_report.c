@@ -10,26 +10,41 @@
 #include "report/report.h"
 #include "store/reader.h"
 
-#define TEXT_ROWS      20
-#define TEXT_TREE_ROWS 60
-#define TEXT_TREE_MIN  1.0
+#define TEXT_ROWS       20
+#define TEXT_TREE_ROWS  60
+#define TEXT_HISTOGRAMS 5
+#define TEXT_TREE_MIN   1.0
+
+enum { OPT_HISTOGRAM = QUERY_EXTRA };
+
+static int take(void *context, int val, const char *text, struct err *err)
+{
+    struct query_options *o = context;
+    (void)val; /* there is but one */
+    return histogram_kind_parse(text, &o->query.histogram, err);
+}
 
 static void print_help(void)
 {
-    printf("usage: tidemark report FILE [OPTIONS]\n"
-           "\n"
-           "Shows what a recording holds: which functions allocated, how much of it is still live, "
-           "what made the peak.\n"
-           "\n"
-           "%s"
-           "\n"
-           "Examples:\n"
-           "  tidemark report app.tide                          live at the end, by function\n"
-           "  tidemark report app.tide --metric peak --tree     what made the peak\n"
-           "  tidemark report app.tide --since 10s --at 20s     what grew in ten seconds\n"
-           "  tidemark report app.tide --metric temporary --by line\n"
-           "  tidemark report app.tide --within 'Parser::' --ignore 'Cache' --by stack --top 3\n",
-           query_options_help());
+    printf(
+        "usage: tidemark report FILE [OPTIONS]\n"
+        "\n"
+        "Shows what a recording holds: which functions allocated, how much of it is still live, "
+        "what made the peak.\n"
+        "\n"
+        "%s"
+        "\n"
+        "Its own:\n"
+        "  --histogram H    how blocks are spread over size or lifetime; with --by for each row\n"
+        "\n"
+        "Examples:\n"
+        "  tidemark report app.tide                          live at the end, by function\n"
+        "  tidemark report app.tide --metric peak --tree     what made the peak\n"
+        "  tidemark report app.tide --since 10s --at 20s     what grew in ten seconds\n"
+        "  tidemark report app.tide --metric temporary --by line\n"
+        "  tidemark report app.tide --histogram lifetime --by function --top 3\n"
+        "  tidemark report app.tide --within 'Parser::' --ignore 'Cache' --by stack --top 3\n",
+        query_options_help());
 }
 
 static int fail(const struct err *err, int status)
@@ -45,7 +60,9 @@ static void set_defaults(struct query_options *o)
     if (o->output != OUTPUT_TEXT)
         return;
     if (!o->top_given)
-        o->query.top = tree ? TEXT_TREE_ROWS : TEXT_ROWS;
+        o->query.top = tree                      ? TEXT_TREE_ROWS
+                       : o->query.histogram_rows ? TEXT_HISTOGRAMS
+                                                 : TEXT_ROWS;
     if (!o->min_given && tree)
         o->query.min_percent = TEXT_TREE_MIN;
 }
@@ -80,8 +97,11 @@ static int print_answer(const struct answer *a, const struct query_options *o)
 
 int cmd_report(int argc, char **argv)
 {
-    static const struct query_command command = {.name = "report", .files = 1};
+    static const struct option extra[] = {{"histogram", required_argument, NULL, OPT_HISTOGRAM},
+                                          {0}};
     struct query_options o;
+    const struct query_command command = {
+        .name = "report", .files = 1, .extra = extra, .take = take, .context = &o};
     struct err err = {{0}};
     struct recording *recording = NULL;
     if (query_options_parse(&o, argc, argv, &command, &err))

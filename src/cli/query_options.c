@@ -110,10 +110,12 @@ static int take_common(struct query_options *o, int val, const char *text, struc
     struct query *q = &o->query;
     switch (val) {
     case OPT_METRIC:
+        o->metric_given = true;
         return metric_parse(text, &q->metric, err);
     case OPT_SIZE:
         return size_kind_parse(text, &q->size, err);
     case OPT_BY:
+        q->histogram_rows = true;
         return grouping_parse(text, &q->by, err);
     case OPT_AT:
         q->at = text;
@@ -288,6 +290,9 @@ int query_options_parse(struct query_options *o, int argc, char **argv,
             code = take_common(o, val, optarg, err);
     }
     vec_release(&options);
+    if (o->query.histogram && !o->metric_given)
+        o->query.metric = METRIC_TOTAL;
+    o->query.histogram_rows &= o->query.histogram != HISTOGRAM_NONE;
     if (!code && !o->help) {
         for (int i = optind; i < argc; i++)
             *vec_push(&o->files) = argv[i];
@@ -313,7 +318,7 @@ const char *query_options_help(void)
 {
     return "What is measured:\n"
            "  --metric M       live (default), total, peak, sitepeak, largest, temporary, mapped,\n"
-           "                   pool\n"
+           "                   pool, untouched\n"
            "  --size S         requested (default), usable, overhead: of live, total and peak\n"
            "  --at WHEN        start, end (default), peak, LABEL#N (a mark), 12.5s, 50%\n"
            "  --since WHEN     the difference from WHEN to --at\n"

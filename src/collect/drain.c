@@ -149,6 +149,16 @@ static inline uint32_t heap_account_of(struct target *t, struct reader *r, uint3
     return recent->account;
 }
 
+/* A block of ours is no more: in which bucket that was counted. One that ends in the era of its
+ * birth is in the shortest, where all are that are not counted. */
+static inline unsigned count_life(struct target *t, const struct block *b)
+{
+    unsigned bucket = births_life(&t->births, b->birth);
+    if (bucket)
+        ledger_lived(&t->ledger, b->site, bucket);
+    return bucket;
+}
+
 static void process_alloc(struct target *t, struct reader *r, struct event *e)
 {
     r->last_alloc = e->address;
@@ -161,6 +171,7 @@ static void process_alloc(struct target *t, struct reader *r, struct event *e)
                                    .birth = births_now(&t->births)};
         if (blocks_put(&t->blocks, &block, &old)) { /* it was freed where we could not see it */
             ledger_free(&t->ledger, old.site, old.size, old.usable, false);
+            count_life(t, &old);
             t->missed_frees++;
         }
     }
@@ -185,11 +196,13 @@ static void process_free(struct target *t, struct reader *r, struct batch *batch
     }
     struct block block = {0};
     struct blocks *table = &t->blocks;
+    unsigned life = 0;
     bool known = blocks_take(&t->blocks, e->address, &block);
     if (known) {
         /* Another thread may have freed ours and allocated at its address since. */
-        temporary &= t->ledger.accounts.items[block.site].site.thread == r->thread;
+        temporary = temporary && t->ledger.accounts.items[block.site].site.thread == r->thread;
         ledger_free(&t->ledger, block.site, block.size, block.usable, temporary);
+        life = count_life(t, &block);
     } else if (inherit_take(t, e->address, &block, &table)) {
         known = true;
     } else {
@@ -199,6 +212,7 @@ static void process_free(struct target *t, struct reader *r, struct batch *batch
         r->old_known = known;
         r->old_table = table;
         r->old = block;
+        r->old_life = life;
     }
 }
 
@@ -211,6 +225,8 @@ static void process_realloc_failed(struct target *t, struct reader *r)
         inherit_put(t, r->old_table, &r->old);
     } else if (r->old_known) {
         ledger_unfree(&t->ledger, r->old.site, r->old.size, r->old.usable);
+        if (r->old_life)
+            ledger_unlived(&t->ledger, r->old.site, r->old_life);
         struct block none;
         blocks_put(&t->blocks, &r->old, &none);
     } else if (*unknown_frees(t)) {

@@ -1,15 +1,34 @@
 #include "collect/ledger.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/buckets.h"
+
 void ledger_init(struct ledger *l)
 {
     *l = (struct ledger){.peak_epoch = 1};
+    histogram_init(&l->histogram);
 }
 
 void ledger_release(struct ledger *l)
 {
     vec_release(&l->accounts);
     vec_release(&l->dirty);
+    histogram_release(&l->histogram);
     map_release(&l->index);
+}
+
+/* Accounts begin at a cache line, which realloc would not see to. */
+static void grow_accounts(struct ledger *l)
+{
+    size_t capacity = l->accounts.capacity ? l->accounts.capacity * 2 : 16;
+    struct account *larger = xaligned(64, capacity * sizeof *larger);
+    if (l->accounts.count)
+        memcpy(larger, l->accounts.items, l->accounts.count * sizeof *larger);
+    free(l->accounts.items);
+    l->accounts.items = larger;
+    l->accounts.capacity = capacity;
 }
 
 uint32_t ledger_account(struct ledger *l, uint32_t node, uint32_t thread, enum domain domain,
@@ -20,6 +39,8 @@ uint32_t ledger_account(struct ledger *l, uint32_t node, uint32_t thread, enum d
     if (*number != MAP_NONE)
         return *number;
     *number = (uint32_t)l->accounts.count;
+    if (l->accounts.count == l->accounts.capacity)
+        grow_accounts(l);
     *vec_push(&l->accounts) = (struct account){
         .site = {.node = node, .thread = thread, .domain = domain}, .stack_state = (uint8_t)state};
     return (uint32_t)(l->accounts.count - 1);
@@ -58,6 +79,17 @@ static inline void after_growth(struct ledger *l, struct account *a)
     }
 }
 
+/* A site with several sizes counts all from then on: which bucket comes next cannot be guessed,
+ * and a wrong guess would cost more than counting. */
+static inline void count_size(struct ledger *l, uint32_t account, struct account *a, uint64_t size)
+{
+    unsigned bucket = size_bucket(size);
+    if (bucket != a->only_bucket) {
+        a->only_bucket = SIZE_BUCKETS;
+        histogram_add(&l->histogram, HISTOGRAM_SIZES, account, bucket, 1, size);
+    }
+}
+
 void ledger_alloc(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable,
                   bool by_realloc)
 {
@@ -67,6 +99,7 @@ void ledger_alloc(struct ledger *l, uint32_t account, uint64_t size, uint64_t us
         a->has_unit = true;
         a->site.unit_bytes = size;
         a->site.unit_usable = usable;
+        a->only_bucket = (uint8_t)size_bucket(size);
     }
     a->delta[COL_ALLOCS]++;
     a->delta[COL_BYTES] += size;
@@ -79,6 +112,7 @@ void ledger_alloc(struct ledger *l, uint32_t account, uint64_t size, uint64_t us
     if (size > a->site.largest_bytes)
         a->site.largest_bytes = size;
     if (a->site.domain == DOMAIN_HEAP) {
+        count_size(l, account, a, size);
         l->allocations++;
         l->truncated_stacks += a->stack_state == STACK_TRUNCATED;
         l->incomplete_stacks += a->stack_state == STACK_INCOMPLETE;
@@ -130,6 +164,7 @@ void ledger_temporary(struct ledger *l, uint32_t account, uint64_t size, uint64_
     a->delta[COL_USABLE_FREED] += usable;
     a->delta[COL_TEMPS]++;
     a->delta[COL_TEMP_BYTES] += size;
+    count_size(l, account, a, size);
     l->allocations++;
 }
 
@@ -151,6 +186,15 @@ void ledger_unfree(struct ledger *l, uint32_t account, uint64_t size, uint64_t u
         l->live.usable += usable;
     }
     after_growth(l, a);
+}
+
+void ledger_unlived(struct ledger *l, uint32_t account, unsigned bucket)
+{
+    struct account *a = &l->accounts.items[account];
+    if (bucket <= LEDGER_LIVES && a->lives[bucket - 1])
+        a->lives[bucket - 1]--;
+    else
+        histogram_remove(&l->histogram, HISTOGRAM_LIVES, account, bucket, 1, 0);
 }
 
 void ledger_shrink(struct ledger *l, uint32_t account, uint64_t size)
@@ -179,4 +223,43 @@ void ledger_unshrink(struct ledger *l, uint32_t account, uint64_t size)
 struct amount ledger_at_peak(const struct ledger *l, const struct account *a)
 {
     return a->saved_epoch == l->peak_epoch ? a->saved : a->live;
+}
+
+static int in_order(const void *a, const void *b)
+{
+    const struct bucket_row *x = a, *y = b;
+    if (x->site != y->site)
+        return x->site < y->site ? -1 : 1;
+    return (x->bucket > y->bucket) - (x->bucket < y->bucket);
+}
+
+/* Sorted; rows of the same site and bucket added up. */
+static void settle(struct bucket_rows *rows)
+{
+    size_t kept = 0;
+    if (rows->count)
+        qsort(rows->items, rows->count, sizeof *rows->items, in_order);
+    for (size_t i = 0; i < rows->count; i++) {
+        if (kept && in_order(&rows->items[kept - 1], &rows->items[i]) == 0) {
+            rows->items[kept - 1].count += rows->items[i].count;
+            rows->items[kept - 1].bytes += rows->items[i].bytes;
+        } else {
+            rows->items[kept++] = rows->items[i];
+        }
+    }
+    rows->count = kept;
+}
+
+void ledger_histograms(const struct ledger *l, struct profile *p)
+{
+    histogram_rows(&l->histogram, HISTOGRAM_SIZES, &p->sizes);
+    histogram_rows(&l->histogram, HISTOGRAM_LIVES, &p->lifetimes);
+    for (size_t i = 0; i < l->accounts.count; i++)
+        for (unsigned k = 0; k < LEDGER_LIVES; k++)
+            if (l->accounts.items[i].lives[k])
+                *vec_push(&p->lifetimes) = (struct bucket_row){
+                    .site = (uint32_t)i, .bucket = k + 1, .count = l->accounts.items[i].lives[k]};
+    settle(&p->sizes);
+    settle(&p->lifetimes);
+    p->has_histograms = true;
 }

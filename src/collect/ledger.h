@@ -16,11 +16,16 @@
 #include <assert.h>
 #include <stdbool.h>
 
+#include "collect/histogram.h"
 #include "store/recording.h"
 
 struct amount {
     uint64_t bytes, blocks, usable;
 };
+
+/* Lifetimes that are counted in the account: from 1 ms to 1 s. Longer ones are rare and go to the
+ * histogram, shorter ones are the other frees. */
+#define LEDGER_LIVES 10
 
 /*
  * Accounts are met at random, and each cache line counts: what ledger_temporary looks at is in two,
@@ -30,12 +35,13 @@ struct account {
     struct site site;
     bool dirty;              /* delta is not all zero, and the site is in ledger.dirty */
     bool has_unit;           /* site.unit_* are set, and stay: packed rows rest on them */
+    uint8_t only_bucket;     /* of all sizes so far; SIZE_BUCKETS: there are several */
     uint8_t stack_state;     /* enum stack_state of its node */
     uint64_t delta[COLUMNS]; /* of the interval that is open */
     struct amount live;
     uint64_t saved_epoch;
     struct amount saved;
-    uint64_t unused[5];
+    uint32_t lives[LEDGER_LIVES]; /* blocks freed, by bucket of their lifetime, less 1 */
 };
 static_assert(sizeof(struct account) % 64 == 0, "each begins at the same place of a cache line");
 
@@ -50,6 +56,7 @@ struct ledger {
     uint64_t peak_epoch;
     uint64_t interval_peak_bytes;
     uint64_t allocations;
+    struct histogram histogram;
     /* of the open interval */
     uint64_t unknown_frees, lost_events, truncated_stacks, incomplete_stacks;
 };
@@ -68,13 +75,26 @@ void ledger_free(struct ledger *l, uint32_t account, uint64_t size, uint64_t usa
 /* An allocation and its free with nothing in between: the same as one call of each, in less time.
  */
 void ledger_temporary(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable);
+/* A block that was freed had lived so long: the bucket, from 1. And taking that back. */
+static inline void ledger_lived(struct ledger *l, uint32_t account, unsigned bucket);
+void ledger_unlived(struct ledger *l, uint32_t account, unsigned bucket);
 /* Takes back a ledger_free that turned out not to have happened. */
 void ledger_unfree(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable);
 /* Part of a block goes (of a mapping, that is): bytes without a free. */
 void ledger_shrink(struct ledger *l, uint32_t account, uint64_t size);
 void ledger_unshrink(struct ledger *l, uint32_t account, uint64_t size);
 
+/* Fills the profile's sizes and lifetimes. */
+void ledger_histograms(const struct ledger *l, struct profile *p);
 /* What the account's site had when the process's live total was highest. */
 struct amount ledger_at_peak(const struct ledger *l, const struct account *a);
+
+static inline void ledger_lived(struct ledger *l, uint32_t account, unsigned bucket)
+{
+    struct account *a = &l->accounts.items[account];
+    if (__builtin_expect(bucket > LEDGER_LIVES || !++a->lives[bucket - 1], 0))
+        histogram_add(&l->histogram, HISTOGRAM_LIVES, account, bucket,
+                      bucket > LEDGER_LIVES ? 1 : UINT64_C(1) << 32, 0);
+}
 
 #endif

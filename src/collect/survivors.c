@@ -26,7 +26,7 @@ void survivors_begin(struct survivors *s, const struct target *t, enum scan_kind
 void survivors_add(struct survivors *s, const struct target *t, const struct block *b,
                    enum reach reach, uint64_t untouched)
 {
-    uint32_t era = b->birth < s->era_ticks.count ? b->birth : 0;
+    size_t era = births_place(&t->births, b->birth);
     uint32_t tick = s->era_ticks.items[era];
     uint64_t time_ns = t->births.eras.items[era].start_ns;
     uint32_t *place = map_at(&s->index, (uint64_t)b->site << 32 | tick << 2 | (uint32_t)reach);

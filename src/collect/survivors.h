@@ -19,9 +19,10 @@ struct survivors {
     uint64_t events;  /* that had been read by then */
     VEC(struct live_row) rows;
     struct map index;        /* site and place -> row */
-    VEC(uint32_t) era_ticks; /* era -> tick of its interval as it is now */
+    VEC(uint32_t) era_ticks; /* place of era -> tick of its interval as it is now */
 };
 
+/* No events are read between this and the last survivors_add. */
 void survivors_begin(struct survivors *s, const struct target *t, enum scan_kind kind,
                      uint64_t now_ns);
 void survivors_add(struct survivors *s, const struct target *t, const struct block *b,

@@ -228,9 +228,10 @@ void target_free(struct target *t)
     inherit_release(t);
     marks_release(t);
     pools_release(&t->pools);
-    vec_release(&t->births.eras);
+    births_release(&t->births);
     for (size_t i = 0; i < t->scans.count; i++)
         survivors_release(&t->scans.items[i]);
+    untouched_release(t);
     vec_release(&t->scans);
     ledger_release(&t->ledger);
     timeline_release(&t->timeline);
@@ -410,6 +411,8 @@ void target_finish(struct target *t)
         s->at_peak_blocks = peak.blocks;
         s->at_peak_usable = peak.usable;
     }
+    ledger_histograms(&t->ledger, p);
+    untouched_finish(t);
     for (size_t i = 0; i < t->scans.count; i++)
         survivors_finish(&t->scans.items[i], t);
     for (size_t i = 0; i < t->timeline.slices.count; i++)

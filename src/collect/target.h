@@ -51,7 +51,8 @@ struct reader {
     bool old_known;           /* of it: `old` was a live block, */
     struct blocks *old_table; /* in this table */
     struct block old;
-    struct cuts cuts; /* what its last munmap unmapped, until it is known that it did */
+    unsigned old_life; /* the bucket in which its end was counted */
+    struct cuts cuts;  /* what its last munmap unmapped, until it is known that it did */
 };
 
 /* An interval's end that was announced and waits until all events before it have been read. */
@@ -121,6 +122,8 @@ struct target {
     struct blocks blocks;
     struct births births;
     VEC(struct survivors) scans;
+    VEC(struct freed_look) looks; /* at large blocks that were freed */
+    struct map look_of;           /* site -> its place there */
     struct ranges ranges;
     struct pools pools;
     VEC(struct fork_image) images;
@@ -193,6 +196,13 @@ uint64_t marks_end(struct target *t, const struct boundary *b, bool *kept);
 /* Fills target.profile's marks. */
 void marks_finish(struct target *t, struct strpool *strings);
 void marks_release(struct target *t);
+
+/* untouched.c */
+/* A WIRE_NOTE_TOUCHED: the block is about to be freed, and so much of it was never resident. */
+void untouched_note(struct target *t, uint64_t address, uint64_t bytes);
+/* Fills target.profile's looks. */
+void untouched_finish(struct target *t);
+void untouched_release(struct target *t);
 
 /* inherit.c */
 /* `child` was made by the parent's fork of that number: hands over what was live then. */

@@ -26,6 +26,7 @@ void aggregate_groups(struct answer_rows *out, const struct call_tree *t, const 
         if (value_is_zero(self[n]) && value_is_zero(total[n]))
             continue;
         struct answer_row row = row_labelled(g, n);
+        row.call = n;
         row.self = self[n];
         row.total = total[n];
         *vec_push(&out->rows) = row;

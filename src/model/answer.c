@@ -108,6 +108,8 @@ int answer_query(struct answer *a, const struct recording *r, const struct query
         code = answer_process(r, q->process, &a->profile, err);
     if (!code)
         code = measure_window(a->profile, q, &a->window, err);
+    if (!code && q->histogram)
+        code = histograms_check(a->profile, q, &a->window, err);
     if (code)
         return code;
     a->totals = totals_of(a->profile, &a->window);
@@ -116,6 +118,8 @@ int answer_query(struct answer *a, const struct recording *r, const struct query
     code = call_tree_build(&a->tree, &a->frames, &a->measure, err);
     if (!code)
         code = make_rows(a, err);
+    if (!code && q->histogram)
+        histograms_make(&a->histograms, a->profile, q, &a->tree, &a->measure, &a->rows, &a->merged);
     if (code)
         answer_release(a);
     return code;
@@ -123,6 +127,7 @@ int answer_query(struct answer *a, const struct recording *r, const struct query
 
 void answer_release(struct answer *a)
 {
+    histograms_release(&a->histograms);
     answer_rows_release(&a->rows);
     merged_release(&a->merged);
     call_tree_release(&a->tree);

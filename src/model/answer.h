@@ -10,6 +10,7 @@
 #define TIDE_MODEL_ANSWER_H
 
 #include "model/aggregate.h"
+#include "model/histogram.h"
 #include "model/merged.h"
 
 struct answer {
@@ -23,7 +24,8 @@ struct answer {
     struct call_tree tree;
     struct merged merged; /* tree and stacks only */
     struct answer_rows rows;
-    struct answer_row of; /* callers and callees: the function itself */
+    struct histograms histograms; /* if the query asks for them */
+    struct answer_row of;         /* callers and callees: the function itself */
 };
 
 /*

@@ -19,7 +19,7 @@ struct answer_row {
     struct value self, total;
     const char *thread; /* by stack: the thread of the stack */
     uint32_t threads;   /* by thread: how many share the name */
-    uint32_t call;      /* by stack, tree: number inside the merged tree */
+    uint32_t call;      /* by stack, tree: number inside the merged tree; else its group */
     uint32_t depth;     /* tree: 0 for the outermost; by stack: how many frames */
 };
 

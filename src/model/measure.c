@@ -47,6 +47,15 @@ static bool is_live(enum metric m)
     return m == METRIC_LIVE || m == METRIC_PEAK || m == METRIC_MAPPED || m == METRIC_POOL;
 }
 
+/* The last look at live blocks that saw which of their pages were there; NULL: none did. */
+static const struct scan *last_residency(const struct profile *p)
+{
+    for (size_t i = p->scans.count; i-- > 0;)
+        if (p->scans.items[i].residency)
+            return &p->scans.items[i];
+    return NULL;
+}
+
 int measure_window(const struct profile *p, const struct query *q, struct window *out,
                    struct err *err)
 {
@@ -55,6 +64,11 @@ int measure_window(const struct profile *p, const struct query *q, struct window
         return err_set(err, -ENODATA, "this recording has no cpu samples");
     if (q->metric == METRIC_FAULTS)
         return err_set(err, -ENODATA, "this recording has no page fault samples");
+    if (q->metric == METRIC_UNTOUCHED && !p->looks.count && !last_residency(p))
+        return err_set(
+            err, -ENODATA,
+            "this recording does not know of untouched memory: nobody looked which pages "
+            "of its blocks were there");
     if (q->size != SIZE_REQUESTED && q->metric != METRIC_LIVE && q->metric != METRIC_TOTAL &&
         q->metric != METRIC_PEAK)
         return err_set(err, -EINVAL,
@@ -71,7 +85,9 @@ int measure_window(const struct profile *p, const struct query *q, struct window
     int code = window_resolve(p, q->since, at, out, err);
     if (code)
         return code;
-    if ((q->metric == METRIC_SITEPEAK || q->metric == METRIC_LARGEST) && !window_is_whole(p, out))
+    if ((q->metric == METRIC_SITEPEAK || q->metric == METRIC_LARGEST ||
+         q->metric == METRIC_UNTOUCHED) &&
+        !window_is_whole(p, out))
         return err_set(err, -EINVAL,
                        "--metric %s is known for the whole run only; leave out --since and --at",
                        name);
@@ -128,6 +144,40 @@ static void add_whole_run(struct measure *m, const struct profile *p, enum metri
     }
 }
 
+static struct value live_untouched(const struct live_row *r)
+{
+    return (struct value){(int64_t)r->untouched, r->untouched ? (int64_t)r->blocks : 0};
+}
+
+static void add_untouched(struct measure *m, const struct profile *p)
+{
+    const struct scan *scan = last_residency(p);
+    for (size_t i = 0; scan && i < scan->row_count; i++) {
+        const struct live_row *r = &p->live.items[scan->first_row + i];
+        value_join(&m->sites[r->site], live_untouched(r), false);
+    }
+    for (size_t i = 0; i < p->looks.count; i++) {
+        const struct freed_look *k = &p->looks.items[i];
+        struct value v = {(int64_t)k->untouched, (int64_t)k->untouched_blocks};
+        value_join(&m->sites[k->site], v, false);
+    }
+}
+
+struct untouched untouched_of(const struct profile *p)
+{
+    struct untouched u = {.scan = last_residency(p)};
+    for (size_t i = 0; u.scan && i < u.scan->row_count; i++)
+        value_join(&u.live, live_untouched(&p->live.items[u.scan->first_row + i]), false);
+    for (size_t i = 0; i < p->looks.count; i++) {
+        const struct freed_look *k = &p->looks.items[i];
+        struct value all = {(int64_t)k->bytes, (int64_t)k->blocks},
+                     untouched = {(int64_t)k->untouched, (int64_t)k->untouched_blocks};
+        value_join(&u.freed_looked, all, false);
+        value_join(&u.freed, untouched, false);
+    }
+    return u;
+}
+
 void measure_sites(struct measure *m, const struct profile *p, enum metric metric,
                    enum size_kind size, const struct window *w)
 {
@@ -136,6 +186,8 @@ void measure_sites(struct measure *m, const struct profile *p, enum metric metri
                           .by_max = metric == METRIC_LARGEST};
     if (metric == METRIC_SITEPEAK || metric == METRIC_LARGEST) {
         add_whole_run(m, p, metric);
+    } else if (metric == METRIC_UNTOUCHED) {
+        add_untouched(m, p);
     } else {
         struct formula f = formula_of(metric, size);
         bool exact_peak = is_live(metric); /* other metrics know the peak's interval only */

@@ -62,6 +62,16 @@ void measure_sites(struct measure *m, const struct profile *p, enum metric metri
                    enum size_kind size, const struct window *w);
 void measure_release(struct measure *m);
 
+/* Memory that was never touched, of the whole process. */
+struct untouched {
+    const struct scan *scan; /* that saw the live part; NULL: none did */
+    struct value live;
+    struct value freed;        /* of large blocks, as they were freed, */
+    struct value freed_looked; /* and all that were looked at then */
+};
+
+struct untouched untouched_of(const struct profile *p);
+
 /* Of the heap of the whole process between two moments, whatever the focus. live = allocations -
  * frees holds. */
 struct totals {

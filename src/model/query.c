@@ -6,10 +6,17 @@
 #include "base/strbuf.h"
 
 static const char *const metric_names[METRICS] = {
-    [METRIC_LIVE] = "live",         [METRIC_TOTAL] = "total",     [METRIC_PEAK] = "peak",
-    [METRIC_SITEPEAK] = "sitepeak", [METRIC_LARGEST] = "largest", [METRIC_TEMPORARY] = "temporary",
-    [METRIC_MAPPED] = "mapped",     [METRIC_POOL] = "pool",       [METRIC_CPU] = "cpu",
+    [METRIC_LIVE] = "live",
+    [METRIC_TOTAL] = "total",
+    [METRIC_PEAK] = "peak",
+    [METRIC_SITEPEAK] = "sitepeak",
+    [METRIC_LARGEST] = "largest",
+    [METRIC_TEMPORARY] = "temporary",
+    [METRIC_MAPPED] = "mapped",
+    [METRIC_POOL] = "pool",
+    [METRIC_CPU] = "cpu",
     [METRIC_FAULTS] = "faults",
+    [METRIC_UNTOUCHED] = "untouched",
 };
 
 static const char *const grouping_names[GROUPINGS] = {
@@ -21,6 +28,12 @@ static const char *const size_names[SIZE_KINDS] = {
     [SIZE_REQUESTED] = "requested",
     [SIZE_USABLE] = "usable",
     [SIZE_OVERHEAD] = "overhead",
+};
+
+static const char *const histogram_names[HISTOGRAM_KINDS] = {
+    [HISTOGRAM_NONE] = "none",
+    [HISTOGRAM_SIZE] = "size",
+    [HISTOGRAM_LIFETIME] = "lifetime",
 };
 
 void query_init(struct query *q)
@@ -50,6 +63,11 @@ const char *grouping_name(enum grouping g)
 const char *size_kind_name(enum size_kind s)
 {
     return size_names[s];
+}
+
+const char *histogram_kind_name(enum histogram_kind h)
+{
+    return histogram_names[h];
 }
 
 /* The place of `word` in the list, or -EINVAL and "--metric 'x' is not known; it is one of a, b".
@@ -89,5 +107,13 @@ int size_kind_parse(const char *word, enum size_kind *out, struct err *err)
     int n = choose("--size", word, size_names, SIZE_KINDS, err);
     if (n >= 0)
         *out = (enum size_kind)n;
+    return n < 0 ? n : 0;
+}
+
+int histogram_kind_parse(const char *word, enum histogram_kind *out, struct err *err)
+{
+    int n = choose("--histogram", word, histogram_names + 1, HISTOGRAM_KINDS - 1, err);
+    if (n >= 0)
+        *out = (enum histogram_kind)(n + 1);
     return n < 0 ? n : 0;
 }

@@ -31,10 +31,14 @@ enum metric {
     METRIC_POOL,
     METRIC_CPU,
     METRIC_FAULTS,
+    METRIC_UNTOUCHED,
     METRICS
 };
 
 enum size_kind { SIZE_REQUESTED, SIZE_USABLE, SIZE_OVERHEAD, SIZE_KINDS };
+
+/* A metric's numbers, or how its blocks are spread over sizes or lifetimes. */
+enum histogram_kind { HISTOGRAM_NONE, HISTOGRAM_SIZE, HISTOGRAM_LIFETIME, HISTOGRAM_KINDS };
 
 enum grouping { BY_FUNCTION, BY_LINE, BY_STACK, BY_LIBRARY, BY_FILE, BY_THREAD, GROUPINGS };
 
@@ -68,10 +72,12 @@ struct query {
     const char *since, *at; /* NULL: not given */
     struct focus focus;
     enum shape shape;
-    const char *function; /* of SHAPE_CALLERS and SHAPE_CALLEES */
-    size_t top;           /* most rows to keep; QUERY_ALL */
-    double min_percent;   /* rows below this share of the metric's sum are left out */
-    const char *process;  /* NULL, PID or PID#N */
+    const char *function;          /* of SHAPE_CALLERS and SHAPE_CALLEES */
+    enum histogram_kind histogram; /* of METRIC_TOTAL */
+    bool histogram_rows;           /* one for each row, too */
+    size_t top;                    /* most rows to keep; QUERY_ALL */
+    double min_percent;            /* rows below this share of the metric's sum are left out */
+    const char *process;           /* NULL, PID or PID#N */
 };
 
 void query_init(struct query *q);
@@ -80,10 +86,12 @@ void query_release(struct query *q);
 const char *metric_name(enum metric m);
 const char *grouping_name(enum grouping g);
 const char *size_kind_name(enum size_kind s);
+const char *histogram_kind_name(enum histogram_kind h);
 
 /* -EINVAL and a sentence that lists the known words. */
 int metric_parse(const char *word, enum metric *out, struct err *err);
 int grouping_parse(const char *word, enum grouping *out, struct err *err);
 int size_kind_parse(const char *word, enum size_kind *out, struct err *err);
+int histogram_kind_parse(const char *word, enum histogram_kind *out, struct err *err);
 
 #endif

@@ -201,6 +201,8 @@ static inline __attribute__((always_inline)) bool alloc(struct thread *t, void *
         event_word(t, usable < size ? size : usable);
     }
     event_publish(t);
+    if (UNLIKELY(size >= LARGE_BLOCK))
+        large_keep(p, size);
     return true;
 }
 

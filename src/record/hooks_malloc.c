@@ -101,12 +101,15 @@ static inline __attribute__((always_inline)) void *reallocate(void *old, size_t 
     if (UNLIKELY(!t))
         return next.realloc(old, size);
     event_prefetch(t, caller);
+    size_t large = old && size && UNLIKELY(large_may_be(old)) ? large_drop(old) : 0;
     if (old)
         size ? event_realloc(t, old) : event_free(t, old);
     void *p = next.realloc(old, size);
     if (UNLIKELY(!p)) {
         if (old && size)
             event_realloc_failed(t);
+        if (large)
+            large_keep(old, large);
     } else if (UNLIKELY(!event_alloc(t, p, size, caller)) && old) {
         note_unrecorded(t);
     }

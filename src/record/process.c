@@ -13,7 +13,7 @@
 
 #include "record/recorder.h"
 
-struct recorder recorder;
+struct recorder recorder = {.large_low = UINTPTR_MAX};
 struct next next;
 
 extern char **environ;

@@ -10,6 +10,7 @@
  *   thread.c    a thread's ring and remembered stack; made on first use, reused after its end
  *   modules.c   which file an address belongs to
  *   event.c     from a hook's call to words in the ring
+ *   large.c     large blocks: were they ever touched?
  *   entry.c     programs that define malloc themselves
  *   mark_on.c   functions whose entries are marks
  *   nested.c    a hook within a hook, and hooks that were left by longjmp
@@ -109,7 +110,9 @@ struct recorder {
     _Atomic uint64_t *clocks; /* [CLOCKS]: the stamp of who was last in a part of memory */
     uint64_t loader, loader_size; /* where ld.so is */
     _Atomic uint32_t forks;       /* made by this process */
-    uint32_t pid;          /* of this process; in a new child, until it says hello, its parent's */
+    uint32_t pid; /* of this process; in a new child, until it says hello, its parent's */
+    /* Where the large blocks are (large.c): nowhere yet, if low > high. */
+    _Atomic uintptr_t large_low, large_high;
     _Atomic bool confined; /* it runs, or is about to run, under a seccomp filter of its own */
 };
 extern struct recorder recorder;
@@ -238,6 +241,19 @@ void event_pool_alloc(struct thread *t, unsigned pool, const void *p, size_t siz
 void event_pool_free(struct thread *t, unsigned pool, const void *p);
 void event_meet(struct thread *t, uint64_t address); /* another thread's stamp is here */
 
+/* large.c */
+#define LARGE_BLOCK ((size_t)256 << 10)
+void large_keep(void *p, size_t size);       /* one was allocated */
+size_t large_drop(void *p);                  /* it goes: its size, or 0: not known */
+void large_freed(struct thread *t, void *p); /* before a free: looks at its pages, if it is one */
+
+/* May there be a large block here? */
+static inline bool large_may_be(const void *p)
+{
+    return (uintptr_t)p <= atomic_load_explicit(&recorder.large_high, memory_order_relaxed) &&
+           (uintptr_t)p >= atomic_load_explicit(&recorder.large_low, memory_order_relaxed);
+}
+
 /* Before the next in line does its work: asks for what event_alloc will look at. */
 static inline void event_prefetch(const struct thread *t, const uint64_t *caller)
 {
@@ -359,6 +375,8 @@ static inline void event_clock(struct thread *t, uint64_t address)
 
 static inline void event_free(struct thread *t, void *p)
 {
+    if (UNLIKELY(large_may_be(p)))
+        large_freed(t, p);
     if (event_room(t, 2)) {
         event_clock(t, (uintptr_t)p);
         event_word(t, WIRE_WORD(WIRE_FREE, 0, (uint64_t)(uintptr_t)p & WIRE_LOW48));

@@ -3,7 +3,24 @@
 #include <stdlib.h>
 
 #include "model/pool_totals.h"
+#include "report/histogram.h"
 #include "report/json_parts.h"
+
+static void json_untouched(struct json *j, const struct profile *p)
+{
+    struct untouched u = untouched_of(p);
+    json_object(j, "untouched");
+    if (u.scan) {
+        json_value(j, "live", u.live);
+        json_u64(j, "live_time_ns", u.scan->time_ns);
+    } else {
+        json_null(j, "live");
+        json_null(j, "live_time_ns");
+    }
+    json_value(j, "freed", u.freed);
+    json_value(j, "freed_looked_at", u.freed_looked);
+    json_end(j);
+}
 
 static void row_values(struct json *j, const struct answer_row *row)
 {
@@ -87,6 +104,12 @@ static void tree_rows(struct json *j, const struct answer *a, const struct repor
     free(labels.of_group);
 }
 
+static void row_histogram(struct json *j, const struct answer *a, size_t row)
+{
+    if (a->query->histogram_rows)
+        histogram_json(j, &a->histograms, &a->histograms.rows.items[row]);
+}
+
 static void stack_rows(struct json *j, const struct answer *a, const struct report_sink *sink)
 {
     struct json_stacks stacks = {.frames = &a->frames};
@@ -98,6 +121,7 @@ static void stack_rows(struct json *j, const struct answer *a, const struct repo
         json_i64(j, "count", row->self.count);
         json_string(j, "thread", row->thread);
         json_stack(j, &stacks, &a->merged, row->call);
+        row_histogram(j, a, i);
         json_end(j);
         report_flush(sink, j->out);
     }
@@ -115,6 +139,7 @@ static void plain_rows(struct json *j, const struct answer *a, const struct repo
         row_values(j, row);
         if (row->threads)
             json_u64(j, "threads", row->threads);
+        row_histogram(j, a, i);
         json_end(j);
         report_flush(sink, j->out);
     }
@@ -178,6 +203,10 @@ void report_json(const struct answer *a, const struct report_sink *sink, struct 
         row_values(&j, &a->of);
         json_end(&j);
     }
+    if (q->metric == METRIC_UNTOUCHED)
+        json_untouched(&j, a->profile);
+    if (q->histogram)
+        histogram_json(&j, &a->histograms, &a->histograms.all);
     json_u64(&j, "stack_nodes", a->profile->nodes.count - 1); /* without the root */
     json_u64(&j, "rows_left_out", a->rows.left_out);
     if (q->shape == SHAPE_TREE)

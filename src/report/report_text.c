@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "report/histogram.h"
 #include "report/stack_text.h"
 #include "report/summary.h"
 #include "report/table.h"
@@ -33,6 +34,7 @@ const char *report_metric_title(enum metric m)
         [METRIC_TEMPORARY] = "bytes of temporary allocations",
         [METRIC_MAPPED] = "mapped bytes",
         [METRIC_POOL] = "live bytes in pools",
+        [METRIC_UNTOUCHED] = "bytes never touched, live and freed",
     };
     return what[m] ? what[m] : metric_name(m);
 }
@@ -142,6 +144,14 @@ static void add_tree(const struct answer *a, const struct style *s, struct strbu
     table_release(&t);
 }
 
+/* Of the row whose number this is, if there is one for each. */
+static void add_histogram(const struct answer *a, size_t row, const struct style *s,
+                          struct strbuf *out)
+{
+    if (a->query->histogram_rows)
+        histogram_text(a, &a->histograms.rows.items[row], s, out);
+}
+
 static void add_stacks(const struct answer *a, const struct style *s, struct strbuf *out)
 {
     for (size_t i = 0; i < a->rows.rows.count; i++) {
@@ -158,6 +168,25 @@ static void add_stacks(const struct answer *a, const struct style *s, struct str
         unit_text(out, row->thread && *row->thread ? row->thread : "[unknown]");
         strbuf_putc(out, '\n');
         stack_text(&a->frames, &a->merged, row->call, STACK_FRAMES, s, out);
+        add_histogram(a, i, s, out);
+    }
+}
+
+/* A histogram for each row, with what the table would say of it. */
+static void add_histograms(const struct answer *a, const struct style *s, struct strbuf *out)
+{
+    for (size_t i = 0; i < a->rows.rows.count; i++) {
+        const struct answer_row *row = &a->rows.rows.items[i];
+        if (!row->self.count) /* it calls those that allocate, and that is all */
+            continue;
+        strbuf_printf(out, "%s%s", i ? "\n" : "", style_bold(s));
+        unit_text(out, row->name);
+        strbuf_printf(out, "%s  ", style_plain(s));
+        unit_bytes(out, row->self.amount);
+        strbuf_puts(out, " in ");
+        unit_count(out, row->self.count);
+        strbuf_puts(out, " calls\n");
+        add_histogram(a, i, s, out);
     }
 }
 
@@ -205,15 +234,25 @@ void report_text(const struct answer *a, const char *file, const struct style *s
     summary_processes(a->recording, a->profile, s, out);
     summary_text(a, s, out);
     strbuf_putc(out, '\n');
-    add_heading(a, s, out);
+    if (a->query->histogram)
+        histogram_heading(a, s, out);
+    else
+        add_heading(a, s, out);
+    if (a->query->histogram && !a->query->histogram_rows) {
+        histogram_text(a, &a->histograms.all, s, out);
+        return;
+    }
     if (!a->rows.rows.count)
         strbuf_puts(out, "nothing to show\n");
     else if (a->query->shape == SHAPE_TREE)
         add_tree(a, s, out);
     else if (a->query->by == BY_STACK)
         add_stacks(a, s, out);
+    else if (a->query->histogram)
+        add_histograms(a, s, out);
     else
         add_table(a, s, out);
     add_left_out(a, out);
-    add_next(a, file, s, out);
+    if (!a->query->histogram)
+        add_next(a, file, s, out);
 }

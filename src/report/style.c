@@ -5,6 +5,18 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+/* Of the variables that decide the encoding the first that is set counts. */
+static bool locale_is_utf8(void)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = getenv(names[i]);
+        if (value && *value)
+            return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
+    }
+    return false;
+}
+
 struct style style_of(int fd)
 {
     struct style s = {.width = STYLE_WIDTH};
@@ -21,6 +33,7 @@ struct style style_of(int fd)
     if (s.width > 1000)
         s.width = 1000;
     s.colour = terminal && !(no_color && *no_color) && !(term && strcmp(term, "dumb") == 0);
+    s.utf8 = terminal && locale_is_utf8();
     return s;
 }
 

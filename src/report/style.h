@@ -10,12 +10,13 @@
 struct style {
     size_t width; /* columns */
     bool colour;
+    bool utf8; /* block elements and the like can be shown */
 };
 
 #define STYLE_WIDTH 100 /* where there is no terminal */
 
-/* For a file descriptor: the terminal's width, or COLUMNS, or STYLE_WIDTH; colour on terminals
- * without NO_COLOR. */
+/* For a file descriptor: UTF-8 on terminals where the locale says so; the terminal's width, or
+ * COLUMNS, or STYLE_WIDTH; colour on terminals without NO_COLOR. */
 struct style style_of(int fd);
 
 /* Escape sequences, empty texts without colour. */

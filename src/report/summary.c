@@ -165,11 +165,35 @@ static void line_counts(const struct answer *a, const struct style *s, struct st
         strbuf_puts(out, " because several threads ran");
     }
     strbuf_putc(out, '\n');
+}
+
+static void line_temporary(const struct totals *t, const struct style *s, struct strbuf *out)
+{
     summary_label(out, s, "temporary");
     unit_percent(out, (double)t->temporary_allocations, (double)t->allocations);
     strbuf_puts(out, " % of allocations (");
     unit_count(out, t->temporary_allocations);
     strbuf_puts(out, ") were freed before the next one\n");
+}
+
+static void line_untouched(const struct profile *p, const struct style *s, struct strbuf *out)
+{
+    struct untouched u = untouched_of(p);
+    summary_label(out, s, "untouched");
+    if (u.scan) {
+        unit_bytes(out, u.live.amount);
+        strbuf_puts(out, " of what was live at ");
+        unit_time(out, u.scan->time_ns);
+    } else {
+        strbuf_puts(out, "not known of what was live");
+    }
+    strbuf_puts(out, "; ");
+    unit_bytes(out, u.freed.amount);
+    strbuf_puts(out, " of ");
+    unit_bytes(out, u.freed_looked.amount);
+    strbuf_puts(out, " in ");
+    unit_count(out, u.freed_looked.count);
+    strbuf_puts(out, " large blocks when they were freed\n");
 }
 
 static void line_inherited(const struct profile *p, const struct style *s, struct strbuf *out)
@@ -402,6 +426,10 @@ void summary_text(const struct answer *a, const struct style *s, struct strbuf *
     summary_program(p, s, out);
     line_window(a, s, out);
     line_counts(a, s, out);
+    if (a->query->metric == METRIC_UNTOUCHED)
+        line_untouched(p, s, out);
+    else
+        line_temporary(&a->totals, s, out);
     line_inherited(p, s, out);
     line_pools(a, s, out);
     summary_label(out, s, "threads");

@@ -37,6 +37,7 @@ enum chunk_type {
     CHUNK_INHERITED = CHUNK_TYPE('F', 'O', 'R', 'K'),
     CHUNK_LIVE = CHUNK_TYPE('L', 'I', 'V', 'E'),
     CHUNK_MAPS = CHUNK_TYPE('M', 'A', 'P', 'S'),
+    CHUNK_HISTOGRAMS = CHUNK_TYPE('H', 'I', 'S', 'T'),
     CHUNK_NOTES = CHUNK_TYPE('N', 'O', 'T', 'E'),
     CHUNK_DEFAULTS = CHUNK_TYPE('F', 'O', 'C', 'S'),
     CHUNK_STRINGS = CHUNK_TYPE('S', 'T', 'R', 'S'),

@@ -10,6 +10,7 @@
 
 #include "store/captures.h"
 #include "store/chunk.h"
+#include "store/histograms.h"
 #include "store/living.h"
 #include "store/rows.h"
 
@@ -380,6 +381,10 @@ static void take_chunk(const struct chunk *chunk, struct cursor *c, struct recor
         if (!p->captures.count)
             captures_take(c, p);
         break;
+    case CHUNK_HISTOGRAMS:
+        if (!p->has_histograms)
+            histograms_take(c, p);
+        break;
     case CHUNK_NOTES:
         take_notes(c, p);
         break;
@@ -406,6 +411,7 @@ static bool is_known(uint32_t type)
     case CHUNK_INHERITED:
     case CHUNK_LIVE:
     case CHUNK_MAPS:
+    case CHUNK_HISTOGRAMS:
     case CHUNK_NOTES:
     case CHUNK_DEFAULTS:
     case CHUNK_STRINGS:

@@ -38,6 +38,9 @@ void profile_release(struct profile *p)
     vec_release(&p->mappings);
     vec_release(&p->map_nodes);
     strpool_release(&p->map_names);
+    vec_release(&p->sizes);
+    vec_release(&p->lifetimes);
+    vec_release(&p->looks);
     vec_release(&p->frames);
     vec_release(&p->frame_runs);
     map_release(&p->symbols);

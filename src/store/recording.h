@@ -225,6 +225,25 @@ struct capture {
     size_t first, count; /* in profile.mappings, in order of address */
 };
 
+/* Blocks of a site in one bucket (store/buckets.h) of a histogram. */
+struct bucket_row {
+    uint32_t site, bucket;
+    uint64_t count, bytes; /* bytes: of sizes only */
+};
+
+struct bucket_rows {
+    struct bucket_row *items;
+    size_t count, capacity;
+};
+
+/* Large blocks of a site whose pages were looked at when they were freed. */
+struct freed_look {
+    uint32_t site;
+    uint64_t blocks, bytes;
+    uint64_t untouched_blocks; /* of blocks: with a page that was never resident */
+    uint64_t untouched;        /* of bytes: on such pages */
+};
+
 /* One resolved frame: numbers are into recording.strings. */
 enum frame_kind { FRAME_NATIVE, FRAME_INLINED, FRAME_PYTHON };
 
@@ -271,7 +290,11 @@ struct profile {
     VEC(struct mapping) mappings;
     VEC(struct mapping_node) map_nodes;
     struct strpool map_names;
-    VEC(char *) notes; /* one sentence each: what could not be seen, and what to do */
+    bool has_histograms;
+    struct bucket_rows sizes;     /* allocations not here are in the bucket of site.unit_bytes */
+    struct bucket_rows lifetimes; /* of freed blocks; those not here are in the shortest bucket */
+    VEC(struct freed_look) looks; /* these three are in order of site, and bucket */
+    VEC(char *) notes;            /* one sentence each: what could not be seen, and what to do */
 
     /* Symbols: node address -> run of frames, innermost (inlined) first. */
     VEC(struct frame) frames;

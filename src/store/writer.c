@@ -8,6 +8,7 @@
 
 #include "store/captures.h"
 #include "store/chunk.h"
+#include "store/histograms.h"
 #include "store/living.h"
 #include "store/rows.h"
 
@@ -268,8 +269,8 @@ static const struct part {
     {CHUNK_PROCESS, put_process}, {CHUNK_MODULES, put_modules}, {CHUNK_THREADS, put_threads},
     {CHUNK_NODES, put_nodes},     {CHUNK_SITES, put_sites},     {CHUNK_INTERVALS, NULL},
     {CHUNK_STAMPS, put_stamps},   {CHUNK_MARKS, put_marks},     {CHUNK_INHERITED, put_inherited},
-    {CHUNK_LIVE, living_put},     {CHUNK_MAPS, captures_put},   {CHUNK_NOTES, put_notes},
-    {CHUNK_FRAMES, put_frames}};
+    {CHUNK_LIVE, living_put},     {CHUNK_MAPS, captures_put},   {CHUNK_HISTOGRAMS, histograms_put},
+    {CHUNK_NOTES, put_notes},     {CHUNK_FRAMES, put_frames}};
 #define PARTS (sizeof parts / sizeof *parts)
 
 struct packing {
@@ -287,6 +288,7 @@ static void *pack_parts(void *arg)
     for (size_t i; (i = atomic_fetch_add(&k->next, 1)) < PARTS;) {
         if ((parts[i].type == CHUNK_NOTES && !k->profile->notes.count) ||
             (parts[i].type == CHUNK_MARKS && !k->profile->marks.count) ||
+            (parts[i].type == CHUNK_HISTOGRAMS && !k->profile->has_histograms) ||
             (parts[i].type == CHUNK_LIVE && !k->profile->scans.count) ||
             (parts[i].type == CHUNK_MAPS && !k->profile->captures.count) ||
             (parts[i].type == CHUNK_INHERITED && !k->profile->inherited.parent))

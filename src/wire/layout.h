@@ -167,6 +167,8 @@ enum wire_note {
     WIRE_NOTE_PAUSED, /* from here on there may be blocks that were never announced */
     WIRE_NOTE_POOL,   /* low: a pool's number | its name: 64 bytes */
     WIRE_NOTE_UNRECORDED, /* what came of the realloc before it: nothing that is recorded */
+    WIRE_NOTE_TOUCHED, /* low: address of a large block | bytes of it that were never resident; its
+                          free follows */
 };
 #define WIRE_NOTE_TEXT  8  /* words of a label or key: the last ones */
 #define WIRE_LABEL_SIZE 64 /* bytes of it, NUL included where it is shorter */

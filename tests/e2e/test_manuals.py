@@ -335,6 +335,16 @@ def read_maps(p, out):
         out["captures"].append(capture)
 
 
+def read_histograms(p, out):
+    def rows(numbers):
+        site, found = 0, []
+        for _ in range(p.varint()):
+            site += p.varint()
+            found.append((site, *p.varints(numbers)))
+        return found
+    out["sizes"], out["lifetimes"], out["looks"] = rows(3), rows(2), rows(4)
+
+
 def read_notes(p, out):
     out["notes"] = [p.string() for _ in range(p.varint())]
 
@@ -347,7 +357,8 @@ def read_frames(p, out):
 
 
 READERS = dict(PROC=read_process, MODS=read_modules, THRD=read_threads, NODE=read_nodes, SITE=read_sites, IVAL=read_intervals,
-               STMP=read_stamps, MARK=read_marks, FORK=read_inherited, LIVE=read_live, MAPS=read_maps, NOTE=read_notes, FRAM=read_frames)
+               STMP=read_stamps, MARK=read_marks, FORK=read_inherited, LIVE=read_live, MAPS=read_maps, HIST=read_histograms,
+               NOTE=read_notes, FRAM=read_frames)
 
 
 def test_format_is_as_documented(t):
@@ -363,7 +374,7 @@ def test_format_is_as_documented(t):
         elif kind != "DONE":
             READERS[kind](payload, profile)
         t.equal("bytes left in " + kind, len(payload.data) - payload.at, 0)
-    t.equal("order", order, "PROC MODS THRD NODE SITE IVAL STMP LIVE MAPS FRAM STRS DONE".split())
+    t.equal("order", order, "PROC MODS THRD NODE SITE IVAL STMP LIVE MAPS HIST FRAM STRS DONE".split())
 
     report = t.report(path)
     totals = report["totals"]
@@ -401,6 +412,25 @@ def test_format_is_as_documented(t):
                                for start, end, offset, flags, _, policy, sizes, nodes in capture["mappings"]),
             sorted((r["start"], r["end"], r["offset"], r["access"], r["policy"], *[r[k + "_bytes"] for k in keys], r["nodes"])
                    for r in maps["rows"]))
+
+    sizes = {n: {} for n, site in enumerate(profile["sites"]) if site["domain"] == 0}
+    for site, bucket, blocks, size in profile["sizes"]:
+        sizes[site][bucket] = (blocks, size)
+    everything = {}
+    for n, rows in sizes.items():
+        first = max(profile["sites"][n]["unit_bytes"].bit_length() - 1, 0)
+        left = [heap[n][0] - sum(r[0] for r in rows.values()), heap[n][4] - sum(r[1] for r in rows.values())]
+        for bucket, (blocks, size) in [*rows.items(), (first, left)]:
+            have = everything.get(bucket, (0, 0))
+            everything[bucket] = (have[0] + blocks, have[1] + size)
+    t.equal("sizes", {(2 ** bucket if bucket else 0): v for bucket, v in everything.items() if v[0]},
+            {b["from"]: (b["count"], b["bytes"])
+             for b in t.ask(path, "report", "--histogram", "size")["histogram"]["buckets"]})
+    lifetimes = {0: sums[1] - sum(blocks for _, _, blocks in profile["lifetimes"])}
+    for _, bucket, blocks in profile["lifetimes"]:
+        lifetimes[10 ** 6 << bucket - 1] = lifetimes.get(10 ** 6 << bucket - 1, 0) + blocks
+    t.equal("lifetimes", {start: count for start, count in lifetimes.items() if count},
+            {b["from"]: b["count"] for b in t.ask(path, "report", "--histogram", "lifetime")["histogram"]["buckets"]})
 
     live = {}
     for site, columns in zip(profile["sites"], heap):

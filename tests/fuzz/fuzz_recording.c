@@ -15,9 +15,9 @@
 #include "store/writer.h"
 
 static const enum chunk_type types[] = {
-    CHUNK_PROCESS, CHUNK_MODULES, CHUNK_THREADS,  CHUNK_NODES,   CHUNK_SITES, CHUNK_INTERVALS,
-    CHUNK_STAMPS,  CHUNK_NOTES,   CHUNK_FRAMES,   CHUNK_STRINGS, CHUNK_DONE,  CHUNK_INHERITED,
-    CHUNK_MARKS,   CHUNK_LIVE,    CHUNK_DEFAULTS, CHUNK_MAPS};
+    CHUNK_PROCESS, CHUNK_MODULES, CHUNK_THREADS,  CHUNK_NODES,   CHUNK_SITES,     CHUNK_INTERVALS,
+    CHUNK_STAMPS,  CHUNK_NOTES,   CHUNK_FRAMES,   CHUNK_STRINGS, CHUNK_DONE,      CHUNK_INHERITED,
+    CHUNK_MARKS,   CHUNK_LIVE,    CHUNK_DEFAULTS, CHUNK_MAPS,    CHUNK_HISTOGRAMS};
 enum { TYPES = sizeof types / sizeof *types };
 
 /* A chunk whose payload is zstd's simplest frame: one block, not packed. Much faster than zstd. */
@@ -130,6 +130,11 @@ static struct recording *sample(void)
                                                    .kib = {4}};
         *vec_push(&p->map_nodes) = (struct mapping_node){.node = i, .kib = 4};
     }
+    p->has_histograms = true;
+    *vec_push(&p->sizes) = (struct bucket_row){.site = 0, .bucket = 5, .count = 1, .bytes = 40};
+    *vec_push(&p->sizes) = (struct bucket_row){.site = 2, .bucket = 1, .count = 1, .bytes = 2};
+    *vec_push(&p->lifetimes) = (struct bucket_row){.site = 1, .bucket = 3, .count = 1};
+    *vec_push(&p->looks) = (struct freed_look){2, 1, 300000, 1, 4096};
     p->duration_ns = UINT64_C(3000000000);
     p->peak_bytes = 64;
     *vec_push(&p->notes) = xstrdup("a note");

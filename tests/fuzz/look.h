@@ -41,6 +41,12 @@ static inline void look_whole(const struct recording *r)
                       p->rows.count);
         for (size_t i = 0; i < p->rows.count; i++)
             look_must(p->rows.items[i].site < p->sites.count);
+        for (size_t i = 0; i < p->sizes.count; i++)
+            look_must(p->sizes.items[i].site < p->sites.count);
+        for (size_t i = 0; i < p->lifetimes.count; i++)
+            look_must(p->lifetimes.items[i].site < p->sites.count);
+        for (size_t i = 0; i < p->looks.count; i++)
+            look_must(p->looks.items[i].site < p->sites.count);
         for (size_t i = 0; i + 1 < p->frame_runs.count; i++)
             look_must(p->frame_runs.items[i] <= p->frame_runs.items[i + 1]);
         look_must(*vec_last(&p->frame_runs) <= p->frames.count);
@@ -92,6 +98,11 @@ static inline void look_ask(const struct recording *r, uint64_t hash)
     q.since = moments[hash / 16384 % 6];
     q.function = "main";
     q.top = 10;
+    if (hash / 131072 % 4 == 0) { /* which goes with few of the others */
+        q = (struct query){.metric = METRIC_TOTAL, .by = q.by, .top = 10};
+        q.histogram = (enum histogram_kind)(1 + hash / 524288 % 2);
+        q.histogram_rows = hash >> 21 & 1;
+    }
     if (answer_query(&a, r, &q, &err) == 0) {
         struct strbuf out = {0};
         const struct style style = {0};

@@ -125,6 +125,13 @@ static void fill_first(struct recording *r, struct profile *p)
 
     *vec_push(&p->stamps) = (struct stamp){1, 2, 3, 4, 5, 6, 7, 8, 9};
     *vec_push(&p->stamps) = (struct stamp){10, 1, 0, UINT64_MAX, 5, 6, 1, 0, 900};
+    p->has_histograms = true;
+    *vec_push(&p->sizes) = (struct bucket_row){1, 0, 1, 0};
+    *vec_push(&p->sizes) = (struct bucket_row){1, 63, UINT64_MAX, UINT64_MAX};
+    *vec_push(&p->sizes) = (struct bucket_row){2, 7, 5, 640};
+    *vec_push(&p->lifetimes) = (struct bucket_row){2, 45, 3, 0};
+    *vec_push(&p->looks) = (struct freed_look){0, 1, 2, 3, UINT64_MAX};
+    *vec_push(&p->looks) = (struct freed_look){2, 5, 6, 7, 8};
     *vec_push(&p->notes) = xstrdup("one sentence");
     *vec_push(&p->notes) = xstrdup("");
 
@@ -251,6 +258,29 @@ static void assert_counts_equal(const struct profile *a, const struct profile *b
     }
 }
 
+static void assert_buckets_equal(const struct bucket_rows *a, const struct bucket_rows *b)
+{
+    assert_int_equal(a->count, b->count);
+    for (size_t i = 0; i < a->count; i++)
+        assert_memory_equal(&a->items[i], &b->items[i], sizeof *a->items);
+}
+
+static void assert_histograms_equal(const struct profile *a, const struct profile *b)
+{
+    assert_int_equal(a->has_histograms, b->has_histograms);
+    assert_buckets_equal(&a->sizes, &b->sizes);
+    assert_buckets_equal(&a->lifetimes, &b->lifetimes);
+    assert_int_equal(a->looks.count, b->looks.count);
+    for (size_t i = 0; i < a->looks.count; i++) {
+        const struct freed_look *k = &a->looks.items[i], *m = &b->looks.items[i];
+        assert_int_equal(k->site, m->site);
+        assert_u64_equal(k->blocks, m->blocks);
+        assert_u64_equal(k->bytes, m->bytes);
+        assert_u64_equal(k->untouched_blocks, m->untouched_blocks);
+        assert_u64_equal(k->untouched, m->untouched);
+    }
+}
+
 static void assert_rest_equal(const struct profile *a, const struct profile *b)
 {
     assert_int_equal(a->stamps.count, b->stamps.count);
@@ -284,6 +314,7 @@ static void assert_recordings_equal(const struct recording *a, const struct reco
         assert_process_equal(&a->profiles.items[i], &b->profiles.items[i]);
         assert_code_equal(&a->profiles.items[i], &b->profiles.items[i]);
         assert_counts_equal(&a->profiles.items[i], &b->profiles.items[i]);
+        assert_histograms_equal(&a->profiles.items[i], &b->profiles.items[i]);
         assert_rest_equal(&a->profiles.items[i], &b->profiles.items[i]);
     }
     assert_int_equal(a->strings.strings.count, b->strings.strings.count);
@@ -314,6 +345,12 @@ static void check_consistent(const struct recording *r)
                         p->rows.count);
         for (size_t i = 0; i < p->rows.count; i++)
             assert_true(p->rows.items[i].site < p->sites.count);
+        for (size_t i = 0; i < p->sizes.count; i++)
+            assert_true(p->sizes.items[i].site < p->sites.count);
+        for (size_t i = 0; i < p->lifetimes.count; i++)
+            assert_true(p->lifetimes.items[i].site < p->sites.count);
+        for (size_t i = 0; i < p->looks.count; i++)
+            assert_true(p->looks.items[i].site < p->sites.count);
         for (size_t i = 0; i + 1 < p->frame_runs.count; i++)
             assert_true(p->frame_runs.items[i] <= p->frame_runs.items[i + 1]);
         assert_true(*vec_last(&p->frame_runs) <= p->frames.count);
@@ -431,7 +468,9 @@ static void test_unknown_chunks_are_skipped(void **state)
     } while (chunk_next(&source, &chunk, &err) > 0);
     chunk_source_release(&source);
     assert_int_equal(offset, file.size);
-    assert_int_equal(places, 9 + 8 + 2 + 1); /* the second has no notes; strings and the end */
+    assert_int_equal(places,
+                     10 + 8 + 2 +
+                         1); /* the second has neither histograms nor notes; strings and the end */
     recording_free(r);
     strbuf_release(&file);
     strbuf_release(&payload);

@@ -1,0 +1,63 @@
+/*
+ * histogram: how many blocks of a site were of which size, and how long they lived.
+ *
+ * Only what cannot be told otherwise is kept, one cell for each (site, bucket): sizes from the
+ * first on that is not in the bucket of the site's first block, and lifetimes that the ledger does
+ * not count itself. Most sites have no cell at all. Allocations that are in no cell are in the
+ * first block's bucket, frees in that of the shortest lives.
+ *
+ * Not thread-safe.
+ */
+#ifndef TIDE_COLLECT_HISTOGRAM_H
+#define TIDE_COLLECT_HISTOGRAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/recording.h"
+
+enum histogram_of { HISTOGRAM_SIZES, HISTOGRAM_LIVES };
+
+struct histogram_cell {
+    uint64_t key; /* site, enum histogram_of, bucket; and 1, so that 0 is an empty place */
+    uint64_t count, bytes;
+};
+
+struct histogram {
+    struct histogram_cell *cells;
+    size_t mask, used; /* places - 1, and places taken: at most half */
+};
+
+void histogram_add_slowly(struct histogram *h, uint64_t key, uint64_t count, uint64_t bytes);
+/* Takes back what was added. */
+void histogram_remove(struct histogram *h, enum histogram_of of, uint32_t site, unsigned bucket,
+                      uint64_t count, uint64_t bytes);
+void histogram_init(struct histogram *h);
+/* Appends the cells of one kind, in no order. */
+void histogram_rows(const struct histogram *h, enum histogram_of of, struct bucket_rows *out);
+void histogram_release(struct histogram *h);
+
+static inline uint64_t histogram_key(enum histogram_of of, uint32_t site, unsigned bucket)
+{
+    return (uint64_t)site << 10 | (uint64_t)of << 9 | bucket << 1 | 1;
+}
+
+static inline size_t histogram_home(const struct histogram *h, uint64_t key)
+{
+    return (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & h->mask;
+}
+
+static inline void histogram_add(struct histogram *h, enum histogram_of of, uint32_t site,
+                                 unsigned bucket, uint64_t count, uint64_t bytes)
+{
+    uint64_t key = histogram_key(of, site, bucket);
+    struct histogram_cell *cell = &h->cells[histogram_home(h, key)];
+    if (__builtin_expect(cell->key != key, 0)) {
+        histogram_add_slowly(h, key, count, bytes);
+        return;
+    }
+    cell->count += count;
+    cell->bytes += bytes;
+}
+
+#endif

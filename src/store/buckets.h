@@ -1,0 +1,37 @@
+/*
+ * buckets: how sizes and lifetimes are sorted into histograms. docs/FORMAT.md is its twin.
+ *
+ * Sizes: one bucket to each power of two; 0 is with 1. Lifetimes: below 1 ms is the first, then one
+ * to each power of two of milliseconds.
+ */
+#ifndef TIDE_STORE_BUCKETS_H
+#define TIDE_STORE_BUCKETS_H
+
+#include <stdint.h>
+
+#define SIZE_BUCKETS     64u
+#define LIFE_BUCKETS     46u
+#define LIFE_SHORTEST_NS UINT64_C(1000000)
+
+static inline unsigned size_bucket(uint64_t size)
+{
+    return 63 - (unsigned)__builtin_clzll(size | 1);
+}
+
+/* The smallest size in it; of the bucket after the last, the end of all. */
+static inline uint64_t size_bucket_from(unsigned bucket)
+{
+    return bucket == 0 ? 0 : bucket < SIZE_BUCKETS ? UINT64_C(1) << bucket : UINT64_MAX;
+}
+
+static inline unsigned life_bucket(uint64_t ns)
+{
+    return ns < LIFE_SHORTEST_NS ? 0 : 64 - (unsigned)__builtin_clzll(ns / LIFE_SHORTEST_NS);
+}
+
+static inline uint64_t life_bucket_from(unsigned bucket)
+{
+    return bucket == 0 ? 0 : bucket < LIFE_BUCKETS ? LIFE_SHORTEST_NS << (bucket - 1) : UINT64_MAX;
+}
+
+#endif

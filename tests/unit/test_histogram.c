@@ -1,0 +1,252 @@
+/* Sizes and lifetimes: the collector's counting against a model that keeps every block. */
+#include "test_drain_fixture.h"
+
+#include "collect/births.h"
+#include "collect/ledger.h"
+#include "store/buckets.h"
+
+#define MS UINT64_C(1000000)
+
+static void test_buckets(void **state)
+{
+    (void)state;
+    for (unsigned b = 0; b < SIZE_BUCKETS; b++) {
+        assert_int_equal(size_bucket(size_bucket_from(b)), b);
+        assert_int_equal(size_bucket(size_bucket_from(b + 1) - (b + 1 < SIZE_BUCKETS)), b);
+    }
+    assert_int_equal(size_bucket(0), 0);
+    assert_int_equal(size_bucket(1), 0);
+    for (unsigned b = 0; b < LIFE_BUCKETS; b++) {
+        assert_int_equal(life_bucket(life_bucket_from(b)), b);
+        assert_int_equal(life_bucket(life_bucket_from(b + 1) - (b + 1 < LIFE_BUCKETS)), b);
+    }
+    assert_int_equal(life_bucket(MS - 1), 0);
+    assert_int_equal(life_bucket(MS), 1);
+    assert_int_equal(life_bucket(2 * MS - 1), 1);
+    assert_int_equal(life_bucket(2 * MS), 2);
+}
+
+/* --- eras ------------------------------------------------------------------------------------- */
+
+/* Every era that ever began is remembered here, and compared with what births know of it. */
+static void check_eras(const struct births *b, const struct era *all, size_t count)
+{
+    uint64_t now = all[count - 1].start_ns;
+    assert_int_equal(births_now(b), count - 1);
+    for (size_t i = 0; i < count; i++) {
+        const struct era *e = &b->eras.items[births_place(b, (uint32_t)i)];
+        assert_true(e->number <= i);
+        assert_int_equal(e->tick, all[i].tick);
+        assert_true(e->start_ns <= all[i].start_ns);
+        assert_true(all[i].start_ns - e->start_ns <= (now - all[i].start_ns) / ERA_SHARE);
+        assert_int_equal(births_life(b, (uint32_t)i), life_bucket(now - e->start_ns));
+    }
+}
+
+static void test_eras(void **state)
+{
+    (void)state;
+    struct births b = {0};
+    VEC(struct era) all = {0};
+    uint64_t seed = 7, now = 0;
+    uint32_t tick = 1;
+    for (uint32_t i = 0; i < 120000; i++) {
+        bool forced = unit_random(&seed) % 500 == 0;
+        now += unit_random(&seed) % (3 * MS);
+        tick += forced;
+        size_t before = b.eras.count ? births_now(&b) + 1 : 0;
+        births_begin(&b, now, tick, forced);
+        if (births_now(&b) + 1 != before)
+            *vec_push(&all) = (struct era){.start_ns = now, .tick = tick};
+        if (i % 20000 == 19999)
+            check_eras(&b, all.items, all.count);
+    }
+    assert_true(all.count > 60000);
+    assert_true(b.eras.count < all.count / 2);
+    births_release(&b);
+    vec_release(&all);
+}
+
+/* --- the ledger ------------------------------------------------------------------------------- */
+
+enum { SITES = 50, ROUNDS = 60000 };
+
+static void test_ledger_histograms(void **state)
+{
+    (void)state;
+    static uint64_t sizes[SITES][SIZE_BUCKETS][2], lives[SITES][LIFE_BUCKETS], allocations[SITES];
+    struct ledger l;
+    struct profile p = {0};
+    uint64_t seed = 3;
+    ledger_init(&l);
+    for (uint32_t i = 0; i < SITES; i++)
+        ledger_account(&l, i + 1, 0, DOMAIN_HEAP, STACK_WHOLE);
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        uint32_t site = (uint32_t)(unit_random(&seed) % SITES);
+        /* A third of the sites has one size, a third one bucket, a third any. */
+        uint64_t size = site % 3 == 0   ? 48
+                        : site % 3 == 1 ? 64 + unit_random(&seed) % 64
+                                        : unit_random(&seed) >> unit_random(&seed) % 64;
+        sizes[site][size_bucket(size)][0]++;
+        sizes[site][size_bucket(size)][1] += size;
+        allocations[site]++;
+        if (i % 2) {
+            ledger_temporary(&l, site, size, size);
+            continue;
+        }
+        unsigned life = (unsigned)(unit_random(&seed) % LIFE_BUCKETS);
+        ledger_alloc(&l, site, size, size, false);
+        ledger_free(&l, site, size, size, false);
+        if (life) {
+            ledger_lived(&l, site, life);
+            ledger_lived(&l, site, life);
+            ledger_unlived(&l, site, life);
+        }
+        lives[site][life] += life > 0;
+    }
+    ledger_histograms(&l, &p);
+    assert_true(p.has_histograms);
+    for (size_t i = 0; i < p.sizes.count; i++) {
+        const struct bucket_row *r = &p.sizes.items[i], *last = r - 1;
+        assert_true(!i || last->site < r->site ||
+                    (last->site == r->site && last->bucket < r->bucket));
+        assert_int_equal(r->site % 3, 2); /* the others need none */
+        assert_true(r->count <= sizes[r->site][r->bucket][0]);
+        sizes[r->site][r->bucket][0] -= r->count;
+        sizes[r->site][r->bucket][1] -= r->bytes;
+        allocations[r->site] -= r->count;
+    }
+    for (uint32_t s = 0; s < SITES; s++) /* what is left is in the first one's bucket */
+        for (unsigned k = 0; k < SIZE_BUCKETS; k++) {
+            bool first = k == size_bucket(l.accounts.items[s].site.unit_bytes);
+            assert_u64_equal(sizes[s][k][0], first ? allocations[s] : 0);
+            assert_true(first || sizes[s][k][1] == 0);
+        }
+    for (size_t i = 0; i < p.lifetimes.count; i++) {
+        const struct bucket_row *r = &p.lifetimes.items[i], *last = r - 1;
+        assert_true(!i || last->site < r->site ||
+                    (last->site == r->site && last->bucket < r->bucket));
+        assert_u64_equal(r->count, lives[r->site][r->bucket]);
+        lives[r->site][r->bucket] = 0;
+    }
+    for (uint32_t s = 0; s < SITES; s++)
+        for (unsigned k = 0; k < LIFE_BUCKETS; k++)
+            assert_u64_equal(lives[s][k], 0);
+    profile_release(&p);
+    ledger_release(&l);
+}
+
+/* Counts in the account have 32 bits. */
+static void test_many_lives(void **state)
+{
+    (void)state;
+    struct ledger l;
+    struct profile p = {0};
+    ledger_init(&l);
+    ledger_account(&l, 1, 0, DOMAIN_HEAP, STACK_WHOLE);
+    l.accounts.items[0].lives[4] = UINT32_MAX;
+    ledger_lived(&l, 0, 5);
+    ledger_lived(&l, 0, 5);
+    ledger_histograms(&l, &p);
+    assert_int_equal(p.lifetimes.count, 1);
+    assert_int_equal(p.lifetimes.items[0].bucket, 5);
+    assert_u64_equal(p.lifetimes.items[0].count, (UINT64_C(1) << 32) + 1);
+    profile_release(&p);
+    ledger_release(&l);
+}
+
+/* --- from the rings --------------------------------------------------------------------------- */
+
+static struct profile *finished(struct target *t, uint64_t now)
+{
+    target_end(t, now);
+    target_finish(t);
+    return &t->profile;
+}
+
+static uint64_t lived(const struct profile *p, uint64_t from_ns)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < p->lifetimes.count; i++)
+        if (life_bucket_from(p->lifetimes.items[i].bucket) == from_ns)
+            count += p->lifetimes.items[i].count;
+    return count;
+}
+
+static void test_lives_from_rings(void **state)
+{
+    (void)state;
+    struct ring rings[3];
+    struct target *t = target_open(rings);
+    for (uint64_t i = 0; i < 10; i++)
+        alloc(&rings[0], 0x10000 + i * 64, 40, 0, 1);
+    target_drain(t, 1 * MS);
+    target_drain(t, 20 * MS); /* what is read next happened since */
+    for (uint64_t i = 0; i < 3; i++)
+        release(&rings[0], 0x10000 + i * 64);
+    change(&rings[0], 0x10000 + 3 * 64); /* and fails */
+    change_failed(&rings[0]);
+    change(&rings[0], 0x10000 + 4 * 64);
+    alloc(&rings[0], 0x20000, 100, 0, 1);
+    target_drain(t, 21 * MS);
+    target_drain(t, 5000 * MS);
+    release(&rings[0], 0x10000 + 5 * 64);
+    alloc(&rings[0], 0x10000 + 6 * 64, 40, 0, 1); /* its free was not seen */
+    target_drain(t, 5001 * MS);
+    struct profile *p = finished(t, 5002 * MS);
+    assert_u64_equal(lived(p, 16 * MS), 4); /* three frees, and the realloc that worked */
+    assert_u64_equal(lived(p, 4096 * MS), 2);
+    assert_int_equal(p->lifetimes.count, 2);
+    assert_int_equal(p->sizes.count, 2); /* the 100 bytes, and the 40 after them */
+    target_free(t);
+}
+
+static void touched(struct ring *r, uint64_t address, uint64_t untouched)
+{
+    record(r, 2, WIRE_WORD(WIRE_NOTE, WIRE_NOTE_TOUCHED, address), untouched, 0, 0);
+    for (unsigned i = 2; i < WIRE_RECORD_MAX; i++)
+        put(r, 0);
+    r->shared->written = r->at;
+}
+
+static void test_untouched_from_rings(void **state)
+{
+    (void)state;
+    struct ring rings[3];
+    struct target *t = target_open(rings);
+    alloc(&rings[0], 0x100000, 300000, 0, 1);
+    alloc(&rings[0], 0x200000, 400000, 0, 2);
+    alloc(&rings[0], 0x300000, 500000, 0, 1);
+    touched(&rings[0], 0x100000, 8192);
+    release(&rings[0], 0x100000);
+    touched(&rings[0], 0x300000, 0);
+    release(&rings[0], 0x300000);
+    touched(&rings[0], 0x200000, UINT64_MAX); /* more than it has: damage */
+    release(&rings[0], 0x200000);
+    touched(&rings[0], 0x100000, 8192); /* not there any more */
+    touched(&rings[0], 0x123458, 1);    /* never was */
+    target_drain(t, 1 * MS);
+    assert_clean(t);
+    const struct profile *p = finished(t, 2 * MS);
+    assert_int_equal(p->looks.count, 2);
+    const struct freed_look *k = p->looks.items;
+    assert_int_equal(p->sites.items[k[0].site].node, 1);
+    assert_u64_equal(k[0].blocks, 2);
+    assert_u64_equal(k[0].bytes, 800000);
+    assert_u64_equal(k[0].untouched_blocks, 1);
+    assert_u64_equal(k[0].untouched, 8192);
+    assert_int_equal(p->sites.items[k[1].site].node, 2);
+    assert_u64_equal(k[1].blocks, 1);
+    assert_u64_equal(k[1].untouched, 400000);
+    target_free(t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_buckets),           cmocka_unit_test(test_eras),
+        cmocka_unit_test(test_ledger_histograms), cmocka_unit_test(test_many_lives),
+        cmocka_unit_test(test_lives_from_rings),  cmocka_unit_test(test_untouched_from_rings),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
