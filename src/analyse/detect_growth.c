@@ -20,7 +20,6 @@
 #define TIME_BYTES  (1 * MIB)
 #define TIME_SHARE  0.25
 #define TIME_STEPS  0.9
-#define TIME_STAYS  0.8 /* of what it has in the end, still there when the program ends */
 #define TIME_STEADY 0.5 /* the last third grows at least so much of the first */
 
 struct series {
@@ -119,14 +118,13 @@ static bool grows_by_marks(const int64_t *live, const struct series *s, double s
     return gained >= MARK_BYTES && share >= MARK_SHARE && steps_up(live, s->count) >= MARK_STEPS;
 }
 
-static bool grows_by_time(const int64_t *live, const struct series *s, double share, int64_t end)
+static bool grows_by_time(const int64_t *live, const struct series *s, double share)
 {
     size_t third = s->count / 3;
     int64_t gained = live[s->count - 1] - live[0];
     int64_t early = live[third] - live[0], late = live[s->count - 1] - live[s->count - 1 - third];
     return gained >= TIME_BYTES && share >= TIME_SHARE && steps_up(live, s->count) >= TIME_STEPS &&
-           (double)late >= TIME_STEADY * (double)early &&
-           (double)end >= TIME_STAYS * (double)live[s->count - 1];
+           (double)late >= TIME_STEADY * (double)early;
 }
 
 void detect_growth(struct findings *f)
@@ -142,7 +140,7 @@ void detect_growth(struct findings *f)
     if (s.count < 2)
         return;
     int64_t *live = live_at(f, &s);
-    struct window w = {.at = {.intervals = p->intervals.count}};
+    struct window w = {.at = {.intervals = s.moments[s.count - 1]}};
     struct measure end;
     measure_sites(&end, p, METRIC_LIVE, SIZE_REQUESTED, &w);
     struct value *at_end = places_sum(&f->places, end.sites);
@@ -150,8 +148,7 @@ void detect_growth(struct findings *f)
         const int64_t *own = &live[(size_t)i * SAMPLES];
         int64_t gained = wrapped(own[s.count - 1], -own[0]);
         double share = share_of(gained, f->basis.peak_bytes);
-        if (!(s.mark ? grows_by_marks(own, &s, share)
-                     : grows_by_time(own, &s, share, at_end[i].amount)))
+        if (!(s.mark ? grows_by_marks(own, &s, share) : grows_by_time(own, &s, share)))
             continue;
         struct measure m; /* of the sites that grew */
         struct window grown = {.since = {.intervals = s.moments[0]},
