@@ -230,6 +230,8 @@ static void see_to_exit(struct session *s, struct visitor *v)
                             .waiting = &v->request};
     if (t && !s->options->no_scan)
         scan_look(&look);
+    else if (t)
+        target_drain(t, elapsed_ns(s) - t->start_ns);
     if (t)
         maps_at_exit(t, elapsed_ns(s) - t->start_ns);
     visitor_reply(v, t ? 0 : -ESRCH, -1, 0, 0);
