@@ -6,9 +6,9 @@
 #include "analyse/detect.h"
 #include "store/buckets.h"
 
-#define UNTOUCHED_BYTES (1 * MIB)
-#define UNTOUCHED_SHARE 0.05 /* of the peak */
-#define UNTOUCHED_HALF  0.5  /* of what the function holds */
+#define UNTOUCHED_BYTES (4 * MIB)
+#define UNTOUCHED_SHARE 0.1 /* of the peak */
+#define UNTOUCHED_HALF  0.5 /* of what the function holds */
 #define UNTOUCHED_ALL   0.95
 
 /* A chain of doublings has about as many blocks of each size, up to the largest. */
@@ -16,9 +16,11 @@
 #define CHAIN_LESS    0.8
 #define CHAIN_MORE    2.2 /* growth by half makes one or two in each octave */
 #define CHAIN_OWN     0.8 /* of the function's allocations are in it */
-#define CHAIN_TIMES   3   /* once or twice is nothing */
-#define CHAIN_BYTES   (1 * MIB)
+#define CHAIN_TIMES   3   /* once or twice is nothing, but for a large part of the peak */
 #define CHAIN_LARGEST (64 * KIB)
+#define CHAIN_SHARE   0.05 /* of the peak: what is live twice while it is copied; or else */
+#define CHAIN_COPIED  (64 * MIB)
+#define CHAIN_ONCE    0.2 /* of the peak */
 #define COPIED_PER_NS 4.0 /* bytes: a few GB a second */
 
 /* --- never touched ---------------------------------------------------------------------------- */
@@ -168,12 +170,14 @@ void detect_chains(struct findings *f)
     struct value *all = places_sum(&f->places, f->places.total.measure.sites);
     for (uint32_t i = 0; i < f->places.count; i++) {
         struct chain c = chain_of(&spreads[i]);
-        if (c.octaves < CHAIN_OCTAVES || c.times < CHAIN_TIMES || c.copied < CHAIN_BYTES ||
-            c.last < CHAIN_LARGEST || (double)c.steps < CHAIN_OWN * (double)all[i].count)
+        double memory = share_of((int64_t)c.before, f->basis.peak_bytes);
+        bool often = c.times >= CHAIN_TIMES || memory >= CHAIN_ONCE;
+        bool much = memory >= CHAIN_SHARE || c.copied >= CHAIN_COPIED;
+        if (c.octaves < CHAIN_OCTAVES || !often || !much || c.last < CHAIN_LARGEST ||
+            (double)c.steps < CHAIN_OWN * (double)all[i].count)
             continue;
         double time =
             p->duration_ns ? (double)c.copied / COPIED_PER_NS / (double)p->duration_ns : 0;
-        double memory = share_of((int64_t)c.before, f->basis.peak_bytes);
         struct finding *n = detect_add(f, FINDING_CHAIN, i, f->places.total.measure.sites,
                                        time > memory ? time : memory);
         n->bytes = (int64_t)c.copied;

@@ -91,6 +91,8 @@ static void series_of_work(struct series *s, const struct profile *p)
             s->moments[s->count++] = i + 1;
     }
     free(done);
+    if (s->count)
+        s->moments[s->count - 1] = last; /* what is freed after the last allocation does not stay */
     if (s->count < LEAST_MOMENTS)
         s->count = 0; /* too short to tell */
 }

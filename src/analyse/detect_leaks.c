@@ -8,7 +8,7 @@
 #define LEAK_REPEAT 10 /* blocks, allocated at different times or this much together: */
 #define LEAK_MUCH   (4 * KIB)
 #define LEAK_ONCE   (64 * KIB) /* of fewer, */
-#define LEAK_SHARE  0.01       /* and of the peak */
+#define LEAK_SHARE  0.1        /* and of the peak */
 #define LEAK_WEIGHT 2          /* it will be more in a longer run */
 
 struct age {
