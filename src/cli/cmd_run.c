@@ -14,11 +14,16 @@
 #include "report/units.h"
 
 #define NOTES_SHOWN 5
+#define CPU_HZ      999 /* not 1000: not in step with what happens every millisecond */
 
 enum {
     OPT_ONLY = 256,
     OPT_NO_FOLLOW,
     OPT_PAUSED,
+    OPT_CPU,
+    OPT_FAULTS,
+    OPT_ONLY_CPU,
+    OPT_ONLY_FAULTS,
     OPT_SNAPSHOT_EVERY,
     OPT_ON_FULL,
     OPT_INTERVAL,
@@ -30,6 +35,10 @@ static const struct option long_options[] = {
     {"only", required_argument, NULL, OPT_ONLY},
     {"no-follow", no_argument, NULL, OPT_NO_FOLLOW},
     {"paused", no_argument, NULL, OPT_PAUSED},
+    {"cpu", optional_argument, NULL, OPT_CPU},
+    {"faults", optional_argument, NULL, OPT_FAULTS},
+    {"only-cpu", optional_argument, NULL, OPT_ONLY_CPU},
+    {"only-faults", optional_argument, NULL, OPT_ONLY_FAULTS},
     {"snapshot-every", required_argument, NULL, OPT_SNAPSHOT_EVERY},
     {"on-full", required_argument, NULL, OPT_ON_FULL},
     {"interval", required_argument, NULL, OPT_INTERVAL},
@@ -52,6 +61,12 @@ static const char help[] =
     "      --paused       begin with recording off; tide_resume() or 'tidemark ctl PID resume' "
     "turn\n"
     "                     it on\n"
+    "      --cpu[=HZ]     also sample CPU time, with stacks, HZ times in each second of CPU time "
+    "of\n"
+    "                     each thread (default 999)\n"
+    "      --faults[=N]   also record every page fault, or every N-th, with its stack\n"
+    "      --only-cpu[=HZ], --only-faults[=N]\n"
+    "                     that alone, with nothing preloaded: static programs too\n"
     "      --snapshot-every DURATION\n"
     "                     write the recording so far to a file of its own every 30s, 10m, 1h\n"
     "      --on-full=wait|drop\n"
@@ -72,6 +87,7 @@ struct run_options {
     struct session_options session;
     struct strbuf only;
     bool quiet;
+    bool only_samples;
 };
 
 static int usage_error(const char *format, const char *what)
@@ -124,6 +140,25 @@ static int parse(int argc, char **argv, struct run_options *o)
         case OPT_PAUSED:
             o->session.paused = true;
             break;
+        case OPT_ONLY_CPU:
+        case OPT_CPU: {
+            double hz = optarg ? strtod(optarg, &end) : CPU_HZ;
+            if (optarg && (!*optarg || *end || !(hz >= 1 && hz <= 10000)))
+                return usage_error("--cpu takes samples a second, 1 to 10000, not '%s'", optarg);
+            o->session.sampling.cpu_period_ns = (uint64_t)(1e9 / hz);
+            o->only_samples |= c == OPT_ONLY_CPU;
+            break;
+        }
+        case OPT_ONLY_FAULTS:
+        case OPT_FAULTS: {
+            double n = optarg ? strtod(optarg, &end) : 1;
+            if (optarg && (!*optarg || *end || !(n >= 1 && n <= 1e9)))
+                return usage_error("--faults takes a number of faults, 1 or more, not '%s'",
+                                   optarg);
+            o->session.sampling.fault_period = (uint64_t)n;
+            o->only_samples |= c == OPT_ONLY_FAULTS;
+            break;
+        }
         case OPT_SNAPSHOT_EVERY: {
             double ns;
             if (!duration_parse(optarg, &ns) || ns < 1e8)
@@ -261,8 +296,17 @@ int cmd_run(int argc, char **argv)
     int parsed = parse(argc, argv, &o);
     if (parsed)
         return parsed == 1 ? 0 : parsed;
-    char *library = library_find();
-    if (!library) {
+    static struct err refused; /* the session refers to it */
+    bool sampled = o.session.sampling.cpu_period_ns || o.session.sampling.fault_period;
+    if (sampled && perf_check(&o.session.sampling, &refused)) {
+        fprintf(stderr, "tidemark run: %s\n", refused.text);
+        if (o.only_samples)
+            return 125;
+        o.session.sampling = (struct perf_options){0};
+        o.session.sampling_refused = refused.text;
+    }
+    char *library = o.only_samples ? NULL : library_find();
+    if (!library && !o.only_samples) {
         fputs("tidemark run: neither libtidemark.so beside tidemark nor " TIDEMARK_LIBRARY
               " can be read; build or install again\n",
               stderr);

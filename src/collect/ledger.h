@@ -74,6 +74,11 @@ void ledger_unfree(struct ledger *l, uint32_t account, uint64_t size, uint64_t u
 void ledger_shrink(struct ledger *l, uint32_t account, uint64_t size);
 void ledger_unshrink(struct ledger *l, uint32_t account, uint64_t size);
 
+/* Samples, worth `amount` in all: CPU time, or what page faults made resident. `kind`: the column
+ * that counts them apart, or COLUMNS. */
+void ledger_sample(struct ledger *l, uint32_t account, uint64_t count, uint64_t amount,
+                   enum column kind);
+
 /* What the account's site had when the process's live total was highest. */
 struct amount ledger_at_peak(const struct ledger *l, const struct account *a);
 

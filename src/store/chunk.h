@@ -35,6 +35,7 @@ enum chunk_type {
     CHUNK_STAMPS = CHUNK_TYPE('S', 'T', 'M', 'P'),
     CHUNK_MARKS = CHUNK_TYPE('M', 'A', 'R', 'K'),
     CHUNK_INHERITED = CHUNK_TYPE('F', 'O', 'R', 'K'),
+    CHUNK_SAMPLING = CHUNK_TYPE('S', 'A', 'M', 'P'),
     CHUNK_NOTES = CHUNK_TYPE('N', 'O', 'T', 'E'),
     CHUNK_STRINGS = CHUNK_TYPE('S', 'T', 'R', 'S'),
     CHUNK_FRAMES = CHUNK_TYPE('F', 'R', 'A', 'M'),
