@@ -19,11 +19,13 @@ struct scan_argument {
     uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages, category_inverted,
         category_mask, category_anyof_mask, return_mask;
 };
-#define SCAN_PAGES   _IOWR('f', 16, struct scan_argument)
-#define PAGE_IS_HUGE (UINT64_C(1) << 6)
+#define SCAN_PAGES      _IOWR('f', 16, struct scan_argument)
+#define PAGE_IS_PRESENT (UINT64_C(1) << 3)
+#define PAGE_IS_HUGE    (UINT64_C(1) << 6)
 
-/* Is the page part of a huge one by now? Asked once for each 2 MiB. */
-static bool is_huge(pid_t pid, uint64_t address)
+/* Is the page part of a huge one by now? Asked once for each 2 MiB. -1: the page is gone, or
+ * everything is. */
+static int is_huge(pid_t pid, uint64_t address)
 {
     char path[64];
     struct page_range found = {0};
@@ -31,17 +33,17 @@ static bool is_huge(pid_t pid, uint64_t address)
     snprintf(path, sizeof path, "/proc/%d/pagemap", pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return false;
+        return -1;
     struct scan_argument a = {.size = sizeof a,
                               .start = page,
                               .end = page + 4096,
                               .vec = (uint64_t)(uintptr_t)&found,
                               .vec_len = 1,
-                              .category_mask = PAGE_IS_HUGE,
-                              .return_mask = PAGE_IS_HUGE};
-    bool huge = ioctl(fd, SCAN_PAGES, &a) == 1 && found.categories & PAGE_IS_HUGE;
+                              .category_mask = PAGE_IS_PRESENT,
+                              .return_mask = PAGE_IS_PRESENT | PAGE_IS_HUGE};
+    int ranges = ioctl(fd, SCAN_PAGES, &a);
     close(fd);
-    return huge;
+    return ranges != 1 ? -1 : (found.categories & PAGE_IS_HUGE) != 0;
 }
 
 static bool is_untouched(const struct pages_region *r)
@@ -70,7 +72,11 @@ enum fault_kind pages_fault(struct pages *p, pid_t pid, const struct mapping *m,
                m->end >= start + REGION_BYTES;
     if (!copy)
         r->huge = false;
-    if (ask && is_huge(pid, address)) {
+    int huge = ask ? is_huge(pid, address) : 0;
+    if (huge < 0) /* as the others in this mapping */
+        huge = p->huge_mapping == m->start;
+    if (huge) {
+        p->huge_mapping = m->start;
         r->huge = true;
         memset(r->touched, 0xff, sizeof r->touched);
         return FAULT_HUGE;

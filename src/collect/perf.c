@@ -67,9 +67,7 @@ static struct perf_event_attr cpu_attributes(const struct perf_options *o)
 
 static struct perf_event_attr fault_attributes(const struct perf_options *o)
 {
-    struct perf_event_attr a = attributes(PERF_COUNT_SW_PAGE_FAULTS, o->fault_period);
-    a.sample_regs_user = PERF_REGISTERS_SP;
-    return a;
+    return attributes(PERF_COUNT_SW_PAGE_FAULTS, o->fault_period);
 }
 
 static struct perf_event_attr fault_stack_attributes(const struct perf_options *o)
@@ -132,7 +130,12 @@ static int ring_add(struct perf *p, int fd, bool stacks_of_faults)
     return 0;
 }
 
-/* The events of one CPU. The fault with its stack is opened last: so it is told of first. */
+/*
+ * The events of one CPU. The kernel (6.18) prepares a sample once for all events of a fault,
+ * beginning with the one that was opened last: what it has found for that, its id and the size of
+ * its parts, serves for the next one too. So both ask for the same registers, the one without a
+ * stack comes last, and they are told apart by the ring that they are in.
+ */
 static int open_cpu(struct perf *p, pid_t pid, int cpu)
 {
     const struct perf_options *o = &p->options;
@@ -148,11 +151,13 @@ static int open_cpu(struct perf *p, pid_t pid, int cpu)
             return fd < 0 ? fd : -errno;
     }
     if (o->fault_period) {
+        fd = event_add(p, fault_stack_attributes(o), PERF_FAULT, pid, cpu);
+        code = fd < 0 ? fd : ring_add(p, fd, true);
+        if (code)
+            return code;
         fd = event_add(p, fault_attributes(o), PERF_FAULT, pid, cpu);
         if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, main) != 0)
             return fd < 0 ? fd : -errno;
-        fd = event_add(p, fault_stack_attributes(o), PERF_FAULT_STACK, pid, cpu);
-        code = fd < 0 ? fd : ring_add(p, fd, true);
     }
     return code;
 }
@@ -287,10 +292,13 @@ static uint64_t take(struct words *w)
     return v;
 }
 
-static void take_sample(const struct perf *p, struct words w, struct perf_record *out)
+static void take_sample(const struct perf *p, struct words w, bool stacks_of_faults,
+                        struct perf_record *out)
 {
     uint32_t kind = map_get(&p->kinds, take(&w));
-    out->kind = kind == MAP_NONE ? PERF_OTHER : (enum perf_kind)kind;
+    out->kind = kind == MAP_NONE ? PERF_OTHER
+                : kind == PERF_FAULT && stacks_of_faults ? PERF_FAULT_STACK
+                                                         : (enum perf_kind)kind;
     uint64_t pc = take(&w), thread = take(&w);
     out->pid = (pid_t)(uint32_t)thread;
     out->tid = (pid_t)(thread >> 32);
@@ -300,12 +308,12 @@ static void take_sample(const struct perf *p, struct words w, struct perf_record
     out->stack = NULL;
     out->stack_size = 0;
     uint64_t abi = take(&w);
-    if (abi == PERF_SAMPLE_REGS_ABI_64 && out->kind == PERF_FAULT) {
-        out->registers.value[ARCH_REG_SP] = take(&w);
-    } else if (abi == PERF_SAMPLE_REGS_ABI_64) {
+    if (abi == PERF_SAMPLE_REGS_ABI_64) {
         for (size_t i = 0; i < sizeof perf_register_order; i++)
             out->registers.value[perf_register_order[i]] = take(&w);
         out->registers.known = (1u << ARCH_REGISTERS) - 1;
+    }
+    if (out->registers.known && out->kind != PERF_FAULT) {
         uint64_t size = take(&w);
         out->stack = (const uint8_t *)w.at;
         if (size && size <= (uint64_t)(w.end - w.at)) {
@@ -389,7 +397,7 @@ bool perf_next(struct perf *p, uint64_t until_ns, struct perf_record *out)
     struct words w = {(const char *)(h + 1), (const char *)h + h->size};
     out->time_ns = oldest->next_time_ns;
     if (h->type == PERF_RECORD_SAMPLE)
-        take_sample(p, w, out);
+        take_sample(p, w, oldest->stacks_of_faults, out);
     else
         take_other(h, w, oldest->stacks_of_faults, out);
     oldest->at += h->size;

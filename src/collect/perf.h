@@ -32,7 +32,7 @@ struct perf_options {
 
 enum perf_kind {
     PERF_CPU,
-    PERF_FAULT,       /* without a stack: registers are pc and sp only */
+    PERF_FAULT,       /* without a stack */
     PERF_FAULT_STACK, /* the same fault, with its stack */
     PERF_MMAP,
     PERF_COMM,

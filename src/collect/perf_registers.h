@@ -10,7 +10,6 @@
 #if defined(__x86_64__)
 /* ax bx cx dx si di bp sp ip, r8-r15; the flags and segments between them are left out. */
 #define PERF_REGISTERS_ALL UINT64_C(0xff01ff)
-#define PERF_REGISTERS_SP  UINT64_C(0x80)
 /* Their DWARF numbers, in the kernel's order. */
 static const uint8_t perf_register_order[] = {0, 3, 2,  1,  4,  5,  6,  7, 16,
                                               8, 9, 10, 11, 12, 13, 14, 15};

@@ -32,6 +32,7 @@ struct sampled_thread {
     bool ended;
     struct waiting last; /* the last fault with a stack, */
     uint32_t last_stack; /* which is this; 0: none */
+    bool last_counted;
     VEC(struct waiting) waiting;
 };
 
@@ -249,7 +250,7 @@ static void count_fault(struct samples *s, struct process *p, struct sampled_thr
     t->events++;
 }
 
-/* Faults that wait for this stack, or one like it, have found theirs. `any`: whatever they wait
+/* Faults whose stack, or one like it, was the last have found theirs. `any`: whatever they wait
  * for, they wait no longer. */
 static void settle_waiting(struct samples *s, struct process *p, struct sampled_thread *t, bool any)
 {
@@ -258,6 +259,7 @@ static void settle_waiting(struct samples *s, struct process *p, struct sampled_
         struct waiting w = t->waiting.items[i];
         bool same = t->last_stack && w.pc == t->last.pc && w.sp == t->last.sp;
         if (same) {
+            t->last_counted |= w.address == t->last.address;
             count_fault(s, p, t, w.address, t->last_stack);
         } else if (any) {
             struct stack_tree *tree = &p->target->stacks;
@@ -282,15 +284,17 @@ static void take_fault(struct samples *s, struct process *p, const struct perf_r
     if (r->kind == PERF_FAULT_STACK) {
         t->last = w;
         t->last_stack = stack_of(s, p, r);
+        t->last_counted = false;
         settle_waiting(s, p, t, false);
         return;
     }
-    if (t->last_stack && w.pc == t->last.pc && w.sp == t->last.sp) {
+    if (t->last_stack && !t->last_counted && w.address == t->last.address) {
+        t->last_counted = true;
         count_fault(s, p, t, w.address, t->last_stack);
         return;
     }
-    if (t->waiting.count == WAITING_MAX)
-        settle_waiting(s, p, t, true);
+    /* Its own stack comes next, if it was not lost; that of those before it was. */
+    settle_waiting(s, p, t, t->waiting.count == WAITING_MAX);
     *vec_push(&t->waiting) = w;
 }
 
