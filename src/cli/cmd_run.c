@@ -237,10 +237,55 @@ static void add_notes(struct strbuf *b, const struct recording *r)
         strbuf_printf(b, "  and %zu more notes, in the report\n", p->notes.count - NOTES_SHOWN);
 }
 
+/* What was recorded of the first process, in the first lines. */
+static void add_figures(struct strbuf *b, const struct session_result *r)
+{
+    const struct profile *p = &r->recording->profiles.items[0];
+    const struct sampling *g = &p->sampling;
+    strbuf_puts(b, "tidemark: ");
+    if (!g->alone) {
+        unit_count(b, (int64_t)r->allocations);
+        strbuf_puts(b, " allocations in ");
+    }
+    unit_time(b, p->duration_ns);
+    if (r->recording->profiles.count > 1)
+        strbuf_printf(b, " (and %zu more processes)", r->recording->profiles.count - 1);
+    strbuf_putc(b, '\n');
+    if (!g->alone) {
+        strbuf_puts(b, "  peak ");
+        unit_bytes(b, (int64_t)p->peak_bytes);
+        strbuf_puts(b, " at ");
+        unit_time(b, p->peak_time_ns);
+        strbuf_puts(b, "; never freed ");
+        unit_bytes(b, (int64_t)r->live_bytes);
+        strbuf_puts(b, " in ");
+        unit_count(b, (int64_t)r->live_blocks);
+        strbuf_puts(b, " blocks\n");
+    }
+    if (g->cpu_period_ns) {
+        strbuf_puts(b, "  CPU time ");
+        unit_ms(b, (int64_t)r->cpu_ns);
+        strbuf_puts(b, " in ");
+        unit_count(b, (int64_t)r->cpu_samples);
+        strbuf_puts(b, " samples\n");
+    }
+    if (g->fault_period) {
+        strbuf_puts(b, "  page faults ");
+        unit_count(b, (int64_t)r->faults);
+        strbuf_puts(b, ", which made ");
+        unit_bytes(b, (int64_t)r->fault_bytes);
+        strbuf_puts(b, " resident\n");
+    }
+    if (g->lost) {
+        strbuf_puts(b, "  LOST: ");
+        unit_count(b, (int64_t)g->lost);
+        strbuf_puts(b, " samples for want of room; figures are too low\n");
+    }
+}
+
 /* At most 12 lines, the last of which is what to do next. */
 static void show_summary(const struct session_result *r)
 {
-    const struct profile *p = &r->recording->profiles.items[0];
     uint64_t lost = 0, truncated = 0, incomplete = 0;
     for (size_t i = 0; i < r->recording->profiles.count; i++) {
         const struct profile *each = &r->recording->profiles.items[i];
@@ -251,21 +296,7 @@ static void show_summary(const struct session_result *r)
         }
     }
     struct strbuf b = {0};
-    strbuf_puts(&b, "tidemark: ");
-    unit_count(&b, (int64_t)r->allocations);
-    strbuf_puts(&b, " allocations in ");
-    unit_time(&b, p->duration_ns);
-    if (r->recording->profiles.count > 1)
-        strbuf_printf(&b, " (and %zu more processes)", r->recording->profiles.count - 1);
-    strbuf_puts(&b, "\n  peak ");
-    unit_bytes(&b, (int64_t)p->peak_bytes);
-    strbuf_puts(&b, " at ");
-    unit_time(&b, p->peak_time_ns);
-    strbuf_puts(&b, "; never freed ");
-    unit_bytes(&b, (int64_t)r->live_bytes);
-    strbuf_puts(&b, " in ");
-    unit_count(&b, (int64_t)r->live_blocks);
-    strbuf_puts(&b, " blocks\n");
+    add_figures(&b, r);
     if (lost) {
         strbuf_puts(&b, "  LOST: ");
         unit_count(&b, (int64_t)lost);

@@ -102,6 +102,7 @@ static int take_common(struct query_options *o, int val, const char *text, struc
     struct query *q = &o->query;
     switch (val) {
     case OPT_METRIC:
+        o->metric_given = true;
         return metric_parse(text, &q->metric, err);
     case OPT_SIZE:
         return size_kind_parse(text, &q->size, err);
@@ -282,7 +283,8 @@ void query_options_release(struct query_options *o)
 const char *query_options_help(void)
 {
     return "What is measured:\n"
-           "  --metric M       live (default), total, peak, sitepeak, largest, temporary, mapped\n"
+           "  --metric M       live (default), total, peak, sitepeak, largest, temporary, mapped,\n"
+           "                   cpu (run --cpu), faults (run --faults)\n"
            "  --size S         requested (default), usable, overhead: of live, total and peak\n"
            "  --at WHEN        start, end (default), peak, LABEL#N (a mark), 12.5s, 50%\n"
            "  --since WHEN     the difference from WHEN to --at\n"

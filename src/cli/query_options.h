@@ -26,7 +26,7 @@ struct query_options {
     struct query query;
     enum output output;
     bool help;
-    bool top_given, min_given;
+    bool top_given, min_given, metric_given;
     VEC(const char *) files;
 };
 

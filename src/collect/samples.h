@@ -36,6 +36,8 @@ unsigned samples_running(const struct samples *s);
 /* What the kernel itself counted; while the process lives, and once more when it has ended and is
  * not reaped yet. */
 void samples_count(struct target *t);
+/* The target has ended and its last samples were read: brings their sum to what was counted. */
+void samples_settle(struct target *t);
 /* The process has ended, or is not followed any longer: settles what waits for a stack. */
 void samples_end(struct samples *s, const struct target *t);
 

@@ -69,6 +69,8 @@ void session_end_target(struct session *s, struct target *t, bool execed)
     if (s->samples)
         samples_end(s->samples, t);
     target_end(t, elapsed_ns(s) - t->start_ns);
+    if (s->samples && !execed)
+        samples_settle(t);
     t->profile.complete = true;
     t->profile.execed = execed;
     if (!execed && (t->pid == s->program || kin_status(t->pid, t->pidfd, &status)))
@@ -114,6 +116,7 @@ struct target *session_add_target(struct session *s, pid_t pid)
         samples_count(t); /* not 0 after a fork or exec */
         t->before = t->profile.sampling;
     }
+    t->was_paused = s->paused;
     begin_target(s, t);
     return t;
 }

@@ -134,7 +134,8 @@ void measure_sites(struct measure *m, const struct profile *p, enum metric metri
 {
     *m = (struct measure){.sites = xcalloc(p->sites.count + 1, sizeof *m->sites),
                           .count = p->sites.count,
-                          .by_max = metric == METRIC_LARGEST};
+                          .by_max = metric == METRIC_LARGEST,
+                          .in_place = metric == METRIC_CPU || metric == METRIC_FAULTS};
     if (metric == METRIC_SITEPEAK || metric == METRIC_LARGEST) {
         add_whole_run(m, p, metric);
     } else {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/sampled.h"
 #include "report/units.h"
 
 #define PROCESS_LINES 20
@@ -87,9 +88,12 @@ void summary_processes(const struct recording *r, const struct profile *chosen,
         if (i >= PROCESS_LINES && p != chosen)
             continue;
         struct strbuf tail = {0};
-        strbuf_puts(&tail, "  peak ");
-        unit_bytes(&tail, (int64_t)p->peak_bytes);
-        strbuf_puts(&tail, ", ");
+        strbuf_puts(&tail, "  ");
+        if (!p->sampling.alone) {
+            strbuf_puts(&tail, "peak ");
+            unit_bytes(&tail, (int64_t)p->peak_bytes);
+            strbuf_puts(&tail, ", ");
+        }
         summary_ending(p, &tail);
         strbuf_puts(&tail, p == chosen ? "  <- this report" : "");
         size_t indent = 2 * (depth[i] < 12 ? depth[i] : 12);
@@ -169,6 +173,75 @@ static void line_counts(const struct answer *a, const struct style *s, struct st
     strbuf_puts(out, ") were freed before the next one\n");
 }
 
+static void line_cpu(const struct sampling *g, const struct sampled_totals *t,
+                     const struct style *s, struct strbuf *out)
+{
+    label(out, s, "cpu");
+    unit_ms(out, (int64_t)t->cpu_ns);
+    strbuf_puts(out, " in user mode, ");
+    unit_count(out, (int64_t)t->cpu_samples);
+    strbuf_puts(out, " samples, one each ");
+    unit_time(out, g->cpu_period_ns);
+    strbuf_puts(out, " of a thread\n");
+    if (!g->counted)
+        return;
+    label(out, s, "kernel");
+    strbuf_puts(out, "counted ");
+    unit_ms(out, (int64_t)g->user_ns);
+    strbuf_puts(out, " in user mode, and ");
+    unit_ms(out, (int64_t)g->system_ns);
+    strbuf_puts(out, " in the kernel, which are not sampled; of the whole run\n");
+}
+
+static void part(struct strbuf *out, uint64_t count, const char *what)
+{
+    if (!count)
+        return;
+    strbuf_puts(out, ", ");
+    unit_count(out, (int64_t)count);
+    strbuf_puts(out, what);
+}
+
+static void line_faults(const struct sampling *g, const struct sampled_totals *t,
+                        const struct style *s, struct strbuf *out)
+{
+    uint64_t touches = t->faults - t->huge_faults - t->file_faults - t->copy_faults;
+    label(out, s, "faults");
+    unit_bytes(out, (int64_t)t->fault_bytes);
+    strbuf_puts(out, " made resident: ");
+    unit_count(out, (int64_t)touches);
+    strbuf_puts(out, " first touches");
+    part(out, t->huge_faults, " of 2 MiB each");
+    part(out, t->file_faults, " pages of files");
+    part(out, t->copy_faults, " copies after a fork");
+    if (g->fault_period > 1) {
+        strbuf_puts(out, "; every ");
+        unit_count(out, (int64_t)g->fault_period);
+        strbuf_puts(out, "th was recorded");
+    }
+    strbuf_putc(out, '\n');
+    if (!g->counted)
+        return;
+    uint64_t all = g->minor_faults + g->major_faults;
+    label(out, s, "coverage");
+    unit_count(out, (int64_t)t->faults);
+    strbuf_puts(out, " of ");
+    unit_count(out, (int64_t)all);
+    strbuf_puts(out, " faults that the kernel counted (");
+    unit_percent(out, (double)t->faults, (double)all);
+    strbuf_puts(out, " %); the others were in system calls, as read() and MAP_POPULATE\n");
+}
+
+static void line_samples(const struct answer *a, const struct sampled_totals *t,
+                         const struct style *s, struct strbuf *out)
+{
+    const struct sampling *g = &a->profile->sampling;
+    if (a->query->metric == METRIC_CPU)
+        line_cpu(g, t, s, out);
+    else if (a->query->metric == METRIC_FAULTS)
+        line_faults(g, t, s, out);
+}
+
 static void line_inherited(const struct profile *p, const struct style *s, struct strbuf *out)
 {
     const struct inherited *i = &p->inherited;
@@ -183,9 +256,21 @@ static void line_inherited(const struct profile *p, const struct style *s, struc
     strbuf_puts(out, " of them freed here; not in the figures above\n");
 }
 
-static void line_complete(const struct answer *a, const struct style *s, struct strbuf *out)
+/* What is missing in the figures of a metric: samples have their own. */
+static struct totals flaws_of(const struct answer *a, const struct sampled_totals *sampled)
 {
-    const struct totals *t = &a->totals;
+    if (!metric_is_sampled(a->query->metric))
+        return a->totals;
+    return (struct totals){.lost_events = a->recording->profiles.items[0].sampling.lost,
+                           .truncated_stacks = sampled->truncated_stacks,
+                           .incomplete_stacks = sampled->incomplete_stacks};
+}
+
+static void line_complete(const struct answer *a, const struct sampled_totals *sampled,
+                          const struct style *s, struct strbuf *out)
+{
+    struct totals flawed_totals = flaws_of(a, sampled);
+    const struct totals *t = &flawed_totals;
     const struct {
         uint64_t count;
         const char *one, *many;
@@ -214,14 +299,17 @@ static void line_complete(const struct answer *a, const struct style *s, struct 
         strbuf_printf(out, " %s", flaws[i].count == 1 ? flaws[i].one : flaws[i].many);
         any = true;
     }
-    strbuf_puts(out, any ? "\n" : "nothing lost, no stack cut off, no unknown frees\n");
+    const char *fine = metric_is_sampled(a->query->metric)
+                           ? "nothing lost, no stack cut off\n"
+                           : "nothing lost, no stack cut off, no unknown frees\n";
+    strbuf_puts(out, any ? "\n" : fine);
 }
 
-static void line_value(const struct style *s, const char *name, struct value v, const char *why,
-                       struct strbuf *out)
+static void line_value(const struct answer *a, const struct style *s, const char *name,
+                       struct value v, const char *why, struct strbuf *out)
 {
     label(out, s, name);
-    unit_bytes(out, v.amount);
+    unit_amount(out, a->query->metric, v.amount);
     strbuf_puts(out, " in ");
     unit_count(out, v.count);
     strbuf_printf(out, " %s\n", why);
@@ -268,19 +356,24 @@ void summary_text(const struct answer *a, const struct style *s, struct strbuf *
     }
     strbuf_putc(out, '\n');
     line_window(a, s, out);
-    line_counts(a, s, out);
-    line_inherited(p, s, out);
+    struct sampled_totals sampled = sampled_totals(p, &a->window, a->query->metric);
+    if (metric_is_sampled(a->query->metric)) {
+        line_samples(a, &sampled, s, out);
+    } else {
+        line_counts(a, s, out);
+        line_inherited(p, s, out);
+    }
     label(out, s, "threads");
     unit_count(out, (int64_t)p->threads.count);
     if (a->recording->profiles.count > 1)
         strbuf_printf(out, "; one of %zu processes, --process PID picks another",
                       a->recording->profiles.count);
     strbuf_putc(out, '\n');
-    line_complete(a, s, out);
+    line_complete(a, &sampled, s, out);
     if (a->query->focus.ignore.patterns.count || !value_is_zero(a->tree.ignored))
-        line_value(s, "ignored", a->tree.ignored, "by --ignore, not in the table", out);
+        line_value(a, s, "ignored", a->tree.ignored, "by --ignore, not in the table", out);
     if (!value_is_zero(a->tree.outside))
-        line_value(s, "outside", a->tree.outside, "not within the focus, not in the table", out);
+        line_value(a, s, "outside", a->tree.outside, "not within the focus, not in the table", out);
     size_t used = lines(out, start);
     line_notes(p, s, used < SUMMARY_LINES ? SUMMARY_LINES - used : 0, out);
 }
