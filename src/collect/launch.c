@@ -14,14 +14,17 @@
 #include "collect/filters.h"
 #include "wire/layout.h"
 
+/* The door is for `tidemark ctl` too. */
 static void set_environment(const struct launch *l)
 {
+    setenv(WIRE_ENV_SOCKET, l->socket, 1);
+    setenv(WIRE_ENV_KEY, l->key, 1);
+    if (!l->library)
+        return;
     const char *others = getenv("LD_PRELOAD");
     char *preload =
         others && *others ? xasprintf("%s:%s", l->library, others) : xstrdup(l->library);
     setenv("LD_PRELOAD", preload, 1);
-    setenv(WIRE_ENV_SOCKET, l->socket, 1);
-    setenv(WIRE_ENV_KEY, l->key, 1);
     char filters[16];
     snprintf(filters, sizeof filters, "%u", filters_of(getpid()));
     setenv(WIRE_ENV_FILTERS, filters, 1);
@@ -32,12 +35,12 @@ static void set_environment(const struct launch *l)
 }
 
 /* The process that becomes the program: waits until the pipe is closed, and tells an errno. */
-static _Noreturn void be_program(const struct launch *l, bool preload, const int go[2], int report)
+static _Noreturn void be_program(const struct launch *l, bool set_up, const int go[2], int report)
 {
     char byte;
     close(go[1]);
     surroundings_restore(l->surroundings);
-    if (preload)
+    if (set_up)
         set_environment(l);
     while (read(go[0], &byte, 1) < 0 && errno == EINTR)
         ;
@@ -51,14 +54,14 @@ static _Noreturn void be_program(const struct launch *l, bool preload, const int
 int launch_program(const struct launch *l, pid_t *pid, struct err *err)
 {
     int report[2], go[2], code = 0;
-    bool can_preload = l->library != NULL;
+    bool set_up = true;
     char *file = executable_find(l->argv[0]);
     if (file) {
         char *program = executable_interpreter(file);
         bool refused = executable_changes_rights(program, getuid(), geteuid(), getgid(), getegid());
         /* Their loaders would complain on the program's stderr, or even give up. */
         enum executable_kind kind = executable_kind(program);
-        can_preload &= kind != EXECUTABLE_32_BIT && kind != EXECUTABLE_OTHER_LOADER;
+        set_up = !l->library || (kind != EXECUTABLE_32_BIT && kind != EXECUTABLE_OTHER_LOADER);
         free(file);
         free(program);
         if (refused)
@@ -78,7 +81,7 @@ int launch_program(const struct launch *l, pid_t *pid, struct err *err)
     }
     pid_t child = fork();
     if (child == 0)
-        be_program(l, can_preload, go, report[1]);
+        be_program(l, set_up, go, report[1]);
     if (child < 0)
         code = err_set(err, -errno, "cannot start a process: %s", strerror(errno));
     close(report[1]);
