@@ -29,7 +29,7 @@ static void print_help(void)
            "  tidemark report app.tide --metric peak --tree     what made the peak\n"
            "  tidemark report app.tide --since 10s --at 20s     what grew in ten seconds\n"
            "  tidemark report app.tide --metric temporary --by line\n"
-           "  tidemark report app.tide --metric cpu --tree      where the time goes (run --cpu)\n"
+           "  tidemark report app.tide --metric cpu --tree      where the time goes\n"
            "  tidemark report app.tide --within 'Parser::' --ignore 'Cache' --by stack --top 3\n",
            query_options_help());
 }
