@@ -404,6 +404,11 @@ static void take_mapping(struct samples *s, struct process *p, const struct perf
         return;
     if (strcmp(r->path, "[heap]") != 0) /* which grows: what was there stays */
         pages_forget(&p->pages, m.start, m.end);
+    struct profile *profile = p->target ? &p->target->profile : NULL;
+    if (r->executable && m.is_file && profile && !*profile->executable) {
+        free(profile->executable); /* it was gone before we could look: the program comes first */
+        profile->executable = xstrdup(r->path);
+    }
     if (r->executable) {
         m.file = code_file(&s->files, r->path, r->build_id, r->build_id_size);
         m.bias = code_file_bias(m.file, m.start, m.offset);
@@ -585,11 +590,15 @@ void samples_count(struct target *t)
     g->major_faults = state.major_faults - t->before.major_faults;
 }
 
-void samples_end(struct samples *s, const struct target *t)
+void samples_end(struct samples *s, struct target *t)
 {
     struct process *p = process_of(s, t->pid);
+    struct profile *profile = &t->profile;
     if (p && p->target == t)
         settle(s, p);
+    if (!profile->command.count) /* its life was too short to ask for it */
+        *vec_push(&profile->command) =
+            xstrdup(*profile->executable ? profile->executable : t->name);
 }
 
 size_t samples_rings(const struct samples *s)

@@ -39,7 +39,7 @@ void samples_count(struct target *t);
 /* The target has ended and its last samples were read: brings their sum to what was counted. */
 void samples_settle(struct target *t);
 /* The process has ended, or is not followed any longer: settles what waits for a stack. */
-void samples_end(struct samples *s, const struct target *t);
+void samples_end(struct samples *s, struct target *t);
 
 size_t samples_poll(struct samples *s, struct pollfd *out); /* perf.h; room for samples_rings */
 void samples_polled(struct samples *s, const struct pollfd *in, size_t count);

@@ -156,9 +156,9 @@ static void say_hello(struct session *s, struct visitor *v)
         samples_drain(s->samples, true);
         before = session_target(s, v->pid);
     }
-    if (before && before->header) /* it has become another program */
+    bool met = before && !before->header; /* it was sampled */
+    if (before && !met)                   /* it has become another program */
         session_end_target(s, before, !is_gone(s, before));
-    bool met = before && !before->header;
     struct target *t = met ? before : target_new_bare(v->pid, o->interval_ns);
     if (target_attach(t, v->request.small, o->on_full, NULL) &&
         target_attach(t, true, o->on_full, NULL)) {
