@@ -82,14 +82,20 @@ static void threads_clear(struct process *p)
     p->threads.count = 0;
 }
 
+/* Gives back what was needed to make sense of its samples: there may be many processes. */
+static void process_forget(struct process *p)
+{
+    vec_release(&p->mappings.items);
+    pages_clear(&p->pages);
+    free(p->rules);
+    p->rules = NULL;
+}
+
 /* What it was is forgotten: it executes another program, or its pid is another's. */
 static void process_clear(struct process *p)
 {
     threads_clear(p);
-    p->mappings.items.count = 0;
-    pages_clear(&p->pages);
-    free(p->rules);
-    p->rules = NULL;
+    process_forget(p);
     p->target = NULL;
     p->skipped = false;
 }
@@ -320,6 +326,7 @@ static void take_exec(struct samples *s, struct process *p, const char *name)
     if (p->expects_exec) {
         p->expects_exec = false;
         p->mappings.items.count = 0;
+        p->skipped = is_skipped(s, p->pid, name);
         return;
     }
     settle(s, p);
@@ -382,6 +389,8 @@ static void take_exit(struct samples *s, struct process *p, const struct perf_re
     p->alive = false;
     for (size_t i = 0; i < p->threads.count; i++)
         p->alive |= !p->threads.items[i].ended;
+    if (!p->alive)
+        process_forget(p);
 }
 
 /* Anonymous memory that is shared has a name too. */
@@ -513,7 +522,6 @@ void samples_free(struct samples *s)
     for (size_t i = 0; i < s->processes.count; i++) {
         process_clear(s->processes.items[i]);
         vec_release(&s->processes.items[i]->threads);
-        vec_release(&s->processes.items[i]->mappings.items);
         free(s->processes.items[i]);
     }
     vec_release(&s->processes);
@@ -525,7 +533,6 @@ void samples_begin(struct samples *s, struct target *t)
 {
     struct process *p = process_of(s, t->pid);
     p->target = t;
-    p->skipped = is_skipped(s, t->pid, NULL);
 }
 
 void samples_drain(struct samples *s, bool all)

@@ -18,6 +18,7 @@
 #include "collect/launch.h"
 #include "collect/output.h"
 #include "collect/stamps.h"
+#include "collect/threads.h"
 
 #define NAMING_EVERY_NS   100000000
 #define PROGRESS_EVERY_NS 250000000
@@ -117,6 +118,7 @@ struct target *session_add_target(struct session *s, pid_t pid)
         t->before = t->profile.sampling;
     }
     t->was_paused = s->paused;
+    thread_sampled(t, (uint32_t)pid, 0); /* it has one, whether it is sampled or not */
     begin_target(s, t);
     return t;
 }

@@ -8,7 +8,7 @@ from harness import bare, cases
 from unprivileged import AS_NOBODY, give_to_nobody
 
 PARTS = {"six": 0.6, "three": 0.3, "one": 0.1}
-ROUNDS = 120000  # about half a second of CPU time
+ROUNDS = 80000  # about a third of a second of CPU time
 FRAMES = ("-fomit-frame-pointer", "-fno-omit-frame-pointer")
 
 
@@ -126,6 +126,41 @@ def test_chosen_processes(t):
     t.equal("--only", [p["command"][0] for p in t.report(profile, "cpu")["processes"]], [program])
     profile = t.record("/bin/sh", "-c", "%s 1 1000; true" % program, opts=("--only-cpu", "--no-follow"))
     t.equal("--no-follow", [p["command"][0] for p in t.report(profile, "cpu")["processes"]], ["/bin/sh"])
+
+
+def test_too_deep_a_stack_loses_its_outer_end(t):
+    """16 KiB of it are copied; what is left is right."""
+    profile = t.record(t.build("deep_work.c", "-O1"), "2000", str(ROUNDS), opts=("--only-cpu",))
+    report = t.report(profile, "cpu")
+    samples = t.row(report, "work")["self_count"]
+    t.true("samples", samples > 100, samples)
+    t.true("stacks cut off", abs(report["sampling"]["truncated_stacks"] - samples) <= 3, report["sampling"])
+    for _, _, names in t.stacks(profile, "work", "cpu"):
+        t.true("depth", names.count("deep") > 100, names.count("deep"))
+        t.equal("outermost", names[-1], "[truncated]")
+    profile = t.record(t.build("deep_work.c", "-O1"), "50", str(ROUNDS // 4), opts=("--only-cpu",))
+    for _, _, names in t.stacks(profile, "work", "cpu"):
+        t.equal("a stack that fits", names[1:53], ["deep"] * 51 + ["main"])
+
+
+def test_marks_and_pauses_from_outside(t):
+    """Nothing is preloaded, but the door is open."""
+    go, profile = t.file("go"), t.file("x.tide")
+    tool = subprocess.Popen([t.tidemark, "run", "--quiet", "--only-cpu", "-o", profile, "--", "/bin/sh", "-c",
+                             "echo ready; while ! test -e %s; do sleep 0.01; done; exec %s 1 %d" %
+                             (go, t.build("shares.c", "-O2"), ROUNDS // 4)], stdout=subprocess.PIPE, text=True)
+    t.equal("it is ready", tool.stdout.readline(), "ready\n")
+    for words in (("mark", "here"), ("snapshot", t.file("s.tide")), ("status",), ("pause",)):
+        t.run("ctl", str(tool.pid), *words)
+        t.equal("status of ctl " + words[0], (t.status, t.stderr), (0, ""))
+    open(go, "w").close()
+    t.equal("exit status", tool.wait(), 0)
+    processes = t.report(profile, "cpu")["processes"]
+    first = str(processes[0]["pid"])
+    labels = [m["label"] for m in t.ask(profile, "marks", "--process", first + "#1")["marks"]]
+    t.equal("marks", labels, ["here", "snapshot"])
+    t.equal("the snapshot opens", t.report(t.file("s.tide"), "cpu")["pid"], processes[0]["pid"])
+    t.equal("nothing was sampled while paused", [p["command"][0] for p in processes if "shares" in p["command"][0]], [])
 
 
 def test_as_nobody(t):

@@ -128,6 +128,20 @@ def test_as_nobody(t):
     t.equal("touch", faults_of(t, profile, "touch"), (8000 * PAGE, 8000))
 
 
+def test_what_does_not_fit_is_counted_as_lost(t):
+    """With little memory to lock, the rings are small: what they cannot hold while the collector stands still is told."""
+    if os.geteuid() != 0:
+        return
+    tool, program = give_to_nobody(t), t.file("touches")
+    shutil.copy(t.build("touches.c", "-O1"), program)
+    profile = os.path.join(os.path.dirname(tool), "x.tide")
+    t.plain("prlimit", "--memlock=65536", *AS_NOBODY, tool, "run", "--quiet", "--only-faults", "-o", profile, "--",
+            program, "touch", "8", "2000")
+    t.equal("status, stderr", (t.status, t.stderr), (0, ""))
+    seen, lost = faults_of(t, profile, "touch")[1], t.report(profile, "faults")["sampling"]["lost_samples"]
+    t.true("seen and lost are what happened", seen <= 16000 <= seen + lost, (seen, lost))
+
+
 def test_text(t):
     profile = t.record(t.build("touches.c", "-O1"), "touch", "1", "1000", opts=("--faults",))
     text = t.run("report", profile, "--metric", "faults")[0]
