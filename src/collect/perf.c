@@ -296,7 +296,7 @@ static void take_sample(const struct perf *p, struct words w, bool stacks_of_fau
                         struct perf_record *out)
 {
     uint32_t kind = map_get(&p->kinds, take(&w));
-    out->kind = kind == MAP_NONE ? PERF_OTHER
+    out->kind = kind == MAP_NONE                         ? PERF_OTHER
                 : kind == PERF_FAULT && stacks_of_faults ? PERF_FAULT_STACK
                                                          : (enum perf_kind)kind;
     uint64_t pc = take(&w), thread = take(&w);

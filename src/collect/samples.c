@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "collect/mappings.h"
+#include "collect/owners.h"
 #include "collect/pages.h"
 #include "collect/proc.h"
 #include "collect/session_state.h"
@@ -34,6 +35,7 @@ struct sampled_thread {
     bool ended;
     struct waiting last; /* the last fault with a stack, */
     uint32_t last_stack; /* which is this; 0: none */
+    struct owner owner;
     bool last_counted;
     VEC(struct waiting) waiting;
 };
@@ -256,6 +258,11 @@ static void count_fault(struct samples *s, struct process *p, struct sampled_thr
                                       DOMAIN_FAULTS, STACK_WHOLE);
     ledger_sample(&t->ledger, account, weight, weight * fault_bytes(kind), column[kind]);
     t->events++;
+    if (owner_find(&thread->owner, t, m, address, &account)) {
+        struct site owner = t->ledger.accounts.items[account].site;
+        account = ledger_account(&t->ledger, owner.node, owner.thread, DOMAIN_TOUCHED, STACK_WHOLE);
+        ledger_sample(&t->ledger, account, weight, weight * fault_bytes(kind), column[kind]);
+    }
 }
 
 /* Faults whose stack, or one like it, was the last have found theirs. `any`: whatever they wait
@@ -540,6 +547,8 @@ void samples_drain(struct samples *s, bool all)
     uint64_t now_ns = monotonic_ns();
     bool pressed = perf_look(&s->perf);
     uint64_t until_ns = all || pressed ? UINT64_MAX : s->passed_ns;
+    if (all || pressed)
+        session_drain(s->session); /* what was allocated before these samples is to be known */
     struct perf_record r;
     for (unsigned n = 1; perf_next(&s->perf, until_ns, &r); n++) {
         take_record(s, &r);

@@ -54,6 +54,8 @@ struct target *session_target(struct session *s, pid_t pid);
 struct target *session_add_target(struct session *s, pid_t pid);
 /* It has ended, or executes another program. */
 void session_end_target(struct session *s, struct target *t, bool execed);
+/* Reads what all processes have recorded up to now. */
+void session_drain(struct session *s);
 /* Does --only ask for what the process executes? `name`: the kernel's; NULL: not known. */
 bool session_is_wanted(const struct session *s, pid_t pid, const char *name);
 /* Hands nodes that are new to naming. */

@@ -420,8 +420,10 @@ void target_finish(struct target *t)
     uint32_t joined = stack_tree_join(&t->stacks, p);
     for (size_t i = 0; i < t->ledger.accounts.count; i++) {
         const struct account *a = &t->ledger.accounts.items[i];
-        bool sampled = a->site.domain == DOMAIN_CPU || a->site.domain == DOMAIN_FAULTS;
-        struct amount peak = sampled ? (struct amount){0} : ledger_at_peak(&t->ledger, a);
+        uint32_t domain = a->site.domain;
+        bool sampled = domain == DOMAIN_CPU || domain == DOMAIN_FAULTS;
+        struct amount peak = sampled || domain == DOMAIN_TOUCHED ? (struct amount){0}
+                                                                 : ledger_at_peak(&t->ledger, a);
         struct site *s = vec_push(&p->sites);
         *s = a->site;
         if (sampled && s->node)

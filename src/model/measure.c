@@ -37,7 +37,8 @@ static struct formula formula_of(enum metric metric, enum size_kind size)
         [SIZE_OVERHEAD] = {{{COL_USABLE, 1}, {COL_BYTES, -1}, END}, {{COL_ALLOCS, 1}, END}},
     };
     static const struct formula temporary = {{{COL_TEMP_BYTES, 1}, END}, {{COL_TEMPS, 1}, END}};
-    bool all = metric == METRIC_TOTAL || metric == METRIC_CPU || metric == METRIC_FAULTS;
+    bool all = metric == METRIC_TOTAL || metric == METRIC_CPU || metric == METRIC_FAULTS ||
+               metric == METRIC_TOUCHED;
     return all ? total[size] : metric == METRIC_TEMPORARY ? temporary : live[size];
 }
 
@@ -53,7 +54,7 @@ int measure_window(const struct profile *p, const struct query *q, struct window
     if (q->metric == METRIC_CPU && !p->sampling.cpu_period_ns)
         return err_set(err, -ENODATA,
                        "this recording has no CPU samples; record with 'tidemark run --cpu'");
-    if (q->metric == METRIC_FAULTS && !p->sampling.fault_period)
+    if ((q->metric == METRIC_FAULTS || q->metric == METRIC_TOUCHED) && !p->sampling.fault_period)
         return err_set(err, -ENODATA,
                        "this recording has no page faults; record with 'tidemark run --faults'");
     if (q->size != SIZE_REQUESTED && q->metric != METRIC_LIVE && q->metric != METRIC_TOTAL &&
@@ -155,10 +156,11 @@ void measure_sites(struct measure *m, const struct profile *p, enum metric metri
                 add_rows(m, p, &f, 0, w->since.intervals, -1);
         }
     }
-    enum domain domain = metric == METRIC_MAPPED   ? DOMAIN_MAPPED
-                         : metric == METRIC_CPU    ? DOMAIN_CPU
-                         : metric == METRIC_FAULTS ? DOMAIN_FAULTS
-                                                   : DOMAIN_HEAP;
+    enum domain domain = metric == METRIC_MAPPED    ? DOMAIN_MAPPED
+                         : metric == METRIC_CPU     ? DOMAIN_CPU
+                         : metric == METRIC_FAULTS  ? DOMAIN_FAULTS
+                         : metric == METRIC_TOUCHED ? DOMAIN_TOUCHED
+                                                    : DOMAIN_HEAP;
     for (size_t i = 0; i < m->count; i++)
         if (p->sites.items[i].domain != domain)
             m->sites[i] = (struct value){0};

@@ -9,6 +9,7 @@ static const char *const metric_names[METRICS] = {
     [METRIC_LIVE] = "live",         [METRIC_TOTAL] = "total",     [METRIC_PEAK] = "peak",
     [METRIC_SITEPEAK] = "sitepeak", [METRIC_LARGEST] = "largest", [METRIC_TEMPORARY] = "temporary",
     [METRIC_MAPPED] = "mapped",     [METRIC_CPU] = "cpu",         [METRIC_FAULTS] = "faults",
+    [METRIC_TOUCHED] = "touched",
 };
 
 static const char *const grouping_names[GROUPINGS] = {

@@ -27,6 +27,7 @@ enum metric {
     METRIC_MAPPED,
     METRIC_CPU,
     METRIC_FAULTS,
+    METRIC_TOUCHED,
     METRICS
 };
 

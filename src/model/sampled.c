@@ -26,6 +26,9 @@ static void add_row(struct sampled_totals *t, const struct site *s, const uint64
         t->huge_faults += columns[COL_HUGE_FAULTS];
         t->file_faults += columns[COL_FILE_FAULTS];
         t->copy_faults += columns[COL_COPIES];
+    } else if (s->domain == DOMAIN_TOUCHED) {
+        t->touched += columns[COL_ALLOCS];
+        t->touched_bytes += columns[COL_BYTES];
     }
 }
 
@@ -35,9 +38,10 @@ struct sampled_totals sampled_totals(const struct profile *p, const struct windo
     struct sampled_totals t = {0};
     if (!profile_is_sampled(p))
         return t;
-    uint32_t domain = metric == METRIC_CPU      ? DOMAIN_CPU
-                      : metric == METRIC_FAULTS ? DOMAIN_FAULTS
-                                                : DOMAIN_COUNT;
+    uint32_t domain = metric == METRIC_CPU       ? DOMAIN_CPU
+                      : metric == METRIC_FAULTS  ? DOMAIN_FAULTS
+                      : metric == METRIC_TOUCHED ? DOMAIN_TOUCHED
+                                                 : DOMAIN_COUNT;
     uint8_t *ends = stack_ends(p);
     for (size_t i = w->since.intervals; i < w->at.intervals; i++) {
         const struct interval *iv = &p->intervals.items[i];

@@ -12,16 +12,17 @@ struct sampled_totals {
     uint64_t cpu_ns, cpu_samples;
     uint64_t faults, fault_bytes;
     uint64_t huge_faults, file_faults, copy_faults; /* of faults; the others are first touches */
+    uint64_t touched, touched_bytes; /* of them, in memory whose allocation is known */
     /* Of the metric's samples: stacks that were cut off, or left where unwind information ends. */
     uint64_t truncated_stacks, incomplete_stacks;
 };
 
 static inline bool metric_is_sampled(enum metric m)
 {
-    return m == METRIC_CPU || m == METRIC_FAULTS;
+    return m == METRIC_CPU || m == METRIC_FAULTS || m == METRIC_TOUCHED;
 }
 
-/* Stacks are counted for `metric`, if it is one of the two. */
+/* Stacks are counted for `metric`, if it is one of those. */
 struct sampled_totals sampled_totals(const struct profile *p, const struct window *w,
                                      enum metric metric);
 

@@ -68,6 +68,8 @@ void json_sampling(struct json *j, const struct answer *a)
     json_u64(j, "huge_faults", t.huge_faults);
     json_u64(j, "file_faults", t.file_faults);
     json_u64(j, "copy_faults", t.copy_faults);
+    json_u64(j, "touched_faults", t.touched);
+    json_u64(j, "touched_bytes", t.touched_bytes);
     json_u64(j, "truncated_stacks", t.truncated_stacks);
     json_u64(j, "incomplete_stacks", t.incomplete_stacks);
     json_u64(j, "lost_samples", a->recording->profiles.items[0].sampling.lost);

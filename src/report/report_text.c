@@ -18,11 +18,11 @@ static const char *base_name(const char *path)
 
 static const char *count_title(enum metric m)
 {
-    return m == METRIC_TOTAL || m == METRIC_TEMPORARY ? "calls"
-           : m == METRIC_MAPPED                       ? "maps"
-           : m == METRIC_CPU                          ? "samples"
-           : m == METRIC_FAULTS                       ? "faults"
-                                                      : "blocks";
+    return m == METRIC_TOTAL || m == METRIC_TEMPORARY  ? "calls"
+           : m == METRIC_MAPPED                        ? "maps"
+           : m == METRIC_CPU                           ? "samples"
+           : m == METRIC_FAULTS || m == METRIC_TOUCHED ? "faults"
+                                                       : "blocks";
 }
 
 /* What the numbers below are, in one line. */
@@ -38,6 +38,7 @@ static void add_heading(const struct answer *a, const struct style *s, struct st
         [METRIC_MAPPED] = "mapped bytes",
         [METRIC_CPU] = "CPU time",
         [METRIC_FAULTS] = "memory made resident by page faults",
+        [METRIC_TOUCHED] = "memory made resident, charged to who allocated it,",
     };
     const struct query *q = a->query;
     strbuf_puts(out, style_bold(s));

@@ -238,8 +238,15 @@ static void line_samples(const struct answer *a, const struct sampled_totals *t,
     const struct sampling *g = &a->profile->sampling;
     if (a->query->metric == METRIC_CPU)
         line_cpu(g, t, s, out);
-    else if (a->query->metric == METRIC_FAULTS)
+    else
         line_faults(g, t, s, out);
+    if (a->query->metric == METRIC_CPU || g->alone)
+        return;
+    label(out, s, "touched");
+    unit_bytes(out, (int64_t)t->touched_bytes);
+    strbuf_puts(out, " of it, by ");
+    unit_count(out, (int64_t)t->touched);
+    strbuf_puts(out, " faults, in blocks and mappings that are known: --metric touched\n");
 }
 
 static void line_inherited(const struct profile *p, const struct style *s, struct strbuf *out)

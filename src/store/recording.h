@@ -22,10 +22,11 @@
 #include "base/vec.h"
 
 enum domain {
-    DOMAIN_HEAP,   /* malloc and its family, operator new */
-    DOMAIN_MAPPED, /* mmap, as the program itself called it */
-    DOMAIN_CPU,    /* samples of CPU time: a block is a sample, bytes are ns */
-    DOMAIN_FAULTS, /* page faults: bytes are what became resident (enum column) */
+    DOMAIN_HEAP,    /* malloc and its family, operator new */
+    DOMAIN_MAPPED,  /* mmap, as the program itself called it */
+    DOMAIN_CPU,     /* samples of CPU time: a block is a sample, bytes are ns */
+    DOMAIN_FAULTS,  /* page faults: bytes are what became resident (enum column) */
+    DOMAIN_TOUCHED, /* the same faults, where the memory was allocated that they touched */
     DOMAIN_COUNT
 };
 
@@ -44,7 +45,7 @@ enum column {
     COLUMNS
 };
 
-/* In DOMAIN_FAULTS, of COL_ALLOCS. */
+/* In DOMAIN_FAULTS and DOMAIN_TOUCHED, of COL_ALLOCS. */
 #define COL_FILE_FAULTS COL_REALLOCS /* pages of files */
 #define COL_COPIES      COL_TEMPS    /* of pages shared since a fork: no more is resident */
 #define COL_HUGE_FAULTS COL_FREES    /* 2 MiB at once */

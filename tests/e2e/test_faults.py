@@ -116,6 +116,21 @@ def test_static_and_with_the_heap(t, program):
     t.equal("status", t.status, 0)
 
 
+def test_who_allocated_it(t):
+    """All is touched in one function; who allocated it is told too. libc itself touches the first page of a block."""
+    pages = 400
+    profile = t.record(t.build("owners.c", "-O1"), str(pages), opts=("--faults",))
+    seen = faults_of(t, profile, "touch")[1]
+    t.true("who touched", 6 * pages - 3 <= seen <= 6 * pages, seen)
+    touched = t.report(profile, "touched")
+    for function, share in (("large_block", 1), ("another", 2), ("own_mapping", 3)):
+        size, count = t.total(touched, function)
+        t.true(function, share * pages - 1 <= count <= share * pages and size == count * PAGE, (size, count))
+    t.equal("the sum", touched["sum"]["count"], touched["sampling"]["touched_faults"])
+    t.run("report", t.record(t.build("touches.c", "-O1"), "touch", "1", "10", opts=("--only-cpu",)), "--metric", "touched")
+    t.equal("not recorded", (t.status, len(t.stderr.splitlines())), (1, 1))
+
+
 def test_as_nobody(t):
     if os.geteuid() != 0:
         return

@@ -11,7 +11,7 @@
 #include "collect/codefile.h"
 #include "unwind/copied.h"
 
-#define NOINLINE __attribute__((noinline, noclone))
+#define NOINLINE __attribute__((noinline))
 #define COPY     2048
 
 static uint8_t copy[COPY];
