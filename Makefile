@@ -14,7 +14,9 @@ deps:
 demo: all
 	@scripts/demo.sh $(BUILD)
 
+# Without a browser the tests of pictures are skipped.
 test: all
+	@scripts/install-deps.sh test || true
 	@scripts/test.sh $(BUILD)
 
 # Real programs with and without tidemark; installs those that are missing. PROGRAM=NAME picks some.

@@ -11,10 +11,15 @@
 #include "cli/library.h"
 #include "collect/session.h"
 #include "model/moment.h"
+#include "model/pattern.h"
+#include "model/suppress.h"
+#include "report/findings.h"
 #include "report/units.h"
+#include "store/reader.h"
 
-#define NOTES_SHOWN 5
-#define CPU_HZ      999 /* not 1000: not in step with what happens every millisecond */
+#define NOTES_SHOWN    5
+#define FINDINGS_SHOWN 3
+#define CPU_HZ         999 /* not 1000: not in step with what happens every millisecond */
 
 enum {
     OPT_ONLY = 256,
@@ -24,6 +29,10 @@ enum {
     OPT_FAULTS,
     OPT_ONLY_CPU,
     OPT_ONLY_FAULTS,
+    OPT_MARK_ON,
+    OPT_WITHIN,
+    OPT_IGNORE,
+    OPT_SUPPRESSIONS,
     OPT_SNAPSHOT_EVERY,
     OPT_ON_FULL,
     OPT_INTERVAL,
@@ -39,6 +48,10 @@ static const struct option long_options[] = {
     {"faults", optional_argument, NULL, OPT_FAULTS},
     {"only-cpu", optional_argument, NULL, OPT_ONLY_CPU},
     {"only-faults", optional_argument, NULL, OPT_ONLY_FAULTS},
+    {"mark-on", required_argument, NULL, OPT_MARK_ON},
+    {"within", required_argument, NULL, OPT_WITHIN},
+    {"ignore", required_argument, NULL, OPT_IGNORE},
+    {"suppressions", required_argument, NULL, OPT_SUPPRESSIONS},
     {"snapshot-every", required_argument, NULL, OPT_SNAPSHOT_EVERY},
     {"on-full", required_argument, NULL, OPT_ON_FULL},
     {"interval", required_argument, NULL, OPT_INTERVAL},
@@ -67,6 +80,14 @@ static const char help[] =
     "      --faults[=N]   also record every page fault, or every N-th, with its stack\n"
     "      --only-cpu[=HZ], --only-faults[=N]\n"
     "                     that alone, with nothing preloaded: static programs too\n"
+    "      --mark-on FUNCTION\n"
+    "                     make a mark at each entry of FUNCTION (repeatable): 'main', "
+    "'_ZN1A1fEv',\n"
+    "                     'Processor::event'; FUNCTION#50 is then a moment for reports\n"
+    "      --within REGEX, --ignore REGEX, --suppressions FILE\n"
+    "                     kept for reports, which apply them unless they are told not to\n"
+    "                     (repeatable): only, or not, stacks with a matching function; not those\n"
+    "                     of a suppression file of LeakSanitizer or valgrind\n"
     "      --snapshot-every DURATION\n"
     "                     write the recording so far to a file of its own every 30s, 10m, 1h\n"
     "      --on-full=wait|drop\n"
@@ -86,6 +107,8 @@ static const char help[] =
 struct run_options {
     struct session_options session;
     struct strbuf only;
+    VEC(const char *) mark_on;
+    VEC(struct recorded_default) defaults;
     bool quiet;
     bool only_samples;
 };
@@ -113,6 +136,42 @@ static char **with_environment(int *argc, char **argv)
     *argc = (int)all.count;
     *vec_push(&all) = NULL;
     return all.items;
+}
+
+static int add_pattern(struct run_options *o, enum default_kind kind, const char *text)
+{
+    const char *option = kind == DEFAULT_WITHIN ? "--within" : "--ignore";
+    struct pattern_list list = {0};
+    struct err err;
+    int code = pattern_list_add(&list, text, option, &err);
+    pattern_list_release(&list);
+    if (!code && !pattern_is_harmless(text))
+        code = err_set(&err, -EINVAL,
+                       "%s '%s' is too long, refers back or repeats too much to be kept", option,
+                       text);
+    if (code)
+        return usage_error("%s", err.text);
+    *vec_push(&o->defaults) = (struct recorded_default){kind, xstrdup(""), xstrdup(text)};
+    return 0;
+}
+
+/* Read now: what is wrong in it is told before the program starts. */
+static int add_suppressions(struct run_options *o, const char *path)
+{
+    struct suppressions list = {0};
+    struct strbuf text = {0};
+    struct err err;
+    strbuf_puts(&text, "");
+    int code = suppressions_read(&list, path, &text, &err);
+    suppressions_release(&list);
+    if (code) {
+        strbuf_release(&text);
+        fprintf(stderr, "tidemark run: %s\n", err.text);
+        return 2;
+    }
+    *vec_push(&o->defaults) =
+        (struct recorded_default){DEFAULT_SUPPRESSIONS, xstrdup(path), strbuf_detach(&text)};
+    return 0;
 }
 
 /* 0: go on; 1: done (--help); 2: usage error, told. */
@@ -159,6 +218,21 @@ static int parse(int argc, char **argv, struct run_options *o)
             o->only_samples |= c == OPT_ONLY_FAULTS;
             break;
         }
+        case OPT_MARK_ON:
+            if (!*optarg || (optarg[strlen(optarg) - 1] == ')' && !strstr(optarg, "operator")))
+                return usage_error(
+                    "--mark-on takes the name of a function, without parameters, not '%s'", optarg);
+            *vec_push(&o->mark_on) = optarg;
+            break;
+        case OPT_WITHIN:
+        case OPT_IGNORE:
+            if (add_pattern(o, c == OPT_WITHIN ? DEFAULT_WITHIN : DEFAULT_IGNORE, optarg))
+                return 2;
+            break;
+        case OPT_SUPPRESSIONS:
+            if (add_suppressions(o, optarg))
+                return 2;
+            break;
         case OPT_SNAPSHOT_EVERY: {
             double ns;
             if (!duration_parse(optarg, &ns) || ns < 1e8)
@@ -191,7 +265,11 @@ static int parse(int argc, char **argv, struct run_options *o)
     if (optind >= argc)
         return usage_error("no program given%s", "");
     o->session.argv = argv + optind;
+    o->session.defaults = o->defaults.items;
+    o->session.default_count = o->defaults.count;
     o->session.only = o->only.size ? o->only.data : NULL;
+    o->session.mark_on = o->mark_on.items;
+    o->session.mark_on_count = o->mark_on.count;
     return 0;
 }
 
@@ -283,7 +361,26 @@ static void add_figures(struct strbuf *b, const struct session_result *r)
     }
 }
 
-/* At most 12 lines, the last of which is what to do next. */
+/* The first few, from the file as it is: anybody will find the same in it. */
+static void add_findings(struct strbuf *b, const char *file)
+{
+    struct recording *r = NULL;
+    struct findings findings;
+    struct query query;
+    struct err err;
+    if (recording_read(file, &r, &err))
+        return;
+    query_init(&query);
+    query.focus.presets = true; /* as tidemark findings does */
+    if (findings_init(&findings, r, &query, &err) == 0) {
+        findings_brief(&findings, file, FINDINGS_SHOWN, b);
+        findings_release(&findings);
+    }
+    query_release(&query);
+    recording_free(r);
+}
+
+/* The last line is what to do next. */
 static void show_summary(const struct session_result *r)
 {
     uint64_t lost = 0, truncated = 0, incomplete = 0;
@@ -312,8 +409,11 @@ static void show_summary(const struct session_result *r)
     add_notes(&b, r->recording);
     if (r->file[0] == '|')
         strbuf_printf(&b, "  passed to %s\n", r->file + 1);
-    else
+    else {
+        if (!r->recording->profiles.items[0].sampling.alone) /* they are about the heap */
+            add_findings(&b, r->file);
         strbuf_printf(&b, "  written to %s\nnext: tidemark report %s\n", r->file, r->file);
+    }
     fputs(b.data, stderr);
     strbuf_release(&b);
 }
@@ -360,6 +460,7 @@ int cmd_run(int argc, char **argv)
     if (code && result.recording && status == 0)
         status = 125; /* the program was fine, its recording was not */
     strbuf_release(&o.only);
+    vec_release(&o.mark_on);
     free(library);
     return status;
 }

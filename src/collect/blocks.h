@@ -21,7 +21,7 @@
 struct block {
     uint64_t address, size, usable;
     uint32_t site;
-    uint32_t birth; /* the interval it was allocated in */
+    uint32_t birth; /* its era: births.h */
 };
 
 struct block_page;

@@ -181,6 +181,8 @@ static void say_hello(struct session *s, struct visitor *v)
     else
         begin_target(s, t);
     inherit(s, t, v->request.parent, v->request.fork);
+    t->mark_on = &s->mark_on;
+    t->header->mark_on = (uint32_t)s->mark_on.count;
     t->was_paused = s->paused;
     atomic_store(&t->header->paused, s->paused);
     stamp_if_due(t, 0); /* it waits for our answer: even the shortest run has one */
@@ -197,6 +199,12 @@ static void give_rings(struct session *s, struct visitor *v)
     visitor_reply(v, fd < 0 ? fd : 0, fd, size, v->request.ring_count);
     if (fd >= 0)
         close(fd);
+}
+
+static void give_functions(struct session *s, struct visitor *v)
+{
+    const struct target *t = session_target(s, v->pid);
+    mark_on_answer(&s->mark_on, v, t ? t->profile.executable : NULL);
 }
 
 /* --- what `tidemark ctl` and the API ask for ---------------------------------------------------
@@ -251,6 +259,16 @@ static int mark_from_outside(struct session *s, pid_t about, const char *label)
     return 0;
 }
 
+/* It waits: what can only be seen while it lives is looked at now. */
+static int see_to_exit(struct session *s, pid_t pid, uint32_t what)
+{
+    struct target *t = session_target(s, pid);
+    if (!t || what > WIRE_EXIT_ENDS)
+        return -ESRCH;
+    target_drain(t, elapsed_ns(s) - t->start_ns);
+    return 0;
+}
+
 static void answer_request(struct session *s, struct visitor *v)
 {
     int code = 0;
@@ -262,6 +280,9 @@ static void answer_request(struct session *s, struct visitor *v)
         break;
     case WIRE_MARK:
         code = mark_from_outside(s, (pid_t)v->request.about, v->text);
+        break;
+    case WIRE_EXITING:
+        code = see_to_exit(s, v->pid, v->request.about);
         break;
     case WIRE_PAUSE:
     case WIRE_RESUME:
@@ -284,6 +305,10 @@ static void answer_door(struct session *s)
             say_hello(s, &v);
         else if (v.request.kind == WIRE_MORE_RINGS)
             give_rings(s, &v);
+        else if (v.request.kind == WIRE_FUNCTIONS)
+            give_functions(s, &v);
+        else if (v.request.kind == WIRE_LEFT_ALONE)
+            mark_on_left_alone(&s->mark_on, &v);
         else
             answer_request(s, &v);
     }
@@ -520,6 +545,7 @@ int session_run(const struct session_options *o, struct session_result *result, 
     s = (struct session){.options = o, .signals = -1, .door = {.fd = -1}};
     s.unseen.only = o->only;
     s.unseen.no_children = o->no_follow;
+    mark_on_init(&s.mark_on, o->mark_on, o->mark_on_count);
     *result = (struct session_result){.status = 125};
     char *trial = output_name(o->output, o->argv[0], 0, err);
     int code = trial ? output_check(trial, err) : -EINVAL;

@@ -30,11 +30,15 @@ struct session_options {
     const char *sampling_refused; /* NULL, or why there is none though it was asked for */
     const char *only;             /* names, one a line; NULL: all programs */
     bool no_follow;
+    const char *const *mark_on; /* functions whose entries are marks */
+    size_t mark_on_count;
     enum wire_on_full on_full;
     uint64_t interval_ns;
-    const char *output;         /* pattern (output.h) */
-    uint64_t snapshot_every_ns; /* 0: none but those that are asked for */
-    bool paused;                /* until someone resumes */
+    const char *output;                      /* pattern (output.h) */
+    uint64_t snapshot_every_ns;              /* 0: none but those that are asked for */
+    bool paused;                             /* until someone resumes */
+    const struct recorded_default *defaults; /* for reports; kept in the file as they are */
+    size_t default_count;
     void (*progress)(void *context, const struct session_status *status);
     void *context;
 };

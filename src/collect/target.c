@@ -168,6 +168,7 @@ struct target *target_new_bare(pid_t pid, uint64_t interval_ns)
     ledger_init(&t->ledger);
     timeline_init(&t->timeline, interval_ns);
     t->tick = 1;
+    births_begin(&t->births, 0, 1, true);
     t->stamp_length_ns = FIRST_STAMP_NS;
     t->profile.pid = (uint32_t)pid;
     t->profile.exit_code = -1;
@@ -234,6 +235,7 @@ void target_let_go(struct target *t)
     vec_release(&t->inherited);
     blocks_release(&t->blocks);
     ranges_release(&t->ranges);
+    pools_let_go(&t->pools);
 }
 
 void target_free(struct target *t)
@@ -247,6 +249,11 @@ void target_free(struct target *t)
     marks_release(t);
     stack_tree_release(&t->stacks);
     vec_release(&t->sampled_threads);
+    pools_release(&t->pools);
+    vec_release(&t->births.eras);
+    for (size_t i = 0; i < t->scans.count; i++)
+        survivors_release(&t->scans.items[i]);
+    vec_release(&t->scans);
     ledger_release(&t->ledger);
     timeline_release(&t->timeline);
     profile_release(&t->profile);
@@ -327,8 +334,15 @@ void target_end(struct target *t, uint64_t now_ns)
     target_pause(t, now_ns);
 }
 
+static bool was_seen_to_end(const struct target *t)
+{
+    return t->scans.count && vec_last(&t->scans)->scan.kind == SCAN_END;
+}
+
 void target_pause(struct target *t, uint64_t now_ns)
 {
+    if (t->size && !was_seen_to_end(t)) /* else nothing is known of its heap */
+        survivors_take(vec_push(&t->scans), t, SCAN_END, now_ns);
     timeline_close(&t->timeline, &t->ledger, now_ns, tick_now(t), false);
     timeline_settle(&t->timeline, &t->ledger);
     t->profile.duration_ns = now_ns;
@@ -432,6 +446,8 @@ void target_finish(struct target *t)
         s->at_peak_blocks = peak.blocks;
         s->at_peak_usable = peak.usable;
     }
+    for (size_t i = 0; i < t->scans.count; i++)
+        survivors_finish(&t->scans.items[i], t);
     for (size_t i = 0; i < t->timeline.slices.count; i++)
         *vec_push(&p->intervals) = t->timeline.slices.items[i].interval;
     if (t->unfollowed)

@@ -16,10 +16,14 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "collect/births.h"
 #include "collect/blocks.h"
 #include "collect/ledger.h"
+#include "collect/mark_on.h"
+#include "collect/pools.h"
 #include "collect/ranges.h"
 #include "collect/stacktree.h"
+#include "collect/survivors.h"
 #include "collect/timeline.h"
 #include "store/recording.h"
 #include "wire/layout.h"
@@ -114,9 +118,13 @@ struct target {
     VEC(struct mark_value) mark_values; /* `mark` is a tick */
     VEC(uint32_t) unloads;              /* ticks that no mark made, and not met yet */
     struct strpool labels;
+    struct mark_on *mark_on; /* the session's; NULL: nobody asked */
     struct ledger ledger;
     struct blocks blocks;
+    struct births births;
+    VEC(struct survivors) scans;
     struct ranges ranges;
+    struct pools pools;
     VEC(struct fork_image) images;
     VEC(struct blocks) inherited; /* blocks of its parents, as they were at the forks */
     struct timeline timeline;

@@ -44,7 +44,7 @@ static struct formula formula_of(enum metric metric, enum size_kind size)
 
 static bool is_live(enum metric m)
 {
-    return m == METRIC_LIVE || m == METRIC_PEAK || m == METRIC_MAPPED;
+    return m == METRIC_LIVE || m == METRIC_PEAK || m == METRIC_MAPPED || m == METRIC_POOL;
 }
 
 int measure_window(const struct profile *p, const struct query *q, struct window *out,
@@ -157,6 +157,7 @@ void measure_sites(struct measure *m, const struct profile *p, enum metric metri
         }
     }
     enum domain domain = metric == METRIC_MAPPED    ? DOMAIN_MAPPED
+                         : metric == METRIC_POOL    ? DOMAIN_POOL
                          : metric == METRIC_CPU     ? DOMAIN_CPU
                          : metric == METRIC_FAULTS  ? DOMAIN_FAULTS
                          : metric == METRIC_TOUCHED ? DOMAIN_TOUCHED

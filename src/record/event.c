@@ -280,3 +280,30 @@ void event_unmap_failed(struct thread *t)
         event_publish(t);
     }
 }
+
+/* As for blocks of the heap, the logical time is that of the block's own part of memory. */
+void event_pool_alloc(struct thread *t, unsigned pool, const void *p, size_t size,
+                      const uint64_t *caller)
+{
+    uint64_t address = (uint64_t)(uintptr_t)p & WIRE_LOW48;
+    event_tick(t);
+    uint32_t stack = node_intern(stack_number(t, caller), WIRE_NODE_POOL + pool);
+    if (event_room(t, 4)) {
+        event_clock(t, address);
+        event_word(t, WIRE_WORD(WIRE_MAP, pool, address));
+        event_word(t, stack);
+        event_word(t, size);
+        event_publish(t);
+    }
+}
+
+void event_pool_free(struct thread *t, unsigned pool, const void *p)
+{
+    uint64_t address = (uint64_t)(uintptr_t)p & WIRE_LOW48;
+    if (event_room(t, 3)) {
+        event_clock(t, address);
+        event_word(t, WIRE_WORD(WIRE_UNMAP, 2, address));
+        event_word(t, pool);
+        event_publish(t);
+    }
+}

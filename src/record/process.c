@@ -18,6 +18,8 @@ struct next next;
 
 extern char **environ;
 
+#define PATIENCE_S 3 /* at the end, of a program that would rather lose events than wait */
+
 static char socket_name[sizeof(((struct sockaddr_un *)0)->sun_path)];
 static char socket_key[WIRE_KEY_SIZE + 1];
 
@@ -102,6 +104,10 @@ static void find_all(void)
     FIND(execveat);
     FIND(posix_spawn);
     FIND(posix_spawnp);
+    FIND(__libc_start_main);
+    FIND(exit);
+    FIND(quick_exit);
+    FIND(_exit);
     FIND(syscall);
     found.allocator = found.malloc_usable_size;
     /* A size may only be asked of who made the block: of the module that frees it. */
@@ -117,9 +123,9 @@ bool recorder_owns_allocations(const void *function)
 }
 
 /*
- * Where the program's allocator has no pvalloc, libc's is used beside it, perhaps by several threads
- * at once: libc makes itself ready without a lock then, as it relies on a first call before there
- * are threads. This is one.
+ * Where the program's allocator has no pvalloc, libc's is used beside it, perhaps by several
+ * threads at once: libc makes itself ready without a lock then, as it relies on a first call before
+ * there are threads. This is one.
  */
 static void make_libc_ready(void)
 {
@@ -169,11 +175,19 @@ bool recorder_collector_alive(void)
     return fd != -ECONNREFUSED; /* no descriptor left, say, is not its death */
 }
 
-/* Sends a request and maps the memory that comes back; NULL: refused, none, or nobody there. */
+/* What comes back: the reply, and behind it what was asked for. */
+struct answer {
+    struct wire_reply reply;
+    struct wire_function functions[WIRE_FUNCTIONS_MAX];
+};
+
+/* Sends a request and maps the memory that comes back; NULL: refused, none, or nobody there.
+ * `room`: for the reply and what is behind it. */
 static char *converse(int fd, struct wire_request *request, const char *text,
-                      struct wire_reply *reply, bool *cut_short)
+                      struct wire_reply *reply, size_t room, bool *cut_short)
 {
     char *memory = NULL;
+    struct timeval patience = {.tv_sec = PATIENCE_S};
     request->magic = WIRE_MAGIC;
     request->version = WIRE_VERSION;
     memcpy(request->key, socket_key, WIRE_KEY_SIZE);
@@ -184,11 +198,14 @@ static char *converse(int fd, struct wire_request *request, const char *text,
     } control;
     struct iovec out[2] = {{.iov_base = request, .iov_len = sizeof *request},
                            {.iov_base = (void *)(uintptr_t)text, .iov_len = strlen(text)}};
-    struct iovec in = {.iov_base = reply, .iov_len = sizeof *reply};
+    struct iovec in = {.iov_base = reply, .iov_len = room};
     struct msghdr send = {.msg_iov = out, .msg_iovlen = 2};
     struct msghdr receive = {
         .msg_iov = &in, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
     long n;
+    if (request->kind == WIRE_EXITING && recorder.header->on_full == WIRE_DROP)
+        sys_call(SYS_setsockopt, (long)fd, (long)SOL_SOCKET, (long)SO_RCVTIMEO, &patience,
+                 sizeof patience); /* the program must not wait for a collector that is held up */
     do
         n = sys_call(SYS_sendmsg, (long)fd, &send, (long)MSG_NOSIGNAL);
     while (n == -EINTR);
@@ -197,6 +214,9 @@ static char *converse(int fd, struct wire_request *request, const char *text,
             n = sys_call(SYS_recvmsg, (long)fd, &receive, (long)MSG_CMSG_CLOEXEC);
         while (n == -EINTR);
     *cut_short = n == (long)sizeof *reply && receive.msg_flags & MSG_CTRUNC;
+    if (n < (long)sizeof *reply || receive.msg_flags & MSG_TRUNC ||
+        n < (long)(sizeof *reply + reply->size * (room > sizeof *reply)))
+        reply->ring_count = 0;
     struct cmsghdr *c = n == (long)sizeof *reply ? CMSG_FIRSTHDR(&receive) : NULL;
     if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int))) {
         int memory_fd;
@@ -216,12 +236,13 @@ static char *converse(int fd, struct wire_request *request, const char *text,
  * Two descriptors are needed for a moment. When the program has none left, its soft limit is
  * raised for that moment, if the hard one allows.
  */
-static char *ask(struct wire_request *request, const char *text, struct wire_reply *reply)
+static char *ask_for(struct wire_request *request, const char *text, struct wire_reply *reply,
+                     size_t room)
 {
     struct rlimit limit, more;
     bool cut_short = false;
     int fd = dial();
-    char *memory = fd >= 0 ? converse(fd, request, text, reply, &cut_short) : NULL;
+    char *memory = fd >= 0 ? converse(fd, request, text, reply, room, &cut_short) : NULL;
     if ((fd != -EMFILE && !cut_short) ||
         sys_call(SYS_prlimit64, 0L, (long)RLIMIT_NOFILE, 0L, &limit) < 0 ||
         limit.rlim_cur == limit.rlim_max)
@@ -229,9 +250,36 @@ static char *ask(struct wire_request *request, const char *text, struct wire_rep
     more = (struct rlimit){limit.rlim_max, limit.rlim_max};
     sys_call(SYS_prlimit64, 0L, (long)RLIMIT_NOFILE, &more, 0L);
     fd = dial();
-    memory = fd >= 0 ? converse(fd, request, text, reply, &cut_short) : NULL;
+    memory = fd >= 0 ? converse(fd, request, text, reply, room, &cut_short) : NULL;
     sys_call(SYS_prlimit64, 0L, (long)RLIMIT_NOFILE, &limit, 0L);
     return memory;
+}
+
+static char *ask(struct wire_request *request, const char *text, struct wire_reply *reply)
+{
+    return ask_for(request, text, reply, sizeof *reply);
+}
+
+unsigned recorder_functions(const char *path, struct wire_function out[WIRE_FUNCTIONS_MAX])
+{
+    struct wire_request request = {.kind = WIRE_FUNCTIONS};
+    struct answer answer = {.reply = {.status = -EIO}};
+    if (strlen(path) >= WIRE_TEXT_MAX)
+        return 0;
+    ask_for(&request, path, &answer.reply, sizeof answer);
+    if (answer.reply.status || answer.reply.ring_count > WIRE_FUNCTIONS_MAX)
+        return 0;
+    memcpy(out, answer.functions, answer.reply.ring_count * sizeof *out);
+    return answer.reply.ring_count;
+}
+
+void recorder_left_alone(const char *path, uint64_t number, enum wire_left why)
+{
+    struct wire_request request = {
+        .kind = WIRE_LEFT_ALONE, .about = (uint32_t)number, .small = (uint32_t)why};
+    struct wire_reply reply;
+    if (strlen(path) < WIRE_TEXT_MAX)
+        ask(&request, path, &reply);
 }
 
 int recorder_snapshot(const char *path)
@@ -240,6 +288,13 @@ int recorder_snapshot(const char *path)
     struct wire_reply reply = {.status = -EIO};
     ask(&request, path, &reply);
     return reply.status;
+}
+
+void recorder_exiting(enum wire_exit what)
+{
+    struct wire_request request = {.kind = WIRE_EXITING, .about = (uint32_t)what};
+    struct wire_reply reply;
+    ask(&request, "", &reply);
 }
 
 /* After fork: lets go of the parent's memory, but for the header, which is returned. */
@@ -262,6 +317,7 @@ bool recorder_connect(void)
     struct rlimit limit;
     struct wire_header *parents = drop_segments();
     tls.fork = 0;
+    exit_forget();
     atomic_store(&recorder.forks, 0);
     recorder.header = NULL;
     recorder.pid = (uint32_t)sys_call(SYS_getpid);
@@ -296,8 +352,10 @@ bool recorder_connect(void)
     segments[0] = (struct segment){memory, reply.size, h->ring_count, 0, h->rings_offset};
     segment_count = 1;
     modules_reset();
+    pools_reset();
     entry_take_over();
     atomic_store(&h->entries_taken, entry_taken_over());
+    mark_on_start();
     atomic_store_explicit(&recorder.state, STATE_LIVE, memory_order_release);
     return true;
 }

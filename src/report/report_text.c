@@ -16,7 +16,7 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static const char *count_title(enum metric m)
+const char *report_count_title(enum metric m)
 {
     return m == METRIC_TOTAL || m == METRIC_TEMPORARY  ? "calls"
            : m == METRIC_MAPPED                        ? "maps"
@@ -25,8 +25,7 @@ static const char *count_title(enum metric m)
                                                        : "blocks";
 }
 
-/* What the numbers below are, in one line. */
-static void add_heading(const struct answer *a, const struct style *s, struct strbuf *out)
+const char *report_metric_title(enum metric m)
 {
     static const char *const what[METRICS] = {
         [METRIC_LIVE] = "live bytes",
@@ -36,15 +35,22 @@ static void add_heading(const struct answer *a, const struct style *s, struct st
         [METRIC_LARGEST] = "largest single allocation",
         [METRIC_TEMPORARY] = "bytes of temporary allocations",
         [METRIC_MAPPED] = "mapped bytes",
+        [METRIC_POOL] = "live bytes in pools",
         [METRIC_CPU] = "CPU time",
         [METRIC_FAULTS] = "memory made resident by page faults",
         [METRIC_TOUCHED] = "memory made resident, charged to who allocated it,",
     };
+    return what[m] ? what[m] : metric_name(m);
+}
+
+/* What the numbers below are, in one line. */
+static void add_heading(const struct answer *a, const struct style *s, struct strbuf *out)
+{
     const struct query *q = a->query;
     strbuf_puts(out, style_bold(s));
     bool change = a->window.since.intervals || a->window.since.peak;
     strbuf_printf(out, "%s%s", change && !metric_is_sampled(q->metric) ? "change of " : "",
-                  what[q->metric]);
+                  report_metric_title(q->metric));
     if (q->size != SIZE_REQUESTED)
         strbuf_printf(out, " (%s)",
                       q->size == SIZE_USABLE ? "as the allocator set aside"
@@ -91,7 +97,7 @@ static void add_table(const struct answer *a, const struct style *s, struct strb
     table_init(&t);
     table_column(&t, "self", CELL_RIGHT);
     table_column(&t, "%", CELL_RIGHT);
-    table_column(&t, count_title(q->metric), CELL_RIGHT);
+    table_column(&t, report_count_title(q->metric), CELL_RIGHT);
     if (by_total) {
         table_column(&t, "total", CELL_RIGHT);
         table_column(&t, "%", CELL_RIGHT);
@@ -123,7 +129,7 @@ static void add_tree(const struct answer *a, const struct style *s, struct strbu
     table_init(&t);
     table_column(&t, "total", CELL_RIGHT);
     table_column(&t, "%", CELL_RIGHT);
-    table_column(&t, count_title(a->query->metric), CELL_RIGHT);
+    table_column(&t, report_count_title(a->query->metric), CELL_RIGHT);
     table_column(&t, "self", CELL_RIGHT);
     table_column(&t, "call tree", CELL_NAME);
     table_column(&t, "where", CELL_PATH);
@@ -143,8 +149,8 @@ static void add_tree(const struct answer *a, const struct style *s, struct strbu
     table_release(&t);
 }
 
-static void add_frame(const struct answer *a, uint32_t number, const struct style *s,
-                      struct strbuf *out)
+void report_frame(const struct answer *a, uint32_t number, const struct style *s,
+                  struct strbuf *out)
 {
     const struct call_frame *f = &a->frames.frames.items[number];
     struct strbuf name = {0}, place = {0};
@@ -180,12 +186,12 @@ static void add_stacks(const struct answer *a, const struct style *s, struct str
         unit_percent(out, (double)row->self.amount, (double)a->tree.scale);
         strbuf_puts(out, " %) in ");
         unit_count(out, row->self.count);
-        strbuf_printf(out, " %s, thread ", count_title(a->query->metric));
+        strbuf_printf(out, " %s, thread ", report_count_title(a->query->metric));
         unit_text(out, row->thread && *row->thread ? row->thread : "[unknown]");
         strbuf_putc(out, '\n');
         uint32_t shown = 0;
         for (uint32_t n = row->call; n && shown < STACK_FRAMES; n = a->merged.parent.items[n]) {
-            add_frame(a, a->merged.key.items[n], s, out);
+            report_frame(a, a->merged.key.items[n], s, out);
             shown++;
         }
         if (row->depth > shown)

@@ -4,10 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/pool_totals.h"
 #include "model/sampled.h"
 #include "report/units.h"
 
-#define PROCESS_LINES 20
+#define PROCESS_LINES  20
+#define POOLS_SHOWN    3
+#define DEFAULTS_SHOWN 4
 
 static void add_argument(struct strbuf *out, const char *arg)
 {
@@ -263,6 +266,33 @@ static void line_inherited(const struct profile *p, const struct style *s, struc
     strbuf_puts(out, " of them freed here; not in the figures above\n");
 }
 
+static void line_pools(const struct answer *a, const struct style *s, struct strbuf *out)
+{
+    struct pool_totals t;
+    pool_totals_init(&t, a->recording, a->profile, &a->window);
+    if (t.pools.count) {
+        label(out, s, "pools");
+        unit_bytes(out, t.live.amount);
+        strbuf_puts(out, " in ");
+        unit_count(out, t.live.count);
+        strbuf_puts(out, " blocks, not added to live:");
+    }
+    for (size_t i = 0; i < t.pools.count && i < POOLS_SHOWN; i++) {
+        char *name = xstrndup(t.pools.items[i].name, t.pools.items[i].name_size);
+        strbuf_puts(out, i ? ", " : " ");
+        unit_text(out, name);
+        strbuf_putc(out, ' ');
+        unit_bytes(out, t.pools.items[i].live.amount);
+        strbuf_puts(out, " in ");
+        unit_count(out, t.pools.items[i].live.count);
+        free(name);
+    }
+    if (t.pools.count > POOLS_SHOWN)
+        strbuf_printf(out, " and %zu more", t.pools.count - POOLS_SHOWN);
+    strbuf_puts(out, t.pools.count ? "\n" : "");
+    pool_totals_release(&t);
+}
+
 /* What is missing in the figures of a metric: samples have their own. */
 static struct totals flaws_of(const struct answer *a, const struct sampled_totals *sampled)
 {
@@ -322,6 +352,94 @@ static void line_value(const struct answer *a, const struct style *s, const char
     strbuf_printf(out, " %s\n", why);
 }
 
+/* "the loader's and libstdc++'s" */
+static void add_preset_owners(const struct call_tree *t, struct strbuf *out)
+{
+    size_t left = 0, done = 0;
+    for (int i = 0; i < PRESETS; i++)
+        left += !value_is_zero(t->presets[i]);
+    for (int i = 0; i < PRESETS; i++)
+        if (!value_is_zero(t->presets[i])) {
+            strbuf_printf(out, "%s%s's",
+                          done == 0          ? ""
+                          : done + 1 == left ? " and "
+                                             : ", ",
+                          preset_name((enum preset)i));
+            done++;
+        }
+}
+
+void summary_presets(const struct call_tree *t, struct strbuf *out)
+{
+    struct value v = t->ignored_by[IGNORED_PRESET];
+    unit_bytes(out, v.amount);
+    strbuf_puts(out, " in ");
+    unit_count(out, v.count);
+    strbuf_puts(out, v.count == 1 ? " block is " : " blocks are ");
+    add_preset_owners(t, out);
+    strbuf_puts(out, " own; --no-presets shows them");
+}
+
+static void add_defaults(const struct recording *r, struct strbuf *out)
+{
+    static const char *const options[] = {[DEFAULT_WITHIN] = "--within",
+                                          [DEFAULT_IGNORE] = "--ignore",
+                                          [DEFAULT_SUPPRESSIONS] = "--suppressions"};
+    for (size_t i = 0; i < r->defaults.count; i++) {
+        const struct recorded_default *d = &r->defaults.items[i];
+        if (i == DEFAULTS_SHOWN) {
+            strbuf_printf(out, " and %zu more", r->defaults.count - i);
+            break;
+        }
+        strbuf_printf(out, "%s%s ", i ? ", " : "", options[d->kind]);
+        unit_text(out, d->kind == DEFAULT_SUPPRESSIONS ? d->name : d->text);
+    }
+    strbuf_puts(out, " were given to run; --no-defaults leaves them out");
+}
+
+/* What was left out because someone asked for it; nothing when nobody did. */
+static void add_asked(const struct answer *a, struct strbuf *out)
+{
+    const struct call_tree *t = &a->tree;
+    const struct focus *f = &a->query->focus;
+    struct value asked = t->ignored_by[IGNORED_PATTERN];
+    value_join(&asked, t->ignored_by[IGNORED_SUPPRESSION], t->by_max);
+    bool suppress = f->suppress.rules.count || a->frames.recorded_suppress.rules.count;
+    bool ignore = f->ignore.patterns.count || a->frames.recorded_ignore.patterns.count;
+    if (!ignore && !suppress)
+        return;
+    unit_bytes(out, asked.amount);
+    strbuf_puts(out, " in ");
+    unit_count(out, asked.count);
+    strbuf_puts(out, ignore && suppress ? " by --ignore and suppressions, not in the table"
+                     : suppress         ? " by suppressions, not in the table"
+                                        : " by --ignore, not in the table");
+}
+
+void summary_ignored(const struct answer *a, const struct style *s, size_t room, struct strbuf *out)
+{
+    static const char *const labels[] = {"ignored", "presets", "defaults"};
+    struct strbuf clauses[3] = {0};
+    size_t wanted = 0, added = 0;
+    add_asked(a, &clauses[0]);
+    if (!value_is_zero(a->tree.ignored_by[IGNORED_PRESET]))
+        summary_presets(&a->tree, &clauses[1]);
+    if (a->recording->defaults.count && !a->query->focus.no_defaults)
+        add_defaults(a->recording, &clauses[2]);
+    for (size_t i = 0; i < 3; i++)
+        wanted += clauses[i].size > 0;
+    for (size_t i = 0; i < 3; i++) {
+        if (!clauses[i].size)
+            continue;
+        if (!added || wanted <= room)
+            label(out, s, labels[i]);
+        added++;
+        strbuf_add(out, clauses[i].data, clauses[i].size);
+        strbuf_puts(out, added == wanted || wanted <= room ? "\n" : "; ");
+        strbuf_release(&clauses[i]);
+    }
+}
+
 static size_t lines(const struct strbuf *b, size_t from)
 {
     size_t n = 0;
@@ -369,6 +487,7 @@ void summary_text(const struct answer *a, const struct style *s, struct strbuf *
     } else {
         line_counts(a, s, out);
         line_inherited(p, s, out);
+        line_pools(a, s, out);
     }
     label(out, s, "threads");
     unit_count(out, (int64_t)p->threads.count);
@@ -377,9 +496,10 @@ void summary_text(const struct answer *a, const struct style *s, struct strbuf *
                       a->recording->profiles.count);
     strbuf_putc(out, '\n');
     line_complete(a, &sampled, s, out);
-    if (a->query->focus.ignore.patterns.count || !value_is_zero(a->tree.ignored))
-        line_value(a, s, "ignored", a->tree.ignored, "by --ignore, not in the table", out);
-    if (!value_is_zero(a->tree.outside))
+    bool outside = !value_is_zero(a->tree.outside);
+    size_t taken = lines(out, start) + outside + (p->notes.count > 0);
+    summary_ignored(a, s, taken < SUMMARY_LINES ? SUMMARY_LINES - taken : 1, out);
+    if (outside)
         line_value(a, s, "outside", a->tree.outside, "not within the focus, not in the table", out);
     size_t used = lines(out, start);
     line_notes(p, s, used < SUMMARY_LINES ? SUMMARY_LINES - used : 0, out);

@@ -21,6 +21,13 @@ void summary_processes(const struct recording *r, const struct profile *chosen,
 /* `a` may have no rows: only profile, window, totals, tree sums and query are used. */
 void summary_text(const struct answer *a, const struct style *s, struct strbuf *out);
 
+/* The lines of it that say what was left out and why: none to three, but one if there is not room
+ * for all. */
+void summary_ignored(const struct answer *a, const struct style *s, size_t room,
+                     struct strbuf *out);
+/* "12.0 KiB in 3 blocks are the loader's and libstdc++'s own; --no-presets shows them" */
+void summary_presets(const struct call_tree *t, struct strbuf *out);
+
 /* The command with its arguments, quoted where a shell would need it, in at most `width` columns.
  */
 void summary_command(const struct profile *p, size_t width, struct strbuf *out);

@@ -9,9 +9,11 @@
 #include <zlib.h>
 
 #include "store/chunk.h"
+#include "store/living.h"
 #include "store/rows.h"
 
 #define PROCESSES_MAX 1000000 /* more in one file is damage */
+#define DEFAULTS_MAX  100
 
 /* What all chunks may unpack to. Recordings pack 10 to 1 at the most; zeros pack 30,000 to 1. */
 #define RAW_FREE  (UINT64_C(4) << 20)
@@ -318,10 +320,30 @@ static void make_consistent(struct profile *p, struct recording *r)
     }
 }
 
+static void take_defaults(struct cursor *c, struct recording *r)
+{
+    uint64_t n = cursor_count(c, 3);
+    for (c->bad |= n > DEFAULTS_MAX; n > 0 && !c->bad; n--) {
+        uint64_t kind = cursor_varint(c);
+        char *name = cursor_string(c), *text = cursor_string(c);
+        if (c->bad || kind >= DEFAULT_KINDS) { /* of a later version: skipped */
+            free(name);
+            free(text);
+            continue;
+        }
+        *vec_push(&r->defaults) = (struct recorded_default){(enum default_kind)kind, name, text};
+    }
+}
+
 static void take_chunk(const struct chunk *chunk, struct cursor *c, struct recording *r)
 {
     if (chunk->type == CHUNK_STRINGS) {
         take_strings(c, r);
+        return;
+    }
+    if (chunk->type == CHUNK_DEFAULTS) {
+        if (!r->defaults.count)
+            take_defaults(c, r);
         return;
     }
     if (chunk->process > r->profiles.count || chunk->process > PROCESSES_MAX) {
@@ -367,6 +389,10 @@ static void take_chunk(const struct chunk *chunk, struct cursor *c, struct recor
     case CHUNK_SAMPLING:
         take_sampling(c, p);
         break;
+    case CHUNK_LIVE:
+        if (!p->scans.count)
+            living_take(c, p);
+        break;
     case CHUNK_NOTES:
         take_notes(c, p);
         break;
@@ -392,7 +418,9 @@ static bool is_known(uint32_t type)
     case CHUNK_MARKS:
     case CHUNK_INHERITED:
     case CHUNK_SAMPLING:
+    case CHUNK_LIVE:
     case CHUNK_NOTES:
+    case CHUNK_DEFAULTS:
     case CHUNK_STRINGS:
     case CHUNK_FRAMES:
         return true;

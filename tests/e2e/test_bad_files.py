@@ -215,17 +215,17 @@ def test_sizes_that_lie(t):
             "incomplete the file is damaged at byte %d; what came before it is shown" % len(base))
 
 
-@cases(kind=("PROC", "MODS", "THRD", "NODE", "SITE", "IVAL", "STMP", "MARK", "FORK", "SAMP", "NOTE", "FRAM", "STRS"))
+@cases(kind=("PROC", "MODS", "THRD", "NODE", "SITE", "IVAL", "STMP", "MARK", "FORK", "SAMP", "LIVE", "NOTE", "FRAM", "STRS", "FOCS"))
 def test_bombs(t, kind):
     """Zeros pack 30,000 to 1: a few KB that unpack to 4 MB, and to 16 MB, of the smallest things there are."""
     before = HEADER + PROCESS + THREADS + NODES
-    if kind in ("IVAL", "MARK"):
+    if kind in ("IVAL", "MARK", "LIVE"):
         before += SITES
     if kind in ("THRD", "NODE"):
         before = HEADER + PROCESS
     leading = {"PROC": (0, 0), "NODE": (0,)}.get(kind, ())
     for size, much in ((4 << 20) - 4096, False), (16 << 20, True):
-        least = {"MODS": 6, "THRD": 4, "NODE": 2, "SITE": 11, "IVAL": 7, "STMP": 9, "MARK": 12, "FRAM": 2}.get(kind, 1)
+        least = {"MODS": 6, "THRD": 4, "NODE": 2, "SITE": 11, "IVAL": 7, "STMP": 9, "MARK": 12, "LIVE": 7, "FRAM": 2}.get(kind, 1)
         raw = varints(*leading, (size - 64) // least)
         content = before + chunk(kind, raw + b"\0" * (size - len(raw)))
         t.true("it is small", len(content) < 16384, len(content))

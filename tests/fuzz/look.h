@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/answer.h"
+#include "model/diff.h"
 #include "report/report.h"
 
 static inline void look_must(bool holds)
@@ -85,11 +85,34 @@ static inline void look_ask(const struct recording *r, uint64_t hash)
     query_release(&q);
 }
 
+/* A recording has no difference from itself. */
+static inline void look_diff(const struct recording *r, uint64_t hash)
+{
+    static const char *const names[2] = {"a.tide", "b.tide"};
+    const struct recording *const both[2] = {r, r};
+    struct query q;
+    struct diff d;
+    struct err err;
+    query_init(&q);
+    q.metric = (enum metric)(hash % METRICS);
+    q.by = (enum grouping)(hash / 16 % GROUPINGS);
+    q.shape = (enum shape)(hash / 512 % 4);
+    q.function = "main";
+    q.focus.presets = hash / 2048 % 2;
+    if (diff_query(&d, both, names, &q, &err) == 0) {
+        look_must(diff_is_empty(&d));
+        diff_release(&d);
+    }
+    query_release(&q);
+}
+
 /* `hash`: any number, which question. */
 static inline void look(const struct recording *r, uint64_t hash)
 {
     look_whole(r);
     look_ask(r, hash);
+    if (hash / 131072 % 4 == 0)
+        look_diff(r, hash);
 }
 
 #endif
