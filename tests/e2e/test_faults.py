@@ -3,7 +3,7 @@ import os
 import shutil
 import subprocess
 
-from harness import bare, cases, line_of
+from harness import PROGRAMS, Skipped, bare, cases, line_of
 from unprivileged import AS_NOBODY, give_to_nobody
 
 PAGE = 4096
@@ -129,6 +129,25 @@ def test_who_allocated_it(t):
     t.equal("the sum", touched["sum"]["count"], touched["sampling"]["touched_faults"])
     t.run("report", t.record(t.build("touches.c", "-O1"), "touch", "1", "10", opts=("--only-cpu",)), "--metric", "touched")
     t.equal("not recorded", (t.status, len(t.stderr.splitlines())), (1, 1))
+
+
+def test_a_routine_that_initialises_arrays(t):
+    """From "who makes memory resident" to the routine, and to its line."""
+    gfortran = next((name for name in ("gfortran", "gfortran-12", "gfortran-13", "gfortran-14") if shutil.which(name)), None)
+    if not gfortran:
+        raise Skipped("no gfortran here")
+    program, modules = t.file("initialises"), t.file("modules")
+    os.mkdir(modules)
+    source = os.path.join(PROGRAMS, "initialises.f90")
+    built = t.plain(gfortran, "-g", "-O1", "-fno-inline", "-J", modules, source, "-o", program)
+    t.equal("it compiles", built[2], 0)
+    profile = t.record(program, opts=("--only-faults",))
+    first = t.report(profile, "faults")["rows"][0]
+    t.true("the routine", "initialise" in first["name"] and first["self_bytes"] >= 1990 * PAGE, first)
+    with open(source) as lines:
+        line = next(n for n, text in enumerate(lines, 1) if "! line initialise" in text)
+    rows = [r for r in t.report(profile, "faults", "--by", "line")["rows"] if r["line"] == line]
+    t.equal("its line", sum(r["self_bytes"] for r in rows), first["self_bytes"])
 
 
 def test_as_nobody(t):
