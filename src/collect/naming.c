@@ -176,10 +176,17 @@ static bool job_of(struct naming *n, const struct profile *p, uint64_t address, 
 
 void naming_add(struct naming *n, const struct profile *p, size_t first)
 {
+    if (first < p->nodes.count)
+        naming_add_nodes(n, p, p->nodes.items + first, p->nodes.count - first);
+}
+
+void naming_add_nodes(struct naming *n, const struct profile *p, const struct node *nodes,
+                      size_t count)
+{
     VEC(struct job) jobs = {0};
-    for (size_t i = first; i < p->nodes.count; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct job job;
-        if (!job_of(n, p, p->nodes.items[i].address, &job))
+        if (!job_of(n, p, nodes[i].address, &job))
             continue;
         uint32_t *seen = map_at(&n->queued, job_key(job));
         if (*seen == MAP_NONE) {

@@ -17,6 +17,9 @@ struct naming;
 struct naming *naming_new(void);
 /* Queues the addresses of the profile's nodes from number `first` on. */
 void naming_add(struct naming *n, const struct profile *p, size_t first);
+/* The same for nodes that are not the profile's yet, but of its modules. */
+void naming_add_nodes(struct naming *n, const struct profile *p, const struct node *nodes,
+                      size_t count);
 /* Waits until all is resolved. No naming_add after it. */
 void naming_wait(struct naming *n);
 /* Fills p's frames, frame_runs and symbols, with strings in `strings`. After naming_wait; or in a

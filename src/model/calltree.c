@@ -12,6 +12,7 @@ struct builder {
     struct frame_table *frames;
     const struct profile *profile;
     const struct focus *focus;
+    bool in_place;                        /* measure.h */
     uint32_t *first_child, *next_sibling; /* of the nodes that are needed; 0: none */
     uint32_t *leaf;                       /* node -> its innermost listed call */
     uint8_t *flags;                       /* node -> flags of all frames of its stack */
@@ -103,6 +104,8 @@ static uint32_t charged(const struct builder *b, uint32_t call)
 {
     const uint32_t *parent = b->tree->parent.items;
     const uint8_t *flags = b->call_flags.items;
+    if (b->in_place)
+        return call;
     while (call && (flags[call] & CALL_ALLOCATOR))
         call = parent[call];
     if (b->focus && b->focus->no_fold)
@@ -251,6 +254,7 @@ int call_tree_build(struct call_tree *t, struct frame_table *frames, const struc
                         .frames = frames,
                         .profile = frames->profile,
                         .focus = frames->focus,
+                        .in_place = m->in_place,
                         .first_child = xcalloc(nodes, sizeof(uint32_t)),
                         .next_sibling = xcalloc(nodes, sizeof(uint32_t)),
                         .leaf = xcalloc(nodes, sizeof(uint32_t)),

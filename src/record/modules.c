@@ -193,8 +193,9 @@ out:
 }
 
 /* Without an epoch, and so without a lock. */
-static int quiet_find(uint64_t address, struct unwind_module *out)
+static int quiet_find(const struct unwind_space *self, uint64_t address, struct unwind_module *out)
 {
+    (void)self;
     struct dl_find_object o;
     if (_dl_find_object((void *)(uintptr_t)address, &o) != 0)
         return -1;
@@ -203,8 +204,9 @@ static int quiet_find(uint64_t address, struct unwind_module *out)
     return out->cfi.header ? 0 : -1;
 }
 
-static int own_find(uint64_t address, struct unwind_module *out)
+static int own_find(const struct unwind_space *self, uint64_t address, struct unwind_module *out)
 {
+    (void)self;
     struct dl_find_object o;
     if (_dl_find_object((void *)(uintptr_t)address, &o) != 0)
         return -1;
@@ -218,8 +220,9 @@ static int own_find(uint64_t address, struct unwind_module *out)
 
 /* The slow path follows call frame information as the C++ runtime does: what it says is there, is
  * there. */
-static int own_read(uint64_t address, uint64_t *out)
+static int own_read(const struct unwind_space *self, uint64_t address, uint64_t *out)
 {
+    (void)self;
     if (address < 4096 || address % 8 || address >> 47)
         return -1;
     *out = *(const volatile uint64_t *)(uintptr_t)address;
@@ -227,8 +230,9 @@ static int own_read(uint64_t address, uint64_t *out)
 }
 
 /* The kernel copies the set of signals before it finds that there is no such way to change it. */
-static bool own_readable(uint64_t address)
+static bool own_readable(const struct unwind_space *self, uint64_t address)
 {
+    (void)self;
     return sys_call(SYS_rt_sigprocmask, -1L, address, 0L, 8L) != -EFAULT;
 }
 

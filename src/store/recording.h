@@ -22,9 +22,12 @@
 #include "base/vec.h"
 
 enum domain {
-    DOMAIN_HEAP,   /* malloc and its family, operator new */
-    DOMAIN_MAPPED, /* mmap, as the program itself called it */
-    DOMAIN_POOL,   /* blocks of its own allocators, as it tells of them (tide_alloc) */
+    DOMAIN_HEAP,    /* malloc and its family, operator new */
+    DOMAIN_MAPPED,  /* mmap, as the program itself called it */
+    DOMAIN_POOL,    /* blocks of its own allocators, as it tells of them (tide_alloc) */
+    DOMAIN_CPU,     /* samples of CPU time: a block is a sample, bytes are ns */
+    DOMAIN_FAULTS,  /* page faults: bytes are what became resident (enum column) */
+    DOMAIN_TOUCHED, /* the same faults, where the memory was allocated that they touched */
     DOMAIN_COUNT
 };
 
@@ -42,6 +45,11 @@ enum column {
     COL_REALLOCS,     /* of COL_ALLOCS: results of realloc of an existing block */
     COLUMNS
 };
+
+/* In DOMAIN_FAULTS and DOMAIN_TOUCHED, of COL_ALLOCS. */
+#define COL_FILE_FAULTS COL_REALLOCS /* pages of files */
+#define COL_COPIES      COL_TEMPS    /* of pages shared since a fork: no more is resident */
+#define COL_HUGE_FAULTS COL_FREES    /* 2 MiB at once */
 
 /* A loaded file (program or library). Two modules that were at the same addresses at different
  * times differ in `epoch`. */
@@ -260,6 +268,17 @@ struct inherited {
     uint64_t freed_blocks, freed_bytes; /* of them, by this process */
 };
 
+/* How the kernel was asked for samples, and what it counted itself. */
+struct sampling {
+    bool alone;             /* nothing was preloaded: there is no heap to tell of */
+    uint64_t cpu_period_ns; /* CPU time between two samples of a thread; 0: not sampled */
+    uint64_t fault_period;  /* faults from one that is recorded to the next; 0: not recorded */
+    uint64_t lost;          /* samples of any process, for want of room; in the first profile */
+    bool counted;           /* what follows is known */
+    uint64_t user_ns, system_ns;
+    uint64_t minor_faults, major_faults;
+};
+
 struct profile {
     uint32_t pid, ppid;
     VEC(char *) command;
@@ -272,6 +291,7 @@ struct profile {
     bool complete; /* ended, and everything up to the end was read */
     bool execed;   /* ended by becoming another program */
     struct inherited inherited;
+    struct sampling sampling;
     uint64_t peak_bytes, peak_blocks, peak_time_ns;
     uint64_t peak_skew_bytes; /* bound on the peak's error when several threads ran; 0: exact */
 
@@ -320,6 +340,11 @@ struct recording {
     bool complete;    /* the file ends as a finished recording does */
     char *incomplete; /* NULL, or one sentence: what is missing */
 };
+
+static inline bool profile_is_sampled(const struct profile *p)
+{
+    return p->sampling.cpu_period_ns || p->sampling.fault_period;
+}
 
 struct recording *recording_new(void);
 void profile_release(struct profile *p);
