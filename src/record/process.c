@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 
+#include "record/python.h"
 #include "record/recorder.h"
 
 struct recorder recorder;
@@ -117,9 +118,9 @@ bool recorder_owns_allocations(const void *function)
 }
 
 /*
- * Where the program's allocator has no pvalloc, libc's is used beside it, perhaps by several threads
- * at once: libc makes itself ready without a lock then, as it relies on a first call before there
- * are threads. This is one.
+ * Where the program's allocator has no pvalloc, libc's is used beside it, perhaps by several
+ * threads at once: libc makes itself ready without a lock then, as it relies on a first call before
+ * there are threads. This is one.
  */
 static void make_libc_ready(void)
 {
@@ -296,6 +297,9 @@ bool recorder_connect(void)
     segments[0] = (struct segment){memory, reply.size, h->ring_count, 0, h->rings_offset};
     segment_count = 1;
     modules_reset();
+    recorder.python_memory = memory + h->python_offset;
+    recorder.python_size = h->python_size;
+    python_reset();
     entry_take_over();
     atomic_store(&h->entries_taken, entry_taken_over());
     atomic_store_explicit(&recorder.state, STATE_LIVE, memory_order_release);

@@ -10,6 +10,7 @@
  *   thread.c    a thread's ring and remembered stack; made on first use, reused after its end
  *   modules.c   which file an address belongs to
  *   event.c     from a hook's call to words in the ring
+ *   python.h    the frames of CPython
  *   entry.c     programs that define malloc themselves
  *   nested.c    a hook within a hook, and hooks that were left by longjmp
  *   hooks_*.c   the functions that take the place of libc's
@@ -72,6 +73,7 @@ struct thread {
     uint32_t free_places;
     uint64_t stack_low, stack_high; /* the thread's own stack: bounds for the walk */
     struct walk walk;
+    struct python_thread *python; /* python.h; NULL: no Python frames were met */
     uint32_t tid;
     uint32_t number;     /* 1 to 65535 */
     uint32_t exits;      /* how often its destructor ran */
@@ -108,6 +110,9 @@ struct recorder {
     uint64_t loader, loader_size; /* where ld.so is */
     _Atomic uint32_t forks;       /* made by this process */
     uint32_t pid;          /* of this process; in a new child, until it says hello, its parent's */
+    _Atomic bool python;   /* CPython was met, and can be read (python.h) */
+    char *python_memory;   /* where its code is told */
+    uint32_t python_size;  /* 0: not wanted */
     _Atomic bool confined; /* it runs, or is about to run, under a seccomp filter of its own */
 };
 extern struct recorder recorder;
@@ -209,6 +214,7 @@ void event_map(struct thread *t, void *p, size_t size, const uint64_t *caller);
 bool event_unmap(struct thread *t, void *p, size_t size); /* before it is done; was it written? */
 void event_unmap_failed(struct thread *t);                /* after, if it was */
 void event_meet(struct thread *t, uint64_t address);      /* another thread's stamp is here */
+uint32_t node_of(uint32_t parent, uint64_t address);      /* that child's number in the tree */
 
 /* Before the next in line does its work: asks for what event_alloc will look at. */
 static inline void event_prefetch(const struct thread *t, const uint64_t *caller)
