@@ -121,6 +121,8 @@ static void say_hello(struct session *s, struct visitor *v)
     inherit(s, t, v->request.parent, v->request.fork);
     t->was_paused = s->paused;
     atomic_store(&t->header->paused, s->paused);
+    if (o->no_python)
+        t->header->python_size = 0;
     *vec_push(&s->targets) = t;
     *vec_push(&s->live) = t;
     *vec_push(&s->named) = 0;

@@ -27,6 +27,7 @@ struct session_options {
     const char *library; /* libtidemark.so */
     const char *only;    /* names, one a line; NULL: all programs */
     bool no_follow;
+    bool no_python; /* stacks without Python frames */
     enum wire_on_full on_full;
     uint64_t interval_ns;
     const char *output;         /* pattern (output.h) */
