@@ -64,6 +64,16 @@ def check_native(t, stack, version, folded):
         t.true("one frame a loop", run == 1 or version not in ("3.8", "3.9", "3.10"), (run, stack))
 
 
+def check_callbacks(t, stack):
+    """Python calls qsort, which calls Python, which calls qsort, which calls Python."""
+    order = [f["function"].split(".")[-1] for f in stack
+             if f["kind"] == "python" or re.match("_*qsort(_r)?$", f["function"])]
+    order = ["qsort" if "qsort" in f else f for f in order]
+    order = [f for i, f in enumerate(order) if i == 0 or order[i - 1] != f]
+    t.equal("order", order, ["probe", "by_probe", "qsort", "sort_with", "by_probe", "qsort", "sort_with", "callbacks",
+                             "main", "<module>"])
+
+
 @cases(version=VERSIONS)
 def test_stacks_are_the_interpreters_own(t, version):
     python = interpreter(version)
@@ -72,6 +82,7 @@ def test_stacks_are_the_interpreters_own(t, version):
     probes = expected(out)
     t.true("at least 25 cases", len({p["case"] for p in probes}) >= 25, len({p["case"] for p in probes}))
     t.equal("processes", len({p["pid"] for p in probes}), 2)
+    nested = 0
     for pid in {p["pid"] for p in probes}:
         want, case = {}, {}
         for p in (p for p in probes if p["pid"] == pid):
@@ -86,22 +97,10 @@ def test_stacks_are_the_interpreters_own(t, version):
             t.equal("stacks that should not be there (%s)" % view, sorted(set(got) - set(want)), [])
             for stack in (s for python in got for s in got[python][1]):
                 check_native(t, stack, version, view == "folded")
+            for stack in (s for p in got for s in got[p][1] if case.get(p) == "callbacks" and p.count("sort_with") > 1):
+                check_callbacks(t, stack)
+                nested += 1
+    t.true("callbacks within callbacks", nested)
     t.equal("stacks cut off or incomplete", t.report(profile)["totals"]["truncated_stacks"], 0)
 
 
-@cases(version=VERSIONS)
-def test_callbacks_are_in_order(t, version):
-    """Python calls qsort, which calls Python, which calls qsort, which calls Python."""
-    python = interpreter(version)
-    out = t.file("expected")
-    profile = t.record(python, os.path.join(PROGRAMS, "python_stacks.py"), out)
-    inner = [p for p in expected(out) if p["case"] == "callbacks" and len(p["stack"]) > 7]
-    t.true("probes", inner)
-    rows = by_stack(t, profile, inner[0]["pid"])
-    for stack in (stack for p in inner for stack in rows[json.dumps(p["stack"])][1]):
-        order = [f["function"].split(".")[-1] for f in stack
-                 if f["kind"] == "python" or re.match("_?_?qsort(_r)?$", f["function"])]
-        order = [f for i, f in enumerate(order) if i == 0 or order[i - 1] != f]
-        order = ["qsort" if "qsort" in f else f for f in order]
-        t.equal("order", order, ["probe", "by_probe", "qsort", "sort_with", "by_probe", "qsort", "sort_with",
-                                 "callbacks", "main", "<module>"])

@@ -483,7 +483,9 @@ def forked():
     pid = os.fork()
     if pid == 0:
         probe()
-        threading.Thread(target=probe).start()
+        t = threading.Thread(target=probe)
+        t.start()
+        t.join()
         list(count(1))
         OUT.flush()
         os._exit(0)
