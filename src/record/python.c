@@ -126,8 +126,15 @@ void python_reset(void)
     python_code_reset();
 }
 
-void python_recover(void)
+/* What was being written may be half of it. */
+void python_recover(struct thread *t)
 {
+    struct python_thread *p = t->python;
+    if (p) {
+        p->count = 0;
+        memset(p->codes, 0, sizeof p->codes);
+        memset(p->pairs, 0, sizeof p->pairs);
+    }
     python_code_recover();
 }
 

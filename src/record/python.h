@@ -28,7 +28,7 @@
 
 #define PYTHON_FRAMES 8192 /* deeper chains lose their outer frames */
 #define PYTHON_PLACES 256  /* by address of a frame */
-#define PYTHON_CODES  1024
+#define PYTHON_CODES  4096
 #define PYTHON_PAIRS  8192
 
 struct python_frame {
@@ -102,7 +102,7 @@ static inline bool python_is_place(uint64_t address)
 void python_meet(const struct link_map *m); /* a file was met, or met again: is it CPython? */
 void python_forget(void);                   /* code went away: it is met again if it is there */
 void python_reset(void);                    /* new shared memory: nothing has been told yet */
-void python_recover(void);                  /* this thread was torn out of a hook */
+void python_recover(struct thread *t);      /* it was torn out of a hook */
 void python_begin(struct thread *t);        /* the thread's memory has another owner */
 void python_give_up(enum wire_python_state why);
 /* A name for this stack of Python and native frames; 0: there are no Python frames in it. */
@@ -125,27 +125,27 @@ void python_code_reset(void);
 void python_code_recover(void);
 
 /*
- * Tells code objects apart that were at one address at different times. Versions are unique from
- * 3.12 on; before that the names and the line table are compared, by address, and what the table
- * begins and ends with. 0: it cannot be told any more what it was.
+ * Tells code objects apart that were at one address at different times. The line table is compared,
+ * by address and by what it begins with; and the version, where there is one (it is an
+ * interpreter's own count), or the names, and what the table ends with. 0: it cannot be told any
+ * more what it was.
  */
 static inline uint64_t python_stamp(uint64_t code)
 {
     const struct python_layout *l = &python.layout;
-    if (l->code_version) {
-        uint32_t version = python_load_half(code + l->code_version);
-        if (LIKELY(version))
-            return version;
-    }
     if (UNLIKELY(!python_load(code + PYTHON_REFERENCES)))
         return 0; /* it is about to go away, its parts may have gone */
-    uint64_t table = python_load(code + l->code_lines), size = python_load(table + PYTHON_SIZE);
-    uint64_t h = python_load(code + l->code_file) ^ python_load(code + l->code_name) << 16 ^
-                 table << 32 ^ (uint64_t)python_load_half(code + l->code_first_line) << 44;
-    uint64_t first = python_load(table + PYTHON_BYTES), last = 0;
+    uint64_t table = python_load(code + l->code_lines), last = 0;
+    uint64_t h = table << 24 ^ python_load(table + PYTHON_BYTES);
+    uint32_t version = l->code_version ? python_load_half(code + l->code_version) : 0;
+    if (version)
+        return ((h ^ version) * UINT64_C(0x9e3779b97f4a7c15)) | 1;
+    uint64_t size = python_load(table + PYTHON_SIZE);
     if (size > 8)
         __builtin_memcpy(&last, (const void *)(uintptr_t)(table + PYTHON_BYTES + size - 8), 8);
-    return (h ^ first) * UINT64_C(0x9e3779b97f4a7c15) + ((last ^ size << 1) | 1);
+    h ^= python_load(code + l->code_file) ^ python_load(code + l->code_name) << 16 ^
+         (uint64_t)python_load_half(code + l->code_first_line) << 44;
+    return (h * UINT64_C(0x9e3779b97f4a7c15) + (last ^ size << 1)) | 1;
 }
 
 #endif

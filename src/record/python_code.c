@@ -4,10 +4,11 @@
  * same text again and again tells nothing new. A lock is taken then, and only then.
  */
 #include <string.h>
+#include <sys/mman.h>
 
 #include "record/python.h"
 
-#define KNOWN      65536u
+#define KNOWN      (1u << 18)
 #define TEXT_MOST  4096
 #define TABLE_MOST (1u << 20)
 #define PROVEN_BY  64 /* frames */
@@ -22,8 +23,8 @@ static struct spin lock;
 
 void python_code_reset(void)
 {
-    if (known)
-        memset(known, 0, KNOWN * sizeof *known);
+    if (known) /* zeroes it */
+        sys_call(SYS_madvise, known, (long)(KNOWN * sizeof *known), (long)MADV_DONTNEED);
     known_count = nameless = 0;
     spin_reset(&lock);
 }
@@ -132,8 +133,8 @@ static uint32_t keep(const void *record, size_t size)
         if (known[i].hash == hash)
             return known[i].number;
     uint64_t place = (uint64_t)((const char *)record - recorder.python_memory);
-    known[i].hash = hash;
     known[i].number = (uint32_t)(place / 8);
+    known[i].hash = hash;
     known_count++;
     /* Pairs with the collector's acquire: it sees the record before the position. */
     atomic_store_explicit(&recorder.header->python_used,
@@ -270,8 +271,8 @@ static __attribute__((noinline)) uint32_t number_of(uint64_t code)
 
 uint32_t python_code_number(struct python_thread *p, uint64_t code, uint64_t stamp)
 {
-    struct python_code *c = &p->codes[(code >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 54];
-    static_assert(PYTHON_CODES == 1 << (64 - 54), "as many bits of the hash");
+    struct python_code *c = &p->codes[(code >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 52];
+    static_assert(PYTHON_CODES == 1 << (64 - 52), "as many bits of the hash");
     if (UNLIKELY(c->code != code || c->stamp != stamp) && stamp)
         *c = (struct python_code){.code = code, .stamp = stamp, .number = number_of(code)};
     return stamp ? c->number : 0;

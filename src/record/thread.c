@@ -279,10 +279,9 @@ void thread_recover(struct thread *t)
     else
         t->at = (uint64_t *)((written - t->bias) * 8);
     walk_forget(&t->walk);
-    python_begin(t);
     spin_recover(&threads_lock);
     modules_recover();
-    python_recover();
+    python_recover(t);
 }
 
 /*
