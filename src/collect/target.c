@@ -342,8 +342,8 @@ static bool read_node(struct target *t, uint32_t i)
 {
     const struct wire_node *nodes =
         (const void *)((const char *)t->header + WIRE_PAGE + MODULES_BYTES);
-    struct node n = {.parent = *(const volatile uint32_t *)&nodes[i].parent,
-                     .address = *(const volatile uint64_t *)&nodes[i].address};
+    struct node n = {.address = __atomic_load_n(&nodes[i].address, __ATOMIC_ACQUIRE)};
+    n.parent = *(const volatile uint32_t *)&nodes[i].parent; /* written before the address */
     if (n.parent >= i)
         n = (struct node){.address = WIRE_NODE_INCOMPLETE}; /* damage: a parent comes first */
     t->profile.nodes.items[i] = n;

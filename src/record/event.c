@@ -76,8 +76,9 @@ static uint32_t node_new(uint32_t parent, uint64_t address)
             return 0;
         }
     } while (!atomic_compare_exchange_weak(&h->node_count, &id, id + 1));
-    recorder.nodes[id].address = address;
     recorder.nodes[id].parent = parent;
+    /* Pairs with the collector's: who finds the address finds the parent. */
+    __atomic_store_n(&recorder.nodes[id].address, address, __ATOMIC_RELEASE);
     return id;
 }
 

@@ -104,3 +104,98 @@ def test_stacks_are_the_interpreters_own(t, version):
     t.equal("stacks cut off or incomplete", t.report(profile)["totals"]["truncated_stacks"], 0)
 
 
+@cases(version=VERSIONS)
+def test_ends_with_threads_at_work(t, version):
+    """The interpreter frees the states of its threads while they allocate: none of them may be looked at."""
+    python = interpreter(version)
+    program = os.path.join(PROGRAMS, "python_ends.py")
+    for how, status in (("exit", 0), ("fork", 0), ("_exit", 3), ("raise", 4), ("signal", 143)) + (("exit", 0),) * 3:
+        profile = t.record(python, program, how, status=status)
+        t.equal("stderr", t.stderr, "")
+        t.true("allocations", t.report(profile)["totals"]["allocations"] > 1000)
+
+
+@cases(version=("3.8", "3.11", "3.12", "3.13"))
+def test_embedded(t, version):
+    """libpython comes with dlopen and goes with dlclose, three times."""
+    python = interpreter(version)
+    library = glob.glob(os.path.join(os.path.dirname(python), "..", "lib", "libpython%s.so.1.0" % version))
+    if not library:
+        raise Skipped("there is no libpython%s.so" % version)
+    home = os.path.dirname(os.path.dirname(python))
+    profile = t.record(t.build("embeds_python.c"), library[0], env={"PYTHONHOME": home})
+    rows = t.report(profile, "live", "--by", "stack")["rows"]
+    for size in (30000, 30001, 30002):
+        row = [r for r in rows if r["bytes"] == size]
+        names = [f["function"] for f in row[0]["stack"] if f["kind"] == "python"] if row else []
+        t.equal("Python frames of %d bytes" % size, names, ["in_python", "<module>"])
+        functions = [f["function"] for f in row[0]["stack"]] if row else []
+        t.true("main is the outer end", "main" in functions and "embed" in functions, functions)
+    t.equal("outside", t.total(t.report(profile), "outside"), (13000, 13))
+
+
+def fake(t, *flags):
+    profile = t.record(t.build("fake_python.c", "-rdynamic", *flags), status=3)
+    t.equal("blocks", t.total(t.report(profile), "allocates"), (10000, 100))
+    return t.report(profile)["notes"]
+
+
+def test_interpreters_that_are_not_what_they_seem(t):
+    """States and frames that lead nowhere: nothing is read there, native stacks go on, a note says why."""
+    for version in ("0x030800f0", "0x030900f0", "0x030a00f0", "0x030b02f0", "0x030c01f0"):
+        notes = fake(t, "-DVERSION=" + version)
+        t.true("a note for " + version, len(notes) == 1 and "does not look as" in notes[0], notes)
+    notes = fake(t, "-DVERSION=0x030d00f0", "-DCOOKIE")
+    t.true("offsets that make no sense", len(notes) == 1 and "does not look as" in notes[0], notes)
+    notes = fake(t, "-DVERSION=0x030d00f0", "-DCOOKIE", "-DFREE_THREADED")
+    t.true("without a lock", len(notes) == 1 and "without the global interpreter lock" in notes[0], notes)
+    for version, name in (("0x030e00f0", "3.14.0"), ("0x030700f0", "3.7.0"), ("0x030c00a1", "3.12.0"), ("0", "0.0.0")):
+        notes = fake(t, "-DVERSION=" + version)
+        t.true("a note for " + name, len(notes) == 1 and "Python %s is not a release" % name in notes[0], notes)
+
+
+def test_turned_off(t):
+    program = t.file("x.py")
+    with open(program, "w") as out:
+        out.write("import ctypes\ndef f():\n  ctypes.CDLL(None).malloc(54321)\nf()\n")
+    for python, wanted in (("off", []), ("auto", ["f", "<module>"])):
+        profile = t.record("/usr/bin/python3", program, opts=["--python=" + python])
+        row = [r for r in t.report(profile, "live", "--by", "stack")["rows"] if r["bytes"] == 54321][0]
+        t.equal("frames", [f["function"] for f in row["stack"] if f["kind"] == "python"], wanted)
+        t.equal("notes", t.report(profile)["notes"], [])
+    only = t.report(profile, "live", "--by", "stack", "--python-only")["rows"]
+    t.equal("Python only", [[f["function"] for f in r["stack"]] for r in only if r["bytes"] == 54321], [["f", "<module>"]])
+    native = t.report(profile, "live", "--by", "stack", "--native-only")["rows"]
+    kinds = {f["kind"] for r in native for f in r["stack"]}
+    t.true("native only", "python" not in kinds, kinds)
+    functions = [f["function"] for r in native if r["bytes"] == 54321 for f in r["stack"]]
+    t.true("with the interpreter's", LOOP in functions, functions)
+    row = t.row(t.report(profile, "live"), "f")
+    t.equal("charged to the line", row["total_bytes"], 54321)
+    for word, sentence in (("objects", "not there yet"), ("maybe", "takes 'auto' or 'off'")):
+        _, stderr, status = t.run("run", "--python=" + word, "true")
+        t.equal("status of " + word, status, 2)
+        t.true("one line about " + word, sentence in stderr and stderr.count("\n") == 1, stderr)
+
+
+@cases(version=("3.8", "3.11", "3.13"))
+def test_more_frames_than_are_remembered(t, version):
+    """Outer frames are left out, and counted as such; code that is made without end loses its names, not more."""
+    python = interpreter(version)
+    program = t.file("deep.py")
+    with open(program, "w") as out:
+        out.write("import ctypes, sys, threading\n"
+                  "m = ctypes.CDLL(None).malloc\n"
+                  "def down(n):\n"
+                  "    if n % 1000 == 0: m(50000 + n // 1000)\n"
+                  "    if n: down(n - 1)\n"
+                  "sys.setrecursionlimit(100000)\n"
+                  "threading.stack_size(800 << 20)\n"
+                  "t = threading.Thread(target=down, args=(12000,))\n"
+                  "t.start()\nt.join()\n")
+    profile = t.record(python, program)
+    rows = {r["bytes"]: r["stack"] for r in t.report(profile, "live", "--by", "stack")["rows"]}
+    for n in range(13):
+        depth = [f["function"] for f in rows[50000 + n] if f["kind"] == "python"].count("down")
+        whole = 12001 - 1000 * n
+        t.true("%d frames of %d" % (depth, whole), depth == whole if whole < 4000 else 4000 < depth <= whole, depth)
