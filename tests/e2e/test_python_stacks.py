@@ -110,28 +110,30 @@ def test_ends_with_threads_at_work(t, version):
     python = interpreter(version)
     program = os.path.join(PROGRAMS, "python_ends.py")
     for how, status in (("exit", 0), ("fork", 0), ("_exit", 3), ("raise", 4), ("signal", 143)) + (("exit", 0),) * 3:
-        profile = t.record(python, program, how, status=status)
+        profile = t.record(python, "-W", "ignore", program, how, status=status)
         t.equal("stderr", t.stderr, "")
         t.true("allocations", t.report(profile)["totals"]["allocations"] > 1000)
 
 
 @cases(version=("3.8", "3.11", "3.12", "3.13"))
 def test_embedded(t, version):
-    """libpython comes with dlopen and goes with dlclose, three times."""
+    """libpython comes with dlopen and goes with dlclose, again and again (3.12 itself does not survive that)."""
     python = interpreter(version)
     library = glob.glob(os.path.join(os.path.dirname(python), "..", "lib", "libpython%s.so.1.0" % version))
     if not library:
         raise Skipped("there is no libpython%s.so" % version)
-    home = os.path.dirname(os.path.dirname(python))
-    profile = t.record(t.build("embeds_python.c"), library[0], env={"PYTHONHOME": home})
-    rows = t.report(profile, "live", "--by", "stack")["rows"]
-    for size in (30000, 30001, 30002):
-        row = [r for r in rows if r["bytes"] == size]
-        names = [f["function"] for f in row[0]["stack"] if f["kind"] == "python"] if row else []
-        t.equal("Python frames of %d bytes" % size, names, ["in_python", "<module>"])
-        functions = [f["function"] for f in row[0]["stack"]] if row else []
-        t.true("main is the outer end", "main" in functions and "embed" in functions, functions)
-    t.equal("outside", t.total(t.report(profile), "outside"), (13000, 13))
+    rounds = 1 if version == "3.12" else 3
+    profile = t.record(t.build("embeds_python.c"), library[0], str(rounds),
+                       env={"PYTHONHOME": os.path.dirname(os.path.dirname(python))})
+    rows = [r for r in t.report(profile, "live", "--by", "stack")["rows"] if r["bytes"] % 30000 == 0]
+    t.equal("blocks of Python's", sum(r["count"] for r in rows), rounds)
+    for row in rows:
+        names = [f["function"] for f in row["stack"] if f["kind"] == "python"]
+        t.equal("Python frames", names, ["in_python", "<module>"])
+        functions = [f["function"] for f in row["stack"]]
+        t.true("called by main", functions.index("<module>") < functions.index("embed") < functions.index("main"),
+               functions)
+    t.equal("outside", t.total(t.report(profile), "outside"), (1000 + 4000 * rounds, 1 + 4 * rounds))
 
 
 def fake(t, *flags):
