@@ -294,7 +294,7 @@ const char *query_options_help(void)
            "  --thread NAME    only what this thread allocated\n"
            "  --fold REGEX     drop matching functions from stacks, charge their caller "
            "(repeatable)\n"
-           "  --no-fold        do not fold the std:: internals of allocations\n"
+           "  --no-fold        do not fold the std:: internals of allocations, nor Python's own C code\n"
            "  --merge s/RE/NEW/  rename functions, equal names are merged (repeatable)\n"
            "  --python-only, --native-only   list only such frames\n"
            "\n"
