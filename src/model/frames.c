@@ -134,8 +134,7 @@ static bool is_interpreter(const char *module)
         return strspn(module + 9, digits) != 0;
     if (strncmp(module, "python", 6) != 0)
         return false;
-    const char *rest = module + 6 + strspn(module + 6, "0123456789.");
-    return !*rest || strcmp(rest, "-dbg") == 0;
+    return !module[6 + strspn(module + 6, "0123456789.")];
 }
 
 static uint32_t resolved(struct frame_table *t, const struct frame *f)

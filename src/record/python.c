@@ -71,6 +71,8 @@ static enum wire_python_state examine(const struct exports x[2], uint64_t runtim
     enum wire_python_state state = python_layout_find(found.version, runtime, size, &found.layout);
     if (state != WIRE_PYTHON_ON)
         return state;
+    if (find(x, "_Py_NegativeRefcount", NULL))
+        return WIRE_PYTHON_STRANGE; /* a debug build: some structures have more in them */
     found.code_type = find(x, "PyCode_Type", NULL);
     found.text_type = find(x, "PyUnicode_Type", NULL);
     found.bytes_type = find(x, "PyBytes_Type", NULL);
