@@ -8,10 +8,10 @@
 
 #define TEXT_MOST 65536
 
-static_assert((int)WIRE_LINES_LNOTAB == (int)PYTHON_LNOTAB &&
-                  (int)WIRE_LINES_RANGES == (int)PYTHON_RANGES &&
-                  (int)WIRE_LINES_LOCATIONS == (int)PYTHON_LOCATIONS,
-              "the same forms under two names");
+/* The same forms under two names. */
+static_assert((int)WIRE_LINES_LNOTAB == (int)PYTHON_LNOTAB, "wire ABI");
+static_assert((int)WIRE_LINES_RANGES == (int)PYTHON_RANGES, "wire ABI");
+static_assert((int)WIRE_LINES_LOCATIONS == (int)PYTHON_LOCATIONS, "wire ABI");
 static_assert(WIRE_NODE_PYTHON == NODE_PYTHON, "the same bit under two names");
 
 void python_codes_read(struct python_codes *c, const void *memory, uint32_t size, uint32_t used)

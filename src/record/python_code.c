@@ -88,7 +88,7 @@ bool python_prove(uint64_t state)
         bool shim = false;
         if (l->chain == PYTHON_SHIMS) {
             strange = !careful_load(frame + (l->frame_owner & ~7u), &owner);
-            shim = (uint8_t)(owner >> l->frame_owner % 8 * 8) >= PYTHON_OWNED_BY_C;
+            shim = !strange && (uint8_t)(owner >> l->frame_owner % 8 * 8) >= PYTHON_OWNED_BY_C;
         }
         if (!shim && !strange) {
             strange = !careful_load(frame + l->frame_code, &code) || !is_code(code) ||
