@@ -10,6 +10,7 @@
 
 #define KNOWN      (1u << 18)
 #define TEXT_MOST  4096
+#define RESERVE    65536u /* never kept: so that a record can be made, to find an equal one */
 #define TABLE_MOST (1u << 20)
 #define PROVEN_BY  64 /* frames */
 
@@ -114,17 +115,17 @@ static uint64_t hash_of(const void *bytes, size_t size)
     return h ? h : 1;
 }
 
-/* Room at the end for a record of so many bytes; NULL: none. */
+/* Room at the end to make a record of so many bytes; NULL: none. */
 static void *tail(size_t size)
 {
     uint32_t used = atomic_load_explicit(&recorder.header->python_used, memory_order_relaxed);
-    if (known_count >= KNOWN / 2 || used < 8 || used % 8 || used > recorder.python_size ||
+    if (used < 8 || used % 8 || used > recorder.python_size ||
         recorder.python_size - used < size + 8)
         return NULL;
     return recorder.python_memory + used;
 }
 
-/* The number of the record just made at the tail, or of an equal one. */
+/* The number of the record just made at the tail, or of an equal one; 0: no room for another. */
 static uint32_t keep(const void *record, size_t size)
 {
     uint64_t hash = hash_of(record, size);
@@ -133,6 +134,8 @@ static uint32_t keep(const void *record, size_t size)
         if (known[i].hash == hash)
             return known[i].number;
     uint64_t place = (uint64_t)((const char *)record - recorder.python_memory);
+    if (known_count >= KNOWN / 2 || place + size + RESERVE > recorder.python_size)
+        return 0;
     known[i].number = (uint32_t)(place / 8);
     known[i].hash = hash;
     known_count++;

@@ -201,3 +201,26 @@ def test_more_frames_than_are_remembered(t, version):
         depth = [f["function"] for f in rows[50000 + n] if f["kind"] == "python"].count("down")
         whole = 12001 - 1000 * n
         t.true("%d frames of %d" % (depth, whole), depth == whole if whole < 4000 else 4000 < depth <= whole, depth)
+
+
+def test_no_room_for_more_code(t):
+    """With little address space there is room for 2 MiB of names: what comes after has none, and a note says so."""
+    program = t.file("many.py")
+    with open(program, "w") as out:
+        out.write("import ctypes, sys\n"
+                  "m = ctypes.CDLL(None).malloc\n"
+                  "for i in range(20000):\n"
+                  "    exec('def %s_%05d():\\n  m(1000)\\n%s_%05d()' % ('f' * 60, i, 'f' * 60, i))\n"
+                  "def LAST():\n"
+                  "    m(77777)\n"
+                  "LAST()\n".replace("LAST", "last" * 50))
+    profile = t.record("/bin/sh", "-c", "ulimit -v 3900000; exec /usr/bin/python3 " + program)
+    notes = t.report(profile)["notes"]
+    t.true("a note", len(notes) == 1 and "some Python frames have no name" in notes[0], notes)
+    rows = t.report(profile, "live", "--by", "stack")["rows"]
+    row = [r for r in rows if r["bytes"] == 77777][0]
+    t.equal("frames", [f["function"] for f in row["stack"] if f["kind"] == "python"],
+            ["[Python code not recorded]", "<module>"])
+    blocks = sum(r["count"] for r in rows if any("ffff" in f["function"] or "not recorded" in f["function"]
+                                                 for f in r["stack"]) and r["bytes"] >= 1000 * r["count"])
+    t.true("every block has its stack", blocks >= 20000, blocks)

@@ -2,7 +2,7 @@
 
     tests/python/run.py --build BUILD [-k WORD] [--python VERSION] [--jobs N]
 
-One line a module and interpreter. A test that differs is run once more, alone, both ways: some fail now and
+One line a module and interpreter. Before them stress.py, which only has to end well. A test that differs is run once more, alone, both ways: some fail now and
 then by themselves, and those are listed but do not count. Exits 1 if any differ still.
 """
 import argparse
@@ -14,7 +14,8 @@ import subprocess
 import sys
 import tempfile
 
-MODULES = """test_threading test_fork1 test_generators test_coroutines test_gc test_json test_pickle test_subprocess
+STRESS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stress.py")
+MODULES = """stress test_threading test_fork1 test_generators test_coroutines test_gc test_json test_pickle test_subprocess
     test_multiprocessing_fork test_frame test_exceptions test_sys_settrace test_weakref test_ctypes""".split()
 VERSIONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13")
 RESULT = re.compile(r"^(\w+) \(([\w.]+)\).*?\.\.\. .*?(ok|FAIL|ERROR|skipped|expected failure)\b", re.MULTILINE | re.DOTALL)
@@ -50,7 +51,17 @@ def differences(plain, recorded):
     return sorted(name for name in {*plain, *recorded} if plain.get(name) != recorded.get(name))
 
 
+def stress(python, tidemark):
+    with tempfile.TemporaryDirectory(prefix="tide-python-") as folder:
+        done = subprocess.run([tidemark, "run", "--quiet", "-o", os.path.join(folder, "x.tide"), "--", python, "-W", "ignore",
+                               STRESS, "10"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    good = done.returncode == 0
+    return good, "%-4s %s stress: status %d" % ("ok" if good else "FAIL", python, done.returncode), done.stdout.decode()
+
+
 def compare(python, module, tidemark):
+    if module == "stress":
+        return stress(python, tidemark)
     plain, plain_status, _ = run(python, module, None)
     recorded, status, text = run(python, module, tidemark)
     differ = differences(plain, recorded)
