@@ -19,7 +19,7 @@ MODULES = """stress test_threading test_fork1 test_generators test_coroutines te
     test_multiprocessing_fork test_frame test_exceptions test_sys_settrace test_weakref test_ctypes""".split()
 VERSIONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13")
 RESULT = re.compile(r"^(\w+) \(([\w.]+)\).*?\.\.\. .*?(ok|FAIL|ERROR|skipped|expected failure)\b", re.MULTILINE | re.DOTALL)
-LIMIT_S = 1200
+LIMIT_S = 600
 
 
 def interpreters():
