@@ -10,6 +10,8 @@
  *     tide_snapshot("app.%I.tide");       the profile so far, in a file of its own
  *     tide_pause(); tide_resume();        allocations in between are not recorded, frees are
  *     tide_thread_name("reader");
+ *     tide_alloc("events", p, size);      a block of an allocator of the program's own,
+ *     tide_free("events", p);             and its end: report --metric pool
  *
  * In C++ there is tide::scope, which marks its begin and its end, and tide::paused.
  */
@@ -121,6 +123,32 @@ static __inline__ void tide_thread_name(const char *name)
     void (*call)(const char *) = (void (*)(const char *))tide_find_("tide_thread_name", &known);
     if (call)
         call(name);
+}
+
+/*
+ * Blocks of an allocator of the program's own, by the name of the pool (63 bytes of it count). The
+ * memory of a pool comes from somewhere and is counted there, so its blocks are counted apart:
+ * report --metric pool. Tell of a block when the pool has handed it out, and of its end before it
+ * can be handed out again. A block that the pool has already is replaced.
+ */
+static __inline__ void tide_alloc(const char *pool, void *block, __SIZE_TYPE__ size)
+{
+    static tide_function_ known;
+    void (*call)(const char *, void *, __SIZE_TYPE__) =
+        (void (*)(const char *, void *, __SIZE_TYPE__))tide_find_("tide_alloc", &known);
+    if (call)
+        call(pool, block, size);
+    __asm__ __volatile__(
+        ""); /* so that the call is not the last thing, and its caller stays on the stack */
+}
+
+static __inline__ void tide_free(const char *pool, void *block)
+{
+    static tide_function_ known;
+    void (*call)(const char *, void *) =
+        (void (*)(const char *, void *))tide_find_("tide_free", &known);
+    if (call)
+        call(pool, block);
 }
 
 #ifdef __cplusplus

@@ -47,7 +47,7 @@ rule program
   command = $cc \$flags -fsanitize=\$kind,undefined -MD -MF \$out.d \$in \$libs -o \$out
   depfile = \$out.d
 EOF
-    for source in src/{base,store,symbol,collect,model,report,unwind}/*.c; do
+    for source in src/{base,store,symbol,collect,model,analyse,report,export,unwind}/*.c; do
         object=$dir/objects/$(echo "${source#src/}" | tr / _).o
         objects+=("$object")
         echo "build $object: object $source"
@@ -82,7 +82,7 @@ compiled_seeds() {
 runs_of() {
     case $1 in
     fuzz_rings | fuzz_symbolizer) echo 2000 ;;
-    fuzz_names | fuzz_proc | fuzz_python) echo 20000 ;;
+    fuzz_names | fuzz_proc | fuzz_maps | fuzz_python) echo 20000 ;;
     *) echo 6000 ;;
     esac
 }

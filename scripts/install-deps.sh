@@ -1,20 +1,23 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that building and testing need: scripts/install-deps.sh [bench|lint]
+# Installs the Debian packages that are needed to build, or to test, bench or lint:
+#   scripts/install-deps.sh [test|bench|lint]
 # Asks dpkg first, so that it costs a few milliseconds when nothing is missing.
 set -u
 
 base="build-essential pkg-config meson ninja-build libdw-dev libelf-dev libzstd-dev zlib1g-dev libxxhash-dev
       libiberty-dev libcmocka-dev clang libclang-rt-dev gfortran python3 binutils valgrind
       libjemalloc2 libgoogle-perftools4 libtcmalloc-minimal4 libmimalloc2.0 libcap2-bin musl-tools python3-greenlet"
+test="chromium"
 bench="heaptrack zstd lua5.4 libxml2-utils jq sqlite3 perl git libunwind-dev clang python3 time"
 lint="clang clang-format clang-tidy shellcheck"
 
 case "${1:-base}" in
 base) wanted=$base ;;
+test) wanted=$test ;;
 bench) wanted=$bench ;;
 lint) wanted=$lint ;;
 *)
-    echo "install-deps.sh: unknown set '$1'; it takes nothing, or 'bench' or 'lint'" >&2
+    echo "install-deps.sh: unknown set '$1'; it takes nothing, or 'test', 'bench' or 'lint'" >&2
     exit 2
     ;;
 esac

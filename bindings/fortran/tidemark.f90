@@ -6,6 +6,8 @@
 !     call tide_pause(); call tide_resume()         allocations in between are not recorded, frees are
 !     call tide_snapshot('app.%I.tide')             the profile so far, in a file of its own
 !     call tide_thread_name('reader')
+!     call tide_alloc('grid', c_loc(block), size)   a block of an allocator of the program's own,
+!     call tide_free('grid', c_loc(block))          and its end: report --metric pool
 !     if (tide_active()) ...                        recorded, and not paused?
 !
 ! Compile it with the program; there is nothing to link. The functions are those of libtidemark.so, which
@@ -16,7 +18,12 @@ module tidemark
     implicit none
     private
     public :: tide_active, tide_mark, tide_mark_value, tide_thread_name
-    public :: tide_snapshot, tide_pause, tide_resume
+    public :: tide_snapshot, tide_pause, tide_resume, tide_alloc, tide_free
+
+    !> A block of a pool; its size is an integer of 4 or 8 bytes.
+    interface tide_alloc
+        module procedure pool_alloc, pool_alloc_short
+    end interface
 
     !> A mark with a number: of either real kind, or an integer.
     interface tide_mark_value
@@ -37,6 +44,17 @@ module tidemark
             import :: c_char, c_double
             character(kind=c_char), intent(in) :: label(*), key(*)
             real(c_double), value :: number
+        end subroutine
+        subroutine call_alloc(pool, block, bytes) bind(c)
+            import :: c_char, c_ptr, c_size_t
+            character(kind=c_char), intent(in) :: pool(*)
+            type(c_ptr), value :: block
+            integer(c_size_t), value :: bytes
+        end subroutine
+        subroutine call_free(pool, block) bind(c)
+            import :: c_char, c_ptr
+            character(kind=c_char), intent(in) :: pool(*)
+            type(c_ptr), value :: block
         end subroutine
         function ask_nothing() bind(c) result(answer)
             import :: c_int
@@ -65,6 +83,8 @@ module tidemark
     procedure(call_value), pointer, save :: mark_value => null()
     procedure(ask_text), pointer, save :: snapshot => null()
     procedure(call_nothing), pointer, save :: pause => null(), resume => null()
+    procedure(call_alloc), pointer, save :: alloc => null()
+    procedure(call_free), pointer, save :: release => null()
 
 contains
 
@@ -79,6 +99,8 @@ contains
             call c_f_procpointer(found('tide_pause'), pause)
             call c_f_procpointer(found('tide_resume'), resume)
             call c_f_procpointer(found('tide_thread_name'), thread_name)
+            call c_f_procpointer(found('tide_alloc'), alloc)
+            call c_f_procpointer(found('tide_free'), release)
         end if
         known = .true.
     end subroutine
@@ -167,6 +189,36 @@ contains
     subroutine tide_resume()
         call look_up()
         if (associated(resume)) call resume()
+    end subroutine
+
+    !> A pool of the program's own has handed out a block; counted apart from the heap.
+    subroutine pool_alloc(pool, block, bytes)
+        character(len=*), intent(in) :: pool
+        type(c_ptr), intent(in) :: block
+        integer(c_int64_t), intent(in) :: bytes
+        character(kind=c_char) :: text(label_size)
+        call look_up()
+        if (.not. associated(alloc)) return
+        call to_c(pool, text)
+        call alloc(text, block, int(bytes, c_size_t))
+    end subroutine
+
+    subroutine pool_alloc_short(pool, block, bytes)
+        character(len=*), intent(in) :: pool
+        type(c_ptr), intent(in) :: block
+        integer(c_int32_t), intent(in) :: bytes
+        call pool_alloc(pool, block, int(bytes, c_int64_t))
+    end subroutine
+
+    !> The block goes back. To be called before it can be handed out again.
+    subroutine tide_free(pool, block)
+        character(len=*), intent(in) :: pool
+        type(c_ptr), intent(in) :: block
+        character(kind=c_char) :: text(label_size)
+        call look_up()
+        if (.not. associated(release)) return
+        call to_c(pool, text)
+        call release(text, block)
     end subroutine
 
     !> The calling thread's name in reports.

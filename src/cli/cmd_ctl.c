@@ -28,6 +28,7 @@ static const char help[] =
     "  status            how long, how much, and where to\n"
     "  mark LABEL        a moment with a name, as tide_mark(LABEL) makes it, for reports\n"
     "  snapshot [FILE]   write the recording so far; %I in FILE counts, '|command' pipes\n"
+    "  leaks             look what still points to each block, and mark the moment 'leaks'\n"
     "  pause             do not record allocations until resume; frees are followed\n"
     "  resume\n\n"
     "      --help        this text\n\n"
@@ -39,11 +40,9 @@ static const struct action {
     const char *name;
     enum wire_request_kind kind;
     int least, most; /* arguments */
-} actions[] = {{"status", WIRE_STATUS, 0, 0},
-               {"mark", WIRE_MARK, 1, 1},
-               {"snapshot", WIRE_SNAPSHOT, 0, 1},
-               {"pause", WIRE_PAUSE, 0, 0},
-               {"resume", WIRE_RESUME, 0, 0}};
+} actions[] = {{"status", WIRE_STATUS, 0, 0},     {"mark", WIRE_MARK, 1, 1},
+               {"snapshot", WIRE_SNAPSHOT, 0, 1}, {"leaks", WIRE_SCAN, 0, 0},
+               {"pause", WIRE_PAUSE, 0, 0},       {"resume", WIRE_RESUME, 0, 0}};
 
 static char *read_whole(const char *path, size_t *size)
 {
@@ -171,6 +170,10 @@ int cmd_ctl(int argc, char **argv)
     struct wire_reply reply = {0};
     char answer[WIRE_TEXT_MAX];
     int code = converse(&address, &request, argc > 3 ? argv[3] : "", &reply, answer, sizeof answer);
+    if (code && *answer) {
+        fprintf(stderr, "tidemark ctl: %s", answer);
+        return 1;
+    }
     if (code) {
         fprintf(stderr, "tidemark ctl: %s was not done: %s\n", action->name, strerror(-code));
         return 1;

@@ -5,15 +5,18 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "cli/picture.h"
 #include "cli/query_options.h"
+#include "export/marks_plot.h"
 #include "model/answer.h"
 #include "report/marks.h"
 #include "store/reader.h"
 
-enum { OPT_LABEL = QUERY_EXTRA, OPT_STAMPS };
+enum { OPT_LABEL = QUERY_EXTRA, OPT_STAMPS, OPT_PLOT, OPT_GNUPLOT, OPT_NPY };
 
 struct wanted {
     const char *label;
+    const char *plot, *gnuplot, *npy; /* files to write */
     bool stamps;
 };
 
@@ -29,6 +32,9 @@ static void print_help(void)
          "  --stamps         the collector's stamps too, without a label\n"
          "  --process PID    another process of the recording (PID#N: its N-th program)\n"
          "  --json, --csv    exact numbers for scripts\n"
+         "  --plot FILE      VM, RSS and live bytes over time, as an SVG\n"
+         "  --gnuplot FILE   the same as data for gnuplot\n"
+         "  --npy FILE       the table as a structured array for numpy.load\n"
          "  --help           this text\n"
          "\n"
          "Examples:\n"
@@ -41,10 +47,13 @@ static int take(void *context, int val, const char *argument, struct err *err)
 {
     struct wanted *w = context;
     (void)err;
-    if (val == OPT_LABEL)
-        w->label = argument;
-    else
+    if (val == OPT_STAMPS)
         w->stamps = true;
+    else
+        *(val == OPT_LABEL     ? &w->label
+          : val == OPT_PLOT    ? &w->plot
+          : val == OPT_GNUPLOT ? &w->gnuplot
+                               : &w->npy) = argument;
     return 0;
 }
 
@@ -81,10 +90,32 @@ static int print_rows(const struct mark_rows *m, enum output output)
     return 0;
 }
 
+/* The files that were asked for; with none of them the table is printed. */
+static int write_files(const struct mark_rows *m, const struct wanted *w, struct err *err)
+{
+    const struct {
+        const char *file;
+        void (*write)(const struct mark_rows *, struct strbuf *);
+    } files[] = {{w->plot, marks_plot}, {w->gnuplot, marks_gnuplot}, {w->npy, marks_npy}};
+    int code = 0;
+    for (size_t i = 0; i < sizeof files / sizeof *files && !code; i++) {
+        struct strbuf bytes = {0};
+        if (!files[i].file)
+            continue;
+        files[i].write(m, &bytes);
+        code = picture_write(files[i].file, &bytes, err);
+        strbuf_release(&bytes);
+    }
+    return code;
+}
+
 int cmd_marks(int argc, char **argv)
 {
     static const struct option extra[] = {{"label", required_argument, NULL, OPT_LABEL},
                                           {"stamps", no_argument, NULL, OPT_STAMPS},
+                                          {"plot", required_argument, NULL, OPT_PLOT},
+                                          {"gnuplot", required_argument, NULL, OPT_GNUPLOT},
+                                          {"npy", required_argument, NULL, OPT_NPY},
                                           {0}};
     static const char *const common[] = {"process", "json", "csv", "help", NULL};
     struct wanted wanted = {0};
@@ -113,15 +144,19 @@ int cmd_marks(int argc, char **argv)
     int code = answer_process(recording, o.query.process, &profile, &err);
     if (!code) {
         /* Text of a process without marks is not left empty; data is what was asked for. */
-        bool stamps =
-            wanted.stamps || (o.output == OUTPUT_TEXT && !wanted.label && !profile->marks.count);
+        bool picture = wanted.plot || wanted.gnuplot;
+        bool stamps = wanted.stamps || (o.output == OUTPUT_TEXT && !wanted.label &&
+                                        (!profile->marks.count || picture));
         code = mark_rows_init(&rows, recording, profile, wanted.label, stamps, &err);
     }
     if (code) {
         status = fail(&err, code == -EINVAL ? 2 : 1);
         goto out;
     }
-    status = print_rows(&rows, o.output);
+    if (!wanted.plot && !wanted.gnuplot && !wanted.npy)
+        status = print_rows(&rows, o.output);
+    else if (write_files(&rows, &wanted, &err))
+        status = fail(&err, 1);
     mark_rows_release(&rows);
 out:
     recording_free(recording);

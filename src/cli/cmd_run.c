@@ -7,18 +7,29 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyse/leaks.h"
 #include "base/strbuf.h"
 #include "cli/library.h"
 #include "collect/session.h"
 #include "model/moment.h"
+#include "model/pattern.h"
+#include "model/suppress.h"
+#include "report/findings.h"
 #include "report/units.h"
+#include "store/reader.h"
 
-#define NOTES_SHOWN 5
+#define NOTES_SHOWN    5
+#define FINDINGS_SHOWN 3
 
 enum {
     OPT_ONLY = 256,
     OPT_NO_FOLLOW,
     OPT_PAUSED,
+    OPT_NO_SCAN,
+    OPT_MARK_ON,
+    OPT_WITHIN,
+    OPT_IGNORE,
+    OPT_SUPPRESSIONS,
     OPT_SNAPSHOT_EVERY,
     OPT_ON_FULL,
     OPT_INTERVAL,
@@ -31,6 +42,11 @@ static const struct option long_options[] = {
     {"only", required_argument, NULL, OPT_ONLY},
     {"no-follow", no_argument, NULL, OPT_NO_FOLLOW},
     {"paused", no_argument, NULL, OPT_PAUSED},
+    {"no-scan", no_argument, NULL, OPT_NO_SCAN},
+    {"mark-on", required_argument, NULL, OPT_MARK_ON},
+    {"within", required_argument, NULL, OPT_WITHIN},
+    {"ignore", required_argument, NULL, OPT_IGNORE},
+    {"suppressions", required_argument, NULL, OPT_SUPPRESSIONS},
     {"snapshot-every", required_argument, NULL, OPT_SNAPSHOT_EVERY},
     {"on-full", required_argument, NULL, OPT_ON_FULL},
     {"interval", required_argument, NULL, OPT_INTERVAL},
@@ -54,6 +70,17 @@ static const char help[] =
     "      --paused       begin with recording off; tide_resume() or 'tidemark ctl PID resume' "
     "turn\n"
     "                     it on\n"
+    "      --no-scan      do not look at the end what still points to each block: leaks are not "
+    "told\n"
+    "                     from what is reachable\n"
+    "      --mark-on FUNCTION\n"
+    "                     make a mark at each entry of FUNCTION (repeatable): 'main', "
+    "'_ZN1A1fEv',\n"
+    "                     'Processor::event'; FUNCTION#50 is then a moment for reports\n"
+    "      --within REGEX, --ignore REGEX, --suppressions FILE\n"
+    "                     kept for reports, which apply them unless they are told not to\n"
+    "                     (repeatable): only, or not, stacks with a matching function; not those\n"
+    "                     of a suppression file of LeakSanitizer or valgrind\n"
     "      --snapshot-every DURATION\n"
     "                     write the recording so far to a file of its own every 30s, 10m, 1h\n"
     "      --on-full=wait|drop\n"
@@ -77,6 +104,8 @@ static const char help[] =
 struct run_options {
     struct session_options session;
     struct strbuf only;
+    VEC(const char *) mark_on;
+    VEC(struct recorded_default) defaults;
     bool quiet;
 };
 
@@ -105,6 +134,42 @@ static char **with_environment(int *argc, char **argv)
     return all.items;
 }
 
+static int add_pattern(struct run_options *o, enum default_kind kind, const char *text)
+{
+    const char *option = kind == DEFAULT_WITHIN ? "--within" : "--ignore";
+    struct pattern_list list = {0};
+    struct err err;
+    int code = pattern_list_add(&list, text, option, &err);
+    pattern_list_release(&list);
+    if (!code && !pattern_is_harmless(text))
+        code = err_set(&err, -EINVAL,
+                       "%s '%s' is too long, refers back or repeats too much to be kept", option,
+                       text);
+    if (code)
+        return usage_error("%s", err.text);
+    *vec_push(&o->defaults) = (struct recorded_default){kind, xstrdup(""), xstrdup(text)};
+    return 0;
+}
+
+/* Read now: what is wrong in it is told before the program starts. */
+static int add_suppressions(struct run_options *o, const char *path)
+{
+    struct suppressions list = {0};
+    struct strbuf text = {0};
+    struct err err;
+    strbuf_puts(&text, "");
+    int code = suppressions_read(&list, path, &text, &err);
+    suppressions_release(&list);
+    if (code) {
+        strbuf_release(&text);
+        fprintf(stderr, "tidemark run: %s\n", err.text);
+        return 2;
+    }
+    *vec_push(&o->defaults) =
+        (struct recorded_default){DEFAULT_SUPPRESSIONS, xstrdup(path), strbuf_detach(&text)};
+    return 0;
+}
+
 /* 0: go on; 1: done (--help); 2: usage error, told. */
 static int parse(int argc, char **argv, struct run_options *o)
 {
@@ -129,6 +194,24 @@ static int parse(int argc, char **argv, struct run_options *o)
             break;
         case OPT_PAUSED:
             o->session.paused = true;
+            break;
+        case OPT_NO_SCAN:
+            o->session.no_scan = true;
+            break;
+        case OPT_MARK_ON:
+            if (!*optarg || (optarg[strlen(optarg) - 1] == ')' && !strstr(optarg, "operator")))
+                return usage_error(
+                    "--mark-on takes the name of a function, without parameters, not '%s'", optarg);
+            *vec_push(&o->mark_on) = optarg;
+            break;
+        case OPT_WITHIN:
+        case OPT_IGNORE:
+            if (add_pattern(o, c == OPT_WITHIN ? DEFAULT_WITHIN : DEFAULT_IGNORE, optarg))
+                return 2;
+            break;
+        case OPT_SUPPRESSIONS:
+            if (add_suppressions(o, optarg))
+                return 2;
             break;
         case OPT_SNAPSHOT_EVERY: {
             double ns;
@@ -169,7 +252,11 @@ static int parse(int argc, char **argv, struct run_options *o)
     if (optind >= argc)
         return usage_error("no program given%s", "");
     o->session.argv = argv + optind;
+    o->session.defaults = o->defaults.items;
+    o->session.default_count = o->defaults.count;
     o->session.only = o->only.size ? o->only.data : NULL;
+    o->session.mark_on = o->mark_on.items;
+    o->session.mark_on_count = o->mark_on.count;
     return 0;
 }
 
@@ -215,7 +302,47 @@ static void add_notes(struct strbuf *b, const struct recording *r)
         strbuf_printf(b, "  and %zu more notes, in the report\n", p->notes.count - NOTES_SHOWN);
 }
 
-/* At most 12 lines, the last of which is what to do next. */
+/* Nothing where nothing was lost but by what presets leave out. */
+static void add_lost(struct strbuf *b, const struct recording *r, const char *file)
+{
+    const struct leaks_question q = {.query = {.focus = {.presets = true}}};
+    const struct profile *p;
+    struct leaks leaks;
+    if (answer_process(r, NULL, &p, NULL) || !leaks_lost(p).blocks ||
+        leaks_find(&leaks, r, &q, NULL))
+        return;
+    struct leak_sum lost = leaks.sums[REACH_LOST], indirect = leaks.sums[REACH_INDIRECT];
+    if (lost.blocks || indirect.blocks) {
+        strbuf_puts(b, "  lost ");
+        unit_bytes(b, (int64_t)(lost.bytes + indirect.bytes));
+        strbuf_puts(b, " in ");
+        unit_count(b, (int64_t)(lost.blocks + indirect.blocks));
+        strbuf_printf(b, " blocks that nothing points to any more: tidemark leaks %s\n", file);
+    }
+    leaks_release(&leaks);
+}
+
+/* The first few, from the file as it is: anybody will find the same in it. */
+static void add_findings(struct strbuf *b, const char *file)
+{
+    struct recording *r = NULL;
+    struct findings findings;
+    struct query query;
+    struct err err;
+    if (recording_read(file, &r, &err))
+        return;
+    add_lost(b, r, file);
+    query_init(&query);
+    query.focus.presets = true; /* as tidemark findings does */
+    if (findings_init(&findings, r, &query, &err) == 0) {
+        findings_brief(&findings, file, FINDINGS_SHOWN, b);
+        findings_release(&findings);
+    }
+    query_release(&query);
+    recording_free(r);
+}
+
+/* The last line is what to do next. */
 static void show_summary(const struct session_result *r)
 {
     const struct profile *p = &r->recording->profiles.items[0];
@@ -259,8 +386,10 @@ static void show_summary(const struct session_result *r)
     add_notes(&b, r->recording);
     if (r->file[0] == '|')
         strbuf_printf(&b, "  passed to %s\n", r->file + 1);
-    else
+    else {
+        add_findings(&b, r->file);
         strbuf_printf(&b, "  written to %s\nnext: tidemark report %s\n", r->file, r->file);
+    }
     fputs(b.data, stderr);
     strbuf_release(&b);
 }
@@ -298,6 +427,7 @@ int cmd_run(int argc, char **argv)
     if (code && result.recording && status == 0)
         status = 125; /* the program was fine, its recording was not */
     strbuf_release(&o.only);
+    vec_release(&o.mark_on);
     free(library);
     return status;
 }

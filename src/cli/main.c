@@ -4,10 +4,18 @@
 #include <string.h>
 
 #include "cli/cmd_ctl.h"
+#include "cli/cmd_diff.h"
 #include "cli/cmd_doctor.h"
+#include "cli/cmd_findings.h"
+#include "cli/cmd_flame.h"
+#include "cli/cmd_leaks.h"
+#include "cli/cmd_maps.h"
 #include "cli/cmd_marks.h"
+#include "cli/cmd_peaks.h"
 #include "cli/cmd_report.h"
 #include "cli/cmd_run.h"
+#include "cli/cmd_threads.h"
+#include "cli/cmd_tree.h"
 
 #ifndef TIDEMARK_VERSION
 #define TIDEMARK_VERSION "unknown"
@@ -20,7 +28,15 @@ static const struct command {
 } commands[] = {
     {"run", cmd_run, "record a program: every allocation with its whole stack"},
     {"report", cmd_report, "what a recording holds, by function, line, stack, library or thread"},
+    {"leaks", cmd_leaks, "what was never freed, and whether anything still points to it"},
+    {"diff", cmd_diff, "what one recording has more or less than another, matched by names"},
+    {"findings", cmd_findings, "the short list: what is worth fixing, and how"},
+    {"flame", cmd_flame, "stacks as a flame graph (SVG), or as folded text"},
     {"marks", cmd_marks, "moments with a name, and what the process had then"},
+    {"maps", cmd_maps, "what the process had mapped, by kind, library or mapping"},
+    {"threads", cmd_threads, "what each thread had, over time"},
+    {"peaks", cmd_peaks, "numbered peaks of threads and process, with what made them"},
+    {"tree", cmd_tree, "the calls that led to a peak, or in a window, with what each did"},
     {"ctl", cmd_ctl, "to a running recording: status, mark, snapshot, pause, resume"},
     {"doctor", cmd_doctor, "what this machine permits, and what follows from it"},
 };

@@ -24,6 +24,10 @@ enum {
     OPT_THREAD,
     OPT_PYTHON_ONLY,
     OPT_NATIVE_ONLY,
+    OPT_SUPPRESSIONS,
+    OPT_PRESETS,
+    OPT_NO_PRESETS,
+    OPT_NO_DEFAULTS,
     OPT_PROCESS,
     OPT_JSON,
     OPT_CSV,
@@ -49,6 +53,10 @@ static const struct option common[] = {
     {"thread", required_argument, NULL, OPT_THREAD},
     {"python-only", no_argument, NULL, OPT_PYTHON_ONLY},
     {"native-only", no_argument, NULL, OPT_NATIVE_ONLY},
+    {"suppressions", required_argument, NULL, OPT_SUPPRESSIONS},
+    {"presets", no_argument, NULL, OPT_PRESETS},
+    {"no-presets", no_argument, NULL, OPT_NO_PRESETS},
+    {"no-defaults", no_argument, NULL, OPT_NO_DEFAULTS},
     {"process", required_argument, NULL, OPT_PROCESS},
     {"json", no_argument, NULL, OPT_JSON},
     {"csv", no_argument, NULL, OPT_CSV},
@@ -143,6 +151,15 @@ static int take_common(struct query_options *o, int val, const char *text, struc
     case OPT_NATIVE_ONLY:
         q->focus.native_only = true;
         return 0;
+    case OPT_SUPPRESSIONS:
+        return suppressions_read(&q->focus.suppress, text, NULL, err);
+    case OPT_PRESETS:
+    case OPT_NO_PRESETS:
+        q->focus.presets = val == OPT_PRESETS;
+        return 0;
+    case OPT_NO_DEFAULTS:
+        q->focus.no_defaults = true;
+        return 0;
     case OPT_PROCESS:
         q->process = text;
         return 0;
@@ -223,8 +240,20 @@ static int refused(const struct option *options, char **argv, const struct query
     return wrong_option(options, given, command, err);
 }
 
+/* Who takes --ignore takes all that is ignored in other ways. */
+static const char *taken_with(const char *name)
+{
+    static const char *const with_ignore[] = {"suppressions", "presets", "no-presets",
+                                              "no-defaults"};
+    for (size_t i = 0; i < sizeof with_ignore / sizeof *with_ignore; i++)
+        if (strcmp(name, with_ignore[i]) == 0)
+            return "ignore";
+    return name;
+}
+
 static bool takes(const struct query_command *command, const char *name)
 {
+    name = taken_with(name);
     const char *const *only = command->only;
     while (only && *only && strcmp(*only, name) != 0)
         only++;
@@ -236,6 +265,7 @@ int query_options_parse(struct query_options *o, int argc, char **argv,
 {
     *o = (struct query_options){0};
     query_init(&o->query);
+    o->query.focus.presets = command->presets;
     VEC(struct option) options = {0};
     for (size_t i = 0; i < COMMON; i++)
         if (takes(command, common[i].name))
@@ -282,7 +312,8 @@ void query_options_release(struct query_options *o)
 const char *query_options_help(void)
 {
     return "What is measured:\n"
-           "  --metric M       live (default), total, peak, sitepeak, largest, temporary, mapped\n"
+           "  --metric M       live (default), total, peak, sitepeak, largest, temporary, mapped,\n"
+           "                   pool\n"
            "  --size S         requested (default), usable, overhead: of live, total and peak\n"
            "  --at WHEN        start, end (default), peak, LABEL#N (a mark), 12.5s, 50%\n"
            "  --since WHEN     the difference from WHEN to --at\n"
@@ -291,6 +322,10 @@ const char *query_options_help(void)
            "Which stacks:\n"
            "  --within REGEX   only stacks with a matching function (repeatable)\n"
            "  --ignore REGEX   not stacks with a matching function; counted apart (repeatable)\n"
+           "  --suppressions FILE  not stacks that LeakSanitizer or valgrind would suppress "
+           "(repeatable)\n"
+           "  --presets, --no-presets  not, or also, what libraries set up once and keep\n"
+           "  --no-defaults    without the --within, --ignore and --suppressions given to run\n"
            "  --thread NAME    only what this thread allocated\n"
            "  --fold REGEX     drop matching functions from stacks, charge their caller "
            "(repeatable)\n"

@@ -34,9 +34,10 @@ struct query_options {
 struct query_command {
     const char *name; /* "report" */
     size_t files;     /* how many files it needs */
+    bool presets;     /* are presets applied unless --no-presets is given? */
     const char *const
-        *only; /* names of the common options that it takes, ended by NULL; or NULL: all
-                */
+        *only; /* names of the common options that it takes, ended by NULL; or NULL: all. With
+                  "ignore" come suppressions, presets, no-presets and no-defaults */
     const struct option
         *extra; /* its own options, ended by zeros, or NULL; `val` from QUERY_EXTRA up */
     int (*take)(void *context, int val, const char *argument, struct err *err);

@@ -317,6 +317,87 @@ void blocks_each(const struct blocks *t, void (*visit)(void *context, const stru
     }
 }
 
+#define DIGIT_BITS 11
+
+/* Sorts by the lowest 48 bits. `room` is as large as `keys`; the result is in one of the two. */
+static uint64_t *sort_keys(uint64_t *keys, uint64_t *room, size_t count)
+{
+    uint64_t differ = 0;
+    for (size_t i = 0; i < count; i++)
+        differ |= keys[i] ^ keys[0];
+    for (unsigned shift = 0; shift < 48; shift += DIGIT_BITS) {
+        size_t places[1u << DIGIT_BITS] = {0}, sum = 0;
+        if (!(differ >> shift & ((1u << DIGIT_BITS) - 1)))
+            continue;
+        for (size_t i = 0; i < count; i++)
+            places[keys[i] >> shift & ((1u << DIGIT_BITS) - 1)]++;
+        for (size_t d = 0; d < sizeof places / sizeof *places; d++) {
+            size_t n = places[d];
+            places[d] = sum;
+            sum += n;
+        }
+        for (size_t i = 0; i < count; i++)
+            room[places[keys[i] >> shift & ((1u << DIGIT_BITS) - 1)]++] = keys[i];
+        uint64_t *sorted = room;
+        room = keys;
+        keys = sorted;
+    }
+    return keys;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct entry *x = *(struct entry *const *)a, *y = *(struct entry *const *)b;
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+static void page_in_order(struct blocks *t, const struct block_page *p,
+                          void (*visit)(void *context, const struct block *b), void *context)
+{
+    const struct entry *entries[PLACES];
+    uint32_t n = 0;
+    if (!is_many(p)) {
+        entries[n++] = &p->one;
+    } else if (is_indexed(p)) {
+        for (uint32_t place = 0; place < PLACES; place++)
+            if (index_of(p)[place])
+                entries[n++] = &p->room->entries[index_of(p)[place] - 1];
+    } else {
+        for (; n < p->count; n++)
+            entries[n] = &p->room->entries[n];
+        qsort(entries, n, sizeof *entries, by_place);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        struct block b;
+        unpack(t, p, entries[i], &b);
+        visit(context, &b);
+    }
+}
+
+void blocks_in_order(const struct blocks *t, void (*visit)(void *context, const struct block *b),
+                     void *context)
+{
+    uint64_t *keys = xmalloc((t->used + 1) * 2 * sizeof *keys), *sorted;
+    size_t count = 0;
+    for (size_t i = 0; i < t->size; i++)
+        if (t->pages[i].key && t->pages[i].count)
+            keys[count++] = t->pages[i].key;
+    sorted = sort_keys(keys, keys + t->used + 1, count);
+    for (size_t i = 0; i < count; i++)
+        page_in_order((struct blocks *)t,
+                      page_find((struct blocks *)t, (sorted[i] - 1) << PAGE_BITS, false), visit,
+                      context);
+    free(keys);
+}
+
+void blocks_each_page(const struct blocks *t, void (*visit)(void *context, uint64_t address),
+                      void *context)
+{
+    for (size_t i = 0; i < t->size; i++)
+        if (t->pages[i].key && t->pages[i].count)
+            visit(context, (t->pages[i].key - 1) << PAGE_BITS);
+}
+
 void blocks_clone(struct blocks *to, const struct blocks *from)
 {
     *to = (struct blocks){.size = from->size, .used = from->used, .count = from->count};

@@ -21,7 +21,7 @@
 struct block {
     uint64_t address, size, usable;
     uint32_t site;
-    uint32_t birth; /* the interval it was allocated in */
+    uint32_t birth; /* its era: births.h */
 };
 
 struct block_page;
@@ -52,6 +52,12 @@ size_t blocks_bytes(const struct blocks *t); /* that a clone takes */
 /* Calls `visit` for every block, in no order. */
 void blocks_each(const struct blocks *t, void (*visit)(void *context, const struct block *b),
                  void *context);
+/* The same in order of address; takes 16 bytes a page for a while. */
+void blocks_in_order(const struct blocks *t, void (*visit)(void *context, const struct block *b),
+                     void *context);
+/* The same for every page with a block in it, by the page's address. */
+void blocks_each_page(const struct blocks *t, void (*visit)(void *context, uint64_t address),
+                      void *context);
 void blocks_release(struct blocks *t);
 
 #endif

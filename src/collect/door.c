@@ -119,12 +119,22 @@ void visitor_reply(struct visitor *v, int status, int memory, size_t size, uint3
     close(v->fd);
 }
 
-void visitor_tell(struct visitor *v, const char *text)
+static void answer(struct visitor *v, int status, const void *data, size_t size, uint32_t count)
 {
-    struct wire_reply reply = {.size = strlen(text)};
-    struct iovec parts[2] = {{&reply, sizeof reply}, {(void *)(uintptr_t)text, strlen(text)}};
+    struct wire_reply reply = {.status = status, .size = size, .ring_count = count};
+    struct iovec parts[2] = {{&reply, sizeof reply}, {(void *)(uintptr_t)data, size}};
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
     ssize_t ignored = sendmsg(v->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     (void)ignored;
     close(v->fd);
+}
+
+void visitor_give(struct visitor *v, const void *data, size_t size, uint32_t count)
+{
+    answer(v, 0, data, size, count);
+}
+
+void visitor_tell(struct visitor *v, int status, const char *text)
+{
+    answer(v, status, text, strlen(text), 0);
 }

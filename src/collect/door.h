@@ -34,7 +34,9 @@ void door_close(struct door *d);
 bool door_answer(struct door *d, struct visitor *v);
 /* Ends the visit. `memory` is passed on unless it is negative. */
 void visitor_reply(struct visitor *v, int status, int memory, size_t size, uint32_t rings);
+/* Ends it with a reply, and `count` things behind it. */
+void visitor_give(struct visitor *v, const void *data, size_t size, uint32_t count);
 /* Ends it with a text. */
-void visitor_tell(struct visitor *v, const char *text);
+void visitor_tell(struct visitor *v, int status, const char *text);
 
 #endif

@@ -158,7 +158,7 @@ static void process_alloc(struct target *t, struct reader *r, struct event *e)
                                    .size = e->size,
                                    .usable = e->usable,
                                    .site = e->account,
-                                   .birth = (uint32_t)t->timeline.slices.count};
+                                   .birth = births_now(&t->births)};
         if (blocks_put(&t->blocks, &block, &old)) { /* it was freed where we could not see it */
             ledger_free(&t->ledger, old.site, old.size, old.usable, false);
             t->missed_frees++;
@@ -276,11 +276,17 @@ static void batch_process(struct target *t, struct reader *r, struct batch *b)
 static void process_map(struct target *t, struct reader *r, const uint64_t *w)
 {
     uint64_t address = w[0] & WIRE_LOW48;
-    if (WIRE_KIND(w[0]) == WIRE_MAP) {
+    bool maps = WIRE_KIND(w[0]) == WIRE_MAP;
+    unsigned small = WIRE_SMALL(w[0]);
+    if (maps && small) {
+        pools_alloc(t, small, account_of(t, r, (uint32_t)w[1], DOMAIN_POOL), address, w[2]);
+    } else if (!maps && small == 2) {
+        pools_free(t, w[1], address);
+    } else if (maps) {
         r->cuts.items.count = 0;
         ranges_map(&t->ranges, &t->ledger, address, w[2],
                    account_of(t, r, (uint32_t)w[1], DOMAIN_MAPPED));
-    } else if (WIRE_SMALL(w[0]) == 0) {
+    } else if (small == 0) {
         ranges_unmap(&t->ranges, &t->ledger, address, w[1], &r->cuts);
     } else {
         ranges_put_back(&t->ranges, &t->ledger, &r->cuts);
@@ -459,9 +465,12 @@ uint64_t drain_rings(struct target *t, uint64_t now_ns)
         drain_until(t, b->tick, b->time_ns);
         uint64_t end_ns = marks_end(t, b, &kept);
         timeline_close(&t->timeline, &t->ledger, end_ns, b->tick, kept);
+        births_begin(&t->births, end_ns, b->tick + 1, !kept || t->timeline.kept < TIMELINE_KEPT);
     }
     t->boundaries.count = 0;
+    births_begin(&t->births, t->births.pass_ns, t->tick, false);
     drain_until(t, UINT32_MAX, now_ns);
+    t->births.pass_ns = now_ns;
     if (t->ledger.peak_epoch != peaks) {
         t->profile.peak_time_ns = now_ns;
         /* In whatever order the threads really were, the total stayed between these two. */

@@ -20,6 +20,8 @@ static void image_release(struct fork_image *image)
     for (size_t i = 0; i < image->tables.count; i++)
         blocks_release(&image->tables.items[i]);
     vec_release(&image->tables);
+    extents_release(&image->maps);
+    extents_release(&image->loader);
 }
 
 static void image_remove(struct target *t, size_t number)
@@ -57,6 +59,10 @@ void inherit_fork(struct target *t, uint32_t number)
     image_add(&image, &t->blocks);
     for (size_t k = 0; k < t->inherited.count && k < FORKS_DEEP; k++)
         image_add(&image, &t->inherited.items[k]);
+    for (size_t k = 0; k < t->ranges.items.count; k++)
+        extents_add(&image.maps, t->ranges.items.items[k].start, t->ranges.items.items[k].end);
+    extents_copy(&image.maps, &t->inherited_maps);
+    extents_copy(&image.loader, &t->loader);
     *vec_push(&t->images) = image;
 }
 
@@ -72,6 +78,9 @@ void inherit_hand_over(struct target *parent, uint32_t number, struct target *ch
         for (size_t k = 0; k < image.tables.count; k++)
             *vec_push(&child->inherited) = image.tables.items[k];
         vec_release(&image.tables);
+        child->inherited_maps = image.maps;
+        child->loader = image.loader;
+        child->heap_unknown = false;
         return;
     }
 }
@@ -104,4 +113,6 @@ void inherit_release(struct target *t)
         blocks_release(&t->inherited.items[i]);
     vec_release(&t->images);
     vec_release(&t->inherited);
+    extents_release(&t->inherited_maps);
+    extents_release(&t->loader);
 }

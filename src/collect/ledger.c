@@ -15,6 +15,7 @@ void ledger_release(struct ledger *l)
 uint32_t ledger_account(struct ledger *l, uint32_t node, uint32_t thread, enum domain domain,
                         enum stack_state state)
 {
+    static_assert(DOMAIN_COUNT <= 4, "two bits of the key");
     uint32_t *number = map_at(&l->index, (uint64_t)domain << 62 | (uint64_t)thread << 32 | node);
     if (*number != MAP_NONE)
         return *number;

@@ -9,13 +9,27 @@
 #include "collect/stamps.h"
 #include "collect/target.h"
 
+static void copy_text(char text[WIRE_LABEL_SIZE + 1], const uint64_t *words)
+{
+    memcpy(text, words + WIRE_RECORD_MAX - WIRE_NOTE_TEXT, WIRE_LABEL_SIZE);
+    text[WIRE_LABEL_SIZE] = '\0';
+}
+
 static uint32_t text_of(struct target *t, const uint64_t *words)
 {
-    char text[WIRE_LABEL_SIZE + 1] = {0};
-    memcpy(text, words + WIRE_RECORD_MAX - WIRE_NOTE_TEXT, WIRE_LABEL_SIZE);
+    char text[WIRE_LABEL_SIZE + 1];
+    copy_text(text, words);
     if (!t->labels.strings.count)
         strpool_add(&t->labels, "");
     return strpool_add(&t->labels, text);
+}
+
+/* What the program says, or the function that was entered. */
+static uint32_t label_of(struct target *t, const uint64_t *words)
+{
+    const char *function = mark_on_entered(t->mark_on, words[7]);
+    uint32_t text = text_of(t, words);
+    return function ? strpool_add(&t->labels, function) : text;
 }
 
 static struct stamp stamp_of(const struct target *t, const uint64_t *words)
@@ -41,7 +55,7 @@ uint32_t marks_note(struct target *t, uint32_t thread, const uint64_t *words)
         return tick;
     case WIRE_NOTE_MARK:
         *vec_push(&t->marks) = (struct pending_mark){.tick = tick,
-                                                     .label = text_of(t, words),
+                                                     .label = label_of(t, words),
                                                      .thread = thread,
                                                      .stamp = stamp_of(t, words)};
         return tick;
@@ -49,6 +63,12 @@ uint32_t marks_note(struct target *t, uint32_t thread, const uint64_t *words)
         struct mark_value value = {.mark = tick, .key = text_of(t, words)};
         memcpy(&value.value, &words[1], sizeof value.value);
         *vec_push(&t->mark_values) = value;
+        return 0;
+    }
+    case WIRE_NOTE_POOL: {
+        char name[WIRE_LABEL_SIZE + 1];
+        copy_text(name, words);
+        pools_name(t, words[0] & WIRE_LOW48, name);
         return 0;
     }
     case WIRE_NOTE_PAUSED:

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "collect/filters.h"
+#include "collect/maps.h"
 #include "collect/output.h"
 #include "collect/session_state.h"
 #include "store/writer.h"
@@ -78,6 +79,11 @@ static bool program_is_missing(const struct session *s)
 /* The bytes of the file; what the targets had gathered goes into the recording. */
 static void compose(struct session *s, struct recording *r, struct strbuf *bytes)
 {
+    for (size_t i = 0; i < s->options->default_count; i++) {
+        const struct recorded_default *d = &s->options->defaults[i];
+        *vec_push(&r->defaults) =
+            (struct recorded_default){d->kind, xstrdup(d->name), xstrdup(d->text)};
+    }
     writer_begin(bytes);
     if (program_is_missing(s)) {
         naming_fill(s->naming, unseen_program(s, r), NULL, &r->strings);
@@ -87,6 +93,7 @@ static void compose(struct session *s, struct recording *r, struct strbuf *bytes
         struct target *t = s->targets.items[i];
         target_finish(t);
         marks_finish(t, &r->strings);
+        pools_finish(t, &r->strings);
         if (i == 0 && s->refused + s->door.refused)
             *vec_push(&t->profile.notes) = refusal(s->refused + s->door.refused);
         naming_fill(s->naming, &t->profile, &t->python, &r->strings);
@@ -105,8 +112,11 @@ static void compose_copy(struct session *s, uint64_t now, struct recording *r, s
     setpriority(PRIO_PROCESS, 0, 10);
     for (size_t i = 0; i < s->targets.count; i++) {
         struct target *t = s->targets.items[i];
-        if (!t->ended)
+        if (!t->ended) {
             target_pause(t, now - t->start_ns);
+            target_explain(t, "the program was still running; 'tidemark ctl %d leaks' looks",
+                           t->pid);
+        }
     }
     compose(s, r, bytes);
 }
@@ -221,8 +231,10 @@ int snapshot_begin(struct session *s, const char *pattern)
     }
     for (size_t i = 0; i < s->live.count; i++) {
         struct target *t = s->live.items[i];
-        marks_add(t, "snapshot", elapsed_ns(s) - t->start_ns);
+        uint64_t at = elapsed_ns(s) - t->start_ns;
+        marks_add(t, "snapshot", at);
         target_drain(t, elapsed_ns(s) - t->start_ns);
+        maps_take(t, CAPTURE_SNAPSHOT, at);
     }
     queue_names(s);
     uint64_t now = elapsed_ns(s);
@@ -266,11 +278,13 @@ int finish(struct session *s, struct session_result *result, struct err *err)
             atomic_store(&t->header->detached, 1);
             atomic_fetch_add(&t->header->tick, 1);
             target_end(t, elapsed_ns(s) - t->start_ns);
+            target_explain(t, "the program went on when recording ended");
         }
         naming_add(s->naming, &t->profile, s->named.items[i]);
     }
     naming_wait(s->naming);
     unseen_explain(&s->unseen, s->targets.items, s->targets.count, s->program);
+    mark_on_explain(&s->mark_on, s->targets.items, s->targets.count, s->program);
     if (s->targets.count && !program_is_missing(s)) {
         const struct ledger *first = &s->targets.items[0]->ledger;
         result->allocations = first->allocations;

@@ -15,7 +15,9 @@
 #include "collect/filters.h"
 #include "collect/kin.h"
 #include "collect/launch.h"
+#include "collect/maps.h"
 #include "collect/output.h"
+#include "collect/scan.h"
 #include "collect/stamps.h"
 
 #define NAMING_EVERY_NS   100000000
@@ -62,6 +64,22 @@ void set_status(struct profile *p, int wait_status)
     p->signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
 }
 
+/* It was not looked at in time: why? */
+static void explain_end(const struct session *s, struct target *t)
+{
+    if (s->options->no_scan)
+        target_explain(t, "nobody looked what points to these blocks: --no-scan");
+    else if (t->profile.execed)
+        target_explain(t, "the program became another one (exec) before it could be looked at");
+    else if (t->profile.signal)
+        target_explain(t, "the program was killed by signal %d before it could be looked at",
+                       t->profile.signal);
+    else
+        target_explain(t, "the program ended without a word before it could be looked at: by a "
+                          "system call of its own, under a seccomp filter, or with no file "
+                          "descriptor left");
+}
+
 static void end_target(struct session *s, struct target *t, bool execed)
 {
     int status = s->wait_status;
@@ -70,6 +88,7 @@ static void end_target(struct session *s, struct target *t, bool execed)
     t->profile.execed = execed;
     if (!execed && (t->pid == s->program || kin_status(t->pid, t->pidfd, &status)))
         set_status(&t->profile, status);
+    explain_end(s, t);
     if (t->pidfd >= 0)
         close(t->pidfd);
     t->pidfd = -1;
@@ -118,7 +137,11 @@ static void say_hello(struct session *s, struct visitor *v)
     char host[256] = "";
     gethostname(host, sizeof host - 1);
     t->profile.host = xstrdup(host);
+    t->heap_unknown = v->request.parent != 0;
     inherit(s, t, v->request.parent, v->request.fork);
+    scan_prepare(t, v->request.thread_pointer);
+    t->mark_on = &s->mark_on;
+    t->header->mark_on = (uint32_t)s->mark_on.count;
     t->was_paused = s->paused;
     atomic_store(&t->header->paused, s->paused);
     if (o->no_python)
@@ -141,6 +164,12 @@ static void give_rings(struct session *s, struct visitor *v)
     visitor_reply(v, fd < 0 ? fd : 0, fd, size, v->request.ring_count);
     if (fd >= 0)
         close(fd);
+}
+
+static void give_functions(struct session *s, struct visitor *v)
+{
+    const struct target *t = live_target(s, v->pid);
+    mark_on_answer(&s->mark_on, v, t ? t->profile.executable : NULL);
 }
 
 /* --- what `tidemark ctl` and the API ask for ---------------------------------------------------
@@ -174,7 +203,7 @@ static void tell_status(struct session *s, struct visitor *v)
                   (double)elapsed_ns(s) / 1e9, s->paused ? ", paused" : "", s->targets.count,
                   s->live.count, (unsigned long long)live, (unsigned long long)peak,
                   (unsigned long long)events, s->snapshot_count, s->file);
-    visitor_tell(v, b.data);
+    visitor_tell(v, 0, b.data);
     strbuf_release(&b);
 }
 
@@ -194,6 +223,65 @@ static int mark_from_outside(struct session *s, pid_t about, const char *label)
     return 0;
 }
 
+/* It waits: what can only be seen while it lives is looked at now. */
+static void see_to_exit(struct session *s, struct visitor *v)
+{
+    struct target *t = live_target(s, v->pid);
+    struct scanning look = {.target = t,
+                            .kind = v->request.about == WIRE_EXIT_BEGINS ? SCAN_EXIT : SCAN_END,
+                            .waiting = &v->request};
+    if (t && !s->options->no_scan)
+        scan_look(&look);
+    if (t)
+        maps_at_exit(t, elapsed_ns(s) - t->start_ns);
+    visitor_reply(v, t ? 0 : -ESRCH, -1, 0, 0);
+    if (t && !s->options->no_scan)
+        scan_finish(&look);
+}
+
+static void tell_scan(const struct target *t, struct strbuf *out)
+{
+    const struct survivors *last = vec_last(&t->scans);
+    uint64_t blocks[REACHES] = {0}, bytes[REACHES] = {0};
+    for (size_t i = 0; i < last->rows.count; i++) {
+        blocks[last->rows.items[i].reach] += last->rows.items[i].blocks;
+        bytes[last->rows.items[i].reach] += last->rows.items[i].bytes;
+    }
+    strbuf_printf(out, "process %d: ", t->pid);
+    if (last->scan.unreachable) {
+        strbuf_printf(out, "%s\n", last->scan.unreachable);
+        return;
+    }
+    static const char *const names[] = {
+        [REACH_LOST] = "lost", [REACH_INDIRECT] = "indirect", [REACH_REACHABLE] = "reachable"};
+    for (int i = REACH_LOST; i < REACHES; i++)
+        strbuf_printf(out, "%s %llu bytes in %llu blocks, ", names[i], (unsigned long long)bytes[i],
+                      (unsigned long long)blocks[i]);
+    strbuf_printf(out, "held for %.1f ms\n", (double)last->scan.held_ns / 1e6);
+}
+
+/* In the process that is meant, or in all. */
+static void scan_from_outside(struct session *s, struct visitor *v)
+{
+    struct target *one = live_target(s, (pid_t)v->request.about);
+    struct strbuf text = {0};
+    int code = s->live.count ? 0 : -ESRCH;
+    for (size_t i = 0; i < s->live.count; i++) {
+        struct scanning look = {.target = s->live.items[i], .kind = SCAN_ASKED};
+        if (one && look.target != one)
+            continue;
+        scan_look(&look);
+        code = look.unreachable ? -EPERM : code;
+        scan_finish(&look);
+        tell_scan(look.target, &text);
+    }
+    if (code == -ESRCH)
+        visitor_reply(v, code, -1, 0, 0);
+    else
+        visitor_tell(v, code, text.data);
+    strbuf_release(&text);
+}
+
 static void answer_request(struct session *s, struct visitor *v)
 {
     int code = 0;
@@ -206,6 +294,12 @@ static void answer_request(struct session *s, struct visitor *v)
     case WIRE_MARK:
         code = mark_from_outside(s, (pid_t)v->request.about, v->text);
         break;
+    case WIRE_EXITING:
+        see_to_exit(s, v);
+        return;
+    case WIRE_SCAN:
+        scan_from_outside(s, v);
+        return;
     case WIRE_PAUSE:
     case WIRE_RESUME:
         pause_all(s, v->request.kind == WIRE_PAUSE);
@@ -227,6 +321,10 @@ static void answer_door(struct session *s)
             say_hello(s, &v);
         else if (v.request.kind == WIRE_MORE_RINGS)
             give_rings(s, &v);
+        else if (v.request.kind == WIRE_FUNCTIONS)
+            give_functions(s, &v);
+        else if (v.request.kind == WIRE_LEFT_ALONE)
+            mark_on_left_alone(&s->mark_on, &v);
         else
             answer_request(s, &v);
     }
@@ -364,6 +462,7 @@ static void record(struct session *s)
             uint64_t now = elapsed_ns(s) - t->start_ns;
             words += target_drain(t, now);
             stamp_if_due(t, now);
+            maps_if_due(t, now);
             most = t->pass_words > most ? t->pass_words : most;
         }
         uint64_t now = elapsed_ns(s);
@@ -407,6 +506,7 @@ int session_run(const struct session_options *o, struct session_result *result, 
     s = (struct session){.options = o, .signals = -1, .door = {.fd = -1}};
     s.unseen.only = o->only;
     s.unseen.no_children = o->no_follow;
+    mark_on_init(&s.mark_on, o->mark_on, o->mark_on_count);
     *result = (struct session_result){.status = 125};
     char *trial = output_name(o->output, o->argv[0], 0, err);
     int code = trial ? output_check(trial, err) : -EINVAL;

@@ -28,11 +28,16 @@ struct session_options {
     const char *only;    /* names, one a line; NULL: all programs */
     bool no_follow;
     bool no_python; /* stacks without Python frames */
+    const char *const *mark_on; /* functions whose entries are marks */
+    size_t mark_on_count;
     enum wire_on_full on_full;
     uint64_t interval_ns;
     const char *output;         /* pattern (output.h) */
     uint64_t snapshot_every_ns; /* 0: none but those that are asked for */
     bool paused;                /* until someone resumes */
+    bool no_scan;               /* do not look what points to blocks, unless asked to */
+    const struct recorded_default *defaults; /* for reports; kept in the file as they are */
+    size_t default_count;
     void (*progress)(void *context, const struct session_status *status);
     void *context;
 };

@@ -30,6 +30,7 @@ struct session {
     VEC(size_t) named;         /* per target: nodes handed to naming */
     struct naming *naming;
     struct unseen unseen;
+    struct mark_on mark_on;
     uint64_t next_naming_ns, next_progress_ns, next_checkpoint_ns;
     uint64_t next_look_ns, alone_since_ns; /* for kin we have not heard of */
     unsigned unheard;                      /* of which we wait for so many */

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,6 +171,7 @@ struct target *target_new(pid_t pid, bool small, enum wire_on_full on_full, uint
     ledger_init(&t->ledger);
     timeline_init(&t->timeline, interval_ns);
     t->tick = 1;
+    births_begin(&t->births, 0, 1, true);
     t->stamp_length_ns = FIRST_STAMP_NS;
     t->profile.pid = (uint32_t)pid;
     t->profile.exit_code = -1;
@@ -220,6 +222,7 @@ void target_let_go(struct target *t)
     vec_release(&t->inherited);
     blocks_release(&t->blocks);
     ranges_release(&t->ranges);
+    pools_let_go(&t->pools);
 }
 
 void target_free(struct target *t)
@@ -232,6 +235,11 @@ void target_free(struct target *t)
     inherit_release(t);
     marks_release(t);
     python_codes_release(&t->python);
+    pools_release(&t->pools);
+    vec_release(&t->births.eras);
+    for (size_t i = 0; i < t->scans.count; i++)
+        survivors_release(&t->scans.items[i]);
+    vec_release(&t->scans);
     ledger_release(&t->ledger);
     timeline_release(&t->timeline);
     profile_release(&t->profile);
@@ -288,8 +296,21 @@ void target_end(struct target *t, uint64_t now_ns)
     target_pause(t, now_ns);
 }
 
+/* What happened since then, if anything did, is in the intervals that follow. */
+static bool was_seen_to_end(struct target *t)
+{
+    struct survivors *last = t->scans.count ? vec_last(&t->scans) : NULL;
+    if (!last || last->scan.kind != SCAN_END)
+        return false;
+    if (last->events == t->events)
+        last->scan.intervals = atomic_load(&t->header->tick);
+    return true;
+}
+
 void target_pause(struct target *t, uint64_t now_ns)
 {
+    if (!was_seen_to_end(t))
+        survivors_take(vec_push(&t->scans), t, SCAN_END, now_ns);
     timeline_close(&t->timeline, &t->ledger, now_ns, atomic_load(&t->header->tick), false);
     timeline_settle(&t->timeline, &t->ledger);
     t->profile.duration_ns = now_ns;
@@ -298,6 +319,19 @@ void target_pause(struct target *t, uint64_t now_ns)
     t->python_state = atomic_load(&t->header->python);
     t->python_version = atomic_load(&t->header->python_version);
     target_update_code(t);
+}
+
+void target_explain(struct target *t, const char *format, ...)
+{
+    struct scan *last = t->scans.count ? &vec_last(&t->scans)->scan : NULL;
+    char text[256];
+    va_list values;
+    if (!last || last->kind != SCAN_END || vec_last(&t->scans)->looked || last->unreachable)
+        return;
+    va_start(values, format);
+    vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    last->unreachable = xstrdup(text);
 }
 
 static void read_modules(struct target *t)
@@ -342,8 +376,9 @@ static bool read_node(struct target *t, uint32_t i)
 {
     const struct wire_node *nodes =
         (const void *)((const char *)t->header + WIRE_PAGE + MODULES_BYTES);
+    /* The address is written last, so it is read first. */
     struct node n = {.address = __atomic_load_n(&nodes[i].address, __ATOMIC_ACQUIRE)};
-    n.parent = *(const volatile uint32_t *)&nodes[i].parent; /* written before the address */
+    n.parent = *(const volatile uint32_t *)&nodes[i].parent;
     if (n.parent >= i)
         n = (struct node){.address = WIRE_NODE_INCOMPLETE}; /* damage: a parent comes first */
     t->profile.nodes.items[i] = n;
@@ -388,6 +423,8 @@ void target_finish(struct target *t)
         s->at_peak_blocks = peak.blocks;
         s->at_peak_usable = peak.usable;
     }
+    for (size_t i = 0; i < t->scans.count; i++)
+        survivors_finish(&t->scans.items[i], t);
     for (size_t i = 0; i < t->timeline.slices.count; i++)
         *vec_push(&p->intervals) = t->timeline.slices.items[i].interval;
     if (t->unfollowed)

@@ -13,10 +13,15 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "collect/births.h"
 #include "collect/blocks.h"
 #include "collect/ledger.h"
+#include "collect/mark_on.h"
+#include "collect/pools.h"
 #include "collect/python.h"
 #include "collect/ranges.h"
+#include "collect/extents.h"
+#include "collect/survivors.h"
 #include "collect/timeline.h"
 #include "store/recording.h"
 #include "wire/layout.h"
@@ -69,8 +74,9 @@ struct pending_mark {
 struct fork_image {
     uint32_t number;
     struct amount live;
-    VEC(struct blocks) tables; /* its own blocks, then those it had inherited */
-    size_t bytes;              /* that it takes here */
+    VEC(struct blocks) tables;   /* its own blocks, then those it had inherited */
+    struct extents maps, loader; /* as in the target */
+    size_t bytes;                /* that it takes here */
 };
 
 /* What unseen.c knows of it. */
@@ -114,11 +120,18 @@ struct target {
     VEC(struct mark_value) mark_values; /* `mark` is a tick */
     VEC(uint32_t) unloads;              /* ticks that no mark made, and not met yet */
     struct strpool labels;
+    struct mark_on *mark_on; /* the session's; NULL: nobody asked */
     struct ledger ledger;
     struct blocks blocks;
+    struct births births;
+    VEC(struct survivors) scans;
     struct ranges ranges;
+    struct pools pools;
     VEC(struct fork_image) images;
-    VEC(struct blocks) inherited; /* blocks of its parents, as they were at the forks */
+    VEC(struct blocks) inherited;  /* blocks of its parents, as they were at the forks */
+    struct extents inherited_maps; /* and their mappings */
+    struct extents loader;         /* what was mapped before malloc was there */
+    bool heap_unknown;             /* it was forked, and what it inherited is not known */
     struct timeline timeline;
 
     uint64_t pass_words; /* the most that one ring had in the last pass */
@@ -137,6 +150,9 @@ struct target {
     VEC(uint32_t) late_nodes;              /* whose number was taken before they were written */
     struct profile profile;
     uint64_t stamp_length_ns, next_stamp_ns;
+    uint64_t maps_length_ns, next_maps_ns; /* maps.c: distance of captures, when one is due, */
+    uint64_t maps_rest_ns;                 /* and not before, */
+    uint64_t maps_rss_bytes;               /* and what was resident at the last */
 };
 
 struct target *target_new(pid_t pid, bool small, enum wire_on_full on_full, uint64_t interval_ns,
@@ -158,6 +174,10 @@ void target_end(struct target *t, uint64_t now_ns);
 /* Gives back what was needed only to read events; what its children inherit stays. After
  * target_end. */
 void target_let_go(struct target *t);
+/* Why it is not known what pointed to its last blocks, if that is so and no reason was given yet.
+ */
+void target_explain(struct target *t, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* Closes the last interval with what was read so far, for target_finish to be called next. */
 void target_pause(struct target *t, uint64_t now_ns);
 /* Moves modules and nodes that are new into the profile. */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/suppress_match.h"
+
 /* What is needed while the tree is built; one item for each node of the profile. */
 struct builder {
     struct call_tree *tree;
@@ -13,7 +15,10 @@ struct builder {
     uint32_t *first_child, *next_sibling; /* of the nodes that are needed; 0: none */
     uint32_t *leaf;                       /* node -> its innermost listed call */
     uint8_t *flags;                       /* node -> flags of all frames of its stack */
-    VEC(uint8_t) call_flags;              /* call -> flags of its frame, close together in memory */
+    struct suppress_match suppress;
+    bool *resized;  /* site -> is it a call of realloc? NULL: nobody asks */
+    uint32_t *rule; /* node -> suppression that one frame of its stack satisfies; NULL: none do */
+    VEC(uint8_t) call_flags; /* call -> flags of its frame, close together in memory */
     bool fold_interpreter;
 };
 
@@ -69,17 +74,22 @@ static void enter_node(struct builder *b, uint32_t node)
 {
     uint32_t above = parent_of(b->profile, node), call = b->leaf[above];
     uint8_t flags = b->flags[above];
+    uint32_t rule = b->rule ? b->rule[above] : SUPPRESS_NONE;
     struct frame_run run = frame_table_run(b->frames, b->profile->nodes.items[node].address);
     for (uint32_t i = run.count; i-- > 0;) { /* outermost first */
         uint32_t frame = b->frames->list.items[run.first + i];
         uint8_t f = b->frames->frames.items[frame].flags;
         flags |= f;
+        uint32_t own = b->rule ? suppress_match_frame(&b->suppress, frame) : SUPPRESS_NONE;
+        rule = own < rule ? own : rule;
         if (!(f & CALL_DROPPED) &&
             !(b->fold_interpreter && b->frames->frames.items[frame].interpreter))
             call = add_call(b, call, frame, f);
     }
     b->leaf[node] = call;
     b->flags[node] = flags;
+    if (b->rule)
+        b->rule[node] = rule;
 }
 
 static void note_flags(struct builder *b, uint32_t node)
@@ -183,6 +193,48 @@ static bool *chosen_threads(const struct profile *p, const char *wanted, struct 
     return chosen;
 }
 
+/* A site is one place in the program, so if one block there came from realloc, all did. */
+static bool *resized_sites(const struct profile *p)
+{
+    bool *resized = xcalloc(p->sites.count + 1, sizeof *resized);
+    for (size_t i = 0; i < p->rows.count; i++)
+        if (p->rows.items[i].columns[COL_REALLOCS])
+            resized[p->rows.items[i].site] = true;
+    return resized;
+}
+
+/* Is the site's stack one to leave out? Then it is counted where it belongs. */
+static bool ignore_site(struct builder *b, uint32_t node, uint8_t flags, struct value v,
+                        enum allocation allocation, struct value *by_rule)
+{
+    struct call_tree *t = b->tree;
+    enum ignored_kind kind = IGNORED_PATTERN;
+    uint32_t rule = SUPPRESS_NONE;
+    if (!(flags & CALL_IGNORED)) {
+        if (!b->rule || !node)
+            return false;
+        rule = suppress_match_stack(&b->suppress, node, allocation, b->rule[node]);
+        if (rule == SUPPRESS_NONE)
+            return false;
+        const struct suppress_rule *r = &b->suppress.rules.items[rule];
+        kind = r->is_preset ? IGNORED_PRESET : IGNORED_SUPPRESSION;
+        value_join(&by_rule[rule], v, t->by_max);
+        if (r->is_preset)
+            value_join(&t->presets[r->rule->preset], v, t->by_max);
+    }
+    value_join(&t->ignored, v, t->by_max);
+    value_join(&t->ignored_by[kind], v, t->by_max);
+    return true;
+}
+
+static void list_suppressed(struct builder *b, const struct value *by_rule)
+{
+    for (size_t i = 0; i < b->suppress.rules.count; i++)
+        if (!value_is_zero(by_rule[i]) && !b->suppress.rules.items[i].is_preset)
+            *vec_push(&b->tree->suppressed) =
+                (struct ignored_rule){b->suppress.rules.items[i].rule->name, by_rule[i]};
+}
+
 static int place_sites(struct builder *b, const struct measure *m, struct err *err)
 {
     struct call_tree *t = b->tree;
@@ -190,7 +242,8 @@ static int place_sites(struct builder *b, const struct measure *m, struct err *e
     if (b->focus && b->focus->thread &&
         !(threads = chosen_threads(b->profile, b->focus->thread, err)))
         return -ENOENT;
-    bool within = b->focus && b->focus->within.patterns.count;
+    bool within = frame_table_has_within(b->frames);
+    struct value *by_rule = xcalloc(b->suppress.rules.count + 1, sizeof *by_rule);
     uint32_t markers[2] = {0, 0};
     for (size_t s = 0; s < m->count; s++) {
         const struct site *site = &b->profile->sites.items[s];
@@ -202,14 +255,16 @@ static int place_sites(struct builder *b, const struct measure *m, struct err *e
         if ((threads && (site->thread >= b->profile->threads.count || !threads[site->thread])) ||
             (within && !(flags & CALL_WITHIN))) {
             value_join(&t->outside, m->sites[s], m->by_max);
-        } else if (flags & CALL_IGNORED) {
-            value_join(&t->ignored, m->sites[s], m->by_max);
-        } else {
+        } else if (!ignore_site(b, known ? site->node : 0, flags, m->sites[s],
+                                b->resized && b->resized[s] ? ALLOCATION_REALLOC : ALLOCATION_OTHER,
+                                by_rule)) {
             uint32_t call = known ? charged(b, b->leaf[site->node]) : 0;
             t->site_call[s] = call ? call : charged_marker(b, site->node, markers);
             value_join(&t->sum, m->sites[s], m->by_max);
         }
     }
+    list_suppressed(b, by_rule);
+    free(by_rule);
     free(threads);
     return 0;
 }
@@ -246,6 +301,12 @@ int call_tree_build(struct call_tree *t, struct frame_table *frames, const struc
                         .leaf = xcalloc(nodes, sizeof(uint32_t)),
                         .flags = xcalloc(nodes, 1)};
     t->site_call = xmalloc((m->count + 1) * sizeof *t->site_call);
+    suppress_match_init(&b.suppress, frames);
+    if (b.suppress.rules.count) {
+        b.rule = xmalloc(nodes * sizeof *b.rule);
+        memset(b.rule, 0xff, nodes * sizeof *b.rule);
+        b.resized = resized_sites(frames->profile);
+    }
     add_call(&b, 0, CALL_NONE, 0);
     add_calls(&b, m);
     int code = place_sites(&b, m, err);
@@ -255,6 +316,9 @@ int call_tree_build(struct call_tree *t, struct frame_table *frames, const struc
     free(b.next_sibling);
     free(b.leaf);
     free(b.flags);
+    free(b.rule);
+    free(b.resized);
+    suppress_match_release(&b.suppress);
     vec_release(&b.call_flags);
     if (code)
         call_tree_release(t);
@@ -265,6 +329,7 @@ void call_tree_release(struct call_tree *t)
 {
     vec_release(&t->parent);
     vec_release(&t->frame);
+    vec_release(&t->suppressed);
     free(t->own);
     free(t->below);
     free(t->site_call);

@@ -17,8 +17,17 @@
 
 #include "model/frames.h"
 #include "model/measure.h"
+#include "model/presets.h"
 
 #define CALL_NONE UINT32_MAX
+
+enum ignored_kind { IGNORED_PATTERN, IGNORED_SUPPRESSION, IGNORED_PRESET, IGNORED_KINDS };
+
+/* A suppression that left something out. */
+struct ignored_rule {
+    const char *name;
+    struct value value;
+};
 
 struct call_tree {
     const struct frame_table *frames;
@@ -32,8 +41,11 @@ struct call_tree {
     struct value sum; /* of all that is in the tree */
     int64_t
         scale; /* what 100 % means: the sum without signs, so that differences have shares too */
-    struct value ignored; /* taken out by --ignore */
-    struct value outside; /* taken out by --within or --thread */
+    struct value ignored; /* all that was taken out by --ignore, suppressions and presets */
+    struct value ignored_by[IGNORED_KINDS];
+    struct value presets[PRESETS];       /* what each of them took out */
+    VEC(struct ignored_rule) suppressed; /* what each suppression took out, in order of the lists */
+    struct value outside;                /* taken out by --within or --thread */
 };
 
 /* -ENOENT: the focus names a thread that does not exist. */

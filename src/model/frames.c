@@ -6,11 +6,34 @@
 #include <xxhash.h>
 
 #include "model/name.h"
+#include "model/presets.h"
+
+/* A --within of the question stands instead of the recorded one; what is ignored adds up. */
+static void take_defaults(struct frame_table *t)
+{
+    for (size_t i = 0; i < t->recording->defaults.count; i++) {
+        const struct recorded_default *d = &t->recording->defaults.items[i];
+        if (d->kind != DEFAULT_SUPPRESSIONS && !pattern_is_harmless(d->text))
+            continue;
+        if (d->kind == DEFAULT_WITHIN && !t->focus->within.patterns.count)
+            pattern_list_add(&t->recorded_within, d->text, "--within", NULL);
+        else if (d->kind == DEFAULT_IGNORE)
+            pattern_list_add(&t->recorded_ignore, d->text, "--ignore", NULL);
+        else if (d->kind == DEFAULT_SUPPRESSIONS)
+            suppressions_parse(&t->recorded_suppress, d->text, strlen(d->text), d->name, NULL);
+    }
+}
 
 void frame_table_init(struct frame_table *t, const struct recording *r, const struct profile *p,
                       const struct focus *focus)
 {
     *t = (struct frame_table){.recording = r, .profile = p, .focus = focus};
+    if (focus && !focus->no_defaults)
+        take_defaults(t);
+    if (focus && focus->match)
+        origins_init(&t->origins, r, p, focus->match);
+    if (focus && focus->presets)
+        presets_add(&t->presets);
     size_t count = r->strings.strings.count + 1;
     t->translated = xmalloc(count * sizeof *t->translated);
     t->functions = xmalloc(count * sizeof *t->functions);
@@ -21,6 +44,11 @@ void frame_table_init(struct frame_table *t, const struct recording *r, const st
 
 void frame_table_release(struct frame_table *t)
 {
+    pattern_list_release(&t->recorded_within);
+    pattern_list_release(&t->recorded_ignore);
+    suppressions_release(&t->recorded_suppress);
+    suppressions_release(&t->presets);
+    origins_release(&t->origins);
     strpool_release(&t->strings);
     vec_release(&t->frames);
     vec_release(&t->next);
@@ -67,26 +95,36 @@ static struct renamed examine(struct frame_table *t, const char *name)
 {
     struct renamed out = {0};
     const struct focus *focus = t->focus;
-    struct strbuf other = {0};
+    struct strbuf other = {0}, origin = {0};
     struct name_part bare = name_bare(name);
     if (name_part_is_allocator(bare))
         out.flags |= CALL_ALLOCATOR;
     if (name_part_is_std(bare))
         out.flags |= CALL_STD;
+    if (name_part_is_announcement(bare))
+        out.flags |= CALL_DROPPED;
+    if (focus && focus->match) {
+        origins_name(&t->origins, &origin, name);
+        name = origin.data;
+        out.flags |= CALL_RENAMED;
+    }
     if (focus && rename_list_apply(&focus->merge, name, &other)) {
         out.flags |= CALL_RENAMED;
         name = other.data;
     }
     if (focus && !(out.flags & CALL_ALLOCATOR)) {
-        if (pattern_list_match(&focus->within, name))
+        if (pattern_list_match(&focus->within, name) ||
+            pattern_list_match(&t->recorded_within, name))
             out.flags |= CALL_WITHIN;
-        if (pattern_list_match(&focus->ignore, name))
+        if (pattern_list_match(&focus->ignore, name) ||
+            pattern_list_match(&t->recorded_ignore, name))
             out.flags |= CALL_IGNORED;
         if (pattern_list_match(&focus->fold, name))
             out.flags |= CALL_DROPPED;
     }
     out.name = strpool_add(&t->strings, name);
     strbuf_release(&other);
+    strbuf_release(&origin);
     return out;
 }
 
@@ -137,6 +175,12 @@ static bool is_interpreter(const char *module)
     return !module[6 + strspn(module + 6, "0123456789.")];
 }
 
+/* Functions of ours that call the program's, such as main: they would be in every stack. */
+static uint8_t own_flags(const struct frame_table *t, uint32_t module)
+{
+    return strcmp(frame_table_string(t, module), "libtidemark.so") == 0 ? CALL_DROPPED : 0;
+}
+
 static uint32_t resolved(struct frame_table *t, const struct frame *f)
 {
     struct renamed function = function_of(t, f->function);
@@ -145,7 +189,7 @@ static uint32_t resolved(struct frame_table *t, const struct frame *f)
                            .file = translate(t, f->file, false),
                            .line = f->line,
                            .kind = (uint8_t)f->kind};
-    c.flags = function.flags | kind_flags(t, f->kind);
+    c.flags = function.flags | kind_flags(t, f->kind) | own_flags(t, c.module);
     if (f->kind == FRAME_PYTHON)
         c.flags = (c.flags & ~(CALL_ALLOCATOR | CALL_STD)) | CALL_PYTHON;
     else
@@ -178,11 +222,12 @@ static uint32_t unresolved(struct frame_table *t, uint64_t address)
     char *text = xasprintf("%s+0x%" PRIx64, base, offset);
     struct renamed function = examine(t, text);
     free(text);
-    return intern(t, (struct call_frame){.name = function.name,
-                                         .module = m ? strpool_add(&t->strings, base) : 0,
-                                         .kind = FRAME_NATIVE,
-                                         .flags = function.flags | kind_flags(t, FRAME_NATIVE),
-                                         .interpreter = m && is_interpreter(base)});
+    struct call_frame c = {.name = function.name,
+                           .module = m ? strpool_add(&t->strings, base) : 0,
+                           .kind = FRAME_NATIVE,
+                           .interpreter = m && is_interpreter(base)};
+    c.flags = function.flags | kind_flags(t, FRAME_NATIVE) | own_flags(t, c.module);
+    return intern(t, c);
 }
 
 struct frame_run frame_table_run(struct frame_table *t, uint64_t address)

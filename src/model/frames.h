@@ -18,7 +18,9 @@
 #include <stdint.h>
 
 #include "base/map.h"
+#include "model/origin.h"
 #include "model/query.h"
+#include "model/suppress.h"
 #include "store/recording.h"
 
 enum call_flag {
@@ -28,7 +30,7 @@ enum call_flag {
     CALL_WITHIN = 4,   /* matches --within */
     CALL_IGNORED = 8,  /* matches --ignore */
     CALL_DROPPED = 16, /* matches --fold, or not of the kind asked for: never listed */
-    CALL_RENAMED = 32, /* by --merge: one row for all modules */
+    CALL_RENAMED = 32, /* by --merge or to match another recording: one row for all modules */
     CALL_MARKER = 64,  /* no function: "[truncated]", "[unknown]" and the like */
     CALL_PYTHON = 128, /* a Python function */
 };
@@ -49,6 +51,10 @@ struct frame_table {
     const struct recording *recording;
     const struct profile *profile;
     const struct focus *focus;
+    /* What the recording says should be left out, unless the focus says no; and the presets. */
+    struct pattern_list recorded_within, recorded_ignore;
+    struct suppressions recorded_suppress, presets;
+    struct origins origins; /* with focus->match */
     struct strpool strings;
     VEC(struct call_frame) frames; /* each distinct frame once */
     VEC(uint32_t) next;            /* frames with the same hash */
@@ -72,6 +78,12 @@ struct frame_run frame_table_run(struct frame_table *t, uint64_t address);
 
 /* The number of a frame that stands for something else than a function, such as "[truncated]". */
 uint32_t frame_table_marker(struct frame_table *t, const char *name);
+
+/* Are stacks without a frame that is CALL_WITHIN left out? */
+static inline bool frame_table_has_within(const struct frame_table *t)
+{
+    return t->recorded_within.patterns.count || (t->focus && t->focus->within.patterns.count);
+}
 
 static inline const char *frame_table_string(const struct frame_table *t, uint32_t number)
 {

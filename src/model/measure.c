@@ -44,7 +44,7 @@ static struct formula formula_of(enum metric metric, enum size_kind size)
 
 static bool is_live(enum metric m)
 {
-    return m == METRIC_LIVE || m == METRIC_PEAK || m == METRIC_MAPPED;
+    return m == METRIC_LIVE || m == METRIC_PEAK || m == METRIC_MAPPED || m == METRIC_POOL;
 }
 
 int measure_window(const struct profile *p, const struct query *q, struct window *out,
@@ -153,7 +153,9 @@ void measure_sites(struct measure *m, const struct profile *p, enum metric metri
                 add_rows(m, p, &f, 0, w->since.intervals, -1);
         }
     }
-    enum domain domain = metric == METRIC_MAPPED ? DOMAIN_MAPPED : DOMAIN_HEAP;
+    enum domain domain = metric == METRIC_MAPPED ? DOMAIN_MAPPED
+                         : metric == METRIC_POOL ? DOMAIN_POOL
+                                                 : DOMAIN_HEAP;
     for (size_t i = 0; i < m->count; i++)
         if (p->sites.items[i].domain != domain)
             m->sites[i] = (struct value){0};

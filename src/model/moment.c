@@ -113,6 +113,8 @@ int moment_resolve(const struct profile *p, const char *word, struct moment *out
             return err_set(err, -EINVAL, "'%s' is after the end; the run lasted %.3f s", word,
                            (double)p->duration_ns / 1e9);
         *out = nearest(p, word, (uint64_t)ns);
+        out->asked_ns = (uint64_t)ns;
+        return 0;
     } else {
         const struct mark *m = find_mark(p, word);
         if (!m) {
@@ -129,6 +131,7 @@ int moment_resolve(const struct profile *p, const char *word, struct moment *out
         *out =
             (struct moment){.word = word, .intervals = m->intervals, .time_ns = m->stamp.time_ns};
     }
+    out->asked_ns = out->time_ns;
     return 0;
 }
 

@@ -2,9 +2,9 @@
  * moment: the words of --at and --since, resolved to places in the interval log.
  *
  * A moment is a boundary between intervals: `intervals` whole intervals lie before it. A time or a
- * share is moved to the nearest boundary, and time_ns says what it became. The peak is special:
- * sites carry what was live then exactly (at_peak_*); where only intervals are known, the end of
- * the interval that holds the peak stands for it.
+ * share is moved to the nearest boundary, and time_ns says what it became (asked_ns: what it was).
+ * The peak is special: sites carry what was live then exactly (at_peak_*); where only intervals are
+ * known, the end of the interval that holds the peak stands for it.
  *
  * `word` is borrowed from the caller.
  */
@@ -23,6 +23,7 @@ struct moment {
     bool peak;
     size_t intervals;
     uint64_t time_ns;
+    uint64_t asked_ns; /* before it was moved to a boundary */
 };
 
 /* From `since` to `at`; since.intervals <= at.intervals. */

@@ -55,6 +55,8 @@ static bool at_operator(const char *s, size_t i, size_t start)
 struct name_part name_bare(const char *name)
 {
     size_t start = 0, i = 0;
+    if (name[0] == '[') /* none of the program's functions: a pool, an unknown place */
+        return (struct name_part){name, strlen(name)};
     while (name[i]) {
         if (at_operator(name, i, start)) {
             i = skip_operator(name, i);
@@ -132,6 +134,17 @@ bool name_is_allocator(const char *name)
     return name_part_is_allocator(name_bare(name));
 }
 
+bool name_part_is_announcement(struct name_part bare)
+{
+    static const char *const names[] = {"tide_alloc", "__tidemark_MOD_pool_alloc",
+                                        "__tidemark_MOD_pool_alloc_short", "tidemark::pool_alloc",
+                                        "tidemark::pool_alloc_short"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (part_is(bare, names[i]))
+            return true;
+    return false;
+}
+
 bool name_part_is_std(struct name_part bare)
 {
     static const char *const prefixes[] = {
@@ -168,7 +181,7 @@ static struct name_part last_component(struct name_part part)
     return (struct name_part){part.text + start, part.size - start};
 }
 
-static struct name_part without_template(struct name_part part)
+struct name_part name_without_template(struct name_part part)
 {
     if (part.size && part.text[part.size - 1] == '>' && !at_operator(part.text, 0, 0))
         for (size_t i = 1; i < part.size; i++)
@@ -182,8 +195,8 @@ bool name_is(const char *name, const char *wanted)
     if (strcmp(name, wanted) == 0)
         return true;
     struct name_part bare = name_bare(name), last = last_component(bare);
-    return part_is(bare, wanted) || part_is(without_template(bare), wanted) ||
-           part_is(last, wanted) || part_is(without_template(last), wanted);
+    return part_is(bare, wanted) || part_is(name_without_template(bare), wanted) ||
+           part_is(last, wanted) || part_is(name_without_template(last), wanted);
 }
 
 /* Without the outermost namespace or class; itself if there is none. */

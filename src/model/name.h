@@ -20,9 +20,15 @@ struct name_part {
 };
 struct name_part name_bare(const char *name);
 
+/* "std::f<int>" -> "std::f": without the template arguments at its end. */
+struct name_part name_without_template(struct name_part bare);
+
 /* Is it what the recorder hooks, or a thin wrapper of it (malloc, operator new, __rust_alloc)? */
 bool name_is_allocator(const char *name);
 bool name_part_is_allocator(struct name_part bare);
+
+/* Is it a thin wrapper of tide_alloc, by which a program tells of a block of its own allocator? */
+bool name_part_is_announcement(struct name_part bare);
 
 /* Does the qualified name lie in the standard library (std::, __gnu_cxx::, Rust's alloc::)? */
 bool name_is_std(const char *name);

@@ -30,6 +30,37 @@ int pattern_list_add(struct pattern_list *l, const char *text, const char *optio
     return 0;
 }
 
+#define KEPT_SIZE_MAX 1000
+#define KEPT_COST_MAX 10000
+
+/* {n}, {n,} or {n,m} at `s`: how many copies the compiler makes of what stands before it. */
+static unsigned long copies_of(const char *s)
+{
+    char *end;
+    unsigned long least = strtoul(s + 1, &end, 10), most = least;
+    if (*end == ',')
+        most = strtoul(end + 1, NULL, 10);
+    most = most > least ? most : least;
+    return most > KEPT_COST_MAX ? KEPT_COST_MAX + 1 : most;
+}
+
+bool pattern_is_harmless(const char *text)
+{
+    unsigned long cost = strlen(text); /* of repeats of repeats too, so the product of all */
+    if (cost > KEPT_SIZE_MAX)
+        return false;
+    for (const char *s = text; *s && cost <= KEPT_COST_MAX; s++) {
+        if (*s == '\\' && s[1]) {
+            if (*++s >= '0' && *s <= '9')
+                return false; /* a reference back */
+            continue;
+        }
+        unsigned long copies = *s == '{' ? copies_of(s) : *s == '+' ? 2 : 1;
+        cost *= copies ? copies : 1;
+    }
+    return cost <= KEPT_COST_MAX;
+}
+
 bool pattern_list_match(const struct pattern_list *l, const char *subject)
 {
     for (size_t i = 0; i < l->patterns.count; i++) {
@@ -49,6 +80,26 @@ void pattern_list_release(struct pattern_list *l)
         free(l->patterns.items[i].text);
     }
     vec_release(&l->patterns);
+}
+
+bool glob_match(const char *glob, const char *text, bool question)
+{
+    const char *star = NULL, *from = NULL; /* the last * and where it stops for now */
+    while (*text) {
+        if (*glob == '*') {
+            star = glob++;
+            from = text;
+        } else if (*glob == *text || (question && *glob == '?')) {
+            glob++;
+            text++;
+        } else if (star) {
+            glob = star + 1;
+            text = ++from;
+        } else {
+            return false;
+        }
+    }
+    return !glob[strspn(glob, "*")];
 }
 
 /* The end of a part of s/re/new/: the next delimiter without a backslash before it, or NULL. */

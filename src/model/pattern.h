@@ -30,6 +30,13 @@ int pattern_list_add(struct pattern_list *l, const char *text, const char *optio
 bool pattern_list_match(const struct pattern_list *l, const char *subject);
 void pattern_list_release(struct pattern_list *l);
 
+/* May it be kept in a file, for whoever opens that? Not if matching could take for ever or
+ * compiling all memory. */
+bool pattern_is_harmless(const char *text);
+
+/* Wildcards over the whole of `text`: * for any number of characters, ? for one if `question`. */
+bool glob_match(const char *glob, const char *text, bool question);
+
 struct rename_rule {
     regex_t regex;
     char *replacement; /* with \1 to \9 and & */

@@ -8,7 +8,8 @@
 static const char *const metric_names[METRICS] = {
     [METRIC_LIVE] = "live",         [METRIC_TOTAL] = "total",     [METRIC_PEAK] = "peak",
     [METRIC_SITEPEAK] = "sitepeak", [METRIC_LARGEST] = "largest", [METRIC_TEMPORARY] = "temporary",
-    [METRIC_MAPPED] = "mapped",     [METRIC_CPU] = "cpu",         [METRIC_FAULTS] = "faults",
+    [METRIC_MAPPED] = "mapped",     [METRIC_POOL] = "pool",       [METRIC_CPU] = "cpu",
+    [METRIC_FAULTS] = "faults",
 };
 
 static const char *const grouping_names[GROUPINGS] = {
@@ -33,6 +34,7 @@ void query_release(struct query *q)
     pattern_list_release(&q->focus.ignore);
     pattern_list_release(&q->focus.fold);
     rename_list_release(&q->focus.merge);
+    suppressions_release(&q->focus.suppress);
 }
 
 const char *metric_name(enum metric m)

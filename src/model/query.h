@@ -16,6 +16,9 @@
 
 #include "base/err.h"
 #include "model/pattern.h"
+#include "model/suppress.h"
+
+struct recording;
 
 enum metric {
     METRIC_LIVE,
@@ -25,6 +28,7 @@ enum metric {
     METRIC_LARGEST,
     METRIC_TEMPORARY,
     METRIC_MAPPED,
+    METRIC_POOL,
     METRIC_CPU,
     METRIC_FAULTS,
     METRICS
@@ -42,7 +46,15 @@ struct focus {
     struct rename_list merge;
     bool no_fold; /* keep the std:: frames at the innermost end */
     bool python_only, native_only;
-    const char *thread; /* NULL: all; a name or a thread id */
+    const char *thread;           /* NULL: all; a name or a thread id */
+    struct suppressions suppress; /* from files: more stacks to ignore */
+    unsigned leak_kinds; /* set of enum leak_kind: what is measured; suppressions of other kinds do
+                            not apply. 0: all of them do */
+    bool presets;        /* ignore what is never the user's fault (model/presets.h) */
+    const struct recording *match; /* names are made comparable with those of this other recording
+                                      (model/origin.h), and one function is one row whatever library
+                                      it is in; NULL: names as they are */
+    bool no_defaults; /* not what `run` was given as --within, --ignore, --suppressions */
 };
 
 enum shape { SHAPE_TABLE, SHAPE_TREE, SHAPE_CALLERS, SHAPE_CALLEES };

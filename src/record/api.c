@@ -59,11 +59,12 @@ static uint32_t move_tick(void)
     return atomic_fetch_add(&recorder.header->tick, 1) + 1;
 }
 
-static uint32_t put_mark(struct thread *t, const char *label)
+/* `function`: its number, if it is the entry of one (mark_on.c). */
+static uint32_t put_mark(struct thread *t, const char *label, uint64_t function)
 {
     struct timespec now;
     struct rusage usage;
-    uint64_t words[6] = {0};
+    uint64_t words[7] = {[6] = function};
     uint32_t tick = move_tick();
     clock_gettime(CLOCK_MONOTONIC, &now);
     words[0] = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
@@ -72,7 +73,7 @@ static uint32_t put_mark(struct thread *t, const char *label)
         words[4] = (uint64_t)usage.ru_minflt;
         words[5] = (uint64_t)usage.ru_majflt;
     }
-    put_note(t, WIRE_NOTE_MARK, tick, words, 6, label ? label : "");
+    put_note(t, WIRE_NOTE_MARK, tick, words, 7, label ? label : "");
     return tick;
 }
 
@@ -86,6 +87,11 @@ static void put_value(struct thread *t, uint32_t tick, const char *key, double v
 void note_unload(struct thread *t)
 {
     put_note(t, WIRE_NOTE_UNLOAD, move_tick(), NULL, 0, NULL);
+}
+
+void note_pool(struct thread *t, unsigned number, const char *name)
+{
+    put_note(t, WIRE_NOTE_POOL, number, NULL, 0, name);
 }
 
 void note_unrecorded(struct thread *t)
@@ -102,7 +108,16 @@ void tide_mark(const char *label)
 {
     struct thread *t = thread_enter();
     if (t) {
-        put_mark(t, label);
+        put_mark(t, label, 0);
+        thread_leave();
+    }
+}
+
+void mark_function(uint64_t number)
+{
+    struct thread *t = thread_enter();
+    if (t) {
+        put_mark(t, NULL, number);
         thread_leave();
     }
 }
@@ -111,7 +126,7 @@ void tide_mark_value(const char *label, const char *key, double value)
 {
     struct thread *t = thread_enter();
     if (t) {
-        put_value(t, put_mark(t, label), key, value);
+        put_value(t, put_mark(t, label, 0), key, value);
         thread_leave();
     }
 }
@@ -121,7 +136,7 @@ void tide_mark_values(const char *label, unsigned count, const char *const *keys
 {
     struct thread *t = thread_enter();
     if (t) {
-        uint32_t tick = put_mark(t, label);
+        uint32_t tick = put_mark(t, label, 0);
         for (unsigned i = 0; i < count; i++)
             put_value(t, tick, keys[i], values[i]);
         thread_leave();
@@ -163,6 +178,7 @@ void tide_thread_name(const char *name)
     struct thread *t = name ? thread_enter() : NULL;
     if (t) {
         thread_named(t, name);
+        t->named = true;
         thread_leave();
     }
 }

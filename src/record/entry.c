@@ -130,7 +130,8 @@ static bool read_function(struct function *f, long memory, struct entry *e)
     if (sys_call(SYS_pread64, memory, code, room, f->address) != (long)room)
         return false;
     memcpy(f->before, code, sizeof f->before);
-    *e = (struct entry){f->address, code, size, room, f->hook};
+    *e = (struct entry){
+        .address = f->address, .code = code, .size = size, .readable = room, .hook = f->hook};
     return true;
 }
 
@@ -203,17 +204,16 @@ static bool write_all(long memory)
     return true;
 }
 
-/* Room within reach of a jump; below the executable, for above it the heap grows. */
-static uint8_t *map_island(uint64_t start)
+uint8_t *entry_island(uint64_t start, size_t size)
 {
     for (uint64_t below = 1 << 16; below < 1 << 30 && below + (1 << 16) <= start; below *= 2) {
         uint64_t at = (start - below) & ~(uint64_t)(PAGE - 1);
-        long p = sys_call(SYS_mmap, at, (long)ISLAND, (long)(PROT_READ | PROT_WRITE),
+        long p = sys_call(SYS_mmap, at, (long)size, (long)(PROT_READ | PROT_WRITE),
                           (long)(MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE), -1L, 0L);
         if (p == (long)at)
             return (uint8_t *)p;
         if (p > 0 || p < -4095)
-            sys_call(SYS_munmap, p, (long)ISLAND); /* an old kernel took it for a wish */
+            sys_call(SYS_munmap, p, (long)size); /* an old kernel took it for a wish */
     }
     return NULL;
 }
@@ -265,11 +265,12 @@ void entry_take_over(void)
         sys_call(SYS_openat, (long)AT_FDCWD, "/proc/self/mem", (long)(O_RDWR | O_CLOEXEC));
     if (memory < 0)
         return;
-    uint8_t *island = map_island((uintptr_t)o.dlfo_map_start);
+    uint8_t *island = entry_island((uintptr_t)o.dlfo_map_start, ISLAND);
     if (island && drop_operators(memory) && make_all(island, memory) &&
         sys_call(SYS_mprotect, island, (long)ISLAND, (long)(PROT_READ | PROT_EXEC)) == 0 &&
         write_all(memory)) {
         set_next(&x);
+        recorder_own(island, ISLAND);
         taken_over = true;
     } else if (island) {
         sys_call(SYS_munmap, island, (long)ISLAND);

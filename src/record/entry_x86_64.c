@@ -1,4 +1,5 @@
 /* Replacing a function's first bytes, on x86-64. */
+#include <cpuid.h>
 #include <string.h>
 
 #include "record/entry.h"
@@ -6,12 +7,14 @@
 
 #ifdef __x86_64__
 
-/* A slot: hook, wrapper and a return address; then the stub; then the trampoline. */
+/* A slot: hook or number, wrapper, a return address and where the trampoline is; then the stub;
+ * then the trampoline. */
 #define AT_HOOK       0
 #define AT_WRAPPER    8
 #define AT_RETURN     16
-#define AT_STUB       24
-#define AT_TRAMPOLINE 40
+#define AT_ON         24
+#define AT_STUB       32
+#define AT_TRAMPOLINE 56
 
 /*
  * Calls a hook for a function of the executable. Within one source file compilers know which
@@ -52,6 +55,74 @@ __asm__(".text\n"
         ".cfi_endproc\n"
         ".size entry_wrapper, . - entry_wrapper\n");
 extern const char entry_wrapper[] __attribute__((visibility("hidden")));
+
+/*
+ * Tells that a function was entered, and goes on with it as if nothing had been. The stub has
+ * pushed where to go on, and the number. All registers are kept, vectors whole: on the way to a new
+ * thread's ring, say, there are functions of libc that use all of them. The last jump reads what is
+ * just below the stack pointer; signal handlers leave 128 bytes there alone.
+ */
+#define STATE_BYTES 2688
+__asm__(".text\n"
+        ".globl entry_told\n"
+        ".hidden entry_told\n"
+        ".type entry_told, @function\n"
+        "entry_told:\n"
+        ".cfi_startproc\n"
+        ".cfi_def_cfa %rsp, 24\n"
+        "push %rbp\n"
+        ".cfi_def_cfa %rsp, 32\n"
+        ".cfi_offset %rbp, -32\n"
+        "mov %rsp, %rbp\n"
+        ".cfi_def_cfa %rbp, 32\n"
+        "push %rax\npush %rcx\npush %rdx\npush %rsi\npush %rdi\n"
+        "push %r8\npush %r9\npush %r10\npush %r11\n"
+        "sub $2688, %rsp\n"
+        "and $-64, %rsp\n"
+        ".set at, 512\n" /* the state's header must be zero */
+        ".rept 8\n"
+        "movq $0, at(%rsp)\n"
+        ".set at, at + 8\n"
+        ".endr\n"
+        "mov entry_state(%rip), %eax\n"
+        "xor %edx, %edx\n"
+        "xsave (%rsp)\n"
+        "mov 8(%rbp), %rdi\n"
+        "cld\n"
+        "call entry_reached\n"
+        "mov entry_state(%rip), %eax\n"
+        "xor %edx, %edx\n"
+        "xrstor (%rsp)\n"
+        "lea -72(%rbp), %rsp\n"
+        "pop %r11\npop %r10\npop %r9\npop %r8\n"
+        "pop %rdi\npop %rsi\npop %rdx\npop %rcx\npop %rax\n"
+        "pop %rbp\n"
+        ".cfi_def_cfa %rsp, 24\n"
+        ".cfi_restore %rbp\n"
+        "lea 16(%rsp), %rsp\n"
+        ".cfi_def_cfa %rsp, 8\n"
+        "jmp *-8(%rsp)\n"
+        ".cfi_endproc\n"
+        ".size entry_told, . - entry_told\n");
+extern const char entry_told[] __attribute__((visibility("hidden")));
+
+/* SSE, AVX and the three parts of AVX-512, as far as the machine has them. */
+#define STATE_PARTS 0xe6u
+uint32_t entry_state __attribute__((visibility("hidden")));
+
+bool entry_can_tell(void)
+{
+    uint32_t a, b, c, d, parts, high;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE))
+        return false;
+    __asm__("xgetbv" : "=a"(parts), "=d"(high) : "c"(0));
+    parts &= STATE_PARTS;
+    for (unsigned i = 2; i < 8; i++)
+        if (parts >> i & 1 && (!__get_cpuid_count(0xd, i, &a, &b, &c, &d) || a + b > STATE_BYTES))
+            return false;
+    entry_state = parts;
+    return parts & 2;
+}
 
 struct writer {
     uint8_t *slot;
@@ -138,15 +209,49 @@ static bool ends(enum instruction_kind kind)
 }
 
 /*
+ * Is the last instruction that begins where the jump will be one that sets up the frame, or stores
+ * an argument in it? That is done once, so nothing leads to it or to what is before it.
+ */
+static bool sets_up_frame(const struct entry *e)
+{
+    struct instruction i;
+    const uint8_t *last = e->code;
+    for (unsigned at = 0; at < ENTRY_PATCH; at += i.length) {
+        last = e->code + at;
+        if (!instruction_decode(last, e->readable - at, &i))
+            return false;
+    }
+    const uint8_t *op = last + i.opcode_at;
+    uint8_t modrm = i.length > i.opcode_at + 1 ? op[1] : 0;
+    bool is_push = op[0] >= 0x50 && op[0] <= 0x57;
+    bool takes_room = (op[0] == 0x83 || op[0] == 0x81) && modrm == 0xec;
+    bool sets_frame = (op[0] == 0x89 && modrm == 0xe5) || (op[0] == 0x8b && modrm == 0xec);
+    bool stores = op[0] == 0x89 && (modrm & 0xc7) == 0x45;
+    return is_push || takes_room || sets_frame || stores;
+}
+
+/* `jmp *%rax`, or through a table: it may be a switch, and lead anywhere in the function. */
+static bool is_table_jump(const uint8_t *code, const struct instruction *i)
+{
+    uint8_t modrm = code[i->opcode_at + 1];
+    return i->kind == INSTRUCTION_JUMP_INDIRECT && (modrm >> 6 == 3 || (modrm & 7) == 4);
+}
+
+/*
  * Does anything in the function lead to its first `taken` bytes? To its very first it may be a call
  * or a pointer, but no jump: that is a loop, with values in registers that a call does not keep.
  */
 static bool leads_back(const struct entry *e, unsigned taken)
 {
     struct instruction i;
+    bool settled = !e->hook && sets_up_frame(e);
+    if (e->cut && !e->hook && !settled)
+        return true;
     for (size_t at = 0; at < e->size; at += i.length) {
         if (!instruction_decode(e->code + at, e->size - at, &i))
-            return true; /* who knows */
+            return !settled; /* who knows */
+        if (!e->hook && !settled && is_table_jump(e->code + at, &i))
+            return true;
         if (!i.relative_at)
             continue;
         uint64_t into = instruction_target(e->code + at, &i, e->address + at) - e->address;
@@ -162,10 +267,15 @@ bool entry_make(const struct entry *e, uint8_t slot[ENTRY_SLOT], uint64_t slot_a
                 uint8_t patch[ENTRY_PATCH], uint64_t *trampoline)
 {
     struct writer w = {.slot = slot, .address = slot_address, .at = AT_STUB};
-    const void *wrapper = entry_wrapper;
-    memcpy(slot + AT_HOOK, &e->hook, 8);
+    const void *wrapper = e->hook ? entry_wrapper : entry_told;
+    *trampoline = slot_address + AT_TRAMPOLINE;
+    memcpy(slot + AT_HOOK, e->hook ? (const void *)&e->hook : &e->number, 8);
     memcpy(slot + AT_WRAPPER, &wrapper, 8);
-    put(&w, "\x55\x48\x89\xe5", 4);                             /* push %rbp; mov %rsp, %rbp */
+    memcpy(slot + AT_ON, trampoline, 8);
+    if (e->hook)
+        put(&w, "\x55\x48\x89\xe5", 4); /* push %rbp; mov %rsp, %rbp */
+    else
+        put_relative(&w, "\xff\x35", 2, slot_address + AT_ON);  /* push */
     put_relative(&w, "\xff\x35", 2, slot_address + AT_HOOK);    /* push */
     put_relative(&w, "\xff\x25", 2, slot_address + AT_WRAPPER); /* jmp */
 
@@ -189,7 +299,6 @@ bool entry_make(const struct entry *e, uint8_t slot[ENTRY_SLOT], uint64_t slot_a
 
     struct writer p = {.slot = patch, .address = e->address};
     put_relative(&p, "\xe9", 1, slot_address + AT_STUB);
-    *trampoline = slot_address + AT_TRAMPOLINE;
     return !w.failed && !p.failed && !leads_back(e, taken);
 }
 

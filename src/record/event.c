@@ -57,7 +57,7 @@ static __attribute__((noinline)) void index_grow(unsigned level)
     if (level + 1 >= h->index_levels || atomic_exchange(&recorder.index_growing, true))
         return;
     for (uint32_t id = 1; id < atomic_load(&h->node_count) && id < h->node_capacity; id++)
-        if (recorder.nodes[id].address &&
+        if (__atomic_load_n(&recorder.nodes[id].address, __ATOMIC_ACQUIRE) &&
             atomic_load_explicit(&recorder.nodes[recorder.nodes[id].parent].first,
                                  memory_order_relaxed) != id)
             index_enter(level + 1, id);
@@ -77,7 +77,7 @@ static uint32_t node_new(uint32_t parent, uint64_t address)
         }
     } while (!atomic_compare_exchange_weak(&h->node_count, &id, id + 1));
     recorder.nodes[id].parent = parent;
-    /* Pairs with the collector's: who finds the address finds the parent. */
+    /* Pairs with the acquire of the collector: who sees the address sees the parent. */
     __atomic_store_n(&recorder.nodes[id].address, address, __ATOMIC_RELEASE);
     return id;
 }
@@ -309,6 +309,33 @@ void event_unmap_failed(struct thread *t)
     if (event_room(t, 2)) {
         event_word(t, WIRE_WORD(WIRE_UNMAP, 1, 0));
         event_word(t, 0);
+        event_publish(t);
+    }
+}
+
+/* As for blocks of the heap, the logical time is that of the block's own part of memory. */
+void event_pool_alloc(struct thread *t, unsigned pool, const void *p, size_t size,
+                      const uint64_t *caller)
+{
+    uint64_t address = (uint64_t)(uintptr_t)p & WIRE_LOW48;
+    event_tick(t);
+    uint32_t stack = node_intern(stack_number(t, caller), WIRE_NODE_POOL + pool);
+    if (event_room(t, 4)) {
+        event_clock(t, address);
+        event_word(t, WIRE_WORD(WIRE_MAP, pool, address));
+        event_word(t, stack);
+        event_word(t, size);
+        event_publish(t);
+    }
+}
+
+void event_pool_free(struct thread *t, unsigned pool, const void *p)
+{
+    uint64_t address = (uint64_t)(uintptr_t)p & WIRE_LOW48;
+    if (event_room(t, 3)) {
+        event_clock(t, address);
+        event_word(t, WIRE_WORD(WIRE_UNMAP, 2, address));
+        event_word(t, pool);
         event_publish(t);
     }
 }

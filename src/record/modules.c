@@ -39,7 +39,7 @@ void modules_reset(void)
 {
     struct dl_find_object o;
     if (!known)
-        known = sys_map(MODULES * sizeof *known);
+        recorder_own(known = sys_map(MODULES * sizeof *known), MODULES * sizeof *known);
     atomic_store(&known_count, 0);
     spin_reset(&known_lock);
     if (_dl_find_object((void *)&_r_debug, &o) == 0) {

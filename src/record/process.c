@@ -19,6 +19,8 @@ struct next next;
 
 extern char **environ;
 
+#define PATIENCE_S 3 /* at the end, of a program that would rather lose events than wait */
+
 static char socket_name[sizeof(((struct sockaddr_un *)0)->sun_path)];
 static char socket_key[WIRE_KEY_SIZE + 1];
 
@@ -103,6 +105,10 @@ static void find_all(void)
     FIND(execveat);
     FIND(posix_spawn);
     FIND(posix_spawnp);
+    FIND(__libc_start_main);
+    FIND(exit);
+    FIND(quick_exit);
+    FIND(_exit);
     FIND(syscall);
     found.allocator = found.malloc_usable_size;
     /* A size may only be asked of who made the block: of the module that frees it. */
@@ -170,13 +176,23 @@ bool recorder_collector_alive(void)
     return fd != -ECONNREFUSED; /* no descriptor left, say, is not its death */
 }
 
-/* Sends a request and maps the memory that comes back; NULL: refused, none, or nobody there. */
+/* What comes back: the reply, and behind it what was asked for. */
+struct answer {
+    struct wire_reply reply;
+    struct wire_function functions[WIRE_FUNCTIONS_MAX];
+};
+
+/* Sends a request and maps the memory that comes back; NULL: refused, none, or nobody there.
+ * `room`: for the reply and what is behind it. */
 static char *converse(int fd, struct wire_request *request, const char *text,
-                      struct wire_reply *reply, bool *cut_short)
+                      struct wire_reply *reply, size_t room, bool *cut_short)
 {
     char *memory = NULL;
+    struct timeval patience = {.tv_sec = PATIENCE_S};
     request->magic = WIRE_MAGIC;
     request->version = WIRE_VERSION;
+    request->thread = (uint32_t)sys_call(SYS_gettid);
+    request->thread_pointer = (uintptr_t)__builtin_thread_pointer();
     memcpy(request->key, socket_key, WIRE_KEY_SIZE);
 
     union {
@@ -185,11 +201,14 @@ static char *converse(int fd, struct wire_request *request, const char *text,
     } control;
     struct iovec out[2] = {{.iov_base = request, .iov_len = sizeof *request},
                            {.iov_base = (void *)(uintptr_t)text, .iov_len = strlen(text)}};
-    struct iovec in = {.iov_base = reply, .iov_len = sizeof *reply};
+    struct iovec in = {.iov_base = reply, .iov_len = room};
     struct msghdr send = {.msg_iov = out, .msg_iovlen = 2};
     struct msghdr receive = {
         .msg_iov = &in, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
     long n;
+    if (request->kind == WIRE_EXITING && recorder.header->on_full == WIRE_DROP)
+        sys_call(SYS_setsockopt, (long)fd, (long)SOL_SOCKET, (long)SO_RCVTIMEO, &patience,
+                 sizeof patience); /* the program must not wait for a collector that is held up */
     do
         n = sys_call(SYS_sendmsg, (long)fd, &send, (long)MSG_NOSIGNAL);
     while (n == -EINTR);
@@ -198,6 +217,9 @@ static char *converse(int fd, struct wire_request *request, const char *text,
             n = sys_call(SYS_recvmsg, (long)fd, &receive, (long)MSG_CMSG_CLOEXEC);
         while (n == -EINTR);
     *cut_short = n == (long)sizeof *reply && receive.msg_flags & MSG_CTRUNC;
+    if (n < (long)sizeof *reply || receive.msg_flags & MSG_TRUNC ||
+        n < (long)(sizeof *reply + reply->size * (room > sizeof *reply)))
+        reply->ring_count = 0;
     struct cmsghdr *c = n == (long)sizeof *reply ? CMSG_FIRSTHDR(&receive) : NULL;
     if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int))) {
         int memory_fd;
@@ -217,12 +239,13 @@ static char *converse(int fd, struct wire_request *request, const char *text,
  * Two descriptors are needed for a moment. When the program has none left, its soft limit is
  * raised for that moment, if the hard one allows.
  */
-static char *ask(struct wire_request *request, const char *text, struct wire_reply *reply)
+static char *ask_for(struct wire_request *request, const char *text, struct wire_reply *reply,
+                     size_t room)
 {
     struct rlimit limit, more;
     bool cut_short = false;
     int fd = dial();
-    char *memory = fd >= 0 ? converse(fd, request, text, reply, &cut_short) : NULL;
+    char *memory = fd >= 0 ? converse(fd, request, text, reply, room, &cut_short) : NULL;
     if ((fd != -EMFILE && !cut_short) ||
         sys_call(SYS_prlimit64, 0L, (long)RLIMIT_NOFILE, 0L, &limit) < 0 ||
         limit.rlim_cur == limit.rlim_max)
@@ -230,9 +253,36 @@ static char *ask(struct wire_request *request, const char *text, struct wire_rep
     more = (struct rlimit){limit.rlim_max, limit.rlim_max};
     sys_call(SYS_prlimit64, 0L, (long)RLIMIT_NOFILE, &more, 0L);
     fd = dial();
-    memory = fd >= 0 ? converse(fd, request, text, reply, &cut_short) : NULL;
+    memory = fd >= 0 ? converse(fd, request, text, reply, room, &cut_short) : NULL;
     sys_call(SYS_prlimit64, 0L, (long)RLIMIT_NOFILE, &limit, 0L);
     return memory;
+}
+
+static char *ask(struct wire_request *request, const char *text, struct wire_reply *reply)
+{
+    return ask_for(request, text, reply, sizeof *reply);
+}
+
+unsigned recorder_functions(const char *path, struct wire_function out[WIRE_FUNCTIONS_MAX])
+{
+    struct wire_request request = {.kind = WIRE_FUNCTIONS};
+    struct answer answer = {.reply = {.status = -EIO}};
+    if (strlen(path) >= WIRE_TEXT_MAX)
+        return 0;
+    ask_for(&request, path, &answer.reply, sizeof answer);
+    if (answer.reply.status || answer.reply.ring_count > WIRE_FUNCTIONS_MAX)
+        return 0;
+    memcpy(out, answer.functions, answer.reply.ring_count * sizeof *out);
+    return answer.reply.ring_count;
+}
+
+void recorder_left_alone(const char *path, uint64_t number, enum wire_left why)
+{
+    struct wire_request request = {
+        .kind = WIRE_LEFT_ALONE, .about = (uint32_t)number, .small = (uint32_t)why};
+    struct wire_reply reply;
+    if (strlen(path) < WIRE_TEXT_MAX)
+        ask(&request, path, &reply);
 }
 
 int recorder_snapshot(const char *path)
@@ -241,6 +291,13 @@ int recorder_snapshot(const char *path)
     struct wire_reply reply = {.status = -EIO};
     ask(&request, path, &reply);
     return reply.status;
+}
+
+void recorder_exiting(enum wire_exit what, uint64_t stack)
+{
+    struct wire_request request = {.kind = WIRE_EXITING, .about = (uint32_t)what, .stack = stack};
+    struct wire_reply reply;
+    ask(&request, "", &reply);
 }
 
 /* After fork: lets go of the parent's memory, but for the header, which is returned. */
@@ -256,6 +313,27 @@ static struct wire_header *drop_segments(void)
     return (void *)segments[0].start;
 }
 
+static struct {
+    uint64_t start, size;
+} own[WIRE_OWN]; /* kept for children, which inherit it */
+static unsigned own_count;
+
+void recorder_own(const void *start, size_t size)
+{
+    if (start && own_count < WIRE_OWN) {
+        own[own_count].start = (uint64_t)(uintptr_t)start;
+        own[own_count++].size = size;
+    }
+}
+
+static void tell_own(struct wire_header *h)
+{
+    for (unsigned i = 0; i < own_count; i++) {
+        atomic_store_explicit(&h->own[i].start, own[i].start, memory_order_relaxed);
+        atomic_store_explicit(&h->own[i].size, own[i].size, memory_order_relaxed);
+    }
+}
+
 bool recorder_connect(void)
 {
     struct wire_request request = {.kind = WIRE_HELLO, .parent = recorder.pid, .fork = tls.fork};
@@ -263,6 +341,7 @@ bool recorder_connect(void)
     struct rlimit limit;
     struct wire_header *parents = drop_segments();
     tls.fork = 0;
+    exit_forget();
     atomic_store(&recorder.forks, 0);
     recorder.header = NULL;
     recorder.pid = (uint32_t)sys_call(SYS_getpid);
@@ -280,9 +359,10 @@ bool recorder_connect(void)
         return false;
     }
     if (!recorder.rules)
-        recorder.rules = sys_map(sizeof *recorder.rules);
+        recorder_own(recorder.rules = sys_map(sizeof *recorder.rules), sizeof *recorder.rules);
     if (!recorder.clocks)
-        recorder.clocks = sys_map(CLOCKS * sizeof *recorder.clocks);
+        recorder_own(recorder.clocks = sys_map(CLOCKS * sizeof *recorder.clocks),
+                     CLOCKS * sizeof *recorder.clocks);
     if (!recorder.rules || !recorder.clocks) {
         recorder_stop();
         return false;
@@ -300,8 +380,11 @@ bool recorder_connect(void)
     recorder.python_memory = memory + h->python_offset;
     recorder.python_size = h->python_size;
     python_reset();
+    pools_reset();
     entry_take_over();
     atomic_store(&h->entries_taken, entry_taken_over());
+    mark_on_start();
+    tell_own(h);
     atomic_store_explicit(&recorder.state, STATE_LIVE, memory_order_release);
     return true;
 }

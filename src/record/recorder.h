@@ -12,6 +12,7 @@
  *   event.c     from a hook's call to words in the ring
  *   python.h    the frames of CPython
  *   entry.c     programs that define malloc themselves
+ *   mark_on.c   functions whose entries are marks
  *   nested.c    a hook within a hook, and hooks that were left by longjmp
  *   hooks_*.c   the functions that take the place of libc's
  */
@@ -77,6 +78,7 @@ struct thread {
     uint32_t tid;
     uint32_t number;     /* 1 to 65535 */
     uint32_t exits;      /* how often its destructor ran */
+    bool named;          /* by tide_thread_name: what the kernel calls it does not matter */
     struct thread *next; /* in the list of free ones */
 };
 
@@ -155,17 +157,28 @@ struct next {
                        char *const *);
     int (*posix_spawnp)(int *, const char *, const void *, const void *, char *const *,
                         char *const *);
+    int (*__libc_start_main)(int (*)(int, char **, char **), int, char **, void (*)(void),
+                             void (*)(void), void (*)(void), void *);
+    void (*exit)(int);
+    void (*quick_exit)(int);
+    void (*_exit)(int);
 };
 extern struct next next;
 
 /* process.c */
-void recorder_start(void);             /* idempotent; sets `next`, connects; state leaves BOOTING */
-bool recorder_connect(void);           /* to the collector, for this process */
-struct wire_ring *recorder_ring(void); /* a ring no thread uses; NULL: none to be had */
-void recorder_stop(void);              /* the collector is gone */
+void recorder_start(void);   /* idempotent; sets `next`, connects; state leaves BOOTING */
+bool recorder_connect(void); /* to the collector, for this process */
+void recorder_own(const void *start, size_t size); /* mapped by us: the collector is told so */
+struct wire_ring *recorder_ring(void);             /* a ring no thread uses; NULL: none to be had */
+void recorder_stop(void);                          /* the collector is gone */
 bool recorder_collector_alive(void);
 bool recorder_owns_allocations(const void *function); /* is it in the allocator's module? */
 int recorder_snapshot(const char *path);              /* asks for one; 0 once it is being written */
+/* Functions of a loaded file whose entries shall be marks; how many. */
+unsigned recorder_functions(const char *path, struct wire_function out[WIRE_FUNCTIONS_MAX]);
+void recorder_left_alone(const char *path, uint64_t number, enum wire_left why);
+/* Tells, and waits for the answer. `stack`: from there on are the program's frames. */
+void recorder_exiting(enum wire_exit what, uint64_t stack);
 void *boot_alloc(size_t size); /* before `next` is known: dlsym itself may allocate */
 bool boot_owns(const void *p);
 size_t boot_room(const void *p); /* bytes that can be read from p on */
@@ -177,6 +190,9 @@ void *entry_original(const char *name); /* the next in line then; NULL: the exec
 
 /* hooks_exec.c: what programs that are executed later need in their environment; false: too long */
 bool exec_remember(const char *socket, const char *key, const char *only, const char *filters);
+
+/* hooks_exit.c */
+void exit_forget(void); /* in a forked child: it has not begun to end */
 
 /* thread.c */
 struct thread *thread_begin(void);            /* this thread's, made now; NULL: do not record */
@@ -191,6 +207,15 @@ void threads_reset(void);              /* in a forked child */
 /* api.c */
 void note_unload(struct thread *t); /* code goes away: moves the tick, so that all threads look */
 void note_unrecorded(struct thread *t); /* after event_realloc, when its result is not recorded */
+
+void note_pool(struct thread *t, unsigned number, const char *name);
+void mark_function(uint64_t number); /* it was entered; the collector knows its name */
+
+/* hooks_pool.c */
+void pools_reset(void); /* in a forked child: the numbers are new */
+
+/* mark_on.c */
+void mark_on_start(void); /* once, at the start: makes entries of functions marks, if asked to */
 
 /* modules.c */
 extern const struct unwind_space own_space;
@@ -213,8 +238,11 @@ void event_fork(struct thread *t);               /* before it is done */
 void event_map(struct thread *t, void *p, size_t size, const uint64_t *caller);
 bool event_unmap(struct thread *t, void *p, size_t size); /* before it is done; was it written? */
 void event_unmap_failed(struct thread *t);                /* after, if it was */
-void event_meet(struct thread *t, uint64_t address);      /* another thread's stamp is here */
-uint32_t node_of(uint32_t parent, uint64_t address);      /* that child's number in the tree */
+void event_pool_alloc(struct thread *t, unsigned pool, const void *p, size_t size,
+                      const uint64_t *caller);
+void event_pool_free(struct thread *t, unsigned pool, const void *p);
+void event_meet(struct thread *t, uint64_t address); /* another thread's stamp is here */
+uint32_t node_of(uint32_t parent, uint64_t address); /* that child's number in the tree */
 
 /* Before the next in line does its work: asks for what event_alloc will look at. */
 static inline void event_prefetch(const struct thread *t, const uint64_t *caller)

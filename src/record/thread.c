@@ -80,14 +80,17 @@ static void thread_end(void *arg)
     if (tls.busy) /* cancelled in a hook */
         thread_recover(t);
     tls.busy = (uintptr_t)__builtin_frame_address(0);
-    char name[16] = {0};
-    sys_call(SYS_prctl, (long)PR_GET_NAME, name);
-    put_name(t, name);
+    if (!t->named) {
+        char name[16] = {0};
+        sys_call(SYS_prctl, (long)PR_GET_NAME, name);
+        put_name(t, name);
+    }
     if (remark_room(t, 1)) {
         event_word(t, WIRE_WORD(WIRE_THREAD_END, 0, t->tid));
         event_publish(t);
     }
     tls.thread = NULL;
+    atomic_store_explicit(&t->ring->stack, 0, memory_order_relaxed);
     spin_lock(&threads_lock);
     t->tid = 0;
     t->next = free_threads;
@@ -104,6 +107,7 @@ static void take_back_dead(void)
         struct thread *t = all_threads[i];
         if (t->tid && sys_call(SYS_tgkill, pid, (long)t->tid, 0L) == -ESRCH) {
             t->tid = 0;
+            atomic_store_explicit(&t->ring->stack, 0, memory_order_relaxed);
             t->next = free_threads;
             free_threads = t;
         }
@@ -125,6 +129,8 @@ static struct thread *thread_new(void)
         sys_call(SYS_munmap, t, size); /* a forked child would write into its parent's ring */
         return NULL;
     }
+    atomic_store_explicit(&ring->own[0], (uintptr_t)t, memory_order_relaxed);
+    atomic_store_explicit(&ring->own[1], size, memory_order_release);
     t->ring = ring;
     t->free_places = (1u << WIRE_CHUNKS) - 1;
     walk_init(&t->walk, (char *)t + ((sizeof(struct thread) + 63) & ~(size_t)63));
@@ -149,6 +155,7 @@ static struct thread *thread_adopt(struct thread *t)
 {
     t->tid = own_tid();
     t->exits = 0;
+    t->named = false;
     t->generation = atomic_load(&recorder.generation);
     walk_forget(&t->walk);
     python_begin(t);
@@ -158,6 +165,7 @@ static struct thread *thread_adopt(struct thread *t)
     bool first = t->tid == recorder.pid;
     t->stack_high = first ? (uint64_t)(uintptr_t)__libc_stack_end + 64
                           : (uint64_t)(uintptr_t)__builtin_thread_pointer();
+    atomic_store_explicit(&t->ring->stack, t->stack_high, memory_order_relaxed);
     t->stack_low = t->stack_high > UINT64_C(1) << 30 ? t->stack_high - (UINT64_C(1) << 30) : 0;
 
     put_tick(t);

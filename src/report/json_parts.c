@@ -31,9 +31,9 @@ void json_program(struct json *j, const struct recording *r, const struct profil
     json_u64(j, "duration_ns", p->duration_ns);
 }
 
-void json_totals(struct json *j, const struct totals *t)
+void json_totals_as(struct json *j, const char *key, const struct totals *t)
 {
-    json_object(j, "totals");
+    json_object(j, key);
     json_i64(j, "allocations", t->allocations);
     json_i64(j, "frees", t->frees);
     json_i64(j, "reallocations", t->reallocations);
@@ -47,6 +47,67 @@ void json_totals(struct json *j, const struct totals *t)
     json_u64(j, "lost_events", t->lost_events);
     json_u64(j, "truncated_stacks", t->truncated_stacks);
     json_u64(j, "incomplete_stacks", t->incomplete_stacks);
+    json_end(j);
+}
+
+void json_totals(struct json *j, const struct totals *t)
+{
+    json_totals_as(j, "totals", t);
+}
+
+void json_totals_change(struct json *j, const struct totals *a, const struct totals *b)
+{
+#define CHANGE(member) json_i64(j, #member, (int64_t)((uint64_t)b->member - (uint64_t)a->member))
+    json_object(j, "change");
+    CHANGE(allocations);
+    CHANGE(frees);
+    CHANGE(reallocations);
+    CHANGE(bytes_allocated);
+    CHANGE(live_blocks);
+    CHANGE(live_bytes);
+    CHANGE(peak_bytes);
+    CHANGE(peak_time_ns);
+    CHANGE(temporary_allocations);
+    CHANGE(unknown_frees);
+    CHANGE(lost_events);
+    CHANGE(truncated_stacks);
+    CHANGE(incomplete_stacks);
+    json_end(j);
+#undef CHANGE
+}
+
+void json_value(struct json *j, const char *key, struct value v)
+{
+    json_object(j, key);
+    json_i64(j, "bytes", v.amount);
+    json_i64(j, "count", v.count);
+    json_end(j);
+}
+
+static void json_reason(struct json *j, const char *kind, const char *name, struct value v)
+{
+    json_object(j, NULL);
+    json_string(j, "kind", kind);
+    json_string(j, "name", name);
+    json_i64(j, "bytes", v.amount);
+    json_i64(j, "count", v.count);
+    json_end(j);
+}
+
+void json_ignored(struct json *j, const struct call_tree *t)
+{
+    json_object(j, "ignored");
+    json_i64(j, "bytes", t->ignored.amount);
+    json_i64(j, "count", t->ignored.count);
+    json_array(j, "by");
+    if (!value_is_zero(t->ignored_by[IGNORED_PATTERN]))
+        json_reason(j, "ignore", "--ignore", t->ignored_by[IGNORED_PATTERN]);
+    for (size_t i = 0; i < t->suppressed.count; i++)
+        json_reason(j, "suppression", t->suppressed.items[i].name, t->suppressed.items[i].value);
+    for (int i = 0; i < PRESETS; i++)
+        if (!value_is_zero(t->presets[i]))
+            json_reason(j, "preset", preset_name((enum preset)i), t->presets[i]);
+    json_end(j);
     json_end(j);
 }
 
@@ -115,16 +176,22 @@ static struct frame_text frame_text(struct json_stacks *s, uint32_t number)
     return *text;
 }
 
-void json_stack(struct json *j, struct json_stacks *s, const struct merged *m, uint32_t node)
+void json_frames(struct json *j, struct json_stacks *s, const uint32_t *parent,
+                 const uint32_t *frame, uint32_t node)
 {
     json_array(j, "stack");
-    for (uint32_t n = node; n; n = m->parent.items[n]) {
-        struct frame_text text = frame_text(s, m->key.items[n]);
+    for (uint32_t n = node; n; n = parent[n]) {
+        struct frame_text text = frame_text(s, frame[n]);
         if (n != node)
             strbuf_putc(j->out, ',');
         strbuf_add(j->out, s->text.data + text.start, text.size);
     }
     json_end(j);
+}
+
+void json_stack(struct json *j, struct json_stacks *s, const struct merged *m, uint32_t node)
+{
+    json_frames(j, s, m->parent.items, m->key.items, node);
 }
 
 void json_stacks_release(struct json_stacks *s)

@@ -15,6 +15,14 @@
 void json_program(struct json *j, const struct recording *r, const struct profile *p);
 /* Member totals. */
 void json_totals(struct json *j, const struct totals *t);
+/* The same under another key. */
+void json_totals_as(struct json *j, const char *key, const struct totals *t);
+/* Member change: of each of them, from `a` to `b`. */
+void json_totals_change(struct json *j, const struct totals *a, const struct totals *b);
+/* An object of bytes and count. */
+void json_value(struct json *j, const char *key, struct value v);
+/* Member ignored: bytes and count of all that was left out, and how much each reason did. */
+void json_ignored(struct json *j, const struct call_tree *t);
 /* "inherited", of a process that was forked. */
 void json_inherited(struct json *j, const struct profile *p);
 /* Members processes and notes. */
@@ -32,7 +40,10 @@ struct json_stacks {
     } * made;
 };
 
-/* Member stack: an array of frames from a node of a tree of frames up to its root. */
+/* Member stack: an array of frames from a node of a tree (its parents and frames) up to its root.
+ */
+void json_frames(struct json *j, struct json_stacks *s, const uint32_t *parent,
+                 const uint32_t *frame, uint32_t node);
 void json_stack(struct json *j, struct json_stacks *s, const struct merged *m, uint32_t node);
 void json_stacks_release(struct json_stacks *s);
 

@@ -27,6 +27,10 @@ void report_text(const struct answer *a, const char *file, const struct style *s
 void report_json(const struct answer *a, const struct report_sink *sink, struct strbuf *out);
 void report_csv(const struct answer *a, const struct report_sink *sink, struct strbuf *out);
 
+/* What a metric's amounts and counts are called: "live bytes", "blocks". */
+const char *report_metric_title(enum metric m);
+const char *report_count_title(enum metric m);
+
 #define REPORT_CHUNK (1u << 20)
 
 static inline void report_flush(const struct report_sink *sink, struct strbuf *out)

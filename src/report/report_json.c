@@ -2,15 +2,8 @@
 
 #include <stdlib.h>
 
+#include "model/pool_totals.h"
 #include "report/json_parts.h"
-
-static void json_value(struct json *j, const char *key, struct value v)
-{
-    json_object(j, key);
-    json_i64(j, "bytes", v.amount);
-    json_i64(j, "count", v.count);
-    json_end(j);
-}
 
 static void row_values(struct json *j, const struct answer_row *row)
 {
@@ -128,6 +121,28 @@ static void plain_rows(struct json *j, const struct answer *a, const struct repo
     json_end(j);
 }
 
+/* Only where a program has told of some. */
+static void pools(struct json *j, const struct answer *a)
+{
+    struct pool_totals t;
+    pool_totals_init(&t, a->recording, a->profile, &a->window);
+    if (t.pools.count)
+        json_array(j, "pools");
+    for (size_t i = 0; i < t.pools.count; i++) {
+        const struct pool_total *pool = &t.pools.items[i];
+        char *name = xstrndup(pool->name, pool->name_size);
+        json_object(j, NULL);
+        json_string(j, "name", name);
+        json_i64(j, "bytes", pool->live.amount);
+        json_i64(j, "count", pool->live.count);
+        json_end(j);
+        free(name);
+    }
+    if (t.pools.count)
+        json_end(j);
+    pool_totals_release(&t);
+}
+
 void report_json(const struct answer *a, const struct report_sink *sink, struct strbuf *out)
 {
     static const char *const shapes[] = {
@@ -152,8 +167,9 @@ void report_json(const struct answer *a, const struct report_sink *sink, struct 
     json_string(&j, "shape", shapes[q->shape]);
     json_totals(&j, &a->totals);
     json_inherited(&j, a->profile);
+    pools(&j, a);
     json_value(&j, "sum", a->tree.sum);
-    json_value(&j, "ignored", a->tree.ignored);
+    json_ignored(&j, &a->tree);
     json_value(&j, "outside", a->tree.outside);
     json_processes(&j, a->recording, a->profile);
     if (q->shape == SHAPE_CALLERS || q->shape == SHAPE_CALLEES) {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "model/name.h"
+#include "report/stack_text.h"
 #include "report/summary.h"
 #include "report/table.h"
 #include "report/units.h"
@@ -15,15 +15,14 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static const char *count_title(enum metric m)
+const char *report_count_title(enum metric m)
 {
     return m == METRIC_TOTAL || m == METRIC_TEMPORARY ? "calls"
            : m == METRIC_MAPPED                       ? "maps"
                                                       : "blocks";
 }
 
-/* What the numbers below are, in one line. */
-static void add_heading(const struct answer *a, const struct style *s, struct strbuf *out)
+const char *report_metric_title(enum metric m)
 {
     static const char *const what[METRICS] = {
         [METRIC_LIVE] = "live bytes",
@@ -33,11 +32,18 @@ static void add_heading(const struct answer *a, const struct style *s, struct st
         [METRIC_LARGEST] = "largest single allocation",
         [METRIC_TEMPORARY] = "bytes of temporary allocations",
         [METRIC_MAPPED] = "mapped bytes",
+        [METRIC_POOL] = "live bytes in pools",
     };
+    return what[m] ? what[m] : metric_name(m);
+}
+
+/* What the numbers below are, in one line. */
+static void add_heading(const struct answer *a, const struct style *s, struct strbuf *out)
+{
     const struct query *q = a->query;
     strbuf_puts(out, style_bold(s));
     bool change = a->window.since.intervals || a->window.since.peak;
-    strbuf_printf(out, "%s%s", change ? "change of " : "", what[q->metric]);
+    strbuf_printf(out, "%s%s", change ? "change of " : "", report_metric_title(q->metric));
     if (q->size != SIZE_REQUESTED)
         strbuf_printf(out, " (%s)",
                       q->size == SIZE_USABLE ? "as the allocator set aside"
@@ -84,7 +90,7 @@ static void add_table(const struct answer *a, const struct style *s, struct strb
     table_init(&t);
     table_column(&t, "self", CELL_RIGHT);
     table_column(&t, "%", CELL_RIGHT);
-    table_column(&t, count_title(q->metric), CELL_RIGHT);
+    table_column(&t, report_count_title(q->metric), CELL_RIGHT);
     if (by_total) {
         table_column(&t, "total", CELL_RIGHT);
         table_column(&t, "%", CELL_RIGHT);
@@ -116,7 +122,7 @@ static void add_tree(const struct answer *a, const struct style *s, struct strbu
     table_init(&t);
     table_column(&t, "total", CELL_RIGHT);
     table_column(&t, "%", CELL_RIGHT);
-    table_column(&t, count_title(a->query->metric), CELL_RIGHT);
+    table_column(&t, report_count_title(a->query->metric), CELL_RIGHT);
     table_column(&t, "self", CELL_RIGHT);
     table_column(&t, "call tree", CELL_NAME);
     table_column(&t, "where", CELL_PATH);
@@ -136,31 +142,6 @@ static void add_tree(const struct answer *a, const struct style *s, struct strbu
     table_release(&t);
 }
 
-static void add_frame(const struct answer *a, uint32_t number, const struct style *s,
-                      struct strbuf *out)
-{
-    const struct call_frame *f = &a->frames.frames.items[number];
-    struct strbuf name = {0}, place = {0};
-    strbuf_puts(&name, "");
-    unit_text(&name, frame_table_string(&a->frames, f->name));
-    if (f->file) {
-        strbuf_puts(&place, "  ");
-        unit_text(&place, base_name(frame_table_string(&a->frames, f->file)));
-        if (f->line)
-            strbuf_printf(&place, ":%u", (unsigned)f->line);
-    } else if (f->module) {
-        strbuf_puts(&place, "  ");
-        unit_text(&place, frame_table_string(&a->frames, f->module));
-    }
-    strbuf_puts(out, "    ");
-    name_shorten(out, name.data, s->width > place.size + 24 ? s->width - place.size - 4 : 20);
-    if (place.size)
-        strbuf_printf(out, "%s%s%s", style_faint(s), place.data, style_plain(s));
-    strbuf_puts(out, f->kind == FRAME_INLINED && s->width >= 60 ? " (inlined)\n" : "\n");
-    strbuf_release(&name);
-    strbuf_release(&place);
-}
-
 static void add_stacks(const struct answer *a, const struct style *s, struct strbuf *out)
 {
     for (size_t i = 0; i < a->rows.rows.count; i++) {
@@ -173,17 +154,10 @@ static void add_stacks(const struct answer *a, const struct style *s, struct str
         unit_percent(out, (double)row->self.amount, (double)a->tree.scale);
         strbuf_puts(out, " %) in ");
         unit_count(out, row->self.count);
-        strbuf_printf(out, " %s, thread ", count_title(a->query->metric));
+        strbuf_printf(out, " %s, thread ", report_count_title(a->query->metric));
         unit_text(out, row->thread && *row->thread ? row->thread : "[unknown]");
         strbuf_putc(out, '\n');
-        uint32_t shown = 0;
-        for (uint32_t n = row->call; n && shown < STACK_FRAMES; n = a->merged.parent.items[n]) {
-            add_frame(a, a->merged.key.items[n], s, out);
-            shown++;
-        }
-        if (row->depth > shown)
-            strbuf_printf(out, "    ... %u more frames; --json lists all\n",
-                          (unsigned)(row->depth - shown));
+        stack_text(&a->frames, &a->merged, row->call, STACK_FRAMES, s, out);
     }
 }
 

@@ -4,9 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/pool_totals.h"
 #include "report/units.h"
 
-#define PROCESS_LINES 20
+#define PROCESS_LINES  20
+#define POOLS_SHOWN    3
+#define DEFAULTS_SHOWN 4
 
 static void add_argument(struct strbuf *out, const char *arg)
 {
@@ -105,12 +108,12 @@ void summary_processes(const struct recording *r, const struct profile *chosen,
     strbuf_putc(out, '\n');
 }
 
-static void label(struct strbuf *out, const struct style *s, const char *text)
+void summary_label(struct strbuf *out, const struct style *s, const char *text)
 {
     strbuf_printf(out, "%s%-11s%s", style_bold(s), text, style_plain(s));
 }
 
-static void add_moment(struct strbuf *out, const struct moment *m)
+void summary_moment(struct strbuf *out, const struct moment *m)
 {
     unit_text(out, m->word);
     if (strcmp(m->word, "start") != 0) {
@@ -124,18 +127,18 @@ static void line_window(const struct answer *a, const struct style *s, struct st
 {
     if (window_is_whole(a->profile, &a->window))
         return;
-    label(out, s, "window");
+    summary_label(out, s, "window");
     strbuf_puts(out, "from ");
-    add_moment(out, &a->window.since);
+    summary_moment(out, &a->window.since);
     strbuf_puts(out, " to ");
-    add_moment(out, &a->window.at);
+    summary_moment(out, &a->window.at);
     strbuf_puts(out, "; all figures are of this window\n");
 }
 
 static void line_counts(const struct answer *a, const struct style *s, struct strbuf *out)
 {
     const struct totals *t = &a->totals;
-    label(out, s, "allocated");
+    summary_label(out, s, "allocated");
     unit_bytes(out, t->bytes_allocated);
     strbuf_puts(out, " in ");
     unit_count(out, t->allocations);
@@ -144,7 +147,7 @@ static void line_counts(const struct answer *a, const struct style *s, struct st
     strbuf_puts(out, " by realloc), ");
     unit_count(out, t->frees);
     strbuf_puts(out, " freed\n");
-    label(out, s, "live");
+    summary_label(out, s, "live");
     unit_bytes(out, t->live_bytes);
     strbuf_puts(out, " in ");
     unit_count(out, t->live_blocks);
@@ -152,7 +155,7 @@ static void line_counts(const struct answer *a, const struct style *s, struct st
     strbuf_puts(out, change ? " blocks, the change since " : " blocks at ");
     unit_text(out, change ? a->window.since.word : a->window.at.word);
     strbuf_putc(out, '\n');
-    label(out, s, "peak");
+    summary_label(out, s, "peak");
     unit_bytes(out, (int64_t)t->peak_bytes);
     strbuf_puts(out, " at ");
     unit_time(out, t->peak_time_ns);
@@ -162,7 +165,7 @@ static void line_counts(const struct answer *a, const struct style *s, struct st
         strbuf_puts(out, " because several threads ran");
     }
     strbuf_putc(out, '\n');
-    label(out, s, "temporary");
+    summary_label(out, s, "temporary");
     unit_percent(out, (double)t->temporary_allocations, (double)t->allocations);
     strbuf_puts(out, " % of allocations (");
     unit_count(out, t->temporary_allocations);
@@ -174,7 +177,7 @@ static void line_inherited(const struct profile *p, const struct style *s, struc
     const struct inherited *i = &p->inherited;
     if (!i->parent)
         return;
-    label(out, s, "inherited");
+    summary_label(out, s, "inherited");
     unit_bytes(out, (int64_t)i->bytes);
     strbuf_puts(out, " in ");
     unit_count(out, (int64_t)i->blocks);
@@ -183,9 +186,36 @@ static void line_inherited(const struct profile *p, const struct style *s, struc
     strbuf_puts(out, " of them freed here; not in the figures above\n");
 }
 
-static void line_complete(const struct answer *a, const struct style *s, struct strbuf *out)
+static void line_pools(const struct answer *a, const struct style *s, struct strbuf *out)
 {
-    const struct totals *t = &a->totals;
+    struct pool_totals t;
+    pool_totals_init(&t, a->recording, a->profile, &a->window);
+    if (t.pools.count) {
+        summary_label(out, s, "pools");
+        unit_bytes(out, t.live.amount);
+        strbuf_puts(out, " in ");
+        unit_count(out, t.live.count);
+        strbuf_puts(out, " blocks, not added to live:");
+    }
+    for (size_t i = 0; i < t.pools.count && i < POOLS_SHOWN; i++) {
+        char *name = xstrndup(t.pools.items[i].name, t.pools.items[i].name_size);
+        strbuf_puts(out, i ? ", " : " ");
+        unit_text(out, name);
+        strbuf_putc(out, ' ');
+        unit_bytes(out, t.pools.items[i].live.amount);
+        strbuf_puts(out, " in ");
+        unit_count(out, t.pools.items[i].live.count);
+        free(name);
+    }
+    if (t.pools.count > POOLS_SHOWN)
+        strbuf_printf(out, " and %zu more", t.pools.count - POOLS_SHOWN);
+    strbuf_puts(out, t.pools.count ? "\n" : "");
+    pool_totals_release(&t);
+}
+
+bool summary_flaws(const struct recording *r, const struct profile *p, const struct totals *t,
+                   const struct style *s, struct strbuf *out)
+{
     const struct {
         uint64_t count;
         const char *one, *many;
@@ -196,14 +226,14 @@ static void line_complete(const struct answer *a, const struct style *s, struct 
          "stacks left where unwind information ends"},
         {t->unknown_frees, "free of a block never seen", "frees of blocks never seen"},
     };
-    bool complete = a->recording->complete && a->profile->complete;
-    bool flawed = t->lost_events || t->truncated_stacks || t->incomplete_stacks || t->unknown_frees;
-    label(out, s, !complete ? "incomplete" : flawed ? "missing" : "complete");
-    bool any = !complete;
+    bool complete = r->complete && p->complete, any = !complete;
+    if (complete && !t->lost_events && !t->truncated_stacks && !t->incomplete_stacks &&
+        !t->unknown_frees)
+        return false;
+    summary_label(out, s, complete ? "missing" : "incomplete");
     if (!complete) {
         strbuf_puts(out, style_warn(s));
-        unit_text(out, a->recording->incomplete ? a->recording->incomplete
-                                                : "the end of the process was not seen");
+        unit_text(out, r->incomplete ? r->incomplete : "the end of the process was not seen");
         strbuf_puts(out, style_plain(s));
     }
     for (size_t i = 0; i < sizeof flaws / sizeof flaws[0]; i++) {
@@ -214,50 +244,146 @@ static void line_complete(const struct answer *a, const struct style *s, struct 
         strbuf_printf(out, " %s", flaws[i].count == 1 ? flaws[i].one : flaws[i].many);
         any = true;
     }
-    strbuf_puts(out, any ? "\n" : "nothing lost, no stack cut off, no unknown frees\n");
+    strbuf_putc(out, '\n');
+    return true;
+}
+
+static void line_complete(const struct answer *a, const struct style *s, struct strbuf *out)
+{
+    if (summary_flaws(a->recording, a->profile, &a->totals, s, out))
+        return;
+    summary_label(out, s, "complete");
+    strbuf_puts(out, "nothing lost, no stack cut off, no unknown frees\n");
 }
 
 static void line_value(const struct style *s, const char *name, struct value v, const char *why,
                        struct strbuf *out)
 {
-    label(out, s, name);
+    summary_label(out, s, name);
     unit_bytes(out, v.amount);
     strbuf_puts(out, " in ");
     unit_count(out, v.count);
     strbuf_printf(out, " %s\n", why);
 }
 
-static size_t lines(const struct strbuf *b, size_t from)
+/* "the loader's and libstdc++'s" */
+static void add_preset_owners(const struct call_tree *t, struct strbuf *out)
 {
-    size_t n = 0;
-    for (size_t i = from; i < b->size; i++)
-        n += b->data[i] == '\n';
-    return n;
+    size_t left = 0, done = 0;
+    for (int i = 0; i < PRESETS; i++)
+        left += !value_is_zero(t->presets[i]);
+    for (int i = 0; i < PRESETS; i++)
+        if (!value_is_zero(t->presets[i])) {
+            strbuf_printf(out, "%s%s's",
+                          done == 0          ? ""
+                          : done + 1 == left ? " and "
+                                             : ", ",
+                          preset_name((enum preset)i));
+            done++;
+        }
 }
 
-static void line_notes(const struct profile *p, const struct style *s, size_t room,
-                       struct strbuf *out)
+void summary_presets(const struct call_tree *t, struct strbuf *out)
 {
+    struct value v = t->ignored_by[IGNORED_PRESET];
+    unit_bytes(out, v.amount);
+    strbuf_puts(out, " in ");
+    unit_count(out, v.count);
+    strbuf_puts(out, v.count == 1 ? " block is " : " blocks are ");
+    add_preset_owners(t, out);
+    strbuf_puts(out, " own; --no-presets shows them");
+}
+
+static void add_defaults(const struct recording *r, struct strbuf *out)
+{
+    static const char *const options[] = {[DEFAULT_WITHIN] = "--within",
+                                          [DEFAULT_IGNORE] = "--ignore",
+                                          [DEFAULT_SUPPRESSIONS] = "--suppressions"};
+    for (size_t i = 0; i < r->defaults.count; i++) {
+        const struct recorded_default *d = &r->defaults.items[i];
+        if (i == DEFAULTS_SHOWN) {
+            strbuf_printf(out, " and %zu more", r->defaults.count - i);
+            break;
+        }
+        strbuf_printf(out, "%s%s ", i ? ", " : "", options[d->kind]);
+        unit_text(out, d->kind == DEFAULT_SUPPRESSIONS ? d->name : d->text);
+    }
+    strbuf_puts(out, " were given to run; --no-defaults leaves them out");
+}
+
+/* What was left out because someone asked for it; nothing when nobody did. */
+static void add_asked(const struct call_tree *t, const struct frame_table *frames,
+                      struct strbuf *out)
+{
+    const struct focus *f = frames->focus;
+    struct value asked = t->ignored_by[IGNORED_PATTERN];
+    value_join(&asked, t->ignored_by[IGNORED_SUPPRESSION], t->by_max);
+    bool suppress = f->suppress.rules.count || frames->recorded_suppress.rules.count;
+    bool ignore = f->ignore.patterns.count || frames->recorded_ignore.patterns.count;
+    if (!ignore && !suppress)
+        return;
+    unit_bytes(out, asked.amount);
+    strbuf_puts(out, " in ");
+    unit_count(out, asked.count);
+    strbuf_puts(out, ignore && suppress ? " by --ignore and suppressions, not in the table"
+                     : suppress         ? " by suppressions, not in the table"
+                                        : " by --ignore, not in the table");
+}
+
+void summary_ignored(const struct call_tree *t, const struct frame_table *frames,
+                     const struct style *s, size_t room, struct strbuf *out)
+{
+    static const char *const labels[] = {"ignored", "presets", "defaults"};
+    struct strbuf clauses[3] = {0};
+    size_t wanted = 0, added = 0;
+    add_asked(t, frames, &clauses[0]);
+    if (!value_is_zero(t->ignored_by[IGNORED_PRESET]))
+        summary_presets(t, &clauses[1]);
+    if (frames->recording->defaults.count && !frames->focus->no_defaults)
+        add_defaults(frames->recording, &clauses[2]);
+    for (size_t i = 0; i < 3; i++)
+        wanted += clauses[i].size > 0;
+    for (size_t i = 0; i < 3; i++) {
+        if (!clauses[i].size)
+            continue;
+        if (!added || wanted <= room)
+            summary_label(out, s, labels[i]);
+        added++;
+        strbuf_add(out, clauses[i].data, clauses[i].size);
+        strbuf_puts(out, added == wanted || wanted <= room ? "\n" : "; ");
+        strbuf_release(&clauses[i]);
+    }
+}
+
+size_t summary_room(const struct strbuf *b, size_t start)
+{
+    size_t used = 0;
+    for (size_t i = start; i < b->size; i++)
+        used += b->data[i] == '\n';
+    return used < SUMMARY_LINES ? SUMMARY_LINES - used : 0;
+}
+
+void summary_notes(const struct profile *p, const struct style *s, size_t start, struct strbuf *out)
+{
+    size_t room = summary_room(out, start);
     size_t shown = p->notes.count <= room ? p->notes.count : room ? room - 1 : 0;
     for (size_t i = 0; i < shown; i++) {
-        label(out, s, "note");
+        summary_label(out, s, "note");
         unit_text(out, p->notes.items[i]);
         strbuf_putc(out, '\n');
     }
     if (shown < p->notes.count) {
-        label(out, s, "note");
+        summary_label(out, s, "note");
         strbuf_printf(out, "%zu more notes; --json lists all\n", p->notes.count - shown);
     }
 }
 
-void summary_text(const struct answer *a, const struct style *s, struct strbuf *out)
+void summary_program(const struct profile *p, const struct style *s, struct strbuf *out)
 {
-    const struct profile *p = a->profile;
-    size_t start = out->size;
-    label(out, s, "command");
+    summary_label(out, s, "command");
     summary_command(p, s->width > 51 ? s->width - 11 : 40, out);
     strbuf_putc(out, '\n');
-    label(out, s, "ran");
+    summary_label(out, s, "ran");
     unit_time(out, p->duration_ns);
     strbuf_puts(out, ", ");
     summary_ending(p, out);
@@ -267,20 +393,28 @@ void summary_text(const struct answer *a, const struct style *s, struct strbuf *
         unit_text(out, p->host);
     }
     strbuf_putc(out, '\n');
+}
+
+void summary_text(const struct answer *a, const struct style *s, struct strbuf *out)
+{
+    const struct profile *p = a->profile;
+    size_t start = out->size;
+    summary_program(p, s, out);
     line_window(a, s, out);
     line_counts(a, s, out);
     line_inherited(p, s, out);
-    label(out, s, "threads");
+    line_pools(a, s, out);
+    summary_label(out, s, "threads");
     unit_count(out, (int64_t)p->threads.count);
     if (a->recording->profiles.count > 1)
         strbuf_printf(out, "; one of %zu processes, --process PID picks another",
                       a->recording->profiles.count);
     strbuf_putc(out, '\n');
     line_complete(a, s, out);
-    if (a->query->focus.ignore.patterns.count || !value_is_zero(a->tree.ignored))
-        line_value(s, "ignored", a->tree.ignored, "by --ignore, not in the table", out);
-    if (!value_is_zero(a->tree.outside))
+    bool outside = !value_is_zero(a->tree.outside);
+    size_t room = summary_room(out, start), later = outside + (p->notes.count > 0);
+    summary_ignored(&a->tree, &a->frames, s, room > later ? room - later : 1, out);
+    if (outside)
         line_value(s, "outside", a->tree.outside, "not within the focus, not in the table", out);
-    size_t used = lines(out, start);
-    line_notes(p, s, used < SUMMARY_LINES ? SUMMARY_LINES - used : 0, out);
+    summary_notes(p, s, start, out);
 }

@@ -21,6 +21,29 @@ void summary_processes(const struct recording *r, const struct profile *chosen,
 /* `a` may have no rows: only profile, window, totals, tree sums and query are used. */
 void summary_text(const struct answer *a, const struct style *s, struct strbuf *out);
 
+/* Its parts, for commands with a summary of their own. */
+
+/* The word that a line begins with. */
+void summary_label(struct strbuf *out, const struct style *s, const char *text);
+/* Two lines: the command; how long it ran and how it ended. */
+void summary_program(const struct profile *p, const struct style *s, struct strbuf *out);
+/* "event#3 (1.500 s)" */
+void summary_moment(struct strbuf *out, const struct moment *m);
+/* One line with what is missing; false and none: nothing is. */
+bool summary_flaws(const struct recording *r, const struct profile *p, const struct totals *t,
+                   const struct style *s, struct strbuf *out);
+/* Lines that are left of a summary that began at `start`. */
+size_t summary_room(const struct strbuf *out, size_t start);
+/* The notes of a process, in the lines that are left. */
+void summary_notes(const struct profile *p, const struct style *s, size_t start,
+                   struct strbuf *out);
+/* The lines of it that say what was left out and why: none to three, but one if there is not room
+ * for all. */
+void summary_ignored(const struct call_tree *t, const struct frame_table *frames,
+                     const struct style *s, size_t room, struct strbuf *out);
+/* "12.0 KiB in 3 blocks are the loader's and libstdc++'s own; --no-presets shows them" */
+void summary_presets(const struct call_tree *t, struct strbuf *out);
+
 /* The command with its arguments, quoted where a shell would need it, in at most `width` columns.
  */
 void summary_command(const struct profile *p, size_t width, struct strbuf *out);

@@ -35,7 +35,10 @@ enum chunk_type {
     CHUNK_STAMPS = CHUNK_TYPE('S', 'T', 'M', 'P'),
     CHUNK_MARKS = CHUNK_TYPE('M', 'A', 'R', 'K'),
     CHUNK_INHERITED = CHUNK_TYPE('F', 'O', 'R', 'K'),
+    CHUNK_LIVE = CHUNK_TYPE('L', 'I', 'V', 'E'),
+    CHUNK_MAPS = CHUNK_TYPE('M', 'A', 'P', 'S'),
     CHUNK_NOTES = CHUNK_TYPE('N', 'O', 'T', 'E'),
+    CHUNK_DEFAULTS = CHUNK_TYPE('F', 'O', 'C', 'S'),
     CHUNK_STRINGS = CHUNK_TYPE('S', 'T', 'R', 'S'),
     CHUNK_FRAMES = CHUNK_TYPE('F', 'R', 'A', 'M'),
     CHUNK_DONE = CHUNK_TYPE('D', 'O', 'N', 'E')

@@ -8,10 +8,13 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "store/captures.h"
 #include "store/chunk.h"
+#include "store/living.h"
 #include "store/rows.h"
 
 #define PROCESSES_MAX 1000000 /* more in one file is damage */
+#define DEFAULTS_MAX  100
 
 /* What all chunks may unpack to. Recordings pack 10 to 1 at the most; zeros pack 30,000 to 1. */
 #define RAW_FREE  (UINT64_C(4) << 20)
@@ -303,10 +306,30 @@ static void make_consistent(struct profile *p, struct recording *r)
     }
 }
 
+static void take_defaults(struct cursor *c, struct recording *r)
+{
+    uint64_t n = cursor_count(c, 3);
+    for (c->bad |= n > DEFAULTS_MAX; n > 0 && !c->bad; n--) {
+        uint64_t kind = cursor_varint(c);
+        char *name = cursor_string(c), *text = cursor_string(c);
+        if (c->bad || kind >= DEFAULT_KINDS) { /* of a later version: skipped */
+            free(name);
+            free(text);
+            continue;
+        }
+        *vec_push(&r->defaults) = (struct recorded_default){(enum default_kind)kind, name, text};
+    }
+}
+
 static void take_chunk(const struct chunk *chunk, struct cursor *c, struct recording *r)
 {
     if (chunk->type == CHUNK_STRINGS) {
         take_strings(c, r);
+        return;
+    }
+    if (chunk->type == CHUNK_DEFAULTS) {
+        if (!r->defaults.count)
+            take_defaults(c, r);
         return;
     }
     if (chunk->process > r->profiles.count || chunk->process > PROCESSES_MAX) {
@@ -349,6 +372,14 @@ static void take_chunk(const struct chunk *chunk, struct cursor *c, struct recor
     case CHUNK_INHERITED:
         take_inherited(c, p);
         break;
+    case CHUNK_LIVE:
+        if (!p->scans.count)
+            living_take(c, p);
+        break;
+    case CHUNK_MAPS:
+        if (!p->captures.count)
+            captures_take(c, p);
+        break;
     case CHUNK_NOTES:
         take_notes(c, p);
         break;
@@ -373,7 +404,10 @@ static bool is_known(uint32_t type)
     case CHUNK_STAMPS:
     case CHUNK_MARKS:
     case CHUNK_INHERITED:
+    case CHUNK_LIVE:
+    case CHUNK_MAPS:
     case CHUNK_NOTES:
+    case CHUNK_DEFAULTS:
     case CHUNK_STRINGS:
     case CHUNK_FRAMES:
         return true;

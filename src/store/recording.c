@@ -17,6 +17,8 @@ void profile_release(struct profile *p)
         free(p->threads.items[i].name);
     for (size_t i = 0; i < p->notes.count; i++)
         free(p->notes.items[i]);
+    for (size_t i = 0; i < p->scans.count; i++)
+        free(p->scans.items[i].unreachable);
     free(p->executable);
     free(p->host);
     vec_release(&p->command);
@@ -30,6 +32,12 @@ void profile_release(struct profile *p)
     vec_release(&p->notes);
     vec_release(&p->marks);
     vec_release(&p->mark_values);
+    vec_release(&p->scans);
+    vec_release(&p->live);
+    vec_release(&p->captures);
+    vec_release(&p->mappings);
+    vec_release(&p->map_nodes);
+    strpool_release(&p->map_names);
     vec_release(&p->frames);
     vec_release(&p->frame_runs);
     map_release(&p->symbols);
@@ -42,6 +50,11 @@ void recording_free(struct recording *r)
     for (size_t i = 0; i < r->profiles.count; i++)
         profile_release(&r->profiles.items[i]);
     vec_release(&r->profiles);
+    for (size_t i = 0; i < r->defaults.count; i++) {
+        free(r->defaults.items[i].name);
+        free(r->defaults.items[i].text);
+    }
+    vec_release(&r->defaults);
     strpool_release(&r->strings);
     free(r->incomplete);
     free(r);

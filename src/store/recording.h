@@ -24,6 +24,7 @@
 enum domain {
     DOMAIN_HEAP,   /* malloc and its family, operator new */
     DOMAIN_MAPPED, /* mmap, as the program itself called it */
+    DOMAIN_POOL,   /* blocks of its own allocators, as it tells of them (tide_alloc) */
     DOMAIN_COUNT
 };
 
@@ -59,7 +60,8 @@ struct module {
  * address in the low 48 bits (look up address - 1) and the module epoch in the high 16; or, with
  * the highest bit set, a frame of Python, which only profile.symbols explains.
  * NODE_TRUNCATED and NODE_INCOMPLETE are not frames: they stand for outer frames that were cut off,
- * or could not be found.
+ * or could not be found. NODE_POOL + its number is the pool that a block is from; it has a name as
+ * functions have.
  */
 struct node {
     uint32_t parent;
@@ -68,6 +70,8 @@ struct node {
 
 #define NODE_TRUNCATED          UINT64_C(1)
 #define NODE_INCOMPLETE         UINT64_C(2)
+#define NODE_POOL               UINT64_C(16)
+#define NODE_IS_POOL(address)   ((address) > NODE_POOL && (address) < NODE_POOL + 4096)
 #define NODE_PYTHON             (UINT64_C(1) << 63)
 #define NODE_IS_PYTHON(address) (((address)&NODE_PYTHON) != 0)
 #define NODE_PC(address)        ((address) & ((UINT64_C(1) << 48) - 1))
@@ -130,6 +134,100 @@ struct mark_value {
     double value;
 };
 
+/* Did anything still point to a block? */
+enum reach {
+    REACH_UNKNOWN,   /* nobody looked */
+    REACH_LOST,      /* nothing does, */
+    REACH_INDIRECT,  /* or only blocks that are lost themselves */
+    REACH_REACHABLE, /* a global, a stack, a register, thread-local storage, or such a block */
+    REACHES
+};
+
+/* Blocks that were live at a scan: those of one site, one interval of birth and one reach. */
+struct live_row {
+    uint32_t site;
+    uint32_t interval; /* in which they were allocated */
+    uint32_t reach;    /* enum reach */
+    uint64_t blocks, bytes, usable;
+    uint64_t untouched;         /* of bytes: on pages that were never resident */
+    uint64_t first_ns, last_ns; /* about when the first and the last of them was allocated */
+};
+
+enum scan_kind {
+    SCAN_ASKED, /* by someone, while it ran */
+    SCAN_EXIT,  /* when the program began to end, before destructors ran */
+    SCAN_END,   /* the last thing that is known of it; always there, and the last one */
+    SCAN_KINDS
+};
+
+/* A look at all live blocks at a moment. */
+struct scan {
+    uint32_t kind; /* enum scan_kind */
+    uint64_t time_ns;
+    size_t intervals;            /* that lie before it */
+    uint64_t held_ns;            /* how long the program was held for it */
+    bool residency;              /* live_row.untouched is known */
+    char *unreachable;           /* NULL, or why no reach is known: one sentence */
+    size_t first_row, row_count; /* in profile.live */
+};
+
+/* What the process had mapped, as the kernel told it at a moment. */
+enum mapping_flag {
+    MAPPING_READ = 1,
+    MAPPING_WRITE = 2,
+    MAPPING_EXECUTE = 4,
+    MAPPING_SHARED = 8,
+    MAPPING_OWN = 16,    /* the recorder's: its library, its memory */
+    MAPPING_BLOCKS = 32, /* live heap blocks lie in it */
+    MAPPING_STACK = 64,  /* the stack of a thread is in it */
+    MAPPING_ZEROED = 128 /* the part of a program or library that is not in its file (.bss) */
+};
+
+enum mapping_size {
+    MAPPING_RSS,
+    MAPPING_PSS, /* RSS, each page divided by the number of processes that have it */
+    MAPPING_PRIVATE,
+    MAPPING_DIRTY,
+    MAPPING_ANONYMOUS, /* of RSS: no longer the file's */
+    MAPPING_HUGE,      /* of that: in huge pages */
+    MAPPING_SWAP,
+    MAPPING_LOCKED,
+    MAPPING_SIZES
+};
+
+struct mapping {
+    uint64_t start, end, offset;
+    uint32_t flags;  /* enum mapping_flag */
+    uint32_t name;   /* in profile.map_names; 0: anonymous */
+    uint32_t policy; /* of NUMA, likewise; 0: not known */
+    uint32_t node_count;
+    size_t first_node; /* in profile.map_nodes */
+    uint64_t kib[MAPPING_SIZES];
+};
+
+#define NUMA_NODES 1024 /* Linux has no more */
+
+/* What of a mapping is resident on one NUMA node; those of a mapping are in order of node. */
+struct mapping_node {
+    uint32_t node;
+    uint64_t kib;
+};
+
+enum capture_kind {
+    CAPTURE_START,    /* soon after the start */
+    CAPTURE_PERIODIC, /* now and then */
+    CAPTURE_SNAPSHOT,
+    CAPTURE_EXIT, /* when the program began to end */
+    CAPTURE_KINDS
+};
+
+/* All mappings at a moment. */
+struct capture {
+    uint32_t kind; /* enum capture_kind */
+    uint64_t time_ns;
+    size_t first, count; /* in profile.mappings, in order of address */
+};
+
 /* One resolved frame: numbers are into recording.strings. */
 enum frame_kind { FRAME_NATIVE, FRAME_INLINED, FRAME_PYTHON };
 
@@ -170,6 +268,12 @@ struct profile {
     VEC(struct stamp) stamps;
     VEC(struct mark) marks; /* in order of time */
     VEC(struct mark_value) mark_values;
+    VEC(struct scan) scans; /* in order of time */
+    VEC(struct live_row) live;
+    VEC(struct capture) captures; /* in order of time */
+    VEC(struct mapping) mappings;
+    VEC(struct mapping_node) map_nodes;
+    struct strpool map_names;
     VEC(char *) notes; /* one sentence each: what could not be seen, and what to do */
 
     /* Symbols: node address -> run of frames, innermost (inlined) first. */
@@ -180,9 +284,19 @@ struct profile {
     struct map symbols; /* node address -> number of the run */
 };
 
+/* What `run` was told to leave out of reports, unless they are asked not to. */
+enum default_kind { DEFAULT_WITHIN, DEFAULT_IGNORE, DEFAULT_SUPPRESSIONS, DEFAULT_KINDS };
+
+struct recorded_default {
+    enum default_kind kind;
+    char *name; /* of suppressions: the file they came from; else "" */
+    char *text; /* the regular expression, or the whole file */
+};
+
 struct recording {
     VEC(struct profile) profiles; /* the program itself is first, children in order of start */
     struct strpool strings;
+    VEC(struct recorded_default) defaults;
     bool complete;    /* the file ends as a finished recording does */
     char *incomplete; /* NULL, or one sentence: what is missing */
 };

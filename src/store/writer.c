@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/captures.h"
 #include "store/chunk.h"
+#include "store/living.h"
 #include "store/rows.h"
 
 #define WORTH_A_THREAD 20000 /* nodes: below, all is packed in a few milliseconds */
@@ -266,7 +268,8 @@ static const struct part {
     {CHUNK_PROCESS, put_process}, {CHUNK_MODULES, put_modules}, {CHUNK_THREADS, put_threads},
     {CHUNK_NODES, put_nodes},     {CHUNK_SITES, put_sites},     {CHUNK_INTERVALS, NULL},
     {CHUNK_STAMPS, put_stamps},   {CHUNK_MARKS, put_marks},     {CHUNK_INHERITED, put_inherited},
-    {CHUNK_NOTES, put_notes},     {CHUNK_FRAMES, put_frames}};
+    {CHUNK_LIVE, living_put},     {CHUNK_MAPS, captures_put},   {CHUNK_NOTES, put_notes},
+    {CHUNK_FRAMES, put_frames}};
 #define PARTS (sizeof parts / sizeof *parts)
 
 struct packing {
@@ -284,6 +287,8 @@ static void *pack_parts(void *arg)
     for (size_t i; (i = atomic_fetch_add(&k->next, 1)) < PARTS;) {
         if ((parts[i].type == CHUNK_NOTES && !k->profile->notes.count) ||
             (parts[i].type == CHUNK_MARKS && !k->profile->marks.count) ||
+            (parts[i].type == CHUNK_LIVE && !k->profile->scans.count) ||
+            (parts[i].type == CHUNK_MAPS && !k->profile->captures.count) ||
             (parts[i].type == CHUNK_INHERITED && !k->profile->inherited.parent))
             continue;
         strbuf_clear(&b);
@@ -313,6 +318,16 @@ void writer_profile(struct strbuf *out, uint32_t process, const struct profile *
     }
 }
 
+static void put_defaults(struct strbuf *b, const struct recording *r)
+{
+    strbuf_varint(b, r->defaults.count);
+    for (size_t i = 0; i < r->defaults.count; i++) {
+        strbuf_varint(b, (uint64_t)r->defaults.items[i].kind);
+        put_string(b, r->defaults.items[i].name);
+        put_string(b, r->defaults.items[i].text);
+    }
+}
+
 void writer_end(struct strbuf *out, const struct recording *r)
 {
     struct strbuf b = {0};
@@ -321,6 +336,11 @@ void writer_end(struct strbuf *out, const struct recording *r)
         put_string(&b, r->strings.strings.items[i]);
     chunk_append(out, CHUNK_STRINGS, 0, &b);
     strbuf_clear(&b);
+    if (r->defaults.count) {
+        put_defaults(&b, r);
+        chunk_append(out, CHUNK_DEFAULTS, 0, &b);
+        strbuf_clear(&b);
+    }
     if (r->complete)
         chunk_append(out, CHUNK_DONE, 0, &b);
     strbuf_release(&b);

@@ -80,14 +80,14 @@ static void output_add(const char *text, size_t size, void *opaque)
     strbuf_add(output->out, text, size);
 }
 
-static bool output_fill(struct output *output, const char *mangled, int cplus_options)
+static bool output_fill(struct output *output, const char *mangled, int options)
 {
     if (setjmp(output->too_long))
         return false;
-    if (rust_demangle_callback(mangled, DMGL_PARAMS | DMGL_ANSI, output_add, output))
+    if (rust_demangle_callback(mangled, (options & DMGL_PARAMS) | DMGL_ANSI, output_add, output))
         return true;
     output->out->size = output->start;
-    return cplus_demangle_v3_callback(mangled, cplus_options, output_add, output);
+    return cplus_demangle_v3_callback(mangled, options, output_add, output);
 }
 
 /* "::h0123456789abcdef" at the end: a legacy Rust name that only the C++ demangler understood. */
@@ -103,7 +103,7 @@ bool name_is_mangled(const char *name)
     return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R');
 }
 
-void demangle(struct strbuf *out, const char *name)
+static void demangle_with(struct strbuf *out, const char *name, int options)
 {
     if (strncmp(name, "__GI_", 5) == 0 && name[5])
         name += 5;
@@ -113,7 +113,6 @@ void demangle(struct strbuf *out, const char *name)
         char text[MANGLED_MAX + 1];
         memcpy(text, name, size);
         text[size] = '\0';
-        int options = DMGL_PARAMS | DMGL_ANSI;
         if (size > MANGLED_LIMITED_MAX)
             options |= DMGL_NO_RECURSE_LIMIT;
         if (output_fill(&output, text, options) && out->size > output.start) {
@@ -124,4 +123,19 @@ void demangle(struct strbuf *out, const char *name)
         out->size = output.start;
     }
     strbuf_add(out, name, size);
+}
+
+void demangle(struct strbuf *out, const char *name)
+{
+    demangle_with(out, name, DMGL_PARAMS | DMGL_ANSI);
+}
+
+void demangle_qualified(struct strbuf *out, const char *name)
+{
+    demangle_with(out, name, DMGL_ANSI);
+}
+
+size_t name_without_clone(const char *name)
+{
+    return name_own_size(name);
 }

@@ -19,5 +19,9 @@
 
 bool name_is_mangled(const char *name);
 void demangle(struct strbuf *out, const char *name); /* appends */
+/* The same without parameters and without what is returned. */
+void demangle_qualified(struct strbuf *out, const char *name);
+/* How much of a name, as it is in the file, is neither a version nor says which copy it is. */
+size_t name_without_clone(const char *name);
 
 #endif

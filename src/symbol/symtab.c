@@ -43,7 +43,8 @@ static void section_load(struct symtab *t, Elf *elf, Elf_Scn *section, const GEl
         int rank = GELF_ST_TYPE(sym.st_info) == STT_NOTYPE ? 0 : RANK_FUNCTION;
         rank += GELF_ST_BIND(sym.st_info) == STB_LOCAL ? RANK_LOCAL : RANK_EXPORTED;
         rank = rank * 2 + (GELF_ST_BIND(sym.st_info) != STB_WEAK);
-        *vec_push(&t->symbols) = (struct symbol){sym.st_value, sym.st_size, name, (uint8_t)rank};
+        *vec_push(&t->symbols) = (struct symbol){sym.st_value, sym.st_size, name, (uint8_t)rank,
+                                                 GELF_ST_TYPE(sym.st_info)};
     }
 }
 

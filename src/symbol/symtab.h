@@ -21,6 +21,7 @@ struct symbol {
     uint64_t address, size_bytes;
     const char *name; /* as in the file: mangled, perhaps with @VERSION */
     uint8_t rank;     /* kind and binding; higher is better */
+    uint8_t type;     /* STT_ */
 };
 
 struct symtab {

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #define WIRE_MAGIC   UINT64_C(0x314b52414d454954) /* "TIEMARK1" */
-#define WIRE_VERSION 3
+#define WIRE_VERSION 4
 
 #define WIRE_PAGE 4096
 
@@ -65,8 +65,10 @@ struct wire_node {
 };
 static_assert(sizeof(struct wire_node) == 24, "wire ABI");
 
-#define WIRE_NODE_TRUNCATED  UINT64_C(1) /* outer frames beyond the depth limit */
-#define WIRE_NODE_INCOMPLETE UINT64_C(2) /* the walk could not go on: no unwind information */
+#define WIRE_NODE_TRUNCATED  UINT64_C(1)  /* outer frames beyond the depth limit */
+#define WIRE_NODE_INCOMPLETE UINT64_C(2)  /* the walk could not go on: no unwind information */
+#define WIRE_NODE_POOL       UINT64_C(16) /* + number: no frame, but the pool a block is from */
+#define WIRE_POOLS           4096         /* numbers of pools are less */
 
 /* A frame of Python: the number of its code (place of its wire_code / 8) and how far it was in its
  * instructions, in bytes. */
@@ -121,6 +123,8 @@ struct wire_module {
 };
 static_assert(sizeof(struct wire_module) == 64, "wire ABI");
 
+#define WIRE_OWN 8
+
 enum wire_on_full { WIRE_WAIT, WIRE_DROP };
 
 struct wire_header {
@@ -133,6 +137,7 @@ struct wire_header {
     uint32_t node_capacity, index_levels, ring_count;
     uint32_t python_size; /* 0: Python's frames are not wanted */
     uint64_t python_offset;
+    uint32_t mark_on; /* functions whose entries shall be marks; 0: none (WIRE_FUNCTIONS) */
 
     /* Written by the collector while it runs. Every hook reads this line, so nothing else is in it.
      */
@@ -150,6 +155,9 @@ struct wire_header {
     _Atomic uint32_t python;                  /* enum wire_python_state */
     _Atomic uint32_t python_version;          /* 0x030b07f0: 3.11.7; 0: not known */
     _Atomic uint32_t python_used;             /* bytes of complete records, from 8 on */
+    struct {
+        _Atomic uint64_t start, size;
+    } own[WIRE_OWN]; /* memory that the recorder mapped for itself, but for that of threads */
 };
 static_assert(sizeof(struct wire_header) <= WIRE_PAGE, "the header is one page");
 
@@ -162,6 +170,8 @@ struct wire_ring {
     _Atomic uint64_t dropped;              /* records not written because there was no room */
     _Atomic uint8_t order[WIRE_ORDER];     /* by the program */
     _Alignas(64) _Atomic uint64_t read;    /* by the collector, after it is done with the words */
+    _Alignas(64) _Atomic uint64_t stack;   /* by the program: an address of its thread's stack */
+    _Alignas(64) _Atomic uint64_t own[2];  /* by the program: as in the header, for its thread */
 };
 static_assert(sizeof(struct wire_ring) <= WIRE_PAGE, "a ring's header is one page");
 
@@ -178,8 +188,9 @@ enum wire_kind {
                          once: */
                       /* an allocation, or WIRE_REALLOC_FAILED: the old block is as it was */
     WIRE_REALLOC_FAILED,
-    WIRE_MAP,          /* address | stack | length */
-    WIRE_UNMAP,        /* address | length; small = 1: the last one failed, all is as it was */
+    WIRE_MAP,          /* address | stack | length; small: 0, or the pool it is a block of */
+    WIRE_UNMAP,        /* address | length; small = 1: the last one failed, all is as it was; */
+                       /* small = 2: address | number of the pool it goes back to */
     WIRE_TICK,         /* tick: what follows happened at or after it */
     WIRE_CLOCK,        /* logical time of what follows (see below) */
     WIRE_THREAD_BEGIN, /* tid: what follows is this thread's */
@@ -198,9 +209,11 @@ enum wire_kind {
 enum wire_note {
     WIRE_NOTE_UNLOAD, /* low: the tick that it began */
     WIRE_NOTE_MARK,   /* low: the tick that it began | time | VM, RSS, shared: pages | minor, major
-                         faults | label: 64 bytes */
+                         faults | 0, or number of the function entered (then without label) | label:
+                         64   bytes */
     WIRE_NOTE_VALUE,  /* low: the tick of the mark it belongs to | double | key: 64 bytes */
     WIRE_NOTE_PAUSED, /* from here on there may be blocks that were never announced */
+    WIRE_NOTE_POOL,   /* low: a pool's number | its name: 64 bytes */
     WIRE_NOTE_UNRECORDED, /* what came of the realloc before it: nothing that is recorded */
 };
 #define WIRE_NOTE_TEXT  8  /* words of a label or key: the last ones */
@@ -246,7 +259,40 @@ enum wire_request_kind {
     WIRE_MARK,     /* text: the label */
     WIRE_PAUSE,
     WIRE_RESUME,
-    WIRE_STATUS /* answered by a text */
+    WIRE_STATUS,  /* answered by a text */
+    WIRE_EXITING, /* from the program, which waits for the answer; about: enum wire_exit */
+    WIRE_SCAN,    /* what points to each block, now; answered by a text */
+    /* run --mark-on. The collector knows the names, and looks in the files. */
+    WIRE_FUNCTIONS, /* text: a loaded file, "": the program. Answered by ring_count wire_functions
+                     */
+    WIRE_LEFT_ALONE /* function `about` (0: all to come) of that file, because of `small`: an enum
+                       wire_left */
+};
+enum wire_exit {
+    WIRE_EXIT_BEGINS, /* nothing that runs at exit has run yet */
+    WIRE_EXIT_ENDS    /* all of it has */
+};
+
+/* A function whose entries shall be marks. */
+struct wire_function {
+    uint64_t address; /* in its file */
+    uint64_t size;
+    uint32_t number; /* of the name, from 1 */
+    uint32_t unused;
+    uint8_t code[16]; /* how it begins in the file: what is in memory must be the same */
+};
+static_assert(sizeof(struct wire_function) == 40, "wire ABI");
+#define WIRE_FUNCTIONS_MAX 32 /* in one file */
+
+/* Why a function's entries are no marks. */
+enum wire_left {
+    WIRE_LEFT_CODE,    /* its beginning cannot be replaced */
+    WIRE_LEFT_CHANGED, /* it is not what is in the file */
+    WIRE_LEFT_TAKEN,   /* an earlier name means the same function */
+    WIRE_LEFT_THREADS, /* other threads run already */
+    WIRE_LEFT_NEEDED,  /* a mark cannot be made without it */
+    WIRE_LEFT_MANY,    /* WIRE_FUNCTIONS_MAX are marked in that file */
+    WIRE_LEFT_REFUSED  /* code cannot be written to, or there is no room near it */
 };
 #define WIRE_TEXT_MAX 4096
 
@@ -258,6 +304,10 @@ struct wire_request {
     uint32_t parent; /* WIRE_HELLO of a forked process: who forked, and its WIRE_FORK's number */
     uint32_t fork;
     uint32_t about;
+    /* Of the thread that asks, unless it is `tidemark ctl`: */
+    uint32_t thread;         /* its tid */
+    uint64_t thread_pointer; /* near which its thread-local storage is */
+    uint64_t stack;          /* WIRE_EXITING: from here on are the program's frames */
     char key[WIRE_KEY_SIZE];
 };
 

@@ -234,6 +234,6 @@ def test_scopes_and_pauses(t, cc):
 def test_examples_are_in_the_page(t):
     with open(os.path.join(ROOT, "docs", "api.md")) as text:
         page = text.read()
-    for name in ("marks.c", "marks.cpp", "marks.py", "marks.f90"):
+    for name in ("marks.c", "pools.c", "marks.cpp", "marks.py", "marks.f90"):
         with open(example(name)) as text:
             t.true("docs/api.md has examples/%s as it is" % name, "\n%s```" % text.read() in page)

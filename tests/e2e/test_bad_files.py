@@ -6,6 +6,7 @@ command itself is run, with little memory and little time to hang in.
 import ctypes
 import ctypes.util
 import gzip
+import json
 import os
 import resource
 import struct
@@ -22,9 +23,9 @@ def limited():
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
 
 
-def report(t, path, *arguments, stdin=subprocess.DEVNULL):
+def report(t, path, *arguments, stdin=subprocess.DEVNULL, command="report"):
     """`tidemark report PATH` with limits; returns (stdout, stderr, status)."""
-    done = subprocess.run([t.tidemark, "report", path, *arguments], stdin=stdin, preexec_fn=limited,
+    done = subprocess.run([t.tidemark, command, path, *arguments], stdin=stdin, preexec_fn=limited,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", cwd=t.dir)
     return done.stdout, done.stderr, done.returncode
 
@@ -191,6 +192,12 @@ def test_hostile_contents(t):
             ("2^32 rows", base + chunk("IVAL", varints(1, 1, 0, 0, 0, 0, 0, 1 << 32, 1, 0))),
             ("a row of no site", base + chunk("IVAL", varints(1, 1, 0, 0, 0, 0, 0, 1, 2, 0))),
             ("2^63 stamps", base + chunk("STMP", varints(1 << 63, *[0] * 9))),
+            ("2^60 captures", base + chunk("MAPS", varints(0, 1 << 60, 0, 0, 0))),
+            ("2^60 mappings", base + chunk("MAPS", varints(1, 0, 1, 0, 0, 1 << 60, *[1] * 20))),
+            ("a mapping of no name", base + chunk("MAPS", varints(1, 0, 1, 0, 0, 1, 0, 4096, 0, 0, 1, *[0] * 10))),
+            ("a mapping of no size", base + chunk("MAPS", varints(1, 0, 1, 0, 0, 1, 4096, 0, 0, 0, 0, *[0] * 10))),
+            ("a mapping beyond the end", base + chunk("MAPS", varints(1, 0, 1, 0, 0, 1, 1 << 63, 1 << 63, 0, 0, 0, *[0] * 10))),
+            ("node 1024", base + chunk("MAPS", varints(1, 0, 1, 0, 0, 1, 0, 4096, 0, 0, 0, *[0] * 9, 1, 1024, 0))),
             ("a name of 2^40 bytes", base + chunk("NOTE", varints(1, 1 << 40))),
             ("runs of 2^32 frames", base + chunk("FRAM", varints(1, 2, 1 << 32, 0, 0, 0, 0, 0))),
             ("process 7 of one", base + chunk("PROC", varints(*[0] * 15), process=7)),
@@ -200,6 +207,28 @@ def test_hostile_contents(t):
     frames = chunk("FRAM", varints(1, 8192, 1, 1 << 31, 1 << 31, 1 << 31, 7, 0))
     whole = base + frames + chunk("STRS", varints(1, 0)) + chunk("DONE", b"")
     t.equal("strings out of range", missing(t, "strings", whole), None)
+
+
+def test_hostile_leaks(t):
+    """Live blocks whose numbers are as large as can be, and rows that point nowhere."""
+    most = (1 << 64) - 1
+    base = HEADER + PROCESS + THREADS + NODES + SITES + chunk("IVAL", varints(1, 1, 0, 0, 0, 0, 0, 0))
+    end = chunk("FRAM", varints(0, 0)) + chunk("STRS", varints(1, 0)) + chunk("DONE", b"")
+
+    def scan(kind, *rows):
+        return varints(kind, most, 1, most, 1, 0, len(rows)) + b"".join(varints(*row) for row in rows)
+
+    huge = [(0, 0, reach, most, most, most, most, most, most) for reach in range(4)]
+    content = base + chunk("LIVE", varints(3) + scan(0, *huge) + scan(1, *huge, *huge) + scan(2, *huge)) + end
+    for arguments in ((), ("--json",), ("--csv",), ("--freed-at-exit", "--older", "1h"), ("--at", "exit"), ("--fail",)):
+        stdout, stderr, status = report(t, saved(t, content), "--all", *arguments, command="leaks")
+        t.equal("status of %s" % (arguments,), status, 3 if "--fail" in arguments else 0)
+        t.true("output of %s" % (arguments,), stdout, stderr)
+    got = json.loads(report(t, saved(t, content), "--json", command="leaks")[0])
+    t.equal("sums wrap", (got["totals"]["bytes"], got["totals"]["lost_bytes"]), (4 * most & most, most))
+    for what, row in (("no site", (1, 0, 0)), ("no interval", (0, 1, 0)), ("no kind", (0, 0, 4)), ("a far site", (most, 0, 0))):
+        bad = base + chunk("LIVE", varints(1) + scan(2, (*row, 1, 1, 1, 1, 1, 1)))
+        t.equal(what, missing(t, what, bad), "incomplete %s; what came before it is shown" % (NONSENSE % len(bad)))
 
 
 def test_sizes_that_lie(t):
@@ -215,17 +244,18 @@ def test_sizes_that_lie(t):
             "incomplete the file is damaged at byte %d; what came before it is shown" % len(base))
 
 
-@cases(kind=("PROC", "MODS", "THRD", "NODE", "SITE", "IVAL", "STMP", "MARK", "FORK", "NOTE", "FRAM", "STRS"))
+@cases(kind=("PROC", "MODS", "THRD", "NODE", "SITE", "IVAL", "STMP", "MARK", "FORK", "LIVE", "MAPS", "NOTE", "FRAM", "STRS", "FOCS"))
 def test_bombs(t, kind):
     """Zeros pack 30,000 to 1: a few KB that unpack to 4 MB, and to 16 MB, of the smallest things there are."""
     before = HEADER + PROCESS + THREADS + NODES
-    if kind in ("IVAL", "MARK"):
+    if kind in ("IVAL", "MARK", "LIVE"):
         before += SITES
     if kind in ("THRD", "NODE"):
         before = HEADER + PROCESS
-    leading = {"PROC": (0, 0), "NODE": (0,)}.get(kind, ())
+    leading = {"PROC": (0, 0), "NODE": (0,), "MAPS": (0,)}.get(kind, ())
     for size, much in ((4 << 20) - 4096, False), (16 << 20, True):
-        least = {"MODS": 6, "THRD": 4, "NODE": 2, "SITE": 11, "IVAL": 7, "STMP": 9, "MARK": 12, "FRAM": 2}.get(kind, 1)
+        least = {"MODS": 6, "THRD": 4, "NODE": 2, "SITE": 11, "IVAL": 7, "STMP": 9, "MARK": 12, "LIVE": 7, "MAPS": 3,
+                 "FRAM": 2}.get(kind, 1)
         raw = varints(*leading, (size - 64) // least)
         content = before + chunk(kind, raw + b"\0" * (size - len(raw)))
         t.true("it is small", len(content) < 16384, len(content))
@@ -233,6 +263,12 @@ def test_bombs(t, kind):
             what = "%d bytes of %s %s" % (size, kind, " ".join(arguments))
             got = report(t, saved(t, content), *arguments)
             t.equal("status, " + what, (got[2], got[1]), (0, ""))
+        if kind == "MAPS":
+            got = report(t, saved(t, content), "--json", command="maps")
+            t.equal("status, maps of %d" % size, (got[2], got[1].count("\n")), (1, 1) if much else (0, 0))
+        if kind in ("NODE", "SITE", "LIVE"):
+            got = report(t, saved(t, content), "--freed-at-exit", command="leaks")
+            t.equal("leaks, %d" % size, (got[2], got[1]), (0, ""))
         t.equal("refused, %d" % size, "unpacks to more" in (missing(t, "as text", content) or ""), much)
 
 

@@ -16,7 +16,7 @@ MAY_INCLUDE = {
     "model": {"base", "store"},
     "analyse": {"base", "store", "model"},
     "report": {"base", "store", "model", "analyse"},
-    "export": {"base", "store", "model", "report"},
+    "export": {"base", "store", "model", "analyse", "report"},
     "cli": {"base", "wire", "store", "symbol", "collect", "model", "analyse", "report", "export"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)

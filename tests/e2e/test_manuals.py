@@ -28,11 +28,17 @@ def options_in_help(t, command):
 
 
 def options_in_page(name):
-    """mdoc: .It Fl o, .It Fl -option."""
-    return {"-" + flag for flag in re.findall(r"^\.It Fl ([\w-]+)", text_of(name), re.MULTILINE)}
+    """mdoc: .It Fl o, .It Fl -option , Fl -other."""
+    items = re.findall(r"^\.It (Fl .*)", text_of(name), re.MULTILINE)
+    return {"-" + flag for item in items for flag in re.findall(r"\bFl ([\w-]+)", item)}
 
 
-@cases(command=("run", "report", "marks", "ctl", "doctor"))
+def commands():
+    """Those with a manual page: all of them, as another test sees to."""
+    return sorted(re.findall(r"docs/man/tidemark-(\w+)\.1", " ".join(PAGES)))
+
+
+@cases(command=tuple(commands()))
 def test_options_are_those_of_the_help(t, command):
     shown, page = options_in_help(t, command), options_in_page("docs/man/tidemark-%s.1" % command)
     t.true("options in --help", len(shown) > (0 if command == "ctl" else 1 if command == "doctor" else 5), shown)
@@ -303,6 +309,32 @@ def read_inherited(p, out):
     out["inherited"] = [p.varint() for _ in range(5)]
 
 
+def read_live(p, out):
+    out["scans"] = []
+    for _ in range(p.varint()):
+        scan = dict(kind=p.varint(), time=p.varint(), intervals=p.varint(), held=p.varint(), residency=p.varint(),
+                    reason=p.string(), rows=[])
+        site = 0
+        for _ in range(p.varint()):
+            site += p.varint()
+            scan["rows"].append((site, *p.varints(8)))
+        out["scans"].append(scan)
+
+
+def read_maps(p, out):
+    names = [p.string().decode() for _ in range(p.varint())]
+    out["captures"] = []
+    for _ in range(p.varint()):
+        capture, end = dict(kind=p.varint(), time=p.varint(), mappings=[]), 0
+        for _ in range(p.varint()):
+            start = end + p.varint()
+            end = start + p.varint()
+            offset, flags, name, policy, *sizes = p.varints(12)
+            nodes = {p.varint(): p.varint() for _ in range(p.varint())}
+            capture["mappings"].append((start, end, offset, flags, names[name], names[policy], sizes, nodes))
+        out["captures"].append(capture)
+
+
 def read_notes(p, out):
     out["notes"] = [p.string() for _ in range(p.varint())]
 
@@ -315,7 +347,7 @@ def read_frames(p, out):
 
 
 READERS = dict(PROC=read_process, MODS=read_modules, THRD=read_threads, NODE=read_nodes, SITE=read_sites, IVAL=read_intervals,
-               STMP=read_stamps, MARK=read_marks, FORK=read_inherited, NOTE=read_notes, FRAM=read_frames)
+               STMP=read_stamps, MARK=read_marks, FORK=read_inherited, LIVE=read_live, MAPS=read_maps, NOTE=read_notes, FRAM=read_frames)
 
 
 def test_format_is_as_documented(t):
@@ -331,7 +363,7 @@ def test_format_is_as_documented(t):
         elif kind != "DONE":
             READERS[kind](payload, profile)
         t.equal("bytes left in " + kind, len(payload.data) - payload.at, 0)
-    t.equal("order", order, "PROC MODS THRD NODE SITE IVAL STMP FRAM STRS DONE".split())
+    t.equal("order", order, "PROC MODS THRD NODE SITE IVAL STMP LIVE MAPS FRAM STRS DONE".split())
 
     report = t.report(path)
     totals = report["totals"]
@@ -352,12 +384,30 @@ def test_format_is_as_documented(t):
     t.equal("highest interval", max(i["peak"] for i in profile["intervals"]), totals["peak_bytes"])
     t.equal("end of the last interval", profile["intervals"][-1]["end"], profile["duration"])
 
+    last = profile["scans"][-1]
+    t.equal("last scan", (last["kind"], last["intervals"]), (2, len(profile["intervals"])))
+    by_site = {}
+    for site, interval, reach, blocks, size, *_ in last["rows"]:
+        before = by_site.get(site, (0, 0))
+        by_site[site] = (before[0] + blocks, before[1] + size)
+    t.equal("blocks live at the last scan", by_site,
+            {n: (c[0] - c[1], c[4] - c[5]) for n, c in enumerate(heap) if c[0] != c[1]})
+
+    capture, maps = profile["captures"][-1], t.ask(path, "maps", "--by", "mapping")
+    t.equal("last capture", (capture["kind"], capture["time"]), (3, maps["at"]["time_ns"]))
+    keys = ("rss", "pss", "private", "dirty", "anonymous", "huge", "swap", "locked")
+    t.equal("mappings", sorted((start, end, offset, "".join(c if flags >> i & 1 else "-p"[i == 3] for i, c in enumerate("rwxs")),
+                                policy or None, *[size * 1024 for size in sizes], {str(n): kib * 1024 for n, kib in nodes.items()})
+                               for start, end, offset, flags, _, policy, sizes, nodes in capture["mappings"]),
+            sorted((r["start"], r["end"], r["offset"], r["access"], r["policy"], *[r[k + "_bytes"] for k in keys], r["nodes"])
+                   for r in maps["rows"]))
+
     live = {}
     for site, columns in zip(profile["sites"], heap):
         names, node = [], site["node"]
         while node:
             node, address = profile["nodes"][node]
-            names += [strings[frame[0]] for frame in profile["frames"][address]]
+            names += [strings[frame[0]] for frame in profile["frames"][address] if "libtidemark" not in strings[frame[1]]]
         if columns[4] != columns[5]:
             live["/".join(names)] = live.get("/".join(names), 0) + columns[4] - columns[5]
     rows = t.report(path, "live", "--by", "stack", "--no-fold")["rows"]

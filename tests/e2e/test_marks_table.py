@@ -2,7 +2,9 @@
 import csv
 import io
 import os
+import struct
 
+import browser
 from harness import ROOT
 
 API = ("-I", os.path.join(ROOT, "include"))
@@ -100,3 +102,51 @@ def test_wrong_usage(t):
         t.equal("status of %s" % (arguments,), (got, stdout, stderr.count("\n")), (status, "", 1))
         t.true("%s says what is right" % (arguments,), words in stderr, stderr)
     t.equal("no such file", t.run("marks", t.file("none.tide"))[2], 1)
+
+
+def test_npy(t):
+    """Read as the format's description says; numpy, where it is there, must agree."""
+    profile, path = record(t, 20), t.file("marks.npy")
+    t.equal("nothing is printed", t.run("marks", profile, "--npy", path), ("", "", 0))
+    with open(path, "rb") as file:
+        content = file.read()
+    t.equal("magic", content[:8], b"\x93NUMPY\x02\x00")
+    size, = struct.unpack("<I", content[8:12])
+    t.equal("aligned", (12 + size) % 64, 0)
+    header = eval(content[12:12 + size].decode())  # as numpy does, with literal_eval
+    names = [name for name, _ in header["descr"]]
+    t.equal("shape", (header["shape"], header["fortran_order"]), ((24,), False))
+    row = struct.Struct("<64s10qd")
+    t.equal("rows", len(content) - 12 - size, 24 * row.size)
+    rows = [dict(zip(names, row.unpack_from(content, 12 + size + i * row.size))) for i in range(24)]
+    want = [m for m in rows_of(t, profile) if m["label"] == "event"]
+    got = [r for r in rows if r["label"].rstrip(b"\0") == b"event"]
+    t.equal("events", [(r["index"], r["time_ns"], r["rss_bytes"], r["live_bytes"], r["value_number"]) for r in got],
+            [(m["index"], m["time_ns"], m["rss_bytes"], m["live_bytes"], m["values"]["number"]) for m in want])
+
+
+def test_plot(t):
+    profile, path = record(t, 20), t.file("marks.svg")
+    t.run("marks", profile, "--plot", path)
+    with open(path) as file:
+        svg = file.read()
+    seen = browser.look(t, svg, """
+        seen.push(window.tidemark.lines.map((l) => l.name).join(', '));
+        seen.push(document.querySelectorAll('.m').length);
+        const texts = window.tidemark.show(979);
+        seen.push(texts.length, texts.some((x) => x.startsWith('live heap  ')));
+        window.tidemark.toggle(0);
+        seen.push(window.tidemark.show(979).length, window.tidemark.show(5).length);
+        """)
+    t.equal("in the browser", seen, ["VM, RSS, anonymous RSS, live heap", "24", "5", "true", "4", "0"])
+
+
+def test_gnuplot(t):
+    profile, path = record(t, 20), t.file("marks.dat")
+    t.run("marks", profile, "--gnuplot", path)
+    with open(path) as file:
+        blocks = file.read().split("\n\n\n")
+    t.equal("lines", [line for b in blocks for line in b.splitlines() if line.startswith('"')],
+            ['"VM"', '"RSS"', '"anonymous RSS"', '"live heap"'])
+    live = [tuple(map(float, line.split())) for line in blocks[3].splitlines()[1:]]
+    t.true("live bytes of every event", {100.0 * i for i in range(1, 21)} <= {y for _, y in live}, live)

@@ -15,9 +15,9 @@
 #include "store/writer.h"
 
 static const enum chunk_type types[] = {
-    CHUNK_PROCESS,   CHUNK_MODULES,   CHUNK_THREADS, CHUNK_NODES,  CHUNK_SITES,
-    CHUNK_INTERVALS, CHUNK_STAMPS,    CHUNK_NOTES,   CHUNK_FRAMES, CHUNK_STRINGS,
-    CHUNK_DONE,      CHUNK_INHERITED, CHUNK_MARKS};
+    CHUNK_PROCESS, CHUNK_MODULES, CHUNK_THREADS,  CHUNK_NODES,   CHUNK_SITES, CHUNK_INTERVALS,
+    CHUNK_STAMPS,  CHUNK_NOTES,   CHUNK_FRAMES,   CHUNK_STRINGS, CHUNK_DONE,  CHUNK_INHERITED,
+    CHUNK_MARKS,   CHUNK_LIVE,    CHUNK_DEFAULTS, CHUNK_MAPS};
 enum { TYPES = sizeof types / sizeof *types };
 
 /* A chunk whose payload is zstd's simplest frame: one block, not packed. Much faster than zstd. */
@@ -118,9 +118,31 @@ static struct recording *sample(void)
                 (struct row){.site = k * 2 + (i > 0), .columns = {2, 32, i, 16 * i}};
         *vec_push(&p->stamps) = (struct stamp){.time_ns = i, .rss_bytes = 4096};
     }
+    strpool_add(&p->map_names, "");
+    for (uint32_t i = 0; i < 2; i++) {
+        *vec_push(&p->captures) = (struct capture){.kind = i, .time_ns = i, .first = i, .count = 1};
+        *vec_push(&p->mappings) = (struct mapping){.start = 4096 * i,
+                                                   .end = 8192,
+                                                   .flags = 3,
+                                                   .name = strpool_add(&p->map_names, "/bin/x"),
+                                                   .first_node = i,
+                                                   .node_count = 1,
+                                                   .kib = {4}};
+        *vec_push(&p->map_nodes) = (struct mapping_node){.node = i, .kib = 4};
+    }
     p->duration_ns = UINT64_C(3000000000);
     p->peak_bytes = 64;
     *vec_push(&p->notes) = xstrdup("a note");
+    for (uint32_t kind = 0; kind < SCAN_KINDS; kind++) {
+        *vec_push(&p->scans) = (struct scan){.kind = kind,
+                                             .time_ns = p->duration_ns,
+                                             .intervals = 3,
+                                             .first_row = p->live.count,
+                                             .row_count = REACHES};
+        for (uint32_t i = 0; i < REACHES; i++)
+            *vec_push(&p->live) = (struct live_row){
+                .site = i, .interval = i % 3, .reach = i, .blocks = 3 - kind, .bytes = 48};
+    }
     r->complete = true;
     return r;
 }

@@ -1,6 +1,6 @@
 /*
  * Any bytes as an ELF file: its symbols, DWARF and lines are looked up at addresses all over its
- * code.
+ * code, and some functions by name.
  * scripts/fuzz.sh makes the inputs to begin with: a compiler does.
  */
 #include <stddef.h>
@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "symbol/elfimage.h"
+#include "symbol/lookup.h"
 #include "symbol/symbolizer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -49,6 +50,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     symbol_file_has_lines(s, file);
     symbolizer_free(s);
+    static const char *const names[] = {"main", "_start", "A::b", "operator new", "a<b>::c"};
+    struct found_functions found = {0};
+    lookup_functions(path, names, sizeof names / sizeof *names, 8, &found);
+    if (found.items.count > 8)
+        abort();
+    vec_release(&found.items);
     close(fd);
     return 0;
 }

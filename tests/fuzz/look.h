@@ -8,7 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/leaks.h"
+#include "model/diff.h"
 #include "model/answer.h"
+#include "model/mappings.h"
+#include "report/maps.h"
+#include "report/leaks.h"
 #include "report/report.h"
 
 static inline void look_must(bool holds)
@@ -45,6 +50,20 @@ static inline void look_whole(const struct recording *r)
         }
         for (size_t i = 0; i < p->mark_values.count; i++)
             look_must(p->mark_values.items[i].mark < p->marks.count);
+        for (size_t i = 0; i < p->captures.count; i++)
+            look_must(p->captures.items[i].first + p->captures.items[i].count <= p->mappings.count);
+        for (size_t i = 0; i < p->mappings.count; i++) {
+            const struct mapping *m = &p->mappings.items[i];
+            look_must(m->first_node + m->node_count <= p->map_nodes.count);
+            text += strlen(strpool_get(&p->map_names, m->name));
+        }
+        for (size_t i = 0; i < p->scans.count; i++)
+            look_must(p->scans.items[i].first_row + p->scans.items[i].row_count <= p->live.count &&
+                      p->scans.items[i].intervals <= p->intervals.count &&
+                      p->scans.items[i].kind < SCAN_KINDS);
+        for (size_t i = 0; i < p->live.count; i++)
+            look_must(p->live.items[i].site < p->sites.count && p->live.items[i].reach < REACHES &&
+                      p->live.items[i].interval < p->intervals.count);
         for (size_t i = 0; i < p->command.count; i++)
             text += strlen(p->command.items[i]);
         for (size_t i = 0; i < p->threads.count; i++)
@@ -85,11 +104,78 @@ static inline void look_ask(const struct recording *r, uint64_t hash)
     query_release(&q);
 }
 
+static inline void look_for_leaks(const struct recording *r, uint64_t hash)
+{
+    static const char *const moments[] = {NULL, "exit", "leaks#1", "1s"};
+    struct leaks_question q = {.kinds = (unsigned)(hash % LEAKS_OF(REACHES)),
+                               .by_size = hash / 16 % 2,
+                               .freed = hash / 32 % 2,
+                               .older_ns = hash / 64 % 2 ? hash : 0};
+    struct leaks l;
+    struct err err;
+    query_init(&q.query);
+    q.query.at = moments[hash / 128 % 4];
+    q.query.since = hash / 512 % 2 ? "50%" : NULL;
+    q.query.top = 10;
+    if (leaks_find(&l, r, &q, &err) == 0) {
+        struct strbuf out = {0};
+        const struct style style = {0};
+        leaks_text(&l, "x.tide", &style, &out);
+        leaks_json(&l, NULL, &out);
+        leaks_csv(&l, NULL, &out);
+        strbuf_release(&out);
+        leaks_release(&l);
+    }
+    query_release(&q.query);
+}
+
+/* A recording has no difference from itself. */
+static inline void look_diff(const struct recording *r, uint64_t hash)
+{
+    static const char *const names[2] = {"a.tide", "b.tide"};
+    const struct recording *const both[2] = {r, r};
+    struct query q;
+    struct diff d;
+    struct err err;
+    query_init(&q);
+    q.metric = (enum metric)(hash % METRICS);
+    q.by = (enum grouping)(hash / 16 % GROUPINGS);
+    q.shape = (enum shape)(hash / 512 % 4);
+    q.function = "main";
+    q.focus.presets = hash / 2048 % 2;
+    if (diff_query(&d, both, names, &q, &err) == 0) {
+        look_must(diff_is_empty(&d));
+        diff_release(&d);
+    }
+    query_release(&q);
+}
+
+static inline void look_maps(const struct recording *r, uint64_t hash)
+{
+    static const char *const moments[] = {NULL, "start", "50%", "end"};
+    struct mappings m;
+    struct err err;
+    if (mappings_init(&m, r, &r->profiles.items[0], moments[hash % 4], moments[hash / 4 % 4],
+                      (enum mapping_grouping)(hash / 16 % MAPPING_GROUPINGS), 10, &err) == 0) {
+        struct strbuf out = {0};
+        const struct style style = {0};
+        maps_text(&m, hash / 64 % 2, &style, &out);
+        maps_json(&m, NULL, &out);
+        maps_csv(&m, NULL, &out);
+        strbuf_release(&out);
+        mappings_release(&m);
+    }
+}
+
 /* `hash`: any number, which question. */
 static inline void look(const struct recording *r, uint64_t hash)
 {
     look_whole(r);
     look_ask(r, hash);
+    look_for_leaks(r, hash);
+    if (hash / 131072 % 4 == 0)
+        look_diff(r, hash);
+    look_maps(r, hash / 65536);
 }
 
 #endif

@@ -722,6 +722,46 @@ static void test_bomb(void **state)
     strbuf_release(&file);
 }
 
+/* What reports leave out by default; kinds of later versions are skipped. */
+static void test_defaults(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"^main$", "", "leak:x\nleak:y\n"};
+    struct recording *r = sample(), *got = NULL;
+    struct strbuf file = {0}, b = {0};
+    struct err err;
+    for (int i = 0; i < 3; i++)
+        *vec_push(&r->defaults) = (struct recorded_default){
+            (enum default_kind)i, xstrdup(i == 2 ? "x.supp" : ""), xstrdup(texts[i])};
+    *vec_push(&r->defaults) =
+        (struct recorded_default){(enum default_kind)99, xstrdup("later"), xstrdup("z")};
+    recording_write(&file, r);
+    assert_int_equal(recording_parse(file.data, file.size, "x", &got, &err), 0);
+    assert_null(got->incomplete);
+    assert_int_equal(got->defaults.count, 3);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(got->defaults.items[i].kind, i);
+        assert_string_equal(got->defaults.items[i].text, texts[i]);
+        assert_string_equal(got->defaults.items[i].name, i == 2 ? "x.supp" : "");
+    }
+    recording_free(got);
+    recording_free(r);
+    strbuf_varint(&b, 101); /* more than anyone gives */
+    for (int i = 0; i < 303; i++)
+        strbuf_varint(&b, 0);
+    r = sample();
+    strbuf_clear(&file);
+    recording_write(&file, r);
+    recording_free(r);
+    chunk_append(&file, CHUNK_DEFAULTS, 0, &b);
+    assert_int_equal(recording_parse(file.data, file.size, "x", &got, &err), 0);
+    assert_non_null(got->incomplete);
+    assert_int_equal(got->defaults.count, 0);
+    recording_free(got);
+    strbuf_release(&b);
+    strbuf_release(&file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -736,6 +776,7 @@ int main(void)
         cmocka_unit_test(test_hostile_counts),
         cmocka_unit_test(test_hostile_headers),
         cmocka_unit_test(test_bomb),
+        cmocka_unit_test(test_defaults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

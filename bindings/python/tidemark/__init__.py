@@ -8,6 +8,8 @@
         ...
     with tidemark.paused():                   # what is allocated here is not recorded
         ...
+    tidemark.alloc("images", address, size)   # a block of an allocator of the program's own,
+    tidemark.free("images", address)          # and its end: report --metric pool
 
 Nothing has to be installed or linked for it to work: the functions are those of libtidemark.so, which is
 there when the program runs under `tidemark run`. When it does not, all of these do nothing.
@@ -18,7 +20,8 @@ import contextlib
 import ctypes
 import os
 
-__all__ = ["active", "mark", "mark_value", "snapshot", "pause", "resume", "paused", "scope", "thread_name"]
+__all__ = ["active", "mark", "mark_value", "snapshot", "pause", "resume", "paused", "scope", "thread_name",
+           "alloc", "free"]
 __version__ = "0.1.0"
 
 _LABEL_BYTES = 63  # of a label count
@@ -43,6 +46,8 @@ _mark_values = _find(ctypes.PyDLL, "tide_mark_values", None, _text, ctypes.c_uin
 _pause = _find(ctypes.PyDLL, "tide_pause", None)
 _resume = _find(ctypes.PyDLL, "tide_resume", None)
 _thread_name = _find(ctypes.PyDLL, "tide_thread_name", None, _text)
+_alloc = _find(ctypes.PyDLL, "tide_alloc", None, _text, ctypes.c_void_p, ctypes.c_size_t)
+_free = _find(ctypes.PyDLL, "tide_free", None, _text, ctypes.c_void_p)
 _snapshot = _find(ctypes.CDLL, "tide_snapshot", ctypes.c_int, _text)  # may wait: not with the lock
 
 
@@ -101,6 +106,18 @@ def thread_name(name):
     """(str) -> None. The calling thread's name in reports; 15 bytes of it count."""
     if _thread_name is not None:
         _thread_name(_bytes(name))
+
+
+def alloc(pool, address, size):
+    """(str, int, int) -> None. A pool of the program's own has handed out a block; counted apart from the heap."""
+    if _alloc is not None:
+        _alloc(_bytes(pool), address, size)
+
+
+def free(pool, address):
+    """(str, int) -> None. The block goes back to its pool. To be called before it can be handed out again."""
+    if _free is not None:
+        _free(_bytes(pool), address)
 
 
 @contextlib.contextmanager

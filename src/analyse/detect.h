@@ -1,0 +1,28 @@
+/*
+ * detect: what findings.c and its detectors share. One detector a kind of waste.
+ */
+#ifndef TIDE_ANALYSE_DETECT_H
+#define TIDE_ANALYSE_DETECT_H
+
+#include "analyse/findings.h"
+
+#define KIB 1024
+#define MIB (1024 * 1024)
+
+/* Adds a finding about `place`; `sites` say which of its calls to show. */
+struct finding *detect_add(struct findings *f, enum finding_kind kind, uint32_t place,
+                           const struct value *sites, double worth);
+
+static inline double share_of(int64_t part, uint64_t whole)
+{
+    return whole && part > 0 ? (double)part / (double)whole : 0;
+}
+
+void detect_leaks(struct findings *f);
+void detect_growth(struct findings *f);
+void detect_peak(struct findings *f);
+void detect_churn(struct findings *f);
+void detect_untouched(struct findings *f);
+void detect_overhead(struct findings *f);
+
+#endif

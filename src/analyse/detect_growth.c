@@ -1,0 +1,171 @@
+/*
+ * Functions whose blocks are still needed, as far as anybody can tell, but become more and more.
+ *
+ * Where the program makes marks of one label again and again, what a function holds at each of them
+ * is compared: it should be the same at every event. Without marks time takes their place, and more
+ * is asked for: a program that reads its input grows too, until it has read it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/detect.h"
+
+#define SAMPLES     16  /* moments that are compared */
+#define LEAST_MARKS 6   /* of a label, to be worth comparing */
+#define WARM_UP     0.2 /* of the marks or the time: not compared */
+
+#define MARK_BYTES  (16 * KIB)
+#define MARK_SHARE  0.02 /* of the peak */
+#define MARK_STEPS  0.8  /* of the steps that go up */
+#define TIME_BYTES  (1 * MIB)
+#define TIME_SHARE  0.25
+#define TIME_STEPS  0.9
+#define TIME_STAYS  0.8 /* of what it has in the end, still there when the program ends */
+#define TIME_STEADY 0.5 /* the last third grows at least so much of the first */
+
+struct series {
+    size_t moments[SAMPLES]; /* intervals that lie before each */
+    size_t count;
+    const char *mark; /* NULL: by time */
+    double marks;     /* between the first moment and the last */
+};
+
+/* The label with the most marks. */
+static const char *busiest_label(const struct profile *p, size_t *count)
+{
+    const char *best = NULL;
+    *count = 0;
+    struct map counts = {0};
+    for (size_t i = 0; i < p->marks.count; i++) {
+        uint32_t *n = map_at(&counts, p->marks.items[i].label);
+        *n = *n == MAP_NONE ? 1 : *n + 1;
+        if (*n > *count) {
+            *count = *n;
+            best = p->marks.items[i].name;
+        }
+    }
+    map_release(&counts);
+    return best;
+}
+
+static void series_of_marks(struct series *s, const struct profile *p, const char *label,
+                            size_t count)
+{
+    size_t first = (size_t)((double)count * WARM_UP), left = count - first, seen = 0;
+    s->mark = label;
+    s->count = left < SAMPLES ? left : SAMPLES;
+    s->marks = (double)(left - 1);
+    for (size_t i = 0, k = 0; i < p->marks.count && k < s->count; i++) {
+        if (strcmp(p->marks.items[i].name, label) != 0)
+            continue;
+        if (seen++ == first + k * (left - 1) / (s->count - 1))
+            s->moments[k++] = p->marks.items[i].intervals;
+    }
+}
+
+/* Up to the moment at which the program began to end. */
+static void series_of_time(struct series *s, const struct profile *p)
+{
+    size_t last = p->intervals.count;
+    for (size_t i = 0; i < p->scans.count; i++)
+        if (p->scans.items[i].kind == SCAN_EXIT && p->scans.items[i].intervals)
+            last = p->scans.items[i].intervals;
+    uint64_t end = last ? p->intervals.items[last - 1].end_ns : 0;
+    for (size_t i = 0, k = 0; i < last && k < SAMPLES; i++) {
+        double due = WARM_UP + (1 - WARM_UP) * (double)k / (SAMPLES - 1);
+        if ((double)p->intervals.items[i].end_ns < due * (double)end && i + 1 < last)
+            continue;
+        while (k < SAMPLES &&
+               (double)p->intervals.items[i].end_ns >=
+                   (WARM_UP + (1 - WARM_UP) * (double)k / (SAMPLES - 1)) * (double)end)
+            k++;
+        s->moments[s->count++] = i + 1;
+    }
+    if (s->count < SAMPLES / 2)
+        s->count = 0; /* too short to tell */
+}
+
+/* What each place holds at each moment: [place * SAMPLES + moment]. */
+static int64_t *live_at(const struct findings *f, const struct series *s)
+{
+    const struct profile *p = f->places.total.profile;
+    int64_t *live = xcalloc(((size_t)f->places.count + 1) * SAMPLES, sizeof *live);
+    size_t before = 0;
+    for (size_t k = 0; k < s->count; k++) {
+        struct window w = {.since = {.intervals = before}, .at = {.intervals = s->moments[k]}};
+        struct measure m;
+        measure_sites(&m, p, METRIC_LIVE, SIZE_REQUESTED, &w);
+        struct value *sums = places_sum(&f->places, m.sites);
+        for (uint32_t i = 0; i < f->places.count; i++)
+            live[i * SAMPLES + k] = wrapped(k ? live[i * SAMPLES + k - 1] : 0, sums[i].amount);
+        free(sums);
+        measure_release(&m);
+        before = s->moments[k];
+    }
+    return live;
+}
+
+static double steps_up(const int64_t *live, size_t count)
+{
+    size_t up = 0;
+    for (size_t k = 1; k < count; k++)
+        up += live[k] > live[k - 1];
+    return count > 1 ? (double)up / (double)(count - 1) : 0;
+}
+
+static bool grows_by_marks(const int64_t *live, const struct series *s, double share)
+{
+    int64_t gained = live[s->count - 1] - live[0];
+    return gained >= MARK_BYTES && share >= MARK_SHARE && steps_up(live, s->count) >= MARK_STEPS;
+}
+
+static bool grows_by_time(const int64_t *live, const struct series *s, double share, int64_t end)
+{
+    size_t third = s->count / 3;
+    int64_t gained = live[s->count - 1] - live[0];
+    int64_t early = live[third] - live[0], late = live[s->count - 1] - live[s->count - 1 - third];
+    return gained >= TIME_BYTES && share >= TIME_SHARE && steps_up(live, s->count) >= TIME_STEPS &&
+           (double)late >= TIME_STEADY * (double)early &&
+           (double)end >= TIME_STAYS * (double)live[s->count - 1];
+}
+
+void detect_growth(struct findings *f)
+{
+    const struct profile *p = f->places.total.profile;
+    struct series s = {0};
+    size_t marks;
+    const char *label = busiest_label(p, &marks);
+    if (label && marks >= LEAST_MARKS)
+        series_of_marks(&s, p, label, marks);
+    else
+        series_of_time(&s, p);
+    if (s.count < 2)
+        return;
+    int64_t *live = live_at(f, &s);
+    struct window w = {.at = {.intervals = p->intervals.count}};
+    struct measure end;
+    measure_sites(&end, p, METRIC_LIVE, SIZE_REQUESTED, &w);
+    struct value *at_end = places_sum(&f->places, end.sites);
+    for (uint32_t i = 0; i < f->places.count; i++) {
+        const int64_t *own = &live[(size_t)i * SAMPLES];
+        int64_t gained = wrapped(own[s.count - 1], -own[0]);
+        double share = share_of(gained, f->basis.peak_bytes);
+        if (!(s.mark ? grows_by_marks(own, &s, share)
+                     : grows_by_time(own, &s, share, at_end[i].amount)))
+            continue;
+        struct measure m; /* of the sites that grew */
+        struct window grown = {.since = {.intervals = s.moments[0]},
+                               .at = {.intervals = s.moments[s.count - 1]}};
+        measure_sites(&m, p, METRIC_LIVE, SIZE_REQUESTED, &grown);
+        struct finding *n = detect_add(f, FINDING_GROWTH, i, m.sites, share);
+        measure_release(&m);
+        n->bytes = gained;
+        n->count = at_end[i].count;
+        n->of_bytes = (int64_t)f->basis.peak_bytes;
+        n->mark = s.mark;
+        n->per_mark = s.mark ? (double)gained / s.marks : 0;
+    }
+    free(at_end);
+    measure_release(&end);
+    free(live);
+}

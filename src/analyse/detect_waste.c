@@ -1,0 +1,79 @@
+/* Time spent on blocks that live for a moment, and memory spent on rounding up small ones. */
+#include <stdlib.h>
+
+#include "analyse/detect.h"
+
+/*
+ * A malloc and its free take about 40 ns in a program that is not recorded. The run that is known
+ * is the recorded one, which was longer: the share is too low rather than too high.
+ */
+#define PAIR_NS     40
+#define CHURN_COUNT 100000
+#define CHURN_SHARE 0.05 /* of the time, */
+#define CHURN_ALL   0.5  /* or of all allocations */
+#define CHURN_OWN   0.5  /* of the function's allocations */
+
+#define BLOCK_HEADER   8 /* that allocators take beside the block, where they do */
+#define OVERHEAD_BYTES (1 * MIB)
+#define OVERHEAD_SHARE 0.2 /* of what is set aside at the peak */
+#define OVERHEAD_OWN   0.5 /* of what the function asked for */
+
+void detect_churn(struct findings *f)
+{
+    const struct profile *p = f->places.total.profile;
+    struct window w = {.at = {.intervals = p->intervals.count}};
+    struct measure temporary;
+    measure_sites(&temporary, p, METRIC_TEMPORARY, SIZE_REQUESTED, &w);
+    struct value *places = places_sum(&f->places, temporary.sites);
+    struct value *all = places_sum(&f->places, f->places.total.measure.sites);
+    for (uint32_t i = 0; i < f->places.count; i++) {
+        int64_t count = places[i].count;
+        double share = share_of(count, p->duration_ns) * PAIR_NS;
+        f->basis.temporary_share += share;
+        bool much = share >= CHURN_SHARE ||
+                    (double)count >= CHURN_ALL * (double)f->places.total.tree.sum.count;
+        if (count < CHURN_COUNT || !much || (double)count < CHURN_OWN * (double)all[i].count)
+            continue;
+        struct finding *n = detect_add(f, FINDING_CHURN, i, temporary.sites, share);
+        n->bytes = places[i].amount;
+        n->count = count;
+        n->of_bytes = all[i].amount;
+        n->share = share;
+    }
+    free(all);
+    free(places);
+    measure_release(&temporary);
+}
+
+void detect_overhead(struct findings *f)
+{
+    const struct profile *p = f->places.total.profile;
+    struct window w = {.at = {.peak = true, .intervals = p->intervals.count}};
+    struct measure over, asked;
+    measure_sites(&over, p, METRIC_PEAK, SIZE_OVERHEAD, &w);
+    measure_sites(&asked, p, METRIC_PEAK, SIZE_REQUESTED, &w);
+    int64_t wasted = 0;
+    for (size_t i = 0; i < over.count; i++) {
+        over.sites[i].amount = wrapped(over.sites[i].amount, over.sites[i].count * BLOCK_HEADER);
+        wasted = wrapped(wasted, over.sites[i].amount);
+    }
+    uint64_t aside = p->peak_bytes + (uint64_t)wasted;
+    f->basis.overhead_share = share_of(wasted, aside);
+    struct value *places = places_sum(&f->places, over.sites);
+    struct value *own = places_sum(&f->places, asked.sites);
+    for (uint32_t i = 0; i < f->places.count; i++) {
+        int64_t bytes = places[i].amount;
+        double share = share_of(bytes, aside);
+        if (bytes < OVERHEAD_BYTES || share < OVERHEAD_SHARE ||
+            (double)bytes < OVERHEAD_OWN * (double)own[i].amount)
+            continue;
+        struct finding *n = detect_add(f, FINDING_OVERHEAD, i, over.sites, share);
+        n->bytes = bytes;
+        n->count = places[i].count;
+        n->of_bytes = own[i].amount;
+    }
+    free(own);
+    free(places);
+    measure_release(&asked);
+    measure_release(&over);
+}

@@ -1,0 +1,77 @@
+#include "analyse/findings.h"
+
+#include <stdlib.h>
+
+#include "analyse/detect.h"
+
+const char *finding_kind_name(enum finding_kind kind)
+{
+    static const char *const names[FINDING_KINDS] = {
+        [FINDING_LEAK] = "leak",           [FINDING_GROWTH] = "growth",
+        [FINDING_PEAK] = "peak",           [FINDING_CHURN] = "churn",
+        [FINDING_OVERSIZED] = "oversized", [FINDING_UNTOUCHED] = "untouched",
+        [FINDING_OVERHEAD] = "overhead",   [FINDING_CHAIN] = "chain",
+    };
+    return names[kind];
+}
+
+struct finding *detect_add(struct findings *f, enum finding_kind kind, uint32_t place,
+                           const struct value *sites, double worth)
+{
+    struct finding *n = vec_push(&f->list);
+    *n = (struct finding){.kind = kind,
+                          .place = place,
+                          .worth = worth,
+                          .call = places_call(&f->places, place, sites)};
+    return n;
+}
+
+static int by_worth(const void *a, const void *b)
+{
+    const struct finding *x = a, *y = b;
+    if (x->worth != y->worth)
+        return x->worth > y->worth ? -1 : 1;
+    if (x->bytes != y->bytes)
+        return x->bytes > y->bytes ? -1 : 1;
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+/* A function is named once: its lesser troubles mostly go with the greatest. */
+static void keep_best(struct findings *f)
+{
+    size_t kept = 0;
+    if (f->list.count)
+        qsort(f->list.items, f->list.count, sizeof *f->list.items, by_worth);
+    for (size_t i = 0; i < f->list.count && kept < FINDINGS_MAX; i++) {
+        bool named = false;
+        for (size_t k = 0; k < kept; k++)
+            named |= f->list.items[k].place == f->list.items[i].place;
+        if (!named)
+            f->list.items[kept++] = f->list.items[i];
+    }
+    f->list.count = kept;
+}
+
+int findings_init(struct findings *f, const struct recording *r, const struct query *q,
+                  struct err *err)
+{
+    *f = (struct findings){0};
+    int code = places_init(&f->places, r, q, err);
+    if (code)
+        return code;
+    f->basis.peak_bytes = f->places.total.profile->peak_bytes;
+    detect_leaks(f);
+    detect_growth(f);
+    detect_peak(f);
+    detect_churn(f);
+    detect_untouched(f);
+    detect_overhead(f);
+    keep_best(f);
+    return 0;
+}
+
+void findings_release(struct findings *f)
+{
+    vec_release(&f->list);
+    places_release(&f->places);
+}

@@ -1,0 +1,140 @@
+#include "analyse/leak_scan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "model/moment.h"
+
+#define SCANS_NAMED 8
+
+const struct scan *leak_scan_of(const struct profile *p, enum scan_kind kind)
+{
+    for (size_t i = p->scans.count; i-- > 0;)
+        if (p->scans.items[i].kind == (uint32_t)kind)
+            return &p->scans.items[i];
+    return NULL;
+}
+
+void leak_scan_name(const struct profile *p, const struct scan *s, struct strbuf *out)
+{
+    if (s->kind != SCAN_ASKED) {
+        strbuf_puts(out, s->kind == SCAN_EXIT ? "exit" : "end");
+        return;
+    }
+    size_t number = 1;
+    for (size_t i = 0; i < p->scans.count && &p->scans.items[i] != s; i++)
+        number += p->scans.items[i].kind == SCAN_ASKED;
+    strbuf_printf(out, "leaks#%zu", number);
+}
+
+/* "leaks", "leaks#2", "leaks#-1"; NULL: another word, or no such scan. */
+static const struct scan *find_asked(const struct profile *p, const char *word)
+{
+    long wanted = 1;
+    if (strncmp(word, "leaks", 5) != 0 || (word[5] && word[5] != '#'))
+        return NULL;
+    if (word[5]) {
+        char *end;
+        wanted = strtol(word + 6, &end, 10);
+        if (*end || end == word + 6)
+            return NULL;
+    }
+    for (size_t i = 0; i < p->scans.count && wanted; i++) {
+        const struct scan *s = &p->scans.items[wanted > 0 ? i : p->scans.count - 1 - i];
+        if (s->kind == SCAN_ASKED && (wanted > 0 ? --wanted : ++wanted) == 0)
+            return s;
+    }
+    return NULL;
+}
+
+static const struct scan *find_at(const struct profile *p, const char *word)
+{
+    struct moment m;
+    if (moment_resolve(p, word, &m, NULL) || m.peak)
+        return NULL;
+    for (size_t i = p->scans.count; i-- > 0;)
+        if (p->scans.items[i].intervals == m.intervals)
+            return &p->scans.items[i];
+    return NULL;
+}
+
+static int no_scan(const struct profile *p, const char *word, struct err *err)
+{
+    struct strbuf names = {0};
+    size_t first = p->scans.count > SCANS_NAMED ? p->scans.count - SCANS_NAMED : 0;
+    for (size_t i = first; i < p->scans.count; i++) {
+        const struct scan *s = &p->scans.items[i];
+        strbuf_puts(&names, i > first ? ", " : first ? "..., " : "");
+        leak_scan_name(p, s, &names);
+        strbuf_printf(&names, " (%.3f s)", (double)s->time_ns / 1e9);
+    }
+    err_set(err, -EINVAL, "nobody looked for leaks at '%s'; --at takes one of these moments: %s",
+            word, names.data);
+    strbuf_release(&names);
+    return -EINVAL;
+}
+
+int leak_scan_resolve(const struct profile *p, const char *word, const struct scan **out,
+                      struct err *err)
+{
+    static const struct scan nothing = {.kind = SCAN_END};
+    if (!p->scans.count && p->rows.count)
+        return err_set(err, -ENODATA,
+                       "this recording has no list of live blocks; record again, or see 'tidemark "
+                       "report'");
+    if (!p->scans.count || !word || strcmp(word, "end") == 0) {
+        *out = p->scans.count ? vec_last(&p->scans) : &nothing;
+        return 0;
+    }
+    const struct scan *found =
+        strcmp(word, "exit") == 0 ? leak_scan_of(p, SCAN_EXIT) : find_asked(p, word);
+    if (!found)
+        found = find_at(p, word);
+    if (!found)
+        return no_scan(p, word, err);
+    *out = found;
+    return 0;
+}
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+void leak_scan_freed(const struct profile *p, struct live_rows *out)
+{
+    const struct scan *before = leak_scan_of(p, SCAN_EXIT), *after = leak_scan_of(p, SCAN_END);
+    struct map index = {0}; /* site, interval -> row */
+    if (!before || !after || before > after)
+        return;
+    for (size_t i = 0; i < before->row_count; i++) {
+        const struct live_row *r = &p->live.items[before->first_row + i];
+        uint32_t *place = map_at(&index, (uint64_t)r->site << 32 | r->interval);
+        if (*place == MAP_NONE) {
+            *place = (uint32_t)out->rows.count;
+            *vec_push(&out->rows) = *r;
+            continue;
+        }
+        struct live_row *sum = &out->rows.items[*place];
+        sum->blocks += r->blocks;
+        sum->bytes += r->bytes;
+        sum->usable += r->usable;
+        sum->untouched += r->untouched;
+        sum->first_ns = r->first_ns < sum->first_ns ? r->first_ns : sum->first_ns;
+        sum->last_ns = r->last_ns > sum->last_ns ? r->last_ns : sum->last_ns;
+    }
+    for (size_t i = 0; i < after->row_count; i++) {
+        const struct live_row *r = &p->live.items[after->first_row + i];
+        uint32_t place = map_get(&index, (uint64_t)r->site << 32 | r->interval);
+        if (place == MAP_NONE)
+            continue; /* allocated since */
+        struct live_row *left = &out->rows.items[place];
+        left->blocks = less(left->blocks, r->blocks);
+        left->bytes = less(left->bytes, r->bytes);
+        left->usable = less(left->usable, r->usable);
+        left->untouched = less(left->untouched, r->untouched);
+    }
+    map_release(&index);
+}

@@ -1,0 +1,388 @@
+#include "analyse/leaks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GREW_BLOCKS 16 /* fewer may look steady by chance */
+
+static const char *const kind_names[REACHES] = {
+    [REACH_UNKNOWN] = "unclassified",
+    [REACH_LOST] = "lost",
+    [REACH_INDIRECT] = "indirect",
+    [REACH_REACHABLE] = "reachable",
+};
+
+/* What matters first. */
+static const int kind_ranks[REACHES] = {
+    [REACH_LOST] = 0, [REACH_INDIRECT] = 1, [REACH_UNKNOWN] = 2, [REACH_REACHABLE] = 3};
+
+const char *leak_kind_name(enum reach kind)
+{
+    return kind_names[kind];
+}
+
+int leak_kinds_parse(const char *text, unsigned *kinds, struct err *err)
+{
+    *kinds = 0;
+    for (const char *word = text;; word++) {
+        size_t size = strcspn(word, ",");
+        int kind = REACHES - 1;
+        while (kind >= 0 && (strncmp(kind_names[kind], word, size) != 0 || kind_names[kind][size]))
+            kind--;
+        if (kind < 0)
+            return err_set(err, -EINVAL,
+                           "--kind '%.*s' is not known; it is one of lost, indirect, reachable, "
+                           "unclassified, or several with commas",
+                           size > 80 ? 80 : (int)size, word);
+        *kinds |= LEAKS_OF(kind);
+        word += size;
+        if (!*word)
+            return 0;
+    }
+}
+
+bool leak_grew(const struct leak *leak)
+{
+    uint64_t most = 0, late = 0;
+    size_t parts = 0;
+    for (size_t i = 0; i < LEAK_PARTS; i++) {
+        most = leak->births[i] > most ? leak->births[i] : most;
+        late += i >= LEAK_PARTS / 2 ? leak->births[i] : 0;
+        parts += leak->births[i] > 0;
+    }
+    /* Programs start and end with something else. */
+    return leak->blocks >= GREW_BLOCKS && parts >= LEAK_PARTS - 1 && most <= leak->blocks / 2 &&
+           late >= leak->blocks / 4;
+}
+
+struct leak_sum leaks_lost(const struct profile *p)
+{
+    const struct scan *s = leak_scan_of(p, SCAN_END);
+    struct leak_sum sum = {0};
+    for (size_t i = 0; s && i < s->row_count; i++) {
+        const struct live_row *r = &p->live.items[s->first_row + i];
+        if (r->reach == REACH_LOST || r->reach == REACH_INDIRECT) {
+            sum.blocks += r->blocks;
+            sum.bytes += r->bytes;
+        }
+    }
+    return sum;
+}
+
+/* --- entries ---------------------------------------------------------------------------------- */
+
+/* What becomes entries: rows of one kind. */
+struct source {
+    const struct live_row *rows;
+    size_t count;
+    int kind; /* enum reach; -1: any */
+};
+
+static bool counts(const struct leaks *l, const struct source *s, const struct live_row *r)
+{
+    uint64_t older = l->question->older_ns, at = l->scan->time_ns;
+    return (s->kind < 0 || r->reach == (uint32_t)s->kind) && r->interval >= l->since.intervals &&
+           (!older || (at >= older && r->last_ns <= at - older));
+}
+
+struct share {
+    uint32_t entry, thread;
+    uint64_t bytes;
+};
+
+/* While the entries of one group are made. */
+struct making {
+    struct leaks *l;
+    struct leak_group *group;
+    VEC(struct leak) entries;
+    struct map of_node;       /* in the merged tree -> entry */
+    VEC(struct share) shares; /* of threads in entries, by name */
+    struct map of_share;
+    struct strpool names;
+    uint32_t *name_of; /* thread -> name; one more for threads that are not known */
+};
+
+static void name_threads(struct making *m)
+{
+    const struct profile *p = m->l->profile;
+    m->name_of = xmalloc((p->threads.count + 1) * sizeof *m->name_of);
+    for (size_t i = 0; i < p->threads.count; i++)
+        m->name_of[i] =
+            strpool_add(&m->names, p->threads.items[i].name ? p->threads.items[i].name : "");
+    m->name_of[p->threads.count] = strpool_add(&m->names, "");
+}
+
+static uint32_t entry_of(struct making *m, const struct live_row *r, enum reach kind)
+{
+    const struct merged *tree = &m->group->merged;
+    uint32_t node = tree->of_call[m->group->tree.site_call[r->site]];
+    uint32_t *place = map_at(&m->of_node, node);
+    if (*place == MAP_NONE) {
+        *place = (uint32_t)m->entries.count;
+        *vec_push(&m->entries) =
+            (struct leak){.kind = kind, .node = node, .tree = tree, .first_ns = UINT64_MAX};
+    }
+    return *place;
+}
+
+static void add_share(struct making *m, uint32_t entry, const struct live_row *r)
+{
+    const struct profile *p = m->l->profile;
+    size_t thread = p->sites.items[r->site].thread;
+    uint32_t name = m->name_of[thread < p->threads.count ? thread : p->threads.count];
+    uint32_t *place = map_at(&m->of_share, (uint64_t)entry << 32 | name);
+    if (*place == MAP_NONE) {
+        *place = (uint32_t)m->shares.count;
+        *vec_push(&m->shares) = (struct share){entry, (uint32_t)thread, 0};
+        m->entries.items[entry].threads++;
+    }
+    m->shares.items[*place].bytes += r->bytes;
+}
+
+static size_t part_of(const struct leaks *l, uint64_t time_ns)
+{
+    double part = (double)time_ns * LEAK_PARTS / ((double)l->scan->time_ns + 1);
+    return part < LEAK_PARTS ? (size_t)part : LEAK_PARTS - 1;
+}
+
+static void add_row(struct making *m, const struct live_row *r, enum reach kind)
+{
+    if (m->group->tree.site_call[r->site] == CALL_NONE || (!r->blocks && !r->bytes))
+        return;
+    uint32_t entry = entry_of(m, r, kind);
+    struct leak *e = &m->entries.items[entry];
+    e->blocks += r->blocks;
+    e->bytes += r->bytes;
+    e->usable += r->usable;
+    e->untouched += r->untouched;
+    e->first_ns = r->first_ns < e->first_ns ? r->first_ns : e->first_ns;
+    e->last_ns = r->last_ns > e->last_ns ? r->last_ns : e->last_ns;
+    /* A row that spans several parts proves its two ends only. */
+    e->births[part_of(m->l, r->first_ns)] += r->blocks - r->blocks / 2;
+    e->births[part_of(m->l, r->last_ns)] += r->blocks / 2;
+    add_share(m, entry, r);
+}
+
+static void choose_threads(struct making *m)
+{
+    const struct profile *p = m->l->profile;
+    uint64_t *most = xcalloc(m->entries.count + 1, sizeof *most);
+    for (size_t i = 0; i < m->shares.count; i++) {
+        const struct share *s = &m->shares.items[i];
+        struct leak *e = &m->entries.items[s->entry];
+        if (e->thread && s->bytes <= most[s->entry])
+            continue;
+        most[s->entry] = s->bytes;
+        e->thread = s->thread < p->threads.count ? p->threads.items[s->thread].name : NULL;
+    }
+    free(most);
+}
+
+static void finish(struct making *m, unsigned kinds, struct leak_sum *sum, struct leak_list *list)
+{
+    struct leaks *l = m->l;
+    choose_threads(m);
+    for (size_t i = 0; i < m->entries.count; i++) {
+        struct leak *e = &m->entries.items[i];
+        sum->places++;
+        sum->blocks += e->blocks;
+        sum->bytes += e->bytes;
+        if (e->kind == REACH_REACHABLE && list == &l->list && leak_grew(e)) {
+            l->growing.places++;
+            l->growing.blocks += e->blocks;
+            l->growing.bytes += e->bytes;
+        }
+        if (kinds & LEAKS_OF(e->kind))
+            *vec_push(&list->leaks) = *e;
+    }
+    vec_release(&m->entries);
+    vec_release(&m->shares);
+    map_release(&m->of_node);
+    map_release(&m->of_share);
+    strpool_release(&m->names);
+    free(m->name_of);
+}
+
+static int add_group(struct leaks *l, struct leak_group *g, const struct source *s, unsigned kinds,
+                     struct leak_sum *sum, struct leak_list *list, struct err *err)
+{
+    struct measure m = {.sites = xcalloc(l->profile->sites.count + 1, sizeof *m.sites),
+                        .count = l->profile->sites.count};
+    for (size_t i = 0; i < s->count; i++)
+        if (counts(l, s, &s->rows[i]))
+            value_join(&m.sites[s->rows[i].site],
+                       (struct value){(int64_t)s->rows[i].bytes, (int64_t)s->rows[i].blocks},
+                       false);
+    int code = call_tree_build(&g->tree, &l->frames, &m, err);
+    measure_release(&m);
+    if (code)
+        return code;
+    merged_build(&g->merged, &g->tree, NULL, false);
+    struct making making = {.l = l, .group = g};
+    name_threads(&making);
+    for (size_t i = 0; i < s->count; i++)
+        if (counts(l, s, &s->rows[i]))
+            add_row(&making, &s->rows[i], (enum reach)(s->kind < 0 ? REACH_UNKNOWN : s->kind));
+    finish(&making, kinds, sum, list);
+    return 0;
+}
+
+/* --- order ------------------------------------------------------------------------------------ */
+
+static int compare_leaks(const void *pa, const void *pb, void *by_size)
+{
+    const struct leak *a = pa, *b = pb;
+    int rank = kind_ranks[a->kind] - kind_ranks[b->kind];
+    if (!*(const bool *)by_size && rank)
+        return rank;
+    if (a->bytes != b->bytes)
+        return a->bytes > b->bytes ? -1 : 1;
+    if (a->blocks != b->blocks)
+        return a->blocks > b->blocks ? -1 : 1;
+    return rank ? rank : (a->node > b->node) - (a->node < b->node);
+}
+
+static void sort_and_cut(struct leak_list *list, const struct leaks_question *q)
+{
+    size_t kept = 0;
+    bool by_size = q->by_size;
+    uint64_t bytes = 0;
+    if (list->leaks.count)
+        qsort_r(list->leaks.items, list->leaks.count, sizeof *list->leaks.items, compare_leaks,
+                &by_size);
+    for (size_t i = 0; i < list->leaks.count; i++)
+        bytes += list->leaks.items[i].bytes;
+    double least = q->query.min_percent / 100 * (double)bytes;
+    for (size_t i = 0; i < list->leaks.count; i++) {
+        const struct leak *e = &list->leaks.items[i];
+        if (kept < q->query.top && (double)e->bytes >= least) {
+            list->leaks.items[kept++] = *e;
+        } else {
+            list->left_out.places++;
+            list->left_out.blocks += e->blocks;
+            list->left_out.bytes += e->bytes;
+        }
+    }
+    list->leaks.count = kept;
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+
+static int resolve(struct leaks *l, struct err *err)
+{
+    const struct query *q = &l->question->query;
+    if (q->focus.python_only && q->focus.native_only)
+        return err_set(err, -EINVAL, "--python-only and --native-only exclude each other");
+    int code = answer_process(l->recording, q->process, &l->profile, err);
+    if (!code)
+        code = leak_scan_resolve(l->profile, q->at, &l->scan, err);
+    if (!code)
+        code = moment_resolve(l->profile, q->since ? q->since : "start", &l->since, err);
+    if (!code && l->since.intervals > l->scan->intervals)
+        code =
+            err_set(err, -EINVAL,
+                    "--since %s (%.3f s) comes after the moment that was looked at (%.3f s); "
+                    "choose an earlier one",
+                    l->since.word, (double)l->since.time_ns / 1e9, (double)l->scan->time_ns / 1e9);
+    if (code)
+        return code;
+    struct window until = {.at = {.word = "end", .intervals = l->scan->intervals}};
+    l->totals = totals_of(l->profile, &until);
+    return 0;
+}
+
+static void add_left_out(struct call_tree *all, const struct call_tree *t)
+{
+    value_join(&all->ignored, t->ignored, false);
+    value_join(&all->outside, t->outside, false);
+    for (int i = 0; i < IGNORED_KINDS; i++)
+        value_join(&all->ignored_by[i], t->ignored_by[i], false);
+    for (int i = 0; i < PRESETS; i++)
+        value_join(&all->presets[i], t->presets[i], false);
+    for (size_t i = 0; i < t->suppressed.count; i++) {
+        const struct ignored_rule *r = &t->suppressed.items[i];
+        size_t k = 0; /* names are unique: each is one text of the list it came from */
+        while (k < all->suppressed.count && all->suppressed.items[k].name != r->name)
+            k++;
+        if (k == all->suppressed.count)
+            *vec_push(&all->suppressed) = (struct ignored_rule){.name = r->name};
+        value_join(&all->suppressed.items[k].value, r->value, false);
+    }
+}
+
+/* valgrind calls possible what is pointed to from within only; to us it is reachable. */
+static const unsigned suppressed_kinds[REACHES] = {
+    [REACH_UNKNOWN] = LEAK_KINDS,
+    [REACH_LOST] = LEAK_DEFINITE,
+    [REACH_INDIRECT] = LEAK_INDIRECT,
+    [REACH_REACHABLE] = LEAK_REACHABLE | LEAK_POSSIBLE,
+};
+
+static int add_kinds(struct leaks *l, struct err *err)
+{
+    for (int kind = 0; kind < REACHES; kind++) {
+        struct source s = {.count = l->scan->row_count, .kind = kind};
+        s.rows = s.count ? &l->profile->live.items[l->scan->first_row] : NULL;
+        struct leak_group *g = &l->groups[kind];
+        l->focus.leak_kinds = suppressed_kinds[kind];
+        int code = add_group(l, g, &s, l->question->kinds, &l->sums[kind], &l->list, err);
+        if (code)
+            return code;
+        l->all.places += l->sums[kind].places;
+        l->all.blocks += l->sums[kind].blocks;
+        l->all.bytes += l->sums[kind].bytes;
+        add_left_out(&l->left_out, &g->tree);
+    }
+    return 0;
+}
+
+static int add_freed(struct leaks *l, struct err *err)
+{
+    struct live_rows freed = {0};
+    if (l->scan->kind != SCAN_ASKED)
+        leak_scan_freed(l->profile, &freed);
+    struct source s = {.rows = freed.rows.items, .count = freed.rows.count, .kind = -1};
+    l->focus.leak_kinds = LEAK_KINDS;
+    int code = add_group(l, &l->freed_group, &s, l->question->freed ? LEAKS_ALL : 0, &l->freed,
+                         &l->freed_list, err);
+    vec_release(&freed.rows);
+    return code;
+}
+
+int leaks_find(struct leaks *l, const struct recording *r, const struct leaks_question *q,
+               struct err *err)
+{
+    *l = (struct leaks){.recording = r, .question = q, .focus = q->query.focus};
+    int code = resolve(l, err);
+    if (code)
+        return code;
+    frame_table_init(&l->frames, r, l->profile, &l->focus);
+    code = add_kinds(l, err);
+    if (!code)
+        code = add_freed(l, err);
+    if (code) {
+        leaks_release(l);
+        return code;
+    }
+    sort_and_cut(&l->list, q);
+    sort_and_cut(&l->freed_list, q);
+    return 0;
+}
+
+static void release_group(struct leak_group *g)
+{
+    merged_release(&g->merged);
+    call_tree_release(&g->tree);
+}
+
+void leaks_release(struct leaks *l)
+{
+    for (int kind = 0; kind < REACHES; kind++)
+        release_group(&l->groups[kind]);
+    release_group(&l->freed_group);
+    call_tree_release(&l->left_out);
+    frame_table_release(&l->frames);
+    vec_release(&l->list.leaks);
+    vec_release(&l->freed_list.leaks);
+}

@@ -1,0 +1,95 @@
+/*
+ * leaks: the blocks of a scan that were still live, one entry for each stack and kind, and what was
+ * freed at exit.
+ *
+ * The kind is what pointed to the blocks (enum reach): lost, indirect, unclassified, reachable. The
+ * same stack may have entries of several kinds. The focus of the query decides which stacks count
+ * and how they look, as in reports; --since and --older leave out blocks by their age. Totals are
+ * of all kinds and all entries that are left, whatever is listed.
+ *
+ * Births are known by the interval of the log, so --since is exact at marks, and --older keeps only
+ * blocks that are surely that old.
+ *
+ * Ownership: borrows recording and question, which must outlive it; leaks_release frees the rest.
+ */
+#ifndef TIDE_ANALYSE_LEAKS_H
+#define TIDE_ANALYSE_LEAKS_H
+
+#include "analyse/leak_scan.h"
+#include "model/answer.h"
+
+/* Kinds that are listed: a set of 1 << enum reach. */
+#define LEAKS_OF(reach) (1u << (reach))
+#define LEAKS_ALL       (LEAKS_OF(REACHES) - 1)
+#define LEAKS_NOT_FREED (LEAKS_ALL & ~LEAKS_OF(REACH_REACHABLE))
+
+struct leaks_question {
+    struct query query; /* process, at, since, focus, top, min_percent */
+    unsigned kinds;
+    uint64_t older_ns;
+    bool
+        by_size; /* largest first; otherwise lost, indirect, unclassified, reachable, and by size */
+    bool freed;  /* list what was freed at exit, too */
+};
+
+#define LEAK_PARTS 8 /* of the time from the start to the scan */
+
+struct leak {
+    enum reach kind;
+    uint32_t node; /* in `tree`: innermost frame, up to the root */
+    const struct merged *tree;
+    const char *thread; /* that allocated most of it; NULL: not known */
+    uint32_t threads;   /* how many names of threads there are */
+    uint64_t blocks, bytes, usable, untouched;
+    uint64_t first_ns, last_ns;
+    uint64_t births[LEAK_PARTS]; /* blocks by when they were allocated */
+};
+
+struct leak_sum {
+    uint64_t blocks, bytes, places;
+};
+
+struct leak_list {
+    VEC(struct leak) leaks;
+    struct leak_sum left_out; /* by --top and --min */
+};
+
+struct leak_group {
+    struct call_tree tree;
+    struct merged merged;
+};
+
+struct leaks {
+    const struct recording *recording;
+    const struct profile *profile;
+    const struct leaks_question *question;
+    const struct scan *scan;
+    struct moment since;
+    struct totals totals; /* of the whole process until the scan */
+    struct focus focus;   /* the question's */
+    struct frame_table frames;
+    struct leak_group groups[REACHES], freed_group;
+    struct leak_sum sums[REACHES], all;
+    struct leak_sum freed;     /* at exit */
+    struct leak_sum growing;   /* of the reachable: grew through the whole run */
+    struct call_tree left_out; /* only what it left out, and why: of the trees of all kinds */
+    struct leak_list list, freed_list;
+};
+
+/* -EINVAL: the question makes no sense; -ENOENT, -ENODATA: this recording does not have it. */
+int leaks_find(struct leaks *l, const struct recording *r, const struct leaks_question *q,
+               struct err *err);
+void leaks_release(struct leaks *l);
+
+/* Were blocks of this stack allocated all the time until the scan, and kept? */
+bool leak_grew(const struct leak *leak);
+
+/* "lost", "indirect", "unclassified", "reachable". */
+const char *leak_kind_name(enum reach kind);
+/* A list of these with commas. -EINVAL and a sentence with the words there are. */
+int leak_kinds_parse(const char *text, unsigned *kinds, struct err *err);
+
+/* What was lost, directly or not, before any focus: whether it is worth to look closer. */
+struct leak_sum leaks_lost(const struct profile *p);
+
+#endif

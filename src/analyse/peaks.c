@@ -1,0 +1,173 @@
+#include "analyse/peaks.h"
+
+#include <stdlib.h>
+
+#define PEAKS_MAX 1000 /* the highest of them; stacks are looked up for each */
+
+static void add_peak(struct peaks *p, const struct peak_options *o, uint32_t line, size_t moment,
+                     size_t trough, int64_t bytes)
+{
+    struct peak *last = p->list.count ? vec_last(&p->list) : NULL;
+    const uint64_t *time = p->lines.time_ns;
+    if (bytes <= 0 || bytes < o->least_bytes)
+        return;
+    if (last && last->line == line && time[moment] - time[last->moment] < o->least_time_ns) {
+        if (bytes > last->bytes) {
+            last->moment = moment;
+            last->bytes = bytes;
+        }
+        return;
+    }
+    *vec_push(&p->list) =
+        (struct peak){.line = line, .moment = moment, .trough = trough, .bytes = bytes};
+}
+
+/*
+ * Goes along a line and turns where it has come back by the least change from its highest or lowest
+ * point. `points` points, `each` of them at every moment.
+ */
+static void find_peaks(struct peaks *p, const struct peak_options *o, uint32_t line,
+                       const int64_t *live, size_t points, size_t each)
+{
+    int64_t change = o->least_change, highest = 0;
+    size_t high = 0, low = 0;
+    for (size_t i = 0; i < points; i++)
+        highest = live[i] > highest ? live[i] : highest;
+    if (change < 0)
+        change = highest / 20;
+    change = change > 0 ? change : 1;
+    bool rising = true;
+    for (size_t i = 1; i < points; i++) {
+        if (rising) {
+            high = live[i] > live[high] ? i : high;
+            if (live[high] - live[i] < change)
+                continue;
+            add_peak(p, o, line, high / each, low / each, live[high]);
+            low = i;
+            rising = false;
+        } else {
+            low = live[i] < live[low] ? i : low;
+            if (live[i] - live[low] < change)
+                continue;
+            high = i;
+            rising = true;
+        }
+    }
+    if (rising && points && live[high] - live[low] >= change)
+        add_peak(p, o, line, high / each, low / each, live[high]);
+}
+
+/* Of the process its highest between two moments is known, and what it had then. */
+static void find_process_peaks(struct peaks *p, const struct peak_options *o)
+{
+    size_t n = p->lines.moments;
+    int64_t *live = xcalloc(2 * n + 1, sizeof *live);
+    for (size_t i = 0; i < n; i++) {
+        live[2 * i] = p->lines.process[i];
+        live[2 * i + 1] = p->lines.total[i];
+    }
+    find_peaks(p, o, TIMELINES_PROCESS, live, 2 * n, 2);
+    free(live);
+}
+
+static int higher(const void *a, const void *b)
+{
+    const struct peak *x = a, *y = b;
+    if (x->bytes != y->bytes)
+        return x->bytes > y->bytes ? -1 : 1;
+    if (x->moment != y->moment)
+        return x->moment < y->moment ? -1 : 1;
+    return (x->line > y->line) - (x->line < y->line);
+}
+
+static int earlier(const void *a, const void *b)
+{
+    const struct peak *x = a, *y = b;
+    if (x->moment != y->moment)
+        return x->moment < y->moment ? -1 : 1;
+    return (x->line > y->line) - (x->line < y->line);
+}
+
+static void number(struct peaks *p)
+{
+    if (!p->list.count)
+        return;
+    qsort(p->list.items, p->list.count, sizeof *p->list.items, higher);
+    if (p->list.count > PEAKS_MAX)
+        p->list.count = PEAKS_MAX;
+    qsort(p->list.items, p->list.count, sizeof *p->list.items, earlier);
+    for (size_t i = 0; i < p->list.count; i++)
+        p->list.items[i].number = (unsigned)i + 1;
+}
+
+const char *peak_line_name(const struct peaks *p, const struct peak *k)
+{
+    return k->line == TIMELINES_PROCESS ? "process" : p->lines.lines.items[k->line].name;
+}
+
+/* Is the process's highest moment between this one and the last? Then the sites know it exactly. */
+static bool holds_the_peak(const struct peaks *p, const struct peak *k)
+{
+    return k->line == TIMELINES_PROCESS && (uint64_t)k->bytes == p->lines.profile->peak_bytes;
+}
+
+static void keep_largest(struct peak *k, struct peak_stack s)
+{
+    size_t i = k->stack_count;
+    for (; i > 0 && k->stacks[i - 1].bytes < s.bytes; i--)
+        if (i < PEAK_STACKS)
+            k->stacks[i] = k->stacks[i - 1];
+    if (i < PEAK_STACKS) {
+        k->stacks[i] = s;
+        k->stack_count += k->stack_count < PEAK_STACKS;
+    }
+}
+
+static void find_stacks(struct peaks *p, struct peak *k)
+{
+    const struct profile *profile = p->lines.profile;
+    const struct call_tree *tree = &p->places.total.tree;
+    struct window w = {
+        .at = {.intervals = p->lines.intervals[k->moment], .peak = holds_the_peak(p, k)}};
+    struct measure m;
+    measure_sites(&m, profile, METRIC_LIVE, SIZE_REQUESTED, &w);
+    struct value *calls = xcalloc(tree->parent.count, sizeof *calls);
+    for (size_t i = 0; i < m.count; i++)
+        if (p->lines.counted[i] && tree->site_call[i] != CALL_NONE &&
+            (k->line == TIMELINES_PROCESS ||
+             profile->sites.items[i].thread == p->lines.lines.items[k->line].thread))
+            value_join(&calls[tree->site_call[i]], m.sites[i], false);
+    for (uint32_t c = 1; c < tree->parent.count; c++)
+        if (calls[c].amount > 0)
+            keep_largest(k, (struct peak_stack){c, calls[c].amount, calls[c].count});
+    free(calls);
+    measure_release(&m);
+}
+
+int peaks_init(struct peaks *p, const struct recording *r, const struct query *q,
+               const struct peak_options *o, struct err *err)
+{
+    *p = (struct peaks){0};
+    int code = timelines_init(&p->lines, r, q, err);
+    if (code)
+        return code;
+    code = places_init(&p->places, r, q, err);
+    if (code) {
+        timelines_release(&p->lines);
+        return code;
+    }
+    find_process_peaks(p, o);
+    for (uint32_t i = 0; i < p->lines.lines.count; i++)
+        find_peaks(p, o, i, p->lines.lines.items[i].live, p->lines.moments, 1);
+    number(p);
+    for (size_t i = 0; i < p->list.count; i++)
+        find_stacks(p, &p->list.items[i]);
+    return 0;
+}
+
+void peaks_release(struct peaks *p)
+{
+    vec_release(&p->list);
+    places_release(&p->places);
+    timelines_release(&p->lines);
+}

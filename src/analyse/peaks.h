@@ -1,0 +1,48 @@
+/*
+ * peaks: the highest points of each thread's line, and of the process's, numbered in order of time.
+ *
+ * A line goes up to a peak and down again by at least `least_change` on both sides, or to the edge
+ * of the window. Two peaks of one line that are nearer than `least_time_ns` are one: the higher.
+ *
+ * Ownership: borrows recording and query; peaks_release frees the rest.
+ */
+#ifndef TIDE_ANALYSE_PEAKS_H
+#define TIDE_ANALYSE_PEAKS_H
+
+#include "analyse/places.h"
+#include "analyse/timelines.h"
+
+#define PEAK_STACKS 3
+
+struct peak_options {
+    int64_t least_bytes;  /* lower peaks do not count */
+    int64_t least_change; /* -1: a twentieth of the line's highest */
+    uint64_t least_time_ns;
+};
+
+struct peak_stack {
+    uint32_t call; /* in peaks.places */
+    int64_t bytes, blocks;
+};
+
+struct peak {
+    unsigned number;       /* from 1 */
+    uint32_t line;         /* in timelines.lines, or TIMELINES_PROCESS */
+    size_t moment, trough; /* in timelines: the peak, and the lowest point before it */
+    int64_t bytes;
+    struct peak_stack stacks[PEAK_STACKS]; /* the largest first */
+    size_t stack_count;
+};
+
+struct peaks {
+    struct timelines lines;
+    struct places places;
+    VEC(struct peak) list; /* by number */
+};
+
+int peaks_init(struct peaks *p, const struct recording *r, const struct query *q,
+               const struct peak_options *o, struct err *err);
+void peaks_release(struct peaks *p);
+const char *peak_line_name(const struct peaks *p, const struct peak *k);
+
+#endif

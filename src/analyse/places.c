@@ -1,0 +1,72 @@
+#include "analyse/places.h"
+
+#include <stdlib.h>
+
+int places_init(struct places *p, const struct recording *r, const struct query *q, struct err *err)
+{
+    *p = (struct places){.query = *q};
+    p->query.metric = METRIC_TOTAL;
+    p->query.size = SIZE_REQUESTED;
+    p->query.by = BY_FUNCTION;
+    p->query.shape = SHAPE_TABLE;
+    p->query.since = p->query.at = NULL;
+    p->query.top = 0;
+    int code = answer_query(&p->total, r, &p->query, err);
+    if (code)
+        return code;
+    const struct call_tree *t = &p->total.tree;
+    struct group functions;
+    group_init(&functions, &p->total.frames, t, BY_FUNCTION);
+    size_t sites = p->total.measure.count;
+    struct map numbers = {0};
+    p->of_site = xmalloc((sites + 1) * sizeof *p->of_site);
+    for (size_t i = 0; i < sites; i++) {
+        uint32_t call = t->site_call[i];
+        p->of_site[i] = PLACE_NONE;
+        if (call == CALL_NONE || !call)
+            continue;
+        uint64_t by = functions.of_frame[t->frame.items[call]];
+        uint32_t caller = t->parent.items[call];
+        uint64_t from = caller ? functions.of_frame[t->frame.items[caller]] + UINT64_C(1) : 0;
+        uint32_t *number = map_at(&numbers, by << 32 | from);
+        if (*number == MAP_NONE)
+            *number = p->count++;
+        p->of_site[i] = *number;
+    }
+    map_release(&numbers);
+    group_release(&functions);
+    return 0;
+}
+
+void places_release(struct places *p)
+{
+    free(p->of_site);
+    answer_release(&p->total);
+    *p = (struct places){0};
+}
+
+struct value *places_sum(const struct places *p, const struct value *sites)
+{
+    struct value *sums = xcalloc(p->count + 1, sizeof *sums);
+    for (size_t i = 0; i < p->total.measure.count; i++)
+        if (p->of_site[i] != PLACE_NONE)
+            value_join(&sums[p->of_site[i]], sites[i], false);
+    return sums;
+}
+
+uint32_t places_call(const struct places *p, uint32_t place, const struct value *sites)
+{
+    uint32_t best = CALL_NONE;
+    int64_t most = 0;
+    for (size_t i = 0; i < p->total.measure.count; i++)
+        if (p->of_site[i] == place && (best == CALL_NONE || sites[i].amount > most)) {
+            best = p->total.tree.site_call[i];
+            most = sites[i].amount;
+        }
+    return best;
+}
+
+const struct call_frame *places_frame(const struct places *p, uint32_t call)
+{
+    return &p->total.frames.frames.items[p->total.tree.frame.items[call]];
+}

@@ -1,0 +1,37 @@
+/*
+ * places: the functions that are charged for allocations, and for any metric what each of them has.
+ *
+ * One call tree of everything that was ever allocated says which call is charged for a site, after
+ * focus and folding; a place is the function of that call as called by one other: a program's own
+ * xmalloc is charged for everything, and tells nothing. Values of any measure are then summed by
+ * place without building another tree.
+ *
+ * Ownership: borrows recording and query, which must outlive it; places_release frees the rest.
+ */
+#ifndef TIDE_ANALYSE_PLACES_H
+#define TIDE_ANALYSE_PLACES_H
+
+#include "model/answer.h"
+
+#define PLACE_NONE UINT32_MAX
+
+struct places {
+    struct answer total; /* metric total, by function: tree and frames are used */
+    struct query query;  /* of it */
+    uint32_t count;
+    uint32_t *of_site; /* PLACE_NONE: not in focus */
+};
+
+/* `q` gives process and focus. Errors are answer_query's. */
+int places_init(struct places *p, const struct recording *r, const struct query *q,
+                struct err *err);
+void places_release(struct places *p);
+
+/* One value for each place; caller frees. */
+struct value *places_sum(const struct places *p, const struct value *sites);
+/* The call with the largest amount among the sites of a place. */
+uint32_t places_call(const struct places *p, uint32_t place, const struct value *sites);
+/* The frame of a call. */
+const struct call_frame *places_frame(const struct places *p, uint32_t call);
+
+#endif

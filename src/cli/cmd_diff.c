@@ -1,0 +1,112 @@
+/* tidemark diff A B: the report of B minus A, matched by names. */
+#include "cli/cmd_diff.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cli/query_options.h"
+#include "report/diff.h"
+#include "store/reader.h"
+
+#define TEXT_ROWS      20
+#define TEXT_TREE_ROWS 60
+#define TEXT_TREE_MIN  1.0
+
+static void print_help(void)
+{
+    printf("usage: tidemark diff A B [OPTIONS]\n"
+           "\n"
+           "Shows what recording B has more or less than recording A. Functions are matched by "
+           "name, not by\n"
+           "address, line or library. The options are asked of both recordings.\n"
+           "\n"
+           "%s"
+           "\n"
+           "Examples:\n"
+           "  tidemark diff before.tide after.tide                   live at the end, by function\n"
+           "  tidemark diff before.tide after.tide --metric total    who allocates more\n"
+           "  tidemark diff a.tide b.tide --metric peak --by stack --top 3\n"
+           "  tidemark diff a.tide b.tide --process 120,340          one process of each\n",
+           query_options_help());
+}
+
+static int fail(const struct err *err, int status)
+{
+    fprintf(stderr, "tidemark diff: %s\n", err->text);
+    return status;
+}
+
+static void set_defaults(struct query_options *o)
+{
+    bool tree = o->query.shape == SHAPE_TREE;
+    if (o->output != OUTPUT_TEXT)
+        return;
+    if (!o->top_given)
+        o->query.top = tree ? TEXT_TREE_ROWS : TEXT_ROWS;
+    if (!o->min_given && tree)
+        o->query.min_percent = TEXT_TREE_MIN;
+}
+
+static void write_out(void *context, struct strbuf *ready)
+{
+    fwrite(ready->data, 1, ready->size, context);
+    strbuf_clear(ready);
+}
+
+static int print_diff(const struct diff *d, enum output output)
+{
+    struct strbuf out = {0};
+    const struct report_sink sink = {.take = write_out, .context = stdout};
+    if (output == OUTPUT_JSON) {
+        diff_json(d, &sink, &out);
+    } else if (output == OUTPUT_CSV) {
+        diff_csv(d, &sink, &out);
+    } else {
+        struct style style = style_of(STDOUT_FILENO);
+        diff_text(d, &style, &out);
+    }
+    write_out(stdout, &out);
+    strbuf_release(&out);
+    if (fflush(stdout) || ferror(stdout)) {
+        perror("tidemark diff: cannot write the output");
+        return 1;
+    }
+    return 0;
+}
+
+int cmd_diff(int argc, char **argv)
+{
+    static const struct query_command command = {.name = "diff", .files = 2};
+    struct query_options o;
+    struct err err = {{0}};
+    struct recording *recordings[2] = {NULL, NULL};
+    struct diff diff;
+    int status = 0, code = 0;
+    if (query_options_parse(&o, argc, argv, &command, &err))
+        return fail(&err, 2);
+    if (o.help) {
+        print_help();
+        goto out;
+    }
+    set_defaults(&o);
+    for (int i = 0; i < 2 && !code; i++)
+        code = recording_read(o.files.items[i], &recordings[i], &err);
+    if (code) {
+        status = fail(&err, 1);
+        goto out;
+    }
+    code = diff_query(&diff, (const struct recording *const *)recordings, o.files.items, &o.query,
+                      &err);
+    if (code) {
+        status = fail(&err, code == -EINVAL ? 2 : 1);
+        goto out;
+    }
+    status = print_diff(&diff, o.output);
+    diff_release(&diff);
+out:
+    recording_free(recordings[0]);
+    recording_free(recordings[1]);
+    query_options_release(&o);
+    return status;
+}

@@ -1,0 +1,93 @@
+/* tidemark findings FILE: the short list of what is worth fixing. */
+#include "cli/cmd_findings.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cli/query_options.h"
+#include "report/findings.h"
+#include "store/reader.h"
+
+static void print_help(void)
+{
+    puts("usage: tidemark findings FILE [OPTIONS]\n"
+         "\n"
+         "The short list: what in a recording is worth fixing, the most worthwhile first, each "
+         "with its\n"
+         "number, its place, why it matters and what to do. At most nine; none for a program "
+         "that is fine.\n"
+         "\n"
+         "  --top N          at most N\n"
+         "  --within REGEX   only stacks with a matching function (repeatable)\n"
+         "  --ignore REGEX   not stacks with a matching function (repeatable)\n"
+         "  --suppressions FILE  not stacks of a LeakSanitizer or valgrind list (repeatable)\n"
+         "  --presets, --no-presets  not (the default), or also, what libraries set up once and "
+         "keep\n"
+         "  --no-defaults    without the --within, --ignore and --suppressions given to run\n"
+         "  --fold REGEX     drop matching frames; their caller is charged (repeatable)\n"
+         "  --no-fold        keep the std:: frames that are folded otherwise\n"
+         "  --merge RULE     rename functions: s/re/new/ (repeatable)\n"
+         "  --thread NAME    only this thread (name or id)\n"
+         "  --process PID    another process of the recording (PID#N: its N-th program)\n"
+         "  --json           for scripts\n"
+         "  --help           this text\n"
+         "\n"
+         "Examples:\n"
+         "  tidemark findings app.tide\n"
+         "  tidemark findings app.tide --ignore 'Cache::' --top 3\n"
+         "  tidemark findings app.tide --json");
+}
+
+static int fail(const struct err *err, int status)
+{
+    fprintf(stderr, "tidemark findings: %s\n", err->text);
+    return status;
+}
+
+int cmd_findings(int argc, char **argv)
+{
+    static const char *const common[] = {"top",    "within",  "ignore", "fold", "no-fold", "merge",
+                                         "thread", "process", "json",   "help", NULL};
+    static const struct query_command command = {
+        .name = "findings", .files = 1, .only = common, .presets = true};
+    struct query_options o;
+    struct err err = {{0}};
+    struct recording *recording = NULL;
+    struct strbuf out = {0};
+    struct findings findings;
+    int status = 0;
+    if (query_options_parse(&o, argc, argv, &command, &err))
+        return fail(&err, 2);
+    if (o.help) {
+        print_help();
+        goto out;
+    }
+    if (recording_read(o.files.items[0], &recording, &err)) {
+        status = fail(&err, 1);
+        goto out;
+    }
+    size_t most = o.top_given ? o.query.top : FINDINGS_MAX;
+    int code = findings_init(&findings, recording, &o.query, &err);
+    if (code) {
+        status = fail(&err, code == -EINVAL ? 2 : 1);
+        goto out;
+    }
+    if (o.output == OUTPUT_JSON) {
+        findings_json(&findings, most, &out);
+    } else {
+        struct style style = style_of(STDOUT_FILENO);
+        findings_text(&findings, o.files.items[0], most, &style, &out);
+    }
+    findings_release(&findings);
+    fwrite(out.data, 1, out.size, stdout);
+    if (fflush(stdout) || ferror(stdout)) {
+        perror("tidemark findings: cannot write the output");
+        status = 1;
+    }
+out:
+    strbuf_release(&out);
+    recording_free(recording);
+    query_options_release(&o);
+    return status;
+}

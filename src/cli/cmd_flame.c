@@ -1,0 +1,335 @@
+/* tidemark flame FILE: stacks as a flame graph, or as folded text. */
+#include "cli/cmd_flame.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/picture.h"
+#include "cli/query_options.h"
+#include "export/flame.h"
+#include "model/answer.h"
+#include "report/summary.h"
+#include "report/units.h"
+#include "store/reader.h"
+
+enum {
+    OPT_OUTPUT = QUERY_EXTRA,
+    OPT_DIFF,
+    OPT_NORMALISE,
+    OPT_INVERTED,
+    OPT_REVERSE,
+    OPT_BY_THREAD,
+    OPT_TITLE,
+    OPT_MIN_WIDTH,
+    OPT_COLORS,
+    OPT_FOLDED,
+    OPT_FROM_FOLDED,
+};
+
+static const struct option extra[] = {{"output", required_argument, NULL, OPT_OUTPUT},
+                                      {"diff", required_argument, NULL, OPT_DIFF},
+                                      {"normalise", no_argument, NULL, OPT_NORMALISE},
+                                      {"inverted", no_argument, NULL, OPT_INVERTED},
+                                      {"reverse", no_argument, NULL, OPT_REVERSE},
+                                      {"by-thread", no_argument, NULL, OPT_BY_THREAD},
+                                      {"title", required_argument, NULL, OPT_TITLE},
+                                      {"min-width", required_argument, NULL, OPT_MIN_WIDTH},
+                                      {"colors", required_argument, NULL, OPT_COLORS},
+                                      {"folded", no_argument, NULL, OPT_FOLDED},
+                                      {"from-folded", no_argument, NULL, OPT_FROM_FOLDED},
+                                      {0}};
+
+struct wanted {
+    const char *output, *diff, *title;
+    bool normalise, inverted, reverse, by_thread, folded, from_folded;
+    double min_width;
+    int colors; /* -1: by the metric */
+};
+
+static void print_help(void)
+{
+    puts("usage: tidemark flame FILE [OPTIONS]\n"
+         "       tidemark flame --from-folded FILE|- [OPTIONS]\n"
+         "\n"
+         "Draws a flame graph: a box for each call path, as wide as what was measured there. The "
+         "SVG opens in\n"
+         "any browser: hover, click to zoom, search with '/', arrow keys and Enter, Escape to "
+         "reset.\n"
+         "\n"
+         "  --output FILE    where to write (default: stdout)\n"
+         "  --metric M       as in tidemark report; so are --size, --at, --since, --process and "
+         "the focus\n"
+         "                   options --within, --ignore, --fold, --no-fold, --merge, --thread,\n"
+         "                   --suppressions, --presets, --no-presets, --no-defaults, --python-only "
+         "and\n"
+         "                   --native-only\n"
+         "  --diff FILE      red grew and blue shrank since this other recording; so too with "
+         "--since\n"
+         "  --normalise      with --diff: as if both runs had the same sum\n"
+         "  --inverted       the root on top\n"
+         "  --reverse        merge stacks from the function that is charged, not from main\n"
+         "  --by-thread      a part for each thread\n"
+         "  --title TEXT     (default: the command)\n"
+         "  --min-width PX   leave out boxes narrower than this, of 1200 (default 0.3)\n"
+         "  --colors NAME    heap, cpu, faults, mapped or diff (default: by the metric)\n"
+         "  --folded         folded stacks (a;b;c 123) in place of a picture\n"
+         "  --from-folded    draw folded stacks, as stackcollapse-perf.pl and others write them\n"
+         "  --help           this text\n"
+         "\n"
+         "Examples:\n"
+         "  tidemark flame app.tide --metric peak > peak.svg\n"
+         "  tidemark flame new.tide --diff old.tide --output change.svg\n"
+         "  tidemark flame app.tide --since event#50 --inverted > grown.svg\n"
+         "  perf script | stackcollapse-perf.pl | tidemark flame --from-folded - > cpu.svg");
+}
+
+static int take(void *context, int val, const char *argument, struct err *err)
+{
+    static const char *const colors[FLAME_PALETTES] = {[FLAME_HEAP] = "heap",
+                                                       [FLAME_CPU] = "cpu",
+                                                       [FLAME_FAULTS] = "faults",
+                                                       [FLAME_MAPPED] = "mapped",
+                                                       [FLAME_DIFF] = "diff"};
+    struct wanted *w = context;
+    char *end;
+    switch (val) {
+    case OPT_OUTPUT:
+        w->output = argument;
+        return 0;
+    case OPT_DIFF:
+        w->diff = argument;
+        return 0;
+    case OPT_TITLE:
+        w->title = argument;
+        return 0;
+    case OPT_MIN_WIDTH:
+        w->min_width = strtod(argument, &end);
+        if (end == argument || *end || !(w->min_width >= 0 && w->min_width <= 1200))
+            return err_set(err, -EINVAL,
+                           "--min-width '%s' is not a number of pixels from 0 to 1200", argument);
+        return 0;
+    case OPT_COLORS:
+        for (w->colors = 0; w->colors < FLAME_PALETTES; w->colors++)
+            if (strcmp(colors[w->colors], argument) == 0)
+                return 0;
+        return err_set(err, -EINVAL, "--colors '%s' is not one of heap, cpu, faults, mapped, diff",
+                       argument);
+    default:
+        *(val == OPT_NORMALISE   ? &w->normalise
+          : val == OPT_INVERTED  ? &w->inverted
+          : val == OPT_REVERSE   ? &w->reverse
+          : val == OPT_BY_THREAD ? &w->by_thread
+          : val == OPT_FOLDED    ? &w->folded
+                                 : &w->from_folded) = true;
+        return 0;
+    }
+}
+
+static enum flame_kind kind_of(const struct call_frame *f)
+{
+    return f->flags & CALL_MARKER     ? FLAME_OTHER
+           : f->kind == FRAME_INLINED ? FLAME_INLINED
+           : f->kind == FRAME_PYTHON  ? FLAME_PYTHON
+                                      : FLAME_NATIVE;
+}
+
+/* All stacks of an answer, as what was `before` or what is now. */
+static void add_stacks(struct flame *flame, const struct answer *a, const struct wanted *w,
+                       bool before)
+{
+    VEC(struct flame_frame) frames = {0};
+    for (size_t i = 0; i < a->rows.rows.count; i++) {
+        const struct answer_row *row = &a->rows.rows.items[i];
+        frames.count = 0;
+        for (uint32_t n = row->call; n; n = a->merged.parent.items[n]) {
+            const struct call_frame *f = &a->frames.frames.items[a->merged.key.items[n]];
+            *vec_push(&frames) =
+                (struct flame_frame){frame_table_string(&a->frames, f->name), kind_of(f)};
+        }
+        if (w->by_thread && w->reverse)
+            vec_push(&frames); /* room in front */
+        if (!w->reverse) {
+            if (w->by_thread)
+                *vec_push(&frames) =
+                    (struct flame_frame){row->thread ? row->thread : "", FLAME_OTHER};
+            for (size_t k = 0; k < frames.count / 2; k++) {
+                struct flame_frame other = frames.items[k];
+                frames.items[k] = frames.items[frames.count - 1 - k];
+                frames.items[frames.count - 1 - k] = other;
+            }
+        } else if (w->by_thread) {
+            memmove(frames.items + 1, frames.items, (frames.count - 1) * sizeof *frames.items);
+            frames.items[0] = (struct flame_frame){row->thread ? row->thread : "", FLAME_OTHER};
+        }
+        flame_add(flame, frames.items, frames.count, before ? row->self.amount : 0,
+                  before ? 0 : row->self.amount);
+    }
+    vec_release(&frames);
+}
+
+static void plain_number(struct strbuf *out, int64_t value)
+{
+    unit_count(out, value);
+}
+
+static void as_time(struct strbuf *out, int64_t value)
+{
+    if (value < 0)
+        strbuf_putc(out, '-');
+    unit_time(out, value < 0 ? -(uint64_t)value : (uint64_t)value);
+}
+
+static enum flame_colors colors_of(enum metric m)
+{
+    return m == METRIC_CPU      ? FLAME_CPU
+           : m == METRIC_FAULTS ? FLAME_FAULTS
+           : m == METRIC_MAPPED ? FLAME_MAPPED
+                                : FLAME_HEAP;
+}
+
+/* Of a state at a moment there is a before and a now; of what happened in a window only a sum. */
+static bool is_state(enum metric m)
+{
+    return m == METRIC_LIVE || m == METRIC_MAPPED;
+}
+
+static int add_answer(struct flame *flame, const struct recording *r, const struct query *q,
+                      const struct wanted *w, bool before, struct strbuf *title, struct err *err)
+{
+    struct answer a;
+    int code = answer_query(&a, r, q, err);
+    if (code)
+        return code;
+    add_stacks(flame, &a, w, before);
+    if (title)
+        summary_command(a.profile, 90, title);
+    answer_release(&a);
+    return 0;
+}
+
+static int fill(struct flame *flame, const char *file, const struct query *asked,
+                const struct wanted *w, struct strbuf *title, struct err *err)
+{
+    struct recording *r = NULL, *other = NULL;
+    struct query q = *asked;
+    q.by = BY_STACK;
+    q.shape = SHAPE_TABLE;
+    q.top = QUERY_ALL;
+    q.min_percent = 0;
+    bool moments = q.since && is_state(q.metric);
+    int code = recording_read(file, &r, err);
+    if (!code && w->diff)
+        code = recording_read(w->diff, &other, err);
+    if (!code && w->diff)
+        code = add_answer(flame, other, &q, w, true, NULL, err);
+    if (!code && moments && !w->diff) {
+        struct query then = q;
+        then.at = q.since;
+        then.since = NULL;
+        code = add_answer(flame, r, &then, w, true, NULL, err);
+        q.since = NULL;
+    }
+    if (!code)
+        code = add_answer(flame, r, &q, w, false, title, err);
+    recording_free(other);
+    recording_free(r);
+    return code;
+}
+
+static int read_folded(struct flame *flame, const char *file, bool *both, struct err *err)
+{
+    bool is_stdin = strcmp(file, "-") == 0;
+    FILE *in = is_stdin ? stdin : fopen(file, "r");
+    struct strbuf text = {0};
+    char part[65536];
+    if (!in)
+        return err_set(err, -ENOENT, "cannot open %s: %s", file, strerror(errno));
+    strbuf_puts(&text, "");
+    for (size_t n; (n = fread(part, 1, sizeof part, in)) > 0;)
+        strbuf_add(&text, part, n);
+    if (!is_stdin)
+        fclose(in);
+    int code = flame_read_folded(flame, text.data, text.size, both, err);
+    strbuf_release(&text);
+    return code;
+}
+
+static void subtitle_of(const struct query *q, const struct wanted *w, struct strbuf *out)
+{
+    strbuf_printf(out, "%s%s%s", metric_name(q->metric), q->size == SIZE_REQUESTED ? "" : ", ",
+                  q->size == SIZE_REQUESTED ? "" : size_kind_name(q->size));
+    if (q->since)
+        strbuf_printf(out, ", since %s", q->since);
+    if (q->at)
+        strbuf_printf(out, ", at %s", q->at);
+    if (w->diff)
+        strbuf_printf(out, ", against %s: red grew, blue shrank", w->diff);
+    else if (q->since && is_state(q->metric))
+        strbuf_puts(out, ": red grew, blue shrank");
+}
+
+int cmd_flame(int argc, char **argv)
+{
+    static const char *const common[] = {"metric",      "size",        "at",      "since", "within",
+                                         "ignore",      "fold",        "no-fold", "merge", "thread",
+                                         "python-only", "native-only", "process", "help",  NULL};
+    struct wanted w = {.min_width = 0.3, .colors = -1};
+    const struct query_command command = {
+        .name = "flame", .files = 1, .only = common, .extra = extra, .take = take, .context = &w};
+    struct query_options o;
+    struct err err = {{0}};
+    struct strbuf title = {0}, subtitle = {0}, out = {0};
+    struct flame flame;
+    bool both = false;
+    if (query_options_parse(&o, argc, argv, &command, &err)) {
+        fprintf(stderr, "tidemark flame: %s\n", err.text);
+        return 2;
+    }
+    flame_init(&flame);
+    int code = 0;
+    if (o.help) {
+        print_help();
+        goto out;
+    }
+    if (w.from_folded)
+        code = read_folded(&flame, o.files.items[0], &both, &err);
+    else
+        code = fill(&flame, o.files.items[0], &o.query, &w, &title, &err);
+    if (code)
+        goto out;
+    both |= w.diff || (!w.from_folded && o.query.since && is_state(o.query.metric));
+    flame_finish(&flame);
+    if (w.folded) {
+        flame_write_folded(&flame, both, &out);
+    } else {
+        if (!w.from_folded)
+            subtitle_of(&o.query, &w, &subtitle);
+        struct flame_options options = {.title = w.title      ? w.title
+                                                 : title.size ? title.data
+                                                              : "flame graph",
+                                        .subtitle = subtitle.size ? subtitle.data : "",
+                                        .inverted = w.inverted,
+                                        .normalised = w.normalise,
+                                        .min_width = w.min_width,
+                                        .colors = w.colors >= 0   ? (enum flame_colors)w.colors
+                                                  : both          ? FLAME_DIFF
+                                                  : w.from_folded ? FLAME_CPU
+                                                                  : colors_of(o.query.metric),
+                                        .amount = w.from_folded                  ? plain_number
+                                                  : o.query.metric == METRIC_CPU ? as_time
+                                                                                 : unit_bytes};
+        flame_write_svg(&flame, &options, &out);
+    }
+    code = picture_write(w.output, &out, &err);
+out:
+    if (code)
+        fprintf(stderr, "tidemark flame: %s\n", err.text);
+    strbuf_release(&title);
+    strbuf_release(&subtitle);
+    strbuf_release(&out);
+    flame_release(&flame);
+    query_options_release(&o);
+    return code == 0 ? 0 : code == -EINVAL ? 2 : 1;
+}

@@ -1,0 +1,273 @@
+/* tidemark leaks FILE: what was never freed, and whether anything still points to it. */
+#include "cli/cmd_leaks.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyse/leaks.h"
+#include "cli/query_options.h"
+#include "report/leaks.h"
+#include "report/units.h"
+#include "store/reader.h"
+
+#define TEXT_ENTRIES 10
+#define EXIT_LOST    3
+
+enum { OPT_ALL = QUERY_EXTRA, OPT_KIND, OPT_OLDER, OPT_FREED, OPT_FAIL };
+
+enum fail_on { FAIL_NEVER, FAIL_LOST, FAIL_ALL };
+
+struct wanted {
+    unsigned kinds; /* 0: not said */
+    uint64_t older_ns;
+    bool freed;
+    enum fail_on fail;
+};
+
+static void print_help(void)
+{
+    puts("usage: tidemark leaks FILE [OPTIONS]\n"
+         "\n"
+         "Shows what was allocated and never freed, and whether anything still points to it: lost\n"
+         "(nothing does), indirect (only lost blocks do), reachable (a variable, a stack, or a\n"
+         "block that one of these points to). Identical stacks are one entry.\n"
+         "\n"
+         "Which blocks:\n"
+         "  --all            list reachable ones too (text: they are only counted)\n"
+         "  --kind KINDS     list only these: lost, indirect, reachable, unclassified, with "
+         "commas\n"
+         "  --older DURATION only blocks allocated at least that long before (10s, 500ms, 5m)\n"
+         "  --since WHEN     only blocks allocated after a mark or a time: event#50, 12.5s, 50%\n"
+         "  --at WHEN        end (default), exit (before destructors ran), leaks#N (the N-th look\n"
+         "                   that was asked for), or a mark at which someone looked\n"
+         "  --freed-at-exit  list what destructors and exit handlers freed, too\n"
+         "  --process PID    another process of the recording (PID#N: its N-th program)\n"
+         "\n"
+         "Which stacks:\n"
+         "  --within REGEX   only stacks with a matching function (repeatable)\n"
+         "  --ignore REGEX   not stacks with a matching function; counted apart (repeatable)\n"
+         "  --suppressions FILE  not stacks that LeakSanitizer or valgrind would suppress "
+         "(repeatable)\n"
+         "  --presets, --no-presets  not (default), or also, what libraries set up once and keep\n"
+         "  --no-defaults    without the --within, --ignore and --suppressions given to run\n"
+         "  --thread NAME    only what this thread allocated\n"
+         "  --fold REGEX     drop matching functions from stacks (repeatable)\n"
+         "  --no-fold        do not fold the std:: internals of allocations\n"
+         "  --merge s/RE/NEW/  rename functions, equal stacks become one (repeatable)\n"
+         "  --python-only, --native-only   list only such frames\n"
+         "\n"
+         "How it is shown:\n"
+         "  --fail[=lost|all]  exit with 3 if anything lost or indirect is left; all: or\n"
+         "                   unclassified. Looks at all processes unless --process is given\n"
+         "  --top N          at most N entries, 0: all (text: 10, otherwise all)\n"
+         "  --min PERCENT    only entries with at least this share of what is listed\n"
+         "  --json, --csv    exact numbers for scripts, all kinds, largest first\n"
+         "  --help           this text\n"
+         "\n"
+         "Examples:\n"
+         "  tidemark leaks app.tide                       what was lost, largest first\n"
+         "  tidemark leaks app.tide --fail --ignore Cache  in a test: exit status 3 on a leak\n"
+         "  tidemark leaks app.tide --since event#50      what events from the 51st on left\n"
+         "  tidemark leaks app.tide --kind reachable --older 1m");
+}
+
+static int take_older(struct wanted *w, const char *text, struct err *err)
+{
+    double ns;
+    if (!duration_parse(text, &ns) || ns >= 1e19)
+        return err_set(err, -EINVAL, "--older '%s' is not a duration such as 10s, 500ms or 5m",
+                       text);
+    w->older_ns = (uint64_t)ns;
+    return 0;
+}
+
+static int take(void *context, int val, const char *argument, struct err *err)
+{
+    struct wanted *w = context;
+    switch (val) {
+    case OPT_ALL:
+        w->kinds = LEAKS_ALL;
+        return 0;
+    case OPT_KIND:
+        return leak_kinds_parse(argument, &w->kinds, err);
+    case OPT_OLDER:
+        return take_older(w, argument, err);
+    case OPT_FREED:
+        w->freed = true;
+        return 0;
+    default:
+        if (argument && strcmp(argument, "lost") != 0 && strcmp(argument, "all") != 0)
+            return err_set(err, -EINVAL, "--fail '%s' is not known; it is one of lost, all",
+                           argument);
+        w->fail = argument && *argument == 'a' ? FAIL_ALL : FAIL_LOST;
+        return 0;
+    }
+}
+
+static int fail(const struct err *err, int status)
+{
+    fprintf(stderr, "tidemark leaks: %s\n", err->text);
+    return status;
+}
+
+static void write_out(void *context, struct strbuf *ready)
+{
+    fwrite(ready->data, 1, ready->size, context);
+    strbuf_clear(ready);
+}
+
+static int print_leaks(const struct leaks *l, const struct query_options *o)
+{
+    struct strbuf out = {0};
+    const struct report_sink sink = {.take = write_out, .context = stdout};
+    if (o->output == OUTPUT_JSON) {
+        leaks_json(l, &sink, &out);
+    } else if (o->output == OUTPUT_CSV) {
+        leaks_csv(l, &sink, &out);
+    } else {
+        struct style style = style_of(STDOUT_FILENO);
+        leaks_text(l, o->files.items[0], &style, &out);
+    }
+    write_out(stdout, &out);
+    strbuf_release(&out);
+    if (fflush(stdout) || ferror(stdout)) {
+        perror("tidemark leaks: cannot write the output");
+        return 1;
+    }
+    return 0;
+}
+
+/* --- --fail ----------------------------------------------------------------------------------- */
+
+/* Counts for --fail; says so on stderr, because a test's log is read by people. */
+static bool judge(const struct leaks *l, enum fail_on fail)
+{
+    const struct leak_sum *s = l->sums;
+    bool all = fail == FAIL_ALL;
+    uint64_t blocks =
+        s[REACH_LOST].blocks + s[REACH_INDIRECT].blocks + (all ? s[REACH_UNKNOWN].blocks : 0);
+    uint64_t bytes =
+        s[REACH_LOST].bytes + s[REACH_INDIRECT].bytes + (all ? s[REACH_UNKNOWN].bytes : 0);
+    if (!blocks)
+        return false;
+    struct strbuf text = {0};
+    unit_bytes(&text, (int64_t)bytes);
+    strbuf_puts(&text, " in ");
+    unit_count(&text, (int64_t)blocks);
+    fprintf(stderr, "tidemark leaks: process %" PRIu32 " %s %s block%s\n", l->profile->pid,
+            all ? "did not free" : "lost", text.data, blocks == 1 ? "" : "s");
+    strbuf_release(&text);
+    return true;
+}
+
+/* PID#N of a profile. */
+static char *process_word(const struct recording *r, const struct profile *p)
+{
+    size_t number = 1;
+    for (const struct profile *q = r->profiles.items; q < p; q++)
+        number += q->pid == p->pid;
+    return xasprintf("%" PRIu32 "#%zu", p->pid, number);
+}
+
+/* Exit status of --fail: one process if the question names it, else all of them. */
+static int judge_all(const struct leaks *l, enum fail_on fail)
+{
+    bool failed = judge(l, fail);
+    size_t unknown = l->sums[REACH_UNKNOWN].blocks != 0;
+    const char *why = l->scan->unreachable;
+    for (size_t i = 0; i < l->recording->profiles.count && !l->question->query.process; i++) {
+        const struct profile *p = &l->recording->profiles.items[i];
+        struct leaks_question q = *l->question;
+        struct leaks other;
+        if (p == l->profile || p->execed)
+            continue;
+        char *process = process_word(l->recording, p);
+        q.query.process = process;
+        q.query.top = 0;
+        if (leaks_find(&other, l->recording, &q, NULL) == 0) {
+            failed |= judge(&other, fail);
+            unknown += other.sums[REACH_UNKNOWN].blocks != 0;
+            why = why ? why : other.scan->unreachable;
+            leaks_release(&other);
+        }
+        free(process);
+    }
+    if (fail == FAIL_LOST && unknown)
+        fprintf(stderr,
+                "tidemark leaks: whether %zu process%s lost anything is not known (%s); --fail=all "
+                "counts what is unclassified\n",
+                unknown, unknown == 1 ? "" : "es", why ? why : "nobody looked what points to it");
+    return failed ? EXIT_LOST : 0;
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+static struct leaks_question question_of(const struct query_options *o, const struct wanted *w)
+{
+    bool text = o->output == OUTPUT_TEXT;
+    struct leaks_question q = {
+        .query = o->query, .older_ns = w->older_ns, .freed = w->freed, .by_size = !text};
+    /* Text is for a screen, so it starts with what matters; data is complete. */
+    q.kinds = w->kinds ? w->kinds : text ? LEAKS_NOT_FREED : LEAKS_ALL;
+    if (text && !o->top_given)
+        q.query.top = TEXT_ENTRIES;
+    return q;
+}
+
+static int answer(const struct query_options *o, const struct wanted *w,
+                  const struct recording *recording)
+{
+    struct err err = {{0}};
+    struct leaks leaks;
+    const struct leaks_question q = question_of(o, w);
+    int code = leaks_find(&leaks, recording, &q, &err);
+    if (code)
+        return fail(&err, code == -EINVAL ? 2 : 1);
+    int status = print_leaks(&leaks, o);
+    if (w->fail && !status)
+        status = judge_all(&leaks, w->fail);
+    leaks_release(&leaks);
+    return status;
+}
+
+int cmd_leaks(int argc, char **argv)
+{
+    static const struct option extra[] = {
+        {"all", no_argument, NULL, OPT_ALL},
+        {"kind", required_argument, NULL, OPT_KIND},
+        {"older", required_argument, NULL, OPT_OLDER},
+        {"freed-at-exit", no_argument, NULL, OPT_FREED},
+        {"fail", optional_argument, NULL, OPT_FAIL},
+        {0},
+    };
+    static const char *const common[] = {
+        "at",          "since",       "top",         "min",  "within",  "ignore", "suppressions",
+        "presets",     "no-presets",  "no-defaults", "fold", "no-fold", "merge",  "thread",
+        "python-only", "native-only", "process",     "json", "csv",     "help",   NULL};
+    struct wanted wanted = {0};
+    const struct query_command command = {.name = "leaks",
+                                          .files = 1,
+                                          .presets = true,
+                                          .only = common,
+                                          .extra = extra,
+                                          .take = take,
+                                          .context = &wanted};
+    struct query_options o;
+    struct err err = {{0}};
+    struct recording *recording = NULL;
+    int status = 0;
+    if (query_options_parse(&o, argc, argv, &command, &err))
+        return fail(&err, 2);
+    if (o.help)
+        print_help();
+    else if (recording_read(o.files.items[0], &recording, &err))
+        status = fail(&err, 1);
+    else
+        status = answer(&o, &wanted, recording);
+    recording_free(recording);
+    query_options_release(&o);
+    return status;
+}

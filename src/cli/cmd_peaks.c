@@ -1,0 +1,163 @@
+/* tidemark peaks FILE: numbered peaks of every thread and of the process. */
+#include "cli/cmd_peaks.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/peak_words.h"
+#include "cli/picture.h"
+#include "cli/query_options.h"
+#include "export/threads_plot.h"
+#include "report/peaks.h"
+#include "store/reader.h"
+
+#define TEXT_ROWS 20
+
+enum { OPT_PEAK = QUERY_EXTRA, OPT_DELTA_TIME, OPT_DELTA_VALUE, OPT_PLOT, OPT_REBASE };
+
+static const struct option extra[] = {
+    {"peak", required_argument, NULL, OPT_PEAK},
+    {"peak-delta-time", required_argument, NULL, OPT_DELTA_TIME},
+    {"peak-delta-value", required_argument, NULL, OPT_DELTA_VALUE},
+    {"plot", required_argument, NULL, OPT_PLOT},
+    {"rebase", no_argument, NULL, OPT_REBASE},
+    {0}};
+
+struct wanted {
+    struct peak_options peaks;
+    const char *plot;
+    bool rebase;
+};
+
+static void print_help(void)
+{
+    puts("usage: tidemark peaks FILE [OPTIONS]\n"
+         "\n"
+         "Finds the peaks of each thread's live bytes and of the process's, and numbers them in "
+         "order of time.\n"
+         "Each has a line of the form NUMBER: THREAD>FILE:LINE:FUNCTION=>BYTES and its largest "
+         "stacks.\n"
+         "\n"
+         "  --peak SIZE      only peaks at least this high: 64K, 10MB\n"
+         "  --peak-delta-time S\n"
+         "                   peaks of one thread nearer than this are one: seconds, or 20ms\n"
+         "  --peak-delta-value SIZE\n"
+         "                   how far a line must fall and rise between two peaks (default: a "
+         "twentieth of\n"
+         "                   the line's highest)\n"
+         "  --plot FILE      the threads' lines with the numbers on them, as an SVG\n"
+         "  --rebase         in the picture: the process's RSS less what it was at the beginning\n"
+         "  --since WHEN, --at WHEN\n"
+         "                   only this part of the run; words as in tidemark report\n"
+         "  --within REGEX, --ignore REGEX, --fold REGEX, --no-fold, --merge RULE, --thread NAME,\n"
+         "  --suppressions FILE, --presets, --no-presets, --no-defaults\n"
+         "                   as in tidemark report\n"
+         "  --top N          show the N highest; 0: all\n"
+         "  --process PID    another process of the recording (PID#N: its N-th program)\n"
+         "  --json, --csv    all of them, exact numbers for scripts\n"
+         "  --help           this text\n"
+         "\n"
+         "Examples:\n"
+         "  tidemark peaks app.tide --peak 1MB --plot peaks.svg\n"
+         "  tidemark tree app.tide --peak 18");
+}
+
+static int take(void *context, int val, const char *argument, struct err *err)
+{
+    struct wanted *w = context;
+    switch (val) {
+    case OPT_PEAK:
+        return peak_take_size("--peak", argument, &w->peaks.least_bytes, err);
+    case OPT_DELTA_VALUE:
+        return peak_take_size("--peak-delta-value", argument, &w->peaks.least_change, err);
+    case OPT_DELTA_TIME:
+        return peak_take_time(argument, &w->peaks.least_time_ns, err);
+    case OPT_PLOT:
+        w->plot = argument;
+        return 0;
+    default:
+        w->rebase = true;
+        return 0;
+    }
+}
+
+static int draw(const struct peaks *p, const struct wanted *w, struct err *err)
+{
+    struct threads_plot plot;
+    struct strbuf bytes = {0};
+    VEC(char *) texts = {0};
+    threads_plot_init(&plot, &p->lines, w->rebase);
+    for (size_t i = 0; i < p->list.count; i++) {
+        const struct peak *k = &p->list.items[i];
+        struct strbuf text = {0};
+        peak_legend(p, k, &text);
+        *vec_push(&texts) = strbuf_detach(&text);
+        *vec_push(&plot.plot.peaks) =
+            (struct plot_peak){(double)p->lines.time_ns[k->moment] / 1e9, (double)k->bytes,
+                               k->number, *vec_last(&texts)};
+    }
+    plot_svg(&plot.plot, &bytes);
+    int code = picture_write(w->plot, &bytes, err);
+    strbuf_release(&bytes);
+    threads_plot_release(&plot);
+    for (size_t i = 0; i < texts.count; i++)
+        free(texts.items[i]);
+    vec_release(&texts);
+    return code;
+}
+
+static int print(const struct peaks *p, const struct query_options *o, struct err *err)
+{
+    struct strbuf out = {0};
+    if (o->output == OUTPUT_JSON) {
+        peaks_json(p, &out);
+    } else if (o->output == OUTPUT_CSV) {
+        peaks_csv(p, &out);
+    } else {
+        struct style style = style_of(STDOUT_FILENO);
+        peaks_text(p, o->files.items[0], o->top_given ? o->query.top : TEXT_ROWS, &style, &out);
+    }
+    int code = picture_write(NULL, &out, err);
+    strbuf_release(&out);
+    return code;
+}
+
+int cmd_peaks(int argc, char **argv)
+{
+    static const char *const common[] = {"at",   "since",   "top",   "within", "ignore",
+                                         "fold", "no-fold", "merge", "thread", "process",
+                                         "json", "csv",     "help",  NULL};
+    struct wanted w = {.peaks = PEAK_OPTIONS_DEFAULT};
+    const struct query_command command = {
+        .name = "peaks", .files = 1, .only = common, .extra = extra, .take = take, .context = &w};
+    struct query_options o;
+    struct err err = {{0}};
+    struct recording *recording = NULL;
+    struct peaks peaks;
+    int code = query_options_parse(&o, argc, argv, &command, &err);
+    if (code) {
+        fprintf(stderr, "tidemark peaks: %s\n", err.text);
+        return 2;
+    }
+    if (o.help) {
+        print_help();
+        goto out;
+    }
+    code = recording_read(o.files.items[0], &recording, &err);
+    code = code ? -EIO : peaks_init(&peaks, recording, &o.query, &w.peaks, &err);
+    if (!code) {
+        if (w.plot)
+            code = draw(&peaks, &w, &err);
+        if (!code)
+            code = print(&peaks, &o, &err);
+        peaks_release(&peaks);
+    }
+out:
+    if (code)
+        fprintf(stderr, "tidemark peaks: %s\n", err.text);
+    recording_free(recording);
+    query_options_release(&o);
+    return code == 0 ? 0 : code == -EINVAL ? 2 : 1;
+}

@@ -1,0 +1,372 @@
+#include "collect/flood.h"
+
+#include <string.h>
+
+#define BUFFER    (1u << 20)
+#define NEAR      256u /* a gap that is read along with what is beside it */
+#define AREA_GAP  (UINT64_C(1) << 20)
+#define LOOKAHEAD 32
+#define NONE      UINT32_MAX
+
+#define SEEN_AGAIN REACHES /* a state for a while */
+
+/* --- which block is it? ----------------------------------------------------------------------- */
+
+void flood_add(struct flood *f, uint64_t address, uint64_t size)
+{
+    *vec_push(&f->blocks) =
+        (struct flood_block){.address = address, .size = size ? size : 1, .state = REACH_UNKNOWN};
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct flood_block *x = a, *y = b;
+    return (x->address > y->address) - (x->address < y->address);
+}
+
+/* Several tables were added, one after the other. */
+static void put_in_order(struct flood *f)
+{
+    struct flood_block *b = f->blocks.items;
+    size_t n = f->blocks.count, kept = 0;
+    bool ordered = true;
+    for (size_t i = 1; i < n && ordered; i++)
+        ordered = b[i - 1].address < b[i].address;
+    if (ordered)
+        return;
+    qsort(b, n, sizeof *b, by_address);
+    for (size_t i = 0; i < n; i++)
+        if (!kept || b[kept - 1].address != b[i].address)
+            b[kept++] = b[i];
+        else if (b[kept - 1].size < b[i].size)
+            b[kept - 1] = b[i];
+    f->blocks.count = kept;
+}
+
+static uint64_t end_of(const struct flood_block *b)
+{
+    return b->address + b->size;
+}
+
+static void make_cells(struct flood *f, struct flood_area *a, uint32_t end)
+{
+    const struct flood_block *b = f->blocks.items;
+    uint32_t next = a->first;
+    while (((a->end - a->start) >> a->shift) > (end - a->first) / 2 + 16)
+        a->shift++;
+    uint64_t cells = ((a->end - a->start - 1) >> a->shift) + 1;
+    a->first_cell = f->cells.count;
+    vec_reserve(&f->cells, f->cells.count + cells + 1);
+    for (uint64_t c = 0; c <= cells; c++) {
+        while (next < end && b[next].address < a->start + (c << a->shift))
+            next++;
+        *vec_push(&f->cells) = next;
+    }
+}
+
+void flood_ready(struct flood *f, flood_read *read, void *context)
+{
+    f->read = read;
+    f->context = context;
+    f->buffer = xmalloc(BUFFER);
+    put_in_order(f);
+    const struct flood_block *b = f->blocks.items;
+    struct flood_area a = {0};
+    uint64_t high = 0;
+    for (size_t i = 0; i < f->blocks.count; i++) {
+        if (i && b[i].address > a.end && b[i].address - a.end > AREA_GAP) {
+            make_cells(f, &a, (uint32_t)i);
+            *vec_push(&f->areas) = a;
+            a = (struct flood_area){0};
+        }
+        if (!a.end)
+            a = (struct flood_area){.start = b[i].address, .first = (uint32_t)i, .shift = 4};
+        a.end = end_of(&b[i]) > a.end ? end_of(&b[i]) : a.end;
+        high = a.end > high ? a.end : high;
+    }
+    if (a.end) {
+        make_cells(f, &a, (uint32_t)f->blocks.count);
+        *vec_push(&f->areas) = a;
+        f->low = b[0].address;
+        f->span = high - f->low;
+    }
+}
+
+static const struct flood_area *area_of(const struct flood *f, uint64_t address)
+{
+    size_t low = 0, high = f->areas.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (f->areas.items[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const struct flood_area *a = &f->areas.items[low];
+    return low < f->areas.count && a->start <= address ? a : NULL;
+}
+
+static const uint32_t *cell_of(const struct flood *f, const struct flood_area *a, uint64_t address)
+{
+    return &f->cells.items[a->first_cell + ((address - a->start) >> a->shift)];
+}
+
+static uint32_t block_in(const struct flood *f, const struct flood_area *a, const uint32_t *cell,
+                         uint64_t address)
+{
+    const struct flood_block *b = f->blocks.items;
+    uint32_t low = cell[0], high = cell[1]; /* the first that begins after the address */
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (b[middle].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > a->first && address - b[low - 1].address < b[low - 1].size ? low - 1 : NONE;
+}
+
+uint32_t flood_find(const struct flood *f, uint64_t address)
+{
+    const struct flood_area *a = address - f->low < f->span ? area_of(f, address) : NULL;
+    return a ? block_in(f, a, cell_of(f, a, address), address) : NONE;
+}
+
+/* --- words ------------------------------------------------------------------------------------ */
+
+static void mark(struct flood *f, uint32_t block)
+{
+    if (f->blocks.items[block].state == REACH_UNKNOWN) {
+        f->blocks.items[block].state = REACH_REACHABLE;
+        *vec_push(&f->found) = block;
+    }
+}
+
+void flood_word(struct flood *f, uint64_t word)
+{
+    uint32_t block = flood_find(f, word);
+    if (block != NONE)
+        mark(f, block);
+}
+
+/* A pointer was found: `from` has it, or NONE. */
+typedef void take_pointer(struct flood *f, uint32_t from, uint64_t word, uint32_t to);
+
+static void take_root(struct flood *f, uint32_t from, uint64_t word, uint32_t to)
+{
+    (void)from;
+    (void)word;
+    mark(f, to);
+}
+
+static void take_malloc_state(struct flood *f, uint32_t from, uint64_t word, uint32_t to)
+{
+    const struct flood_block *b = &f->blocks.items[to];
+    (void)from;
+    /* A chunk is a multiple of 16 bytes, 32 at the least, and 8 larger than what is usable. */
+    if (b->size <= 16 || word - b->address != ((b->size + 23) & ~UINT64_C(15)) - 16)
+        mark(f, to);
+}
+
+/* Notes that the blocks up to this one, and after the last that had any, have no pointers. */
+static void begin_block(struct flood *f, uint32_t block)
+{
+    for (; f->begun <= block; f->begun++) {
+        f->open = f->pointers.count;
+        *vec_push(&f->pointers) = 0;
+    }
+}
+
+/* A pointer to itself keeps nothing, and a second one to the same block no more than the first. */
+static void take_note(struct flood *f, uint32_t from, uint64_t word, uint32_t to)
+{
+    (void)word;
+    begin_block(f, from);
+    if (to == from || (f->pointers.items[f->open] && *vec_last(&f->pointers) == to))
+        return;
+    f->pointers.items[f->open]++;
+    *vec_push(&f->pointers) = to;
+}
+
+/* Words that may be pointers, several at a time, so that looks into the tables overlap. */
+struct looks {
+    unsigned count;
+    struct {
+        uint64_t word;
+        const struct flood_area *area;
+        const uint32_t *cell;
+        uint32_t from;
+    } items[LOOKAHEAD];
+};
+
+static void looks_finish(struct flood *f, struct looks *l, take_pointer *take)
+{
+    for (unsigned i = 0; i < l->count; i++)
+        __builtin_prefetch(&f->blocks.items[l->items[i].cell[0]]);
+    for (unsigned i = 0; i < l->count; i++) {
+        uint32_t to = block_in(f, l->items[i].area, l->items[i].cell, l->items[i].word);
+        if (to != NONE)
+            take(f, l->items[i].from, l->items[i].word, to);
+    }
+    l->count = 0;
+}
+
+static inline void take_words(struct flood *f, struct looks *l, const char *bytes, size_t size,
+                              uint32_t from, take_pointer *take)
+{
+    for (size_t at = 0; at + 8 <= size; at += 8) {
+        uint64_t word;
+        memcpy(&word, bytes + at, 8);
+        if (word - f->low >= f->span)
+            continue;
+        const struct flood_area *a = area_of(f, word);
+        if (!a)
+            continue;
+        const uint32_t *cell = cell_of(f, a, word);
+        __builtin_prefetch(cell);
+        l->items[l->count].word = word;
+        l->items[l->count].area = a;
+        l->items[l->count].cell = cell;
+        l->items[l->count++].from = from;
+        if (l->count == LOOKAHEAD)
+            looks_finish(f, l, take);
+    }
+}
+
+static void take_range(struct flood *f, uint64_t start, uint64_t end, uint32_t from,
+                       take_pointer *take)
+{
+    struct looks looks = {.count = 0};
+    start = (start + 7) & ~UINT64_C(7);
+    while (start + 8 <= end) {
+        struct extent s = {start, end - start > BUFFER ? start + BUFFER : end};
+        f->read(f->context, &s, 1, f->buffer);
+        take_words(f, &looks, f->buffer, s.end - s.start, from, take);
+        looks_finish(f, &looks, take);
+        start = s.end;
+    }
+}
+
+void flood_from(struct flood *f, uint64_t start, uint64_t end, bool malloc_state)
+{
+    const struct flood_block *b = f->blocks.items;
+    take_pointer *take = malloc_state ? take_malloc_state : take_root;
+    size_t low = 0, high = f->blocks.count; /* the first block that ends after the start */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (end_of(&b[middle]) <= start)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < f->blocks.count && b[low].address < end; low++) {
+        if (b[low].address > start)
+            take_range(f, start, b[low].address, NONE, take);
+        start = end_of(&b[low]) > start ? end_of(&b[low]) : start;
+    }
+    take_range(f, start, end, NONE, take);
+}
+
+/* --- from block to block ---------------------------------------------------------------------- */
+
+/* Blocks from `first` to before `end`, which are near each other. */
+static void note_blocks(struct flood *f, uint32_t first, uint32_t end, uint64_t last_address)
+{
+    uint64_t start = f->blocks.items[first].address;
+    struct extent s = {start, last_address};
+    struct looks looks = {.count = 0};
+    f->read(f->context, &s, 1, f->buffer);
+    for (uint32_t i = first; i < end; i++)
+        take_words(f, &looks, f->buffer + (f->blocks.items[i].address - start),
+                   f->blocks.items[i].size, i, take_note);
+    looks_finish(f, &looks, take_note);
+}
+
+void flood_note(struct flood *f)
+{
+    const struct flood_block *b = f->blocks.items;
+    uint32_t count = (uint32_t)f->blocks.count;
+    vec_reserve(&f->pointers, count);
+    for (uint32_t i = 0; i < count;) {
+        uint64_t last = end_of(&b[i]);
+        uint32_t end = i + 1;
+        if (b[i].size > BUFFER) {
+            take_range(f, b[i].address, last, i, take_note);
+            i = end;
+            continue;
+        }
+        while (end < count && b[end].address < last + NEAR &&
+               end_of(&b[end]) - b[i].address <= BUFFER) {
+            last = end_of(&b[end]) > last ? end_of(&b[end]) : last;
+            end++;
+        }
+        note_blocks(f, i, end, last);
+        i = end;
+    }
+    if (count)
+        begin_block(f, count - 1);
+}
+
+/* What was found, and all that it leads to, from one state into another. */
+static void spread(struct flood *f, unsigned from, unsigned to)
+{
+    while (f->found.count) {
+        const struct flood_block *b = &f->blocks.items[f->found.items[--f->found.count]];
+        const uint32_t *pointers = &f->pointers.items[b->size];
+        for (uint32_t i = 1; i <= pointers[0]; i++)
+            if (f->blocks.items[pointers[i]].state == from) {
+                f->blocks.items[pointers[i]].state = (uint16_t)to;
+                *vec_push(&f->found) = pointers[i];
+            }
+    }
+}
+
+/*
+ * Each block that none before it leads to may be lost, and one of them later leads to it. In the
+ * other order it is the later one that comes first; none before leads to it either.
+ */
+static void tell_lost(struct flood *f)
+{
+    VEC(uint32_t) firsts = {0};
+    for (uint32_t i = 0; i < f->blocks.count; i++)
+        if (f->blocks.items[i].state == REACH_UNKNOWN) {
+            f->blocks.items[i].state = REACH_INDIRECT;
+            *vec_push(&firsts) = i;
+            *vec_push(&f->found) = i;
+            spread(f, REACH_UNKNOWN, REACH_INDIRECT);
+        }
+    for (size_t k = firsts.count; k-- > 0;) {
+        struct flood_block *b = &f->blocks.items[firsts.items[k]];
+        if (b->state == REACH_INDIRECT) {
+            b->state = REACH_LOST;
+            *vec_push(&f->found) = firsts.items[k];
+            spread(f, REACH_INDIRECT, SEEN_AGAIN);
+        }
+    }
+    for (size_t i = 0; i < f->blocks.count; i++)
+        if (f->blocks.items[i].state == SEEN_AGAIN)
+            f->blocks.items[i].state = REACH_INDIRECT;
+    vec_release(&firsts);
+}
+
+void flood_run(struct flood *f)
+{
+    size_t at = 0;
+    for (uint32_t i = 0; i < f->blocks.count; i++) {
+        f->blocks.items[i].size = at;
+        at += 1 + f->pointers.items[at];
+    }
+    spread(f, REACH_UNKNOWN, REACH_REACHABLE);
+    tell_lost(f);
+}
+
+void flood_release(struct flood *f)
+{
+    vec_release(&f->blocks);
+    vec_release(&f->areas);
+    vec_release(&f->cells);
+    vec_release(&f->found);
+    vec_release(&f->pointers);
+    free(f->buffer);
+    *f = (struct flood){0};
+}

@@ -1,0 +1,72 @@
+/*
+ * flood: which blocks can still be got at, from words in memory that may be pointers.
+ *
+ * Any aligned word that holds an address inside a block keeps it: at its beginning or further in,
+ * but not one past its end. What is reached from the roots is reachable, and so is what reachable
+ * blocks point to. Of the rest a block is lost if no other of the rest leads to it; what lost
+ * blocks lead to is indirect. Blocks that lead to each other in a circle, with nothing else leading
+ * there: the one with the lowest address is lost, the others indirect.
+ *
+ * In this order: flood_add for all blocks, flood_ready; flood_word and flood_from for the roots and
+ * flood_note for the blocks, which read memory; then flood_run, which does not. So all of memory is
+ * read once, in order, however the blocks are linked: the process stands still meanwhile.
+ *
+ * Memory is read through a function, as the process's is far away. About 26 bytes a block, and 4
+ * for each pointer in one.
+ */
+#ifndef TIDE_COLLECT_FLOOD_H
+#define TIDE_COLLECT_FLOOD_H
+
+#include <stdbool.h>
+
+#include "collect/extents.h"
+#include "store/recording.h"
+
+/* Fills `out` with what is in the extents, one after the other; zeros where nothing can be read. */
+typedef void flood_read(void *context, const struct extent *extents, size_t count, char *out);
+
+struct flood_block {
+    uint64_t address : 48, state : 16; /* enum reach */
+    uint64_t size;                     /* later: where its pointers are in flood.pointers */
+};
+
+/* Blocks with no large gaps between them. */
+struct flood_area {
+    uint64_t start, end;
+    size_t first_cell;
+    uint32_t first; /* block */
+    uint32_t shift; /* a cell is so many bits of the address */
+};
+
+struct flood {
+    VEC(struct flood_block) blocks; /* in order of address */
+    VEC(struct flood_area) areas;
+    VEC(uint32_t) cells;    /* how many blocks begin before the cell; one more at an area's end */
+    uint64_t low, span;     /* of all blocks */
+    VEC(uint32_t) found;    /* and not looked into yet */
+    VEC(uint32_t) pointers; /* of each block: how many, and to which */
+    size_t open;            /* in it: those of the block that is being read, */
+    uint32_t begun;         /* which is the one before this */
+    flood_read *read;
+    void *context;
+    char *buffer;
+};
+
+void flood_add(struct flood *f, uint64_t address, uint64_t size);
+void flood_ready(struct flood *f, flood_read *read, void *context);
+/* A word of a root. */
+void flood_word(struct flood *f, uint64_t word);
+/*
+ * A part of memory whose words are roots, except what belongs to blocks. `malloc_state`: libc's own
+ * data, which has pointers to free chunks: their headers are in the last word of the block before,
+ * and no pointers to that.
+ */
+void flood_from(struct flood *f, uint64_t start, uint64_t end, bool malloc_state);
+void flood_note(struct flood *f);
+/* Then flood.blocks have their states. */
+void flood_run(struct flood *f);
+/* The number of the block that an address is in; UINT32_MAX: none. */
+uint32_t flood_find(const struct flood *f, uint64_t address);
+void flood_release(struct flood *f);
+
+#endif

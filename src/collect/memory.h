@@ -1,0 +1,49 @@
+/*
+ * memory: another process's memory: what is mapped, which pages were ever touched, and what is in
+ * them.
+ *
+ * Nothing is changed there. Pages that the process never touched are not read, as reading would
+ * make them resident; they are zeros.
+ */
+#ifndef TIDE_COLLECT_MEMORY_H
+#define TIDE_COLLECT_MEMORY_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "collect/extents.h"
+
+enum region_kind {
+    REGION_ANONYMOUS,
+    REGION_FILE, /* or memory that is shared in another way */
+    REGION_STACK,
+    REGION_HEAP,
+    REGION_OURS /* shared with us, or libtidemark.so */
+};
+
+struct region {
+    uint64_t start, end, offset;
+    enum region_kind kind;
+    bool readable, writable;
+    bool is_libc;
+};
+
+struct memory {
+    pid_t pid;
+    VEC(struct region) regions; /* in order */
+    struct extents resident;    /* of what is writable */
+    bool residency;             /* that is known; else all of it is taken to be */
+};
+
+/* 0, or a negative errno: it may not be looked at, or is gone. */
+int memory_map(struct memory *m, pid_t pid);
+void memory_find_resident(struct memory *m);
+/* The mapping that an address is in, or NULL. */
+const struct region *memory_at(const struct memory *m, uint64_t address);
+/* One after the other; zeros where nothing can be read. */
+void memory_read(void *memory, const struct extent *spans, size_t count, char *out);
+/* 0, or a negative errno: can it be read at all? */
+int memory_try(const struct memory *m);
+void memory_release(struct memory *m);
+
+#endif

@@ -1,0 +1,228 @@
+#include "collect/scan.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "collect/hold.h"
+#include "collect/roots.h"
+
+#define TRIES       50
+#define TRY_NAP_NS  200000
+#define LEAKS_LABEL "leaks"
+
+static uint64_t since_start_ns(const struct target *t)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec - t->start_monotonic_ns;
+}
+
+void scan_prepare(struct target *t, uint64_t thread_pointer)
+{
+    struct memory m = {0};
+    if (t->loader.items.count || memory_map(&m, t->pid) != 0) /* forked: as its parent's */
+        return;
+    roots_at_start(&m, thread_pointer, &t->loader);
+    memory_release(&m);
+}
+
+/* --- what is read while it stands still ------------------------------------------------------- */
+
+/* A thread is in the middle of realloc: where its block is now, with all its pointers, is not
+ * known. */
+static bool is_reallocating(const struct target *t)
+{
+    for (size_t i = 0; i < t->readers.count; i++)
+        if (t->readers.items[i].in_realloc && !t->readers.items[i].damaged)
+            return true;
+    return false;
+}
+
+static void mark_moment(struct scanning *s)
+{
+    struct target *t = s->target;
+    s->time_ns = since_start_ns(t);
+    if (s->kind == SCAN_ASKED) {
+        marks_add(t, LEAKS_LABEL, s->time_ns);
+    } else if (s->kind == SCAN_EXIT) {
+        target_boundary(t, s->time_ns);
+        vec_last(&t->boundaries)->marked = true; /* it stays: what comes after is apart */
+    }
+    target_drain(t, s->time_ns);
+    s->tick = s->kind == SCAN_END ? t->tick : t->tick - 1;
+}
+
+static void add_block(void *context, const struct block *b)
+{
+    flood_add(context, b->address, b->size);
+}
+
+/* May there be blocks that were never announced? */
+static bool may_lack_blocks(const struct target *t)
+{
+    uint64_t lost = t->ledger.lost_events;
+    for (size_t i = 0; i < t->timeline.slices.count; i++)
+        lost += t->timeline.slices.items[i].interval.lost_events;
+    return lost || t->was_paused || t->heap_unknown;
+}
+
+static void add_own(struct extents *out, uint64_t start, uint64_t size)
+{
+    if (start + size > start)
+        extents_add(out, start, start + size);
+}
+
+static void gather_facts(const struct scanning *s, const struct hold *h, struct root_facts *f)
+{
+    const struct target *t = s->target;
+    f->memory = &s->memory;
+    f->everything = may_lack_blocks(t);
+    extents_copy(&f->mapped, &t->loader);
+    extents_copy(&f->mapped, &t->inherited_maps);
+    for (size_t i = 0; i < t->ranges.items.count; i++)
+        extents_add(&f->mapped, t->ranges.items.items[i].start, t->ranges.items.items[i].end);
+    extents_settle(&f->mapped);
+    for (size_t i = 0; i < WIRE_OWN; i++)
+        add_own(&f->own, t->header->own[i].start, t->header->own[i].size);
+    for (size_t i = 0; i < t->readers.count; i++)
+        add_own(&f->own, t->readers.items[i].ring->own[0], t->readers.items[i].ring->own[1]);
+    extents_settle(&f->own);
+    if (s->waiting)
+        *vec_push(&f->threads) =
+            (struct root_thread){s->waiting->stack, s->waiting->thread_pointer};
+    for (size_t i = 0; i < h->threads.count; i++)
+        if (h->threads.items[i].stack)
+            *vec_push(&f->threads) =
+                (struct root_thread){h->threads.items[i].stack, h->threads.items[i].pointer};
+}
+
+static void follow_pointers(struct scanning *s, const struct hold *h)
+{
+    const struct target *t = s->target;
+    struct root_facts facts = {0};
+    vec_reserve(&s->flood.blocks, t->blocks.count);
+    blocks_in_order(&t->blocks, add_block, &s->flood);
+    for (size_t i = 0; i < t->inherited.count; i++)
+        blocks_in_order(&t->inherited.items[i], add_block, &s->flood);
+    flood_ready(&s->flood, memory_read, &s->memory);
+    gather_facts(s, h, &facts);
+    for (size_t i = 0; i < h->registers.count; i++)
+        flood_word(&s->flood, h->registers.items[i]);
+    roots_take(&facts, &s->flood);
+    flood_note(&s->flood);
+    extents_release(&facts.mapped);
+    extents_release(&facts.own);
+    vec_release(&facts.threads);
+}
+
+static void look(struct scanning *s, bool hold_threads)
+{
+    struct target *t = s->target;
+    struct hold h = {0};
+    struct err err = {0};
+    int code = 0;
+    uint64_t start = since_start_ns(t);
+    for (unsigned tries = 0; hold_threads; tries++) {
+        start = since_start_ns(t);
+        code = hold_begin(&h, t->pid, s->waiting ? (pid_t)s->waiting->thread : 0, &err);
+        target_drain(t, since_start_ns(t));
+        if (code || tries == TRIES || !is_reallocating(t))
+            break;
+        hold_end(&h);
+        nanosleep(&(struct timespec){.tv_nsec = TRY_NAP_NS}, NULL);
+    }
+    mark_moment(s);
+    int seen = t->blocks.count ? memory_map(&s->memory, t->pid) : 0;
+    if (t->blocks.count && !seen) {
+        memory_find_resident(&s->memory);
+        seen = memory_try(&s->memory);
+    }
+    if (!code && (seen == -ENOENT || seen == -ESRCH))
+        code = err_set(&err, seen, "the program was gone before it could be looked at");
+    else if (!code && seen)
+        code = err_set(&err, seen,
+                       "the program's memory could not be read: %s; looking into it must be "
+                       "permitted ('tidemark doctor' tells what forbids it)",
+                       strerror(-seen));
+    if (!code && t->blocks.count)
+        follow_pointers(s, &h);
+    hold_end(&h);
+    s->held_ns = since_start_ns(t) - start;
+    s->unreachable = code ? xstrdup(err.text) : NULL;
+}
+
+/* --- who looks -------------------------------------------------------------------------------- */
+
+static void *look_and_hold(void *scanning)
+{
+    look(scanning, true);
+    return NULL;
+}
+
+void scan_look(struct scanning *s)
+{
+    pthread_t holder;
+    struct target *t = s->target;
+    target_drain(t, since_start_ns(t));
+    bool stands_still = s->waiting && (!t->blocks.count || hold_count(t->pid) == 1);
+    if (stands_still || pthread_create(&holder, NULL, look_and_hold, s) != 0)
+        look(s, false);
+    else
+        pthread_join(holder, NULL);
+}
+
+/* --- what comes of it ------------------------------------------------------------------------- */
+
+struct summing {
+    struct scanning *scanning;
+    struct survivors *survivors;
+    size_t block; /* in scanning->flood.blocks */
+    size_t span;  /* in scanning->memory.resident */
+};
+
+static uint64_t untouched_of(struct summing *k, const struct block *b)
+{
+    const struct extents *there = &k->scanning->memory.resident;
+    uint64_t end = b->address + b->size, touched = 0;
+    while (k->span < there->items.count && there->items.items[k->span].end <= b->address)
+        k->span++;
+    for (size_t i = k->span; i < there->items.count && there->items.items[i].start < end; i++) {
+        struct extent s = there->items.items[i];
+        touched += (s.end < end ? s.end : end) - (s.start > b->address ? s.start : b->address);
+    }
+    return b->size - touched;
+}
+
+static void sum_up(void *context, const struct block *b)
+{
+    struct summing *k = context;
+    struct scanning *s = k->scanning;
+    enum reach reach = REACH_UNKNOWN;
+    while (k->block < s->flood.blocks.count && s->flood.blocks.items[k->block].address < b->address)
+        k->block++;
+    if (k->block < s->flood.blocks.count && s->flood.blocks.items[k->block].address == b->address)
+        reach = (enum reach)s->flood.blocks.items[k->block].state;
+    survivors_add(k->survivors, s->target, b, reach, s->memory.residency ? untouched_of(k, b) : 0);
+}
+
+void scan_finish(struct scanning *s)
+{
+    struct target *t = s->target;
+    struct survivors *survivors = vec_push(&t->scans);
+    struct summing k = {.scanning = s, .survivors = survivors};
+    if (s->unreachable)
+        flood_release(&s->flood);
+    flood_run(&s->flood);
+    survivors_begin(survivors, t, s->kind, s->time_ns);
+    survivors->scan.intervals = s->tick;
+    survivors->scan.held_ns = s->held_ns;
+    survivors->scan.residency = s->memory.residency;
+    survivors->scan.unreachable = s->unreachable;
+    survivors->looked = true;
+    blocks_in_order(&t->blocks, sum_up, &k);
+    flood_release(&s->flood);
+    memory_release(&s->memory);
+}

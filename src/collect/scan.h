@@ -1,0 +1,32 @@
+/*
+ * scan: a look at all live blocks of a process: what points to them, and which of their pages were
+ * ever touched. docs/leaks.md explains it to users.
+ *
+ * scan_look has the process stand still while it reads its memory, and lets it go. A process with
+ * one thread that waits for us anyway is not touched at all. scan_finish then sums up what was
+ * found, which takes as long again, and adds it to the target; no events may be read in between.
+ */
+#ifndef TIDE_COLLECT_SCAN_H
+#define TIDE_COLLECT_SCAN_H
+
+#include "collect/memory.h"
+#include "collect/flood.h"
+#include "collect/target.h"
+
+struct scanning {
+    struct target *target;
+    enum scan_kind kind;
+    const struct wire_request *waiting; /* its thread that waits for our answer; NULL: none */
+    uint64_t time_ns, held_ns;
+    uint32_t tick; /* the last one before it */
+    struct memory memory;
+    struct flood flood;
+    char *unreachable; /* why no reach is known; NULL: it is */
+};
+
+void scan_look(struct scanning *s);
+void scan_finish(struct scanning *s);
+/* When a process said hello: what must be known from the start. */
+void scan_prepare(struct target *t, uint64_t thread_pointer);
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * survivors: the blocks that are live at a moment, summed up by site, interval of birth and reach.
+ *
+ * Intervals may still be merged after the moment, so a row has a tick in place of its interval
+ * until survivors_finish.
+ */
+#ifndef TIDE_COLLECT_SURVIVORS_H
+#define TIDE_COLLECT_SURVIVORS_H
+
+#include "base/map.h"
+#include "collect/blocks.h"
+#include "store/recording.h"
+
+struct target;
+
+struct survivors {
+    struct scan scan; /* intervals: a tick */
+    bool looked;      /* into the process, or tried to */
+    uint64_t events;  /* that had been read by then */
+    VEC(struct live_row) rows;
+    struct map index;        /* site and place -> row */
+    VEC(uint32_t) era_ticks; /* era -> tick of its interval as it is now */
+};
+
+void survivors_begin(struct survivors *s, const struct target *t, enum scan_kind kind,
+                     uint64_t now_ns);
+void survivors_add(struct survivors *s, const struct target *t, const struct block *b,
+                   enum reach reach, uint64_t untouched);
+/* Of the blocks that are there now, with no word on what points to them. */
+void survivors_take(struct survivors *s, struct target *t, enum scan_kind kind, uint64_t now_ns);
+/* Appends to the profile, whose intervals are final. */
+void survivors_finish(struct survivors *s, struct target *t);
+void survivors_release(struct survivors *s);
+
+#endif

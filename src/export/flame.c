@@ -1,0 +1,105 @@
+#include "export/flame.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void flame_init(struct flame *f)
+{
+    *f = (struct flame){0};
+    strpool_add(&f->names, "");
+    *vec_push(&f->nodes) = (struct flame_node){.kind = FLAME_OTHER};
+}
+
+void flame_release(struct flame *f)
+{
+    strpool_release(&f->names);
+    vec_release(&f->nodes);
+    map_release(&f->children);
+    vec_release(&f->order);
+}
+
+static uint32_t child_of(struct flame *f, uint32_t parent, const struct flame_frame *frame)
+{
+    uint32_t name = strpool_add(&f->names, frame->name);
+    uint32_t *known = map_at(&f->children, (uint64_t)parent << 32 | name);
+    if (*known == MAP_NONE) {
+        *known = (uint32_t)f->nodes.count;
+        uint32_t depth = f->nodes.items[parent].depth + 1;
+        *vec_push(&f->nodes) = (struct flame_node){
+            .parent = parent, .name = name, .kind = frame->kind, .depth = depth};
+        f->depth = depth > f->depth ? depth : f->depth;
+    }
+    return *known;
+}
+
+static uint64_t size_of(int64_t value)
+{
+    return value < 0 ? -(uint64_t)value : (uint64_t)value;
+}
+
+void flame_add(struct flame *f, const struct flame_frame *frames, size_t count, int64_t before,
+               int64_t now)
+{
+    uint32_t node = 0;
+    for (size_t i = 0; i < count; i++)
+        node = child_of(f, node, &frames[i]);
+    struct flame_node *n = &f->nodes.items[node];
+    n->before = (int64_t)((uint64_t)n->before + (uint64_t)before);
+    n->now = (int64_t)((uint64_t)n->now + (uint64_t)now);
+}
+
+struct sibling {
+    const char *name;
+    uint32_t node, parent;
+};
+
+static int by_parent_and_name(const void *a, const void *b)
+{
+    const struct sibling *x = a, *y = b;
+    if (x->parent != y->parent)
+        return x->parent < y->parent ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+static void put_in_order(struct flame *f)
+{
+    size_t n = f->nodes.count;
+    struct sibling *all = xmalloc(n * sizeof *all);
+    uint32_t *first = xcalloc(n + 1, sizeof *first); /* of each node's children, in `all` */
+    for (uint32_t i = 1; i < n; i++) {
+        const struct flame_node *node = &f->nodes.items[i];
+        all[i - 1] = (struct sibling){strpool_get(&f->names, node->name), i, node->parent};
+        first[node->parent + 1]++;
+    }
+    qsort(all, n - 1, sizeof *all, by_parent_and_name);
+    for (size_t i = 1; i <= n; i++)
+        first[i] += first[i - 1];
+    VEC(uint32_t) stack = {0};
+    *vec_push(&stack) = 0;
+    while (stack.count) {
+        uint32_t node = stack.items[--stack.count];
+        *vec_push(&f->order) = node;
+        for (uint32_t i = first[node + 1]; i-- > first[node];)
+            *vec_push(&stack) = all[i].node;
+    }
+    vec_release(&stack);
+    free(first);
+    free(all);
+}
+
+void flame_finish(struct flame *f)
+{
+    for (size_t i = 0; i < f->nodes.count; i++) {
+        struct flame_node *n = &f->nodes.items[i];
+        uint64_t before = size_of(n->before), now = size_of(n->now);
+        n->width = before > now ? before : now;
+    }
+    put_in_order(f);
+    for (size_t i = f->nodes.count; i-- > 1;) {
+        const struct flame_node *n = &f->nodes.items[i];
+        struct flame_node *parent = &f->nodes.items[n->parent];
+        parent->before = (int64_t)((uint64_t)parent->before + (uint64_t)n->before);
+        parent->now = (int64_t)((uint64_t)parent->now + (uint64_t)n->now);
+        parent->width += n->width;
+    }
+}

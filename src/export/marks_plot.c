@@ -1,0 +1,149 @@
+#include "export/marks_plot.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/plot.h"
+#include "report/summary.h"
+
+#define LABEL_BYTES 64
+
+static const struct field {
+    const char *name, *title; /* title NULL: not drawn */
+    size_t offset;            /* in struct stamp */
+} fields[] = {
+    {"time_ns", NULL, offsetof(struct stamp, time_ns)},
+    {"vm_bytes", "VM", offsetof(struct stamp, vm_bytes)},
+    {"rss_bytes", "RSS", offsetof(struct stamp, rss_bytes)},
+    {"anon_bytes", "anonymous RSS", offsetof(struct stamp, anon_bytes)},
+    {"minor_faults", NULL, offsetof(struct stamp, minor_faults)},
+    {"major_faults", NULL, offsetof(struct stamp, major_faults)},
+    {"live_bytes", "live heap", offsetof(struct stamp, live_bytes)},
+    {"live_blocks", NULL, offsetof(struct stamp, live_blocks)},
+    {"allocations", NULL, offsetof(struct stamp, allocations)},
+};
+#define FIELDS (sizeof fields / sizeof *fields)
+
+static uint64_t value_of(const struct stamp *s, const struct field *f)
+{
+    uint64_t v;
+    memcpy(&v, (const char *)s + f->offset, sizeof v);
+    return v;
+}
+
+struct drawing {
+    struct plot plot;
+    struct strbuf title;
+    VEC(char *) labels;
+};
+
+static void draw(struct drawing *d, const struct mark_rows *m)
+{
+    *d = (struct drawing){.plot = {.x_unit = PLOT_SECONDS,
+                                   .y_unit = PLOT_BYTES,
+                                   .x_title = "seconds since the start",
+                                   .subtitle = ""}};
+    summary_command(m->profile, 90, &d->title);
+    d->plot.title = d->title.data;
+    for (size_t f = 0; f < FIELDS; f++) {
+        if (!fields[f].title)
+            continue;
+        struct plot_line *l = plot_add(&d->plot, fields[f].title);
+        l->strong = strcmp(fields[f].name, "live_bytes") == 0;
+        for (size_t i = 0; i < m->rows.count; i++)
+            plot_put(l, (double)m->rows.items[i].stamp->time_ns / 1e9,
+                     (double)value_of(m->rows.items[i].stamp, &fields[f]));
+    }
+    for (size_t i = 0; i < m->rows.count; i++) {
+        const struct mark_row *r = &m->rows.items[i];
+        if (!r->index)
+            continue;
+        char *label = xasprintf("%s#%zu", r->label, r->index);
+        *vec_push(&d->labels) = label;
+        *vec_push(&d->plot.marks) = (struct plot_mark){(double)r->stamp->time_ns / 1e9, label};
+    }
+}
+
+static void drawing_release(struct drawing *d)
+{
+    for (size_t i = 0; i < d->labels.count; i++)
+        free(d->labels.items[i]);
+    vec_release(&d->labels);
+    strbuf_release(&d->title);
+    plot_release(&d->plot);
+}
+
+void marks_plot(const struct mark_rows *m, struct strbuf *out)
+{
+    struct drawing d;
+    draw(&d, m);
+    plot_svg(&d.plot, out);
+    drawing_release(&d);
+}
+
+void marks_gnuplot(const struct mark_rows *m, struct strbuf *out)
+{
+    struct drawing d;
+    draw(&d, m);
+    plot_gnuplot(&d.plot, out);
+    drawing_release(&d);
+}
+
+/* --- numpy ------------------------------------------------------------------------------------ */
+
+/* A key as a Python string literal, made a name of its own where it is one of the fields. */
+static void put_key(struct strbuf *out, const char *key)
+{
+    strbuf_puts(out, "('value_");
+    for (; *key; key++)
+        strbuf_putc(out, *key == '\'' || *key == '\\' || *key < ' ' || *key > '~' ? '_' : *key);
+    strbuf_puts(out, "', '<f8'), ");
+}
+
+void marks_npy(const struct mark_rows *m, struct strbuf *out)
+{
+    VEC(uint32_t) keys = {0};
+    for (size_t i = 0; i < m->profile->mark_values.count; i++) {
+        bool known = false;
+        for (size_t k = 0; k < keys.count; k++)
+            known |= keys.items[k] == m->profile->mark_values.items[i].key;
+        if (!known)
+            *vec_push(&keys) = m->profile->mark_values.items[i].key;
+    }
+    struct strbuf header = {0};
+    strbuf_printf(&header, "{'descr': [('label', '|S%d'), ('index', '<i8'), ", LABEL_BYTES);
+    for (size_t f = 0; f < FIELDS; f++)
+        strbuf_printf(&header, "('%s', '<i8'), ", fields[f].name);
+    for (size_t k = 0; k < keys.count; k++)
+        put_key(&header, strpool_get(&m->recording->strings, keys.items[k]));
+    strbuf_printf(&header, "], 'fortran_order': False, 'shape': (%zu,), }", m->rows.count);
+    while ((12 + header.size + 1) % 64)
+        strbuf_putc(&header, ' ');
+    strbuf_putc(&header, '\n');
+    uint32_t size = (uint32_t)header.size;
+    strbuf_add(out, "\x93NUMPY\x02\x00", 8); /* version 2: the header's size in four bytes */
+    strbuf_add(out, &size, 4);
+    strbuf_add(out, header.data, header.size);
+    for (size_t i = 0; i < m->rows.count; i++) {
+        const struct mark_row *r = &m->rows.items[i];
+        char label[LABEL_BYTES] = {0};
+        int64_t index = (int64_t)r->index;
+        memcpy(label, r->label, strnlen(r->label, sizeof label));
+        strbuf_add(out, label, sizeof label);
+        strbuf_add(out, &index, sizeof index);
+        for (size_t f = 0; f < FIELDS; f++) {
+            uint64_t v = value_of(r->stamp, &fields[f]);
+            strbuf_add(out, &v, sizeof v);
+        }
+        for (size_t k = 0; k < keys.count; k++) {
+            double v = NAN;
+            for (size_t n = r->first; n < r->first + r->count; n++)
+                if (m->values[n].key == keys.items[k])
+                    v = m->values[n].value;
+            strbuf_add(out, &v, sizeof v);
+        }
+    }
+    strbuf_release(&header);
+    vec_release(&keys);
+}

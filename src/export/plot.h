@@ -1,0 +1,62 @@
+/*
+ * plot: lines over time as one SVG file, or as data for gnuplot.
+ *
+ * Lines are given as points; a line is drawn as steps where its value holds until the next point.
+ * Vertical lines stand for marks, numbered points for peaks. The picture is legible on a phone and
+ * in print: it scales with its window, and lines differ in dashes as well as in colour.
+ *
+ * Ownership: names and labels are borrowed; points are copied. plot_release frees the rest.
+ */
+#ifndef TIDE_EXPORT_PLOT_H
+#define TIDE_EXPORT_PLOT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+#include "base/vec.h"
+
+struct plot_point {
+    double x, y;
+};
+
+struct plot_line {
+    const char *name;
+    bool steps;  /* else straight from point to point */
+    bool strong; /* a thicker line, in black: the process among its threads */
+    VEC(struct plot_point) points;
+};
+
+/* A moment with a name. */
+struct plot_mark {
+    double x;
+    const char *label;
+};
+
+/* A point with a number beside it. */
+struct plot_peak {
+    double x, y;
+    unsigned number;
+    const char *text; /* shown when hovered over */
+};
+
+enum plot_unit { PLOT_BYTES, PLOT_COUNT, PLOT_SECONDS };
+
+struct plot {
+    const char *title, *subtitle;
+    enum plot_unit x_unit, y_unit;
+    const char *x_title;
+    VEC(struct plot_line) lines;
+    VEC(struct plot_mark) marks;
+    VEC(struct plot_peak) peaks;
+};
+
+struct plot_line *plot_add(struct plot *p, const char *name);
+void plot_put(struct plot_line *l, double x, double y);
+void plot_svg(const struct plot *p, struct strbuf *out);
+/* One block of "x y" for each line, its name in a comment above; blocks are separated as `index` of
+ * gnuplot wants it. */
+void plot_gnuplot(const struct plot *p, struct strbuf *out);
+void plot_release(struct plot *p);
+
+#endif

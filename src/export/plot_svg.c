@@ -1,0 +1,246 @@
+/* Lines over time as one SVG file. */
+#include <math.h>
+#include <string.h>
+
+#include "export/plot.h"
+#include "export/script.h"
+#include "export/svg.h"
+
+#define WIDTH   1000
+#define LEFT    86
+#define RIGHT   20
+#define TOP     58
+#define PLOT_H  400
+#define BOTTOM  46
+#define LEGEND  20 /* a row of it */
+#define COLUMNS 3  /* of the legend */
+
+#define MARKS_NAMED 30   /* more would write over each other */
+#define DRAWN       2000 /* points of a line: more than there are columns of pixels */
+
+static const char *const colors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                     "#e69f00", "#56b4e9", "#7b4fa3", "#8c564b",
+                                     "#1b7837", "#b2182b", "#2166ac", "#666666"};
+static const char *const dashes[] = {"", "7 3", "2 2", "9 3 2 3"};
+#define COLORS (sizeof colors / sizeof *colors)
+#define DASHES (sizeof dashes / sizeof *dashes)
+
+/* What is shown of one axis. */
+struct axis {
+    double low, high, step;
+    enum plot_unit unit;
+};
+
+static double x_pixel(const struct axis *a, double x)
+{
+    return LEFT + (x - a->low) / (a->high - a->low) * (WIDTH - LEFT - RIGHT);
+}
+
+static double y_pixel(const struct axis *a, double y)
+{
+    return TOP + PLOT_H - (y - a->low) / (a->high - a->low) * PLOT_H;
+}
+
+/* A step of which about `wanted` fit: 1, 2 or 5 times a power of ten; of two for bytes. */
+static double nice_step(double span, double wanted, enum plot_unit unit)
+{
+    double rough = span / wanted;
+    if (!(rough > 0))
+        return 1;
+    if (unit == PLOT_BYTES)
+        return fmax(1, pow(2, ceil(log2(rough))));
+    double power = pow(10, floor(log10(rough)));
+    double step = rough <= power       ? power
+                  : rough <= 2 * power ? 2 * power
+                  : rough <= 5 * power ? 5 * power
+                                       : 10 * power;
+    return unit == PLOT_COUNT ? fmax(1, step) : step;
+}
+
+static void widen(struct axis *a, double value)
+{
+    a->low = fmin(a->low, value);
+    a->high = fmax(a->high, value);
+}
+
+static void find_axes(const struct plot *p, struct axis *x, struct axis *y)
+{
+    *x = (struct axis){.low = INFINITY, .high = -INFINITY, .unit = p->x_unit};
+    *y = (struct axis){.low = 0, .high = 0, .unit = p->y_unit};
+    for (size_t i = 0; i < p->lines.count; i++)
+        for (size_t k = 0; k < p->lines.items[i].points.count; k++) {
+            widen(x, p->lines.items[i].points.items[k].x);
+            widen(y, p->lines.items[i].points.items[k].y);
+        }
+    if (!(x->low < x->high)) {
+        x->low = x->low == INFINITY ? 0 : x->low;
+        x->high = x->low + 1;
+    }
+    if (y->high <= y->low)
+        y->high = y->low + 1;
+    x->step = nice_step(x->high - x->low, 8, x->unit);
+    y->step = nice_step(y->high - y->low, 6, y->unit);
+    y->high = ceil(y->high / y->step) * y->step;
+    y->low = floor(y->low / y->step) * y->step;
+}
+
+static void put_amount(struct strbuf *out, double value, const struct axis *a)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    if (a->unit == PLOT_BYTES) {
+        size_t u = 0;
+        for (; fabs(value) >= 1024 && u + 1 < sizeof units / sizeof *units; u++)
+            value /= 1024;
+        strbuf_printf(out, "%.4g %s", value, units[u]);
+    } else {
+        strbuf_printf(out, "%.6g%s", value, a->unit == PLOT_SECONDS ? " s" : "");
+    }
+}
+
+static void put_grid(const struct plot *p, const struct axis *x, const struct axis *y,
+                     struct strbuf *out)
+{
+    struct strbuf text = {0};
+    for (double v = y->low; v <= y->high + y->step / 2; v += y->step) {
+        double at = y_pixel(y, v);
+        strbuf_printf(out, "<path class=\"g\" d=\"M%d %.1fH%d\"/>\n", LEFT, at, WIDTH - RIGHT);
+        strbuf_clear(&text);
+        put_amount(&text, v, y);
+        svg_label(out, LEFT - 8, at + 4, "text-anchor=\"end\"", text.data);
+    }
+    for (double v = ceil(x->low / x->step) * x->step; v <= x->high + x->step / 1e6; v += x->step) {
+        double at = x_pixel(x, v);
+        strbuf_printf(out, "<path class=\"g\" d=\"M%.1f %dv%d\"/>\n", at, TOP, PLOT_H);
+        strbuf_clear(&text);
+        put_amount(&text, fabs(v) < x->step / 1e6 ? 0 : v, x);
+        svg_label(out, at, TOP + PLOT_H + 18, "text-anchor=\"middle\"", text.data);
+    }
+    svg_label(out, (LEFT + WIDTH - RIGHT) / 2.0, TOP + PLOT_H + 38, "text-anchor=\"middle\"",
+              p->x_title);
+    strbuf_release(&text);
+}
+
+static void put_marks(const struct plot *p, const struct axis *x, struct strbuf *out)
+{
+    for (size_t i = 0; i < p->marks.count; i++) {
+        const struct plot_mark *m = &p->marks.items[i];
+        if (m->x < x->low || m->x > x->high)
+            continue;
+        double at = x_pixel(x, m->x);
+        strbuf_printf(out, "<path class=\"m\" d=\"M%.1f %dv%d\"><title>", at, TOP, PLOT_H);
+        svg_text(out, m->label);
+        strbuf_puts(out, "</title></path>\n");
+        if (p->marks.count <= MARKS_NAMED) {
+            strbuf_printf(out, "<text class=\"ml\" transform=\"translate(%.1f %d) rotate(-90)\">",
+                          at - 3, TOP + PLOT_H - 4);
+            svg_text(out, m->label);
+            strbuf_puts(out, "</text>\n");
+        }
+    }
+}
+
+/* Of so many points that a column of pixels has several: the lowest and the highest in each. */
+static void put_points(const struct plot_line *l, const struct axis *x, const struct axis *y,
+                       struct strbuf *out)
+{
+    size_t n = l->points.count, each = n > DRAWN ? (n + DRAWN / 2 - 1) / (DRAWN / 2) : 1;
+    double last = NAN;
+    for (size_t i = 0; i < n; i += each) {
+        size_t low = i, high = i, end = i + each < n ? i + each : n;
+        for (size_t k = i; k < end; k++) {
+            low = l->points.items[k].y < l->points.items[low].y ? k : low;
+            high = l->points.items[k].y > l->points.items[high].y ? k : high;
+        }
+        size_t pair[2] = {low < high ? low : high, low < high ? high : low};
+        for (int k = 0; k < (pair[0] == pair[1] ? 1 : 2); k++) {
+            double px = x_pixel(x, l->points.items[pair[k]].x);
+            double py = y_pixel(y, l->points.items[pair[k]].y);
+            if (l->steps && !isnan(last))
+                strbuf_printf(out, "%.1f,%.1f ", px, last);
+            strbuf_printf(out, "%.1f,%.1f ", px, py);
+            last = py;
+        }
+    }
+}
+
+static void put_stroke(const struct plot_line *l, size_t i, struct strbuf *out)
+{
+    const char *dash = dashes[i / COLORS % DASHES];
+    strbuf_printf(out, "stroke=\"%s\" stroke-width=\"%s\"", l->strong ? "#000" : colors[i % COLORS],
+                  l->strong ? "2.2" : "1.5");
+    if (*dash && !l->strong)
+        strbuf_printf(out, " stroke-dasharray=\"%s\"", dash);
+}
+
+static void put_lines(const struct plot *p, const struct axis *x, const struct axis *y,
+                      struct strbuf *out)
+{
+    for (size_t i = 0; i < p->lines.count; i++) {
+        const struct plot_line *l = &p->lines.items[i];
+        strbuf_puts(out, "<polyline class=\"s\" fill=\"none\" ");
+        put_stroke(l, i, out);
+        strbuf_printf(out, " data-i=\"%zu\" points=\"", i);
+        put_points(l, x, y, out);
+        strbuf_puts(out, "\"><title>");
+        svg_text(out, l->name);
+        strbuf_puts(out, "</title></polyline>\n");
+    }
+    for (size_t i = 0; i < p->peaks.count; i++) {
+        const struct plot_peak *k = &p->peaks.items[i];
+        double px = x_pixel(x, k->x), py = y_pixel(y, k->y);
+        strbuf_printf(out, "<g class=\"p\"><title>");
+        svg_text(out, k->text);
+        strbuf_printf(out,
+                      "</title><circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\"/><text x=\"%.1f\" "
+                      "y=\"%.1f\">%u</text></g>\n",
+                      px, py, px + 5, py - 5, k->number);
+    }
+}
+
+static void put_legend(const struct plot *p, struct strbuf *out)
+{
+    double column = (WIDTH - LEFT - RIGHT) / (double)COLUMNS;
+    for (size_t i = 0; i < p->lines.count; i++) {
+        const struct plot_line *l = &p->lines.items[i];
+        double left = LEFT + column * (double)(i % COLUMNS);
+        double top = TOP + PLOT_H + BOTTOM + LEGEND * (double)(i / COLUMNS) + 14;
+        size_t room = (size_t)((column - 40) / 7.3), size = strlen(l->name);
+        char *name = size > room ? xstrndup(l->name, room) : xstrdup(l->name);
+        strbuf_printf(out, "<g class=\"l\" data-i=\"%zu\"><title>", i);
+        svg_text(out, l->name);
+        strbuf_printf(out, "</title><path fill=\"none\" d=\"M%.1f %.1fh24\" ", left, top - 4);
+        put_stroke(l, i, out);
+        strbuf_puts(out, "/>");
+        svg_label(out, left + 30, top, "", name);
+        strbuf_puts(out, "</g>\n");
+        free(name);
+    }
+}
+
+void plot_svg(const struct plot *p, struct strbuf *out)
+{
+    struct axis x, y;
+    find_axes(p, &x, &y);
+    size_t rows = (p->lines.count + COLUMNS - 1) / COLUMNS;
+    double height = TOP + PLOT_H + BOTTOM + LEGEND * (double)rows + 16;
+    svg_open(out, WIDTH, height);
+    strbuf_puts(out, "<style>.g{stroke:#ddd;stroke-width:1}.m{stroke:#888;stroke-width:1;"
+                     "stroke-dasharray:3 3}.ml{fill:#666;font-size:10px}.p circle{fill:#b2182b}"
+                     ".p text{font-weight:bold}.l{cursor:pointer}.off{opacity:.25}"
+                     "#tip rect{fill:#fff;fill-opacity:.92;stroke:#888}</style>\n");
+    svg_label(out, WIDTH / 2.0, 24, "font-size=\"17\" text-anchor=\"middle\"", p->title);
+    svg_label(out, WIDTH / 2.0, 42, "fill=\"#555\" text-anchor=\"middle\"", p->subtitle);
+    put_grid(p, &x, &y, out);
+    put_marks(p, &x, out);
+    put_lines(p, &x, &y, out);
+    put_legend(p, out);
+    strbuf_printf(
+        out,
+        "<g id=\"tip\" data-left=\"%d\" data-right=\"%d\" data-top=\"%d\" data-bottom=\"%d\" "
+        "data-x0=\"%.17g\" data-x1=\"%.17g\" data-y0=\"%.17g\" data-y1=\"%.17g\" "
+        "data-xu=\"%d\" data-yu=\"%d\"></g>\n<script><![CDATA[\n",
+        LEFT, WIDTH - RIGHT, TOP, TOP + PLOT_H, x.low, x.high, y.low, y.high, (int)x.unit,
+        (int)y.unit);
+    strbuf_add(out, plot_script, plot_script_size);
+    strbuf_puts(out, "]]></script>\n</svg>\n");
+}

@@ -1,0 +1,23 @@
+/*
+ * threads_plot: live bytes of each thread over time, the process and its RSS beside them.
+ */
+#ifndef TIDE_EXPORT_THREADS_PLOT_H
+#define TIDE_EXPORT_THREADS_PLOT_H
+
+#include "analyse/timelines.h"
+#include "export/plot.h"
+
+#define THREADS_DRAWN 14 /* those with the most; the others are one line */
+
+struct threads_plot {
+    struct plot plot;
+    struct strbuf title, others;
+};
+
+/* `rebase`: RSS less what it was at the beginning. */
+void threads_plot_init(struct threads_plot *p, const struct timelines *t, bool rebase);
+void threads_plot_release(struct threads_plot *p);
+/* Every thread with its figures, a line each: what has no room in the picture. */
+void threads_legend(const struct timelines *t, struct strbuf *out);
+
+#endif

@@ -1,0 +1,77 @@
+/*
+ * diff: the same question put to two recordings, and what differs, matched by names.
+ *
+ * Both are answered as a report would (model/answer.h), with names made comparable
+ * (model/origin.h); then the rows are joined. A function is its name: not its address, line, file
+ * or library. A stack is the names of its functions and of its thread; a node of the tree is the
+ * names from the root. A line is its function, the name of its file without folder, and its number.
+ * A file is its path; where only one of each side is left with the same name without folder, these
+ * two are one.
+ *
+ * If one recording has not what is asked for (no such thread, no such samples), it counts as
+ * nothing, and `missing` says why; if neither has it, that is an error.
+ *
+ * Ownership: borrows the recordings, the query and the file names; diff_release frees the rest.
+ */
+#ifndef TIDE_MODEL_DIFF_H
+#define TIDE_MODEL_DIFF_H
+
+#include "model/answer.h"
+
+enum diff_status { DIFF_SAME, DIFF_CHANGED, DIFF_NEW, DIFF_GONE, DIFF_STATUSES };
+
+struct diff_row {
+    const char *name, *module, *file; /* as the second recording has them, if it does */
+    uint32_t line;
+    const char *thread;
+    bool there[2];
+    struct value self[2], total[2];
+    uint32_t call[2]; /* by stack: where its frames are in each side's answer */
+    uint32_t node;    /* stack, tree: in diff.nodes; else 0 */
+    uint32_t depth;   /* tree: 0 for the outermost */
+    enum diff_status status;
+};
+
+struct diff_node {
+    uint32_t parent, name;
+};
+
+struct diff_side {
+    const char *file;
+    struct query query; /* shares the patterns of the question */
+    char *process;      /* owned: what `query.process` is, where one was given for each side */
+    const struct recording *recording;
+    const struct profile *profile;
+    struct answer answer; /* all zero when something is missing */
+    struct err missing;   /* empty text: nothing is */
+};
+
+struct diff {
+    const struct query *query;
+    struct diff_side side[2];
+    struct strpool names;
+    VEC(struct diff_node) nodes; /* paths that stacks or trees have */
+    struct map children;         /* parent, name -> node */
+    VEC(struct diff_row) rows;   /* larger changes first, without sign; a tree in its own order */
+    size_t count[DIFF_STATUSES];
+    size_t left_out;              /* rows that --top and --min took away */
+    struct value left_out_change; /* of self */
+    uint64_t scale;               /* what --min is a share of: all changes without sign */
+};
+
+/* `files` name the recordings in errors. -EINVAL: the question makes no sense; -ENOENT, -ENODATA:
+ * neither recording has it. */
+int diff_query(struct diff *d, const struct recording *const recordings[2],
+               const char *const files[2], const struct query *q, struct err *err);
+void diff_release(struct diff *d);
+
+/* Have both sides the same totals, and every row? */
+bool diff_is_empty(const struct diff *d);
+
+static inline struct value value_change(const struct value v[2])
+{
+    return (struct value){(int64_t)((uint64_t)v[1].amount - (uint64_t)v[0].amount),
+                          (int64_t)((uint64_t)v[1].count - (uint64_t)v[0].count)};
+}
+
+#endif

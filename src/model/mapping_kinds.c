@@ -1,0 +1,182 @@
+/* Which kind a mapping is of: by what the recorder knows of it, its name, and its neighbours. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "model/mappings.h"
+
+#define ARENA      (UINT64_C(64) << 20) /* what glibc reserves for an arena, and aligns it to */
+#define GUARD_MOST (UINT64_C(64) << 10)
+#define STACK_MIN  (UINT64_C(16) << 10)
+
+/* What files are. */
+enum file_kind { FILE_OTHER, FILE_LIBRARY, FILE_PROGRAM };
+
+struct sorting {
+    const struct profile *profile;
+    const struct mapping *all;
+    size_t count;
+    enum file_kind *files;    /* by name */
+    enum mapping_kind *kinds; /* so far */
+};
+
+static const char *name_of(const struct sorting *s, const struct mapping *m)
+{
+    return strpool_get(&s->profile->map_names, m->name);
+}
+
+static bool starts(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+static bool is_file(const char *name)
+{
+    return name[0] == '/';
+}
+
+/* Memory that the kernel shows as a file, which nobody can open. */
+static bool is_shared_memory(const char *name)
+{
+    static const char *const names[] = {"/memfd:",   "/SYSV",          "/dev/shm/",
+                                        "/dev/zero", "/anon_hugepage", "[anon_shmem"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (starts(name, names[i]))
+            return true;
+    return false;
+}
+
+/* Without " (deleted)": a file that was replaced since. */
+static size_t path_size(const char *name)
+{
+    static const char deleted[] = " (deleted)";
+    size_t size = strlen(name), tail = sizeof deleted - 1;
+    return size > tail && strcmp(name + size - tail, deleted) == 0 ? size - tail : size;
+}
+
+/* A file is a library if any of it can be executed. */
+static void sort_files(struct sorting *s)
+{
+    const struct profile *p = s->profile;
+    for (size_t i = 0; i < s->count; i++)
+        if (s->all[i].flags & MAPPING_EXECUTE && is_file(name_of(s, &s->all[i])))
+            s->files[s->all[i].name] = FILE_LIBRARY;
+    struct strpool paths = {0}; /* of modules first, then of the program and the others */
+    for (size_t k = 0; k < p->modules.count; k++)
+        strpool_add(&paths, p->modules.items[k].path);
+    size_t modules = paths.strings.count;
+    uint32_t program = p->executable ? strpool_add(&paths, p->executable) : MAP_NONE;
+    for (uint32_t n = 1; n < p->map_names.strings.count; n++) {
+        const char *name = p->map_names.strings.items[n];
+        uint32_t path = is_file(name) ? strpool_add_n(&paths, name, path_size(name)) : MAP_NONE;
+        if (path < modules)
+            s->files[n] = FILE_LIBRARY;
+        if (path == program && is_file(name))
+            s->files[n] = FILE_PROGRAM;
+    }
+    strpool_release(&paths);
+}
+
+static enum mapping_kind kind_of_file(const struct sorting *s, const struct mapping *m)
+{
+    enum file_kind file = s->files[m->name];
+    if (file == FILE_OTHER)
+        return KIND_FILE;
+    /* Pages of its own in what can only be read: the loader wrote addresses there. */
+    bool is_data = m->flags & MAPPING_WRITE ||
+                   (!(m->flags & MAPPING_EXECUTE) && m->kib[MAPPING_ANONYMOUS] > 0);
+    if (file == FILE_PROGRAM)
+        return is_data ? KIND_PROGRAM_DATA : KIND_PROGRAM_TEXT;
+    return is_data ? KIND_LIBRARY_DATA : KIND_LIBRARY_TEXT;
+}
+
+static bool is_anonymous(const struct sorting *s, const struct mapping *m)
+{
+    return (!m->name || starts(name_of(s, m), "[anon:")) && !(m->flags & MAPPING_SHARED);
+}
+
+static bool is_untouchable(const struct mapping *m)
+{
+    return !(m->flags & (MAPPING_READ | MAPPING_WRITE | MAPPING_EXECUTE));
+}
+
+/* glibc: from a multiple of 64 MiB, in use; up to the next, reserved. */
+static bool is_arena(const struct sorting *s, size_t i)
+{
+    const struct mapping *m = &s->all[i], *after = i + 1 < s->count ? m + 1 : NULL;
+    return m->start % ARENA == 0 && m->flags & MAPPING_WRITE && after && after->start == m->end &&
+           is_anonymous(s, after) && is_untouchable(after) && after->end % ARENA == 0 &&
+           after->end - m->start == ARENA;
+}
+
+/* A thread's stack that nobody told us of: glibc puts a guard below it. */
+static bool is_guarded(const struct sorting *s, size_t i)
+{
+    const struct mapping *m = &s->all[i], *before = i ? m - 1 : NULL;
+    return before && before->end == m->start && is_anonymous(s, before) && is_untouchable(before) &&
+           before->end - before->start <= GUARD_MOST && m->flags & MAPPING_WRITE &&
+           !(m->flags & MAPPING_EXECUTE) && m->end - m->start >= STACK_MIN;
+}
+
+static enum mapping_kind kind_of_anonymous(const struct sorting *s, size_t i)
+{
+    const struct mapping *m = &s->all[i];
+    if (m->flags & MAPPING_ZEROED && i)
+        return s->kinds[i - 1] == KIND_PROGRAM_DATA ? KIND_PROGRAM_DATA : KIND_LIBRARY_DATA;
+    if (m->flags & MAPPING_BLOCKS || is_arena(s, i))
+        return KIND_HEAP;
+    return m->flags & MAPPING_STACK || is_guarded(s, i) ? KIND_STACK : KIND_ANONYMOUS;
+}
+
+static enum mapping_kind kind_of(const struct sorting *s, size_t i)
+{
+    const struct mapping *m = &s->all[i];
+    const char *name = name_of(s, m);
+    if (m->flags & MAPPING_OWN)
+        return KIND_OWN;
+    if (strcmp(name, "[heap]") == 0)
+        return KIND_HEAP;
+    if (starts(name, "[stack"))
+        return KIND_STACK;
+    if (is_shared_memory(name) || (!m->name && m->flags & MAPPING_SHARED))
+        return KIND_SHARED;
+    if (is_file(name))
+        return kind_of_file(s, m);
+    if (is_anonymous(s, m))
+        return kind_of_anonymous(s, i);
+    return starts(name, "[v") || starts(name, "[uprobes]") ? KIND_KERNEL : KIND_ANONYMOUS;
+}
+
+/* Guards of stacks, and what arenas have in reserve, are told by what they belong to. */
+static void sort_untouchable(struct sorting *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        const struct mapping *m = &s->all[i];
+        if (s->kinds[i] != KIND_ANONYMOUS || !is_untouchable(m))
+            continue;
+        if (i && m[-1].end == m->start && s->kinds[i - 1] == KIND_HEAP && is_arena(s, i - 1))
+            s->kinds[i] = KIND_HEAP;
+        else if (i + 1 < s->count && m[1].start == m->end && s->kinds[i + 1] == KIND_STACK &&
+                 m->end - m->start <= GUARD_MOST)
+            s->kinds[i] = KIND_STACK;
+        else if (i && m[-1].end == m->start && s->files[m[-1].name] == FILE_LIBRARY &&
+                 i + 1 < s->count && m[1].start == m->end && m[1].name == m[-1].name)
+            s->kinds[i] = KIND_LIBRARY_TEXT; /* a hole between the parts of a library */
+    }
+}
+
+enum mapping_kind *mapping_kinds(const struct profile *p, const struct capture *c)
+{
+    size_t names = p->map_names.strings.count;
+    struct sorting s = {.profile = p,
+                        .all = c->count ? p->mappings.items + c->first : NULL,
+                        .count = c->count,
+                        .files = xcalloc(names + 1, sizeof *s.files),
+                        .kinds = xcalloc(c->count + 1, sizeof *s.kinds)};
+    sort_files(&s);
+    for (size_t i = 0; i < s.count; i++)
+        s.kinds[i] = kind_of(&s, i);
+    sort_untouchable(&s);
+    free(s.files);
+    return s.kinds;
+}

@@ -1,0 +1,150 @@
+#include "model/presets.h"
+
+static const struct {
+    const char *name, *reason;
+} presets[PRESETS] = {
+    [PRESET_LOADER] = {"the loader",
+                       "lists of libraries and thread-local storage of threads, which "
+                       "the loader keeps for as long as they are in use"},
+    [PRESET_LIBC] = {"libc", "locales, converters, time zones, name services and the buffers of "
+                             "stdin and stdout, which libc keeps until the end"},
+    [PRESET_LIBSTDCXX] = {"libstdc++", "the pool for exceptions when memory is short, and what the "
+                                       "library sets up as it is loaded"},
+    [PRESET_PYTHON] = {"CPython",
+                       "the interpreter's own start, types made ready once, and interned "
+                       "strings"},
+    [PRESET_ROOT] = {"ROOT", "the interpreter and the dictionaries of classes, made once"},
+    [PRESET_GLIB] = {"GLib", "types, quarks and interned strings, which are never given back"},
+    [PRESET_OPENSSL] = {"OpenSSL", "tables and error strings made by its initialisation"},
+    [PRESET_LLVM] = {"LLVM", "command-line options and passes registered as it is loaded"},
+    [PRESET_FONTCONFIG] = {"fontconfig", "the configuration and the caches of fonts, read once"},
+};
+
+#define LOADER  "ld-linux*|ld-*.so*|ld.so*|ld64.so*"
+#define LIBC    "libc.so*|libc-2.*"
+#define STDCXX  "libstdc++.so*"
+#define PYTHON  "python3*|libpython3*"
+#define ROOT    "libCore.so*|libCling.so*|libRIO.so*|libThread.so*|libstdc++.so*|libc.so*"
+#define GLIB    "libglib-2.0.so*|libgobject-2.0.so*"
+#define OPENSSL "libcrypto.so*|libssl.so*|libc.so*"
+#define LLVM    "libLLVM*.so*|libclang*.so*|libstdc++.so*"
+#define FONTS   "libfontconfig.so*|libexpat.so*|libfreetype.so*|libc.so*"
+
+/*
+ * Innermost first; the allocation function itself is not listed. One line of reason each, where the
+ * name alone does not say it. "X!... < Y!f": f of Y, and what it called within X.
+ */
+static const struct {
+    enum preset preset;
+    const char *places;
+} rules[] = {
+    /* Its own code asked for it; initialisers that it calls are other libraries' code. */
+    {PRESET_LOADER, LOADER "!*"},
+
+    /* Tables and names of the locale in use; setlocale's are shared by all that follow. */
+    {PRESET_LIBC, LIBC "!... < " LIBC "!setlocale"},
+    {PRESET_LIBC, LIBC "!... < " LIBC "!_nl_find_locale"},
+    {PRESET_LIBC, LIBC "!... < " LIBC "!_nl_load_locale*"},
+    /* Catalogues of translated messages. */
+    {PRESET_LIBC, LIBC "!... < " LIBC "!*dcigettext"},
+    {PRESET_LIBC, LIBC "!... < " LIBC "!*dcgettext"},
+    {PRESET_LIBC, LIBC "!... < " LIBC "!*bindtextdomain"},
+    {PRESET_LIBC, LIBC "!... < " LIBC "!*textdomain"},
+    /* Which converters there are, not what iconv_open hands out. */
+    {PRESET_LIBC, LIBC "!... < " LIBC "!__gconv_load_cache"},
+    {PRESET_LIBC, LIBC "!... < " LIBC "!__gconv_load_conf"},
+    {PRESET_LIBC, LIBC "!... < " LIBC "!__gconv_read_conf"},
+    {PRESET_LIBC, LIBC "!... < " LIBC "!__gconv_find_shlib"},
+    {PRESET_LIBC, LIBC "!... < " LIBC "!__wcsmbs_load_conv"},
+    /* Who answers questions for users, groups and hosts; and the one result that is kept. */
+    {PRESET_LIBC, LIBC "!... < " LIBC "!__nss_database_get"},
+    {PRESET_LIBC, LIBC "!... < " LIBC "!__nss_lookup_function"},
+    {PRESET_LIBC, LIBC "!... < " LIBC "!__nss_module_*"},
+    {PRESET_LIBC, LIBC "!... < " LIBC "!__nss_*_lookup2"},
+    {PRESET_LIBC, LIBC "!getpwnam"},
+    {PRESET_LIBC, LIBC "!getpwuid"},
+    {PRESET_LIBC, LIBC "!getgrnam"},
+    {PRESET_LIBC, LIBC "!getgrgid"},
+    {PRESET_LIBC, LIBC "!gethostbyname*"},
+    {PRESET_LIBC, LIBC "!gethostbyaddr"},
+    {PRESET_LIBC, LIBC "!getservbyname"},
+    {PRESET_LIBC, LIBC "!getservbyport"},
+    {PRESET_LIBC, LIBC "!getprotobyname"},
+    {PRESET_LIBC, "libnss_*.so*!*"},
+    {PRESET_LIBC, LIBC "!... < " LIBC "!__res_maybe_init"},
+    {PRESET_LIBC, LIBC "!... < " LIBC "!__resolv_context_get*"},
+    /* The rules of the time zone. */
+    {PRESET_LIBC, LIBC "!... < " LIBC "!tzset"},
+    {PRESET_LIBC, LIBC "!... < " LIBC "!tzset_internal"},
+    {PRESET_LIBC, LIBC "!... < " LIBC "!localtime"},
+    {PRESET_LIBC, LIBC "!... < " LIBC "!localtime_r"},
+    {PRESET_LIBC, LIBC "!... < " LIBC "!mktime"},
+    /* Functions that can write to stdout or read from stdin only. */
+    {PRESET_LIBC, LIBC "!_IO_file_doallocate < " LIBC "!... < " LIBC "!puts"},
+    {PRESET_LIBC, LIBC "!_IO_file_doallocate < " LIBC "!... < " LIBC "!_IO_puts"},
+    {PRESET_LIBC, LIBC "!_IO_file_doallocate < " LIBC "!... < " LIBC "!putchar*"},
+    {PRESET_LIBC, LIBC "!_IO_file_doallocate < " LIBC "!... < " LIBC "!printf"},
+    {PRESET_LIBC, LIBC "!_IO_file_doallocate < " LIBC "!... < " LIBC "!vprintf"},
+    {PRESET_LIBC, LIBC "!_IO_file_doallocate < " LIBC "!... < " LIBC "!*printf_chk"},
+    {PRESET_LIBC, LIBC "!_IO_file_doallocate < " LIBC "!... < " LIBC "!getchar*"},
+    {PRESET_LIBC, LIBC "!_IO_file_doallocate < " LIBC "!... < " LIBC "!scanf"},
+    {PRESET_LIBC, LIBC "!_IO_file_doallocate < " LIBC "!... < " LIBC "!__isoc*_scanf"},
+    /* Lists of what to call at exit, at fork and per thread. */
+    {PRESET_LIBC, LIBC "!__new_exitfn"},
+    {PRESET_LIBC, LIBC "!... < " LIBC "!__cxa_atexit"},
+    {PRESET_LIBC, LIBC "!... < " LIBC "!__register_atfork"},
+    {PRESET_LIBC, LIBC "!*pthread_setspecific"},
+
+    {PRESET_LIBSTDCXX, STDCXX "!(anonymous namespace)::pool::pool"},
+    {PRESET_LIBSTDCXX, STDCXX "!... < " STDCXX "!_GLOBAL__sub_I_eh_alloc.cc"},
+    /* Its initialisers, called by the loader: how it looks where the library has no symbols. */
+    {PRESET_LIBSTDCXX, STDCXX "!... < " LOADER "!*"},
+
+    {PRESET_PYTHON, PYTHON "!... < " PYTHON "!Py_InitializeFromConfig"},
+    {PRESET_PYTHON, PYTHON "!... < " PYTHON "!Py_InitializeEx"},
+    {PRESET_PYTHON, PYTHON "!... < " PYTHON "!PyType_Ready"},
+    {PRESET_PYTHON, PYTHON "!... < " PYTHON "!PyUnicode_InternInPlace"},
+    {PRESET_PYTHON, PYTHON "!... < " PYTHON "!PyUnicode_InternFromString"},
+
+    {PRESET_ROOT, ROOT "!... < libCore.so*!TROOT::TROOT"},
+    {PRESET_ROOT, ROOT "!... < libCore.so*!TROOT::InitInterpreter"},
+    {PRESET_ROOT, ROOT "!... < libCore.so*!TROOT::RegisterModule"},
+    {PRESET_ROOT, ROOT "!... < libCore.so*!TClassTable::Add"},
+    {PRESET_ROOT, ROOT "!... < libCore.so*!TClass::Init"},
+    {PRESET_ROOT, ROOT "!... < libCore.so*!TClass::GetClass"},
+    {PRESET_ROOT, ROOT "!... < libCore.so*!ROOT::TGenericClassInfo::*"},
+    {PRESET_ROOT, ROOT "!... < libCling.so*!TCling::TCling"},
+    {PRESET_ROOT, ROOT "!... < libCling.so*!TCling::RegisterModule"},
+    {PRESET_ROOT, ROOT "!... < libCling.so*!TCling::LoadPCM*"},
+
+    {PRESET_GLIB, GLIB "!... < libgobject-2.0.so*!g_type_register_*"},
+    {PRESET_GLIB, GLIB "!... < libgobject-2.0.so*!g_type_add_interface_*"},
+    {PRESET_GLIB, GLIB "!... < libglib-2.0.so*!g_quark_from_*"},
+    {PRESET_GLIB, GLIB "!... < libglib-2.0.so*!g_intern_*"},
+    {PRESET_GLIB, GLIB "!... < " LOADER "!*"},
+
+    {PRESET_OPENSSL, OPENSSL "!... < libcrypto.so*!OPENSSL_init_crypto"},
+    {PRESET_OPENSSL, OPENSSL "!... < libssl.so*!OPENSSL_init_ssl"},
+
+    {PRESET_LLVM, LLVM "!... < " LOADER "!*"},
+
+    {PRESET_FONTCONFIG, FONTS "!... < libfontconfig.so*!FcInit*"},
+    {PRESET_FONTCONFIG, FONTS "!... < libfontconfig.so*!FcConfigGetCurrent"},
+    {PRESET_FONTCONFIG, FONTS "!... < libfontconfig.so*!FcConfigReference"},
+};
+
+const char *preset_name(enum preset p)
+{
+    return presets[p].name;
+}
+
+const char *preset_reason(enum preset p)
+{
+    return presets[p].reason;
+}
+
+void presets_add(struct suppressions *s)
+{
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        suppressions_add_preset(s, rules[i].preset, presets[rules[i].preset].name, rules[i].places);
+}

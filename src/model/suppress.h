@@ -1,0 +1,95 @@
+/*
+ * suppress: lists of stacks to leave out, in the formats that people already have: LeakSanitizer's
+ * ("leak:pattern" lines) and valgrind's ({ name, Memcheck:Leak, fun:, obj:, src:, ... }).
+ *
+ * A suppression is a row of places, matched against a stack from its innermost frame outwards; what
+ * is further out than its last place does not matter. "..." stands for any number of frames. A
+ * LeakSanitizer pattern is "..." and one place that may be function, file or library.
+ *
+ * valgrind's stacks begin with the allocation function itself, which ours do not list; of its name
+ * only whether it is realloc is known. A place that some function of that family would match stands
+ * for it.
+ *
+ * Errors are one sentence that begins with FILE:LINE. Suppressions of other tools and other kinds
+ * of errors are read over. Ownership: {0} is an empty list; suppressions_release frees it.
+ */
+#ifndef TIDE_MODEL_SUPPRESS_H
+#define TIDE_MODEL_SUPPRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+
+/* valgrind's names for what leaves a block behind; a set of these in `leak_kinds`. */
+enum leak_kind {
+    LEAK_DEFINITE = 1,
+    LEAK_INDIRECT = 2,
+    LEAK_POSSIBLE = 4,
+    LEAK_REACHABLE = 8,
+    LEAK_KINDS = 15
+};
+
+enum place_kind {
+    PLACE_ANY_NUMBER, /* of frames, all of `object` if that is set */
+    PLACE_FUNCTION,
+    PLACE_OBJECT,
+    PLACE_SOURCE,
+    PLACE_EITHER /* LeakSanitizer: function, file or library */
+};
+
+/* What is known of the function that allocated: realloc, or another of the family. */
+enum allocation { ALLOCATION_REALLOC = 1, ALLOCATION_OTHER = 2 };
+
+struct place {
+    enum place_kind kind;
+    char *text;         /* wildcards * and, but for PLACE_EITHER, ? */
+    char *object;       /* a preset's: base names of libraries, separated by |; else NULL */
+    uint32_t line;      /* of PLACE_SOURCE; 0: any */
+    bool is_mangled;    /* `text` was made from a mangled name */
+    uint8_t allocation; /* set of enum allocation: may stand for the allocation function */
+};
+
+struct suppression {
+    char *name;            /* for people */
+    uint32_t first, count; /* in suppressions.places */
+    uint32_t preset;       /* model/presets.h; of those read from files 0 */
+    uint8_t leak_kinds;
+    bool from_allocation; /* its first place is the allocation function, not its caller */
+};
+
+struct suppressions {
+    VEC(struct suppression) rules;
+    VEC(struct place) places;
+};
+
+/* Adds what `text` says; `file` is named in errors. -EINVAL and a sentence: malformed. */
+int suppressions_parse(struct suppressions *s, const char *text, size_t size, const char *file,
+                       struct err *err);
+/* The same from a file, whose text is added to `text` unless that is NULL. */
+int suppressions_read(struct suppressions *s, const char *path, struct strbuf *text,
+                      struct err *err);
+/*
+ * A rule of presets.c: places from the innermost outwards, separated by " < ":
+ * "libc.so*!setlocale"; "libc.so*|libm.so*!..." is any number of frames of these libraries. At most
+ * one place of a rule may be such a number.
+ */
+void suppressions_add_preset(struct suppressions *s, uint32_t preset, const char *name,
+                             const char *places);
+void suppressions_release(struct suppressions *s);
+
+/* A frame as suppressions see it. Unknown texts are NULL. */
+struct place_subject {
+    const char *function, *file;
+    const char *object; /* the whole path where it is known */
+    uint32_t line;
+};
+
+/* Does the place, which is not PLACE_ANY_NUMBER, mean this frame? */
+bool place_matches(const struct place *p, const struct place_subject *f);
+/* May a PLACE_ANY_NUMBER pass over it? */
+bool place_passes(const struct place *p, const struct place_subject *f);
+
+#endif

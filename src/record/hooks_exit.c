@@ -1,0 +1,110 @@
+/*
+ * The end of the program: the collector is told when it begins, before anything that runs at exit
+ * has run, and again when all of it has, so that it can look at what is still there. It is waited
+ * for.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "record/recorder.h"
+
+typedef int main_function(int, char **, char **);
+
+EXPORT int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(void),
+                             void (*fini)(void), void (*loader_end)(void), void *stack_end);
+EXPORT _Noreturn void exit(int status);
+EXPORT _Noreturn void _exit(int status);
+EXPORT _Noreturn void _Exit(int status);
+EXPORT _Noreturn void quick_exit(int status);
+
+static main_function *program_main;
+static void (*loaders_end)(void);
+static _Atomic uint32_t told; /* a bit for each enum wire_exit */
+
+#define SAVED_REGISTERS 64 /* bytes below a frame that are more than those take */
+
+/*
+ * A child that shares our memory (vfork), or has not said hello, has nothing to tell. The caller's
+ * registers are saved at the top of this frame; what is further down is ours, and what older frames
+ * left behind there keeps nothing alive.
+ */
+static __attribute__((noinline)) void exiting(enum wire_exit what)
+{
+    int saved = errno;
+    if (atomic_load(&recorder.state) == STATE_LIVE && sys_call(SYS_getpid) == (long)recorder.pid &&
+        !(atomic_fetch_or(&told, 1u << what) >> what)) {
+        __builtin_unwind_init(); /* registers onto the stack, where they can be looked at */
+        recorder_exiting(what, (uintptr_t)__builtin_frame_address(0) - SAVED_REGISTERS);
+    }
+    errno = saved;
+}
+
+void exit_forget(void)
+{
+    atomic_store(&told, 0);
+}
+
+static int main_watched(int argc, char **argv, char **environment)
+{
+    int status = program_main(argc, argv, environment);
+    exiting(WIRE_EXIT_BEGINS);
+    return status;
+}
+
+/* libc calls it last of all: it runs the destructors of libraries. */
+static void end_watched(void)
+{
+    if (loaders_end)
+        loaders_end();
+    exiting(WIRE_EXIT_ENDS);
+}
+
+/* Registered before any other, so that it is called after all of them. */
+static void quick_end_watched(void)
+{
+    exiting(WIRE_EXIT_ENDS);
+}
+
+int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(void),
+                      void (*fini)(void), void (*loader_end)(void), void *stack_end)
+{
+    if (!next.__libc_start_main)
+        recorder_start();
+    program_main = main;
+    loaders_end = loader_end;
+    at_quick_exit(quick_end_watched);
+    return next.__libc_start_main(main_watched, argc, argv, init, fini, end_watched, stack_end);
+}
+
+void exit(int status)
+{
+    if (!next.exit)
+        recorder_start();
+    exiting(WIRE_EXIT_BEGINS);
+    next.exit(status);
+    __builtin_unreachable();
+}
+
+void quick_exit(int status)
+{
+    if (!next.quick_exit)
+        recorder_start();
+    exiting(WIRE_EXIT_BEGINS);
+    next.quick_exit(status);
+    __builtin_unreachable();
+}
+
+void _exit(int status)
+{
+    if (!next._exit)
+        recorder_start();
+    exiting(WIRE_EXIT_ENDS);
+    next._exit(status);
+    __builtin_unreachable();
+}
+
+void _Exit(int status)
+{
+    _exit(status);
+}

@@ -1,0 +1,250 @@
+/*
+ * run --mark-on FUNCTION: each entry of a function is a mark, in a program that knows nothing of
+ * it.
+ *
+ * The collector knows the names and looks for them in the symbol tables of each file that is
+ * loaded; here the functions' first bytes are replaced (entry.h). That is done to code which nobody
+ * can be running: what was loaded at the start, while there is one thread; and what dlopen loads,
+ * before any of it runs. For the latter we need to know when: the loader calls an empty function of
+ * its own whenever its list of files has changed, for debuggers to stop at (r_brk). Its entry is
+ * taken too.
+ *
+ * The loader holds its lock when it calls that, so there is one thread here at a time.
+ * [malloc-free]
+ */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/single_threaded.h>
+
+#include "record/entry.h"
+#include "record/recorder.h"
+
+#define ISLAND        (WIRE_FUNCTIONS_MAX * ENTRY_SLOT)
+#define FILES         8192
+#define FILES_CHANGED 0 /* the number of the loader's function */
+
+/* Files that have been seen to. */
+static struct seen {
+    const struct link_map *file;
+    uint64_t base;
+    const void *dynamic;
+    uint8_t *island; /* NULL: it has no such function */
+    bool there;
+} * seen; /* [FILES] */
+static unsigned seen_count;
+
+static uint8_t code[8192]; /* of longer functions, the beginning is looked at */
+
+/* A patch that waits until all of a file's are ready. */
+struct patch {
+    uint64_t address;
+    uint8_t bytes[ENTRY_PATCH];
+};
+
+/* --- one function ----------------------------------------------------------------------------- */
+
+/* The function's beginning, as far as it can be read: padding follows, and perhaps the end of the
+ * mapping. */
+static size_t read_code(long memory, uint64_t address, uint64_t size)
+{
+    uint64_t page_end = (address + size + WIRE_PAGE - 1) & ~(uint64_t)(WIRE_PAGE - 1);
+    size_t room = page_end - address < sizeof code ? page_end - address : sizeof code;
+    long n = sys_call(SYS_pread64, memory, code, room, address);
+    return n > 0 ? (size_t)n : 0;
+}
+
+static bool is_taken(uint64_t address, const struct patch *patches, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (patches[i].address == address)
+            return true;
+    return false;
+}
+
+/* Fills a slot and a patch. False: *why it is left alone. */
+static bool prepare(const struct wire_function *f, uint64_t base, long memory, uint8_t *slot,
+                    struct patch *out, enum wire_left *why)
+{
+    struct entry e = {.address = base + f->address,
+                      .code = code,
+                      .size = f->size < sizeof code ? f->size : sizeof code,
+                      .cut = f->size > sizeof code,
+                      .number = f->number};
+    uint64_t trampoline;
+    *why = WIRE_LEFT_NEEDED;
+    if (e.address == (uintptr_t)_dl_find_object) /* by which a hook within a hook is told */
+        return false;
+    e.readable = read_code(memory, e.address, e.size);
+    *why = WIRE_LEFT_CHANGED;
+    size_t known = e.size < sizeof f->code ? e.size : sizeof f->code;
+    if (e.readable < e.size || memcmp(code, f->code, known) != 0)
+        return false;
+    *why = WIRE_LEFT_CODE;
+    out->address = e.address;
+    return entry_make(&e, slot, (uintptr_t)slot, out->bytes, &trampoline);
+}
+
+/* Through the kernel, which copies the page and leaves its protection as it is. */
+static bool write_patch(long memory, const struct patch *p)
+{
+    return sys_call(SYS_pwrite64, memory, p->bytes, (long)ENTRY_PATCH, p->address) == ENTRY_PATCH;
+}
+
+/* --- one file --------------------------------------------------------------------------------- */
+
+static long open_memory(void)
+{
+    return sys_call(SYS_openat, (long)AT_FDCWD, "/proc/self/mem", (long)(O_RDWR | O_CLOEXEC));
+}
+
+static uint8_t *replace_all(const struct link_map *m, const struct wire_function *functions,
+                            unsigned count, long memory)
+{
+    struct patch patches[WIRE_FUNCTIONS_MAX];
+    uint64_t numbers[WIRE_FUNCTIONS_MAX];
+    unsigned ready = 0;
+    struct dl_find_object o;
+    uint64_t start = _dl_find_object((void *)m->l_ld, &o) == 0 ? (uintptr_t)o.dlfo_map_start
+                                                               : (uintptr_t)m->l_ld;
+    uint8_t *island = memory < 0 ? NULL : entry_island(start, ISLAND);
+    for (unsigned i = 0; i < count; i++) {
+        enum wire_left why = WIRE_LEFT_REFUSED;
+        if (is_taken(m->l_addr + functions[i].address, patches, ready))
+            why = WIRE_LEFT_TAKEN;
+        else if (island && prepare(&functions[i], m->l_addr, memory, island + ready * ENTRY_SLOT,
+                                   &patches[ready], &why)) {
+            numbers[ready++] = functions[i].number;
+            continue;
+        }
+        recorder_left_alone(m->l_name, functions[i].number, why);
+    }
+    bool executable =
+        island && sys_call(SYS_mprotect, island, (long)ISLAND, (long)(PROT_READ | PROT_EXEC)) == 0;
+    unsigned written = 0;
+    for (unsigned i = 0; i < ready; i++)
+        if (executable && write_patch(memory, &patches[i]))
+            written++;
+        else
+            recorder_left_alone(m->l_name, numbers[i], WIRE_LEFT_REFUSED);
+    if (island && !written)
+        sys_call(SYS_munmap, island, (long)ISLAND);
+    return written ? island : NULL;
+}
+
+/* Neither ourselves nor the loader: both are at work while a mark is made. */
+static bool is_ours(const struct link_map *m)
+{
+    struct dl_find_object own;
+    return (uint64_t)(uintptr_t)m->l_ld - recorder.loader < recorder.loader_size ||
+           (_dl_find_object((void *)(uintptr_t)mark_on_start, &own) == 0 && own.dlfo_link_map == m);
+}
+
+static uint8_t *see_to(const struct link_map *m, bool alone)
+{
+    struct wire_function functions[WIRE_FUNCTIONS_MAX];
+    const char *name = m->l_name ? m->l_name : "";
+    unsigned count = is_ours(m) ? 0 : recorder_functions(name, functions);
+    uint8_t *island = NULL;
+    if (!count)
+        return NULL;
+    if (alone) {
+        long memory = open_memory();
+        island = replace_all(m, functions, count, memory);
+        if (memory >= 0)
+            sys_call(SYS_close, memory);
+    } else {
+        for (unsigned i = 0; i < count; i++)
+            recorder_left_alone(name, functions[i].number, WIRE_LEFT_THREADS);
+    }
+    return island;
+}
+
+/* --- the loader's list ------------------------------------------------------------------------ */
+
+static struct seen *find_seen(const struct link_map *m)
+{
+    static unsigned hint; /* the list is mostly in the order in which it was seen */
+    for (unsigned k = 0; k < seen_count; k++) {
+        struct seen *s = &seen[(hint + k) % seen_count];
+        if (s->file == m && s->base == m->l_addr && s->dynamic == m->l_ld) {
+            hint = (unsigned)(s - seen) + 1;
+            return s;
+        }
+    }
+    return NULL;
+}
+
+/* Sees to files that are new. `alone`: nobody can be running their code. */
+static void look_at_files(bool alone)
+{
+    for (unsigned i = 0; i < seen_count; i++)
+        seen[i].there = false;
+    for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next) {
+        struct seen *s = find_seen(m);
+        if (!s && seen_count < FILES) {
+            s = &seen[seen_count++];
+            *s = (struct seen){.file = m, .base = m->l_addr, .dynamic = m->l_ld};
+            s->island = see_to(m, alone);
+        }
+        if (s)
+            s->there = true;
+    }
+    for (unsigned i = 0; i < seen_count; i++)
+        if (!seen[i].there) { /* unloaded: its address may be another's soon */
+            if (seen[i].island)
+                sys_call(SYS_munmap, seen[i].island, (long)ISLAND);
+            seen[i--] = seen[--seen_count];
+        }
+}
+
+/* An empty function: one `ret`, perhaps with a landing mark before it, and padding. */
+static bool watch_loader(void)
+{
+    struct wire_function f = {.address = _r_debug.r_brk, .number = FILES_CHANGED};
+    static const uint8_t landing[] = {0xf3, 0x0f, 0x1e, 0xfa};
+    struct patch patch;
+    enum wire_left why;
+    long memory = open_memory();
+    uint8_t *island = memory < 0 ? NULL : entry_island(recorder.loader, ISLAND);
+    bool done = false;
+    if (island && read_code(memory, f.address, 16) >= 16) {
+        f.size = memcmp(code, landing, sizeof landing) == 0 ? sizeof landing + 1 : 1;
+        memcpy(f.code, code, sizeof f.code);
+        done = code[f.size - 1] == 0xc3 && prepare(&f, 0, memory, island, &patch, &why) &&
+               sys_call(SYS_mprotect, island, (long)ISLAND, (long)(PROT_READ | PROT_EXEC)) == 0 &&
+               write_patch(memory, &patch);
+    }
+    if (island && !done)
+        sys_call(SYS_munmap, island, (long)ISLAND);
+    if (memory >= 0)
+        sys_call(SYS_close, memory);
+    return done;
+}
+
+void entry_reached(uint64_t number)
+{
+    if (number != FILES_CHANGED)
+        mark_function(number);
+    else if (atomic_load(&recorder.state) == STATE_LIVE && recorder.pid)
+        look_at_files(true);
+}
+
+void mark_on_start(void)
+{
+    static bool tried;
+    if (tried || !recorder.header->mark_on)
+        return;
+    tried = true;
+    seen = sys_map(FILES * sizeof *seen);
+    if (!seen || !entry_can_tell()) {
+        recorder_left_alone("", 0, WIRE_LEFT_REFUSED);
+        return;
+    }
+    bool alone = __libc_single_threaded;
+    look_at_files(alone);
+    if (!alone || !watch_loader())
+        recorder_left_alone("", 0, WIRE_LEFT_REFUSED);
+}

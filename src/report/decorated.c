@@ -1,0 +1,113 @@
+#include "report/decorated.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "report/table.h"
+#include "report/units.h"
+
+static const char *shown_path(const char *path, const char *prefix)
+{
+    if (prefix)
+        return strncmp(path, prefix, strlen(prefix)) == 0 ? path + strlen(prefix) : path;
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static const struct call_frame *frame_of(const struct decorated *d, const struct decorated_call *c)
+{
+    return &d->places.total.frames.frames.items[d->tree.key.items[c->node]];
+}
+
+static void cell_change(struct table *t, int64_t bytes)
+{
+    struct strbuf *cell = table_cell(t);
+    if (bytes)
+        unit_bytes(cell, bytes);
+}
+
+void decorated_text(const struct decorated *d, const char *heading, const char *prefix, size_t top,
+                    const struct style *s, struct strbuf *out)
+{
+    const struct frame_table *frames = &d->places.total.frames;
+    size_t shown = d->calls.count < top ? d->calls.count : top;
+    struct table t;
+    strbuf_printf(out, "%s%s%s\nfrom ", style_bold(s), heading, style_plain(s));
+    unit_time(out, d->window.since.time_ns);
+    strbuf_puts(out, " to ");
+    unit_time(out, d->window.at.time_ns);
+    strbuf_puts(out, "; each call with all that it called\n\n");
+    table_init(&t);
+    table_column(&t, "first at", CELL_RIGHT);
+    table_column(&t, "gained", CELL_RIGHT);
+    table_column(&t, "freed", CELL_RIGHT);
+    table_column(&t, "calls", CELL_RIGHT);
+    table_column(&t, "call", CELL_NAME);
+    table_column(&t, "where", CELL_PATH);
+    for (size_t i = 0; i < shown; i++) {
+        const struct decorated_call *c = &d->calls.items[i];
+        const struct call_frame *f = frame_of(d, c);
+        unit_time(table_cell(&t), c->first_ns);
+        cell_change(&t, c->gained);
+        cell_change(&t, c->freed);
+        unit_count(table_cell(&t), c->count);
+        struct strbuf *name = table_cell(&t);
+        strbuf_printf(name, "%*s", (int)(c->depth < 200 ? 2 * c->depth : 400), "");
+        unit_text(name, frame_table_string(frames, f->name));
+        struct strbuf *place = table_cell(&t);
+        if (f->file) {
+            unit_text(place, shown_path(frame_table_string(frames, f->file), prefix));
+            if (f->line)
+                strbuf_printf(place, ":%u", (unsigned)f->line);
+        } else if (f->module) {
+            unit_text(place, frame_table_string(frames, f->module));
+        }
+    }
+    if (d->calls.count)
+        table_print(&t, s, out);
+    else
+        strbuf_puts(out, "nothing was allocated or freed\n");
+    table_release(&t);
+    if (shown < d->calls.count)
+        strbuf_printf(out, "... %zu more calls; --top 0 shows all\n", d->calls.count - shown);
+}
+
+/* Flat, with depths: trees are deeper than readers of JSON like. */
+void decorated_json(const struct decorated *d, const char *prefix, struct strbuf *out)
+{
+    const struct frame_table *frames = &d->places.total.frames;
+    struct json j;
+    json_init(&j, out);
+    json_object(&j, NULL);
+    json_string(&j, "schema", "tidemark.tree/1");
+    json_u64(&j, "pid", d->places.total.profile->pid);
+    json_u64(&j, "since_ns", d->window.since.time_ns);
+    json_u64(&j, "at_ns", d->window.at.time_ns);
+    json_array(&j, "calls");
+    for (size_t i = 0; i < d->calls.count; i++) {
+        const struct decorated_call *c = &d->calls.items[i];
+        const struct call_frame *f = frame_of(d, c);
+        json_object(&j, NULL);
+        json_u64(&j, "depth", c->depth);
+        json_string(&j, "function", frame_table_string(frames, f->name));
+        json_string(&j, "module", f->module ? frame_table_string(frames, f->module) : NULL);
+        json_string(&j, "file",
+                    !f->file ? NULL
+                    : prefix ? shown_path(frame_table_string(frames, f->file), prefix)
+                             : frame_table_string(frames, f->file));
+        if (f->line)
+            json_u64(&j, "line", f->line);
+        else
+            json_null(&j, "line");
+        json_u64(&j, "first_ns", c->first_ns);
+        json_i64(&j, "gained_bytes", c->gained);
+        json_i64(&j, "freed_bytes", c->freed);
+        json_i64(&j, "count", c->count);
+        json_i64(&j, "self_gained_bytes", c->own_gained);
+        json_i64(&j, "self_freed_bytes", c->own_freed);
+        json_end(&j);
+    }
+    json_end(&j);
+    json_end(&j);
+}

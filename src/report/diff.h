@@ -1,0 +1,20 @@
+/*
+ * diff: the rows of `tidemark diff` as text, JSON (tidemark.diff/1) or CSV.
+ *
+ * All append to a strbuf and cannot fail. `sink` as in report/report.h. Text shows what differs;
+ * JSON and CSV also have the rows that are the same.
+ */
+#ifndef TIDE_REPORT_DIFF_H
+#define TIDE_REPORT_DIFF_H
+
+#include "model/diff.h"
+#include "report/report.h"
+
+void diff_text(const struct diff *d, const struct style *s, struct strbuf *out);
+void diff_json(const struct diff *d, const struct report_sink *sink, struct strbuf *out);
+void diff_csv(const struct diff *d, const struct report_sink *sink, struct strbuf *out);
+
+/* "new", "gone", "changed", "same" */
+const char *diff_status_name(enum diff_status s);
+
+#endif

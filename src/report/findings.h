@@ -1,0 +1,29 @@
+/*
+ * findings: the short list as text and JSON (tidemark.findings/1), in sentences.
+ *
+ * All append to a strbuf and cannot fail.
+ */
+#ifndef TIDE_REPORT_FINDINGS_H
+#define TIDE_REPORT_FINDINGS_H
+
+#include "analyse/findings.h"
+#include "report/style.h"
+
+/* What is the matter, in a few words; why it matters; what to do: one sentence each. */
+void finding_title(const struct findings *f, const struct finding *n, struct strbuf *out);
+void finding_why(const struct findings *f, const struct finding *n, struct strbuf *out);
+void finding_do(const struct findings *f, const struct finding *n, struct strbuf *out);
+/* " file.c:12" of a call, or its library; nothing if neither is known. */
+void finding_place(const struct findings *f, uint32_t call, struct strbuf *out);
+/* function file:line < caller < caller: the way there in one line of at most `width` columns. */
+void finding_path(const struct findings *f, const struct finding *n, size_t width,
+                  struct strbuf *out);
+
+/* At most `most` of them. */
+void findings_text(const struct findings *f, const char *file, size_t most, const struct style *s,
+                   struct strbuf *out);
+/* A line each, for the end of a run; nothing if there are none. */
+void findings_brief(const struct findings *f, const char *file, size_t most, struct strbuf *out);
+void findings_json(const struct findings *f, size_t most, struct strbuf *out);
+
+#endif

@@ -1,0 +1,266 @@
+/* The sentences of findings. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/name.h"
+#include "report/findings.h"
+#include "report/units.h"
+
+static const struct frame_table *frames_of(const struct findings *f)
+{
+    return &f->places.total.frames;
+}
+
+static const char *function_of(const struct findings *f, uint32_t call)
+{
+    return frame_table_string(frames_of(f), places_frame(&f->places, call)->name);
+}
+
+static void short_function(const struct findings *f, uint32_t call, struct strbuf *out)
+{
+    struct name_part bare = name_bare(function_of(f, call));
+    char *text = xstrndup(bare.text, bare.size);
+    struct strbuf clean = {0};
+    strbuf_puts(&clean, "");
+    unit_text(&clean, text);
+    name_shorten(out, clean.data, 60);
+    strbuf_release(&clean);
+    free(text);
+}
+
+static void bytes_in_blocks(struct strbuf *out, int64_t bytes, int64_t count)
+{
+    unit_bytes(out, bytes);
+    strbuf_puts(out, " in ");
+    unit_count(out, count);
+    strbuf_puts(out, count == 1 ? " block" : " blocks");
+}
+
+static void percent(struct strbuf *out, double part, double whole)
+{
+    unit_percent(out, part, whole);
+    strbuf_puts(out, " %");
+}
+
+void finding_title(const struct findings *f, const struct finding *n, struct strbuf *out)
+{
+    short_function(f, n->call, out);
+    switch (n->kind) {
+    case FINDING_LEAK:
+        strbuf_puts(out, " loses ");
+        bytes_in_blocks(out, n->bytes, n->count);
+        break;
+    case FINDING_GROWTH:
+        strbuf_puts(out, " holds ");
+        unit_bytes(out, n->bytes);
+        strbuf_puts(out, " more at the end, and never less");
+        break;
+    case FINDING_PEAK:
+        strbuf_puts(out, " makes ");
+        unit_bytes(out, n->bytes);
+        strbuf_puts(out, " of the peak");
+        break;
+    case FINDING_CHURN:
+        strbuf_puts(out, " allocates and frees at once, ");
+        unit_count(out, n->count);
+        strbuf_puts(out, " times");
+        break;
+    case FINDING_OVERSIZED:
+        strbuf_puts(out, " never touches ");
+        unit_bytes(out, n->bytes);
+        strbuf_puts(out, " of the ");
+        unit_bytes(out, n->of_bytes);
+        strbuf_puts(out, " it holds");
+        break;
+    case FINDING_UNTOUCHED:
+        strbuf_puts(out, " holds ");
+        unit_bytes(out, n->bytes);
+        strbuf_puts(out, " that nobody ever touched");
+        break;
+    case FINDING_OVERHEAD:
+        strbuf_puts(out, " pays ");
+        unit_bytes(out, n->bytes);
+        strbuf_puts(out, " for the rounding of small blocks");
+        break;
+    case FINDING_CHAIN:
+        strbuf_puts(out, " grows a buffer step by step, and copies ");
+        unit_bytes(out, n->bytes);
+        break;
+    default:
+        break;
+    }
+}
+
+static void why_leak(const struct findings *f, const struct finding *n, struct strbuf *out)
+{
+    const struct profile *p = f->places.total.profile;
+    strbuf_puts(out, "nothing in the program points to them any more; the first was allocated at ");
+    unit_time(out, n->first_ns);
+    if (n->last_ns > n->first_ns + 1) {
+        strbuf_puts(out, ", the last at ");
+        unit_time(out, n->last_ns - 1);
+        strbuf_puts(out, " of ");
+        unit_time(out, p->duration_ns);
+        strbuf_puts(out, ": a longer run loses more");
+    }
+    if (n->indirect_bytes > 0) {
+        strbuf_puts(out, "; only lost blocks lead to a further ");
+        unit_bytes(out, n->indirect_bytes);
+    }
+}
+
+static void why_growth(const struct finding *n, struct strbuf *out)
+{
+    strbuf_puts(out, "its live bytes rose all the time");
+    if (n->mark) {
+        strbuf_puts(out, ", by ");
+        unit_bytes(out, (int64_t)n->per_mark);
+        strbuf_puts(out, " for each mark '");
+        unit_text(out, n->mark);
+        strbuf_puts(out, "' after the first ones");
+    } else {
+        strbuf_puts(out, " up to the end of the run");
+    }
+    strbuf_puts(out, "; they are ");
+    percent(out, (double)n->bytes, (double)n->of_bytes);
+    strbuf_puts(out, " of the peak");
+}
+
+static void why_peak(const struct finding *n, struct strbuf *out)
+{
+    strbuf_puts(out, "that is ");
+    percent(out, (double)n->bytes, (double)n->of_bytes);
+    strbuf_puts(out, " of the process's peak of ");
+    unit_bytes(out, n->of_bytes);
+    if (n->share > 0) {
+        strbuf_puts(out, ", and the heap is that high in only ");
+        percent(out, n->share, 1);
+        strbuf_puts(out, " of the run");
+    }
+}
+
+static void why_churn(const struct findings *f, const struct finding *n, struct strbuf *out)
+{
+    uint64_t ns = f->places.total.profile->duration_ns;
+    unit_count(out, ns ? (int64_t)((double)n->count * 1e9 / (double)ns) : 0);
+    strbuf_puts(out, " times a second a block of ");
+    unit_bytes(out, n->count ? n->bytes / n->count : 0);
+    strbuf_puts(out, " on average lives until the next call; that is about ");
+    percent(out, n->share, 1);
+    strbuf_puts(out, " of the time");
+}
+
+void finding_why(const struct findings *f, const struct finding *n, struct strbuf *out)
+{
+    switch (n->kind) {
+    case FINDING_LEAK:
+        why_leak(f, n, out);
+        break;
+    case FINDING_GROWTH:
+        why_growth(n, out);
+        break;
+    case FINDING_PEAK:
+        why_peak(n, out);
+        break;
+    case FINDING_CHURN:
+        why_churn(f, n, out);
+        break;
+    case FINDING_OVERSIZED:
+    case FINDING_UNTOUCHED:
+        percent(out, (double)n->bytes, (double)n->of_bytes);
+        strbuf_puts(out, " of its bytes are on pages that never became resident: address space and "
+                         "page tables for nothing");
+        break;
+    case FINDING_OVERHEAD:
+        strbuf_puts(out, "at the peak it has ");
+        unit_count(out, n->count);
+        strbuf_puts(out, " blocks of ");
+        unit_bytes(out, n->count ? n->of_bytes / n->count : 0);
+        strbuf_puts(out,
+                    " on average, and the allocator rounds each up and keeps a header with it");
+        break;
+    default:
+        break;
+    }
+}
+
+void finding_do(const struct findings *f, const struct finding *n, struct strbuf *out)
+{
+    switch (n->kind) {
+    case FINDING_LEAK:
+        strbuf_puts(out, "free them where their last owner goes away; 'tidemark leaks' shows every "
+                         "stack, 'tidemark leaks --fail' keeps it so");
+        break;
+    case FINDING_GROWTH:
+        strbuf_puts(out, "give it a limit, or clear it between events; 'tidemark report --since' "
+                         "between two moments shows what came in");
+        break;
+    case FINDING_PEAK:
+        strbuf_puts(out, n->share > 0 ? "do it in pieces, or free what it replaces first"
+                                      : "ask whether all of it is needed at the same time");
+        break;
+    case FINDING_CHURN:
+        strbuf_puts(out, "keep one buffer outside the loop that calls ");
+        short_function(f, n->call, out);
+        strbuf_puts(out, ", or use the stack");
+        break;
+    case FINDING_OVERSIZED:
+        strbuf_puts(out, "ask for what is used, or let it grow");
+        break;
+    case FINDING_UNTOUCHED:
+        strbuf_puts(out, "allocate it when it is first needed");
+        break;
+    case FINDING_OVERHEAD:
+        strbuf_puts(out, "allocate many at once: an array, or a pool");
+        break;
+    case FINDING_CHAIN:
+        strbuf_puts(out, "reserve its final size at the beginning");
+        break;
+    default:
+        break;
+    }
+}
+
+void finding_place(const struct findings *f, uint32_t call, struct strbuf *out)
+{
+    const struct call_frame *frame = places_frame(&f->places, call);
+    const char *text = frame->file     ? frame_table_string(frames_of(f), frame->file)
+                       : frame->module ? frame_table_string(frames_of(f), frame->module)
+                                       : NULL;
+    if (!text)
+        return;
+    const char *slash = strrchr(text, '/');
+    strbuf_putc(out, ' ');
+    unit_text(out, slash ? slash + 1 : text);
+    if (frame->file && frame->line)
+        strbuf_printf(out, ":%u", (unsigned)frame->line);
+}
+
+/* main is where everybody's way ends; what called it is libc's. */
+static bool is_start(const struct findings *f, const struct finding *n, uint32_t call)
+{
+    return call != n->call && strncmp(function_of(f, call), "__libc_start", 12) == 0;
+}
+
+void finding_path(const struct findings *f, const struct finding *n, size_t width,
+                  struct strbuf *out)
+{
+    const struct call_tree *t = &f->places.total.tree;
+    size_t used = 0;
+    for (uint32_t call = n->call; call && !is_start(f, n, call); call = t->parent.items[call]) {
+        struct strbuf step = {0};
+        strbuf_puts(&step, call == n->call ? "" : " < ");
+        short_function(f, call, &step);
+        if (call == n->call)
+            finding_place(f, call, &step);
+        size_t columns = unit_columns(step.data);
+        if (used && used + columns + 4 > width) {
+            strbuf_puts(out, " ...");
+            strbuf_release(&step);
+            return;
+        }
+        strbuf_puts(out, step.data);
+        used += columns;
+        strbuf_release(&step);
+    }
+}

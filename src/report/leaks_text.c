@@ -1,0 +1,243 @@
+#include "report/leaks.h"
+
+#include "report/stack_text.h"
+#include "report/summary.h"
+#include "report/units.h"
+
+#define STACK_FRAMES    8 /* lines shown of one stack */
+#define FLAWS_AND_NOTES 2 /* lines to keep free for them */
+
+static void add_amount(struct strbuf *out, uint64_t bytes, uint64_t blocks)
+{
+    unit_bytes(out, (int64_t)bytes);
+    strbuf_puts(out, " in ");
+    unit_count(out, (int64_t)blocks);
+    strbuf_puts(out, blocks == 1 ? " block" : " blocks");
+}
+
+static void add_sum(struct strbuf *out, const struct leak_sum *sum)
+{
+    add_amount(out, sum->bytes, sum->blocks);
+    strbuf_puts(out, " from ");
+    unit_count(out, (int64_t)sum->places);
+    strbuf_puts(out, sum->places == 1 ? " place" : " places");
+}
+
+/* --- the summary ------------------------------------------------------------------------------ */
+
+static void line_scan(const struct leaks *l, const struct style *s, struct strbuf *out)
+{
+    static const char *const when[SCAN_KINDS] = {
+        [SCAN_ASKED] = ", as it was asked for",
+        [SCAN_EXIT] = ", when the program began to end and before destructors ran",
+        [SCAN_END] = " of the run",
+    };
+    summary_label(out, s, "looked");
+    strbuf_puts(out, "at ");
+    leak_scan_name(l->profile, l->scan, out);
+    strbuf_puts(out, " (");
+    unit_time(out, l->scan->time_ns);
+    strbuf_printf(out, ")%s", when[l->scan->kind]);
+    if (l->scan->held_ns) {
+        strbuf_puts(out, "; the program was held for ");
+        unit_time(out, l->scan->held_ns);
+    }
+    strbuf_putc(out, '\n');
+}
+
+static void line_age(const struct leaks *l, const struct style *s, struct strbuf *out)
+{
+    bool since = l->question->query.since, older = l->question->older_ns;
+    if (!since && !older)
+        return;
+    summary_label(out, s, "only");
+    strbuf_puts(out, "blocks allocated ");
+    if (since) {
+        strbuf_puts(out, "after ");
+        summary_moment(out, &l->since);
+    }
+    if (older) {
+        strbuf_puts(out, since ? " and at least " : "at least ");
+        unit_time(out, l->question->older_ns);
+        strbuf_puts(out, " before that");
+    }
+    strbuf_putc(out, '\n');
+}
+
+/* A look from before that had more success. */
+static void add_earlier(const struct leaks *l, struct strbuf *out)
+{
+    const struct profile *p = l->profile;
+    for (size_t i = p->scans.count; i-- > 0;) {
+        const struct scan *s = &p->scans.items[i];
+        if (s < l->scan && s->row_count && !s->unreachable &&
+            p->live.items[s->first_row].reach != REACH_UNKNOWN) {
+            strbuf_puts(out, "; --at ");
+            leak_scan_name(p, s, out);
+            strbuf_puts(out, " shows what was known then");
+            return;
+        }
+    }
+}
+
+static void line_kind(const struct leaks *l, const struct style *s, const char *label,
+                      enum reach kind, const char *meaning, struct strbuf *out)
+{
+    if (!l->sums[kind].places)
+        return;
+    summary_label(out, s, label);
+    add_sum(out, &l->sums[kind]);
+    strbuf_puts(out, meaning);
+    if (kind == REACH_UNKNOWN) {
+        unit_text(out, l->scan->unreachable ? l->scan->unreachable
+                                            : "nobody looked whether anything points there");
+        add_earlier(l, out);
+    }
+    if (kind == REACH_REACHABLE && l->growing.places) {
+        strbuf_puts(out, "; ");
+        unit_bytes(out, (int64_t)l->growing.bytes);
+        strbuf_puts(out, " of it grew through the whole run");
+    }
+    if (kind == REACH_REACHABLE && !(l->question->kinds & LEAKS_OF(kind)))
+        strbuf_puts(out, "; --all lists them");
+    strbuf_putc(out, '\n');
+}
+
+static bool lost_nothing(const struct leaks *l)
+{
+    return !l->sums[REACH_LOST].places && !l->sums[REACH_INDIRECT].places &&
+           !l->sums[REACH_UNKNOWN].places;
+}
+
+static void add_summary(const struct leaks *l, const struct style *s, struct strbuf *out)
+{
+    size_t start = out->size;
+    summary_program(l->profile, s, out);
+    line_scan(l, s, out);
+    line_age(l, s, out);
+    if (lost_nothing(l)) {
+        summary_label(out, s, "lost");
+        strbuf_puts(out, l->all.blocks ? "nothing was lost\n"
+                                       : "nothing was lost, and nothing is left\n");
+    }
+    line_kind(l, s, "lost", REACH_LOST, ": nothing points there any more", out);
+    line_kind(l, s, "indirect", REACH_INDIRECT, ": only lost blocks point there", out);
+    line_kind(l, s, "unknown", REACH_UNKNOWN, ", unclassified: ", out);
+    line_kind(l, s, "reachable", REACH_REACHABLE, ": something still points there", out);
+    if (l->freed.places) {
+        summary_label(out, s, "at exit");
+        add_amount(out, l->freed.bytes, l->freed.blocks);
+        strbuf_puts(out, l->scan->kind == SCAN_EXIT ? " of these" : " more");
+        strbuf_puts(out, " were freed by destructors and exit handlers");
+        strbuf_puts(out, l->question->freed ? "\n" : "; --freed-at-exit lists them\n");
+    }
+    const struct value *outside = &l->left_out.outside;
+    size_t room = summary_room(out, start), later = !value_is_zero(*outside);
+    later += FLAWS_AND_NOTES;
+    summary_ignored(&l->left_out, &l->frames, s, room > later ? room - later : 1, out);
+    if (!value_is_zero(*outside)) {
+        summary_label(out, s, "outside");
+        add_amount(out, (uint64_t)outside->amount, (uint64_t)outside->count);
+        strbuf_puts(out, " not within the focus, not in the figures above\n");
+    }
+    summary_flaws(l->recording, l->profile, &l->totals, s, out);
+    summary_notes(l->profile, s, start, out);
+}
+
+/* --- the entries ------------------------------------------------------------------------------ */
+
+static void add_times(const struct leak *e, bool residency, struct strbuf *out)
+{
+    if (e->blocks > 1 && e->last_ns != e->first_ns) {
+        strbuf_puts(out, "first at ");
+        unit_time(out, e->first_ns);
+        strbuf_puts(out, ", last at ");
+        unit_time(out, e->last_ns);
+        strbuf_puts(out, leak_grew(e) ? ": grew through the whole run" : "");
+    } else {
+        strbuf_puts(out, "allocated at ");
+        unit_time(out, e->first_ns);
+    }
+    strbuf_puts(out, "; thread ");
+    unit_text(out, e->thread && *e->thread ? e->thread : "[unknown]");
+    if (e->threads > 1)
+        strbuf_printf(out, " and %u more", (unsigned)(e->threads - 1));
+    if (residency && e->untouched) {
+        strbuf_puts(out, "; ");
+        unit_bytes(out, (int64_t)e->untouched);
+        strbuf_puts(out, " never touched");
+    }
+}
+
+static void add_list(const struct leaks *l, const struct leak_list *list, const char *kind,
+                     const struct style *s, struct strbuf *out)
+{
+    for (size_t i = 0; i < list->leaks.count; i++) {
+        const struct leak *e = &list->leaks.items[i];
+        strbuf_printf(out, "%s%zu. %s", style_bold(s), i + 1,
+                      kind ? kind : leak_kind_name(e->kind));
+        strbuf_printf(out, ": ");
+        unit_bytes(out, (int64_t)e->bytes);
+        strbuf_puts(out, style_plain(s));
+        strbuf_puts(out, " in ");
+        unit_count(out, (int64_t)e->blocks);
+        strbuf_puts(out, e->blocks == 1 ? " block" : " blocks");
+        if (e->blocks > 1) {
+            strbuf_puts(out, " of ");
+            unit_bytes(out, (int64_t)(e->bytes / e->blocks));
+            strbuf_puts(out, e->bytes % e->blocks ? " on average" : "");
+        }
+        strbuf_printf(out, "\n    %s", style_faint(s));
+        add_times(e, l->scan->residency && !kind, out);
+        strbuf_printf(out, "%s\n", style_plain(s));
+        stack_text(&l->frames, e->tree, e->node, STACK_FRAMES, s, out);
+        strbuf_putc(out, '\n');
+    }
+    if (list->left_out.places) {
+        strbuf_puts(out, "... ");
+        unit_count(out, (int64_t)list->left_out.places);
+        strbuf_puts(out, list->left_out.places == 1 ? " more place with " : " more places with ");
+        add_amount(out, list->left_out.bytes, list->left_out.blocks);
+        strbuf_puts(out, "; --top 0 --min 0 shows all\n\n");
+    }
+}
+
+/* --- what to do next -------------------------------------------------------------------------- */
+
+static void add_next(const struct leaks *l, const char *file, const struct style *s,
+                     struct strbuf *out)
+{
+    const struct leak *first = l->list.leaks.count ? &l->list.leaks.items[0] : NULL;
+    const struct query *q = &l->question->query;
+    strbuf_puts(out, style_faint(s));
+    if (first && (first->kind == REACH_LOST || first->kind == REACH_INDIRECT)) {
+        const struct call_frame *f = &l->frames.frames.items[first->tree->key.items[first->node]];
+        strbuf_puts(out, "next: see who should have kept and freed what ");
+        unit_text(out, frame_table_string(&l->frames, f->name));
+        strbuf_puts(out, " allocates; what is meant to stay can be left out with --ignore\n");
+    } else if (first && first->kind == REACH_UNKNOWN) {
+        strbuf_puts(out,
+                    "next: what is kept on purpose is in this list too; --ignore REGEX leaves it "
+                    "out, --older DURATION what is young\n");
+    } else {
+        bool more = !first && l->all.blocks;
+        strbuf_printf(out, "next: tidemark %s ", more ? "leaks" : "report");
+        unit_text(out, file);
+        if (q->process) {
+            strbuf_puts(out, " --process ");
+            unit_text(out, q->process);
+        }
+        strbuf_puts(out, more ? " --all\n" : " --metric peak\n");
+    }
+    strbuf_puts(out, style_plain(s));
+}
+
+void leaks_text(const struct leaks *l, const char *file, const struct style *s, struct strbuf *out)
+{
+    summary_processes(l->recording, l->profile, s, out);
+    add_summary(l, s, out);
+    strbuf_putc(out, '\n');
+    add_list(l, &l->list, NULL, s, out);
+    add_list(l, &l->freed_list, "freed at exit", s, out);
+    add_next(l, file, s, out);
+}

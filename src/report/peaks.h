@@ -1,0 +1,17 @@
+/*
+ * peaks: numbered peaks as text, a legend, JSON (tidemark.peaks/1) and CSV.
+ */
+#ifndef TIDE_REPORT_PEAKS_H
+#define TIDE_REPORT_PEAKS_H
+
+#include "analyse/peaks.h"
+#include "report/style.h"
+
+/* "18: worker-6>main.py:44:run=>212992": number, thread, place of its largest stack, bytes. */
+void peak_legend(const struct peaks *p, const struct peak *k, struct strbuf *out);
+void peaks_text(const struct peaks *p, const char *file, size_t top, const struct style *s,
+                struct strbuf *out);
+void peaks_json(const struct peaks *p, struct strbuf *out);
+void peaks_csv(const struct peaks *p, struct strbuf *out);
+
+#endif

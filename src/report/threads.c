@@ -1,0 +1,153 @@
+#include "report/threads.h"
+
+#include <inttypes.h>
+
+#include "base/json.h"
+#include "report/csv.h"
+#include "report/summary.h"
+#include "report/table.h"
+#include "report/units.h"
+
+static double seconds_of(const struct timelines *t, const struct timeline_line *l)
+{
+    const struct thread *thread = &t->profile->threads.items[l->thread];
+    uint64_t start = thread->start_ns, end = thread->end_ns ? thread->end_ns : t->window.at.time_ns;
+    if (start < t->window.since.time_ns)
+        start = t->window.since.time_ns;
+    if (end > t->window.at.time_ns)
+        end = t->window.at.time_ns;
+    return end > start ? (double)(end - start) / 1e9 : 0;
+}
+
+/* Allocations in a second of its life. */
+static double rate_of(const struct timelines *t, const struct timeline_line *l)
+{
+    double seconds = seconds_of(t, l);
+    return seconds > 0 ? (double)l->allocations / seconds : 0;
+}
+
+static void add_line(struct table *table, const struct timelines *t, const struct timeline_line *l)
+{
+    unit_text(table_cell(table), l->name);
+    unit_bytes(table_cell(table), l->highest_bytes);
+    unit_bytes(table_cell(table), l->at_peak_bytes);
+    unit_percent(table_cell(table), (double)l->at_peak_bytes, (double)t->profile->peak_bytes);
+    unit_bytes(table_cell(table), l->live_bytes);
+    unit_bytes(table_cell(table), l->allocated_bytes);
+    unit_count(table_cell(table), l->allocations);
+    unit_count(table_cell(table), (int64_t)rate_of(t, l));
+    unit_time(table_cell(table), t->profile->threads.items[l->thread].start_ns);
+}
+
+static void add_others(struct strbuf *out, const struct timelines *t, size_t shown)
+{
+    int64_t live = 0, allocated = 0;
+    for (size_t i = shown; i < t->lines.count; i++) {
+        live = wrapped(live, t->lines.items[i].live_bytes);
+        allocated = wrapped(allocated, t->lines.items[i].allocated_bytes);
+    }
+    strbuf_puts(out, "... ");
+    unit_count(out, (int64_t)(t->lines.count - shown));
+    strbuf_puts(out, " more threads with ");
+    unit_bytes(out, allocated);
+    strbuf_puts(out, " allocated, ");
+    unit_bytes(out, live);
+    strbuf_puts(out, " live; --top 0 shows all\n");
+}
+
+void threads_text(const struct timelines *t, size_t top, const struct style *s, struct strbuf *out)
+{
+    static const char *const titles[] = {"highest",   "at the peak", "%",       "live",
+                                         "allocated", "calls",       "calls/s", "began"};
+    struct table table;
+    size_t shown = t->lines.count < top ? t->lines.count : top;
+    strbuf_puts(out, style_bold(s));
+    summary_command(t->profile, s->width > 60 ? s->width - 20 : 40, out);
+    strbuf_printf(out, "%s, pid %" PRIu32 "\n%zu threads; peak of the process ", style_plain(s),
+                  t->profile->pid, t->lines.count);
+    unit_bytes(out, (int64_t)t->profile->peak_bytes);
+    strbuf_puts(out, ". A block counts for the thread that allocated it.\n\n");
+    table_init(&table);
+    table_column(&table, "thread", CELL_NAME);
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        table_column(&table, titles[i], CELL_RIGHT);
+    for (size_t i = 0; i < shown; i++)
+        add_line(&table, t, &t->lines.items[i]);
+    table_print(&table, s, out);
+    table_release(&table);
+    if (shown < t->lines.count)
+        add_others(out, t, shown);
+}
+
+static void json_series(struct json *j, const char *key, const int64_t *values, size_t count)
+{
+    json_array(j, key);
+    for (size_t i = 0; i < count; i++)
+        json_i64(j, NULL, values[i]);
+    json_end(j);
+}
+
+void threads_json(const struct timelines *t, struct strbuf *out)
+{
+    struct json j;
+    json_init(&j, out);
+    json_object(&j, NULL);
+    json_string(&j, "schema", "tidemark.threads/1");
+    json_u64(&j, "pid", t->profile->pid);
+    json_u64(&j, "peak_bytes", t->profile->peak_bytes);
+    json_array(&j, "moments_ns");
+    for (size_t i = 0; i < t->moments; i++)
+        json_u64(&j, NULL, t->time_ns[i]);
+    json_end(&j);
+    json_series(&j, "process", t->process, t->moments);
+    json_array(&j, "threads");
+    for (size_t i = 0; i < t->lines.count; i++) {
+        const struct timeline_line *l = &t->lines.items[i];
+        const struct thread *thread = &t->profile->threads.items[l->thread];
+        json_object(&j, NULL);
+        json_string(&j, "name", thread->name);
+        json_string(&j, "label", l->name);
+        json_u64(&j, "tid", thread->tid);
+        json_u64(&j, "start_ns", thread->start_ns);
+        if (thread->end_ns)
+            json_u64(&j, "end_ns", thread->end_ns);
+        else
+            json_null(&j, "end_ns");
+        json_i64(&j, "live_bytes", l->live_bytes);
+        json_i64(&j, "live_blocks", l->live_blocks);
+        json_i64(&j, "allocations", l->allocations);
+        json_i64(&j, "allocated_bytes", l->allocated_bytes);
+        json_i64(&j, "freed_bytes", l->freed_bytes);
+        json_double(&j, "allocations_per_second", rate_of(t, l));
+        json_i64(&j, "at_peak_bytes", l->at_peak_bytes);
+        json_double(
+            &j, "peak_share",
+            t->profile->peak_bytes ? (double)l->at_peak_bytes / (double)t->profile->peak_bytes : 0);
+        json_i64(&j, "highest_bytes", l->highest_bytes);
+        json_u64(&j, "highest_ns", l->highest_ns);
+        json_series(&j, "live", l->live, t->moments);
+        json_end(&j);
+    }
+    json_end(&j);
+    json_end(&j);
+}
+
+void threads_csv(const struct timelines *t, struct strbuf *out)
+{
+    strbuf_puts(out,
+                "thread,tid,start_ns,end_ns,live_bytes,live_blocks,allocations,allocated_bytes,"
+                "freed_bytes,at_peak_bytes,highest_bytes,highest_ns\n");
+    for (size_t i = 0; i < t->lines.count; i++) {
+        const struct timeline_line *l = &t->lines.items[i];
+        const struct thread *thread = &t->profile->threads.items[l->thread];
+        csv_text(out, l->name);
+        strbuf_printf(out, ",%" PRIu32 ",%" PRIu64 ",%" PRIu64, thread->tid, thread->start_ns,
+                      thread->end_ns);
+        const int64_t numbers[] = {l->live_bytes,      l->live_blocks, l->allocations,
+                                   l->allocated_bytes, l->freed_bytes, l->at_peak_bytes,
+                                   l->highest_bytes};
+        for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
+            strbuf_printf(out, ",%" PRId64, numbers[k]);
+        strbuf_printf(out, ",%" PRIu64 "\n", l->highest_ns);
+    }
+}

@@ -1,0 +1,87 @@
+#include "store/living.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LEAST_SCAN 7 /* bytes that one takes at the least */
+#define LEAST_ROW  9
+
+static void put_row(struct strbuf *b, const struct live_row *r, const struct live_row *previous)
+{
+    strbuf_varint(b, r->site - previous->site);
+    strbuf_varint(b, r->interval);
+    strbuf_varint(b, r->reach);
+    strbuf_varint(b, r->blocks);
+    strbuf_varint(b, r->bytes);
+    strbuf_varint(b, r->usable - r->bytes);
+    strbuf_varint(b, r->untouched);
+    strbuf_varint(b, r->first_ns);
+    strbuf_varint(b, r->last_ns - r->first_ns);
+}
+
+void living_put(struct strbuf *b, const struct profile *p)
+{
+    strbuf_varint(b, p->scans.count);
+    for (size_t i = 0; i < p->scans.count; i++) {
+        const struct scan *s = &p->scans.items[i];
+        size_t size = s->unreachable ? strlen(s->unreachable) : 0;
+        strbuf_varint(b, s->kind);
+        strbuf_varint(b, s->time_ns);
+        strbuf_varint(b, s->intervals);
+        strbuf_varint(b, s->held_ns);
+        strbuf_varint(b, s->residency);
+        strbuf_varint(b, size);
+        strbuf_add(b, s->unreachable ? s->unreachable : "", size);
+        strbuf_varint(b, s->row_count);
+        struct live_row previous = {0};
+        for (size_t k = 0; k < s->row_count; k++) {
+            put_row(b, &p->live.items[s->first_row + k], &previous);
+            previous = p->live.items[s->first_row + k];
+        }
+    }
+}
+
+static void take_row(struct cursor *c, struct profile *p, uint64_t *site)
+{
+    *site += cursor_varint(c);
+    struct live_row r = {.site = (uint32_t)*site};
+    uint64_t interval = cursor_varint(c), reach = cursor_varint(c);
+    r.interval = (uint32_t)interval;
+    r.reach = (uint32_t)reach;
+    r.blocks = cursor_varint(c);
+    r.bytes = cursor_varint(c);
+    r.usable = r.bytes + cursor_varint(c);
+    r.untouched = cursor_varint(c);
+    r.first_ns = cursor_varint(c);
+    r.last_ns = r.first_ns + cursor_varint(c);
+    if (*site >= p->sites.count || interval >= p->intervals.count || reach >= REACHES)
+        c->bad = true;
+    if (!c->bad)
+        *vec_push(&p->live) = r;
+}
+
+void living_take(struct cursor *c, struct profile *p)
+{
+    for (uint64_t n = cursor_count(c, LEAST_SCAN); n > 0 && !c->bad; n--) {
+        struct scan s = {.kind = (uint32_t)cursor_varint(c) % SCAN_KINDS};
+        s.time_ns = cursor_varint(c);
+        s.intervals = cursor_varint(c);
+        s.held_ns = cursor_varint(c);
+        s.residency = cursor_varint(c) & 1;
+        char *why = cursor_string(c);
+        if (*why)
+            s.unreachable = why;
+        else
+            free(why);
+        s.first_row = p->live.count;
+        uint64_t site = 0;
+        for (uint64_t k = cursor_count(c, LEAST_ROW); k > 0 && !c->bad; k--)
+            take_row(c, p, &site);
+        s.row_count = p->live.count - s.first_row;
+        if (s.intervals > p->intervals.count) {
+            s.intervals = p->intervals.count;
+            c->bad = true;
+        }
+        *vec_push(&p->scans) = s;
+    }
+}

@@ -1,0 +1,129 @@
+"""tidemark flame: folded stacks and pictures, looked at in a real browser."""
+import os
+import subprocess
+
+import browser
+from harness import ROOT, bare
+
+API = ("-I", os.path.join(ROOT, "include"))
+
+
+def folded(text, numbers=1):
+    """{stack: amount or amounts} of folded text."""
+    found = {}
+    for line in text.splitlines():
+        words = line.rsplit(" ", numbers)
+        amounts = tuple(int(w) for w in words[1:])
+        found[words[0]] = amounts[0] if numbers == 1 else amounts
+    return found
+
+
+def draw(t, text, *options):
+    done = subprocess.run([t.tidemark, "flame", "--from-folded", "-", *options], input=text.encode(), capture_output=True)
+    t.equal("status", (done.returncode, done.stderr), (0, b""))
+    return done.stdout.decode()
+
+
+def test_folded(t):
+    profile = t.record(t.build("phases.c", "-O1"))
+    for metric in ("live", "total", "peak", "temporary"):
+        text = t.run("flame", profile, "--metric", metric, "--folded")[0]
+        t.equal("sorted", text.splitlines(), sorted(text.splitlines()))
+        want = {}
+        for row in t.report(profile, metric, "--by", "stack")["rows"]:
+            stack = ";".join(f["function"] for f in reversed(row["stack"]))
+            want[stack] = want.get(stack, 0) + row["bytes"]
+        t.equal(metric, folded(text), {stack: amount for stack, amount in want.items() if amount})
+
+
+def test_from_folded_and_back(t):
+    text = "a;b;c 12\na;b 3\nx;y with spaces 7\na;b;c 1\n"
+    t.equal("sums", folded(draw(t, text, "--folded")), {"a;b": 3, "a;b;c": 13, "x;y with spaces": 7})
+    t.equal("differences", folded(draw(t, "a;b 5 7\nc 3 0\n", "--folded"), 2), {"a;b": (5, 7), "c": (3, 0)})
+
+
+def test_difference_of_runs(t):
+    program = t.build("planted.cpp", "-O1", *API)
+    quiet, leaking = t.record(program, "0"), t.record(program, "1")
+    both = folded(t.run("flame", leaking, "--diff", quiet, "--folded")[0], 2)
+    leak = [amounts for stack, amounts in both.items() if bare(stack.split(";")[-1]) == "planted_leak"]
+    t.equal("the leak", leak, [(0, 40000)])
+    t.equal("the rest is the same", {a == b for stack, (a, b) in both.items() if "planted_leak" not in stack}, {True})
+
+
+def test_difference_of_moments(t):
+    profile = t.record(t.build("planted.cpp", "-O1", *API), "1", "marks")
+    both = folded(t.run("flame", profile, "--since", "event#50", "--at", "event#60", "--folded")[0], 2)
+    leak = [amounts for stack, amounts in both.items() if bare(stack.split(";")[-1]) == "planted_leak"]
+    t.equal("ten events", leak, [(50 * 400, 60 * 400)])
+
+
+def test_picture(t):
+    """Widths, zoom, search and keys, as a person would use them."""
+    svg = draw(t, "main;left;inner 30\nmain;left 10\nmain;right 60\n", "--title", "three <parts> & more")
+    seen = browser.look(t, svg, """
+        const boxes = window.tidemark.boxes, svg = document.querySelector('svg');
+        const width = (n) => { const b = boxes.find((b) => b.name === n);
+            return b.g.style.display === 'none' ? 'hidden' : Math.round(+b.r.getAttribute('width')); };
+        const widths = () => ['all', 'main', 'left', 'inner', 'right'].map(width).join(' ');
+        const box = (n) => boxes.find((b) => b.name === n);
+        const press = (key) => window.dispatchEvent(new KeyboardEvent('keydown', {key: key}));
+        seen.push(svg.querySelector('text').textContent);
+        seen.push(widths());
+        box('left').g.dispatchEvent(new MouseEvent('click', {bubbles: true}));
+        seen.push(widths());
+        seen.push(document.getElementById('reset').style.display);
+        document.getElementById('reset').dispatchEvent(new MouseEvent('click', {bubbles: true}));
+        seen.push(widths());
+        box('inner').g.dispatchEvent(new MouseEvent('mouseover', {bubbles: true}));
+        seen.push(document.getElementById('details').textContent);
+        window.prompt = () => '^(left|inner)$';
+        press('/');
+        seen.push(document.getElementById('matched').textContent);
+        seen.push(document.querySelectorAll('.hit').length);
+        press('Escape');
+        seen.push(document.querySelectorAll('.hit').length + ' ' + document.getElementById('matched').textContent);
+        box('main').g.dispatchEvent(new MouseEvent('mouseover', {bubbles: true}));
+        press('ArrowUp');
+        seen.push(document.getElementById('details').textContent);
+        press('ArrowLeft');
+        press('Enter');
+        seen.push(widths());
+        """)
+    t.equal("in the browser", seen, [
+        "three <parts> & more",
+        "1180 1180 472 354 708",
+        "1180 1180 1180 885 hidden",
+        "",
+        "1180 1180 472 354 708",
+        "inner, 30 (30.00 %)",
+        "matched: 40.0 %",
+        "2",
+        "0 ",
+        "right, 60 (60.00 %)",
+        "1180 1180 1180 885 hidden"])
+
+
+def test_picture_of_a_program(t):
+    """Every box of a real graph lies within its caller, and they all fit."""
+    profile = t.record(t.build("standard_library.cpp", "-O1"))
+    for options in ((), ("--inverted",), ("--reverse",), ("--by-thread",)):
+        svg = t.run("flame", profile, "--metric", "total", "--min-width", "0", *options)[0]
+        seen = browser.look(t, svg, """
+            const boxes = window.tidemark.boxes, eps = 0.02;
+            const orphans = boxes.filter((b) => b.d > 0 && !boxes.some((p) => p.d === b.d - 1 && p.x <= b.x + eps &&
+                                                                       p.x + p.w >= b.x + b.w - eps));
+            seen.push(orphans.length, boxes.length > 8, boxes.every((b) => b.x >= 9.9 && b.x + b.w <= 1190.1));
+            """)
+        t.equal("in the browser, %s" % (options,), seen, ["0", "true", "true"])
+
+
+def test_wrong_usage(t):
+    for arguments, wants in ((("--min-width", "x"), "--min-width 'x' is not a number"),
+                             (("--colors", "mauve"), "--colors 'mauve' is not one of")):
+        profile = t.file("none")
+        _, stderr, status = t.run("flame", profile, *arguments)
+        t.true(wants, status == 2 and wants in stderr and stderr.count("\n") == 1, (status, stderr))
+    done = subprocess.run([t.tidemark, "flame", "--from-folded", "-"], input=b"a;b\n", capture_output=True)
+    t.equal("no number", (done.returncode, done.stderr.decode()),
+            (2, "tidemark flame: line 1 does not end in a number: stacks are a;b;c 123\n"))

@@ -1,0 +1,91 @@
+"""tidemark peaks and tree: numbered peaks of threads that rise and fall, and the calls that led there."""
+import os
+
+import browser
+from harness import ROOT
+
+API = ("-I", os.path.join(ROOT, "include"))
+KIB = 1024
+
+
+def record(t):
+    return t.record(t.build("hills.c", "-O1", *API))
+
+
+def peaks_of(t, profile, *options):
+    return t.ask(profile, "peaks", *options)["peaks"]
+
+
+def test_peaks_of_threads(t):
+    peaks = peaks_of(t, record(t), "--peak", "20K")
+    t.equal("climber", [p["bytes"] for p in peaks if p["thread"] == "climber"], [300 * KIB, 100 * KIB, 200 * KIB])
+    t.equal("walker", [p["bytes"] for p in peaks if p["thread"] == "walker"], [50 * KIB])
+    t.equal("numbers", [p["number"] for p in peaks], list(range(1, len(peaks) + 1)))
+    t.equal("in order of time", [p["time_ns"] for p in peaks], sorted(p["time_ns"] for p in peaks))
+    process = [p for p in peaks if p["thread"] is None]
+    t.equal("as many of the process", len(process), 4)
+    t.true("and they are no lower", all(p["bytes"] >= 50 * KIB for p in process), process)
+    first = [p for p in peaks if p["thread"] == "climber"][0]
+    t.equal("its stack", ([f["function"] for f in first["stacks"][0]["stack"]][:3], first["stacks"][0]["bytes"]),
+            (["pile_up", "climb", "climber"], 300 * KIB))
+    t.equal("legend", first["legend"], "%d: climber>hills.c:%d:pile_up=>%d"
+            % (first["number"], first["stacks"][0]["stack"][0]["line"], 300 * KIB))
+
+
+def test_thresholds(t):
+    profile = record(t)
+    only = ("--thread", "climber")
+    heights = lambda *options: [p["bytes"] // KIB for p in peaks_of(t, profile, *only, *options) if p["thread"]]
+    t.equal("height", heights("--peak", "150K"), [300, 200])
+    t.equal("change", heights("--peak", "20K", "--peak-delta-value", "150K"), [300, 200])
+    t.equal("time", heights("--peak", "20K", "--peak-delta-time", "100"), [300])
+
+
+def test_tree_of_a_peak(t):
+    profile = record(t)
+    options = ("--peak-least", "20K")
+    peaks = peaks_of(t, profile, "--peak", "20K")
+    third = [p for p in peaks if p["thread"] == "climber"][2]
+    calls = t.ask(profile, "tree", *options, "--peak", str(third["number"]))["calls"]
+    by_name = {c["function"]: c for c in calls}
+    t.equal("gained", {n: (by_name[n]["gained_bytes"], by_name[n]["count"]) for n in ("climber", "climb", "pile_up")},
+            {n: (200 * KIB, 20) for n in ("climber", "climb", "pile_up")})
+    t.equal("its own", (by_name["pile_up"]["self_gained_bytes"], by_name["climb"]["self_gained_bytes"]), (200 * KIB, 0))
+    t.true("callers come first", by_name["climber"]["depth"] < by_name["climb"]["depth"] < by_name["pile_up"]["depth"], calls)
+    t.true("not the walker", "walker" not in by_name, list(by_name))
+    text = t.run("tree", profile, *options, "--peak", str(third["number"]))[0]
+    t.true("heading", text.startswith("peak %s\n" % third["legend"]), text)
+
+
+def test_tree_of_a_window(t):
+    profile = record(t)
+    calls = t.ask(profile, "tree", "--thread", "climber", "--since", "top#1", "--at", "foot#2", "--order", "size")["calls"]
+    piles = [c for c in calls if c["function"] == "pile_up"]  # one for each line that calls climb
+    t.equal("gained and freed", [sum(c[k] for c in piles) for k in ("gained_bytes", "freed_bytes", "count")],
+            [100 * KIB, 400 * KIB, 10])
+    t.equal("the largest first", [c["freed_bytes"] for c in piles], [300 * KIB, 100 * KIB])
+    whole = [c for c in t.ask(profile, "tree", "--prefix", ROOT + "/")["calls"] if c["function"] == "pile_up"]
+    t.equal("prefix", {c["file"] for c in whole}, {"tests/programs/hills.c"})
+
+
+def test_picture(t):
+    profile, path = record(t), t.file("peaks.svg")
+    t.run("peaks", profile, "--peak", "20K", "--plot", path)
+    with open(path) as file:
+        svg = file.read()
+    seen = browser.look(t, svg, """
+        const peaks = Array.from(document.querySelectorAll('.p'));
+        seen.push(peaks.length, peaks.map((p) => p.querySelector('text').textContent).join(' '));
+        seen.push(peaks.some((p) => p.querySelector('title').textContent.includes('climber>hills.c')));
+        """)
+    t.equal("in the browser", seen, ["8", "1 2 3 4 5 6 7 8", "true"])
+
+
+def test_wrong_usage(t):
+    profile = record(t)
+    for arguments, wants, code in ((("peaks", profile, "--peak", "much"), "--peak 'much' is not a size", 2),
+                                   (("peaks", profile, "--peak-delta-time", "-"), "is not a time", 2),
+                                   (("tree", profile, "--peak", "9999"), "there is no peak 9999; there are ", 1),
+                                   (("tree", profile, "--order", "name"), "--order takes 'time' or 'size'", 2)):
+        _, stderr, status = t.run(*arguments)
+        t.true(wants, status == code and wants in stderr and stderr.count("\n") == 1, (status, stderr))

@@ -1,0 +1,238 @@
+"""What points to each block that is left: exact, by blocks whose sizes tell them apart."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from harness import ROOT, Skipped, cases
+from scans import ASKED, END, EXIT, processes, scans
+from unprivileged import AS_NOBODY, give_to_nobody
+
+LEFT = {"lost": [1005, 1006, 1008, 1010, 1020, 1030, 1050, 1051], "indirect": [1011, 1021, 1022, 1052],
+        "reachable": [0, 1001, 1002, 1003, 1040, 1041, 1042]}
+ALLOCATORS = {"libc": "", "jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc.so.4",
+              "tcmalloc_minimal": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2"}
+
+
+def program(t, *flags):
+    return t.build("scanned.c", "-O1", "-I", os.path.join(ROOT, "include"), *flags)
+
+
+def of_program(sizes):
+    """Without what an allocator allocates for itself, or libc: only sizes that our programs use."""
+    return {kind: [s for s in all if s < 4096 and s not in (16, 512)] for kind, all in sizes.items()}
+
+
+@cases(allocator=tuple(ALLOCATORS))
+def test_what_points_to_a_block(t, allocator):
+    preload = {"LD_PRELOAD": ALLOCATORS[allocator]} if ALLOCATORS[allocator] else {}
+    found = scans(t, t.record(t.build("leaks.c", "-O1"), env=preload))
+    t.equal("kinds of scan", [scan.kind for scan in found], [EXIT, END])
+    for scan in found:
+        t.equal("no reason", scan.reason, "")
+        t.equal("blocks", of_program(scan.sizes()), LEFT)
+
+
+def test_agrees_with_other_tools(t):
+    """The fast part of `make test-leaks`: valgrind and LeakSanitizer, by allocating function."""
+    sys.path.insert(0, os.path.join(ROOT, "tests", "leaks"))
+    import agree
+    lines, wrong = agree.compare("leaks.c", [t.build("leaks.c", "-O1")], t.dir, t.tidemark, "leaks.c")
+    t.true("differences: " + "; ".join(lines[1:]), wrong == 0)
+    t.true("all that is lost, and by both tools", re.search("12 blocks, +12286 bytes: valgrind, sanitizer", lines[0]), lines)
+
+
+@cases(allocator=tuple(ALLOCATORS))
+def test_stale_memory_keeps_nothing(t, allocator):
+    """What points to these blocks was given back, in the first thread and in one that has ended."""
+    preload = {"LD_PRELOAD": ALLOCATORS[allocator]} if ALLOCATORS[allocator] else {}
+    for scan in scans(t, t.record(program(t), "stale", env=preload)):
+        sizes = scan.sizes()
+        t.equal("lost", [s for s in sizes["lost"] if s == 2060], [2060] * 2000)
+        t.equal("lost beside them", [s for s in sizes["lost"] if s != 2060], [])
+
+
+@cases(mode=("exit", "return", "quick_exit", "handler", "vfork"))
+def test_freed_at_exit(t, mode):
+    """Before destructors ran, and after; what they allocate is not in the interval before."""
+    found = scans(t, t.record(program(t), mode))
+    t.equal("kinds of scan", [scan.kind for scan in found], [EXIT, END])
+    t.equal("before", found[0].sizes(), {"lost": [2010], "reachable": [2020]})
+    t.equal("after", found[1].sizes(), {"lost": [2010, 2021]})
+    t.true("intervals", found[0].intervals < found[1].intervals, [scan.intervals for scan in found])
+
+
+def test_exit_without_destructors(t):
+    found = scans(t, t.record(program(t), "_exit"))
+    t.equal("scans", [(scan.kind, scan.sizes()) for scan in found], [(END, {"lost": [2010], "reachable": [2020]})])
+
+
+UNSEEN = {"abort": (134, "signal 6"), "killed": (137, "signal 9"), "exec": (0, "exec"), "system_call": (0, "without a word")}
+
+
+@cases(mode=tuple(UNSEEN))
+def test_ends_that_cannot_be_seen(t, mode):
+    status, reason = UNSEEN[mode]
+    found = scans(t, t.record(program(t), mode, status=status))
+    t.equal("kinds of scan", [scan.kind for scan in found], [END])
+    t.equal("blocks", found[0].sizes(), {"unknown": [2010, 2020]})
+    t.true("reason", reason in found[0].reason, found[0].reason)
+
+
+def test_scan_switched_off(t):
+    found = scans(t, t.record(program(t), "exit", opts=("--no-scan",)))
+    t.equal("scans", [(scan.kind, scan.sizes()) for scan in found], [(END, {"unknown": [2010, 2021]})])
+    t.true("reason", "--no-scan" in found[0].reason, found[0].reason)
+
+
+def test_exit_from_a_thread(t):
+    """The first thread waits elsewhere; the block on the stack of the one that ends is reachable."""
+    for scan in scans(t, t.record(program(t), "thread")):
+        sizes = scan.sizes()
+        t.equal("lost", sizes["lost"], [2010])
+        t.true("on the stack", 2011 in sizes["reachable"], sizes)
+
+
+def test_destructors(t):
+    before, after = scans(t, t.record(t.build("scanned.cpp", "-O1")))
+    own = lambda scan: [s for s in scan.sizes().get("reachable", []) if 3000 <= s < 3010]
+    t.equal("before", (own(before), before.sizes().get("lost")), ([3000, 3001, 3002], None))
+    t.equal("after", (own(after), after.sizes().get("lost")), ([], None))
+
+
+def test_forked_child(t):
+    """An inherited block is no block of the child's, but keeps one."""
+    parent, child = processes(t, t.record(program(t), "fork"))
+    t.equal("parent", parent[-1].sizes(), {"reachable": [2030], "lost": [2031]})
+    t.equal("child", child[-1].sizes(), {"reachable": [2032], "lost": [2033]})
+
+
+def test_mappings_of_the_program(t):
+    t.equal("blocks", scans(t, t.record(program(t), "mapped"))[-1].sizes(), {"reachable": [2040, 2041]})
+
+
+def test_blocks_that_were_never_announced(t):
+    """They may hold pointers: what they point to is not called lost."""
+    t.equal("blocks", scans(t, t.record(program(t), "paused"))[-1].sizes(), {"reachable": [2071]})
+
+
+def test_pages_never_touched(t):
+    for scan in scans(t, t.record(program(t), "untouched")):
+        rows = [row for row in scan.rows if row[2] == 1 << 20]
+        # libc's header is on its first page, 16 bytes before the block.
+        t.equal("untouched", [row[3] for row in rows], [(1 << 20) - (4096 - 16) - 2 * 4096])
+        t.equal("known", scan.residency, 1)
+
+
+def test_not_permitted(t):
+    """Another user may not look into a program that is not dumpable."""
+    if os.geteuid() != 0:
+        raise Skipped("needs root, to become another user")
+    profile = os.path.join(os.path.dirname(give_to_nobody(t)), "p.tide")
+    t.plain(*AS_NOBODY, give_to_nobody(t), "run", "--quiet", "-o", profile, "--", shutil.copy(program(t), t.file("copy")), "undumpable")
+    t.equal("exit status", t.status, 0)
+    found = scans(t, profile)
+    t.equal("blocks", found[-1].sizes(), {"unknown": [2050]})
+    t.true("reason", "permitted" in found[-1].reason, found[-1].reason)
+
+
+class Running:
+    """tests/programs/scanned.c under tidemark, at the point where it waits."""
+
+    def __init__(self, t, *arguments, before=()):
+        self.t, self.profile = t, t.file("running.tide")
+        self.tool = subprocess.Popen([*before, t.tidemark, "run", "--quiet", "-o", self.profile, "--", program(t), *arguments],
+                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=t.dir)
+        t.equal("it is ready", self.tool.stdout.readline(), b"ready\n")
+        with open("/proc/%d/task/%d/children" % (self.tool.pid, self.tool.pid)) as children:
+            self.program = int(children.read().split()[0])
+
+    def leaks(self, status=0):
+        stdout, stderr, got = self.t.run("ctl", str(self.program), "leaks")
+        self.t.equal("status of ctl (%s)" % stderr, got, status)
+        return stdout + stderr
+
+    def end(self):
+        stderr = self.tool.communicate()[1].decode()
+        self.t.equal("exit status (%s)" % stderr, self.tool.returncode, 0)
+        return scans(self.t, self.profile), stderr
+
+
+def states(pid):
+    return {open("/proc/%d/task/%s/stat" % (pid, tid)).read().rsplit(")", 1)[1].split()[0]
+            for tid in os.listdir("/proc/%d/task" % pid)}
+
+
+@cases(threads=(1, 64))
+def test_threads_that_wait(t, threads):
+    """On a stack, in thread-local storage, in a register only; none of their calls is interrupted."""
+    run = Running(t, "waiting", str(threads))
+    for _ in range(3):
+        t.true("ctl tells", "lost 2003 bytes in 1 blocks" in run.leaks())
+        t.true("nobody is left stopped", not states(run.program) & {"t", "T"}, states(run.program))
+    found, stderr = run.end()
+    t.equal("kinds of scan", [scan.kind for scan in found], [ASKED] * 3 + [EXIT, END])
+    for scan in found:
+        sizes = scan.sizes()
+        t.equal("lost", sizes["lost"], [2003])
+        t.equal("reachable", [s for s in sizes["reachable"] if 2000 <= s < 2100], [2000] * threads + [2001, 2002])
+    t.equal("what the program saw", stderr, "0 wrong, 0 signals\n")
+    marks = t.ask(run.profile, "marks")["marks"]
+    t.equal("marks", [mark["label"] for mark in marks], ["leaks"] * 3)
+
+
+def test_signals_meanwhile(t):
+    """Each arrives, once, at a program that is held again and again."""
+    run = Running(t, "signals", "8")
+    asking = subprocess.Popen(["sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10; do %s ctl %d leaks; done" % (t.tidemark, run.program)],
+                              stdout=subprocess.DEVNULL)
+    for _ in range(100):
+        os.kill(run.program, signal.SIGRTMIN)
+        time.sleep(0.001)
+    t.equal("ctl", asking.wait(), 0)
+    found, stderr = run.end()
+    t.equal("what the program saw", stderr, "0 wrong, 100 signals\n")
+    t.true("all were scanned", all(scan.sizes()["lost"] == [2003] for scan in found), [scan.sizes() for scan in found])
+
+
+def test_threads_at_work(t):
+    """They allocate, reallocate and free at any moment; none of their blocks is called lost."""
+    run = Running(t, "working")
+    for _ in range(10):
+        run.leaks()
+    found, _ = run.end()
+    t.equal("scans", len(found), 11)
+    for scan in found:
+        t.equal("lost", (scan.sizes().get("lost"), scan.sizes().get("indirect")), ([2003], None))
+
+
+def test_stopped_program(t):
+    """It stays as it was: stopped."""
+    run = Running(t, "waiting", "2")
+    os.kill(run.program, signal.SIGSTOP)
+    while states(run.program) != {"T"}:
+        time.sleep(0.001)
+    t.true("ctl tells", "lost 2003 bytes in 1 blocks" in run.leaks())
+    t.equal("state", states(run.program), {"T"})
+    os.kill(run.program, signal.SIGCONT)
+    _, stderr = run.end()
+    t.equal("what the program saw", stderr, "0 wrong, 0 signals\n")
+
+
+def test_traced_by_another(t):
+    run = Running(t, "waiting", "2")
+    seize = "import ctypes, time; ctypes.CDLL(None).ptrace(0x4206, %d, None, None); time.sleep(600)" % run.program
+    tracer = subprocess.Popen(["/usr/bin/python3", "-c", seize])
+    status = lambda: open("/proc/%d/status" % run.program).read()
+    while "TracerPid:\t0\n" in status() and tracer.poll() is None:
+        time.sleep(0.01)
+    told = run.leaks(status=1)
+    t.true("ctl says who", "process %d" % tracer.pid in told, told)
+    tracer.terminate()
+    tracer.wait()
+    found, _ = run.end()
+    t.true("the recording too", "process %d" % tracer.pid in found[0].reason, found[0].reason)
+    t.true("later it is permitted", found[-1].reason == "" and found[-1].sizes()["lost"] == [2003], found[-1].sizes())

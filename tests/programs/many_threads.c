@@ -1,0 +1,42 @@
+/* N threads, w0 to wN-1, that hand each other blocks: thread i allocates 100 blocks of 100 * (i +
+ * 1) bytes, keeps the first ten, and frees the rest of its right neighbour. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define BLOCKS 100
+#define KEPT   10
+
+static unsigned count;
+static void *(*blocks)[BLOCKS];
+static pthread_barrier_t barrier;
+
+static void *work(void *argument)
+{
+    unsigned i = (unsigned)(size_t)argument;
+    char name[16];
+    snprintf(name, sizeof name, "w%u", i);
+    pthread_setname_np(pthread_self(), name);
+    for (int k = 0; k < BLOCKS; k++)
+        blocks[i][k] = malloc(100 * (i + 1));
+    pthread_barrier_wait(&barrier);
+    for (int k = KEPT; k < BLOCKS; k++)
+        free(blocks[(i + 1) % count][k]);
+    pthread_barrier_wait(&barrier);
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    count = argc > 1 ? (unsigned)atoi(argv[1]) : 4;
+    pthread_t *threads = calloc(count, sizeof *threads);
+    blocks = calloc(count, sizeof *blocks);
+    pthread_barrier_init(&barrier, NULL, count);
+    for (unsigned i = 0; i < count; i++)
+        pthread_create(&threads[i], NULL, work, (void *)(size_t)i);
+    for (unsigned i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
+    free(threads);
+    return 0;
+}

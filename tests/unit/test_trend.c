@@ -1,0 +1,201 @@
+/* Growth with confidence, on series whose truth is known. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "analyse/trend.h"
+
+static uint64_t seed;
+
+static double uniform(void)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (double)(seed >> 11) / 9007199254740992.0;
+}
+
+/* A sum of uniforms: near enough to normal, with variance 1. */
+static double noise(void)
+{
+    double sum = -6;
+    for (int i = 0; i < 12; i++)
+        sum += uniform();
+    return sum;
+}
+
+static struct trend trend(const double *y, size_t n)
+{
+    struct trend t;
+    assert_true(trend_of(&t, y, NULL, n));
+    return t;
+}
+
+/* A line through these "proves" 11.7 +- 5.2 MB an event; they are jumps to new maxima. */
+static void test_few_steps_are_no_growth(void **state)
+{
+    (void)state;
+    const double vm[] = {4580.335, 4589.772, 4589.772, 4602.355, 4602.355,
+                         4602.355, 4602.355, 4677.853, 4677.853, 4677.853};
+    struct trend t = trend(vm, 10);
+    assert_int_not_equal(t.model, TREND_RAMP);
+    assert_true(t.low < 0);
+    assert_true(t.high > t.slope);
+    assert_true(t.detectable > 10);
+}
+
+static void test_constant(void **state)
+{
+    (void)state;
+    double y[50];
+    for (int i = 0; i < 50; i++)
+        y[i] = 1e6;
+    struct trend t = trend(y, 50);
+    assert_int_equal(t.model, TREND_FLAT);
+    assert_true(t.slope == 0 && t.low == 0 && t.high == 0 && t.skipped == 0);
+}
+
+static void test_exact_ramp(void **state)
+{
+    (void)state;
+    double y[20];
+    for (int i = 0; i < 20; i++)
+        y[i] = 5e6 + 10485760.0 * i;
+    struct trend t = trend(y, 20);
+    assert_int_equal(t.model, TREND_RAMP);
+    assert_true(fabs(t.slope - 10485760) < 1 && t.low <= t.slope && t.slope <= t.high);
+    assert_int_equal(t.used + t.skipped, 20);
+}
+
+static void test_plateau(void **state)
+{
+    (void)state;
+    double y[100];
+    for (int i = 0; i < 100; i++)
+        y[i] = i < 20 ? 1000.0 * i : 20000;
+    struct trend t = trend(y, 100);
+    assert_int_equal(t.model, TREND_PLATEAU);
+    assert_int_equal(t.skipped, 20);
+    assert_true(t.slope == 0 && t.warm_up == 20000);
+}
+
+/* In 200 series without growth, few are called a ramp; with growth of half the noise's width over
+ * the run, nearly all are, and the truth is inside nearly all intervals. */
+static void test_noise(void **state)
+{
+    (void)state;
+    int false_alarms = 0, found = 0, inside = 0;
+    double y[100];
+    for (seed = 1; seed <= 200 * 1000003u; seed += 1000003u) {
+        uint64_t own = seed;
+        for (int i = 0; i < 100; i++)
+            y[i] = 1e6 + 1000 * noise();
+        false_alarms += trend(y, 100).model == TREND_RAMP;
+        for (int i = 0; i < 100; i++)
+            y[i] += 20 * i;
+        struct trend t = trend(y, 100);
+        found += t.model == TREND_RAMP;
+        inside += t.low <= 20 && 20 <= t.high;
+        seed = own;
+    }
+    assert_in_range(false_alarms, 0, 24);
+    assert_in_range(found, 176, 200);
+    assert_in_range(inside, 176, 200);
+}
+
+static void test_sawtooth(void **state)
+{
+    (void)state;
+    double y[120];
+    for (int i = 0; i < 120; i++)
+        y[i] = 1e6 + 1e5 * (i % 8);
+    struct trend t = trend(y, 120);
+    assert_int_not_equal(t.model, TREND_RAMP);
+    assert_true(t.low <= 0 && t.high >= 0);
+}
+
+/* A leak that shows in RSS only when the heap is extended: many even steps are growth. */
+static void test_many_steps_are_growth(void **state)
+{
+    (void)state;
+    double y[400];
+    for (int i = 0; i < 400; i++)
+        y[i] = 135168.0 * (i / 10);
+    struct trend t = trend(y, 400);
+    assert_int_equal(t.model, TREND_RAMP);
+    assert_true(t.low <= 13516.8 && 13516.8 <= t.high);
+}
+
+/* Maxima of random sizes, rounded up to powers of two: 1,000 events. */
+static void test_new_maxima(void **state)
+{
+    (void)state;
+    double y[1000];
+    for (seed = 7; seed < 7 + 20; seed++) {
+        uint64_t own = seed;
+        double capacity = 1;
+        for (int i = 0; i < 1000; i++) {
+            double wanted = 10000 + 290000 * uniform();
+            while (capacity < wanted)
+                capacity *= 2;
+            y[i] = capacity * 96;
+        }
+        assert_int_not_equal(trend(y, 1000).model, TREND_RAMP);
+        seed = own;
+    }
+}
+
+/* 96 bytes for each item are kept; the items differ from event to event. */
+static void test_against_a_value(void **state)
+{
+    (void)state;
+    double x[60], y[60], items = 0;
+    seed = 3;
+    for (int i = 0; i < 60; i++) {
+        items += 1000 + 9000 * uniform();
+        x[i] = items;
+        y[i] = 1e7 + 96 * items;
+    }
+    struct trend t;
+    assert_true(trend_of(&t, y, x, 60));
+    assert_int_equal(t.model, TREND_RAMP);
+    assert_true(fabs(t.slope - 96) < 1e-6 * 96);
+}
+
+static void test_too_little(void **state)
+{
+    (void)state;
+    const double y[] = {1, 2, 3, 4}, still[] = {5, 5, 5, 5};
+    struct trend t;
+    assert_false(trend_of(&t, y, NULL, 3));
+    assert_false(trend_of(&t, y, still, 4));
+    assert_true(trend_of(&t, y, NULL, 4));
+}
+
+static void test_quantile(void **state)
+{
+    (void)state;
+    static const struct {
+        double freedom, quantile;
+    } known[] = {{1, 12.706}, {2, 4.303},  {3, 3.182},  {5, 2.571},
+                 {10, 2.228}, {30, 2.042}, {120, 1.980}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        assert_true(fabs(trend_quantile(known[i].freedom) - known[i].quantile) < 0.02);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_few_steps_are_no_growth),
+                                       cmocka_unit_test(test_constant),
+                                       cmocka_unit_test(test_exact_ramp),
+                                       cmocka_unit_test(test_plateau),
+                                       cmocka_unit_test(test_noise),
+                                       cmocka_unit_test(test_sawtooth),
+                                       cmocka_unit_test(test_many_steps_are_growth),
+                                       cmocka_unit_test(test_new_maxima),
+                                       cmocka_unit_test(test_against_a_value),
+                                       cmocka_unit_test(test_too_little),
+                                       cmocka_unit_test(test_quantile)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
