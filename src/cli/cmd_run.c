@@ -38,6 +38,7 @@ enum {
     OPT_SNAPSHOT_EVERY,
     OPT_ON_FULL,
     OPT_INTERVAL,
+    OPT_PYTHON,
     OPT_QUIET,
     OPT_HELP
 };
@@ -58,6 +59,7 @@ static const struct option long_options[] = {
     {"snapshot-every", required_argument, NULL, OPT_SNAPSHOT_EVERY},
     {"on-full", required_argument, NULL, OPT_ON_FULL},
     {"interval", required_argument, NULL, OPT_INTERVAL},
+    {"python", required_argument, NULL, OPT_PYTHON},
     {"quiet", no_argument, NULL, OPT_QUIET},
     {"help", no_argument, NULL, OPT_HELP},
     {0},
@@ -102,6 +104,10 @@ static const char help[] =
     "      --interval MS  length of the first intervals of the log (default 1); they get longer "
     "as\n"
     "                     the run does\n"
+    "      --python=auto|off|objects\n"
+    "                     auto (default): stacks have the frames of Python 3.8 to 3.13; off: "
+    "native\n"
+    "                     frames alone; objects is reserved\n"
     "      --quiet        no progress line, no summary\n"
     "      --help         this text\n\n"
     "TIDEMARK_OPTIONS in the environment holds further options, read before those given.\n\n"
@@ -258,6 +264,13 @@ static int parse(int argc, char **argv, struct run_options *o)
             o->session.interval_ns = (uint64_t)(ms * 1e6);
             break;
         }
+        case OPT_PYTHON:
+            if (strcmp(optarg, "objects") == 0)
+                return usage_error("--python=objects is not there yet%s; use auto or off", "");
+            if (strcmp(optarg, "auto") != 0 && strcmp(optarg, "off") != 0)
+                return usage_error("--python takes 'auto' or 'off', not '%s'", optarg);
+            o->session.no_python = optarg[0] == 'o';
+            break;
         case OPT_QUIET:
             o->quiet = true;
             break;

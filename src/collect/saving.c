@@ -86,7 +86,7 @@ static void compose(struct session *s, struct recording *r, struct strbuf *bytes
     }
     writer_begin(bytes);
     if (program_is_missing(s)) {
-        naming_fill(s->naming, unseen_program(s, r), &r->strings);
+        naming_fill(s->naming, unseen_program(s, r), NULL, &r->strings);
         writer_profile(bytes, 0, &r->profiles.items[0], NULL);
     }
     for (size_t i = 0; i < s->targets.count; i++) {
@@ -96,7 +96,7 @@ static void compose(struct session *s, struct recording *r, struct strbuf *bytes
         pools_finish(t, &r->strings);
         if (i == 0 && s->refused + s->door.refused)
             *vec_push(&t->profile.notes) = refusal(s->refused + s->door.refused);
-        naming_fill(s->naming, &t->profile, &r->strings);
+        naming_fill(s->naming, &t->profile, &t->python, &r->strings);
         write_target(bytes, (uint32_t)r->profiles.count, t, &t->profile);
         *vec_push(&r->profiles) = t->profile;
         t->profile = (struct profile){0};

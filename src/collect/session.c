@@ -77,9 +77,9 @@ static void explain_end(const struct session *s, struct target *t)
         target_explain(t, "the program was killed by signal %d before it could be looked at",
                        t->profile.signal);
     else
-        target_explain(t, "the program ended without a word before it could be looked at: by a "
-                          "system call of its own, under a seccomp filter, or with no file "
-                          "descriptor left");
+        target_explain(t, "the program ended without a word before it could be looked at: while "
+                          "other threads ran, by a system call of its own, under a seccomp "
+                          "filter, or with no file descriptor left");
 }
 
 void session_end_target(struct session *s, struct target *t, bool execed)
@@ -206,6 +206,8 @@ static void say_hello(struct session *s, struct visitor *v)
     t->header->mark_on = (uint32_t)s->mark_on.count;
     t->was_paused = s->paused;
     atomic_store(&t->header->paused, s->paused);
+    if (o->no_python)
+        t->header->python_size = 0;
     stamp_if_due(t, 0); /* it waits for our answer: even the shortest run has one */
     visitor_reply(v, 0, t->fd, t->size, t->header->ring_count);
     close(t->fd); /* we have it mapped */

@@ -21,6 +21,8 @@
 #define RINGS_MAX        512   /* in one request */
 #define BOUNDARIES_MAX   65536 /* in one pass */
 #define MODULES_BYTES    (1u << 20)
+#define PYTHON_LARGE     (1u << 25)
+#define PYTHON_SMALL     (1u << 21)
 #define FIRST_STAMP_NS   2000000
 #define DESCRIPTORS_KEPT 8
 
@@ -134,7 +136,9 @@ static size_t lay_out(bool small, struct wire_header *h)
     h->modules_size = MODULES_BYTES;
     h->nodes_offset = h->modules_offset + MODULES_BYTES;
     h->index_offset = h->nodes_offset + h->node_capacity * sizeof(struct wire_node);
-    h->rings_offset = whole_pages(h->index_offset + (size_t)WIRE_INDEX_START(h->index_levels) * 4);
+    h->python_offset = whole_pages(h->index_offset + (size_t)WIRE_INDEX_START(h->index_levels) * 4);
+    h->python_size = small ? PYTHON_SMALL : PYTHON_LARGE;
+    h->rings_offset = h->python_offset + h->python_size;
     return h->size = h->rings_offset + (size_t)RINGS_FIRST * WIRE_RING_BYTES;
 }
 
@@ -144,7 +148,8 @@ int target_attach(struct target *t, bool small, enum wire_on_full on_full, struc
                                  .version = WIRE_VERSION,
                                  .on_full = on_full,
                                  .tick = t->tick,
-                                 .node_count = 1};
+                                 .node_count = 1,
+                                 .python_used = 8};
     size_t size = lay_out(small, &layout);
     void *memory;
     int fd = shared_memory(size, &memory);
@@ -155,6 +160,8 @@ int target_attach(struct target *t, bool small, enum wire_on_full on_full, struc
     t->header = memory;
     t->size = size;
     t->nodes_capacity = layout.node_capacity;
+    t->python_offset = layout.python_offset;
+    t->python_size = layout.python_size;
     memcpy(memory, &layout, sizeof layout);
     add_readers(t, (char *)memory + layout.rings_offset, RINGS_FIRST);
     return 0;
@@ -250,6 +257,7 @@ void target_free(struct target *t)
     marks_release(t);
     stack_tree_release(&t->stacks);
     vec_release(&t->sampled_threads);
+    python_codes_release(&t->python);
     pools_release(&t->pools);
     births_release(&t->births);
     for (size_t i = 0; i < t->scans.count; i++)
@@ -358,6 +366,8 @@ void target_pause(struct target *t, uint64_t now_ns)
         return;
     t->unfollowed = atomic_load(&t->header->unfollowed);
     t->entries_taken = atomic_load(&t->header->entries_taken);
+    t->python_state = atomic_load(&t->header->python);
+    t->python_version = atomic_load(&t->header->python_version);
     target_update_code(t);
 }
 
@@ -448,6 +458,9 @@ void target_update_code(struct target *t)
         memmove(t->late_nodes.items + still, t->late_nodes.items + late,
                 (t->late_nodes.count - late) * sizeof *t->late_nodes.items);
     t->late_nodes.count -= late - still;
+    /* After the nodes: what they refer to was told before them. */
+    python_codes_read(&t->python, (const char *)t->header + t->python_offset, t->python_size,
+                      atomic_load_explicit(&t->header->python_used, memory_order_acquire));
 }
 
 void target_finish(struct target *t)
@@ -479,6 +492,9 @@ void target_finish(struct target *t)
             xasprintf("%u child processes were not recorded: they could not ask the collector, for "
                       "want of a file descriptor or because of a seccomp filter",
                       t->unfollowed);
+    char *python = python_note(t->python_state, t->python_version);
+    if (python)
+        *vec_push(&p->notes) = python;
     p->peak_bytes = t->ledger.peak_bytes;
     p->peak_blocks = t->ledger.peak_blocks;
     if (t->was_paused)

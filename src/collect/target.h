@@ -21,6 +21,7 @@
 #include "collect/ledger.h"
 #include "collect/mark_on.h"
 #include "collect/pools.h"
+#include "collect/python.h"
 #include "collect/ranges.h"
 #include "collect/extents.h"
 #include "collect/stacktree.h"
@@ -109,6 +110,9 @@ struct target {
     uint64_t start_ns; /* on the session's clock */
     uint64_t start_monotonic_ns;
     uint32_t modules_read;
+    uint64_t python_offset; /* of its records, and their room */
+    uint32_t python_size;
+    struct python_codes python;
     bool ended;
     uint32_t nodes_capacity;
     VEC(struct segment) segments; /* further rings */
@@ -143,13 +147,14 @@ struct target {
 
     uint64_t events;
     uint64_t missed_frees;
-    bool was_paused;           /* so that some blocks were never announced, */
-    uint64_t unseen_frees;     /* and this many frees are theirs */
-    uint64_t unrecorded;       /* of header->unrecorded, what has been counted as lost */
-    uint32_t unfollowed;       /* header->unfollowed, in the end */
-    bool entries_taken;        /* header->entries_taken, in the end */
-    VEC(uint8_t) stack_states; /* by node: enum stack_state */
-    VEC(uint32_t) late_nodes;  /* whose number was taken before they were written */
+    bool was_paused;       /* so that some blocks were never announced, */
+    uint64_t unseen_frees; /* and this many frees are theirs */
+    uint64_t unrecorded;   /* of header->unrecorded, what has been counted as lost */
+    uint32_t unfollowed;   /* header->unfollowed, in the end */
+    bool entries_taken;    /* header->entries_taken, in the end */
+    uint32_t python_state, python_version; /* of the header, in the end */
+    VEC(uint8_t) stack_states;             /* by node: enum stack_state */
+    VEC(uint32_t) late_nodes;              /* whose number was taken before they were written */
     struct profile profile;
     uint64_t stamp_length_ns, next_stamp_ns;
     uint64_t maps_length_ns, next_maps_ns; /* maps.c: distance of captures, when one is due, */

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "record/python.h"
 #include "record/recorder.h"
 
 #define MODULES 8192
@@ -55,6 +56,7 @@ void modules_recover(void)
 void modules_forget(void)
 {
     atomic_fetch_add(&recorder.generation, 1);
+    python_forget();
     rules_forget(recorder.rules);
 }
 
@@ -188,6 +190,7 @@ static uint32_t module_epoch(const struct dl_find_object *o, uint64_t start, uin
         atomic_store_explicit(&known_count, n + 1, memory_order_release);
     }
 out:
+    python_meet(o->dlfo_link_map);
     spin_unlock(&known_lock);
     return epoch;
 }

@@ -65,7 +65,8 @@ struct module {
 /*
  * A node of the stack tree; its number is its place in profile.nodes. Node 0 is the root and not a
  * frame; the path from a node to the root is a stack, innermost frame first. `address` is a return
- * address in the low 48 bits (look up address - 1) and the module epoch in the high 16.
+ * address in the low 48 bits (look up address - 1) and the module epoch in the high 16; or, with
+ * the highest bit set, a frame of Python, which only profile.symbols explains.
  * NODE_TRUNCATED and NODE_INCOMPLETE are not frames: they stand for outer frames that were cut off,
  * or could not be found. NODE_POOL + its number is the pool that a block is from; it has a name as
  * functions have.
@@ -75,12 +76,14 @@ struct node {
     uint64_t address;
 };
 
-#define NODE_TRUNCATED        UINT64_C(1)
-#define NODE_INCOMPLETE       UINT64_C(2)
-#define NODE_POOL             UINT64_C(16)
-#define NODE_IS_POOL(address) ((address) > NODE_POOL && (address) < NODE_POOL + 4096)
-#define NODE_PC(address)      ((address) & ((UINT64_C(1) << 48) - 1))
-#define NODE_EPOCH(address)   ((uint32_t)((address) >> 48))
+#define NODE_TRUNCATED          UINT64_C(1)
+#define NODE_INCOMPLETE         UINT64_C(2)
+#define NODE_POOL               UINT64_C(16)
+#define NODE_IS_POOL(address)   ((address) > NODE_POOL && (address) < NODE_POOL + 4096)
+#define NODE_PYTHON             (UINT64_C(1) << 63)
+#define NODE_IS_PYTHON(address) (((address)&NODE_PYTHON) != 0)
+#define NODE_PC(address)        ((address) & ((UINT64_C(1) << 48) - 1))
+#define NODE_EPOCH(address)     ((uint32_t)((address) >> 48))
 
 struct thread {
     uint32_t tid;
