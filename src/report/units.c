@@ -33,6 +33,12 @@ void unit_count(struct strbuf *out, int64_t count)
     }
 }
 
+void unit_blocks(struct strbuf *out, int64_t count)
+{
+    unit_count(out, count);
+    strbuf_puts(out, count == 1 ? " block" : " blocks");
+}
+
 void unit_percent(struct strbuf *out, double part, double whole)
 {
     if (whole == 0)
