@@ -257,7 +257,8 @@ bool summary_flaws(const struct recording *r, const struct profile *p, const str
     summary_label(out, s, complete ? "missing" : "incomplete");
     if (!complete) {
         strbuf_puts(out, style_warn(s));
-        unit_text(out, r->incomplete ? r->incomplete : "the end of the process was not seen");
+        unit_text(out, r->incomplete ? r->incomplete
+                                     : "the end of the process was not seen (a snapshot has none)");
         strbuf_puts(out, style_plain(s));
     }
     for (size_t i = 0; i < sizeof flaws / sizeof flaws[0]; i++) {

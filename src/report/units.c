@@ -50,7 +50,9 @@ void unit_percent(struct strbuf *out, double part, double whole)
 void unit_time(struct strbuf *out, uint64_t ns)
 {
     double s = (double)ns / 1e9;
-    if (ns < 1000000)
+    if (!ns)
+        strbuf_puts(out, "0 s");
+    else if (ns < 1000000)
         strbuf_printf(out, "%.1f us", s * 1e6);
     else if (ns < UINT64_C(1000000000))
         strbuf_printf(out, "%.1f ms", s * 1e3);
