@@ -1,15 +1,18 @@
 """docs/tutorial.md is what happens: its commands are run in order, and what it shows of its program's functions is so."""
+import contextlib
 import os
 import re
+import signal
 import subprocess
 
 from harness import ROOT
 
+FUNCTIONS = ("Geometry::load", "Calibration::get", "read_hits", "layer_name", "Monitor::book", "Writer::run", "Job::event")
+
 # What depends on the program alone: its functions, and what was lost. Not marks, which have sizes of the process.
-OURS = re.compile(r"Geometry::load|Calibration::get|Monitor::book|read_hits|layer_name|Writer::run|Job::event(?!#)"
-                  r"|^lost |^\"lost_bytes|^status |^event\.|blocks of 1000 B|^\d+ events, ")
+OURS = re.compile("|".join(FUNCTIONS) + r"(?!#)|^lost |^\"lost_bytes|^status |^event\.|blocks of 1000 B|^\d+ events, ")
 # Sampled, asked for at any time, or a matter of page sizes.
-VARIES = re.compile(r"--cpu|--metric cpu| ctl |leaks#1|--metric untouched")
+VARIES = re.compile(r"--cpu|--metric cpu|--metric untouched| ctl |long\.")
 SAMPLED = "<!-- only with: run --cpu -->"
 
 
@@ -28,7 +31,7 @@ def steps(text):
 def plain(line):
     """Without what differs from run to run and with libraries: times, process numbers, shares of the whole, spaces."""
     line = re.sub(r"\b\d+(\.\d+)? (us|ms|s)\b", "TIME", line)
-    line = re.sub(r"[\d,]+ times a second.*", "", line)
+    line = re.sub(r"^ *\d\. ", "", line)  # the order of findings depends on times
     line = re.sub(r"(?<![\w.-])-?\d+\.\d(?= )(?! [KMGT]iB)( %)?", "SHARE", line)
     return " ".join(line.split())
 
@@ -40,7 +43,12 @@ def carried_out(t, commands):
     work = t.file("work")
     os.mkdir(work)
     env = {**os.environ, "COLUMNS": "100", "TIDEMARK": ROOT, "PATH": os.path.dirname(t.tidemark) + ":" + os.environ["PATH"]}
-    subprocess.run(["bash", "-c", "".join(parts)], cwd=work, env=env, stdin=subprocess.DEVNULL, timeout=300)
+    shell = subprocess.Popen(["bash", "-c", "".join(parts)], cwd=work, env=env, stdin=subprocess.DEVNULL, start_new_session=True)
+    try:
+        shell.wait(timeout=300)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(shell.pid, signal.SIGKILL)  # a job in the background, if the commands did not end it
     results = []
     for i in range(len(commands)):
         with open(t.file("%d.status" % i)) as status, open(t.file("%d.out" % i), errors="replace") as output:
@@ -84,9 +92,11 @@ def test_commands(t):
         t.equal("snapshot %d" % number, t.total(snapshot, "Monitor::book"), (1000 * events, events))
     t.equal("repaired", t.total(t.report(profile("fixed.tide")), "Monitor::book"), (0, 0))
     t.equal("lost when repaired", t.ask(profile("fixed.tide"), "leaks")["totals"]["lost_bytes"], 0)
-    long = t.ask(profile("long.tide"), "leaks", "--at", "leaks#1")
-    t.equal("lost in the long run", {leak["stack"][0]["function"].split("(")[0] for leak in long["leaks"] if leak["kind"] == "lost"},
-            {"Monitor::book"})
+    marks = [m["label"] for m in t.ask(profile("long.tide"), "marks")["marks"]]
+    t.equal("marks from outside", [m for m in marks if m != "event"], ["begun", "snapshot", "leaks"])
+    lost = t.ask(profile("long.tide"), "leaks", "--at", "leaks#1")["totals"]["lost_blocks"]
+    # The look came in the middle of an event: its block may be lost already, or the last one still on the stack.
+    t.true("lost in the long run", abs(lost - marks.index("leaks") + 2) <= 1, (lost, marks.index("leaks")))
     for name in ("total.svg", "grown.svg", "sizes.svg", "threads.svg"):
         with open(profile(name)) as picture:
             t.true(name, "<svg" in picture.read(300))
@@ -95,9 +105,9 @@ def test_commands(t):
 def exact(t, profile, event_50):
     """What the comment of examples/events.cpp says."""
     t.consistent(profile)
-    rows = lambda metric, *when: {name: (row["self_bytes"], row["self_count"]) for name in
-                                  ("Geometry::load", "Calibration::get", "read_hits", "layer_name", "Monitor::book", "Job::event", "Writer::run")
-                                  for row in [t.row(t.report(profile, metric, *when), name)]}
+    def rows(metric, *when):
+        report = t.report(profile, metric, *when)
+        return {name: (t.row(report, name)["self_bytes"], t.row(report, name)["self_count"]) for name in FUNCTIONS}
     geometry, writer = (16 << 20, 1), (256 << 10, 1)
     gone = {"read_hits": (0, 0), "layer_name": (0, 0)}
     t.equal("live at the end", rows("live"), {**gone, "Geometry::load": geometry, "Calibration::get": (40 * 4096, 40),
