@@ -2,7 +2,7 @@
 BUILD ?= build
 PYTHON ?= /usr/bin/python3
 
-.PHONY: all demo test test-programs test-leaks deps format lint fuzz soak kills bench bench-check install clean
+.PHONY: all demo test test-programs test-python test-leaks deps format lint fuzz soak kills bench bench-check install clean
 
 all: deps
 	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --buildtype=release >$(BUILD).log 2>&1 || (cat $(BUILD).log; exit 1)
@@ -22,6 +22,10 @@ test: all
 # Real programs with and without tidemark; installs those that are missing. PROGRAM=NAME picks some.
 test-programs: all
 	@$(PYTHON) tests/real/run.py --build $(BUILD) -k "$(PROGRAM)"
+
+# CPython's own tests with and without tidemark, on every interpreter: PYTHONS=3.12 and MODULE=gc pick some.
+test-python: all
+	@$(PYTHON) tests/python/run.py --build $(BUILD) --python "$(PYTHONS)" -k "$(MODULE)"
 
 # What is called lost, compared with valgrind and LeakSanitizer (docs/leaks.md). PROGRAM=NAME picks some.
 test-leaks: all

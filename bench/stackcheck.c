@@ -50,8 +50,9 @@ static void *(*next_realloc)(void *, size_t);
 static _Alignas(16) char early[65536]; /* for dlsym, before calloc is known */
 static size_t early_used;
 
-static int find(uint64_t address, struct unwind_module *out)
+static int find(const struct unwind_space *self, uint64_t address, struct unwind_module *out)
 {
+    (void)self;
     struct dl_find_object object;
 
     if (_dl_find_object((void *)address, &object) != 0 || !object.dlfo_eh_frame)
@@ -62,8 +63,9 @@ static int find(uint64_t address, struct unwind_module *out)
     return 0;
 }
 
-static int read_word(uint64_t address, uint64_t *out)
+static int read_word(const struct unwind_space *self, uint64_t address, uint64_t *out)
 {
+    (void)self;
     if (address < 4096 || address % 8 || address >> 47)
         return -1;
     *out = *(const volatile uint64_t *)address;

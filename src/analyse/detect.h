@@ -24,5 +24,6 @@ void detect_peak(struct findings *f);
 void detect_churn(struct findings *f);
 void detect_untouched(struct findings *f);
 void detect_overhead(struct findings *f);
+void detect_chains(struct findings *f);
 
 #endif

@@ -2,26 +2,26 @@
  * Functions whose blocks are still needed, as far as anybody can tell, but become more and more.
  *
  * Where the program makes marks of one label again and again, what a function holds at each of them
- * is compared: it should be the same at every event. Without marks time takes their place, and more
- * is asked for: a program that reads its input grows too, until it has read it.
+ * is compared: it should be the same at every event. Without marks work done takes their place, and
+ * more is asked for: a program that reads its input grows too, until it has read it.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyse/detect.h"
 
-#define SAMPLES     16  /* moments that are compared */
-#define LEAST_MARKS 6   /* of a label, to be worth comparing */
-#define WARM_UP     0.2 /* of the marks or the time: not compared */
+#define SAMPLES       16  /* moments that are compared */
+#define LEAST_MARKS   6   /* of a label, to be worth comparing */
+#define LEAST_MOMENTS 6   /* without marks */
+#define WARM_UP       0.2 /* of the marks or the work: not compared */
 
 #define MARK_BYTES  (16 * KIB)
 #define MARK_SHARE  0.02 /* of the peak */
 #define MARK_STEPS  0.8  /* of the steps that go up */
-#define TIME_BYTES  (1 * MIB)
-#define TIME_SHARE  0.25
-#define TIME_STEPS  0.9
-#define TIME_STAYS  0.8 /* of what it has in the end, still there when the program ends */
-#define TIME_STEADY 0.5 /* the last third grows at least so much of the first */
+#define WORK_BYTES  (1 * MIB)
+#define WORK_SHARE  0.25
+#define WORK_STEPS  0.9
+#define WORK_STEADY 0.5 /* the last third grows at least so much of the first */
 
 struct series {
     size_t moments[SAMPLES]; /* intervals that lie before each */
@@ -63,25 +63,37 @@ static void series_of_marks(struct series *s, const struct profile *p, const cha
     }
 }
 
-/* Up to the moment at which the program began to end. */
-static void series_of_time(struct series *s, const struct profile *p)
+/*
+ * Moments between which the program made about as many allocations: its own clock, which does not
+ * hang on how busy the machine was. Up to the moment at which it began to end.
+ */
+static void series_of_work(struct series *s, const struct profile *p)
 {
     size_t last = p->intervals.count;
     for (size_t i = 0; i < p->scans.count; i++)
         if (p->scans.items[i].kind == SCAN_EXIT && p->scans.items[i].intervals)
             last = p->scans.items[i].intervals;
-    uint64_t end = last ? p->intervals.items[last - 1].end_ns : 0;
-    for (size_t i = 0, k = 0; i < last && k < SAMPLES; i++) {
-        double due = WARM_UP + (1 - WARM_UP) * (double)k / (SAMPLES - 1);
-        if ((double)p->intervals.items[i].end_ns < due * (double)end && i + 1 < last)
-            continue;
-        while (k < SAMPLES &&
-               (double)p->intervals.items[i].end_ns >=
-                   (WARM_UP + (1 - WARM_UP) * (double)k / (SAMPLES - 1)) * (double)end)
-            k++;
-        s->moments[s->count++] = i + 1;
+    uint64_t *done = xcalloc(last + 1, sizeof *done); /* allocations up to the end of each */
+    for (size_t i = 0; i < last; i++) {
+        const struct interval *v = &p->intervals.items[i];
+        done[i + 1] = done[i];
+        for (size_t k = v->first_row; k < v->first_row + v->row_count; k++)
+            if (p->sites.items[p->rows.items[k].site].domain == DOMAIN_HEAP)
+                done[i + 1] += p->rows.items[k].columns[COL_ALLOCS];
     }
-    if (s->count < SAMPLES / 2)
+    for (size_t i = 0, k = 0; i < last && k < SAMPLES; i++) {
+        size_t due = k;
+        while (k < SAMPLES &&
+               (double)done[i + 1] >=
+                   (WARM_UP + (1 - WARM_UP) * (double)k / (SAMPLES - 1)) * (double)done[last])
+            k++;
+        if (k > due)
+            s->moments[s->count++] = i + 1;
+    }
+    free(done);
+    if (s->count)
+        s->moments[s->count - 1] = last; /* what is freed after the last allocation does not stay */
+    if (s->count < LEAST_MOMENTS)
         s->count = 0; /* too short to tell */
 }
 
@@ -119,14 +131,13 @@ static bool grows_by_marks(const int64_t *live, const struct series *s, double s
     return gained >= MARK_BYTES && share >= MARK_SHARE && steps_up(live, s->count) >= MARK_STEPS;
 }
 
-static bool grows_by_time(const int64_t *live, const struct series *s, double share, int64_t end)
+static bool grows_by_work(const int64_t *live, const struct series *s, double share)
 {
     size_t third = s->count / 3;
     int64_t gained = live[s->count - 1] - live[0];
     int64_t early = live[third] - live[0], late = live[s->count - 1] - live[s->count - 1 - third];
-    return gained >= TIME_BYTES && share >= TIME_SHARE && steps_up(live, s->count) >= TIME_STEPS &&
-           (double)late >= TIME_STEADY * (double)early &&
-           (double)end >= TIME_STAYS * (double)live[s->count - 1];
+    return gained >= WORK_BYTES && share >= WORK_SHARE && steps_up(live, s->count) >= WORK_STEPS &&
+           (double)late >= WORK_STEADY * (double)early;
 }
 
 void detect_growth(struct findings *f)
@@ -138,11 +149,11 @@ void detect_growth(struct findings *f)
     if (label && marks >= LEAST_MARKS)
         series_of_marks(&s, p, label, marks);
     else
-        series_of_time(&s, p);
+        series_of_work(&s, p);
     if (s.count < 2)
         return;
     int64_t *live = live_at(f, &s);
-    struct window w = {.at = {.intervals = p->intervals.count}};
+    struct window w = {.at = {.intervals = s.moments[s.count - 1]}};
     struct measure end;
     measure_sites(&end, p, METRIC_LIVE, SIZE_REQUESTED, &w);
     struct value *at_end = places_sum(&f->places, end.sites);
@@ -150,8 +161,7 @@ void detect_growth(struct findings *f)
         const int64_t *own = &live[(size_t)i * SAMPLES];
         int64_t gained = wrapped(own[s.count - 1], -own[0]);
         double share = share_of(gained, f->basis.peak_bytes);
-        if (!(s.mark ? grows_by_marks(own, &s, share)
-                     : grows_by_time(own, &s, share, at_end[i].amount)))
+        if (!(s.mark ? grows_by_marks(own, &s, share) : grows_by_work(own, &s, share)))
             continue;
         struct measure m; /* of the sites that grew */
         struct window grown = {.since = {.intervals = s.moments[0]},

@@ -1,32 +1,24 @@
-/* Blocks that nothing points to any more, and large blocks that were never used. */
+/* Blocks that nothing points to any more. */
 #include <stdlib.h>
 
 #include "analyse/detect.h"
 
 /* One lost block is not worth anybody's time, unless it is large; one for each event is. */
 #define LEAK_BYTES  256
-#define LEAK_REPEAT 10    /* blocks, allocated at different times */
-#define LEAK_SHARE  0.001 /* of the peak, without repetition */
-#define LEAK_WEIGHT 2     /* it will be more in a longer run */
-
-#define UNTOUCHED_BYTES (1 * MIB)
-#define UNTOUCHED_SHARE 0.05 /* of the peak */
-#define UNTOUCHED_HALF  0.5  /* of what the function holds */
-#define UNTOUCHED_ALL   0.95
+#define LEAK_REPEAT 10 /* blocks, allocated at different times or this much together: */
+#define LEAK_MUCH   (4 * KIB)
+#define LEAK_ONCE   (64 * KIB) /* of fewer, */
+#define LEAK_SHARE  0.1        /* and of the peak */
+#define LEAK_WEIGHT 2          /* it will be more in a longer run */
 
 struct age {
     uint64_t first_ns, last_ns;
 };
 
-static const struct scan *last_scan(const struct profile *p)
-{
-    return p->scans.count ? vec_last(&p->scans) : NULL;
-}
-
 void detect_leaks(struct findings *f)
 {
     const struct profile *p = f->places.total.profile;
-    const struct scan *scan = last_scan(p);
+    const struct scan *scan = p->scans.count ? vec_last(&p->scans) : NULL;
     if (!scan)
         return;
     struct value *lost = xcalloc(p->sites.count + 1, sizeof *lost), *places;
@@ -56,10 +48,12 @@ void detect_leaks(struct findings *f)
     for (uint32_t i = 0; i < f->places.count; i++) {
         struct value v = places[i];
         double share = share_of(v.amount, f->basis.peak_bytes);
-        bool repeated = v.count >= LEAK_REPEAT && ages[i].last_ns > ages[i].first_ns + 1;
+        bool spread = ages[i].last_ns > ages[i].first_ns + 1;
+        bool repeated = v.count >= LEAK_REPEAT && (spread || v.amount >= LEAK_MUCH);
+        bool large = v.amount >= LEAK_ONCE && share >= LEAK_SHARE;
         f->basis.lost_bytes = wrapped(f->basis.lost_bytes, v.amount);
         f->basis.lost_blocks = wrapped(f->basis.lost_blocks, v.count);
-        if (v.amount < LEAK_BYTES || (!repeated && share < LEAK_SHARE))
+        if (v.amount < LEAK_BYTES || (!repeated && !large))
             continue;
         struct finding *n = detect_add(f, FINDING_LEAK, i, lost, LEAK_WEIGHT * share);
         n->bytes = v.amount;
@@ -72,40 +66,4 @@ void detect_leaks(struct findings *f)
     free(places);
     free(ages);
     free(lost);
-}
-
-void detect_untouched(struct findings *f)
-{
-    const struct profile *p = f->places.total.profile;
-    const struct scan *scan = last_scan(p);
-    if (!scan || !scan->residency)
-        return;
-    struct value *untouched = xcalloc(p->sites.count + 1, sizeof *untouched);
-    struct value *held = xcalloc(p->sites.count + 1, sizeof *held);
-    for (size_t i = scan->first_row; i < scan->first_row + scan->row_count; i++) {
-        const struct live_row *r = &p->live.items[i];
-        value_join(&untouched[r->site], (struct value){(int64_t)r->untouched, (int64_t)r->blocks},
-                   false);
-        value_join(&held[r->site], (struct value){(int64_t)r->bytes, (int64_t)r->blocks}, false);
-    }
-    struct value *places = places_sum(&f->places, untouched);
-    struct value *all = places_sum(&f->places, held);
-    f->basis.residency_known = true;
-    for (uint32_t i = 0; i < f->places.count; i++) {
-        int64_t bytes = places[i].amount;
-        double of_peak = share_of(bytes, f->basis.peak_bytes);
-        double own = all[i].amount > 0 ? (double)bytes / (double)all[i].amount : 0;
-        f->basis.untouched_bytes = wrapped(f->basis.untouched_bytes, bytes);
-        if (bytes < UNTOUCHED_BYTES || of_peak < UNTOUCHED_SHARE || own < UNTOUCHED_HALF)
-            continue;
-        struct finding *n = detect_add(
-            f, own >= UNTOUCHED_ALL ? FINDING_UNTOUCHED : FINDING_OVERSIZED, i, untouched, of_peak);
-        n->bytes = bytes;
-        n->count = places[i].count;
-        n->of_bytes = all[i].amount;
-    }
-    free(all);
-    free(places);
-    free(held);
-    free(untouched);
 }

@@ -66,6 +66,7 @@ int findings_init(struct findings *f, const struct recording *r, const struct qu
     detect_churn(f);
     detect_untouched(f);
     detect_overhead(f);
+    detect_chains(f);
     keep_best(f);
     return 0;
 }

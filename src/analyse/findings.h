@@ -39,6 +39,7 @@ struct finding {
     double share;         /* churn: of the time; peak: of the run that it is that high; else 0 */
     uint64_t first_ns, last_ns; /* leak: when the first and the last were allocated */
     int64_t indirect_bytes;     /* leak: only lost blocks point to these, of whatever function */
+    uint64_t times;             /* chain: how often it grew from the beginning */
 };
 
 /* What was looked at, for the sentence about a clean program. */

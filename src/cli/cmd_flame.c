@@ -184,10 +184,10 @@ static void as_time(struct strbuf *out, int64_t value)
 
 static enum flame_colors colors_of(enum metric m)
 {
-    return m == METRIC_CPU      ? FLAME_CPU
-           : m == METRIC_FAULTS ? FLAME_FAULTS
-           : m == METRIC_MAPPED ? FLAME_MAPPED
-                                : FLAME_HEAP;
+    return m == METRIC_CPU                             ? FLAME_CPU
+           : m == METRIC_FAULTS || m == METRIC_TOUCHED ? FLAME_FAULTS
+           : m == METRIC_MAPPED                        ? FLAME_MAPPED
+                                                       : FLAME_HEAP;
 }
 
 /* Of a state at a moment there is a before and a now; of what happened in a window only a sum. */

@@ -7,6 +7,7 @@
 
 #include "cli/query_options.h"
 #include "model/answer.h"
+#include "model/sampled.h"
 #include "report/report.h"
 #include "store/reader.h"
 
@@ -42,6 +43,7 @@ static void print_help(void)
         "  tidemark report app.tide --metric peak --tree     what made the peak\n"
         "  tidemark report app.tide --since 10s --at 20s     what grew in ten seconds\n"
         "  tidemark report app.tide --metric temporary --by line\n"
+        "  tidemark report app.tide --metric cpu --tree      where the time goes\n"
         "  tidemark report app.tide --histogram lifetime --by function --top 3\n"
         "  tidemark report app.tide --within 'Parser::' --ignore 'Cache' --by stack --top 3\n",
         query_options_help());
@@ -116,6 +118,8 @@ int cmd_report(int argc, char **argv)
         status = fail(&err, 1);
         goto out;
     }
+    if (!o.metric_given && !o.query.histogram)
+        o.query.metric = sampled_default(recording);
     struct answer answer;
     int code = answer_query(&answer, recording, &o.query, &err);
     if (code) {

@@ -20,12 +20,17 @@
 
 #define NOTES_SHOWN    5
 #define FINDINGS_SHOWN 3
+#define CPU_HZ         999 /* not 1000: not in step with what happens every millisecond */
 
 enum {
     OPT_ONLY = 256,
     OPT_NO_FOLLOW,
     OPT_PAUSED,
     OPT_NO_SCAN,
+    OPT_CPU,
+    OPT_FAULTS,
+    OPT_ONLY_CPU,
+    OPT_ONLY_FAULTS,
     OPT_MARK_ON,
     OPT_WITHIN,
     OPT_IGNORE,
@@ -33,6 +38,7 @@ enum {
     OPT_SNAPSHOT_EVERY,
     OPT_ON_FULL,
     OPT_INTERVAL,
+    OPT_PYTHON,
     OPT_QUIET,
     OPT_HELP
 };
@@ -42,6 +48,10 @@ static const struct option long_options[] = {
     {"no-follow", no_argument, NULL, OPT_NO_FOLLOW},
     {"paused", no_argument, NULL, OPT_PAUSED},
     {"no-scan", no_argument, NULL, OPT_NO_SCAN},
+    {"cpu", optional_argument, NULL, OPT_CPU},
+    {"faults", optional_argument, NULL, OPT_FAULTS},
+    {"only-cpu", optional_argument, NULL, OPT_ONLY_CPU},
+    {"only-faults", optional_argument, NULL, OPT_ONLY_FAULTS},
     {"mark-on", required_argument, NULL, OPT_MARK_ON},
     {"within", required_argument, NULL, OPT_WITHIN},
     {"ignore", required_argument, NULL, OPT_IGNORE},
@@ -49,6 +59,7 @@ static const struct option long_options[] = {
     {"snapshot-every", required_argument, NULL, OPT_SNAPSHOT_EVERY},
     {"on-full", required_argument, NULL, OPT_ON_FULL},
     {"interval", required_argument, NULL, OPT_INTERVAL},
+    {"python", required_argument, NULL, OPT_PYTHON},
     {"quiet", no_argument, NULL, OPT_QUIET},
     {"help", no_argument, NULL, OPT_HELP},
     {0},
@@ -71,6 +82,12 @@ static const char help[] =
     "      --no-scan      do not look at the end what still points to each block: leaks are not "
     "told\n"
     "                     from what is reachable\n"
+    "      --cpu[=HZ]     also sample CPU time, with stacks, HZ times in each second of CPU time "
+    "of\n"
+    "                     each thread (default 999)\n"
+    "      --faults[=N]   also record every page fault, or every N-th, with its stack\n"
+    "      --only-cpu[=HZ], --only-faults[=N]\n"
+    "                     that alone, with nothing preloaded: static programs too\n"
     "      --mark-on FUNCTION\n"
     "                     make a mark at each entry of FUNCTION (repeatable): 'main', "
     "'_ZN1A1fEv',\n"
@@ -87,6 +104,10 @@ static const char help[] =
     "      --interval MS  length of the first intervals of the log (default 1); they get longer "
     "as\n"
     "                     the run does\n"
+    "      --python=auto|off|objects\n"
+    "                     auto (default): stacks have the frames of Python 3.8 to 3.13; off: "
+    "native\n"
+    "                     frames alone; objects is reserved\n"
     "      --quiet        no progress line, no summary\n"
     "      --help         this text\n\n"
     "TIDEMARK_OPTIONS in the environment holds further options, read before those given.\n\n"
@@ -101,6 +122,7 @@ struct run_options {
     VEC(const char *) mark_on;
     VEC(struct recorded_default) defaults;
     bool quiet;
+    bool only_samples;
 };
 
 static int usage_error(const char *format, const char *what)
@@ -192,6 +214,25 @@ static int parse(int argc, char **argv, struct run_options *o)
         case OPT_NO_SCAN:
             o->session.no_scan = true;
             break;
+        case OPT_ONLY_CPU:
+        case OPT_CPU: {
+            double hz = optarg ? strtod(optarg, &end) : CPU_HZ;
+            if (optarg && (!*optarg || *end || !(hz >= 1 && hz <= 10000)))
+                return usage_error("--cpu takes samples a second, 1 to 10000, not '%s'", optarg);
+            o->session.sampling.cpu_period_ns = (uint64_t)(1e9 / hz);
+            o->only_samples |= c == OPT_ONLY_CPU;
+            break;
+        }
+        case OPT_ONLY_FAULTS:
+        case OPT_FAULTS: {
+            double n = optarg ? strtod(optarg, &end) : 1;
+            if (optarg && (!*optarg || *end || !(n >= 1 && n <= 1e9)))
+                return usage_error("--faults takes a number of faults, 1 or more, not '%s'",
+                                   optarg);
+            o->session.sampling.fault_period = (uint64_t)n;
+            o->only_samples |= c == OPT_ONLY_FAULTS;
+            break;
+        }
         case OPT_MARK_ON:
             if (!*optarg || (optarg[strlen(optarg) - 1] == ')' && !strstr(optarg, "operator")))
                 return usage_error(
@@ -223,6 +264,13 @@ static int parse(int argc, char **argv, struct run_options *o)
             o->session.interval_ns = (uint64_t)(ms * 1e6);
             break;
         }
+        case OPT_PYTHON:
+            if (strcmp(optarg, "objects") == 0)
+                return usage_error("--python=objects is not there yet%s; use auto or off", "");
+            if (strcmp(optarg, "auto") != 0 && strcmp(optarg, "off") != 0)
+                return usage_error("--python takes 'auto' or 'off', not '%s'", optarg);
+            o->session.no_python = optarg[0] == 'o';
+            break;
         case OPT_QUIET:
             o->quiet = true;
             break;
@@ -309,6 +357,52 @@ static void add_lost(struct strbuf *b, const struct recording *r, const char *fi
     leaks_release(&leaks);
 }
 
+/* What was recorded of the first process, in the first lines. */
+static void add_figures(struct strbuf *b, const struct session_result *r)
+{
+    const struct profile *p = &r->recording->profiles.items[0];
+    const struct sampling *g = &p->sampling;
+    strbuf_puts(b, "tidemark: ");
+    if (!g->alone) {
+        unit_count(b, (int64_t)r->allocations);
+        strbuf_puts(b, " allocations in ");
+    }
+    unit_time(b, p->duration_ns);
+    if (r->recording->profiles.count > 1)
+        strbuf_printf(b, " (and %zu more processes)", r->recording->profiles.count - 1);
+    strbuf_putc(b, '\n');
+    if (!g->alone) {
+        strbuf_puts(b, "  peak ");
+        unit_bytes(b, (int64_t)p->peak_bytes);
+        strbuf_puts(b, " at ");
+        unit_time(b, p->peak_time_ns);
+        strbuf_puts(b, "; never freed ");
+        unit_bytes(b, (int64_t)r->live_bytes);
+        strbuf_puts(b, " in ");
+        unit_blocks(b, (int64_t)r->live_blocks);
+        strbuf_puts(b, "\n");
+    }
+    if (g->cpu_period_ns) {
+        strbuf_puts(b, "  CPU time ");
+        unit_ms(b, (int64_t)r->cpu_ns);
+        strbuf_puts(b, " in ");
+        unit_count(b, (int64_t)r->cpu_samples);
+        strbuf_puts(b, " samples\n");
+    }
+    if (g->fault_period) {
+        strbuf_puts(b, "  page faults ");
+        unit_count(b, (int64_t)r->faults);
+        strbuf_puts(b, ", which made ");
+        unit_bytes(b, (int64_t)r->fault_bytes);
+        strbuf_puts(b, " resident\n");
+    }
+    if (g->lost) {
+        strbuf_puts(b, "  LOST: ");
+        unit_count(b, (int64_t)g->lost);
+        strbuf_puts(b, " samples for want of room; figures are too low\n");
+    }
+}
+
 /* The first few, from the file as it is: anybody will find the same in it. */
 static void add_findings(struct strbuf *b, const char *file)
 {
@@ -332,7 +426,6 @@ static void add_findings(struct strbuf *b, const char *file)
 /* The last line is what to do next. */
 static void show_summary(const struct session_result *r)
 {
-    const struct profile *p = &r->recording->profiles.items[0];
     uint64_t lost = 0, truncated = 0, incomplete = 0;
     for (size_t i = 0; i < r->recording->profiles.count; i++) {
         const struct profile *each = &r->recording->profiles.items[i];
@@ -343,21 +436,7 @@ static void show_summary(const struct session_result *r)
         }
     }
     struct strbuf b = {0};
-    strbuf_puts(&b, "tidemark: ");
-    unit_count(&b, (int64_t)r->allocations);
-    strbuf_puts(&b, " allocations in ");
-    unit_time(&b, p->duration_ns);
-    if (r->recording->profiles.count > 1)
-        strbuf_printf(&b, " (and %zu more processes)", r->recording->profiles.count - 1);
-    strbuf_puts(&b, "\n  peak ");
-    unit_bytes(&b, (int64_t)p->peak_bytes);
-    strbuf_puts(&b, " at ");
-    unit_time(&b, p->peak_time_ns);
-    strbuf_puts(&b, "; never freed ");
-    unit_bytes(&b, (int64_t)r->live_bytes);
-    strbuf_puts(&b, " in ");
-    unit_blocks(&b, (int64_t)r->live_blocks);
-    strbuf_puts(&b, "\n");
+    add_figures(&b, r);
     if (lost) {
         strbuf_puts(&b, "  LOST: ");
         unit_count(&b, (int64_t)lost);
@@ -374,7 +453,8 @@ static void show_summary(const struct session_result *r)
     if (r->file[0] == '|')
         strbuf_printf(&b, "  passed to %s\n", r->file + 1);
     else {
-        add_findings(&b, r->file);
+        if (!r->recording->profiles.items[0].sampling.alone) /* they are about the heap */
+            add_findings(&b, r->file);
         strbuf_printf(&b, "  written to %s\nnext: tidemark report %s\n", r->file, r->file);
     }
     fputs(b.data, stderr);
@@ -390,8 +470,17 @@ int cmd_run(int argc, char **argv)
     int parsed = parse(argc, argv, &o);
     if (parsed)
         return parsed == 1 ? 0 : parsed;
-    char *library = library_find();
-    if (!library) {
+    static struct err refused; /* the session refers to it */
+    bool sampled = o.session.sampling.cpu_period_ns || o.session.sampling.fault_period;
+    if (sampled && perf_check(&o.session.sampling, &refused)) {
+        fprintf(stderr, "tidemark run: %s\n", refused.text);
+        if (o.only_samples)
+            return 125;
+        o.session.sampling = (struct perf_options){0};
+        o.session.sampling_refused = refused.text;
+    }
+    char *library = o.only_samples ? NULL : library_find();
+    if (!library && !o.only_samples) {
         fputs("tidemark run: neither libtidemark.so beside tidemark nor " TIDEMARK_LIBRARY
               " can be read; build or install again\n",
               stderr);

@@ -318,7 +318,7 @@ const char *query_options_help(void)
 {
     return "What is measured:\n"
            "  --metric M       live (default), total, peak, sitepeak, largest, temporary, mapped,\n"
-           "                   pool, untouched\n"
+           "                   pool, untouched; cpu, faults, touched (if they were recorded)\n"
            "  --size S         requested (default), usable, overhead: of live, total and peak\n"
            "  --at WHEN        start, end (default), peak, LABEL#N (a mark), 12.5s, 50%\n"
            "  --since WHEN     the difference from WHEN to --at\n"
@@ -334,7 +334,8 @@ const char *query_options_help(void)
            "  --thread NAME    only what this thread allocated\n"
            "  --fold REGEX     drop matching functions from stacks, charge their caller "
            "(repeatable)\n"
-           "  --no-fold        do not fold the std:: internals of allocations\n"
+           "  --no-fold        do not fold the std:: internals of allocations, nor Python's own C "
+           "code\n"
            "  --merge s/RE/NEW/  rename functions, equal names are merged (repeatable)\n"
            "  --python-only, --native-only   list only such frames\n"
            "\n"

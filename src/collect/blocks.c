@@ -298,6 +298,25 @@ bool blocks_take(struct blocks *t, uint64_t address, struct block *out)
     return true;
 }
 
+bool blocks_holding(struct blocks *t, uint64_t address, uint64_t lowest, struct block *out)
+{
+    for (uint64_t page = address >> PAGE_BITS; page + 1 > lowest >> PAGE_BITS && page; page--) {
+        const struct block_page *p = page_find(t, page << PAGE_BITS, false);
+        bool found = false;
+        for (uint32_t k = 0; p && k < p->count; k++) {
+            struct block b;
+            unpack(t, p, is_many(p) ? &p->room->entries[k] : &p->one, &b);
+            if (b.address > address || (found && b.address < out->address))
+                continue;
+            *out = b;
+            found = true;
+        }
+        if (found) /* the last one before it: others end before this one begins */
+            return address - out->address < out->usable;
+    }
+    return false;
+}
+
 void blocks_prefetch(const struct blocks *t, uint64_t address)
 {
     if (t->size)

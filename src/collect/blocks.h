@@ -44,6 +44,9 @@ struct blocks {
 bool blocks_put(struct blocks *t, const struct block *b, struct block *old);
 /* Removes the block at an address into *out; false: there is none. */
 bool blocks_take(struct blocks *t, uint64_t address, struct block *out);
+/* The block that holds an address, which may be anywhere in it; it is looked for down to `lowest`,
+ * page by page. false: there is none. */
+bool blocks_holding(struct blocks *t, uint64_t address, uint64_t lowest, struct block *out);
 void blocks_prefetch(const struct blocks *t, uint64_t address);
 /* A second table with the same blocks, for a forked process: `to` is empty. It costs 24 bytes a
  * page; what pages hold is shared until one of the two changes it. */

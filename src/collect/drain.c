@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "collect/target.h"
+#include "collect/threads.h"
 
 #define BATCH 512
 #define AHEAD 16   /* events between asking for a block's cache line and using it */
@@ -56,62 +57,18 @@ static bool enter_chunk(struct reader *r)
 
 /* --- threads ---------------------------------------------------------------------------------- */
 
-#define THREADS_APART 4096 /* those that come after are counted together */
-
-static uint32_t thread_new(struct target *t, uint32_t tid, uint64_t now_ns)
-{
-    struct thread *thread = vec_push(&t->profile.threads);
-    *thread = (struct thread){.tid = tid,
-                              .name = xstrdup(tid == (uint32_t)t->pid ? "main" : "thread"),
-                              .start_ns = now_ns};
-    return (uint32_t)(t->profile.threads.count - 1);
-}
-
-static void thread_rename(struct target *t, struct reader *r, uint32_t tid, const char *name)
-{
-    struct thread *thread = &t->profile.threads.items[r->thread];
-    if (thread->tid != tid || !*name)
-        return;
-    /* The first thread carries the program's name unless it took another. */
-    if (tid == (uint32_t)t->pid) {
-        const char *slash = t->profile.executable ? strrchr(t->profile.executable, '/') : NULL;
-        if (strncmp(name, slash ? slash + 1 : "", 15) == 0)
-            return;
-        if (t->profile.command.count) {
-            const char *own = strrchr(t->profile.command.items[0], '/');
-            own = own ? own + 1 : t->profile.command.items[0];
-            if (strncmp(name, own, 15) == 0)
-                return;
-        }
-    }
-    if (strcmp(thread->name, name) == 0)
-        return;
-    free(thread->name);
-    thread->name = xstrdup(name);
-}
-
 static void thread_record(struct target *t, struct reader *r, const uint64_t *w, uint64_t now_ns)
 {
     uint32_t tid = (uint32_t)w[0];
     switch (WIRE_KIND(w[0])) {
     case WIRE_THREAD_BEGIN:
-        if (t->profile.threads.count < THREADS_APART) {
-            r->thread = thread_new(t, tid, now_ns);
-        } else {
-            if (t->profile.threads.count == THREADS_APART) {
-                uint32_t number = thread_new(t, 0, now_ns);
-                struct thread *others = &t->profile.threads.items[number];
-                free(others->name);
-                others->name = xstrdup("(other threads)");
-            }
-            r->thread = THREADS_APART;
-        }
+        r->thread = thread_begin(t, tid, now_ns);
         r->last_alloc = 0;
         break;
     case WIRE_THREAD_NAME: {
         char name[17] = {0};
         memcpy(name, &w[1], 16);
-        thread_rename(t, r, tid, name);
+        thread_rename(t, r->thread, tid, name);
         break;
     }
     default:

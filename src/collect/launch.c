@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,36 +14,54 @@
 #include "collect/filters.h"
 #include "wire/layout.h"
 
-static void set_environment(const char *library, const char *socket, const char *key,
-                            const char *only)
+/* The door is for `tidemark ctl` too. */
+static void set_environment(const struct launch *l)
 {
+    setenv(WIRE_ENV_SOCKET, l->socket, 1);
+    setenv(WIRE_ENV_KEY, l->key, 1);
+    if (!l->library)
+        return;
     const char *others = getenv("LD_PRELOAD");
-    char *preload = others && *others ? xasprintf("%s:%s", library, others) : xstrdup(library);
+    char *preload =
+        others && *others ? xasprintf("%s:%s", l->library, others) : xstrdup(l->library);
     setenv("LD_PRELOAD", preload, 1);
-    setenv(WIRE_ENV_SOCKET, socket, 1);
-    setenv(WIRE_ENV_KEY, key, 1);
     char filters[16];
     snprintf(filters, sizeof filters, "%u", filters_of(getpid()));
     setenv(WIRE_ENV_FILTERS, filters, 1);
-    if (only)
-        setenv(WIRE_ENV_ONLY, only, 1);
+    if (l->only)
+        setenv(WIRE_ENV_ONLY, l->only, 1);
     else
         unsetenv(WIRE_ENV_ONLY);
 }
 
-int launch_program(char *const *argv, const char *library, const char *socket, const char *key,
-                   const char *only, const struct surroundings *surroundings, pid_t *pid,
-                   struct err *err)
+/* The process that becomes the program: waits until the pipe is closed, and tells an errno. */
+static _Noreturn void be_program(const struct launch *l, bool set_up, const int go[2], int report)
 {
-    int report[2], code = 0;
-    bool can_preload = true;
-    char *file = executable_find(argv[0]);
+    char byte;
+    close(go[1]);
+    surroundings_restore(l->surroundings);
+    if (set_up)
+        set_environment(l);
+    while (read(go[0], &byte, 1) < 0 && errno == EINTR)
+        ;
+    execvp(l->argv[0], l->argv);
+    int code = errno;
+    ssize_t ignored = write(report, &code, sizeof code);
+    (void)ignored;
+    _exit(127);
+}
+
+int launch_program(const struct launch *l, pid_t *pid, struct err *err)
+{
+    int report[2], go[2], code = 0;
+    bool set_up = true;
+    char *file = executable_find(l->argv[0]);
     if (file) {
         char *program = executable_interpreter(file);
         bool refused = executable_changes_rights(program, getuid(), geteuid(), getgid(), getegid());
         /* Their loaders would complain on the program's stderr, or even give up. */
         enum executable_kind kind = executable_kind(program);
-        can_preload = kind != EXECUTABLE_32_BIT && kind != EXECUTABLE_OTHER_LOADER;
+        set_up = !l->library || (kind != EXECUTABLE_32_BIT && kind != EXECUTABLE_OTHER_LOADER);
         free(file);
         free(program);
         if (refused)
@@ -50,37 +69,39 @@ int launch_program(char *const *argv, const char *library, const char *socket, c
                            "cannot record %s: running it changes rights (setuid, setgid or file "
                            "capabilities), so its loader would ignore what is preloaded; record a "
                            "copy without them, or as the user it belongs to",
-                           argv[0]);
+                           l->argv[0]);
     }
     if (pipe2(report, O_CLOEXEC) != 0)
         return err_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
-    pid_t child = fork();
-    if (child < 0) {
-        code = err_set(err, -errno, "cannot start a process: %s", strerror(errno));
+    if (pipe2(go, O_CLOEXEC) != 0) {
+        code = err_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
         close(report[0]);
         close(report[1]);
         return code;
     }
-    if (child == 0) {
-        surroundings_restore(surroundings);
-        if (can_preload)
-            set_environment(library, socket, key, only);
-        execvp(argv[0], argv);
-        code = errno;
-        ssize_t ignored = write(report[1], &code, sizeof code);
-        (void)ignored;
-        _exit(127);
-    }
+    pid_t child = fork();
+    if (child == 0)
+        be_program(l, set_up, go, report[1]);
+    if (child < 0)
+        code = err_set(err, -errno, "cannot start a process: %s", strerror(errno));
     close(report[1]);
-    ssize_t n;
-    do
-        n = read(report[0], &code, sizeof code);
-    while (n < 0 && errno == EINTR);
-    close(report[0]);
-    if (n == (ssize_t)sizeof code) {
+    close(go[0]);
+    if (!code && l->prepare)
+        code = l->prepare(l->context, child, err);
+    if (code && child > 0) {
+        kill(child, SIGKILL);
         waitpid(child, NULL, 0);
-        return err_set(err, -code, "cannot run %s: %s", argv[0], strerror(code));
+    }
+    close(go[1]); /* it goes on */
+    int failure = 0;
+    ssize_t n = 0;
+    while (!code && (n = read(report[0], &failure, sizeof failure)) < 0 && errno == EINTR)
+        ;
+    close(report[0]);
+    if (!code && n == (ssize_t)sizeof failure) {
+        waitpid(child, NULL, 0);
+        return err_set(err, -failure, "cannot run %s: %s", l->argv[0], strerror(failure));
     }
     *pid = child;
-    return 0;
+    return code;
 }

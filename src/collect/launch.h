@@ -1,5 +1,6 @@
 /*
- * launch: starts the program with libtidemark.so preloaded before whatever is preloaded already.
+ * launch: starts the program, with libtidemark.so preloaded before whatever is preloaded already
+ * if it is to be.
  */
 #ifndef TIDE_COLLECT_LAUNCH_H
 #define TIDE_COLLECT_LAUNCH_H
@@ -10,11 +11,20 @@
 #include "base/err.h"
 #include "collect/surroundings.h"
 
+struct launch {
+    char *const *argv;
+    const char *library; /* NULL: nothing is preloaded */
+    const char *socket, *key, *only;
+    const struct surroundings *surroundings; /* what it is to find */
+    /* Called before the program is executed, when its process is there; NULL: nothing to do. Not 0:
+     * it is not executed. */
+    int (*prepare)(void *context, pid_t pid, struct err *err);
+    void *context;
+};
+
 /* 0 and the pid, or a negative errno: the program could not be executed, or would run with other
- * rights (-EPERM), which rules preloading out. A program whose loader cannot take our library runs
- * without it. `surroundings`: what it is to find. */
-int launch_program(char *const *argv, const char *library, const char *socket, const char *key,
-                   const char *only, const struct surroundings *surroundings, pid_t *pid,
-                   struct err *err);
+ * rights (-EPERM), which rules recording out. A program whose loader cannot take our library runs
+ * without it. */
+int launch_program(const struct launch *l, pid_t *pid, struct err *err);
 
 #endif

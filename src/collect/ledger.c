@@ -34,8 +34,8 @@ static void grow_accounts(struct ledger *l)
 uint32_t ledger_account(struct ledger *l, uint32_t node, uint32_t thread, enum domain domain,
                         enum stack_state state)
 {
-    static_assert(DOMAIN_COUNT <= 4, "two bits of the key");
-    uint32_t *number = map_at(&l->index, (uint64_t)domain << 62 | (uint64_t)thread << 32 | node);
+    static_assert(DOMAIN_COUNT <= 16, "four bits of the key");
+    uint32_t *number = map_at(&l->index, (uint64_t)domain << 60 | (uint64_t)thread << 32 | node);
     if (*number != MAP_NONE)
         return *number;
     *number = (uint32_t)l->accounts.count;
@@ -218,6 +218,24 @@ void ledger_unshrink(struct ledger *l, uint32_t account, uint64_t size)
     a->live.bytes += size;
     a->live.usable += size;
     after_growth(l, a);
+}
+
+void ledger_sample(struct ledger *l, uint32_t account, uint64_t count, uint64_t amount,
+                   enum column kind)
+{
+    struct account *a = &l->accounts.items[account];
+    mark_dirty(l, a);
+    if (!a->has_unit) {
+        a->has_unit = true;
+        a->site.unit_bytes = a->site.unit_usable = a->site.largest_bytes = amount / count;
+    }
+    a->delta[COL_ALLOCS] += count;
+    a->delta[COL_BYTES] += amount;
+    a->delta[COL_USABLE] += amount;
+    a->live.bytes += amount;
+    a->live.blocks += count;
+    if (kind != COLUMNS)
+        a->delta[kind] += count;
 }
 
 struct amount ledger_at_peak(const struct ledger *l, const struct account *a)

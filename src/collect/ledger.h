@@ -86,6 +86,11 @@ void ledger_unshrink(struct ledger *l, uint32_t account, uint64_t size);
 
 /* Fills the profile's sizes and lifetimes. */
 void ledger_histograms(const struct ledger *l, struct profile *p);
+/* Samples, worth `amount` in all: CPU time, or what page faults made resident. `kind`: the column
+ * that counts them apart, or COLUMNS. */
+void ledger_sample(struct ledger *l, uint32_t account, uint64_t count, uint64_t amount,
+                   enum column kind);
+
 /* What the account's site had when the process's live total was highest. */
 struct amount ledger_at_peak(const struct ledger *l, const struct account *a);
 

@@ -84,7 +84,7 @@ static bool is_shared_with_us(const char *name)
 static bool is_recorders_memory(const struct target *t, const struct mapping *m)
 {
     uint64_t covered = 0;
-    for (size_t i = 0; i < WIRE_OWN; i++) {
+    for (size_t i = 0; t->header && i < WIRE_OWN; i++) {
         uint64_t start = atomic_load(&t->header->own[i].start), size = t->header->own[i].size;
         uint64_t end = size < UINT64_MAX - start ? start + size : UINT64_MAX;
         uint64_t from = start > m->start ? start : m->start, to = end < m->end ? end : m->end;

@@ -167,7 +167,8 @@ static uint32_t file_of(struct naming *n, const struct module *m)
 
 static bool job_of(struct naming *n, const struct profile *p, uint64_t address, struct job *job)
 {
-    const struct module *m = address > NODE_INCOMPLETE ? module_of(p, address) : NULL;
+    const struct module *m =
+        address > NODE_INCOMPLETE && !NODE_IS_PYTHON(address) ? module_of(p, address) : NULL;
     if (!m)
         return false;
     *job = (struct job){.file = file_of(n, m), .address = NODE_PC(address) - 1 - m->bias};
@@ -176,10 +177,17 @@ static bool job_of(struct naming *n, const struct profile *p, uint64_t address, 
 
 void naming_add(struct naming *n, const struct profile *p, size_t first)
 {
+    if (first < p->nodes.count)
+        naming_add_nodes(n, p, p->nodes.items + first, p->nodes.count - first);
+}
+
+void naming_add_nodes(struct naming *n, const struct profile *p, const struct node *nodes,
+                      size_t count)
+{
     VEC(struct job) jobs = {0};
-    for (size_t i = first; i < p->nodes.count; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct job job;
-        if (!job_of(n, p, p->nodes.items[i].address, &job))
+        if (!job_of(n, p, nodes[i].address, &job))
             continue;
         uint32_t *seen = map_at(&n->queued, job_key(job));
         if (*seen == MAP_NONE) {
@@ -253,7 +261,8 @@ static void put_place(struct naming *n, struct job job, struct profile *p, struc
     free(place);
 }
 
-void naming_fill(struct naming *n, struct profile *p, struct strpool *strings)
+void naming_fill(struct naming *n, struct profile *p, const struct python_codes *python,
+                 struct strpool *strings)
 {
     strpool_add(strings, "");
     for (size_t i = 1; i < p->nodes.count; i++) {
@@ -264,6 +273,11 @@ void naming_fill(struct naming *n, struct profile *p, struct strpool *strings)
             continue;
         *number = (uint32_t)p->frame_runs.count;
         *vec_push(&p->frame_runs) = (uint32_t)p->frames.count;
+        if (NODE_IS_PYTHON(address)) {
+            if (python)
+                *vec_push(&p->frames) = python_codes_frame(python, address, strings);
+            continue;
+        }
         if (!job_of(n, p, address, &job))
             continue; /* an empty run: no module covers it */
         uint32_t run = map_get(&n->results, job_key(job));

@@ -10,6 +10,7 @@
 #ifndef TIDE_COLLECT_NAMING_H
 #define TIDE_COLLECT_NAMING_H
 
+#include "collect/python.h"
 #include "store/recording.h"
 
 struct naming;
@@ -17,11 +18,15 @@ struct naming;
 struct naming *naming_new(void);
 /* Queues the addresses of the profile's nodes from number `first` on. */
 void naming_add(struct naming *n, const struct profile *p, size_t first);
+/* The same for nodes that are not the profile's yet, but of its modules. */
+void naming_add_nodes(struct naming *n, const struct profile *p, const struct node *nodes,
+                      size_t count);
 /* Waits until all is resolved. No naming_add after it. */
 void naming_wait(struct naming *n);
 /* Fills p's frames, frame_runs and symbols, with strings in `strings`. After naming_wait; or in a
- * forked child, where what is not resolved yet reads module+0x1234. */
-void naming_fill(struct naming *n, struct profile *p, struct strpool *strings);
+ * forked child, where what is not resolved yet reads module+0x1234. `python`: NULL is fine. */
+void naming_fill(struct naming *n, struct profile *p, const struct python_codes *python,
+                 struct strpool *strings);
 /* In a forked child, after naming_hold and before naming_go_on: what is missing is resolved by
  * naming_fill, without the worker. */
 void naming_alone(struct naming *n);

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct proc_memory {
     uint64_t vm_bytes, rss_bytes, anon_bytes;
@@ -16,9 +17,13 @@ struct proc_memory {
 struct proc_state {
     uint32_t ppid;
     uint64_t minor_faults, major_faults;
+    uint64_t user_ticks, system_ticks; /* of CPU time */
 };
 
 bool proc_parse_statm(const char *text, struct proc_memory *out);
 bool proc_parse_stat(const char *text, struct proc_state *out);
+
+/* /proc/PID/stat, also of a process that has ended and is not reaped; false: there is none. */
+bool proc_read_state(pid_t pid, struct proc_state *out);
 
 #endif

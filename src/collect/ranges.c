@@ -16,6 +16,12 @@ static size_t range_after(const struct ranges *r, uint64_t address)
     return low;
 }
 
+const struct range *ranges_holding(const struct ranges *r, uint64_t address)
+{
+    size_t i = range_after(r, address);
+    return i < r->items.count && r->items.items[i].start <= address ? &r->items.items[i] : NULL;
+}
+
 static void insert_at(struct ranges *r, size_t at, struct range range)
 {
     vec_push(&r->items);

@@ -36,6 +36,7 @@ void ranges_unmap(struct ranges *r, struct ledger *l, uint64_t start, uint64_t s
                   struct cuts *cuts);
 /* Undoes it, and empties `cuts`. What was cut out of a range comes back as a range of its own. */
 void ranges_put_back(struct ranges *r, struct ledger *l, struct cuts *cuts);
+const struct range *ranges_holding(const struct ranges *r, uint64_t address); /* NULL: none */
 void ranges_release(struct ranges *r);
 
 #endif

@@ -86,7 +86,7 @@ static void compose(struct session *s, struct recording *r, struct strbuf *bytes
     }
     writer_begin(bytes);
     if (program_is_missing(s)) {
-        naming_fill(s->naming, unseen_program(s, r), &r->strings);
+        naming_fill(s->naming, unseen_program(s, r), NULL, &r->strings);
         writer_profile(bytes, 0, &r->profiles.items[0], NULL);
     }
     for (size_t i = 0; i < s->targets.count; i++) {
@@ -96,7 +96,7 @@ static void compose(struct session *s, struct recording *r, struct strbuf *bytes
         pools_finish(t, &r->strings);
         if (i == 0 && s->refused + s->door.refused)
             *vec_push(&t->profile.notes) = refusal(s->refused + s->door.refused);
-        naming_fill(s->naming, &t->profile, &r->strings);
+        naming_fill(s->naming, &t->profile, &t->python, &r->strings);
         write_target(bytes, (uint32_t)r->profiles.count, t, &t->profile);
         *vec_push(&r->profiles) = t->profile;
         t->profile = (struct profile){0};
@@ -265,6 +265,20 @@ void snapshot_if_due(struct session *s, uint64_t now)
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
+static void sum_samples(const struct target *t, struct session_result *result)
+{
+    for (size_t i = 0; i < t->ledger.accounts.count; i++) {
+        const struct account *a = &t->ledger.accounts.items[i];
+        if (a->site.domain == DOMAIN_CPU) {
+            result->cpu_ns += a->live.bytes;
+            result->cpu_samples += a->live.blocks;
+        } else if (a->site.domain == DOMAIN_FAULTS) {
+            result->fault_bytes += a->live.bytes;
+            result->faults += a->live.blocks;
+        }
+    }
+}
+
 int finish(struct session *s, struct session_result *result, struct err *err)
 {
     struct recording *r = recording_new();
@@ -275,21 +289,25 @@ int finish(struct session *s, struct session_result *result, struct err *err)
     for (size_t i = 0; i < s->targets.count; i++) {
         struct target *t = s->targets.items[i];
         if (!t->ended) { /* abandoned: it goes on without us */
-            atomic_store(&t->header->detached, 1);
-            atomic_fetch_add(&t->header->tick, 1);
+            if (t->header) {
+                atomic_store(&t->header->detached, 1);
+                atomic_fetch_add(&t->header->tick, 1);
+            }
             target_end(t, elapsed_ns(s) - t->start_ns);
             target_explain(t, "the program went on when recording ended");
         }
-        naming_add(s->naming, &t->profile, s->named.items[i]);
     }
+    queue_names(s);
     naming_wait(s->naming);
-    unseen_explain(&s->unseen, s->targets.items, s->targets.count, s->program);
+    if (s->options->library)
+        unseen_explain(&s->unseen, s->targets.items, s->targets.count, s->program);
     mark_on_explain(&s->mark_on, s->targets.items, s->targets.count, s->program);
     if (s->targets.count && !program_is_missing(s)) {
         const struct ledger *first = &s->targets.items[0]->ledger;
         result->allocations = first->allocations;
         result->live_bytes = first->live.bytes;
         result->live_blocks = first->live.blocks;
+        sum_samples(s->targets.items[0], result);
     }
     compose(s, r, &bytes);
     int code = output_write(&s->file, &bytes, err);

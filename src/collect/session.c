@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -19,6 +20,7 @@
 #include "collect/output.h"
 #include "collect/scan.h"
 #include "collect/stamps.h"
+#include "collect/threads.h"
 
 #define NAMING_EVERY_NS   100000000
 #define PROGRESS_EVERY_NS 250000000
@@ -42,7 +44,7 @@ uint64_t elapsed_ns(const struct session *s)
 
 /* --- processes -------------------------------------------------------------------------------- */
 
-static struct target *live_target(struct session *s, pid_t pid)
+struct target *session_target(struct session *s, pid_t pid)
 {
     for (size_t i = 0; i < s->live.count; i++)
         if (s->live.items[i]->pid == pid)
@@ -75,15 +77,19 @@ static void explain_end(const struct session *s, struct target *t)
         target_explain(t, "the program was killed by signal %d before it could be looked at",
                        t->profile.signal);
     else
-        target_explain(t, "the program ended without a word before it could be looked at: by a "
-                          "system call of its own, under a seccomp filter, or with no file "
-                          "descriptor left");
+        target_explain(t, "the program ended without a word before it could be looked at: while "
+                          "other threads ran, by a system call of its own, under a seccomp "
+                          "filter, or with no file descriptor left");
 }
 
-static void end_target(struct session *s, struct target *t, bool execed)
+void session_end_target(struct session *s, struct target *t, bool execed)
 {
     int status = s->wait_status;
+    if (s->samples)
+        samples_end(s->samples, t);
     target_end(t, elapsed_ns(s) - t->start_ns);
+    if (s->samples && !execed)
+        samples_settle(t);
     t->profile.complete = true;
     t->profile.execed = execed;
     if (!execed && (t->pid == s->program || kin_status(t->pid, t->pidfd, &status)))
@@ -99,9 +105,61 @@ static void end_target(struct session *s, struct target *t, bool execed)
         target_let_go(t);
 }
 
+/* Times count from now. */
+static void begin_target(struct session *s, struct target *t)
+{
+    t->start_ns = elapsed_ns(s);
+    t->start_monotonic_ns = s->start_ns + t->start_ns;
+    t->profile.start_unix_ns = s->start_unix_ns + t->start_ns;
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    t->profile.host = xstrdup(host);
+    t->profile.sampling.alone = !s->options->library;
+    t->profile.sampling.cpu_period_ns = s->samples ? s->options->sampling.cpu_period_ns : 0;
+    t->profile.sampling.fault_period = s->samples ? s->options->sampling.fault_period : 0;
+    if (!s->targets.count && s->options->sampling_refused)
+        *vec_push(&t->profile.notes) = xstrdup(s->options->sampling_refused);
+    *vec_push(&s->targets) = t;
+    *vec_push(&s->live) = t;
+    *vec_push(&s->named) = 0;
+    s->alone_since_ns = 0;
+}
+
+struct target *session_add_target(struct session *s, pid_t pid)
+{
+    struct target *t = target_new_bare(pid, s->options->interval_ns);
+    if (pid == s->program && !s->targets.count) {
+        t->before = s->before;
+        for (char *const *a = s->options->argv; !t->profile.command.count && *a; a++)
+            *vec_push(&t->profile.command) = xstrdup(*a);
+    } else {
+        samples_count(t); /* not 0 after a fork or exec */
+        t->before = t->profile.sampling;
+    }
+    t->was_paused = s->paused;
+    thread_sampled(t, (uint32_t)pid, 0); /* it has one, whether it is sampled or not */
+    begin_target(s, t);
+    return t;
+}
+
+void session_drain(struct session *s)
+{
+    for (size_t i = 0; i < s->live.count; i++)
+        target_drain(s->live.items[i], elapsed_ns(s) - s->live.items[i]->start_ns);
+}
+
+bool session_is_wanted(const struct session *s, pid_t pid, const char *name)
+{
+    char link[64], path[4096];
+    snprintf(link, sizeof link, "/proc/%d/exe", pid);
+    ssize_t n = readlink(link, path, sizeof path - 1);
+    path[n > 0 ? n : 0] = '\0';
+    return unseen_is_wanted(s->options->only, n > 0 ? path : name ? name : "");
+}
+
 static void inherit(struct session *s, struct target *child, uint32_t parent, uint32_t number)
 {
-    struct target *t = live_target(s, (pid_t)parent);
+    struct target *t = session_target(s, (pid_t)parent);
     for (size_t i = s->targets.count; number && !t && i-- > 0;)
         if (s->targets.items[i]->pid == (pid_t)parent)
             t = s->targets.items[i];
@@ -116,27 +174,31 @@ static void inherit(struct session *s, struct target *child, uint32_t parent, ui
 static void say_hello(struct session *s, struct visitor *v)
 {
     const struct session_options *o = s->options;
-    struct target *before = live_target(s, v->pid);
+    struct target *before = session_target(s, v->pid);
     if (o->no_follow && v->pid != s->program) {
         visitor_reply(v, -ECANCELED, -1, 0, 0);
         return;
     }
-    if (before)
-        end_target(s, before, !is_gone(s, before)); /* it has become another program */
-    struct target *t = target_new(v->pid, v->request.small, o->on_full, o->interval_ns, NULL);
-    if (!t)
-        t = target_new(v->pid, true, o->on_full, o->interval_ns, NULL);
-    if (!t) {
+    if (s->samples) { /* they tell what it has executed meanwhile */
+        samples_drain(s->samples, true);
+        before = session_target(s, v->pid);
+    }
+    bool met = before && !before->header; /* it was sampled */
+    if (before && !met)                   /* it has become another program */
+        session_end_target(s, before, !is_gone(s, before));
+    struct target *t = met ? before : target_new_bare(v->pid, o->interval_ns);
+    if (target_attach(t, v->request.small, o->on_full, NULL) &&
+        target_attach(t, true, o->on_full, NULL)) {
         s->refused++;
         visitor_reply(v, -ENOMEM, -1, 0, 0);
+        if (!met)
+            target_free(t);
         return;
     }
-    t->start_ns = elapsed_ns(s);
-    t->start_monotonic_ns = s->start_ns + t->start_ns;
-    t->profile.start_unix_ns = s->start_unix_ns + t->start_ns;
-    char host[256] = "";
-    gethostname(host, sizeof host - 1);
-    t->profile.host = xstrdup(host);
+    if (met)
+        target_look(t);
+    else
+        begin_target(s, t);
     t->heap_unknown = v->request.parent != 0;
     inherit(s, t, v->request.parent, v->request.fork);
     scan_prepare(t, v->request.thread_pointer);
@@ -144,10 +206,8 @@ static void say_hello(struct session *s, struct visitor *v)
     t->header->mark_on = (uint32_t)s->mark_on.count;
     t->was_paused = s->paused;
     atomic_store(&t->header->paused, s->paused);
-    *vec_push(&s->targets) = t;
-    *vec_push(&s->live) = t;
-    *vec_push(&s->named) = 0;
-    s->alone_since_ns = 0;
+    if (o->no_python)
+        t->header->python_size = 0;
     stamp_if_due(t, 0); /* it waits for our answer: even the shortest run has one */
     visitor_reply(v, 0, t->fd, t->size, t->header->ring_count);
     close(t->fd); /* we have it mapped */
@@ -156,9 +216,9 @@ static void say_hello(struct session *s, struct visitor *v)
 
 static void give_rings(struct session *s, struct visitor *v)
 {
-    struct target *t = live_target(s, v->pid);
+    struct target *t = session_target(s, v->pid);
     size_t size = 0;
-    int fd = t ? target_more_rings(t, v->request.ring_count, &size) : -ESRCH;
+    int fd = t && t->header ? target_more_rings(t, v->request.ring_count, &size) : -ESRCH;
     visitor_reply(v, fd < 0 ? fd : 0, fd, size, v->request.ring_count);
     if (fd >= 0)
         close(fd);
@@ -166,7 +226,7 @@ static void give_rings(struct session *s, struct visitor *v)
 
 static void give_functions(struct session *s, struct visitor *v)
 {
-    const struct target *t = live_target(s, v->pid);
+    const struct target *t = session_target(s, v->pid);
     mark_on_answer(&s->mark_on, v, t ? t->profile.executable : NULL);
 }
 
@@ -178,7 +238,8 @@ static void pause_all(struct session *s, bool paused)
     s->paused = paused;
     for (size_t i = 0; i < s->live.count; i++) {
         s->live.items[i]->was_paused |= paused;
-        atomic_store(&s->live.items[i]->header->paused, paused);
+        if (s->live.items[i]->header)
+            atomic_store(&s->live.items[i]->header->paused, paused);
     }
 }
 
@@ -208,7 +269,7 @@ static void tell_status(struct session *s, struct visitor *v)
 /* In the process that is meant, or in all. */
 static int mark_from_outside(struct session *s, pid_t about, const char *label)
 {
-    struct target *one = live_target(s, about);
+    struct target *one = session_target(s, about);
     if (!*label)
         return -EINVAL;
     if (!s->live.count)
@@ -224,12 +285,15 @@ static int mark_from_outside(struct session *s, pid_t about, const char *label)
 /* It waits: what can only be seen while it lives is looked at now. */
 static void see_to_exit(struct session *s, struct visitor *v)
 {
-    struct target *t = live_target(s, v->pid);
+    struct target *t = session_target(s, v->pid);
     struct scanning look = {.target = t,
                             .kind = v->request.about == WIRE_EXIT_BEGINS ? SCAN_EXIT : SCAN_END,
                             .waiting = &v->request};
+    t = t && t->header ? t : NULL;
     if (t && !s->options->no_scan)
         scan_look(&look);
+    else if (t)
+        target_drain(t, elapsed_ns(s) - t->start_ns);
     if (t)
         maps_at_exit(t, elapsed_ns(s) - t->start_ns);
     visitor_reply(v, t ? 0 : -ESRCH, -1, 0, 0);
@@ -263,12 +327,12 @@ static void tell_scan(const struct target *t, struct strbuf *out)
 /* In the process that is meant, or in all. */
 static void scan_from_outside(struct session *s, struct visitor *v)
 {
-    struct target *one = live_target(s, (pid_t)v->request.about);
+    struct target *one = session_target(s, (pid_t)v->request.about);
     struct strbuf text = {0};
     int code = s->live.count ? 0 : -ESRCH;
     for (size_t i = 0; i < s->live.count; i++) {
         struct scanning look = {.target = s->live.items[i], .kind = SCAN_ASKED};
-        if (one && look.target != one)
+        if ((one && look.target != one) || !look.target->header)
             continue;
         scan_look(&look);
         code = look.unreachable ? -EPERM : code;
@@ -336,22 +400,34 @@ static void reap(struct session *s)
     siginfo_t ended = {0};
     if (!s->program_ended &&
         waitid(P_PID, (id_t)s->program, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid) {
-        if (live_target(s, s->program))
-            unseen_last_look(live_target(s, s->program));
-        else if (!s->targets.count)
+        struct target *t = session_target(s, s->program);
+        if (t) {
+            unseen_last_look(t);
+            if (s->samples)
+                samples_count(t);
+        } else if (!s->targets.count) {
             s->program_filters = filters_of(s->program); /* perhaps why nothing was heard of it */
+        }
     }
     if (!s->program_ended && waitpid(s->program, &status, WNOHANG) == s->program) {
         s->program_ended = true;
         s->wait_status = status;
     }
+    bool any = false;
+    for (size_t i = 0; i < s->live.count && s->samples; i++)
+        any |= is_gone(s, s->live.items[i]);
+    if (any)
+        samples_drain(s->samples, true);       /* may itself end some */
     for (size_t i = s->live.count; i-- > 0;) { /* the last takes the place of one that goes */
         struct target *t = s->live.items[i];
         if (!is_gone(s, t))
             continue;
-        if (t->pid != s->program)
+        if (t->pid != s->program) {
             unseen_last_look(t);
-        end_target(s, t, false);
+            if (s->samples)
+                samples_count(t);
+        }
+        session_end_target(s, t, false);
     }
 }
 
@@ -367,11 +443,15 @@ static bool is_last(struct session *s, uint64_t now)
         return true;
     if (now < s->next_look_ns)
         return false;
+    s->next_look_ns = now + LOOKS_APART_NS;
+    if (s->samples && (s->unheard = samples_running(s->samples)))
+        return false;
+    if (!s->options->library)
+        return true;
     struct kin kin = kin_left(s->door.key);
     s->unheard = kin.forked + kin.starting + kin.silent;
     if (!s->alone_since_ns)
         s->alone_since_ns = now;
-    s->next_look_ns = now + LOOKS_APART_NS;
     uint64_t alone_ns = now - s->alone_since_ns;
     return !kin.forked && (!kin.starting || alone_ns > LONG_PATIENCE_NS) &&
            (!kin.silent || alone_ns > PATIENCE_NS);
@@ -427,6 +507,10 @@ void queue_names(struct session *s)
             target_update_code(t);
         naming_add(s->naming, &t->profile, s->named.items[i]);
         s->named.items[i] = t->profile.nodes.count;
+        if (t->stacks_named < t->stacks.nodes.count)
+            naming_add_nodes(s->naming, &t->profile, t->stacks.nodes.items + t->stacks_named,
+                             t->stacks.nodes.count - t->stacks_named);
+        t->stacks_named = t->stacks.nodes.count;
     }
 }
 
@@ -451,23 +535,45 @@ static long nap_ns(uint64_t words, uint64_t pass_ns, unsigned idle)
     return fill_ns < SHORTEST_NAP_NS ? 0 : fill_ns > 1e6 ? 1000000 : (long)fill_ns;
 }
 
+/* false: there were none, for so long. */
+static bool wait_for_news(struct session *s, const struct timespec *nap)
+{
+    size_t rings = s->samples ? samples_rings(s->samples) : 0;
+    vec_reserve(&s->waits, rings + 2);
+    struct pollfd *wait = s->waits.items;
+    wait[0] = (struct pollfd){.fd = s->door.fd, .events = POLLIN};
+    wait[1] = (struct pollfd){.fd = s->signals, .events = POLLIN};
+    if (rings)
+        rings = samples_poll(s->samples, wait + 2);
+    bool any = ppoll(wait, rings + 2, nap, NULL) > 0;
+    if (any && rings)
+        samples_polled(s->samples, wait + 2, rings);
+    return any;
+}
+
 static void record(struct session *s)
 {
     unsigned idle = 0;
     uint64_t last = elapsed_ns(s);
     for (;;) {
         uint64_t words = 0, most = 0;
+        if (s->samples)
+            samples_drain(s->samples, false);
         for (size_t i = 0; i < s->live.count; i++) {
             struct target *t = s->live.items[i];
             uint64_t now = elapsed_ns(s) - t->start_ns;
             words += target_drain(t, now);
-            stamp_if_due(t, now);
+            if (stamp_if_due(t, now) && s->samples) {
+                samples_count(t);
+                target_look(t);
+            }
             maps_if_due(t, now);
             most = t->pass_words > most ? t->pass_words : most;
         }
         uint64_t now = elapsed_ns(s);
         find_names(s, now);
-        unseen_look(&s->unseen, s->targets.items, s->targets.count, now);
+        if (s->options->library)
+            unseen_look(&s->unseen, s->targets.items, s->targets.count, now);
         tell_progress(s, now);
         reap(s);
         checkpoint_if_due(s, now);
@@ -475,11 +581,9 @@ static void record(struct session *s)
         if (s->abandoned || is_last(s, now))
             return;
         idle = words ? 0 : idle + 1;
-        struct pollfd wait[2] = {{.fd = s->door.fd, .events = POLLIN},
-                                 {.fd = s->signals, .events = POLLIN}};
         struct timespec nap = {.tv_nsec = nap_ns(most, now - last, idle)};
         last = now;
-        if (ppoll(wait, 2, &nap, NULL) > 0) {
+        if (wait_for_news(s, &nap)) {
             answer_door(s);
             take_signals(s);
         }
@@ -497,6 +601,22 @@ static int open_signals(void)
         sigaddset(&set, taken[i]);
     sigprocmask(SIG_BLOCK, &set, NULL);
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* The process that is to become the program waits for us. */
+static int open_samples(void *context, pid_t pid, struct err *err)
+{
+    struct session *s = context;
+    const struct perf_options *o = &s->options->sampling;
+    struct target none = {.pid = pid};
+    if (!o->cpu_period_ns && !o->fault_period)
+        return 0;
+    s->samples = samples_new(s, o, pid, err);
+    if (!s->samples)
+        return -EACCES;
+    samples_count(&none);
+    s->before = none.profile.sampling;
+    return 0;
 }
 
 /* Each living process takes a descriptor. */
@@ -523,8 +643,20 @@ int session_run(const struct session_options *o, struct session_result *result, 
     s.signals = open_signals();
     s.start_ns = clock_ns(CLOCK_MONOTONIC);
     s.start_unix_ns = clock_ns(CLOCK_REALTIME);
-    code = launch_program(o->argv, o->library, s.door.name, s.door.key, o->only, &s.surroundings,
-                          &s.program, err);
+    struct launch launch = {.argv = o->argv,
+                            .library = o->library,
+                            .socket = s.door.name,
+                            .key = s.door.key,
+                            .only = o->only,
+                            .surroundings = &s.surroundings,
+                            .prepare = open_samples,
+                            .context = &s};
+    bool sampling_asked = o->sampling.cpu_period_ns || o->sampling.fault_period;
+    code = launch_program(&launch, &s.program, err);
+    if (code && sampling_asked && !s.samples) {
+        result->status = 125;
+        goto out;
+    }
     if (code) {
         result->status = code == -ENOENT || code == -ENOTDIR                     ? 127
                          : code == -EMFILE || code == -ENFILE || code == -EAGAIN ? 125
@@ -537,7 +669,11 @@ int session_run(const struct session_options *o, struct session_result *result, 
     s.naming = naming_new();
     s.next_snapshot_ns = o->snapshot_every_ns ? o->snapshot_every_ns : UINT64_MAX;
     s.paused = o->paused;
+    if (s.samples && (!o->only || session_is_wanted(&s, s.program, NULL)))
+        samples_begin(s.samples, session_add_target(&s, s.program));
     record(&s);
+    if (s.samples)
+        samples_drain(s.samples, true);
     door_close(&s.door);
     code = finish(&s, result, err);
 out:

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "collect/perf.h"
 #include "store/recording.h"
 #include "wire/layout.h"
 
@@ -24,9 +25,12 @@ struct session_status {
 
 struct session_options {
     char *const *argv;   /* the program and its arguments, NULL at the end */
-    const char *library; /* libtidemark.so */
-    const char *only;    /* names, one a line; NULL: all programs */
+    const char *library; /* libtidemark.so; NULL: nothing is preloaded, there are only samples */
+    struct perf_options sampling; /* all 0: none */
+    const char *sampling_refused; /* NULL, or why there is none though it was asked for */
+    const char *only;             /* names, one a line; NULL: all programs */
     bool no_follow;
+    bool no_python; /* stacks without Python frames */
     const char *const *mark_on; /* functions whose entries are marks */
     size_t mark_on_count;
     enum wire_on_full on_full;
@@ -45,7 +49,8 @@ struct session_result {
     int status;                  /* as a shell gives it: exit code, or 128 + signal */
     struct recording *recording; /* without rows: they are in the file */
     uint64_t allocations, live_bytes, live_blocks; /* of the first process, at its end */
-    char *file;                                    /* where it went */
+    uint64_t cpu_ns, cpu_samples, faults, fault_bytes;
+    char *file; /* where it went */
 };
 
 /* 0 once the program was started, however it ended; else a negative errno: it was not.

@@ -9,6 +9,7 @@
 
 #include "collect/door.h"
 #include "collect/naming.h"
+#include "collect/samples.h"
 #include "collect/session.h"
 #include "collect/surroundings.h"
 #include "collect/target.h"
@@ -38,13 +39,26 @@ struct session {
     VEC(pid_t) snapshots;                  /* those that write one each */
     unsigned snapshot_count;               /* begun so far */
     uint64_t next_snapshot_ns;
-    bool paused; /* processes that begin are */
+    bool paused;             /* processes that begin are */
+    struct samples *samples; /* NULL: none are taken */
+    struct sampling before;  /* what the kernel had counted before the program was executed */
+    VEC(struct pollfd) waits;
     char *file;
 };
 
 uint64_t elapsed_ns(const struct session *s);
 /* How a process ended, for its profile. */
 void set_status(struct profile *p, int wait_status);
+/* A process that has not ended; NULL: none. */
+struct target *session_target(struct session *s, pid_t pid);
+/* A process was met that has not said hello. */
+struct target *session_add_target(struct session *s, pid_t pid);
+/* It has ended, or executes another program. */
+void session_end_target(struct session *s, struct target *t, bool execed);
+/* Reads what all processes have recorded up to now. */
+void session_drain(struct session *s);
+/* Does --only ask for what the process executes? `name`: the kernel's; NULL: not known. */
+bool session_is_wanted(const struct session *s, pid_t pid, const char *name);
 /* Hands nodes that are new to naming. */
 void queue_names(struct session *s);
 

@@ -52,13 +52,14 @@ static void thin_out(struct target *t)
     t->stamp_length_ns *= 2;
 }
 
-void stamp_if_due(struct target *t, uint64_t now_ns)
+bool stamp_if_due(struct target *t, uint64_t now_ns)
 {
     struct stamp s;
     if (now_ns < t->next_stamp_ns || !stamp_take(t, now_ns, &s))
-        return;
+        return false;
     if (t->profile.stamps.count == STAMPS_MAX)
         thin_out(t);
     *vec_push(&t->profile.stamps) = s;
     t->next_stamp_ns = now_ns + t->stamp_length_ns;
+    return true;
 }

@@ -9,7 +9,7 @@
 
 /* false: the process is gone. */
 bool stamp_take(struct target *t, uint64_t now_ns, struct stamp *s);
-/* Takes a stamp if one is due. */
-void stamp_if_due(struct target *t, uint64_t now_ns);
+/* Takes a stamp if one is due; false: none was, or the process is gone. */
+bool stamp_if_due(struct target *t, uint64_t now_ns);
 
 #endif

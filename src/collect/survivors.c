@@ -93,6 +93,56 @@ static uint32_t interval_of(const struct target *t, uint32_t tick)
     return end ? (uint32_t)(end - 1) : 0;
 }
 
+/* The rows of a scan with this site and interval begin here, or would. */
+static size_t place_of(const struct profile *p, const struct scan *s, uint32_t site,
+                       uint32_t interval)
+{
+    size_t low = s->first_row, high = s->first_row + s->row_count;
+    const struct live_row key = {.site = site, .interval = interval};
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (in_order(&p->live.items[middle], &key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/*
+ * Nobody looked after destructors had run, but before: what was lost then nobody can have freed, so
+ * it is among what is left; the others of the same site and interval were reachable.
+ */
+static void remember_reach(struct profile *p, const struct scan *before, size_t first)
+{
+    VEC(struct live_row) rows = {0};
+    for (size_t i = first; i < p->live.count; i++) {
+        struct live_row left = p->live.items[i];
+        bool seen = left.interval < before->intervals;
+        size_t k = place_of(p, before, left.site, left.interval);
+        for (; seen && k < before->first_row + before->row_count; k++) {
+            struct live_row r = p->live.items[k];
+            if (r.site != left.site || r.interval != left.interval)
+                break;
+            bool gone = r.reach == REACH_LOST || r.reach == REACH_INDIRECT;
+            if (!gone || r.blocks > left.blocks || r.bytes > left.bytes || r.usable > left.usable)
+                continue;
+            r.untouched = 0;
+            *vec_push(&rows) = r;
+            left.blocks -= r.blocks;
+            left.bytes -= r.bytes;
+            left.usable -= r.usable;
+        }
+        left.reach = seen ? REACH_REACHABLE : REACH_UNKNOWN;
+        if (left.blocks)
+            *vec_push(&rows) = left;
+    }
+    p->live.count = first;
+    for (size_t i = 0; i < rows.count; i++)
+        *vec_push(&p->live) = rows.items[i];
+    vec_release(&rows);
+}
+
 void survivors_finish(struct survivors *s, struct target *t)
 {
     struct profile *p = &t->profile;
@@ -107,6 +157,13 @@ void survivors_finish(struct survivors *s, struct target *t)
             join(last, &s->rows.items[i]);
         else
             *vec_push(&p->live) = s->rows.items[i];
+    }
+    const struct scan *before = p->scans.count ? vec_last(&p->scans) : NULL;
+    if (s->scan.kind == SCAN_END && !s->looked && before && before->kind == SCAN_EXIT &&
+        !before->unreachable) {
+        remember_reach(p, before, s->scan.first_row);
+        free(s->scan.unreachable);
+        s->scan.unreachable = NULL;
     }
     s->scan.row_count = p->live.count - s->scan.first_row;
     s->scan.intervals = timeline_find(&t->timeline, (uint32_t)s->scan.intervals);

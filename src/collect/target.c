@@ -21,6 +21,8 @@
 #define RINGS_MAX        512   /* in one request */
 #define BOUNDARIES_MAX   65536 /* in one pass */
 #define MODULES_BYTES    (1u << 20)
+#define PYTHON_LARGE     (1u << 25)
+#define PYTHON_SMALL     (1u << 21)
 #define FIRST_STAMP_NS   2000000
 #define DESCRIPTORS_KEPT 8
 
@@ -86,6 +88,7 @@ static void read_command(struct target *t)
     char *deleted = n > 10 ? exe + n - 10 : NULL;
     if (deleted && strcmp(deleted, " (deleted)") == 0 && access(exe, F_OK) != 0)
         *deleted = '\0'; /* replaced since it was started: the build id tells if it is the same */
+    free(t->profile.executable);
     t->profile.executable = xstrdup(exe);
     struct stat file;
     if (stat(path, &file) == 0) {
@@ -133,34 +136,43 @@ static size_t lay_out(bool small, struct wire_header *h)
     h->modules_size = MODULES_BYTES;
     h->nodes_offset = h->modules_offset + MODULES_BYTES;
     h->index_offset = h->nodes_offset + h->node_capacity * sizeof(struct wire_node);
-    h->rings_offset = whole_pages(h->index_offset + (size_t)WIRE_INDEX_START(h->index_levels) * 4);
+    h->python_offset = whole_pages(h->index_offset + (size_t)WIRE_INDEX_START(h->index_levels) * 4);
+    h->python_size = small ? PYTHON_SMALL : PYTHON_LARGE;
+    h->rings_offset = h->python_offset + h->python_size;
     return h->size = h->rings_offset + (size_t)RINGS_FIRST * WIRE_RING_BYTES;
 }
 
-struct target *target_new(pid_t pid, bool small, enum wire_on_full on_full, uint64_t interval_ns,
-                          struct err *err)
+int target_attach(struct target *t, bool small, enum wire_on_full on_full, struct err *err)
 {
     struct wire_header layout = {.magic = WIRE_MAGIC,
                                  .version = WIRE_VERSION,
                                  .on_full = on_full,
-                                 .tick = 1,
-                                 .node_count = 1};
+                                 .tick = t->tick,
+                                 .node_count = 1,
+                                 .python_used = 8};
     size_t size = lay_out(small, &layout);
     void *memory;
     int fd = shared_memory(size, &memory);
-    if (fd < 0) {
-        err_set(err, fd, "cannot make shared memory for process %d: %s", pid, strerror(-fd));
-        return NULL;
-    }
-    struct target *t = xcalloc(1, sizeof *t);
-    t->pid = pid;
+    if (fd < 0)
+        return err_set(err, fd, "cannot make shared memory for process %d: %s", t->pid,
+                       strerror(-fd));
     t->fd = fd;
-    t->pidfd = open_pidfd(pid);
     t->header = memory;
     t->size = size;
     t->nodes_capacity = layout.node_capacity;
+    t->python_offset = layout.python_offset;
+    t->python_size = layout.python_size;
     memcpy(memory, &layout, sizeof layout);
     add_readers(t, (char *)memory + layout.rings_offset, RINGS_FIRST);
+    return 0;
+}
+
+struct target *target_new_bare(pid_t pid, uint64_t interval_ns)
+{
+    struct target *t = xcalloc(1, sizeof *t);
+    t->pid = pid;
+    t->fd = -1;
+    t->pidfd = open_pidfd(pid);
     ledger_init(&t->ledger);
     timeline_init(&t->timeline, interval_ns);
     t->tick = 1;
@@ -172,6 +184,22 @@ struct target *target_new(pid_t pid, bool small, enum wire_on_full on_full, uint
     *vec_push(&t->profile.nodes) = (struct node){0};
     read_command(t);
     return t;
+}
+
+struct target *target_new(pid_t pid, bool small, enum wire_on_full on_full, uint64_t interval_ns,
+                          struct err *err)
+{
+    struct target *t = target_new_bare(pid, interval_ns);
+    if (target_attach(t, small, on_full, err) == 0)
+        return t;
+    target_free(t);
+    return NULL;
+}
+
+void target_look(struct target *t)
+{
+    if (!t->profile.command.count || !*t->profile.executable)
+        read_command(t);
 }
 
 int target_check(struct err *err)
@@ -227,6 +255,9 @@ void target_free(struct target *t)
     target_let_go(t);
     inherit_release(t);
     marks_release(t);
+    stack_tree_release(&t->stacks);
+    vec_release(&t->sampled_threads);
+    python_codes_release(&t->python);
     pools_release(&t->pools);
     births_release(&t->births);
     for (size_t i = 0; i < t->scans.count; i++)
@@ -265,10 +296,28 @@ static void add_boundaries(struct target *t, uint32_t tick, uint64_t now_ns)
 
 void target_boundary(struct target *t, uint64_t now_ns)
 {
-    uint32_t tick = atomic_fetch_add(&t->header->tick, 1);
+    uint32_t tick = t->header ? atomic_fetch_add(&t->header->tick, 1) : t->tick;
     add_boundaries(t, tick, now_ns);
     *vec_push(&t->boundaries) = (struct boundary){.tick = tick, .time_ns = now_ns};
     t->tick = tick + 1;
+}
+
+/* The tick up to which the program has come. */
+static uint32_t tick_now(const struct target *t)
+{
+    return t->header ? atomic_load(&t->header->tick) : t->tick;
+}
+
+/* There are no rings to be read before an interval ends. */
+static void close_boundaries(struct target *t)
+{
+    for (size_t i = 0; i < t->boundaries.count; i++) {
+        struct boundary *b = &t->boundaries.items[i];
+        bool kept;
+        uint64_t end_ns = marks_end(t, b, &kept);
+        timeline_close(&t->timeline, &t->ledger, end_ns, b->tick, kept);
+    }
+    t->boundaries.count = 0;
 }
 
 uint64_t target_drain(struct target *t, uint64_t now_ns)
@@ -277,15 +326,21 @@ uint64_t target_drain(struct target *t, uint64_t now_ns)
     if (!t->ended && now_ns >= t->timeline.next_end_ns)
         target_boundary(t, now_ns);
     else
-        add_boundaries(t, atomic_load(&t->header->tick), now_ns);
-    return drain_rings(t, now_ns);
+        add_boundaries(t, tick_now(t), now_ns);
+    if (t->header)
+        return drain_rings(t, now_ns);
+    close_boundaries(t);
+    return 0;
 }
 
 void target_end(struct target *t, uint64_t now_ns)
 {
     t->ended = true;
-    add_boundaries(t, atomic_load(&t->header->tick), now_ns);
-    drain_rings(t, now_ns);
+    add_boundaries(t, tick_now(t), now_ns);
+    if (t->header)
+        drain_rings(t, now_ns);
+    else
+        close_boundaries(t);
     target_pause(t, now_ns);
 }
 
@@ -296,19 +351,23 @@ static bool was_seen_to_end(struct target *t)
     if (!last || last->scan.kind != SCAN_END)
         return false;
     if (last->events == t->events)
-        last->scan.intervals = atomic_load(&t->header->tick);
+        last->scan.intervals = tick_now(t);
     return true;
 }
 
 void target_pause(struct target *t, uint64_t now_ns)
 {
-    if (!was_seen_to_end(t))
+    if (t->size && !was_seen_to_end(t)) /* else nothing is known of its heap */
         survivors_take(vec_push(&t->scans), t, SCAN_END, now_ns);
-    timeline_close(&t->timeline, &t->ledger, now_ns, atomic_load(&t->header->tick), false);
+    timeline_close(&t->timeline, &t->ledger, now_ns, tick_now(t), false);
     timeline_settle(&t->timeline, &t->ledger);
     t->profile.duration_ns = now_ns;
+    if (!t->header)
+        return;
     t->unfollowed = atomic_load(&t->header->unfollowed);
     t->entries_taken = atomic_load(&t->header->entries_taken);
+    t->python_state = atomic_load(&t->header->python);
+    t->python_version = atomic_load(&t->header->python_version);
     target_update_code(t);
 }
 
@@ -379,6 +438,8 @@ static bool read_node(struct target *t, uint32_t i)
 
 void target_update_code(struct target *t)
 {
+    if (!t->header)
+        return;
     read_modules(t);
     uint32_t count = atomic_load_explicit(&t->header->node_count, memory_order_acquire);
     if (count > t->nodes_capacity)
@@ -397,16 +458,25 @@ void target_update_code(struct target *t)
         memmove(t->late_nodes.items + still, t->late_nodes.items + late,
                 (t->late_nodes.count - late) * sizeof *t->late_nodes.items);
     t->late_nodes.count -= late - still;
+    /* After the nodes: what they refer to was told before them. */
+    python_codes_read(&t->python, (const char *)t->header + t->python_offset, t->python_size,
+                      atomic_load_explicit(&t->header->python_used, memory_order_acquire));
 }
 
 void target_finish(struct target *t)
 {
     struct profile *p = &t->profile;
+    uint32_t joined = stack_tree_join(&t->stacks, p);
     for (size_t i = 0; i < t->ledger.accounts.count; i++) {
         const struct account *a = &t->ledger.accounts.items[i];
-        struct amount peak = ledger_at_peak(&t->ledger, a);
+        uint32_t domain = a->site.domain;
+        bool sampled = domain == DOMAIN_CPU || domain == DOMAIN_FAULTS;
+        struct amount peak = sampled || domain == DOMAIN_TOUCHED ? (struct amount){0}
+                                                                 : ledger_at_peak(&t->ledger, a);
         struct site *s = vec_push(&p->sites);
         *s = a->site;
+        if (sampled && s->node)
+            s->node += joined;
         s->at_peak_bytes = peak.bytes;
         s->at_peak_blocks = peak.blocks;
         s->at_peak_usable = peak.usable;
@@ -422,6 +492,9 @@ void target_finish(struct target *t)
             xasprintf("%u child processes were not recorded: they could not ask the collector, for "
                       "want of a file descriptor or because of a seccomp filter",
                       t->unfollowed);
+    char *python = python_note(t->python_state, t->python_version);
+    if (python)
+        *vec_push(&p->notes) = python;
     p->peak_bytes = t->ledger.peak_bytes;
     p->peak_blocks = t->ledger.peak_blocks;
     if (t->was_paused)

@@ -4,6 +4,9 @@
  * The program owns the shared memory as much as we do and may have scribbled over it: every number
  * read there is checked before it is used, and read only once.
  *
+ * A process that is sampled (samples.h) may be a target before it says hello, or without ever
+ * doing so: it then has no shared memory (header is NULL).
+ *
  * Life: target_new when the process says hello; target_drain again and again; target_end once, when
  * it is gone; then target_finish makes the profile that goes into the file.
  */
@@ -18,8 +21,10 @@
 #include "collect/ledger.h"
 #include "collect/mark_on.h"
 #include "collect/pools.h"
+#include "collect/python.h"
 #include "collect/ranges.h"
 #include "collect/extents.h"
+#include "collect/stacktree.h"
 #include "collect/survivors.h"
 #include "collect/timeline.h"
 #include "store/recording.h"
@@ -105,6 +110,9 @@ struct target {
     uint64_t start_ns; /* on the session's clock */
     uint64_t start_monotonic_ns;
     uint32_t modules_read;
+    uint64_t python_offset; /* of its records, and their room */
+    uint32_t python_size;
+    struct python_codes python;
     bool ended;
     uint32_t nodes_capacity;
     VEC(struct segment) segments; /* further rings */
@@ -139,22 +147,35 @@ struct target {
 
     uint64_t events;
     uint64_t missed_frees;
-    bool was_paused;           /* so that some blocks were never announced, */
-    uint64_t unseen_frees;     /* and this many frees are theirs */
-    uint64_t unrecorded;       /* of header->unrecorded, what has been counted as lost */
-    uint32_t unfollowed;       /* header->unfollowed, in the end */
-    bool entries_taken;        /* header->entries_taken, in the end */
-    VEC(uint8_t) stack_states; /* by node: enum stack_state */
-    VEC(uint32_t) late_nodes;  /* whose number was taken before they were written */
+    bool was_paused;       /* so that some blocks were never announced, */
+    uint64_t unseen_frees; /* and this many frees are theirs */
+    uint64_t unrecorded;   /* of header->unrecorded, what has been counted as lost */
+    uint32_t unfollowed;   /* header->unfollowed, in the end */
+    bool entries_taken;    /* header->entries_taken, in the end */
+    uint32_t python_state, python_version; /* of the header, in the end */
+    VEC(uint8_t) stack_states;             /* by node: enum stack_state */
+    VEC(uint32_t) late_nodes;              /* whose number was taken before they were written */
     struct profile profile;
     uint64_t stamp_length_ns, next_stamp_ns;
     uint64_t maps_length_ns, next_maps_ns; /* maps.c: distance of captures, when one is due, */
     uint64_t maps_rest_ns;                 /* and not before, */
     uint64_t maps_rss_bytes;               /* and what was resident at the last */
+
+    struct stack_tree stacks;      /* of samples */
+    size_t stacks_named;           /* of them, handed to naming */
+    VEC(uint32_t) sampled_threads; /* numbers that samples gave, and no event of theirs came yet */
+    struct sampling before;        /* the kernel's counts, before this program was executed */
 };
 
 struct target *target_new(pid_t pid, bool small, enum wire_on_full on_full, uint64_t interval_ns,
                           struct err *err);
+/* Without shared memory. */
+struct target *target_new_bare(pid_t pid, uint64_t interval_ns);
+/* Its shared memory, which it can be given; 0 or a negative errno. */
+int target_attach(struct target *t, bool small, enum wire_on_full on_full, struct err *err);
+/* The command line and the file, if they are not known yet: a program that was just executed may
+ * have none for a moment. */
+void target_look(struct target *t);
 void target_free(struct target *t);
 /* Can shared memory be made here at all? Asked before the program starts. */
 int target_check(struct err *err);

@@ -34,7 +34,7 @@ static const struct executable *look(struct unseen *u, const char *path)
 }
 
 /* Did the user ask for programs of this name? */
-static bool is_wanted(const char *only, const char *path)
+bool unseen_is_wanted(const char *only, const char *path)
 {
     const char *name = file_name(path);
     while (only && *only) {
@@ -80,7 +80,7 @@ static const char *const silent_reason =
 
 char *unseen_program_note(const struct unseen *u, const char *name)
 {
-    if (!is_wanted(u->only, name))
+    if (!unseen_is_wanted(u->only, name))
         return xasprintf("no program whose name contains what --only asks for was run");
     char *file = executable_find(name);
     char *program = file ? executable_interpreter(file) : xstrdup(name);
@@ -100,6 +100,11 @@ char *unseen_program_note(const struct unseen *u, const char *name)
 static char *quiet_note(struct unseen *u, const struct target *t)
 {
     const char *path = t->profile.executable;
+    if (!t->size) { /* it was only sampled */
+        const char *reason = *path ? kind_reason(look(u, path)) : NULL;
+        return xasprintf("no allocations by %s could be seen: %s", *path ? path : t->name,
+                         reason ? reason : silent_reason);
+    }
     bool none = t->ledger.allocations == 0;
     const struct executable *e = look(u, path);
     if (e->own_malloc == OWN_MALLOC_HIDDEN ||
@@ -241,7 +246,7 @@ static void look_at_child(struct unseen *u, const struct target *parent, pid_t p
         bool named = read_first_argument(pid, exe, sizeof exe);
         reason = named && has_other_rights(pid, "") ? rights_reason : NULL;
     }
-    if (reason && is_wanted(u->only, exe))
+    if (reason && unseen_is_wanted(u->only, exe))
         *vec_push(&u->strangers) = (struct stranger){
             pid, xasprintf("nothing could be seen in %s (process %d): %s", exe, pid, reason)};
 }
@@ -385,7 +390,7 @@ void unseen_explain(struct unseen *u, struct target *const *targets, size_t coun
         struct target *t = targets[i];
         struct watched *w = &t->watched;
         judge_by_name(w, t);
-        bool became = w->became && !t->profile.execed && is_wanted(u->only, w->became);
+        bool became = w->became && !t->profile.execed && unseen_is_wanted(u->only, w->became);
         char *note = became ? became_note(u, w) : NULL;
         if (note && t != main)
             *vec_push(&main->profile.notes) =

@@ -56,6 +56,8 @@ void unseen_last_look(struct target *t);
 /* Once, when all targets have ended: adds the notes. `program`: the process that was started. */
 void unseen_explain(struct unseen *u, struct target *const *targets, size_t count, pid_t program);
 
+/* Did the user ask for programs of this name? */
+bool unseen_is_wanted(const char *only, const char *path);
 /* For a program that nothing was heard of. Caller frees. */
 char *unseen_program_note(const struct unseen *u, const char *name);
 

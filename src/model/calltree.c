@@ -12,6 +12,7 @@ struct builder {
     struct frame_table *frames;
     const struct profile *profile;
     const struct focus *focus;
+    bool in_place;                        /* measure.h */
     uint32_t *first_child, *next_sibling; /* of the nodes that are needed; 0: none */
     uint32_t *leaf;                       /* node -> its innermost listed call */
     uint8_t *flags;                       /* node -> flags of all frames of its stack */
@@ -19,7 +20,11 @@ struct builder {
     bool *resized;  /* site -> is it a call of realloc? NULL: nobody asks */
     uint32_t *rule; /* node -> suppression that one frame of its stack satisfies; NULL: none do */
     VEC(uint8_t) call_flags; /* call -> flags of its frame, close together in memory */
+    bool fold_interpreter;
 };
+
+/* Which stacks: where Python's own C code is folded, those with Python frames come first. */
+enum portion { ALL_STACKS, WITH_PYTHON, WITHOUT_PYTHON };
 
 static uint32_t parent_of(const struct profile *p, uint32_t node)
 {
@@ -31,7 +36,7 @@ static uint32_t parent_of(const struct profile *p, uint32_t node)
  * Links the nodes on the paths of sites that have a value. Marks before climbing, so that it ends
  * on any input; nodes on a cycle never hang below the root and are not visited later.
  */
-static void link_nodes(struct builder *b, const struct measure *m)
+static void link_nodes(struct builder *b, const struct measure *m, enum portion portion)
 {
     const struct profile *p = b->profile;
     size_t count = p->nodes.count;
@@ -40,11 +45,15 @@ static void link_nodes(struct builder *b, const struct measure *m)
         if (value_is_zero(m->sites[s]))
             continue;
         uint32_t node = p->sites.items[s].node;
+        if (portion != ALL_STACKS && node < count &&
+            (b->flags[node] & CALL_PYTHON) != (portion == WITH_PYTHON ? CALL_PYTHON : 0))
+            continue;
         while (node && node < count && !needed[node]) {
             needed[node] = 1;
             node = parent_of(p, node);
         }
     }
+    memset(b->first_child, 0, (count + 1) * sizeof *b->first_child);
     for (size_t i = count; i-- > 1;) /* backwards, so that children are in order */
         if (needed[i]) {
             uint32_t parent = parent_of(p, (uint32_t)i);
@@ -74,7 +83,8 @@ static void enter_node(struct builder *b, uint32_t node)
         flags |= f;
         uint32_t own = b->rule ? suppress_match_frame(&b->suppress, frame) : SUPPRESS_NONE;
         rule = own < rule ? own : rule;
-        if (!(f & CALL_DROPPED))
+        if (!(f & CALL_DROPPED) &&
+            !(b->fold_interpreter && b->frames->frames.items[frame].interpreter))
             call = add_call(b, call, frame, f);
     }
     b->leaf[node] = call;
@@ -83,11 +93,19 @@ static void enter_node(struct builder *b, uint32_t node)
         b->rule[node] = rule;
 }
 
-static void add_calls(struct builder *b)
+static void note_flags(struct builder *b, uint32_t node)
+{
+    b->flags[node] = b->flags[parent_of(b->profile, node)];
+    struct frame_run run = frame_table_run(b->frames, b->profile->nodes.items[node].address);
+    for (uint32_t i = 0; i < run.count; i++)
+        b->flags[node] |= b->frames->frames.items[b->frames->list.items[run.first + i]].flags;
+}
+
+static void visit_nodes(struct builder *b, void (*visit)(struct builder *b, uint32_t node))
 {
     uint32_t node = b->first_child[0];
     while (node) {
-        enter_node(b, node);
+        visit(b, node);
         if (b->first_child[node]) {
             node = b->first_child[node];
             continue;
@@ -98,11 +116,41 @@ static void add_calls(struct builder *b)
     }
 }
 
+static bool has_python(const struct profile *p)
+{
+    for (size_t i = 0; i < p->frames.count; i++)
+        if (p->frames.items[i].kind == FRAME_PYTHON)
+            return true;
+    return false;
+}
+
+/*
+ * The C code of Python is left out of stacks with Python frames, but others have nothing else. So
+ * the outer frames that both have are in the tree twice: once for each.
+ */
+static void add_calls(struct builder *b, const struct measure *m)
+{
+    link_nodes(b, m, ALL_STACKS);
+    if ((b->focus && (b->focus->no_fold || b->focus->native_only)) || !has_python(b->profile)) {
+        visit_nodes(b, enter_node);
+        return;
+    }
+    visit_nodes(b, note_flags);
+    link_nodes(b, m, WITH_PYTHON);
+    b->fold_interpreter = true;
+    visit_nodes(b, enter_node);
+    b->fold_interpreter = false;
+    link_nodes(b, m, WITHOUT_PYTHON); /* after it: which call is charged is decided last */
+    visit_nodes(b, enter_node);
+}
+
 /* The call that is charged for what was allocated at `call`; 0: no frame is left. */
 static uint32_t charged(const struct builder *b, uint32_t call)
 {
     const uint32_t *parent = b->tree->parent.items;
     const uint8_t *flags = b->call_flags.items;
+    if (b->in_place)
+        return call;
     while (call && (flags[call] & CALL_ALLOCATOR))
         call = parent[call];
     if (b->focus && b->focus->no_fold)
@@ -251,6 +299,7 @@ int call_tree_build(struct call_tree *t, struct frame_table *frames, const struc
                         .frames = frames,
                         .profile = frames->profile,
                         .focus = frames->focus,
+                        .in_place = m->in_place,
                         .first_child = xcalloc(nodes, sizeof(uint32_t)),
                         .next_sibling = xcalloc(nodes, sizeof(uint32_t)),
                         .leaf = xcalloc(nodes, sizeof(uint32_t)),
@@ -263,8 +312,7 @@ int call_tree_build(struct call_tree *t, struct frame_table *frames, const struc
         b.resized = resized_sites(frames->profile);
     }
     add_call(&b, 0, CALL_NONE, 0);
-    link_nodes(&b, m);
-    add_calls(&b);
+    add_calls(&b, m);
     int code = place_sites(&b, m, err);
     if (!code)
         add_up(t, m);

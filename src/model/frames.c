@@ -164,6 +164,17 @@ static bool is_std_file(const char *path)
     return strstr(path, "/include/c++/") || strstr(path, "libstdc++-v3/");
 }
 
+/* python3.11, libpython3.11.so.1.0: what is called is what the Python frames say. */
+static bool is_interpreter(const char *module)
+{
+    static const char digits[] = "0123456789";
+    if (strncmp(module, "libpython", 9) == 0)
+        return strspn(module + 9, digits) != 0;
+    if (strncmp(module, "python", 6) != 0)
+        return false;
+    return !module[6 + strspn(module + 6, "0123456789.")];
+}
+
 /* Functions of ours that call the program's, such as main: they would be in every stack. */
 static uint8_t own_flags(const struct frame_table *t, uint32_t module)
 {
@@ -179,6 +190,10 @@ static uint32_t resolved(struct frame_table *t, const struct frame *f)
                            .line = f->line,
                            .kind = (uint8_t)f->kind};
     c.flags = function.flags | kind_flags(t, f->kind) | own_flags(t, c.module);
+    if (f->kind == FRAME_PYTHON)
+        c.flags = (c.flags & ~(CALL_ALLOCATOR | CALL_STD)) | CALL_PYTHON;
+    else
+        c.interpreter = is_interpreter(frame_table_string(t, c.module));
     if (c.file && f->kind != FRAME_PYTHON && is_std_file(frame_table_string(t, c.file)))
         c.flags |= CALL_STD;
     return intern(t, c);
@@ -209,7 +224,8 @@ static uint32_t unresolved(struct frame_table *t, uint64_t address)
     free(text);
     struct call_frame c = {.name = function.name,
                            .module = m ? strpool_add(&t->strings, base) : 0,
-                           .kind = FRAME_NATIVE};
+                           .kind = FRAME_NATIVE,
+                           .interpreter = m && is_interpreter(base)};
     c.flags = function.flags | kind_flags(t, FRAME_NATIVE) | own_flags(t, c.module);
     return intern(t, c);
 }
@@ -226,6 +242,8 @@ struct frame_run frame_table_run(struct frame_table *t, uint64_t address)
     if (address == NODE_TRUNCATED || address == NODE_INCOMPLETE) {
         *vec_push(&t->list) = frame_table_marker(
             t, address == NODE_TRUNCATED ? "[truncated]" : "[no unwind information]");
+    } else if (symbols == MAP_NONE && NODE_IS_PYTHON(address)) {
+        *vec_push(&t->list) = frame_table_marker(t, "[unknown Python code]");
     } else if (symbols != MAP_NONE && symbols + 1 < p->frame_runs.count) {
         uint32_t end = p->frame_runs.items[symbols + 1];
         for (uint32_t i = p->frame_runs.items[symbols]; i < end && i < p->frames.count; i++) {

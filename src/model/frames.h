@@ -32,6 +32,7 @@ enum call_flag {
     CALL_DROPPED = 16, /* matches --fold, or not of the kind asked for: never listed */
     CALL_RENAMED = 32, /* by --merge or to match another recording: one row for all modules */
     CALL_MARKER = 64,  /* no function: "[truncated]", "[unknown]" and the like */
+    CALL_PYTHON = 128, /* a Python function */
 };
 
 struct call_frame {
@@ -39,6 +40,7 @@ struct call_frame {
     uint32_t line;
     uint8_t kind; /* enum frame_kind */
     uint8_t flags;
+    bool interpreter; /* C code of Python itself: folded by default where Python frames tell more */
 };
 
 struct frame_run {

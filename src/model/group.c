@@ -16,7 +16,11 @@ static void number_frames(struct group *g)
     struct map groups = {0}, functions = {0}, lines = {0};
     for (size_t i = 0; i < g->frames->frames.count; i++) {
         const struct call_frame *f = &g->frames->frames.items[i];
-        uint32_t module = f->flags & CALL_RENAMED ? 0 : f->module, a = 0, b = 0;
+        /* Many Python files have one name and functions of one name: the path tells them apart. */
+        uint32_t module = f->flags & CALL_RENAMED   ? 0
+                          : f->kind == FRAME_PYTHON ? f->file
+                                                    : f->module;
+        uint32_t a = 0, b = 0;
         switch (g->by) {
         case BY_LINE:
             a = number_of(&functions, f->name, module);

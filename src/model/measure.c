@@ -37,9 +37,9 @@ static struct formula formula_of(enum metric metric, enum size_kind size)
         [SIZE_OVERHEAD] = {{{COL_USABLE, 1}, {COL_BYTES, -1}, END}, {{COL_ALLOCS, 1}, END}},
     };
     static const struct formula temporary = {{{COL_TEMP_BYTES, 1}, END}, {{COL_TEMPS, 1}, END}};
-    return metric == METRIC_TOTAL       ? total[size]
-           : metric == METRIC_TEMPORARY ? temporary
-                                        : live[size];
+    bool all = metric == METRIC_TOTAL || metric == METRIC_CPU || metric == METRIC_FAULTS ||
+               metric == METRIC_TOUCHED;
+    return all ? total[size] : metric == METRIC_TEMPORARY ? temporary : live[size];
 }
 
 static bool is_live(enum metric m)
@@ -60,10 +60,12 @@ int measure_window(const struct profile *p, const struct query *q, struct window
                    struct err *err)
 {
     const char *name = metric_name(q->metric), *at = q->at;
-    if (q->metric == METRIC_CPU)
-        return err_set(err, -ENODATA, "this recording has no cpu samples");
-    if (q->metric == METRIC_FAULTS)
-        return err_set(err, -ENODATA, "this recording has no page fault samples");
+    if (q->metric == METRIC_CPU && !p->sampling.cpu_period_ns)
+        return err_set(err, -ENODATA,
+                       "this recording has no CPU samples; record with 'tidemark run --cpu'");
+    if ((q->metric == METRIC_FAULTS || q->metric == METRIC_TOUCHED) && !p->sampling.fault_period)
+        return err_set(err, -ENODATA,
+                       "this recording has no page faults; record with 'tidemark run --faults'");
     if (q->metric == METRIC_UNTOUCHED && !p->looks.count && !last_residency(p))
         return err_set(
             err, -ENODATA,
@@ -183,7 +185,8 @@ void measure_sites(struct measure *m, const struct profile *p, enum metric metri
 {
     *m = (struct measure){.sites = xcalloc(p->sites.count + 1, sizeof *m->sites),
                           .count = p->sites.count,
-                          .by_max = metric == METRIC_LARGEST};
+                          .by_max = metric == METRIC_LARGEST,
+                          .in_place = metric == METRIC_CPU || metric == METRIC_FAULTS};
     if (metric == METRIC_SITEPEAK || metric == METRIC_LARGEST) {
         add_whole_run(m, p, metric);
     } else if (metric == METRIC_UNTOUCHED) {
@@ -205,9 +208,12 @@ void measure_sites(struct measure *m, const struct profile *p, enum metric metri
                 add_rows(m, p, &f, 0, w->since.intervals, -1);
         }
     }
-    enum domain domain = metric == METRIC_MAPPED ? DOMAIN_MAPPED
-                         : metric == METRIC_POOL ? DOMAIN_POOL
-                                                 : DOMAIN_HEAP;
+    enum domain domain = metric == METRIC_MAPPED    ? DOMAIN_MAPPED
+                         : metric == METRIC_POOL    ? DOMAIN_POOL
+                         : metric == METRIC_CPU     ? DOMAIN_CPU
+                         : metric == METRIC_FAULTS  ? DOMAIN_FAULTS
+                         : metric == METRIC_TOUCHED ? DOMAIN_TOUCHED
+                                                    : DOMAIN_HEAP;
     for (size_t i = 0; i < m->count; i++)
         if (p->sites.items[i].domain != domain)
             m->sites[i] = (struct value){0};

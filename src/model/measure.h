@@ -47,6 +47,7 @@ struct measure {
     struct value *sites; /* one for each of profile.sites; zero where the metric does not apply */
     size_t count;
     bool by_max;
+    bool in_place; /* the innermost frame is charged, whatever it is: time in malloc is malloc's */
 };
 
 /*

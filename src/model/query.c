@@ -17,6 +17,7 @@ static const char *const metric_names[METRICS] = {
     [METRIC_CPU] = "cpu",
     [METRIC_FAULTS] = "faults",
     [METRIC_UNTOUCHED] = "untouched",
+    [METRIC_TOUCHED] = "touched",
 };
 
 static const char *const grouping_names[GROUPINGS] = {

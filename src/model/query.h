@@ -32,6 +32,7 @@ enum metric {
     METRIC_CPU,
     METRIC_FAULTS,
     METRIC_UNTOUCHED,
+    METRIC_TOUCHED,
     METRICS
 };
 

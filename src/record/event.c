@@ -1,6 +1,7 @@
 /* From a hook's call to words in the ring: the stack, its number, the record. */
 #include <sys/syscall.h>
 
+#include "record/python.h"
 #include "record/recorder.h"
 
 static uint64_t node_hash(uint32_t parent, uint64_t address)
@@ -123,13 +124,15 @@ static inline uint32_t node_intern(uint32_t parent, uint64_t address)
     return is_child(id, parent, address) ? id : node_lookup(parent, address);
 }
 
-/* The number of the caller's stack. */
-static inline uint32_t stack_number(struct thread *t, const uint64_t *caller)
+uint32_t node_of(uint32_t parent, uint64_t address)
+{
+    return node_intern(parent, address);
+}
+
+/* The number of the caller's native stack, by walking it. */
+static uint32_t walked_number(struct thread *t, const uint64_t *caller)
 {
     struct walk *w = &t->walk;
-    uint32_t known = walk_leaf_id(w, CALLER_PC(caller), CALLER_SP(caller), CALLER_FP(caller));
-    if (LIKELY(known))
-        return known;
     w->stack_end = CALLER_SP(caller) >= t->stack_low && CALLER_SP(caller) < t->stack_high
                        ? t->stack_high
                        : WALK_NO_END;
@@ -150,6 +153,34 @@ static inline uint32_t stack_number(struct thread *t, const uint64_t *caller)
     if (LIKELY(!loader)) /* a leaf would hide that it is at work again */
         walk_keep_leaf(w);
     return id;
+}
+
+/* The stack of native and Python frames. `walked`: the walk has just found the native ones. */
+static __attribute__((noinline)) uint32_t python_number(struct thread *t, const uint64_t *caller,
+                                                        uint32_t native, bool walked)
+{
+    uint64_t key = python_key(t, native);
+    if (!key)
+        return native;
+    uint32_t known = python_known(t, key);
+    if (LIKELY(known))
+        return known;
+    if (!walked)
+        walked_number(t, caller);
+    return python_merge(t, key);
+}
+
+/* The number of the caller's stack. */
+static inline uint32_t stack_number(struct thread *t, const uint64_t *caller)
+{
+    uint32_t known =
+        walk_leaf_id(&t->walk, CALLER_PC(caller), CALLER_SP(caller), CALLER_FP(caller));
+    bool walked = UNLIKELY(!known);
+    if (walked)
+        known = walked_number(t, caller);
+    if (UNLIKELY(atomic_load_explicit(&recorder.python, memory_order_acquire)))
+        known = python_number(t, caller, known, walked);
+    return known;
 }
 
 /* An exchange, not a store: others may be here for neighbouring blocks, and no stamp may be lost.

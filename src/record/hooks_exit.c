@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "record/recorder.h"
@@ -40,6 +41,30 @@ static __attribute__((noinline)) void exiting(enum wire_exit what)
     errno = saved;
 }
 
+/*
+ * Threads that still run when others have begun to tear down what they use had better not run for
+ * longer than they would without us: the program is not made to wait then.
+ */
+static bool has_other_threads(void)
+{
+    struct stat tasks;
+    return sys_call(SYS_stat, "/proc/self/task", &tasks) < 0 ? atomic_load(&recorder.clocked)
+                                                             : tasks.st_nlink > 3;
+}
+
+static void begins(void)
+{
+    /* Python has torn down its interpreter before main returns. */
+    if (!atomic_load(&recorder.python) || !has_other_threads())
+        exiting(WIRE_EXIT_BEGINS);
+}
+
+static void ends(void)
+{
+    if (!has_other_threads())
+        exiting(WIRE_EXIT_ENDS);
+}
+
 void exit_forget(void)
 {
     atomic_store(&told, 0);
@@ -48,7 +73,7 @@ void exit_forget(void)
 static int main_watched(int argc, char **argv, char **environment)
 {
     int status = program_main(argc, argv, environment);
-    exiting(WIRE_EXIT_BEGINS);
+    begins();
     return status;
 }
 
@@ -57,13 +82,13 @@ static void end_watched(void)
 {
     if (loaders_end)
         loaders_end();
-    exiting(WIRE_EXIT_ENDS);
+    ends();
 }
 
 /* Registered before any other, so that it is called after all of them. */
 static void quick_end_watched(void)
 {
-    exiting(WIRE_EXIT_ENDS);
+    ends();
 }
 
 int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(void),
@@ -81,7 +106,7 @@ void exit(int status)
 {
     if (!next.exit)
         recorder_start();
-    exiting(WIRE_EXIT_BEGINS);
+    begins();
     next.exit(status);
     __builtin_unreachable();
 }
@@ -90,7 +115,7 @@ void quick_exit(int status)
 {
     if (!next.quick_exit)
         recorder_start();
-    exiting(WIRE_EXIT_BEGINS);
+    begins();
     next.quick_exit(status);
     __builtin_unreachable();
 }

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "record/python.h"
 #include "record/recorder.h"
 
 #define MODULES 8192
@@ -55,6 +56,7 @@ void modules_recover(void)
 void modules_forget(void)
 {
     atomic_fetch_add(&recorder.generation, 1);
+    python_forget();
     rules_forget(recorder.rules);
 }
 
@@ -188,13 +190,15 @@ static uint32_t module_epoch(const struct dl_find_object *o, uint64_t start, uin
         atomic_store_explicit(&known_count, n + 1, memory_order_release);
     }
 out:
+    python_meet(o->dlfo_link_map);
     spin_unlock(&known_lock);
     return epoch;
 }
 
 /* Without an epoch, and so without a lock. */
-static int quiet_find(uint64_t address, struct unwind_module *out)
+static int quiet_find(const struct unwind_space *self, uint64_t address, struct unwind_module *out)
 {
+    (void)self;
     struct dl_find_object o;
     if (_dl_find_object((void *)(uintptr_t)address, &o) != 0)
         return -1;
@@ -203,8 +207,9 @@ static int quiet_find(uint64_t address, struct unwind_module *out)
     return out->cfi.header ? 0 : -1;
 }
 
-static int own_find(uint64_t address, struct unwind_module *out)
+static int own_find(const struct unwind_space *self, uint64_t address, struct unwind_module *out)
 {
+    (void)self;
     struct dl_find_object o;
     if (_dl_find_object((void *)(uintptr_t)address, &o) != 0)
         return -1;
@@ -218,8 +223,9 @@ static int own_find(uint64_t address, struct unwind_module *out)
 
 /* The slow path follows call frame information as the C++ runtime does: what it says is there, is
  * there. */
-static int own_read(uint64_t address, uint64_t *out)
+static int own_read(const struct unwind_space *self, uint64_t address, uint64_t *out)
 {
+    (void)self;
     if (address < 4096 || address % 8 || address >> 47)
         return -1;
     *out = *(const volatile uint64_t *)(uintptr_t)address;
@@ -227,8 +233,9 @@ static int own_read(uint64_t address, uint64_t *out)
 }
 
 /* The kernel copies the set of signals before it finds that there is no such way to change it. */
-static bool own_readable(uint64_t address)
+static bool own_readable(const struct unwind_space *self, uint64_t address)
 {
+    (void)self;
     return sys_call(SYS_rt_sigprocmask, -1L, address, 0L, 8L) != -EFAULT;
 }
 

@@ -17,8 +17,8 @@
 static bool is_own_code(uint64_t pc)
 {
     struct unwind_module own, m;
-    return quiet_space.find((uint64_t)(uintptr_t)hook_nested, &own) == 0 &&
-           quiet_space.find(pc - 1, &m) == 0 && m.cfi.begin == own.cfi.begin;
+    return quiet_space.find(&quiet_space, (uint64_t)(uintptr_t)hook_nested, &own) == 0 &&
+           quiet_space.find(&quiet_space, pc - 1, &m) == 0 && m.cfi.begin == own.cfi.begin;
 }
 
 bool hook_nested(uintptr_t frame)

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 
+#include "record/python.h"
 #include "record/recorder.h"
 
 struct recorder recorder = {.large_low = UINTPTR_MAX};
@@ -376,6 +377,9 @@ bool recorder_connect(void)
     segments[0] = (struct segment){memory, reply.size, h->ring_count, 0, h->rings_offset};
     segment_count = 1;
     modules_reset();
+    recorder.python_memory = memory + h->python_offset;
+    recorder.python_size = h->python_size;
+    python_reset();
     pools_reset();
     entry_take_over();
     atomic_store(&h->entries_taken, entry_taken_over());

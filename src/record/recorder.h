@@ -11,6 +11,7 @@
  *   modules.c   which file an address belongs to
  *   event.c     from a hook's call to words in the ring
  *   large.c     large blocks: were they ever touched?
+ *   python.h    the frames of CPython
  *   entry.c     programs that define malloc themselves
  *   mark_on.c   functions whose entries are marks
  *   nested.c    a hook within a hook, and hooks that were left by longjmp
@@ -74,6 +75,7 @@ struct thread {
     uint32_t free_places;
     uint64_t stack_low, stack_high; /* the thread's own stack: bounds for the walk */
     struct walk walk;
+    struct python_thread *python; /* python.h; NULL: no Python frames were met */
     uint32_t tid;
     uint32_t number;     /* 1 to 65535 */
     uint32_t exits;      /* how often its destructor ran */
@@ -113,6 +115,9 @@ struct recorder {
     uint32_t pid; /* of this process; in a new child, until it says hello, its parent's */
     /* Where the large blocks are (large.c): nowhere yet, if low > high. */
     _Atomic uintptr_t large_low, large_high;
+    _Atomic bool python;   /* CPython was met, and can be read (python.h) */
+    char *python_memory;   /* where its code is told */
+    uint32_t python_size;  /* 0: not wanted */
     _Atomic bool confined; /* it runs, or is about to run, under a seccomp filter of its own */
 };
 extern struct recorder recorder;
@@ -240,6 +245,7 @@ void event_pool_alloc(struct thread *t, unsigned pool, const void *p, size_t siz
                       const uint64_t *caller);
 void event_pool_free(struct thread *t, unsigned pool, const void *p);
 void event_meet(struct thread *t, uint64_t address); /* another thread's stamp is here */
+uint32_t node_of(uint32_t parent, uint64_t address); /* that child's number in the tree */
 
 /* large.c */
 #define LARGE_BLOCK ((size_t)256 << 10)

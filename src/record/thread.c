@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include "record/python.h"
 #include "record/recorder.h"
 
 __thread struct tls tls __attribute__((tls_model("initial-exec")));
@@ -157,6 +158,7 @@ static struct thread *thread_adopt(struct thread *t)
     t->named = false;
     t->generation = atomic_load(&recorder.generation);
     walk_forget(&t->walk);
+    python_begin(t);
 
     /* glibc keeps a thread's descriptor at the top of its stack; the first thread's stack ends
      * where the kernel put its arguments. */
@@ -287,6 +289,7 @@ void thread_recover(struct thread *t)
     walk_forget(&t->walk);
     spin_recover(&threads_lock);
     modules_recover();
+    python_recover(t);
 }
 
 /*

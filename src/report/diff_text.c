@@ -18,10 +18,10 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static void bytes_change(struct strbuf *out, int64_t change)
+static void amount_change(struct strbuf *out, const struct diff *d, int64_t change)
 {
     strbuf_puts(out, change > 0 ? "+" : "");
-    unit_bytes(out, change);
+    unit_amount(out, d->query->metric, change);
 }
 
 static void count_change(struct strbuf *out, int64_t change)
@@ -49,7 +49,8 @@ static void add_bytes(struct strbuf *out, uint64_t a, uint64_t b)
         return;
     }
     strbuf_puts(out, " (");
-    bytes_change(out, change);
+    strbuf_puts(out, change > 0 ? "+" : "");
+    unit_bytes(out, change);
     if (a) {
         strbuf_puts(out, ", ");
         percent_change(out, change, (int64_t)a);
@@ -263,13 +264,13 @@ static void add_table(const struct diff *d, const struct style *s, struct strbuf
         struct value change = value_change(v);
         if (r->status == DIFF_SAME && !tree)
             continue;
-        bytes_change(table_cell(&t), change.amount);
+        amount_change(table_cell(&t), d, change.amount);
         cell_percent(table_cell(&t), r, v);
-        unit_bytes(table_cell(&t), v[0].amount);
-        unit_bytes(table_cell(&t), v[1].amount);
+        unit_amount(table_cell(&t), d->query->metric, v[0].amount);
+        unit_amount(table_cell(&t), d->query->metric, v[1].amount);
         count_change(table_cell(&t), change.count);
         if (by_total)
-            bytes_change(table_cell(&t), value_change(r->total).amount);
+            amount_change(table_cell(&t), d, value_change(r->total).amount);
         struct strbuf *name = table_cell(&t);
         if (tree)
             strbuf_printf(name, "%*s", (int)(r->depth < 200 ? 2 * r->depth : 400), "");
@@ -292,13 +293,13 @@ static void add_stacks(const struct diff *d, const struct style *s, struct strbu
         const struct answer *a = &d->side[which].answer;
         strbuf_puts(out, i ? "\n" : "");
         strbuf_puts(out, style_bold(s));
-        bytes_change(out, change.amount);
+        amount_change(out, d, change.amount);
         strbuf_printf(out, "%s (", style_plain(s));
         cell_percent(out, r, r->self);
         strbuf_puts(out, r->status == DIFF_CHANGED ? " %): " : "): ");
-        unit_bytes(out, r->self[0].amount);
+        unit_amount(out, d->query->metric, r->self[0].amount);
         strbuf_puts(out, " -> ");
-        unit_bytes(out, r->self[1].amount);
+        unit_amount(out, d->query->metric, r->self[1].amount);
         strbuf_puts(out, ", ");
         count_change(out, change.count);
         strbuf_printf(out, " %s, thread ", report_count_title(d->query->metric));
@@ -319,7 +320,7 @@ static void add_left_out(const struct diff *d, struct strbuf *out)
     strbuf_puts(out, "... ");
     unit_count(out, (int64_t)(d->left_out - same));
     strbuf_puts(out, " more rows with ");
-    bytes_change(out, d->left_out_change.amount);
+    amount_change(out, d, d->left_out_change.amount);
     strbuf_puts(out, "; --top 0 --min 0 shows all\n");
 }
 
@@ -351,7 +352,7 @@ void diff_text(const struct diff *d, const struct style *s, struct strbuf *out)
                   : q->shape == SHAPE_CALLERS ? ", callers"
                   : q->shape == SHAPE_CALLEES ? ", callees"
                                               : "");
-    bytes_change(out, value_change(sums).amount);
+    amount_change(out, d, value_change(sums).amount);
     strbuf_printf(out, "%s\n", style_plain(s));
     if (d->count[DIFF_CHANGED] + d->count[DIFF_NEW] + d->count[DIFF_GONE] == 0)
         strbuf_puts(out, "nothing to show\n");

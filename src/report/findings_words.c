@@ -178,6 +178,14 @@ void finding_why(const struct findings *f, const struct finding *n, struct strbu
         strbuf_puts(out,
                     " on average, and the allocator rounds each up and keeps a header with it");
         break;
+    case FINDING_CHAIN:
+        unit_count(out, (int64_t)n->times);
+        strbuf_puts(out, " times it grew to about ");
+        unit_bytes(out, n->of_bytes);
+        strbuf_puts(out, ", in ");
+        unit_count(out, n->times ? n->count / (int64_t)n->times : 0);
+        strbuf_puts(out, " steps; each copies what is there, and both sizes are live meanwhile");
+        break;
     default:
         break;
     }
@@ -213,7 +221,10 @@ void finding_do(const struct findings *f, const struct finding *n, struct strbuf
         strbuf_puts(out, "allocate many at once: an array, or a pool");
         break;
     case FINDING_CHAIN:
-        strbuf_puts(out, "reserve its final size at the beginning");
+        strbuf_puts(out, "reserve ");
+        unit_bytes(out, n->of_bytes);
+        strbuf_puts(out, " at the beginning, the same each time: a size that fits every time saves "
+                         "the copies, one that just fits this time does not");
         break;
     default:
         break;

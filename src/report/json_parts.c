@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "model/sampled.h"
+
 static void json_command(struct json *j, const struct profile *p)
 {
     json_array(j, "command");
@@ -108,6 +110,38 @@ void json_ignored(struct json *j, const struct call_tree *t)
         if (!value_is_zero(t->presets[i]))
             json_reason(j, "preset", preset_name((enum preset)i), t->presets[i]);
     json_end(j);
+    json_end(j);
+}
+
+void json_sampling(struct json *j, const struct answer *a)
+{
+    const struct sampling *g = &a->profile->sampling;
+    if (!profile_is_sampled(a->profile))
+        return;
+    struct sampled_totals t = sampled_totals(a->profile, &a->window, a->query->metric);
+    json_object(j, "sampling");
+    json_u64(j, "cpu_period_ns", g->cpu_period_ns);
+    json_u64(j, "cpu_ns", t.cpu_ns);
+    json_u64(j, "cpu_samples", t.cpu_samples);
+    json_u64(j, "fault_period", g->fault_period);
+    json_u64(j, "faults", t.faults);
+    json_u64(j, "fault_bytes", t.fault_bytes);
+    json_u64(j, "huge_faults", t.huge_faults);
+    json_u64(j, "file_faults", t.file_faults);
+    json_u64(j, "copy_faults", t.copy_faults);
+    json_u64(j, "touched_faults", t.touched);
+    json_u64(j, "touched_bytes", t.touched_bytes);
+    json_u64(j, "truncated_stacks", t.truncated_stacks);
+    json_u64(j, "incomplete_stacks", t.incomplete_stacks);
+    json_u64(j, "lost_samples", a->recording->profiles.items[0].sampling.lost);
+    if (g->counted) {
+        json_object(j, "kernel");
+        json_u64(j, "user_ns", g->user_ns);
+        json_u64(j, "system_ns", g->system_ns);
+        json_u64(j, "minor_faults", g->minor_faults);
+        json_u64(j, "major_faults", g->major_faults);
+        json_end(j);
+    }
     json_end(j);
 }
 

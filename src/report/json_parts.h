@@ -9,12 +9,15 @@
 #include "base/json.h"
 #include "model/frames.h"
 #include "model/measure.h"
+#include "model/answer.h"
 #include "model/merged.h"
 
 /* Members command, pid, exit_code, signal, complete, duration_ns. */
 void json_program(struct json *j, const struct recording *r, const struct profile *p);
 /* Member totals. */
 void json_totals(struct json *j, const struct totals *t);
+/* Member sampling: what was sampled in the window; nothing if nothing was. */
+void json_sampling(struct json *j, const struct answer *a);
 /* The same under another key. */
 void json_totals_as(struct json *j, const char *key, const struct totals *t);
 /* Member change: of each of them, from `a` to `b`. */

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "model/sampled.h"
 #include "report/histogram.h"
 #include "report/stack_text.h"
 #include "report/summary.h"
@@ -19,9 +20,11 @@ static const char *base_name(const char *path)
 
 const char *report_count_title(enum metric m)
 {
-    return m == METRIC_TOTAL || m == METRIC_TEMPORARY ? "calls"
-           : m == METRIC_MAPPED                       ? "maps"
-                                                      : "blocks";
+    return m == METRIC_TOTAL || m == METRIC_TEMPORARY  ? "calls"
+           : m == METRIC_MAPPED                        ? "maps"
+           : m == METRIC_CPU                           ? "samples"
+           : m == METRIC_FAULTS || m == METRIC_TOUCHED ? "faults"
+                                                       : "blocks";
 }
 
 const char *report_metric_title(enum metric m)
@@ -36,6 +39,9 @@ const char *report_metric_title(enum metric m)
         [METRIC_MAPPED] = "mapped bytes",
         [METRIC_POOL] = "live bytes in pools",
         [METRIC_UNTOUCHED] = "bytes never touched, live and freed",
+        [METRIC_CPU] = "CPU time",
+        [METRIC_FAULTS] = "memory made resident by page faults",
+        [METRIC_TOUCHED] = "memory made resident, charged to who allocated it,",
     };
     return what[m] ? what[m] : metric_name(m);
 }
@@ -46,7 +52,8 @@ static void add_heading(const struct answer *a, const struct style *s, struct st
     const struct query *q = a->query;
     strbuf_puts(out, style_bold(s));
     bool change = a->window.since.intervals || a->window.since.peak;
-    strbuf_printf(out, "%s%s", change ? "change of " : "", report_metric_title(q->metric));
+    strbuf_printf(out, "%s%s", change && !metric_is_sampled(q->metric) ? "change of " : "",
+                  report_metric_title(q->metric));
     if (q->size != SIZE_REQUESTED)
         strbuf_printf(out, " (%s)",
                       q->size == SIZE_USABLE ? "as the allocator set aside"
@@ -55,19 +62,19 @@ static void add_heading(const struct answer *a, const struct style *s, struct st
         strbuf_printf(out, ", %s of ", q->shape == SHAPE_CALLERS ? "callers" : "callees");
         unit_text(out, a->of.name);
         strbuf_puts(out, ": ");
-        unit_bytes(out, a->of.total.amount);
+        unit_amount(out, q->metric, a->of.total.amount);
     } else {
         strbuf_printf(out, " by %s%s: ", grouping_name(q->by),
                       q->shape == SHAPE_TREE ? ", as a tree" : "");
-        unit_bytes(out, a->tree.sum.amount);
+        unit_amount(out, q->metric, a->tree.sum.amount);
     }
     strbuf_printf(out, "%s\n", style_plain(s));
 }
 
-static void cell_value(struct table *t, int64_t amount, int64_t scale)
+static void cell_value(struct table *t, const struct answer *a, int64_t amount)
 {
-    unit_bytes(table_cell(t), amount);
-    unit_percent(table_cell(t), (double)amount, (double)scale);
+    unit_amount(table_cell(t), a->query->metric, amount);
+    unit_percent(table_cell(t), (double)amount, (double)a->tree.scale);
 }
 
 static void cell_place(struct table *t, const struct answer_row *row, enum grouping by)
@@ -107,10 +114,10 @@ static void add_table(const struct answer *a, const struct style *s, struct strb
                      q->by == BY_FILE ? CELL_LEFT : CELL_PATH);
     for (size_t i = 0; i < a->rows.rows.count; i++) {
         const struct answer_row *row = &a->rows.rows.items[i];
-        cell_value(&t, row->self.amount, a->tree.scale);
+        cell_value(&t, a, row->self.amount);
         unit_count(table_cell(&t), row->self.count);
         if (by_total)
-            cell_value(&t, row->total.amount, a->tree.scale);
+            cell_value(&t, a, row->total.amount);
         unit_text(table_cell(&t), row->name);
         if (q->by != BY_LIBRARY)
             cell_place(&t, row, q->by);
@@ -131,11 +138,11 @@ static void add_tree(const struct answer *a, const struct style *s, struct strbu
     table_column(&t, "where", CELL_PATH);
     for (size_t i = 0; i < a->rows.rows.count; i++) {
         const struct answer_row *row = &a->rows.rows.items[i];
-        cell_value(&t, row->total.amount, a->tree.scale);
+        cell_value(&t, a, row->total.amount);
         unit_count(table_cell(&t), row->total.count);
         struct strbuf *self = table_cell(&t);
         if (row->self.amount || row->self.count)
-            unit_bytes(self, row->self.amount);
+            unit_amount(self, a->query->metric, row->self.amount);
         struct strbuf *name = table_cell(&t);
         strbuf_printf(name, "%*s", (int)(row->depth < 200 ? 2 * row->depth : 400), "");
         unit_text(name, row->name);
@@ -159,7 +166,7 @@ static void add_stacks(const struct answer *a, const struct style *s, struct str
         const struct answer_row *row = &a->rows.rows.items[i];
         strbuf_puts(out, i ? "\n" : "");
         strbuf_puts(out, style_bold(s));
-        unit_bytes(out, row->self.amount);
+        unit_amount(out, a->query->metric, row->self.amount);
         strbuf_puts(out, style_plain(s));
         strbuf_puts(out, " (");
         unit_percent(out, (double)row->self.amount, (double)a->tree.scale);
@@ -198,7 +205,7 @@ static void add_left_out(const struct answer *a, struct strbuf *out)
     strbuf_puts(out, "... ");
     unit_count(out, (int64_t)a->rows.left_out);
     strbuf_puts(out, " more rows with ");
-    unit_bytes(out, a->rows.left_out_value.amount);
+    unit_amount(out, a->query->metric, a->rows.left_out_value.amount);
     strbuf_puts(out, " of self; --top 0 --min 0 shows all\n");
 }
 
@@ -231,7 +238,9 @@ static void add_next(const struct answer *a, const char *file, const struct styl
     const struct totals *t = &a->totals;
     const char *more = "--by stack --top 3";
     if (!a->rows.rows.count)
-        more = q->metric == METRIC_TOTAL ? "--metric peak" : "--metric total";
+        more = metric_is_sampled(q->metric) ? "--by thread"
+               : q->metric == METRIC_TOTAL  ? "--metric peak"
+                                            : "--metric total";
     else if (q->by == BY_STACK)
         more = "--tree";
     else if (q->metric == METRIC_LIVE && !q->since && !q->at &&

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "model/pool_totals.h"
+#include "model/sampled.h"
 #include "report/units.h"
 
 #define PROCESS_LINES  20
@@ -90,9 +91,12 @@ void summary_processes(const struct recording *r, const struct profile *chosen,
         if (i >= PROCESS_LINES && p != chosen)
             continue;
         struct strbuf tail = {0};
-        strbuf_puts(&tail, "  peak ");
-        unit_bytes(&tail, (int64_t)p->peak_bytes);
-        strbuf_puts(&tail, ", ");
+        strbuf_puts(&tail, "  ");
+        if (!p->sampling.alone) {
+            strbuf_puts(&tail, "peak ");
+            unit_bytes(&tail, (int64_t)p->peak_bytes);
+            strbuf_puts(&tail, ", ");
+        }
         summary_ending(p, &tail);
         strbuf_puts(&tail, p == chosen ? "  <- this report" : "");
         size_t indent = 2 * (depth[i] < 12 ? depth[i] : 12);
@@ -196,6 +200,82 @@ static void line_untouched(const struct profile *p, const struct style *s, struc
     strbuf_puts(out, " large blocks when they were freed\n");
 }
 
+static void line_cpu(const struct sampling *g, const struct sampled_totals *t,
+                     const struct style *s, struct strbuf *out)
+{
+    summary_label(out, s, "cpu");
+    unit_ms(out, (int64_t)t->cpu_ns);
+    strbuf_puts(out, " in user mode, ");
+    unit_count(out, (int64_t)t->cpu_samples);
+    strbuf_puts(out, " samples, one each ");
+    unit_time(out, g->cpu_period_ns);
+    strbuf_puts(out, " of a thread\n");
+    if (!g->counted)
+        return;
+    summary_label(out, s, "kernel");
+    strbuf_puts(out, "counted ");
+    unit_ms(out, (int64_t)g->user_ns);
+    strbuf_puts(out, " in user mode, and ");
+    unit_ms(out, (int64_t)g->system_ns);
+    strbuf_puts(out, " in the kernel, which are not sampled; of the whole run\n");
+}
+
+static void part(struct strbuf *out, uint64_t count, const char *what)
+{
+    if (!count)
+        return;
+    strbuf_puts(out, ", ");
+    unit_count(out, (int64_t)count);
+    strbuf_puts(out, what);
+}
+
+static void line_faults(const struct sampling *g, const struct sampled_totals *t,
+                        const struct style *s, struct strbuf *out)
+{
+    uint64_t touches = t->faults - t->huge_faults - t->file_faults - t->copy_faults;
+    summary_label(out, s, "faults");
+    unit_bytes(out, (int64_t)t->fault_bytes);
+    strbuf_puts(out, " made resident: ");
+    unit_count(out, (int64_t)touches);
+    strbuf_puts(out, " first touches");
+    part(out, t->huge_faults, " of 2 MiB each");
+    part(out, t->file_faults, " pages of files");
+    part(out, t->copy_faults, " copies after a fork");
+    if (g->fault_period > 1) {
+        strbuf_puts(out, "; every ");
+        unit_count(out, (int64_t)g->fault_period);
+        strbuf_puts(out, "th was recorded");
+    }
+    strbuf_putc(out, '\n');
+    if (!g->counted)
+        return;
+    uint64_t all = g->minor_faults + g->major_faults;
+    summary_label(out, s, "coverage");
+    unit_count(out, (int64_t)t->faults);
+    strbuf_puts(out, " of ");
+    unit_count(out, (int64_t)all);
+    strbuf_puts(out, " faults that the kernel counted (");
+    unit_percent(out, (double)t->faults, (double)all);
+    strbuf_puts(out, " %); the others were in system calls, as read() and MAP_POPULATE\n");
+}
+
+static void line_samples(const struct answer *a, const struct sampled_totals *t,
+                         const struct style *s, struct strbuf *out)
+{
+    const struct sampling *g = &a->profile->sampling;
+    if (a->query->metric == METRIC_CPU)
+        line_cpu(g, t, s, out);
+    else
+        line_faults(g, t, s, out);
+    if (a->query->metric == METRIC_CPU || g->alone)
+        return;
+    summary_label(out, s, "touched");
+    unit_bytes(out, (int64_t)t->touched_bytes);
+    strbuf_puts(out, " of it, by ");
+    unit_count(out, (int64_t)t->touched);
+    strbuf_puts(out, " faults, in blocks and mappings that are known: --metric touched\n");
+}
+
 static void line_inherited(const struct profile *p, const struct style *s, struct strbuf *out)
 {
     const struct inherited *i = &p->inherited;
@@ -237,6 +317,16 @@ static void line_pools(const struct answer *a, const struct style *s, struct str
     pool_totals_release(&t);
 }
 
+/* What is missing in the figures of a metric: samples have their own. */
+static struct totals flaws_of(const struct answer *a, const struct sampled_totals *sampled)
+{
+    if (!metric_is_sampled(a->query->metric))
+        return a->totals;
+    return (struct totals){.lost_events = a->recording->profiles.items[0].sampling.lost,
+                           .truncated_stacks = sampled->truncated_stacks,
+                           .incomplete_stacks = sampled->incomplete_stacks};
+}
+
 bool summary_flaws(const struct recording *r, const struct profile *p, const struct totals *t,
                    const struct style *s, struct strbuf *out)
 {
@@ -273,19 +363,23 @@ bool summary_flaws(const struct recording *r, const struct profile *p, const str
     return true;
 }
 
-static void line_complete(const struct answer *a, const struct style *s, struct strbuf *out)
+static void line_complete(const struct answer *a, const struct sampled_totals *sampled,
+                          const struct style *s, struct strbuf *out)
 {
-    if (summary_flaws(a->recording, a->profile, &a->totals, s, out))
+    struct totals flaws = flaws_of(a, sampled);
+    if (summary_flaws(a->recording, a->profile, &flaws, s, out))
         return;
     summary_label(out, s, "complete");
-    strbuf_puts(out, "nothing lost, no stack cut off, no unknown frees\n");
+    strbuf_puts(out, metric_is_sampled(a->query->metric)
+                         ? "nothing lost, no stack cut off\n"
+                         : "nothing lost, no stack cut off, no unknown frees\n");
 }
 
-static void line_value(const struct style *s, const char *name, struct value v, const char *why,
-                       struct strbuf *out)
+static void line_value(const struct answer *a, const struct style *s, const char *name,
+                       struct value v, const char *why, struct strbuf *out)
 {
     summary_label(out, s, name);
-    unit_bytes(out, v.amount);
+    unit_amount(out, a->query->metric, v.amount);
     strbuf_puts(out, " in ");
     unit_count(out, v.count);
     strbuf_printf(out, " %s\n", why);
@@ -427,24 +521,29 @@ void summary_text(const struct answer *a, const struct style *s, struct strbuf *
     size_t start = out->size;
     summary_program(p, s, out);
     line_window(a, s, out);
-    line_counts(a, s, out);
-    if (a->query->metric == METRIC_UNTOUCHED)
-        line_untouched(p, s, out);
-    else
-        line_temporary(&a->totals, s, out);
-    line_inherited(p, s, out);
-    line_pools(a, s, out);
+    struct sampled_totals sampled = sampled_totals(p, &a->window, a->query->metric);
+    if (metric_is_sampled(a->query->metric)) {
+        line_samples(a, &sampled, s, out);
+    } else {
+        line_counts(a, s, out);
+        if (a->query->metric == METRIC_UNTOUCHED)
+            line_untouched(p, s, out);
+        else
+            line_temporary(&a->totals, s, out);
+        line_inherited(p, s, out);
+        line_pools(a, s, out);
+    }
     summary_label(out, s, "threads");
     unit_count(out, (int64_t)p->threads.count);
     if (a->recording->profiles.count > 1)
         strbuf_printf(out, "; one of %zu processes, --process PID picks another",
                       a->recording->profiles.count);
     strbuf_putc(out, '\n');
-    line_complete(a, s, out);
+    line_complete(a, &sampled, s, out);
     bool outside = !value_is_zero(a->tree.outside);
     size_t room = summary_room(out, start), later = outside + (p->notes.count > 0);
     summary_ignored(&a->tree, &a->frames, s, room > later ? room - later : 1, out);
     if (outside)
-        line_value(s, "outside", a->tree.outside, "not within the focus, not in the table", out);
+        line_value(a, s, "outside", a->tree.outside, "not within the focus, not in the table", out);
     summary_notes(p, s, start, out);
 }

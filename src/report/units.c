@@ -47,6 +47,22 @@ void unit_percent(struct strbuf *out, double part, double whole)
         strbuf_printf(out, "%.1f", part / whole * 100 + 0.0); /* + 0.0: no "-0.0" */
 }
 
+void unit_ms(struct strbuf *out, int64_t ns)
+{
+    uint64_t size = ns < 0 ? -(uint64_t)ns : (uint64_t)ns, tenths = (size + 50000) / 100000;
+    strbuf_puts(out, ns < 0 && tenths ? "-" : "");
+    unit_count(out, (int64_t)(tenths / 10));
+    strbuf_printf(out, ".%u ms", (unsigned)(tenths % 10));
+}
+
+void unit_amount(struct strbuf *out, enum metric metric, int64_t amount)
+{
+    if (metric == METRIC_CPU)
+        unit_ms(out, amount);
+    else
+        unit_bytes(out, amount);
+}
+
 void unit_time(struct strbuf *out, uint64_t ns)
 {
     double s = (double)ns / 1e9;

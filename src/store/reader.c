@@ -220,6 +220,21 @@ static void take_inherited(struct cursor *c, struct profile *p)
     p->inherited.freed_bytes = cursor_varint(c);
 }
 
+static void take_sampling(struct cursor *c, struct profile *p)
+{
+    struct sampling *g = &p->sampling;
+    uint64_t flags = cursor_varint(c);
+    g->alone = flags & 1;
+    g->counted = flags >> 1 & 1;
+    g->cpu_period_ns = cursor_varint(c);
+    g->fault_period = cursor_varint(c);
+    g->lost = cursor_varint(c);
+    g->user_ns = cursor_varint(c);
+    g->system_ns = cursor_varint(c);
+    g->minor_faults = cursor_varint(c);
+    g->major_faults = cursor_varint(c);
+}
+
 static void take_notes(struct cursor *c, struct profile *p)
 {
     for (uint64_t n = cursor_count(c, 1); n > 0; n--)
@@ -373,6 +388,9 @@ static void take_chunk(const struct chunk *chunk, struct cursor *c, struct recor
     case CHUNK_INHERITED:
         take_inherited(c, p);
         break;
+    case CHUNK_SAMPLING:
+        take_sampling(c, p);
+        break;
     case CHUNK_LIVE:
         if (!p->scans.count)
             living_take(c, p);
@@ -409,6 +427,7 @@ static bool is_known(uint32_t type)
     case CHUNK_STAMPS:
     case CHUNK_MARKS:
     case CHUNK_INHERITED:
+    case CHUNK_SAMPLING:
     case CHUNK_LIVE:
     case CHUNK_MAPS:
     case CHUNK_HISTOGRAMS:

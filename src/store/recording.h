@@ -22,9 +22,12 @@
 #include "base/vec.h"
 
 enum domain {
-    DOMAIN_HEAP,   /* malloc and its family, operator new */
-    DOMAIN_MAPPED, /* mmap, as the program itself called it */
-    DOMAIN_POOL,   /* blocks of its own allocators, as it tells of them (tide_alloc) */
+    DOMAIN_HEAP,    /* malloc and its family, operator new */
+    DOMAIN_MAPPED,  /* mmap, as the program itself called it */
+    DOMAIN_POOL,    /* blocks of its own allocators, as it tells of them (tide_alloc) */
+    DOMAIN_CPU,     /* samples of CPU time: a block is a sample, bytes are ns */
+    DOMAIN_FAULTS,  /* page faults: bytes are what became resident (enum column) */
+    DOMAIN_TOUCHED, /* the same faults, where the memory was allocated that they touched */
     DOMAIN_COUNT
 };
 
@@ -43,6 +46,11 @@ enum column {
     COLUMNS
 };
 
+/* In DOMAIN_FAULTS and DOMAIN_TOUCHED, of COL_ALLOCS. */
+#define COL_FILE_FAULTS COL_REALLOCS /* pages of files */
+#define COL_COPIES      COL_TEMPS    /* of pages shared since a fork: no more is resident */
+#define COL_HUGE_FAULTS COL_FREES    /* 2 MiB at once */
+
 /* A loaded file (program or library). Two modules that were at the same addresses at different
  * times differ in `epoch`. */
 struct module {
@@ -57,7 +65,8 @@ struct module {
 /*
  * A node of the stack tree; its number is its place in profile.nodes. Node 0 is the root and not a
  * frame; the path from a node to the root is a stack, innermost frame first. `address` is a return
- * address in the low 48 bits (look up address - 1) and the module epoch in the high 16.
+ * address in the low 48 bits (look up address - 1) and the module epoch in the high 16; or, with
+ * the highest bit set, a frame of Python, which only profile.symbols explains.
  * NODE_TRUNCATED and NODE_INCOMPLETE are not frames: they stand for outer frames that were cut off,
  * or could not be found. NODE_POOL + its number is the pool that a block is from; it has a name as
  * functions have.
@@ -67,12 +76,14 @@ struct node {
     uint64_t address;
 };
 
-#define NODE_TRUNCATED        UINT64_C(1)
-#define NODE_INCOMPLETE       UINT64_C(2)
-#define NODE_POOL             UINT64_C(16)
-#define NODE_IS_POOL(address) ((address) > NODE_POOL && (address) < NODE_POOL + 4096)
-#define NODE_PC(address)      ((address) & ((UINT64_C(1) << 48) - 1))
-#define NODE_EPOCH(address)   ((uint32_t)((address) >> 48))
+#define NODE_TRUNCATED          UINT64_C(1)
+#define NODE_INCOMPLETE         UINT64_C(2)
+#define NODE_POOL               UINT64_C(16)
+#define NODE_IS_POOL(address)   ((address) > NODE_POOL && (address) < NODE_POOL + 4096)
+#define NODE_PYTHON             (UINT64_C(1) << 63)
+#define NODE_IS_PYTHON(address) (((address)&NODE_PYTHON) != 0)
+#define NODE_PC(address)        ((address) & ((UINT64_C(1) << 48) - 1))
+#define NODE_EPOCH(address)     ((uint32_t)((address) >> 48))
 
 struct thread {
     uint32_t tid;
@@ -260,6 +271,17 @@ struct inherited {
     uint64_t freed_blocks, freed_bytes; /* of them, by this process */
 };
 
+/* How the kernel was asked for samples, and what it counted itself. */
+struct sampling {
+    bool alone;             /* nothing was preloaded: there is no heap to tell of */
+    uint64_t cpu_period_ns; /* CPU time between two samples of a thread; 0: not sampled */
+    uint64_t fault_period;  /* faults from one that is recorded to the next; 0: not recorded */
+    uint64_t lost;          /* samples of any process, for want of room; in the first profile */
+    bool counted;           /* what follows is known */
+    uint64_t user_ns, system_ns;
+    uint64_t minor_faults, major_faults;
+};
+
 struct profile {
     uint32_t pid, ppid;
     VEC(char *) command;
@@ -272,6 +294,7 @@ struct profile {
     bool complete; /* ended, and everything up to the end was read */
     bool execed;   /* ended by becoming another program */
     struct inherited inherited;
+    struct sampling sampling;
     uint64_t peak_bytes, peak_blocks, peak_time_ns;
     uint64_t peak_skew_bytes; /* bound on the peak's error when several threads ran; 0: exact */
 
@@ -320,6 +343,11 @@ struct recording {
     bool complete;    /* the file ends as a finished recording does */
     char *incomplete; /* NULL, or one sentence: what is missing */
 };
+
+static inline bool profile_is_sampled(const struct profile *p)
+{
+    return p->sampling.cpu_period_ns || p->sampling.fault_period;
+}
 
 struct recording *recording_new(void);
 void profile_release(struct profile *p);

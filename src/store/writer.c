@@ -228,6 +228,19 @@ static void put_inherited(struct strbuf *b, const struct profile *p)
     strbuf_varint(b, p->inherited.freed_bytes);
 }
 
+static void put_sampling(struct strbuf *b, const struct profile *p)
+{
+    const struct sampling *g = &p->sampling;
+    strbuf_varint(b, (uint64_t)g->alone | (uint64_t)g->counted << 1);
+    strbuf_varint(b, g->cpu_period_ns);
+    strbuf_varint(b, g->fault_period);
+    strbuf_varint(b, g->lost);
+    strbuf_varint(b, g->user_ns);
+    strbuf_varint(b, g->system_ns);
+    strbuf_varint(b, g->minor_faults);
+    strbuf_varint(b, g->major_faults);
+}
+
 /* The addresses, the length of each one's run, then all frames column by column. */
 static void put_frames(struct strbuf *b, const struct profile *p)
 {
@@ -265,12 +278,14 @@ void writer_begin(struct strbuf *out)
 static const struct part {
     enum chunk_type type;
     void (*put)(struct strbuf *b, const struct profile *p); /* NULL: put_intervals */
-} parts[] = {
-    {CHUNK_PROCESS, put_process}, {CHUNK_MODULES, put_modules}, {CHUNK_THREADS, put_threads},
-    {CHUNK_NODES, put_nodes},     {CHUNK_SITES, put_sites},     {CHUNK_INTERVALS, NULL},
-    {CHUNK_STAMPS, put_stamps},   {CHUNK_MARKS, put_marks},     {CHUNK_INHERITED, put_inherited},
-    {CHUNK_LIVE, living_put},     {CHUNK_MAPS, captures_put},   {CHUNK_HISTOGRAMS, histograms_put},
-    {CHUNK_NOTES, put_notes},     {CHUNK_FRAMES, put_frames}};
+} parts[] = {{CHUNK_PROCESS, put_process},       {CHUNK_MODULES, put_modules},
+             {CHUNK_THREADS, put_threads},       {CHUNK_NODES, put_nodes},
+             {CHUNK_SITES, put_sites},           {CHUNK_INTERVALS, NULL},
+             {CHUNK_STAMPS, put_stamps},         {CHUNK_MARKS, put_marks},
+             {CHUNK_INHERITED, put_inherited},   {CHUNK_SAMPLING, put_sampling},
+             {CHUNK_LIVE, living_put},           {CHUNK_MAPS, captures_put},
+             {CHUNK_HISTOGRAMS, histograms_put}, {CHUNK_NOTES, put_notes},
+             {CHUNK_FRAMES, put_frames}};
 #define PARTS (sizeof parts / sizeof *parts)
 
 struct packing {
@@ -291,7 +306,8 @@ static void *pack_parts(void *arg)
             (parts[i].type == CHUNK_HISTOGRAMS && !k->profile->has_histograms) ||
             (parts[i].type == CHUNK_LIVE && !k->profile->scans.count) ||
             (parts[i].type == CHUNK_MAPS && !k->profile->captures.count) ||
-            (parts[i].type == CHUNK_INHERITED && !k->profile->inherited.parent))
+            (parts[i].type == CHUNK_INHERITED && !k->profile->inherited.parent) ||
+            (parts[i].type == CHUNK_SAMPLING && !profile_is_sampled(k->profile)))
             continue;
         strbuf_clear(&b);
         if (parts[i].put)

@@ -56,7 +56,9 @@ int expr_evaluate(const struct unwind_space *space, const struct arch_registers 
             int64_t offset = read_leb(&at, end, true);
             if (reg >= ARCH_REGISTERS || !(r->known >> reg & 1))
                 return -1;
-            stack[n++] = r->value[reg] + (uint64_t)offset;
+            /* The pc is a return address: the instruction in question is before it (PLT entries
+             * ask how far into them it is). */
+            stack[n++] = r->value[reg] - (reg == ARCH_REG_PC) + (uint64_t)offset;
             continue;
         }
         switch (op) {
@@ -97,7 +99,7 @@ int expr_evaluate(const struct unwind_space *space, const struct arch_registers 
         uint64_t top = stack[n - 1], below = n > 1 ? stack[n - 2] : 0;
         switch (op) {
         case 0x06: /* deref */
-            if (space->read(top, &v))
+            if (space->read(space, top, &v))
                 return -1;
             stack[n - 1] = v;
             continue;

@@ -85,7 +85,7 @@ rule_word rule_compute(struct rules *rules, const struct unwind_space *space, ui
     struct unwind_module module;
     struct cfi_row row;
     rule_word rule;
-    if (address >> 47 || space->find(address - 1, &module))
+    if (address >> 47 || space->find(space, address - 1, &module))
         return rule_pack(RULE_GUESS, 0, 0, 0); /* not kept: code made at run time comes and goes */
     if (cfi_row(&module.cfi, address - 1, &row))
         rule = rule_pack(cfi_is_planted(&module.cfi, address, &row) ? RULE_OUTERMOST : RULE_GUESS,

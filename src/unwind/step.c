@@ -16,7 +16,7 @@ static int restored(const struct unwind_space *space, const struct arch_register
         return r->known >> n & 1 ? 0 : -1;
     case CFI_OFFSET:
         *slot = cfa + (uint64_t)rule->offset;
-        return space->read(*slot, value);
+        return space->read(space, *slot, value);
     case CFI_VAL_OFFSET:
         *value = cfa + (uint64_t)rule->offset;
         return 0;
@@ -28,7 +28,7 @@ static int restored(const struct unwind_space *space, const struct arch_register
     case CFI_EXPRESSION:
         if (expr_evaluate(space, r, rule->expression, rule->expression_size, &cfa, slot))
             return -1;
-        return space->read(*slot, value);
+        return space->read(space, *slot, value);
     case CFI_VAL_EXPRESSION:
         return expr_evaluate(space, r, rule->expression, rule->expression_size, &cfa, value);
     default:
@@ -43,7 +43,7 @@ enum step_end unwind_step(const struct unwind_space *space, struct arch_register
     struct cfi_row row;
     *result = (struct step_result){0};
     uint64_t pc = r->value[ARCH_REG_PC];
-    if (space->find(pc - 1, &module))
+    if (space->find(space, pc - 1, &module))
         return unwind_step_fp(space, r, result);
     result->epoch = module.epoch;
     if (cfi_row(&module.cfi, pc - 1, &row))
@@ -94,7 +94,7 @@ enum step_end unwind_step_fp(const struct unwind_space *space, struct arch_regis
     uint64_t fp = r->value[ARCH_REG_FP], sp = r->value[ARCH_REG_SP], up, return_address;
     if (!(r->known >> ARCH_REG_FP & 1) || !step_fp_plausible(space, sp, fp, true))
         return STEP_LOST;
-    if (space->read(fp, &up) || space->read(fp + 8, &return_address) ||
+    if (space->read(space, fp, &up) || space->read(space, fp + 8, &return_address) ||
         return_address < LOWEST_CODE)
         return STEP_LOST;
     result->return_slot = fp + 8;

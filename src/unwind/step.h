@@ -17,19 +17,21 @@
 #include "unwind/arch.h"
 #include "unwind/cfi.h"
 
-/* Where code lives: filled by the owner of the address space (record/modules.c in a program). */
+/* Where code lives: filled by the owner of the address space (record/modules.c in a program,
+ * collect/unwinding.c for copied stacks). */
 struct unwind_module {
     struct cfi_section cfi;
     uint32_t epoch; /* tells modules apart that were at the same addresses at different times */
 };
 
+/* Its owner may embed it in something larger, which the functions find through `self`. */
 struct unwind_space {
     /* 0 and the module that holds `address`, or -1: none with unwind information. */
-    int (*find)(uint64_t address, struct unwind_module *out);
+    int (*find)(const struct unwind_space *self, uint64_t address, struct unwind_module *out);
     /* 0 and the 8 bytes at `address`, or -1: not readable. */
-    int (*read)(uint64_t address, uint64_t *out);
+    int (*read)(const struct unwind_space *self, uint64_t address, uint64_t *out);
     /* For guesses, which may point anywhere: is the word at `address` there? NULL: it always is. */
-    bool (*readable)(uint64_t address);
+    bool (*readable)(const struct unwind_space *self, uint64_t address);
 };
 
 struct step_result {
@@ -62,7 +64,7 @@ static inline bool step_fp_plausible(const struct unwind_space *space, uint64_t 
     if (fp % 8 || fp < sp || fp - sp > 1u << 20)
         return false;
     return !prove || (fp + 8) >> 12 == sp >> 12 || !space->readable ||
-           (space->readable(fp) && space->readable(fp + 8));
+           (space->readable(space, fp) && space->readable(space, fp + 8));
 }
 
 /* The frame pointer's frame: [fp] is the caller's fp, [fp + 8] the return address. For code without

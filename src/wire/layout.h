@@ -6,7 +6,7 @@
  * because the collector holds its own mapping. The program may scribble over all of it: the
  * collector trusts nothing here (collect/drain.c checks every number before use).
  *
- *     header | modules | stack nodes | node index, level by level | rings
+ *     header | modules | stack nodes | node index, level by level | Python code | rings
  *
  * More rings, when the program has more threads than rings, come in further memfds that hold
  * nothing but rings. The sizes below are part of the ABI and asserted; change WIRE_VERSION with
@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #define WIRE_MAGIC   UINT64_C(0x314b52414d454954) /* "TIEMARK1" */
-#define WIRE_VERSION 3
+#define WIRE_VERSION 4
 
 #define WIRE_PAGE 4096
 
@@ -57,7 +57,7 @@
 /* A stack is a node: its innermost frame, and the node of the rest. Node 0 is the root, and no
  * frame. */
 struct wire_node {
-    uint64_t address; /* return address, module epoch in the high 16 bits; or a WIRE_NODE_ below */
+    uint64_t address; /* return address, module epoch in bits 48 to 59; or a WIRE_NODE_ below */
     uint32_t parent;
     _Atomic uint32_t first;  /* its first child: not in the index, as most nodes have no other */
     _Atomic uint32_t recent; /* the child found last */
@@ -69,6 +69,49 @@ static_assert(sizeof(struct wire_node) == 24, "wire ABI");
 #define WIRE_NODE_INCOMPLETE UINT64_C(2)  /* the walk could not go on: no unwind information */
 #define WIRE_NODE_POOL       UINT64_C(16) /* + number: no frame, but the pool a block is from */
 #define WIRE_POOLS           4096         /* numbers of pools are less */
+
+/* A frame of Python: the number of its code (place of its wire_code / 8) and how far it was in its
+ * instructions, in bytes. */
+#define WIRE_NODE_PYTHON        (UINT64_C(1) << 63)
+#define WIRE_PYTHON(code, byte) (WIRE_NODE_PYTHON | (uint64_t)(code) << 32 | (uint32_t)(byte))
+#define WIRE_CODE_MAX           (1u << 28) /* code numbers are below this */
+
+/*
+ * What is known of Python code: texts, and code objects that refer to them by place / 8. Records
+ * follow each other, 8-byte aligned; the first is at 8. Equal ones are written once.
+ */
+enum wire_python_kind { WIRE_PYTHON_TEXT = 1, WIRE_PYTHON_CODE };
+enum wire_lines {                      /* how code says which line an instruction belongs to */
+                  WIRE_LINES_LNOTAB,   /* up to 3.9: pairs of increments */
+                  WIRE_LINES_RANGES,   /* 3.10: PEP 626 */
+                  WIRE_LINES_LOCATIONS /* from 3.11 on */
+};
+
+struct wire_text {
+    uint32_t kind;
+    uint32_t size; /* bytes after this struct, UTF-8 */
+};
+static_assert(sizeof(struct wire_text) == 8, "wire ABI");
+
+struct wire_code {
+    uint32_t kind;
+    uint32_t size; /* bytes of the line table, after this struct */
+    uint32_t file, name;
+    uint32_t first_line;
+    uint32_t lines; /* enum wire_lines */
+};
+static_assert(sizeof(struct wire_code) == 24, "wire ABI");
+
+/* What became of Python's frames in this process. */
+enum wire_python_state {
+    WIRE_PYTHON_NONE, /* no interpreter was met */
+    WIRE_PYTHON_ON,
+    WIRE_PYTHON_VERSION,  /* off: not one of the versions whose insides are known */
+    WIRE_PYTHON_THREADED, /* off: built without the global lock */
+    WIRE_PYTHON_PYPY,     /* off: another interpreter */
+    WIRE_PYTHON_STRANGE,  /* off: it does not look as its version should */
+    WIRE_PYTHON_FULL      /* on, but there is no more room for new code */
+};
 
 /* A loaded module, as the program found it. Records follow each other, 8-byte aligned. */
 struct wire_module {
@@ -92,6 +135,8 @@ struct wire_header {
     uint64_t modules_offset, modules_size;
     uint64_t nodes_offset, index_offset, rings_offset;
     uint32_t node_capacity, index_levels, ring_count;
+    uint32_t python_size; /* 0: Python's frames are not wanted */
+    uint64_t python_offset;
     uint32_t mark_on; /* functions whose entries shall be marks; 0: none (WIRE_FUNCTIONS) */
 
     /* Written by the collector while it runs. Every hook reads this line, so nothing else is in it.
@@ -107,6 +152,9 @@ struct wire_header {
     _Atomic uint32_t unfollowed;              /* children that could not ask for memory */
     _Atomic uint32_t entries_taken;           /* 1: the executable's own malloc calls us */
     _Atomic uint64_t unrecorded;              /* events of threads that could get no ring */
+    _Atomic uint32_t python;                  /* enum wire_python_state */
+    _Atomic uint32_t python_version;          /* 0x030b07f0: 3.11.7; 0: not known */
+    _Atomic uint32_t python_used;             /* bytes of complete records, from 8 on */
     struct {
         _Atomic uint64_t start, size;
     } own[WIRE_OWN]; /* memory that the recorder mapped for itself, but for that of threads */

@@ -1,7 +1,8 @@
 """tidemark findings: the planted problem is named first, and programs that are fine are left alone."""
 import os
+import shutil
 
-from harness import ROOT, cases
+from harness import ROOT, Skipped, cases
 
 API = ("-I", os.path.join(ROOT, "include"))
 
@@ -14,10 +15,13 @@ def record(t, number, *arguments):
     return t.record(t.build("planted.cpp", "-O1", *API), str(number), *arguments)
 
 
-@cases(planted=(("4", "churn", "planted_temporary"), ("6", "overhead", "planted_small")))
+@cases(planted=(("1", "leak", "planted_leak"), ("2", "growth", "planted_cache"), ("3", "chain", "planted_doubling"),
+                ("4", "churn", "planted_temporary"), ("5", "untouched", "planted_oversized"), ("6", "overhead", "planted_small"),
+                ("7", "peak", "planted_copy"), ("8", "chain", "planted_vector"), ("9", "untouched", "planted_unused"),
+                ("10", "leak", "planted_list")))
 def test_planted(t, planted):
     number, kind, function = planted
-    found = findings_of(t, record(t, number))
+    found = findings_of(t, record(t, number, *(("marks",) if kind == "growth" else ())))
     t.equal("clean", found["clean"], False)
     first = found["findings"][0]
     t.equal("first", (first["kind"], first["function"].split("(")[0]), (kind, function))
@@ -27,9 +31,22 @@ def test_planted(t, planted):
 
 
 def test_numbers(t):
-    found = findings_of(t, record(t, 4))
+    for number, want in ((1, (100, 40000)), (4, (2000000, 2000000 * 64)), (10, (100, 12800))):
+        first = findings_of(t, record(t, number))["findings"][0]
+        t.equal("count and bytes of %d" % number, (first["count"], first["bytes"]), want)
+    unused = findings_of(t, record(t, 9))["findings"][0]  # the page that libc's header is on was touched
+    t.true("untouched", (128 << 20) - 4096 <= unused["bytes"] < 128 << 20 and unused["count"] == 1, unused)
+    chain = findings_of(t, record(t, 3))["findings"][0]
+    # From 64 bytes to 4 MiB: all sizes but the last are copied, 100 times.
+    t.equal("growths and copies", (chain["count"], chain["bytes"]), (1600, 100 * ((4 << 20) - 64)))
+
+
+def test_growth_by_marks(t):
+    """With marks the growth is counted by event, after the first fifth of them."""
+    found = findings_of(t, record(t, 2, "marks"))
     first = found["findings"][0]
-    t.equal("temporaries", (first["count"], first["bytes"]), (2000000, 2000000 * 64))
+    t.equal("first", (first["kind"], first["function"].split("(")[0]), ("growth", "planted_cache"))
+    t.true("by event", "for each mark 'event'" in first["why"], first)
 
 
 def test_honest_program(t):
@@ -39,3 +56,23 @@ def test_honest_program(t):
     t.equal("clean", (found["clean"], found["findings"]), (True, []))
     text = t.run("findings", profile)[0]
     t.true("text", "nothing worth your time" in text and "peak 4." in text, text)
+
+
+REAL = {
+    "python3": ("/usr/bin/python3", "-c", "import json; print(len(json.dumps([{'n': i, 's': str(i)} for i in range(20000)])))"),
+    "perl": ("perl", "-e", "my %h; $h{$_ % 1000} = \"x\" x 50 for 1 .. 50000; print scalar(keys %h), \"\\n\";"),
+    "git": ("git", "--version"),
+    "clang": ("clang", "-O1", "-x", "c", "-c", "/dev/null", "-o", "/dev/null"),
+    "sort": ("sort", "/etc/services"),
+    "tar": ("tar", "-cf", "/dev/null", "/etc/terminfo"),
+    "bash": ("bash", "-c", "for i in $(seq 2000); do x[$i]=$i; done; echo ${#x[@]}"),
+}
+
+
+@cases(program=tuple(REAL))
+def test_real_programs_without_a_problem(t, program):
+    if not shutil.which(REAL[program][0]):
+        raise Skipped("there is no " + program)
+    found = findings_of(t, t.record(*REAL[program]))
+    t.equal("nothing worth anybody's time", [(f["kind"], f["function"], f["title"]) for f in found["findings"]], [])
+    t.equal("clean", found["clean"], True)

@@ -12,7 +12,7 @@ MAY_INCLUDE = {
     "record": {"wire", "unwind"},
     "store": {"base"},
     "symbol": {"base"},
-    "collect": {"base", "wire", "store", "symbol"},
+    "collect": {"base", "wire", "store", "symbol", "unwind"},
     "model": {"base", "store"},
     "analyse": {"base", "store", "model"},
     "report": {"base", "store", "model", "analyse"},

@@ -16,16 +16,18 @@ enum { HEADER = 24, CODE = 0x10000, CODE_SIZE = 0x100 };
 static struct cfi_section section;
 static struct rules *rules;
 
-static int find(uint64_t address, struct unwind_module *out)
+static int find(const struct unwind_space *self, uint64_t address, struct unwind_module *out)
 {
+    (void)self;
     (void)address;
     *out = (struct unwind_module){.cfi = section};
     return 0;
 }
 
 /* Memory is the tables' bytes, over and over; some of it cannot be read. */
-static int read_word(uint64_t address, uint64_t *out)
+static int read_word(const struct unwind_space *self, uint64_t address, uint64_t *out)
 {
+    (void)self;
     size_t size = (size_t)(section.end - section.begin);
     if (address % 64 == 56 || size < 8)
         return -1;

@@ -26,6 +26,7 @@ enum deed {
     DEED_DROPPED, /* ring, how many */
     DEED_RINGS,   /* one more */
     DEED_PASS,    /* time */
+    DEED_PYTHON,  /* bytes in use, offset, count, bytes */
     DEEDS
 };
 
@@ -142,10 +143,32 @@ static void do_deed(struct target *t, struct input *in)
                 close(fd);
         }
         break;
+    case DEED_PYTHON: {
+        t->header->python_used = (uint32_t)take(in, 3);
+        char *at = base + t->python_offset + take(in, 2);
+        for (uint64_t n = take(in, 1); n > 0; n--)
+            *at++ = (char)take(in, 1);
+        break;
+    }
     default:
         target_drain(t, take(in, 3) * 1000);
         break;
     }
+}
+
+/* Every node that says it is Python's gets a frame. */
+static void name_python(const struct target *t)
+{
+    struct strpool strings = {0};
+    strpool_add(&strings, "");
+    for (size_t i = 1; i < t->profile.nodes.count; i++)
+        if (NODE_IS_PYTHON(t->profile.nodes.items[i].address)) {
+            struct frame f =
+                python_codes_frame(&t->python, t->profile.nodes.items[i].address, &strings);
+            fuzz_must(f.kind == FRAME_PYTHON && f.function && f.function < strings.strings.count &&
+                      f.file < strings.strings.count);
+        }
+    strpool_release(&strings);
 }
 
 /* What the ledger, the profile and the ranges promise, whatever was in the rings. */
@@ -205,6 +228,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     target_end(t, 20000001);
     target_finish(t);
     check(t);
+    name_python(t);
     if (size % 64 == 0) /* packing takes longer than all the rest */
         write_and_open(t);
     target_free(t);
@@ -248,6 +272,14 @@ static const uint8_t code[] = {
     WORD(1), WORD(2), WORD(3), WORD(4), '/', 'l', 'i', 'b', '/', 'l', 'i', 'b', 'x', '.', 's', 'o',
     DEED_HEADER, 8, 0, WORD(0x201), DEED_PASS, 0, 0, 2,
 };
+static const uint8_t python[] = {
+    DEED_PYTHON, 80, 0, 0, 8, 0, 72, /* 80 bytes in use, 72 of them at 8: two texts and a code object */
+    1, 0, 0, 0, 4, 0, 0, 0, 'a', '.', 'p', 'y', 0, 0, 0, 0,
+    1, 0, 0, 0, 1, 0, 0, 0, 'f', 0, 0, 0, 0, 0, 0, 0,
+    2, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 7, 0, 0, 0, 2, 0, 0, 0, 0xd8, 2, 0x68, 2, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0,
+    DEED_NODE, 1, 0, 0, 2, 0, 0, 0, 5, 0, 0, 0x80, DEED_NODES, 2, RECORD(0, WIRE_ALLOC, 1, 1, 10),
+};
 /* clang-format on */
 
 void fuzz_seeds(const char *folder)
@@ -255,4 +287,5 @@ void fuzz_seeds(const char *folder)
     fuzz_save(folder, "events", events, sizeof events);
     fuzz_save(folder, "threads", threads, sizeof threads);
     fuzz_save(folder, "code", code, sizeof code);
+    fuzz_save(folder, "python", python, sizeof python);
 }

@@ -43,7 +43,7 @@ int main(int argc, char **argv)
 {
     pthread_t threads[THREADS];
     pthread_attr_t attributes;
-    pthread_barrier_t done;
+    static pthread_barrier_t done; /* outlives main: the threads wait for it to the end */
     (void)argv;
     if (argc > 1)
         map_interleaved();

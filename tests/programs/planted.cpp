@@ -30,6 +30,12 @@ static KEEP void *touched(size_t size)
     return p;
 }
 
+/* The compiler must take it for used. */
+static KEEP void look_at(void *p)
+{
+    __asm__ volatile("" : : "r"(p) : "memory");
+}
+
 /* 1: lost, a little for each event */
 static KEEP void planted_leak(unsigned n)
 {
@@ -107,7 +113,8 @@ static void free_cells()
 static KEEP void planted_copy(unsigned n)
 {
     if (n == 50) {
-        void *copy = touched(80u << 20);
+        void *copy = std::malloc(80u << 20);
+        std::memset(copy, 1, 80u << 20);
         sink += static_cast<char *>(copy)[5];
         std::free(copy);
     }
@@ -123,7 +130,7 @@ static KEEP void planted_vector(unsigned n)
 }
 
 /* 9: a large buffer that is allocated and never used */
-static char *spare;
+static char *volatile spare; /* so that the compiler keeps it */
 static KEEP void planted_unused(unsigned n)
 {
     if (n == 1)
@@ -143,12 +150,13 @@ static KEEP void planted_list(unsigned)
         n->next = head;
         head = n;
     }
-    sink += head->next != nullptr;
+    look_at(head);
 }
 
-static void (*const planted[])(unsigned) = {
-    honest_work,    planted_leak,  planted_cache, planted_doubling, planted_temporary, planted_oversized,
-    planted_small, planted_copy,  planted_vector, planted_unused,   planted_list};
+static void (*const planted[])(unsigned) = {honest_work,      planted_leak,      planted_cache,
+                                            planted_doubling, planted_temporary, planted_oversized,
+                                            planted_small,    planted_copy,      planted_vector,
+                                            planted_unused,   planted_list};
 
 int main(int argc, char **argv)
 {

@@ -85,7 +85,7 @@ sys.exit(3)
 @program("python3")
 def python3(g):
     g.same("/usr/bin/python3", "-I", g.file("script.py", PYTHON), status=3, env={"TIDE_REAL": "kept"},
-           functions=("Py_BytesMain", "_PyEval_EvalFrameDefault"), processes=3)
+           functions=("Py_BytesMain", "<module>"), processes=3)
 
 
 PERL = r"""
@@ -327,7 +327,7 @@ def own_tests(g, module):
             g.failures.append("%s: %s, without tidemark %s" % (test, got.get(test), want.get(test)))
     g.equal("status", got_status, status)
     g.equal("tests run", got_ran, ran)
-    g.look(profile, ("Py_BytesMain", "_PyEval_EvalFrameDefault"), processes=2)
+    g.look(profile, ("Py_BytesMain", "<module>"), processes=2)
 
 
 PYTHON_TESTS = ("python3", "libpython%d.%d-testsuite" % sys.version_info[:2])

@@ -296,13 +296,48 @@ static void test_a_million(void **state)
     blocks_release(&t);
 }
 
+static void test_addresses_inside_blocks(void **state)
+{
+    (void)state;
+    struct blocks t = {0};
+    struct block old, found;
+    const struct block all[] = {
+        {.address = 0x10010, .size = 20, .usable = 24, .site = 1},
+        {.address = 0x10030, .size = 16, .usable = 16, .site = 2},
+        {.address = 0x11ff0, .size = 0x5000, .usable = 0x5008, .site = 3}, /* six pages */
+        {.address = 0x20000, .size = UINT64_C(6) << 30, .usable = UINT64_C(6) << 30, .site = 4},
+    };
+    const size_t count = sizeof all / sizeof *all;
+    assert_false(blocks_holding(&t, 0x10010, 0, &found));
+    for (size_t i = 0; i < count; i++)
+        assert_false(blocks_put(&t, &all[i], &old));
+    for (size_t i = 0; i < count; i++) {
+        const struct block *b = &all[i];
+        const uint64_t inside[] = {b->address, b->address + b->size / 2,
+                                   b->address + b->usable - 1};
+        for (size_t k = 0; k < 3; k++) {
+            assert_true(blocks_holding(&t, inside[k], 0x10000, &found));
+            assert_int_equal(found.site, b->site);
+            assert_u64_equal(found.address, b->address);
+        }
+    }
+    assert_false(blocks_holding(&t, 0x1000f, 0, &found));
+    assert_false(blocks_holding(&t, 0x10028, 0, &found));
+    assert_false(blocks_holding(&t, 0x10040, 0, &found));
+    assert_false(blocks_holding(&t, 0x11ff0 + 0x5008, 0, &found));
+    assert_false(blocks_holding(&t, 0x40000, 0x30000, &found)); /* no further than that */
+    assert_true(blocks_take(&t, 0x11ff0, &old));
+    assert_false(blocks_holding(&t, 0x13000, 0, &found));
+    blocks_release(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_empty),           cmocka_unit_test(test_against_model),
         cmocka_unit_test(test_clone),           cmocka_unit_test(test_one_page),
         cmocka_unit_test(test_passing_through), cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_a_million),
+        cmocka_unit_test(test_a_million),       cmocka_unit_test(test_addresses_inside_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

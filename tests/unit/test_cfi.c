@@ -485,16 +485,18 @@ static struct cfi_section rule_section;
 static uint32_t rule_epoch_now;
 static unsigned finds;
 
-static int table_find(uint64_t address, struct unwind_module *out)
+static int table_find(const struct unwind_space *self, uint64_t address, struct unwind_module *out)
 {
+    (void)self;
     (void)address;
     finds++;
     *out = (struct unwind_module){.cfi = rule_section, .epoch = rule_epoch_now};
     return 0;
 }
 
-static int no_find(uint64_t address, struct unwind_module *out)
+static int no_find(const struct unwind_space *self, uint64_t address, struct unwind_module *out)
 {
+    (void)self;
     (void)address, (void)out;
     return -1;
 }

@@ -266,7 +266,7 @@ static void test_refused(void **state)
         int code;
         const char *says;
     } cases[] = {
-        {{.metric = METRIC_CPU}, -ENODATA, "b.tide: this recording has no cpu samples"},
+        {{.metric = METRIC_CPU}, -ENODATA, "b.tide: this recording has no CPU samples"},
         {{.process = "100"},
          -ENOENT,
          "b.tide: no process 100 in this recording; it holds 1, the first "

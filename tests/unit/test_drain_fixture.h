@@ -144,7 +144,7 @@ static inline struct row totals(struct target *t, uint32_t stack, uint32_t threa
 {
     struct row sum = {0};
     uint32_t number =
-        map_get(&t->ledger.index, (uint64_t)domain << 62 | (uint64_t)thread << 32 | stack);
+        map_get(&t->ledger.index, (uint64_t)domain << 60 | (uint64_t)thread << 32 | stack);
     if (number == MAP_NONE)
         return sum;
     for (unsigned k = 0; k < COLUMNS; k++)

@@ -209,6 +209,58 @@ static void test_python(void **state)
     recording_free(r);
 }
 
+/* The interpreter's own C code is left out where there are Python frames; other C code stays. */
+static void test_python_folded(void **state)
+{
+    (void)state;
+    struct recording *r = recording_new();
+    struct profile *p = fx_profile(r, 1, 0, "python3");
+    fx_symbols(r, p, 0x10, 1, (struct sym[]){{"Py_Main", "libpython3.12.so.1.0", NULL, 0, 0}});
+    fx_symbols(r, p, 0x20, 1, (struct sym[]){{"load", "/a/app.py", "/a/app.py", 7, FRAME_PYTHON}});
+    fx_symbols(r, p, 0x30, 1, (struct sym[]){{"load", "/b/app.py", "/b/app.py", 7, FRAME_PYTHON}});
+    fx_symbols(r, p, 0x40, 1, (struct sym[]){{"list_resize", "python3.12", NULL, 0, 0}});
+    fx_symbols(r, p, 0x50, 1, (struct sym[]){{"extend", "python_tools.so", NULL, 0, 0}});
+    fx_symbols(r, p, 0x60, 1, (struct sym[]){{"malloc", "/a/m.py", "/a/m.py", 1, FRAME_PYTHON}});
+    fx_thread(p, 1, "main");
+    uint32_t top = fx_node(p, 0, 0x10), a_load = fx_node(p, top, 0x20);
+    uint32_t b_load = fx_node(p, top, 0x30);
+    fx_site(p, fx_node(p, a_load, 0x40), 0, DOMAIN_HEAP);
+    fx_site(p, fx_node(p, fx_node(p, b_load, 0x50), 0x40), 0, DOMAIN_HEAP);
+    fx_site(p, top, 0, DOMAIN_HEAP);
+    fx_site(p, fx_node(p, top, 0x40), 0, DOMAIN_HEAP);
+    fx_site(p, fx_node(p, b_load, 0x60), 0, DOMAIN_HEAP);
+    fx_interval(p, SECOND, 0);
+    for (uint32_t i = 0, size = 1; i < 5; i++, size *= 10)
+        fx_row(p, i, size, 1, 0, 0);
+    struct query q = {.top = QUERY_ALL};
+    struct answer a;
+    fx_answer(&a, r, &q);
+    fx_expect(&a, "extend", 10, 1, 10, 1);
+    fx_expect(&a, "Py_Main", 100, 1, 1100, 2);
+    fx_expect(&a, "list_resize", 1000, 1, 1000, 1);
+    fx_expect(&a, "malloc", 10000, 1, 10000,
+              1); /* a Python function of that name is no allocator */
+    fx_expect_sum(&a, 11111, 5);
+    size_t loads = 0;
+    for (size_t i = 0; i < a.rows.rows.count; i++) {
+        const struct answer_row *row = &a.rows.rows.items[i];
+        if (strcmp(row->name, "load") != 0)
+            continue;
+        loads++;
+        assert_int_equal(row->self.amount, row->file[1] == 'a' ? 1 : 0);
+        assert_int_equal(row->total.amount, row->file[1] == 'a' ? 1 : 10010);
+    }
+    assert_int_equal(loads, 2);
+    assert_int_equal(a.rows.rows.count, 6);
+    answer_release(&a);
+    q.focus.no_fold = true;
+    fx_answer(&a, r, &q);
+    fx_expect(&a, "Py_Main", 100, 1, 11111, 5);
+    fx_expect(&a, "list_resize", 1011, 3, 1011, 3);
+    fx_expect(&a, "extend", 0, 0, 10, 1);
+    done(&a, r, &q);
+}
+
 /* Numbers in a file are not to be trusted: cycles and wild parents end somewhere. */
 static void test_damaged_tree(void **state)
 {
@@ -246,6 +298,7 @@ int main(void)
         cmocka_unit_test(test_merge),
         cmocka_unit_test(test_thread),
         cmocka_unit_test(test_python),
+        cmocka_unit_test(test_python_folded),
         cmocka_unit_test(test_damaged_tree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -239,8 +239,8 @@ static void test_refusals(void **state)
     fx_refused(r, &(struct query){.since = "2s", .at = "1s"}, -EINVAL, "swap them");
     fx_refused(r, &(struct query){.since = "2s", .at = "peak"}, -EINVAL, "swap them");
     fx_refused(r, &(struct query){.metric = METRIC_CPU}, -ENODATA,
-               "this recording has no cpu samples");
-    fx_refused(r, &(struct query){.metric = METRIC_FAULTS}, -ENODATA, "no page fault samples");
+               "this recording has no CPU samples; record with 'tidemark run --cpu'");
+    fx_refused(r, &(struct query){.metric = METRIC_FAULTS}, -ENODATA, "no page faults");
     fx_refused(r, &(struct query){.metric = METRIC_LARGEST, .since = "1s"}, -EINVAL,
                "whole run only");
     fx_refused(r, &(struct query){.metric = METRIC_SITEPEAK, .at = "1s"}, -EINVAL,

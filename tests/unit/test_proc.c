@@ -11,6 +11,8 @@ static void test_stat(void **state)
     assert_int_equal(got.ppid, 7);
     assert_u64_equal(got.minor_faults, 123);
     assert_u64_equal(got.major_faults, 5);
+    assert_u64_equal(got.user_ticks, 1);
+    assert_u64_equal(got.system_ticks, 2);
     /* A thread may be called anything, this too. */
     assert_true(proc_parse_stat("42 (a) R 1 (b) S 8 42 42 0 -1 4194304 1 9 2 8\n", &got));
     assert_int_equal(got.ppid, 8);

@@ -20,8 +20,9 @@
 
 /* --- this process ----------------------------------------------------------------------------- */
 
-static int own_find(uint64_t address, struct unwind_module *out)
+static int own_find(const struct unwind_space *self, uint64_t address, struct unwind_module *out)
 {
+    (void)self;
     struct dl_find_object o;
     if (_dl_find_object((void *)(uintptr_t)address, &o) != 0 || !o.dlfo_eh_frame)
         return -1;
@@ -30,8 +31,9 @@ static int own_find(uint64_t address, struct unwind_module *out)
     return 0;
 }
 
-static int own_read(uint64_t address, uint64_t *out)
+static int own_read(const struct unwind_space *self, uint64_t address, uint64_t *out)
 {
+    (void)self;
     if (address < 4096 || address % 8 || address >> 47)
         return -1;
     *out = *(const volatile uint64_t *)(uintptr_t)address;

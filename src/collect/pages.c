@@ -1,0 +1,142 @@
+#include "collect/pages.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define PAGE_SHIFT   12
+#define REGION_SHIFT 21
+#define REGION_BYTES (UINT64_C(1) << REGION_SHIFT)
+
+/* linux/fs.h of 6.7 and later; older headers lack it. */
+struct page_range {
+    uint64_t start, end, categories;
+};
+struct scan_argument {
+    uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages, category_inverted,
+        category_mask, category_anyof_mask, return_mask;
+};
+#define SCAN_PAGES      _IOWR('f', 16, struct scan_argument)
+#define PAGE_IS_PRESENT (UINT64_C(1) << 3)
+#define PAGE_IS_HUGE    (UINT64_C(1) << 6)
+
+/* Is the page part of a huge one by now? Asked once for each 2 MiB. -1: the page is gone, or
+ * everything is. */
+static int is_huge(pid_t pid, uint64_t address)
+{
+    char path[64];
+    struct page_range found = {0};
+    uint64_t page = address & ~UINT64_C(4095);
+    snprintf(path, sizeof path, "/proc/%d/pagemap", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    struct scan_argument a = {.size = sizeof a,
+                              .start = page,
+                              .end = page + 4096,
+                              .vec = (uint64_t)(uintptr_t)&found,
+                              .vec_len = 1,
+                              .category_mask = PAGE_IS_PRESENT,
+                              .return_mask = PAGE_IS_PRESENT | PAGE_IS_HUGE};
+    int ranges = ioctl(fd, SCAN_PAGES, &a);
+    close(fd);
+    return ranges != 1 ? -1 : (found.categories & PAGE_IS_HUGE) != 0;
+}
+
+static bool is_untouched(const struct pages_region *r)
+{
+    uint64_t any = 0;
+    for (unsigned i = 0; i < PAGES_IN_REGION / 64; i++)
+        any |= r->touched[i] | r->shared[i];
+    return !any;
+}
+
+enum fault_kind pages_fault(struct pages *p, pid_t pid, const struct area *m, uint64_t address)
+{
+    uint64_t number = address >> REGION_SHIFT, start = number << REGION_SHIFT;
+    unsigned page = (unsigned)(address >> PAGE_SHIFT) % PAGES_IN_REGION;
+    uint64_t bit = UINT64_C(1) << page % 64;
+    uint32_t *place = map_at(&p->index, number);
+    if (*place == MAP_NONE) {
+        *place = (uint32_t)p->regions.count;
+        *vec_push(&p->regions) = (struct pages_region){.huge = false};
+    }
+    struct pages_region *r = &p->regions.items[*place];
+    bool copy = r->shared[page / 64] & bit;
+    r->shared[page / 64] &= ~bit;
+    /* A fault in what was one huge page: it has been given back. */
+    bool ask = !copy && (r->huge || is_untouched(r)) && m && !m->is_file && m->start <= start &&
+               m->end >= start + REGION_BYTES;
+    if (!copy)
+        r->huge = false;
+    int huge = ask ? is_huge(pid, address) : 0;
+    if (huge < 0) /* as the others in this mapping */
+        huge = p->huge_mapping == m->start;
+    if (huge) {
+        p->huge_mapping = m->start;
+        r->huge = true;
+        memset(r->touched, 0xff, sizeof r->touched);
+        return FAULT_HUGE;
+    }
+    r->touched[page / 64] |= bit;
+    return copy ? FAULT_COPY : m && m->is_file ? FAULT_FILE : FAULT_TOUCH;
+}
+
+void pages_fork(struct pages *parent, struct pages *child)
+{
+    for (size_t i = 0; i < parent->regions.count; i++) {
+        struct pages_region *r = &parent->regions.items[i];
+        for (unsigned k = 0; k < PAGES_IN_REGION / 64; k++)
+            r->shared[k] |= r->touched[k];
+    }
+    pages_clear(child);
+    for (size_t i = 0; i < parent->index.size; i++) {
+        const struct map_slot *slot = &parent->index.slots[i];
+        if (slot->value == MAP_NONE)
+            continue;
+        *map_at(&child->index, slot->key) = (uint32_t)child->regions.count;
+        *vec_push(&child->regions) = parent->regions.items[slot->value];
+    }
+}
+
+static void region_forget(struct pages_region *r, uint64_t base, uint64_t start, uint64_t end)
+{
+    for (unsigned page = 0; page < PAGES_IN_REGION; page++) {
+        uint64_t address = base + ((uint64_t)page << PAGE_SHIFT);
+        uint64_t bit = UINT64_C(1) << page % 64;
+        if (address >= start && address < end) {
+            r->touched[page / 64] &= ~bit;
+            r->shared[page / 64] &= ~bit;
+        }
+    }
+    r->huge = false;
+}
+
+void pages_forget(struct pages *p, uint64_t start, uint64_t end)
+{
+    uint64_t first = start >> REGION_SHIFT, last = (end - 1) >> REGION_SHIFT;
+    if (last - first >= p->index.count) { /* fewer are known than there are */
+        for (size_t i = 0; i < p->index.size; i++) {
+            const struct map_slot *slot = &p->index.slots[i];
+            if (slot->value != MAP_NONE && slot->key >= first && slot->key <= last)
+                region_forget(&p->regions.items[slot->value], slot->key << REGION_SHIFT, start,
+                              end);
+        }
+        return;
+    }
+    for (uint64_t n = first; n <= last; n++) {
+        uint32_t place = map_get(&p->index, n);
+        if (place != MAP_NONE)
+            region_forget(&p->regions.items[place], n << REGION_SHIFT, start, end);
+    }
+}
+
+void pages_clear(struct pages *p)
+{
+    map_release(&p->index);
+    vec_release(&p->regions);
+    *p = (struct pages){0};
+}

@@ -1,0 +1,112 @@
+/*
+ * perf: the kernel's events of a program and all it starts, in the order in which they happened.
+ *
+ * What is opened, for each CPU: a tracker (programs, threads, mappings), and as asked for
+ * - task-clock: a sample, with a copy of the stack, each time a thread has used so much CPU time;
+ * - page faults twice: small records, of which thousands fit even where locked memory is scarce,
+ *   so that none is lost; and copies of the stack, of which some may be (samples.h joins them).
+ * All but the stacks of faults are in one ring a CPU, these in another. Only what happens in user
+ * mode is sampled, so that an ordinary user may do it.
+ *
+ * Events of different CPUs are merged by time. Records up to a time are complete only when every
+ * CPU has passed it, so readers ask for those that are older than the beginning of their last pass.
+ *
+ * One thread. A record's bytes are good until the next one is asked for.
+ */
+#ifndef TIDE_COLLECT_PERF_H
+#define TIDE_COLLECT_PERF_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/map.h"
+#include "unwind/arch.h"
+
+struct perf_options {
+    uint64_t cpu_period_ns; /* 0: no CPU samples */
+    uint64_t fault_period;  /* 0: no page faults; 1: every one */
+};
+
+enum perf_kind {
+    PERF_CPU,
+    PERF_FAULT,       /* without a stack */
+    PERF_FAULT_STACK, /* the same fault, with its stack */
+    PERF_MMAP,
+    PERF_COMM,
+    PERF_FORK,
+    PERF_EXIT,
+    PERF_LOST,
+    PERF_OTHER
+};
+
+struct perf_record {
+    enum perf_kind kind;
+    uint64_t time_ns; /* CLOCK_MONOTONIC */
+    pid_t pid, tid;
+    union {
+        struct {
+            struct arch_registers registers;
+            uint64_t address; /* of a fault */
+            const uint8_t *stack;
+            uint64_t stack_size;
+        };
+        struct {
+            uint64_t start, size, offset; /* of a mapping */
+            const char *path;
+            const uint8_t *build_id;
+            uint32_t build_id_size;
+            bool executable;
+        };
+        struct {
+            const char *name;
+            bool exec;
+        };
+        struct {
+            pid_t parent, parent_tid;
+        };
+        struct {
+            uint64_t lost;
+            bool lost_stacks; /* of faults, and nothing else */
+        };
+    };
+};
+
+struct perf_ring {
+    int fd; /* of the event that it belongs to; -1: the ring is not there */
+    char *memory;
+    uint64_t at, head;
+    uint64_t next_time_ns; /* of the record at `at`; UINT64_MAX: there is none */
+    bool stacks_of_faults;
+    bool closed; /* the program has ended; polling would never sleep */
+};
+
+struct perf {
+    struct perf_options options;
+    VEC(struct perf_ring) rings;
+    VEC(int) fds;
+    struct map kinds; /* event id -> enum perf_kind */
+    size_t ring_bytes;
+    char *whole; /* a record that begins at the end of a ring and ends at its beginning */
+};
+
+/* May these events be opened, of a process of our own? 0, or a negative errno and a sentence. */
+int perf_check(const struct perf_options *o, struct err *err);
+/* Opens them for a process that is about to execute a program; they count from then on. */
+int perf_open(struct perf *p, const struct perf_options *o, pid_t pid, struct err *err);
+void perf_close(struct perf *p);
+
+/* Looks how far the rings are. true: one of them is half full, so not to wait. */
+bool perf_look(struct perf *p);
+/* The oldest record not read yet, if it is not younger than `until_ns`. */
+bool perf_next(struct perf *p, uint64_t until_ns, struct perf_record *out);
+/* Lets the kernel write where records have been read. */
+void perf_give_back(struct perf *p);
+/* Appends what to wait for to `out`, which has room for p->rings.count; how many. */
+size_t perf_poll(struct perf *p, struct pollfd *out);
+/* After poll(2) filled them in. */
+void perf_polled(struct perf *p, const struct pollfd *in, size_t count);
+
+#endif

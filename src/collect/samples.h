@@ -1,0 +1,48 @@
+/*
+ * samples: CPU time and page faults, from the kernel's events (perf.h) to the ledgers of targets.
+ *
+ * The kernel also tells which processes there are and what they execute, so a process that the
+ * preloaded library cannot speak for (a static program, or nothing is preloaded) is a target all
+ * the same. Samples are counted in the interval in which they are read, a few milliseconds after
+ * they were taken.
+ *
+ * A page fault comes as a small record, which is counted, and as a copy of the stack, which says
+ * where. Where the copy was lost (they are large), the fault is charged to the stack that the same
+ * thread had before or has next at the same instruction with the same stack pointer.
+ *
+ * Called from the session's one thread.
+ */
+#ifndef TIDE_COLLECT_SAMPLES_H
+#define TIDE_COLLECT_SAMPLES_H
+
+#include "collect/perf.h"
+#include "collect/target.h"
+
+struct session;
+struct samples;
+
+/* Opens the events of a process that is about to execute the program. NULL: refused, `err` says
+ * why. */
+struct samples *samples_new(struct session *session, const struct perf_options *o, pid_t program,
+                            struct err *err);
+void samples_free(struct samples *s);
+
+/* The program has been executed: `t` is its target. */
+void samples_begin(struct samples *s, struct target *t);
+/* Counts what happened up to the last pass; `all`: up to now. */
+void samples_drain(struct samples *s, bool all);
+/* Processes that run, as far as they are followed. */
+unsigned samples_running(const struct samples *s);
+/* What the kernel itself counted; while the process lives, and once more when it has ended and is
+ * not reaped yet. */
+void samples_count(struct target *t);
+/* The target has ended and its last samples were read: brings their sum to what was counted. */
+void samples_settle(struct target *t);
+/* The process has ended, or is not followed any longer: settles what waits for a stack. */
+void samples_end(struct samples *s, struct target *t);
+
+size_t samples_poll(struct samples *s, struct pollfd *out); /* perf.h; room for samples_rings */
+void samples_polled(struct samples *s, const struct pollfd *in, size_t count);
+size_t samples_rings(const struct samples *s);
+
+#endif

@@ -1,0 +1,77 @@
+#include "collect/threads.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define THREADS_APART 4096 /* those that come after are counted together */
+
+static uint32_t thread_new(struct target *t, uint32_t tid, uint64_t now_ns)
+{
+    struct thread *thread = vec_push(&t->profile.threads);
+    *thread = (struct thread){.tid = tid,
+                              .name = xstrdup(tid == (uint32_t)t->pid ? "main" : "thread"),
+                              .start_ns = now_ns};
+    return (uint32_t)(t->profile.threads.count - 1);
+}
+
+/* A thread of its own, or the one that stands for all others. */
+static uint32_t thread_add(struct target *t, uint32_t tid, uint64_t now_ns)
+{
+    if (t->profile.threads.count < THREADS_APART)
+        return thread_new(t, tid, now_ns);
+    if (t->profile.threads.count == THREADS_APART) {
+        uint32_t number = thread_new(t, 0, now_ns);
+        struct thread *others = &t->profile.threads.items[number];
+        free(others->name);
+        others->name = xstrdup("(other threads)");
+    }
+    return THREADS_APART;
+}
+
+uint32_t thread_begin(struct target *t, uint32_t tid, uint64_t now_ns)
+{
+    for (size_t i = 0; i < t->sampled_threads.count; i++) {
+        uint32_t number = t->sampled_threads.items[i];
+        const struct thread *thread = &t->profile.threads.items[number];
+        if (thread->tid != tid || thread->end_ns)
+            continue;
+        t->sampled_threads.items[i] = *vec_last(&t->sampled_threads);
+        t->sampled_threads.count--;
+        return number;
+    }
+    return thread_add(t, tid, now_ns);
+}
+
+uint32_t thread_sampled(struct target *t, uint32_t tid, uint64_t now_ns)
+{
+    for (size_t i = t->profile.threads.count; i-- > 0;)
+        if (t->profile.threads.items[i].tid == tid && !t->profile.threads.items[i].end_ns)
+            return (uint32_t)i;
+    uint32_t number = thread_add(t, tid, now_ns);
+    if (number < THREADS_APART)
+        *vec_push(&t->sampled_threads) = number;
+    return number;
+}
+
+void thread_rename(struct target *t, uint32_t number, uint32_t tid, const char *name)
+{
+    struct thread *thread = &t->profile.threads.items[number];
+    if (thread->tid != tid || !*name)
+        return;
+    /* The first thread carries the program's name unless it took another. */
+    if (tid == (uint32_t)t->pid) {
+        const char *slash = t->profile.executable ? strrchr(t->profile.executable, '/') : NULL;
+        if (strncmp(name, slash ? slash + 1 : "", 15) == 0)
+            return;
+        if (t->profile.command.count) {
+            const char *own = strrchr(t->profile.command.items[0], '/');
+            own = own ? own + 1 : t->profile.command.items[0];
+            if (strncmp(name, own, 15) == 0)
+                return;
+        }
+    }
+    if (strcmp(thread->name, name) == 0)
+        return;
+    free(thread->name);
+    thread->name = xstrdup(name);
+}

@@ -1,0 +1,15 @@
+/*
+ * threads: the threads of a target, which are heard of in two ways: by their own events, and by
+ * the kernel's samples of them.
+ */
+#ifndef TIDE_COLLECT_THREADS_H
+#define TIDE_COLLECT_THREADS_H
+
+#include "collect/target.h"
+
+/* Numbers in profile.threads. */
+uint32_t thread_begin(struct target *t, uint32_t tid, uint64_t now_ns); /* it says so itself */
+uint32_t thread_sampled(struct target *t, uint32_t tid, uint64_t now_ns);
+void thread_rename(struct target *t, uint32_t number, uint32_t tid, const char *name);
+
+#endif

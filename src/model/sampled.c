@@ -1,0 +1,66 @@
+#include "model/sampled.h"
+
+#include <stdlib.h>
+
+/* For each node what its stack ends with: 0, NODE_TRUNCATED or NODE_INCOMPLETE. Caller frees. */
+static uint8_t *stack_ends(const struct profile *p)
+{
+    uint8_t *ends = xcalloc(p->nodes.count + 1, 1);
+    for (size_t i = 1; i < p->nodes.count; i++) { /* a parent comes before its children */
+        uint64_t address = p->nodes.items[i].address;
+        ends[i] = address == NODE_TRUNCATED || address == NODE_INCOMPLETE
+                      ? (uint8_t)address
+                      : ends[p->nodes.items[i].parent];
+    }
+    return ends;
+}
+
+static void add_row(struct sampled_totals *t, const struct site *s, const uint64_t *columns)
+{
+    if (s->domain == DOMAIN_CPU) {
+        t->cpu_ns += columns[COL_BYTES];
+        t->cpu_samples += columns[COL_ALLOCS];
+    } else if (s->domain == DOMAIN_FAULTS) {
+        t->fault_bytes += columns[COL_BYTES];
+        t->faults += columns[COL_ALLOCS];
+        t->huge_faults += columns[COL_HUGE_FAULTS];
+        t->file_faults += columns[COL_FILE_FAULTS];
+        t->copy_faults += columns[COL_COPIES];
+    } else if (s->domain == DOMAIN_TOUCHED) {
+        t->touched += columns[COL_ALLOCS];
+        t->touched_bytes += columns[COL_BYTES];
+    }
+}
+
+struct sampled_totals sampled_totals(const struct profile *p, const struct window *w,
+                                     enum metric metric)
+{
+    struct sampled_totals t = {0};
+    if (!profile_is_sampled(p))
+        return t;
+    uint32_t domain = metric == METRIC_CPU       ? DOMAIN_CPU
+                      : metric == METRIC_FAULTS  ? DOMAIN_FAULTS
+                      : metric == METRIC_TOUCHED ? DOMAIN_TOUCHED
+                                                 : DOMAIN_COUNT;
+    uint8_t *ends = stack_ends(p);
+    for (size_t i = w->since.intervals; i < w->at.intervals; i++) {
+        const struct interval *iv = &p->intervals.items[i];
+        for (size_t r = iv->first_row; r < iv->first_row + iv->row_count; r++) {
+            const struct row *row = &p->rows.items[r];
+            const struct site *s = &p->sites.items[row->site];
+            add_row(&t, s, row->columns);
+            if (s->domain == domain && ends[s->node] == NODE_TRUNCATED)
+                t.truncated_stacks += row->columns[COL_ALLOCS];
+            if (s->domain == domain && ends[s->node] == NODE_INCOMPLETE)
+                t.incomplete_stacks += row->columns[COL_ALLOCS];
+        }
+    }
+    free(ends);
+    return t;
+}
+
+enum metric sampled_default(const struct recording *r)
+{
+    const struct sampling *g = r->profiles.count ? &r->profiles.items[0].sampling : NULL;
+    return !g || !g->alone ? METRIC_LIVE : g->cpu_period_ns ? METRIC_CPU : METRIC_FAULTS;
+}

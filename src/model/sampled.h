@@ -1,0 +1,32 @@
+/*
+ * sampled: what CPU samples and page faults add up to in a window, and how complete they are.
+ */
+#ifndef TIDE_MODEL_SAMPLED_H
+#define TIDE_MODEL_SAMPLED_H
+
+#include "model/moment.h"
+#include "model/query.h"
+#include "store/recording.h"
+
+struct sampled_totals {
+    uint64_t cpu_ns, cpu_samples;
+    uint64_t faults, fault_bytes;
+    uint64_t huge_faults, file_faults, copy_faults; /* of faults; the others are first touches */
+    uint64_t touched, touched_bytes; /* of them, in memory whose allocation is known */
+    /* Of the metric's samples: stacks that were cut off, or left where unwind information ends. */
+    uint64_t truncated_stacks, incomplete_stacks;
+};
+
+static inline bool metric_is_sampled(enum metric m)
+{
+    return m == METRIC_CPU || m == METRIC_FAULTS || m == METRIC_TOUCHED;
+}
+
+/* Stacks are counted for `metric`, if it is one of those. */
+struct sampled_totals sampled_totals(const struct profile *p, const struct window *w,
+                                     enum metric metric);
+
+/* The metric to begin with: live, but where nothing is known of the heap, what was sampled. */
+enum metric sampled_default(const struct recording *r);
+
+#endif

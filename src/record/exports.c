@@ -1,0 +1,54 @@
+#include "record/exports.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+void exports_read(struct exports *x, const struct link_map *m)
+{
+    *x = (struct exports){.base = m->l_addr};
+    for (const ElfW(Dyn) *d = m->l_ld; d && d->d_tag != DT_NULL; d++) {
+        /* the loader has added the base, unless the table cannot be written to */
+        uint64_t p = d->d_un.d_ptr < x->base ? d->d_un.d_ptr + x->base : d->d_un.d_ptr;
+        const void *at = (const void *)(uintptr_t)p;
+        if (d->d_tag == DT_SYMTAB)
+            x->symbols = at;
+        else if (d->d_tag == DT_STRTAB)
+            x->strings = at;
+        else if (d->d_tag == DT_GNU_HASH)
+            x->gnu_hash = at;
+        else if (d->d_tag == DT_HASH)
+            x->hash = at;
+    }
+}
+
+static bool is_named(const struct exports *x, uint32_t i, const char *name)
+{
+    return strcmp(x->strings + x->symbols[i].st_name, name) == 0;
+}
+
+const ElfW(Sym) * exports_find(const struct exports *x, const char *name)
+{
+    const ElfW(Sym) *found = NULL;
+    if (!x->symbols || !x->strings)
+        return NULL;
+    if (x->gnu_hash) {
+        const uint32_t *h = x->gnu_hash, *buckets = h + 4 + 2 * (size_t)h[2],
+                       *chains = buckets + h[0];
+        uint32_t wanted = 5381;
+        for (const char *c = name; *c; c++)
+            wanted = wanted * 33 + (uint8_t)*c;
+        uint32_t i = h[0] ? buckets[wanted % h[0]] : 0;
+        for (; i >= h[1] && i && !found; i++) {
+            if ((chains[i - h[1]] | 1) == (wanted | 1) && is_named(x, i, name))
+                found = &x->symbols[i];
+            if (chains[i - h[1]] & 1)
+                break;
+        }
+    } else if (x->hash) {
+        for (uint32_t i = 1; i < x->hash[1] && !found; i++)
+            if (is_named(x, i, name))
+                found = &x->symbols[i];
+    }
+    return found && found->st_shndx != SHN_UNDEF && found->st_value ? found : NULL;
+}

@@ -1,0 +1,26 @@
+/*
+ * exports: what a loaded file defines for others to see, looked up in its own tables.
+ *
+ * dlsym would do, but it takes the loader's lock and may allocate. What the tables of a file that
+ * the loader accepted say is believed.
+ * [malloc-free] [async-signal-safe]; borrows the link map, good until the file is unloaded.
+ */
+#ifndef TIDE_RECORD_EXPORTS_H
+#define TIDE_RECORD_EXPORTS_H
+
+#include <link.h>
+#include <stdint.h>
+
+struct exports {
+    uint64_t base;
+    const ElfW(Sym) * symbols;
+    const char *strings;
+    const uint32_t *gnu_hash, *hash;
+};
+
+void exports_read(struct exports *x, const struct link_map *m);
+
+/* Defined there and for others to see; NULL: not. */
+const ElfW(Sym) * exports_find(const struct exports *x, const char *name);
+
+#endif

@@ -1,0 +1,289 @@
+#include "record/python.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "record/exports.h"
+
+struct python python;
+
+/* --- the interpreter -------------------------------------------------------------------------- */
+
+/* What the executable has comes before what a library has, as for the loader. */
+static uint64_t find(const struct exports x[2], const char *name, uint64_t *size)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        const ElfW(Sym) *s = exports_find(&x[i], name);
+        if (s) {
+            if (size)
+                *size = s->st_size;
+            return x[i].base + s->st_value;
+        }
+    }
+    return 0;
+}
+
+/* A function pointer without the cast that ISO C frowns upon. */
+static void find_function(const struct exports x[2], const char *name, void *slot)
+{
+    uint64_t address = find(x, name, NULL);
+    memcpy(slot, &address, sizeof address);
+}
+
+/* "3.8.18 (default, ..." as 0x030812f0. */
+static uint32_t version_of(const char *text)
+{
+    uint32_t part[3] = {0}, n = 0;
+    for (; n < 3 && *text >= '0' && *text <= '9'; n++) {
+        for (; *text >= '0' && *text <= '9'; text++)
+            part[n] = part[n] * 10 + (uint32_t)(*text - '0');
+        if (*text != '.')
+            break;
+        text++;
+    }
+    uint32_t level = *text == ' ' ? 0xf0 : 0xa0;
+    return part[0] << 24 | (part[1] & 0xff) << 16 | (part[2] & 0xff) << 8 | level;
+}
+
+static uint32_t version(const struct exports x[2])
+{
+    uint64_t data = find(x, "Py_Version", NULL);
+    const char *(*text)(void);
+    if (data)
+        return (uint32_t)python_load(data);
+    find_function(x, "Py_GetVersion", &text);
+    return text ? version_of(text()) : 0;
+}
+
+void python_give_up(enum wire_python_state why)
+{
+    atomic_store(&recorder.python, false);
+    atomic_store(&recorder.header->python, why);
+}
+
+static enum wire_python_state examine(const struct exports x[2], uint64_t runtime, uint64_t size)
+{
+    struct python found = {.runtime = runtime, .version = version(x)};
+    atomic_store(&recorder.header->python_version, found.version);
+    if (python.runtime == runtime && python.version == found.version)
+        return WIRE_PYTHON_ON; /* as before: something else was unloaded, or we are a child */
+    enum wire_python_state state = python_layout_find(found.version, runtime, size, &found.layout);
+    if (state != WIRE_PYTHON_ON)
+        return state;
+    if (find(x, "_Py_NegativeRefcount", NULL))
+        return WIRE_PYTHON_STRANGE; /* a debug build: some structures have more in them */
+    found.code_type = find(x, "PyCode_Type", NULL);
+    found.text_type = find(x, "PyUnicode_Type", NULL);
+    found.bytes_type = find(x, "PyBytes_Type", NULL);
+    find_function(x, "PyGILState_GetThisThreadState", &found.thread_state);
+    if (!found.code_type || !found.text_type || !found.bytes_type || !found.thread_state)
+        return WIRE_PYTHON_STRANGE;
+    if (found.layout.chain < PYTHON_SHIMS) {
+        find_function(x, "_PyThreadState_UncheckedGet", &found.current_state);
+        find_function(x, "PyInterpreterState_Head", &found.first_interpreter);
+        find_function(x, "PyInterpreterState_Main", &found.main_interpreter);
+        if (!found.current_state || !found.first_interpreter || !found.main_interpreter)
+            return WIRE_PYTHON_STRANGE;
+    }
+    if (found.layout.chain == PYTHON_ONE_EACH)
+        found.loop = find(x, "_PyEval_EvalFrameDefault", &found.loop_size);
+    python = found;
+    return WIRE_PYTHON_ON;
+}
+
+/* Under modules.c's lock. */
+void python_meet(const struct link_map *m)
+{
+    struct exports x[2];
+    _Atomic uint32_t *state = &recorder.header->python;
+    if (!recorder.python_size || atomic_load(&recorder.python) ||
+        atomic_load(state) == WIRE_PYTHON_STRANGE)
+        return;
+    exports_read(&x[1], m);
+    const ElfW(Sym) *runtime = exports_find(&x[1], "_PyRuntime");
+    if (!runtime) {
+        if (exports_find(&x[1], "pypy_execute_source"))
+            atomic_store(state, WIRE_PYTHON_PYPY);
+        return;
+    }
+    const struct link_map *first = m;
+    while (first->l_prev)
+        first = first->l_prev;
+    exports_read(&x[0], first);
+    uint32_t result = examine(x, x[1].base + runtime->st_value, runtime->st_size);
+    if (atomic_load(state) != WIRE_PYTHON_FULL)
+        atomic_store(state, result);
+    atomic_store_explicit(&recorder.python, result == WIRE_PYTHON_ON, memory_order_release);
+}
+
+void python_forget(void)
+{
+    atomic_store(&recorder.python, false);
+}
+
+void python_reset(void)
+{
+    python_forget();
+    python_code_reset();
+}
+
+/* What was being written may be half of it. */
+void python_recover(struct thread *t)
+{
+    struct python_thread *p = t->python;
+    if (p) {
+        p->count = 0;
+        memset(p->codes, 0, sizeof p->codes);
+        memset(p->pairs, 0, sizeof p->pairs);
+    }
+    python_code_recover();
+}
+
+/* --- the thread ------------------------------------------------------------------------------- */
+
+static size_t rounded(size_t size)
+{
+    return (size + 63) & ~(size_t)63;
+}
+
+/* Not for forked children: they begin with nothing, as the thread itself does. */
+static __attribute__((noinline)) struct python_thread *thread_new(struct thread *t)
+{
+    size_t frames = PYTHON_FRAMES * sizeof(struct python_frame);
+    size_t size = rounded(sizeof(struct python_thread)) + 2 * frames;
+    struct python_thread *p = sys_map(size);
+    if (!p)
+        return NULL;
+    sys_call(SYS_madvise, p, size, (long)MADV_DONTFORK);
+    p->remembered = (void *)((char *)p + rounded(sizeof *p));
+    p->fresh = (void *)((char *)p->remembered + frames);
+    return t->python = p;
+}
+
+void python_begin(struct thread *t)
+{
+    if (t->python)
+        t->python->count = 0;
+}
+
+/*
+ * The interpreter's state for this thread; 0: none, or none that may be read. Up to 3.11 the
+ * thread's own is its first one, of whichever interpreter; if it runs in another now, it holds the
+ * lock that all share, and the current state is its own.
+ */
+static inline uint64_t own_state(void)
+{
+    uint64_t state = (uint64_t)(uintptr_t)python.thread_state();
+    if (python.first_interpreter &&
+        UNLIKELY(python.first_interpreter() != python.main_interpreter())) {
+        uint64_t current = (uint64_t)(uintptr_t)python.current_state();
+        if (current && current != state &&
+            python_load(current + python.layout.thread_id) == (uint64_t)pthread_self())
+            state = current;
+    }
+    /* Who finalises frees the states of all other threads. */
+    uint64_t finalizing = python_load(python.runtime + python.layout.runtime_finalizing);
+    return UNLIKELY(finalizing) && finalizing != state ? 0 : state;
+}
+
+uint64_t python_key(struct thread *t, uint32_t native)
+{
+    uint64_t state = own_state();
+    uint32_t shims;
+    if (!state || (UNLIKELY(!atomic_load_explicit(&python.proven, memory_order_acquire)) &&
+                   !python_prove(state)))
+        return 0;
+    struct python_thread *p = t->python;
+    if (UNLIKELY(!p) && !(p = thread_new(t)))
+        return 0;
+    if (!python_read_frames(p, state, &shims))
+        return 0;
+    uint64_t key =
+        (p->remembered[p->count - 1].hash ^ (uint64_t)native << 3 ^ shims << 1 ^ p->cut) *
+        UINT64_C(0x9e3779b97f4a7c15);
+    p->state = state;
+    return key ? key : 1;
+}
+
+static inline struct python_pair *pair_of(const struct thread *t, uint64_t key)
+{
+    static_assert(PYTHON_PAIRS == 1 << (64 - 51), "as many bits of the key");
+    return &t->python->pairs[key >> 51];
+}
+
+uint32_t python_known(const struct thread *t, uint64_t key)
+{
+    const struct python_pair *pair = pair_of(t, key);
+    return pair->key == key ? pair->stack : 0;
+}
+
+/* --- merging ---------------------------------------------------------------------------------- */
+
+/* Where on the C stack the evaluation loop is that each entry began. */
+static void find_loops(struct python_thread *p)
+{
+    const struct python_layout *l = &python.layout;
+    uint64_t cframe = l->chain == PYTHON_CFRAMES || l->chain == PYTHON_ENTRIES
+                          ? python_load(p->state + l->thread_cframe)
+                          : 0;
+    for (uint32_t i = p->count; i-- > 0;) {
+        struct python_frame *f = &p->remembered[i];
+        f->loop = f->entries && l->chain == PYTHON_SHIMS ? f->previous : cframe;
+        if (f->entries && cframe)
+            cframe = python_load(cframe + l->cframe_previous);
+    }
+}
+
+static bool in_loop(uint64_t address)
+{
+    return (address & WIRE_LOW48) - 1 - python.loop < python.loop_size;
+}
+
+static bool runs(const struct walk *w, uint32_t native, uint64_t loop)
+{
+    if (python.layout.chain == PYTHON_ONE_EACH)
+        return in_loop(w->frames[native].address);
+    return w->frames[native].sp <= loop && (native == 0 || loop < w->frames[native - 1].sp);
+}
+
+/* Of frames that do not tell: the outermost, if native frames were lost there. */
+static uint32_t without_loop(const struct walk *w, const struct python_thread *p)
+{
+    uint32_t loops = 0;
+    if (python.layout.chain != PYTHON_ONE_EACH)
+        return 0;
+    for (uint32_t i = 0; i < w->count; i++)
+        loops += in_loop(w->frames[i].address);
+    return p->count > loops ? p->count - loops : 0;
+}
+
+/* Outermost first: each call of the evaluation loop, then the Python frames that it runs. */
+uint32_t python_merge(struct thread *t, uint64_t key)
+{
+    const struct walk *w = &t->walk;
+    struct python_thread *p = t->python;
+    uint32_t native = 0, id = 0;
+    if (p->cut || w->root == WALK_TRUNCATED)
+        id = node_of(0, WIRE_NODE_TRUNCATED);
+    else if (w->root == WALK_INCOMPLETE)
+        id = node_of(0, WIRE_NODE_INCOMPLETE);
+    find_loops(p);
+    uint32_t homeless = without_loop(w, p);
+    for (uint32_t i = 0; i < p->count; i++) {
+        const struct python_frame *f = &p->remembered[i];
+        if (f->entries && i >= homeless) {
+            uint32_t n = native;
+            while (n < w->count && !runs(w, n, f->loop))
+                n++;
+            for (; n < w->count && native <= n; native++)
+                id = node_of(id, w->frames[native].address);
+        }
+        if (f->number)
+            id = node_of(id, WIRE_PYTHON(f->number, f->byte));
+    }
+    for (; native < w->count; native++)
+        id = node_of(id, w->frames[native].address);
+    *pair_of(t, key) = (struct python_pair){.key = key, .stack = id};
+    return id;
+}

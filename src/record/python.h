@@ -1,0 +1,151 @@
+/*
+ * python: the frames of CPython at an allocation, read from the interpreter's own structures.
+ *
+ *   python.c         finds the interpreter; the thread's state; merging with the native frames
+ *   python_layout.c  where things are in which version
+ *   python_frames.c  the chain of frames, at the cost of reading it once
+ *   python_code.c    what a code object is called: told to the collector once
+ *
+ * The thread reads only its own state, at a moment when it is in a call (the allocation), so what
+ * it finds stands still. Nothing of the interpreter is called but functions that return a pointer,
+ * and nothing is changed. What cannot be vouched for (another version, a build with other
+ * structures, another thread finalising) is not read: stacks are then native alone.
+ *
+ * Frames are remembered as the walk's are (unwind/walk.h), and proven by reading them again: a
+ * frame's address, its code, how far it is, and its caller. A code object is known by its address
+ * and a stamp, as addresses are used again. The remembered chain has a hash; (native stack, hash)
+ * is looked up in a table to find the stack of both, which is made when it is met first.
+ *
+ * [malloc-free]; one struct python_thread a thread, which a forked child does not inherit.
+ */
+#ifndef TIDE_RECORD_PYTHON_H
+#define TIDE_RECORD_PYTHON_H
+
+#include <link.h>
+
+#include "record/python_layout.h"
+#include "record/recorder.h"
+
+#define PYTHON_FRAMES 8192 /* deeper chains lose their outer frames */
+#define PYTHON_PLACES 256  /* by address of a frame */
+#define PYTHON_CODES  4096
+#define PYTHON_PAIRS  8192
+
+struct python_frame {
+    uint64_t frame, code, at; /* at: as the interpreter has it */
+    uint64_t previous;        /* as read; a shim, where there is one */
+    uint64_t caller;          /* the next frame that is a function's; 0: none */
+    uint64_t stamp;           /* of the code */
+    uint64_t hash;            /* of this frame and all further out */
+    uint64_t loop;            /* place of the loop's record on the C stack, while merging */
+    uint32_t number;          /* of the code; 0: not shown */
+    uint32_t byte;
+    uint32_t entries; /* calls of the evaluation loop that begin with it: 0 or 1, seldom more */
+};
+
+struct python_code {
+    uint64_t code, stamp;
+    uint32_t number;
+};
+
+struct python_pair {
+    uint64_t key;
+    uint32_t stack;
+};
+
+struct python_thread {
+    uint64_t state; /* the interpreter's, at the last look */
+    uint32_t count;
+    bool cut;                        /* outer frames were left out */
+    struct python_frame *remembered; /* [PYTHON_FRAMES], outermost first */
+    struct python_frame *fresh;      /* [PYTHON_FRAMES], innermost first */
+    uint16_t place[PYTHON_PLACES];   /* of a frame in remembered, if it is there */
+    struct python_code codes[PYTHON_CODES];
+    struct python_pair pairs[PYTHON_PAIRS];
+};
+
+/* The interpreter that was met. */
+struct python {
+    struct python_layout layout;
+    uint32_t version;
+    uint64_t runtime, code_type, text_type, bytes_type;
+    uint64_t loop, loop_size; /* _PyEval_EvalFrameDefault, where frames do not tell */
+    void *(*thread_state)(void);
+    void *(*current_state)(void); /* with those below: up to 3.11, for subinterpreters */
+    void *(*first_interpreter)(void);
+    void *(*main_interpreter)(void);
+    _Atomic bool proven; /* the layout holds: it was tried on this process */
+};
+extern struct python python;
+
+static inline uint64_t python_load(uint64_t address)
+{
+    return *(const volatile uint64_t *)(uintptr_t)address;
+}
+
+static inline uint8_t python_load_byte(uint64_t address)
+{
+    return *(const volatile uint8_t *)(uintptr_t)address;
+}
+
+static inline uint32_t python_load_half(uint64_t address)
+{
+    return *(const volatile uint32_t *)(uintptr_t)address;
+}
+
+static inline bool python_is_place(uint64_t address)
+{
+    return address >= 4096 && address % 8 == 0 && address < UINT64_C(1) << 47;
+}
+
+/* python.c */
+void python_meet(const struct link_map *m); /* a file was met, or met again: is it CPython? */
+void python_forget(void);                   /* code went away: it is met again if it is there */
+void python_reset(void);                    /* new shared memory: nothing has been told yet */
+void python_recover(struct thread *t);      /* it was torn out of a hook */
+void python_begin(struct thread *t);        /* the thread's memory has another owner */
+void python_give_up(enum wire_python_state why);
+/* A name for this stack of Python and native frames; 0: there are no Python frames in it. */
+uint64_t python_key(struct thread *t, uint32_t native);
+/* The stack that was kept under it; 0: none. */
+uint32_t python_known(const struct thread *t, uint64_t key);
+/* Makes it, from the frames of python_key and those that the walk has just found. */
+uint32_t python_merge(struct thread *t, uint64_t key);
+
+/* python_frames.c */
+/* Brings remembered up to date; false: nothing that can be used. *shims: on top of the chain. */
+bool python_read_frames(struct python_thread *p, uint64_t state, uint32_t *shims);
+uint64_t python_innermost(uint64_t state);
+
+/* python_code.c */
+/* Is there, at this address, what the layout says? Every page is asked for before it is read. */
+bool python_prove(uint64_t state);
+uint32_t python_code_number(struct python_thread *p, uint64_t code, uint64_t stamp);
+void python_code_reset(void);
+void python_code_recover(void);
+
+/*
+ * Tells code objects apart that were at one address at different times. The line table is compared,
+ * by address and by what it begins with; and the version, where there is one (it is an
+ * interpreter's own count), or the names, and what the table ends with. 0: it cannot be told any
+ * more what it was.
+ */
+static inline uint64_t python_stamp(uint64_t code)
+{
+    const struct python_layout *l = &python.layout;
+    if (UNLIKELY(!python_load(code + PYTHON_REFERENCES)))
+        return 0; /* it is about to go away, its parts may have gone */
+    uint64_t table = python_load(code + l->code_lines), last = 0;
+    uint64_t h = table << 24 ^ python_load(table + PYTHON_BYTES);
+    uint32_t version = l->code_version ? python_load_half(code + l->code_version) : 0;
+    if (version)
+        return ((h ^ version) * UINT64_C(0x9e3779b97f4a7c15)) | 1;
+    uint64_t size = python_load(table + PYTHON_SIZE);
+    if (size > 8)
+        __builtin_memcpy(&last, (const void *)(uintptr_t)(table + PYTHON_BYTES + size - 8), 8);
+    h ^= python_load(code + l->code_file) ^ python_load(code + l->code_name) << 16 ^
+         (uint64_t)python_load_half(code + l->code_first_line) << 44;
+    return (h * UINT64_C(0x9e3779b97f4a7c15) + (last ^ size << 1)) | 1;
+}
+
+#endif

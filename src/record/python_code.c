@@ -1,0 +1,282 @@
+/*
+ * Code objects by number. The first time one is met, its names and its line table are copied to
+ * where the collector reads them; equal ones share a number, so that a program which compiles the
+ * same text again and again tells nothing new. A lock is taken then, and only then.
+ */
+#include <string.h>
+#include <sys/mman.h>
+
+#include "record/python.h"
+
+#define KNOWN      (1u << 18)
+#define TEXT_MOST  4096
+#define RESERVE    65536u /* never kept: so that a record can be made, to find an equal one */
+#define TABLE_MOST (1u << 20)
+#define PROVEN_BY  64 /* frames */
+
+static struct {
+    uint64_t hash; /* of a record; 0: nothing here */
+    uint32_t number;
+} * known; /* [KNOWN] */
+static uint32_t known_count;
+static uint32_t nameless; /* the code that stands for what there was no room for */
+static struct spin lock;
+
+void python_code_reset(void)
+{
+    if (known) /* zeroes it */
+        sys_call(SYS_madvise, known, (long)(KNOWN * sizeof *known), (long)MADV_DONTNEED);
+    known_count = nameless = 0;
+    spin_reset(&lock);
+}
+
+void python_code_recover(void)
+{
+    spin_recover(&lock);
+}
+
+/* --- is the layout right? --------------------------------------------------------------------- */
+
+static bool careful_load(uint64_t address, uint64_t *out)
+{
+    if (!python_is_place(address) || !own_space.readable(&own_space, address))
+        return false;
+    *out = python_load(address);
+    return true;
+}
+
+static bool has_type(uint64_t object, uint64_t type)
+{
+    uint64_t found;
+    return careful_load(object + PYTHON_TYPE, &found) && found == type;
+}
+
+static bool member_has_type(uint64_t object, uint16_t offset, uint64_t type)
+{
+    uint64_t member;
+    return careful_load(object + offset, &member) && has_type(member, type);
+}
+
+static bool is_code(uint64_t code)
+{
+    const struct python_layout *l = &python.layout;
+    return has_type(code, python.code_type) &&
+           member_has_type(code, l->code_file, python.text_type) &&
+           member_has_type(code, l->code_name, python.text_type) &&
+           member_has_type(code, l->code_qualified, python.text_type) &&
+           member_has_type(code, l->code_lines, python.bytes_type);
+}
+
+static bool is_at(uint64_t code, uint64_t at)
+{
+    const struct python_layout *l = &python.layout;
+    return !l->code_instructions || at - (code + l->code_instructions - 2) < UINT64_C(1) << 32;
+}
+
+bool python_prove(uint64_t state)
+{
+    const struct python_layout *l = &python.layout;
+    uint64_t frame, cframe, owner, code, at;
+    unsigned seen = 0;
+    bool strange = false;
+    if (atomic_load_explicit(&recorder.confined, memory_order_relaxed))
+        return false; /* the kernel must not be asked */
+    if (l->thread_frame ? !careful_load(state + l->thread_frame, &frame)
+                        : !careful_load(state + l->thread_cframe, &cframe) ||
+                              !careful_load(cframe + l->cframe_frame, &frame))
+        strange = true;
+    for (unsigned i = 0; !strange && frame && i < PROVEN_BY; i++) {
+        bool shim = false;
+        if (l->chain == PYTHON_SHIMS) {
+            strange = !careful_load(frame + (l->frame_owner & ~7u), &owner);
+            shim = !strange && (uint8_t)(owner >> l->frame_owner % 8 * 8) >= PYTHON_OWNED_BY_C;
+        }
+        if (!shim && !strange) {
+            strange = !careful_load(frame + l->frame_code, &code) || !is_code(code) ||
+                      !careful_load(frame + l->frame_at, &at) || !is_at(code, at);
+            seen++;
+        }
+        strange = strange || !careful_load(frame + l->frame_previous, &frame);
+    }
+    if (strange)
+        python_give_up(WIRE_PYTHON_STRANGE);
+    else if (seen)
+        atomic_store_explicit(&python.proven, true, memory_order_release);
+    return seen && !strange;
+}
+
+/* --- telling the collector -------------------------------------------------------------------- */
+
+static uint64_t hash_of(const void *bytes, size_t size)
+{
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < size; i++)
+        h = (h ^ ((const uint8_t *)bytes)[i]) * UINT64_C(0x100000001b3);
+    return h ? h : 1;
+}
+
+/* Room at the end to make a record of so many bytes; NULL: none. */
+static void *tail(size_t size)
+{
+    uint32_t used = atomic_load_explicit(&recorder.header->python_used, memory_order_relaxed);
+    if (used < 8 || used % 8 || used > recorder.python_size ||
+        recorder.python_size - used < size + 8)
+        return NULL;
+    return recorder.python_memory + used;
+}
+
+/* The number of the record just made at the tail, or of an equal one; 0: no room for another. */
+static uint32_t keep(const void *record, size_t size)
+{
+    uint64_t hash = hash_of(record, size);
+    uint32_t i = (uint32_t)(hash >> 40) & (KNOWN - 1);
+    for (; known[i].hash; i = (i + 1) & (KNOWN - 1))
+        if (known[i].hash == hash)
+            return known[i].number;
+    uint64_t place = (uint64_t)((const char *)record - recorder.python_memory);
+    if (known_count >= KNOWN / 2 || place + size + RESERVE > recorder.python_size)
+        return 0;
+    known[i].number = (uint32_t)(place / 8);
+    known[i].hash = hash;
+    known_count++;
+    /* Pairs with the collector's acquire: it sees the record before the position. */
+    atomic_store_explicit(&recorder.header->python_used,
+                          (uint32_t)((place + size + 7) & ~UINT64_C(7)), memory_order_release);
+    return (uint32_t)(place / 8);
+}
+
+static size_t put_character(char *out, uint32_t c)
+{
+    if (c < 0x80) {
+        out[0] = (char)c;
+        return 1;
+    }
+    if (c < 0x800) {
+        out[0] = (char)(0xc0 | c >> 6);
+        out[1] = (char)(0x80 | (c & 63));
+        return 2;
+    }
+    if (c >= 0xdc80 && c < 0xdd00) { /* a byte of a file name that was no UTF-8 */
+        out[0] = (char)(c & 0xff);
+        return 1;
+    }
+    if (c >= 0xd800 && c < 0xe000)
+        c = 0xfffd;
+    if (c < 0x10000) {
+        out[0] = (char)(0xe0 | c >> 12);
+        out[1] = (char)(0x80 | (c >> 6 & 63));
+        out[2] = (char)(0x80 | (c & 63));
+        return 3;
+    }
+    out[0] = (char)(0xf0 | (c >> 18 & 7));
+    out[1] = (char)(0x80 | (c >> 12 & 63));
+    out[2] = (char)(0x80 | (c >> 6 & 63));
+    out[3] = (char)(0x80 | (c & 63));
+    return 4;
+}
+
+static uint32_t character_at(uint64_t data, unsigned width, uint64_t i)
+{
+    const volatile void *p = (const void *)(uintptr_t)data;
+    return width == 1   ? ((const volatile uint8_t *)p)[i]
+           : width == 2 ? ((const volatile uint16_t *)p)[i]
+                        : ((const volatile uint32_t *)p)[i];
+}
+
+/* The number of a str's text; 0: no room. */
+static uint32_t tell_text(uint64_t object)
+{
+    struct wire_text *r = tail(sizeof *r + TEXT_MOST + 4);
+    if (!r)
+        return 0;
+    char *out = (char *)(r + 1);
+    size_t size = 0;
+    uint32_t state = python_load_half(object + PYTHON_STATE);
+    unsigned width = state >> 2 & 7;
+    bool compact = state >> 5 & 1, ascii = state >> 6 & 1;
+    if (python_load(object + PYTHON_TYPE) == python.text_type && compact &&
+        (width == 1 || width == 2 || width == 4)) {
+        uint64_t length = python_load(object + PYTHON_SIZE);
+        uint64_t data = object + (ascii ? python.layout.text_ascii : python.layout.text_compact);
+        for (uint64_t i = 0; i < length && size < TEXT_MOST; i++)
+            size += put_character(out + size, character_at(data, width, i));
+    } else {
+        out[size++] = '?'; /* a subclass of str, say */
+    }
+    *r = (struct wire_text){.kind = WIRE_PYTHON_TEXT, .size = (uint32_t)size};
+    return keep(r, sizeof *r + size);
+}
+
+static uint32_t tell_code(uint32_t file, uint32_t name, uint32_t first_line, uint64_t table)
+{
+    uint64_t size = table ? python_load(table + PYTHON_SIZE) : 0;
+    if (size > TABLE_MOST)
+        size = 0; /* all of it reads as the first line */
+    struct wire_code *r = name ? tail(sizeof *r + size) : NULL;
+    if (!r)
+        return 0;
+    *r = (struct wire_code){.kind = WIRE_PYTHON_CODE,
+                            .size = (uint32_t)size,
+                            .file = file,
+                            .name = name,
+                            .first_line = first_line,
+                            .lines = python.layout.lines};
+    if (size)
+        memcpy(r + 1, (const void *)(uintptr_t)(table + PYTHON_BYTES), size);
+    return keep(r, sizeof *r + size);
+}
+
+/* While there is room. */
+static uint32_t tell_nameless(void)
+{
+    static const char name[] = "[Python code not recorded]";
+    struct wire_text *r = tail(sizeof *r + sizeof name);
+    if (!r)
+        return 0;
+    *r = (struct wire_text){.kind = WIRE_PYTHON_TEXT, .size = sizeof name - 1};
+    memcpy(r + 1, name, sizeof name - 1);
+    return tell_code(0, keep(r, sizeof *r + sizeof name - 1), 0, 0);
+}
+
+static uint32_t tell(uint64_t code)
+{
+    const struct python_layout *l = &python.layout;
+    if (python_load(code + PYTHON_TYPE) != python.code_type ||
+        !python_load(code + PYTHON_REFERENCES))
+        return 0;
+    uint64_t file = python_load(code + l->code_file), name = python_load(code + l->code_name);
+    uint64_t table = python_load(code + l->code_lines);
+    uint32_t first_line = python_load_half(code + l->code_first_line);
+    if (file == name && !first_line)
+        return 0; /* what calls __init__ within the interpreter, and shows in no traceback */
+    if (python_load(table + PYTHON_TYPE) != python.bytes_type)
+        table = 0;
+    if (!nameless)
+        nameless = tell_nameless();
+    uint32_t number = tell_code(tell_text(file), tell_text(python_load(code + l->code_qualified)),
+                                first_line, table);
+    if (!number)
+        atomic_store_explicit(&recorder.header->python, WIRE_PYTHON_FULL, memory_order_relaxed);
+    return number ? number : nameless;
+}
+
+static __attribute__((noinline)) uint32_t number_of(uint64_t code)
+{
+    uint32_t number = 0;
+    spin_lock(&lock);
+    if (!known)
+        known = sys_map(KNOWN * sizeof *known);
+    if (known)
+        number = tell(code);
+    spin_unlock(&lock);
+    return number;
+}
+
+uint32_t python_code_number(struct python_thread *p, uint64_t code, uint64_t stamp)
+{
+    struct python_code *c = &p->codes[(code >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 52];
+    static_assert(PYTHON_CODES == 1 << (64 - 52), "as many bits of the hash");
+    if (UNLIKELY(c->code != code || c->stamp != stamp) && stamp)
+        *c = (struct python_code){.code = code, .stamp = stamp, .number = number_of(code)};
+    return stamp ? c->number : 0;
+}

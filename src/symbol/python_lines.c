@@ -1,0 +1,85 @@
+#include "symbol/python_lines.h"
+
+#include <stdbool.h>
+
+static uint32_t by_increments(const uint8_t *table, size_t size, uint32_t line, uint32_t byte)
+{
+    uint64_t at = 0;
+    for (size_t i = 0; i + 1 < size; i += 2) {
+        at += table[i];
+        if (at > byte)
+            break;
+        line += (uint32_t)(int8_t)table[i + 1];
+    }
+    return line;
+}
+
+static uint32_t by_ranges(const uint8_t *table, size_t size, uint32_t line, uint32_t byte)
+{
+    uint64_t end = 0;
+    for (size_t i = 0; i + 1 < size; i += 2) {
+        bool none = (int8_t)table[i + 1] == -128;
+        if (!none)
+            line += (uint32_t)(int8_t)table[i + 1];
+        end += table[i];
+        if (byte < end)
+            return none ? 0 : line;
+    }
+    return 0;
+}
+
+/* Six bits a byte, the least first; bit 6: more follow. */
+static uint32_t number(const uint8_t *table, size_t size, size_t *i)
+{
+    uint32_t value = 0;
+    for (unsigned shift = 0; *i < size; shift += 6) {
+        uint8_t b = table[(*i)++];
+        if (shift < 32)
+            value |= (uint32_t)(b & 63) << shift;
+        if (!(b & 64))
+            break;
+    }
+    return value;
+}
+
+static uint32_t difference(const uint8_t *table, size_t size, size_t *i)
+{
+    uint32_t v = number(table, size, i);
+    return v & 1 ? 0 - (v >> 1) : v >> 1;
+}
+
+enum { SHORT_LAST = 9, ONE_LINE = 10, ONE_LINE_LAST = 12, NO_COLUMNS = 13, LONG = 14, NONE = 15 };
+
+static uint32_t by_locations(const uint8_t *table, size_t size, uint32_t line, uint32_t byte)
+{
+    uint64_t end = 0;
+    for (size_t i = 0; i < size;) {
+        unsigned kind = table[i] >> 3 & 15;
+        end += ((table[i] & 7) + 1) * 2u;
+        i++;
+        if (kind <= SHORT_LAST) {
+            i++;
+        } else if (kind <= ONE_LINE_LAST) {
+            line += kind - ONE_LINE;
+            i += 2;
+        } else if (kind == NO_COLUMNS || kind == LONG) {
+            line += difference(table, size, &i);
+            for (unsigned k = 0; kind == LONG && k < 3; k++) /* last line, columns */
+                number(table, size, &i);
+        }
+        if (byte < end)
+            return kind == NONE ? 0 : line;
+    }
+    return 0;
+}
+
+uint32_t python_line(enum python_lines form, const uint8_t *table, size_t size, uint32_t first_line,
+                     int32_t byte)
+{
+    if (byte < 0 || !size)
+        return first_line;
+    uint32_t at = (uint32_t)byte;
+    return form == PYTHON_LNOTAB   ? by_increments(table, size, first_line, at)
+           : form == PYTHON_RANGES ? by_ranges(table, size, first_line, at)
+                                   : by_locations(table, size, first_line, at);
+}

@@ -1,0 +1,107 @@
+#include "unwind/copied.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define LOWEST_CODE 4096
+
+static bool read_copy(struct copied_stack *s, uint64_t address, uint64_t *out)
+{
+    if (address < s->start || address - s->start > s->size || s->size - (address - s->start) < 8) {
+        s->past_end |= address >= s->start;
+        return false;
+    }
+    memcpy(out, s->bytes + (address - s->start), 8);
+    return true;
+}
+
+static int space_read(const struct unwind_space *self, uint64_t address, uint64_t *out)
+{
+    struct copied_stack *s = (struct copied_stack *)((const char *)(uintptr_t)self -
+                                                     offsetof(struct copied_stack, space));
+    return read_copy(s, address, out) ? 0 : -1;
+}
+
+/* One step by a rule: 1: done; 0: no caller; -1: lost; 2: the rule is too slow for this. */
+static int step_by_rule(struct copied_stack *s, struct arch_registers *r)
+{
+    uint64_t pc = r->value[ARCH_REG_PC], sp = r->value[ARCH_REG_SP], fp = r->value[ARCH_REG_FP];
+    rule_word rule = rule_get(s->rules, &s->space, pc);
+    uint64_t cfa = sp + (uint64_t)rule_cfa_offset(rule);
+    switch (rule_kind(rule)) {
+    case RULE_SP:
+        break;
+    case RULE_FP:
+        cfa = fp + (uint64_t)rule_cfa_offset(rule);
+        break;
+    case RULE_FP_DEREF:
+        if (!read_copy(s, fp + (uint64_t)rule_cfa_offset(rule), &cfa))
+            return -1;
+        break;
+    case RULE_GUESS:
+        if (fp == 0) /* as the kernel starts a program: code without tables that nobody called */
+            return 0;
+        if (!step_fp_plausible(&s->space, sp, fp, false))
+            return -1;
+        cfa = fp + 16;
+        break;
+    case RULE_OUTERMOST:
+        return 0;
+    default:
+        return 2;
+    }
+    if (cfa <= sp)
+        return -1;
+    if (!read_copy(s, cfa + (uint64_t)ARCH_RETURN_SLOT, &pc))
+        return -1;
+    if (rule_kind(rule) == RULE_FP_DEREF || rule_kind(rule) == RULE_GUESS) {
+        if (!read_copy(s, fp, &fp))
+            return -1;
+    } else if (rule_fp_offset(rule) && !read_copy(s, cfa + (uint64_t)rule_fp_offset(rule), &fp)) {
+        return -1;
+    }
+    if (pc < LOWEST_CODE)
+        return rule_kind(rule) == RULE_GUESS ? -1 : 0;
+    r->value[ARCH_REG_PC] = pc;
+    r->value[ARCH_REG_SP] = cfa;
+    r->value[ARCH_REG_FP] = fp;
+    r->known = 1u << ARCH_REG_PC | 1u << ARCH_REG_SP | 1u << ARCH_REG_FP;
+    return 1;
+}
+
+uint32_t copied_walk(struct copied_stack *s, const struct arch_registers *at, uint64_t *addresses,
+                     uint32_t room, enum copied_end *end)
+{
+    struct step_result result;
+    uint32_t count;
+    bool slowly = false, by_rules;
+    s->space.read = space_read;
+again:
+    count = 0;
+    by_rules = false;
+    s->past_end = false;
+    struct arch_registers r = *at;
+    r.value[ARCH_REG_PC]++;
+    for (;;) {
+        if (count == room) {
+            *end = COPIED_TRUNCATED;
+            return count;
+        }
+        addresses[count++] = r.value[ARCH_REG_PC];
+        int code = slowly ? 2 : step_by_rule(s, &r);
+        if (code == 2) {
+            enum step_end step = unwind_step(&s->space, &r, &result);
+            if (step == STEP_LOST && by_rules && !s->past_end) {
+                slowly = true;
+                goto again;
+            }
+            code = step == STEP_OK ? 1 : step == STEP_OUTERMOST ? 0 : -1;
+        } else {
+            by_rules = true;
+        }
+        if (code == 1)
+            continue;
+        *end = code == 0 ? COPIED_WHOLE : s->past_end ? COPIED_TRUNCATED : COPIED_LOST;
+        return count;
+    }
+}

@@ -1,0 +1,212 @@
+"""CPU time by function, sampled by the kernel. Shares are those of counted work, however busy the machine is."""
+import math
+import os
+import shutil
+import subprocess
+
+from harness import bare, cases
+from unprivileged import AS_NOBODY, give_to_nobody
+
+PARTS = {"six": 0.6, "three": 0.3, "one": 0.1}
+ROUNDS = 80000  # about a third of a second of CPU time
+FRAMES = ("-fomit-frame-pointer", "-fno-omit-frame-pointer")
+
+
+def right_shares(t, counts, samples):
+    """Within five standard deviations of what chance allows, and half a percent for the calls themselves."""
+    t.true("enough samples to say something", samples > 100, samples)
+    for name, share in PARTS.items():
+        room = 5 * math.sqrt(samples * share * (1 - share)) + samples * 0.005
+        got = counts.get(name, 0)
+        t.true("samples in %s of %d within %.0f" % (name, samples, room), abs(got - samples * share) <= room, got)
+
+
+def counts_of(report):
+    return {bare(row["name"]): row["self_count"] for row in report["rows"]}
+
+
+def whole_stacks(t, profile):
+    """Each of the three was called by work, and that by main or as a thread."""
+    for row in t.report(profile, "cpu", "--by", "stack")["rows"]:
+        names = [bare(f["function"]) for f in row["stack"]]
+        if names[0] in PARTS:
+            t.equal("who called " + names[0], names[1], "work")
+            t.true("the outer end", names[2:] and names[-1] in ("_start", "clone3", "__clone3"), names)
+
+
+@cases(frame=FRAMES, threads=(1, 4))
+def test_shares(t, frame, threads):
+    profile = t.record(t.build("shares.c", "-O2", frame), str(threads), str(ROUNDS // threads), opts=("--only-cpu",))
+    report = t.report(profile, "cpu")
+    right_shares(t, counts_of(report), report["sum"]["count"])
+    whole_stacks(t, profile)
+    t.equal("lost, cut", [report["sampling"][k] for k in ("lost_samples", "truncated_stacks")], [0, 0])
+    t.equal("threads", sum(r.get("threads", 1) for r in t.report(profile, "cpu", "--by", "thread")["rows"]), threads)
+
+
+@cases(threads=(1, 4))
+def test_static_program(t, threads):
+    program = t.build("shares.c", "-O2", "-static")
+    profile = t.record(program, str(threads), str(ROUNDS // threads), opts=("--only-cpu",))
+    report = t.report(profile, "cpu")
+    right_shares(t, counts_of(report), report["sum"]["count"])
+    whole_stacks(t, profile)
+    t.equal("notes", report["notes"], [])
+
+
+def test_libraries_without_symbols(t):
+    paths = []
+    for name, times in (("six", 6), ("three", 3), ("one", 1)):
+        paths.append(t.file(name + ".so"))
+        shutil.copy(t.build("spins.c", "-O2", "-fomit-frame-pointer", "-DTIMES=%d" % times, shared=True), paths[-1])
+        subprocess.run(["strip", paths[-1]], check=True)
+    profile = t.record(t.build("runs_spins.c", "-O2"), str(ROUNDS), *paths, opts=("--only-cpu",))
+    report = t.report(profile, "cpu", "--by", "library")
+    counts = {name[:-3]: count for name, count in counts_of(report).items()}
+    right_shares(t, counts, report["sum"]["count"])
+    t.equal("stacks cut or left", [report["sampling"][k] for k in ("truncated_stacks", "incomplete_stacks")], [0, 0])
+
+
+@cases(threads=(1, 4))
+def test_sum_is_the_kernels(t, threads):
+    profile = t.record(t.build("shares.c", "-O2"), str(threads), str(2 * ROUNDS // threads), opts=("--only-cpu",))
+    used_ns = int(t.stdout) * 1000
+    report = t.report(profile, "cpu")
+    t.equal("unit", report["unit"], "ns")
+    t.true("within 2 % of what getrusage says", abs(report["sum"]["bytes"] - used_ns) < used_ns * 0.02 + 5e6,
+           (report["sum"]["bytes"], used_ns))
+    t.equal("rows by thread add up", sum(r["self_bytes"] for r in t.report(profile, "cpu", "--by", "thread")["rows"]),
+            report["sum"]["bytes"])
+
+
+def test_with_the_heap(t):
+    """Both at once: the heap's figures are exact as ever, in the same file."""
+    profile = t.record(t.build("temporary.c", "-O1"), opts=("--cpu=2000",))
+    plain = t.record(t.build("temporary.c", "-O1"))
+    both, alone = (t.report(p)["totals"] for p in (profile, plain))
+    for key in ("allocations", "frees", "bytes_allocated", "live_bytes", "unknown_frees", "lost_events"):
+        t.equal(key, both[key], alone[key])
+    profile = t.record(t.build("shares.c", "-O2"), "2", str(ROUNDS // 2), opts=("--cpu",))
+    report = t.report(profile, "cpu")
+    right_shares(t, counts_of(report), report["sum"]["count"])
+    t.equal("threads are the same", len(t.report(profile, "total", "--by", "thread")["rows"]) <= 2, True)
+    t.consistent(profile)
+    tree = t.report(profile, "cpu", "--tree")
+    t.equal("the tree's sum", sum(r["total_count"] for r in tree["rows"]), report["sum"]["count"])
+    callers = t.report(profile, "cpu", "--callers", "six")
+    t.equal("who calls six", [bare(r["name"]) for r in callers["rows"]], ["work"])
+
+
+def test_since_and_at(t):
+    profile = t.record(t.build("shares.c", "-O2"), "1", str(ROUNDS), opts=("--only-cpu",))
+    whole = t.report(profile, "cpu")["sum"]
+    first, second = (t.report(profile, "cpu", *window)["sum"] for window in (("--at", "50%"), ("--since", "50%")))
+    t.equal("two halves are the whole", [first[k] + second[k] for k in ("bytes", "count")], [whole[k] for k in ("bytes", "count")])
+    t.true("both halves have samples", first["count"] > 0 and second["count"] > 0, (first, second))
+
+
+@cases(opts=(("--only-cpu",), ("--cpu",)))
+def test_family(t, opts):
+    """Children of a shell are followed, static ones too, each with its own shares."""
+    dynamic, static = t.build("shares.c", "-O2"), t.build("shares.c", "-O2", "-static")
+    script = "%s 1 %d & %s 2 %d; wait; true" % (dynamic, ROUNDS, static, ROUNDS // 2)
+    profile = t.record("/bin/sh", "-c", script, opts=opts)
+    seen = {}
+    for process in t.report(profile, "cpu")["processes"]:
+        if process["command"][0] in (dynamic, static):
+            report = t.report(profile, "cpu", "--process", str(process["pid"]))
+            right_shares(t, counts_of(report), report["sum"]["count"])
+            seen[process["command"][0]] = process["exit_code"]
+    t.equal("both were seen", set(seen), {dynamic, static})
+
+
+def test_chosen_processes(t):
+    program = t.build("shares.c", "-O2")
+    profile = t.record("/bin/sh", "-c", "%s 1 1000; true" % program, opts=("--only-cpu", "--only", "shares"))
+    t.equal("--only", [p["command"][0] for p in t.report(profile, "cpu")["processes"]], [program])
+    profile = t.record("/bin/sh", "-c", "%s 1 1000; true" % program, opts=("--only-cpu", "--no-follow"))
+    t.equal("--no-follow", [p["command"][0] for p in t.report(profile, "cpu")["processes"]], ["/bin/sh"])
+
+
+def test_too_deep_a_stack_loses_its_outer_end(t):
+    """16 KiB of it are copied; what is left is right."""
+    profile = t.record(t.build("deep_work.c", "-O1"), "2000", str(ROUNDS), opts=("--only-cpu",))
+    report = t.report(profile, "cpu")
+    samples = t.row(report, "work")["self_count"]
+    t.true("samples", samples > 100, samples)
+    t.true("stacks cut off", abs(report["sampling"]["truncated_stacks"] - samples) <= 3, report["sampling"])
+    for _, _, names in t.stacks(profile, "work", "cpu"):
+        t.true("depth", names.count("deep") > 100, names.count("deep"))
+        t.equal("outermost", names[-1], "[truncated]")
+    profile = t.record(t.build("deep_work.c", "-O1"), "50", str(ROUNDS // 4), opts=("--only-cpu",))
+    for _, _, names in t.stacks(profile, "work", "cpu"):
+        t.equal("a stack that fits", names[1:53], ["deep"] * 51 + ["main"])
+
+
+def test_marks_and_pauses_from_outside(t):
+    """Nothing is preloaded, but the door is open."""
+    go, profile = t.file("go"), t.file("x.tide")
+    tool = subprocess.Popen([t.tidemark, "run", "--quiet", "--only-cpu", "-o", profile, "--", "/bin/sh", "-c",
+                             "echo ready; while ! test -e %s; do sleep 0.01; done; exec %s 1 %d" %
+                             (go, t.build("shares.c", "-O2"), ROUNDS // 4)], stdout=subprocess.PIPE, text=True)
+    t.equal("it is ready", tool.stdout.readline(), "ready\n")
+    for words in (("mark", "here"), ("snapshot", t.file("s.tide")), ("status",), ("pause",)):
+        t.run("ctl", str(tool.pid), *words)
+        t.equal("status of ctl " + words[0], (t.status, t.stderr), (0, ""))
+    open(go, "w").close()
+    t.equal("exit status", tool.wait(), 0)
+    processes = t.report(profile, "cpu")["processes"]
+    first = str(processes[0]["pid"])
+    labels = [m["label"] for m in t.ask(profile, "marks", "--process", first + "#1")["marks"]]
+    t.equal("marks", labels, ["here", "snapshot"])
+    t.equal("the snapshot opens", t.report(t.file("s.tide"), "cpu")["pid"], processes[0]["pid"])
+    t.equal("nothing was sampled while paused", [p["command"][0] for p in processes if "shares" in p["command"][0]], [])
+
+
+def test_as_nobody(t):
+    if os.geteuid() != 0:
+        return  # the others have shown it
+    tool, program = give_to_nobody(t), t.file("shares")
+    shutil.copy(t.build("shares.c", "-O2", "-fomit-frame-pointer"), program)
+    for opts in (("--only-cpu",), ("--cpu", "--faults")):
+        profile = os.path.join(os.path.dirname(tool), "x%d.tide" % len(opts))
+        t.plain(*AS_NOBODY, tool, "run", "--quiet", *opts, "-o", profile, "--", program, "2", str(ROUNDS // 2))
+        t.equal("status, stderr", (t.status, t.stderr), (0, ""))
+        report = t.report(profile, "cpu")
+        right_shares(t, counts_of(report), report["sum"]["count"])
+        t.equal("lost", report["sampling"]["lost_samples"], 0)
+
+
+@cases(what=("--cpu", "--faults"))
+def test_forbidden(t, what):
+    """One sentence, and the heap is recorded; without it there is nothing to record."""
+    forbids, profile = t.build("forbids.c", "-O1"), t.file("x.tide")
+    program = t.build("temporary.c", "-O1")
+    t.plain(forbids, "perf_event_open", t.tidemark, "run", "--quiet", what, "-o", profile, "--", program)
+    t.equal("status", t.status, 0)
+    lines = t.stderr.splitlines()
+    t.equal("lines", len(lines), 1)
+    t.true("what it says", "perf_event_open" in lines[0] and "doctor" in lines[0], lines)
+    plain = t.report(t.record(program))["totals"]
+    report = t.report(profile)
+    t.equal("allocations", report["totals"]["allocations"], plain["allocations"])
+    t.equal("the note", report["notes"], [lines[0].replace("tidemark run: ", "")])
+    t.run("report", profile, "--metric", what[2:])
+    t.equal("no such metric", (t.status, len(t.stderr.splitlines())), (1, 1))
+    t.plain(forbids, "perf_event_open", t.tidemark, "run", "--only-" + what[2:], "-o", t.file("y.tide"), "--",
+            "/usr/bin/touch", t.file("ran"))
+    t.equal("alone: status, ran", (t.status, os.path.exists(t.file("ran"))), (125, False))
+
+
+def test_text(t):
+    profile = t.record(t.build("shares.c", "-O2"), "1", str(ROUNDS // 4), opts=("--only-cpu",))
+    text = t.run("report", profile)[0]
+    t.true("units", "CPU time by function: " in text and " ms " in text and "samples" in text, text)
+    t.true("what the kernel counted", "\nkernel     counted " in text, text)
+    t.equal("nothing of the heap", "allocated" in text, False)
+
+
+@cases(wrong=("--cpu=0", "--cpu=ten", "--cpu=", "--cpu=20000", "--faults=0", "--faults=x"))
+def test_wrong_usage(t, wrong):
+    t.run("run", wrong, "--", "/bin/true")
+    t.equal("status, lines", (t.status, len(t.stderr.splitlines())), (2, 1))

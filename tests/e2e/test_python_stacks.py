@@ -1,0 +1,226 @@
+"""Python frames: stacks as the interpreter itself tells them, in order with the native ones, on every interpreter."""
+import glob
+import json
+import os
+import re
+
+from harness import PROGRAMS, Skipped, cases
+
+VERSIONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "system")
+LOOP = "_PyEval_EvalFrameDefault"
+SMALLEST = 1000000
+
+
+def interpreter(version):
+    if version == "system":
+        found = ["/usr/bin/python3"]
+    else:
+        found = sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/%s.*/bin/python3" % version)))
+    if not found or not os.path.exists(found[-1]):
+        raise Skipped("Python %s is not installed" % version)
+    return found[-1]
+
+
+def expected(path):
+    with open(path) as lines:
+        return [json.loads(line) for line in lines]
+
+
+def python_frames(stack):
+    return [[f["file"], f["line"], f["function"]] for f in stack if f["kind"] == "python"]
+
+
+def by_stack(t, profile, pid, *arguments):
+    """{Python stack: (bytes, [whole stack, ...])} of the blocks that the program tells of: all others are small."""
+    found = {}
+    for row in t.report(profile, "live", "--by", "stack", "--process", str(pid), *arguments)["rows"]:
+        if row["bytes"] >= SMALLEST:
+            size, stacks = found.setdefault(json.dumps(python_frames(row["stack"])), (0, []))
+            found[json.dumps(python_frames(row["stack"]))] = size + row["bytes"], stacks + [row["stack"]]
+    return {stack: found[stack] for stack in found if stack != "[]"}
+
+
+def groups(stack):
+    """Runs of Python frames, each with the native function that follows it outwards."""
+    found, run = [], 0
+    for frame in stack:
+        if frame["kind"] == "python":
+            run += 1
+        elif run and frame["kind"] == "native":
+            found.append((run, frame["function"]))
+            run = 0
+    return found + ([(run, None)] if run else [])
+
+
+def check_native(t, stack, version, folded):
+    if folded:
+        left = [f["function"] for f in stack if re.match(r"(lib)?python3", f["module"] or "")]
+        t.equal("C code of the interpreter in a folded stack", left, [])
+        return
+    for run, function in groups(stack):
+        # Debian's is stripped: parts of the loop have no name there.
+        t.true("run by the evaluation loop",
+               function == LOOP or (version == "system" and function and "+0x" in function), (function, stack))
+        t.true("one frame a loop", run == 1 or version not in ("3.8", "3.9", "3.10"), (run, stack))
+
+
+def check_callbacks(t, stack):
+    """Python calls qsort, which calls Python, which calls qsort, which calls Python."""
+    order = [f["function"].split(".")[-1] for f in stack
+             if f["kind"] == "python" or re.match("_*qsort(_r)?$", f["function"])]
+    order = ["qsort" if "qsort" in f else f for f in order]
+    order = [f for i, f in enumerate(order) if i == 0 or order[i - 1] != f]
+    t.equal("order", order, ["probe", "by_probe", "qsort", "sort_with", "by_probe", "qsort", "sort_with", "callbacks",
+                             "main", "<module>"])
+
+
+@cases(version=VERSIONS)
+def test_stacks_are_the_interpreters_own(t, version):
+    python = interpreter(version)
+    out = t.file("expected")
+    profile = t.record(python, os.path.join(PROGRAMS, "python_stacks.py"), out)
+    probes = expected(out)
+    t.true("at least 25 cases", len({p["case"] for p in probes}) >= 25, len({p["case"] for p in probes}))
+    t.equal("processes", len({p["pid"] for p in probes}), 2)
+    nested = 0
+    for pid in {p["pid"] for p in probes}:
+        want, case = {}, {}
+        for p in (p for p in probes if p["pid"] == pid):
+            stack = json.dumps(p["stack"])
+            want[stack] = want.get(stack, 0) + p["size"]
+            case[stack] = p["case"]
+        for view, arguments in (("as recorded", ["--no-fold"]), ("folded", [])):
+            got = by_stack(t, profile, pid, *arguments)
+            for stack in want:
+                if stack not in got or got[stack][0] != want[stack]:
+                    t.equal("%s (%s): bytes at %s" % (case[stack], view, stack), got.get(stack, (0,))[0], want[stack])
+            t.equal("stacks that should not be there (%s)" % view, sorted(set(got) - set(want)), [])
+            for stack in (s for python in got for s in got[python][1]):
+                check_native(t, stack, version, view == "folded")
+            for stack in (s for p in got for s in got[p][1] if case.get(p) == "callbacks" and p.count("sort_with") > 1):
+                check_callbacks(t, stack)
+                nested += 1
+    t.true("callbacks within callbacks", nested)
+    t.equal("stacks cut off or incomplete", t.report(profile)["totals"]["truncated_stacks"], 0)
+
+
+@cases(version=VERSIONS)
+def test_ends_with_threads_at_work(t, version):
+    """The interpreter frees the states of its threads while they allocate: none of them may be looked at."""
+    python = interpreter(version)
+    program = os.path.join(PROGRAMS, "python_ends.py")
+    for how, status in (("exit", 0), ("fork", 0), ("_exit", 3), ("raise", 4), ("signal", 143)):
+        profile = t.record(python, "-W", "ignore", program, how, status=status)
+        t.equal("stderr", t.stderr, "")
+        t.true("allocations", t.report(profile)["totals"]["allocations"] > 1000)
+
+
+@cases(version=("3.8", "3.11", "3.12", "3.13"))
+def test_embedded(t, version):
+    """libpython comes with dlopen and goes with dlclose, again and again (3.12 itself does not survive that)."""
+    python = interpreter(version)
+    library = glob.glob(os.path.join(os.path.dirname(python), "..", "lib", "libpython%s.so.1.0" % version))
+    if not library:
+        raise Skipped("there is no libpython%s.so" % version)
+    rounds = 1 if version == "3.12" else 3
+    profile = t.record(t.build("embeds_python.c"), library[0], str(rounds),
+                       env={"PYTHONHOME": os.path.dirname(os.path.dirname(python))})
+    rows = [r for r in t.report(profile, "live", "--by", "stack")["rows"] if r["bytes"] % 30000 == 0]
+    t.equal("blocks of Python's", sum(r["count"] for r in rows), rounds)
+    for row in rows:
+        names = [f["function"] for f in row["stack"] if f["kind"] == "python"]
+        t.equal("Python frames", names, ["in_python", "<module>"])
+        functions = [f["function"] for f in row["stack"]]
+        t.true("called by main", functions.index("<module>") < functions.index("embed") < functions.index("main"),
+               functions)
+    t.equal("outside", t.total(t.report(profile), "outside"), (1000 + 4000 * rounds, 1 + 4 * rounds))
+
+
+def fake(t, *flags):
+    profile = t.record(t.build("fake_python.c", "-rdynamic", *flags), status=3)
+    t.equal("blocks", t.total(t.report(profile), "allocates"), (10000, 100))
+    return t.report(profile)["notes"]
+
+
+def test_interpreters_that_are_not_what_they_seem(t):
+    """States and frames that lead nowhere: nothing is read there, native stacks go on, a note says why."""
+    for version in ("0x030800f0", "0x030900f0", "0x030a00f0", "0x030b02f0", "0x030c01f0"):
+        notes = fake(t, "-DVERSION=" + version)
+        t.true("a note for " + version, len(notes) == 1 and "does not look as" in notes[0], notes)
+    notes = fake(t, "-DVERSION=0x030d00f0", "-DCOOKIE")
+    t.true("offsets that make no sense", len(notes) == 1 and "does not look as" in notes[0], notes)
+    notes = fake(t, "-DVERSION=0x030d00f0", "-DCOOKIE", "-DFREE_THREADED")
+    t.true("without a lock", len(notes) == 1 and "without the global interpreter lock" in notes[0], notes)
+    for version, name in (("0x030e00f0", "3.14.0"), ("0x030700f0", "3.7.0"), ("0x030c00a1", "3.12.0"), ("0", "0.0.0")):
+        notes = fake(t, "-DVERSION=" + version)
+        t.true("a note for " + name, len(notes) == 1 and "Python %s is not a release" % name in notes[0], notes)
+
+
+def test_turned_off(t):
+    program = t.file("x.py")
+    with open(program, "w") as out:
+        out.write("import ctypes\ndef f():\n  ctypes.CDLL(None).malloc(54321)\nf()\n")
+    for python, wanted in (("off", []), ("auto", ["f", "<module>"])):
+        profile = t.record("/usr/bin/python3", program, opts=["--python=" + python])
+        row = [r for r in t.report(profile, "live", "--by", "stack")["rows"] if r["bytes"] == 54321][0]
+        t.equal("frames", [f["function"] for f in row["stack"] if f["kind"] == "python"], wanted)
+        t.equal("notes", t.report(profile)["notes"], [])
+    only = t.report(profile, "live", "--by", "stack", "--python-only")["rows"]
+    t.equal("Python only", [[f["function"] for f in r["stack"]] for r in only if r["bytes"] == 54321], [["f", "<module>"]])
+    native = t.report(profile, "live", "--by", "stack", "--native-only")["rows"]
+    kinds = {f["kind"] for r in native for f in r["stack"]}
+    t.true("native only", "python" not in kinds, kinds)
+    functions = [f["function"] for r in native if r["bytes"] == 54321 for f in r["stack"]]
+    t.true("with the interpreter's", LOOP in functions, functions)
+    row = t.row(t.report(profile, "live"), "f")
+    t.equal("charged to the line", row["total_bytes"], 54321)
+    for word, sentence in (("objects", "not there yet"), ("maybe", "takes 'auto' or 'off'")):
+        _, stderr, status = t.run("run", "--python=" + word, "true")
+        t.equal("status of " + word, status, 2)
+        t.true("one line about " + word, sentence in stderr and stderr.count("\n") == 1, stderr)
+
+
+@cases(version=("3.8", "3.11", "3.13"))
+def test_more_frames_than_are_remembered(t, version):
+    """Outer frames are left out, and counted as such; code that is made without end loses its names, not more."""
+    python = interpreter(version)
+    program = t.file("deep.py")
+    with open(program, "w") as out:
+        out.write("import ctypes, sys, threading\n"
+                  "m = ctypes.CDLL(None).malloc\n"
+                  "def down(n):\n"
+                  "    if n % 1000 == 0: m(50000 + n // 1000)\n"
+                  "    if n: down(n - 1)\n"
+                  "sys.setrecursionlimit(100000)\n"
+                  "threading.stack_size(800 << 20)\n"
+                  "t = threading.Thread(target=down, args=(12000,))\n"
+                  "t.start()\nt.join()\n")
+    profile = t.record(python, program)
+    rows = {r["bytes"]: r["stack"] for r in t.report(profile, "live", "--by", "stack")["rows"]}
+    for n in range(13):
+        depth = [f["function"] for f in rows[50000 + n] if f["kind"] == "python"].count("down")
+        whole = 12001 - 1000 * n
+        t.true("%d frames of %d" % (depth, whole), depth == whole if whole < 4000 else 4000 < depth <= whole, depth)
+
+
+def test_no_room_for_more_code(t):
+    """With little address space there is room for 2 MiB of names: what comes after has none, and a note says so."""
+    program = t.file("many.py")
+    with open(program, "w") as out:
+        out.write("import ctypes, sys\n"
+                  "m = ctypes.CDLL(None).malloc\n"
+                  "for i in range(20000):\n"
+                  "    exec('def %s_%05d():\\n  m(1000)\\n%s_%05d()' % ('f' * 60, i, 'f' * 60, i))\n"
+                  "def LAST():\n"
+                  "    m(77777)\n"
+                  "LAST()\n".replace("LAST", "last" * 50))
+    profile = t.record("/bin/sh", "-c", "ulimit -v 3900000; exec /usr/bin/python3 " + program)
+    notes = t.report(profile)["notes"]
+    t.true("a note", len(notes) == 1 and "some Python frames have no name" in notes[0], notes)
+    rows = t.report(profile, "live", "--by", "stack")["rows"]
+    row = [r for r in rows if r["bytes"] == 77777][0]
+    t.equal("frames", [f["function"] for f in row["stack"] if f["kind"] == "python"],
+            ["[Python code not recorded]", "<module>"])
+    blocks = sum(r["count"] for r in rows if any("ffff" in f["function"] or "not recorded" in f["function"]
+                                                 for f in r["stack"]) and r["bytes"] >= 1000 * r["count"])
+    t.true("every block has its stack", blocks >= 20000, blocks)
