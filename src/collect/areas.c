@@ -62,8 +62,8 @@ bool areas_add(struct areas *m, struct area new)
             memmove(old, old + 1, (--m->items.count - i) * sizeof *old);
         }
     }
-    if (new.epoch > UINT16_MAX)
-        new.epoch = UINT16_MAX;
+    if (new.epoch > LAST_EPOCH)
+        new.epoch = LAST_EPOCH;
     insert(m, i, new);
     return code;
 }

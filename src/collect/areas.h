@@ -10,7 +10,8 @@
 #include "collect/codefile.h"
 
 /* Modules that samples refer to have epochs of their own, apart from those that programs give. */
-#define SAMPLE_EPOCH 0x8000u
+#define SAMPLE_EPOCH 0x4000u
+#define LAST_EPOCH   0x7fffu /* the bit above says that a node is no code */
 
 struct area {
     uint64_t start, end, offset;

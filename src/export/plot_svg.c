@@ -8,7 +8,7 @@
 
 #define WIDTH   1000
 #define LEFT    86
-#define RIGHT   20
+#define RIGHT   40
 #define TOP     58
 #define PLOT_H  400
 #define BOTTOM  46

@@ -216,6 +216,9 @@ def test_stopped_program(t):
     while states(run.program) != {"T"}:
         time.sleep(0.001)
     t.true("ctl tells", "lost 2003 bytes in 1 block," in run.leaks())
+    until = time.monotonic() + 30
+    while states(run.program) != {"T"} and time.monotonic() < until:
+        time.sleep(0.001)  # threads that are let go stop again, one by one
     t.equal("state", states(run.program), {"T"})
     os.kill(run.program, signal.SIGCONT)
     _, stderr = run.end()
