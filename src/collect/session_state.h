@@ -2,6 +2,7 @@
  * session_state: what the files behind session.h share.
  *
  *   session.c   the loop: processes come, are read, and go
+ *   requests.c  what is asked for from outside, and by the program
  *   saving.c    the file: at the end, at checkpoints, and as snapshots
  */
 #ifndef TIDE_COLLECT_SESSION_STATE_H
@@ -61,6 +62,9 @@ void session_drain(struct session *s);
 bool session_is_wanted(const struct session *s, pid_t pid, const char *name);
 /* Hands nodes that are new to naming. */
 void queue_names(struct session *s);
+
+/* requests.c */
+void request_answer(struct session *s, struct visitor *v);
 
 /* saving.c */
 void checkpoint_if_due(struct session *s, uint64_t now);

@@ -133,10 +133,10 @@ def test_plot(t):
     seen = browser.look(t, svg, """
         seen.push(window.tidemark.lines.map((l) => l.name).join(', '));
         seen.push(document.querySelectorAll('.m').length);
-        const texts = window.tidemark.show(979);
+        const texts = window.tidemark.show(955);
         seen.push(texts.length, texts.some((x) => x.startsWith('live heap  ')));
         window.tidemark.toggle(0);
-        seen.push(window.tidemark.show(979).length, window.tidemark.show(5).length);
+        seen.push(window.tidemark.show(955).length, window.tidemark.show(5).length);
         """)
     t.equal("in the browser", seen, ["VM, RSS, anonymous RSS, live heap", "24", "5", "true", "4", "0"])
 

@@ -1,0 +1,150 @@
+/* What `tidemark ctl` and the API ask a session for, and what a program says at its end. */
+#include <errno.h>
+
+#include "collect/maps.h"
+#include "collect/scan.h"
+#include "collect/session_state.h"
+
+static void pause_all(struct session *s, bool paused)
+{
+    s->paused = paused;
+    for (size_t i = 0; i < s->live.count; i++) {
+        s->live.items[i]->was_paused |= paused;
+        if (s->live.items[i]->header)
+            atomic_store(&s->live.items[i]->header->paused, paused);
+    }
+}
+
+static void tell_status(struct session *s, struct visitor *v)
+{
+    uint64_t live = 0, peak = 0, events = 0;
+    struct strbuf b = {0};
+    for (size_t i = 0; i < s->targets.count; i++)
+        events += s->targets.items[i]->events;
+    for (size_t i = 0; i < s->live.count; i++) {
+        live += s->live.items[i]->ledger.live.bytes;
+        peak += s->live.items[i]->ledger.peak_bytes;
+    }
+    strbuf_printf(&b,
+                  "recording for %.1f s%s\n"
+                  "processes %zu, %zu of them running\n"
+                  "live %llu bytes, peak %llu bytes, %llu events\n"
+                  "snapshots %u\n"
+                  "file %s\n",
+                  (double)elapsed_ns(s) / 1e9, s->paused ? ", paused" : "", s->targets.count,
+                  s->live.count, (unsigned long long)live, (unsigned long long)peak,
+                  (unsigned long long)events, s->snapshot_count, s->file);
+    visitor_tell(v, 0, b.data);
+    strbuf_release(&b);
+}
+
+/* In the process that is meant, or in all. */
+static int mark_from_outside(struct session *s, pid_t about, const char *label)
+{
+    struct target *one = session_target(s, about);
+    if (!*label)
+        return -EINVAL;
+    if (!s->live.count)
+        return -ESRCH;
+    for (size_t i = 0; i < s->live.count; i++) {
+        struct target *t = s->live.items[i];
+        if (!one || t == one)
+            marks_add(t, label, elapsed_ns(s) - t->start_ns);
+    }
+    return 0;
+}
+
+/* It waits: what can only be seen while it lives is looked at now. */
+static void see_to_exit(struct session *s, struct visitor *v)
+{
+    struct target *t = session_target(s, v->pid);
+    struct scanning look = {.target = t,
+                            .kind = v->request.about == WIRE_EXIT_BEGINS ? SCAN_EXIT : SCAN_END,
+                            .waiting = &v->request};
+    t = t && t->header ? t : NULL;
+    if (t && !s->options->no_scan)
+        scan_look(&look);
+    else if (t)
+        target_drain(t, elapsed_ns(s) - t->start_ns);
+    if (t)
+        maps_at_exit(t, elapsed_ns(s) - t->start_ns);
+    visitor_reply(v, t ? 0 : -ESRCH, -1, 0, 0);
+    if (t && !s->options->no_scan)
+        scan_finish(&look);
+}
+
+static void tell_scan(const struct target *t, struct strbuf *out)
+{
+    const struct survivors *last = vec_last(&t->scans);
+    uint64_t blocks[REACHES] = {0}, bytes[REACHES] = {0};
+    for (size_t i = 0; i < last->rows.count; i++) {
+        blocks[last->rows.items[i].reach] += last->rows.items[i].blocks;
+        bytes[last->rows.items[i].reach] += last->rows.items[i].bytes;
+    }
+    strbuf_printf(out, "process %d: ", t->pid);
+    if (last->scan.unreachable) {
+        strbuf_printf(out, "%s\n", last->scan.unreachable);
+        return;
+    }
+    static const char *const names[] = {
+        [REACH_LOST] = "lost", [REACH_INDIRECT] = "indirect", [REACH_REACHABLE] = "reachable"};
+    for (int i = REACH_LOST; i < REACHES; i++)
+        if (blocks[i] || i == REACH_LOST)
+            strbuf_printf(out, "%s %llu bytes in %llu block%s, ", names[i],
+                          (unsigned long long)bytes[i], (unsigned long long)blocks[i],
+                          blocks[i] == 1 ? "" : "s");
+    strbuf_printf(out, "held for %.1f ms\n", (double)last->scan.held_ns / 1e6);
+}
+
+/* In the process that is meant, or in all. */
+static void scan_from_outside(struct session *s, struct visitor *v)
+{
+    struct target *one = session_target(s, (pid_t)v->request.about);
+    struct strbuf text = {0};
+    int code = s->live.count ? 0 : -ESRCH;
+    for (size_t i = 0; i < s->live.count; i++) {
+        struct scanning look = {.target = s->live.items[i], .kind = SCAN_ASKED};
+        if ((one && look.target != one) || !look.target->header)
+            continue;
+        scan_look(&look);
+        code = look.unreachable ? -EPERM : code;
+        scan_finish(&look);
+        tell_scan(look.target, &text);
+    }
+    if (code == -ESRCH)
+        visitor_reply(v, code, -1, 0, 0);
+    else
+        visitor_tell(v, code, text.data);
+    strbuf_release(&text);
+}
+
+void request_answer(struct session *s, struct visitor *v)
+{
+    int code = 0;
+    v->text[WIRE_LABEL_SIZE - 1] =
+        v->request.kind == WIRE_MARK ? '\0' : v->text[WIRE_LABEL_SIZE - 1];
+    switch ((enum wire_request_kind)v->request.kind) {
+    case WIRE_SNAPSHOT:
+        code = snapshot_begin(s, v->text);
+        break;
+    case WIRE_MARK:
+        code = mark_from_outside(s, (pid_t)v->request.about, v->text);
+        break;
+    case WIRE_EXITING:
+        see_to_exit(s, v);
+        return;
+    case WIRE_SCAN:
+        scan_from_outside(s, v);
+        return;
+    case WIRE_PAUSE:
+    case WIRE_RESUME:
+        pause_all(s, v->request.kind == WIRE_PAUSE);
+        break;
+    case WIRE_STATUS:
+        tell_status(s, v);
+        return;
+    default:
+        code = -EINVAL;
+    }
+    visitor_reply(v, code, -1, 0, 0);
+}
