@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/picture.h"
 #include "cli/query_options.h"
@@ -291,6 +292,12 @@ int cmd_flame(int argc, char **argv)
     int code = 0;
     if (o.help) {
         print_help();
+        goto out;
+    }
+    if (!w.output && !w.folded && isatty(STDOUT_FILENO)) {
+        code = err_set(&err, -EINVAL,
+                       "a picture cannot be shown on a terminal; add '--output FILE.svg', or "
+                       "'--folded' for text");
         goto out;
     }
     if (w.from_folded)

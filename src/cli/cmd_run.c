@@ -351,8 +351,8 @@ static void add_lost(struct strbuf *b, const struct recording *r, const char *fi
         strbuf_puts(b, "  lost ");
         unit_bytes(b, (int64_t)(lost.bytes + indirect.bytes));
         strbuf_puts(b, " in ");
-        unit_count(b, (int64_t)(lost.blocks + indirect.blocks));
-        strbuf_printf(b, " blocks that nothing points to any more: tidemark leaks %s\n", file);
+        unit_blocks(b, (int64_t)(lost.blocks + indirect.blocks));
+        strbuf_printf(b, " that nothing points to any more: tidemark leaks %s\n", file);
     }
     leaks_release(&leaks);
 }
@@ -379,8 +379,8 @@ static void add_figures(struct strbuf *b, const struct session_result *r)
         strbuf_puts(b, "; never freed ");
         unit_bytes(b, (int64_t)r->live_bytes);
         strbuf_puts(b, " in ");
-        unit_count(b, (int64_t)r->live_blocks);
-        strbuf_puts(b, " blocks\n");
+        unit_blocks(b, (int64_t)r->live_blocks);
+        strbuf_puts(b, "\n");
     }
     if (g->cpu_period_ns) {
         strbuf_puts(b, "  CPU time ");

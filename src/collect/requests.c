@@ -89,8 +89,10 @@ static void tell_scan(const struct target *t, struct strbuf *out)
     static const char *const names[] = {
         [REACH_LOST] = "lost", [REACH_INDIRECT] = "indirect", [REACH_REACHABLE] = "reachable"};
     for (int i = REACH_LOST; i < REACHES; i++)
-        strbuf_printf(out, "%s %llu bytes in %llu blocks, ", names[i], (unsigned long long)bytes[i],
-                      (unsigned long long)blocks[i]);
+        if (blocks[i] || i == REACH_LOST)
+            strbuf_printf(out, "%s %llu bytes in %llu block%s, ", names[i],
+                          (unsigned long long)bytes[i], (unsigned long long)blocks[i],
+                          blocks[i] == 1 ? "" : "s");
     strbuf_printf(out, "held for %.1f ms\n", (double)last->scan.held_ns / 1e6);
 }
 

@@ -14,8 +14,8 @@ static void clean_reason(const struct findings *f, struct strbuf *out)
     unit_bytes(out, (int64_t)b->peak_bytes);
     if (b->reach_known) {
         strbuf_puts(out, "; of ");
-        unit_count(out, b->blocks_checked);
-        strbuf_puts(out, " blocks left at the end ");
+        unit_blocks(out, b->blocks_checked);
+        strbuf_puts(out, " left at the end ");
         unit_count(out, b->lost_blocks);
         strbuf_puts(out, " were lost (");
         unit_bytes(out, b->lost_bytes);
@@ -77,12 +77,10 @@ void findings_text(const struct findings *f, const char *file, size_t most, cons
                    struct strbuf *out)
 {
     const struct answer *a = &f->places.total;
-    strbuf_printf(out, "%scommand%s    ", style_bold(s), style_plain(s));
-    summary_command(a->profile, s->width > 30 ? s->width - 12 : 20, out);
-    strbuf_puts(out, "\n\n");
-    size_t before = out->size;
+    summary_processes(a->recording, a->profile, s, out);
+    summary_program(a->profile, s, out);
     summary_ignored(&a->tree, &a->frames, s, 3, out);
-    strbuf_puts(out, out->size > before ? "\n" : "");
+    strbuf_putc(out, '\n');
     if (!f->list.count) {
         struct strbuf why = {0};
         strbuf_printf(out, "%snothing worth your time%s\n", style_bold(s), style_plain(s));

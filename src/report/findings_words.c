@@ -32,8 +32,7 @@ static void bytes_in_blocks(struct strbuf *out, int64_t bytes, int64_t count)
 {
     unit_bytes(out, bytes);
     strbuf_puts(out, " in ");
-    unit_count(out, count);
-    strbuf_puts(out, count == 1 ? " block" : " blocks");
+    unit_blocks(out, count);
 }
 
 static void percent(struct strbuf *out, double part, double whole)

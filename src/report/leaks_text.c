@@ -1,5 +1,8 @@
 #include "report/leaks.h"
 
+#include <stdlib.h>
+
+#include "model/name.h"
 #include "report/stack_text.h"
 #include "report/summary.h"
 #include "report/units.h"
@@ -11,8 +14,7 @@ static void add_amount(struct strbuf *out, uint64_t bytes, uint64_t blocks)
 {
     unit_bytes(out, (int64_t)bytes);
     strbuf_puts(out, " in ");
-    unit_count(out, (int64_t)blocks);
-    strbuf_puts(out, blocks == 1 ? " block" : " blocks");
+    unit_blocks(out, (int64_t)blocks);
 }
 
 static void add_sum(struct strbuf *out, const struct leak_sum *sum)
@@ -180,8 +182,7 @@ static void add_list(const struct leaks *l, const struct leak_list *list, const 
         unit_bytes(out, (int64_t)e->bytes);
         strbuf_puts(out, style_plain(s));
         strbuf_puts(out, " in ");
-        unit_count(out, (int64_t)e->blocks);
-        strbuf_puts(out, e->blocks == 1 ? " block" : " blocks");
+        unit_blocks(out, (int64_t)e->blocks);
         if (e->blocks > 1) {
             strbuf_puts(out, " of ");
             unit_bytes(out, (int64_t)(e->bytes / e->blocks));
@@ -213,7 +214,10 @@ static void add_next(const struct leaks *l, const char *file, const struct style
     if (first && (first->kind == REACH_LOST || first->kind == REACH_INDIRECT)) {
         const struct call_frame *f = &l->frames.frames.items[first->tree->key.items[first->node]];
         strbuf_puts(out, "next: see who should have kept and freed what ");
-        unit_text(out, frame_table_string(&l->frames, f->name));
+        struct name_part bare = name_bare(frame_table_string(&l->frames, f->name));
+        char *name = xstrndup(bare.text, bare.size);
+        unit_text(out, name);
+        free(name);
         strbuf_puts(out, " allocates; what is meant to stay can be left out with --ignore\n");
     } else if (first && first->kind == REACH_UNKNOWN) {
         strbuf_puts(out,

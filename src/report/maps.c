@@ -184,7 +184,7 @@ void maps_text(const struct mappings *m, bool numa, const struct style *s, struc
     add_heading(m, s, out);
     table_print(&t, s, out);
     if (m->cut)
-        strbuf_printf(out, "%zu more rows; --top 0 shows all\n", m->cut);
+        strbuf_printf(out, "... %zu more rows; --top 0 shows all\n", m->cut);
     table_release(&t);
 }
 

@@ -54,8 +54,9 @@ static void add_heading(const struct mark_rows *m, const struct style *s, struct
             strbuf_release(&labels);
         }
     } else {
-        strbuf_puts(out, "no marks; a program makes them with tide_mark(\"LABEL\") of tidemark.h, "
-                         "others for it with 'tidemark ctl PID mark LABEL'");
+        strbuf_puts(out,
+                    "no marks; tide_mark(\"LABEL\") makes them, 'tidemark run --mark-on FUNCTION', "
+                    "or 'tidemark ctl PID mark LABEL'");
         add_others(m, out);
     }
     strbuf_puts(out, "\n\n");

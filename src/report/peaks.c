@@ -88,8 +88,9 @@ void peaks_text(const struct peaks *p, const char *file, size_t top, const struc
     qsort(order, shown, sizeof *order, by_number);
     strbuf_puts(out, style_bold(s));
     summary_command(p->lines.profile, s->width > 60 ? s->width - 20 : 40, out);
-    strbuf_printf(out, "%s, pid %" PRIu32 "\n%zu peaks%s\n", style_plain(s), p->lines.profile->pid,
-                  n, shown < n ? ", the highest are shown; --top 0 shows all" : "");
+    strbuf_printf(out, "%s, pid %" PRIu32 "\n%zu peak%s%s\n", style_plain(s), p->lines.profile->pid,
+                  n, n == 1 ? "" : "s",
+                  shown < n ? ", the highest are shown; --top 0 shows all" : "");
     for (size_t i = 0; i < shown; i++) {
         const struct peak *k = order[i];
         strbuf_printf(out, "\n%s", style_bold(s));
@@ -102,7 +103,9 @@ void peaks_text(const struct peaks *p, const char *file, size_t top, const struc
         for (size_t i2 = 0; i2 < k->stack_count; i2++) {
             strbuf_puts(out, "    ");
             unit_bytes(out, k->stacks[i2].bytes);
-            strbuf_printf(out, " in %" PRId64 " blocks: ", k->stacks[i2].blocks);
+            strbuf_puts(out, " in ");
+            unit_blocks(out, k->stacks[i2].blocks);
+            strbuf_puts(out, ": ");
             put_path(p, k->stacks[i2].call, s->width > 60 ? s->width - 30 : 40, out);
             strbuf_putc(out, '\n');
         }

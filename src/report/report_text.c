@@ -1,5 +1,6 @@
 #include "report/report.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "model/sampled.h"
@@ -208,6 +209,27 @@ static void add_left_out(const struct answer *a, struct strbuf *out)
     strbuf_puts(out, " of self; --top 0 --min 0 shows all\n");
 }
 
+static void add_moment(struct strbuf *out, const char *option, const char *word)
+{
+    struct strbuf quoted = {0};
+    if (!word)
+        return;
+    summary_argument(&quoted, word);
+    strbuf_printf(out, " %s ", option);
+    unit_text(out, quoted.data);
+    strbuf_release(&quoted);
+}
+
+/* The process that a person who recorded a script probably meant, where it is not this one. */
+static const struct profile *larger_process(const struct answer *a)
+{
+    const struct profile *found = a->profile;
+    for (size_t i = 0; i < a->recording->profiles.count; i++)
+        if (a->recording->profiles.items[i].peak_bytes > found->peak_bytes)
+            found = &a->recording->profiles.items[i];
+    return found->peak_bytes / 4 > a->profile->peak_bytes ? found : NULL;
+}
+
 /* One command that is likely to lead further from here. */
 static void add_next(const struct answer *a, const char *file, const struct style *s,
                      struct strbuf *out)
@@ -228,10 +250,17 @@ static void add_next(const struct answer *a, const char *file, const struct styl
         more = "--metric temporary";
     strbuf_printf(out, "\n%snext: tidemark report ", style_faint(s));
     unit_text(out, file);
+    const struct profile *larger = q->process ? NULL : larger_process(a);
+    if (larger) {
+        strbuf_printf(out, " --process %" PRIu32 "%s\n", larger->pid, style_plain(s));
+        return;
+    }
     if (q->process) {
         strbuf_puts(out, " --process ");
         unit_text(out, q->process);
     }
+    add_moment(out, "--since", q->since);
+    add_moment(out, "--at", q->at);
     if (strncmp(more, "--metric", 8) != 0 && q->metric != METRIC_LIVE)
         strbuf_printf(out, " --metric %s", metric_name(q->metric));
     strbuf_printf(out, " %s%s\n", more, style_plain(s));

@@ -12,9 +12,9 @@
 #define POOLS_SHOWN    3
 #define DEFAULTS_SHOWN 4
 
-static void add_argument(struct strbuf *out, const char *arg)
+void summary_argument(struct strbuf *out, const char *arg)
 {
-    if (*arg && !strpbrk(arg, " \t\n'\"\\$`*?[]()<>|&;#~!{}")) {
+    if (*arg && *arg != '#' && !strpbrk(arg, " \t\n'\"\\$`*?[]()<>|&;~!{}")) {
         strbuf_puts(out, arg);
         return;
     }
@@ -30,7 +30,7 @@ void summary_command(const struct profile *p, size_t width, struct strbuf *out)
     strbuf_puts(&text, p->command.count ? "" : p->executable ? p->executable : "[unknown]");
     for (size_t i = 0; i < p->command.count; i++) {
         strbuf_puts(&text, i ? " " : "");
-        add_argument(&text, p->command.items[i]);
+        summary_argument(&text, p->command.items[i]);
     }
     strbuf_puts(&clean, "");
     unit_text(&clean, text.data);
@@ -154,9 +154,9 @@ static void line_counts(const struct answer *a, const struct style *s, struct st
     summary_label(out, s, "live");
     unit_bytes(out, t->live_bytes);
     strbuf_puts(out, " in ");
-    unit_count(out, t->live_blocks);
+    unit_blocks(out, t->live_blocks);
     bool change = a->window.since.intervals || a->window.since.peak;
-    strbuf_puts(out, change ? " blocks, the change since " : " blocks at ");
+    strbuf_puts(out, change ? ", the change since " : " at ");
     unit_text(out, change ? a->window.since.word : a->window.at.word);
     strbuf_putc(out, '\n');
     summary_label(out, s, "peak");
@@ -284,8 +284,8 @@ static void line_inherited(const struct profile *p, const struct style *s, struc
     summary_label(out, s, "inherited");
     unit_bytes(out, (int64_t)i->bytes);
     strbuf_puts(out, " in ");
-    unit_count(out, (int64_t)i->blocks);
-    strbuf_printf(out, " blocks from process %u when it forked, ", i->parent);
+    unit_blocks(out, (int64_t)i->blocks);
+    strbuf_printf(out, " from process %u when it forked, ", i->parent);
     unit_count(out, (int64_t)i->freed_blocks);
     strbuf_puts(out, " of them freed here; not in the figures above\n");
 }
@@ -298,8 +298,8 @@ static void line_pools(const struct answer *a, const struct style *s, struct str
         summary_label(out, s, "pools");
         unit_bytes(out, t.live.amount);
         strbuf_puts(out, " in ");
-        unit_count(out, t.live.count);
-        strbuf_puts(out, " blocks, not added to live:");
+        unit_blocks(out, t.live.count);
+        strbuf_puts(out, ", not added to live:");
     }
     for (size_t i = 0; i < t.pools.count && i < POOLS_SHOWN; i++) {
         char *name = xstrndup(t.pools.items[i].name, t.pools.items[i].name_size);
@@ -347,7 +347,8 @@ bool summary_flaws(const struct recording *r, const struct profile *p, const str
     summary_label(out, s, complete ? "missing" : "incomplete");
     if (!complete) {
         strbuf_puts(out, style_warn(s));
-        unit_text(out, r->incomplete ? r->incomplete : "the end of the process was not seen");
+        unit_text(out, r->incomplete ? r->incomplete
+                                     : "the end of the process was not seen (a snapshot has none)");
         strbuf_puts(out, style_plain(s));
     }
     for (size_t i = 0; i < sizeof flaws / sizeof flaws[0]; i++) {
@@ -406,10 +407,11 @@ void summary_presets(const struct call_tree *t, struct strbuf *out)
     struct value v = t->ignored_by[IGNORED_PRESET];
     unit_bytes(out, v.amount);
     strbuf_puts(out, " in ");
-    unit_count(out, v.count);
-    strbuf_puts(out, v.count == 1 ? " block is " : " blocks are ");
+    unit_blocks(out, v.count);
+    strbuf_puts(out, v.count == 1 ? " is " : " are ");
     add_preset_owners(t, out);
-    strbuf_puts(out, " own; --no-presets shows them");
+    strbuf_puts(out,
+                v.count == 1 ? " own; --no-presets shows it" : " own; --no-presets shows them");
 }
 
 static void add_defaults(const struct recording *r, struct strbuf *out)

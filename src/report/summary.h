@@ -44,6 +44,9 @@ void summary_ignored(const struct call_tree *t, const struct frame_table *frames
 /* "12.0 KiB in 3 blocks are the loader's and libstdc++'s own; --no-presets shows them" */
 void summary_presets(const struct call_tree *t, struct strbuf *out);
 
+/* One argument, quoted where a shell would need it. */
+void summary_argument(struct strbuf *out, const char *arg);
+
 /* The command with its arguments, quoted where a shell would need it, in at most `width` columns.
  */
 void summary_command(const struct profile *p, size_t width, struct strbuf *out);

@@ -63,8 +63,8 @@ void threads_text(const struct timelines *t, size_t top, const struct style *s, 
     size_t shown = t->lines.count < top ? t->lines.count : top;
     strbuf_puts(out, style_bold(s));
     summary_command(t->profile, s->width > 60 ? s->width - 20 : 40, out);
-    strbuf_printf(out, "%s, pid %" PRIu32 "\n%zu threads; peak of the process ", style_plain(s),
-                  t->profile->pid, t->lines.count);
+    strbuf_printf(out, "%s, pid %" PRIu32 "\n%zu thread%s; peak of the process ", style_plain(s),
+                  t->profile->pid, t->lines.count, t->lines.count == 1 ? "" : "s");
     unit_bytes(out, (int64_t)t->profile->peak_bytes);
     strbuf_puts(out, ". A block counts for the thread that allocated it.\n\n");
     table_init(&table);

@@ -33,6 +33,12 @@ void unit_count(struct strbuf *out, int64_t count)
     }
 }
 
+void unit_blocks(struct strbuf *out, int64_t count)
+{
+    unit_count(out, count);
+    strbuf_puts(out, count == 1 ? " block" : " blocks");
+}
+
 void unit_percent(struct strbuf *out, double part, double whole)
 {
     if (whole == 0)
@@ -60,7 +66,9 @@ void unit_amount(struct strbuf *out, enum metric metric, int64_t amount)
 void unit_time(struct strbuf *out, uint64_t ns)
 {
     double s = (double)ns / 1e9;
-    if (ns < 1000000)
+    if (!ns)
+        strbuf_puts(out, "0 s");
+    else if (ns < 1000000)
         strbuf_printf(out, "%.1f us", s * 1e6);
     else if (ns < UINT64_C(1000000000))
         strbuf_printf(out, "%.1f ms", s * 1e3);

@@ -11,13 +11,14 @@
 #include "base/strbuf.h"
 #include "model/query.h"
 
-void unit_bytes(struct strbuf *out, int64_t bytes); /* "512 B", "1.5 KiB", "-3.0 MiB" */
-void unit_count(struct strbuf *out, int64_t count); /* "1,234,567" */
+void unit_bytes(struct strbuf *out, int64_t bytes);  /* "512 B", "1.5 KiB", "-3.0 MiB" */
+void unit_count(struct strbuf *out, int64_t count);  /* "1,234,567" */
+void unit_blocks(struct strbuf *out, int64_t count); /* "1 block", "1,234 blocks" */
 void unit_percent(struct strbuf *out, double part, double whole); /* "12.3"; "-" of nothing */
 void unit_ms(struct strbuf *out, int64_t ns);                     /* "1,234.5 ms" */
 /* In the metric's own unit: ms of CPU time, or bytes. */
 void unit_amount(struct strbuf *out, enum metric metric, int64_t amount);
-void unit_time(struct strbuf *out, uint64_t ns); /* "3.2 ms", "12.345 s", "2 min 3 s" */
+void unit_time(struct strbuf *out, uint64_t ns); /* "0 s", "3.2 ms", "12.345 s", "2 min 3 s" */
 
 /* Appends text with control characters shown as '?': a profile must not drive the terminal. */
 void unit_text(struct strbuf *out, const char *text);

@@ -127,3 +127,17 @@ def test_wrong_usage(t):
     done = subprocess.run([t.tidemark, "flame", "--from-folded", "-"], input=b"a;b\n", capture_output=True)
     t.equal("no number", (done.returncode, done.stderr.decode()),
             (2, "tidemark flame: line 1 does not end in a number: stacks are a;b;c 123\n"))
+
+
+def test_no_picture_on_a_terminal(t):
+    profile = t.record("/bin/true")
+    ours, theirs = os.openpty()
+    try:
+        done = subprocess.run([t.tidemark, "flame", profile], stdout=theirs, stderr=subprocess.PIPE, text=True)
+        t.equal("status, lines", (done.returncode, len(done.stderr.splitlines())), (2, 1))
+        t.true("what to do", "--output FILE.svg" in done.stderr, done.stderr)
+        done = subprocess.run([t.tidemark, "flame", profile, "--folded"], stdout=theirs, stderr=subprocess.PIPE, text=True)
+        t.equal("text may be shown", (done.returncode, done.stderr), (0, ""))
+    finally:
+        os.close(ours)
+        os.close(theirs)

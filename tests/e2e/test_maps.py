@@ -210,7 +210,7 @@ def test_text_and_csv(t):
     t.true("how far", " before it" in t.run("maps", profile)[0].splitlines()[1])
     cut = t.run("maps", profile, "--by", "mapping", "--top", "3")[0].splitlines()
     whole = t.ask(profile, "maps", "--by", "mapping")["rows"]
-    t.equal("the rest is counted", cut[-1], "%d more rows; --top 0 shows all" % (len(whole) - 3))
+    t.equal("the rest is counted", cut[-1], "... %d more rows; --top 0 shows all" % (len(whole) - 3))
     for options in ((), ("--by", "library"), ("--by", "mapping", "--since", "snapshot#1", "--at", "snapshot#2")):
         table = list(csv.DictReader(io.StringIO(t.run("maps", profile, *options, "--csv")[0])))
         rows = t.ask(profile, "maps", *options)["rows"]

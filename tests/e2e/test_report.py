@@ -75,3 +75,17 @@ def test_text(t):
     stdout, stderr, status = t.run("report", profile, "--tree")
     t.equal("status and stderr of --tree", (status, stderr), (0, ""))
     t.true("the tree has main above second_phase", 0 <= stdout.find("main") < stdout.find("second_phase"), stdout[:500])
+
+
+def test_what_is_next(t):
+    """The last line asks the same moments, and of a script the process that has the memory."""
+    program = t.build("phases.c", "-O1")
+    profile = t.record(program)
+    last = t.run("report", profile, "--since", "25%", "--at", "end", "--metric", "total")[0].splitlines()[-1]
+    t.true("moments are kept", last.startswith("next: tidemark report %s --since 25%% --at end --" % profile), last)
+    profile = t.record("sh", "-c", "%s; true" % program)
+    processes = t.report(profile)["processes"]
+    t.equal("processes", len(processes), 2)
+    want = "next: tidemark report %s --process %d" % (profile, processes[1]["pid"])
+    t.equal("the larger process", t.run("report", profile)[0].splitlines()[-1], want)
+    t.true("findings name them too", t.run("findings", profile)[0].startswith("processes\n"), t.stdout[:200])

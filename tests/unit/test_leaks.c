@@ -582,7 +582,7 @@ static void test_text_when(void **state)
         text,
         "at exit    700 B in 7 blocks of these were freed by destructors and exit handlers\n");
     expect_part(text, "1. freed at exit: 700 B in 7 blocks of 100 B\n"
-                      "    first at 0.0 us, last at 1.500 s; thread main\n"
+                      "    first at 0 s, last at 1.500 s; thread main\n"
                       "    keep  app.c:30\n");
     free(text);
 }
@@ -600,7 +600,7 @@ static void test_text_unclassified(void **state)
     char *text = print_of(r, &q, TEXT);
     expect_part(text, "unknown    1.3 KiB in 88 blocks from 3 places, unclassified: it may not be "
                       "held; --at exit shows what was known then\n");
-    expect_part(text, "1. unclassified: 800 B in 80 blocks of 10 B\n    first at 0.0 us, last at "
+    expect_part(text, "1. unclassified: 800 B in 80 blocks of 10 B\n    first at 0 s, last at "
                       "7.500 s: grew through the whole run; thread main\n    keep");
     assert_null(strstr(text, "lost  "));
     assert_null(strstr(text, "touched"));
