@@ -286,7 +286,7 @@ static void find_sites(struct growth *g)
                                    .blocks = s.gained[i].count,
                                    .lost_bytes = lost_sums[i].amount};
         if (!trend_of(&site.trend, s.live + (size_t)i * SAMPLES, s.x, s.count) ||
-            site.trend.model != TREND_RAMP || site.trend.slope <= 0 ||
+            !growth_is_sure(&site.trend) || site.trend.slope <= 0 ||
             (double)site.bytes < SITE_SHARE * all)
             continue;
         site.call = places_call(&g->places, i, m.sites);

@@ -83,6 +83,9 @@ int growth_init(struct growth *g, const struct recording *r, const struct growth
                 struct err *err);
 void growth_release(struct growth *g);
 
+/* Is a ramp one, beyond what its interval leaves to chance? One in forty flat series seems to rise.
+ */
+bool growth_is_sure(const struct trend *t);
 /* Does it grow, beyond doubt? */
 bool growth_grows(const struct growth *g, enum growth_line line);
 /* Does it rise to new maxima, in few jumps or before the marks that count, and stay there? */

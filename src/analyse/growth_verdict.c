@@ -10,6 +10,7 @@
 #define KIB 1024.0
 #define MIB (1024 * KIB)
 
+#define SURE         1.5         /* times half the 95 % interval: about one in 600 */
 #define PROCESS_GAIN (256 * KIB) /* of sizes of the process: less may be the recorder's */
 #define LOST_SHARE   0.1         /* of what grows, to be what it is about */
 #define HELD_LEAST   (4 * MIB)   /* beyond live blocks, to be worth a name */
@@ -35,11 +36,28 @@ double growth_last(const struct growth *g, enum growth_line line)
     return g->count ? g->series[line][g->count - 1] : 0;
 }
 
+bool growth_is_sure(const struct trend *t)
+{
+    return t->model == TREND_RAMP && fabs(t->slope) > SURE * (t->slope - t->low);
+}
+
+/* Each lost block is a fact, whatever their sizes are: all through the run is enough. */
+static bool loses_throughout(const struct growth *g)
+{
+    const double *lost = g->series[GROWTH_LOST];
+    size_t rises = 0;
+    for (size_t i = 1; i < g->count; i++)
+        rises += lost[i] > lost[i - 1];
+    return rises && 2 * rises >= g->count - 1;
+}
+
 bool growth_grows(const struct growth *g, enum growth_line line)
 {
     const struct trend *t = &g->trends[line];
+    if (line == GROWTH_LOST && g->known && loses_throughout(g))
+        return true;
     bool own = line == GROWTH_LIVE || line == GROWTH_LOST || line == GROWTH_MAPPED;
-    return t->model == TREND_RAMP && t->slope > 0 &&
+    return growth_is_sure(t) && t->slope > 0 &&
            (own || t->slope * (double)(t->used - 1) >= PROCESS_GAIN);
 }
 

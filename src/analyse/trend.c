@@ -7,6 +7,7 @@
 #define POWER     0.84 /* normal quantile: four times in five */
 #define WALK      0.9  /* correlation of residuals: no line has noise like that */
 #define FALLS     0.05 /* of what a series rises: less is no noise, it only ever rises */
+#define WARMER    0.7  /* of the spread of all: where more is left, noise has chosen, not warm-up */
 #define LATE_HALF 0.25 /* of what the early half gained: less is no ramp */
 
 const char *trend_model_name(enum trend_model m)
@@ -44,7 +45,7 @@ static double at(const struct series *s, size_t i)
 static size_t warm_up(const struct series *s)
 {
     size_t n = s->count - 1, best = 0;
-    double least = INFINITY, sum = 0, squares = 0;
+    double least = INFINITY, sum = 0, squares = 0, score = 0;
     for (size_t i = n; i-- > 0;) {
         double d = s->y[i + 1] - s->y[i];
         sum += d;
@@ -52,13 +53,13 @@ static size_t warm_up(const struct series *s)
         double m = (double)(n - i), spread = squares - sum * sum / m;
         if (i > n / 2)
             continue;
-        double score = (spread > 0 ? spread : 0) / (m * m);
+        score = (spread > 0 ? spread : 0) / (m * m);
         if (score <= least) {
             least = score;
             best = i;
         }
     }
-    return best;
+    return least <= WARMER * score ? best : 0; /* the last score is that of all */
 }
 
 static size_t count_jumps(const struct series *s)

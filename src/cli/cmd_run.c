@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "analyse/leaks.h"
+#include "base/amount.h"
 #include "base/strbuf.h"
 #include "cli/library.h"
 #include "collect/session.h"
@@ -27,6 +28,7 @@ enum {
     OPT_PAUSED,
     OPT_NO_SCAN,
     OPT_MARK_ON,
+    OPT_PLANT_LEAK,
     OPT_WITHIN,
     OPT_IGNORE,
     OPT_SUPPRESSIONS,
@@ -43,6 +45,7 @@ static const struct option long_options[] = {
     {"paused", no_argument, NULL, OPT_PAUSED},
     {"no-scan", no_argument, NULL, OPT_NO_SCAN},
     {"mark-on", required_argument, NULL, OPT_MARK_ON},
+    {"plant-leak", required_argument, NULL, OPT_PLANT_LEAK},
     {"within", required_argument, NULL, OPT_WITHIN},
     {"ignore", required_argument, NULL, OPT_IGNORE},
     {"suppressions", required_argument, NULL, OPT_SUPPRESSIONS},
@@ -75,6 +78,9 @@ static const char help[] =
     "                     make a mark at each entry of FUNCTION (repeatable): 'main', "
     "'_ZN1A1fEv',\n"
     "                     'Processor::event'; FUNCTION#50 is then a moment for reports\n"
+    "      --plant-leak SIZE\n"
+    "                     leak SIZE, touched, at every mark that the program makes: a check of\n"
+    "                     the measurement, which 'tidemark growth' must find\n"
     "      --within REGEX, --ignore REGEX, --suppressions FILE\n"
     "                     kept for reports, which apply them unless they are told not to\n"
     "                     (repeatable): only, or not, stacks with a matching function; not those\n"
@@ -198,6 +204,13 @@ static int parse(int argc, char **argv, struct run_options *o)
                     "--mark-on takes the name of a function, without parameters, not '%s'", optarg);
             *vec_push(&o->mark_on) = optarg;
             break;
+        case OPT_PLANT_LEAK: {
+            int64_t bytes;
+            if (!amount_parse(optarg, &bytes) || bytes < 1)
+                return usage_error("--plant-leak takes a size such as 10MiB, not '%s'", optarg);
+            o->session.plant_leak_bytes = (uint64_t)bytes;
+            break;
+        }
         case OPT_WITHIN:
         case OPT_IGNORE:
             if (add_pattern(o, c == OPT_WITHIN ? DEFAULT_WITHIN : DEFAULT_IGNORE, optarg))

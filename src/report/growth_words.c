@@ -5,7 +5,7 @@
 #include "report/growth.h"
 #include "report/units.h"
 
-static const char *const titles[GROWTH_LINES] = {[GROWTH_LIVE] = "live bytes",
+static const char *const titles[GROWTH_LINES] = {[GROWTH_LIVE] = "the live heap",
                                                  [GROWTH_RSS] = "RSS",
                                                  [GROWTH_VM] = "VM",
                                                  [GROWTH_ANON] = "anonymous RSS",
@@ -37,6 +37,11 @@ void growth_title(const struct growth *g, struct strbuf *out)
     case VERDICT_LEAK:
         bytes(out, t[GROWTH_LOST].slope);
         strbuf_printf(out, " are lost at each %s", mark_word(g));
+        if (g->planted_bytes > 0) {
+            strbuf_puts(out, ", ");
+            bytes(out, g->planted_bytes);
+            strbuf_puts(out, " of them on purpose (--plant-leak)");
+        }
         break;
     case VERDICT_GROWTH:
         if (growth_grows(g, GROWTH_LIVE)) {
@@ -90,13 +95,14 @@ static void line_words(const struct growth *g, enum growth_line line, struct str
     strbuf_puts(out, titles[line]);
     switch (t->model) {
     case TREND_RAMP:
+        strbuf_puts(out, growth_is_sure(t) ? "" : " perhaps");
         strbuf_puts(out, t->slope > 0 ? " grows by " : " shrinks by ");
         bytes(out, fabs(t->slope));
-        strbuf_printf(out, " at each %s, steadily (95 %% interval ", mark);
+        strbuf_printf(out, " at each %s (95 %% interval ", mark);
         bytes(out, t->slope > 0 ? t->low : -t->high);
         strbuf_puts(out, " to ");
         bytes(out, t->slope > 0 ? t->high : -t->low);
-        strbuf_puts(out, ")");
+        strbuf_puts(out, growth_is_sure(t) ? ")" : "), too little to be sure of");
         break;
     case TREND_STEPS:
         strbuf_puts(out, " moves in ");

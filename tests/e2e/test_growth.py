@@ -4,7 +4,7 @@ import os
 from harness import ROOT, cases
 
 API = ("-I", os.path.join(ROOT, "include"))
-SEEDS = range(1, 6)
+SEEDS = range(1, 1 + int(os.environ.get("GROWTH_SEEDS", "2")))
 
 # Kind of program, events, verdict, function that grows.
 KINDS = (("leak", 20, "leak", "lost"),
@@ -17,6 +17,7 @@ KINDS = (("leak", 20, "leak", "lost"),
          ("steps", 100, "warm-up", None),
          ("sawtooth", 60, "stable", None),
          ("stable", 40, "stable", None),
+         ("noise", 100, "stable", None),
          ("pinned", 40, "fragmentation", "pinned"),
          ("burst", 30, "retention", None),
          ("space", 20, "address-space", None))
@@ -82,6 +83,25 @@ def test_against_a_value(t):
     _, stderr, status = t.run("growth", profile, "--per", "photons")
     t.equal("an unknown value", status, 1)
     t.true("says what to do", "photons" in stderr and "tidemark marks" in stderr, stderr)
+
+
+def test_planted_leak(t):
+    """What was planted is found: live exactly, RSS and VM within 1 %."""
+    for kind, own in (("stable", 0), ("leak", 10000)):
+        growth = t.ask(record(t, kind, 20, 1, "--plant-leak", "10MB"), "growth")
+        want = 10000000 + own
+        t.equal(kind + ": verdict", (growth["verdict"], growth["planted_bytes"]), ("leak", 10000000))
+        live, others = growth["slopes"]["live"], [growth["slopes"][line]["bytes_per_mark"] for line in ("rss", "vm")]
+        t.true("live of %s is exact" % kind, max(abs(live[k] - want) for k in ("bytes_per_mark", "low", "high")) < 1, live)
+        t.true("RSS and VM of %s within 1 %%" % kind, all(abs(slope - want) < 0.01 * want for slope in others), others)
+        t.true("says so", any("--plant-leak: 9.5 MiB" in e and ("inside" in e) == (not own) for e in growth["evidence"]),
+               growth["evidence"])
+    marked = t.ask(record(t, "leak", 20, 1, "--plant-leak", "1MB", "--mark-on", "lost"), "growth", "--mark", "lost")
+    live = marked["slopes"]["live"]["bytes_per_mark"]
+    t.true("at entries, and at the marks of the program too", abs(live - 2010000) < 1, live)
+    for size in ("banana", "0", "-1"):
+        _, stderr, status = t.run("run", "--plant-leak", size, "true")
+        t.true("%s is refused" % size, status == 2 and "--plant-leak takes a size" in stderr, stderr)
 
 
 def test_what_is_missing(t):

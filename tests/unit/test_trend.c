@@ -109,9 +109,9 @@ static void test_noise(void **state)
         inside += t.low <= 20 && 20 <= t.high;
         seed = own;
     }
-    assert_in_range(false_alarms, 0, 24);
+    assert_in_range(false_alarms, 0, 16);
     assert_in_range(found, 176, 200);
-    assert_in_range(inside, 176, 200);
+    assert_in_range(inside, 184, 200);
 }
 
 static void test_sawtooth(void **state)
