@@ -85,6 +85,19 @@ def test_against_a_value(t):
     t.true("says what to do", "photons" in stderr and "tidemark marks" in stderr, stderr)
 
 
+def test_without_marks(t):
+    """The collector's stamps are compared, which is said; how many there are is the machine's affair."""
+    profile = t.record(t.build("grows.c", "-O1", *API), "leak", "100", "1", "5")
+    growth = t.ask(profile, "growth")
+    t.equal("mark", growth["mark"], None)
+    t.true("enough of them", growth["n"] >= 8, growth["n"])
+    t.true("says so", any("no marks, so the collector's stamps" in e for e in growth["evidence"]), growth["evidence"])
+    t.equal("grows by what was lost", [(s["function"], s["bytes"] > 0, s["lost_bytes"] > 0) for s in growth["sites"]],
+            [("lost", True, True)])
+    _, stderr, status = t.run("growth", profile, "--per", "items")
+    t.true("no values", status == 1 and "tide_mark_value" in stderr, stderr)
+
+
 def test_planted_leak(t):
     """What was planted is found: live exactly, RSS and VM within 1 %."""
     for kind, own in (("stable", 0), ("leak", 10000)):

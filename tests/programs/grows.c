@@ -1,13 +1,14 @@
 /*
  * grows KIND EVENTS SEED: a job of EVENTS events that grows in the way that KIND says, or does not.
  * Each event does some work that leaves nothing behind, of sizes that SEED decides, and ends with a
- * mark "event" whose value "items" is what the event was about.
+ * mark "event" whose value "items" is what the event was about; in a fourth argument is how many
+ * milliseconds it waits instead of making it.
  */
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "known.h"
 #include "tidemark.h"
@@ -187,7 +188,10 @@ int main(int argc, char **argv)
             mapped(1 << 20, 0);
         else if (strcmp(kind, "mapped") == 0)
             mapped(1 << 20, 1);
-        tide_mark_value("event", "items", items);
+        if (argc > 4)
+            usleep(1000 * (useconds_t)atoi(argv[4]));
+        else
+            tide_mark_value("event", "items", items);
     }
     return 0;
 }
