@@ -326,6 +326,7 @@ int growth_init(struct growth *g, const struct recording *r, const struct growth
     g->verdict = growth_judge(g);
     if (g->known)
         find_sites(g);
+    chains_find(&g->chains, &g->places);
     return 0;
 }
 
@@ -337,6 +338,7 @@ void growth_release(struct growth *g)
     free(g->intervals);
     free(g->units);
     vec_release(&g->sites);
+    chains_release(&g->chains);
     places_release(&g->places);
     *g = (struct growth){0};
 }

@@ -11,6 +11,7 @@
 #ifndef TIDE_ANALYSE_GROWTH_H
 #define TIDE_ANALYSE_GROWTH_H
 
+#include "analyse/chains.h"
 #include "analyse/places.h"
 #include "analyse/trend.h"
 
@@ -76,6 +77,7 @@ struct growth {
     double planted_bytes;    /* at each mark; 0: none */
     enum growth_verdict verdict;
     VEC(struct growth_site) sites; /* what grows most first */
+    struct chains chains;
 };
 
 /* -ENOENT: no such mark or value. Otherwise as answer_query. */

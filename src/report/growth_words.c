@@ -1,6 +1,7 @@
 /* The sentences of growth. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/growth.h"
 #include "report/units.h"
@@ -28,6 +29,11 @@ static void count(struct strbuf *out, size_t n, const char *word)
 {
     unit_count(out, (int64_t)n);
     strbuf_printf(out, " %s%s", word, n == 1 ? "" : "s");
+}
+
+static bool moves_in_steps(const struct growth *g)
+{
+    return g->trends[GROWTH_LIVE].model == TREND_STEPS || g->trends[GROWTH_VM].model == TREND_STEPS;
 }
 
 void growth_title(const struct growth *g, struct strbuf *out)
@@ -68,7 +74,9 @@ void growth_title(const struct growth *g, struct strbuf *out)
         strbuf_printf(out, " more addresses at each %s, and no more memory", mark_word(g));
         break;
     case VERDICT_WARM_UP:
-        strbuf_puts(out, "it grew to what it needs, and stays there");
+        strbuf_puts(out, moves_in_steps(g)
+                             ? "it rises to new maxima in a few jumps, and not steadily"
+                             : "it grew to what it needs, and stays there");
         break;
     case VERDICT_STABLE:
         strbuf_puts(out, "nothing grows");
@@ -169,9 +177,11 @@ static void held_words(const struct growth *g, struct strbuf *out)
     bytes(out, growth_last(g, GROWTH_ANON));
     strbuf_puts(out, " and live blocks are ");
     bytes(out, growth_last(g, GROWTH_LIVE));
-    strbuf_puts(out, "; beyond them and their rounding ");
-    bytes(out, growth_last(g, GROWTH_HELD));
-    strbuf_puts(out, " are held; live bytes were at most ");
+    double held = growth_last(g, GROWTH_HELD);
+    strbuf_puts(out, held < 0 ? "; " : "; beyond them and their rounding ");
+    bytes(out, fabs(held));
+    strbuf_puts(out, held < 0 ? " or more of them are not resident" : " are held");
+    strbuf_puts(out, "; live bytes were at most ");
     unit_bytes(out, (int64_t)g->peak_bytes);
 }
 
@@ -250,6 +260,33 @@ void growth_evidence(const struct growth *g, struct sentences *out)
         planted_words(g, &text);
         put(out, &text);
     }
+}
+
+void growth_advice(const struct growth *g, const struct chain *c, struct strbuf *out)
+{
+    const struct frame_table *frames = &g->places.total.frames;
+    const struct call_frame *frame = places_frame(&g->places, c->call);
+    const char *file = frame->file ? frame_table_string(frames, frame->file) : NULL;
+    strbuf_puts(out, "reserve ");
+    unit_count(out, (int64_t)c->final_bytes);
+    strbuf_puts(out, " bytes at ");
+    if (file) {
+        const char *slash = strrchr(file, '/');
+        unit_text(out, slash ? slash + 1 : file);
+        strbuf_printf(out, ":%u", frame->line);
+    } else {
+        unit_text(out, frame_table_string(frames, frame->name));
+    }
+    strbuf_puts(out, ", or keep the block: ");
+    count(out, (size_t)c->growths, "growth");
+    strbuf_puts(out, c->by_realloc ? " and at most " : " and ");
+    bytes(out, (double)c->copied_bytes);
+    strbuf_puts(out, " of copying");
+    if (c->count > 1) {
+        strbuf_puts(out, " in ");
+        count(out, (size_t)c->count, "array");
+    }
+    strbuf_puts(out, " saved; reserve this maximum, not the size that each event needs");
 }
 
 void sentences_release(struct sentences *s)

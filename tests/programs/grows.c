@@ -95,7 +95,7 @@ SITE static void collected(unsigned items)
         array = FILLED(capacity * ITEM);
     for (size_t size = 0; size < items; size++) {
         if (size == capacity) {
-            char *bigger = malloc(2 * capacity * ITEM);
+            char *bigger = malloc(2 * capacity * ITEM); /* doubled */
             memcpy(bigger, array, capacity * ITEM);
             free(array);
             array = bigger;
@@ -103,6 +103,17 @@ SITE static void collected(unsigned items)
         }
         memset(array + size * ITEM, (int)size, ITEM);
     }
+}
+
+/* An array of each event's own. */
+SITE static void rebuilt(void)
+{
+    char *array = NULL;
+    for (size_t size = 1024; size <= 1 << 20; size *= 2) {
+        array = realloc(array, size);
+        memset(array, 1, size);
+    }
+    free(array);
 }
 
 /* Blocks that shrink: each leaves a hole that the next event's, which are larger, do not fit into.
@@ -180,6 +191,8 @@ int main(int argc, char **argv)
             collected(items);
         else if (strcmp(kind, "steps-leak") == 0)
             collected(items), lost(items * (size_t)ITEM / 100);
+        else if (strcmp(kind, "rebuilt") == 0)
+            rebuilt();
         else if (strcmp(kind, "pinned") == 0)
             pinned(event);
         else if (strcmp(kind, "burst") == 0 && event == 2)
