@@ -2,7 +2,7 @@
 BUILD ?= build
 PYTHON ?= /usr/bin/python3
 
-.PHONY: all demo test test-programs test-python test-leaks deps format lint fuzz soak kills bench bench-check install clean
+.PHONY: all demo test test-programs test-python test-leaks test-growth deps format lint fuzz soak kills bench bench-check install clean
 
 all: deps
 	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --buildtype=release >$(BUILD).log 2>&1 || (cat $(BUILD).log; exit 1)
@@ -31,6 +31,11 @@ test-python: all
 test-leaks: all
 	@scripts/install-deps.sh bench
 	@$(PYTHON) tests/leaks/agree.py --build $(BUILD) -k "$(PROGRAM)"
+
+# Every way to grow, each with GROWTH_SEEDS seeds.
+GROWTH_SEEDS ?= 20
+test-growth: all
+	@GROWTH_SEEDS=$(GROWTH_SEEDS) $(PYTHON) tests/e2e/runner.py --build $(BUILD) -k growth
 
 bench: all
 	@scripts/install-deps.sh bench

@@ -6,6 +6,8 @@
 #define MOSTLY    0.5  /* of the differences are nothing: a series of steps */
 #define POWER     0.84 /* normal quantile: four times in five */
 #define WALK      0.9  /* correlation of residuals: no line has noise like that */
+#define FALLS     0.05 /* of what a series rises: less is no noise, it only ever rises */
+#define WARMER    0.7  /* of the spread of all: where more is left, noise has chosen, not warm-up */
 #define LATE_HALF 0.25 /* of what the early half gained: less is no ramp */
 
 const char *trend_model_name(enum trend_model m)
@@ -43,7 +45,7 @@ static double at(const struct series *s, size_t i)
 static size_t warm_up(const struct series *s)
 {
     size_t n = s->count - 1, best = 0;
-    double least = INFINITY, sum = 0, squares = 0;
+    double least = INFINITY, sum = 0, squares = 0, score = 0;
     for (size_t i = n; i-- > 0;) {
         double d = s->y[i + 1] - s->y[i];
         sum += d;
@@ -51,13 +53,13 @@ static size_t warm_up(const struct series *s)
         double m = (double)(n - i), spread = squares - sum * sum / m;
         if (i > n / 2)
             continue;
-        double score = (spread > 0 ? spread : 0) / (m * m);
+        score = (spread > 0 ? spread : 0) / (m * m);
         if (score <= least) {
             least = score;
             best = i;
         }
     }
-    return best;
+    return least <= WARMER * score ? best : 0; /* the last score is that of all */
 }
 
 static size_t count_jumps(const struct series *s)
@@ -69,6 +71,18 @@ static size_t count_jumps(const struct series *s)
     for (size_t i = 1; i < s->count; i++)
         jumps += fabs(s->y[i] - s->y[i - 1]) > NOTHING * most;
     return jumps;
+}
+
+/* Does it go one way only? Then what differs from a line is not noise around it, but growth that
+ * comes in parts of different size: new maxima, for one. */
+static bool one_way(const struct series *s)
+{
+    double up = 0, down = 0;
+    for (size_t i = 1; i < s->count; i++) {
+        up += fmax(s->y[i] - s->y[i - 1], 0);
+        down += fmax(s->y[i - 1] - s->y[i], 0);
+    }
+    return fmin(up, down) <= FALLS * fmax(up, down);
 }
 
 struct estimate {
@@ -137,18 +151,19 @@ bool trend_of(struct trend *t, const double *y, const double *x, size_t count)
     bool steps = (double)t->jumps < MOSTLY * (double)(s.count - 1);
     double correlation = 0;
     struct estimate e = steps ? by_differences(&s) : by_line(&s, &correlation);
-    if (!steps && correlation > WALK)
+    if (!steps && (correlation > WALK || one_way(&s)))
         e = by_differences(&s);
     double q = trend_quantile(e.freedom);
     t->slope = e.slope;
     t->low = e.slope - q * e.error;
     t->high = e.slope + q * e.error;
     t->detectable = (q + POWER) * e.error;
+    bool parts = t->jumps && (steps || one_way(&s));
     bool sure = t->low > 0 || t->high < 0;
-    if (sure && steps && !late_half_grows(&s, t->slope))
+    if (sure && parts && !late_half_grows(&s, t->slope))
         sure = false;
     t->model = sure                            ? TREND_RAMP
-               : t->jumps && steps             ? TREND_STEPS
+               : parts                         ? TREND_STEPS
                : t->skipped && t->warm_up != 0 ? TREND_PLATEAU
                                                : TREND_FLAT;
     return true;

@@ -3,8 +3,8 @@
  *
  * A straight line through a series that rises in a few steps "proves" growth that is none: its
  * residuals are not independent. So the interval comes from the differences between neighbours
- * where most of them are nothing (few jumps: a wide interval), and from a line whose error is
- * widened by the correlation of its residuals where the series is noisy.
+ * where most of them are nothing (few jumps: a wide interval) or all go the same way, and from a
+ * line whose error is widened by the correlation of its residuals where the series is noisy.
  *
  * The first values may be a warm-up, which is skipped: as many as make the differences that remain
  * most alike, half of the series at the most.

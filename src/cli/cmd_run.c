@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "analyse/leaks.h"
+#include "base/amount.h"
 #include "base/strbuf.h"
 #include "cli/library.h"
 #include "collect/session.h"
@@ -32,6 +33,7 @@ enum {
     OPT_ONLY_CPU,
     OPT_ONLY_FAULTS,
     OPT_MARK_ON,
+    OPT_PLANT_LEAK,
     OPT_WITHIN,
     OPT_IGNORE,
     OPT_SUPPRESSIONS,
@@ -53,6 +55,7 @@ static const struct option long_options[] = {
     {"only-cpu", optional_argument, NULL, OPT_ONLY_CPU},
     {"only-faults", optional_argument, NULL, OPT_ONLY_FAULTS},
     {"mark-on", required_argument, NULL, OPT_MARK_ON},
+    {"plant-leak", required_argument, NULL, OPT_PLANT_LEAK},
     {"within", required_argument, NULL, OPT_WITHIN},
     {"ignore", required_argument, NULL, OPT_IGNORE},
     {"suppressions", required_argument, NULL, OPT_SUPPRESSIONS},
@@ -92,6 +95,9 @@ static const char help[] =
     "                     make a mark at each entry of FUNCTION (repeatable): 'main', "
     "'_ZN1A1fEv',\n"
     "                     'Processor::event'; FUNCTION#50 is then a moment for reports\n"
+    "      --plant-leak SIZE\n"
+    "                     leak SIZE, touched, at every mark that the program makes: a check of\n"
+    "                     the measurement, which 'tidemark growth' must find\n"
     "      --within REGEX, --ignore REGEX, --suppressions FILE\n"
     "                     kept for reports, which apply them unless they are told not to\n"
     "                     (repeatable): only, or not, stacks with a matching function; not those\n"
@@ -239,6 +245,13 @@ static int parse(int argc, char **argv, struct run_options *o)
                     "--mark-on takes the name of a function, without parameters, not '%s'", optarg);
             *vec_push(&o->mark_on) = optarg;
             break;
+        case OPT_PLANT_LEAK: {
+            int64_t bytes;
+            if (!amount_parse(optarg, &bytes) || bytes < 1)
+                return usage_error("--plant-leak takes a size such as 10MiB, not '%s'", optarg);
+            o->session.plant_leak_bytes = (uint64_t)bytes;
+            break;
+        }
         case OPT_WITHIN:
         case OPT_IGNORE:
             if (add_pattern(o, c == OPT_WITHIN ? DEFAULT_WITHIN : DEFAULT_IGNORE, optarg))

@@ -8,6 +8,7 @@
 #include "cli/cmd_doctor.h"
 #include "cli/cmd_findings.h"
 #include "cli/cmd_flame.h"
+#include "cli/cmd_growth.h"
 #include "cli/cmd_leaks.h"
 #include "cli/cmd_maps.h"
 #include "cli/cmd_marks.h"
@@ -33,6 +34,7 @@ static const struct command {
     {"findings", cmd_findings, "the short list: what is worth fixing, and how"},
     {"flame", cmd_flame, "stacks as a flame graph (SVG), or as folded text"},
     {"marks", cmd_marks, "moments with a name, and what the process had then"},
+    {"growth", cmd_growth, "growth from mark to mark, its confidence, and what kind it is"},
     {"maps", cmd_maps, "what the process had mapped, by kind, library or mapping"},
     {"threads", cmd_threads, "what each thread had, over time"},
     {"peaks", cmd_peaks, "numbered peaks of threads and process, with what made them"},

@@ -432,6 +432,9 @@ uint64_t drain_rings(struct target *t, uint64_t now_ns)
         if (r->head > r->at)
             *vec_push(&t->active) = r;
     }
+    /* Marks that were made since the boundaries were looked at get theirs in the next pass; what
+     * follows them has to wait for it. */
+    uint32_t made = atomic_load(&t->header->tick);
     for (size_t i = 0; i < t->boundaries.count; i++) {
         struct boundary *b = &t->boundaries.items[i];
         bool kept;
@@ -442,7 +445,7 @@ uint64_t drain_rings(struct target *t, uint64_t now_ns)
     }
     t->boundaries.count = 0;
     births_begin(&t->births, t->births.pass_ns, t->tick, false);
-    drain_until(t, UINT32_MAX, now_ns);
+    drain_until(t, made - t->tick - 1 < INT32_MAX ? t->tick : UINT32_MAX, now_ns);
     t->births.pass_ns = now_ns;
     if (t->ledger.peak_epoch != peaks) {
         t->profile.peak_time_ns = now_ns;

@@ -204,6 +204,7 @@ static void say_hello(struct session *s, struct visitor *v)
     scan_prepare(t, v->request.thread_pointer);
     t->mark_on = &s->mark_on;
     t->header->mark_on = (uint32_t)s->mark_on.count;
+    t->header->plant_leak = o->plant_leak_bytes;
     t->was_paused = s->paused;
     atomic_store(&t->header->paused, s->paused);
     if (o->no_python)

@@ -38,6 +38,7 @@ struct session_options {
     const char *output;         /* pattern (output.h) */
     uint64_t snapshot_every_ns; /* 0: none but those that are asked for */
     bool paused;                /* until someone resumes */
+    uint64_t plant_leak_bytes;  /* that each mark of a program shall leak */
     bool no_scan;               /* do not look what points to blocks, unless asked to */
     const struct recorded_default *defaults; /* for reports; kept in the file as they are */
     size_t default_count;

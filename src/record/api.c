@@ -59,12 +59,35 @@ static uint32_t move_tick(void)
     return atomic_fetch_add(&recorder.header->tick, 1) + 1;
 }
 
+static void put_value(struct thread *t, uint32_t tick, const char *key, double value)
+{
+    uint64_t word;
+    memcpy(&word, &value, sizeof word);
+    put_note(t, WIRE_NOTE_VALUE, tick, &word, 1, key ? key : "value");
+}
+
+/*
+ * run --plant-leak: a block that nothing points to, recorded as one of the heap with all its pages
+ * touched. It is mapped, not allocated: a function whose entry is a mark may be the allocator's.
+ */
+static __attribute__((noinline)) bool plant_leak(struct thread *t)
+{
+    size_t size = recorder.header->plant_leak;
+    volatile char *block = recorder_paused() ? NULL : sys_map(size);
+    if (!block)
+        return false;
+    for (size_t i = 0; i < size; i += 4096)
+        block[i] = 1;
+    return event_alloc_foreign(t, (void *)block, size, OWN_FRAME());
+}
+
 /* `function`: its number, if it is the entry of one (mark_on.c). */
 static uint32_t put_mark(struct thread *t, const char *label, uint64_t function)
 {
     struct timespec now;
     struct rusage usage;
     uint64_t words[7] = {[6] = function};
+    bool planted = UNLIKELY(recorder.header->plant_leak) && plant_leak(t);
     uint32_t tick = move_tick();
     clock_gettime(CLOCK_MONOTONIC, &now);
     words[0] = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
@@ -74,14 +97,9 @@ static uint32_t put_mark(struct thread *t, const char *label, uint64_t function)
         words[5] = (uint64_t)usage.ru_majflt;
     }
     put_note(t, WIRE_NOTE_MARK, tick, words, 7, label ? label : "");
+    if (planted)
+        put_value(t, tick, "planted", (double)recorder.header->plant_leak);
     return tick;
-}
-
-static void put_value(struct thread *t, uint32_t tick, const char *key, double value)
-{
-    uint64_t word;
-    memcpy(&word, &value, sizeof word);
-    put_note(t, WIRE_NOTE_VALUE, tick, &word, 1, key ? key : "value");
 }
 
 void note_unload(struct thread *t)

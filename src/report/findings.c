@@ -1,10 +1,9 @@
 #include "report/findings.h"
 
-#include <string.h>
-
 #include "report/json_parts.h"
 #include "report/summary.h"
 #include "report/units.h"
+#include "report/wrap.h"
 
 /* Why nothing was found. */
 static void clean_reason(const struct findings *f, struct strbuf *out)
@@ -35,27 +34,6 @@ static void clean_reason(const struct findings *f, struct strbuf *out)
     }
 }
 
-/* Words of `text` in lines of `width` columns after `first`, further lines indented as much. */
-static void wrap(const char *first, const char *text, size_t width, struct strbuf *out)
-{
-    size_t indent = strlen(first), used = indent;
-    strbuf_puts(out, first);
-    while (*text) {
-        size_t size = strcspn(text, " "), columns = size;
-        if (used > indent && used + 1 + columns > width) {
-            strbuf_printf(out, "\n%*s", (int)indent, "");
-            used = indent;
-        } else if (used > indent) {
-            strbuf_putc(out, ' ');
-            used++;
-        }
-        strbuf_add(out, text, size);
-        used += columns;
-        text += size + (text[size] == ' ');
-    }
-    strbuf_putc(out, '\n');
-}
-
 static void add_sentence(const struct findings *f, const struct finding *n, const char *first,
                          void (*words)(const struct findings *, const struct finding *,
                                        struct strbuf *),
@@ -64,7 +42,7 @@ static void add_sentence(const struct findings *f, const struct finding *n, cons
     struct strbuf text = {0};
     strbuf_puts(&text, "");
     words(f, n, &text);
-    wrap(first, text.data, s->width, out);
+    wrap_text(first, text.data, s->width, out);
     strbuf_release(&text);
 }
 
@@ -85,7 +63,7 @@ void findings_text(const struct findings *f, const char *file, size_t most, cons
         struct strbuf why = {0};
         strbuf_printf(out, "%snothing worth your time%s\n", style_bold(s), style_plain(s));
         clean_reason(f, &why);
-        wrap("  ", why.data, s->width, out);
+        wrap_text("  ", why.data, s->width, out);
         strbuf_release(&why);
         return;
     }

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #define WIRE_MAGIC   UINT64_C(0x314b52414d454954) /* "TIEMARK1" */
-#define WIRE_VERSION 4
+#define WIRE_VERSION 5
 
 #define WIRE_PAGE 4096
 
@@ -137,7 +137,8 @@ struct wire_header {
     uint32_t node_capacity, index_levels, ring_count;
     uint32_t python_size; /* 0: Python's frames are not wanted */
     uint64_t python_offset;
-    uint32_t mark_on; /* functions whose entries shall be marks; 0: none (WIRE_FUNCTIONS) */
+    uint32_t mark_on;    /* functions whose entries shall be marks; 0: none (WIRE_FUNCTIONS) */
+    uint64_t plant_leak; /* bytes that each mark shall leak; 0: none */
 
     /* Written by the collector while it runs. Every hook reads this line, so nothing else is in it.
      */

@@ -12,6 +12,7 @@
 #include "model/diff.h"
 #include "model/answer.h"
 #include "model/mappings.h"
+#include "report/growth.h"
 #include "report/maps.h"
 #include "report/leaks.h"
 #include "report/report.h"
@@ -178,6 +179,23 @@ static inline void look_maps(const struct recording *r, uint64_t hash)
     }
 }
 
+static inline void look_growth(const struct recording *r, uint64_t hash)
+{
+    struct growth_question q = {.per = hash % 4 ? NULL : "value"};
+    struct growth g;
+    struct err err;
+    query_init(&q.query);
+    if (growth_init(&g, r, &q, &err) == 0) {
+        struct strbuf out = {0};
+        const struct style style = {0};
+        growth_text(&g, "x.tide", 10, &style, &out);
+        growth_json(&g, 10, &out);
+        strbuf_release(&out);
+        growth_release(&g);
+    }
+    query_release(&q.query);
+}
+
 /* `hash`: any number, which question. */
 static inline void look(const struct recording *r, uint64_t hash)
 {
@@ -187,6 +205,7 @@ static inline void look(const struct recording *r, uint64_t hash)
     if (hash / 131072 % 4 == 0)
         look_diff(r, hash);
     look_maps(r, hash / 65536);
+    look_growth(r, hash / 1048576);
 }
 
 #endif

@@ -535,6 +535,27 @@ static void test_later_tick_is_in_the_next_interval(void **state)
     target_free(t);
 }
 
+/* A mark is made after the boundaries were looked at and before the rings are: what follows it must
+ * not be read before its own boundary is there. */
+static void test_mark_made_between_the_two_looks(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    target_drain(t, 1);
+    uint32_t tick = ++t->header->tick;
+    alloc(&r[0], 0x10000, 1, 0, 1);
+    record(&r[0], 1, WIRE_WORD(WIRE_TICK, 0, tick), 0, 0, 0);
+    alloc(&r[0], 0x20000, 10, 0, 1);
+    drain_rings(t, 2);
+    assert_u64_equal(t->ledger.live.bytes, 1);
+    target_drain(t, 3);
+    assert_int_equal(t->timeline.slices.count, 1);
+    assert_u64_equal(t->timeline.slices.items[0].live_bytes, 1);
+    assert_u64_equal(t->ledger.live.bytes, 11);
+    target_free(t);
+}
+
 static void test_dropped(void **state)
 {
     (void)state;
@@ -572,6 +593,7 @@ int main(void)
         cmocka_unit_test(test_more_rings),
         cmocka_unit_test(test_intervals),
         cmocka_unit_test(test_later_tick_is_in_the_next_interval),
+        cmocka_unit_test(test_mark_made_between_the_two_looks),
         cmocka_unit_test(test_dropped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

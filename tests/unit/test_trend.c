@@ -45,6 +45,16 @@ static void test_few_steps_are_no_growth(void **state)
     assert_true(t.detectable > 10);
 }
 
+/* What the same events touch: six of nine differences are something, and still it is new maxima. */
+static void test_uneven_rises_are_no_growth(void **state)
+{
+    (void)state;
+    const double items[] = {10, 50, 60, 80, 80.5, 100, 100, 300, 300, 300};
+    struct trend t = trend(items, 10);
+    assert_int_equal(t.model, TREND_STEPS);
+    assert_true(t.low < 0);
+}
+
 static void test_constant(void **state)
 {
     (void)state;
@@ -99,9 +109,9 @@ static void test_noise(void **state)
         inside += t.low <= 20 && 20 <= t.high;
         seed = own;
     }
-    assert_in_range(false_alarms, 0, 24);
+    assert_in_range(false_alarms, 0, 16);
     assert_in_range(found, 176, 200);
-    assert_in_range(inside, 176, 200);
+    assert_in_range(inside, 184, 200);
 }
 
 static void test_sawtooth(void **state)
@@ -187,6 +197,7 @@ static void test_quantile(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_few_steps_are_no_growth),
+                                       cmocka_unit_test(test_uneven_rises_are_no_growth),
                                        cmocka_unit_test(test_constant),
                                        cmocka_unit_test(test_exact_ramp),
                                        cmocka_unit_test(test_plateau),

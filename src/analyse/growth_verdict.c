@@ -1,0 +1,113 @@
+/*
+ * What kind of growth it is. Leaks first: what is lost grows or it does not, whatever else the
+ * process does. Then what the program itself holds, then what only the allocator does, then what
+ * is not even memory.
+ */
+#include <math.h>
+
+#include "analyse/growth.h"
+
+#define KIB 1024.0
+#define MIB (1024 * KIB)
+
+#define SURE         1.5         /* times half the 95 % interval: about one in 600 */
+#define PROCESS_GAIN (256 * KIB) /* of sizes of the process: less may be the recorder's */
+#define LOST_SHARE   0.1         /* of what grows, to be what it is about */
+#define HELD_LEAST   (4 * MIB)   /* beyond live blocks, to be worth a name */
+#define HELD_SHARE   0.25        /* of anonymous RSS */
+#define RISE_SHARE   0.02        /* of a size: less is no rise */
+#define RISE_LEAST   (64 * KIB)
+#define FALL_SHARE   0.1 /* of a rise: a series that falls more does not settle */
+
+const char *growth_verdict_name(enum growth_verdict v)
+{
+    static const char *const names[VERDICTS] = {[VERDICT_LEAK] = "leak",
+                                                [VERDICT_GROWTH] = "growth",
+                                                [VERDICT_FRAGMENTATION] = "fragmentation",
+                                                [VERDICT_RETENTION] = "retention",
+                                                [VERDICT_ADDRESS_SPACE] = "address-space",
+                                                [VERDICT_WARM_UP] = "warm-up",
+                                                [VERDICT_STABLE] = "stable"};
+    return names[v];
+}
+
+double growth_last(const struct growth *g, enum growth_line line)
+{
+    return g->count ? g->series[line][g->count - 1] : 0;
+}
+
+bool growth_is_sure(const struct trend *t)
+{
+    return t->model == TREND_RAMP && fabs(t->slope) > SURE * (t->slope - t->low);
+}
+
+/* Each lost block is a fact, whatever their sizes are: all through the run is enough. */
+static bool loses_throughout(const struct growth *g)
+{
+    const double *lost = g->series[GROWTH_LOST];
+    size_t rises = 0;
+    for (size_t i = 1; i < g->count; i++)
+        rises += lost[i] > lost[i - 1];
+    return rises && 2 * rises >= g->count - 1;
+}
+
+bool growth_grows(const struct growth *g, enum growth_line line)
+{
+    const struct trend *t = &g->trends[line];
+    if (line == GROWTH_LOST && g->known && loses_throughout(g))
+        return true;
+    bool own = line == GROWTH_LIVE || line == GROWTH_LOST || line == GROWTH_MAPPED;
+    return growth_is_sure(t) && t->slope > 0 &&
+           (own || t->slope * (double)(t->used - 1) >= PROCESS_GAIN);
+}
+
+bool growth_settles(const struct growth *g, enum growth_line line)
+{
+    const double *y = g->series[line];
+    double last = growth_last(g, line), rise = last - y[0], highest = y[0], fall = 0;
+    double least = line == GROWTH_LIVE ? RISE_LEAST : PROCESS_GAIN;
+    if (g->trends[line].model == TREND_RAMP || rise < least || rise < RISE_SHARE * last)
+        return false;
+    for (size_t i = 0; i < g->count; i++) {
+        highest = fmax(highest, y[i]);
+        fall = fmax(fall, highest - y[i]);
+    }
+    return fall <= FALL_SHARE * rise;
+}
+
+static bool holds_much(const struct growth *g)
+{
+    double held = growth_last(g, GROWTH_HELD);
+    return held >= HELD_LEAST && held >= HELD_SHARE * growth_last(g, GROWTH_ANON);
+}
+
+enum growth_verdict growth_judge(const struct growth *g)
+{
+    const struct trend *t = g->trends;
+    if (!g->known)
+        return VERDICT_NONE;
+    bool held_grows = growth_grows(g, GROWTH_HELD) && holds_much(g) &&
+                      t[GROWTH_MAPPED].slope < 0.5 * t[GROWTH_HELD].slope;
+    double most = held_grows ? t[GROWTH_HELD].slope : 0;
+    if (growth_grows(g, GROWTH_LOST) &&
+        t[GROWTH_LOST].slope >=
+            LOST_SHARE * fmax(most, growth_grows(g, GROWTH_LIVE) ? t[GROWTH_LIVE].slope : 0))
+        return VERDICT_LEAK;
+    if (held_grows && most > t[GROWTH_LIVE].slope)
+        return VERDICT_FRAGMENTATION;
+    if (growth_grows(g, GROWTH_LIVE))
+        return VERDICT_GROWTH;
+    if (growth_grows(g, GROWTH_ANON) && growth_grows(g, GROWTH_MAPPED))
+        return VERDICT_GROWTH;
+    if (growth_grows(g, GROWTH_VM) && !growth_grows(g, GROWTH_RSS))
+        return VERDICT_ADDRESS_SPACE;
+    if (growth_grows(g, GROWTH_ANON))
+        return VERDICT_NONE; /* stacks, shared copies: nothing that blocks or mappings explain */
+    /* Only what was in use once can be kept. */
+    if (holds_much(g) &&
+        (double)g->peak_bytes - growth_last(g, GROWTH_LIVE) >= 0.5 * growth_last(g, GROWTH_HELD))
+        return VERDICT_RETENTION;
+    bool settles = growth_settles(g, GROWTH_LIVE) || growth_settles(g, GROWTH_ANON) ||
+                   growth_settles(g, GROWTH_VM);
+    return settles ? VERDICT_WARM_UP : VERDICT_STABLE;
+}

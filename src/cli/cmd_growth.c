@@ -1,0 +1,145 @@
+/* tidemark growth FILE: does it grow from mark to mark, by how much, and what kind of growth. */
+#include "cli/cmd_growth.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cli/picture.h"
+#include "cli/query_options.h"
+#include "export/growth_plot.h"
+#include "report/growth.h"
+#include "store/reader.h"
+
+#define SITES_SHOWN 10
+
+enum { OPT_MARK = QUERY_EXTRA, OPT_PER, OPT_PLOT };
+
+struct wanted {
+    const char *mark, *per, *plot;
+};
+
+static void print_help(void)
+{
+    puts("usage: tidemark growth FILE [OPTIONS]\n"
+         "\n"
+         "Says whether the program grows from mark to mark: by how much, with its confidence, and\n"
+         "what kind of growth it is: leak, growth, fragmentation, retention, address-space, "
+         "warm-up or\n"
+         "stable, with the evidence; then the functions that grow.\n"
+         "\n"
+         "  --mark LABEL     marks to compare (default: the label with most marks; the "
+         "collector's\n"
+         "                   stamps where there are none)\n"
+         "  --per KEY        also for each unit of a value that the marks have: bytes per photon\n"
+         "  --top N          at most N functions (default 10)\n"
+         "  --plot FILE      live bytes, RSS and VM at the marks, as an SVG\n"
+         "  --within REGEX   only stacks with a matching function (repeatable)\n"
+         "  --ignore REGEX   not stacks with a matching function (repeatable)\n"
+         "  --suppressions FILE  not stacks of a LeakSanitizer or valgrind list (repeatable)\n"
+         "  --presets, --no-presets  not (the default), or also, what libraries set up once and "
+         "keep\n"
+         "  --no-defaults    without the --within, --ignore and --suppressions given to run\n"
+         "  --fold REGEX     drop matching frames; their caller is charged (repeatable)\n"
+         "  --no-fold        keep the std:: frames that are folded otherwise\n"
+         "  --merge RULE     rename functions: s/re/new/ (repeatable)\n"
+         "  --process PID    another process of the recording (PID#N: its N-th program)\n"
+         "  --json           exact numbers for scripts\n"
+         "  --help           this text\n"
+         "\n"
+         "Examples:\n"
+         "  tidemark growth app.tide\n"
+         "  tidemark growth app.tide --mark event --per photons\n"
+         "  tidemark run --plant-leak 10MiB ./app && tidemark growth tidemark.app.*.tide");
+}
+
+static int take(void *context, int val, const char *argument, struct err *err)
+{
+    struct wanted *w = context;
+    (void)err;
+    *(val == OPT_MARK ? &w->mark : val == OPT_PER ? &w->per : &w->plot) = argument;
+    return 0;
+}
+
+static int fail(const struct err *err, int status)
+{
+    fprintf(stderr, "tidemark growth: %s\n", err->text);
+    return status;
+}
+
+static int print_growth(const struct growth *g, const struct query_options *o)
+{
+    struct strbuf out = {0};
+    int status = 0;
+    size_t most = o->top_given ? o->query.top : SITES_SHOWN;
+    if (o->output == OUTPUT_JSON) {
+        growth_json(g, most, &out);
+    } else {
+        struct style style = style_of(STDOUT_FILENO);
+        growth_text(g, o->files.items[0], most, &style, &out);
+    }
+    fwrite(out.data, 1, out.size, stdout);
+    if (fflush(stdout) || ferror(stdout)) {
+        perror("tidemark growth: cannot write the output");
+        status = 1;
+    }
+    strbuf_release(&out);
+    return status;
+}
+
+static int draw(const struct growth *g, const char *file, struct err *err)
+{
+    struct strbuf picture = {0};
+    growth_plot(g, &picture);
+    int code = picture_write(file, &picture, err);
+    strbuf_release(&picture);
+    return code;
+}
+
+int cmd_growth(int argc, char **argv)
+{
+    static const struct option extra[] = {{"mark", required_argument, NULL, OPT_MARK},
+                                          {"per", required_argument, NULL, OPT_PER},
+                                          {"plot", required_argument, NULL, OPT_PLOT},
+                                          {0}};
+    static const char *const common[] = {"top",   "within",  "ignore", "fold", "no-fold",
+                                         "merge", "process", "json",   "help", NULL};
+    struct wanted wanted = {0};
+    const struct query_command command = {.name = "growth",
+                                          .files = 1,
+                                          .only = common,
+                                          .presets = true,
+                                          .extra = extra,
+                                          .take = take,
+                                          .context = &wanted};
+    struct query_options o;
+    struct err err = {{0}};
+    struct recording *recording = NULL;
+    struct growth growth;
+    int status = 0;
+    if (query_options_parse(&o, argc, argv, &command, &err))
+        return fail(&err, 2);
+    if (o.help) {
+        print_help();
+        goto out;
+    }
+    if (recording_read(o.files.items[0], &recording, &err)) {
+        status = fail(&err, 1);
+        goto out;
+    }
+    const struct growth_question question = {o.query, wanted.mark, wanted.per};
+    int code = growth_init(&growth, recording, &question, &err);
+    if (code) {
+        status = fail(&err, code == -EINVAL ? 2 : 1);
+        goto out;
+    }
+    if (!wanted.plot)
+        status = print_growth(&growth, &o);
+    else if (draw(&growth, wanted.plot, &err))
+        status = fail(&err, 1);
+    growth_release(&growth);
+out:
+    recording_free(recording);
+    query_options_release(&o);
+    return status;
+}

@@ -1,0 +1,305 @@
+#include "report/growth.h"
+
+#include <math.h>
+
+#include "report/json_parts.h"
+#include "report/summary.h"
+#include "report/table.h"
+#include "report/units.h"
+#include "report/wrap.h"
+
+static const char *const line_names[GROWTH_SHOWN] = {"live", "rss", "vm"};
+static const char *const line_titles[GROWTH_SHOWN] = {"live", "RSS", "VM"};
+
+static size_t shown(const struct growth *g, size_t most)
+{
+    return g->sites.count < most ? g->sites.count : most;
+}
+
+static const char *function_of(const struct growth *g, const struct growth_site *site)
+{
+    return frame_table_string(&g->places.total.frames, places_frame(&g->places, site->call)->name);
+}
+
+/* --- text ------------------------------------------------------------------------------------- */
+
+static void bytes_cell(struct table *t, double value)
+{
+    unit_bytes(table_cell(t), (int64_t)fmin(fmax(round(value), -9e18), 9e18));
+}
+
+static void add_lines(const struct growth *g, const struct style *s, struct strbuf *out)
+{
+    struct table t;
+    table_init(&t);
+    table_column(&t, "", CELL_LEFT);
+    table_column(&t, "first", CELL_RIGHT);
+    table_column(&t, "last", CELL_RIGHT);
+    table_column(&t, g->mark ? "per mark" : "per stamp", CELL_RIGHT);
+    table_column(&t, "at least", CELL_RIGHT);
+    table_column(&t, "at most", CELL_RIGHT);
+    table_column(&t, "seen from", CELL_RIGHT);
+    table_column(&t, "skipped", CELL_RIGHT);
+    table_column(&t, "model", CELL_LEFT);
+    for (int line = 0; line < GROWTH_SHOWN; line++) {
+        const struct trend *r = &g->trends[line];
+        strbuf_puts(table_cell(&t), line_titles[line]);
+        bytes_cell(&t, g->series[line][0]);
+        bytes_cell(&t, growth_last(g, (enum growth_line)line));
+        bytes_cell(&t, r->slope);
+        bytes_cell(&t, r->low);
+        bytes_cell(&t, r->high);
+        bytes_cell(&t, ceil(r->detectable));
+        unit_count(table_cell(&t), (int64_t)r->skipped);
+        strbuf_puts(table_cell(&t), trend_model_name(r->model));
+    }
+    table_print(&t, s, out);
+    table_release(&t);
+    strbuf_putc(out, '\n');
+}
+
+static void add_per(const struct growth *g, const struct style *s, struct strbuf *out)
+{
+    summary_label(out, s, "per value");
+    strbuf_printf(out, "bytes for each unit of '");
+    unit_text(out, g->per);
+    strbuf_printf(out, "', %.10g units in all\n", g->units[g->count - 1]);
+    for (int line = 0; line < GROWTH_SHOWN; line++) {
+        const struct trend *r = &g->per_trends[line];
+        strbuf_printf(out, "  %-5s %.6g bytes (95 %% interval %.6g to %.6g), %s\n",
+                      line_titles[line], r->slope, r->low, r->high, trend_model_name(r->model));
+    }
+    strbuf_putc(out, '\n');
+}
+
+static void add_sites(const struct growth *g, size_t most, const struct style *s,
+                      struct strbuf *out)
+{
+    struct table t;
+    table_init(&t);
+    table_column(&t, "gained", CELL_RIGHT);
+    table_column(&t, "blocks", CELL_RIGHT);
+    table_column(&t, g->mark ? "per mark" : "per stamp", CELL_RIGHT);
+    table_column(&t, "lost", CELL_RIGHT);
+    table_column(&t, "function that grows", CELL_NAME);
+    table_column(&t, "place", CELL_PATH);
+    for (size_t i = 0; i < shown(g, most); i++) {
+        const struct growth_site *site = &g->sites.items[i];
+        const struct call_frame *frame = places_frame(&g->places, site->call);
+        unit_bytes(table_cell(&t), site->bytes);
+        unit_count(table_cell(&t), site->blocks);
+        bytes_cell(&t, site->trend.slope);
+        struct strbuf *lost = table_cell(&t);
+        if (g->scan)
+            unit_bytes(lost, site->lost_bytes);
+        unit_text(table_cell(&t), function_of(g, site));
+        struct strbuf *place = table_cell(&t);
+        if (frame->file) {
+            unit_text(place, frame_table_string(&g->places.total.frames, frame->file));
+            if (frame->line)
+                strbuf_printf(place, ":%u", frame->line);
+        }
+    }
+    table_print(&t, s, out);
+    table_release(&t);
+    if (g->sites.count > most)
+        strbuf_printf(out, "and %zu more; --top shows them\n", g->sites.count - most);
+    strbuf_putc(out, '\n');
+}
+
+static void add_chains(const struct growth *g, size_t most, const struct style *s,
+                       struct strbuf *out)
+{
+    struct strbuf text = {0};
+    strbuf_printf(out, "%sarrays that grow by doubling%s\n", style_bold(s), style_plain(s));
+    for (size_t i = 0; i < g->chains.list.count && i < most; i++) {
+        const struct chain *c = &g->chains.list.items[i];
+        strbuf_clear(&text);
+        unit_text(&text, frame_table_string(&g->places.total.frames,
+                                            places_frame(&g->places, c->call)->name));
+        strbuf_puts(&text, ": from ");
+        unit_bytes(&text, (int64_t)c->first_bytes);
+        strbuf_puts(&text, " to ");
+        unit_bytes(&text, (int64_t)c->final_bytes);
+        strbuf_puts(&text, ", with ");
+        unit_bytes(&text, (int64_t)c->transient_peak_bytes);
+        strbuf_puts(&text, " during the last copy; ");
+        growth_advice(g, c, &text);
+        wrap_text("  - ", text.data, s->width, out);
+    }
+    strbuf_release(&text);
+    strbuf_putc(out, '\n');
+}
+
+static void add_moments(const struct growth *g, const struct style *s, struct strbuf *out)
+{
+    summary_label(out, s, g->mark ? "marks" : "stamps");
+    unit_count(out, (int64_t)g->count);
+    if (g->mark) {
+        strbuf_puts(out, " of '");
+        unit_text(out, g->mark);
+        strbuf_putc(out, '\'');
+    } else {
+        strbuf_puts(out, " of the collector's own: the program made no marks");
+    }
+    if (g->skipped)
+        strbuf_printf(out, "; up to %zu at the beginning are warm-up and not counted", g->skipped);
+    strbuf_puts(out, "\n\n");
+}
+
+void growth_text(const struct growth *g, const char *file, size_t most, const struct style *s,
+                 struct strbuf *out)
+{
+    const struct answer *a = &g->places.total;
+    const char *verdict = growth_verdict_name(g->verdict);
+    struct sentences evidence = {0};
+    summary_processes(a->recording, a->profile, s, out);
+    summary_label(out, s, "command");
+    summary_command(a->profile, s->width > 30 ? s->width - 12 : 20, out);
+    strbuf_putc(out, '\n');
+    add_moments(g, s, out);
+    strbuf_printf(out, "%s%s%s", style_bold(s), verdict ? verdict : "", verdict ? ": " : "");
+    growth_title(g, out);
+    strbuf_printf(out, "%s\n", style_plain(s));
+    growth_evidence(g, &evidence);
+    for (size_t i = 0; i < evidence.list.count; i++)
+        wrap_text("  - ", evidence.list.items[i], s->width, out);
+    sentences_release(&evidence);
+    strbuf_putc(out, '\n');
+    if (g->known)
+        add_lines(g, s, out);
+    if (g->per && g->known)
+        add_per(g, s, out);
+    if (g->sites.count)
+        add_sites(g, most, s, out);
+    if (g->chains.list.count)
+        add_chains(g, most, s, out);
+    strbuf_printf(out, "%snext: tidemark %s ", style_faint(s),
+                  g->verdict == VERDICT_LEAK ? "leaks" : "report");
+    unit_text(out, file);
+    if (g->verdict != VERDICT_LEAK && g->mark && g->count > 1) {
+        strbuf_puts(out, " --since '");
+        unit_text(out, g->mark);
+        strbuf_printf(out, "#%zu' --at '", g->skipped + 1);
+        unit_text(out, g->mark);
+        strbuf_puts(out, "#-1'");
+    }
+    strbuf_printf(out, "%s\n", style_plain(s));
+}
+
+/* --- JSON ------------------------------------------------------------------------------------- */
+
+static void json_trend(struct json *j, const char *key, const char *unit, const struct trend *t)
+{
+    json_object(j, key);
+    json_double(j, unit, t->slope);
+    json_double(j, "low", t->low);
+    json_double(j, "high", t->high);
+    json_double(j, "detectable", t->detectable);
+    json_u64(j, "skipped", t->skipped);
+    json_string(j, "model", trend_model_name(t->model));
+    json_end(j);
+}
+
+static void json_sites(struct json *j, const struct growth *g, size_t most)
+{
+    const struct answer *a = &g->places.total;
+    struct json_stacks stacks = {.frames = &a->frames};
+    json_array(j, "sites");
+    for (size_t i = 0; i < shown(g, most); i++) {
+        const struct growth_site *site = &g->sites.items[i];
+        const struct call_frame *frame = places_frame(&g->places, site->call);
+        json_object(j, NULL);
+        json_string(j, "function", function_of(g, site));
+        json_string(j, "file", frame->file ? frame_table_string(&a->frames, frame->file) : NULL);
+        if (frame->line)
+            json_u64(j, "line", frame->line);
+        else
+            json_null(j, "line");
+        json_i64(j, "bytes", site->bytes);
+        json_i64(j, "count", site->blocks);
+        if (g->scan)
+            json_i64(j, "lost_bytes", site->lost_bytes);
+        else
+            json_null(j, "lost_bytes");
+        json_double(j, "bytes_per_mark", site->trend.slope);
+        json_double(j, "low", site->trend.low);
+        json_double(j, "high", site->trend.high);
+        json_frames(j, &stacks, a->tree.parent.items, a->tree.frame.items, site->call);
+        json_end(j);
+    }
+    json_end(j);
+    json_stacks_release(&stacks);
+}
+
+static void json_chains(struct json *j, const struct growth *g, size_t most)
+{
+    const struct answer *a = &g->places.total;
+    struct json_stacks stacks = {.frames = &a->frames};
+    struct strbuf advice = {0};
+    json_array(j, "chains");
+    for (size_t i = 0; i < g->chains.list.count && i < most; i++) {
+        const struct chain *c = &g->chains.list.items[i];
+        strbuf_clear(&advice);
+        growth_advice(g, c, &advice);
+        json_object(j, NULL);
+        json_frames(j, &stacks, a->tree.parent.items, a->tree.frame.items, c->call);
+        json_u64(j, "length", c->length);
+        json_u64(j, "count", c->count);
+        json_u64(j, "growths", c->growths);
+        json_u64(j, "first_bytes", c->first_bytes);
+        json_u64(j, "final_bytes", c->final_bytes);
+        json_u64(j, "copied_bytes", c->copied_bytes);
+        json_u64(j, "transient_peak_bytes", c->transient_peak_bytes);
+        json_string(j, "advice", advice.data);
+        json_end(j);
+    }
+    json_end(j);
+    strbuf_release(&advice);
+    json_stacks_release(&stacks);
+}
+
+void growth_json(const struct growth *g, size_t most, struct strbuf *out)
+{
+    struct sentences evidence = {0};
+    struct json j;
+    json_init(&j, out);
+    json_object(&j, NULL);
+    json_string(&j, "schema", "tidemark.growth/1");
+    json_program(&j, g->places.total.recording, g->places.total.profile);
+    json_string(&j, "mark", g->mark);
+    json_u64(&j, "n", g->count);
+    json_u64(&j, "skipped", g->skipped);
+    json_object(&j, "slopes");
+    for (int line = 0; line < GROWTH_SHOWN && g->known; line++)
+        json_trend(&j, line_names[line], "bytes_per_mark", &g->trends[line]);
+    json_end(&j);
+    if (g->scan && g->known)
+        json_trend(&j, "lost", "bytes_per_mark", &g->trends[GROWTH_LOST]);
+    else
+        json_null(&j, "lost");
+    if (g->per) {
+        json_object(&j, "per");
+        json_string(&j, "key", g->per);
+        json_double(&j, "units", g->count ? g->units[g->count - 1] : 0);
+        json_object(&j, "slopes");
+        for (int line = 0; line < GROWTH_SHOWN && g->known; line++)
+            json_trend(&j, line_names[line], "bytes_per_unit", &g->per_trends[line]);
+        json_end(&j);
+        json_end(&j);
+    }
+    json_string(&j, "verdict", growth_verdict_name(g->verdict));
+    if (g->planted_bytes > 0)
+        json_double(&j, "planted_bytes", g->planted_bytes);
+    else
+        json_null(&j, "planted_bytes");
+    growth_evidence(g, &evidence);
+    json_array(&j, "evidence");
+    for (size_t i = 0; i < evidence.list.count; i++)
+        json_string(&j, NULL, evidence.list.items[i]);
+    json_end(&j);
+    sentences_release(&evidence);
+    json_sites(&j, g, most);
+    json_chains(&j, g, most);
+    json_end(&j);
+}

@@ -1,0 +1,297 @@
+/* The sentences of growth. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/growth.h"
+#include "report/units.h"
+
+static const char *const titles[GROWTH_LINES] = {[GROWTH_LIVE] = "the live heap",
+                                                 [GROWTH_RSS] = "RSS",
+                                                 [GROWTH_VM] = "VM",
+                                                 [GROWTH_ANON] = "anonymous RSS",
+                                                 [GROWTH_MAPPED] =
+                                                     "what the program itself has mapped",
+                                                 [GROWTH_LOST] = "what is lost",
+                                                 [GROWTH_HELD] = "memory held beyond live blocks"};
+
+static const char *mark_word(const struct growth *g)
+{
+    return g->mark ? "mark" : "stamp";
+}
+
+static void bytes(struct strbuf *out, double value)
+{
+    unit_bytes(out, (int64_t)fmin(fmax(round(value), -9e18), 9e18));
+}
+
+static void count(struct strbuf *out, size_t n, const char *word)
+{
+    unit_count(out, (int64_t)n);
+    strbuf_printf(out, " %s%s", word, n == 1 ? "" : "s");
+}
+
+static bool moves_in_steps(const struct growth *g)
+{
+    return g->trends[GROWTH_LIVE].model == TREND_STEPS || g->trends[GROWTH_VM].model == TREND_STEPS;
+}
+
+void growth_title(const struct growth *g, struct strbuf *out)
+{
+    const struct trend *t = g->trends;
+    switch (g->verdict) {
+    case VERDICT_LEAK:
+        bytes(out, t[GROWTH_LOST].slope);
+        strbuf_printf(out, " are lost at each %s", mark_word(g));
+        if (g->planted_bytes > 0) {
+            strbuf_puts(out, ", ");
+            bytes(out, g->planted_bytes);
+            strbuf_puts(out, " of them on purpose (--plant-leak)");
+        }
+        break;
+    case VERDICT_GROWTH:
+        if (growth_grows(g, GROWTH_LIVE)) {
+            bytes(out, t[GROWTH_LIVE].slope);
+            strbuf_printf(out, " more are live at each %s%s", mark_word(g),
+                          g->scan ? ", and can still be reached" : "");
+        } else {
+            bytes(out, t[GROWTH_MAPPED].slope);
+            strbuf_printf(out, " more are mapped by the program at each %s", mark_word(g));
+        }
+        break;
+    case VERDICT_FRAGMENTATION:
+        strbuf_puts(out, "the allocator holds ");
+        bytes(out, t[GROWTH_HELD].slope);
+        strbuf_printf(out, " more at each %s than live blocks explain", mark_word(g));
+        break;
+    case VERDICT_RETENTION:
+        strbuf_puts(out, "the allocator keeps ");
+        bytes(out, growth_last(g, GROWTH_HELD));
+        strbuf_puts(out, " that were freed");
+        break;
+    case VERDICT_ADDRESS_SPACE:
+        bytes(out, t[GROWTH_VM].slope);
+        strbuf_printf(out, " more addresses at each %s, and no more memory", mark_word(g));
+        break;
+    case VERDICT_WARM_UP:
+        strbuf_puts(out, moves_in_steps(g)
+                             ? "it rises to new maxima in a few jumps, and not steadily"
+                             : "it grew to what it needs, and stays there");
+        break;
+    case VERDICT_STABLE:
+        strbuf_puts(out, "nothing grows");
+        break;
+    default:
+        strbuf_puts(out, "no verdict");
+        break;
+    }
+}
+
+static void put(struct sentences *s, struct strbuf *text)
+{
+    strbuf_puts(text, "");
+    *vec_push(&s->list) = strbuf_detach(text);
+    *text = (struct strbuf){0};
+}
+
+/* The model that fits a line, with its numbers. */
+static void line_words(const struct growth *g, enum growth_line line, struct strbuf *out)
+{
+    const struct trend *t = &g->trends[line];
+    const double *y = g->series[line];
+    const char *mark = mark_word(g);
+    strbuf_puts(out, titles[line]);
+    switch (t->model) {
+    case TREND_RAMP:
+        strbuf_puts(out, growth_is_sure(t) ? "" : " perhaps");
+        strbuf_puts(out, t->slope > 0 ? " grows by " : " shrinks by ");
+        bytes(out, fabs(t->slope));
+        strbuf_printf(out, " at each %s (95 %% interval ", mark);
+        bytes(out, t->slope > 0 ? t->low : -t->high);
+        strbuf_puts(out, " to ");
+        bytes(out, t->slope > 0 ? t->high : -t->low);
+        strbuf_puts(out, growth_is_sure(t) ? ")" : "), too little to be sure of");
+        break;
+    case TREND_STEPS:
+        strbuf_puts(out, " moves in ");
+        count(out, t->jumps, "jump");
+        strbuf_puts(out, ", ");
+        bytes(out, y[g->count - 1] - y[t->skipped]);
+        strbuf_puts(out, " in all: steps, not a ramp");
+        break;
+    case TREND_PLATEAU:
+        strbuf_puts(out, t->warm_up > 0 ? " gained " : " lost ");
+        bytes(out, fabs(t->warm_up));
+        strbuf_puts(out, " in the first ");
+        count(out, t->skipped, mark);
+        strbuf_puts(out, ", and is on a plateau since");
+        break;
+    default:
+        strbuf_puts(out, " is flat");
+        break;
+    }
+    if (t->model != TREND_RAMP) {
+        strbuf_puts(out, "; growth of ");
+        bytes(out, fmax(ceil(t->detectable), 1));
+        strbuf_printf(out, " at each %s would have been seen", mark);
+    }
+    if (t->model != TREND_PLATEAU && t->skipped && t->warm_up != 0) {
+        strbuf_puts(out, "; warm-up, not counted: ");
+        bytes(out, t->warm_up);
+        strbuf_puts(out, " in the first ");
+        count(out, t->skipped, mark);
+    }
+}
+
+static void lost_words(const struct growth *g, struct strbuf *out)
+{
+    size_t first = g->trends[GROWTH_LIVE].skipped;
+    const double *lost = g->series[GROWTH_LOST], *live = g->series[GROWTH_LIVE];
+    size_t last = g->count - 1;
+    if (!g->scan) {
+        strbuf_puts(out, "whether anything still points to what is live is not known");
+        if (g->no_scan) {
+            strbuf_puts(out, ": ");
+            unit_text(out, g->no_scan);
+        }
+        strbuf_puts(out, growth_grows(g, GROWTH_LIVE)
+                             ? "; so a leak cannot be told from growth that is wanted"
+                             : "");
+        return;
+    }
+    strbuf_puts(out, "of what was allocated between the first ");
+    strbuf_printf(out, "%s that counts and the last, ", mark_word(g));
+    bytes(out, lost[last] - lost[first]);
+    strbuf_puts(out, lost[last] > lost[first] ? " are lost: nothing points to them"
+                                              : " are lost: something points to all that is left");
+    if (live[last] > live[first]) {
+        strbuf_puts(out, "; live bytes gained ");
+        bytes(out, live[last] - live[first]);
+    }
+}
+
+static void held_words(const struct growth *g, struct strbuf *out)
+{
+    strbuf_puts(out, "at the last ");
+    strbuf_printf(out, "%s anonymous RSS is ", mark_word(g));
+    bytes(out, growth_last(g, GROWTH_ANON));
+    strbuf_puts(out, " and live blocks are ");
+    bytes(out, growth_last(g, GROWTH_LIVE));
+    double held = growth_last(g, GROWTH_HELD);
+    strbuf_puts(out, held < 0 ? "; " : "; beyond them and their rounding ");
+    bytes(out, fabs(held));
+    strbuf_puts(out, held < 0 ? " or more of them are not resident" : " are held");
+    strbuf_puts(out, "; live bytes were at most ");
+    unit_bytes(out, (int64_t)g->peak_bytes);
+}
+
+static void planted_words(const struct growth *g, struct strbuf *out)
+{
+    strbuf_puts(out, "recorded with --plant-leak: ");
+    bytes(out, g->planted_bytes);
+    strbuf_puts(out, " were leaked on purpose at each mark, ");
+    const struct trend *t = &g->trends[GROWTH_LIVE];
+    if (t->low <= g->planted_bytes && g->planted_bytes <= t->high)
+        strbuf_puts(out, "which is inside the interval of live bytes: the measurement is right");
+    else if (t->low > g->planted_bytes)
+        strbuf_puts(out, "and live bytes grow by more: the rest is the program's own");
+    else
+        strbuf_puts(out, "and live bytes grow by less: the program gives back memory meanwhile");
+}
+
+static void missing_words(const struct growth *g, struct strbuf *out)
+{
+    if (g->known) {
+        strbuf_puts(out, "memory grows that is neither a recorded block nor a mapping of the "
+                         "program: stacks of threads, or data that was not written to before; "
+                         "'tidemark maps --since' shows where");
+        return;
+    }
+    strbuf_puts(out, "with ");
+    count(out, g->count, mark_word(g));
+    if (g->mark) {
+        strbuf_puts(out, " '");
+        unit_text(out, g->mark);
+        strbuf_putc(out, '\'');
+    }
+    strbuf_printf(out, " growth cannot be told from chance: %d are needed",
+                  g->mark ? TREND_LEAST : GROWTH_STAMPS_LEAST);
+}
+
+void growth_evidence(const struct growth *g, struct sentences *out)
+{
+    struct strbuf text = {0};
+    if (g->verdict == VERDICT_NONE) {
+        missing_words(g, &text);
+        put(out, &text);
+    }
+    if (!g->mark) {
+        strbuf_puts(&text,
+                    "there are no marks, so the collector's stamps are compared: whether the "
+                    "program did the same work between them is not known; tide_mark(\"LABEL\") or "
+                    "run --mark-on FUNCTION make marks");
+        put(out, &text);
+    }
+    if (!g->known)
+        return;
+    for (int line = 0; line < GROWTH_SHOWN; line++) {
+        line_words(g, (enum growth_line)line, &text);
+        put(out, &text);
+    }
+    lost_words(g, &text);
+    put(out, &text);
+    held_words(g, &text);
+    put(out, &text);
+    if (g->verdict == VERDICT_LEAK || g->verdict == VERDICT_FRAGMENTATION) {
+        line_words(g, g->verdict == VERDICT_LEAK ? GROWTH_LOST : GROWTH_HELD, &text);
+        put(out, &text);
+    }
+    if (g->trends[GROWTH_MAPPED].model != TREND_FLAT) {
+        line_words(g, GROWTH_MAPPED, &text);
+        put(out, &text);
+    }
+    const struct trend *rss = &g->trends[GROWTH_RSS];
+    if (rss->model == TREND_RAMP && rss->slope > 0 && !growth_grows(g, GROWTH_ANON)) {
+        strbuf_puts(&text, "RSS grows and its anonymous part does not: pages of files and shared "
+                           "memory, the recorder's own among them");
+        put(out, &text);
+    }
+    if (g->planted_bytes > 0) {
+        planted_words(g, &text);
+        put(out, &text);
+    }
+}
+
+void growth_advice(const struct growth *g, const struct chain *c, struct strbuf *out)
+{
+    const struct frame_table *frames = &g->places.total.frames;
+    const struct call_frame *frame = places_frame(&g->places, c->call);
+    const char *file = frame->file ? frame_table_string(frames, frame->file) : NULL;
+    strbuf_puts(out, "reserve ");
+    unit_count(out, (int64_t)c->final_bytes);
+    strbuf_puts(out, " bytes at ");
+    if (file) {
+        const char *slash = strrchr(file, '/');
+        unit_text(out, slash ? slash + 1 : file);
+        strbuf_printf(out, ":%u", frame->line);
+    } else {
+        unit_text(out, frame_table_string(frames, frame->name));
+    }
+    strbuf_puts(out, ", or keep the block: ");
+    count(out, (size_t)c->growths, "growth");
+    strbuf_puts(out, c->by_realloc ? " and at most " : " and ");
+    bytes(out, (double)c->copied_bytes);
+    strbuf_puts(out, " of copying");
+    if (c->count > 1) {
+        strbuf_puts(out, " in ");
+        count(out, (size_t)c->count, "array");
+    }
+    strbuf_puts(out, " saved; reserve this maximum, not the size that each event needs");
+}
+
+void sentences_release(struct sentences *s)
+{
+    for (size_t i = 0; i < s->list.count; i++)
+        free(s->list.items[i]);
+    vec_release(&s->list);
+}

@@ -1,0 +1,12 @@
+/* wrap: sentences in lines of a width. */
+#ifndef TIDE_REPORT_WRAP_H
+#define TIDE_REPORT_WRAP_H
+
+#include <stddef.h>
+
+#include "base/strbuf.h"
+
+/* Words of `text` in lines of `width` columns after `first`, further lines indented as much. */
+void wrap_text(const char *first, const char *text, size_t width, struct strbuf *out);
+
+#endif

@@ -1,0 +1,210 @@
+/*
+ * grows KIND EVENTS SEED: a job of EVENTS events that grows in the way that KIND says, or does not.
+ * Each event does some work that leaves nothing behind, of sizes that SEED decides, and ends with a
+ * mark "event" whose value "items" is what the event was about; in a fourth argument is how many
+ * milliseconds it waits instead of making it.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "known.h"
+#include "tidemark.h"
+
+#define ITEM 96
+#define FILLED(size)                                                                               \
+    ({                                                                                             \
+        size_t size_ = (size);                                                                     \
+        memset(malloc(size_), 1, size_);                                                           \
+    })
+
+static uint64_t seed;
+
+static unsigned below(unsigned n)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)((seed >> 33) % n);
+}
+
+static void work(void)
+{
+    char *blocks[16];
+    for (int i = 0; i < 16; i++)
+        blocks[i] = FILLED(1 + below(4096));
+    for (int i = 0; i < 16; i++)
+        free(blocks[i]);
+}
+
+SITE static void lost(size_t size)
+{
+    known_sink = FILLED(size);
+    known_sink = NULL;
+}
+
+/* Blocks that come and go, so that live bytes are never the same twice. */
+SITE static void noise(void)
+{
+    static char *held[64];
+    for (int i = 0; i < 64; i++) {
+        free(held[i]);
+        held[i] = FILLED(1 + below(32768));
+    }
+}
+
+struct link {
+    struct link *next;
+    char data[10000 - sizeof(struct link *)];
+};
+static struct link *chain;
+
+SITE static void linked(void)
+{
+    struct link *l = FILLED(sizeof *l);
+    l->next = chain;
+    chain = l;
+}
+
+static void clear(void)
+{
+    while (chain) {
+        struct link *next = chain->next;
+        free(chain);
+        chain = next;
+    }
+}
+
+/* Asked for any of 40 entries, which it makes when it is first asked. */
+SITE static void cached(void)
+{
+    static char *cache[40];
+    for (int i = 0; i < 10; i++) {
+        unsigned key = below(40);
+        if (!cache[key])
+            cache[key] = FILLED(50000);
+    }
+}
+
+/* An array that grows by doubling and is kept for the next event, which begins it anew. */
+SITE static void collected(unsigned items)
+{
+    static char *array;
+    static size_t capacity = 1024;
+    if (!array)
+        array = FILLED(capacity * ITEM);
+    for (size_t size = 0; size < items; size++) {
+        if (size == capacity) {
+            char *bigger = malloc(2 * capacity * ITEM); /* doubled */
+            memcpy(bigger, array, capacity * ITEM);
+            free(array);
+            array = bigger;
+            capacity *= 2;
+        }
+        memset(array + size * ITEM, (int)size, ITEM);
+    }
+}
+
+/* An array of each event's own. */
+SITE static void rebuilt(void)
+{
+    char *array = NULL;
+    for (size_t size = 1024; size <= 1 << 20; size *= 2) {
+        array = realloc(array, size);
+        memset(array, 1, size);
+    }
+    free(array);
+}
+
+/* Blocks that shrink: each leaves a hole that the next event's, which are larger, do not fit into.
+ */
+SITE static void pinned(unsigned event)
+{
+    struct pin {
+        struct pin *next;
+    };
+    static struct pin *pins;
+    char *blocks[64];
+    for (int i = 0; i < 64; i++)
+        blocks[i] = FILLED(8192 + 64 * event);
+    for (int i = 0; i < 64; i++) {
+        struct pin *pin = realloc(blocks[i], sizeof *pin);
+        pin->next = pins;
+        pins = pin;
+    }
+}
+
+/* Many small blocks, and one after them that keeps the allocator from giving them back. */
+SITE static void burst(void)
+{
+    static char *last;
+    enum { COUNT = 32768 };
+    char **blocks = malloc(COUNT * sizeof *blocks);
+    for (int i = 0; i < COUNT; i++)
+        blocks[i] = FILLED(1000);
+    last = FILLED(1000);
+    known_sink = last;
+    for (int i = 0; i < COUNT; i++)
+        free(blocks[i]);
+    free(blocks);
+}
+
+SITE static void mapped(size_t size, int touch)
+{
+    char *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (touch)
+        memset(p, 1, size);
+}
+
+static unsigned items_of(const char *kind, unsigned event)
+{
+    static const unsigned opticks[] = {10, 50, 60, 80, 10, 100, 30, 300, 20, 10};
+    if (strncmp(kind, "steps", 5) != 0)
+        return 1 + below(1000);
+    return 1000 * (event < 10 ? opticks[event] : 10 + below(290));
+}
+
+int main(int argc, char **argv)
+{
+    const char *kind = argc > 1 ? argv[1] : "stable";
+    unsigned events = argc > 2 ? (unsigned)atoi(argv[2]) : 20;
+    seed = argc > 3 ? (uint64_t)atoi(argv[3]) * 7919 : 1;
+    unsigned phase = below(8);
+    for (unsigned event = 0; event < events; event++) {
+        unsigned items = items_of(kind, event);
+        work();
+        if (strcmp(kind, "leak") == 0)
+            lost(10000);
+        else if (strcmp(kind, "slow") == 0)
+            noise(), lost(512);
+        else if (strcmp(kind, "noise") == 0)
+            noise();
+        else if (strcmp(kind, "reachable") == 0)
+            linked();
+        else if (strcmp(kind, "items") == 0)
+            lost((size_t)items * ITEM);
+        else if (strcmp(kind, "cache") == 0)
+            cached();
+        else if (strcmp(kind, "sawtooth") == 0)
+            event % 8 == phase ? clear() : linked();
+        else if (strcmp(kind, "steps") == 0)
+            collected(items);
+        else if (strcmp(kind, "steps-leak") == 0)
+            collected(items), lost(items * (size_t)ITEM / 100);
+        else if (strcmp(kind, "rebuilt") == 0)
+            rebuilt();
+        else if (strcmp(kind, "pinned") == 0)
+            pinned(event);
+        else if (strcmp(kind, "burst") == 0 && event == 2)
+            burst();
+        else if (strcmp(kind, "space") == 0)
+            mapped(1 << 20, 0);
+        else if (strcmp(kind, "mapped") == 0)
+            mapped(1 << 20, 1);
+        if (argc > 4)
+            usleep(1000 * (useconds_t)atoi(argv[4]));
+        else
+            tide_mark_value("event", "items", items);
+    }
+    return 0;
+}
