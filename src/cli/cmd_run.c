@@ -410,7 +410,7 @@ static void add_figures(struct strbuf *b, const struct session_result *r)
         strbuf_puts(b, " resident\n");
     }
     if (g->lost) {
-        strbuf_puts(b, "  LOST: ");
+        strbuf_puts(b, "  LOST: at least ");
         unit_count(b, (int64_t)g->lost);
         strbuf_puts(b, " samples for want of room; figures are too low\n");
     }

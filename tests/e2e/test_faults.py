@@ -173,7 +173,8 @@ def test_what_does_not_fit_is_counted_as_lost(t):
             program, "touch", "8", "2000")
     t.equal("status, stderr", (t.status, t.stderr), (0, ""))
     seen, lost = faults_of(t, profile, "touch")[1], t.report(profile, "faults")["sampling"]["lost_samples"]
-    t.true("seen and lost are what happened", seen <= 16000 <= seen + lost, (seen, lost))
+    # The kernel tells of a loss when it has room again, so not of the last one.
+    t.true("what is not seen is lost", seen <= 16000 and (lost > 0 or seen == 16000), (seen, lost))
 
 
 def test_text(t):
