@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "cli/command.h"
 #include "cli/query_options.h"
 #include "report/diff.h"
 #include "store/reader.h"
@@ -31,12 +32,6 @@ static void print_help(void)
            query_options_help());
 }
 
-static int fail(const struct err *err, int status)
-{
-    fprintf(stderr, "tidemark diff: %s\n", err->text);
-    return status;
-}
-
 static void set_defaults(struct query_options *o)
 {
     bool tree = o->query.shape == SHAPE_TREE;
@@ -48,31 +43,18 @@ static void set_defaults(struct query_options *o)
         o->query.min_percent = TEXT_TREE_MIN;
 }
 
-static void write_out(void *context, struct strbuf *ready)
-{
-    fwrite(ready->data, 1, ready->size, context);
-    strbuf_clear(ready);
-}
-
 static int print_diff(const struct diff *d, enum output output)
 {
     struct strbuf out = {0};
-    const struct report_sink sink = {.take = write_out, .context = stdout};
     if (output == OUTPUT_JSON) {
-        diff_json(d, &sink, &out);
+        diff_json(d, &command_sink, &out);
     } else if (output == OUTPUT_CSV) {
-        diff_csv(d, &sink, &out);
+        diff_csv(d, &command_sink, &out);
     } else {
         struct style style = style_of(STDOUT_FILENO);
         diff_text(d, &style, &out);
     }
-    write_out(stdout, &out);
-    strbuf_release(&out);
-    if (fflush(stdout) || ferror(stdout)) {
-        perror("tidemark diff: cannot write the output");
-        return 1;
-    }
-    return 0;
+    return command_print("diff", &out);
 }
 
 int cmd_diff(int argc, char **argv)
@@ -84,7 +66,7 @@ int cmd_diff(int argc, char **argv)
     struct diff diff;
     int status = 0, code = 0;
     if (query_options_parse(&o, argc, argv, &command, &err))
-        return fail(&err, 2);
+        return command_fail("diff", &err, 2);
     if (o.help) {
         print_help();
         goto out;
@@ -93,13 +75,13 @@ int cmd_diff(int argc, char **argv)
     for (int i = 0; i < 2 && !code; i++)
         code = recording_read(o.files.items[i], &recordings[i], &err);
     if (code) {
-        status = fail(&err, 1);
+        status = command_fail("diff", &err, 1);
         goto out;
     }
     code = diff_query(&diff, (const struct recording *const *)recordings, o.files.items, &o.query,
                       &err);
     if (code) {
-        status = fail(&err, code == -EINVAL ? 2 : 1);
+        status = command_fail("diff", &err, code == -EINVAL ? 2 : 1);
         goto out;
     }
     status = print_diff(&diff, o.output);

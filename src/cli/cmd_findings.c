@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "cli/command.h"
 #include "cli/query_options.h"
 #include "report/findings.h"
 #include "store/reader.h"
@@ -39,12 +40,6 @@ static void print_help(void)
          "  tidemark findings app.tide --json");
 }
 
-static int fail(const struct err *err, int status)
-{
-    fprintf(stderr, "tidemark findings: %s\n", err->text);
-    return status;
-}
-
 int cmd_findings(int argc, char **argv)
 {
     static const char *const common[] = {"top",    "within",  "ignore", "fold", "no-fold", "merge",
@@ -58,19 +53,19 @@ int cmd_findings(int argc, char **argv)
     struct findings findings;
     int status = 0;
     if (query_options_parse(&o, argc, argv, &command, &err))
-        return fail(&err, 2);
+        return command_fail("findings", &err, 2);
     if (o.help) {
         print_help();
         goto out;
     }
     if (recording_read(o.files.items[0], &recording, &err)) {
-        status = fail(&err, 1);
+        status = command_fail("findings", &err, 1);
         goto out;
     }
     size_t most = o.top_given ? o.query.top : FINDINGS_MAX;
     int code = findings_init(&findings, recording, &o.query, &err);
     if (code) {
-        status = fail(&err, code == -EINVAL ? 2 : 1);
+        status = command_fail("findings", &err, code == -EINVAL ? 2 : 1);
         goto out;
     }
     if (o.output == OUTPUT_JSON) {
@@ -80,11 +75,7 @@ int cmd_findings(int argc, char **argv)
         findings_text(&findings, o.files.items[0], most, &style, &out);
     }
     findings_release(&findings);
-    fwrite(out.data, 1, out.size, stdout);
-    if (fflush(stdout) || ferror(stdout)) {
-        perror("tidemark findings: cannot write the output");
-        status = 1;
-    }
+    status = command_print("findings", &out);
 out:
     strbuf_release(&out);
     recording_free(recording);

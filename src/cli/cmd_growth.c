@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "cli/command.h"
 #include "cli/picture.h"
 #include "cli/query_options.h"
 #include "export/growth_plot.h"
@@ -61,16 +62,9 @@ static int take(void *context, int val, const char *argument, struct err *err)
     return 0;
 }
 
-static int fail(const struct err *err, int status)
-{
-    fprintf(stderr, "tidemark growth: %s\n", err->text);
-    return status;
-}
-
 static int print_growth(const struct growth *g, const struct query_options *o)
 {
     struct strbuf out = {0};
-    int status = 0;
     size_t most = o->top_given ? o->query.top : SITES_SHOWN;
     if (o->output == OUTPUT_JSON) {
         growth_json(g, most, &out);
@@ -78,13 +72,7 @@ static int print_growth(const struct growth *g, const struct query_options *o)
         struct style style = style_of(STDOUT_FILENO);
         growth_text(g, o->files.items[0], most, &style, &out);
     }
-    fwrite(out.data, 1, out.size, stdout);
-    if (fflush(stdout) || ferror(stdout)) {
-        perror("tidemark growth: cannot write the output");
-        status = 1;
-    }
-    strbuf_release(&out);
-    return status;
+    return command_print("growth", &out);
 }
 
 static int draw(const struct growth *g, const char *file, struct err *err)
@@ -118,25 +106,25 @@ int cmd_growth(int argc, char **argv)
     struct growth growth;
     int status = 0;
     if (query_options_parse(&o, argc, argv, &command, &err))
-        return fail(&err, 2);
+        return command_fail("growth", &err, 2);
     if (o.help) {
         print_help();
         goto out;
     }
     if (recording_read(o.files.items[0], &recording, &err)) {
-        status = fail(&err, 1);
+        status = command_fail("growth", &err, 1);
         goto out;
     }
     const struct growth_question question = {o.query, wanted.mark, wanted.per};
     int code = growth_init(&growth, recording, &question, &err);
     if (code) {
-        status = fail(&err, code == -EINVAL ? 2 : 1);
+        status = command_fail("growth", &err, code == -EINVAL ? 2 : 1);
         goto out;
     }
     if (!wanted.plot)
         status = print_growth(&growth, &o);
     else if (draw(&growth, wanted.plot, &err))
-        status = fail(&err, 1);
+        status = command_fail("growth", &err, 1);
     growth_release(&growth);
 out:
     recording_free(recording);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "analyse/leaks.h"
+#include "cli/command.h"
 #include "cli/query_options.h"
 #include "report/leaks.h"
 #include "report/units.h"
@@ -107,37 +108,18 @@ static int take(void *context, int val, const char *argument, struct err *err)
     }
 }
 
-static int fail(const struct err *err, int status)
-{
-    fprintf(stderr, "tidemark leaks: %s\n", err->text);
-    return status;
-}
-
-static void write_out(void *context, struct strbuf *ready)
-{
-    fwrite(ready->data, 1, ready->size, context);
-    strbuf_clear(ready);
-}
-
 static int print_leaks(const struct leaks *l, const struct query_options *o)
 {
     struct strbuf out = {0};
-    const struct report_sink sink = {.take = write_out, .context = stdout};
     if (o->output == OUTPUT_JSON) {
-        leaks_json(l, &sink, &out);
+        leaks_json(l, &command_sink, &out);
     } else if (o->output == OUTPUT_CSV) {
-        leaks_csv(l, &sink, &out);
+        leaks_csv(l, &command_sink, &out);
     } else {
         struct style style = style_of(STDOUT_FILENO);
         leaks_text(l, o->files.items[0], &style, &out);
     }
-    write_out(stdout, &out);
-    strbuf_release(&out);
-    if (fflush(stdout) || ferror(stdout)) {
-        perror("tidemark leaks: cannot write the output");
-        return 1;
-    }
-    return 0;
+    return command_print("leaks", &out);
 }
 
 /* --- --fail ----------------------------------------------------------------------------------- */
@@ -225,7 +207,7 @@ static int answer(const struct query_options *o, const struct wanted *w,
     const struct leaks_question q = question_of(o, w);
     int code = leaks_find(&leaks, recording, &q, &err);
     if (code)
-        return fail(&err, code == -EINVAL ? 2 : 1);
+        return command_fail("leaks", &err, code == -EINVAL ? 2 : 1);
     int status = print_leaks(&leaks, o);
     if (w->fail && !status)
         status = judge_all(&leaks, w->fail);
@@ -260,11 +242,11 @@ int cmd_leaks(int argc, char **argv)
     struct recording *recording = NULL;
     int status = 0;
     if (query_options_parse(&o, argc, argv, &command, &err))
-        return fail(&err, 2);
+        return command_fail("leaks", &err, 2);
     if (o.help)
         print_help();
     else if (recording_read(o.files.items[0], &recording, &err))
-        status = fail(&err, 1);
+        status = command_fail("leaks", &err, 1);
     else
         status = answer(&o, &wanted, recording);
     recording_free(recording);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "cli/command.h"
 #include "cli/query_options.h"
 #include "model/answer.h"
 #include "report/maps.h"
@@ -52,37 +53,18 @@ static int take(void *context, int val, const char *argument, struct err *err)
     return 0;
 }
 
-static int fail(const struct err *err, int status)
-{
-    fprintf(stderr, "tidemark maps: %s\n", err->text);
-    return status;
-}
-
-static void write_out(void *context, struct strbuf *ready)
-{
-    fwrite(ready->data, 1, ready->size, context);
-    strbuf_clear(ready);
-}
-
 static int print_rows(const struct mappings *m, bool numa, enum output output)
 {
     struct strbuf out = {0};
-    const struct report_sink sink = {.take = write_out, .context = stdout};
     if (output == OUTPUT_JSON) {
-        maps_json(m, &sink, &out);
+        maps_json(m, &command_sink, &out);
     } else if (output == OUTPUT_CSV) {
-        maps_csv(m, &sink, &out);
+        maps_csv(m, &command_sink, &out);
     } else {
         struct style style = style_of(STDOUT_FILENO);
         maps_text(m, numa, &style, &out);
     }
-    write_out(stdout, &out);
-    strbuf_release(&out);
-    if (fflush(stdout) || ferror(stdout)) {
-        perror("tidemark maps: cannot write the output");
-        return 1;
-    }
-    return 0;
+    return command_print("maps", &out);
 }
 
 int cmd_maps(int argc, char **argv)
@@ -105,13 +87,13 @@ int cmd_maps(int argc, char **argv)
     struct mappings mappings = {0};
     int status = 0;
     if (query_options_parse(&o, argc, argv, &command, &err))
-        return fail(&err, 2);
+        return command_fail("maps", &err, 2);
     if (o.help) {
         print_help();
         goto out;
     }
     if (recording_read(o.files.items[0], &recording, &err)) {
-        status = fail(&err, 1);
+        status = command_fail("maps", &err, 1);
         goto out;
     }
     size_t top = o.output == OUTPUT_TEXT && !o.top_given ? TEXT_ROWS : o.query.top;
@@ -120,7 +102,7 @@ int cmd_maps(int argc, char **argv)
         code = mappings_init(&mappings, recording, profile, o.query.since, o.query.at, wanted.by,
                              top, &err);
     if (code) {
-        status = fail(&err, code == -EINVAL ? 2 : 1);
+        status = command_fail("maps", &err, code == -EINVAL ? 2 : 1);
         goto out;
     }
     status = print_rows(&mappings, wanted.numa, o.output);

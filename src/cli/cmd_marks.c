@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "cli/command.h"
 #include "cli/picture.h"
 #include "cli/query_options.h"
 #include "export/marks_plot.h"
@@ -57,37 +58,18 @@ static int take(void *context, int val, const char *argument, struct err *err)
     return 0;
 }
 
-static int fail(const struct err *err, int status)
-{
-    fprintf(stderr, "tidemark marks: %s\n", err->text);
-    return status;
-}
-
-static void write_out(void *context, struct strbuf *ready)
-{
-    fwrite(ready->data, 1, ready->size, context);
-    strbuf_clear(ready);
-}
-
 static int print_rows(const struct mark_rows *m, enum output output)
 {
     struct strbuf out = {0};
-    const struct report_sink sink = {.take = write_out, .context = stdout};
     if (output == OUTPUT_JSON) {
-        marks_json(m, &sink, &out);
+        marks_json(m, &command_sink, &out);
     } else if (output == OUTPUT_CSV) {
-        marks_csv(m, &sink, &out);
+        marks_csv(m, &command_sink, &out);
     } else {
         struct style style = style_of(STDOUT_FILENO);
         marks_text(m, &style, &out);
     }
-    write_out(stdout, &out);
-    strbuf_release(&out);
-    if (fflush(stdout) || ferror(stdout)) {
-        perror("tidemark marks: cannot write the output");
-        return 1;
-    }
-    return 0;
+    return command_print("marks", &out);
 }
 
 /* The files that were asked for; with none of them the table is printed. */
@@ -132,13 +114,13 @@ int cmd_marks(int argc, char **argv)
     struct mark_rows rows;
     int status = 0;
     if (query_options_parse(&o, argc, argv, &command, &err))
-        return fail(&err, 2);
+        return command_fail("marks", &err, 2);
     if (o.help) {
         print_help();
         goto out;
     }
     if (recording_read(o.files.items[0], &recording, &err)) {
-        status = fail(&err, 1);
+        status = command_fail("marks", &err, 1);
         goto out;
     }
     int code = answer_process(recording, o.query.process, &profile, &err);
@@ -150,13 +132,13 @@ int cmd_marks(int argc, char **argv)
         code = mark_rows_init(&rows, recording, profile, wanted.label, stamps, &err);
     }
     if (code) {
-        status = fail(&err, code == -EINVAL ? 2 : 1);
+        status = command_fail("marks", &err, code == -EINVAL ? 2 : 1);
         goto out;
     }
     if (!wanted.plot && !wanted.gnuplot && !wanted.npy)
         status = print_rows(&rows, o.output);
     else if (write_files(&rows, &wanted, &err))
-        status = fail(&err, 1);
+        status = command_fail("marks", &err, 1);
     mark_rows_release(&rows);
 out:
     recording_free(recording);

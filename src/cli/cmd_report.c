@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "cli/command.h"
 #include "cli/query_options.h"
 #include "model/answer.h"
 #include "model/sampled.h"
@@ -49,12 +50,6 @@ static void print_help(void)
         query_options_help());
 }
 
-static int fail(const struct err *err, int status)
-{
-    fprintf(stderr, "tidemark report: %s\n", err->text);
-    return status;
-}
-
 /* Text is for a screen, so it starts with the most important rows; data is complete. */
 static void set_defaults(struct query_options *o)
 {
@@ -69,32 +64,18 @@ static void set_defaults(struct query_options *o)
         o->query.min_percent = TEXT_TREE_MIN;
 }
 
-static void write_out(void *context, struct strbuf *ready)
-{
-    fwrite(ready->data, 1, ready->size, context);
-    strbuf_clear(ready);
-}
-
 static int print_answer(const struct answer *a, const struct query_options *o)
 {
     struct strbuf out = {0};
-    const struct report_sink sink = {.take = write_out, .context = stdout};
     if (o->output == OUTPUT_JSON) {
-        report_json(a, &sink, &out);
+        report_json(a, &command_sink, &out);
     } else if (o->output == OUTPUT_CSV) {
-        report_csv(a, &sink, &out);
+        report_csv(a, &command_sink, &out);
     } else {
         struct style style = style_of(STDOUT_FILENO);
         report_text(a, o->files.items[0], &style, &out);
     }
-    int status = 0;
-    write_out(stdout, &out);
-    if (fflush(stdout) || ferror(stdout)) {
-        perror("tidemark report: cannot write the output");
-        status = 1;
-    }
-    strbuf_release(&out);
-    return status;
+    return command_print("report", &out);
 }
 
 int cmd_report(int argc, char **argv)
@@ -107,7 +88,7 @@ int cmd_report(int argc, char **argv)
     struct err err = {{0}};
     struct recording *recording = NULL;
     if (query_options_parse(&o, argc, argv, &command, &err))
-        return fail(&err, 2);
+        return command_fail("report", &err, 2);
     int status = 0;
     if (o.help) {
         print_help();
@@ -115,7 +96,7 @@ int cmd_report(int argc, char **argv)
     }
     set_defaults(&o);
     if (recording_read(o.files.items[0], &recording, &err)) {
-        status = fail(&err, 1);
+        status = command_fail("report", &err, 1);
         goto out;
     }
     if (!o.metric_given && !o.query.histogram)
@@ -123,7 +104,7 @@ int cmd_report(int argc, char **argv)
     struct answer answer;
     int code = answer_query(&answer, recording, &o.query, &err);
     if (code) {
-        status = fail(&err, code == -EINVAL ? 2 : 1);
+        status = command_fail("report", &err, code == -EINVAL ? 2 : 1);
         goto out;
     }
     status = print_answer(&answer, &o);
