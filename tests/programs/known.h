@@ -16,7 +16,10 @@
 #define SITE __attribute__((noipa, optimize("no-optimize-sibling-calls")))
 #endif
 
-/* A pointer stored here cannot be optimised away, nor can the call that made it. */
+/*
+ * A pointer stored here cannot be optimised away, nor can the call that made it. All threads share
+ * it: what threads free they keep in a volatile variable of their own.
+ */
 static void *volatile known_sink __attribute__((unused));
 
 enum { KNOWN_MAX_THREADS = 64 };

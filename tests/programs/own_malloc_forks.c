@@ -13,9 +13,9 @@ SITE static void in_parent(void)
 SITE static void *in_child(void *unused)
 {
     for (int i = 0; i < 50; i++) {
-        known_sink = malloc(1000);
+        void *volatile block = malloc(1000);
         if (i >= 7)
-            free(known_sink);
+            free(block);
     }
     return unused;
 }

@@ -21,8 +21,8 @@ SITE static void many_sizes(void)
 {
     static const size_t sizes[] = {0, 1, 2, 3, 4, 7, 8, 15, 16, 1000, 1023, 1024, 100000};
     for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        known_sink = malloc(sizes[i]);
-        free(known_sink);
+        void *volatile block = malloc(sizes[i]);
+        free(block);
     }
 }
 
@@ -30,8 +30,8 @@ SITE static void many_sizes(void)
 SITE static void one_bucket(void)
 {
     for (int i = 0; i < SHORT; i++) {
-        known_sink = malloc(i % 2 ? 33 : 63);
-        free(known_sink);
+        void *volatile block = malloc(i % 2 ? 33 : 63);
+        free(block);
     }
 }
 
