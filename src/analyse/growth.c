@@ -323,6 +323,7 @@ int growth_init(struct growth *g, const struct recording *r, const struct growth
         growth_release(g);
         return code;
     }
+    growth_account_init(&g->account, &g->places, g->count ? g->stamp[g->skipped]->time_ns : 0);
     g->verdict = growth_judge(g);
     if (g->known)
         find_sites(g);
@@ -338,6 +339,7 @@ void growth_release(struct growth *g)
     free(g->intervals);
     free(g->units);
     vec_release(&g->sites);
+    growth_account_release(&g->account);
     chains_release(&g->chains);
     places_release(&g->places);
     *g = (struct growth){0};

@@ -12,6 +12,7 @@
 #define TIDE_ANALYSE_GROWTH_H
 
 #include "analyse/chains.h"
+#include "analyse/growth_account.h"
 #include "analyse/places.h"
 #include "analyse/trend.h"
 
@@ -75,6 +76,7 @@ struct growth {
     const char *no_scan;     /* why not, in words, or NULL */
     uint64_t peak_bytes;     /* highest live total until the last mark */
     double planted_bytes;    /* at each mark; 0: none */
+    struct growth_account account;
     enum growth_verdict verdict;
     VEC(struct growth_site) sites; /* what grows most first */
     struct chains chains;
@@ -92,6 +94,8 @@ bool growth_is_sure(const struct trend *t);
 bool growth_grows(const struct growth *g, enum growth_line line);
 /* Does it rise to new maxima, in few jumps or before the marks that count, and stay there? */
 bool growth_settles(const struct growth *g, enum growth_line line);
+/* Do blocks keep so much that is free on their pages that it is worth a word? */
+bool growth_pins_matter(const struct growth *g);
 double growth_last(const struct growth *g, enum growth_line line);
 const char *growth_verdict_name(enum growth_verdict v); /* NULL: VERDICT_NONE */
 

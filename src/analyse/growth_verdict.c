@@ -75,6 +75,11 @@ bool growth_settles(const struct growth *g, enum growth_line line)
     return fall <= FALL_SHARE * rise;
 }
 
+bool growth_pins_matter(const struct growth *g)
+{
+    return growth_account_part(&g->account, PART_HELD) >= HELD_LEAST / 4;
+}
+
 static bool holds_much(const struct growth *g)
 {
     double held = growth_last(g, GROWTH_HELD);

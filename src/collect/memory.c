@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/strbuf.h"
+#include "collect/pagemap.h"
 
 #define PAGE   UINT64_C(4096)
 #define PIECES 512 /* in one call */
@@ -99,75 +99,27 @@ const struct region *memory_at(const struct memory *m, uint64_t address)
 
 /* --- which pages are there -------------------------------------------------------------------- */
 
-/* <linux/fs.h> of Linux 6.7 and later. */
-struct page_region {
-    uint64_t start, end, categories;
-};
-struct pm_scan_arg {
-    uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages;
-    uint64_t category_inverted, category_mask, category_anyof_mask, return_mask;
-};
-#define PAGEMAP_SCAN    _IOWR('f', 16, struct pm_scan_arg)
-#define PAGE_IS_PRESENT (1 << 3)
-#define PAGE_IS_SWAPPED (1 << 4)
-
-static bool ask_ranges(int fd, const struct region *m, struct extents *out)
-{
-    struct page_region regions[256];
-    struct pm_scan_arg ask = {.size = sizeof ask,
-                              .start = m->start,
-                              .end = m->end,
-                              .vec = (uintptr_t)regions,
-                              .vec_len = sizeof regions / sizeof *regions,
-                              .category_anyof_mask = PAGE_IS_PRESENT | PAGE_IS_SWAPPED,
-                              .return_mask = PAGE_IS_PRESENT | PAGE_IS_SWAPPED};
-    while (ask.start < m->end) {
-        long n = ioctl(fd, PAGEMAP_SCAN, &ask);
-        if (n < 0)
-            return false;
-        for (long i = 0; i < n; i++)
-            extents_add(out, regions[i].start, regions[i].end);
-        if (ask.walk_end <= ask.start)
-            return false;
-        ask.start = ask.walk_end;
-    }
-    return true;
-}
-
-static bool ask_pages(int fd, const struct region *m, struct extents *out)
-{
-    uint64_t entries[2048];
-    for (uint64_t page = m->start / PAGE, end = m->end / PAGE; page < end;) {
-        uint64_t wanted = end - page < 2048 ? end - page : 2048;
-        ssize_t n = pread(fd, entries, wanted * 8, (off_t)(page * 8));
-        if (n < 8)
-            return false;
-        for (ssize_t i = 0; i < n / 8; i++, page++)
-            if (entries[i] >> 62) /* present, or swapped out */
-                extents_add(out, page * PAGE, (page + 1) * PAGE);
-        extents_settle(out);
-    }
-    return true;
-}
-
 void memory_find_resident(struct memory *m)
 {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/pagemap", m->pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const uint64_t there = PAGE_PRESENT | PAGE_SWAPPED;
+    struct page_runs runs = {0};
+    int fd = pagemap_open(m->pid);
     m->residency = fd >= 0;
     m->resident.items.count = 0;
     for (size_t i = 0; i < m->regions.count; i++) {
         const struct region *each = &m->regions.items[i];
         if (!each->writable || each->kind == REGION_OURS)
             continue;
-        m->residency = m->residency &&
-                       (ask_ranges(fd, each, &m->resident) || ask_pages(fd, each, &m->resident));
+        m->residency =
+            m->residency && pagemap_runs(fd, each->start, each->end, there, there, &runs);
         if (!m->residency)
             extents_add(&m->resident, each->start, each->end);
     }
     if (fd >= 0)
         close(fd);
+    for (size_t i = 0; i < runs.items.count; i++)
+        extents_add(&m->resident, runs.items.items[i].start, runs.items.items[i].end);
+    vec_release(&runs.items);
     extents_settle(&m->resident);
 }
 

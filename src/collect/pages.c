@@ -1,49 +1,29 @@
 #include "collect/pages.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "collect/pagemap.h"
 
 #define PAGE_SHIFT   12
 #define REGION_SHIFT 21
 #define REGION_BYTES (UINT64_C(1) << REGION_SHIFT)
 
-/* linux/fs.h of 6.7 and later; older headers lack it. */
-struct page_range {
-    uint64_t start, end, categories;
-};
-struct scan_argument {
-    uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages, category_inverted,
-        category_mask, category_anyof_mask, return_mask;
-};
-#define SCAN_PAGES      _IOWR('f', 16, struct scan_argument)
-#define PAGE_IS_PRESENT (UINT64_C(1) << 3)
-#define PAGE_IS_HUGE    (UINT64_C(1) << 6)
-
 /* Is the page part of a huge one by now? Asked once for each 2 MiB. -1: the page is gone, or
  * everything is. */
 static int is_huge(pid_t pid, uint64_t address)
 {
-    char path[64];
-    struct page_range found = {0};
+    struct page_runs found = {0};
     uint64_t page = address & ~UINT64_C(4095);
-    snprintf(path, sizeof path, "/proc/%d/pagemap", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = pagemap_open(pid), huge = -1;
     if (fd < 0)
         return -1;
-    struct scan_argument a = {.size = sizeof a,
-                              .start = page,
-                              .end = page + 4096,
-                              .vec = (uint64_t)(uintptr_t)&found,
-                              .vec_len = 1,
-                              .category_mask = PAGE_IS_PRESENT,
-                              .return_mask = PAGE_IS_PRESENT | PAGE_IS_HUGE};
-    int ranges = ioctl(fd, SCAN_PAGES, &a);
+    if (pagemap_runs(fd, page, page + 4096, PAGE_PRESENT, PAGE_PRESENT | PAGE_HUGE, &found) &&
+        found.items.count == 1)
+        huge = (found.items.items[0].flags & PAGE_HUGE) != 0;
+    vec_release(&found.items);
     close(fd);
-    return ranges != 1 ? -1 : (found.categories & PAGE_IS_HUGE) != 0;
+    return huge;
 }
 
 static bool is_untouched(const struct pages_region *r)

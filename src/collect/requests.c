@@ -1,6 +1,7 @@
 /* What `tidemark ctl` and the API ask a session for, and what a program says at its end. */
 #include <errno.h>
 
+#include "collect/hold.h"
 #include "collect/maps.h"
 #include "collect/scan.h"
 #include "collect/session_state.h"
@@ -61,14 +62,22 @@ static void see_to_exit(struct session *s, struct visitor *v)
     struct scanning look = {.target = t,
                             .kind = v->request.about == WIRE_EXIT_BEGINS ? SCAN_EXIT : SCAN_END,
                             .waiting = &v->request};
+    struct footprint_look pages = {0};
     t = t && t->header ? t : NULL;
+    bool account = t && !footprint_has_exit(t);
+    look.footprint = account ? &pages : NULL;
     if (t && !s->options->no_scan)
         scan_look(&look);
     else if (t)
         target_drain(t, elapsed_ns(s) - t->start_ns);
+    if (account && s->options->no_scan)
+        footprint_look(&pages, t, FOOTPRINT_EXIT, elapsed_ns(s) - t->start_ns,
+                       hold_count(t->pid) == 1);
     if (t)
         maps_at_exit(t, elapsed_ns(s) - t->start_ns);
     visitor_reply(v, t ? 0 : -ESRCH, -1, 0, 0);
+    if (account)
+        footprint_finish(&pages, t);
     if (t && !s->options->no_scan)
         scan_finish(&look);
 }

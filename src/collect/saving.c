@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "collect/filters.h"
+#include "collect/footprint.h"
 #include "collect/maps.h"
 #include "collect/output.h"
 #include "collect/session_state.h"
@@ -235,6 +236,7 @@ int snapshot_begin(struct session *s, const char *pattern)
         marks_add(t, "snapshot", at);
         target_drain(t, elapsed_ns(s) - t->start_ns);
         maps_take(t, CAPTURE_SNAPSHOT, at);
+        footprint_take(t, FOOTPRINT_SNAPSHOT, at);
     }
     queue_names(s);
     uint64_t now = elapsed_ns(s);

@@ -60,15 +60,6 @@ static void add_block(void *context, const struct block *b)
     flood_add(context, b->address, b->size);
 }
 
-/* May there be blocks that were never announced? */
-static bool may_lack_blocks(const struct target *t)
-{
-    uint64_t lost = t->ledger.lost_events;
-    for (size_t i = 0; i < t->timeline.slices.count; i++)
-        lost += t->timeline.slices.items[i].interval.lost_events;
-    return lost || t->was_paused || t->heap_unknown;
-}
-
 static void add_own(struct extents *out, uint64_t start, uint64_t size)
 {
     if (start + size > start)
@@ -79,7 +70,7 @@ static void gather_facts(const struct scanning *s, const struct hold *h, struct 
 {
     const struct target *t = s->target;
     f->memory = &s->memory;
-    f->everything = may_lack_blocks(t);
+    f->everything = target_may_lack_blocks(t);
     extents_copy(&f->mapped, &t->loader);
     extents_copy(&f->mapped, &t->inherited_maps);
     for (size_t i = 0; i < t->ranges.items.count; i++)
@@ -149,6 +140,9 @@ static void look(struct scanning *s, bool hold_threads)
                        strerror(-seen));
     if (!code && t->blocks.count)
         follow_pointers(s, &h);
+    if (s->footprint)
+        footprint_look(s->footprint, t, FOOTPRINT_EXIT, s->time_ns,
+                       hold_threads ? !code : hold_count(t->pid) == 1);
     hold_end(&h);
     s->held_ns = since_start_ns(t) - start;
     s->unreachable = code ? xstrdup(err.text) : NULL;

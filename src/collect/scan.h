@@ -9,6 +9,7 @@
 #ifndef TIDE_COLLECT_SCAN_H
 #define TIDE_COLLECT_SCAN_H
 
+#include "collect/footprint.h"
 #include "collect/memory.h"
 #include "collect/flood.h"
 #include "collect/target.h"
@@ -17,6 +18,7 @@ struct scanning {
     struct target *target;
     enum scan_kind kind;
     const struct wire_request *waiting; /* its thread that waits for our answer; NULL: none */
+    struct footprint_look *footprint;   /* to be filled while it stands still; NULL: none */
     uint64_t time_ns, held_ns;
     uint32_t tick; /* the last one before it */
     struct memory memory;

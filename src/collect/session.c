@@ -16,6 +16,7 @@
 #include "collect/filters.h"
 #include "collect/kin.h"
 #include "collect/launch.h"
+#include "collect/footprint.h"
 #include "collect/maps.h"
 #include "collect/output.h"
 #include "collect/scan.h"
@@ -422,6 +423,7 @@ static void record(struct session *s)
                 target_look(t);
             }
             maps_if_due(t, now);
+            footprint_if_due(t, now);
             most = t->pass_words > most ? t->pass_words : most;
         }
         uint64_t now = elapsed_ns(s);

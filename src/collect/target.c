@@ -344,6 +344,14 @@ void target_end(struct target *t, uint64_t now_ns)
     target_pause(t, now_ns);
 }
 
+bool target_may_lack_blocks(const struct target *t)
+{
+    uint64_t lost = t->ledger.lost_events;
+    for (size_t i = 0; i < t->timeline.slices.count; i++)
+        lost += t->timeline.slices.items[i].interval.lost_events;
+    return lost || t->was_paused || t->heap_unknown;
+}
+
 /* What happened since then, if anything did, is in the intervals that follow. */
 static bool was_seen_to_end(struct target *t)
 {

@@ -160,6 +160,9 @@ struct target {
     uint64_t maps_length_ns, next_maps_ns; /* maps.c: distance of captures, when one is due, */
     uint64_t maps_rest_ns;                 /* and not before, */
     uint64_t maps_rss_bytes;               /* and what was resident at the last */
+    uint64_t footprint_apart_ns, next_footprint_ns; /* footprint.c: likewise */
+    uint64_t footprint_rest_ns;
+    size_t footprint_marks; /* marks that there were at the last */
 
     struct stack_tree stacks;      /* of samples */
     size_t stacks_named;           /* of them, handed to naming */
@@ -201,6 +204,8 @@ void target_explain(struct target *t, const char *format, ...)
 void target_pause(struct target *t, uint64_t now_ns);
 /* Moves modules and nodes that are new into the profile. */
 void target_update_code(struct target *t);
+/* May there be blocks that were never announced? */
+bool target_may_lack_blocks(const struct target *t);
 /* Fills target.profile's sites and totals; the interval log is in target.timeline. */
 void target_finish(struct target *t);
 

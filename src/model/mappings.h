@@ -14,22 +14,8 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "model/moment.h"
+#include "store/mapping_kinds.h"
 #include "store/recording.h"
-
-enum mapping_kind {
-    KIND_HEAP, /* [heap], and anonymous mappings in which heap blocks lie */
-    KIND_STACK,
-    KIND_PROGRAM_TEXT, /* what is mapped of the file and never changed: code, constants */
-    KIND_PROGRAM_DATA,
-    KIND_LIBRARY_TEXT,
-    KIND_LIBRARY_DATA,
-    KIND_FILE, /* other files */
-    KIND_ANONYMOUS,
-    KIND_SHARED, /* memory without a file that others may have too */
-    KIND_KERNEL, /* [vdso] and the like */
-    KIND_OWN,    /* tidemark's */
-    MAPPING_KINDS
-};
 
 enum mapping_grouping { BY_KIND, BY_MAPPED_FILE, BY_MAPPING, MAPPING_GROUPINGS };
 
@@ -73,8 +59,6 @@ int mapping_grouping_parse(const char *word, enum mapping_grouping *out, struct 
 
 /* "start", "periodic", "snapshot#2", "exit" */
 void mappings_label(const struct mappings *m, const struct capture *c, struct strbuf *out);
-/* Of each mapping of a capture. Caller frees. */
-enum mapping_kind *mapping_kinds(const struct profile *p, const struct capture *c);
 
 /*
  * `since` NULL: the state at `at`; `at` NULL: the end. -EINVAL: no such moment, or in the wrong

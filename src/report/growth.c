@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "report/growth_account.h"
 #include "report/json_parts.h"
 #include "report/summary.h"
 #include "report/table.h"
@@ -172,6 +173,7 @@ void growth_text(const struct growth *g, const char *file, size_t most, const st
         add_per(g, s, out);
     if (g->sites.count)
         add_sites(g, most, s, out);
+    growth_account_text(g, most, s, out);
     if (g->chains.list.count)
         add_chains(g, most, s, out);
     strbuf_printf(out, "%snext: tidemark %s ", style_faint(s),
@@ -300,6 +302,7 @@ void growth_json(const struct growth *g, size_t most, struct strbuf *out)
     json_end(&j);
     sentences_release(&evidence);
     json_sites(&j, g, most);
+    growth_account_json(&j, g, most);
     json_chains(&j, g, most);
     json_end(&j);
 }

@@ -236,6 +236,54 @@ struct capture {
     size_t first, count; /* in profile.mappings, in order of address */
 };
 
+/*
+ * What a process's resident memory is made of, page by page, at a moment. The parts add up to what
+ * is resident; PART_UNKNOWN, and what the kernel's RSS differs from their sum, is not explained.
+ */
+enum footprint_part {
+    PART_LIVE,     /* live heap blocks, as many bytes as were asked for */
+    PART_ROUNDING, /* and what the allocator adds to each: rounding, headers */
+    PART_HELD,     /* free, on pages where some live block lies */
+    PART_FREE,     /* whole pages of the allocator's without any live block */
+    PART_MAPPED,   /* anonymous memory that the program itself mapped */
+    PART_STACKS,
+    PART_TEXT,     /* of the program and its libraries: as it is in their files */
+    PART_DATA,     /* of them: written to, .bss, thread-local storage of the first thread */
+    PART_FILES,    /* others */
+    PART_SHARED,   /* memory without a file that others may have too */
+    PART_KERNEL,   /* [vdso] and the like */
+    PART_RECORDER, /* tidemark's */
+    PART_UNKNOWN,  /* anonymous, and nobody is known to have mapped it */
+    FOOTPRINT_PARTS
+};
+
+enum footprint_kind {
+    FOOTPRINT_PERIODIC, /* now and then */
+    FOOTPRINT_MARK,     /* shortly after a mark */
+    FOOTPRINT_SNAPSHOT,
+    FOOTPRINT_EXIT, /* when the program began to end */
+    FOOTPRINT_KINDS
+};
+
+/* Blocks of a site that keep pages: their share of the free bytes there. */
+struct pin {
+    uint32_t site;
+    uint64_t pinned; /* of PART_HELD; shared out by the bytes that each site has on the page */
+    uint64_t bytes;  /* of its blocks, on these pages */
+};
+
+struct footprint {
+    uint32_t kind; /* enum footprint_kind */
+    uint64_t time_ns;
+    bool exact;   /* the program stood still meanwhile */
+    bool partial; /* there may be blocks that were never announced: they count as free */
+    uint64_t rss_bytes;
+    uint64_t parts[FOOTPRINT_PARTS];
+    uint64_t trim_bytes;         /* of PART_FREE: malloc_trim(0) should give back about as much */
+    uint64_t arenas;             /* of glibc's, the first included, that have much of PART_FREE */
+    size_t first_pin, pin_count; /* in profile.pins; those that pin most, in that order */
+};
+
 /* Blocks of a site in one bucket (store/buckets.h) of a histogram. */
 struct bucket_row {
     uint32_t site, bucket;
@@ -313,6 +361,8 @@ struct profile {
     VEC(struct mapping) mappings;
     VEC(struct mapping_node) map_nodes;
     struct strpool map_names;
+    VEC(struct footprint) footprints; /* in order of time */
+    VEC(struct pin) pins;
     bool has_histograms;
     struct bucket_rows sizes;     /* allocations not here are in the bucket of site.unit_bytes */
     struct bucket_rows lifetimes; /* of freed blocks; those not here are in the shortest bucket */

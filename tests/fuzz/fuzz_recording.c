@@ -17,7 +17,8 @@
 static const enum chunk_type types[] = {
     CHUNK_PROCESS, CHUNK_MODULES, CHUNK_THREADS,  CHUNK_NODES,   CHUNK_SITES,      CHUNK_INTERVALS,
     CHUNK_STAMPS,  CHUNK_NOTES,   CHUNK_FRAMES,   CHUNK_STRINGS, CHUNK_DONE,       CHUNK_INHERITED,
-    CHUNK_MARKS,   CHUNK_LIVE,    CHUNK_DEFAULTS, CHUNK_MAPS,    CHUNK_HISTOGRAMS, CHUNK_SAMPLING};
+    CHUNK_MARKS,   CHUNK_LIVE,    CHUNK_DEFAULTS, CHUNK_MAPS,    CHUNK_HISTOGRAMS, CHUNK_SAMPLING,
+    CHUNK_FOOTPRINTS};
 enum { TYPES = sizeof types / sizeof *types };
 
 /* A chunk whose payload is zstd's simplest frame: one block, not packed. Much faster than zstd. */
@@ -129,6 +130,16 @@ static struct recording *sample(void)
                                                    .node_count = 1,
                                                    .kib = {4}};
         *vec_push(&p->map_nodes) = (struct mapping_node){.node = i, .kib = 4};
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        *vec_push(&p->footprints) = (struct footprint){.kind = i,
+                                                       .time_ns = i,
+                                                       .rss_bytes = 8192,
+                                                       .parts = {100, 28, 3968, 4096},
+                                                       .trim_bytes = 4096,
+                                                       .first_pin = i,
+                                                       .pin_count = 1};
+        *vec_push(&p->pins) = (struct pin){.site = i, .pinned = 3968, .bytes = 128};
     }
     p->has_histograms = true;
     *vec_push(&p->sizes) = (struct bucket_row){.site = 0, .bucket = 5, .count = 1, .bytes = 40};

@@ -59,6 +59,11 @@ static inline void look_whole(const struct recording *r)
             look_must(p->mark_values.items[i].mark < p->marks.count);
         for (size_t i = 0; i < p->captures.count; i++)
             look_must(p->captures.items[i].first + p->captures.items[i].count <= p->mappings.count);
+        for (size_t i = 0; i < p->footprints.count; i++)
+            look_must(p->footprints.items[i].first_pin + p->footprints.items[i].pin_count <=
+                      p->pins.count);
+        for (size_t i = 0; i < p->pins.count; i++)
+            look_must(p->pins.items[i].site < p->sites.count);
         for (size_t i = 0; i < p->mappings.count; i++) {
             const struct mapping *m = &p->mappings.items[i];
             look_must(m->first_node + m->node_count <= p->map_nodes.count);

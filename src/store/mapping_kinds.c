@@ -1,11 +1,10 @@
-/* Which kind a mapping is of: by what the recorder knows of it, its name, and its neighbours. */
+#include "store/mapping_kinds.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/map.h"
-#include "model/mappings.h"
 
-#define ARENA      (UINT64_C(64) << 20) /* what glibc reserves for an arena, and aligns it to */
 #define GUARD_MOST (UINT64_C(64) << 10)
 #define STACK_MIN  (UINT64_C(16) << 10)
 
@@ -100,13 +99,17 @@ static bool is_untouchable(const struct mapping *m)
     return !(m->flags & (MAPPING_READ | MAPPING_WRITE | MAPPING_EXECUTE));
 }
 
-/* glibc: from a multiple of 64 MiB, in use; up to the next, reserved. */
+bool mapping_is_arena(const struct mapping *all, size_t i, size_t count)
+{
+    const struct mapping *m = &all[i], *after = i + 1 < count ? m + 1 : NULL;
+    return m->start % MAPPING_ARENA == 0 && m->flags & MAPPING_WRITE && after &&
+           after->start == m->end && is_untouchable(after) && after->end % MAPPING_ARENA == 0 &&
+           after->end - m->start == MAPPING_ARENA;
+}
+
 static bool is_arena(const struct sorting *s, size_t i)
 {
-    const struct mapping *m = &s->all[i], *after = i + 1 < s->count ? m + 1 : NULL;
-    return m->start % ARENA == 0 && m->flags & MAPPING_WRITE && after && after->start == m->end &&
-           is_anonymous(s, after) && is_untouchable(after) && after->end % ARENA == 0 &&
-           after->end - m->start == ARENA;
+    return mapping_is_arena(s->all, i, s->count) && is_anonymous(s, &s->all[i + 1]);
 }
 
 /* A thread's stack that nobody told us of: glibc puts a guard below it. */
