@@ -7,9 +7,10 @@
 #include "collect/map_facts.h"
 #include "collect/stamps.h"
 
-#define FIRST_NS   20000000  /* most processes of a build or a pipeline are over by then */
-#define APART_NS   500000000 /* where there are no marks, at first */
-#define APART_COST 50        /* times what the last one took: 2 % of a processor */
+#define FIRST_NS      20000000  /* most processes of a build or a pipeline are over by then */
+#define APART_NS      500000000 /* where there are no marks, at first */
+#define APART_COST    50        /* times what the last one took: 2 % of a processor */
+#define RESERVE_BYTES (UINT64_C(1) << 30)
 
 static uint64_t clock_ns(void)
 {
@@ -27,9 +28,11 @@ static bool is_resident_memory(const struct proc_mapping *m)
            strncmp(m->name, "/anon_hugepage", 14) != 0;
 }
 
-static bool is_accessible(const struct proc_mapping *m)
+/* Addresses that are only reserved may be very many, and an older kernel tells them one by one. */
+static bool is_reserve(const struct proc_mapping *m)
 {
-    return m->mapping.flags & (MAPPING_READ | MAPPING_WRITE | MAPPING_EXECUTE);
+    return !(m->mapping.flags & (MAPPING_READ | MAPPING_WRITE | MAPPING_EXECUTE)) &&
+           m->mapping.end - m->mapping.start > RESERVE_BYTES;
 }
 
 static bool find_pages(struct footprint_look *l, pid_t pid)
@@ -39,7 +42,7 @@ static bool find_pages(struct footprint_look *l, pid_t pid)
     for (size_t i = 0; known && i < l->mappings.items.count; i++) {
         struct proc_mapping *m = &l->mappings.items.items[i];
         size_t first = l->runs.items.count, kept = first;
-        if (!is_resident_memory(m) || !is_accessible(m))
+        if (!is_resident_memory(m) || is_reserve(m))
             continue;
         known = pagemap_runs(fd, m->mapping.start, m->mapping.end, PAGE_PRESENT,
                              PAGE_PRESENT | PAGE_OF_FILE | PAGE_ZERO, &l->runs);

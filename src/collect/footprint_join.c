@@ -68,12 +68,6 @@ static void add_claims(struct joining *j, struct extents *taken, uint64_t start,
     extents_release(&rest);
 }
 
-static void add_own(struct extents *out, uint64_t start, uint64_t size)
-{
-    if (start + size > start)
-        extents_add(out, start, start + size);
-}
-
 static int by_claim(const void *a, const void *b)
 {
     const struct claim *x = a, *y = b;
@@ -84,11 +78,7 @@ static int by_claim(const void *a, const void *b)
 static void gather_claims(struct joining *j, const struct target *t)
 {
     struct extents taken = {0}, announced = {0};
-    for (size_t i = 0; i < WIRE_OWN; i++)
-        add_own(&taken, t->header->own[i].start, t->header->own[i].size);
-    for (size_t i = 0; i < t->readers.count; i++)
-        add_own(&taken, t->readers.items[i].ring->own[0], t->readers.items[i].ring->own[1]);
-    extents_settle(&taken);
+    target_own(t, &taken);
     for (size_t i = 0; i < taken.items.count; i++)
         *vec_push(&j->claims) = (struct claim){taken.items.items[i].start, taken.items.items[i].end,
                                                PART_RECORDER, false};

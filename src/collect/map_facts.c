@@ -60,16 +60,15 @@ static bool is_shared_with_us(const char *name)
 }
 
 /* The kernel joins neighbours, so a mapping may be several of ours. */
-static bool is_recorders_memory(const struct target *t, const struct mapping *m)
+static bool is_recorders_memory(const struct extents *own, const struct mapping *m)
 {
-    uint64_t covered = 0;
-    for (size_t i = 0; t->header && i < WIRE_OWN; i++) {
-        uint64_t start = atomic_load(&t->header->own[i].start), size = t->header->own[i].size;
-        uint64_t end = size < UINT64_MAX - start ? start + size : UINT64_MAX;
-        uint64_t from = start > m->start ? start : m->start, to = end < m->end ? end : m->end;
-        covered += to > from ? to - from : 0;
-    }
-    return covered > (m->end - m->start) / 2;
+    struct extents covered = {0};
+    uint64_t bytes = 0;
+    extents_inside(own, m->start, m->end, &covered);
+    for (size_t i = 0; i < covered.items.count; i++)
+        bytes += covered.items.items[i].end - covered.items.items[i].start;
+    extents_release(&covered);
+    return bytes > (m->end - m->start) / 2;
 }
 
 /* How far a program or library reaches in memory, by its own headers; 0: not known. */
@@ -127,6 +126,8 @@ static void mark_zeroed(const struct target *t, struct proc_mappings *all)
 static void mark_own(const struct target *t, struct proc_mappings *all)
 {
     const struct proc_mapping *before = NULL;
+    struct extents own = {0};
+    target_own(t, &own);
     for (size_t i = 0; i < all->items.count; i++) {
         struct proc_mapping *m = &all->items.items[i];
         bool is_anonymous = !*m->name && !(m->mapping.flags & MAPPING_SHARED);
@@ -134,10 +135,11 @@ static void mark_own(const struct target *t, struct proc_mappings *all)
             before && is_recorders_library(before->name) && m->mapping.flags & MAPPING_ZEROED;
         if (is_recorders_library(m->name) || is_shared_with_us(m->name) ||
             (is_anonymous &&
-             ((m->wiped && m->no_huge) || is_zeroed || is_recorders_memory(t, &m->mapping))))
+             ((m->wiped && m->no_huge) || is_zeroed || is_recorders_memory(&own, &m->mapping))))
             m->mapping.flags |= MAPPING_OWN;
         before = m;
     }
+    extents_release(&own);
 }
 
 static void mark_stacks(const struct target *t, struct proc_mappings *all)

@@ -60,12 +60,6 @@ static void add_block(void *context, const struct block *b)
     flood_add(context, b->address, b->size);
 }
 
-static void add_own(struct extents *out, uint64_t start, uint64_t size)
-{
-    if (start + size > start)
-        extents_add(out, start, start + size);
-}
-
 static void gather_facts(const struct scanning *s, const struct hold *h, struct root_facts *f)
 {
     const struct target *t = s->target;
@@ -76,11 +70,7 @@ static void gather_facts(const struct scanning *s, const struct hold *h, struct 
     for (size_t i = 0; i < t->ranges.items.count; i++)
         extents_add(&f->mapped, t->ranges.items.items[i].start, t->ranges.items.items[i].end);
     extents_settle(&f->mapped);
-    for (size_t i = 0; i < WIRE_OWN; i++)
-        add_own(&f->own, t->header->own[i].start, t->header->own[i].size);
-    for (size_t i = 0; i < t->readers.count; i++)
-        add_own(&f->own, t->readers.items[i].ring->own[0], t->readers.items[i].ring->own[1]);
-    extents_settle(&f->own);
+    target_own(t, &f->own);
     if (s->waiting)
         *vec_push(&f->threads) =
             (struct root_thread){s->waiting->stack, s->waiting->thread_pointer};

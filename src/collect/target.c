@@ -344,6 +344,24 @@ void target_end(struct target *t, uint64_t now_ns)
     target_pause(t, now_ns);
 }
 
+static void add_own(struct extents *out, const struct wire_own *own, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t start = atomic_load(&own[i].start), size = atomic_load(&own[i].size);
+        if (start + size > start)
+            extents_add(out, start, start + size);
+    }
+}
+
+void target_own(const struct target *t, struct extents *out)
+{
+    if (t->header)
+        add_own(out, t->header->own, WIRE_OWN);
+    for (size_t i = 0; i < t->readers.count; i++)
+        add_own(out, t->readers.items[i].ring->own, 2);
+    extents_settle(out);
+}
+
 bool target_may_lack_blocks(const struct target *t)
 {
     uint64_t lost = t->ledger.lost_events;

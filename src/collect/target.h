@@ -204,6 +204,8 @@ void target_explain(struct target *t, const char *format, ...)
 void target_pause(struct target *t, uint64_t now_ns);
 /* Moves modules and nodes that are new into the profile. */
 void target_update_code(struct target *t);
+/* The memory that the recorder has mapped for itself in the program. */
+void target_own(const struct target *t, struct extents *out);
 /* May there be blocks that were never announced? */
 bool target_may_lack_blocks(const struct target *t);
 /* Fills target.profile's sites and totals; the interval log is in target.timeline. */

@@ -41,8 +41,9 @@ static struct pools *the_pools(void)
     struct pools *own = sys_map(sizeof *own);
     if (own && !atomic_compare_exchange_strong(&pools, &known, own)) {
         sys_call(SYS_munmap, own, (long)sizeof *own);
-        own = known;
+        return known;
     }
+    recorder_own(own, sizeof *own);
     return own;
 }
 

@@ -238,7 +238,7 @@ void mark_on_start(void)
     if (tried || !recorder.header->mark_on)
         return;
     tried = true;
-    seen = sys_map(FILES * sizeof *seen);
+    recorder_own(seen = sys_map(FILES * sizeof *seen), FILES * sizeof *seen);
     if (!seen || !entry_can_tell()) {
         recorder_left_alone("", 0, WIRE_LEFT_REFUSED);
         return;

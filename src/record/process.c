@@ -316,22 +316,23 @@ static struct wire_header *drop_segments(void)
 static struct {
     uint64_t start, size;
 } own[WIRE_OWN]; /* kept for children, which inherit it */
-static unsigned own_count;
+static _Atomic unsigned own_count;
+
+static void tell_own(struct wire_header *h, unsigned i)
+{
+    atomic_store_explicit(&h->own[i].start, own[i].start, memory_order_relaxed);
+    atomic_store_explicit(&h->own[i].size, own[i].size, memory_order_relaxed);
+}
 
 void recorder_own(const void *start, size_t size)
 {
-    if (start && own_count < WIRE_OWN) {
-        own[own_count].start = (uint64_t)(uintptr_t)start;
-        own[own_count++].size = size;
-    }
-}
-
-static void tell_own(struct wire_header *h)
-{
-    for (unsigned i = 0; i < own_count; i++) {
-        atomic_store_explicit(&h->own[i].start, own[i].start, memory_order_relaxed);
-        atomic_store_explicit(&h->own[i].size, own[i].size, memory_order_relaxed);
-    }
+    unsigned i = start ? atomic_fetch_add(&own_count, 1) : WIRE_OWN;
+    if (i >= WIRE_OWN)
+        return;
+    own[i].start = (uint64_t)(uintptr_t)start;
+    own[i].size = size;
+    if (recorder.header)
+        tell_own(recorder.header, i);
 }
 
 bool recorder_connect(void)
@@ -384,7 +385,8 @@ bool recorder_connect(void)
     entry_take_over();
     atomic_store(&h->entries_taken, entry_taken_over());
     mark_on_start();
-    tell_own(h);
+    for (unsigned i = 0; i < WIRE_OWN; i++)
+        tell_own(h, i);
     atomic_store_explicit(&recorder.state, STATE_LIVE, memory_order_release);
     return true;
 }

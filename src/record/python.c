@@ -158,6 +158,8 @@ static __attribute__((noinline)) struct python_thread *thread_new(struct thread 
     sys_call(SYS_madvise, p, size, (long)MADV_DONTFORK);
     p->remembered = (void *)((char *)p + rounded(sizeof *p));
     p->fresh = (void *)((char *)p->remembered + frames);
+    atomic_store_explicit(&t->ring->own[1].start, (uintptr_t)p, memory_order_relaxed);
+    atomic_store_explicit(&t->ring->own[1].size, size, memory_order_release);
     return t->python = p;
 }
 

@@ -265,7 +265,7 @@ static __attribute__((noinline)) uint32_t number_of(uint64_t code)
     uint32_t number = 0;
     spin_lock(&lock);
     if (!known)
-        known = sys_map(KNOWN * sizeof *known);
+        recorder_own(known = sys_map(KNOWN * sizeof *known), KNOWN * sizeof *known);
     if (known)
         number = tell(code);
     spin_unlock(&lock);

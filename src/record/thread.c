@@ -129,8 +129,8 @@ static struct thread *thread_new(void)
         sys_call(SYS_munmap, t, size); /* a forked child would write into its parent's ring */
         return NULL;
     }
-    atomic_store_explicit(&ring->own[0], (uintptr_t)t, memory_order_relaxed);
-    atomic_store_explicit(&ring->own[1], size, memory_order_release);
+    atomic_store_explicit(&ring->own[0].start, (uintptr_t)t, memory_order_relaxed);
+    atomic_store_explicit(&ring->own[0].size, size, memory_order_release);
     t->ring = ring;
     t->free_places = (1u << WIRE_CHUNKS) - 1;
     walk_init(&t->walk, (char *)t + ((sizeof(struct thread) + 63) & ~(size_t)63));

@@ -123,7 +123,10 @@ struct wire_module {
 };
 static_assert(sizeof(struct wire_module) == 64, "wire ABI");
 
-#define WIRE_OWN 8
+struct wire_own {
+    _Atomic uint64_t start, size;
+};
+#define WIRE_OWN 16
 
 enum wire_on_full { WIRE_WAIT, WIRE_DROP };
 
@@ -156,9 +159,8 @@ struct wire_header {
     _Atomic uint32_t python;                  /* enum wire_python_state */
     _Atomic uint32_t python_version;          /* 0x030b07f0: 3.11.7; 0: not known */
     _Atomic uint32_t python_used;             /* bytes of complete records, from 8 on */
-    struct {
-        _Atomic uint64_t start, size;
-    } own[WIRE_OWN]; /* memory that the recorder mapped for itself, but for that of threads */
+    struct wire_own
+        own[WIRE_OWN]; /* memory that the recorder mapped for itself, but for that of threads */
 };
 static_assert(sizeof(struct wire_header) <= WIRE_PAGE, "the header is one page");
 
@@ -172,7 +174,7 @@ struct wire_ring {
     _Atomic uint8_t order[WIRE_ORDER];     /* by the program */
     _Alignas(64) _Atomic uint64_t read;    /* by the collector, after it is done with the words */
     _Alignas(64) _Atomic uint64_t stack;   /* by the program: an address of its thread's stack */
-    _Alignas(64) _Atomic uint64_t own[2];  /* by the program: as in the header, for its thread */
+    _Alignas(64) struct wire_own own[2];   /* by the program: as in the header, for its thread */
 };
 static_assert(sizeof(struct wire_ring) <= WIRE_PAGE, "a ring's header is one page");
 
