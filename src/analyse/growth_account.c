@@ -20,6 +20,10 @@ static void choose(struct growth_account *a, const struct profile *p, uint64_t s
         if (!a->first || distance(f->time_ns, since_ns) < distance(a->first->time_ns, since_ns))
             a->first = f;
     }
+    /* From late on there is little to be seen. */
+    if (a->first && a->first->time_ns > since_ns &&
+        a->first->time_ns - since_ns > a->last->time_ns - a->first->time_ns)
+        a->first = NULL;
 }
 
 static int by_pinned(const void *a, const void *b)

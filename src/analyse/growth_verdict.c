@@ -10,14 +10,16 @@
 #define KIB 1024.0
 #define MIB (1024 * KIB)
 
-#define SURE         1.5         /* times half the 95 % interval: about one in 600 */
-#define PROCESS_GAIN (256 * KIB) /* of sizes of the process: less may be the recorder's */
-#define LOST_SHARE   0.1         /* of what grows, to be what it is about */
-#define HELD_LEAST   (4 * MIB)   /* beyond live blocks, to be worth a name */
-#define HELD_SHARE   0.25        /* of anonymous RSS */
-#define RISE_SHARE   0.02        /* of a size: less is no rise */
-#define RISE_LEAST   (64 * KIB)
-#define FALL_SHARE   0.1 /* of a rise: a series that falls more does not settle */
+#define SURE            1.5         /* times half the 95 % interval: about one in 600 */
+#define PROCESS_GAIN    (256 * KIB) /* of sizes of the process: less may be the recorder's */
+#define LOST_SHARE      0.1         /* of what grows, to be what it is about */
+#define HELD_LEAST      (4 * MIB)   /* beyond live blocks, to be worth a name */
+#define HELD_SHARE      0.25        /* of anonymous RSS */
+#define ALLOCATOR_SHARE 0.5         /* of what grows, to be what it is about */
+#define PINNED_SHARE    0.25        /* of what is kept: free space that live blocks keep */
+#define RISE_SHARE      0.02        /* of a size: less is no rise */
+#define RISE_LEAST      (64 * KIB)
+#define FALL_SHARE      0.1 /* of a rise: a series that falls more does not settle */
 
 const char *growth_verdict_name(enum growth_verdict v)
 {
@@ -80,10 +82,71 @@ bool growth_pins_matter(const struct growth *g)
     return growth_account_part(&g->account, PART_HELD) >= HELD_LEAST / 4;
 }
 
+/* Blocks that were never announced would count as free. */
+static bool has_account(const struct growth *g)
+{
+    return g->account.last && !g->account.last->partial;
+}
+
+/* What the allocator has beyond live blocks: counted, or what nothing else explains. */
+static double kept(const struct growth *g)
+{
+    const struct growth_account *a = &g->account;
+    return has_account(g) ? (double)growth_account_part(a, PART_HELD) +
+                                (double)growth_account_part(a, PART_FREE)
+                          : growth_last(g, GROWTH_HELD);
+}
+
+static double anonymous(const struct growth *g)
+{
+    static const enum footprint_part parts[] = {PART_LIVE, PART_ROUNDING, PART_HELD,
+                                                PART_FREE, PART_MAPPED,   PART_STACKS,
+                                                PART_DATA, PART_UNKNOWN};
+    double sum = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        sum += (double)growth_account_part(&g->account, parts[i]);
+    return has_account(g) ? sum : growth_last(g, GROWTH_ANON);
+}
+
 static bool holds_much(const struct growth *g)
 {
-    double held = growth_last(g, GROWTH_HELD);
-    return held >= HELD_LEAST && held >= HELD_SHARE * growth_last(g, GROWTH_ANON);
+    return kept(g) >= HELD_LEAST && kept(g) >= HELD_SHARE * anonymous(g);
+}
+
+/* Is it the allocator that makes a line grow? Without an account: nothing else is known to. */
+static bool allocator_grows(const struct growth *g, enum growth_line line)
+{
+    const struct growth_account *a = &g->account;
+    const struct trend *t = &g->trends[line];
+    if (!growth_grows(g, line))
+        return false;
+    if (!has_account(g))
+        return line == GROWTH_HELD && g->trends[GROWTH_MAPPED].slope < ALLOCATOR_SHARE * t->slope;
+    return (double)growth_account_gain(a, PART_HELD) + (double)growth_account_gain(a, PART_FREE) >=
+           ALLOCATOR_SHARE * t->slope * (double)(t->used - 1);
+}
+
+/* Free space that live blocks keep is fragmentation; whole free pages are kept by the allocator's
+ * own will. */
+static enum growth_verdict kind_of_kept(double held, double free)
+{
+    return held >= PINNED_SHARE * (held + free) ? VERDICT_FRAGMENTATION : VERDICT_RETENTION;
+}
+
+static enum growth_verdict kind_of_gain(const struct growth *g)
+{
+    const struct growth_account *a = &g->account;
+    return has_account(g) ? kind_of_kept((double)growth_account_gain(a, PART_HELD),
+                                         (double)growth_account_gain(a, PART_FREE))
+                          : VERDICT_FRAGMENTATION;
+}
+
+static enum growth_verdict kind_of_level(const struct growth *g)
+{
+    const struct growth_account *a = &g->account;
+    return has_account(g) ? kind_of_kept((double)growth_account_part(a, PART_HELD),
+                                         (double)growth_account_part(a, PART_FREE))
+                          : VERDICT_RETENTION;
 }
 
 enum growth_verdict growth_judge(const struct growth *g)
@@ -91,27 +154,28 @@ enum growth_verdict growth_judge(const struct growth *g)
     const struct trend *t = g->trends;
     if (!g->known)
         return VERDICT_NONE;
-    bool held_grows = growth_grows(g, GROWTH_HELD) && holds_much(g) &&
-                      t[GROWTH_MAPPED].slope < 0.5 * t[GROWTH_HELD].slope;
+    bool held_grows = holds_much(g) && allocator_grows(g, GROWTH_HELD);
     double most = held_grows ? t[GROWTH_HELD].slope : 0;
     if (growth_grows(g, GROWTH_LOST) &&
         t[GROWTH_LOST].slope >=
             LOST_SHARE * fmax(most, growth_grows(g, GROWTH_LIVE) ? t[GROWTH_LIVE].slope : 0))
         return VERDICT_LEAK;
     if (held_grows && most > t[GROWTH_LIVE].slope)
-        return VERDICT_FRAGMENTATION;
+        return kind_of_gain(g);
     if (growth_grows(g, GROWTH_LIVE))
         return VERDICT_GROWTH;
     if (growth_grows(g, GROWTH_ANON) && growth_grows(g, GROWTH_MAPPED))
         return VERDICT_GROWTH;
     if (growth_grows(g, GROWTH_VM) && !growth_grows(g, GROWTH_RSS))
         return VERDICT_ADDRESS_SPACE;
+    if (has_account(g) && allocator_grows(g, GROWTH_ANON))
+        return kind_of_gain(g);
     if (growth_grows(g, GROWTH_ANON))
         return VERDICT_NONE; /* stacks, shared copies: nothing that blocks or mappings explain */
     /* Only what was in use once can be kept. */
     if (holds_much(g) &&
-        (double)g->peak_bytes - growth_last(g, GROWTH_LIVE) >= 0.5 * growth_last(g, GROWTH_HELD))
-        return VERDICT_RETENTION;
+        (has_account(g) || (double)g->peak_bytes - growth_last(g, GROWTH_LIVE) >= 0.5 * kept(g)))
+        return kind_of_level(g);
     bool settles = growth_settles(g, GROWTH_LIVE) || growth_settles(g, GROWTH_ANON) ||
                    growth_settles(g, GROWTH_VM);
     return settles ? VERDICT_WARM_UP : VERDICT_STABLE;

@@ -5,7 +5,9 @@
  *
  * The allocator's memory is: [heap]; what looks like an arena of glibc's (64 MiB, aligned, the end
  * of it reserved); any other anonymous mapping in which a live block lies, as those of large blocks
- * and of jemalloc, tcmalloc and mimalloc do. From such a mapping are taken out: what the program
+ * and of jemalloc, tcmalloc and mimalloc do. Under those, which is told by the sizes of blocks, it
+ * is also any anonymous memory that nobody is known to have mapped: what the program maps itself is
+ * seen, and glibc keeps none. From such a mapping are taken out: what the program
  * itself mapped (the kernel joins neighbours), unless a live block lies in that too; what the
  * loader mapped before there was a malloc; the recorder's. And whatever a mapping is, a page on
  * which a live block lies is the allocator's. Stacks that the kernel has joined with a large block

@@ -52,8 +52,34 @@ struct joining {
     size_t last;         /* area that was found last */
     struct share *sites; /* NULL: in the first pass */
     size_t site_count;
-    bool inherited; /* these blocks have no site here */
+    bool is_glibc;
 };
+
+/* --- whose allocator it is -------------------------------------------------------------------- */
+
+/* No other allocator has blocks that are 8 more than a multiple of 16. */
+static bool is_size_of_glibc(uint64_t usable)
+{
+    return usable >= 24 && usable % 16 == 8;
+}
+
+static bool is_size_mapped_alone(uint64_t usable)
+{
+    return (usable + 16) % PAGE == 0;
+}
+
+static bool is_glibc(const struct target *t)
+{
+    size_t like = 0, all = 0;
+    for (size_t i = 0; i < t->ledger.accounts.count; i++) {
+        const struct site *s = &t->ledger.accounts.items[i].site;
+        if (s->domain != DOMAIN_HEAP || !s->unit_usable)
+            continue;
+        all++;
+        like += is_size_of_glibc(s->unit_usable) || is_size_mapped_alone(s->unit_usable);
+    }
+    return 2 * like >= all;
+}
 
 /* --- who mapped what -------------------------------------------------------------------------- */
 
@@ -198,11 +224,13 @@ static void gather_pages(struct joining *j, const struct footprint_look *l, cons
                          (m->start % MAPPING_ARENA == 0 && m->end - m->start >= MAPPING_ARENA));
         bool is_file = run->flags & PAGE_OF_FILE;
         enum footprint_part part = part_of(kinds[number], m, is_arena || is_main, is_file);
+        if (part == PART_UNKNOWN && !j->is_glibc)
+            part = PART_FREE;
         struct area a = {.start = run->start,
                          .end = run->end,
                          .part = part,
                          .claim = NO_CLAIM,
-                         .heap = is_main || is_arena ? m->start : 0,
+                         .heap = j->is_glibc && (is_main || is_arena) ? m->start : 0,
                          .is_main = is_main};
         if (is_file || part == PART_RECORDER || part == PART_FILES || part == PART_KERNEL)
             j->footprint->parts[part] += run->end - run->start;
@@ -262,13 +290,12 @@ static void use(struct joining *j, uint64_t start, uint64_t end, bool live)
     }
 }
 
-/* What glibc has in front of a block. Its sizes are told by themselves: no other allocator has
- * blocks that are 8 more than a multiple of 16. */
+/* What glibc has in front of a block. */
 static uint64_t header_of(const struct block *b)
 {
-    if (b->usable >= 24 && b->usable % 16 == 8 && b->address % 16 == 0)
+    if (is_size_of_glibc(b->usable) && b->address % 16 == 0)
         return 8;
-    return b->address % PAGE == 16 && (b->usable + 16) % PAGE == 0 ? 16 : 0; /* mapped alone */
+    return b->address % PAGE == 16 && is_size_mapped_alone(b->usable) ? 16 : 0;
 }
 
 static void use_block(void *context, const struct block *b)
@@ -444,7 +471,7 @@ static void sum_arenas(struct joining *j)
 
 void footprint_join(struct footprint_look *l, struct target *t, struct footprint *f)
 {
-    struct joining j = {.footprint = f};
+    struct joining j = {.footprint = f, .is_glibc = is_glibc(t)};
     gather_claims(&j, t);
     gather_pages(&j, l, t);
     blocks_each(&t->blocks, use_block, &j);

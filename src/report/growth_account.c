@@ -185,6 +185,20 @@ void growth_kept_words(const struct growth *g, struct strbuf *out)
     }
 }
 
+bool growth_gainer_words(const struct growth *g, struct strbuf *out)
+{
+    const struct growth_account *a = &g->account;
+    enum footprint_part most = PART_LIVE;
+    if (!a->first)
+        return false;
+    for (int i = 0; i < FOOTPRINT_PARTS; i++)
+        if (growth_account_gain(a, (enum footprint_part)i) > growth_account_gain(a, most))
+            most = (enum footprint_part)i;
+    strbuf_printf(out, "most was gained by '%s', ", parts[most].title);
+    unit_bytes(out, growth_account_gain(a, most));
+    return true;
+}
+
 bool growth_pinned_words(const struct growth *g, struct strbuf *out)
 {
     const struct growth_account *a = &g->account;

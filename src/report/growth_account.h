@@ -17,6 +17,8 @@ void growth_account_text(const struct growth *g, size_t most, const struct style
 void growth_account_json(struct json *j, const struct growth *g, size_t most);
 /* What the allocator keeps at the end, and what a trim would return. */
 void growth_kept_words(const struct growth *g, struct strbuf *out);
+/* Which part gained most; false: it is not known. */
+bool growth_gainer_words(const struct growth *g, struct strbuf *out);
 /* Who keeps pages that are mostly empty; false: nobody. */
 bool growth_pinned_words(const struct growth *g, struct strbuf *out);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/growth.h"
+#include "report/growth_account.h"
 #include "report/units.h"
 
 static const char *const titles[GROWTH_LINES] = {[GROWTH_LIVE] = "the live heap",
@@ -60,14 +61,32 @@ void growth_title(const struct growth *g, struct strbuf *out)
         }
         break;
     case VERDICT_FRAGMENTATION:
-        strbuf_puts(out, "the allocator holds ");
-        bytes(out, t[GROWTH_HELD].slope);
-        strbuf_printf(out, " more at each %s than live blocks explain", mark_word(g));
+        if (growth_grows(g, GROWTH_HELD)) {
+            strbuf_puts(out, "the allocator holds ");
+            bytes(out, t[GROWTH_HELD].slope);
+            strbuf_printf(out, " more at each %s than live blocks explain", mark_word(g));
+        } else {
+            strbuf_puts(out, "live blocks keep ");
+            unit_bytes(out, growth_account_part(&g->account, PART_HELD));
+            strbuf_puts(out, " on their pages that are free");
+        }
         break;
     case VERDICT_RETENTION:
         strbuf_puts(out, "the allocator keeps ");
-        bytes(out, growth_last(g, GROWTH_HELD));
-        strbuf_puts(out, " that were freed");
+        if (!g->account.last) {
+            bytes(out, growth_last(g, GROWTH_HELD));
+            strbuf_puts(out, " that were freed");
+            break;
+        }
+        unit_bytes(out, growth_account_part(&g->account, PART_FREE));
+        strbuf_puts(out, " of whole free pages");
+        if (g->account.last->arenas > 1) {
+            strbuf_puts(out, " in ");
+            unit_count(out, (int64_t)g->account.last->arenas);
+            strbuf_puts(out, " arenas");
+        }
+        if (growth_grows(g, GROWTH_HELD))
+            strbuf_printf(out, ", and more at each %s", mark_word(g));
         break;
     case VERDICT_ADDRESS_SPACE:
         bytes(out, t[GROWTH_VM].slope);
@@ -203,8 +222,10 @@ static void missing_words(const struct growth *g, struct strbuf *out)
 {
     if (g->known) {
         strbuf_puts(out, "memory grows that is neither a recorded block nor a mapping of the "
-                         "program: stacks of threads, or data that was not written to before; "
-                         "'tidemark maps --since' shows where");
+                         "program: ");
+        if (!growth_gainer_words(g, out))
+            strbuf_puts(out, "stacks of threads, or data that was not written to before");
+        strbuf_puts(out, "; 'tidemark maps --since' shows where");
         return;
     }
     strbuf_puts(out, "with ");
@@ -240,8 +261,14 @@ void growth_evidence(const struct growth *g, struct sentences *out)
     }
     lost_words(g, &text);
     put(out, &text);
-    held_words(g, &text);
+    if (g->account.last)
+        growth_kept_words(g, &text);
+    else
+        held_words(g, &text);
     put(out, &text);
+    if ((g->verdict == VERDICT_FRAGMENTATION || growth_pins_matter(g)) &&
+        growth_pinned_words(g, &text))
+        put(out, &text);
     if (g->verdict == VERDICT_LEAK || g->verdict == VERDICT_FRAGMENTATION) {
         line_words(g, g->verdict == VERDICT_LEAK ? GROWTH_LOST : GROWTH_HELD, &text);
         put(out, &text);
@@ -254,6 +281,10 @@ void growth_evidence(const struct growth *g, struct sentences *out)
     if (rss->model == TREND_RAMP && rss->slope > 0 && !growth_grows(g, GROWTH_ANON)) {
         strbuf_puts(&text, "RSS grows and its anonymous part does not: pages of files and shared "
                            "memory, the recorder's own among them");
+        if (g->account.first) {
+            strbuf_puts(&text, ", which gained ");
+            unit_bytes(&text, growth_account_gain(&g->account, PART_RECORDER));
+        }
         put(out, &text);
     }
     if (g->planted_bytes > 0) {

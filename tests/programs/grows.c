@@ -4,6 +4,8 @@
  * mark "event" whose value "items" is what the event was about; in a fourth argument is how many
  * milliseconds it waits instead of making it.
  */
+#include <malloc.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +23,7 @@
     })
 
 static uint64_t seed;
+static pthread_barrier_t worked;
 
 static unsigned below(unsigned n)
 {
@@ -149,6 +152,35 @@ SITE static void burst(void)
     free(blocks);
 }
 
+/* A thread that works once, in an arena of its own, and stays. What it keeps was allocated last, so
+ * that its arena cannot give back the rest. */
+static void *stays(void *kept)
+{
+    enum { COUNT = 1024 };
+    char *volatile blocks[COUNT];
+    for (int i = 0; i < COUNT; i++)
+        blocks[i] = FILLED(1000);
+    *(char **)kept = FILLED(16);
+    for (int i = 0; i < COUNT; i++)
+        free(blocks[i]);
+    pthread_barrier_wait(&worked);
+    pause();
+    return NULL;
+}
+
+SITE static void crowd(unsigned event)
+{
+    static char *kept[256];
+    pthread_t thread;
+    if (event == 0) {
+        pthread_barrier_init(&worked, NULL, 2);
+        mallopt(M_ARENA_MAX, 512); /* there are few on few processors */
+    }
+    if (event == 256 || pthread_create(&thread, NULL, stays, &kept[event]))
+        abort();
+    pthread_barrier_wait(&worked);
+}
+
 SITE static void mapped(size_t size, int touch)
 {
     char *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -197,6 +229,8 @@ int main(int argc, char **argv)
             pinned(event);
         else if (strcmp(kind, "burst") == 0 && event == 2)
             burst();
+        else if (strcmp(kind, "arenas") == 0)
+            crowd(event);
         else if (strcmp(kind, "space") == 0)
             mapped(1 << 20, 0);
         else if (strcmp(kind, "mapped") == 0)
