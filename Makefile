@@ -32,10 +32,11 @@ test-leaks: all
 	@scripts/install-deps.sh bench
 	@$(PYTHON) tests/leaks/agree.py --build $(BUILD) -k "$(PROGRAM)"
 
-# Every way to grow, each with GROWTH_SEEDS seeds.
+# Every way to grow, each with GROWTH_SEEDS seeds from GROWTH_FIRST on.
 GROWTH_SEEDS ?= 20
+GROWTH_FIRST ?= 1
 test-growth: all
-	@GROWTH_SEEDS=$(GROWTH_SEEDS) $(PYTHON) tests/e2e/runner.py --build $(BUILD) -k growth
+	@GROWTH_SEEDS=$(GROWTH_SEEDS) GROWTH_FIRST=$(GROWTH_FIRST) $(PYTHON) tests/e2e/runner.py --build $(BUILD) -k growth
 
 bench: all
 	@scripts/install-deps.sh bench

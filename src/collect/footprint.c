@@ -108,18 +108,12 @@ void footprint_look(struct footprint_look *l, struct target *t, enum footprint_k
 
 /* --- keeping ---------------------------------------------------------------------------------- */
 
-static bool is_asked_for(const struct footprint *f)
-{
-    return f->kind == FOOTPRINT_SNAPSHOT || f->kind == FOOTPRINT_EXIT;
-}
-
 void footprint_thin_out(struct profile *p)
 {
-    size_t kept = 0, pins = 0, seen = 0;
+    size_t kept = 0, pins = 0;
     for (size_t i = 0; i < p->footprints.count; i++) {
         struct footprint f = p->footprints.items[i];
-        bool goes = i && i + 1 < p->footprints.count && !is_asked_for(&f) && ++seen % 2;
-        if (goes)
+        if (i % 2 && i + 1 < p->footprints.count)
             continue;
         if (f.pin_count)
             memmove(p->pins.items + pins, p->pins.items + f.first_pin,

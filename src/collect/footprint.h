@@ -50,7 +50,7 @@ void footprint_if_due(struct target *t, uint64_t now_ns);
 /* Has the end of the program been accounted for? */
 bool footprint_has_exit(const struct target *t);
 
-/* Every second one goes that is not asked for, but for the first and the last. */
+/* Every second one goes, but for the first and the last. */
 void footprint_thin_out(struct profile *p);
 
 /* footprint_join.c: fills parts, trim and arenas, and adds pins. */

@@ -2,6 +2,7 @@
 
 #define LEAST_FOOTPRINT 8 /* bytes that one takes at the least */
 #define LEAST_PIN       3
+#define MOST            4096 /* moments; recordings have some 64 */
 
 enum { FLAG_EXACT = 1, FLAG_PARTIAL = 2 };
 
@@ -45,7 +46,9 @@ static void take_pins(struct cursor *c, struct profile *p, struct footprint *f)
 
 void footprints_take(struct cursor *c, struct profile *p)
 {
-    for (uint64_t n = cursor_count(c, LEAST_FOOTPRINT); n > 0 && !c->bad; n--) {
+    uint64_t n = cursor_count(c, LEAST_FOOTPRINT);
+    c->bad |= n > MOST;
+    for (; n > 0 && !c->bad; n--) {
         struct footprint f = {.kind = (uint32_t)(cursor_varint(c) % FOOTPRINT_KINDS)};
         f.time_ns = cursor_varint(c);
         uint64_t flags = cursor_varint(c);

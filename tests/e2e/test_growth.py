@@ -1,10 +1,14 @@
 """tidemark growth: programs that grow in a known way get the right verdict, and the right numbers."""
 import os
+import shutil
 
-from harness import ROOT, cases, line_of
+from harness import ROOT, Skipped, cases, line_of
 
 API = ("-I", os.path.join(ROOT, "include"))
-SEEDS = range(1, 1 + int(os.environ.get("GROWTH_SEEDS", "2")))
+FIRST = int(os.environ.get("GROWTH_FIRST", "1"))
+SEEDS = range(FIRST, FIRST + int(os.environ.get("GROWTH_SEEDS", "2")))
+
+PARTS = ("live", "rounding", "held", "free", "mapped", "stacks", "text", "data", "files", "shared", "kernel", "recorder")
 
 # Kind of program, events, verdict, function that grows.
 KINDS = (("leak", 20, "leak", "lost"),
@@ -20,6 +24,7 @@ KINDS = (("leak", 20, "leak", "lost"),
          ("noise", 100, "stable", None),
          ("pinned", 40, "fragmentation", "pinned"),
          ("burst", 30, "retention", None),
+         ("arenas", 20, "retention", "stays"),
          ("space", 20, "address-space", None))
 
 
@@ -29,6 +34,17 @@ def record(t, kind, events, seed, *opts):
 
 def sites(growth):
     return [site["function"] for site in growth["sites"]]
+
+
+def adds_up(t, what, account):
+    """The parts are RSS, but for what is not explained; at the end that is 2 % at the most."""
+    last = account[-1]
+    for a in account:
+        known = sum(a[part + "_bytes"] for part in PARTS)
+        t.equal("sum of %s %s" % (what, a["kind"]), a["unexplained_bytes"],
+                a["unknown_bytes"] + abs(a["rss_bytes"] - a["unknown_bytes"] - known))
+    t.equal("%s: looked at at the end" % what, (last["kind"], last["exact"], last["partial"]), ("exit", True, False))
+    t.true("%s: explained" % what, last["unexplained_bytes"] <= 0.02 * last["rss_bytes"], last)
 
 
 @cases(kind=tuple("%s-%d" % (kind, events) for kind, events, _, _ in KINDS))
@@ -41,6 +57,14 @@ def test_verdict(t, kind):
         t.equal("marks of " + what, (growth["mark"], growth["n"]), ("event", events))
         t.equal("functions of " + what, sites(growth), [function] if function else [])
         t.true("evidence of " + what, len(growth["evidence"]) >= 5, growth["evidence"])
+        adds_up(t, what, growth["account"])
+        if kind == "pinned":
+            pin, held = growth["pinned"][0], growth["account"][-1]["held_bytes"]
+            t.true("who keeps pages in " + what, pin["function"] == "pinned" and pin["pinned_bytes"] > 0.99 * held, pin)
+            t.true("says so", any("blocks of pinned," in e for e in growth["evidence"]), growth["evidence"])
+        if kind == "arenas":
+            t.equal("arenas of " + what, growth["account"][-1]["arenas"], events)
+            t.true("says so", any("in %d arenas" % events in e for e in growth["evidence"]), growth["evidence"])
         for line in growth["slopes"].values():
             t.true("the slope lies in its interval", line["low"] <= line["bytes_per_mark"] <= line["high"], line)
 
@@ -120,8 +144,8 @@ def test_without_marks(t):
 
 def test_planted_leak(t):
     """What was planted is found: live exactly, RSS and VM within 1 %."""
-    for kind, own in (("stable", 0), ("leak", 10000)):
-        growth = t.ask(record(t, kind, 20, 1, "--plant-leak", "10MB"), "growth")
+    for kind, own, seed in [("leak", 10000, FIRST)] + [("stable", 0, seed) for seed in SEEDS]:
+        growth = t.ask(record(t, kind, 20, seed, "--plant-leak", "10MB"), "growth")
         want = 10000000 + own
         t.equal(kind + ": verdict", (growth["verdict"], growth["planted_bytes"]), ("leak", 10000000))
         live, others = growth["slopes"]["live"], [growth["slopes"][line]["bytes_per_mark"] for line in ("rss", "vm")]
@@ -135,6 +159,68 @@ def test_planted_leak(t):
     for size in ("banana", "0", "-1"):
         _, stderr, status = t.run("run", "--plant-leak", size, "true")
         t.true("%s is refused" % size, status == 2 and "--plant-leak takes a size" in stderr, stderr)
+
+
+def test_account_of_known_memory(t):
+    """Every page is known: what the program asked for, touched and mapped; and what the kernel says of the rest."""
+    profile = t.record(t.build("accounted.c", "-O1", *API), "known")
+    growth = t.ask(profile, "growth")
+    adds_up(t, "known", growth["account"])
+    last = growth["account"][-1]
+    small, large = 500, 100
+    t.equal("live, on pages that are there", last["live_bytes"], small * 1000 + large * (10 * 4096 - 16))
+    t.equal("headers: 8 bytes a block, 16 where it is mapped alone", last["rounding_bytes"], small * 8 + large * 16)
+    t.equal("mapped by the program", last["mapped_bytes"], 1 << 20)
+    t.equal("nothing unknown", last["unexplained_bytes"], 0)
+    maps = t.ask(profile, "maps")
+    kinds = {row["kind"]: row["rss_bytes"] for row in maps["rows"]}
+    t.equal("RSS as /proc/PID/smaps has it", last["rss_bytes"], sum(kinds.values()))
+    t.equal("the heap", sum(last[part + "_bytes"] for part in ("live", "rounding", "held", "free")), kinds["heap"])
+    t.equal("tidemark's", last["recorder_bytes"], kinds["tidemark"])
+    t.equal("stacks", last["stacks_bytes"], kinds["stacks"])
+    pins = growth["pinned"]
+    t.equal("who keeps pages", [pin["function"] for pin in pins], ["small"])
+    t.true("all of it", last["held_bytes"] - 1 <= pins[0]["pinned_bytes"] <= last["held_bytes"], (pins, last))
+    text = t.run("growth", profile)[0]
+    t.true("text", "resident memory" in text and "not explained" in text, text)
+
+
+@cases(kind=("burst", "scattered", "threads", "ends"))
+def test_trim(t, kind):
+    """What malloc_trim(0) gave back is about what the account at a snapshot just before says, and no more than its bound."""
+    profile = t.record(t.build("accounted.c", "-O1", *API), kind, t.dir)
+    given = int(t.stdout)
+    account = [a for a in t.ask(profile, "growth")["account"] if a["kind"] == "snapshot"]
+    t.equal("one snapshot", len(account), 1)
+    told, most = account[0]["trim_bytes"], account[0]["free_bytes"]
+    # 7 blocks of each size below 1 KiB are kept for a thread: they may lie anywhere.
+    t.true("%s: gave back %d, told %d" % (kind, given, told), abs(given - told) <= 32768, account)
+    t.true("%s: gave back %d, at most %d" % (kind, given, most), given <= most, account)
+    t.true("much is kept", most > 1 << 20, most)
+    t.equal("something to give back", told > 1 << 20, kind != "ends")
+
+
+@cases(program=("python3", "git", "clang"))
+def test_account_of_real_programs(t, program):
+    path = shutil.which(program, path="/usr/local/bin:/usr/bin:/bin")
+    if not path:
+        raise Skipped("there is no " + program)
+    source = os.path.join(ROOT, "tests", "programs", "grows.c")
+    arguments = {"python3": ("-c", "import json, decimal\nkept = [str(i) for i in range(100000)]\njson.dumps(kept)"),
+                 "git": ("hash-object", source),
+                 "clang": ("-c", "-O2", "-g", "-I", os.path.join(ROOT, "include"), source, "-o", t.file("out.o"))}[program]
+    profile = t.record(path, *arguments)
+    adds_up(t, program, t.ask(profile, "growth")["account"])
+
+
+def test_account_of_children(t):
+    """A forked process has the blocks of its parent on its pages."""
+    profile = t.record("/usr/bin/python3", "-c", "import os\nkept = [bytes(1000) for i in range(10000)]\n"
+                       "pid = os.fork()\nif pid: os.waitpid(pid, 0)")
+    children = [p["pid"] for p in t.report(profile)["processes"]]
+    t.equal("two processes", len(children), 2)
+    for pid in children:
+        adds_up(t, "process %d" % pid, t.ask(profile, "growth", "--process", str(pid))["account"])
 
 
 def test_what_is_missing(t):

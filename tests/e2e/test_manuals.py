@@ -336,6 +336,16 @@ def read_maps(p, out):
         out["captures"].append(capture)
 
 
+def read_footprints(p, out):
+    out["footprints"] = []
+    for _ in range(p.varint()):
+        kind, time, flags, rss = p.varints(4)
+        parts = p.varints(p.varint())
+        trim, arenas = p.varints(2)
+        out["footprints"].append(dict(kind=kind, time=time, flags=flags, rss=rss, parts=parts, trim=trim, arenas=arenas,
+                                      pins=[tuple(p.varints(3)) for _ in range(p.varint())]))
+
+
 def read_histograms(p, out):
     def rows(numbers):
         site, found = 0, []
@@ -358,8 +368,8 @@ def read_frames(p, out):
 
 
 READERS = dict(PROC=read_process, MODS=read_modules, THRD=read_threads, NODE=read_nodes, SITE=read_sites, IVAL=read_intervals,
-               STMP=read_stamps, MARK=read_marks, FORK=read_inherited, LIVE=read_live, MAPS=read_maps, HIST=read_histograms,
-               NOTE=read_notes, FRAM=read_frames)
+               STMP=read_stamps, MARK=read_marks, FORK=read_inherited, LIVE=read_live, MAPS=read_maps, FOOT=read_footprints,
+               HIST=read_histograms, NOTE=read_notes, FRAM=read_frames)
 
 
 def test_format_is_as_documented(t):
@@ -375,7 +385,7 @@ def test_format_is_as_documented(t):
         elif kind != "DONE":
             READERS[kind](payload, profile)
         t.equal("bytes left in " + kind, len(payload.data) - payload.at, 0)
-    t.equal("order", order, "PROC MODS THRD NODE SITE IVAL STMP LIVE MAPS HIST FRAM STRS DONE".split())
+    t.equal("order", order, "PROC MODS THRD NODE SITE IVAL STMP LIVE MAPS FOOT HIST FRAM STRS DONE".split())
 
     report = t.report(path)
     totals = report["totals"]
@@ -413,6 +423,16 @@ def test_format_is_as_documented(t):
                                for start, end, offset, flags, _, policy, sizes, nodes in capture["mappings"]),
             sorted((r["start"], r["end"], r["offset"], r["access"], r["policy"], *[r[k + "_bytes"] for k in keys], r["nodes"])
                    for r in maps["rows"]))
+
+    account = t.ask(path, "growth")["account"]
+    parts = ("live", "rounding", "held", "free", "mapped", "stacks", "text", "data", "files", "shared", "kernel", "recorder",
+             "unknown")
+    t.equal("accounts", [(f["time"], bool(f["flags"] & 1), bool(f["flags"] & 2), f["rss"], *f["parts"], f["trim"], f["arenas"])
+                         for f in profile["footprints"]],
+            [tuple(a[k] for k in ("time_ns", "exact", "partial", "rss_bytes", *[part + "_bytes" for part in parts],
+                                  "trim_bytes", "arenas")) for a in account])
+    t.equal("kind of the last", (profile["footprints"][-1]["kind"], account[-1]["kind"]), (3, "exit"))
+    t.true("pins name sites", all(pin[0] < len(profile["sites"]) for f in profile["footprints"] for pin in f["pins"]))
 
     sizes = {n: {} for n, site in enumerate(profile["sites"]) if site["domain"] == 0}
     for site, bucket, blocks, size in profile["sizes"]:
