@@ -88,12 +88,19 @@ static bool has_account(const struct growth *g)
     return g->account.last && !g->account.last->partial;
 }
 
+/* Blocks that were live at the last mark, and freed since: what they leave free was in use there.
+ */
+static double freed_since(const struct growth *g)
+{
+    return fmax(growth_last(g, GROWTH_LIVE) - (double)g->account.last->live_bytes, 0);
+}
+
 /* What the allocator has beyond live blocks: counted, or what nothing else explains. */
 static double kept(const struct growth *g)
 {
     const struct growth_account *a = &g->account;
     return has_account(g) ? (double)growth_account_part(a, PART_HELD) +
-                                (double)growth_account_part(a, PART_FREE)
+                                (double)growth_account_part(a, PART_FREE) - freed_since(g)
                           : growth_last(g, GROWTH_HELD);
 }
 
@@ -122,7 +129,8 @@ static bool allocator_grows(const struct growth *g, enum growth_line line)
         return false;
     if (!has_account(g))
         return line == GROWTH_HELD && g->trends[GROWTH_MAPPED].slope < ALLOCATOR_SHARE * t->slope;
-    return (double)growth_account_gain(a, PART_HELD) + (double)growth_account_gain(a, PART_FREE) >=
+    return (double)growth_account_gain(a, PART_HELD) + (double)growth_account_gain(a, PART_FREE) -
+               freed_since(g) >=
            ALLOCATOR_SHARE * t->slope * (double)(t->used - 1);
 }
 

@@ -133,6 +133,7 @@ void footprint_finish(struct footprint_look *l, struct target *t)
     t->footprint_marks = t->marks.count;
     if (l->mappings.items.count) {
         struct footprint f = l->footprint;
+        f.live_bytes = t->ledger.live.bytes;
         f.partial = target_may_lack_blocks(t);
         footprint_join(l, t, &f);
         *vec_push(&p->footprints) = f;

@@ -177,6 +177,12 @@ void growth_kept_words(const struct growth *g, struct strbuf *out)
     strbuf_puts(out, " and ");
     unit_bytes(out, growth_account_part(a, PART_HELD));
     strbuf_puts(out, " that are free on pages with live blocks");
+    double freed = growth_last(g, GROWTH_LIVE) - (double)a->last->live_bytes;
+    if (freed > 0) {
+        strbuf_puts(out, "; ");
+        unit_bytes(out, (int64_t)freed);
+        strbuf_puts(out, " of blocks were freed since the last mark");
+    }
     if (a->last->trim_bytes) {
         strbuf_puts(out, "; malloc_trim(0) would give back about ");
         unit_bytes(out, (int64_t)a->last->trim_bytes);
@@ -229,6 +235,7 @@ static void json_footprint(struct json *j, const struct profile *p, const struct
     json_bool(j, "exact", f->exact);
     json_bool(j, "partial", f->partial);
     json_u64(j, "rss_bytes", f->rss_bytes);
+    json_u64(j, "heap_bytes", f->live_bytes);
     for (int i = 0; i < FOOTPRINT_PARTS; i++)
         json_u64(j, parts[i].key, f->parts[i]);
     json_u64(j, "unexplained_bytes", footprint_unexplained(f));

@@ -281,7 +281,7 @@ void growth_evidence(const struct growth *g, struct sentences *out)
     if (rss->model == TREND_RAMP && rss->slope > 0 && !growth_grows(g, GROWTH_ANON)) {
         strbuf_puts(&text, "RSS grows and its anonymous part does not: pages of files and shared "
                            "memory, the recorder's own among them");
-        if (g->account.first) {
+        if (g->account.first && growth_account_gain(&g->account, PART_RECORDER) > 0) {
             strbuf_puts(&text, ", which gained ");
             unit_bytes(&text, growth_account_gain(&g->account, PART_RECORDER));
         }

@@ -1,6 +1,6 @@
 #include "store/footprints.h"
 
-#define LEAST_FOOTPRINT 8 /* bytes that one takes at the least */
+#define LEAST_FOOTPRINT 9 /* bytes that one takes at the least */
 #define LEAST_PIN       3
 #define MOST            4096 /* moments; recordings have some 64 */
 
@@ -15,6 +15,7 @@ void footprints_put(struct strbuf *b, const struct profile *p)
         strbuf_varint(b, f->time_ns);
         strbuf_varint(b, (f->exact ? FLAG_EXACT : 0) | (f->partial ? FLAG_PARTIAL : 0));
         strbuf_varint(b, f->rss_bytes);
+        strbuf_varint(b, f->live_bytes);
         strbuf_varint(b, FOOTPRINT_PARTS);
         for (size_t k = 0; k < FOOTPRINT_PARTS; k++)
             strbuf_varint(b, f->parts[k]);
@@ -55,6 +56,7 @@ void footprints_take(struct cursor *c, struct profile *p)
         f.exact = flags & FLAG_EXACT;
         f.partial = flags & FLAG_PARTIAL;
         f.rss_bytes = cursor_varint(c);
+        f.live_bytes = cursor_varint(c);
         uint64_t parts = cursor_count(c, 1);
         for (uint64_t k = 0; k < parts && !c->bad; k++) {
             uint64_t bytes = cursor_varint(c);

@@ -207,12 +207,12 @@ def test_hostile_contents(t):
             ("a mapping of no size", base + chunk("MAPS", varints(1, 0, 1, 0, 0, 1, 4096, 0, 0, 0, 0, *[0] * 10))),
             ("a mapping beyond the end", base + chunk("MAPS", varints(1, 0, 1, 0, 0, 1, 1 << 63, 1 << 63, 0, 0, 0, *[0] * 10))),
             ("node 1024", base + chunk("MAPS", varints(1, 0, 1, 0, 0, 1, 0, 4096, 0, 0, 0, *[0] * 9, 1, 1024, 0))),
-            ("4,097 accounts", base + chunk("FOOT", varints(4097, *[0] * 8 * 4097))),
-            ("2^60 accounts", base + chunk("FOOT", varints(1 << 60, *[0] * 8))),
-            ("2^60 parts", base + chunk("FOOT", varints(1, 0, 0, 0, 0, 1 << 60, *[0] * 8))),
-            ("2^60 pins", base + chunk("FOOT", varints(1, 0, 0, 0, 0, 0, 0, 0, 1 << 60, 0, 0, 0))),
-            ("a pin of no site", base + chunk("FOOT", varints(1, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0))),
-            ("an account before the last", base + chunk("FOOT", varints(2, 0, 9, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0))),
+            ("4,097 accounts", base + chunk("FOOT", varints(4097, *[0] * 9 * 4097))),
+            ("2^60 accounts", base + chunk("FOOT", varints(1 << 60, *[0] * 9))),
+            ("2^60 parts", base + chunk("FOOT", varints(1, 0, 0, 0, 0, 0, 1 << 60, *[0] * 8))),
+            ("2^60 pins", base + chunk("FOOT", varints(1, 0, 0, 0, 0, 0, 0, 0, 0, 1 << 60, 0, 0, 0))),
+            ("a pin of no site", base + chunk("FOOT", varints(1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0))),
+            ("an account before the last", base + chunk("FOOT", varints(2, 0, 9, *[0] * 8, 8, *[0] * 7))),
             ("a name of 2^40 bytes", base + chunk("NOTE", varints(1, 1 << 40))),
             ("runs of 2^32 frames", base + chunk("FRAM", varints(1, 2, 1 << 32, 0, 0, 0, 0, 0))),
             ("process 7 of one", base + chunk("PROC", varints(*[0] * 15), process=7)),
@@ -271,7 +271,7 @@ def test_bombs(t, kind):
     leading = {"PROC": (0, 0), "NODE": (0,), "MAPS": (0,)}.get(kind, ())
     for size, much in ((4 << 20) - 4096, False), (16 << 20, True):
         least = {"MODS": 6, "THRD": 4, "NODE": 2, "SITE": 11, "IVAL": 7, "STMP": 9, "MARK": 12, "LIVE": 7, "MAPS": 3, "HIST": 4,
-                 "FOOT": 8, "FRAM": 2}.get(kind, 1)
+                 "FOOT": 9, "FRAM": 2}.get(kind, 1)
         raw = varints(*leading, (size - 64) // least)
         content = before + chunk(kind, raw + b"\0" * (size - len(raw)))
         t.true("it is small", len(content) < 16384, len(content))

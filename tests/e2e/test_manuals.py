@@ -339,10 +339,10 @@ def read_maps(p, out):
 def read_footprints(p, out):
     out["footprints"] = []
     for _ in range(p.varint()):
-        kind, time, flags, rss = p.varints(4)
+        kind, time, flags, rss, live = p.varints(5)
         parts = p.varints(p.varint())
         trim, arenas = p.varints(2)
-        out["footprints"].append(dict(kind=kind, time=time, flags=flags, rss=rss, parts=parts, trim=trim, arenas=arenas,
+        out["footprints"].append(dict(kind=kind, time=time, flags=flags, rss=rss, live=live, parts=parts, trim=trim, arenas=arenas,
                                       pins=[tuple(p.varints(3)) for _ in range(p.varint())]))
 
 
@@ -427,9 +427,9 @@ def test_format_is_as_documented(t):
     account = t.ask(path, "growth")["account"]
     parts = ("live", "rounding", "held", "free", "mapped", "stacks", "text", "data", "files", "shared", "kernel", "recorder",
              "unknown")
-    t.equal("accounts", [(f["time"], bool(f["flags"] & 1), bool(f["flags"] & 2), f["rss"], *f["parts"], f["trim"], f["arenas"])
+    t.equal("accounts", [(f["time"], bool(f["flags"] & 1), bool(f["flags"] & 2), f["rss"], f["live"], *f["parts"], f["trim"], f["arenas"])
                          for f in profile["footprints"]],
-            [tuple(a[k] for k in ("time_ns", "exact", "partial", "rss_bytes", *[part + "_bytes" for part in parts],
+            [tuple(a[k] for k in ("time_ns", "exact", "partial", "rss_bytes", "heap_bytes", *[part + "_bytes" for part in parts],
                                   "trim_bytes", "arenas")) for a in account])
     t.equal("kind of the last", (profile["footprints"][-1]["kind"], account[-1]["kind"]), (3, "exit"))
     t.true("pins name sites", all(pin[0] < len(profile["sites"]) for f in profile["footprints"] for pin in f["pins"]))

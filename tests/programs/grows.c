@@ -181,6 +181,19 @@ SITE static void crowd(unsigned event)
     pthread_barrier_wait(&worked);
 }
 
+/* Blocks that are kept for the whole run, and freed at its end, by when nobody looks. */
+static char *table[8192];
+
+SITE static void tabled(unsigned event)
+{
+    static char *last;
+    for (int i = 0; event == 0 && i < 8192; i++)
+        table[i] = FILLED(1000);
+    if (event == 0)
+        last = FILLED(1000);
+    known_sink = last;
+}
+
 SITE static void mapped(size_t size, int touch)
 {
     char *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -231,6 +244,8 @@ int main(int argc, char **argv)
             burst();
         else if (strcmp(kind, "arenas") == 0)
             crowd(event);
+        else if (strcmp(kind, "table") == 0)
+            tabled(event);
         else if (strcmp(kind, "space") == 0)
             mapped(1 << 20, 0);
         else if (strcmp(kind, "mapped") == 0)
@@ -240,5 +255,7 @@ int main(int argc, char **argv)
         else
             tide_mark_value("event", "items", items);
     }
+    for (int i = 0; i < 8192; i++)
+        free(table[i]);
     return 0;
 }
