@@ -54,6 +54,6 @@ bool footprint_has_exit(const struct target *t);
 void footprint_thin_out(struct profile *p);
 
 /* footprint_join.c: fills parts, trim and arenas, and adds pins. */
-void footprint_join(struct footprint_look *l, struct target *t, struct footprint *f);
+void footprint_join(const struct footprint_look *l, struct target *t, struct footprint *f);
 
 #endif
