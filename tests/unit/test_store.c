@@ -130,6 +130,22 @@ static void fill_first(struct recording *r, struct profile *p)
     *vec_push(&p->sizes) = (struct bucket_row){1, 63, UINT64_MAX, UINT64_MAX};
     *vec_push(&p->sizes) = (struct bucket_row){2, 7, 5, 640};
     *vec_push(&p->lifetimes) = (struct bucket_row){2, 45, 3, 0};
+    for (uint32_t i = 0; i < 2; i++) {
+        struct footprint f = {.kind = FOOTPRINT_MARK + i,
+                              .time_ns = i,
+                              .exact = i,
+                              .partial = !i,
+                              .rss_bytes = UINT64_MAX,
+                              .live_bytes = 5,
+                              .trim_bytes = 6,
+                              .arenas = 7,
+                              .first_pin = p->pins.count,
+                              .pin_count = i};
+        for (uint64_t k = 0; k < FOOTPRINT_PARTS; k++)
+            f.parts[k] = k * k + i;
+        *vec_push(&p->footprints) = f;
+    }
+    *vec_push(&p->pins) = (struct pin){2, UINT64_MAX, 9};
     *vec_push(&p->looks) = (struct freed_look){0, 1, 2, 3, UINT64_MAX};
     *vec_push(&p->looks) = (struct freed_look){2, 5, 6, 7, 8};
     *vec_push(&p->notes) = xstrdup("one sentence");
@@ -270,6 +286,21 @@ static void assert_histograms_equal(const struct profile *a, const struct profil
     assert_int_equal(a->has_histograms, b->has_histograms);
     assert_buckets_equal(&a->sizes, &b->sizes);
     assert_buckets_equal(&a->lifetimes, &b->lifetimes);
+    assert_int_equal(a->footprints.count, b->footprints.count);
+    for (size_t i = 0; i < a->footprints.count; i++) {
+        const struct footprint *k = &a->footprints.items[i], *m = &b->footprints.items[i];
+        assert_true(k->kind == m->kind && k->time_ns == m->time_ns && k->exact == m->exact &&
+                    k->partial == m->partial && k->rss_bytes == m->rss_bytes &&
+                    k->live_bytes == m->live_bytes && k->trim_bytes == m->trim_bytes &&
+                    k->arenas == m->arenas && k->first_pin == m->first_pin &&
+                    k->pin_count == m->pin_count);
+        assert_memory_equal(k->parts, m->parts, sizeof k->parts);
+    }
+    assert_int_equal(a->pins.count, b->pins.count);
+    for (size_t i = 0; i < a->pins.count; i++)
+        assert_true(a->pins.items[i].site == b->pins.items[i].site &&
+                    a->pins.items[i].pinned == b->pins.items[i].pinned &&
+                    a->pins.items[i].bytes == b->pins.items[i].bytes);
     assert_int_equal(a->looks.count, b->looks.count);
     for (size_t i = 0; i < a->looks.count; i++) {
         const struct freed_look *k = &a->looks.items[i], *m = &b->looks.items[i];
@@ -468,9 +499,10 @@ static void test_unknown_chunks_are_skipped(void **state)
     } while (chunk_next(&source, &chunk, &err) > 0);
     chunk_source_release(&source);
     assert_int_equal(offset, file.size);
-    assert_int_equal(places,
-                     10 + 8 + 2 +
-                         1); /* the second has neither histograms nor notes; strings and the end */
+    assert_int_equal(
+        places,
+        11 + 8 + 2 +
+            1); /* the second has neither accounts, histograms nor notes; strings and the end */
     recording_free(r);
     strbuf_release(&file);
     strbuf_release(&payload);
