@@ -28,6 +28,7 @@ enum domain {
     DOMAIN_CPU,     /* samples of CPU time: a block is a sample, bytes are ns */
     DOMAIN_FAULTS,  /* page faults: bytes are what became resident (enum column) */
     DOMAIN_TOUCHED, /* the same faults, where the memory was allocated that they touched */
+    DOMAIN_FOREIGN, /* blocks of the heap that a thread freed and others had allocated; no stack */
     DOMAIN_COUNT
 };
 

@@ -148,7 +148,8 @@ int main(int argc, char **argv)
 {
     static struct figures said[MOST_MARKS];
     static char buffer[4096];
-    int marks = known_argument(argc, argv, 2, 1) + (argc > 4), pause_ms = known_argument(argc, argv, 3, 0);
+    int marks = known_argument(argc, argv, 2, 1) + (argc > 4),
+        pause_ms = known_argument(argc, argv, 3, 0);
     setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
     find_allocator();
     tide_active(); /* finds the recorder */
