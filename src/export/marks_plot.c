@@ -54,7 +54,8 @@ static void draw(struct drawing *d, const struct mark_rows *m)
     *d = (struct drawing){.plot = {.x_unit = PLOT_SECONDS,
                                    .y_unit = PLOT_BYTES,
                                    .x_title = "seconds since the start",
-                                   .subtitle = ""}};
+                                   .subtitle = "",
+                                   .panel_titles = {NULL, "VM, on a scale of its own"}}};
     summary_command(m->profile, 90, &d->title);
     d->plot.title = d->title.data;
     for (size_t f = 0; f < FIELDS; f++) {
@@ -66,6 +67,7 @@ static void draw(struct drawing *d, const struct mark_rows *m)
             if (!l) {
                 l = plot_add(&d->plot, fields[f].title);
                 l->strong = strcmp(fields[f].name, "live_bytes") == 0;
+                l->below = strcmp(fields[f].name, "vm_bytes") == 0;
             }
             plot_put(l, (double)s->time_ns / 1e9, (double)value_of(s, &fields[f]));
         }

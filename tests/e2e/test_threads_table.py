@@ -111,18 +111,34 @@ def test_picture(t, count):
     with open(path) as file:
         svg = file.read()
     seen = browser.look(t, svg, """
-        const lines = window.tidemark.lines, box = document.querySelector('svg').viewBox.baseVal;
+        const lines = window.tidemark.lines, svg = document.querySelector('svg');
+        const rects = (what) => Array.from(svg.querySelectorAll(what)).map((e) => e.getBoundingClientRect()).filter((r) => r.width);
+        const apart = (all) => all.every((a, i) => all.every((b, k) => i === k || a.right <= b.left || b.right <= a.left ||
+                                                                       a.bottom <= b.top + 1 || b.bottom <= a.top + 1));
+        const inside = () => { const box = svg.getBoundingClientRect();
+          return rects('text').every((r) => r.left >= box.left && r.right <= box.right && r.top >= box.top && r.bottom <= box.bottom); };
+        const look = () => seen.push(inside(), apart(rects('.l')), apart(rects('.xt')), apart(rects('.ml')));
         seen.push(lines.length, lines[0].name, lines[1].name, lines[lines.length - 1].name.replace(/[0-9]+/, 'N'));
-        const inside = (e) => { const b = e.getBBox(); return b.x >= 0 && b.y >= 0 && b.x + b.width <= box.width && b.y + b.height <= box.height; };
-        seen.push(Array.from(document.querySelectorAll('svg text')).every(inside));
-        const legend = Array.from(document.querySelectorAll('.l')).map((g) => g.getBBox());
-        const apart = legend.every((a, i) => legend.every((b, k) => i === k || a.x + a.width <= b.x || b.x + b.width <= a.x ||
-                                                                     a.y + a.height <= b.y + 1 || b.y + b.height <= a.y + 1));
-        seen.push(apart);
+        look();
+        const ratio = (l) => { const r = l.line.getBBox(); return r.height / (l.panel.bottom - l.panel.top); };
+        const first = lines.find((l) => /^w[0-9]+$/.test(l.name));
+        seen.push(lines.every((l) => { const r = l.line.getBBox(); return r.y >= l.panel.top - 1 && r.y + r.height <= l.panel.bottom + 1; }));
+        seen.push(svg.querySelectorAll('.panel').length, ratio(first) > 0.2);
+        const wide = window.tidemark.show(400), left = svg.querySelector('.m, .g').getBoundingClientRect().left;
+        window.tidemark.layout(true);
+        look();
+        seen.push(+svg.getAttribute('viewBox').split(' ')[2] <= 440);
+        const narrow = window.tidemark.show(68 + (400 - 86) / (960 - 86) * (426 - 68));
+        seen.push(JSON.stringify(narrow) === JSON.stringify(wide));
+        window.tidemark.layout(false);
+        look();
+        seen.push(JSON.stringify(window.tidemark.show(400)) === JSON.stringify(wide) && wide.length > 1);
         """)
     lines = 2 + 5 if count == 4 else 2 + 14 + 1
+    yes = ["true"] * 4  # all texts inside; legend, times and names of marks do not overlap
     t.equal("in the browser", seen, [str(lines), "heap of the process", "RSS of the process, rebased",
-                                     seen[3] if count == 4 else "N other threads, together", "true", "true"])
+                                     seen[3] if count == 4 else "N other threads, together", *yes,
+                                     "true", seen[9] if count == 4 else "2", "true", *yes, "true", "true", *yes, "true"])
 
 
 def test_wrong_usage(t):
