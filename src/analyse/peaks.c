@@ -70,6 +70,22 @@ static void find_process_peaks(struct peaks *p, const struct peak_options *o)
     free(live);
 }
 
+/* Does all that counts come from one thread? Then its line is the process's. */
+static bool is_one_thread(const struct timelines *t)
+{
+    const struct profile *p = t->profile;
+    uint32_t only = UINT32_MAX;
+    for (size_t i = 0; i < p->sites.count; i++) {
+        const struct site *s = &p->sites.items[i];
+        if (s->domain != DOMAIN_HEAP)
+            continue;
+        if (!t->counted[i] || (only != UINT32_MAX && s->thread != only))
+            return false;
+        only = s->thread;
+    }
+    return true;
+}
+
 static int higher(const void *a, const void *b)
 {
     const struct peak *x = a, *y = b;
@@ -157,7 +173,8 @@ int peaks_init(struct peaks *p, const struct recording *r, const struct query *q
         return code;
     }
     find_process_peaks(p, o);
-    for (uint32_t i = 0; i < p->lines.lines.count; i++)
+    uint32_t threads = is_one_thread(&p->lines) ? 0 : (uint32_t)p->lines.lines.count;
+    for (uint32_t i = 0; i < threads; i++)
         find_peaks(p, o, i, p->lines.lines.items[i].live, p->lines.moments, 1);
     number(p);
     for (size_t i = 0; i < p->list.count; i++)

@@ -44,29 +44,40 @@ static void choose_moments(struct timelines *t)
     }
 }
 
+static uint32_t count_name(struct map *seen, struct strpool *names, const char *name)
+{
+    uint32_t *n = map_at(seen, strpool_add(names, name));
+    return *n = *n == MAP_NONE ? 1 : *n + 1;
+}
+
+/* Where several have the same name, the id stands behind it; and a number, where that was used
+ * again. */
 static void name_lines(struct timelines *t)
 {
     struct strpool names = {0};
     struct map seen = {0};
     for (size_t i = 0; i < t->lines.count; i++) {
         const char *name = t->profile->threads.items[i].name;
-        uint32_t *n = map_at(&seen, strpool_add(&names, name ? name : ""));
-        *n = *n == MAP_NONE ? 1 : *n + 1;
+        count_name(&seen, &names, name && *name ? name : "thread");
     }
     for (size_t i = 0; i < t->lines.count; i++) {
         const struct thread *thread = &t->profile->threads.items[i];
         const char *name = thread->name && *thread->name ? thread->name : "thread";
-        bool alone = map_get(&seen, strpool_add(&names, thread->name ? thread->name : "")) == 1;
-        t->lines.items[i].name = alone ? xstrdup(name) : xasprintf("%s:%u", name, thread->tid);
+        if (map_get(&seen, strpool_add(&names, name)) == 1) {
+            t->lines.items[i].name = xstrdup(name);
+            continue;
+        }
+        char *with_id = xasprintf("%s:%u", name, thread->tid);
+        uint32_t n = count_name(&seen, &names, with_id);
+        t->lines.items[i].name = n == 1 ? xstrdup(with_id) : xasprintf("%s#%u", with_id, n);
+        free(with_id);
     }
     map_release(&seen);
     strpool_release(&names);
 }
 
-static void add_row(struct timelines *t, struct timeline_line *line, const struct row *row,
-                    bool in_window)
+static void add_row(struct timeline_line *line, const struct row *row, bool in_window)
 {
-    (void)t;
     const uint64_t *c = row->columns;
     line->live_bytes = wrapped(line->live_bytes, (int64_t)(c[COL_BYTES] - c[COL_FREED]));
     line->live_blocks = wrapped(line->live_blocks, (int64_t)(c[COL_ALLOCS] - c[COL_FREES]));
@@ -82,6 +93,8 @@ static void note_moment(struct timelines *t, size_t moment)
     for (size_t i = 0; i < t->lines.count; i++) {
         struct timeline_line *line = &t->lines.items[i];
         line->live[moment] = line->live_bytes;
+        line->allocated[moment] = line->allocated_bytes;
+        line->foreign[moment] = line->foreign_bytes;
         if (line->live_bytes > line->highest_bytes) {
             line->highest_bytes = line->live_bytes;
             line->highest_ns = t->time_ns[moment];
@@ -108,11 +121,19 @@ static void follow(struct timelines *t)
             highest = (int64_t)v->peak_bytes;
         for (size_t r = v->first_row; r < v->first_row + v->row_count; r++) {
             const struct row *row = &p->rows.items[r];
+            const struct site *site = &p->sites.items[row->site];
+            struct timeline_line *line = &t->lines.items[site->thread];
+            bool in_window = i >= t->window.since.intervals;
+            if (site->domain == DOMAIN_FOREIGN && in_window) {
+                line->foreign_blocks =
+                    wrapped(line->foreign_blocks, (int64_t)row->columns[COL_ALLOCS]);
+                line->foreign_bytes =
+                    wrapped(line->foreign_bytes, (int64_t)row->columns[COL_BYTES]);
+            }
             if (!t->counted[row->site])
                 continue;
             live = wrapped(live, (int64_t)(row->columns[COL_BYTES] - row->columns[COL_FREED]));
-            add_row(t, &t->lines.items[p->sites.items[row->site].thread], row,
-                    i >= t->window.since.intervals);
+            add_row(line, row, in_window);
         }
     }
     for (size_t k = 0; k < t->moments; k++)
@@ -162,7 +183,10 @@ int timelines_init(struct timelines *t, const struct recording *r, const struct 
     choose_moments(t);
     for (uint32_t i = 0; i < t->profile->threads.count; i++)
         *vec_push(&t->lines) =
-            (struct timeline_line){.thread = i, .live = xcalloc(t->moments, sizeof(int64_t))};
+            (struct timeline_line){.thread = i,
+                                   .live = xcalloc(t->moments, sizeof(int64_t)),
+                                   .allocated = xcalloc(t->moments, sizeof(int64_t)),
+                                   .foreign = xcalloc(t->moments, sizeof(int64_t))};
     name_lines(t);
     follow(t);
     note_peak(t);
@@ -176,6 +200,8 @@ void timelines_release(struct timelines *t)
     for (size_t i = 0; i < t->lines.count; i++) {
         free(t->lines.items[i].name);
         free(t->lines.items[i].live);
+        free(t->lines.items[i].allocated);
+        free(t->lines.items[i].foreign);
     }
     vec_release(&t->lines);
     free(t->time_ns);

@@ -1,7 +1,8 @@
 /*
  * timelines: what each thread had live at moments of the run, and the process beside them.
  *
- * A block counts for the thread that allocated it, whoever frees it. Every thread that ever was is
+ * A block counts for the thread that allocated it, whoever frees it; what a thread frees of others
+ * is counted besides, for all blocks, whatever the focus. Every thread that ever was is
  * a line of its own: ids that are used again and threads of the same name are told apart. Moments
  * are ends of intervals; of many intervals some are taken, evenly.
  *
@@ -23,10 +24,12 @@ struct timeline_line {
     char *name;                                        /* with its id where several have the same */
     int64_t live_bytes, live_blocks;                   /* at the end of the window */
     int64_t allocations, allocated_bytes, freed_bytes; /* of its own blocks, in the window */
-    int64_t at_peak_bytes;                             /* when the process had most */
-    int64_t highest_bytes;                             /* at a moment */
+    int64_t foreign_blocks, foreign_bytes; /* freed in the window, and others had allocated them */
+    int64_t at_peak_bytes;                 /* when the process had most */
+    int64_t highest_bytes;                 /* at a moment */
     uint64_t highest_ns;
-    int64_t *live; /* at each moment */
+    /* at each moment; the latter two since the window began, in bytes: */
+    int64_t *live, *allocated, *foreign;
 };
 
 struct timelines {

@@ -33,7 +33,7 @@ static void print_help(void)
          "  --stamps         the collector's stamps too, without a label\n"
          "  --process PID    another process of the recording (PID#N: its N-th program)\n"
          "  --json, --csv    exact numbers for scripts\n"
-         "  --plot FILE      VM, RSS and live bytes over time, as an SVG\n"
+         "  --plot FILE      VM, RSS, live bytes and the allocator's over time, as an SVG\n"
          "  --gnuplot FILE   the same as data for gnuplot\n"
          "  --npy FILE       the table as a structured array for numpy.load\n"
          "  --help           this text\n"

@@ -95,8 +95,11 @@ static int draw(const struct peaks *p, const struct wanted *w, struct err *err)
         peak_legend(p, k, &text);
         *vec_push(&texts) = strbuf_detach(&text);
         *vec_push(&plot.plot.peaks) =
-            (struct plot_peak){(double)p->lines.time_ns[k->moment] / 1e9, (double)k->bytes,
-                               k->number, *vec_last(&texts)};
+            (struct plot_peak){.x = (double)p->lines.time_ns[k->moment] / 1e9,
+                               .y = (double)k->bytes,
+                               .number = k->number,
+                               .below = k->line != TIMELINES_PROCESS,
+                               .text = *vec_last(&texts)};
     }
     plot_svg(&plot.plot, &bytes);
     int code = picture_write(w->plot, &bytes, err);

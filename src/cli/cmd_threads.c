@@ -30,9 +30,11 @@ static void print_help(void)
 {
     puts("usage: tidemark threads FILE [OPTIONS]\n"
          "\n"
-         "Shows for each thread what it had live, when it had most, how fast it allocates and its "
+         "Shows for each thread what it had live, when it had most, how fast it allocates, its "
          "share of the\n"
-         "process's peak. A block counts for the thread that allocated it, whoever frees it.\n"
+         "process's peak and what it freed of others. A block counts for the thread that "
+         "allocated it,\n"
+         "whoever frees it.\n"
          "\n"
          "  --plot FILE      live bytes of each thread over time, as an SVG; every thread's name "
          "in\n"

@@ -154,11 +154,13 @@ static void process_free(struct target *t, struct reader *r, struct batch *batch
     struct block block = {0};
     struct blocks *table = &t->blocks;
     unsigned life = 0;
-    bool known = blocks_take(&t->blocks, e->address, &block);
+    bool known = blocks_take(&t->blocks, e->address, &block), foreign = false;
     if (known) {
         /* Another thread may have freed ours and allocated at its address since. */
-        temporary = temporary && t->ledger.accounts.items[block.site].site.thread == r->thread;
-        ledger_free(&t->ledger, block.site, block.size, block.usable, temporary);
+        foreign =
+            ledger_free_by(&t->ledger, block.site, block.size, block.usable, temporary, r->thread);
+        r->foreign_blocks += foreign;
+        r->foreign_bytes += foreign ? block.size : 0;
         life = count_life(t, &block);
     } else if (inherit_take(t, e->address, &block, &table)) {
         known = true;
@@ -167,6 +169,7 @@ static void process_free(struct target *t, struct reader *r, struct batch *batch
     }
     if (e->kind == WIRE_REALLOC) {
         r->old_known = known;
+        r->old_foreign = foreign;
         r->old_table = table;
         r->old = block;
         r->old_life = life;
@@ -182,6 +185,10 @@ static void process_realloc_failed(struct target *t, struct reader *r)
         inherit_put(t, r->old_table, &r->old);
     } else if (r->old_known) {
         ledger_unfree(&t->ledger, r->old.site, r->old.size, r->old.usable);
+        if (r->old_foreign)
+            ledger_unsample(&t->ledger,
+                            ledger_account(&t->ledger, 0, r->thread, DOMAIN_FOREIGN, STACK_WHOLE),
+                            r->old.size);
         if (r->old_life)
             ledger_unlived(&t->ledger, r->old.site, r->old_life);
         struct block none;
@@ -189,6 +196,14 @@ static void process_realloc_failed(struct target *t, struct reader *r)
     } else if (*unknown_frees(t)) {
         *unknown_frees(t) -= 1;
     }
+}
+
+/* What a thread freed and others had allocated has an account of its own. */
+static void settle_foreign(struct target *t, struct reader *r)
+{
+    uint32_t account = ledger_account(&t->ledger, 0, r->thread, DOMAIN_FOREIGN, STACK_WHOLE);
+    ledger_sample(&t->ledger, account, r->foreign_blocks, r->foreign_bytes, COLUMNS);
+    r->foreign_blocks = r->foreign_bytes = 0;
 }
 
 /* --- batches ---------------------------------------------------------------------------------- */
@@ -237,6 +252,8 @@ static void batch_process(struct target *t, struct reader *r, struct batch *b)
             process_free(t, r, b, e);
         }
     }
+    if (r->foreign_blocks)
+        settle_foreign(t, r);
     if (b->count < YOUNG / 16)
         for (unsigned i = 0; i < b->count; i++)
             b->young[young_place(b->events[i].address)] = 0;

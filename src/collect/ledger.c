@@ -123,9 +123,9 @@ void ledger_alloc(struct ledger *l, uint32_t account, uint64_t size, uint64_t us
     after_growth(l, a);
 }
 
-void ledger_free(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable, bool temporary)
+static inline void give_back(struct ledger *l, struct account *a, uint64_t size, uint64_t usable,
+                             bool temporary)
 {
-    struct account *a = &l->accounts.items[account];
     mark_dirty(l, a);
     a->delta[COL_FREES]++;
     a->delta[COL_FREED] += size;
@@ -143,6 +143,20 @@ void ledger_free(struct ledger *l, uint32_t account, uint64_t size, uint64_t usa
     l->live.bytes -= size;
     l->live.blocks--;
     l->live.usable -= usable;
+}
+
+void ledger_free(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable, bool temporary)
+{
+    give_back(l, &l->accounts.items[account], size, usable, temporary);
+}
+
+bool ledger_free_by(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable,
+                    bool temporary, uint32_t thread)
+{
+    struct account *a = &l->accounts.items[account];
+    bool foreign = a->site.thread != thread;
+    give_back(l, a, size, usable, temporary && !foreign);
+    return foreign;
 }
 
 void ledger_temporary(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable)
@@ -236,6 +250,17 @@ void ledger_sample(struct ledger *l, uint32_t account, uint64_t count, uint64_t 
     a->live.blocks += count;
     if (kind != COLUMNS)
         a->delta[kind] += count;
+}
+
+void ledger_unsample(struct ledger *l, uint32_t account, uint64_t amount)
+{
+    struct account *a = &l->accounts.items[account];
+    mark_dirty(l, a);
+    a->delta[COL_ALLOCS]--;
+    a->delta[COL_BYTES] -= amount;
+    a->delta[COL_USABLE] -= amount;
+    a->live.bytes -= amount;
+    a->live.blocks--;
 }
 
 struct amount ledger_at_peak(const struct ledger *l, const struct account *a)

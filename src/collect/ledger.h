@@ -72,6 +72,11 @@ void ledger_alloc(struct ledger *l, uint32_t account, uint64_t size, uint64_t us
 void ledger_free(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable,
                  bool temporary);
 
+/* The same, of a block that `thread` gives back: true: another one had allocated it, and it is not
+ * temporary. */
+bool ledger_free_by(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable,
+                    bool temporary, uint32_t thread);
+
 /* An allocation and its free with nothing in between: the same as one call of each, in less time.
  */
 void ledger_temporary(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable);
@@ -90,6 +95,8 @@ void ledger_histograms(const struct ledger *l, struct profile *p);
  * that counts them apart, or COLUMNS. */
 void ledger_sample(struct ledger *l, uint32_t account, uint64_t count, uint64_t amount,
                    enum column kind);
+/* Takes back a sample that turned out not to have been one. */
+void ledger_unsample(struct ledger *l, uint32_t account, uint64_t amount);
 
 /* What the account's site had when the process's live total was highest. */
 struct amount ledger_at_peak(const struct ledger *l, const struct account *a);

@@ -44,6 +44,21 @@ static struct stamp stamp_of(const struct target *t, const uint64_t *words)
         .major_faults = words[6]};
 }
 
+#define HELD_REACH 1024 /* marks of other threads that may have come between */
+
+/* It follows its mark. */
+static void note_held(struct target *t, uint32_t tick, const uint64_t *words)
+{
+    struct wire_held held;
+    memcpy(&held, &words[1], sizeof held);
+    size_t first = t->marks.count > HELD_REACH ? t->marks.count - HELD_REACH : 0;
+    for (size_t i = t->marks.count; i-- > first;)
+        if (t->marks.items[i].tick == tick) {
+            stamp_set_held(&t->marks.items[i].stamp, &held);
+            return;
+        }
+}
+
 uint32_t marks_note(struct target *t, uint32_t thread, const uint64_t *words)
 {
     uint32_t tick = (uint32_t)words[0];
@@ -71,6 +86,9 @@ uint32_t marks_note(struct target *t, uint32_t thread, const uint64_t *words)
         pools_name(t, words[0] & WIRE_LOW48, name);
         return 0;
     }
+    case WIRE_NOTE_HELD:
+        note_held(t, tick, words);
+        return 0;
     case WIRE_NOTE_PAUSED:
         t->was_paused = true;
         return 0;

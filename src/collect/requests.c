@@ -5,6 +5,7 @@
 #include "collect/maps.h"
 #include "collect/scan.h"
 #include "collect/session_state.h"
+#include "collect/stamps.h"
 
 static void pause_all(struct session *s, bool paused)
 {
@@ -73,6 +74,8 @@ static void see_to_exit(struct session *s, struct visitor *v)
     if (account && s->options->no_scan)
         footprint_look(&pages, t, FOOTPRINT_EXIT, elapsed_ns(s) - t->start_ns,
                        hold_count(t->pid) == 1);
+    if (t && v->request.about == WIRE_EXIT_BEGINS)
+        stamp_at_exit(t, elapsed_ns(s) - t->start_ns, &v->request.held);
     if (t)
         maps_at_exit(t, elapsed_ns(s) - t->start_ns);
     visitor_reply(v, t ? 0 : -ESRCH, -1, 0, 0);
@@ -134,7 +137,7 @@ void request_answer(struct session *s, struct visitor *v)
         v->request.kind == WIRE_MARK ? '\0' : v->text[WIRE_LABEL_SIZE - 1];
     switch ((enum wire_request_kind)v->request.kind) {
     case WIRE_SNAPSHOT:
-        code = snapshot_begin(s, v->text);
+        code = snapshot_begin(s, v->text, v);
         break;
     case WIRE_MARK:
         code = mark_from_outside(s, (pid_t)v->request.about, v->text);

@@ -12,6 +12,7 @@
 #include "collect/maps.h"
 #include "collect/output.h"
 #include "collect/session_state.h"
+#include "collect/stamps.h"
 #include "store/writer.h"
 
 #define FIRST_CHECKPOINT_NS    250000000
@@ -217,7 +218,7 @@ static void forget_ended_snapshots(struct session *s, int options)
             s->snapshots.items[i] = s->snapshots.items[--s->snapshots.count];
 }
 
-int snapshot_begin(struct session *s, const char *pattern)
+int snapshot_begin(struct session *s, const char *pattern, const struct visitor *asker)
 {
     struct err err;
     unsigned number = s->snapshot_count + 1;
@@ -234,6 +235,8 @@ int snapshot_begin(struct session *s, const char *pattern)
         struct target *t = s->live.items[i];
         uint64_t at = elapsed_ns(s) - t->start_ns;
         marks_add(t, "snapshot", at);
+        if (asker && asker->pid == t->pid)
+            stamp_set_held(&vec_last(&t->marks)->stamp, &asker->request.held);
         target_drain(t, elapsed_ns(s) - t->start_ns);
         maps_take(t, CAPTURE_SNAPSHOT, at);
         footprint_take(t, FOOTPRINT_SNAPSHOT, at);
@@ -261,7 +264,7 @@ void snapshot_if_due(struct session *s, uint64_t now)
     if (now < s->next_snapshot_ns)
         return;
     if (s->live.count)
-        snapshot_begin(s, "");
+        snapshot_begin(s, "", NULL);
     s->next_snapshot_ns = now + s->options->snapshot_every_ns;
 }
 

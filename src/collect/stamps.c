@@ -42,6 +42,19 @@ bool stamp_take(struct target *t, uint64_t now_ns, struct stamp *s)
     return true;
 }
 
+static_assert((int)WIRE_ALLOCATOR_GLIBC == STAMP_GLIBC &&
+                  (int)WIRE_ALLOCATOR_MIMALLOC == STAMP_MIMALLOC,
+              "the file has the wire's numbers");
+
+void stamp_set_held(struct stamp *s, const struct wire_held *held)
+{
+    if (held->allocator >= STAMP_ALLOCATORS)
+        return;
+    s->allocator = held->allocator;
+    s->held_bytes = held->held_bytes;
+    s->free_bytes = held->free_bytes;
+}
+
 /* Every second one goes. */
 static void thin_out(struct target *t)
 {
@@ -52,14 +65,28 @@ static void thin_out(struct target *t)
     t->stamp_length_ns *= 2;
 }
 
+static void add(struct target *t, const struct stamp *s)
+{
+    if (t->profile.stamps.count == STAMPS_MAX)
+        thin_out(t);
+    *vec_push(&t->profile.stamps) = *s;
+    t->next_stamp_ns = s->time_ns + t->stamp_length_ns;
+}
+
 bool stamp_if_due(struct target *t, uint64_t now_ns)
 {
     struct stamp s;
     if (now_ns < t->next_stamp_ns || !stamp_take(t, now_ns, &s))
         return false;
-    if (t->profile.stamps.count == STAMPS_MAX)
-        thin_out(t);
-    *vec_push(&t->profile.stamps) = s;
-    t->next_stamp_ns = now_ns + t->stamp_length_ns;
+    add(t, &s);
     return true;
+}
+
+void stamp_at_exit(struct target *t, uint64_t now_ns, const struct wire_held *held)
+{
+    struct stamp s;
+    if (held->allocator && stamp_take(t, now_ns, &s)) {
+        stamp_set_held(&s, held);
+        add(t, &s);
+    }
 }

@@ -12,4 +12,9 @@ bool stamp_take(struct target *t, uint64_t now_ns, struct stamp *s);
 /* Takes a stamp if one is due; false: none was, or the process is gone. */
 bool stamp_if_due(struct target *t, uint64_t now_ns);
 
+/* What the allocator said of itself, if it did. */
+void stamp_set_held(struct stamp *s, const struct wire_held *held);
+/* The program begins to end, and waits: a stamp, if its allocator has told something for it. */
+void stamp_at_exit(struct target *t, uint64_t now_ns, const struct wire_held *held);
+
 #endif

@@ -497,8 +497,8 @@ void target_finish(struct target *t)
         const struct account *a = &t->ledger.accounts.items[i];
         uint32_t domain = a->site.domain;
         bool sampled = domain == DOMAIN_CPU || domain == DOMAIN_FAULTS;
-        struct amount peak = sampled || domain == DOMAIN_TOUCHED ? (struct amount){0}
-                                                                 : ledger_at_peak(&t->ledger, a);
+        bool counted = sampled || domain == DOMAIN_TOUCHED || domain == DOMAIN_FOREIGN;
+        struct amount peak = counted ? (struct amount){0} : ledger_at_peak(&t->ledger, a);
         struct site *s = vec_push(&p->sites);
         *s = a->site;
         if (sampled && s->node)

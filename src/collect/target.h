@@ -51,9 +51,11 @@ struct reader {
     uint64_t last_alloc; /* address of this thread's latest allocation, while it may be temporary */
     uint64_t dropped;
     struct recent_account recent[RECENT_ACCOUNTS]; /* by stack */
+    uint64_t foreign_blocks, foreign_bytes;        /* of others, that it freed in this batch */
     bool damaged;             /* nonsense was found: this ring is not read any more */
     bool in_realloc;          /* the next record is what came of a realloc */
     bool old_known;           /* of it: `old` was a live block, */
+    bool old_foreign;         /* and another thread's, */
     struct blocks *old_table; /* in this table */
     struct block old;
     unsigned old_life; /* the bucket in which its end was counted */

@@ -19,10 +19,12 @@ void growth_plot(const struct growth *g, struct strbuf *out)
                         .subtitle = subtitle.data,
                         .x_unit = PLOT_SECONDS,
                         .y_unit = PLOT_BYTES,
-                        .x_title = "seconds since the start"};
+                        .x_title = "seconds since the start",
+                        .panel_titles = {NULL, "VM, on a scale of its own"}};
     for (int line = 0; line < GROWTH_SHOWN; line++) {
         struct plot_line *l = plot_add(&plot, names[line]);
         l->strong = line == GROWTH_LIVE;
+        l->below = line == GROWTH_VM;
         for (size_t k = 0; k < g->count; k++)
             plot_put(l, (double)g->stamp[k]->time_ns / 1e9, g->series[line][k]);
     }

@@ -10,25 +10,36 @@
 #define LABEL_BYTES 64
 
 static const struct field {
-    const char *name, *title; /* title NULL: not drawn */
-    size_t offset;            /* in struct stamp */
+    const char *name, *title;            /* title NULL: not drawn */
+    size_t offset;                       /* in struct stamp */
+    bool (*known)(const struct stamp *); /* NULL: always */
 } fields[] = {
-    {"time_ns", NULL, offsetof(struct stamp, time_ns)},
-    {"vm_bytes", "VM", offsetof(struct stamp, vm_bytes)},
-    {"rss_bytes", "RSS", offsetof(struct stamp, rss_bytes)},
-    {"anon_bytes", "anonymous RSS", offsetof(struct stamp, anon_bytes)},
-    {"minor_faults", NULL, offsetof(struct stamp, minor_faults)},
-    {"major_faults", NULL, offsetof(struct stamp, major_faults)},
-    {"live_bytes", "live heap", offsetof(struct stamp, live_bytes)},
-    {"live_blocks", NULL, offsetof(struct stamp, live_blocks)},
-    {"allocations", NULL, offsetof(struct stamp, allocations)},
+    {"time_ns", NULL, offsetof(struct stamp, time_ns), NULL},
+    {"vm_bytes", "VM", offsetof(struct stamp, vm_bytes), NULL},
+    {"rss_bytes", "RSS", offsetof(struct stamp, rss_bytes), NULL},
+    {"anon_bytes", "anonymous RSS", offsetof(struct stamp, anon_bytes), NULL},
+    {"minor_faults", NULL, offsetof(struct stamp, minor_faults), NULL},
+    {"major_faults", NULL, offsetof(struct stamp, major_faults), NULL},
+    {"live_bytes", "live heap", offsetof(struct stamp, live_bytes), NULL},
+    {"live_blocks", NULL, offsetof(struct stamp, live_blocks), NULL},
+    {"allocations", NULL, offsetof(struct stamp, allocations), NULL},
+    {"allocator_held_bytes", "held by the allocator", offsetof(struct stamp, held_bytes),
+     stamp_held_known},
+    {"allocator_free_bytes", "free in the allocator", offsetof(struct stamp, free_bytes),
+     stamp_free_known},
 };
 #define FIELDS (sizeof fields / sizeof *fields)
 
+static bool is_known(const struct stamp *s, const struct field *f)
+{
+    return !f->known || f->known(s);
+}
+
 static uint64_t value_of(const struct stamp *s, const struct field *f)
 {
-    uint64_t v;
-    memcpy(&v, (const char *)s + f->offset, sizeof v);
+    uint64_t v = UINT64_MAX; /* -1: not known */
+    if (is_known(s, f))
+        memcpy(&v, (const char *)s + f->offset, sizeof v);
     return v;
 }
 
@@ -43,17 +54,23 @@ static void draw(struct drawing *d, const struct mark_rows *m)
     *d = (struct drawing){.plot = {.x_unit = PLOT_SECONDS,
                                    .y_unit = PLOT_BYTES,
                                    .x_title = "seconds since the start",
-                                   .subtitle = ""}};
+                                   .subtitle = "",
+                                   .panel_titles = {NULL, "VM, on a scale of its own"}}};
     summary_command(m->profile, 90, &d->title);
     d->plot.title = d->title.data;
     for (size_t f = 0; f < FIELDS; f++) {
-        if (!fields[f].title)
-            continue;
-        struct plot_line *l = plot_add(&d->plot, fields[f].title);
-        l->strong = strcmp(fields[f].name, "live_bytes") == 0;
-        for (size_t i = 0; i < m->rows.count; i++)
-            plot_put(l, (double)m->rows.items[i].stamp->time_ns / 1e9,
-                     (double)value_of(m->rows.items[i].stamp, &fields[f]));
+        struct plot_line *l = NULL;
+        for (size_t i = 0; fields[f].title && i < m->rows.count; i++) {
+            const struct stamp *s = m->rows.items[i].stamp;
+            if (!is_known(s, &fields[f]))
+                continue;
+            if (!l) {
+                l = plot_add(&d->plot, fields[f].title);
+                l->strong = strcmp(fields[f].name, "live_bytes") == 0;
+                l->below = strcmp(fields[f].name, "vm_bytes") == 0;
+            }
+            plot_put(l, (double)s->time_ns / 1e9, (double)value_of(s, &fields[f]));
+        }
     }
     for (size_t i = 0; i < m->rows.count; i++) {
         const struct mark_row *r = &m->rows.items[i];

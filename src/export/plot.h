@@ -3,7 +3,9 @@
  *
  * Lines are given as points; a line is drawn as steps where its value holds until the next point.
  * Vertical lines stand for marks, numbered points for peaks. The picture is legible on a phone and
- * in print: it scales with its window, and lines differ in dashes as well as in colour.
+ * in print: its script lays it out again for a narrow window, and lines differ in dashes as well as
+ * in colour. Lines that are much lower than others would lie on the axis: a line may ask to be
+ * drawn below the others, on a scale of its own, if that is so.
  *
  * Ownership: names and labels are borrowed; points are copied. plot_release frees the rest.
  */
@@ -24,6 +26,7 @@ struct plot_line {
     const char *name;
     bool steps;  /* else straight from point to point */
     bool strong; /* a thicker line, in black: the process among its threads */
+    bool below;  /* under the other lines, where the two kinds differ much in size */
     VEC(struct plot_point) points;
 };
 
@@ -37,6 +40,7 @@ struct plot_mark {
 struct plot_peak {
     double x, y;
     unsigned number;
+    bool below;       /* as its line */
     const char *text; /* shown when hovered over */
 };
 
@@ -46,6 +50,7 @@ struct plot {
     const char *title, *subtitle;
     enum plot_unit x_unit, y_unit;
     const char *x_title;
+    const char *panel_titles[2]; /* where there are two; NULL: none */
     VEC(struct plot_line) lines;
     VEC(struct plot_mark) marks;
     VEC(struct plot_peak) peaks;

@@ -1,12 +1,19 @@
-// The behaviour of a plot inside its SVG: values under the pointer, lines that are switched off in the legend.
+// The behaviour of a plot inside its SVG: values under the pointer, lines that are switched off in the legend, and
+// another layout for narrow windows.
 (function () {
   'use strict';
   const svg = document.querySelector('svg'), NS = 'http://www.w3.org/2000/svg', tip = svg.getElementById('tip');
   const at = function (name) { return +tip.getAttribute('data-' + name); };
-  const left = at('left'), right = at('right'), top = at('top'), bottom = at('bottom'), MOST = 12;
-  const lines = Array.from(svg.querySelectorAll('.s')).map(function (line) {
+  const top = at('top'), bottom = at('bottom'), MOST = 12;
+  const all = function (what) { return Array.from(svg.querySelectorAll(what)); };
+  const data = function (e, name) { return +e.getAttribute('data-' + name); };
+  const panels = all('.panel').map(function (g) {
+    return { top: data(g, 'top'), bottom: data(g, 'bottom'), y0: data(g, 'y0'), y1: data(g, 'y1') };
+  });
+  let left = at('left'), right = at('right'); // of the panels, as they are laid out now
+  const lines = all('.s').map(function (line) {
     return {
-      line: line, name: line.querySelector('title').textContent, color: line.getAttribute('stroke'),
+      line: line, panel: panels[data(line, 'panel')], name: line.querySelector('title').textContent, color: line.getAttribute('stroke'),
       points: line.getAttribute('points').trim().split(' ').filter(Boolean).map(function (p) { return p.split(',').map(Number); })
     };
   });
@@ -19,22 +26,27 @@
     return +value.toPrecision(4) + ' ' + names[i];
   }
 
+  // Columns of pixels: from where they are now to where the file has them, and back.
+  function filed(x) { return at('left') + (x - left) / (right - left) * (at('right') - at('left')); }
+  function shown(x) { return left + (x - at('left')) / (at('right') - at('left')) * (right - left); }
+
   // The value of the last point at or before a column of pixels.
-  function value(points, x) {
+  function value(line, column) {
+    const points = line.points, p = line.panel, x = filed(column);
     let low = 0, high = points.length;
     while (low < high) {
       const middle = (low + high) >> 1;
       if (points[middle][0] <= x) low = middle + 1; else high = middle;
     }
     if (!low) return null;
-    return at('y0') + (bottom - points[low - 1][1]) / (bottom - top) * (at('y1') - at('y0'));
+    return p.y0 + (p.bottom - points[low - 1][1]) / (p.bottom - p.top) * (p.y1 - p.y0);
   }
 
   function show(x) {
     while (tip.firstChild) tip.removeChild(tip.firstChild);
     if (x < left || x > right) return [];
     const rows = lines.filter(function (l) { return !l.off; })
-      .map(function (l) { return { name: l.name, color: l.color, value: value(l.points, x) }; })
+      .map(function (l) { return { name: l.name, color: l.color, value: value(l, x) }; })
       .filter(function (r) { return r.value !== null; })
       .sort(function (a, b) { return b.value - a.value; });
     const when = at('x0') + (x - left) / (right - left) * (at('x1') - at('x0'));
@@ -42,7 +54,7 @@
       return [r.name.slice(0, 28) + '  ' + amount(r.value, at('yu')), r.color];
     }));
     const wide = 20 + 7.3 * Math.max.apply(null, texts.map(function (t) { return t[0].length; }));
-    const place = x + wide + 12 > right ? x - wide - 8 : x + 8;
+    const place = x + wide + 12 <= right ? x + 8 : Math.max(2, x - wide - 8);
     const add = function (kind, attributes, text) {
       const e = document.createElementNS(NS, kind);
       Object.keys(attributes).forEach(function (k) { e.setAttribute(k, attributes[k]); });
@@ -61,6 +73,60 @@
     svg.querySelector('.l[data-i="' + i + '"]').classList.toggle('off', lines[i].off);
   }
 
+  // In a narrow window the panels keep their height and lose width, and the legend gets fewer columns: letters stay as
+  // large as they were.
+  const NARROW = 440, wideBox = svg.getAttribute('viewBox').split(' ').map(Number);
+  const titles = all('.t').map(function (e) { return { e: e, text: e.textContent }; });
+
+  function fit(title, width) {
+    title.e.textContent = title.text;
+    for (let n = title.text.length; n > 8 && title.e.getComputedTextLength() > width; n--)
+      title.e.textContent = title.text.slice(0, n - 1) + '\u2026';
+  }
+
+  function layout(narrow) {
+    const width = narrow ? NARROW : wideBox[2], entries = all('.l');
+    left = narrow ? 68 : at('left');
+    right = narrow ? width - 14 : at('right');
+    const scale = (right - left) / (at('right') - at('left'));
+    const squeeze = narrow ? 'matrix(' + scale + ' 0 0 1 ' + (left - at('left') * scale) + ' 0)' : '';
+    all('.g, .m, .s').forEach(function (e) { e.setAttribute('transform', squeeze); });
+    all('.yt').forEach(function (e) { e.setAttribute('x', left - 8); });
+    all('.pt').forEach(function (e) { e.setAttribute('x', left + 8); });
+    all('.xt, .c').forEach(function (e) {
+      if (!e.hasAttribute('data-x')) e.setAttribute('data-x', e.getAttribute('x'));
+      e.setAttribute('x', shown(data(e, 'x')));
+    });
+    all('.xt').forEach(function (e, i) { e.style.display = narrow && i % 2 ? 'none' : ''; });
+    const names = all('.ml');
+    names.forEach(function (e) {
+      const x = shown(data(e, 'x'));
+      e.setAttribute('transform', 'translate(' + (x - left < 12 ? x + 10 : x - 3) + ' ' + (top + 4) + ') rotate(-90)');
+      e.style.display = narrow && names.length > 15 ? 'none' : '';
+    });
+    all('.p').forEach(function (e) { e.setAttribute('transform', 'translate(' + (shown(data(e, 'x')) - data(e, 'x')) + ' 0)'); });
+    titles.forEach(function (t) {
+      t.e.setAttribute('x', width / 2);
+      fit(t, width - 12);
+    });
+    const longest = Math.max.apply(null, lines.map(function (l) { return Math.min(l.name.length, 36); }).concat(1));
+    const columns = longest <= 20 ? 2 : 1, first = entries.length ? data(entries[0], 'y') : 0;
+    entries.forEach(function (e, i) {
+      const x = 14 + i % columns * (width / 2), y = first + 20 * Math.floor(i / columns);
+      e.setAttribute('transform', narrow ? 'translate(' + (x - data(e, 'x')) + ' ' + (y - data(e, 'y')) + ')' : '');
+    });
+    const height = narrow ? first + 20 * Math.ceil(entries.length / columns) + 2 : wideBox[3];
+    svg.setAttribute('viewBox', '0 0 ' + width + ' ' + height);
+    svg.setAttribute('height', narrow ? height * Math.max(1, svg.getBoundingClientRect().width) / width : height);
+    show(-1);
+  }
+
+  function adapt() { layout(svg.getBoundingClientRect().width < 700); }
+  window.addEventListener('resize', adapt);
+  window.addEventListener('beforeprint', function () { layout(false); });
+  window.addEventListener('afterprint', adapt);
+  adapt();
+
   svg.addEventListener('mousemove', function (e) {
     const p = svg.createSVGPoint();
     p.x = e.clientX;
@@ -72,5 +138,5 @@
     const g = e.target.closest('.l');
     if (g) toggle(+g.getAttribute('data-i'));
   });
-  window.tidemark = { show: show, toggle: toggle, lines: lines };
+  window.tidemark = { show: show, toggle: toggle, lines: lines, layout: layout };
 })();

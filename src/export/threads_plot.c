@@ -6,13 +6,13 @@
 #include "report/summary.h"
 #include "report/units.h"
 
-static void add_line(struct plot *p, const char *name, bool strong, const struct timelines *t,
-                     const int64_t *values)
+static struct plot_line *add_line(struct plot *p, const char *name, const struct timelines *t,
+                                  const int64_t *values)
 {
     struct plot_line *l = plot_add(p, name);
-    l->strong = strong;
     for (size_t i = 0; i < t->moments; i++)
         plot_put(l, (double)t->time_ns[i] / 1e9, (double)values[i]);
+    return l;
 }
 
 static void add_rss(struct plot *p, const struct timelines *t, bool rebase)
@@ -33,25 +33,26 @@ static void add_rss(struct plot *p, const struct timelines *t, bool rebase)
 
 void threads_plot_init(struct threads_plot *p, const struct timelines *t, bool rebase)
 {
-    *p = (struct threads_plot){
-        .plot = {.x_unit = PLOT_SECONDS,
-                 .y_unit = PLOT_BYTES,
-                 .x_title = "seconds since the start",
-                 .subtitle = "live bytes, by the thread that allocated them"}};
+    *p =
+        (struct threads_plot){.plot = {.x_unit = PLOT_SECONDS,
+                                       .y_unit = PLOT_BYTES,
+                                       .x_title = "seconds since the start",
+                                       .subtitle = "live bytes, by the thread that allocated them",
+                                       .panel_titles = {NULL, "threads, on a scale of their own"}}};
     summary_command(t->profile, 90, &p->title);
     p->plot.title = p->title.data;
-    add_line(&p->plot, "heap of the process", true, t, t->process);
+    add_line(&p->plot, "heap of the process", t, t->process)->strong = true;
     add_rss(&p->plot, t, rebase);
     size_t shown = t->lines.count <= THREADS_DRAWN + 1 ? t->lines.count : THREADS_DRAWN;
     for (size_t i = 0; i < shown; i++)
-        add_line(&p->plot, t->lines.items[i].name, false, t, t->lines.items[i].live);
+        add_line(&p->plot, t->lines.items[i].name, t, t->lines.items[i].live)->below = true;
     if (shown < t->lines.count) {
         int64_t *sum = xcalloc(t->moments, sizeof *sum);
         for (size_t i = shown; i < t->lines.count; i++)
             for (size_t k = 0; k < t->moments; k++)
                 sum[k] = wrapped(sum[k], t->lines.items[i].live[k]);
         strbuf_printf(&p->others, "%zu other threads, together", t->lines.count - shown);
-        add_line(&p->plot, p->others.data, false, t, sum);
+        add_line(&p->plot, p->others.data, t, sum);
         free(sum);
     }
     for (size_t i = 0; i < t->profile->marks.count; i++) {

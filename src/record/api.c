@@ -81,8 +81,10 @@ static __attribute__((noinline)) bool plant_leak(struct thread *t)
     return event_alloc_foreign(t, (void *)block, size, OWN_FRAME());
 }
 
-/* `function`: its number, if it is the entry of one (mark_on.c). */
-static uint32_t put_mark(struct thread *t, const char *label, uint64_t function)
+/* `function`: its number, if it is the entry of one (mark_on.c). `caller`: who made the mark; NULL:
+ * it may be the allocator. */
+static uint32_t put_mark(struct thread *t, const uint64_t *caller, const char *label,
+                         uint64_t function)
 {
     struct timespec now;
     struct rusage usage;
@@ -96,7 +98,11 @@ static uint32_t put_mark(struct thread *t, const char *label, uint64_t function)
         words[4] = (uint64_t)usage.ru_minflt;
         words[5] = (uint64_t)usage.ru_majflt;
     }
+    struct wire_held held;
+    bool known = caller && allocator_ask(t, caller, &held);
     put_note(t, WIRE_NOTE_MARK, tick, words, 7, label ? label : "");
+    if (known)
+        put_note(t, WIRE_NOTE_HELD, tick, (const uint64_t *)&held, sizeof held / 8, NULL);
     if (planted)
         put_value(t, tick, "planted", (double)recorder.header->plant_leak);
     return tick;
@@ -126,16 +132,16 @@ void tide_mark(const char *label)
 {
     struct thread *t = thread_enter();
     if (t) {
-        put_mark(t, label, 0);
+        put_mark(t, OWN_FRAME(), label, 0);
         thread_leave();
     }
 }
 
-void mark_function(uint64_t number)
+void mark_function(uint64_t number, bool near_allocator)
 {
     struct thread *t = thread_enter();
     if (t) {
-        put_mark(t, NULL, number);
+        put_mark(t, near_allocator ? NULL : OWN_FRAME(), NULL, number);
         thread_leave();
     }
 }
@@ -144,7 +150,7 @@ void tide_mark_value(const char *label, const char *key, double value)
 {
     struct thread *t = thread_enter();
     if (t) {
-        put_value(t, put_mark(t, label, 0), key, value);
+        put_value(t, put_mark(t, OWN_FRAME(), label, 0), key, value);
         thread_leave();
     }
 }
@@ -154,7 +160,7 @@ void tide_mark_values(const char *label, unsigned count, const char *const *keys
 {
     struct thread *t = thread_enter();
     if (t) {
-        uint32_t tick = put_mark(t, label, 0);
+        uint32_t tick = put_mark(t, OWN_FRAME(), label, 0);
         for (unsigned i = 0; i < count; i++)
             put_value(t, tick, keys[i], values[i]);
         thread_leave();
@@ -166,7 +172,9 @@ int tide_snapshot(const char *path)
     struct thread *t = thread_enter();
     int result = -1;
     if (t) {
-        result = recorder_snapshot(path ? path : "");
+        struct wire_held held;
+        allocator_ask(t, OWN_FRAME(), &held);
+        result = recorder_snapshot(path ? path : "", &held);
         thread_leave();
     }
     return result;

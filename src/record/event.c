@@ -155,6 +155,13 @@ static uint32_t walked_number(struct thread *t, const uint64_t *caller)
     return id;
 }
 
+/* Frames through which a signal came need the slow path; such stacks are not trusted. */
+bool event_stack_is_plain(struct thread *t, const uint64_t *caller)
+{
+    walked_number(t, caller);
+    return t->walk.root == WALK_WHOLE && t->walk.trusted == t->walk.count;
+}
+
 /* The stack of native and Python frames. `walked`: the walk has just found the native ones. */
 static __attribute__((noinline)) uint32_t python_number(struct thread *t, const uint64_t *caller,
                                                         uint32_t native, bool walked)

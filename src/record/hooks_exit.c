@@ -25,6 +25,15 @@ static _Atomic uint32_t told; /* a bit for each enum wire_exit */
 
 #define SAVED_REGISTERS 64 /* bytes below a frame that are more than those take */
 
+static __attribute__((noinline)) void ask_allocator(struct wire_held *out)
+{
+    struct thread *t = thread_enter();
+    if (t) {
+        allocator_ask_at_exit(t, OWN_FRAME(), out);
+        thread_leave();
+    }
+}
+
 /*
  * A child that shares our memory (vfork), or has not said hello, has nothing to tell. The caller's
  * registers are saved at the top of this frame; what is further down is ours, and what older frames
@@ -35,8 +44,11 @@ static __attribute__((noinline)) void exiting(enum wire_exit what)
     int saved = errno;
     if (atomic_load(&recorder.state) == STATE_LIVE && sys_call(SYS_getpid) == (long)recorder.pid &&
         !(atomic_fetch_or(&told, 1u << what) >> what)) {
+        struct wire_held held = {0};
+        if (what == WIRE_EXIT_BEGINS)
+            ask_allocator(&held);
         __builtin_unwind_init(); /* registers onto the stack, where they can be looked at */
-        recorder_exiting(what, (uintptr_t)__builtin_frame_address(0) - SAVED_REGISTERS);
+        recorder_exiting(what, (uintptr_t)__builtin_frame_address(0) - SAVED_REGISTERS, &held);
     }
     errno = saved;
 }

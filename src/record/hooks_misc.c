@@ -31,10 +31,11 @@ EXPORT int dlclose(void *handle)
 
 /* The child will know what was live by the number of this fork. It becomes a process of its own
  * with its first event (thread_sync). */
-static void about_to_fork(void)
+static void about_to_fork(bool told)
 {
     struct thread *t = thread_enter();
     if (t) {
+        tls.fork_told = told;
         event_fork(t);
         thread_leave();
     }
@@ -44,7 +45,7 @@ EXPORT pid_t fork(void)
 {
     if (UNLIKELY(!next.fork))
         recorder_start();
-    about_to_fork();
+    about_to_fork(true);
     return next.fork();
 }
 
@@ -52,7 +53,7 @@ EXPORT pid_t _Fork(void)
 {
     if (UNLIKELY(!next.fork))
         recorder_start();
-    about_to_fork();
+    about_to_fork(false); /* without what libc does for malloc's sake */
     return next._Fork();
 }
 

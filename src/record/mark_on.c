@@ -24,7 +24,8 @@
 
 #define ISLAND        (WIRE_FUNCTIONS_MAX * ENTRY_SLOT)
 #define FILES         8192
-#define FILES_CHANGED 0 /* the number of the loader's function */
+#define FILES_CHANGED 0                   /* the number of the loader's function */
+#define NEAR          (UINT64_C(1) << 32) /* added to the number: it may be the allocator's */
 
 /* Files that have been seen to. */
 static struct seen {
@@ -84,6 +85,8 @@ static bool prepare(const struct wire_function *f, uint64_t base, long memory, u
         return false;
     *why = WIRE_LEFT_CODE;
     out->address = e.address;
+    if (allocator_is_near(e.address) && f->number != FILES_CHANGED)
+        e.number |= NEAR;
     return entry_make(&e, slot, (uintptr_t)slot, out->bytes, &trampoline);
 }
 
@@ -227,7 +230,7 @@ static bool watch_loader(void)
 void entry_reached(uint64_t number)
 {
     if (number != FILES_CHANGED)
-        mark_function(number);
+        mark_function(number & ~NEAR, number & NEAR);
     else if (atomic_load(&recorder.state) == STATE_LIVE && recorder.pid)
         look_at_files(true);
 }

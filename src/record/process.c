@@ -285,17 +285,18 @@ void recorder_left_alone(const char *path, uint64_t number, enum wire_left why)
         ask(&request, path, &reply);
 }
 
-int recorder_snapshot(const char *path)
+int recorder_snapshot(const char *path, const struct wire_held *held)
 {
-    struct wire_request request = {.kind = WIRE_SNAPSHOT};
+    struct wire_request request = {.kind = WIRE_SNAPSHOT, .held = *held};
     struct wire_reply reply = {.status = -EIO};
     ask(&request, path, &reply);
     return reply.status;
 }
 
-void recorder_exiting(enum wire_exit what, uint64_t stack)
+void recorder_exiting(enum wire_exit what, uint64_t stack, const struct wire_held *held)
 {
-    struct wire_request request = {.kind = WIRE_EXITING, .about = (uint32_t)what, .stack = stack};
+    struct wire_request request = {
+        .kind = WIRE_EXITING, .about = (uint32_t)what, .stack = stack, .held = *held};
     struct wire_reply reply;
     ask(&request, "", &reply);
 }
@@ -341,6 +342,8 @@ bool recorder_connect(void)
     struct wire_reply reply = {.status = 0};
     struct rlimit limit;
     struct wire_header *parents = drop_segments();
+    if (recorder.pid)
+        allocator_forked(tls.fork && tls.fork_told);
     tls.fork = 0;
     exit_forget();
     atomic_store(&recorder.forks, 0);
@@ -384,6 +387,7 @@ bool recorder_connect(void)
     pools_reset();
     entry_take_over();
     atomic_store(&h->entries_taken, entry_taken_over());
+    allocator_find();
     mark_on_start();
     for (unsigned i = 0; i < WIRE_OWN; i++)
         tell_own(h, i);

@@ -10,6 +10,7 @@
  *   thread.c    a thread's ring and remembered stack; made on first use, reused after its end
  *   modules.c   which file an address belongs to
  *   event.c     from a hook's call to words in the ring
+ *   allocator.c what the allocator says of itself
  *   large.c     large blocks: were they ever touched?
  *   python.h    the frames of CPython
  *   entry.c     programs that define malloc themselves
@@ -93,6 +94,7 @@ struct tls {
     struct thread *thread;
     uintptr_t busy; /* the frame of the hook that is being served; 0: none (nested.c) */
     uint32_t fork;  /* number of the fork it makes, or that made it and has not been told yet */
+    bool fork_told; /* that fork is one of which the allocator knows */
     size_t wanted;  /* 1 + what an aligned operator new was asked for, until it allocates */
 };
 extern __thread struct tls tls __attribute__((tls_model("initial-exec")));
@@ -176,12 +178,13 @@ struct wire_ring *recorder_ring(void);             /* a ring no thread uses; NUL
 void recorder_stop(void);                          /* the collector is gone */
 bool recorder_collector_alive(void);
 bool recorder_owns_allocations(const void *function); /* is it in the allocator's module? */
-int recorder_snapshot(const char *path);              /* asks for one; 0 once it is being written */
+/* Asks for one; 0 once it is being written. */
+int recorder_snapshot(const char *path, const struct wire_held *held);
 /* Functions of a loaded file whose entries shall be marks; how many. */
 unsigned recorder_functions(const char *path, struct wire_function out[WIRE_FUNCTIONS_MAX]);
 void recorder_left_alone(const char *path, uint64_t number, enum wire_left why);
 /* Tells, and waits for the answer. `stack`: from there on are the program's frames. */
-void recorder_exiting(enum wire_exit what, uint64_t stack);
+void recorder_exiting(enum wire_exit what, uint64_t stack, const struct wire_held *held);
 void *boot_alloc(size_t size); /* before `next` is known: dlsym itself may allocate */
 bool boot_owns(const void *p);
 size_t boot_room(const void *p); /* bytes that can be read from p on */
@@ -190,6 +193,14 @@ size_t boot_room(const void *p); /* bytes that can be read from p on */
 void entry_take_over(void); /* once, at the start: makes an executable's own malloc call us */
 bool entry_taken_over(void);
 void *entry_original(const char *name); /* the next in line then; NULL: the executable has none */
+
+/* allocator.c */
+void allocator_find(void);                /* once, when `next` is known */
+void allocator_forked(bool told);         /* in a forked child; told: libc saw it coming */
+bool allocator_is_near(uint64_t address); /* may code there hold the allocator's locks? */
+/* What it says now; false: it is not known. Within thread_enter() and thread_leave(). */
+bool allocator_ask(struct thread *t, const uint64_t *caller, struct wire_held *out);
+bool allocator_ask_at_exit(struct thread *t, const uint64_t *caller, struct wire_held *out);
 
 /* hooks_exec.c: what programs that are executed later need in their environment; false: too long */
 bool exec_remember(const char *socket, const char *key, const char *only, const char *filters);
@@ -212,7 +223,8 @@ void note_unload(struct thread *t); /* code goes away: moves the tick, so that a
 void note_unrecorded(struct thread *t); /* after event_realloc, when its result is not recorded */
 
 void note_pool(struct thread *t, unsigned number, const char *name);
-void mark_function(uint64_t number); /* it was entered; the collector knows its name */
+/* It was entered; the collector knows its name. */
+void mark_function(uint64_t number, bool near_allocator);
 
 /* hooks_pool.c */
 void pools_reset(void); /* in a forked child: the numbers are new */
@@ -244,6 +256,8 @@ void event_unmap_failed(struct thread *t);                /* after, if it was */
 void event_pool_alloc(struct thread *t, unsigned pool, const void *p, size_t size,
                       const uint64_t *caller);
 void event_pool_free(struct thread *t, unsigned pool, const void *p);
+/* Is this thread where it is by calls alone, with no signal in between? false: not to be proven. */
+bool event_stack_is_plain(struct thread *t, const uint64_t *caller);
 void event_meet(struct thread *t, uint64_t address); /* another thread's stamp is here */
 uint32_t node_of(uint32_t parent, uint64_t address); /* that child's number in the tree */
 

@@ -62,7 +62,30 @@ static void add_heading(const struct mark_rows *m, const struct style *s, struct
     strbuf_puts(out, "\n\n");
 }
 
-static void add_row(const struct mark_rows *m, const struct mark_row *row, bool values,
+/* Which columns there are beside those of every table. */
+struct columns {
+    bool held, free, values;
+};
+
+static struct columns columns_of(const struct mark_rows *m)
+{
+    struct columns c = {.values = m->profile->mark_values.count};
+    for (size_t i = 0; i < m->rows.count; i++) {
+        c.held |= stamp_held_known(m->rows.items[i].stamp);
+        c.free |= stamp_free_known(m->rows.items[i].stamp);
+    }
+    return c;
+}
+
+static void add_known(bool known, uint64_t bytes, struct strbuf *cell)
+{
+    if (known)
+        unit_bytes(cell, (int64_t)bytes);
+    else
+        strbuf_putc(cell, '-');
+}
+
+static void add_row(const struct mark_rows *m, const struct mark_row *row, const struct columns *c,
                     struct table *t)
 {
     const struct stamp *s = row->stamp;
@@ -79,7 +102,11 @@ static void add_row(const struct mark_rows *m, const struct mark_row *row, bool 
     unit_bytes(table_cell(t), (int64_t)s->live_bytes);
     unit_count(table_cell(t), (int64_t)s->live_blocks);
     unit_count(table_cell(t), (int64_t)s->allocations);
-    if (values)
+    if (c->held)
+        add_known(stamp_held_known(s), s->held_bytes, table_cell(t));
+    if (c->free)
+        add_known(stamp_free_known(s), s->free_bytes, table_cell(t));
+    if (c->values)
         add_values(m, row, table_cell(t));
 }
 
@@ -88,15 +115,19 @@ void marks_text(const struct mark_rows *m, const struct style *s, struct strbuf 
     static const char *const numbers[] = {"time",   "VM",   "RSS",    "anon",
                                           "faults", "live", "blocks", "allocations"};
     struct table t;
-    bool values = m->profile->mark_values.count;
+    struct columns c = columns_of(m);
     table_init(&t);
     table_column(&t, "mark", CELL_LEFT);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         table_column(&t, numbers[i], CELL_RIGHT);
-    if (values)
+    if (c.held)
+        table_column(&t, "held", CELL_RIGHT);
+    if (c.free)
+        table_column(&t, "free", CELL_RIGHT);
+    if (c.values)
         table_column(&t, "values", CELL_LEFT);
     for (size_t i = 0; i < m->rows.count; i++)
-        add_row(m, &m->rows.items[i], values, &t);
+        add_row(m, &m->rows.items[i], &c, &t);
     summary_processes(m->recording, m->profile, s, out);
     add_heading(m, s, out);
     table_print(&t, s, out);
@@ -104,6 +135,24 @@ void marks_text(const struct mark_rows *m, const struct style *s, struct strbuf 
 }
 
 /* --- JSON and CSV ----------------------------------------------------------------------------- */
+
+/* NULL: none told anything. */
+static const char *allocator_of(const struct stamp *s)
+{
+    static const char *const names[] = {[STAMP_GLIBC] = "glibc",
+                                        [STAMP_JEMALLOC] = "jemalloc",
+                                        [STAMP_TCMALLOC] = "tcmalloc",
+                                        [STAMP_MIMALLOC] = "mimalloc"};
+    return stamp_held_known(s) ? names[s->allocator] : NULL;
+}
+
+static void json_known(struct json *j, const char *key, bool known, uint64_t bytes)
+{
+    if (known)
+        json_u64(j, key, bytes);
+    else
+        json_null(j, key);
+}
 
 void marks_json(const struct mark_rows *m, const struct report_sink *sink, struct strbuf *out)
 {
@@ -126,8 +175,12 @@ void marks_json(const struct mark_rows *m, const struct report_sink *sink, struc
         json_u64(&j, "live_bytes", s->live_bytes);
         json_u64(&j, "live_blocks", s->live_blocks);
         json_u64(&j, "allocations", s->allocations);
-        json_null(&j, "allocator_held_bytes"); /* not measured */
-        json_null(&j, "allocator_free_bytes");
+        json_known(&j, "allocator_held_bytes", stamp_held_known(s), s->held_bytes);
+        json_known(&j, "allocator_free_bytes", stamp_free_known(s), s->free_bytes);
+        if (allocator_of(s))
+            json_string(&j, "allocator", allocator_of(s));
+        else
+            json_null(&j, "allocator");
         json_object(&j, "values");
         for (size_t k = 0; k < row->count; k++) {
             const struct mark_value *v = &m->values[row->first + k];
@@ -145,7 +198,8 @@ void marks_csv(const struct mark_rows *m, const struct report_sink *sink, struct
 {
     struct strbuf values = {0};
     strbuf_puts(out, "label,index,time_ns,vm_bytes,rss_bytes,anon_bytes,faults,live_bytes,"
-                     "live_blocks,allocations,values\n");
+                     "live_blocks,allocations,allocator_held_bytes,allocator_free_bytes,allocator,"
+                     "values\n");
     for (size_t i = 0; i < m->rows.count; i++) {
         const struct mark_row *row = &m->rows.items[i];
         const struct stamp *s = row->stamp;
@@ -156,6 +210,12 @@ void marks_csv(const struct mark_rows *m, const struct report_sink *sink, struct
                       row->index, s->time_ns, s->vm_bytes, s->rss_bytes, s->anon_bytes,
                       s->minor_faults + s->major_faults, s->live_bytes, s->live_blocks,
                       s->allocations);
+        if (stamp_held_known(s))
+            strbuf_printf(out, "%" PRIu64, s->held_bytes);
+        strbuf_putc(out, ',');
+        if (stamp_free_known(s))
+            strbuf_printf(out, "%" PRIu64, s->free_bytes);
+        strbuf_printf(out, ",%s,", allocator_of(s) ? allocator_of(s) : "");
         strbuf_clear(&values);
         for (size_t k = 0; k < row->count; k++) {
             const struct mark_value *v = &m->values[row->first + k];

@@ -26,7 +26,16 @@ static double rate_of(const struct timelines *t, const struct timeline_line *l)
     return seconds > 0 ? (double)l->allocations / seconds : 0;
 }
 
-static void add_line(struct table *table, const struct timelines *t, const struct timeline_line *l)
+static bool frees_others(const struct timelines *t)
+{
+    for (size_t i = 0; i < t->lines.count; i++)
+        if (t->lines.items[i].foreign_blocks)
+            return true;
+    return false;
+}
+
+static void add_line(struct table *table, const struct timelines *t, const struct timeline_line *l,
+                     bool foreign)
 {
     unit_text(table_cell(table), l->name);
     unit_bytes(table_cell(table), l->highest_bytes);
@@ -36,6 +45,8 @@ static void add_line(struct table *table, const struct timelines *t, const struc
     unit_bytes(table_cell(table), l->allocated_bytes);
     unit_count(table_cell(table), l->allocations);
     unit_count(table_cell(table), (int64_t)rate_of(t, l));
+    if (foreign)
+        unit_bytes(table_cell(table), l->foreign_bytes);
     unit_time(table_cell(table), t->profile->threads.items[l->thread].start_ns);
 }
 
@@ -57,8 +68,9 @@ static void add_others(struct strbuf *out, const struct timelines *t, size_t sho
 
 void threads_text(const struct timelines *t, size_t top, const struct style *s, struct strbuf *out)
 {
-    static const char *const titles[] = {"highest",   "at the peak", "%",       "live",
-                                         "allocated", "calls",       "calls/s", "began"};
+    static const char *const titles[] = {"highest",   "at the peak", "%",      "live",
+                                         "allocated", "calls",       "calls/s"};
+    bool foreign = frees_others(t);
     struct table table;
     size_t shown = t->lines.count < top ? t->lines.count : top;
     strbuf_puts(out, style_bold(s));
@@ -71,8 +83,11 @@ void threads_text(const struct timelines *t, size_t top, const struct style *s, 
     table_column(&table, "thread", CELL_NAME);
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
         table_column(&table, titles[i], CELL_RIGHT);
+    if (foreign)
+        table_column(&table, "freed of others", CELL_RIGHT);
+    table_column(&table, "began", CELL_RIGHT);
     for (size_t i = 0; i < shown; i++)
-        add_line(&table, t, &t->lines.items[i]);
+        add_line(&table, t, &t->lines.items[i], foreign);
     table_print(&table, s, out);
     table_release(&table);
     if (shown < t->lines.count)
@@ -118,6 +133,8 @@ void threads_json(const struct timelines *t, struct strbuf *out)
         json_i64(&j, "allocations", l->allocations);
         json_i64(&j, "allocated_bytes", l->allocated_bytes);
         json_i64(&j, "freed_bytes", l->freed_bytes);
+        json_i64(&j, "freed_of_others_bytes", l->foreign_bytes);
+        json_i64(&j, "freed_of_others_blocks", l->foreign_blocks);
         json_double(&j, "allocations_per_second", rate_of(t, l));
         json_i64(&j, "at_peak_bytes", l->at_peak_bytes);
         json_double(
@@ -126,6 +143,8 @@ void threads_json(const struct timelines *t, struct strbuf *out)
         json_i64(&j, "highest_bytes", l->highest_bytes);
         json_u64(&j, "highest_ns", l->highest_ns);
         json_series(&j, "live", l->live, t->moments);
+        json_series(&j, "allocated", l->allocated, t->moments);
+        json_series(&j, "freed_of_others", l->foreign, t->moments);
         json_end(&j);
     }
     json_end(&j);
@@ -136,7 +155,8 @@ void threads_csv(const struct timelines *t, struct strbuf *out)
 {
     strbuf_puts(out,
                 "thread,tid,start_ns,end_ns,live_bytes,live_blocks,allocations,allocated_bytes,"
-                "freed_bytes,at_peak_bytes,highest_bytes,highest_ns\n");
+                "freed_bytes,at_peak_bytes,highest_bytes,highest_ns,freed_of_others_bytes,"
+                "freed_of_others_blocks\n");
     for (size_t i = 0; i < t->lines.count; i++) {
         const struct timeline_line *l = &t->lines.items[i];
         const struct thread *thread = &t->profile->threads.items[l->thread];
@@ -148,6 +168,7 @@ void threads_csv(const struct timelines *t, struct strbuf *out)
                                    l->highest_bytes};
         for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
             strbuf_printf(out, ",%" PRId64, numbers[k]);
-        strbuf_printf(out, ",%" PRIu64 "\n", l->highest_ns);
+        strbuf_printf(out, ",%" PRIu64 ",%" PRId64 ",%" PRId64 "\n", l->highest_ns,
+                      l->foreign_bytes, l->foreign_blocks);
     }
 }

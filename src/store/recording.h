@@ -28,6 +28,7 @@ enum domain {
     DOMAIN_CPU,     /* samples of CPU time: a block is a sample, bytes are ns */
     DOMAIN_FAULTS,  /* page faults: bytes are what became resident (enum column) */
     DOMAIN_TOUCHED, /* the same faults, where the memory was allocated that they touched */
+    DOMAIN_FOREIGN, /* blocks of the heap that a thread freed and others had allocated; no stack */
     DOMAIN_COUNT
 };
 
@@ -119,13 +120,36 @@ struct interval {
     size_t first_row, row_count; /* in profile.rows */
 };
 
+/* What the program's allocator says of itself: which one it is, or nothing. */
+enum stamp_allocator {
+    STAMP_UNKNOWN,
+    STAMP_GLIBC,
+    STAMP_JEMALLOC,
+    STAMP_TCMALLOC,
+    STAMP_MIMALLOC, /* free_bytes are not known */
+    STAMP_ALLOCATORS
+};
+
 /* The process as /proc shows it, at a moment. */
 struct stamp {
     uint64_t time_ns;
     uint64_t vm_bytes, rss_bytes, anon_bytes;
     uint64_t minor_faults, major_faults;
     uint64_t live_bytes, live_blocks, allocations;
+    uint64_t allocator;  /* enum stamp_allocator */
+    uint64_t held_bytes; /* that it has from the system, */
+    uint64_t free_bytes; /* and of these, what is not part of any block */
 };
+
+static inline bool stamp_held_known(const struct stamp *s)
+{
+    return s->allocator != STAMP_UNKNOWN && s->allocator < STAMP_ALLOCATORS;
+}
+
+static inline bool stamp_free_known(const struct stamp *s)
+{
+    return stamp_held_known(s) && s->allocator != STAMP_MIMALLOC;
+}
 
 /* A moment that the program, or someone for it, gave a name. */
 struct mark {

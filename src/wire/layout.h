@@ -218,9 +218,23 @@ enum wire_note {
     WIRE_NOTE_PAUSED, /* from here on there may be blocks that were never announced */
     WIRE_NOTE_POOL,   /* low: a pool's number | its name: 64 bytes */
     WIRE_NOTE_UNRECORDED, /* what came of the realloc before it: nothing that is recorded */
+    WIRE_NOTE_HELD,       /* low: the tick of the mark it belongs to | a wire_held */
     WIRE_NOTE_TOUCHED, /* low: address of a large block | bytes of it that were never resident; its
                           free follows */
 };
+/* What the program's allocator says of itself. */
+enum wire_allocator {
+    WIRE_ALLOCATOR_NONE, /* nothing: it cannot be asked, or not now */
+    WIRE_ALLOCATOR_GLIBC,
+    WIRE_ALLOCATOR_JEMALLOC,
+    WIRE_ALLOCATOR_TCMALLOC,
+    WIRE_ALLOCATOR_MIMALLOC /* which does not tell what is free */
+};
+struct wire_held {
+    uint64_t allocator; /* enum wire_allocator */
+    uint64_t held_bytes, free_bytes;
+};
+static_assert(sizeof(struct wire_held) == 24, "wire ABI");
 #define WIRE_NOTE_TEXT  8  /* words of a label or key: the last ones */
 #define WIRE_LABEL_SIZE 64 /* bytes of it, NUL included where it is shorter */
 
@@ -313,6 +327,7 @@ struct wire_request {
     uint32_t thread;         /* its tid */
     uint64_t thread_pointer; /* near which its thread-local storage is */
     uint64_t stack;          /* WIRE_EXITING: from here on are the program's frames */
+    struct wire_held held;   /* WIRE_SNAPSHOT, WIRE_EXITING */
     char key[WIRE_KEY_SIZE];
 };
 

@@ -295,14 +295,14 @@ def read_intervals(p, out):
 
 
 def read_stamps(p, out):
-    out["stamps"], now = [], [0] * 9
+    out["stamps"], now = [], [0] * 12
     for _ in range(p.varint()):
         now = [before + p.zigzag() for before in now]
         out["stamps"].append(now)
 
 
 def read_marks(p, out):
-    out["marks"] = [[p.varint() for _ in range(3)] + [p.varint() for _ in range(9)] for _ in range(p.varint())]
+    out["marks"] = [[p.varint() for _ in range(3)] + [p.varint() for _ in range(12)] for _ in range(p.varint())]
     out["mark_values"] = [(p.varint(), p.varint(), p.take(8)) for _ in range(p.varint())]
 
 

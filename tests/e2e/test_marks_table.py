@@ -9,7 +9,7 @@ from harness import ROOT
 
 API = ("-I", os.path.join(ROOT, "include"))
 KEYS = ["label", "index", "time_ns", "vm_bytes", "rss_bytes", "anon_bytes", "faults", "live_bytes", "live_blocks",
-        "allocations", "allocator_held_bytes", "allocator_free_bytes", "values"]
+        "allocations", "allocator_held_bytes", "allocator_free_bytes", "allocator", "values"]
 
 
 def record(t, count):
@@ -30,7 +30,8 @@ def test_json(t):
             [(i, 100 * i, i, 11 * i, {"number": i}) for i in range(1, 21)])
     before, after = rows[-2:]  # libc makes a block for the thread before both
     t.equal("the second thread's", [after[k] - before[k] for k in ("live_bytes", "live_blocks", "allocations")], [7, 1, 1])
-    t.equal("not measured", {(m["allocator_held_bytes"], m["allocator_free_bytes"]) for m in rows}, {(None, None)})
+    told = [m for m in rows if m["allocator"]]  # not at each: test_allocator_says.py
+    t.true("the allocator's", rows[0] in told and all(m["allocator"] == "glibc" and m["allocator_held_bytes"] > m["allocator_free_bytes"] > 0 for m in told), told)
     times = [m["time_ns"] for m in rows]
     t.equal("in order of time", times, sorted(times))
     t.true("sizes", all(m["vm_bytes"] > m["rss_bytes"] > m["anon_bytes"] > 0 for m in rows), rows)
@@ -49,11 +50,12 @@ def test_text(t):
     profile = record(t, 20)
     lines = t.run("marks", profile)[0].splitlines()
     t.equal("heading", lines[1], "24 marks: event#1 to #20, ten#1 to #2, before second#1, after second#1")
-    t.equal("titles", lines[3].split(), ["mark", "time", "VM", "RSS", "anon", "faults", "live", "blocks", "allocations", "values"])
+    t.equal("titles", lines[3].split(), ["mark", "time", "VM", "RSS", "anon", "faults", "live", "blocks", "allocations", "held", "free", "values"])
     t.equal("rows", len(lines), 4 + 24)
     first, last = lines[4].split(), lines[-3].split("  ")
-    t.equal("first", (first[0], first[-5:]), ("event#1", ["100", "B", "1", "11", "number=1"]))
-    t.equal("last", (last[0], [w.strip() for w in last if w][-3:]), ("ten#2", ["2.0 KiB", "20", "220"]))
+    t.equal("first", (first[0], first[-9:-4], first[-1]), ("event#1", ["100", "B", "1", "11", first[-5]], "number=1"))
+    t.equal("what the allocator said", [w in ("B", "KiB", "MiB") for w in first[-5:-1]], [False, True, False, True])
+    t.equal("last", (last[0], [w.strip() for w in last if w][6:9]), ("ten#2", ["2.0 KiB", "20", "220"]))
 
 
 def test_csv(t):
@@ -61,9 +63,9 @@ def test_csv(t):
     text = t.run("marks", profile, "--csv")[0]
     table = list(csv.DictReader(io.StringIO(text)))
     rows = rows_of(t, profile)
-    t.equal("titles", list(table[0]), [k for k in KEYS if not k.startswith("allocator")])
+    t.equal("titles", list(table[0]), KEYS)
     for row, m in zip(table, rows):
-        t.equal("numbers of a row", {k: row[k] for k in list(row)[1:-1]}, {k: str(m[k]) for k in list(row)[1:-1]})
+        t.equal("numbers of a row", {k: row[k] for k in list(row)[1:-1]}, {k: "" if m[k] is None else str(m[k]) for k in list(row)[1:-1]})
     t.equal("labels and values", [(r["label"], r["values"]) for r in table],
             [(m["label"], "".join("%s=%d" % v for v in m["values"].items())) for m in rows])
 
@@ -116,13 +118,15 @@ def test_npy(t):
     header = eval(content[12:12 + size].decode())  # as numpy does, with literal_eval
     names = [name for name, _ in header["descr"]]
     t.equal("shape", (header["shape"], header["fortran_order"]), ((24,), False))
-    row = struct.Struct("<64s10qd")
+    row = struct.Struct("<64s12qd")
     t.equal("rows", len(content) - 12 - size, 24 * row.size)
     rows = [dict(zip(names, row.unpack_from(content, 12 + size + i * row.size))) for i in range(24)]
     want = [m for m in rows_of(t, profile) if m["label"] == "event"]
     got = [r for r in rows if r["label"].rstrip(b"\0") == b"event"]
     t.equal("events", [(r["index"], r["time_ns"], r["rss_bytes"], r["live_bytes"], r["value_number"]) for r in got],
             [(m["index"], m["time_ns"], m["rss_bytes"], m["live_bytes"], m["values"]["number"]) for m in want])
+    fields = ("allocator_held_bytes", "allocator_free_bytes")
+    t.equal("-1 is not known", [[r[f] for f in fields] for r in got], [[-1 if m[f] is None else m[f] for f in fields] for m in want])
 
 
 def test_plot(t):
@@ -138,7 +142,7 @@ def test_plot(t):
         window.tidemark.toggle(0);
         seen.push(window.tidemark.show(955).length, window.tidemark.show(5).length);
         """)
-    t.equal("in the browser", seen, ["VM, RSS, anonymous RSS, live heap", "24", "5", "true", "4", "0"])
+    t.equal("in the browser", seen, ["VM, RSS, anonymous RSS, live heap, held by the allocator, free in the allocator", "24", "7", "true", "6", "0"])
 
 
 def test_gnuplot(t):
@@ -147,6 +151,6 @@ def test_gnuplot(t):
     with open(path) as file:
         blocks = file.read().split("\n\n\n")
     t.equal("lines", [line for b in blocks for line in b.splitlines() if line.startswith('"')],
-            ['"VM"', '"RSS"', '"anonymous RSS"', '"live heap"'])
+            ['"VM"', '"RSS"', '"anonymous RSS"', '"live heap"', '"held by the allocator"', '"free in the allocator"'])
     live = [tuple(map(float, line.split())) for line in blocks[3].splitlines()[1:]]
     t.true("live bytes of every event", {100.0 * i for i in range(1, 21)} <= {y for _, y in live}, live)

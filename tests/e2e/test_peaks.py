@@ -32,6 +32,18 @@ def test_peaks_of_threads(t):
             % (first["number"], first["stacks"][0]["stack"][0]["line"], 300 * KIB))
 
 
+def test_one_thread(t):
+    """Its line is the process's: each peak is there once. With a part of it in focus both are shown."""
+    profile = t.record(t.build("sawteeth.c", "-O1", *API), "3")
+    peaks = peaks_of(t, profile)
+    t.equal("once each", [(p["thread"], p["bytes"]) for p in peaks], [(None, 100 * KIB * n + 1) for n in (1, 2, 3)])
+    t.equal("legend", [p["legend"].split(">")[0] for p in peaks], ["%d: process" % n for n in (1, 2, 3)])
+    part = peaks_of(t, profile, "--within", "^pile$")
+    t.equal("in focus", [p["bytes"] for p in part if p["thread"] == "main"], [100 * KIB * n for n in (1, 2, 3)])
+    tree = t.run("tree", profile, "--peak", "2")[0]
+    t.true("the tree finds it", tree.startswith("peak 2: process>"), tree)
+
+
 def test_thresholds(t):
     profile = record(t)
     only = ("--thread", "climber")

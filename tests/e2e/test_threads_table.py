@@ -1,6 +1,10 @@
 """tidemark threads: exact figures of threads that free each other's blocks, and the picture."""
+import os
+
 import browser
-from harness import cases
+from harness import ROOT, cases
+
+API = ("-I", os.path.join(ROOT, "include"))
 
 
 def record(t, count):
@@ -25,6 +29,56 @@ def test_64_threads(t):
     t.equal("moments", {len(r["live"]) for r in found["threads"]}, {len(found["moments_ns"])})
     t.equal("the order", [r["highest_bytes"] for r in found["threads"]],
             sorted((r["highest_bytes"] for r in found["threads"]), reverse=True))
+
+
+def foreign(count, i, first, last):
+    """(bytes, blocks) of others that thread i of foreign_frees.c frees one by one, blocks `first` to `last`."""
+    owners = [(i + k) % count for k in range(first, last)]
+    return sum(100 * (o + 1) for o in owners if o != i), sum(o != i for o in owners)
+
+
+@cases(count=(64, 7))
+def test_frees_of_others(t, count):
+    """Each thread frees blocks of sixty threads, its own among them, and reallocates some of its neighbour's."""
+    profile = t.record(t.build("foreign_frees.c", "-O1", *API), str(count))
+    t.consistent(profile)
+    halves = (t.ask(profile, "threads", "--at", "half"), t.ask(profile, "threads", "--since", "half"))
+    whole = t.ask(profile, "threads")
+    names = ["f%d" % i for i in range(count)]
+    got = [{r["name"]: (r["freed_of_others_bytes"], r["freed_of_others_blocks"]) for r in found["threads"]}
+           for found in (whole, *halves)]
+    neighbours = {name: 10 * 100 * ((i + 1) % count + 1) for i, name in enumerate(names)}
+    first = {name: foreign(count, i, 0, 30) for i, name in enumerate(names)}
+    second = {name: foreign(count, i, 30, 60) for i, name in enumerate(names)}
+    second = {name: (b + neighbours[name], n + 10) for name, (b, n) in second.items()}
+    t.equal("first half", {n: got[1][n] for n in names}, first)
+    t.equal("second half", {n: got[2][n] for n in names}, second)
+    t.equal("whole run", {n: got[0][n] for n in names},
+            {n: (first[n][0] + second[n][0], first[n][1] + second[n][1]) for n in names})
+    rows = {r["name"]: r for r in whole["threads"]}
+    for i, name in enumerate(names):
+        right = 100 * ((i + 1) % count + 1)
+        t.equal("own blocks of " + name, [rows[name][k] for k in ("allocations", "allocated_bytes", "live_blocks", "live_bytes")],
+                [110, 100 * 100 * (i + 1) + 10 * (right + 1), 30, 30 * 100 * (i + 1)])
+        series = rows[name]["freed_of_others"]
+        t.equal("over time, " + name, (series[0], series[-1]), (0, got[0][name][0]))
+    t.equal("by who allocated them, too: all frees but each thread's own", sum(n for _, n in (got[0][x] for x in names)),
+            sum(foreign(count, i, 0, 60)[1] + 10 for i in range(count)))
+    lines = t.run("threads", profile, "--csv")[0].splitlines()
+    t.equal("CSV", {line.split(",")[0]: tuple(map(int, line.split(",")[-2:])) for line in lines[1:]}, got[0])
+    t.true("text", "freed of others" in t.run("threads", profile)[0])
+
+
+def test_pools(t):
+    """Threads of one name are told apart, also where the kernel gave an id again; a renamed one is one thread."""
+    profile = t.record(t.build("thread_pools.c", "-O1"))
+    tids = list(map(int, t.stdout.split()))
+    rows = t.ask(profile, "threads", "--within", "^leak$")["threads"]
+    own = [r for r in rows if r["name"] in ("pool", "last")]
+    t.equal("each is a row", sorted((r["allocations"], r["live_bytes"], r["tid"], r["name"]) for r in own),
+            sorted((n, 1000 * n, tid, "pool" if n % 8 else "last") for n, tid in enumerate(tids, 1)))
+    t.equal("labels differ", len({r["label"] for r in rows}), len(rows))
+    t.true("and have name and id", all(r["label"].startswith("%s:%d" % (r["name"], r["tid"])) for r in own), own)
 
 
 def test_focus(t):
@@ -57,18 +111,34 @@ def test_picture(t, count):
     with open(path) as file:
         svg = file.read()
     seen = browser.look(t, svg, """
-        const lines = window.tidemark.lines, box = document.querySelector('svg').viewBox.baseVal;
+        const lines = window.tidemark.lines, svg = document.querySelector('svg');
+        const rects = (what) => Array.from(svg.querySelectorAll(what)).map((e) => e.getBoundingClientRect()).filter((r) => r.width);
+        const apart = (all) => all.every((a, i) => all.every((b, k) => i === k || a.right <= b.left || b.right <= a.left ||
+                                                                       a.bottom <= b.top + 1 || b.bottom <= a.top + 1));
+        const inside = () => { const box = svg.getBoundingClientRect();
+          return rects('text').every((r) => r.left >= box.left && r.right <= box.right && r.top >= box.top && r.bottom <= box.bottom); };
+        const look = () => seen.push(inside(), apart(rects('.l')), apart(rects('.xt')), apart(rects('.ml')));
         seen.push(lines.length, lines[0].name, lines[1].name, lines[lines.length - 1].name.replace(/[0-9]+/, 'N'));
-        const inside = (e) => { const b = e.getBBox(); return b.x >= 0 && b.y >= 0 && b.x + b.width <= box.width && b.y + b.height <= box.height; };
-        seen.push(Array.from(document.querySelectorAll('svg text')).every(inside));
-        const legend = Array.from(document.querySelectorAll('.l')).map((g) => g.getBBox());
-        const apart = legend.every((a, i) => legend.every((b, k) => i === k || a.x + a.width <= b.x || b.x + b.width <= a.x ||
-                                                                     a.y + a.height <= b.y + 1 || b.y + b.height <= a.y + 1));
-        seen.push(apart);
+        look();
+        const ratio = (l) => { const r = l.line.getBBox(); return r.height / (l.panel.bottom - l.panel.top); };
+        const first = lines.find((l) => /^w[0-9]+$/.test(l.name));
+        seen.push(lines.every((l) => { const r = l.line.getBBox(); return r.y >= l.panel.top - 1 && r.y + r.height <= l.panel.bottom + 1; }));
+        seen.push(svg.querySelectorAll('.panel').length, ratio(first) > 0.2);
+        const wide = window.tidemark.show(400), left = svg.querySelector('.m, .g').getBoundingClientRect().left;
+        window.tidemark.layout(true);
+        look();
+        seen.push(+svg.getAttribute('viewBox').split(' ')[2] <= 440);
+        const narrow = window.tidemark.show(68 + (400 - 86) / (960 - 86) * (426 - 68));
+        seen.push(JSON.stringify(narrow) === JSON.stringify(wide));
+        window.tidemark.layout(false);
+        look();
+        seen.push(JSON.stringify(window.tidemark.show(400)) === JSON.stringify(wide) && wide.length > 1);
         """)
     lines = 2 + 5 if count == 4 else 2 + 14 + 1
+    yes = ["true"] * 4  # all texts inside; legend, times and names of marks do not overlap
     t.equal("in the browser", seen, [str(lines), "heap of the process", "RSS of the process, rebased",
-                                     seen[3] if count == 4 else "N other threads, together", "true", "true"])
+                                     seen[3] if count == 4 else "N other threads, together", *yes,
+                                     "true", seen[9] if count == 4 else "2", "true", *yes, "true", "true", *yes, "true"])
 
 
 def test_wrong_usage(t):

@@ -159,6 +159,41 @@ static void test_not_temporary_when_another_thread_allocated(void **state)
     target_free(t);
 }
 
+/* A thread frees what others allocated: counted for it, without a stack. */
+static void test_frees_of_others(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    for (uint64_t k = 1; k <= 4; k++)
+        alloc(&r[0], 0x10000 * k, 10 * k, 0, 1);
+    target_drain(t, 1);
+    clock_to(&r[1], 1);
+    alloc(&r[1], 0x50000, 7, 0, 2);
+    release(&r[1], 0x10000);
+    change(&r[1], 0x20000); /* succeeds */
+    alloc(&r[1], 0x60000, 100, 0, 2);
+    change(&r[1], 0x30000); /* fails */
+    change_failed(&r[1]);
+    release(&r[1], 0x60000); /* its own */
+    target_drain(t, 2);
+    change(&r[1], 0x40000);
+    target_drain(t, 3);
+    change_failed(&r[1]); /* in another pass */
+    release(&r[1], 0x50000);
+    release(&r[1], 0x777000); /* nobody's */
+    target_drain(t, 4);
+    clock_to(&r[0], 2);
+    release(&r[0], 0x40000);
+    target_drain(t, 5);
+    assert_u64_equal(totals(t, 0, 1, DOMAIN_FOREIGN).columns[COL_ALLOCS], 2);
+    assert_u64_equal(totals(t, 0, 1, DOMAIN_FOREIGN).columns[COL_BYTES], 10 + 20);
+    assert_u64_equal(totals(t, 0, 0, DOMAIN_FOREIGN).columns[COL_ALLOCS], 0);
+    assert_u64_equal(t->ledger.live.bytes, 30);
+    assert_u64_equal(t->ledger.unknown_frees, 1);
+    target_free(t);
+}
+
 static void test_reallocations(void **state)
 {
     (void)state;
@@ -582,6 +617,7 @@ int main(void)
         cmocka_unit_test(test_unknown_and_missed_frees),
         cmocka_unit_test(test_temporary),
         cmocka_unit_test(test_not_temporary_when_another_thread_allocated),
+        cmocka_unit_test(test_frees_of_others),
         cmocka_unit_test(test_reallocations),
         cmocka_unit_test(test_mappings),
         cmocka_unit_test(test_chunks),

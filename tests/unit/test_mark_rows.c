@@ -47,7 +47,7 @@ static char *csv_of(const struct recording *r, const char *label, bool stamps)
 
 #define TITLES                                                                                     \
     "label,index,time_ns,vm_bytes,rss_bytes,anon_bytes,faults,live_bytes,live_blocks,"             \
-    "allocations,values\n"
+    "allocations,allocator_held_bytes,allocator_free_bytes,allocator,values\n"
 
 static void expect(const char *label, bool stamps, const char *rows)
 {
@@ -63,13 +63,13 @@ static void test_marks(void **state)
 {
     (void)state;
     expect(NULL, false,
-           "a,1,10,0,0,0,0,0,0,0,first=1\n"
-           "\"b,\"\"\",1,15,0,0,0,0,0,0,0,\n"
-           "a,2,20,0,0,0,0,0,0,0,second=2.5;third=0.10000000000000001\n"
-           ",1,30,0,0,0,0,0,0,0,\n");
+           "a,1,10,0,0,0,0,0,0,0,,,,first=1\n"
+           "\"b,\"\"\",1,15,0,0,0,0,0,0,0,,,,\n"
+           "a,2,20,0,0,0,0,0,0,0,,,,second=2.5;third=0.10000000000000001\n"
+           ",1,30,0,0,0,0,0,0,0,,,,\n");
     expect("a", false,
-           "a,1,10,0,0,0,0,0,0,0,first=1\n"
-           "a,2,20,0,0,0,0,0,0,0,second=2.5;third=0.10000000000000001\n");
+           "a,1,10,0,0,0,0,0,0,0,,,,first=1\n"
+           "a,2,20,0,0,0,0,0,0,0,,,,second=2.5;third=0.10000000000000001\n");
 }
 
 /* A mark is before a stamp of the same time. */
@@ -77,10 +77,10 @@ static void test_stamps(void **state)
 {
     (void)state;
     expect("b,\"", true,
-           ",0,0,4096,0,0,0,0,0,0,\n"
-           "\"b,\"\"\",1,15,0,0,0,0,0,0,0,\n"
-           ",0,15,4096,0,0,0,0,0,0,\n"
-           ",0,30,4096,0,0,0,0,0,0,\n");
+           ",0,0,4096,0,0,0,0,0,0,,,,\n"
+           "\"b,\"\"\",1,15,0,0,0,0,0,0,0,,,,\n"
+           ",0,15,4096,0,0,0,0,0,0,,,,\n"
+           ",0,30,4096,0,0,0,0,0,0,,,,\n");
 }
 
 static void test_no_such_label(void **state)

@@ -1,0 +1,237 @@
+/*
+ * What the program's allocator says of itself: bytes that it holds from the system, and what of
+ * them is free. glibc (mallinfo2), jemalloc (mallctl), gperftools' tcmalloc (MallocExtension) and
+ * mimalloc (mi_process_info) can be asked; of any other nothing is known.
+ *
+ * To ask takes the allocator's locks. They are free, or held by others who will let go, unless this
+ * very thread is inside the allocator. It is not in one of our hooks (thread_enter() has seen to
+ * that); so it could only have been interrupted there by a signal, or be at the entry of a function
+ * of the allocator itself (mark_on.c). The stack is followed to its end to rule out the first, and
+ * marks at functions near the allocator do not ask. In a child of which the allocator was not told
+ * in time (_Fork, clone), a lock may be held by a thread that is not there: it is never asked.
+ *
+ * glibc counts by going through all that is free, so it may take long. What the last answer cost, a
+ * hundred times over, is the distance to the next one.
+ */
+#include <errno.h>
+#include <link.h>
+#include <malloc.h>
+#include <string.h>
+#include <time.h>
+
+#include "record/exports.h"
+#include "record/recorder.h"
+
+#define SHORT_NS     1000000    /* an answer that takes no longer does not matter at the end */
+#define SHARE        100        /* one part in so many of the time is spent on asking */
+#define ASKING       UINT64_MAX /* some thread is at it, */
+#define JEMALLOC_ALL "4096"     /* MALLCTL_ARENAS_ALL */
+
+typedef struct mallinfo2 glibc_function(void);
+typedef int jemalloc_function(const char *, void *, size_t *, void *, size_t);
+typedef int tcmalloc_function(const char *, size_t *);
+typedef void mimalloc_function(size_t *, size_t *, size_t *, size_t *, size_t *, size_t *, size_t *,
+                               size_t *);
+
+static enum wire_allocator kind;
+static union {
+    void *any;
+    glibc_function *glibc;
+    jemalloc_function *jemalloc;
+    tcmalloc_function *tcmalloc;
+    mimalloc_function *mimalloc;
+} question;
+static const struct link_map *its_file, *libc_file;
+static bool unsafe;                   /* not ready for this process */
+static _Atomic uint64_t next_ns;      /* not before this; or ASKING */
+static _Atomic uint64_t last_cost_ns; /* of the last answer, + 1; 0: there was none */
+
+/* --- whom to ask ------------------------------------------------------------------------------ */
+
+static const struct link_map *file_of(const void *slot)
+{
+    struct dl_find_object o;
+    void *f;
+    memcpy(&f, slot, sizeof f);
+    return f && _dl_find_object(f, &o) == 0 ? o.dlfo_link_map : NULL;
+}
+
+static bool has(const struct exports *x, const char *name, enum wire_allocator who)
+{
+    const ElfW(Sym) *s = exports_find(x, name);
+    if (!s || ELF64_ST_TYPE(s->st_info) != STT_FUNC)
+        return false;
+    question.any = (void *)(uintptr_t)(x->base + s->st_value);
+    kind = who;
+    return true;
+}
+
+/*
+ * Where all functions are of one file, that file's allocator serves the program. A library that
+ * hooks malloc and calls another's cannot be told from one that has a malloc and nothing beyond it.
+ */
+void allocator_find(void)
+{
+    struct exports x;
+    if (its_file)
+        return;
+    const struct link_map *file = file_of(&next.malloc_usable_size);
+    libc_file = file_of(&next.syscall);
+    if (!file ||
+        (entry_taken_over() ? file != file_of(&next.allocator)
+                            : file != file_of(&next.malloc) || file != file_of(&next.free)))
+        return;
+    its_file = file;
+    exports_read(&x, file);
+    (void)(has(&x, "mallctl", WIRE_ALLOCATOR_JEMALLOC) ||
+           has(&x, "MallocExtension_GetNumericProperty", WIRE_ALLOCATOR_TCMALLOC) ||
+           has(&x, "mi_process_info", WIRE_ALLOCATOR_MIMALLOC) ||
+           (file == libc_file && exports_find(&x, "gnu_get_libc_version") &&
+            has(&x, "mallinfo2", WIRE_ALLOCATOR_GLIBC)));
+}
+
+bool allocator_is_near(uint64_t address)
+{
+    void *f = (void *)(uintptr_t)address;
+    const struct link_map *file = file_of(&f);
+    return !file || file == its_file || file == libc_file;
+}
+
+void allocator_forked(bool told)
+{
+    unsafe |= !told;
+    atomic_store(&next_ns, 0);
+    atomic_store(&last_cost_ns, 0);
+}
+
+/* --- the questions ---------------------------------------------------------------------------- */
+
+static bool ask_jemalloc(struct wire_held *out)
+{
+    static const char *const names[] = {"stats.resident", "stats.active", "stats.allocated",
+                                        "stats.arenas." JEMALLOC_ALL ".pdirty", "arenas.page"};
+    size_t value[5];
+    uint64_t epoch = 1;
+    size_t size = sizeof epoch;
+    if (question.jemalloc("epoch", NULL, NULL, &epoch, size))
+        return false;
+    for (unsigned i = 0; i < 5; i++) {
+        size = sizeof *value;
+        if (question.jemalloc(names[i], &value[i], &size, NULL, 0))
+            return false; /* it was built without statistics */
+    }
+    out->held_bytes = value[0];
+    out->free_bytes = value[1] - value[2] + value[3] * value[4];
+    return true;
+}
+
+static bool ask_tcmalloc(struct wire_held *out)
+{
+    size_t held, used;
+    if (!question.tcmalloc("generic.heap_size", &held) ||
+        !question.tcmalloc("generic.current_allocated_bytes", &used))
+        return false;
+    out->held_bytes = held;
+    out->free_bytes = held - used;
+    return true;
+}
+
+static bool ask_mimalloc(struct wire_held *out)
+{
+    size_t committed = 0, other[7];
+    if (atomic_load_explicit(&recorder.confined, memory_order_relaxed))
+        return false; /* it asks the kernel for what we do not want */
+    question.mimalloc(&other[0], &other[1], &other[2], &other[3], &other[4], &committed, &other[5],
+                      &other[6]);
+    out->held_bytes = committed;
+    return committed != 0;
+}
+
+static bool ask_glibc(struct wire_held *out)
+{
+    struct mallinfo2 m = question.glibc();
+    out->held_bytes = m.arena + m.hblkhd;
+    out->free_bytes = m.fordblks;
+    return true;
+}
+
+static bool ask(struct wire_held *out)
+{
+    switch (kind) {
+    case WIRE_ALLOCATOR_GLIBC:
+        return ask_glibc(out);
+    case WIRE_ALLOCATOR_JEMALLOC:
+        return ask_jemalloc(out);
+    case WIRE_ALLOCATOR_TCMALLOC:
+        return ask_tcmalloc(out);
+    case WIRE_ALLOCATOR_MIMALLOC:
+        return ask_mimalloc(out);
+    default:
+        return false;
+    }
+}
+
+/* --- when ------------------------------------------------------------------------------------- */
+
+static uint64_t nanoseconds(const struct timespec *t)
+{
+    return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
+}
+
+static uint64_t wall_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return nanoseconds(&now);
+}
+
+/* What the thread worked: to have been put aside meanwhile is no cost. */
+static uint64_t work_ns(void)
+{
+    struct timespec now;
+    return sys_call(SYS_clock_gettime, (long)CLOCK_THREAD_CPUTIME_ID, &now) < 0 ? wall_ns()
+                                                                                : nanoseconds(&now);
+}
+
+static bool may_ask(struct thread *t, const uint64_t *caller)
+{
+    return kind && !unsafe && event_stack_is_plain(t, caller);
+}
+
+/* Unless another thread is at it since `due`. */
+static bool ask_now(uint64_t due, struct wire_held *out)
+{
+    if (due == ASKING || !atomic_compare_exchange_strong(&next_ns, &due, ASKING))
+        return false;
+    int saved = errno;
+    uint64_t begin = work_ns();
+    bool answered = ask(out);
+    uint64_t cost = work_ns() - begin;
+    errno = saved;
+    atomic_store(&last_cost_ns, cost + 1);
+    atomic_store(&next_ns, wall_ns() + cost * SHARE);
+    out->allocator = answered ? kind : WIRE_ALLOCATOR_NONE;
+    return answered;
+}
+
+bool allocator_ask(struct thread *t, const uint64_t *caller, struct wire_held *out)
+{
+    uint64_t due = atomic_load(&next_ns);
+    *out = (struct wire_held){0};
+    return wall_ns() >= due && may_ask(t, caller) && ask_now(due, out);
+}
+
+/*
+ * glibc follows the pointers of all that is free. A program that has written over some, and would
+ * have ended without noticing, shall do so with us: it is asked if it has survived that before.
+ */
+bool allocator_ask_at_exit(struct thread *t, const uint64_t *caller, struct wire_held *out)
+{
+    uint64_t cost = atomic_load(&last_cost_ns);
+    *out = (struct wire_held){0};
+    if (kind == WIRE_ALLOCATOR_GLIBC && !cost)
+        return false;
+    if (cost > SHORT_NS)
+        return allocator_ask(t, caller, out);
+    return may_ask(t, caller) && ask_now(atomic_load(&next_ns), out);
+}
