@@ -165,10 +165,10 @@ static void read_file(struct reading *r)
 
 void annotate_code(struct annotation *a)
 {
-    struct reading r = {.a = a, .bytes_left = ALL_BYTES, .next = a->touched.items};
-    const struct touched *last = a->touched.items + a->touched.count;
     if (!a->touched.count)
         return;
+    struct reading r = {.a = a, .bytes_left = ALL_BYTES, .next = a->touched.items};
+    const struct touched *last = a->touched.items + a->touched.count;
     qsort(a->touched.items, a->touched.count, sizeof *a->touched.items, by_address);
     for (r.code = 0; r.code < a->codes.count; r.code++) {
         for (r.end = r.next; r.end < last && r.end->code == r.code;)

@@ -180,6 +180,7 @@ void listing_build(struct listing *l, const struct annotation *a, bool code, siz
 {
     *l = (struct listing){.code = code || !has_text(a)};
     struct lister lister = {.out = l, .a = a, .context = context};
+    vec_reserve(&l->rows, 1); /* so that there is a first row to point at */
     mark_worth(&lister);
     for (size_t i = 1; i <= a->sources.count; i++) /* what has no file comes last */
         add_source(&lister, (uint32_t)(i % a->sources.count));
@@ -289,19 +290,19 @@ void annotate_heading(const struct annotation *a, struct strbuf *out)
     const struct answer *answer = &a->answer;
     enum metric m = a->query.metric;
     bool change = answer->window.since.intervals || answer->window.since.peak;
+    strbuf_printf(out, "%s%s, in ", change && !metric_is_sampled(m) ? "change of " : "",
+                  report_metric_title(m));
     name_shorten(out, a->name, 200);
     if (a->module) {
-        strbuf_puts(out, " in ");
+        strbuf_puts(out, " of ");
         unit_text(out, a->module);
     }
-    strbuf_printf(out, ", %s%s: ", change && !metric_is_sampled(m) ? "change of " : "",
-                  report_metric_title(m));
+    strbuf_puts(out, ": ");
     unit_amount(out, m, a->total.amount);
-    strbuf_puts(out, " with what it calls (");
+    strbuf_puts(out, " (");
     unit_percent(out, (double)a->total.amount, (double)answer->tree.scale);
-    strbuf_puts(out, " % of all), ");
+    strbuf_puts(out, " % of all), itself ");
     unit_amount(out, m, a->self.amount);
-    strbuf_puts(out, " itself");
 }
 
 void annotate_hosts(const struct annotation *a, struct strbuf *out)
