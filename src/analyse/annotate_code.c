@@ -5,6 +5,7 @@
 
 #include "analyse/annotate_parts.h"
 #include "analyse/debug_package.h"
+#include "model/name.h"
 #include "symbol/disassembler.h"
 
 /* Of one function, and of all of that name. */
@@ -54,7 +55,14 @@ static char *finished_text(struct annotation *a, struct symbol_file *file,
     const char *name = leaves        ? symbolizer_entry(a->symbolizer, file, t->target)
                        : t->has_slot ? symbolizer_slot(a->symbolizer, file, t->target)
                                      : NULL;
-    return name ? xasprintf("%s <%s>", t->text, name) : xstrdup(t->text);
+    struct strbuf text = {0};
+    strbuf_puts(&text, t->text);
+    if (name) {
+        strbuf_puts(&text, " <");
+        name_shorten(&text, name, 60);
+        strbuf_putc(&text, '>');
+    }
+    return strbuf_detach(&text);
 }
 
 static void read_function(struct reading *r, uint64_t low, uint64_t high)

@@ -108,7 +108,9 @@ def test_instructions(t):
 
 def test_moments_and_focus(t):
     profile = t.record(t.build("annotated.c", "-O1"))
-    t.equal("start", annotated(t, profile, "main", "--metric", "total", "--within", "descend")["total_bytes"], 50)
+    t.equal("within", annotated(t, profile, "main", "--metric", "total", "--within", "descend")["total_bytes"], 50)
+    t.equal("from start to end", annotated(t, profile, "lines", "--since", "start", "--at", "end")["total_bytes"], 78308)
+    t.equal("nothing at the start", (t.run("annotate", profile, "lines", "--at", "start")[2], t.stdout), (1, ""))
     t.run("annotate", profile, "lines", "--within", "descend")
     t.equal("out of focus", (t.status, t.stdout), (1, ""))
     t.true("said so", "is in this recording, but not in the stacks" in t.stderr, t.stderr)
