@@ -155,6 +155,7 @@ static void read_file(struct reading *r)
         return;
     }
     bool lost = false;
+    size_t before_it = a->instructions.count;
     while (r->next < r->end) {
         const struct touched *before = r->next;
         uint64_t low, high;
@@ -165,6 +166,11 @@ static void read_file(struct reading *r)
             lost = true;
         }
     }
+    if (a->instructions.count == before_it && !lost)
+        annotation_note(a,
+                        "no instructions: %s has other names for this code than the recording; "
+                        "its debug information may have come or gone since, so record again",
+                        c->module->path);
     if (lost)
         annotation_note(a, "not all of its instructions are shown: where the function begins and "
                            "ends is not known everywhere");

@@ -233,11 +233,25 @@ static void add_source_text(const struct annotation *a, uint32_t source, uint32_
     strbuf_release(&plain);
 }
 
+static void add_inlined(const struct annotation *a, const struct annotated_place *p,
+                        struct strbuf *out)
+{
+    size_t size;
+    strbuf_puts(out, "inlined ");
+    name_shorten(out, strpool_get(&a->strings, p->function), 60);
+    if (p->file) {
+        strbuf_puts(out, ", ");
+        unit_text(out, base_name(strpool_get(&a->strings, p->file)));
+        strbuf_printf(out, ":%u", (unsigned)p->line);
+    }
+    if (p->source && annotation_text(a, p->source, p->line, &size)) {
+        strbuf_puts(out, ": ");
+        add_source_text(a, p->source, p->line, true, out);
+    }
+}
+
 void listing_text(const struct annotation *a, const struct listing_row *row, struct strbuf *out)
 {
-    const struct annotated_place *p =
-        row->place == PLACE_NONE ? NULL : &a->places.items[row->place];
-    size_t size;
     switch (row->kind) {
     case LISTING_FILE:
         if (row->source)
@@ -252,17 +266,7 @@ void listing_text(const struct annotation *a, const struct listing_row *row, str
             add_source_text(a, row->source, row->line, false, out);
         break;
     case LISTING_INLINED:
-        strbuf_puts(out, "inlined ");
-        name_shorten(out, strpool_get(&a->strings, p->function), 60);
-        if (p->file) {
-            strbuf_puts(out, ", ");
-            unit_text(out, base_name(strpool_get(&a->strings, p->file)));
-            strbuf_printf(out, ":%u", (unsigned)p->line);
-        }
-        if (p->source && annotation_text(a, p->source, p->line, &size)) {
-            strbuf_puts(out, ": ");
-            add_source_text(a, p->source, p->line, true, out);
-        }
+        add_inlined(a, &a->places.items[row->place], out);
         break;
     case LISTING_CODE:
         unit_text(out, a->instructions.items[row->instruction].text);
