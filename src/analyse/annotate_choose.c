@@ -78,6 +78,9 @@ static int several(const struct choice *c, const struct answer_row *const *rows,
     }
     if (found > shown)
         strbuf_printf(&list, " and %zu more", found - shown);
+    for (size_t i = 0; i < list.size; i++) /* a recording must not drive the terminal */
+        if ((unsigned char)list.data[i] < ' ' || list.data[i] == 0x7f)
+            list.data[i] = '?';
     int code = err_set(err, -EINVAL, "'%s' may be one of %zu functions, %s: %s", c->wanted, found,
                        one_name ? "add --library NAME" : "give the whole name", list.data);
     strbuf_release(&list);

@@ -233,12 +233,21 @@ static void add_source_text(const struct annotation *a, uint32_t source, uint32_
     strbuf_release(&plain);
 }
 
+static void add_name(struct strbuf *out, const char *name, size_t width)
+{
+    struct strbuf plain = {0};
+    strbuf_puts(&plain, "");
+    unit_text(&plain, name);
+    name_shorten(out, plain.data, width);
+    strbuf_release(&plain);
+}
+
 static void add_inlined(const struct annotation *a, const struct annotated_place *p,
                         struct strbuf *out)
 {
     size_t size;
     strbuf_puts(out, "inlined ");
-    name_shorten(out, strpool_get(&a->strings, p->function), 60);
+    add_name(out, strpool_get(&a->strings, p->function), 60);
     if (p->file) {
         strbuf_puts(out, ", ");
         unit_text(out, base_name(strpool_get(&a->strings, p->file)));
@@ -296,7 +305,7 @@ void annotate_heading(const struct annotation *a, struct strbuf *out)
     bool change = answer->window.since.intervals || answer->window.since.peak;
     strbuf_printf(out, "%s%s, in ", change && !metric_is_sampled(m) ? "change of " : "",
                   report_metric_title(m));
-    name_shorten(out, a->name, 200);
+    add_name(out, a->name, 200);
     if (a->module) {
         strbuf_puts(out, " of ");
         unit_text(out, a->module);
@@ -317,7 +326,7 @@ void annotate_hosts(const struct annotation *a, struct strbuf *out)
     strbuf_puts(out, a->inlined ? "inlined into " : "also inlined into ");
     for (size_t i = 0; i < shown; i++) {
         strbuf_puts(out, !i ? "" : i + 1 < count ? ", " : " and ");
-        name_shorten(out, strpool_get(&a->strings, a->hosts.items[i]), 60);
+        add_name(out, strpool_get(&a->strings, a->hosts.items[i]), 60);
     }
     if (shown < count)
         strbuf_printf(out, " and %zu more", count - shown);
