@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/cmd_annotate.h"
 #include "cli/cmd_ctl.h"
 #include "cli/cmd_diff.h"
 #include "cli/cmd_doctor.h"
@@ -33,6 +34,7 @@ static const struct command {
     {"diff", cmd_diff, "what one recording has more or less than another, matched by names"},
     {"findings", cmd_findings, "the short list: what is worth fixing, and how"},
     {"flame", cmd_flame, "stacks as a flame graph (SVG), or as folded text"},
+    {"annotate", cmd_annotate, "the lines of a function, and its instructions, with their share"},
     {"marks", cmd_marks, "moments with a name, and what the process had then"},
     {"growth", cmd_growth, "growth from mark to mark, its confidence, and what kind it is"},
     {"maps", cmd_maps, "what the process had mapped, by kind, library or mapping"},

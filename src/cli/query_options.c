@@ -297,11 +297,16 @@ int query_options_parse(struct query_options *o, int argc, char **argv,
         for (int i = optind; i < argc; i++)
             *vec_push(&o->files) = argv[i];
         if (o->files.count < command->files)
-            code = err_set(err, -EINVAL, "a recording is missing: tidemark %s FILE%s [OPTIONS]",
-                           command->name, command->files > 1 ? " FILE" : "");
+            code = err_set(err, -EINVAL, "%s is missing: tidemark %s %s [OPTIONS]",
+                           command->arguments && o->files.count ? "a function" : "a recording",
+                           command->name,
+                           command->arguments   ? command->arguments
+                           : command->files > 1 ? "FILE FILE"
+                                                : "FILE");
         else if (o->files.count > command->files)
-            code = err_set(err, -EINVAL, "'%s' is one file too many: tidemark %s takes %zu",
-                           o->files.items[command->files], command->name, command->files);
+            code = err_set(err, -EINVAL, "'%s' is one %s too many: tidemark %s takes %zu",
+                           o->files.items[command->files], command->arguments ? "argument" : "file",
+                           command->name, command->files);
     }
     if (code)
         query_options_release(o);

@@ -63,10 +63,12 @@ static void link_nodes(struct builder *b, const struct measure *m, enum portion 
     free(needed);
 }
 
-static uint32_t add_call(struct builder *b, uint32_t parent, uint32_t frame, uint8_t flags)
+static uint32_t add_call(struct builder *b, uint32_t parent, uint32_t frame, uint32_t node,
+                         uint8_t flags)
 {
     *vec_push(&b->tree->parent) = parent;
     *vec_push(&b->tree->frame) = frame;
+    *vec_push(&b->tree->node) = node;
     *vec_push(&b->call_flags) = flags;
     return (uint32_t)b->tree->parent.count - 1;
 }
@@ -85,7 +87,7 @@ static void enter_node(struct builder *b, uint32_t node)
         rule = own < rule ? own : rule;
         if (!(f & CALL_DROPPED) &&
             !(b->fold_interpreter && b->frames->frames.items[frame].interpreter))
-            call = add_call(b, call, frame, f);
+            call = add_call(b, call, frame, node, f);
     }
     b->leaf[node] = call;
     b->flags[node] = flags;
@@ -171,7 +173,7 @@ static uint32_t charged_marker(struct builder *b, uint32_t node, uint32_t marker
                            : b->focus->python_only ? "[native]"
                            : b->focus->native_only ? "[python]"
                                                    : "[folded]";
-        markers[dropped] = add_call(b, 0, frame_table_marker(b->frames, name), CALL_MARKER);
+        markers[dropped] = add_call(b, 0, frame_table_marker(b->frames, name), 0, CALL_MARKER);
     }
     return markers[dropped];
 }
@@ -311,7 +313,7 @@ int call_tree_build(struct call_tree *t, struct frame_table *frames, const struc
         memset(b.rule, 0xff, nodes * sizeof *b.rule);
         b.resized = resized_sites(frames->profile);
     }
-    add_call(&b, 0, CALL_NONE, 0);
+    add_call(&b, 0, CALL_NONE, 0, 0);
     add_calls(&b, m);
     int code = place_sites(&b, m, err);
     if (!code)
@@ -333,6 +335,7 @@ void call_tree_release(struct call_tree *t)
 {
     vec_release(&t->parent);
     vec_release(&t->frame);
+    vec_release(&t->node);
     vec_release(&t->suppressed);
     free(t->own);
     free(t->below);

@@ -33,6 +33,7 @@ struct call_tree {
     const struct frame_table *frames;
     VEC(uint32_t) parent;
     VEC(uint32_t) frame; /* number in frames->frames; CALL_NONE for the root */
+    VEC(uint32_t) node;  /* of the profile, that it is a frame of; 0 for the root and markers */
     struct value *own;   /* charged to this call itself */
     struct value *below; /* own and everything it called */
     uint32_t

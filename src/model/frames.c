@@ -199,8 +199,7 @@ static uint32_t resolved(struct frame_table *t, const struct frame *f)
     return intern(t, c);
 }
 
-/* The module that held the address; among those of other times the latest before it. */
-static const struct module *module_at(const struct profile *p, uint64_t address)
+const struct module *module_at(const struct profile *p, uint64_t address)
 {
     uint64_t pc = NODE_PC(address) - 1;
     const struct module *best = NULL;

@@ -76,6 +76,10 @@ void frame_table_release(struct frame_table *t);
 /* The frames of a node's address, innermost first, all of them. Good until the next call. */
 struct frame_run frame_table_run(struct frame_table *t, uint64_t address);
 
+/* The module that held a node's address; among those of other times the latest before it. NULL:
+ * none. */
+const struct module *module_at(const struct profile *p, uint64_t address);
+
 /* The number of a frame that stands for something else than a function, such as "[truncated]". */
 uint32_t frame_table_marker(struct frame_table *t, const char *name);
 

@@ -19,12 +19,11 @@ static bool locale_is_utf8(void)
 
 struct style style_of(int fd)
 {
-    struct style s = {.width = STYLE_WIDTH};
+    struct style s = {.width = STYLE_WIDTH, .terminal = isatty(fd)};
     const char *columns = getenv("COLUMNS"), *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
     long wanted = columns ? strtol(columns, NULL, 10) : 0;
     struct winsize w;
-    bool terminal = isatty(fd);
-    if (terminal && ioctl(fd, TIOCGWINSZ, &w) == 0 && w.ws_col)
+    if (s.terminal && ioctl(fd, TIOCGWINSZ, &w) == 0 && w.ws_col)
         s.width = w.ws_col;
     else if (wanted > 0)
         s.width = (size_t)wanted;
@@ -32,8 +31,8 @@ struct style style_of(int fd)
         s.width = 40;
     if (s.width > 1000)
         s.width = 1000;
-    s.colour = terminal && !(no_color && *no_color) && !(term && strcmp(term, "dumb") == 0);
-    s.utf8 = terminal && locale_is_utf8();
+    s.colour = s.terminal && !(no_color && *no_color) && !(term && strcmp(term, "dumb") == 0);
+    s.utf8 = s.terminal && locale_is_utf8();
     return s;
 }
 
@@ -50,6 +49,11 @@ const char *style_faint(const struct style *s)
 const char *style_warn(const struct style *s)
 {
     return s->colour ? "\033[33m" : "";
+}
+
+const char *style_hot(const struct style *s)
+{
+    return s->colour ? "\033[1;31m" : "";
 }
 
 const char *style_plain(const struct style *s)

@@ -10,6 +10,7 @@
 struct style {
     size_t width; /* columns */
     bool colour;
+    bool terminal;
     bool utf8; /* block elements and the like can be shown */
 };
 
@@ -23,6 +24,7 @@ struct style style_of(int fd);
 const char *style_bold(const struct style *s);
 const char *style_faint(const struct style *s);
 const char *style_warn(const struct style *s);
+const char *style_hot(const struct style *s);
 const char *style_plain(const struct style *s);
 
 #endif

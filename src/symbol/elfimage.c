@@ -112,6 +112,27 @@ bool elf_image_build_id_is(const struct elf_image *image, const uint8_t *id, siz
     return size && elf_image_build_id(image, &own) == size && memcmp(own, id, size) == 0;
 }
 
+const uint8_t *elf_image_bytes(const struct elf_image *image, uint64_t address, size_t *size)
+{
+    size_t count, file_size;
+    const char *file = elf_rawfile(image->elf, &file_size);
+    if (!file || elf_getphdrnum(image->elf, &count) != 0)
+        return NULL;
+    for (size_t i = 0; i < count; i++) {
+        GElf_Phdr segment;
+        if (!gelf_getphdr(image->elf, (int)i, &segment) || segment.p_type != PT_LOAD ||
+            address < segment.p_vaddr || address - segment.p_vaddr >= segment.p_filesz)
+            continue;
+        uint64_t into = address - segment.p_vaddr, left = segment.p_filesz - into;
+        if (segment.p_offset > file_size || into >= file_size - segment.p_offset)
+            return NULL;
+        uint64_t at = segment.p_offset + into;
+        *size = (size_t)(left < file_size - at ? left : file_size - at);
+        return (const uint8_t *)file + at;
+    }
+    return NULL;
+}
+
 Elf_Data *elf_image_section(const struct elf_image *image, const char *name)
 {
     size_t names;

@@ -34,6 +34,10 @@ void elf_image_release(struct elf_image *image);
 size_t elf_image_build_id(const struct elf_image *image, const uint8_t **id);
 bool elf_image_build_id_is(const struct elf_image *image, const uint8_t *id, size_t size);
 
+/* What is loaded at an address, from there to the end of its segment in the file; NULL: nothing.
+ * `size` receives how much. */
+const uint8_t *elf_image_bytes(const struct elf_image *image, uint64_t address, size_t *size);
+
 /* Of `name` (".debug_line") or its ".zdebug_" variant; NULL: absent. Uncompressed once a Dwarf was
  * opened. */
 Elf_Data *elf_image_section(const struct elf_image *image, const char *name);

@@ -84,26 +84,14 @@ static bool is_named(const char *symbol, const char *name, struct strbuf *scratc
 
 static size_t read_code(const struct elf_image *image, uint64_t address, uint8_t *out, size_t size)
 {
-    size_t count, file_size;
-    const char *file = elf_rawfile(image->elf, &file_size);
-    if (!file || elf_getphdrnum(image->elf, &count) != 0)
-        return 0;
-    for (size_t i = 0; i < count; i++) {
-        GElf_Phdr segment;
-        if (!gelf_getphdr(image->elf, (int)i, &segment) || segment.p_type != PT_LOAD ||
-            !(segment.p_flags & PF_X) || address < segment.p_vaddr ||
-            address - segment.p_vaddr >= segment.p_filesz)
-            continue;
-        uint64_t into = address - segment.p_vaddr, left = segment.p_filesz - into;
-        if (segment.p_offset > file_size || into > file_size - segment.p_offset)
-            return 0;
-        uint64_t at = segment.p_offset + into;
-        left = left < file_size - at ? left : file_size - at;
-        size = left < size ? (size_t)left : size;
-        memcpy(out, file + at, size);
-        return size;
-    }
-    return 0;
+    size_t there = 0;
+    const uint8_t *code =
+        spans_find(&image->code, address) ? elf_image_bytes(image, address, &there) : NULL;
+    if (there < size)
+        size = there;
+    if (code)
+        memcpy(out, code, size);
+    return size;
 }
 
 static bool is_known(const struct found_functions *out, size_t from, size_t name, uint64_t address)

@@ -1,5 +1,6 @@
 #include "symbol/symbolizer.h"
 
+#include <gelf.h>
 #include <inttypes.h>
 #include <libelf.h>
 #include <string.h>
@@ -12,13 +13,15 @@
 #include "symbol/declname.h"
 #include "symbol/demangle.h"
 #include "symbol/elfimage.h"
+#include "symbol/extent.h"
+#include "symbol/slots.h"
 #include "symbol/symtab.h"
 
 struct symbol_file {
     char *path;
     uint8_t *build_id;
     size_t build_id_size;
-    bool opened;
+    bool opened, replaced;
     struct elf_image main, debug; /* debug: separate debug information, where there is any */
     struct symtab symtab;
     struct debuginfo info;
@@ -98,6 +101,7 @@ static void symbol_file_open(struct symbol_file *file)
     if (file->build_id_size &&
         !elf_image_build_id_is(&file->main, file->build_id, file->build_id_size)) {
         elf_image_release(&file->main);
+        file->replaced = true;
         return;
     }
     struct strbuf debug_path = {0};
@@ -255,4 +259,94 @@ size_t symbolizer_resolve(struct symbolizer *s, struct symbol_file *file, uint64
     };
     *frames = s->frames.items;
     return s->frames.count;
+}
+
+enum symbol_file_state symbol_file_state(struct symbol_file *file)
+{
+    symbol_file_open(file);
+    return file->main.elf   ? SYMBOL_FILE_GOOD
+           : file->replaced ? SYMBOL_FILE_REPLACED
+                            : SYMBOL_FILE_MISSING;
+}
+
+/* Of two tellers the one that knows the name is believed; a symbol without a size reaches as far as
+ * its piece does. */
+bool symbol_file_extent(struct symbol_file *file, uint64_t address, uint64_t *low, uint64_t *high)
+{
+    if (symbol_file_state(file) != SYMBOL_FILE_GOOD)
+        return false;
+    const struct symbol *symbol = symtab_find(&file->symtab, address);
+    const struct span *piece = symbol ? spans_find(&file->symtab.spans, address) : NULL;
+    if (symbol && symbol->size_bytes && symbol->size_bytes <= UINT64_MAX - symbol->address) {
+        *low = symbol->address;
+        *high = symbol->address + symbol->size_bytes;
+        return true;
+    }
+    struct unit *unit = piece ? NULL : debuginfo_unit(&file->info, address);
+    struct scope *scope = NULL;
+    uint32_t number = unit ? scopes_find(&unit->scopes, address) : SCOPE_NONE;
+    while ((scope = unit ? scopes_get(&unit->scopes, number) : NULL) && scope->inlined)
+        number = scope->parent;
+    if (scope && scope_extent(scope, &file->main.code, address, low, high))
+        return true;
+    if (frame_extent(&file->main, address, low, high))
+        return true;
+    if (piece) {
+        *low = piece->low;
+        *high = piece->high;
+    }
+    return piece;
+}
+
+const uint8_t *symbol_file_code(struct symbol_file *file, uint64_t address, size_t *size)
+{
+    if (symbol_file_state(file) != SYMBOL_FILE_GOOD || !spans_find(&file->main.code, address))
+        return NULL;
+    return elf_image_bytes(&file->main, address, size);
+}
+
+const char *symbolizer_entry(struct symbolizer *s, struct symbol_file *file, uint64_t address)
+{
+    symbol_file_open(file);
+    const struct symbol *symbol = symtab_find(&file->symtab, address);
+    if (symbol && symbol->address == address)
+        return name_finished(s, symbol->name);
+    uint64_t slot;
+    return symbol_file_machine(file) == EM_X86_64 && stub_slot(&file->main, address, &slot)
+               ? symbolizer_slot(s, file, slot)
+               : NULL;
+}
+
+const char *symbolizer_slot(struct symbolizer *s, struct symbol_file *file, uint64_t slot)
+{
+    const char *name =
+        symbol_file_state(file) == SYMBOL_FILE_GOOD ? slot_name(&file->main, slot) : NULL;
+    return name ? name_finished(s, name) : NULL;
+}
+
+unsigned symbol_file_machine(struct symbol_file *file)
+{
+    GElf_Ehdr header;
+    return symbol_file_state(file) == SYMBOL_FILE_GOOD && gelf_getehdr(file->main.elf, &header)
+               ? header.e_machine
+               : 0;
+}
+
+uint32_t symbolizer_declared(struct symbolizer *s, struct symbol_file *file, uint64_t address,
+                             const char *function)
+{
+    symbol_file_open(file);
+    struct unit *unit = debuginfo_unit(&file->info, address);
+    struct scope *scope =
+        unit ? scopes_get(&unit->scopes, scopes_find(&unit->scopes, address)) : NULL;
+    for (; scope; scope = scopes_get(&unit->scopes, scope->parent)) {
+        const char *name = scope->inlined ? scope_name(s, file, unit, scope)
+                                          : function_name(s, file, unit, scope, address);
+        int line;
+        if (name && strcmp(name, function) == 0)
+            return dwarf_decl_line(&scope->die, &line) == 0 && line > 0 ? (uint32_t)line : 0;
+        if (!scope->inlined)
+            break;
+    }
+    return 0;
 }

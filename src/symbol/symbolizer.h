@@ -43,6 +43,36 @@ struct symbol_file *symbolizer_file(struct symbolizer *s, const char *path, cons
 size_t symbolizer_resolve(struct symbolizer *s, struct symbol_file *file, uint64_t address,
                           const struct symbol_frame **frames);
 
+enum symbol_file_state {
+    SYMBOL_FILE_GOOD,
+    SYMBOL_FILE_MISSING, /* or no ELF file, or not ours to read */
+    SYMBOL_FILE_REPLACED /* it has another build id */
+};
+enum symbol_file_state symbol_file_state(struct symbol_file *file);
+
+/*
+ * Where the function around an address of the file begins and ends (exclusive): by its symbol, by
+ * DWARF, or by its unwind information, which stripped files have too. false: nothing tells.
+ */
+bool symbol_file_extent(struct symbol_file *file, uint64_t address, uint64_t *low, uint64_t *high);
+
+/* The line on which a function is declared, of those that symbolizer_resolve gives for an address.
+ * 0: not known. */
+uint32_t symbolizer_declared(struct symbolizer *s, struct symbol_file *file, uint64_t address,
+                             const char *function);
+
+/* The code at an address, as much as the file has from there; NULL: none. */
+const uint8_t *symbol_file_code(struct symbol_file *file, uint64_t address, size_t *size);
+
+/* The function that begins at an address, demangled; also of another file, if there is a stub that
+ * leads to it. NULL: none does. */
+const char *symbolizer_entry(struct symbolizer *s, struct symbol_file *file, uint64_t address);
+/* The function of another file that is called through the slot at an address; NULL: none. */
+const char *symbolizer_slot(struct symbolizer *s, struct symbol_file *file, uint64_t slot);
+
+/* EM_X86_64 and the like; 0: not known. */
+unsigned symbol_file_machine(struct symbol_file *file);
+
 /* Does the file have line information (own or separate)? For "install the debug package" advice. */
 bool symbol_file_has_lines(struct symbolizer *s, struct symbol_file *file);
 

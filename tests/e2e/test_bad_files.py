@@ -246,6 +246,29 @@ def test_hostile_leaks(t):
         t.equal(what, missing(t, what, bad), "incomplete %s; what came before it is shown" % (NONSENSE % len(bad)))
 
 
+def test_hostile_functions(t):
+    """annotate reads files that the recording names, and sums by lines that it makes up: frames inlined 200,000 deep."""
+    deep, most = 200000, (1 << 32) - 1
+    os.mkfifo(t.file("fifo"))
+    os.truncate(saved(t, b"", "zeros"), 10 << 30)
+    site = chunk("SITE", varints(1, 2, 0, 0, 16, 0, *[1 << 62] * 5, 2))
+    texts = ("", "f", t.file("fifo"), "/dev/zero", t.file("zeros"), t.dir, "f+0x1000", "g\033[31m")
+    strings = chunk("STRS", varints(len(texts)) + b"".join(varints(len(s)) + s.encode() for s in texts))
+    for what, path, function, run in (("a FIFO", 2, 1, 1), ("a device", 3, 1, 1), ("10 GB of zeros", 4, 1, 1), ("a folder", 5, 1, 1),
+                                      ("no symbol", 4, 6, 1), ("deep", 4, 7, deep)):
+        text = texts[path].encode()
+        module = chunk("MODS", varints(1, 0, 1 << 47, (1 << 64) - 1, 0) + varints(len(text)) + text + varints(0))
+        functions = [function] * run
+        functions[-1] = function if run == 1 else 1
+        lines = range(most - run, most)
+        content = (HEADER + PROCESS + module + THREADS + NODES + site + chunk("FRAM", varints(
+            1, 2 * 4096, run, *functions, *[0] * run, *[path] * run, *lines, *[1] * run)) + strings + chunk("DONE", b""))
+        for arguments in ((), ("--asm", "--json"), ("--html", "-", "--context", "all")):
+            got = report(t, saved(t, content), texts[1] if run > 1 else texts[function], "--metric", "sitepeak", *arguments, command="annotate")
+            t.equal("%s %s" % (what, arguments), (got[2], got[1]), (0, ""))
+            t.true("%s %s: something" % (what, arguments), got[0] and "\033" not in got[0], got[0][:300])
+
+
 def test_sizes_that_lie(t):
     base = HEADER + PROCESS
     impossible = "incomplete a chunk of the file has an impossible size; what came before it is shown"
@@ -282,6 +305,9 @@ def test_bombs(t, kind):
         if kind == "MAPS":
             got = report(t, saved(t, content), "--json", command="maps")
             t.equal("status, maps of %d" % size, (got[2], got[1].count("\n")), (1, 1) if much else (0, 0))
+        if kind in ("MODS", "NODE", "SITE", "FRAM"):
+            got = report(t, saved(t, content), ".", command="annotate")
+            t.true("annotate, %d" % size, got[2] in (0, 1, 2) and (got[1].count("\n") == 1) == (got[2] > 0), got[1:])
         if kind in ("NODE", "SITE", "LIVE"):
             got = report(t, saved(t, content), "--freed-at-exit", command="leaks")
             t.equal("leaks, %d" % size, (got[2], got[1]), (0, ""))

@@ -14,7 +14,7 @@ MAY_INCLUDE = {
     "symbol": {"base"},
     "collect": {"base", "wire", "store", "symbol", "unwind"},
     "model": {"base", "store"},
-    "analyse": {"base", "store", "model"},
+    "analyse": {"base", "store", "model", "symbol"},
     "report": {"base", "store", "model", "analyse"},
     "export": {"base", "store", "model", "analyse", "report"},
     "cli": {"base", "wire", "store", "symbol", "collect", "model", "analyse", "report", "export"},

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "symbol/disassembler.h"
 #include "symbol/elfimage.h"
 #include "symbol/lookup.h"
 #include "symbol/symbolizer.h"
@@ -25,6 +26,33 @@ static void resolve(struct symbolizer *s, struct symbol_file *file, uint64_t add
     for (size_t i = 0; i < count; i++)
         if (!frames[i].function || !*frames[i].function)
             abort();
+}
+
+/* The function around an address, as annotate reads it. */
+static void disassembled(struct symbolizer *s, struct symbol_file *file, uint64_t address)
+{
+    uint64_t low, high;
+    size_t size = 0;
+    if (!symbol_file_extent(file, address, &low, &high))
+        return;
+    if (address < low || address >= high)
+        abort();
+    const uint8_t *code = symbol_file_code(file, low, &size);
+    struct disassembler *d = disassembler_new(symbol_file_machine(file), NULL);
+    size = size < high - low ? size : (size_t)(high - low);
+    for (size_t at = 0; d && code && at < size && at < 256;) {
+        struct instruction_text text;
+        disassemble(d, code + at, size - at, low + at, &text);
+        if (!text.size || text.size > size - at)
+            abort();
+        at += text.size;
+        if (text.has_target)
+            symbolizer_entry(s, file, text.target);
+        if (text.has_slot)
+            symbolizer_slot(s, file, text.target);
+    }
+    disassembler_free(d);
+    symbolizer_declared(s, file, address, "f");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -45,6 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             uint64_t step = (code->high - code->low) / 64 + 1;
             for (uint64_t k = 0; k < 64 && k * step < code->high - code->low; k++)
                 resolve(s, file, code->low + k * step);
+            disassembled(s, file, code->low + (code->high - code->low) / 2);
         }
         elf_image_release(&image);
     }

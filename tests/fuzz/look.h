@@ -8,10 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/annotate.h"
 #include "analyse/leaks.h"
+#include "export/annotate_html.h"
 #include "model/diff.h"
 #include "model/answer.h"
 #include "model/mappings.h"
+#include "report/annotate.h"
 #include "report/growth.h"
 #include "report/maps.h"
 #include "report/leaks.h"
@@ -201,6 +204,41 @@ static inline void look_growth(const struct recording *r, uint64_t hash)
     query_release(&q.query);
 }
 
+/* One of its functions, whichever. What its lines have themselves is what it has itself. */
+static inline void look_annotate(const struct recording *r, uint64_t hash)
+{
+    struct annotate_question q = {.code = hash / 16 % 2};
+    struct annotation n;
+    struct answer a;
+    struct err err;
+    query_init(&q.query);
+    q.query.metric = (enum metric)(hash % METRICS);
+    if (answer_query(&a, r, &q.query, &err) == 0) {
+        size_t rows = a.rows.rows.count;
+        char *name = xstrdup(rows ? a.rows.rows.items[hash / 32 % rows].name : "main");
+        answer_release(&a);
+        q.function = name;
+        if (annotate(&n, r, &q, &err) == 0) {
+            struct strbuf out = {0};
+            const struct style style = {0};
+            struct value self = {0};
+            for (size_t i = 0; i < n.places.count; i++) {
+                look_must(n.places.items[i].parent == PLACE_NONE || n.places.items[i].parent < i);
+                if (n.places.items[i].parent == PLACE_NONE)
+                    value_join(&self, n.places.items[i].self, n.answer.tree.by_max);
+            }
+            look_must(self.amount == n.self.amount);
+            annotate_text(&n, q.code, hash / 64 % 4, &style, &out);
+            annotate_json(&n, q.code, &out);
+            annotate_html(&n, q.code, &out);
+            strbuf_release(&out);
+            annotation_release(&n);
+        }
+        free(name);
+    }
+    query_release(&q.query);
+}
+
 /* `hash`: any number, which question. */
 static inline void look(const struct recording *r, uint64_t hash)
 {
@@ -209,6 +247,8 @@ static inline void look(const struct recording *r, uint64_t hash)
     look_for_leaks(r, hash);
     if (hash / 131072 % 4 == 0)
         look_diff(r, hash);
+    if (hash / 524288 % 8 == 0) /* it reads the program's file */
+        look_annotate(r, hash / 4194304);
     look_maps(r, hash / 65536);
     look_growth(r, hash / 1048576);
 }

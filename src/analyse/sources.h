@@ -1,0 +1,45 @@
+/*
+ * sources: finds a source file by the path that debug information or Python has for it.
+ *
+ * Sources may lie elsewhere than where they were compiled. A user tells with FROM=TO (paths that
+ * begin with FROM do with TO) or with a folder, below which the path is looked for with less and
+ * less of its beginning. What is told comes first, the path itself last.
+ *
+ * Only regular files of at most SOURCE_BYTES are read.
+ */
+#ifndef TIDE_ANALYSE_SOURCES_H
+#define TIDE_ANALYSE_SOURCES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "base/strbuf.h"
+#include "base/vec.h"
+
+#define SOURCE_BYTES (32u << 20)
+
+struct source_paths {
+    VEC(const char *) given; /* FROM=TO or a folder, borrowed */
+};
+
+struct source {
+    char *path; /* where it was found; NULL: nowhere */
+    time_t changed;
+    struct strbuf text;
+    VEC(size_t) lines; /* where each begins; one more at the end */
+};
+
+/* 0; or -EINVAL: neither FROM=TO nor a folder. */
+int source_paths_add(struct source_paths *p, const char *given, struct err *err);
+void source_paths_release(struct source_paths *p);
+
+/* Leaves `path` NULL where none is found; places that were tried are appended to `tried`. */
+void source_read(struct source *s, const struct source_paths *paths, const char *path,
+                 struct strbuf *tried);
+void source_release(struct source *s);
+
+/* Lines count from 1. NULL: there is none of that number. */
+const char *source_line_text(const struct source *s, uint32_t line, size_t *size);
+
+#endif

@@ -1,0 +1,12 @@
+/*
+ * annotate_html: an annotated function as one page that needs nothing else: no script, no other
+ * file.
+ */
+#ifndef TIDE_EXPORT_ANNOTATE_HTML_H
+#define TIDE_EXPORT_ANNOTATE_HTML_H
+
+#include "analyse/annotate.h"
+
+void annotate_html(const struct annotation *a, bool code, struct strbuf *out);
+
+#endif
