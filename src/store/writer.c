@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "store/captures.h"
+#include "store/chain_rows.h"
 #include "store/chunk.h"
 #include "store/histograms.h"
 #include "store/living.h"
@@ -284,8 +285,8 @@ static const struct part {
              {CHUNK_STAMPS, put_stamps},         {CHUNK_MARKS, put_marks},
              {CHUNK_INHERITED, put_inherited},   {CHUNK_SAMPLING, put_sampling},
              {CHUNK_LIVE, living_put},           {CHUNK_MAPS, captures_put},
-             {CHUNK_HISTOGRAMS, histograms_put}, {CHUNK_NOTES, put_notes},
-             {CHUNK_FRAMES, put_frames}};
+             {CHUNK_HISTOGRAMS, histograms_put}, {CHUNK_CHAINS, chain_rows_put},
+             {CHUNK_NOTES, put_notes},           {CHUNK_FRAMES, put_frames}};
 #define PARTS (sizeof parts / sizeof *parts)
 
 struct packing {
@@ -304,6 +305,7 @@ static void *pack_parts(void *arg)
         if ((parts[i].type == CHUNK_NOTES && !k->profile->notes.count) ||
             (parts[i].type == CHUNK_MARKS && !k->profile->marks.count) ||
             (parts[i].type == CHUNK_HISTOGRAMS && !k->profile->has_histograms) ||
+            (parts[i].type == CHUNK_CHAINS && !k->profile->chains.count) ||
             (parts[i].type == CHUNK_LIVE && !k->profile->scans.count) ||
             (parts[i].type == CHUNK_MAPS && !k->profile->captures.count) ||
             (parts[i].type == CHUNK_INHERITED && !k->profile->inherited.parent) ||
