@@ -1,11 +1,11 @@
 #include "collect/growths.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "collect/target.h"
 
-#define SETS 4096u
-#define WAYS 4u
+#define SETS 8192u /* of two */
 
 #define CALLERS 4 /* of a function that grows an array, that may have made it */
 
@@ -22,42 +22,41 @@ struct chain_link {
     uint32_t row;     /* in growth_table.rows */
     uint32_t growths; /* so far */
     uint32_t factor;  /* of the last one */
+    uint32_t serial;  /* and when that was */
 };
 
-static struct chain_link *set_of(struct growth_table *c, uint64_t address)
+static inline struct chain_link *set_of(const struct growth_table *c, uint64_t address)
 {
-    if (!c->links)
-        c->links = xcalloc(SETS * WAYS, sizeof *c->links);
-    return &c->links[((address >> 4) * UINT32_C(0x9e3779b1) >> 16 & (SETS - 1)) * WAYS];
+    return &c->links[((address >> 4) * UINT32_C(0x9e3779b1) >> 16 & (SETS - 1)) * 2];
 }
 
-static struct chain_link *find_link(struct growth_table *c, const struct block *b)
+static inline struct chain_link *find_link(const struct growth_table *c, const struct block *b)
 {
-    struct chain_link *set = set_of(c, b->address);
-    for (unsigned i = 0; i < WAYS; i++)
-        if (set[i].address == b->address && set[i].size == b->size && set[i].birth == b->birth)
-            return &set[i];
-    return NULL;
+    struct chain_link *link = set_of(c, b->address);
+    link += link->address != b->address;
+    return link->address == b->address && link->size == b->size && link->birth == b->birth ? link
+                                                                                           : NULL;
 }
 
-/* A place for the chain that now ends at an address: one that has it, an empty one, or the one that
- * grew least recently. */
-static struct chain_link *make_link(struct growth_table *c, uint64_t address)
+/* A place for the chain that now ends at an address: one that has it, or the one of the two that
+ * grew less recently; an empty one has not at all. */
+static inline struct chain_link *make_link(const struct growth_table *c, uint64_t address)
 {
-    struct chain_link *set = set_of(c, address), *best = set;
-    for (unsigned i = 0; i < WAYS; i++) {
-        if (set[i].address == address)
-            return &set[i];
-        if (!set[i].address || (best->address && set[i].birth < best->birth))
-            best = &set[i];
-    }
-    return best;
+    struct chain_link *set = set_of(c, address);
+    if (set[0].address == address)
+        return &set[0];
+    return set[1].address == address || set[1].serial < set[0].serial ? &set[1] : &set[0];
 }
 
 static uint32_t row_of(struct growth_table *c, uint32_t account)
 {
-    while (c->row_of.count <= account)
-        *vec_push(&c->row_of) = 0;
+    if (account >= c->row_of.count) {
+        size_t count = (size_t)account * 2 + 64;
+        vec_reserve(&c->row_of, count);
+        memset(c->row_of.items + c->row_of.count, 0,
+               (count - c->row_of.count) * sizeof *c->row_of.items);
+        c->row_of.count = count;
+    }
     if (!c->row_of.items[account]) {
         *vec_push(&c->rows) = (struct chain_row){.site = account};
         c->row_of.items[account] = (uint32_t)c->rows.count;
@@ -75,59 +74,71 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
     return a;
 }
 
-static void raise_to(uint64_t *most, uint64_t value)
+static inline void raise_to(uint64_t *most, uint64_t value)
 {
     if (value > *most)
         *most = value;
 }
 
-/* Of a growth; FACTOR_ONE is none. */
-static uint32_t factor_of(uint64_t size, uint64_t old)
+static inline uint32_t factor_of(uint64_t size, uint64_t old)
 {
     uint64_t factor = old ? size * FACTOR_ONE / old : UINT32_MAX; /* sizes have 48 bits */
     return factor < UINT32_MAX ? (uint32_t)factor : UINT32_MAX;
 }
 
-static bool is_even(uint32_t a, uint32_t b)
+static inline bool is_even(uint32_t a, uint32_t b)
 {
     uint32_t apart = a > b ? a - b : b - a;
     return apart <= a / FACTOR_EVEN;
 }
 
+/* The first growth of an array: what its link is before it. */
+static struct chain_link begin(struct growth_table *c, const struct fresh *f,
+                               const struct block *old)
+{
+    struct chain_link link = {.row = row_of(c, f->account)};
+    struct chain_figures *of = &c->rows.items[link.row].of;
+    if (!of->chains || old->size < of->first_bytes)
+        of->first_bytes = old->size;
+    of->chains++;
+    of->unit_bytes = common_divisor(old->size, of->unit_bytes);
+    return link;
+}
+
 static void step(struct growth_table *c, const struct fresh *f, const struct block *old,
                  bool by_realloc)
 {
-    struct chain_link *before = find_link(c, old), next;
-    bool in_place = f->address == old->address;
+    if (!c->links)
+        c->links = xcalloc(SETS * 2, sizeof *c->links);
+    struct chain_link *before = find_link(c, old);
+    struct chain_link link = before ? *before : begin(c, f, old);
+    struct chain_figures *of = &c->rows.items[link.row].of;
+    uint64_t moved = f->address == old->address ? 0 : old->size;
     uint32_t factor = factor_of(f->size, old->size);
-    next = before ? *before : (struct chain_link){.row = row_of(c, f->account)};
-    struct chain_figures *of = &c->rows.items[next.row].of;
+    if (before) {
+        of->even += is_even(factor, link.factor);
+        before->address = before->serial = 0;
+    }
+    link.address = f->address;
+    link.size = f->size;
+    link.left += moved;
+    link.birth = f->birth;
+    link.growths++;
+    link.factor = factor;
+    link.serial = ++c->serial;
+    *make_link(c, f->address) = link;
     of->growths++;
     of->by_realloc += by_realloc;
-    of->in_place += in_place;
+    of->in_place += f->address == old->address;
     of->old_bytes += old->size;
     of->new_bytes += f->size;
-    of->copied_bytes += in_place ? 0 : old->size;
-    if (before) {
-        of->even += is_even(factor, before->factor);
-        before->address = 0;
+    of->copied_bytes += moved;
+    if (f->size % (of->unit_bytes | !of->unit_bytes))
         of->unit_bytes = common_divisor(f->size, of->unit_bytes);
-    } else {
-        of->first_bytes = of->chains && of->first_bytes < old->size ? of->first_bytes : old->size;
-        of->chains++;
-        of->unit_bytes = common_divisor(f->size, common_divisor(old->size, of->unit_bytes));
-    }
-    next.address = f->address;
-    next.size = f->size;
-    next.birth = f->birth;
-    next.left += in_place ? 0 : old->size;
-    next.growths += next.growths < UINT32_MAX;
-    next.factor = factor;
-    raise_to(&of->longest, next.growths);
+    raise_to(&of->longest, link.growths);
     raise_to(&of->largest_bytes, f->size);
-    raise_to(&of->transient_bytes, f->size + (in_place ? 0 : old->size));
-    raise_to(&of->left_bytes, next.left);
-    *make_link(c, f->address) = next;
+    raise_to(&of->transient_bytes, f->size + moved);
+    raise_to(&of->left_bytes, link.left);
 }
 
 static struct node node_at(const struct target *t, uint32_t number)

@@ -42,6 +42,7 @@ struct chain_link;
 
 struct growth_table {
     struct chain_link *links; /* NULL until something grows */
+    uint32_t serial;          /* of the last growth */
     VEC(uint32_t) row_of;     /* by account: its row + 1, or 0 */
     VEC(struct chain_row) rows;
 };
