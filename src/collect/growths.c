@@ -10,8 +10,9 @@
 #define CALLERS 4 /* of a function that grows an array, that may have made it */
 
 #define FACTOR_ONE  1024u
-#define FACTOR_EVEN 16 /* two factors are about the same: they differ by less than this part */
-#define HOPELESS    64 /* replacements that are no growth, and more than those that are */
+#define FACTOR_EVEN 16   /* two factors are about the same: they differ by less than this part */
+#define BYTES_LEAST 1024 /* that a site's arrays grew from, in all: what has less is not kept */
+#define HOPELESS    64   /* replacements that are no growth, and more than those that are */
 
 /* The last block of a chain. Its address may be another block's by now: that one has another size,
  * or was born at another time. */
@@ -92,17 +93,16 @@ static inline bool is_even(uint32_t a, uint32_t b)
     return apart <= a / FACTOR_EVEN;
 }
 
-/* The first growth of an array: what its link is before it. */
-static struct chain_link begin(struct growth_table *c, const struct fresh *f,
-                               const struct block *old)
+/* The first growth of an array. */
+static void begin(struct growth_table *c, struct chain_link *link, const struct fresh *f,
+                  const struct block *old)
 {
-    struct chain_link link = {.row = row_of(c, f->account)};
-    struct chain_figures *of = &c->rows.items[link.row].of;
+    *link = (struct chain_link){.row = row_of(c, f->account)};
+    struct chain_figures *of = &c->rows.items[link->row].of;
     if (!of->chains || old->size < of->first_bytes)
         of->first_bytes = old->size;
     of->chains++;
     of->unit_bytes = common_divisor(old->size, of->unit_bytes);
-    return link;
 }
 
 static void step(struct growth_table *c, const struct fresh *f, const struct block *old,
@@ -110,35 +110,40 @@ static void step(struct growth_table *c, const struct fresh *f, const struct blo
 {
     if (!c->links)
         c->links = xcalloc(SETS * 2, sizeof *c->links);
-    struct chain_link *before = find_link(c, old);
-    struct chain_link link = before ? *before : begin(c, f, old);
-    struct chain_figures *of = &c->rows.items[link.row].of;
-    uint64_t moved = f->address == old->address ? 0 : old->size;
+    bool in_place = f->address == old->address;
+    uint64_t moved = in_place ? 0 : old->size;
     uint32_t factor = factor_of(f->size, old->size);
-    if (before) {
-        of->even += is_even(factor, link.factor);
-        before->address = before->serial = 0;
+    struct chain_link *before = find_link(c, old);
+    struct chain_link *link = before && in_place ? before : make_link(c, f->address);
+    if (!before) {
+        begin(c, link, f, old);
+    } else {
+        c->rows.items[before->row].of.even += is_even(factor, before->factor);
+        if (link != before) {
+            *link = *before;
+            before->address = before->serial = 0;
+        }
     }
-    link.address = f->address;
-    link.size = f->size;
-    link.left += moved;
-    link.birth = f->birth;
-    link.growths++;
-    link.factor = factor;
-    link.serial = ++c->serial;
-    *make_link(c, f->address) = link;
+    link->address = f->address;
+    link->size = f->size;
+    link->left += moved;
+    link->birth = f->birth;
+    link->growths++;
+    link->factor = factor;
+    link->serial = ++c->serial;
+    struct chain_figures *of = &c->rows.items[link->row].of;
     of->growths++;
     of->by_realloc += by_realloc;
-    of->in_place += f->address == old->address;
+    of->in_place += in_place;
     of->old_bytes += old->size;
     of->new_bytes += f->size;
     of->copied_bytes += moved;
-    if (f->size % (of->unit_bytes | !of->unit_bytes))
+    if (of->unit_bytes != 1)
         of->unit_bytes = common_divisor(f->size, of->unit_bytes);
-    raise_to(&of->longest, link.growths);
+    raise_to(&of->longest, link->growths);
     raise_to(&of->largest_bytes, f->size);
     raise_to(&of->transient_bytes, f->size + moved);
-    raise_to(&of->left_bytes, link.left);
+    raise_to(&of->left_bytes, link->left);
 }
 
 static struct node node_at(const struct target *t, uint32_t number)
@@ -204,7 +209,7 @@ static int by_site(const void *a, const void *b)
 void growths_finish(struct target *t)
 {
     for (size_t i = 0; i < t->growths.rows.count; i++)
-        if (t->growths.rows.items[i].of.growths)
+        if (t->growths.rows.items[i].of.old_bytes >= BYTES_LEAST)
             *vec_push(&t->profile.chains) = t->growths.rows.items[i];
     if (t->profile.chains.count)
         qsort(t->profile.chains.items, t->profile.chains.count, sizeof *t->profile.chains.items,
