@@ -1,114 +1,145 @@
 #include "analyse/chains.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#include "store/buckets.h"
+#include "model/name.h"
 
-#define LENGTH_LEAST 4           /* sizes: fewer may be chance */
-#define COPIED_LEAST (64 * 1024) /* bytes: less is not worth a line */
+#define GROWTHS_LEAST   3           /* of the longest: fewer may be chance */
+#define COPIED_LEAST    (64 * 1024) /* bytes: less is not worth a line */
+#define OTHERWISE_MOST  5           /* one replacement in so many may be by something else */
+#define FRAMES_OF_STD   16          /* that a vector may be behind */
+#define ITEM_BYTES_MOST 65536       /* what is larger is hardly an item */
+#define FACTOR_UNEVEN   1.9         /* with less, sizes have little in common but the item, */
+#define SIZES_UNEVEN    6           /* after so many growths */
 
-struct tally {
-    uint64_t allocs, frees, reallocs;
-};
-
-static struct tally *tally_sites(const struct profile *p)
+static void add_figures(struct chain_figures *to, const struct chain_figures *from)
 {
-    struct tally *all = xcalloc(p->sites.count + 1, sizeof *all);
-    for (size_t i = 0; i < p->rows.count; i++) {
-        const struct row *row = &p->rows.items[i];
-        all[row->site].allocs += row->columns[COL_ALLOCS];
-        all[row->site].frees += row->columns[COL_FREES];
-        all[row->site].reallocs += row->columns[COL_REALLOCS];
+    const struct chain_figures was = *to;
+    const uint64_t *add = (const uint64_t *)from;
+    uint64_t *sum = (uint64_t *)to, a = was.unit_bytes, b = from->unit_bytes;
+    for (size_t k = 0; k < sizeof *to / sizeof *sum; k++)
+        sum[k] += add[k];
+#define MOST(field) to->field = was.field > from->field ? was.field : from->field
+    MOST(longest);
+    MOST(largest_bytes);
+    MOST(transient_bytes);
+    MOST(left_bytes);
+#undef MOST
+    to->first_bytes =
+        was.growths && was.first_bytes < from->first_bytes ? was.first_bytes : from->first_bytes;
+    while (b) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
     }
-    return all;
+    to->unit_bytes = a;
 }
 
-struct sizes {
-    uint64_t count[SIZE_BUCKETS], bytes[SIZE_BUCKETS];
-};
-
-/* `next`: of p->sizes, which are in order of site. */
-static void sizes_of(struct sizes *z, const struct profile *p, uint32_t site, uint64_t allocs,
-                     size_t *next)
+static bool is_convincing(const struct chain_figures *f)
 {
-    *z = (struct sizes){0};
-    uint64_t seen = 0;
-    while (*next < p->sizes.count && p->sizes.items[*next].site < site)
-        ++*next;
-    for (; *next < p->sizes.count && p->sizes.items[*next].site == site; ++*next) {
-        const struct bucket_row *row = &p->sizes.items[*next];
-        if (row->bucket >= SIZE_BUCKETS)
-            continue;
-        z->count[row->bucket] += row->count;
-        z->bytes[row->bucket] += row->bytes;
-        seen += row->count;
-    }
-    uint64_t unit = p->sites.items[site].unit_bytes;
-    z->count[size_bucket(unit)] += allocs - seen;
-    z->bytes[size_bucket(unit)] += (allocs - seen) * unit;
-}
-
-/* false: it is none. */
-static bool chain_of(struct chain *c, const struct sizes *z, const struct site *site,
-                     const struct tally *t)
-{
-    unsigned top = size_bucket(site->largest_bytes), bottom = top, used = 0;
-    for (unsigned b = 0; b < SIZE_BUCKETS; b++)
-        used += z->count[b] > 0;
-    if (used < LENGTH_LEAST || used > top + 1)
+    uint64_t further = f->growths - f->chains; /* that have one before them */
+    if (f->longest < GROWTHS_LEAST || f->copied_bytes < COPIED_LEAST || f->chains > f->growths ||
+        f->old_bytes == 0)
         return false;
-    for (unsigned i = 0; i < used; i++) {
-        unsigned b = top - i;
-        uint64_t size = site->largest_bytes >> i;
-        if (!z->count[b] || z->bytes[b] != z->count[b] * size || size << i != site->largest_bytes ||
-            (i && z->count[b] < z->count[b + 1]))
+    if (f->by_realloc > f->growths / 2)
+        return true;
+    return f->otherwise <= f->growths / OTHERWISE_MOST && f->even >= further - further / 2;
+}
+
+/* Did std::vector ask for the memory? */
+static bool is_vector(const struct answer *a, uint32_t node)
+{
+    const struct profile *p = a->profile;
+    unsigned left = FRAMES_OF_STD;
+    for (; node && left; node = p->nodes.items[node].parent) {
+        uint32_t run = map_get(&p->symbols, p->nodes.items[node].address);
+        if (run == MAP_NONE || run + 1 >= p->frame_runs.count)
             return false;
-        bottom = b;
-        if (!i)
-            continue;
-        c->growths += z->count[b + 1];
-        c->copied_bytes += z->count[b + 1] * size;
+        for (uint32_t i = p->frame_runs.items[run]; i < p->frame_runs.items[run + 1]; i++) {
+            const char *name = strpool_get(&a->recording->strings, p->frames.items[i].function);
+            struct name_part bare = name_bare(name);
+            const char *vector = memmem(bare.text, bare.size, "vector<", 7);
+            if (!name_part_is_std(bare) && !name_part_is_allocator(bare))
+                return false;
+            if (vector && !memchr(bare.text, '<', (size_t)(vector - bare.text)))
+                return true;
+            if (!--left)
+                return false;
+        }
     }
-    c->count = z->count[bottom];
-    c->length = used;
-    c->first_bytes = site->largest_bytes >> (used - 1);
-    c->final_bytes = site->largest_bytes;
-    c->transient_peak_bytes = site->largest_bytes + site->largest_bytes / 2;
-    c->by_realloc = t->reallocs > 0;
-    return t->allocs - t->frees <= c->count && site->own_peak_blocks <= c->count + 1 &&
-           c->copied_bytes >= COPIED_LEAST;
+    return false;
+}
+
+/*
+ * A vector that is filled one by one begins with one item, and all its sizes are multiples of that.
+ * An array that does not double has sizes that have little in common but the item. Where neither is
+ * so, the first size may be any number of items.
+ */
+static uint64_t item_of(const struct chain *c, const struct answer *a)
+{
+    const struct chain_figures *f = &c->of;
+    if (f->unit_bytes == 0 || f->unit_bytes > ITEM_BYTES_MOST || f->first_bytes < f->unit_bytes)
+        return 0;
+    if (c->factor < FACTOR_UNEVEN)
+        return f->longest >= SIZES_UNEVEN ? f->unit_bytes : 0;
+    return f->unit_bytes == f->first_bytes && is_vector(a, c->node) ? f->unit_bytes : 0;
 }
 
 static int by_copied(const void *a, const void *b)
 {
     const struct chain *x = a, *y = b;
-    if (x->copied_bytes != y->copied_bytes)
-        return x->copied_bytes > y->copied_bytes ? -1 : 1;
+    if (x->of.copied_bytes != y->of.copied_bytes)
+        return x->of.copied_bytes > y->of.copied_bytes ? -1 : 1;
     return (x->call > y->call) - (x->call < y->call);
+}
+
+/* All rows that are in focus, those of one line together. */
+static void gather(struct chains *c, const struct places *places)
+{
+    const struct profile *p = places->total.profile;
+    const struct call_tree *tree = &places->total.tree;
+    struct map numbers = {0};
+    VEC(uint64_t) most = {0}; /* copied at the stack that is shown */
+    for (size_t i = 0; i < p->chains.count; i++) {
+        const struct chain_row *row = &p->chains.items[i];
+        uint32_t place = places->of_site[row->site], call = tree->site_call[row->site];
+        if (place == PLACE_NONE)
+            continue;
+        uint32_t *number = map_at(&numbers, (uint64_t)place << 32 | tree->frame.items[call]);
+        if (*number == MAP_NONE) {
+            *number = (uint32_t)c->list.count;
+            *vec_push(&c->list) = (struct chain){.place = place};
+            *vec_push(&most) = 0;
+        }
+        struct chain *chain = &c->list.items[*number];
+        if (!chain->call || row->of.copied_bytes > most.items[*number]) {
+            most.items[*number] = row->of.copied_bytes;
+            chain->call = call;
+            chain->node = p->sites.items[row->site].node;
+        }
+        add_figures(&chain->of, &row->of);
+    }
+    map_release(&numbers);
+    vec_release(&most);
 }
 
 void chains_find(struct chains *c, const struct places *places)
 {
-    const struct profile *p = places->total.profile;
+    size_t kept = 0;
     *c = (struct chains){0};
-    if (!p->has_histograms)
-        return;
-    struct tally *tallies = tally_sites(p);
-    size_t next = 0;
-    for (uint32_t site = 0; site < p->sites.count; site++) {
-        struct chain chain = {0};
-        struct sizes sizes;
-        if (places->of_site[site] == PLACE_NONE || p->sites.items[site].domain != DOMAIN_HEAP)
+    gather(c, places);
+    for (size_t i = 0; i < c->list.count; i++) {
+        struct chain *chain = &c->list.items[i];
+        if (!is_convincing(&chain->of))
             continue;
-        sizes_of(&sizes, p, site, tallies[site].allocs, &next);
-        if (!chain_of(&chain, &sizes, &p->sites.items[site], &tallies[site]))
-            continue;
-        chain.call = places->total.tree.site_call[site];
-        *vec_push(&c->list) = chain;
+        chain->factor = (double)chain->of.new_bytes / (double)chain->of.old_bytes;
+        chain->item_bytes = item_of(chain, &places->total);
+        c->list.items[kept++] = *chain;
     }
-    free(tallies);
-    if (c->list.count)
-        qsort(c->list.items, c->list.count, sizeof *c->list.items, by_copied);
+    c->list.count = kept;
+    if (kept)
+        qsort(c->list.items, kept, sizeof *c->list.items, by_copied);
 }
 
 void chains_release(struct chains *c)

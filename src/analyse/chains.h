@@ -1,11 +1,11 @@
 /*
- * chains: arrays that grow by doubling: allocate twice as much, copy, free the smaller one.
+ * chains: arrays that grow step by step: allocate more, copy, free the smaller block.
  *
- * Single blocks are not in a recording, but the sizes of a stack's allocations are, in buckets of
- * powers of two. A chain is told by this: every bucket up to the largest size holds blocks of one
- * size only, each size is exactly half the next one, no size is more frequent than a smaller one,
- * and no more blocks were ever live than chains can have at a time. Growth by another factor is not
- * recognised. What was copied is what the smaller blocks held when they were full.
+ * The collector counts the steps as they happen (collect/growths.h), each chain at the stack where
+ * it first grew. Here the stacks of one line of a function, as called by one other function, are
+ * added up, and what was nothing but blocks of varying size that replace each other is left out:
+ * there many are replaced by smaller ones, and no two steps have the same factor. Of realloc it is
+ * certain that a block grew.
  *
  * Ownership: chains_release frees the list.
  */
@@ -15,14 +15,11 @@
 #include "analyse/places.h"
 
 struct chain {
-    uint32_t call;    /* in places */
-    uint32_t length;  /* sizes, from the first to the final one */
-    uint64_t count;   /* how often one was begun */
-    uint64_t growths; /* in all of them */
-    uint64_t first_bytes, final_bytes;
-    uint64_t copied_bytes;         /* in all of them; by realloc: at most */
-    uint64_t transient_peak_bytes; /* while the last copy is made: the old block and the new one */
-    bool by_realloc;
+    uint32_t place, call; /* in places; of its stacks, the one with most copied */
+    uint32_t node;        /* the same, in the profile */
+    struct chain_figures of;
+    double factor;       /* by which it grows */
+    uint64_t item_bytes; /* size of an item, where there is evidence of it; else 0 */
 };
 
 struct chains {

@@ -4,19 +4,14 @@
 #include <stdlib.h>
 
 #include "analyse/detect.h"
-#include "store/buckets.h"
 
 #define UNTOUCHED_BYTES (4 * MIB)
 #define UNTOUCHED_SHARE 0.1 /* of the peak */
 #define UNTOUCHED_HALF  0.5 /* of what the function holds */
 #define UNTOUCHED_ALL   0.95
 
-/* A chain of doublings has about as many blocks of each size, up to the largest. */
-#define CHAIN_OCTAVES 6
-#define CHAIN_LESS    0.8
-#define CHAIN_MORE    2.2 /* growth by half makes one or two in each octave */
-#define CHAIN_OWN     0.8 /* of the function's allocations are in it */
-#define CHAIN_TIMES   3   /* once or twice is nothing, but for a large part of the peak */
+#define CHAIN_GROWTHS 5 /* of the longest */
+#define CHAIN_TIMES   3 /* once or twice is nothing, but for a large part of the peak */
 #define CHAIN_LARGEST (64 * KIB)
 #define CHAIN_SHARE   0.05 /* of the peak: what is live twice while it is copied; or else */
 #define CHAIN_COPIED  (64 * MIB)
@@ -99,92 +94,27 @@ void detect_untouched(struct findings *f)
 
 /* --- chains of growth ------------------------------------------------------------------------- */
 
-struct spread_of_sizes {
-    uint64_t count[SIZE_BUCKETS], bytes[SIZE_BUCKETS];
-};
-
-static void add_bucket(struct spread_of_sizes *s, unsigned bucket, uint64_t count, uint64_t bytes)
-{
-    s->count[bucket] += count;
-    s->bytes[bucket] += bytes;
-}
-
-/* What is not in a row is in the bucket of the site's first block. */
-static void add_sizes(const struct findings *f, struct spread_of_sizes *spreads)
-{
-    const struct profile *p = f->places.total.profile;
-    const struct measure *total = &f->places.total.measure;
-    uint64_t *left = xcalloc(total->count + 1, sizeof *left);
-    uint64_t *left_bytes = xcalloc(total->count + 1, sizeof *left_bytes);
-    for (size_t i = 0; i < total->count; i++) {
-        left[i] = (uint64_t)total->sites[i].count;
-        left_bytes[i] = (uint64_t)total->sites[i].amount;
-    }
-    for (size_t i = 0; i < p->sizes.count; i++) {
-        const struct bucket_row *r = &p->sizes.items[i];
-        left[r->site] -= r->count;
-        left_bytes[r->site] -= r->bytes;
-        if (f->places.of_site[r->site] != PLACE_NONE)
-            add_bucket(&spreads[f->places.of_site[r->site]], r->bucket % SIZE_BUCKETS, r->count,
-                       r->bytes);
-    }
-    for (size_t i = 0; i < total->count; i++)
-        if (f->places.of_site[i] != PLACE_NONE)
-            add_bucket(&spreads[f->places.of_site[i]], size_bucket(p->sites.items[i].unit_bytes),
-                       left[i], left_bytes[i]);
-    free(left_bytes);
-    free(left);
-}
-
-struct chain {
-    unsigned octaves;
-    uint64_t times, steps, copied, last, before; /* last, before: bytes of the last two sizes */
-};
-
-static struct chain chain_of(const struct spread_of_sizes *s)
-{
-    struct chain c = {0};
-    int top = SIZE_BUCKETS - 1;
-    while (top >= 0 && !s->count[top])
-        top--;
-    if (top < 1)
-        return c;
-    c.times = s->count[top];
-    c.last = s->bytes[top] / c.times;
-    for (int b = top; b >= 0; b--, c.octaves++) {
-        double ratio = (double)s->count[b] / (double)c.times;
-        if (ratio < CHAIN_LESS || ratio > CHAIN_MORE)
-            break;
-        c.steps += s->count[b];
-        c.copied += b < top ? s->bytes[b] : 0;
-        c.before = b == top - 1 ? s->bytes[b] / s->count[b] : c.before;
-    }
-    return c;
-}
-
 void detect_chains(struct findings *f)
 {
     const struct profile *p = f->places.total.profile;
-    struct spread_of_sizes *spreads = xcalloc(f->places.count + 1, sizeof *spreads);
-    add_sizes(f, spreads);
-    struct value *all = places_sum(&f->places, f->places.total.measure.sites);
-    for (uint32_t i = 0; i < f->places.count; i++) {
-        struct chain c = chain_of(&spreads[i]);
-        double memory = share_of((int64_t)c.before, f->basis.peak_bytes);
-        bool often = c.times >= CHAIN_TIMES || memory >= CHAIN_ONCE;
-        bool much = memory >= CHAIN_SHARE || c.copied >= CHAIN_COPIED;
-        if (c.octaves < CHAIN_OCTAVES || !often || !much || c.last < CHAIN_LARGEST ||
-            (double)c.steps < CHAIN_OWN * (double)all[i].count)
+    chains_find(&f->chains, &f->places);
+    for (size_t i = 0; i < f->chains.list.count; i++) {
+        const struct chain *c = &f->chains.list.items[i];
+        uint64_t last = c->of.largest_bytes, twice = c->of.transient_bytes - last;
+        double memory = share_of((int64_t)twice, f->basis.peak_bytes);
+        bool often = c->of.chains >= CHAIN_TIMES || memory >= CHAIN_ONCE;
+        bool much = memory >= CHAIN_SHARE || c->of.copied_bytes >= CHAIN_COPIED;
+        if (c->of.longest < CHAIN_GROWTHS || !often || !much || last < CHAIN_LARGEST)
             continue;
-        double time =
-            p->duration_ns ? (double)c.copied / COPIED_PER_NS / (double)p->duration_ns : 0;
-        struct finding *n = detect_add(f, FINDING_CHAIN, i, f->places.total.measure.sites,
+        double time = p->duration_ns
+                          ? (double)c->of.copied_bytes / COPIED_PER_NS / (double)p->duration_ns
+                          : 0;
+        struct finding *n = detect_add(f, FINDING_CHAIN, c->place, f->places.total.measure.sites,
                                        time > memory ? time : memory);
-        n->bytes = (int64_t)c.copied;
-        n->count = (int64_t)(c.steps - c.times);
-        n->of_bytes = (int64_t)c.last;
-        n->times = c.times;
+        n->call = c->call;
+        n->chain = c;
+        n->bytes = (int64_t)c->of.copied_bytes;
+        n->count = (int64_t)c->of.growths;
+        n->of_bytes = (int64_t)last;
     }
-    free(all);
-    free(spreads);
 }

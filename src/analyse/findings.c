@@ -74,5 +74,6 @@ int findings_init(struct findings *f, const struct recording *r, const struct qu
 void findings_release(struct findings *f)
 {
     vec_release(&f->list);
+    chains_release(&f->chains);
     places_release(&f->places);
 }

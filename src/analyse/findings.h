@@ -12,6 +12,7 @@
 #ifndef TIDE_ANALYSE_FINDINGS_H
 #define TIDE_ANALYSE_FINDINGS_H
 
+#include "analyse/chains.h"
 #include "analyse/places.h"
 
 #define FINDINGS_MAX 9
@@ -39,7 +40,7 @@ struct finding {
     double share;         /* churn: of the time; peak: of the run that it is that high; else 0 */
     uint64_t first_ns, last_ns; /* leak: when the first and the last were allocated */
     int64_t indirect_bytes;     /* leak: only lost blocks point to these, of whatever function */
-    uint64_t times;             /* chain: how often it grew from the beginning */
+    const struct chain *chain;  /* chain: all that is known of it, in `chains` */
 };
 
 /* What was looked at, for the sentence about a clean program. */
@@ -56,6 +57,7 @@ struct findings_basis {
 struct findings {
     struct places places;
     struct findings_basis basis;
+    struct chains chains;
     VEC(struct finding) list; /* the most worthwhile first */
 };
 

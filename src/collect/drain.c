@@ -20,20 +20,29 @@
 #define AHEAD 16   /* events between asking for a block's cache line and using it */
 #define YOUNG 2048 /* places to remember a batch's allocations by address */
 
+/* Kinds of allocations, of whatever size: those that realloc made are apart. */
+enum { EVENT_ALLOC = WIRE_ALLOC, EVENT_REALLOCED = WIRE_ALLOC_LARGE };
+static_assert(WIRE_ALLOC < WIRE_FREE && WIRE_ALLOC_LARGE < WIRE_FREE, "is_alloc");
+
 struct event {
     uint64_t address, size, usable;
     uint32_t stack;
-    uint16_t partner; /* event + 1 of the same batch that frees or allocated this block */
-    uint8_t kind;
-    bool by_realloc;
+    uint16_t partner; /* event of the same batch that frees or allocated this block; 0: none */
+    uint8_t kind;     /* EVENT_ALLOC, EVENT_REALLOCED, WIRE_FREE or WIRE_REALLOC */
     uint32_t account;
 };
 
 struct batch {
-    struct event events[BATCH];
+    struct event events[1 + BATCH]; /* from 1 on; 0 is the thread's last one before them, if it was
+                                       an allocation: struct reader.fresh */
     unsigned count;
-    uint16_t young[YOUNG]; /* hash of address -> event + 1 */
+    uint16_t young[YOUNG]; /* hash of address -> event */
 };
+
+static inline bool is_alloc(const struct event *e)
+{
+    return e->kind < WIRE_FREE;
+}
 
 static unsigned young_place(uint64_t address)
 {
@@ -64,6 +73,7 @@ static void thread_record(struct target *t, struct reader *r, const uint64_t *w,
     case WIRE_THREAD_BEGIN:
         r->thread = thread_begin(t, tid, now_ns);
         r->last_alloc = 0;
+        r->fresh.account = FRESH_NONE;
         break;
     case WIRE_THREAD_NAME: {
         char name[17] = {0};
@@ -116,7 +126,8 @@ static inline unsigned count_life(struct target *t, const struct block *b)
     return bucket;
 }
 
-static void process_alloc(struct target *t, struct reader *r, struct event *e)
+static inline void process_alloc(struct target *t, struct reader *r, struct event *e,
+                                 bool by_realloc)
 {
     r->last_alloc = e->address;
     t->pass_bytes += e->size;
@@ -132,7 +143,12 @@ static void process_alloc(struct target *t, struct reader *r, struct event *e)
             t->missed_frees++;
         }
     }
-    ledger_alloc(&t->ledger, e->account, e->size, e->usable, e->by_realloc);
+    ledger_alloc(&t->ledger, e->account, e->size, e->usable, by_realloc);
+}
+
+static inline struct fresh fresh_of(const struct target *t, const struct event *e)
+{
+    return (struct fresh){e->address, e->size, e->account, births_now(&t->births)};
 }
 
 /* Where to count a free of a block that was never announced. */
@@ -141,14 +157,40 @@ static uint64_t *unknown_frees(struct target *t)
     return t->was_paused ? &t->unseen_frees : &t->ledger.unknown_frees;
 }
 
+/* Out of line: it is rare, and what it needs would be in the way. */
+static __attribute__((noinline)) void look_closer(struct target *t, const struct reader *r,
+                                                  const struct batch *batch, const struct event *e,
+                                                  const struct block *old)
+{
+    const struct event *a = &batch->events[e->partner];
+    struct fresh f = e - 1 == batch->events ? r->fresh : fresh_of(t, e - 1);
+    struct block young = {.address = a->address,
+                          .size = a->size,
+                          .site = a->account,
+                          .birth = births_now(&t->births)};
+    growths_replaced(t, &f, old ? old : &young);
+}
+
+/* Does a block go because a larger one takes its place, which was allocated just before? */
+static inline bool may_be_growth(const struct target *t, const struct event *e, uint64_t old_size,
+                                 uint32_t old_site)
+{
+    const struct event *latest = e - 1;
+    return latest->kind == EVENT_ALLOC &&
+           growths_may_replace(latest->size, latest->account, old_size, old_site) &&
+           !t->ledger.accounts.items[old_site].any_size;
+}
+
 static void process_free(struct target *t, struct reader *r, struct batch *batch, struct event *e)
 {
     bool temporary = e->address == r->last_alloc && e->kind == WIRE_FREE;
     if (temporary)
         r->last_alloc = 0;
     if (e->partner) {
-        struct event *a = &batch->events[e->partner - 1];
+        struct event *a = &batch->events[e->partner];
         ledger_free(&t->ledger, a->account, a->size, a->usable, temporary);
+        if (may_be_growth(t, e, a->size, a->account))
+            look_closer(t, r, batch, e, NULL);
         return;
     }
     struct block block = {0};
@@ -162,6 +204,8 @@ static void process_free(struct target *t, struct reader *r, struct batch *batch
         r->foreign_blocks += foreign;
         r->foreign_bytes += foreign ? block.size : 0;
         life = count_life(t, &block);
+        if (may_be_growth(t, e, block.size, block.site) && e->kind == WIRE_FREE)
+            look_closer(t, r, batch, e, &block);
     } else if (inherit_take(t, e->address, &block, &table)) {
         known = true;
     } else {
@@ -174,6 +218,13 @@ static void process_free(struct target *t, struct reader *r, struct batch *batch
         r->old = block;
         r->old_life = life;
     }
+}
+
+static void process_realloced(struct target *t, const struct reader *r, const struct event *e)
+{
+    struct fresh f = fresh_of(t, e);
+    if (r->old_known)
+        growths_realloced(t, &f, &r->old);
 }
 
 /* The old block of a realloc is still there after all. */
@@ -212,15 +263,15 @@ static void batch_pair(struct batch *b, unsigned i)
 {
     struct event *e = &b->events[i];
     uint16_t *place = &b->young[young_place(e->address)];
-    if (e->kind == WIRE_ALLOC) {
-        *place = (uint16_t)(i + 1);
+    if (is_alloc(e)) {
+        *place = (uint16_t)i;
         return;
     }
     if (e->kind == WIRE_REALLOC)
         return; /* may be taken back, so its block is one of the table's */
     unsigned j = *place;
-    if (j && b->events[j - 1].address == e->address && !b->events[j - 1].partner) {
-        b->events[j - 1].partner = (uint16_t)(i + 1);
+    if (j && b->events[j].address == e->address && !b->events[j].partner) {
+        b->events[j].partner = (uint16_t)i;
         e->partner = (uint16_t)j;
         *place = 0;
     }
@@ -228,34 +279,46 @@ static void batch_pair(struct batch *b, unsigned i)
 
 static void batch_process(struct target *t, struct reader *r, struct batch *b)
 {
-    for (unsigned i = 0; i < b->count; i++) {
+    if (!b->count)
+        return;
+    b->events[0].kind = r->fresh.account != FRESH_NONE ? EVENT_ALLOC : WIRE_NOTHING;
+    b->events[0].size = r->fresh.size;
+    b->events[0].account = r->fresh.account;
+    for (unsigned i = 1; i <= b->count; i++) {
         struct event *e = &b->events[i];
-        if (e->kind == WIRE_ALLOC) {
+        if (is_alloc(e)) {
             e->account = heap_account_of(t, r, e->stack);
             const char *a = (const char *)&t->ledger.accounts.items[e->account];
             __builtin_prefetch(a + 64);
             __builtin_prefetch(a + 128);
         }
     }
-    for (unsigned i = 0; i < b->count; i++) {
+    for (unsigned i = 1; i <= b->count; i++) {
         struct event *e = &b->events[i];
-        if (i + AHEAD < b->count && !e[AHEAD].partner)
+        if (i + AHEAD <= b->count && !e[AHEAD].partner)
             blocks_prefetch(&t->blocks, e[AHEAD].address);
-        if (e->kind == WIRE_ALLOC && e->partner == i + 2 && !e->by_realloc) {
+        if (e->kind == EVENT_ALLOC && e->partner == i + 1) {
             ledger_temporary(&t->ledger, e->account, e->size, e->usable);
             t->pass_bytes += e->size;
             r->last_alloc = 0;
             i++; /* its free is the next one */
-        } else if (e->kind == WIRE_ALLOC) {
-            process_alloc(t, r, e);
+        } else if (e->kind == EVENT_ALLOC) {
+            process_alloc(t, r, e, false);
+        } else if (e->kind == EVENT_REALLOCED) {
+            process_alloc(t, r, e, true);
+            process_realloced(t, r, e);
         } else {
             process_free(t, r, b, e);
         }
     }
     if (r->foreign_blocks)
         settle_foreign(t, r);
+    const struct event *last = &b->events[b->count];
+    r->fresh.account = FRESH_NONE;
+    if (last->kind == EVENT_ALLOC)
+        r->fresh = fresh_of(t, last);
     if (b->count < YOUNG / 16)
-        for (unsigned i = 0; i < b->count; i++)
+        for (unsigned i = 1; i <= b->count; i++)
             b->young[young_place(b->events[i].address)] = 0;
     else
         memset(b->young, 0, sizeof b->young);
@@ -316,7 +379,7 @@ static void drain_some(struct target *t, struct reader *r, struct batch *b, uint
         for (unsigned i = 1; i < words; i++)
             w[i] = word_at(r, i);
         r->at += words;
-        struct event *e = &b->events[b->count];
+        struct event *e = &b->events[b->count + 1];
         uint64_t address = w[0] & WIRE_LOW48;
         switch (kind) {
         case WIRE_ALLOC:
@@ -328,17 +391,16 @@ static void drain_some(struct target *t, struct reader *r, struct batch *b, uint
                                 .size = size,
                                 .usable = usable < size ? size : usable,
                                 .stack = (uint32_t)w[1],
-                                .kind = WIRE_ALLOC,
-                                .by_realloc = r->in_realloc};
+                                .kind = r->in_realloc ? EVENT_REALLOCED : EVENT_ALLOC};
             r->in_realloc = false;
-            batch_pair(b, b->count++);
+            batch_pair(b, ++b->count);
             continue;
         }
         case WIRE_FREE:
         case WIRE_REALLOC:
             *e = (struct event){.address = address, .kind = (uint8_t)kind};
             r->in_realloc = kind == WIRE_REALLOC;
-            batch_pair(b, b->count++);
+            batch_pair(b, ++b->count);
             continue;
         case WIRE_TICK:
             r->tick = (uint32_t)w[0];

@@ -37,6 +37,7 @@ struct account {
     bool has_unit;           /* site.unit_* are set, and stay: packed rows rest on them */
     uint8_t only_bucket;     /* of all sizes so far; SIZE_BUCKETS: there are several */
     uint8_t stack_state;     /* enum stack_state of its node */
+    bool any_size;           /* its blocks replace each other in no order: no array that grows */
     uint64_t delta[COLUMNS]; /* of the interval that is open */
     struct amount live;
     uint64_t saved_epoch;

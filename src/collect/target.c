@@ -57,7 +57,8 @@ static void add_readers(struct target *t, char *rings, uint32_t count)
         struct reader *r = vec_push(&t->readers);
         *r = (struct reader){.ring = (struct wire_ring *)ring,
                              .chunks = (const uint64_t *)(ring + WIRE_PAGE),
-                             .thread = NO_THREAD};
+                             .thread = NO_THREAD,
+                             .fresh.account = FRESH_NONE};
         for (unsigned k = 0; k < RECENT_ACCOUNTS; k++)
             r->recent[k].thread = NO_THREAD;
     }
@@ -232,6 +233,7 @@ void target_let_go(struct target *t)
     for (size_t i = 0; i < t->readers.count; i++)
         vec_release(&t->readers.items[i].cuts.items);
     vec_release(&t->readers);
+    growths_let_go(t);
     vec_release(&t->boundaries);
     vec_release(&t->active);
     vec_release(&t->stack_states);
@@ -263,6 +265,7 @@ void target_free(struct target *t)
     for (size_t i = 0; i < t->scans.count; i++)
         survivors_release(&t->scans.items[i]);
     untouched_release(t);
+    growths_release(t);
     vec_release(&t->scans);
     ledger_release(&t->ledger);
     timeline_release(&t->timeline);
@@ -509,6 +512,7 @@ void target_finish(struct target *t)
     }
     ledger_histograms(&t->ledger, p);
     untouched_finish(t);
+    growths_finish(t);
     for (size_t i = 0; i < t->scans.count; i++)
         survivors_finish(&t->scans.items[i], t);
     for (size_t i = 0; i < t->timeline.slices.count; i++)

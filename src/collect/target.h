@@ -18,6 +18,7 @@
 
 #include "collect/births.h"
 #include "collect/blocks.h"
+#include "collect/growths.h"
 #include "collect/ledger.h"
 #include "collect/mark_on.h"
 #include "collect/pools.h"
@@ -49,6 +50,7 @@ struct reader {
     uint32_t tick;
     uint32_t thread;     /* whose events these are, in profile.threads; NO_THREAD at first */
     uint64_t last_alloc; /* address of this thread's latest allocation, while it may be temporary */
+    struct fresh fresh;  /* the same, until it does anything else to the heap */
     uint64_t dropped;
     struct recent_account recent[RECENT_ACCOUNTS]; /* by stack */
     uint64_t foreign_blocks, foreign_bytes;        /* of others, that it freed in this batch */
@@ -132,6 +134,7 @@ struct target {
     struct blocks blocks;
     struct births births;
     VEC(struct survivors) scans;
+    struct growth_table growths;
     VEC(struct freed_look) looks; /* at large blocks that were freed */
     struct map look_of;           /* site -> its place there */
     struct ranges ranges;

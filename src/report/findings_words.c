@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "model/name.h"
+#include "report/chains.h"
 #include "report/findings.h"
 #include "report/units.h"
 
@@ -179,12 +180,13 @@ void finding_why(const struct findings *f, const struct finding *n, struct strbu
                     " on average, and the allocator rounds each up and keeps a header with it");
         break;
     case FINDING_CHAIN:
-        unit_count(out, (int64_t)n->times);
-        strbuf_puts(out, " times it grew to about ");
+        unit_count(out, n->count);
+        strbuf_puts(out, " times it grew, up to ");
         unit_bytes(out, n->of_bytes);
         strbuf_puts(out, ", in ");
-        unit_count(out, n->times ? n->count / (int64_t)n->times : 0);
-        strbuf_puts(out, " steps; each copies what is there, and both sizes are live meanwhile");
+        unit_count(out, (int64_t)n->chain->of.chains);
+        strbuf_puts(out, n->chain->of.chains == 1 ? " array" : " arrays");
+        strbuf_puts(out, "; each time what is there is copied, and both sizes are live meanwhile");
         break;
     default:
         break;
@@ -221,10 +223,7 @@ void finding_do(const struct findings *f, const struct finding *n, struct strbuf
         strbuf_puts(out, "allocate many at once: an array, or a pool");
         break;
     case FINDING_CHAIN:
-        strbuf_puts(out, "reserve ");
-        unit_bytes(out, n->of_bytes);
-        strbuf_puts(out, " at the beginning, the same each time: a size that fits every time saves "
-                         "the copies, one that just fits this time does not");
+        chain_advice(&f->places, n->chain, (struct chain_events){0}, out);
         break;
     default:
         break;

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "report/chains.h"
 #include "report/growth_account.h"
 #include "report/json_parts.h"
 #include "report/summary.h"
@@ -108,30 +109,6 @@ static void add_sites(const struct growth *g, size_t most, const struct style *s
     strbuf_putc(out, '\n');
 }
 
-static void add_chains(const struct growth *g, size_t most, const struct style *s,
-                       struct strbuf *out)
-{
-    struct strbuf text = {0};
-    strbuf_printf(out, "%sarrays that grow by doubling%s\n", style_bold(s), style_plain(s));
-    for (size_t i = 0; i < g->chains.list.count && i < most; i++) {
-        const struct chain *c = &g->chains.list.items[i];
-        strbuf_clear(&text);
-        unit_text(&text, frame_table_string(&g->places.total.frames,
-                                            places_frame(&g->places, c->call)->name));
-        strbuf_puts(&text, ": from ");
-        unit_bytes(&text, (int64_t)c->first_bytes);
-        strbuf_puts(&text, " to ");
-        unit_bytes(&text, (int64_t)c->final_bytes);
-        strbuf_puts(&text, ", with ");
-        unit_bytes(&text, (int64_t)c->transient_peak_bytes);
-        strbuf_puts(&text, " during the last copy; ");
-        growth_advice(g, c, &text);
-        wrap_text("  - ", text.data, s->width, out);
-    }
-    strbuf_release(&text);
-    strbuf_putc(out, '\n');
-}
-
 static void add_moments(const struct growth *g, const struct style *s, struct strbuf *out)
 {
     summary_label(out, s, g->mark ? "marks" : "stamps");
@@ -174,8 +151,7 @@ void growth_text(const struct growth *g, const char *file, size_t most, const st
     if (g->sites.count)
         add_sites(g, most, s, out);
     growth_account_text(g, most, s, out);
-    if (g->chains.list.count)
-        add_chains(g, most, s, out);
+    chains_text(&g->places, &g->chains, (struct chain_events){g->mark, g->count}, most, s, out);
     strbuf_printf(out, "%snext: tidemark %s ", style_faint(s),
                   g->verdict == VERDICT_LEAK ? "leaks" : "report");
     unit_text(out, file);
@@ -234,33 +210,6 @@ static void json_sites(struct json *j, const struct growth *g, size_t most)
     json_stacks_release(&stacks);
 }
 
-static void json_chains(struct json *j, const struct growth *g, size_t most)
-{
-    const struct answer *a = &g->places.total;
-    struct json_stacks stacks = {.frames = &a->frames};
-    struct strbuf advice = {0};
-    json_array(j, "chains");
-    for (size_t i = 0; i < g->chains.list.count && i < most; i++) {
-        const struct chain *c = &g->chains.list.items[i];
-        strbuf_clear(&advice);
-        growth_advice(g, c, &advice);
-        json_object(j, NULL);
-        json_frames(j, &stacks, a->tree.parent.items, a->tree.frame.items, c->call);
-        json_u64(j, "length", c->length);
-        json_u64(j, "count", c->count);
-        json_u64(j, "growths", c->growths);
-        json_u64(j, "first_bytes", c->first_bytes);
-        json_u64(j, "final_bytes", c->final_bytes);
-        json_u64(j, "copied_bytes", c->copied_bytes);
-        json_u64(j, "transient_peak_bytes", c->transient_peak_bytes);
-        json_string(j, "advice", advice.data);
-        json_end(j);
-    }
-    json_end(j);
-    strbuf_release(&advice);
-    json_stacks_release(&stacks);
-}
-
 void growth_json(const struct growth *g, size_t most, struct strbuf *out)
 {
     struct sentences evidence = {0};
@@ -303,6 +252,6 @@ void growth_json(const struct growth *g, size_t most, struct strbuf *out)
     sentences_release(&evidence);
     json_sites(&j, g, most);
     growth_account_json(&j, g, most);
-    json_chains(&j, g, most);
+    chains_json(&j, &g->places, &g->chains, (struct chain_events){g->mark, g->count}, most);
     json_end(&j);
 }

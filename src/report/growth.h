@@ -16,8 +16,6 @@ struct sentences {
 /* What the verdict rests on, one sentence each; what is missing for one. growth_words.c */
 void growth_evidence(const struct growth *g, struct sentences *out);
 void sentences_release(struct sentences *s);
-/* What a chain costs, and what to do. */
-void growth_advice(const struct growth *g, const struct chain *c, struct strbuf *out);
 /* The verdict in a few words. */
 void growth_title(const struct growth *g, struct strbuf *out);
 

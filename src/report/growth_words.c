@@ -293,33 +293,6 @@ void growth_evidence(const struct growth *g, struct sentences *out)
     }
 }
 
-void growth_advice(const struct growth *g, const struct chain *c, struct strbuf *out)
-{
-    const struct frame_table *frames = &g->places.total.frames;
-    const struct call_frame *frame = places_frame(&g->places, c->call);
-    const char *file = frame->file ? frame_table_string(frames, frame->file) : NULL;
-    strbuf_puts(out, "reserve ");
-    unit_count(out, (int64_t)c->final_bytes);
-    strbuf_puts(out, " bytes at ");
-    if (file) {
-        const char *slash = strrchr(file, '/');
-        unit_text(out, slash ? slash + 1 : file);
-        strbuf_printf(out, ":%u", frame->line);
-    } else {
-        unit_text(out, frame_table_string(frames, frame->name));
-    }
-    strbuf_puts(out, ", or keep the block: ");
-    count(out, (size_t)c->growths, "growth");
-    strbuf_puts(out, c->by_realloc ? " and at most " : " and ");
-    bytes(out, (double)c->copied_bytes);
-    strbuf_puts(out, " of copying");
-    if (c->count > 1) {
-        strbuf_puts(out, " in ");
-        count(out, (size_t)c->count, "array");
-    }
-    strbuf_puts(out, " saved; reserve this maximum, not the size that each event needs");
-}
-
 void sentences_release(struct sentences *s)
 {
     for (size_t i = 0; i < s->list.count; i++)

@@ -40,6 +40,7 @@ enum chunk_type {
     CHUNK_MAPS = CHUNK_TYPE('M', 'A', 'P', 'S'),
     CHUNK_FOOTPRINTS = CHUNK_TYPE('F', 'O', 'O', 'T'),
     CHUNK_HISTOGRAMS = CHUNK_TYPE('H', 'I', 'S', 'T'),
+    CHUNK_CHAINS = CHUNK_TYPE('C', 'H', 'N', 'S'),
     CHUNK_NOTES = CHUNK_TYPE('N', 'O', 'T', 'E'),
     CHUNK_DEFAULTS = CHUNK_TYPE('F', 'O', 'C', 'S'),
     CHUNK_STRINGS = CHUNK_TYPE('S', 'T', 'R', 'S'),

@@ -9,8 +9,9 @@
 #include <zlib.h>
 
 #include "store/captures.h"
-#include "store/footprints.h"
+#include "store/chain_rows.h"
 #include "store/chunk.h"
+#include "store/footprints.h"
 #include "store/histograms.h"
 #include "store/living.h"
 #include "store/rows.h"
@@ -408,6 +409,10 @@ static void take_chunk(const struct chunk *chunk, struct cursor *c, struct recor
         if (!p->has_histograms)
             histograms_take(c, p);
         break;
+    case CHUNK_CHAINS:
+        if (!p->chains.count)
+            chain_rows_take(c, p);
+        break;
     case CHUNK_NOTES:
         take_notes(c, p);
         break;
@@ -437,6 +442,7 @@ static bool is_known(uint32_t type)
     case CHUNK_MAPS:
     case CHUNK_FOOTPRINTS:
     case CHUNK_HISTOGRAMS:
+    case CHUNK_CHAINS:
     case CHUNK_NOTES:
     case CHUNK_DEFAULTS:
     case CHUNK_STRINGS:

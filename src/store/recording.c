@@ -43,6 +43,7 @@ void profile_release(struct profile *p)
     vec_release(&p->sizes);
     vec_release(&p->lifetimes);
     vec_release(&p->looks);
+    vec_release(&p->chains);
     vec_release(&p->frames);
     vec_release(&p->frame_runs);
     map_release(&p->symbols);

@@ -328,6 +328,32 @@ struct freed_look {
     uint64_t untouched;        /* of bytes: on such pages */
 };
 
+/*
+ * Arrays that grow: a block is replaced by a larger one and freed, or realloc does it. A chain is
+ * what one array went through, and is counted at the site where it first grew.
+ */
+struct chain_figures {
+    uint64_t chains, growths; /* begun, and steps in all of them */
+    uint64_t by_realloc;      /* of growths */
+    uint64_t in_place;        /* of by_realloc: at the same address, so that nothing was copied */
+    uint64_t even;            /* of growths: by about the same factor as the one before it */
+    uint64_t otherwise;       /* blocks replaced in the same way by smaller or far larger ones */
+    uint64_t old_bytes;       /* of all growths: what they began with, */
+    uint64_t new_bytes;       /* and what they made of it */
+    uint64_t copied_bytes;    /* of old_bytes: of those that were not in place */
+    uint64_t longest;         /* growths of the longest */
+    uint64_t first_bytes;     /* the least that one began with */
+    uint64_t largest_bytes;   /* that one came to */
+    uint64_t transient_bytes; /* the most that an old block and its new one had together */
+    uint64_t left_bytes;      /* the most that the freed blocks of one had together */
+    uint64_t unit_bytes;      /* all their sizes are multiples of this */
+};
+
+struct chain_row {
+    uint32_t site;
+    struct chain_figures of;
+};
+
 /* One resolved frame: numbers are into recording.strings. */
 enum frame_kind { FRAME_NATIVE, FRAME_INLINED, FRAME_PYTHON };
 
@@ -392,6 +418,7 @@ struct profile {
     struct bucket_rows sizes;     /* allocations not here are in the bucket of site.unit_bytes */
     struct bucket_rows lifetimes; /* of freed blocks; those not here are in the shortest bucket */
     VEC(struct freed_look) looks; /* these three are in order of site, and bucket */
+    VEC(struct chain_row) chains; /* in order of site */
     VEC(char *) notes;            /* one sentence each: what could not be seen, and what to do */
 
     /* Symbols: node address -> run of frames, innermost (inlined) first. */

@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "store/captures.h"
-#include "store/footprints.h"
+#include "store/chain_rows.h"
 #include "store/chunk.h"
+#include "store/footprints.h"
 #include "store/histograms.h"
 #include "store/living.h"
 #include "store/rows.h"
@@ -286,6 +287,7 @@ static const struct part {
              {CHUNK_INHERITED, put_inherited},   {CHUNK_SAMPLING, put_sampling},
              {CHUNK_LIVE, living_put},           {CHUNK_MAPS, captures_put},
              {CHUNK_FOOTPRINTS, footprints_put}, {CHUNK_HISTOGRAMS, histograms_put},
+             {CHUNK_CHAINS, chain_rows_put},
              {CHUNK_NOTES, put_notes},           {CHUNK_FRAMES, put_frames}};
 #define PARTS (sizeof parts / sizeof *parts)
 
@@ -305,6 +307,7 @@ static void *pack_parts(void *arg)
         if ((parts[i].type == CHUNK_NOTES && !k->profile->notes.count) ||
             (parts[i].type == CHUNK_MARKS && !k->profile->marks.count) ||
             (parts[i].type == CHUNK_HISTOGRAMS && !k->profile->has_histograms) ||
+            (parts[i].type == CHUNK_CHAINS && !k->profile->chains.count) ||
             (parts[i].type == CHUNK_LIVE && !k->profile->scans.count) ||
             (parts[i].type == CHUNK_FOOTPRINTS && !k->profile->footprints.count) ||
             (parts[i].type == CHUNK_MAPS && !k->profile->captures.count) ||

@@ -200,6 +200,11 @@ def test_hostile_contents(t):
             ("large blocks of no site", base + chunk("HIST", varints(0, 0, 1, 1, 1, 1, 1, 1))),
             ("large blocks of a site twice", base + chunk("HIST", varints(0, 0, 2, 0, 1, 1, 1, 1, 0, 1, 1, 1, 1))),
             ("large blocks cut short", base + chunk("HIST", varints(0, 0, 1, 0, 1, 1, 1))),
+            ("2^40 chains", base + chunk("CHNS", varints(1 << 40, *[0] * 16))),
+            ("chains of no site", base + chunk("CHNS", varints(1, 1, *[1] * 15))),
+            ("chains of a site before the first", base + chunk("CHNS", varints(1, (1 << 64) - 1, *[1] * 15))),
+            ("chains of a site twice", base + chunk("CHNS", varints(2, 0, *[1] * 15, 0, *[1] * 15))),
+            ("chains cut short", base + chunk("CHNS", varints(1, 0, *[1] * 14))),
             ("2^63 stamps", base + chunk("STMP", varints(1 << 63, *[0] * 9))),
             ("2^60 captures", base + chunk("MAPS", varints(0, 1 << 60, 0, 0, 0))),
             ("2^60 mappings", base + chunk("MAPS", varints(1, 0, 1, 0, 0, 1 << 60, *[1] * 20))),
@@ -282,19 +287,19 @@ def test_sizes_that_lie(t):
             "incomplete the file is damaged at byte %d; what came before it is shown" % len(base))
 
 
-@cases(kind=("PROC", "MODS", "THRD", "NODE", "SITE", "IVAL", "STMP", "MARK", "FORK", "SAMP", "LIVE", "MAPS", "FOOT", "HIST", "NOTE",
-             "FRAM", "STRS", "FOCS"))
+@cases(kind=("PROC", "MODS", "THRD", "NODE", "SITE", "IVAL", "STMP", "MARK", "FORK", "SAMP", "LIVE", "MAPS", "FOOT", "HIST", "CHNS",
+             "NOTE", "FRAM", "STRS", "FOCS"))
 def test_bombs(t, kind):
     """Zeros pack 30,000 to 1: a few KB that unpack to 4 MB, and to 16 MB, of the smallest things there are."""
     before = HEADER + PROCESS + THREADS + NODES
-    if kind in ("IVAL", "MARK", "LIVE", "HIST", "FOOT"):
+    if kind in ("IVAL", "MARK", "LIVE", "HIST", "FOOT", "CHNS"):
         before += SITES
     if kind in ("THRD", "NODE"):
         before = HEADER + PROCESS
     leading = {"PROC": (0, 0), "NODE": (0,), "MAPS": (0,)}.get(kind, ())
     for size, much in ((4 << 20) - 4096, False), (16 << 20, True):
         least = {"MODS": 6, "THRD": 4, "NODE": 2, "SITE": 11, "IVAL": 7, "STMP": 9, "MARK": 12, "LIVE": 7, "MAPS": 3, "HIST": 4,
-                 "FOOT": 9, "FRAM": 2}.get(kind, 1)
+                 "FOOT": 9, "CHNS": 16, "FRAM": 2}.get(kind, 1)
         raw = varints(*leading, (size - 64) // least)
         content = before + chunk(kind, raw + b"\0" * (size - len(raw)))
         t.true("it is small", len(content) < 16384, len(content))

@@ -2,7 +2,7 @@
 import os
 import shutil
 
-from harness import ROOT, Skipped, cases, line_of
+from harness import ROOT, Skipped, cases
 
 API = ("-I", os.path.join(ROOT, "include"))
 FIRST = int(os.environ.get("GROWTH_FIRST", "1"))
@@ -108,26 +108,6 @@ def test_against_a_value(t):
     _, stderr, status = t.run("growth", profile, "--per", "photons")
     t.equal("an unknown value", status, 1)
     t.true("says what to do", "photons" in stderr and "tidemark marks" in stderr, stderr)
-
-
-def test_chains(t):
-    """The array of the Opticks events: from 2,048 items to 524,288, each of 96 bytes."""
-    profile = record(t, "steps", 10, 1)
-    chains = t.ask(profile, "growth")["chains"]
-    sizes = [96 << n for n in range(11, 20)]
-    t.equal("one chain", [[chain[key] for key in ("length", "count", "growths", "first_bytes", "final_bytes",
-                                                  "copied_bytes", "transient_peak_bytes")] for chain in chains],
-            [[9, 1, 8, sizes[0], sizes[-1], sum(sizes[:-1]), sizes[-1] + sizes[-2]]])
-    t.equal("who", [chain["stack"][0]["function"] for chain in chains], ["collected"])
-    line = line_of("grows.c", "doubled")
-    t.true("advice", "reserve 50,331,648 bytes at grows.c:%d" % line in chains[0]["advice"], chains[0]["advice"])
-    t.true("text", "arrays that grow by doubling" in t.run("growth", profile)[0])
-    rebuilt = t.ask(record(t, "rebuilt", 6, 1), "growth")["chains"]
-    t.equal("by realloc, in each event", [(c["length"], c["count"], c["growths"], c["copied_bytes"]) for c in rebuilt],
-            [(11, 6, 60, 6 * 1024 * 1023)])
-    t.true("copied at most", "at most 6.0 MiB of copying in 6 arrays" in rebuilt[0]["advice"], rebuilt[0]["advice"])
-    for kind, events in (("noise", 100), ("pinned", 40), ("items", 30)):
-        t.equal("none in " + kind, t.ask(record(t, kind, events, 1), "growth")["chains"], [])
 
 
 def test_without_marks(t):

@@ -356,6 +356,13 @@ def read_histograms(p, out):
     out["sizes"], out["lifetimes"], out["looks"] = rows(3), rows(2), rows(4)
 
 
+def read_chains(p, out):
+    site, out["chains"] = 0, []
+    for _ in range(p.varint()):
+        site += p.varint()
+        out["chains"].append((site, *p.varints(15)))
+
+
 def read_notes(p, out):
     out["notes"] = [p.string() for _ in range(p.varint())]
 
@@ -369,7 +376,7 @@ def read_frames(p, out):
 
 READERS = dict(PROC=read_process, MODS=read_modules, THRD=read_threads, NODE=read_nodes, SITE=read_sites, IVAL=read_intervals,
                STMP=read_stamps, MARK=read_marks, FORK=read_inherited, LIVE=read_live, MAPS=read_maps, FOOT=read_footprints,
-               HIST=read_histograms, NOTE=read_notes, FRAM=read_frames)
+               HIST=read_histograms, CHNS=read_chains, NOTE=read_notes, FRAM=read_frames)
 
 
 def test_format_is_as_documented(t):
@@ -385,7 +392,7 @@ def test_format_is_as_documented(t):
         elif kind != "DONE":
             READERS[kind](payload, profile)
         t.equal("bytes left in " + kind, len(payload.data) - payload.at, 0)
-    t.equal("order", order, "PROC MODS THRD NODE SITE IVAL STMP LIVE MAPS FOOT HIST FRAM STRS DONE".split())
+    t.equal("order", order, "PROC MODS THRD NODE SITE IVAL STMP LIVE MAPS FOOT HIST CHNS FRAM STRS DONE".split())
 
     report = t.report(path)
     totals = report["totals"]
@@ -414,6 +421,10 @@ def test_format_is_as_documented(t):
         by_site[site] = (before[0] + blocks, before[1] + size)
     t.equal("blocks live at the last scan", by_site,
             {n: (c[0] - c[1], c[4] - c[5]) for n, c in enumerate(heap) if c[0] != c[1]})
+
+    million = 10 ** 6  # spike frees a block of 1 MB directly after it has allocated one of 2 MB
+    t.equal("chains", [row[1:] for row in profile["chains"]],
+            [(1, 1, 0, 0, 0, 0, million, 2 * million, million, 1, million, 2 * million, 3 * million, million, million)])
 
     capture, maps = profile["captures"][-1], t.ask(path, "maps", "--by", "mapping")
     t.equal("last capture", (capture["kind"], capture["time"]), (3, maps["at"]["time_ns"]))

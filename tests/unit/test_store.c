@@ -148,6 +148,9 @@ static void fill_first(struct recording *r, struct profile *p)
     *vec_push(&p->pins) = (struct pin){2, UINT64_MAX, 9};
     *vec_push(&p->looks) = (struct freed_look){0, 1, 2, 3, UINT64_MAX};
     *vec_push(&p->looks) = (struct freed_look){2, 5, 6, 7, 8};
+    *vec_push(&p->chains) =
+        (struct chain_row){0, {1, UINT64_MAX, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, UINT64_MAX}};
+    *vec_push(&p->chains) = (struct chain_row){2, {.growths = 5}};
     *vec_push(&p->notes) = xstrdup("one sentence");
     *vec_push(&p->notes) = xstrdup("");
 
@@ -310,6 +313,12 @@ static void assert_histograms_equal(const struct profile *a, const struct profil
         assert_u64_equal(k->untouched_blocks, m->untouched_blocks);
         assert_u64_equal(k->untouched, m->untouched);
     }
+    assert_int_equal(a->chains.count, b->chains.count);
+    for (size_t i = 0; i < a->chains.count; i++) {
+        assert_int_equal(a->chains.items[i].site, b->chains.items[i].site);
+        assert_memory_equal(&a->chains.items[i].of, &b->chains.items[i].of,
+                            sizeof a->chains.items[i].of);
+    }
 }
 
 static void assert_rest_equal(const struct profile *a, const struct profile *b)
@@ -382,6 +391,8 @@ static void check_consistent(const struct recording *r)
             assert_true(p->lifetimes.items[i].site < p->sites.count);
         for (size_t i = 0; i < p->looks.count; i++)
             assert_true(p->looks.items[i].site < p->sites.count);
+        for (size_t i = 0; i < p->chains.count; i++)
+            assert_true(p->chains.items[i].site < p->sites.count);
         for (size_t i = 0; i + 1 < p->frame_runs.count; i++)
             assert_true(p->frame_runs.items[i] <= p->frame_runs.items[i + 1]);
         assert_true(*vec_last(&p->frame_runs) <= p->frames.count);
@@ -501,8 +512,7 @@ static void test_unknown_chunks_are_skipped(void **state)
     assert_int_equal(offset, file.size);
     assert_int_equal(
         places,
-        11 + 8 + 2 +
-            1); /* the second has neither accounts, histograms nor notes; strings and the end */
+        12 + 8 + 2 + 1); /* the second has no accounts, histograms, chains or notes; strings, the end */
     recording_free(r);
     strbuf_release(&file);
     strbuf_release(&payload);

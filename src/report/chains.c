@@ -1,0 +1,159 @@
+#include "report/chains.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "report/json_parts.h"
+#include "report/units.h"
+#include "report/wrap.h"
+
+static void count(struct strbuf *out, uint64_t n, const char *word)
+{
+    unit_count(out, (int64_t)n);
+    strbuf_printf(out, " %s%s", word, n == 1 ? "" : "s");
+}
+
+static void place_words(const struct places *p, uint32_t call, struct strbuf *out)
+{
+    const struct frame_table *frames = &p->total.frames;
+    const struct call_frame *frame = places_frame(p, call);
+    const char *file = frame->file ? frame_table_string(frames, frame->file) : NULL;
+    if (!file) {
+        unit_text(out, frame_table_string(frames, frame->name));
+        return;
+    }
+    const char *slash = strrchr(file, '/');
+    unit_text(out, slash ? slash + 1 : file);
+    if (frame->line)
+        strbuf_printf(out, ":%u", frame->line);
+}
+
+static void reserve_words(const struct chain *c, struct strbuf *out)
+{
+    strbuf_puts(out, "reserve ");
+    if (!c->item_bytes) {
+        unit_count(out, (int64_t)c->of.largest_bytes);
+        strbuf_puts(out, " bytes");
+        return;
+    }
+    count(out, c->of.largest_bytes / c->item_bytes, "item");
+    strbuf_puts(out, " of ");
+    count(out, c->item_bytes, "byte");
+    strbuf_puts(out, " (");
+    unit_bytes(out, (int64_t)c->of.largest_bytes);
+    strbuf_putc(out, ')');
+}
+
+void chain_advice(const struct places *p, const struct chain *c, struct chain_events events,
+                  struct strbuf *out)
+{
+    /* An array that is kept grows in a few events only: an average over all of them says nothing.
+     */
+    bool by_event = events.mark && events.count > 1 && c->of.chains >= events.count / 2;
+    double n = by_event ? (double)events.count : 1;
+    double growths = round((double)c->of.growths / n);
+    bool about = by_event && c->of.growths % events.count;
+    reserve_words(c, out);
+    strbuf_puts(out, " at ");
+    place_words(p, c->call, out);
+    strbuf_puts(out, about ? ": about " : ": ");
+    count(out, (uint64_t)growths, "growth");
+    strbuf_puts(out, c->of.by_realloc ? " and at most " : " and ");
+    unit_bytes(out, (int64_t)((double)c->of.copied_bytes / n));
+    strbuf_puts(out, " of copying");
+    if (by_event) {
+        strbuf_puts(out, " per '");
+        unit_text(out, events.mark);
+        strbuf_putc(out, '\'');
+    } else if (c->of.chains > 1) {
+        strbuf_puts(out, " in ");
+        count(out, c->of.chains, "array");
+    }
+    strbuf_puts(out, " saved; reserve this maximum once and keep it, not the size that each event "
+                     "needs");
+}
+
+static void history_words(const struct chain *c, struct strbuf *out)
+{
+    unit_bytes(out, (int64_t)c->of.first_bytes);
+    strbuf_puts(out, " to ");
+    unit_bytes(out, (int64_t)c->of.largest_bytes);
+    strbuf_printf(out, " by a factor of %.3g, in up to ", c->factor);
+    count(out, c->of.longest, "growth");
+    if (c->of.by_realloc) {
+        strbuf_puts(out,
+                    c->of.by_realloc == c->of.growths ? ", by realloc" : ", partly by realloc");
+        if (c->of.in_place) {
+            strbuf_puts(out, " (");
+            unit_count(out, (int64_t)c->of.in_place);
+            strbuf_puts(out, " of ");
+            unit_count(out, (int64_t)c->of.growths);
+            strbuf_puts(out, " in place)");
+        }
+    }
+    strbuf_puts(out, c->of.by_realloc ? "; at most " : "; ");
+    unit_bytes(out, (int64_t)c->of.transient_bytes);
+    strbuf_puts(out, " during a copy, ");
+    unit_bytes(out, (int64_t)c->of.left_bytes);
+    strbuf_puts(out, " left behind in freed blocks");
+}
+
+void chains_text(const struct places *p, const struct chains *c, struct chain_events events,
+                 size_t most, const struct style *s, struct strbuf *out)
+{
+    struct strbuf text = {0};
+    if (!c->list.count)
+        return;
+    strbuf_printf(out, "%sarrays that grow step by step%s\n", style_bold(s), style_plain(s));
+    for (size_t i = 0; i < c->list.count && i < most; i++) {
+        const struct chain *chain = &c->list.items[i];
+        strbuf_clear(&text);
+        unit_text(&text, frame_table_string(&p->total.frames, places_frame(p, chain->call)->name));
+        strbuf_puts(&text, ": from ");
+        history_words(chain, &text);
+        strbuf_puts(&text, "; ");
+        chain_advice(p, chain, events, &text);
+        wrap_text("  - ", text.data, s->width, out);
+    }
+    if (c->list.count > most)
+        strbuf_printf(out, "and %zu more; --top shows them\n", c->list.count - most);
+    strbuf_release(&text);
+    strbuf_putc(out, '\n');
+}
+
+void chains_json(struct json *j, const struct places *p, const struct chains *c,
+                 struct chain_events events, size_t most)
+{
+    const struct answer *a = &p->total;
+    struct json_stacks stacks = {.frames = &a->frames};
+    struct strbuf advice = {0};
+    json_array(j, "chains");
+    for (size_t i = 0; i < c->list.count && i < most; i++) {
+        const struct chain *chain = &c->list.items[i];
+        const struct chain_figures *of = &chain->of;
+        strbuf_clear(&advice);
+        chain_advice(p, chain, events, &advice);
+        json_object(j, NULL);
+        json_frames(j, &stacks, a->tree.parent.items, a->tree.frame.items, chain->call);
+        json_u64(j, "length", of->longest + 1);
+        json_u64(j, "count", of->chains);
+        json_u64(j, "growths", of->growths);
+        json_u64(j, "realloc_growths", of->by_realloc);
+        json_u64(j, "in_place_growths", of->in_place);
+        json_double(j, "factor", chain->factor);
+        json_u64(j, "first_bytes", of->first_bytes);
+        json_u64(j, "final_bytes", of->largest_bytes);
+        if (chain->item_bytes)
+            json_u64(j, "item_bytes", chain->item_bytes);
+        else
+            json_null(j, "item_bytes");
+        json_u64(j, "copied_bytes", of->copied_bytes);
+        json_u64(j, "transient_peak_bytes", of->transient_bytes);
+        json_u64(j, "kept_bytes", of->left_bytes);
+        json_string(j, "advice", advice.data);
+        json_end(j);
+    }
+    json_end(j);
+    strbuf_release(&advice);
+    json_stacks_release(&stacks);
+}

@@ -1,0 +1,35 @@
+#include "store/chain_rows.h"
+
+#define FIGURES (sizeof(struct chain_figures) / sizeof(uint64_t))
+
+void chain_rows_put(struct strbuf *b, const struct profile *p)
+{
+    uint32_t previous = 0;
+    strbuf_varint(b, p->chains.count);
+    for (size_t i = 0; i < p->chains.count; i++) {
+        const struct chain_row *row = &p->chains.items[i];
+        const uint64_t *figures = (const uint64_t *)&row->of;
+        strbuf_varint(b, row->site - previous);
+        previous = row->site;
+        for (size_t k = 0; k < FIGURES; k++)
+            strbuf_varint(b, figures[k]);
+    }
+}
+
+void chain_rows_take(struct cursor *c, struct profile *p)
+{
+    uint64_t site = 0;
+    for (uint64_t n = cursor_count(c, 1 + FIGURES); n > 0; n--) {
+        struct chain_row row;
+        uint64_t further = cursor_varint(c), *figures = (uint64_t *)&row.of;
+        site += further;
+        if (further > p->sites.count || site >= p->sites.count || (p->chains.count && !further))
+            c->bad = true;
+        row.site = (uint32_t)site;
+        for (size_t k = 0; k < FIGURES; k++)
+            figures[k] = cursor_varint(c);
+        if (c->bad)
+            return;
+        *vec_push(&p->chains) = row;
+    }
+}
