@@ -34,6 +34,7 @@ struct query_options {
 struct query_command {
     const char *name; /* "report" */
     size_t files;     /* how many files it needs */
+    bool program;     /* instead of files: a program and its arguments, in `files`; with -o VALUE */
     bool presets;     /* are presets applied unless --no-presets is given? */
     const char *const
         *only; /* names of the common options that it takes, ended by NULL; or NULL: all. With

@@ -45,6 +45,7 @@ struct process {
     bool alive;
     bool expects_exec;     /* of the program itself, whose target is there */
     bool skipped;          /* not to be recorded */
+    bool fresh;            /* forked, and has used next to nothing since that is not recorded */
     struct target *target; /* NULL: nothing to count yet */
     struct areas mappings;
     struct rules *rules; /* NULL: no stack yet */
@@ -116,6 +117,7 @@ static struct process *process_new(struct samples *s, pid_t pid, pid_t parent)
     p->parent = parent;
     p->alive = true;
     p->expects_exec = false;
+    p->fresh = false;
     return p;
 }
 
@@ -132,12 +134,14 @@ static struct sampled_thread *thread_of(struct process *p, pid_t tid)
 /* Is there something to count for it? */
 static bool has_target(struct samples *s, struct process *p)
 {
-    if (p->skipped || s->session->paused)
+    if (p->skipped || s->session->paused) {
+        p->fresh &= !s->session->paused;
         return false;
+    }
     if (!p->target) { /* it was forked and has executed nothing since */
         p->target = session_target(s->session, p->pid);
         if (!p->target)
-            p->target = session_add_target(s->session, p->pid);
+            p->target = session_add_target(s->session, p->pid, p->fresh);
         if (p->parent && !p->target->profile.ppid)
             p->target->profile.ppid = (uint32_t)p->parent;
     }
@@ -318,7 +322,8 @@ static void take_fault(struct samples *s, struct process *p, const struct perf_r
 static bool is_skipped(const struct samples *s, pid_t pid, const char *name)
 {
     const struct session_options *o = s->session->options;
-    return (o->no_follow && pid != s->session->program) ||
+    bool first = pid == s->session->program;
+    return (o->no_follow && !first) || (o->launcher && first) ||
            (o->only && !session_is_wanted(s->session, pid, name));
 }
 
@@ -338,12 +343,14 @@ static void take_exec(struct samples *s, struct process *p, const char *name)
     }
     settle(s, p);
     struct target *before = session_target(s->session, p->pid);
+    bool fresh = p->fresh && (!before || !before->profile.sampling.counted);
     process_clear(p);
+    p->fresh = false;
     if (before)
         session_end_target(s->session, before, true);
     p->skipped = is_skipped(s, p->pid, name);
     if (!p->skipped && !s->session->paused) {
-        p->target = session_add_target(s->session, p->pid);
+        p->target = session_add_target(s->session, p->pid, fresh);
         p->target->profile.ppid = (uint32_t)p->parent;
     }
 }
@@ -377,6 +384,8 @@ static void take_fork(struct samples *s, const struct perf_record *r)
         areas_copy(&p->mappings, &parent->mappings);
         pages_fork(&parent->pages, &p->pages);
         p->skipped = parent->skipped || is_skipped(s, r->pid, NULL);
+        bool launched = s->session->options->launcher && r->parent == s->session->program;
+        p->fresh = !p->skipped || launched;
     }
     thread_of(p, r->tid);
 }

@@ -73,7 +73,7 @@ static bool program_is_missing(const struct session *s)
     for (size_t i = 0; i < s->targets.count; i++)
         if (s->targets.items[i]->pid == s->program)
             return false;
-    return !s->options->only || s->targets.count == 0;
+    return (!s->options->only && !s->options->launcher) || s->targets.count == 0;
 }
 
 /* The bytes of the file; what the targets had gathered goes into the recording. */

@@ -125,15 +125,15 @@ static void begin_target(struct session *s, struct target *t)
     s->alone_since_ns = 0;
 }
 
-struct target *session_add_target(struct session *s, pid_t pid)
+struct target *session_add_target(struct session *s, pid_t pid, bool fresh)
 {
     struct target *t = target_new_bare(pid, s->options->interval_ns);
     if (pid == s->program && !s->targets.count) {
         t->before = s->before;
         for (char *const *a = s->options->argv; !t->profile.command.count && *a; a++)
             *vec_push(&t->profile.command) = xstrdup(*a);
-    } else {
-        samples_count(t); /* not 0 after a fork or exec */
+    } else if (!fresh) {
+        samples_count(t);
         t->before = t->profile.sampling;
     }
     t->was_paused = s->paused;
@@ -175,7 +175,8 @@ static void say_hello(struct session *s, struct visitor *v)
 {
     const struct session_options *o = s->options;
     struct target *before = session_target(s, v->pid);
-    if (o->no_follow && v->pid != s->program) {
+    bool first = v->pid == s->program;
+    if ((o->no_follow && !first) || (o->launcher && first)) {
         visitor_reply(v, -ECANCELED, -1, 0, 0);
         return;
     }
@@ -268,13 +269,17 @@ static void reap(struct session *s)
         s->wait_status = status;
     }
     bool any = false;
-    for (size_t i = 0; i < s->live.count && s->samples; i++)
-        any |= is_gone(s, s->live.items[i]);
-    if (any)
-        samples_drain(s->samples, true);       /* may itself end some */
+    for (size_t i = 0; i < s->live.count; i++) {
+        s->live.items[i]->gone = is_gone(s, s->live.items[i]);
+        any |= s->live.items[i]->gone;
+    }
+    /* May itself end some. Those that end meanwhile have their turn later: their last samples may
+     * not have been read. */
+    if (any && s->samples)
+        samples_drain(s->samples, true);
     for (size_t i = s->live.count; i-- > 0;) { /* the last takes the place of one that goes */
         struct target *t = s->live.items[i];
-        if (!is_gone(s, t))
+        if (!t->gone)
             continue;
         if (t->pid != s->program) {
             unseen_last_look(t);
@@ -523,8 +528,8 @@ int session_run(const struct session_options *o, struct session_result *result, 
     s.naming = naming_new();
     s.next_snapshot_ns = o->snapshot_every_ns ? o->snapshot_every_ns : UINT64_MAX;
     s.paused = o->paused;
-    if (s.samples && (!o->only || session_is_wanted(&s, s.program, NULL)))
-        samples_begin(s.samples, session_add_target(&s, s.program));
+    if (s.samples && !o->launcher && (!o->only || session_is_wanted(&s, s.program, NULL)))
+        samples_begin(s.samples, session_add_target(&s, s.program, false));
     record(&s);
     if (s.samples)
         samples_drain(s.samples, true);
