@@ -1,0 +1,94 @@
+/*
+ * samples_state: what the files behind samples.h share.
+ *
+ *   samples.c          the whole: opening, reading record by record, the end
+ *   sampled_process.c  processes and threads: what the kernel tells of them
+ *   sampled_stack.c    from registers and a copy of the stack to a node
+ *   sampled_fault.c    page faults: joined with their stacks, and counted
+ *   sampled_count.c    what the kernel itself counted
+ */
+#ifndef TIDE_COLLECT_SAMPLES_STATE_H
+#define TIDE_COLLECT_SAMPLES_STATE_H
+
+#include "collect/areas.h"
+#include "collect/owners.h"
+#include "collect/pages.h"
+#include "collect/samples.h"
+#include "collect/session_state.h"
+
+#define FRAMES_MAX 2048
+
+/* A fault whose stack has not come. */
+struct lone_fault {
+    uint64_t pc, sp, address;
+};
+
+struct sampled_thread {
+    pid_t tid;
+    uint32_t number; /* in profile.threads of the target; NO_THREAD: not yet */
+    char name[16];   /* empty: it was given none */
+    bool ended;
+    struct lone_fault last; /* the last fault with a stack, */
+    uint32_t last_stack;    /* which is this; 0: none */
+    struct owner owner;
+    bool last_counted;
+    VEC(struct lone_fault) lone;
+};
+
+struct process {
+    pid_t pid, parent;
+    bool alive;
+    bool expects_exec;     /* of the program itself, whose target is there */
+    bool skipped;          /* not to be recorded */
+    bool fresh;            /* forked, and has used next to nothing since that is not recorded */
+    struct target *target; /* NULL: nothing to count yet */
+    struct areas mappings;
+    struct rules *rules; /* NULL: no stack yet */
+    struct pages pages;
+    VEC(struct sampled_thread) threads;
+};
+
+struct samples {
+    struct session *session;
+    struct perf perf;
+    struct code_files files;
+    VEC(struct process *) processes;
+    struct map by_pid;  /* -> place in processes; the last of that pid */
+    uint64_t passed_ns; /* when the last pass began */
+    uint64_t addresses[FRAMES_MAX];
+};
+
+uint64_t monotonic_ns(void);
+
+/* sampled_process.c */
+
+/* The last of that pid; NULL: none is known. */
+struct process *process_of(const struct samples *s, pid_t pid);
+struct process *process_new(struct samples *s, pid_t pid, pid_t parent);
+/* What it was is forgotten: it executes another program, or its pid is another's. */
+void process_clear(struct process *p);
+/* The one of that number that has not ended; it is added if it is not there. */
+struct sampled_thread *thread_of(struct process *p, pid_t tid);
+/* Is there something to count for it? */
+bool has_target(struct samples *s, struct process *p);
+/* In profile.threads of its target. */
+uint32_t thread_number(struct process *p, struct sampled_thread *t, uint64_t time_ns);
+void take_name(struct samples *s, struct process *p, const struct perf_record *r);
+void take_fork(struct samples *s, const struct perf_record *r);
+void take_exit(struct samples *s, struct process *p, const struct perf_record *r);
+void take_mapping(struct samples *s, struct process *p, const struct perf_record *r);
+
+/* sampled_stack.c */
+
+/* The stack of a sample, in the target's own tree. */
+uint32_t stack_of(struct samples *s, struct process *p, const struct perf_record *r);
+/* The address as a node has it, its module made known to the profile. */
+uint64_t node_address(struct process *p, uint64_t address);
+
+/* sampled_fault.c */
+
+void take_fault(struct samples *s, struct process *p, const struct perf_record *r);
+/* Whatever faults wait for, they wait no longer. */
+void settle_faults(struct samples *s, struct process *p, struct sampled_thread *t);
+
+#endif
