@@ -143,7 +143,7 @@ static void as_time(struct strbuf *out, int64_t value)
 
 static enum flame_colors colors_of(enum metric m)
 {
-    return m == METRIC_CPU                             ? FLAME_CPU
+    return metric_is_time(m)                           ? FLAME_CPU
            : m == METRIC_FAULTS || m == METRIC_TOUCHED ? FLAME_FAULTS
            : m == METRIC_MAPPED                        ? FLAME_MAPPED
                                                        : FLAME_HEAP;
@@ -284,9 +284,9 @@ int cmd_flame(int argc, char **argv)
                                                   : both          ? FLAME_DIFF
                                                   : w.from_folded ? FLAME_CPU
                                                                   : colors_of(o.query.metric),
-                                        .amount = w.from_folded                  ? plain_number
-                                                  : o.query.metric == METRIC_CPU ? as_time
-                                                                                 : unit_bytes};
+                                        .amount = w.from_folded                    ? plain_number
+                                                  : metric_is_time(o.query.metric) ? as_time
+                                                                                   : unit_bytes};
         flame_write_svg(&flame, &options, &out);
     }
     code = picture_write(w.output, &out, &err);

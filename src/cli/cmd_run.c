@@ -88,8 +88,9 @@ static const char help[] =
     "      --cpu[=HZ]     also sample CPU time, with stacks, HZ times in each second of CPU time "
     "of\n"
     "                     each thread (default 999)\n"
+    "      --cpu=wall     and time off the processor: waiting, or ready while others have it\n"
     "      --faults[=N]   also record every page fault, or every N-th, with its stack\n"
-    "      --only-cpu[=HZ], --only-faults[=N]\n"
+    "      --only-cpu[=HZ|wall], --only-faults[=N]\n"
     "                     that alone, with nothing preloaded: static programs too\n"
     "      --mark-on FUNCTION\n"
     "                     make a mark at each entry of FUNCTION (repeatable): 'main', "
@@ -222,9 +223,17 @@ static int parse(int argc, char **argv, struct run_options *o)
             break;
         case OPT_ONLY_CPU:
         case OPT_CPU: {
+            if (optarg && strcmp(optarg, "wall") == 0) {
+                o->session.sampling.wall = true;
+                if (!o->session.sampling.cpu_period_ns)
+                    o->session.sampling.cpu_period_ns = (uint64_t)(1e9 / CPU_HZ);
+                o->only_samples |= c == OPT_ONLY_CPU;
+                break;
+            }
             double hz = optarg ? strtod(optarg, &end) : CPU_HZ;
             if (optarg && (!*optarg || *end || !(hz >= 1 && hz <= 10000)))
-                return usage_error("--cpu takes samples a second, 1 to 10000, not '%s'", optarg);
+                return usage_error("--cpu takes samples a second, 1 to 10000, or 'wall', not '%s'",
+                                   optarg);
             o->session.sampling.cpu_period_ns = (uint64_t)(1e9 / hz);
             o->only_samples |= c == OPT_ONLY_CPU;
             break;

@@ -4,9 +4,11 @@
  * What is opened, for each CPU: a tracker (programs, threads, mappings), and as asked for
  * - task-clock: a sample, with a copy of the stack, each time a thread has used so much CPU time;
  * - page faults twice: small records, of which thousands fit even where locked memory is scarce,
- *   so that none is lost; and copies of the stack, of which some may be (samples.h joins them).
- * All but the stacks of faults are in one ring a CPU, these in another. Only what happens in user
- * mode is sampled, so that an ordinary user may do it.
+ *   so that none is lost; and copies of the stack, of which some may be (samples.h joins them);
+ * - when threads leave the processor and get it back; and, for those who may look into the kernel,
+ *   the stack of a thread that leaves.
+ * All but the stacks of faults and of leaving threads are in one ring a CPU, these in others. Else
+ * only what happens in user mode is sampled, so that an ordinary user may do it.
  *
  * Events of different CPUs are merged by time. Records up to a time are complete only when every
  * CPU has passed it, so readers ask for those that are older than the beginning of their last pass.
@@ -28,12 +30,16 @@
 struct perf_options {
     uint64_t cpu_period_ns; /* 0: no CPU samples */
     uint64_t fault_period;  /* 0: no page faults; 1: every one */
+    bool wall;              /* when threads leave and get the processor, too */
 };
 
 enum perf_kind {
     PERF_CPU,
     PERF_FAULT,       /* without a stack */
     PERF_FAULT_STACK, /* the same fault, with its stack */
+    PERF_OFF_STACK,   /* the stack of a thread that is about to leave the processor */
+    PERF_OFF,         /* it does */
+    PERF_ON,          /* it is back */
     PERF_MMAP,
     PERF_COMM,
     PERF_FORK,
@@ -67,9 +73,10 @@ struct perf_record {
         struct {
             pid_t parent, parent_tid;
         };
+        bool preempted; /* of PERF_OFF: it could go on, but others are to have a turn */
         struct {
             uint64_t lost;
-            bool lost_stacks; /* of faults, and nothing else */
+            bool lost_stacks; /* and nothing else */
         };
     };
 };
@@ -79,8 +86,8 @@ struct perf_ring {
     char *memory;
     uint64_t at, head;
     uint64_t next_time_ns; /* of the record at `at`; UINT64_MAX: there is none */
-    bool stacks_of_faults;
-    bool closed; /* the program has ended; polling would never sleep */
+    bool stacks;           /* that small records in another ring go with */
+    bool closed;           /* the program has ended; polling would never sleep */
 };
 
 struct perf {

@@ -96,6 +96,27 @@ uint32_t thread_number(struct process *p, struct sampled_thread *t, uint64_t tim
     return t->number;
 }
 
+static void thread_settle(struct samples *s, struct process *p, struct sampled_thread *t,
+                          uint64_t time_ns)
+{
+    settle_faults(s, p, t);
+    if (s->perf.options.wall)
+        settle_off(s, p, t, time_ns);
+}
+
+void process_settle(struct samples *s, struct process *p, uint64_t time_ns)
+{
+    for (size_t i = 0; i < p->threads.count && p->target && !p->target->ended; i++)
+        if (!p->threads.items[i].ended)
+            thread_settle(s, p, &p->threads.items[i], time_ns);
+}
+
+/* It has not had the processor yet. */
+static void thread_begins(struct sampled_thread *t, uint64_t time_ns)
+{
+    t->off = (struct off){.since_ns = time_ns, .preempted = true};
+}
+
 static bool is_skipped(const struct samples *s, pid_t pid, const char *name)
 {
     const struct session_options *o = s->session->options;
@@ -104,7 +125,7 @@ static bool is_skipped(const struct samples *s, pid_t pid, const char *name)
            (o->only && !session_is_wanted(s->session, pid, name));
 }
 
-static void take_exec(struct samples *s, struct process *p, const char *name)
+static void take_exec(struct samples *s, struct process *p, const char *name, uint64_t time_ns)
 {
     if (p->expects_exec) {
         p->expects_exec = false;
@@ -112,8 +133,7 @@ static void take_exec(struct samples *s, struct process *p, const char *name)
         p->skipped = is_skipped(s, p->pid, name);
         return;
     }
-    for (size_t i = 0; i < p->threads.count && p->target && !p->target->ended; i++)
-        settle_faults(s, p, &p->threads.items[i]);
+    process_settle(s, p, time_ns);
     struct target *before = session_target(s->session, p->pid);
     bool fresh = p->fresh && (!before || !before->profile.sampling.counted);
     process_clear(p);
@@ -130,7 +150,7 @@ static void take_exec(struct samples *s, struct process *p, const char *name)
 void take_name(struct samples *s, struct process *p, const struct perf_record *r)
 {
     if (r->exec) {
-        take_exec(s, p, r->name);
+        take_exec(s, p, r->name, r->time_ns);
         if (p->target)
             snprintf(p->target->name, sizeof p->target->name, "%s", r->name);
         return;
@@ -147,7 +167,7 @@ void take_fork(struct samples *s, const struct perf_record *r)
     if (r->pid == r->parent) {
         if (parent) { /* a thread: whatever had its number has ended */
             thread_of(parent, r->tid)->ended = true;
-            thread_of(parent, r->tid);
+            thread_begins(thread_of(parent, r->tid), r->time_ns);
         }
         return;
     }
@@ -159,7 +179,7 @@ void take_fork(struct samples *s, const struct perf_record *r)
         bool launched = s->session->options->launcher && r->parent == s->session->program;
         p->fresh = !p->skipped || launched;
     }
-    thread_of(p, r->tid);
+    thread_begins(thread_of(p, r->tid), r->time_ns);
 }
 
 void take_exit(struct samples *s, struct process *p, const struct perf_record *r)
@@ -167,7 +187,7 @@ void take_exit(struct samples *s, struct process *p, const struct perf_record *r
     struct sampled_thread *t = thread_of(p, r->tid);
     bool counts = p->target && !p->target->ended;
     if (counts)
-        settle_faults(s, p, t);
+        thread_settle(s, p, t, r->time_ns);
     t->ended = true;
     if (counts && t->number != NO_THREAD) {
         struct thread *thread = &p->target->profile.threads.items[t->number];

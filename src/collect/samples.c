@@ -20,11 +20,13 @@ static void count_cpu(struct samples *s, struct process *p, const struct perf_re
     if (!has_target(s, p))
         return;
     struct target *t = p->target;
-    uint32_t thread = thread_number(p, thread_of(p, r->tid), r->time_ns);
-    uint32_t account =
-        ledger_account(&t->ledger, stack_of(s, p, r), thread, DOMAIN_CPU, STACK_WHOLE);
+    struct sampled_thread *sampled = thread_of(p, r->tid);
+    uint32_t thread = thread_number(p, sampled, r->time_ns), stack = stack_of(s, p, r);
+    uint32_t account = ledger_account(&t->ledger, stack, thread, DOMAIN_CPU, STACK_WHOLE);
     ledger_sample(&t->ledger, account, 1, s->perf.options.cpu_period_ns, COLUMNS);
     t->events++;
+    if (s->perf.options.wall)
+        note_sample(s, p, sampled, stack);
 }
 
 static void take_lost(struct samples *s, const struct perf_record *r)
@@ -55,6 +57,13 @@ static void take_record(struct samples *s, const struct perf_record *r)
     case PERF_FAULT:
     case PERF_FAULT_STACK:
         take_fault(s, p, r);
+        break;
+    case PERF_OFF_STACK:
+        take_off_stack(s, p, r);
+        break;
+    case PERF_OFF:
+    case PERF_ON:
+        take_switch(s, p, r);
         break;
     case PERF_MMAP:
         take_mapping(s, p, r);
@@ -121,6 +130,8 @@ void samples_drain(struct samples *s, bool all)
             perf_give_back(&s->perf);
     }
     perf_give_back(&s->perf);
+    if (s->perf.options.wall)
+        look_at_waits(s, s->passed_ns);
     s->passed_ns = now_ns;
 }
 
@@ -134,18 +145,12 @@ unsigned samples_running(const struct samples *s)
     return n;
 }
 
-static void settle(struct samples *s, struct process *p)
-{
-    for (size_t i = 0; i < p->threads.count && p->target && !p->target->ended; i++)
-        settle_faults(s, p, &p->threads.items[i]);
-}
-
 void samples_end(struct samples *s, struct target *t)
 {
     struct process *p = process_of(s, t->pid);
     struct profile *profile = &t->profile;
     if (p && p->target == t)
-        settle(s, p);
+        process_settle(s, p, monotonic_ns());
     if (!profile->command.count) /* its life was too short to ask for it */
         *vec_push(&profile->command) =
             xstrdup(*profile->executable ? profile->executable : t->name);

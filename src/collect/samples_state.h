@@ -5,6 +5,7 @@
  *   sampled_process.c  processes and threads: what the kernel tells of them
  *   sampled_stack.c    from registers and a copy of the stack to a node
  *   sampled_fault.c    page faults: joined with their stacks, and counted
+ *   sampled_wait.c     time off the processor
  *   sampled_count.c    what the kernel itself counted
  */
 #ifndef TIDE_COLLECT_SAMPLES_STATE_H
@@ -23,6 +24,19 @@ struct lone_fault {
     uint64_t pc, sp, address;
 };
 
+/* A thread's time off the processor; stacks are nodes, 0: none is known. */
+struct off {
+    uint64_t since_ns; /* 0: it is on */
+    bool preempted;    /* it could go on, but others had a turn */
+    bool counted;      /* a part of this time off has been */
+    uint32_t stack;    /* where it left */
+    uint32_t leaving;  /* where it is about to leave */
+    uint32_t last_wait, last_sample;
+    uint64_t waited_ns, ready_ns; /* not charged to a stack yet, */
+    uint64_t waits;               /* of so many */
+    uint64_t next_look_ns;
+};
+
 struct sampled_thread {
     pid_t tid;
     uint32_t number; /* in profile.threads of the target; NO_THREAD: not yet */
@@ -33,6 +47,7 @@ struct sampled_thread {
     struct owner owner;
     bool last_counted;
     VEC(struct lone_fault) lone;
+    struct off off;
 };
 
 struct process {
@@ -73,6 +88,8 @@ struct sampled_thread *thread_of(struct process *p, pid_t tid);
 bool has_target(struct samples *s, struct process *p);
 /* In profile.threads of its target. */
 uint32_t thread_number(struct process *p, struct sampled_thread *t, uint64_t time_ns);
+/* Its target ends, or it executes something else: what waits to be counted waits no longer. */
+void process_settle(struct samples *s, struct process *p, uint64_t time_ns);
 void take_name(struct samples *s, struct process *p, const struct perf_record *r);
 void take_fork(struct samples *s, const struct perf_record *r);
 void take_exit(struct samples *s, struct process *p, const struct perf_record *r);
@@ -84,11 +101,24 @@ void take_mapping(struct samples *s, struct process *p, const struct perf_record
 uint32_t stack_of(struct samples *s, struct process *p, const struct perf_record *r);
 /* The address as a node has it, its module made known to the profile. */
 uint64_t node_address(struct process *p, uint64_t address);
+/* The stack of a thread that waits, as it is found now; 0: it does not, or may not be looked at. */
+uint32_t stack_of_blocked(struct samples *s, struct process *p, pid_t tid);
 
 /* sampled_fault.c */
 
 void take_fault(struct samples *s, struct process *p, const struct perf_record *r);
 /* Whatever faults wait for, they wait no longer. */
 void settle_faults(struct samples *s, struct process *p, struct sampled_thread *t);
+
+/* sampled_wait.c */
+
+void take_switch(struct samples *s, struct process *p, const struct perf_record *r);
+void take_off_stack(struct samples *s, struct process *p, const struct perf_record *r);
+/* A sample of CPU time with this stack was counted. */
+void note_sample(struct samples *s, struct process *p, struct sampled_thread *t, uint32_t stack);
+/* After a pass that has read what happened up to then: looks at threads that wait. */
+void look_at_waits(struct samples *s, uint64_t until_ns);
+/* The thread ends, or is not followed any longer. */
+void settle_off(struct samples *s, struct process *p, struct sampled_thread *t, uint64_t time_ns);
 
 #endif

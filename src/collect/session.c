@@ -116,6 +116,7 @@ static void begin_target(struct session *s, struct target *t)
     t->profile.host = xstrdup(host);
     t->profile.sampling.alone = !s->options->library;
     t->profile.sampling.cpu_period_ns = s->samples ? s->options->sampling.cpu_period_ns : 0;
+    t->profile.sampling.wall = s->samples && s->options->sampling.wall;
     t->profile.sampling.fault_period = s->samples ? s->options->sampling.fault_period : 0;
     if (!s->targets.count && s->options->sampling_refused)
         *vec_push(&t->profile.notes) = xstrdup(s->options->sampling_refused);
