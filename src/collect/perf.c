@@ -118,6 +118,8 @@ static int event_add(struct perf *p, struct perf_event_attr a, enum perf_kind ki
 {
     uint64_t id;
     a.wakeup_watermark = (uint32_t)(p->ring_bytes / 4);
+    a.inherit = pid != -1;
+    a.disabled = a.enable_on_exec = !p->at_once;
     int fd = event_open(&a, pid, cpu);
     if (fd < 0)
         return fd;
@@ -128,14 +130,14 @@ static int event_add(struct perf *p, struct perf_event_attr a, enum perf_kind ki
     return fd;
 }
 
-static int ring_add(struct perf *p, int fd, bool stacks)
+static int ring_add(struct perf *p, int fd, int cpu, bool stacks)
 {
     void *memory =
         mmap(NULL, p->ring_bytes + PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (memory == MAP_FAILED)
         return -errno;
     *vec_push(&p->rings) = (struct perf_ring){
-        .fd = fd, .memory = memory, .next_time_ns = UINT64_MAX, .stacks = stacks};
+        .fd = fd, .cpu = cpu, .memory = memory, .next_time_ns = UINT64_MAX, .stacks = stacks};
     return 0;
 }
 
@@ -151,7 +153,7 @@ static int open_cpu(struct perf *p, pid_t pid, int cpu)
     int main = event_add(p, tracker_attributes(o), PERF_OTHER, pid, cpu), fd;
     if (main < 0)
         return main == -ENODEV ? 0 : main; /* a CPU that is not there */
-    int code = ring_add(p, main, false);
+    int code = ring_add(p, main, cpu, false);
     if (code)
         return code;
     if (o->cpu_period_ns) {
@@ -161,7 +163,7 @@ static int open_cpu(struct perf *p, pid_t pid, int cpu)
     }
     if (o->fault_period) {
         fd = event_add(p, fault_stack_attributes(o), PERF_FAULT, pid, cpu);
-        code = fd < 0 ? fd : ring_add(p, fd, true);
+        code = fd < 0 ? fd : ring_add(p, fd, cpu, true);
         if (code)
             return code;
         fd = event_add(p, fault_attributes(o), PERF_FAULT, pid, cpu);
@@ -171,7 +173,7 @@ static int open_cpu(struct perf *p, pid_t pid, int cpu)
     if (o->wall) { /* if it may not be, threads that wait are looked at (blocked.h) */
         fd = event_add(p, off_stack_attributes(), PERF_OFF_STACK, pid, cpu);
         if (fd >= 0)
-            code = ring_add(p, fd, true);
+            code = ring_add(p, fd, cpu, true);
         else if (fd != -EACCES && fd != -EPERM)
             code = fd;
     }
@@ -201,10 +203,10 @@ int perf_open(struct perf *p, const struct perf_options *o, pid_t pid, struct er
     while (size > RING_SMALLEST && size * rings > RINGS_IN_ALL)
         size /= 2;
     for (;; size /= 2) { /* until it fits into what may be locked */
-        *p = (struct perf){.options = *o, .ring_bytes = size};
+        *p = (struct perf){.options = *o, .ring_bytes = size, .at_once = o->system};
         code = 0;
         for (int cpu = 0; cpu < cpus && !code; cpu++)
-            code = open_cpu(p, pid, cpu);
+            code = open_cpu(p, o->system ? -1 : pid, cpu);
         if (!code && !p->rings.count)
             code = -ENODEV;
         if (!code) {
@@ -215,6 +217,34 @@ int perf_open(struct perf *p, const struct perf_options *o, pid_t pid, struct er
         if ((code != -EPERM && code != -ENOMEM) || size <= RING_SMALLEST)
             return refusal(code, o, err);
     }
+}
+
+static int watch_on(struct perf *p, struct perf_event_attr a, enum perf_kind kind, pid_t tid,
+                    const struct perf_ring *into)
+{
+    int fd = event_add(p, a, kind, tid, into->cpu);
+    return fd < 0 ? fd : ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, into->fd) != 0 ? -errno : 0;
+}
+
+/* In the order of open_cpu. */
+int perf_watch(struct perf *p, pid_t tid)
+{
+    const struct perf_options *o = &p->options;
+    int code = 0;
+    p->at_once = true;
+    for (size_t i = 0; i < p->rings.count && !code; i++) {
+        const struct perf_ring *r = &p->rings.items[i], *stacks = r + 1;
+        if (r->stacks)
+            continue;
+        code = watch_on(p, tracker_attributes(o), PERF_OTHER, tid, r);
+        if (!code && o->cpu_period_ns)
+            code = watch_on(p, cpu_attributes(o), PERF_CPU, tid, r);
+        if (!code && o->fault_period)
+            code = watch_on(p, fault_stack_attributes(o), PERF_FAULT, tid, stacks);
+        if (!code && o->fault_period)
+            code = watch_on(p, fault_attributes(o), PERF_FAULT, tid, r);
+    }
+    return code;
 }
 
 void perf_close(struct perf *p)

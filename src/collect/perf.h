@@ -31,6 +31,7 @@ struct perf_options {
     uint64_t cpu_period_ns; /* 0: no CPU samples */
     uint64_t fault_period;  /* 0: no page faults; 1: every one */
     bool wall;              /* when threads leave and get the processor, too */
+    bool system;            /* of all processes there are, and not of one and what it starts */
 };
 
 enum perf_kind {
@@ -86,8 +87,9 @@ struct perf_ring {
     char *memory;
     uint64_t at, head;
     uint64_t next_time_ns; /* of the record at `at`; UINT64_MAX: there is none */
-    bool stacks;           /* that small records in another ring go with */
-    bool closed;           /* the program has ended; polling would never sleep */
+    int cpu;
+    bool stacks; /* that small records in another ring go with */
+    bool closed; /* the program has ended; polling would never sleep */
 };
 
 struct perf {
@@ -95,6 +97,7 @@ struct perf {
     VEC(struct perf_ring) rings;
     VEC(int) fds;
     struct map kinds; /* event id -> enum perf_kind */
+    bool at_once;     /* events that are opened count from then on, and not from exec */
     size_t ring_bytes;
     char *whole; /* a record that begins at the end of a ring and ends at its beginning */
 };
@@ -103,6 +106,8 @@ struct perf {
 int perf_check(const struct perf_options *o, struct err *err);
 /* Opens them for a process that is about to execute a program; they count from then on. */
 int perf_open(struct perf *p, const struct perf_options *o, pid_t pid, struct err *err);
+/* Also for a thread that runs already, and what it starts. 0, or a negative errno. */
+int perf_watch(struct perf *p, pid_t tid);
 void perf_close(struct perf *p);
 
 /* Looks how far the rings are. true: one of them is half full, so not to wait. */

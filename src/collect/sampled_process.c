@@ -117,7 +117,7 @@ static void thread_begins(struct sampled_thread *t, uint64_t time_ns)
     t->off = (struct off){.since_ns = time_ns, .preempted = true};
 }
 
-static bool is_skipped(const struct samples *s, pid_t pid, const char *name)
+bool is_skipped(const struct samples *s, pid_t pid, const char *name)
 {
     const struct session_options *o = s->session->options;
     bool first = pid == s->session->program;
@@ -164,6 +164,8 @@ void take_name(struct samples *s, struct process *p, const struct perf_record *r
 void take_fork(struct samples *s, const struct perf_record *r)
 {
     struct process *parent = process_of(s, r->parent);
+    if (!parent && s->session->options->all)
+        parent = process_found(s, r->parent);
     if (r->pid == r->parent) {
         if (parent) { /* a thread: whatever had its number has ended */
             thread_of(parent, r->tid)->ended = true;

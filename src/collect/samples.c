@@ -48,8 +48,8 @@ static void take_record(struct samples *s, const struct perf_record *r)
     if (r->kind == PERF_OTHER || r->pid <= 0)
         return;
     struct process *p = process_of(s, r->pid);
-    if (!p) /* its fork was lost */
-        p = process_new(s, r->pid, 0);
+    if (!p) /* it was there before us, or its fork was lost */
+        p = s->session->options->all ? process_found(s, r->pid) : process_new(s, r->pid, 0);
     switch (r->kind) {
     case PERF_CPU:
         count_cpu(s, p, r);
@@ -84,10 +84,17 @@ struct samples *samples_new(struct session *session, const struct perf_options *
 {
     struct samples *s = xcalloc(1, sizeof *s);
     s->session = session;
-    if (perf_open(&s->perf, o, program, err)) {
+    struct perf_options system = *o;
+    system.system = true;
+    bool all = session->options->all,
+         whole = all && geteuid() == 0 && perf_open(&s->perf, &system, program, err) == 0;
+    if (!whole && perf_open(&s->perf, o, program, err)) {
         free(s);
         return NULL;
     }
+    s->watches = all && !whole;
+    if (all)
+        process_new(s, getpid(), 0)->skipped = true;
     struct process *p = process_new(s, program, getpid());
     p->expects_exec = true;
     thread_of(p, program);
@@ -107,6 +114,7 @@ void samples_free(struct samples *s)
     }
     vec_release(&s->processes);
     map_release(&s->by_pid);
+    map_release(&s->seen);
     free(s);
 }
 
@@ -121,6 +129,8 @@ void samples_drain(struct samples *s, bool all)
     uint64_t now_ns = monotonic_ns();
     bool pressed = perf_look(&s->perf);
     uint64_t until_ns = all || pressed ? UINT64_MAX : s->passed_ns;
+    if (s->watches && now_ns >= s->next_scan_ns)
+        watch_others(s);
     if (all || pressed)
         session_drain(s->session); /* what was allocated before these samples is to be known */
     struct perf_record r;
@@ -154,6 +164,11 @@ void samples_end(struct samples *s, struct target *t)
     if (!profile->command.count) /* its life was too short to ask for it */
         *vec_push(&profile->command) =
             xstrdup(*profile->executable ? profile->executable : t->name);
+}
+
+unsigned samples_unwatched(const struct samples *s)
+{
+    return s->unwatched;
 }
 
 size_t samples_rings(const struct samples *s)

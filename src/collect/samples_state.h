@@ -6,6 +6,7 @@
  *   sampled_stack.c    from registers and a copy of the stack to a node
  *   sampled_fault.c    page faults: joined with their stacks, and counted
  *   sampled_wait.c     time off the processor
+ *   sampled_found.c    processes that were there before us, of which the kernel told nothing
  *   sampled_count.c    what the kernel itself counted
  */
 #ifndef TIDE_COLLECT_SAMPLES_STATE_H
@@ -68,8 +69,13 @@ struct samples {
     struct perf perf;
     struct code_files files;
     VEC(struct process *) processes;
-    struct map by_pid;  /* -> place in processes; the last of that pid */
-    uint64_t passed_ns; /* when the last pass began */
+    struct map by_pid;     /* -> place in processes; the last of that pid */
+    uint64_t passed_ns;    /* when the last pass began */
+    bool watches;          /* the processes of this user, one by one */
+    uint64_t next_scan_ns; /* for new ones */
+    unsigned scans;
+    struct map seen; /* pid -> number of the scan that saw it first; WATCHED: it is watched */
+    unsigned unwatched;
     uint64_t addresses[FRAMES_MAX];
 };
 
@@ -94,6 +100,16 @@ void take_name(struct samples *s, struct process *p, const struct perf_record *r
 void take_fork(struct samples *s, const struct perf_record *r);
 void take_exit(struct samples *s, struct process *p, const struct perf_record *r);
 void take_mapping(struct samples *s, struct process *p, const struct perf_record *r);
+
+/* Is it one that the user does not want? `name`: the kernel's; NULL: not known. */
+bool is_skipped(const struct samples *s, pid_t pid, const char *name);
+
+/* sampled_found.c */
+
+/* A process that runs already: what it has mapped and its threads are asked for. */
+struct process *process_found(struct samples *s, pid_t pid);
+/* Of recordings of all processes of a user: opens the events of those that are new. */
+void watch_others(struct samples *s);
 
 /* sampled_stack.c */
 

@@ -297,6 +297,8 @@ static void reap(struct session *s)
  */
 static bool is_last(struct session *s, uint64_t now)
 {
+    if (s->options->all)
+        return s->program_ended;
     if (s->live.count || !s->program_ended)
         return false;
     if (s->options->no_follow)
@@ -427,7 +429,8 @@ static void record(struct session *s)
                 samples_count(t);
                 target_look(t);
             }
-            maps_if_due(t, now);
+            if (!s->options->all)
+                maps_if_due(t, now);
             most = t->pass_words > most ? t->pass_words : most;
         }
         uint64_t now = elapsed_ns(s);
@@ -526,7 +529,7 @@ int session_run(const struct session_options *o, struct session_result *result, 
     /* Naps of a fraction of a millisecond should be that; only now, as a child would inherit it. */
     prctl(PR_SET_TIMERSLACK, 1000UL);
     s.file = output_name(o->output, o->argv[0], s.program, err);
-    s.naming = naming_new();
+    s.naming = naming_new(o->all); /* programs that go on when it must end may keep it waiting */
     s.next_snapshot_ns = o->snapshot_every_ns ? o->snapshot_every_ns : UINT64_MAX;
     s.paused = o->paused;
     if (s.samples && !o->launcher && (!o->only || session_is_wanted(&s, s.program, NULL)))
@@ -534,6 +537,16 @@ int session_run(const struct session_options *o, struct session_result *result, 
     record(&s);
     if (s.samples)
         samples_drain(s.samples, true);
+    if (o->all && s.targets.count && samples_unwatched(s.samples))
+        *vec_push(&s.targets.items[0]->profile.notes) =
+            xasprintf("%u processes could not be watched, or not all of their threads; raise the "
+                      "limit on descriptors (ulimit -n)",
+                      samples_unwatched(s.samples));
+    for (size_t i = 0; i < s.live.count && o->all; i++) { /* they go on without us */
+        samples_count(s.live.items[i]);
+        samples_end(s.samples, s.live.items[i]);
+        samples_settle(s.live.items[i]);
+    }
     door_close(&s.door);
     code = finish(&s, result, err);
 out:

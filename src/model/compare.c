@@ -35,8 +35,6 @@ static size_t copy_of(const struct compare_input *in, const struct profile *p)
 
 static void add_process(struct compare_run *run, const struct profile *p, const char *per)
 {
-    struct window whole;
-    struct err err;
     uint64_t end_ns = p->start_unix_ns + p->duration_ns;
     run->processes++;
     run->first_ns =
@@ -45,9 +43,7 @@ static void add_process(struct compare_run *run, const struct profile *p, const 
     run->duration_ns = run->last_ns - run->first_ns;
     for (size_t i = 0; i < p->marks.count && per; i++)
         run->units += p->marks.items[i].name && strcmp(p->marks.items[i].name, per) == 0;
-    if (window_resolve(p, NULL, NULL, &whole, &err))
-        return;
-    struct sampled_totals t = sampled_totals(p, &whole, METRICS);
+    struct sampled_totals t = sampled_whole(p);
     run->cpu_ns += t.cpu_ns;
     run->faults += t.faults;
     run->fault_bytes += t.fault_bytes;

@@ -65,6 +65,12 @@ struct sampled_totals sampled_totals(const struct profile *p, const struct windo
     return t;
 }
 
+struct sampled_totals sampled_whole(const struct profile *p)
+{
+    const struct window w = {.at = {.intervals = p->intervals.count}};
+    return sampled_totals(p, &w, METRICS);
+}
+
 enum metric sampled_default(const struct recording *r)
 {
     const struct sampling *g = r->profiles.count ? &r->profiles.items[0].sampling : NULL;

@@ -27,6 +27,9 @@ static inline bool metric_is_sampled(enum metric m)
 struct sampled_totals sampled_totals(const struct profile *p, const struct window *w,
                                      enum metric metric);
 
+/* Of the whole run, whatever the stacks. */
+struct sampled_totals sampled_whole(const struct profile *p);
+
 /* The metric to begin with: live, but where nothing is known of the heap, what was sampled. */
 enum metric sampled_default(const struct recording *r);
 

@@ -96,6 +96,16 @@ void summary_processes(const struct recording *r, const struct profile *chosen,
             strbuf_puts(&tail, "peak ");
             unit_bytes(&tail, (int64_t)p->peak_bytes);
             strbuf_puts(&tail, ", ");
+        } else {
+            struct sampled_totals t = sampled_whole(p);
+            if (p->sampling.cpu_period_ns)
+                unit_ms(&tail, (int64_t)t.cpu_ns);
+            if (p->sampling.fault_period) {
+                strbuf_puts(&tail, p->sampling.cpu_period_ns ? ", " : "");
+                unit_count(&tail, (int64_t)t.faults);
+                strbuf_puts(&tail, " faults");
+            }
+            strbuf_puts(&tail, ", ");
         }
         summary_ending(p, &tail);
         strbuf_puts(&tail, p == chosen ? "  <- this report" : "");
