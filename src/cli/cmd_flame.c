@@ -10,6 +10,7 @@
 #include "cli/picture.h"
 #include "cli/query_options.h"
 #include "export/flame.h"
+#include "export/flame_stacks.h"
 #include "model/answer.h"
 #include "report/summary.h"
 #include "report/units.h"
@@ -128,48 +129,6 @@ static int take(void *context, int val, const char *argument, struct err *err)
     }
 }
 
-static enum flame_kind kind_of(const struct call_frame *f)
-{
-    return f->flags & CALL_MARKER     ? FLAME_OTHER
-           : f->kind == FRAME_INLINED ? FLAME_INLINED
-           : f->kind == FRAME_PYTHON  ? FLAME_PYTHON
-                                      : FLAME_NATIVE;
-}
-
-/* All stacks of an answer, as what was `before` or what is now. */
-static void add_stacks(struct flame *flame, const struct answer *a, const struct wanted *w,
-                       bool before)
-{
-    VEC(struct flame_frame) frames = {0};
-    for (size_t i = 0; i < a->rows.rows.count; i++) {
-        const struct answer_row *row = &a->rows.rows.items[i];
-        frames.count = 0;
-        for (uint32_t n = row->call; n; n = a->merged.parent.items[n]) {
-            const struct call_frame *f = &a->frames.frames.items[a->merged.key.items[n]];
-            *vec_push(&frames) =
-                (struct flame_frame){frame_table_string(&a->frames, f->name), kind_of(f)};
-        }
-        if (w->by_thread && w->reverse)
-            vec_push(&frames); /* room in front */
-        if (!w->reverse) {
-            if (w->by_thread)
-                *vec_push(&frames) =
-                    (struct flame_frame){row->thread ? row->thread : "", FLAME_OTHER};
-            for (size_t k = 0; k < frames.count / 2; k++) {
-                struct flame_frame other = frames.items[k];
-                frames.items[k] = frames.items[frames.count - 1 - k];
-                frames.items[frames.count - 1 - k] = other;
-            }
-        } else if (w->by_thread) {
-            memmove(frames.items + 1, frames.items, (frames.count - 1) * sizeof *frames.items);
-            frames.items[0] = (struct flame_frame){row->thread ? row->thread : "", FLAME_OTHER};
-        }
-        flame_add(flame, frames.items, frames.count, before ? row->self.amount : 0,
-                  before ? 0 : row->self.amount);
-    }
-    vec_release(&frames);
-}
-
 static void plain_number(struct strbuf *out, int64_t value)
 {
     unit_count(out, value);
@@ -184,7 +143,7 @@ static void as_time(struct strbuf *out, int64_t value)
 
 static enum flame_colors colors_of(enum metric m)
 {
-    return m == METRIC_CPU                             ? FLAME_CPU
+    return metric_is_time(m)                           ? FLAME_CPU
            : m == METRIC_FAULTS || m == METRIC_TOUCHED ? FLAME_FAULTS
            : m == METRIC_MAPPED                        ? FLAME_MAPPED
                                                        : FLAME_HEAP;
@@ -203,7 +162,8 @@ static int add_answer(struct flame *flame, const struct recording *r, const stru
     int code = answer_query(&a, r, q, err);
     if (code)
         return code;
-    add_stacks(flame, &a, w, before);
+    const struct flame_shape shape = {.reverse = w->reverse, .by_thread = w->by_thread};
+    flame_add_stacks(flame, &a, &shape, before);
     if (title)
         summary_command(a.profile, 90, title);
     answer_release(&a);
@@ -324,9 +284,9 @@ int cmd_flame(int argc, char **argv)
                                                   : both          ? FLAME_DIFF
                                                   : w.from_folded ? FLAME_CPU
                                                                   : colors_of(o.query.metric),
-                                        .amount = w.from_folded                  ? plain_number
-                                                  : o.query.metric == METRIC_CPU ? as_time
-                                                                                 : unit_bytes};
+                                        .amount = w.from_folded                    ? plain_number
+                                                  : metric_is_time(o.query.metric) ? as_time
+                                                                                   : unit_bytes};
         flame_write_svg(&flame, &options, &out);
     }
     code = picture_write(w.output, &out, &err);

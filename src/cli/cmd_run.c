@@ -14,14 +14,17 @@
 #include "collect/session.h"
 #include "model/moment.h"
 #include "model/pattern.h"
+#include "model/sampled.h"
 #include "model/suppress.h"
 #include "report/findings.h"
+#include "report/summary.h"
 #include "report/units.h"
 #include "store/reader.h"
 
-#define NOTES_SHOWN    5
-#define FINDINGS_SHOWN 3
-#define CPU_HZ         999 /* not 1000: not in step with what happens every millisecond */
+#define NOTES_SHOWN     5
+#define FINDINGS_SHOWN  3
+#define PROCESSES_SHOWN 5
+#define CPU_HZ          999 /* not 1000: not in step with what happens every millisecond */
 
 enum {
     OPT_ONLY = 256,
@@ -32,6 +35,7 @@ enum {
     OPT_FAULTS,
     OPT_ONLY_CPU,
     OPT_ONLY_FAULTS,
+    OPT_ALL,
     OPT_MARK_ON,
     OPT_PLANT_LEAK,
     OPT_WITHIN,
@@ -54,6 +58,7 @@ static const struct option long_options[] = {
     {"faults", optional_argument, NULL, OPT_FAULTS},
     {"only-cpu", optional_argument, NULL, OPT_ONLY_CPU},
     {"only-faults", optional_argument, NULL, OPT_ONLY_FAULTS},
+    {"all", no_argument, NULL, OPT_ALL},
     {"mark-on", required_argument, NULL, OPT_MARK_ON},
     {"plant-leak", required_argument, NULL, OPT_PLANT_LEAK},
     {"within", required_argument, NULL, OPT_WITHIN},
@@ -88,9 +93,14 @@ static const char help[] =
     "      --cpu[=HZ]     also sample CPU time, with stacks, HZ times in each second of CPU time "
     "of\n"
     "                     each thread (default 999)\n"
+    "      --cpu=wall     and time off the processor: waiting, or ready while others have it\n"
     "      --faults[=N]   also record every page fault, or every N-th, with its stack\n"
-    "      --only-cpu[=HZ], --only-faults[=N]\n"
+    "      --only-cpu[=HZ|wall], --only-faults[=N]\n"
     "                     that alone, with nothing preloaded: static programs too\n"
+    "      --all          CPU time (or page faults) of all processes of this user, or as root of "
+    "all\n"
+    "                     there are, until PROGRAM ends or, without one, until Ctrl-C; nothing is\n"
+    "                     preloaded; with --only NAME of programs of that name\n"
     "      --mark-on FUNCTION\n"
     "                     make a mark at each entry of FUNCTION (repeatable): 'main', "
     "'_ZN1A1fEv',\n"
@@ -222,9 +232,17 @@ static int parse(int argc, char **argv, struct run_options *o)
             break;
         case OPT_ONLY_CPU:
         case OPT_CPU: {
+            if (optarg && strcmp(optarg, "wall") == 0) {
+                o->session.sampling.wall = true;
+                if (!o->session.sampling.cpu_period_ns)
+                    o->session.sampling.cpu_period_ns = (uint64_t)(1e9 / CPU_HZ);
+                o->only_samples |= c == OPT_ONLY_CPU;
+                break;
+            }
             double hz = optarg ? strtod(optarg, &end) : CPU_HZ;
             if (optarg && (!*optarg || *end || !(hz >= 1 && hz <= 10000)))
-                return usage_error("--cpu takes samples a second, 1 to 10000, not '%s'", optarg);
+                return usage_error("--cpu takes samples a second, 1 to 10000, or 'wall', not '%s'",
+                                   optarg);
             o->session.sampling.cpu_period_ns = (uint64_t)(1e9 / hz);
             o->only_samples |= c == OPT_ONLY_CPU;
             break;
@@ -239,6 +257,9 @@ static int parse(int argc, char **argv, struct run_options *o)
             o->only_samples |= c == OPT_ONLY_FAULTS;
             break;
         }
+        case OPT_ALL:
+            o->session.all = o->only_samples = true;
+            break;
         case OPT_MARK_ON:
             if (!*optarg || (optarg[strlen(optarg) - 1] == ')' && !strstr(optarg, "operator")))
                 return usage_error(
@@ -297,9 +318,15 @@ static int parse(int argc, char **argv, struct run_options *o)
             return usage_error("unknown option '%s'", argv[optind - 1]);
         }
     }
-    if (optind >= argc)
+    if (optind >= argc && !o->session.all)
         return usage_error("no program given%s", "");
-    o->session.argv = argv + optind;
+    if (o->session.all && o->session.sampling.wall)
+        return usage_error("--all does not go with --cpu=wall%s", "");
+    if (o->session.all && !o->session.sampling.cpu_period_ns && !o->session.sampling.fault_period)
+        o->session.sampling.cpu_period_ns = (uint64_t)(1e9 / CPU_HZ);
+    static char *until_stopped[] = {"sleep", "infinity", NULL};
+    o->session.launcher = optind >= argc;
+    o->session.argv = optind >= argc ? until_stopped : argv + optind;
     o->session.defaults = o->defaults.items;
     o->session.default_count = o->defaults.count;
     o->session.only = o->only.size ? o->only.data : NULL;
@@ -416,6 +443,31 @@ static void add_figures(struct strbuf *b, const struct session_result *r)
     }
 }
 
+/* Of many processes: those that used most. */
+static void add_processes(struct strbuf *b, const char *file)
+{
+    struct recording *r = NULL;
+    struct err err;
+    if (recording_read(file, &r, &err))
+        return;
+    for (size_t i = 0; i < r->profiles.count && i < PROCESSES_SHOWN; i++) {
+        const struct profile *p = &r->profiles.items[i];
+        struct sampled_totals t = sampled_whole(p);
+        strbuf_puts(b, "  ");
+        if (p->sampling.cpu_period_ns)
+            unit_ms(b, (int64_t)t.cpu_ns);
+        if (p->sampling.fault_period) {
+            strbuf_puts(b, p->sampling.cpu_period_ns ? ", " : "");
+            unit_count(b, (int64_t)t.faults);
+            strbuf_puts(b, " faults");
+        }
+        strbuf_printf(b, "  %u ", (unsigned)p->pid);
+        summary_command(p, 60, b);
+        strbuf_putc(b, '\n');
+    }
+    recording_free(r);
+}
+
 /* The first few, from the file as it is: anybody will find the same in it. */
 static void add_findings(struct strbuf *b, const char *file)
 {
@@ -437,7 +489,7 @@ static void add_findings(struct strbuf *b, const char *file)
 }
 
 /* The last line is what to do next. */
-static void show_summary(const struct session_result *r)
+static void show_summary(const struct session_result *r, bool all)
 {
     uint64_t lost = 0, truncated = 0, incomplete = 0;
     for (size_t i = 0; i < r->recording->profiles.count; i++) {
@@ -466,6 +518,8 @@ static void show_summary(const struct session_result *r)
     if (r->file[0] == '|')
         strbuf_printf(&b, "  passed to %s\n", r->file + 1);
     else {
+        if (all)
+            add_processes(&b, r->file);
         if (!r->recording->profiles.items[0].sampling.alone) /* they are about the heap */
             add_findings(&b, r->file);
         strbuf_printf(&b, "  written to %s\nnext: tidemark report %s\n", r->file, r->file);
@@ -511,7 +565,7 @@ int cmd_run(int argc, char **argv)
     if (code)
         fprintf(stderr, "tidemark run: %s\n", err.text);
     if (result.recording && !o.quiet)
-        show_summary(&result);
+        show_summary(&result, o.session.all);
     int status = result.status;
     if (code && result.recording && status == 0)
         status = 125; /* the program was fine, its recording was not */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/cmd_annotate.h"
+#include "cli/cmd_compare.h"
 #include "cli/cmd_ctl.h"
 #include "cli/cmd_diff.h"
 #include "cli/cmd_doctor.h"
@@ -18,6 +19,7 @@
 #include "cli/cmd_run.h"
 #include "cli/cmd_threads.h"
 #include "cli/cmd_tree.h"
+#include "cli/copies.h"
 
 #ifndef TIDEMARK_VERSION
 #define TIDEMARK_VERSION "unknown"
@@ -26,7 +28,7 @@
 static const struct command {
     const char *name;
     int (*main)(int argc, char **argv);
-    const char *summary;
+    const char *summary; /* NULL: for ourselves, not for users */
 } commands[] = {
     {"run", cmd_run, "record a program: every allocation with its whole stack"},
     {"report", cmd_report, "what a recording holds, by function, line, stack, library or thread"},
@@ -41,8 +43,10 @@ static const struct command {
     {"threads", cmd_threads, "what each thread had, over time"},
     {"peaks", cmd_peaks, "numbered peaks of threads and process, with what made them"},
     {"tree", cmd_tree, "the calls that led to a peak, or in a window, with what each did"},
+    {"compare", cmd_compare, "one run alone against several at once: what gets slower"},
     {"ctl", cmd_ctl, "to a running recording: status, mark, snapshot, pause, resume"},
     {"doctor", cmd_doctor, "what this machine permits, and what follows from it"},
+    {COPIES_COMMAND, cmd_copies, NULL},
 };
 
 static void print_help(FILE *out)
@@ -51,7 +55,8 @@ static void print_help(FILE *out)
           "A memory profiler for large programs. Commands:\n\n",
           out);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+        if (commands[i].summary)
+            fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
     fputs("\nExamples:\n\n"
           "  tidemark run ./app input.dat            record; writes tidemark.app.PID.tide\n"
           "  tidemark report tidemark.app.1234.tide  who holds memory at the end\n"

@@ -235,7 +235,9 @@ static int refused(const struct option *options, char **argv, const struct query
         if (p->val == optopt)
             return err_set(err, -EINVAL, p->has_arg ? "--%s needs a value" : "--%s takes no value",
                            p->name);
-    if (optopt && optopt < 128) { /* a short option; there are none but -h */
+    if (optopt == 'o' && command->program)
+        return err_set(err, -EINVAL, "-o needs a value");
+    if (optopt && optopt < 128) { /* a short option; there are few */
         char text[3] = {'-', (char)optopt, '\0'};
         return wrong_option(options, text, command, err);
     }
@@ -279,12 +281,14 @@ int query_options_parse(struct query_options *o, int argc, char **argv,
     int code = 0, val;
     optind = 0; /* GNU: start anew */
     opterr = 0;
-    while (!code && !o->help && (val = getopt_long(argc, argv, ":h", options.items, NULL)) != -1) {
+    const char *letters = command->program ? "+:ho:" : ":h";
+    while (!code && !o->help &&
+           (val = getopt_long(argc, argv, letters, options.items, NULL)) != -1) {
         if (val == '?' || val == ':')
             code = refused(options.items, argv, command, err);
         else if (val == 'h')
             o->help = true;
-        else if (val >= QUERY_EXTRA)
+        else if (val >= QUERY_EXTRA || val == 'o')
             code = command->take(command->context, val, optarg, err);
         else
             code = take_common(o, val, optarg, err);
@@ -296,7 +300,12 @@ int query_options_parse(struct query_options *o, int argc, char **argv,
     if (!code && !o->help) {
         for (int i = optind; i < argc; i++)
             *vec_push(&o->files) = argv[i];
-        if (o->files.count < command->files)
+        if (command->program && !o->files.count)
+            code = err_set(err, -EINVAL, "no program given: tidemark %s [OPTIONS] -- PROGRAM",
+                           command->name);
+        else if (command->program)
+            ;
+        else if (o->files.count < command->files)
             code = err_set(err, -EINVAL, "%s is missing: tidemark %s %s [OPTIONS]",
                            command->arguments && o->files.count ? "a function" : "a recording",
                            command->name,
@@ -323,7 +332,7 @@ const char *query_options_help(void)
 {
     return "What is measured:\n"
            "  --metric M       live (default), total, peak, sitepeak, largest, temporary, mapped,\n"
-           "                   pool, untouched; cpu, faults, touched (if they were recorded)\n"
+           "                   pool, untouched; cpu, wall, waiting, faults, touched (if recorded)\n"
            "  --size S         requested (default), usable, overhead: of live, total and peak\n"
            "  --at WHEN        start, end (default), peak, LABEL#N (a mark), 12.5s, 50%\n"
            "  --since WHEN     the difference from WHEN to --at\n"

@@ -35,7 +35,8 @@ struct query_command {
     const char *name;      /* "report" */
     size_t files;          /* how many files it needs */
     const char *arguments; /* what they are; NULL: FILE, as often */
-    bool presets;          /* are presets applied unless --no-presets is given? */
+    bool program; /* instead of files: a program and its arguments, in `files`; with -o VALUE */
+    bool presets; /* are presets applied unless --no-presets is given? */
     const char *const
         *only; /* names of the common options that it takes, ended by NULL; or NULL: all. With
                   "ignore" come suppressions, presets, no-presets and no-defaults */

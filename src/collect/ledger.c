@@ -241,7 +241,8 @@ void ledger_sample(struct ledger *l, uint32_t account, uint64_t count, uint64_t 
     mark_dirty(l, a);
     if (!a->has_unit) {
         a->has_unit = true;
-        a->site.unit_bytes = a->site.unit_usable = a->site.largest_bytes = amount / count;
+        a->site.unit_bytes = a->site.unit_usable = a->site.largest_bytes =
+            amount / (count ? count : 1);
     }
     a->delta[COL_ALLOCS] += count;
     a->delta[COL_BYTES] += amount;

@@ -28,6 +28,7 @@ struct naming {
     VEC(struct file *) files;
     bool closed;
     bool joined;
+    bool in_turn;
     bool forked; /* in a copy of us: there is no worker */
     bool alone;  /* no thread could be had: all is done in the end */
 
@@ -84,7 +85,8 @@ static void resolve(struct naming *n, struct job j, struct file *file)
 static void *work(void *arg)
 {
     struct naming *n = arg;
-    setpriority(PRIO_PROCESS, 0, 19); /* on Linux: this thread */
+    if (!n->in_turn)
+        setpriority(PRIO_PROCESS, 0, 19); /* on Linux: this thread; for good, if we are not root */
     pthread_mutex_lock(&n->lock);
     for (;;) {
         while (!n->queue.count && !n->closed)
@@ -106,12 +108,13 @@ static void *work(void *arg)
     return NULL;
 }
 
-struct naming *naming_new(void)
+struct naming *naming_new(bool in_turn)
 {
     struct naming *n = xcalloc(1, sizeof *n);
     pthread_mutex_init(&n->lock, NULL);
     pthread_cond_init(&n->wake, NULL);
     n->symbolizer = symbolizer_new();
+    n->in_turn = in_turn;
     strpool_add(&n->strings, "");
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);

@@ -15,7 +15,8 @@
 
 struct naming;
 
-struct naming *naming_new(void);
+/* `in_turn`: as other processes; else it does its work when they leave the processor to it. */
+struct naming *naming_new(bool in_turn);
 /* Queues the addresses of the profile's nodes from number `first` on. */
 void naming_add(struct naming *n, const struct profile *p, size_t first);
 /* The same for nodes that are not the profile's yet, but of its modules. */

@@ -1,6 +1,7 @@
 #include "collect/pages.h"
 
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "collect/pagemap.h"
@@ -8,6 +9,10 @@
 #define PAGE_SHIFT   12
 #define REGION_SHIFT 21
 #define REGION_BYTES (UINT64_C(1) << REGION_SHIFT)
+
+#define WAIT_NS     500000
+#define WAITS       20 /* for one fault */
+#define WAITED_MOST 8  /* faults of a process */
 
 /* Is the page part of a huge one by now? Asked once for each 2 MiB. -1: the page is gone, or
  * everything is. */
@@ -23,6 +28,21 @@ static int is_huge(pid_t pid, uint64_t address)
         huge = (found.items.items[0].flags & PAGE_HUGE) != 0;
     vec_release(&found.items);
     close(fd);
+    return huge;
+}
+
+/* The kernel tells of a fault before it sees to it, and to clear 2 MiB takes a while. Only some are
+ * waited for: memory that is gone again would be waited for in vain, each time. */
+static int is_huge_by_now(struct pages *p, pid_t pid, uint64_t address)
+{
+    const struct timespec nap = {.tv_nsec = WAIT_NS};
+    int huge = is_huge(pid, address);
+    bool waits = huge < 0 && p->waited < WAITED_MOST;
+    p->waited += waits;
+    for (int i = 0; i < WAITS && waits && huge < 0; i++) {
+        nanosleep(&nap, NULL);
+        huge = is_huge(pid, address);
+    }
     return huge;
 }
 
@@ -52,9 +72,10 @@ enum fault_kind pages_fault(struct pages *p, pid_t pid, const struct area *m, ui
                m->end >= start + REGION_BYTES;
     if (!copy)
         r->huge = false;
-    int huge = ask ? is_huge(pid, address) : 0;
-    if (huge < 0) /* as the others in this mapping */
-        huge = p->huge_mapping == m->start;
+    bool like_others = ask && p->huge_mapping == m->start;
+    int huge = !ask ? 0 : like_others ? is_huge(pid, address) : is_huge_by_now(p, pid, address);
+    if (huge < 0)
+        huge = like_others;
     if (huge) {
         p->huge_mapping = m->start;
         r->huge = true;

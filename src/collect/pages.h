@@ -30,6 +30,7 @@ struct pages {
     struct map index; /* address of a region / 2 MiB -> place in regions */
     VEC(struct pages_region) regions;
     uint64_t huge_mapping; /* the start of the last one where a huge page was seen */
+    unsigned waited;       /* faults that were read before the kernel had seen to them */
 };
 
 /* A fault at `address`, which lies in the mapping `m` (NULL: not known). */

@@ -54,6 +54,7 @@ static struct perf_event_attr tracker_attributes(const struct perf_options *o)
     a.sample_regs_user = 0;
     a.mmap = a.mmap2 = a.comm = a.comm_exec = a.task = a.build_id = 1;
     a.mmap_data = o->fault_period != 0;
+    a.context_switch = o->wall;
     return a;
 }
 
@@ -73,6 +74,16 @@ static struct perf_event_attr fault_attributes(const struct perf_options *o)
 static struct perf_event_attr fault_stack_attributes(const struct perf_options *o)
 {
     struct perf_event_attr a = attributes(PERF_COUNT_SW_PAGE_FAULTS, o->fault_period);
+    a.sample_type |= PERF_SAMPLE_STACK_USER;
+    a.sample_stack_user = FAULT_STACK_BYTES;
+    return a;
+}
+
+/* Happens in the kernel, so that not everybody may sample it. */
+static struct perf_event_attr off_stack_attributes(void)
+{
+    struct perf_event_attr a = attributes(PERF_COUNT_SW_CONTEXT_SWITCHES, 1);
+    a.exclude_kernel = 0;
     a.sample_type |= PERF_SAMPLE_STACK_USER;
     a.sample_stack_user = FAULT_STACK_BYTES;
     return a;
@@ -107,6 +118,8 @@ static int event_add(struct perf *p, struct perf_event_attr a, enum perf_kind ki
 {
     uint64_t id;
     a.wakeup_watermark = (uint32_t)(p->ring_bytes / 4);
+    a.inherit = pid != -1;
+    a.disabled = a.enable_on_exec = !p->at_once;
     int fd = event_open(&a, pid, cpu);
     if (fd < 0)
         return fd;
@@ -117,16 +130,14 @@ static int event_add(struct perf *p, struct perf_event_attr a, enum perf_kind ki
     return fd;
 }
 
-static int ring_add(struct perf *p, int fd, bool stacks_of_faults)
+static int ring_add(struct perf *p, int fd, int cpu, bool stacks)
 {
     void *memory =
         mmap(NULL, p->ring_bytes + PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (memory == MAP_FAILED)
         return -errno;
-    *vec_push(&p->rings) = (struct perf_ring){.fd = fd,
-                                              .memory = memory,
-                                              .next_time_ns = UINT64_MAX,
-                                              .stacks_of_faults = stacks_of_faults};
+    *vec_push(&p->rings) = (struct perf_ring){
+        .fd = fd, .cpu = cpu, .memory = memory, .next_time_ns = UINT64_MAX, .stacks = stacks};
     return 0;
 }
 
@@ -142,7 +153,7 @@ static int open_cpu(struct perf *p, pid_t pid, int cpu)
     int main = event_add(p, tracker_attributes(o), PERF_OTHER, pid, cpu), fd;
     if (main < 0)
         return main == -ENODEV ? 0 : main; /* a CPU that is not there */
-    int code = ring_add(p, main, false);
+    int code = ring_add(p, main, cpu, false);
     if (code)
         return code;
     if (o->cpu_period_ns) {
@@ -152,12 +163,19 @@ static int open_cpu(struct perf *p, pid_t pid, int cpu)
     }
     if (o->fault_period) {
         fd = event_add(p, fault_stack_attributes(o), PERF_FAULT, pid, cpu);
-        code = fd < 0 ? fd : ring_add(p, fd, true);
+        code = fd < 0 ? fd : ring_add(p, fd, cpu, true);
         if (code)
             return code;
         fd = event_add(p, fault_attributes(o), PERF_FAULT, pid, cpu);
         if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, main) != 0)
             return fd < 0 ? fd : -errno;
+    }
+    if (o->wall) { /* if it may not be, threads that wait are looked at (blocked.h) */
+        fd = event_add(p, off_stack_attributes(), PERF_OFF_STACK, pid, cpu);
+        if (fd >= 0)
+            code = ring_add(p, fd, cpu, true);
+        else if (fd != -EACCES && fd != -EPERM)
+            code = fd;
     }
     return code;
 }
@@ -180,15 +198,15 @@ int perf_check(const struct perf_options *o, struct err *err)
 int perf_open(struct perf *p, const struct perf_options *o, pid_t pid, struct err *err)
 {
     long cpus = sysconf(_SC_NPROCESSORS_CONF);
-    size_t rings = (size_t)cpus * (o->fault_period ? 2 : 1), size = RING_LARGEST;
+    size_t rings = (size_t)cpus * (1 + (o->fault_period != 0) + o->wall), size = RING_LARGEST;
     int code;
     while (size > RING_SMALLEST && size * rings > RINGS_IN_ALL)
         size /= 2;
     for (;; size /= 2) { /* until it fits into what may be locked */
-        *p = (struct perf){.options = *o, .ring_bytes = size};
+        *p = (struct perf){.options = *o, .ring_bytes = size, .at_once = o->system};
         code = 0;
         for (int cpu = 0; cpu < cpus && !code; cpu++)
-            code = open_cpu(p, pid, cpu);
+            code = open_cpu(p, o->system ? -1 : pid, cpu);
         if (!code && !p->rings.count)
             code = -ENODEV;
         if (!code) {
@@ -199,6 +217,34 @@ int perf_open(struct perf *p, const struct perf_options *o, pid_t pid, struct er
         if ((code != -EPERM && code != -ENOMEM) || size <= RING_SMALLEST)
             return refusal(code, o, err);
     }
+}
+
+static int watch_on(struct perf *p, struct perf_event_attr a, enum perf_kind kind, pid_t tid,
+                    const struct perf_ring *into)
+{
+    int fd = event_add(p, a, kind, tid, into->cpu);
+    return fd < 0 ? fd : ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, into->fd) != 0 ? -errno : 0;
+}
+
+/* In the order of open_cpu. */
+int perf_watch(struct perf *p, pid_t tid)
+{
+    const struct perf_options *o = &p->options;
+    int code = 0;
+    p->at_once = true;
+    for (size_t i = 0; i < p->rings.count && !code; i++) {
+        const struct perf_ring *r = &p->rings.items[i], *stacks = r + 1;
+        if (r->stacks)
+            continue;
+        code = watch_on(p, tracker_attributes(o), PERF_OTHER, tid, r);
+        if (!code && o->cpu_period_ns)
+            code = watch_on(p, cpu_attributes(o), PERF_CPU, tid, r);
+        if (!code && o->fault_period)
+            code = watch_on(p, fault_stack_attributes(o), PERF_FAULT, tid, stacks);
+        if (!code && o->fault_period)
+            code = watch_on(p, fault_attributes(o), PERF_FAULT, tid, r);
+    }
+    return code;
 }
 
 void perf_close(struct perf *p)
@@ -292,13 +338,12 @@ static uint64_t take(struct words *w)
     return v;
 }
 
-static void take_sample(const struct perf *p, struct words w, bool stacks_of_faults,
-                        struct perf_record *out)
+static void take_sample(const struct perf *p, struct words w, bool stacks, struct perf_record *out)
 {
     uint32_t kind = map_get(&p->kinds, take(&w));
-    out->kind = kind == MAP_NONE                         ? PERF_OTHER
-                : kind == PERF_FAULT && stacks_of_faults ? PERF_FAULT_STACK
-                                                         : (enum perf_kind)kind;
+    out->kind = kind == MAP_NONE               ? PERF_OTHER
+                : kind == PERF_FAULT && stacks ? PERF_FAULT_STACK
+                                               : (enum perf_kind)kind;
     uint64_t pc = take(&w), thread = take(&w);
     out->pid = (pid_t)(uint32_t)thread;
     out->tid = (pid_t)(thread >> 32);
@@ -322,7 +367,8 @@ static void take_sample(const struct perf *p, struct words w, bool stacks_of_fau
             out->stack_size = there < size ? there : size;
         }
     }
-    out->registers.value[ARCH_REG_PC] = pc;
+    if (out->kind != PERF_OFF_STACK) /* which has a place in the kernel */
+        out->registers.value[ARCH_REG_PC] = pc;
 }
 
 static void take_mmap(struct words w, bool has_build_id, bool is_data, struct perf_record *out)
@@ -345,7 +391,7 @@ static void take_mmap(struct words w, bool has_build_id, bool is_data, struct pe
     out->path = w.at < w.end && memchr(w.at, '\0', (size_t)(w.end - w.at)) ? w.at : "";
 }
 
-static void take_other(const struct perf_event_header *h, struct words w, bool stacks_of_faults,
+static void take_other(const struct perf_event_header *h, struct words w, bool stacks,
                        struct perf_record *out)
 {
     uint64_t a;
@@ -372,11 +418,18 @@ static void take_other(const struct perf_event_header *h, struct words w, bool s
         out->parent_tid = (pid_t)(tids >> 32);
         break;
     }
+    case PERF_RECORD_SWITCH:
+        a = take(&w);
+        out->kind = h->misc & PERF_RECORD_MISC_SWITCH_OUT ? PERF_OFF : PERF_ON;
+        out->pid = (pid_t)(uint32_t)a;
+        out->tid = (pid_t)(a >> 32);
+        out->preempted = h->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
+        break;
     case PERF_RECORD_LOST:
         take(&w);
         out->kind = PERF_LOST;
         out->lost = take(&w);
-        out->lost_stacks = stacks_of_faults;
+        out->lost_stacks = stacks;
         break;
     default:
         out->kind = PERF_OTHER;
@@ -397,9 +450,9 @@ bool perf_next(struct perf *p, uint64_t until_ns, struct perf_record *out)
     struct words w = {(const char *)(h + 1), (const char *)h + h->size};
     out->time_ns = oldest->next_time_ns;
     if (h->type == PERF_RECORD_SAMPLE)
-        take_sample(p, w, oldest->stacks_of_faults, out);
+        take_sample(p, w, oldest->stacks, out);
     else
-        take_other(h, w, oldest->stacks_of_faults, out);
+        take_other(h, w, oldest->stacks, out);
     oldest->at += h->size;
     ring_peek(p, oldest); /* if this one is in `whole`, the next one cannot be */
     return true;

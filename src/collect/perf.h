@@ -4,9 +4,11 @@
  * What is opened, for each CPU: a tracker (programs, threads, mappings), and as asked for
  * - task-clock: a sample, with a copy of the stack, each time a thread has used so much CPU time;
  * - page faults twice: small records, of which thousands fit even where locked memory is scarce,
- *   so that none is lost; and copies of the stack, of which some may be (samples.h joins them).
- * All but the stacks of faults are in one ring a CPU, these in another. Only what happens in user
- * mode is sampled, so that an ordinary user may do it.
+ *   so that none is lost; and copies of the stack, of which some may be (samples.h joins them);
+ * - when threads leave the processor and get it back; and, for those who may look into the kernel,
+ *   the stack of a thread that leaves.
+ * All but the stacks of faults and of leaving threads are in one ring a CPU, these in others. Else
+ * only what happens in user mode is sampled, so that an ordinary user may do it.
  *
  * Events of different CPUs are merged by time. Records up to a time are complete only when every
  * CPU has passed it, so readers ask for those that are older than the beginning of their last pass.
@@ -28,12 +30,17 @@
 struct perf_options {
     uint64_t cpu_period_ns; /* 0: no CPU samples */
     uint64_t fault_period;  /* 0: no page faults; 1: every one */
+    bool wall;              /* when threads leave and get the processor, too */
+    bool system;            /* of all processes there are, and not of one and what it starts */
 };
 
 enum perf_kind {
     PERF_CPU,
     PERF_FAULT,       /* without a stack */
     PERF_FAULT_STACK, /* the same fault, with its stack */
+    PERF_OFF_STACK,   /* the stack of a thread that is about to leave the processor */
+    PERF_OFF,         /* it does */
+    PERF_ON,          /* it is back */
     PERF_MMAP,
     PERF_COMM,
     PERF_FORK,
@@ -67,9 +74,10 @@ struct perf_record {
         struct {
             pid_t parent, parent_tid;
         };
+        bool preempted; /* of PERF_OFF: it could go on, but others are to have a turn */
         struct {
             uint64_t lost;
-            bool lost_stacks; /* of faults, and nothing else */
+            bool lost_stacks; /* and nothing else */
         };
     };
 };
@@ -79,7 +87,8 @@ struct perf_ring {
     char *memory;
     uint64_t at, head;
     uint64_t next_time_ns; /* of the record at `at`; UINT64_MAX: there is none */
-    bool stacks_of_faults;
+    int cpu;
+    bool stacks; /* that small records in another ring go with */
     bool closed; /* the program has ended; polling would never sleep */
 };
 
@@ -88,6 +97,7 @@ struct perf {
     VEC(struct perf_ring) rings;
     VEC(int) fds;
     struct map kinds; /* event id -> enum perf_kind */
+    bool at_once;     /* events that are opened count from then on, and not from exec */
     size_t ring_bytes;
     char *whole; /* a record that begins at the end of a ring and ends at its beginning */
 };
@@ -96,6 +106,8 @@ struct perf {
 int perf_check(const struct perf_options *o, struct err *err);
 /* Opens them for a process that is about to execute a program; they count from then on. */
 int perf_open(struct perf *p, const struct perf_options *o, pid_t pid, struct err *err);
+/* Also for a thread that runs already, and what it starts. 0, or a negative errno. */
+int perf_watch(struct perf *p, pid_t tid);
 void perf_close(struct perf *p);
 
 /* Looks how far the rings are. true: one of them is half full, so not to wait. */

@@ -41,6 +41,9 @@ void samples_settle(struct target *t);
 /* The process has ended, or is not followed any longer: settles what waits for a stack. */
 void samples_end(struct samples *s, struct target *t);
 
+/* Of all processes of a user, those that could not be watched. */
+unsigned samples_unwatched(const struct samples *s);
+
 size_t samples_poll(struct samples *s, struct pollfd *out); /* perf.h; room for samples_rings */
 void samples_polled(struct samples *s, const struct pollfd *in, size_t count);
 size_t samples_rings(const struct samples *s);

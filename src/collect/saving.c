@@ -75,7 +75,8 @@ static bool program_is_missing(const struct session *s)
     for (size_t i = 0; i < s->targets.count; i++)
         if (s->targets.items[i]->pid == s->program)
             return false;
-    return !s->options->only || s->targets.count == 0;
+    return (!s->options->only && !s->options->launcher && !s->options->all) ||
+           s->targets.count == 0;
 }
 
 /* The bytes of the file; what the targets had gathered goes into the recording. */
@@ -284,6 +285,34 @@ static void sum_samples(const struct target *t, struct session_result *result)
     }
 }
 
+static uint64_t samples_of(const struct target *t)
+{
+    struct session_result sums = {0};
+    sum_samples(t, &sums);
+    return sums.cpu_samples + sums.faults;
+}
+
+static int busier_first(const void *a, const void *b)
+{
+    uint64_t x = samples_of(*(struct target *const *)a), y = samples_of(*(struct target *const *)b);
+    return (x < y) - (x > y);
+}
+
+/* Of many processes that have nothing to do with each other, the busiest is what reports begin
+ * with. What was lost is told in the first profile. */
+static void order_by_samples(struct session *s)
+{
+    uint64_t lost = 0;
+    for (size_t i = 0; i < s->targets.count; i++) {
+        lost += s->targets.items[i]->profile.sampling.lost;
+        s->targets.items[i]->profile.sampling.lost = 0;
+    }
+    if (!s->targets.count)
+        return;
+    qsort(s->targets.items, s->targets.count, sizeof *s->targets.items, busier_first);
+    s->targets.items[0]->profile.sampling.lost = lost;
+}
+
 int finish(struct session *s, struct session_result *result, struct err *err)
 {
     struct recording *r = recording_new();
@@ -307,6 +336,8 @@ int finish(struct session *s, struct session_result *result, struct err *err)
     if (s->options->library)
         unseen_explain(&s->unseen, s->targets.items, s->targets.count, s->program);
     mark_on_explain(&s->mark_on, s->targets.items, s->targets.count, s->program);
+    if (s->options->all)
+        order_by_samples(s);
     if (s->targets.count && !program_is_missing(s)) {
         const struct ledger *first = &s->targets.items[0]->ledger;
         result->allocations = first->allocations;

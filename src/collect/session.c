@@ -117,6 +117,7 @@ static void begin_target(struct session *s, struct target *t)
     t->profile.host = xstrdup(host);
     t->profile.sampling.alone = !s->options->library;
     t->profile.sampling.cpu_period_ns = s->samples ? s->options->sampling.cpu_period_ns : 0;
+    t->profile.sampling.wall = s->samples && s->options->sampling.wall;
     t->profile.sampling.fault_period = s->samples ? s->options->sampling.fault_period : 0;
     if (!s->targets.count && s->options->sampling_refused)
         *vec_push(&t->profile.notes) = xstrdup(s->options->sampling_refused);
@@ -126,15 +127,15 @@ static void begin_target(struct session *s, struct target *t)
     s->alone_since_ns = 0;
 }
 
-struct target *session_add_target(struct session *s, pid_t pid)
+struct target *session_add_target(struct session *s, pid_t pid, bool fresh)
 {
     struct target *t = target_new_bare(pid, s->options->interval_ns);
     if (pid == s->program && !s->targets.count) {
         t->before = s->before;
         for (char *const *a = s->options->argv; !t->profile.command.count && *a; a++)
             *vec_push(&t->profile.command) = xstrdup(*a);
-    } else {
-        samples_count(t); /* not 0 after a fork or exec */
+    } else if (!fresh) {
+        samples_count(t);
         t->before = t->profile.sampling;
     }
     t->was_paused = s->paused;
@@ -176,7 +177,8 @@ static void say_hello(struct session *s, struct visitor *v)
 {
     const struct session_options *o = s->options;
     struct target *before = session_target(s, v->pid);
-    if (o->no_follow && v->pid != s->program) {
+    bool first = v->pid == s->program;
+    if ((o->no_follow && !first) || (o->launcher && first)) {
         visitor_reply(v, -ECANCELED, -1, 0, 0);
         return;
     }
@@ -269,13 +271,17 @@ static void reap(struct session *s)
         s->wait_status = status;
     }
     bool any = false;
-    for (size_t i = 0; i < s->live.count && s->samples; i++)
-        any |= is_gone(s, s->live.items[i]);
-    if (any)
-        samples_drain(s->samples, true);       /* may itself end some */
+    for (size_t i = 0; i < s->live.count; i++) {
+        s->live.items[i]->gone = is_gone(s, s->live.items[i]);
+        any |= s->live.items[i]->gone;
+    }
+    /* May itself end some. Those that end meanwhile have their turn later: their last samples may
+     * not have been read. */
+    if (any && s->samples)
+        samples_drain(s->samples, true);
     for (size_t i = s->live.count; i-- > 0;) { /* the last takes the place of one that goes */
         struct target *t = s->live.items[i];
-        if (!is_gone(s, t))
+        if (!t->gone)
             continue;
         if (t->pid != s->program) {
             unseen_last_look(t);
@@ -292,6 +298,8 @@ static void reap(struct session *s)
  */
 static bool is_last(struct session *s, uint64_t now)
 {
+    if (s->options->all)
+        return s->program_ended;
     if (s->live.count || !s->program_ended)
         return false;
     if (s->options->no_follow)
@@ -422,8 +430,10 @@ static void record(struct session *s)
                 samples_count(t);
                 target_look(t);
             }
-            maps_if_due(t, now);
-            footprint_if_due(t, now);
+            if (!s->options->all) {
+                maps_if_due(t, now);
+                footprint_if_due(t, now);
+            }
             most = t->pass_words > most ? t->pass_words : most;
         }
         uint64_t now = elapsed_ns(s);
@@ -522,14 +532,24 @@ int session_run(const struct session_options *o, struct session_result *result, 
     /* Naps of a fraction of a millisecond should be that; only now, as a child would inherit it. */
     prctl(PR_SET_TIMERSLACK, 1000UL);
     s.file = output_name(o->output, o->argv[0], s.program, err);
-    s.naming = naming_new();
+    s.naming = naming_new(o->all); /* programs that go on when it must end may keep it waiting */
     s.next_snapshot_ns = o->snapshot_every_ns ? o->snapshot_every_ns : UINT64_MAX;
     s.paused = o->paused;
-    if (s.samples && (!o->only || session_is_wanted(&s, s.program, NULL)))
-        samples_begin(s.samples, session_add_target(&s, s.program));
+    if (s.samples && !o->launcher && (!o->only || session_is_wanted(&s, s.program, NULL)))
+        samples_begin(s.samples, session_add_target(&s, s.program, false));
     record(&s);
     if (s.samples)
         samples_drain(s.samples, true);
+    if (o->all && s.targets.count && samples_unwatched(s.samples))
+        *vec_push(&s.targets.items[0]->profile.notes) =
+            xasprintf("%u processes could not be watched, or not all of their threads; raise the "
+                      "limit on descriptors (ulimit -n)",
+                      samples_unwatched(s.samples));
+    for (size_t i = 0; i < s.live.count && o->all; i++) { /* they go on without us */
+        samples_count(s.live.items[i]);
+        samples_end(s.samples, s.live.items[i]);
+        samples_settle(s.live.items[i]);
+    }
     door_close(&s.door);
     code = finish(&s, result, err);
 out:

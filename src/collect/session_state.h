@@ -52,8 +52,8 @@ uint64_t elapsed_ns(const struct session *s);
 void set_status(struct profile *p, int wait_status);
 /* A process that has not ended; NULL: none. */
 struct target *session_target(struct session *s, pid_t pid);
-/* A process was met that has not said hello. */
-struct target *session_add_target(struct session *s, pid_t pid);
+/* A process was met that has not said hello. `fresh`: it had used nothing before it is recorded. */
+struct target *session_add_target(struct session *s, pid_t pid, bool fresh);
 /* It has ended, or executes another program. */
 void session_end_target(struct session *s, struct target *t, bool execed);
 /* Reads what all processes have recorded up to now. */

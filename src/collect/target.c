@@ -499,7 +499,8 @@ void target_finish(struct target *t)
     for (size_t i = 0; i < t->ledger.accounts.count; i++) {
         const struct account *a = &t->ledger.accounts.items[i];
         uint32_t domain = a->site.domain;
-        bool sampled = domain == DOMAIN_CPU || domain == DOMAIN_FAULTS;
+        bool sampled = domain == DOMAIN_CPU || domain == DOMAIN_FAULTS ||
+                       domain == DOMAIN_WAITING || domain == DOMAIN_READY;
         bool counted = sampled || domain == DOMAIN_TOUCHED || domain == DOMAIN_FOREIGN;
         struct amount peak = counted ? (struct amount){0} : ledger_at_peak(&t->ledger, a);
         struct site *s = vec_push(&p->sites);

@@ -118,6 +118,7 @@ struct target {
     uint32_t python_size;
     struct python_codes python;
     bool ended;
+    bool gone; /* the process is, but what it left may not have been read */
     uint32_t nodes_capacity;
     VEC(struct segment) segments; /* further rings */
 

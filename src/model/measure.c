@@ -37,7 +37,7 @@ static struct formula formula_of(enum metric metric, enum size_kind size)
         [SIZE_OVERHEAD] = {{{COL_USABLE, 1}, {COL_BYTES, -1}, END}, {{COL_ALLOCS, 1}, END}},
     };
     static const struct formula temporary = {{{COL_TEMP_BYTES, 1}, END}, {{COL_TEMPS, 1}, END}};
-    bool all = metric == METRIC_TOTAL || metric == METRIC_CPU || metric == METRIC_FAULTS ||
+    bool all = metric == METRIC_TOTAL || metric_is_time(metric) || metric == METRIC_FAULTS ||
                metric == METRIC_TOUCHED;
     return all ? total[size] : metric == METRIC_TEMPORARY ? temporary : live[size];
 }
@@ -63,6 +63,11 @@ int measure_window(const struct profile *p, const struct query *q, struct window
     if (q->metric == METRIC_CPU && !p->sampling.cpu_period_ns)
         return err_set(err, -ENODATA,
                        "this recording has no CPU samples; record with 'tidemark run --cpu'");
+    if ((q->metric == METRIC_WALL || q->metric == METRIC_WAITING) && !p->sampling.wall)
+        return err_set(
+            err, -ENODATA,
+            "this recording does not know when threads waited; record with 'tidemark run "
+            "--cpu=wall'");
     if ((q->metric == METRIC_FAULTS || q->metric == METRIC_TOUCHED) && !p->sampling.fault_period)
         return err_set(err, -ENODATA,
                        "this recording has no page faults; record with 'tidemark run --faults'");
@@ -180,13 +185,35 @@ struct untouched untouched_of(const struct profile *p)
     return u;
 }
 
+bool metric_measures(enum metric metric, uint32_t domain)
+{
+    switch (metric) {
+    case METRIC_MAPPED:
+        return domain == DOMAIN_MAPPED;
+    case METRIC_POOL:
+        return domain == DOMAIN_POOL;
+    case METRIC_CPU:
+        return domain == DOMAIN_CPU;
+    case METRIC_FAULTS:
+        return domain == DOMAIN_FAULTS;
+    case METRIC_TOUCHED:
+        return domain == DOMAIN_TOUCHED;
+    case METRIC_WAITING:
+        return domain == DOMAIN_WAITING;
+    case METRIC_WALL:
+        return domain == DOMAIN_CPU || domain == DOMAIN_WAITING || domain == DOMAIN_READY;
+    default:
+        return domain == DOMAIN_HEAP;
+    }
+}
+
 void measure_sites(struct measure *m, const struct profile *p, enum metric metric,
                    enum size_kind size, const struct window *w)
 {
     *m = (struct measure){.sites = xcalloc(p->sites.count + 1, sizeof *m->sites),
                           .count = p->sites.count,
                           .by_max = metric == METRIC_LARGEST,
-                          .in_place = metric == METRIC_CPU || metric == METRIC_FAULTS};
+                          .in_place = metric_is_time(metric) || metric == METRIC_FAULTS};
     if (metric == METRIC_SITEPEAK || metric == METRIC_LARGEST) {
         add_whole_run(m, p, metric);
     } else if (metric == METRIC_UNTOUCHED) {
@@ -208,14 +235,8 @@ void measure_sites(struct measure *m, const struct profile *p, enum metric metri
                 add_rows(m, p, &f, 0, w->since.intervals, -1);
         }
     }
-    enum domain domain = metric == METRIC_MAPPED    ? DOMAIN_MAPPED
-                         : metric == METRIC_POOL    ? DOMAIN_POOL
-                         : metric == METRIC_CPU     ? DOMAIN_CPU
-                         : metric == METRIC_FAULTS  ? DOMAIN_FAULTS
-                         : metric == METRIC_TOUCHED ? DOMAIN_TOUCHED
-                                                    : DOMAIN_HEAP;
     for (size_t i = 0; i < m->count; i++)
-        if (p->sites.items[i].domain != domain)
+        if (!metric_measures(metric, p->sites.items[i].domain))
             m->sites[i] = (struct value){0};
 }
 

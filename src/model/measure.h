@@ -63,6 +63,9 @@ void measure_sites(struct measure *m, const struct profile *p, enum metric metri
                    enum size_kind size, const struct window *w);
 void measure_release(struct measure *m);
 
+/* Is it made of what was recorded in this domain? */
+bool metric_measures(enum metric metric, uint32_t domain);
+
 /* Memory that was never touched, of the whole process. */
 struct untouched {
     const struct scan *scan; /* that saw the live part; NULL: none did */

@@ -18,6 +18,8 @@ static const char *const metric_names[METRICS] = {
     [METRIC_FAULTS] = "faults",
     [METRIC_UNTOUCHED] = "untouched",
     [METRIC_TOUCHED] = "touched",
+    [METRIC_WALL] = "wall",
+    [METRIC_WAITING] = "waiting",
 };
 
 static const char *const grouping_names[GROUPINGS] = {

@@ -33,8 +33,16 @@ enum metric {
     METRIC_FAULTS,
     METRIC_UNTOUCHED,
     METRIC_TOUCHED,
+    METRIC_WALL,
+    METRIC_WAITING,
     METRICS
 };
+
+/* Are its amounts nanoseconds? */
+static inline bool metric_is_time(enum metric m)
+{
+    return m == METRIC_CPU || m == METRIC_WALL || m == METRIC_WAITING;
+}
 
 enum size_kind { SIZE_REQUESTED, SIZE_USABLE, SIZE_OVERHEAD, SIZE_KINDS };
 

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "model/measure.h"
+
 /* For each node what its stack ends with: 0, NODE_TRUNCATED or NODE_INCOMPLETE. Caller frees. */
 static uint8_t *stack_ends(const struct profile *p)
 {
@@ -20,6 +22,11 @@ static void add_row(struct sampled_totals *t, const struct site *s, const uint64
     if (s->domain == DOMAIN_CPU) {
         t->cpu_ns += columns[COL_BYTES];
         t->cpu_samples += columns[COL_ALLOCS];
+    } else if (s->domain == DOMAIN_WAITING) {
+        t->waiting_ns += columns[COL_BYTES];
+        t->waits += columns[COL_ALLOCS];
+    } else if (s->domain == DOMAIN_READY) {
+        t->ready_ns += columns[COL_BYTES];
     } else if (s->domain == DOMAIN_FAULTS) {
         t->fault_bytes += columns[COL_BYTES];
         t->faults += columns[COL_ALLOCS];
@@ -38,25 +45,30 @@ struct sampled_totals sampled_totals(const struct profile *p, const struct windo
     struct sampled_totals t = {0};
     if (!profile_is_sampled(p))
         return t;
-    uint32_t domain = metric == METRIC_CPU       ? DOMAIN_CPU
-                      : metric == METRIC_FAULTS  ? DOMAIN_FAULTS
-                      : metric == METRIC_TOUCHED ? DOMAIN_TOUCHED
-                                                 : DOMAIN_COUNT;
     uint8_t *ends = stack_ends(p);
+    bool sampled = metric_is_sampled(metric);
     for (size_t i = w->since.intervals; i < w->at.intervals; i++) {
         const struct interval *iv = &p->intervals.items[i];
         for (size_t r = iv->first_row; r < iv->first_row + iv->row_count; r++) {
             const struct row *row = &p->rows.items[r];
             const struct site *s = &p->sites.items[row->site];
             add_row(&t, s, row->columns);
-            if (s->domain == domain && ends[s->node] == NODE_TRUNCATED)
+            if (!sampled || !metric_measures(metric, s->domain))
+                continue;
+            if (ends[s->node] == NODE_TRUNCATED)
                 t.truncated_stacks += row->columns[COL_ALLOCS];
-            if (s->domain == domain && ends[s->node] == NODE_INCOMPLETE)
+            if (ends[s->node] == NODE_INCOMPLETE)
                 t.incomplete_stacks += row->columns[COL_ALLOCS];
         }
     }
     free(ends);
     return t;
+}
+
+struct sampled_totals sampled_whole(const struct profile *p)
+{
+    const struct window w = {.at = {.intervals = p->intervals.count}};
+    return sampled_totals(p, &w, METRICS);
 }
 
 enum metric sampled_default(const struct recording *r)

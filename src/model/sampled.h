@@ -10,6 +10,7 @@
 
 struct sampled_totals {
     uint64_t cpu_ns, cpu_samples;
+    uint64_t waiting_ns, waits, ready_ns; /* off the processor */
     uint64_t faults, fault_bytes;
     uint64_t huge_faults, file_faults, copy_faults; /* of faults; the others are first touches */
     uint64_t touched, touched_bytes; /* of them, in memory whose allocation is known */
@@ -19,12 +20,15 @@ struct sampled_totals {
 
 static inline bool metric_is_sampled(enum metric m)
 {
-    return m == METRIC_CPU || m == METRIC_FAULTS || m == METRIC_TOUCHED;
+    return metric_is_time(m) || m == METRIC_FAULTS || m == METRIC_TOUCHED;
 }
 
 /* Stacks are counted for `metric`, if it is one of those. */
 struct sampled_totals sampled_totals(const struct profile *p, const struct window *w,
                                      enum metric metric);
+
+/* Of the whole run, whatever the stacks. */
+struct sampled_totals sampled_whole(const struct profile *p);
 
 /* The metric to begin with: live, but where nothing is known of the heap, what was sampled. */
 enum metric sampled_default(const struct recording *r);

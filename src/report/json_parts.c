@@ -123,6 +123,11 @@ void json_sampling(struct json *j, const struct answer *a)
     json_u64(j, "cpu_period_ns", g->cpu_period_ns);
     json_u64(j, "cpu_ns", t.cpu_ns);
     json_u64(j, "cpu_samples", t.cpu_samples);
+    if (g->wall) {
+        json_u64(j, "waiting_ns", t.waiting_ns);
+        json_u64(j, "waits", t.waits);
+        json_u64(j, "ready_ns", t.ready_ns);
+    }
     json_u64(j, "fault_period", g->fault_period);
     json_u64(j, "faults", t.faults);
     json_u64(j, "fault_bytes", t.fault_bytes);
@@ -168,6 +173,11 @@ void json_processes(struct json *j, const struct recording *r, const struct prof
         json_u64(j, "ppid", q->ppid);
         json_command(j, q);
         json_ending(j, q);
+        struct sampled_totals t = sampled_whole(q);
+        if (q->sampling.cpu_period_ns)
+            json_u64(j, "cpu_ns", t.cpu_ns);
+        if (q->sampling.fault_period)
+            json_u64(j, "faults", t.faults);
         json_end(j);
     }
     json_end(j);

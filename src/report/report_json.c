@@ -187,7 +187,7 @@ void report_json(const struct answer *a, const struct report_sink *sink, struct 
     json_u64(&j, "since_ns", a->window.since.time_ns);
     json_u64(&j, "at_ns", a->window.at.time_ns);
     json_string(&j, "metric", metric_name(q->metric));
-    json_string(&j, "unit", q->metric == METRIC_CPU ? "ns" : "bytes");
+    json_string(&j, "unit", metric_is_time(q->metric) ? "ns" : "bytes");
     json_string(&j, "size", size_kind_name(q->size));
     json_string(&j, "by", grouping_name(q->by));
     json_string(&j, "shape", shapes[q->shape]);

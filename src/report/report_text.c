@@ -23,6 +23,8 @@ const char *report_count_title(enum metric m)
     return m == METRIC_TOTAL || m == METRIC_TEMPORARY  ? "calls"
            : m == METRIC_MAPPED                        ? "maps"
            : m == METRIC_CPU                           ? "samples"
+           : m == METRIC_WAITING                       ? "waits"
+           : m == METRIC_WALL                          ? "times"
            : m == METRIC_FAULTS || m == METRIC_TOUCHED ? "faults"
                                                        : "blocks";
 }
@@ -40,6 +42,8 @@ const char *report_metric_title(enum metric m)
         [METRIC_POOL] = "live bytes in pools",
         [METRIC_UNTOUCHED] = "bytes never touched, live and freed",
         [METRIC_CPU] = "CPU time",
+        [METRIC_WALL] = "time on and off the processor",
+        [METRIC_WAITING] = "time spent waiting",
         [METRIC_FAULTS] = "memory made resident by page faults",
         [METRIC_TOUCHED] = "memory made resident, charged to who allocated it,",
     };

@@ -96,6 +96,16 @@ void summary_processes(const struct recording *r, const struct profile *chosen,
             strbuf_puts(&tail, "peak ");
             unit_bytes(&tail, (int64_t)p->peak_bytes);
             strbuf_puts(&tail, ", ");
+        } else {
+            struct sampled_totals t = sampled_whole(p);
+            if (p->sampling.cpu_period_ns)
+                unit_ms(&tail, (int64_t)t.cpu_ns);
+            if (p->sampling.fault_period) {
+                strbuf_puts(&tail, p->sampling.cpu_period_ns ? ", " : "");
+                unit_count(&tail, (int64_t)t.faults);
+                strbuf_puts(&tail, " faults");
+            }
+            strbuf_puts(&tail, ", ");
         }
         summary_ending(p, &tail);
         strbuf_puts(&tail, p == chosen ? "  <- this report" : "");
@@ -210,6 +220,15 @@ static void line_cpu(const struct sampling *g, const struct sampled_totals *t,
     strbuf_puts(out, " samples, one each ");
     unit_time(out, g->cpu_period_ns);
     strbuf_puts(out, " of a thread\n");
+    if (g->wall) {
+        summary_label(out, s, "off");
+        unit_ms(out, (int64_t)t->waiting_ns);
+        strbuf_puts(out, " waiting, ");
+        unit_count(out, (int64_t)t->waits);
+        strbuf_puts(out, " times; ");
+        unit_ms(out, (int64_t)t->ready_ns);
+        strbuf_puts(out, " ready to run while others had the processor\n");
+    }
     if (!g->counted)
         return;
     summary_label(out, s, "kernel");
@@ -263,11 +282,11 @@ static void line_samples(const struct answer *a, const struct sampled_totals *t,
                          const struct style *s, struct strbuf *out)
 {
     const struct sampling *g = &a->profile->sampling;
-    if (a->query->metric == METRIC_CPU)
+    if (metric_is_time(a->query->metric))
         line_cpu(g, t, s, out);
     else
         line_faults(g, t, s, out);
-    if (a->query->metric == METRIC_CPU || g->alone)
+    if (metric_is_time(a->query->metric) || g->alone)
         return;
     summary_label(out, s, "touched");
     unit_bytes(out, (int64_t)t->touched_bytes);

@@ -57,7 +57,7 @@ void unit_ms(struct strbuf *out, int64_t ns)
 
 void unit_amount(struct strbuf *out, enum metric metric, int64_t amount)
 {
-    if (metric == METRIC_CPU)
+    if (metric_is_time(metric))
         unit_ms(out, amount);
     else
         unit_bytes(out, amount);

@@ -228,6 +228,7 @@ static void take_sampling(struct cursor *c, struct profile *p)
     uint64_t flags = cursor_varint(c);
     g->alone = flags & 1;
     g->counted = flags >> 1 & 1;
+    g->wall = flags >> 2 & 1;
     g->cpu_period_ns = cursor_varint(c);
     g->fault_period = cursor_varint(c);
     g->lost = cursor_varint(c);

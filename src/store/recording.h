@@ -29,6 +29,8 @@ enum domain {
     DOMAIN_FAULTS,  /* page faults: bytes are what became resident (enum column) */
     DOMAIN_TOUCHED, /* the same faults, where the memory was allocated that they touched */
     DOMAIN_FOREIGN, /* blocks of the heap that a thread freed and others had allocated; no stack */
+    DOMAIN_WAITING, /* off the processor, waiting for something: a block is once, bytes are ns */
+    DOMAIN_READY,   /* likewise, for others had a turn */
     DOMAIN_COUNT
 };
 
@@ -373,6 +375,7 @@ struct inherited {
 /* How the kernel was asked for samples, and what it counted itself. */
 struct sampling {
     bool alone;             /* nothing was preloaded: there is no heap to tell of */
+    bool wall;              /* time off the processor was recorded */
     uint64_t cpu_period_ns; /* CPU time between two samples of a thread; 0: not sampled */
     uint64_t fault_period;  /* faults from one that is recorded to the next; 0: not recorded */
     uint64_t lost;          /* samples of any process, for want of room; in the first profile */

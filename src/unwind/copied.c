@@ -28,6 +28,11 @@ static int step_by_rule(struct copied_stack *s, struct arch_registers *r)
     uint64_t pc = r->value[ARCH_REG_PC], sp = r->value[ARCH_REG_SP], fp = r->value[ARCH_REG_FP];
     rule_word rule = rule_get(s->rules, &s->space, pc);
     uint64_t cfa = sp + (uint64_t)rule_cfa_offset(rule);
+    bool fp_known = r->known >> ARCH_REG_FP & 1;
+    s->wants_fp = !fp_known && (rule_kind(rule) == RULE_FP || rule_kind(rule) == RULE_FP_DEREF ||
+                                rule_kind(rule) == RULE_GUESS);
+    if (s->wants_fp)
+        return -1;
     switch (rule_kind(rule)) {
     case RULE_SP:
         break;
@@ -57,15 +62,17 @@ static int step_by_rule(struct copied_stack *s, struct arch_registers *r)
     if (rule_kind(rule) == RULE_FP_DEREF || rule_kind(rule) == RULE_GUESS) {
         if (!read_copy(s, fp, &fp))
             return -1;
-    } else if (rule_fp_offset(rule) && !read_copy(s, cfa + (uint64_t)rule_fp_offset(rule), &fp)) {
-        return -1;
+    } else if (rule_fp_offset(rule)) {
+        if (!read_copy(s, cfa + (uint64_t)rule_fp_offset(rule), &fp))
+            return -1;
+        fp_known = true;
     }
     if (pc < LOWEST_CODE)
         return rule_kind(rule) == RULE_GUESS ? -1 : 0;
     r->value[ARCH_REG_PC] = pc;
     r->value[ARCH_REG_SP] = cfa;
     r->value[ARCH_REG_FP] = fp;
-    r->known = 1u << ARCH_REG_PC | 1u << ARCH_REG_SP | 1u << ARCH_REG_FP;
+    r->known = 1u << ARCH_REG_PC | 1u << ARCH_REG_SP | (uint32_t)fp_known << ARCH_REG_FP;
     return 1;
 }
 
@@ -101,6 +108,8 @@ again:
         }
         if (code == 1)
             continue;
+        s->end_pc = r.value[ARCH_REG_PC];
+        s->end_sp = r.value[ARCH_REG_SP];
         *end = code == 0 ? COPIED_WHOLE : s->past_end ? COPIED_TRUNCATED : COPIED_LOST;
         return count;
     }

@@ -23,7 +23,9 @@ struct copied_stack {
     struct rules *rules;
     const uint8_t *bytes; /* the copy of [start, start + size) */
     uint64_t start, size;
-    bool past_end; /* something beyond the copy was wanted */
+    bool past_end;           /* something beyond the copy was wanted */
+    bool wants_fp;           /* it ended for want of the frame pointer, which is not known, */
+    uint64_t end_pc, end_sp; /* in the frame with these; pc: a return address */
 };
 
 /*

@@ -1,0 +1,73 @@
+#include "collect/blocked.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define PAGE_BYTES 4096
+#define PARTS      (BLOCKED_STACK / PAGE_BYTES + 1)
+
+/* "0 0x3 0x7f.. ... SP PC", or "-1 SP PC" outside of system calls, or "running". */
+static bool read_call(pid_t pid, pid_t tid, char *text, size_t size)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", pid, tid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t n = read(fd, text, size - 1);
+    close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    return n > 0 && strncmp(text, "running", 7) != 0;
+}
+
+static bool parse_call(const char *text, uint64_t *sp, uint64_t *pc)
+{
+    unsigned long long words[9];
+    long number;
+    int n = sscanf(text, "%ld %llx %llx %llx %llx %llx %llx %llx %llx", &number, &words[0],
+                   &words[1], &words[2], &words[3], &words[4], &words[5], &words[6], &words[7]);
+    if (n != 9 && n != 3)
+        return false;
+    *sp = words[n - 3];
+    *pc = words[n - 2];
+    return *sp && *pc;
+}
+
+/* Page by page: the stack may end before the copy does. */
+static uint64_t read_stack(pid_t pid, uint64_t sp, uint8_t *out)
+{
+    struct iovec here = {out, BLOCKED_STACK}, there[PARTS];
+    size_t parts = 0;
+    for (uint64_t at = sp, end = sp + BLOCKED_STACK; at < end && parts < PARTS; parts++) {
+        uint64_t next = (at / PAGE_BYTES + 1) * PAGE_BYTES;
+        next = next < end ? next : end;
+        there[parts] = (struct iovec){(void *)(uintptr_t)at, next - at};
+        at = next;
+    }
+    ssize_t n = process_vm_readv(pid, &here, 1, there, parts, 0);
+    return n > 0 ? (uint64_t)n : 0;
+}
+
+bool blocked_look(struct blocked *b, pid_t pid, pid_t tid)
+{
+    char before[256], after[256];
+    uint64_t sp, pc;
+    if (!read_call(pid, tid, before, sizeof before) || !parse_call(before, &sp, &pc))
+        return false;
+    b->size = read_stack(pid, sp, b->stack);
+    if (!b->size || !read_call(pid, tid, after, sizeof after) || strcmp(before, after) != 0)
+        return false;
+    b->registers = (struct arch_registers){.known = 1u << ARCH_REG_PC | 1u << ARCH_REG_SP};
+    b->registers.value[ARCH_REG_PC] = pc;
+    b->registers.value[ARCH_REG_SP] = sp;
+    return true;
+}
+
+bool blocked_read_code(pid_t pid, uint64_t address, uint8_t *out, size_t size)
+{
+    struct iovec here = {out, size}, there = {(void *)(uintptr_t)address, size};
+    return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)size;
+}

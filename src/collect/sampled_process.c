@@ -1,0 +1,237 @@
+#include "collect/samples_state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collect/threads.h"
+#include "unwind/rule.h"
+
+struct process *process_of(const struct samples *s, pid_t pid)
+{
+    uint32_t place = map_get(&s->by_pid, (uint64_t)pid);
+    return place == MAP_NONE ? NULL : s->processes.items[place];
+}
+
+static void threads_clear(struct process *p)
+{
+    for (size_t i = 0; i < p->threads.count; i++)
+        vec_release(&p->threads.items[i].lone);
+    p->threads.count = 0;
+}
+
+/* Gives back what was needed to make sense of its samples: there may be many processes. */
+static void process_forget(struct process *p)
+{
+    vec_release(&p->mappings.items);
+    pages_clear(&p->pages);
+    free(p->rules);
+    p->rules = NULL;
+}
+
+void process_clear(struct process *p)
+{
+    threads_clear(p);
+    process_forget(p);
+    p->target = NULL;
+    p->skipped = false;
+}
+
+struct process *process_new(struct samples *s, pid_t pid, pid_t parent)
+{
+    struct process *p = process_of(s, pid);
+    if (p) {
+        process_clear(p);
+    } else {
+        p = xcalloc(1, sizeof *p);
+        *map_at(&s->by_pid, (uint64_t)pid) = (uint32_t)s->processes.count;
+        *vec_push(&s->processes) = p;
+    }
+    p->pid = pid;
+    p->parent = parent;
+    p->alive = true;
+    p->expects_exec = false;
+    p->fresh = false;
+    return p;
+}
+
+struct sampled_thread *thread_of(struct process *p, pid_t tid)
+{
+    for (size_t i = p->threads.count; i-- > 0;)
+        if (p->threads.items[i].tid == tid && !p->threads.items[i].ended)
+            return &p->threads.items[i];
+    struct sampled_thread *t = vec_push(&p->threads);
+    *t = (struct sampled_thread){.tid = tid, .number = NO_THREAD};
+    return t;
+}
+
+bool has_target(struct samples *s, struct process *p)
+{
+    if (p->skipped || s->session->paused) {
+        p->fresh &= !s->session->paused;
+        return false;
+    }
+    if (!p->target) { /* it was forked and has executed nothing since */
+        p->target = session_target(s->session, p->pid);
+        if (!p->target)
+            p->target = session_add_target(s->session, p->pid, p->fresh);
+        if (p->parent && !p->target->profile.ppid)
+            p->target->profile.ppid = (uint32_t)p->parent;
+    }
+    return !p->target->ended;
+}
+
+static uint64_t target_time(const struct target *t, uint64_t time_ns)
+{
+    return time_ns > t->start_monotonic_ns ? time_ns - t->start_monotonic_ns : 0;
+}
+
+uint32_t thread_number(struct process *p, struct sampled_thread *t, uint64_t time_ns)
+{
+    if (t->number == NO_THREAD) {
+        t->number = thread_sampled(p->target, (uint32_t)t->tid, target_time(p->target, time_ns));
+        if (*t->name)
+            thread_rename(p->target, t->number, (uint32_t)t->tid, t->name);
+    }
+    return t->number;
+}
+
+static void thread_settle(struct samples *s, struct process *p, struct sampled_thread *t,
+                          uint64_t time_ns)
+{
+    settle_faults(s, p, t);
+    if (s->perf.options.wall)
+        settle_off(s, p, t, time_ns);
+}
+
+void process_settle(struct samples *s, struct process *p, uint64_t time_ns)
+{
+    for (size_t i = 0; i < p->threads.count && p->target && !p->target->ended; i++)
+        if (!p->threads.items[i].ended)
+            thread_settle(s, p, &p->threads.items[i], time_ns);
+}
+
+/* It has not had the processor yet. */
+static void thread_begins(struct sampled_thread *t, uint64_t time_ns)
+{
+    t->off = (struct off){.since_ns = time_ns, .preempted = true};
+}
+
+bool is_skipped(const struct samples *s, pid_t pid, const char *name)
+{
+    const struct session_options *o = s->session->options;
+    bool first = pid == s->session->program;
+    return (o->no_follow && !first) || (o->launcher && first) ||
+           (o->only && !session_is_wanted(s->session, pid, name));
+}
+
+static void take_exec(struct samples *s, struct process *p, const char *name, uint64_t time_ns)
+{
+    if (p->expects_exec) {
+        p->expects_exec = false;
+        p->mappings.items.count = 0;
+        p->skipped = is_skipped(s, p->pid, name);
+        return;
+    }
+    process_settle(s, p, time_ns);
+    struct target *before = session_target(s->session, p->pid);
+    bool fresh = p->fresh && (!before || !before->profile.sampling.counted);
+    process_clear(p);
+    p->fresh = false;
+    if (before)
+        session_end_target(s->session, before, true);
+    p->skipped = is_skipped(s, p->pid, name);
+    if (!p->skipped && !s->session->paused) {
+        p->target = session_add_target(s->session, p->pid, fresh);
+        p->target->profile.ppid = (uint32_t)p->parent;
+    }
+}
+
+void take_name(struct samples *s, struct process *p, const struct perf_record *r)
+{
+    if (r->exec) {
+        take_exec(s, p, r->name, r->time_ns);
+        if (p->target)
+            snprintf(p->target->name, sizeof p->target->name, "%s", r->name);
+        return;
+    }
+    struct sampled_thread *t = thread_of(p, r->tid);
+    snprintf(t->name, sizeof t->name, "%s", r->name);
+    if (t->number != NO_THREAD && p->target && !p->target->ended)
+        thread_rename(p->target, t->number, (uint32_t)t->tid, t->name);
+}
+
+void take_fork(struct samples *s, const struct perf_record *r)
+{
+    struct process *parent = process_of(s, r->parent);
+    if (!parent && s->session->options->all)
+        parent = process_found(s, r->parent);
+    if (r->pid == r->parent) {
+        if (parent) { /* a thread: whatever had its number has ended */
+            thread_of(parent, r->tid)->ended = true;
+            thread_begins(thread_of(parent, r->tid), r->time_ns);
+        }
+        return;
+    }
+    struct process *p = process_new(s, r->pid, r->parent);
+    if (parent) {
+        areas_copy(&p->mappings, &parent->mappings);
+        pages_fork(&parent->pages, &p->pages);
+        p->skipped = parent->skipped || is_skipped(s, r->pid, NULL);
+        bool launched = s->session->options->launcher && r->parent == s->session->program;
+        p->fresh = !p->skipped || launched;
+    }
+    thread_begins(thread_of(p, r->tid), r->time_ns);
+}
+
+void take_exit(struct samples *s, struct process *p, const struct perf_record *r)
+{
+    struct sampled_thread *t = thread_of(p, r->tid);
+    bool counts = p->target && !p->target->ended;
+    if (counts)
+        thread_settle(s, p, t, r->time_ns);
+    t->ended = true;
+    if (counts && t->number != NO_THREAD) {
+        struct thread *thread = &p->target->profile.threads.items[t->number];
+        if (!thread->end_ns)
+            thread->end_ns = target_time(p->target, r->time_ns);
+    }
+    p->alive = false;
+    for (size_t i = 0; i < p->threads.count; i++)
+        p->alive |= !p->threads.items[i].ended;
+    if (!p->alive)
+        process_forget(p);
+}
+
+/* Anonymous memory that is shared has a name too. */
+static bool is_file_path(const char *path)
+{
+    static const char *const memory[] = {"//", "/dev/zero", "/memfd:", "/SYSV", "/dev/shm/"};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
+        if (strncmp(path, memory[i], strlen(memory[i])) == 0)
+            return false;
+    return path[0] == '/';
+}
+
+void take_mapping(struct samples *s, struct process *p, const struct perf_record *r)
+{
+    struct area m = {.start = r->start,
+                     .end = r->start + r->size,
+                     .offset = r->offset,
+                     .is_file = is_file_path(r->path)};
+    if (m.end <= m.start)
+        return;
+    if (strcmp(r->path, "[heap]") != 0) /* which grows: what was there stays */
+        pages_forget(&p->pages, m.start, m.end);
+    struct profile *profile = p->target ? &p->target->profile : NULL;
+    if (r->executable && m.is_file && profile && !*profile->executable) {
+        free(profile->executable); /* it was gone before we could look: the program comes first */
+        profile->executable = xstrdup(r->path);
+    }
+    if (r->executable) {
+        m.file = code_file(&s->files, r->path, r->build_id, r->build_id_size);
+        m.bias = code_file_bias(m.file, m.start, m.offset);
+    }
+    if (areas_add(&p->mappings, m) && p->rules)
+        rules_forget(p->rules);
+}

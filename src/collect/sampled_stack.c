@@ -1,0 +1,192 @@
+#include "collect/samples_state.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collect/blocked.h"
+#include "unwind/copied.h"
+
+#define FP_SEARCHED 4096 /* bytes of a frame, for where a frame pointer may point to */
+
+struct sampled_space {
+    struct copied_stack copied;
+    struct process *process;
+};
+
+static struct area *code_at(const struct process *p, uint64_t address)
+{
+    struct area *m = areas_find(&p->mappings, address);
+    return m && m->file ? m : NULL;
+}
+
+static int find_tables(const struct unwind_space *self, uint64_t address, struct unwind_module *out)
+{
+    const struct sampled_space *space =
+        (const void *)((const char *)self - offsetof(struct sampled_space, copied.space));
+    const struct area *m = code_at(space->process, address);
+    out->epoch = 0; /* rules are forgotten when code goes away */
+    return m && code_file_tables(m->file, m->bias, &out->cfi) ? 0 : -1;
+}
+
+uint64_t node_address(struct process *p, uint64_t address)
+{
+    struct area *m = code_at(p, address - 1);
+    address &= (UINT64_C(1) << 48) - 1;
+    if (!m)
+        return address | (uint64_t)SAMPLE_EPOCH << 48;
+    if (!m->known) {
+        struct module *module = vec_push(&p->target->profile.modules);
+        *module = (struct module){.start = m->start,
+                                  .end = m->end,
+                                  .bias = m->bias,
+                                  .epoch = m->epoch,
+                                  .path = xstrdup(m->file->path),
+                                  .build_id_size = m->file->build_id_size};
+        memcpy(module->build_id, m->file->build_id, sizeof module->build_id);
+        m->known = true;
+    }
+    return address | (uint64_t)m->epoch << 48;
+}
+
+static uint32_t stack_node(struct samples *s, struct process *p, uint32_t count,
+                           enum copied_end end)
+{
+    struct stack_tree *tree = &p->target->stacks;
+    uint32_t node = 0;
+    if (end != COPIED_WHOLE)
+        node =
+            stack_tree_child(tree, 0, end == COPIED_TRUNCATED ? NODE_TRUNCATED : NODE_INCOMPLETE);
+    while (count--)
+        node = stack_tree_child(tree, node, node_address(p, s->addresses[count]));
+    return node;
+}
+
+static struct sampled_space space_of(struct process *p, const struct arch_registers *r,
+                                     const uint8_t *stack, uint64_t size)
+{
+    if (!p->rules)
+        p->rules = xcalloc(1, sizeof *p->rules);
+    return (struct sampled_space){.copied = {.space = {.find = find_tables},
+                                             .rules = p->rules,
+                                             .bytes = stack,
+                                             .start = r->value[ARCH_REG_SP],
+                                             .size = size},
+                                  .process = p};
+}
+
+uint32_t stack_of(struct samples *s, struct process *p, const struct perf_record *r)
+{
+    uint32_t count = 0;
+    enum copied_end end = COPIED_LOST;
+    if (r->registers.known) {
+        struct sampled_space space = space_of(p, &r->registers, r->stack, r->stack_size);
+        count = copied_walk(&space.copied, &r->registers, s->addresses, FRAMES_MAX, &end);
+    } else { /* a 32-bit program, say */
+        s->addresses[count++] = r->registers.value[ARCH_REG_PC] + 1;
+    }
+    return stack_node(s, p, count, end);
+}
+
+/* --- threads that wait ------------------------------------------------------------------------ */
+
+static uint64_t word_at(const struct blocked *b, uint64_t address)
+{
+    uint64_t word = 0;
+    memcpy(&word, b->stack + (address - b->registers.value[ARCH_REG_SP]), sizeof word);
+    return word;
+}
+
+static uint64_t function_at(const struct sampled_space *space, uint64_t address)
+{
+    struct unwind_module module;
+    struct cfi_row row;
+    return find_tables(&space->copied.space, address, &module) == 0 &&
+                   cfi_row(&module.cfi, address, &row) == 0
+               ? row.function
+               : 0;
+}
+
+/* May this be the return address of a call of the function? By address, through a stub that has no
+ * function's name, or through a pointer. */
+static bool is_call_of(const struct sampled_space *space, uint64_t address, uint64_t function)
+{
+    uint8_t code[7];
+    pid_t pid = space->process->pid;
+    if (!code_at(space->process, address - 1) ||
+        !blocked_read_code(pid, address - sizeof code, code, sizeof code))
+        return false;
+    if (code[2] == 0xe8) {
+        int32_t distance;
+        memcpy(&distance, code + 3, sizeof distance);
+        uint64_t called = address + (uint64_t)(int64_t)distance;
+        return called == function || function_at(space, called) != called;
+    }
+    static const size_t lengths[] = {2, 3, 4, 6, 7}; /* of calls through a pointer */
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        const uint8_t *at = code + sizeof code - lengths[i];
+        if (at[0] == 0xff && (at[1] & 0x38) == 0x10)
+            return true;
+    }
+    return false;
+}
+
+/* Room that a function makes on its stack when it begins, by sub from %rsp; 0: none is seen. What
+ * remains of earlier calls there looks like frames. */
+static uint64_t frame_room(pid_t pid, uint64_t function)
+{
+    uint8_t code[64];
+    if (!function || !blocked_read_code(pid, function, code, sizeof code))
+        return 0;
+    for (size_t at = 0; at + 7 <= sizeof code; at++) {
+        uint32_t room;
+        if (code[at] != 0x48 || code[at + 2] != 0xec)
+            continue;
+        memcpy(&room, code + at + 3, sizeof room);
+        if (code[at + 1] == 0x83)
+            return code[at + 3] < 128 ? code[at + 3] : 0;
+        if (code[at + 1] == 0x81 && room < FP_SEARCHED)
+            return room;
+    }
+    return 0;
+}
+
+/*
+ * The kernel tells the pc and sp of a thread that waits, but not its frame pointer. Where a
+ * function needs that, and none of those that it called has saved it, it is where the function's
+ * beginning says, or else looked for: [fp + 8] is a return address behind a call of this function,
+ * and the walk comes to the outermost frame.
+ */
+static uint32_t walk_blocked(struct samples *s, struct process *p, const struct blocked *b,
+                             enum copied_end *end)
+{
+    struct arch_registers r = b->registers;
+    struct sampled_space space = space_of(p, &r, b->stack, b->size);
+    uint32_t count = copied_walk(&space.copied, &r, s->addresses, FRAMES_MAX, end);
+    if (*end == COPIED_WHOLE || !space.copied.wants_fp)
+        return count;
+    uint64_t from = space.copied.end_sp, last = r.value[ARCH_REG_SP] + b->size;
+    uint64_t function = function_at(&space, space.copied.end_pc - 1);
+    uint64_t end_fp = from + FP_SEARCHED < last - 16 ? from + FP_SEARCHED : last - 16;
+    for (uint64_t fp = from + frame_room(p->pid, function) / 8 * 8; fp <= end_fp; fp += 8) {
+        if (!is_call_of(&space, word_at(b, fp + 8), function))
+            continue;
+        r.value[ARCH_REG_FP] = fp;
+        r.known |= 1u << ARCH_REG_FP;
+        uint32_t found = copied_walk(&space.copied, &r, s->addresses, FRAMES_MAX, end);
+        if (*end == COPIED_WHOLE)
+            return found;
+    }
+    r = b->registers;
+    return copied_walk(&space.copied, &r, s->addresses, FRAMES_MAX, end);
+}
+
+uint32_t stack_of_blocked(struct samples *s, struct process *p, pid_t tid)
+{
+    struct blocked b;
+    enum copied_end end;
+    if (!blocked_look(&b, p->pid, tid))
+        return 0;
+    uint32_t count = walk_blocked(s, p, &b, &end);
+    return stack_node(s, p, count, end);
+}

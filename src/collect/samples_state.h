@@ -1,0 +1,140 @@
+/*
+ * samples_state: what the files behind samples.h share.
+ *
+ *   samples.c          the whole: opening, reading record by record, the end
+ *   sampled_process.c  processes and threads: what the kernel tells of them
+ *   sampled_stack.c    from registers and a copy of the stack to a node
+ *   sampled_fault.c    page faults: joined with their stacks, and counted
+ *   sampled_wait.c     time off the processor
+ *   sampled_found.c    processes that were there before us, of which the kernel told nothing
+ *   sampled_count.c    what the kernel itself counted
+ */
+#ifndef TIDE_COLLECT_SAMPLES_STATE_H
+#define TIDE_COLLECT_SAMPLES_STATE_H
+
+#include "collect/areas.h"
+#include "collect/owners.h"
+#include "collect/pages.h"
+#include "collect/samples.h"
+#include "collect/session_state.h"
+
+#define FRAMES_MAX 2048
+
+/* A fault whose stack has not come. */
+struct lone_fault {
+    uint64_t pc, sp, address;
+};
+
+/* A thread's time off the processor; stacks are nodes, 0: none is known. */
+struct off {
+    uint64_t since_ns; /* 0: it is on */
+    bool preempted;    /* it could go on, but others had a turn */
+    bool counted;      /* a part of this time off has been */
+    uint32_t stack;    /* where it left */
+    uint32_t leaving;  /* where it is about to leave */
+    uint32_t last_wait, last_sample;
+    uint64_t waited_ns, ready_ns; /* not charged to a stack yet, */
+    uint64_t waits;               /* of so many */
+    uint64_t next_look_ns;
+};
+
+struct sampled_thread {
+    pid_t tid;
+    uint32_t number; /* in profile.threads of the target; NO_THREAD: not yet */
+    char name[16];   /* empty: it was given none */
+    bool ended;
+    struct lone_fault last; /* the last fault with a stack, */
+    uint32_t last_stack;    /* which is this; 0: none */
+    struct owner owner;
+    bool last_counted;
+    VEC(struct lone_fault) lone;
+    struct off off;
+};
+
+struct process {
+    pid_t pid, parent;
+    bool alive;
+    bool expects_exec;     /* of the program itself, whose target is there */
+    bool skipped;          /* not to be recorded */
+    bool fresh;            /* forked, and has used next to nothing since that is not recorded */
+    struct target *target; /* NULL: nothing to count yet */
+    struct areas mappings;
+    struct rules *rules; /* NULL: no stack yet */
+    struct pages pages;
+    VEC(struct sampled_thread) threads;
+};
+
+struct samples {
+    struct session *session;
+    struct perf perf;
+    struct code_files files;
+    VEC(struct process *) processes;
+    struct map by_pid;     /* -> place in processes; the last of that pid */
+    uint64_t passed_ns;    /* when the last pass began */
+    bool watches;          /* the processes of this user, one by one */
+    uint64_t next_scan_ns; /* for new ones */
+    unsigned scans;
+    struct map seen; /* pid -> number of the scan that saw it first; WATCHED: it is watched */
+    unsigned unwatched;
+    uint64_t addresses[FRAMES_MAX];
+};
+
+uint64_t monotonic_ns(void);
+
+/* sampled_process.c */
+
+/* The last of that pid; NULL: none is known. */
+struct process *process_of(const struct samples *s, pid_t pid);
+struct process *process_new(struct samples *s, pid_t pid, pid_t parent);
+/* What it was is forgotten: it executes another program, or its pid is another's. */
+void process_clear(struct process *p);
+/* The one of that number that has not ended; it is added if it is not there. */
+struct sampled_thread *thread_of(struct process *p, pid_t tid);
+/* Is there something to count for it? */
+bool has_target(struct samples *s, struct process *p);
+/* In profile.threads of its target. */
+uint32_t thread_number(struct process *p, struct sampled_thread *t, uint64_t time_ns);
+/* Its target ends, or it executes something else: what waits to be counted waits no longer. */
+void process_settle(struct samples *s, struct process *p, uint64_t time_ns);
+void take_name(struct samples *s, struct process *p, const struct perf_record *r);
+void take_fork(struct samples *s, const struct perf_record *r);
+void take_exit(struct samples *s, struct process *p, const struct perf_record *r);
+void take_mapping(struct samples *s, struct process *p, const struct perf_record *r);
+
+/* Is it one that the user does not want? `name`: the kernel's; NULL: not known. */
+bool is_skipped(const struct samples *s, pid_t pid, const char *name);
+
+/* sampled_found.c */
+
+/* A process that runs already: what it has mapped and its threads are asked for. */
+struct process *process_found(struct samples *s, pid_t pid);
+/* Of recordings of all processes of a user: opens the events of those that are new. */
+void watch_others(struct samples *s);
+
+/* sampled_stack.c */
+
+/* The stack of a sample, in the target's own tree. */
+uint32_t stack_of(struct samples *s, struct process *p, const struct perf_record *r);
+/* The address as a node has it, its module made known to the profile. */
+uint64_t node_address(struct process *p, uint64_t address);
+/* The stack of a thread that waits, as it is found now; 0: it does not, or may not be looked at. */
+uint32_t stack_of_blocked(struct samples *s, struct process *p, pid_t tid);
+
+/* sampled_fault.c */
+
+void take_fault(struct samples *s, struct process *p, const struct perf_record *r);
+/* Whatever faults wait for, they wait no longer. */
+void settle_faults(struct samples *s, struct process *p, struct sampled_thread *t);
+
+/* sampled_wait.c */
+
+void take_switch(struct samples *s, struct process *p, const struct perf_record *r);
+void take_off_stack(struct samples *s, struct process *p, const struct perf_record *r);
+/* A sample of CPU time with this stack was counted. */
+void note_sample(struct samples *s, struct process *p, struct sampled_thread *t, uint32_t stack);
+/* After a pass that has read what happened up to then: looks at threads that wait. */
+void look_at_waits(struct samples *s, uint64_t until_ns);
+/* The thread ends, or is not followed any longer. */
+void settle_off(struct samples *s, struct process *p, struct sampled_thread *t, uint64_t time_ns);
+
+#endif

@@ -1,0 +1,20 @@
+/*
+ * flame_stacks: puts the stacks of an answer into a flame graph.
+ */
+#ifndef TIDE_EXPORT_FLAME_STACKS_H
+#define TIDE_EXPORT_FLAME_STACKS_H
+
+#include "export/flame.h"
+#include "model/answer.h"
+
+struct flame_shape {
+    bool reverse;   /* merged from the function that is charged */
+    bool by_thread; /* a part for each thread */
+    double units;   /* amounts are divided by this; 0: they are not */
+};
+
+/* All stacks of an answer by stack, as what was `before` or what is now. */
+void flame_add_stacks(struct flame *flame, const struct answer *a, const struct flame_shape *shape,
+                      bool before);
+
+#endif

@@ -1,0 +1,235 @@
+/* One run against several at once for people: a summary, then what got worse. */
+#include <math.h>
+#include <string.h>
+
+#include "report/compare.h"
+#include "report/stack_text.h"
+#include "report/summary.h"
+#include "report/table.h"
+#include "report/units.h"
+
+#define STACK_FRAMES 64 /* lines shown of one stack */
+#define CERTAIN      2  /* standard deviations from which on a change is no accident */
+
+static int64_t rounded(double v)
+{
+    return fabs(v) < 9e18 ? (int64_t)llround(v) : 0;
+}
+
+/* "12", "1,234", and where a unit of work has few of them "0.25" */
+static void add_number(struct strbuf *out, double v)
+{
+    if (v != 0 && fabs(v) < 10 && fabs(v - round(v)) > 0.004)
+        strbuf_printf(out, "%.2f", v);
+    else
+        unit_count(out, rounded(v));
+}
+
+/* A unit of work may be a thousandth of a millisecond. */
+static void add_time(struct strbuf *out, double ns)
+{
+    if (ns != 0 && fabs(ns) < 1e6)
+        strbuf_printf(out, "%.1f us", ns / 1e3);
+    else
+        unit_ms(out, rounded(ns));
+}
+
+static void add_amount(struct strbuf *out, enum compare_measure m, double v)
+{
+    if (m == COMPARE_CPU_NS)
+        add_time(out, v);
+    else if (m == COMPARE_FAULT_BYTES)
+        unit_bytes(out, rounded(v));
+    else
+        add_number(out, v);
+}
+
+static void add_change(struct strbuf *out, enum compare_measure m, double change)
+{
+    strbuf_puts(out, change > 0 ? "+" : "");
+    add_amount(out, m, change);
+}
+
+static void add_ratio(struct strbuf *out, double alone, double together)
+{
+    if (alone > 0)
+        strbuf_printf(out, "%.2f", together / alone);
+    else
+        strbuf_puts(out, together > 0 ? "new" : "-");
+}
+
+/* "user time   310.2 ms alone, 402.9 ms together (1.30 times as much)" */
+static void line_figure(const struct style *s, const char *label, enum compare_measure m,
+                        double alone, double together, struct strbuf *out)
+{
+    summary_label(out, s, label);
+    add_amount(out, m, alone);
+    strbuf_puts(out, " alone, ");
+    add_amount(out, m, together);
+    strbuf_puts(out, " together");
+    if (alone > 0)
+        strbuf_printf(out, " (%.2f times as much)", together / alone);
+    strbuf_putc(out, '\n');
+}
+
+static void line_command(const struct compare *c, const struct compare_frame *f,
+                         const struct style *s, struct strbuf *out)
+{
+    summary_label(out, s, "command");
+    for (char *const *a = f->command; *a; a++) {
+        strbuf_puts(out, a == f->command ? "" : " ");
+        summary_argument(out, *a);
+    }
+    strbuf_putc(out, '\n');
+    summary_label(out, s, "runs");
+    strbuf_printf(out, "one alone, then %zu at once; figures are per %s", c->copies,
+                  c->per ? "mark '" : "run");
+    if (c->per) {
+        unit_text(out, c->per);
+        strbuf_puts(out, "', of which there were ");
+        unit_count(out, (int64_t)c->runs.items[0].units);
+        strbuf_puts(out, " and ");
+        unit_count(out, (int64_t)compare_copies(c).units);
+    }
+    strbuf_putc(out, '\n');
+}
+
+static void add_summary(const struct compare *c, const struct compare_frame *f,
+                        const struct style *s, struct strbuf *out)
+{
+    const struct compare_run *a = &c->runs.items[0];
+    const struct compare_run b = compare_copies(c);
+    double x = (double)a->units, y = (double)b.units;
+    line_command(c, f, s, out);
+    line_figure(s, "ran", COMPARE_CPU_NS, (double)a->duration_ns / x, (double)b.duration_ns / y,
+                out);
+    line_figure(s, "user", COMPARE_CPU_NS, (double)a->kernel.user_ns / x,
+                (double)b.kernel.user_ns / y, out);
+    line_figure(s, "system", COMPARE_CPU_NS, (double)a->kernel.system_ns / x,
+                (double)b.kernel.system_ns / y, out);
+    line_figure(s, "faults", COMPARE_FAULTS,
+                (double)(a->kernel.minor_faults + a->kernel.major_faults) / x,
+                (double)(b.kernel.minor_faults + b.kernel.major_faults) / y, out);
+    for (int i = 0; i < 2 && f->files; i++) {
+        summary_label(out, s, i ? "" : "kept");
+        unit_text(out, f->files[i]);
+        strbuf_putc(out, '\n');
+    }
+}
+
+static bool is_certain(const struct compare_row *r, enum compare_measure m)
+{
+    return m != COMPARE_CPU_NS || fabs(compared_change(r->self[m])) > CERTAIN * r->noise;
+}
+
+static void cell_ratio(struct strbuf *cell, const struct compare_row *r, enum compare_measure m)
+{
+    strbuf_puts(cell, is_certain(r, m) ? "" : "~");
+    add_ratio(cell, r->self[m].alone, r->self[m].together);
+}
+
+static void cell_spread(struct strbuf *cell, enum compare_measure m, struct compared v)
+{
+    add_amount(cell, m, v.low);
+    strbuf_puts(cell, " - ");
+    add_amount(cell, m, v.high);
+}
+
+static void cell_place(struct strbuf *cell, const struct compare_row *r)
+{
+    const char *slash = r->file ? strrchr(r->file, '/') : NULL;
+    if (r->file) {
+        unit_text(cell, slash ? slash + 1 : r->file);
+        if (r->line)
+            strbuf_printf(cell, ":%u", (unsigned)r->line);
+    } else if (r->module) {
+        unit_text(cell, r->module);
+    }
+}
+
+static void add_table(const struct compare *c, enum compare_measure m, const struct style *s,
+                      struct strbuf *out)
+{
+    enum grouping by = c->query->by;
+    bool place = by == BY_FUNCTION || by == BY_LINE;
+    enum compare_measure other = m == COMPARE_CPU_NS ? COMPARE_FAULTS : COMPARE_CPU_NS;
+    struct table t;
+    table_init(&t);
+    table_column(&t, "change", CELL_RIGHT);
+    table_column(&t, "ratio", CELL_RIGHT);
+    table_column(&t, "alone", CELL_RIGHT);
+    table_column(&t, "together", CELL_RIGHT);
+    table_column(&t, "least - most", CELL_RIGHT);
+    table_column(&t, other == COMPARE_FAULTS ? "faults" : "CPU time", CELL_RIGHT);
+    table_column(&t, grouping_name(by), by == BY_FILE ? CELL_PATH : CELL_NAME);
+    if (place)
+        table_column(&t, "where", CELL_PATH);
+    for (size_t i = 0; i < c->rows.count; i++) {
+        const struct compare_row *r = &c->rows.items[i];
+        if (compared_is_nothing(r->self[m]))
+            continue;
+        add_change(table_cell(&t), m, compared_change(r->self[m]));
+        cell_ratio(table_cell(&t), r, m);
+        add_amount(table_cell(&t), m, r->self[m].alone);
+        add_amount(table_cell(&t), m, r->self[m].together);
+        cell_spread(table_cell(&t), m, r->self[m]);
+        add_change(table_cell(&t), other, compared_change(r->self[other]));
+        unit_text(table_cell(&t), r->name);
+        if (place)
+            cell_place(table_cell(&t), r);
+    }
+    table_print(&t, s, out);
+    table_release(&t);
+}
+
+static void add_stacks(const struct compare *c, enum compare_measure m, const struct style *s,
+                       struct strbuf *out)
+{
+    for (size_t i = 0; i < c->rows.count; i++) {
+        const struct compare_row *r = &c->rows.items[i];
+        const struct answer *a = &c->answers.items[r->answer]->answer;
+        if (compared_is_nothing(r->self[m]))
+            continue;
+        strbuf_puts(out, i ? "\n" : "");
+        strbuf_puts(out, style_bold(s));
+        add_change(out, m, compared_change(r->self[m]));
+        strbuf_printf(out, "%s (", style_plain(s));
+        cell_ratio(out, r, m);
+        strbuf_puts(out, "): ");
+        add_amount(out, m, r->self[m].alone);
+        strbuf_puts(out, " alone, ");
+        add_amount(out, m, r->self[m].together);
+        strbuf_puts(out, " together (");
+        cell_spread(out, m, r->self[m]);
+        strbuf_puts(out, "), thread ");
+        unit_text(out, r->thread && *r->thread ? r->thread : "[unknown]");
+        strbuf_putc(out, '\n');
+        stack_text(&a->frames, &a->merged, r->call, STACK_FRAMES, s, out);
+    }
+}
+
+void compare_text(const struct compare *c, const struct compare_frame *f, const struct style *s,
+                  struct strbuf *out)
+{
+    bool faults = c->query->metric == METRIC_FAULTS, any = false;
+    enum compare_measure m = faults ? COMPARE_FAULTS : COMPARE_CPU_NS;
+    add_summary(c, f, s, out);
+    strbuf_printf(out, "\n%s%s by %s, what got worse first%s\n", style_bold(s),
+                  faults ? "page faults" : "CPU time in user mode", grouping_name(c->query->by),
+                  style_plain(s));
+    if (!c->rows.count)
+        strbuf_puts(out, "nothing to show\n");
+    else if (c->query->by == BY_STACK)
+        add_stacks(c, m, s, out);
+    else
+        add_table(c, m, s, out);
+    for (size_t i = 0; i < c->rows.count; i++)
+        any |= !compared_is_nothing(c->rows.items[i].self[m]) && !is_certain(&c->rows.items[i], m);
+    if (c->left_out) {
+        strbuf_puts(out, "... ");
+        unit_count(out, (int64_t)c->left_out);
+        strbuf_puts(out, " more rows; --top 0 --min 0 shows all\n");
+    }
+    if (any)
+        strbuf_puts(out, "~ too few samples to tell a change from chance; run longer\n");
+}

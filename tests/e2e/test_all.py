@@ -1,0 +1,132 @@
+"""All processes of a user, or all there are: programs that run already are found, with their shares."""
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+from harness import bare
+from test_cpu import counts_of, right_shares
+from unprivileged import AS_NOBODY, give_to_nobody
+
+# Ends when each of the processes named has used so many ticks of 10 ms of CPU time since it began.
+UNTIL = """
+import sys, time
+def used(pid):
+    with open("/proc/%s/stat" % pid) as text:
+        return int(text.read().rsplit(")", 1)[1].split()[11])
+before = {pid: used(pid) for pid in sys.argv[1:]}
+while any(used(pid) < before[pid] + 40 for pid in before):
+    time.sleep(0.02)
+"""
+
+
+class Busy:
+    """Two programs of ours that work until they are told to stop."""
+
+    def __init__(self, t, prefix):
+        self.t, self.prefix, self.running = t, prefix, {}
+
+    def start(self, name, threads=1):
+        program = self.t.file(name)
+        shutil.copy(self.t.build("shares.c", "-O2"), program)
+        self.running[name] = subprocess.Popen([*self.prefix, program, str(threads), "1000000000"], stdout=subprocess.DEVNULL)
+        return str(self.running[name].pid)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for process in self.running.values():
+            process.kill()
+            process.wait()
+
+
+def who(t):
+    """How to run as whom: root sees all there are; as nobody, who has no processes but ours."""
+    if os.geteuid() == 0:
+        yield "root", (), t.tidemark, t.dir
+        tool = give_to_nobody(t)
+        yield "nobody", AS_NOBODY, tool, os.path.dirname(tool)
+    else:
+        yield "user", (), t.tidemark, t.dir
+
+
+def found(t, profile, pids):
+    """The processes of the recording that are ours, by their program's name; their shares are right."""
+    names = {}
+    for process in t.report(profile, "cpu")["processes"]:
+        if str(process["pid"]) in pids and process["cpu_ns"]:
+            report = t.report(profile, "cpu", "--process", str(process["pid"]))
+            right_shares(t, counts_of(report), report["sum"]["count"])
+            t.equal("as the list says", process["cpu_ns"], report["sum"]["bytes"])
+            names[os.path.basename(process["command"][0])] = report
+    return names
+
+
+def test_programs_that_run_already(t):
+    for name, prefix, tool, folder in who(t):
+        with Busy(t, prefix) as busy:
+            pids = [busy.start("busy-one"), busy.start("busy-two", threads=2)]
+            profile = os.path.join(folder, name + ".tide")
+            # As root there is no telling what else runs here, and how long it takes to find its names.
+            only = ("--only", "busy-one", "--only", "busy-two") if name == "root" else ()
+            t.plain(*prefix, tool, "run", "--quiet", "--all", "--only-cpu", *only, "-o", profile, "--",
+                    "python3", "-c", UNTIL, *pids)
+            t.equal("status, stderr", (t.status, t.stderr), (0, ""))
+            reports = found(t, profile, pids)
+            t.equal("as %s: both are found" % name, set(reports), {"busy-one", "busy-two"})
+            threads = t.report(profile, "cpu", "--by", "thread", "--process", pids[1])["rows"]
+            t.equal("threads", sum(r.get("threads", 1) for r in threads), 2)
+            if not only:
+                t.true("and the program itself", "python3 -c" in t.run("report", profile)[0], t.stdout)
+
+
+def test_by_name(t):
+    for name, prefix, tool, folder in who(t):
+        with Busy(t, prefix) as busy:
+            pids = [busy.start("wanted"), busy.start("other")]
+            profile = os.path.join(folder, name + ".tide")
+            t.plain(*prefix, tool, "run", "--quiet", "--all", "--only", "wanted", "-o", profile, "--", "python3", "-c", UNTIL, *pids)
+            t.equal("status, stderr", (t.status, t.stderr), (0, ""))
+            t.equal("as " + name, set(found(t, profile, pids)), {"wanted"})
+            t.equal("and nobody else", [os.path.basename(p["command"][0]) for p in t.report(profile, "cpu")["processes"]],
+                    ["wanted"])
+
+
+def test_until_it_is_stopped(t):
+    """Without a program: Ctrl-C ends it. A program that was started meanwhile is found, too."""
+    for name, prefix, tool, folder in who(t):
+        with Busy(t, prefix) as busy:
+            first, profile = busy.start("first"), os.path.join(folder, name + ".tide")
+            run = subprocess.Popen([*prefix, tool, "run", "--all", "--only", "first", "--only", "later", "-o", profile],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
+            while run.poll() is None and t.plain(*prefix, tool, "ctl", str(run.pid), "status")[2]:
+                time.sleep(0.02)
+            # It is found within half a second and a few turns of the loop, and goes on using CPU time.
+            pids = [first, busy.start("later")]
+            time.sleep(1)
+            subprocess.run(["python3", "-c", UNTIL, *pids], check=True)
+            os.killpg(run.pid, signal.SIGINT)
+            stderr = run.communicate()[1]
+            t.equal("both", set(found(t, profile, pids)), {"first", "later"})
+            t.true("the summary names them", "first" in stderr and "later" in stderr and "tidemark report" in stderr, stderr)
+
+
+def test_faults(t):
+    """Page faults of a program that begins while all are recorded."""
+    for name, prefix, tool, folder in who(t):
+        profile, program = os.path.join(folder, name + ".tide"), t.file("touches")
+        shutil.copy(t.build("touches.c", "-O1"), program)
+        t.plain(*prefix, tool, "run", "--quiet", "--all", "--only", "touches", "--only-faults", "-o", profile, "--",
+                program, "touch", "2", "300")
+        t.equal("status, stderr", (t.status, t.stderr), (0, ""))
+        rows = {bare(r["name"]): r["self_count"] for r in t.report(profile, "faults")["rows"]}
+        t.equal("as %s: touch" % name, rows.get("touch"), 600)
+
+
+def test_wrong_usage(t):
+    t.run("run", "--all", "--cpu=wall", "--", "/bin/true")
+    t.equal("status, lines", (t.status, len(t.stderr.splitlines())), (2, 1))
+    t.plain(t.build("forbids.c", "-O1"), "perf_event_open", t.tidemark, "run", "--all", "-o", t.file("x.tide"), "--", "/bin/true")
+    t.equal("forbidden: status, lines", (t.status, len(t.stderr.splitlines())), (125, 1))
