@@ -1,4 +1,5 @@
 """What Python programs get beyond marks: the module found by itself, figures, scopes, `python3 -m tidemark`, pytest, IPython."""
+import configparser
 import json
 import os
 import re
@@ -362,10 +363,13 @@ RESULTS = {"test_exactly": "passed", "test_one_byte_more": "failed", "test_leave
            "test_expected": "skipped", "test_fixtures_do_not_count": "passed", "test_of_unittest": "failed"}
 
 
-def run_pytest(t, *arguments, env=None, plugin="pytest"):
+NAMED = ("-p", "tidemark.pytest_plugin")
+
+
+def run_pytest(t, *arguments, env=None, plugin="pytest", named=NAMED):
     if t.plain(PYTHON, "-c", "import " + plugin)[2]:
         raise Skipped("%s is not installed for %s" % (plugin, PYTHON))
-    t.plain(PYTHON, "-m", "pytest", "-p", "no:cacheprovider", "-p", "tidemark.pytest_plugin", *arguments,
+    t.plain(PYTHON, "-m", "pytest", "-p", "no:cacheprovider", *named, *arguments,
             env={**ON_PATH, "TIDEMARK": t.tidemark, **(env or {})})
 
 
@@ -433,6 +437,21 @@ def test_pytest_without_tidemark(t):
                                                  "be run\n\n"))
     run_pytest(t, "--tidemark", "test_limits.py", env={"TIDEMARK_PYTEST": "1"})
     t.true("never twice", "pytest was started under 'tidemark run', but is not recorded" in t.stdout, t.stdout)
+
+
+@cases(named=((), NAMED))
+def test_pytest_finds_the_plugin(t, named):
+    """Installed, by its entry point; and if it is named all the same."""
+    config = configparser.ConfigParser()
+    config.read(os.path.join(BINDINGS, "setup.cfg"))
+    points = config["options.entry_points"]
+    os.makedirs(t.file("tidemark-0.1.0.dist-info"))
+    write(t, "tidemark-0.1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: tidemark\nVersion: 0.1.0\n")
+    write(t, "tidemark-0.1.0.dist-info/entry_points.txt",
+          "".join("[%s]\n%s\n" % (group, points[group].strip()) for group in points))
+    run_pytest(t, "--markers", env={"PYTHONPATH": BINDINGS + ":" + t.dir}, named=named)
+    t.equal("status", (t.status, t.stderr), (0, ""))
+    t.equal("markers", len(re.findall(r"^@pytest\.mark\.limit_(?:memory|leaks)\(", t.stdout, re.MULTILINE)), 2)
 
 
 def test_pytest_workers(t):
