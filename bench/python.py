@@ -9,6 +9,7 @@ memray and numpy come from PyPI, into an environment of their own under bench/ou
 """
 import argparse
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -44,6 +45,11 @@ def has(python, package):
     return subprocess.run([python, "-c", "import " + package], stderr=subprocess.DEVNULL).returncode == 0
 
 
+def children_s():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 class Bench:
     def __init__(self, options):
         self.python = environment(options.python)
@@ -67,18 +73,18 @@ class Bench:
         self.ways["tracemalloc"] = (self.python, "-X", "tracemalloc")
 
     def run(self, name, way):
-        """(seconds waited for, seconds of the work itself)."""
-        begin = time.perf_counter()
+        """(seconds waited for, seconds of the work itself, seconds of processor time in all processes)."""
+        begin, cpu_s = time.perf_counter(), children_s()
         done = subprocess.run([*self.ways[way], os.path.join(SCRIPTS, name + ".py")], stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
         wall_s = time.perf_counter() - begin
         if done.returncode:
             sys.exit("bench: %s under %s ended with %d: %s" % (name, way, done.returncode, done.stderr.strip()[-500:]))
-        return wall_s, float(done.stdout.split()[-1])
+        return wall_s, float(done.stdout.split()[-1]), children_s() - cpu_s
 
     def measure(self, name, rounds):
-        """{way: (median of the whole, median of the work)}"""
+        """{way: medians of what run() tells}"""
         costs = {way: [] for way in self.ways}
         self.run(name, "plain")  # warms the caches
         for number in range(rounds):
@@ -89,18 +95,22 @@ class Bench:
         return {way: tuple(median(c) for c in zip(*costs[way])) for way in costs}
 
 
-def print_table(results, ways):
+WALL, WORK, CPU = range(3)
+
+
+def print_table(title, results, ways, what):
+    print(title)
     rows = [["script", "plain s", *ways[1:]]]
     for name, cost in results.items():
-        rows.append([name, "%.2f" % cost["plain"][0], *("%.2fx" % (cost[w][0] / cost["plain"][0]) for w in ways[1:])])
-    rows.append(["geometric mean", "", *("%.2fx" % mean(results, w) for w in ways[1:])])
+        rows.append([name, "%.2f" % cost["plain"][what], *("%.2fx" % (cost[w][what] / cost["plain"][what]) for w in ways[1:])])
+    rows.append(["geometric mean", "", *("%.2fx" % mean(results, w, what) for w in ways[1:])])
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
         print("  ".join(cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths))))
 
 
-def mean(results, way):
-    return geometric_mean([cost[way][0] / cost["plain"][0] for cost in results.values()])
+def mean(results, way, what=WALL):
+    return geometric_mean([cost[way][what] / cost["plain"][what] for cost in results.values()])
 
 
 def verdicts(results, ways):
@@ -109,7 +119,7 @@ def verdicts(results, ways):
     yield "default mode at most 1.2x over all scripts", "%.2fx" % default, default <= 1.2
     if "calls" in results:
         cost = results["calls"]
-        work, whole = (cost["tidemark"][i] / cost["plain"][i] for i in (1, 0))
+        work, whole = (cost["tidemark"][i] / cost["plain"][i] for i in (WORK, WALL))
         yield "calls at most 3 % slower", "%.1f %% (the whole command %.1f %%)" % (100 * work - 100, 100 * whole - 100), work <= 1.03
     if "objects" in ways:
         objects = mean(results, "objects")
@@ -139,7 +149,8 @@ def main():
             results[name] = bench.measure(name, options.rounds)
     print("medians of %d rounds, %d processors, %s" % (
         options.rounds, os.cpu_count(), subprocess.check_output([bench.python, "--version"], text=True).strip()))
-    print_table(results, ways)
+    print_table("time waited for", results, ways, WALL)
+    print_table("\nprocessor time of all processes, for a machine that is busy with other things", results, ways, CPU)
     for line in bench.left_out:
         print("left out: " + line)
     print()
