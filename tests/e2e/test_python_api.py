@@ -363,6 +363,7 @@ RESULTS = {"test_exactly": "passed", "test_one_byte_more": "failed", "test_leave
            "test_expected": "skipped", "test_fixtures_do_not_count": "passed", "test_of_unittest": "failed"}
 
 
+EXACT = ("--tidemark", "--tidemark-python", "auto")  # without Python's small objects
 NAMED = ("-p", "tidemark.pytest_plugin")
 
 
@@ -398,7 +399,7 @@ def check_limits(t):
 
 def test_pytest_limits(t):
     write(t, "test_limits.py", LIMITS)
-    run_pytest(t, "--tidemark", "--tidemark-top", "2", "--junit-xml", "junit.xml", "test_limits.py")
+    run_pytest(t, *EXACT, "--tidemark-top", "2", "--junit-xml", "junit.xml", "test_limits.py")
     t.equal("status", t.status, 1)
     t.equal("errors", t.stderr, "")
     check_limits(t)
@@ -414,6 +415,22 @@ def test_pytest_limits(t):
     scopes = {s["name"]: s["peak_bytes"] for s in t.ask(t.file(files[0]), "marks", "--scopes")["scopes"]}
     t.equal("every test is a scope", len(scopes), len(RESULTS))
     t.equal("with its peak", scopes["test_limits.py::test_exactly"], 24 << 20)
+
+
+def test_pytest_counts_objects(t):
+    """A million small objects: 16 bytes each, which are in arenas, and a list of 8 MB, which is a block."""
+    if t.run("run", "--quiet", "--python=objects", "-o", t.file("x.tide"), "true")[2]:
+        raise Skipped("--python=objects is not there")
+    write(t, "test_small.py", "import pytest\n@pytest.mark.limit_memory('12 MiB')\ndef test_small():\n"
+          "    assert len([object() for _ in range(1000000)]) == 1000000\n")
+    run_pytest(t, "--tidemark", "--junit-xml", "junit.xml", "test_small.py")
+    outcome, figures = junit(t)["test_small"]
+    t.equal("counted", outcome, "failed")
+    t.true("both", 24000000 <= figures["tidemark_peak_bytes"] < 30000000, figures)
+    run_pytest(t, *EXACT, "--junit-xml", "junit.xml", "test_small.py")
+    outcome, figures = junit(t)["test_small"]
+    t.equal("not counted", outcome, "passed")
+    t.true("the list", 8000000 <= figures["tidemark_peak_bytes"] < 12000000, figures)
 
 
 def test_pytest_under_tidemark_run(t):
@@ -456,7 +473,7 @@ def test_pytest_finds_the_plugin(t, named):
 
 def test_pytest_workers(t):
     write(t, "test_limits.py", LIMITS)
-    run_pytest(t, "-n", "2", "--tidemark", "--junit-xml", "junit.xml", "test_limits.py", plugin="xdist")
+    run_pytest(t, "-n", "2", *EXACT, "--junit-xml", "junit.xml", "test_limits.py", plugin="xdist")
     t.equal("status", t.status, 1)
     check_limits(t)
     t.true("a table of all", "test_exactly" in t.stdout.split("memory of tests")[1])

@@ -7,7 +7,7 @@
 
 Limits are checked when pytest runs under `tidemark run`; --tidemark starts it anew so. What counts is the
 test itself, not its fixtures, and the heap of its process: all blocks from malloc, of all threads, C
-libraries' too.
+libraries' too; and every object of Python's, unless --tidemark-python says otherwise.
 """
 import gc
 import os
@@ -57,6 +57,8 @@ def pytest_addoption(parser):
     group = parser.getgroup("tidemark", "memory, by tidemark")
     group.addoption("--tidemark", action="store_true", help="record the tests, show which have the highest peaks")
     group.addoption("--tidemark-top", type=int, default=10, metavar="N", help="how many of them (10)")
+    group.addoption("--tidemark-python", default="objects", choices=("objects", "auto", "off"),
+                    help="what of Python is recorded, as for tidemark run --python (objects: all of them)")
     group.addoption("--tidemark-output", default=OUTPUT, metavar="FILE",
                     help="where the recording goes, as for tidemark run -o (%s)" % OUTPUT.replace("%", "%%"))
 
@@ -80,12 +82,13 @@ def start_anew(config):
     else:
         raise pytest.UsageError("--tidemark cannot start %s anew; run it under 'tidemark run'" % script)
     try:
-        program = _tool.find()
-        objects = ["--python=objects"] if _tool.has_objects() else []
+        program, python = _tool.find(), config.option.tidemark_python
+        if python == "objects" and not _tool.has_objects():
+            python = "auto"
     except (_tool.NotFound, OSError) as e:
         raise pytest.UsageError("--tidemark: %s" % e)
-    words = [program, "run", "--quiet", "-o", config.getoption("--tidemark-output"), *objects, "--", *interpreter(),
-             *pytest_itself, *map(str, config.invocation_params.args)]
+    words = [program, "run", "--quiet", "-o", config.option.tidemark_output, "--python", python, "--",
+             *interpreter(), *pytest_itself, *map(str, config.invocation_params.args)]
     capture = config.pluginmanager.getplugin("capturemanager")
     if capture:
         capture.stop_global_capturing()  # the streams are what they were
