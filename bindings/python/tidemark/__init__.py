@@ -187,6 +187,16 @@ _watches = []  # that are open: one that begins must not hide from the others wh
 _watches_lock = threading.Lock()
 
 
+def _forked():
+    """In a child: whoever held it is not there."""
+    global _watches_lock
+    _watches_lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):  # not in 3.6
+    os.register_at_fork(after_in_child=_forked)
+
+
 def _look(begins=None):
     """The figures; with a watch that begins, its peak does too."""
     numbers = _Numbers(size=ctypes.sizeof(_Numbers))
