@@ -2,7 +2,7 @@
 BUILD ?= build
 PYTHON ?= /usr/bin/python3
 
-.PHONY: all demo test test-programs test-python test-leaks test-growth deps format lint fuzz soak kills bench bench-check install clean
+.PHONY: all demo test test-programs test-python test-leaks test-growth deps format lint fuzz soak kills bench bench-python bench-check install clean
 
 all: deps
 	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --buildtype=release >$(BUILD).log 2>&1 || (cat $(BUILD).log; exit 1)
@@ -41,6 +41,10 @@ test-growth: all
 bench: all
 	@scripts/install-deps.sh bench
 	@$(PYTHON) bench/run.py --tidemark $(BUILD)/tidemark
+
+# Python scripts, with memray and tracemalloc beside; PYTHON=PATH picks the interpreter.
+bench-python: all
+	@$(PYTHON) bench/python.py --tidemark $(BUILD)/tidemark
 
 bench-check: all
 	@scripts/install-deps.sh bench

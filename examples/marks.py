@@ -1,6 +1,6 @@
 """A job of ten events that marks the end of each. Each keeps 100,000 bytes.
 
-    tidemark run -o marks.tide python3 examples/marks.py      (PYTHONPATH=bindings/python, or installed)
+    tidemark run -o marks.tide python3 examples/marks.py
     tidemark marks marks.tide
     tidemark report marks.tide --since event#5 --at event#6
 """

@@ -8,6 +8,7 @@
  *     tide_mark("event");                 a moment: report --at event#50, --since event#50
  *     tide_mark_value("event", "photons", 1e6);
  *     tide_snapshot("app.%I.tide");       the profile so far, in a file of its own
+ *     tide_figures(&heap, 1);             what is live now, and how much was since the last call
  *     tide_pause(); tide_resume();        allocations in between are not recorded, frees are
  *     tide_thread_name("reader");
  *     tide_alloc("events", p, size);      a block of an allocator of the program's own,
@@ -97,6 +98,27 @@ static __inline__ int tide_snapshot(const char *path)
     static tide_function_ known;
     int (*call)(const char *) = (int (*)(const char *))tide_find_("tide_snapshot", &known);
     return call ? call(path) : -1;
+}
+
+struct tide_heap {
+    __SIZE_TYPE__ size;                       /* of this struct: set by tide_figures */
+    __UINT64_TYPE__ live_bytes, live_blocks;  /* allocated and not freed, now */
+    __UINT64_TYPE__ total_bytes, allocations; /* since the process began */
+    __UINT64_TYPE__ peak_bytes;               /* highest live_bytes since then, or the restart */
+};
+
+/*
+ * The heap of this process, exact for all that the calling thread did before; of what other threads
+ * do meanwhile, some is counted. Asks the collector and waits for its answer, about 0.1 ms. With
+ * `restart`, the next call's peak is that from here on. 0, or negative: not recorded, no answer.
+ */
+static __inline__ int tide_figures(struct tide_heap *heap, int restart)
+{
+    static tide_function_ known;
+    int (*call)(struct tide_heap *, int) =
+        (int (*)(struct tide_heap *, int))tide_find_("tide_figures", &known);
+    heap->size = sizeof *heap;
+    return call ? call(heap, restart) : -1;
 }
 
 /* Until tide_resume(), no thread's allocations are recorded; frees of known blocks are. */

@@ -5,6 +5,7 @@
 !     call tide_mark_value('event', 'photons', n)   with a number that belongs to it
 !     call tide_pause(); call tide_resume()         allocations in between are not recorded, frees are
 !     call tide_snapshot('app.%I.tide')             the profile so far, in a file of its own
+!     call tide_figures(heap, restart, status)      what is live now, and how much was since the last restart
 !     call tide_thread_name('reader')
 !     call tide_alloc('grid', c_loc(block), size)   a block of an allocator of the program's own,
 !     call tide_free('grid', c_loc(block))          and its end: report --metric pool
@@ -18,7 +19,15 @@ module tidemark
     implicit none
     private
     public :: tide_active, tide_mark, tide_mark_value, tide_thread_name
-    public :: tide_snapshot, tide_pause, tide_resume, tide_alloc, tide_free
+    public :: tide_snapshot, tide_figures, tide_heap, tide_pause, tide_resume, tide_alloc, tide_free
+
+    !> The heap of the process: see tide_figures.
+    type, bind(c) :: tide_heap
+        integer(c_size_t) :: struct_size = 0
+        integer(c_int64_t) :: live_bytes = 0, live_blocks = 0    ! allocated and not freed, now
+        integer(c_int64_t) :: total_bytes = 0, allocations = 0   ! since the process began
+        integer(c_int64_t) :: peak_bytes = 0                     ! highest live_bytes since then, or the restart
+    end type
 
     !> A block of a pool; its size is an integer of 4 or 8 bytes.
     interface tide_alloc
@@ -65,6 +74,12 @@ module tidemark
             character(kind=c_char), intent(in) :: text(*)
             integer(c_int) :: answer
         end function
+        function ask_figures(heap, restart) bind(c) result(answer)
+            import :: c_int, tide_heap
+            type(tide_heap), intent(inout) :: heap
+            integer(c_int), value :: restart
+            integer(c_int) :: answer
+        end function
     end interface
 
     interface
@@ -82,6 +97,7 @@ module tidemark
     procedure(call_text), pointer, save :: mark => null(), thread_name => null()
     procedure(call_value), pointer, save :: mark_value => null()
     procedure(ask_text), pointer, save :: snapshot => null()
+    procedure(ask_figures), pointer, save :: figures => null()
     procedure(call_nothing), pointer, save :: pause => null(), resume => null()
     procedure(call_alloc), pointer, save :: alloc => null()
     procedure(call_free), pointer, save :: release => null()
@@ -96,6 +112,7 @@ contains
             call c_f_procpointer(found('tide_mark'), mark)
             call c_f_procpointer(found('tide_mark_value'), mark_value)
             call c_f_procpointer(found('tide_snapshot'), snapshot)
+            call c_f_procpointer(found('tide_figures'), figures)
             call c_f_procpointer(found('tide_pause'), pause)
             call c_f_procpointer(found('tide_resume'), resume)
             call c_f_procpointer(found('tide_thread_name'), thread_name)
@@ -177,6 +194,22 @@ contains
             call to_c(path, text)
             answer = int(snapshot(text))
         end if
+        if (present(status)) status = answer
+    end subroutine
+
+    !> The heap now; with `restart` the next peak is that from here on. Status as for tide_snapshot.
+    subroutine tide_figures(heap, restart, status)
+        type(tide_heap), intent(inout) :: heap
+        logical, intent(in), optional :: restart
+        integer, intent(out), optional :: status
+        integer(c_int) :: begins
+        integer :: answer
+        call look_up()
+        begins = 0
+        if (present(restart)) begins = merge(1_c_int, 0_c_int, restart)
+        answer = -1
+        heap%struct_size = c_sizeof(heap)
+        if (associated(figures)) answer = int(figures(heap, begins))
         if (present(status)) status = answer
     end subroutine
 

@@ -11,14 +11,15 @@
 #include "export/marks_plot.h"
 #include "model/answer.h"
 #include "report/marks.h"
+#include "report/mark_scopes.h"
 #include "store/reader.h"
 
-enum { OPT_LABEL = QUERY_EXTRA, OPT_STAMPS, OPT_PLOT, OPT_GNUPLOT, OPT_NPY };
+enum { OPT_LABEL = QUERY_EXTRA, OPT_STAMPS, OPT_SCOPES, OPT_PLOT, OPT_GNUPLOT, OPT_NPY };
 
 struct wanted {
     const char *label;
     const char *plot, *gnuplot, *npy; /* files to write */
-    bool stamps;
+    bool stamps, scopes;
 };
 
 static void print_help(void)
@@ -31,6 +32,7 @@ static void print_help(void)
          "\n"
          "  --label LABEL    only marks of this label\n"
          "  --stamps         the collector's stamps too, without a label\n"
+         "  --scopes         what lay between marks NAME and NAME.end, added up for each NAME\n"
          "  --process PID    another process of the recording (PID#N: its N-th program)\n"
          "  --json, --csv    exact numbers for scripts\n"
          "  --plot FILE      VM, RSS, live bytes and the allocator's over time, as an SVG\n"
@@ -41,6 +43,7 @@ static void print_help(void)
          "Examples:\n"
          "  tidemark marks app.tide\n"
          "  tidemark marks app.tide --label event --csv > events.csv\n"
+         "  tidemark marks app.tide --scopes\n"
          "  tidemark report app.tide --since event#50 --at event#51");
 }
 
@@ -50,6 +53,8 @@ static int take(void *context, int val, const char *argument, struct err *err)
     (void)err;
     if (val == OPT_STAMPS)
         w->stamps = true;
+    else if (val == OPT_SCOPES)
+        w->scopes = true;
     else
         *(val == OPT_LABEL     ? &w->label
           : val == OPT_PLOT    ? &w->plot
@@ -69,6 +74,25 @@ static int print_rows(const struct mark_rows *m, enum output output)
         struct style style = style_of(STDOUT_FILENO);
         marks_text(m, &style, &out);
     }
+    return command_print("marks", &out);
+}
+
+static int show_scopes(const struct recording *r, const struct profile *p, const char *label,
+                       enum output output, struct err *err)
+{
+    struct mark_scopes scopes;
+    struct strbuf out = {0};
+    int code = mark_scopes_init(&scopes, r, p, label, err);
+    if (code)
+        return command_fail("marks", err, 1);
+    struct style style = style_of(STDOUT_FILENO);
+    if (output == OUTPUT_JSON)
+        mark_scopes_json(&scopes, &out);
+    else if (output == OUTPUT_CSV)
+        mark_scopes_csv(&scopes, &out);
+    else
+        mark_scopes_text(&scopes, &style, &out);
+    mark_scopes_release(&scopes);
     return command_print("marks", &out);
 }
 
@@ -95,6 +119,7 @@ int cmd_marks(int argc, char **argv)
 {
     static const struct option extra[] = {{"label", required_argument, NULL, OPT_LABEL},
                                           {"stamps", no_argument, NULL, OPT_STAMPS},
+                                          {"scopes", no_argument, NULL, OPT_SCOPES},
                                           {"plot", required_argument, NULL, OPT_PLOT},
                                           {"gnuplot", required_argument, NULL, OPT_GNUPLOT},
                                           {"npy", required_argument, NULL, OPT_NPY},
@@ -119,11 +144,22 @@ int cmd_marks(int argc, char **argv)
         print_help();
         goto out;
     }
+    if (wanted.scopes && (wanted.stamps || wanted.plot || wanted.gnuplot || wanted.npy)) {
+        err_set(&err, -EINVAL,
+                "--scopes is a table of its own: without --stamps, --plot, "
+                "--gnuplot and --npy");
+        status = command_fail("marks", &err, 2);
+        goto out;
+    }
     if (recording_read(o.files.items[0], &recording, &err)) {
         status = command_fail("marks", &err, 1);
         goto out;
     }
     int code = answer_process(recording, o.query.process, &profile, &err);
+    if (!code && wanted.scopes) {
+        status = show_scopes(recording, profile, wanted.label, o.output, &err);
+        goto out;
+    }
     if (!code) {
         /* Text of a process without marks is not left empty; data is what was asked for. */
         bool picture = wanted.plot || wanted.gnuplot;

@@ -114,6 +114,7 @@ void ledger_alloc(struct ledger *l, uint32_t account, uint64_t size, uint64_t us
     if (a->site.domain == DOMAIN_HEAP) {
         count_size(l, account, a, size);
         l->allocations++;
+        l->allocated_bytes += size;
         l->truncated_stacks += a->stack_state == STACK_TRUNCATED;
         l->incomplete_stacks += a->stack_state == STACK_INCOMPLETE;
         l->live.bytes += size;
@@ -180,6 +181,7 @@ void ledger_temporary(struct ledger *l, uint32_t account, uint64_t size, uint64_
     a->delta[COL_TEMP_BYTES] += size;
     count_size(l, account, a, size);
     l->allocations++;
+    l->allocated_bytes += size;
 }
 
 void ledger_unfree(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable)
@@ -262,6 +264,32 @@ void ledger_unsample(struct ledger *l, uint32_t account, uint64_t amount)
     a->delta[COL_USABLE] -= amount;
     a->live.bytes -= amount;
     a->live.blocks--;
+}
+
+static uint64_t higher(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+uint64_t ledger_end_interval(struct ledger *l)
+{
+    uint64_t peak = higher(l->unwatched_peak_bytes, l->interval_peak_bytes);
+    l->watched_peak_bytes = ledger_watched_peak(l);
+    l->unwatched_peak_bytes = 0;
+    l->interval_peak_bytes = l->live.bytes;
+    return peak;
+}
+
+uint64_t ledger_watched_peak(const struct ledger *l)
+{
+    return higher(l->watched_peak_bytes, l->interval_peak_bytes);
+}
+
+void ledger_watch(struct ledger *l)
+{
+    l->unwatched_peak_bytes = higher(l->unwatched_peak_bytes, l->interval_peak_bytes);
+    l->interval_peak_bytes = l->live.bytes;
+    l->watched_peak_bytes = 0;
 }
 
 struct amount ledger_at_peak(const struct ledger *l, const struct account *a)

@@ -55,8 +55,10 @@ struct ledger {
     struct amount live; /* the heap's; mappings do not count */
     uint64_t peak_bytes, peak_blocks;
     uint64_t peak_epoch;
-    uint64_t interval_peak_bytes;
-    uint64_t allocations;
+    uint64_t interval_peak_bytes;  /* of the open interval, since ledger_watch if that was later */
+    uint64_t unwatched_peak_bytes; /* and before it */
+    uint64_t watched_peak_bytes;   /* of the intervals that ended since then */
+    uint64_t allocations, allocated_bytes;
     struct histogram histogram;
     /* of the open interval */
     uint64_t unknown_frees, lost_events, truncated_stacks, incomplete_stacks;
@@ -98,6 +100,12 @@ void ledger_sample(struct ledger *l, uint32_t account, uint64_t count, uint64_t 
                    enum column kind);
 /* Takes back a sample that turned out not to have been one. */
 void ledger_unsample(struct ledger *l, uint32_t account, uint64_t amount);
+
+/* The open interval ends: its peak. */
+uint64_t ledger_end_interval(struct ledger *l);
+/* The highest the live total was since ledger_watch, or the start. */
+uint64_t ledger_watched_peak(const struct ledger *l);
+void ledger_watch(struct ledger *l);
 
 /* What the account's site had when the process's live total was highest. */
 struct amount ledger_at_peak(const struct ledger *l, const struct account *a);

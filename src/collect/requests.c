@@ -85,6 +85,25 @@ static void see_to_exit(struct session *s, struct visitor *v)
         scan_finish(&look);
 }
 
+/* It waits, so all that it did before is there to be read. */
+static void give_figures(struct session *s, struct visitor *v)
+{
+    struct target *t = session_target(s, v->pid);
+    if (!t || !t->header) {
+        visitor_reply(v, -ESRCH, -1, 0, 0);
+        return;
+    }
+    target_drain(t, elapsed_ns(s) - t->start_ns);
+    struct wire_figures figures = {.live_bytes = t->ledger.live.bytes,
+                                   .live_blocks = t->ledger.live.blocks,
+                                   .total_bytes = t->ledger.allocated_bytes,
+                                   .allocations = t->ledger.allocations,
+                                   .peak_bytes = ledger_watched_peak(&t->ledger)};
+    if (v->request.about)
+        ledger_watch(&t->ledger);
+    visitor_give(v, &figures, sizeof figures, 1);
+}
+
 static void tell_scan(const struct target *t, struct strbuf *out)
 {
     const struct survivors *last = vec_last(&t->scans);
@@ -154,6 +173,9 @@ void request_answer(struct session *s, struct visitor *v)
         break;
     case WIRE_STATUS:
         tell_status(s, v);
+        return;
+    case WIRE_FIGURES:
+        give_figures(s, v);
         return;
     default:
         code = -EINVAL;

@@ -145,7 +145,7 @@ void timeline_close(struct timeline *t, struct ledger *l, uint64_t end_ns, uint3
     if (t->slices.count > 1 && s[-1].interval.end_ns > end_ns)
         end_ns = s[-1].interval.end_ns; /* a mark's time is the program's, others are ours */
     *s = (struct slice){.interval = {.end_ns = end_ns,
-                                     .peak_bytes = l->interval_peak_bytes,
+                                     .peak_bytes = ledger_end_interval(l),
                                      .unknown_frees = l->unknown_frees,
                                      .lost_events = l->lost_events,
                                      .truncated_stacks = l->truncated_stacks,
@@ -170,7 +170,6 @@ void timeline_close(struct timeline *t, struct ledger *l, uint64_t end_ns, uint3
     s->rows.data = xrealloc(s->rows.data, s->rows.size + 1);
     s->rows.capacity = s->rows.size + 1;
     l->dirty.count = 0;
-    l->interval_peak_bytes = l->live.bytes;
     l->unknown_frees = l->lost_events = l->truncated_stacks = l->incomplete_stacks = 0;
 
     t->bytes += s->rows.size;

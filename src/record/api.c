@@ -18,6 +18,7 @@ EXPORT void tide_mark_value(const char *label, const char *key, double value);
 EXPORT void tide_mark_values(const char *label, unsigned count, const char *const *keys,
                              const double *values);
 EXPORT int tide_snapshot(const char *path);
+EXPORT int tide_figures(void *heap, int restart);
 EXPORT void tide_pause(void);
 EXPORT void tide_resume(void);
 EXPORT void tide_thread_name(const char *name);
@@ -177,6 +178,25 @@ int tide_snapshot(const char *path)
         result = recorder_snapshot(path ? path : "", &held);
         thread_leave();
     }
+    return result;
+}
+
+/* `heap`: struct tide_heap, its size first, as large as it was when the program was built. */
+int tide_figures(void *heap, int restart)
+{
+    struct {
+        size_t size;
+        struct wire_figures numbers;
+    } all = {0};
+    struct thread *t = thread_enter();
+    int result = -1;
+    if (t) {
+        result = recorder_figures(restart != 0, &all.numbers);
+        thread_leave();
+    }
+    memcpy(&all.size, heap, sizeof all.size);
+    if (result == 0)
+        memcpy(heap, &all, all.size < sizeof all ? all.size : sizeof all);
     return result;
 }
 

@@ -65,6 +65,11 @@ bool exec_remember(const char *socket, const char *key, const char *only, const 
     return at && (!only || put(at, WIRE_ENV_ONLY, only));
 }
 
+const char *exec_library(void)
+{
+    return recorder.hand_on ? ours.library : NULL;
+}
+
 /* --- what is missing -------------------------------------------------------------------------- */
 
 struct handover {

@@ -110,6 +110,7 @@ static void find_all(void)
     FIND(quick_exit);
     FIND(_exit);
     FIND(syscall);
+    FIND(getenv);
     found.allocator = found.malloc_usable_size;
     /* A size may only be asked of who made the block: of the module that frees it. */
     if (!same_module(&found.malloc_usable_size, &found.free))
@@ -179,7 +180,10 @@ bool recorder_collector_alive(void)
 /* What comes back: the reply, and behind it what was asked for. */
 struct answer {
     struct wire_reply reply;
-    struct wire_function functions[WIRE_FUNCTIONS_MAX];
+    union {
+        struct wire_function functions[WIRE_FUNCTIONS_MAX];
+        struct wire_figures figures;
+    };
 };
 
 /* Sends a request and maps the memory that comes back; NULL: refused, none, or nobody there.
@@ -206,7 +210,8 @@ static char *converse(int fd, struct wire_request *request, const char *text,
     struct msghdr receive = {
         .msg_iov = &in, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
     long n;
-    if (request->kind == WIRE_EXITING && recorder.header->on_full == WIRE_DROP)
+    if ((request->kind == WIRE_EXITING || request->kind == WIRE_FIGURES) &&
+        recorder.header->on_full == WIRE_DROP)
         sys_call(SYS_setsockopt, (long)fd, (long)SOL_SOCKET, (long)SO_RCVTIMEO, &patience,
                  sizeof patience); /* the program must not wait for a collector that is held up */
     do
@@ -291,6 +296,17 @@ int recorder_snapshot(const char *path, const struct wire_held *held)
     struct wire_reply reply = {.status = -EIO};
     ask(&request, path, &reply);
     return reply.status;
+}
+
+int recorder_figures(bool restart, struct wire_figures *out)
+{
+    struct wire_request request = {.kind = WIRE_FIGURES, .about = restart};
+    struct answer answer = {.reply = {.status = -EIO}};
+    ask_for(&request, "", &answer.reply, sizeof answer);
+    if (answer.reply.status || answer.reply.ring_count != 1)
+        return answer.reply.status ? answer.reply.status : -EIO;
+    *out = answer.figures;
+    return 0;
 }
 
 void recorder_exiting(enum wire_exit what, uint64_t stack, const struct wire_held *held)

@@ -167,6 +167,7 @@ struct next {
     void (*exit)(int);
     void (*quick_exit)(int);
     void (*_exit)(int);
+    char *(*getenv)(const char *);
 };
 extern struct next next;
 
@@ -180,6 +181,8 @@ bool recorder_collector_alive(void);
 bool recorder_owns_allocations(const void *function); /* is it in the allocator's module? */
 /* Asks for one; 0 once it is being written. */
 int recorder_snapshot(const char *path, const struct wire_held *held);
+/* The heap up to now; `restart`: the peak begins anew. 0, or a negative errno. */
+int recorder_figures(bool restart, struct wire_figures *out);
 /* Functions of a loaded file whose entries shall be marks; how many. */
 unsigned recorder_functions(const char *path, struct wire_function out[WIRE_FUNCTIONS_MAX]);
 void recorder_left_alone(const char *path, uint64_t number, enum wire_left why);
@@ -204,6 +207,8 @@ bool allocator_ask_at_exit(struct thread *t, const uint64_t *caller, struct wire
 
 /* hooks_exec.c: what programs that are executed later need in their environment; false: too long */
 bool exec_remember(const char *socket, const char *key, const char *only, const char *filters);
+
+const char *exec_library(void); /* our own file; NULL: not known */
 
 /* hooks_exit.c */
 void exit_forget(void); /* in a forked child: it has not begun to end */

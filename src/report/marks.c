@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/json.h"
+#include "model/mark_scopes.h"
 #include "report/csv.h"
 #include "report/summary.h"
 #include "report/table.h"
@@ -53,6 +54,8 @@ static void add_heading(const struct mark_rows *m, const struct style *s, struct
             unit_text(out, labels.data);
             strbuf_release(&labels);
         }
+        if (mark_scopes_exist(m->profile))
+            strbuf_puts(out, "; --scopes adds up what lay between NAME and NAME.end");
     } else {
         strbuf_puts(out,
                     "no marks; tide_mark(\"LABEL\") makes them, 'tidemark run --mark-on FUNCTION', "

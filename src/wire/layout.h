@@ -282,15 +282,24 @@ enum wire_request_kind {
     WIRE_EXITING, /* from the program, which waits for the answer; about: enum wire_exit */
     WIRE_SCAN,    /* what points to each block, now; answered by a text */
     /* run --mark-on. The collector knows the names, and looks in the files. */
-    WIRE_FUNCTIONS, /* text: a loaded file, "": the program. Answered by ring_count wire_functions
-                     */
-    WIRE_LEFT_ALONE /* function `about` (0: all to come) of that file, because of `small`: an enum
-                       wire_left */
+    WIRE_FUNCTIONS,  /* text: a loaded file, "": the program. Answered by ring_count wire_functions
+                      */
+    WIRE_LEFT_ALONE, /* function `about` (0: all to come) of that file, because of `small`: an enum
+                        wire_left */
+    WIRE_FIGURES     /* answered by a wire_figures; about: 1: the peak begins anew */
 };
 enum wire_exit {
     WIRE_EXIT_BEGINS, /* nothing that runs at exit has run yet */
     WIRE_EXIT_ENDS    /* all of it has */
 };
+
+/* The heap of the process that asks, after all that it has recorded before. */
+struct wire_figures {
+    uint64_t live_bytes, live_blocks;
+    uint64_t total_bytes, allocations; /* since its start */
+    uint64_t peak_bytes;               /* highest live bytes since its start, or since `about` */
+};
+static_assert(sizeof(struct wire_figures) == 40, "wire ABI");
 
 /* A function whose entries shall be marks. */
 struct wire_function {

@@ -184,6 +184,40 @@ def test_fortran(t, opt):
     t.equal("allocations", [m["allocations"] - first["allocations"] for m in rows], list(range(10)) + [9, 9])
 
 
+def test_fortran_figures(t):
+    source = t.file("figures.f90")
+    with open(source, "w") as out:
+        out.write("""program figures
+    use, intrinsic :: iso_c_binding
+    use tidemark
+    implicit none
+    type(tide_heap) :: before, after
+    real(kind=8), allocatable :: kept(:), passing(:)
+    integer :: status
+    call tide_figures(before, restart=.true., status=status)
+    if (status == 0) then
+        allocate(kept(1000), passing(50))
+        kept = 1
+        passing = 2
+        deallocate(passing)
+        call tide_figures(after)
+        if (after%live_bytes - before%live_bytes /= 8000) stop 1
+        if (after%live_blocks - before%live_blocks /= 1) stop 2
+        if (after%allocations - before%allocations /= 2) stop 3
+        if (after%peak_bytes - before%live_bytes /= 8400) stop 4
+        if (kept(7) > 1) stop 5
+        stop 6
+    end if
+end program
+""")
+    program, module = t.file("figures"), os.path.join(ROOT, "bindings", "fortran", "tidemark.f90")
+    done = subprocess.run([fortran(), "-std=f2008", "-Wall", "-Wextra", "-J", t.dir, module, source, "-o", program],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    t.equal("compiles", (done.returncode, done.stdout), (0, ""))
+    t.equal("without the recorder", t.plain(program)[2], 0)
+    t.record(program, status=6)
+
+
 # The header
 
 STANDARDS = {".c": ("c89", "c99", "c11", "c17"), ".cpp": ("c++11", "c++17", "c++20")}

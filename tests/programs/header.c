@@ -9,12 +9,15 @@
 
 int main(void)
 {
+    struct tide_heap heap = {0, 0, 0, 0, 0, 0};
     const char *keys[2] = {"first", "second"};
     double values[2] = {0.1, -2e300};
     tide_thread_name("named");
     tide_mark("plain");
     tide_mark_value("one", "key", 0.5);
     tide_mark_values("two", 2, keys, values);
+    if (tide_figures(&heap, 1) != (tide_active() ? 0 : -1) || heap.size != sizeof heap)
+        return 8;
     tide_pause();
     tide_resume();
 #if defined BEFORE || defined AFTER

@@ -17,7 +17,8 @@ struct model {
     unsigned count;
     struct amount live[SITES], at_peak[SITES], largest_seen[SITES], own_peak[SITES], unit[SITES];
     uint64_t delta[SITES][COLUMNS];
-    uint64_t total, total_blocks, peak, peak_blocks, interval_peak, allocations;
+    uint64_t total, total_blocks, peak, peak_blocks, interval_peak, watched_peak, allocations,
+        bytes;
 };
 
 static bool is_mapped(uint32_t account)
@@ -36,6 +37,8 @@ static void model_look(struct model *m)
         }
     if (m->total > m->interval_peak)
         m->interval_peak = m->total;
+    if (m->total > m->watched_peak)
+        m->watched_peak = m->total;
     if (m->total > m->peak) {
         m->peak = m->total;
         m->peak_blocks = m->total_blocks;
@@ -63,6 +66,7 @@ static void model_alloc(struct model *m, struct ledger *l, struct model_block b,
     m->delta[b.account][COL_USABLE] += b.usable;
     m->delta[b.account][COL_REALLOCS] += by_realloc;
     m->allocations += !is_mapped(b.account);
+    m->bytes += is_mapped(b.account) ? 0 : b.size;
     model_look(m);
 }
 
@@ -113,8 +117,9 @@ static void check(const struct model *m, const struct ledger *l)
     assert_u64_equal(l->live.blocks, m->total_blocks);
     assert_u64_equal(l->peak_bytes, m->peak);
     assert_u64_equal(l->peak_blocks, m->peak_blocks);
-    assert_u64_equal(l->interval_peak_bytes, m->interval_peak);
+    assert_u64_equal(ledger_watched_peak(l), m->watched_peak);
     assert_u64_equal(l->allocations, m->allocations);
+    assert_u64_equal(l->allocated_bytes, m->bytes);
     uint64_t sum = 0;
     for (uint32_t i = 0; i < SITES; i++) {
         const struct account *a = &l->accounts.items[i];
@@ -170,8 +175,14 @@ static void test_random_sequences(void **state)
                            unit_random(&random) % 4 == 0);
             if (i % 7 == 0)
                 check(&m, &l);
-            if (i % 400 == 399) /* as timeline_close() begins an interval */
-                m.interval_peak = m.total, l.interval_peak_bytes = l.live.bytes;
+            if (unit_random(&random) % 150 == 0) {
+                ledger_watch(&l);
+                m.watched_peak = m.total;
+            }
+            if (i % 400 == 399) { /* as timeline_close() begins an interval */
+                assert_u64_equal(ledger_end_interval(&l), m.interval_peak);
+                m.interval_peak = m.total;
+            }
         }
         while (m.count)
             model_free(&m, &l, m.count - 1, false);

@@ -2,6 +2,8 @@
 #include "test_model_fixture.h"
 
 #include "model/mark_rows.h"
+#include "model/mark_scopes.h"
+#include "report/mark_scopes.h"
 #include "report/marks.h"
 
 static void add_mark(struct recording *r, const char *label, uint64_t time_ns)
@@ -94,12 +96,89 @@ static void test_no_such_label(void **state)
     recording_free(r);
 }
 
+/* A mark of a thread, after so many intervals, with so much live. */
+static void add_moment(struct recording *r, const char *label, uint32_t thread, uint64_t live)
+{
+    struct profile *p = &r->profiles.items[0];
+    add_mark(r, label, 10 * (p->marks.count + 1));
+    struct mark *m = vec_last(&p->marks);
+    m->thread = thread;
+    m->stamp.live_bytes = m->stamp.rss_bytes = live;
+    m->stamp.live_blocks = live / 10;
+    m->stamp.allocations = p->marks.count;
+    m->intervals = p->intervals.count;
+}
+
+static void add_peak(struct recording *r, uint64_t bytes)
+{
+    *vec_push(&r->profiles.items[0].intervals) = (struct interval){.peak_bytes = bytes};
+}
+
+#define LONG "sixty-one bytes are more than can be followed by the word end"
+
+static struct recording *scoped(void)
+{
+    struct recording *r = recording_new();
+    strpool_add(&r->strings, "");
+    fx_profile(r, 7, 1, "./app");
+    add_peak(r, 900);
+    add_moment(r, "early.end", 0, 0); /* has no begin */
+    add_moment(r, "outer", 0, 100);
+    add_peak(r, 500);
+    add_moment(r, "inner", 0, 200);
+    add_moment(r, "inner", 1, 210); /* of another thread */
+    add_peak(r, 400);
+    add_moment(r, "inner.end", 0, 250); /* +50 */
+    add_peak(r, 450);
+    add_moment(r, "inner.end", 1, 190); /* -20 */
+    add_moment(r, "outer", 0, 190);     /* within itself */
+    add_moment(r, "outer.end", 0, 195); /* +5 */
+    add_moment(r, "outer.end", 0, 130); /* +30 */
+    add_moment(r, "open", 0, 130);
+    add_moment(r, "no scope", 0, 130);
+    add_moment(r, "early", 0, 130);
+    add_moment(r, LONG, 0, 0);
+    add_moment(r, "sixty-one bytes are more than can be followed by the word e.end", 0, 3);
+    return r;
+}
+
+static void test_scopes(void **state)
+{
+    (void)state;
+    struct recording *r = scoped();
+    const struct profile *p = &r->profiles.items[0];
+    struct mark_scopes s;
+    struct strbuf out = {0};
+    struct err err;
+    assert_int_equal(sizeof LONG - 1, 61);
+    assert_true(mark_scopes_exist(p));
+    assert_int_equal(mark_scopes_init(&s, r, p, NULL, NULL), 0);
+    mark_scopes_csv(&s, &out);
+    assert_string_equal(out.data, "name,entered,open,time_ns,live_bytes,live_blocks,most_bytes,"
+                                  "peak_bytes,rss_bytes,allocations\n"
+                                  "outer,2,0,80,35,3,30,400,35,8\n"
+                                  "inner,2,0,40,30,3,50,240,30,4\n" LONG ",1,0,10,3,0,3,0,3,1\n"
+                                  "early,1,1,0,0,0,0,0,0,0\n");
+    mark_scopes_release(&s);
+    strbuf_clear(&out);
+    assert_int_equal(mark_scopes_init(&s, r, p, "inner", NULL), 0);
+    mark_scopes_csv(&s, &out);
+    assert_non_null(strstr(out.data, "\ninner,2,"));
+    assert_null(strstr(out.data, "outer"));
+    mark_scopes_release(&s);
+    assert_int_equal(mark_scopes_init(&s, r, p, "open", &err), -ENOENT);
+    assert_non_null(strstr(err.text, "no scope is called 'open'"));
+    strbuf_release(&out);
+    recording_free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_marks),
         cmocka_unit_test(test_stamps),
         cmocka_unit_test(test_no_such_label),
+        cmocka_unit_test(test_scopes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

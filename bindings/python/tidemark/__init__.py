@@ -4,8 +4,11 @@
 
     tidemark.mark("event")                    # report --at event#50, --since event#50 --at end
     tidemark.mark("event", photons=1e6)       # numbers that belong to it
-    with tidemark.scope("read"):              # marks "read" at the begin, "read.end" at the end
+    with tidemark.scope("read"):              # marks "read" at the begin, "read.end" at the end:
+        ...                                   # `tidemark marks FILE --scopes` tells what it left behind
+    with tidemark.watch() as heap:            # the same, known at once
         ...
+    print(heap.peak_bytes, heap.live_bytes)   # the highest, and what is left, beyond the begin
     with tidemark.paused():                   # what is allocated here is not recorded
         ...
     tidemark.alloc("images", address, size)   # a block of an allocator of the program's own,
@@ -15,16 +18,23 @@ Nothing has to be installed or linked for it to work: the functions are those of
 there when the program runs under `tidemark run`. When it does not, all of these do nothing.
 
 The words mean what they mean in C (tidemark.h). scope and paused are decorators too.
+
+`python3 -m tidemark run script.py` records a script with this interpreter. tidemark.pytest_plugin is for
+pytest, `%load_ext tidemark` for IPython.
 """
+import collections
 import contextlib
 import ctypes
+import functools
 import os
+import threading
 
-__all__ = ["active", "mark", "mark_value", "snapshot", "pause", "resume", "paused", "scope", "thread_name",
-           "alloc", "free"]
+__all__ = ["active", "recorded", "mark", "mark_value", "snapshot", "pause", "resume", "paused", "scope",
+           "figures", "Figures", "watch", "thread_name", "alloc", "free"]
 __version__ = "0.1.0"
 
 _LABEL_BYTES = 63  # of a label count
+_COROUTINE = 0x80  # in the flags of code: inspect.CO_COROUTINE, without all that inspect imports
 
 
 def _find(loader, name, result, *arguments):
@@ -35,6 +45,12 @@ def _find(loader, name, result, *arguments):
         return None
     function.restype, function.argtypes = result, arguments
     return function
+
+
+class _Numbers(ctypes.Structure):
+    """struct tide_heap."""
+    _fields_ = [("size", ctypes.c_size_t)] + [(name, ctypes.c_uint64) for name in (
+        "live_bytes", "live_blocks", "total_bytes", "allocations", "peak_bytes")]
 
 
 # PyDLL keeps the interpreter's lock, so that no other thread of it runs between a mark and what follows.
@@ -48,7 +64,9 @@ _resume = _find(ctypes.PyDLL, "tide_resume", None)
 _thread_name = _find(ctypes.PyDLL, "tide_thread_name", None, _text)
 _alloc = _find(ctypes.PyDLL, "tide_alloc", None, _text, ctypes.c_void_p, ctypes.c_size_t)
 _free = _find(ctypes.PyDLL, "tide_free", None, _text, ctypes.c_void_p)
-_snapshot = _find(ctypes.CDLL, "tide_snapshot", ctypes.c_int, _text)  # may wait: not with the lock
+# These may wait: not with the lock.
+_snapshot = _find(ctypes.CDLL, "tide_snapshot", ctypes.c_int, _text)
+_figures = _find(ctypes.CDLL, "tide_figures", ctypes.c_int, ctypes.POINTER(_Numbers), ctypes.c_int)
 
 
 def _bytes(text):
@@ -58,6 +76,11 @@ def _bytes(text):
 def active():
     """() -> bool. Is the program being recorded, and not paused?"""
     return bool(_active and _active())
+
+
+def recorded():
+    """() -> bool. Does the program run under `tidemark run`, be it paused or not?"""
+    return figures() is not None
 
 
 def mark(label, **values):
@@ -132,12 +155,100 @@ def paused():
             resume()
 
 
-@contextlib.contextmanager
-def scope(name):
-    """(str) -> context manager, decorator. Marks NAME at its begin, NAME.end at its end."""
-    mark(name)
-    try:
-        yield
-    finally:
-        end = b".end"
-        mark(_bytes(name)[:_LABEL_BYTES - len(end)] + end)
+class scope(contextlib.ContextDecorator):
+    """(str) -> context manager, decorator, also of coroutines. Marks NAME at its begin, NAME.end at its end."""
+
+    def __init__(self, name):
+        self._begin, end = _bytes(name), b".end"
+        self._end = self._begin[:_LABEL_BYTES - len(end)] + end
+
+    def __enter__(self):
+        mark(self._begin)
+        return self
+
+    def __exit__(self, *_):
+        mark(self._end)
+
+    def __call__(self, function):
+        code = getattr(function, "__code__", None)
+        if code is None or not code.co_flags & _COROUTINE:
+            return super().__call__(function)
+
+        @functools.wraps(function)
+        async def inside(*arguments, **named):
+            with self:
+                return await function(*arguments, **named)
+        return inside
+
+
+Figures = collections.namedtuple("Figures", "live_bytes live_blocks total_bytes allocations peak_bytes")
+
+_watches = []  # that are open: one that begins must not hide from the others what was highest before
+_watches_lock = threading.Lock()
+
+
+def _forked():
+    """In a child: whoever held it is not there."""
+    global _watches_lock
+    _watches_lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):  # not in 3.6
+    os.register_at_fork(after_in_child=_forked)
+
+
+def _look(begins=None):
+    """The figures; with a watch that begins, its peak does too."""
+    numbers = _Numbers(size=ctypes.sizeof(_Numbers))
+    with _watches_lock:
+        if _figures is None or _figures(numbers, begins is not None):
+            return None
+        for w in _watches:
+            w._highest = max(w._highest, numbers.peak_bytes)
+        if begins is not None:
+            _watches.append(begins)
+    return Figures(*(getattr(numbers, name) for name in Figures._fields))
+
+
+def figures():
+    """() -> Figures, or None when not recorded. The heap of this process now, asked of the collector.
+
+    live_bytes and live_blocks are allocated and not freed, total_bytes and allocations all so far. Exact for
+    what this thread did. peak_bytes is the highest of live_bytes since the last watch() began, or the process.
+    """
+    return _look()
+
+
+class watch:
+    """() -> context manager. How the heap of the process changes inside.
+
+    Afterwards live_bytes, live_blocks and allocations are what came to it, live ones less those that went, and
+    peak_bytes how far the live bytes rose above those at the begin. All are None when not recorded. One may be
+    inside another.
+    """
+
+    def __init__(self):
+        self.live_bytes = self.live_blocks = self.total_bytes = self.allocations = self.peak_bytes = None
+
+    def __enter__(self):
+        self._highest = 0
+        self._begin = _look(self)
+        return self
+
+    def __exit__(self, *_):
+        begin, end = self._begin, _look()
+        if begin:
+            with _watches_lock:
+                _watches.remove(self)
+        if begin and end:
+            self.live_bytes = end.live_bytes - begin.live_bytes
+            self.live_blocks = end.live_blocks - begin.live_blocks
+            self.total_bytes = end.total_bytes - begin.total_bytes
+            self.allocations = end.allocations - begin.allocations
+            self.peak_bytes = max(0, self._highest - begin.live_bytes)
+
+
+def load_ipython_extension(shell):
+    """`%load_ext tidemark`: the cell magic %%tidemark."""
+    from tidemark import _ipython
+    _ipython.load(shell)

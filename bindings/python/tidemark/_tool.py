@@ -1,0 +1,92 @@
+"""The program `tidemark` itself: where it is, and what it says of a recording that goes on."""
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+
+import tidemark
+
+SNAPSHOT_S = 60  # to wait for one at most
+
+
+class NotFound(Exception):
+    """The program is not there; the text says what to do."""
+
+
+def find():
+    """() -> path of the program. $TIDEMARK, else what was installed or built with this package, else on PATH."""
+    named = os.environ.get("TIDEMARK")
+    if named:
+        if os.path.isfile(named) and os.access(named, os.X_OK):
+            return named
+        raise NotFound("TIDEMARK is %s, which is not a program that can be run" % named)
+    folder = os.path.dirname(os.path.realpath(__file__))
+    beside = [os.path.join(folder, "..", "..", "..", "build", "tidemark")]  # in the source tree
+    while os.path.dirname(folder) != folder:
+        folder = os.path.dirname(folder)
+        beside.append(os.path.join(folder, "bin", "tidemark"))
+    for path in beside:
+        if os.path.isfile(path) and os.access(path, os.X_OK):
+            return os.path.normpath(path)
+    path = shutil.which("tidemark")
+    if path:
+        return path
+    raise NotFound("the program tidemark is not found; put it on PATH, or its path into the variable TIDEMARK")
+
+
+def run(*arguments):
+    """(str, ...) -> CompletedProcess of the program, which is no part of the recording that we are in."""
+    # An environment that names another session is left as it is by the recorder.
+    environment = {**{k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}, "TIDEMARK_SOCKET": "none"}
+    return subprocess.run([find(), *arguments], env=environment, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def has_objects():
+    """() -> bool. Can every object of Python's be recorded, and not only what comes from malloc?"""
+    return b"--python=objects" not in run("run", "--quiet", "--python=objects").stderr
+
+
+def lines(since, at, metric, count):
+    """(mark, mark, metric, int) -> [(bytes, blocks, "file:line", function)] of this process between two marks.
+
+    The lines of Python with the most; empty when there is no telling. Writes a snapshot to know them.
+    """
+    folder = tempfile.mkdtemp(prefix="tidemark-")
+    try:
+        path = os.path.join(folder, "so-far.tide")
+        limit = time.monotonic() + SNAPSHOT_S
+        if not tidemark.snapshot(path):
+            return []
+        while not os.path.exists(path):  # it appears when it is complete
+            if time.monotonic() > limit:
+                return []
+            time.sleep(0.01)
+        done = run("report", path, "--process", str(os.getpid()), "--since", since, "--at", at, "--metric", metric,
+                   "--by", "line", "--python-only", "--top", str(count), "--json")
+        rows = json.loads(done.stdout.decode("utf-8", "replace"))["rows"] if done.returncode == 0 else []
+        return [(row["self_bytes"], row["self_count"], "%s:%s" % (os.path.relpath(row["file"]), row["line"]), row["name"])
+                for row in rows if row["self_bytes"] > 0]
+    except (NotFound, OSError, ValueError, KeyError):
+        return []
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def size(count):
+    """(int) -> str. Bytes as reports write them."""
+    if abs(count) < 1024:
+        return "%d B" % count
+    for unit in ("KiB", "MiB", "GiB", "TiB"):
+        count /= 1024
+        if abs(count) < 1023.95:
+            break
+    return "%.1f %s" % (count, unit)
+
+
+def table(rows):
+    """What lines() gave, as lines of text."""
+    return ["%10s in %s  %s (%s)" % (size(amount), "1 block" if blocks == 1 else "{:,} blocks".format(blocks), place, name)
+            for amount, blocks, place, name in rows]

@@ -1,0 +1,210 @@
+"""pytest: limits of memory for tests, and which tests need most.
+
+    @pytest.mark.limit_memory("24 MiB")    # at no moment more than that above what was live at its begin
+    @pytest.mark.limit_leaks("1 MiB")      # and so much left at its end, after gc.collect()
+
+    pytest --tidemark                      # records itself; a table of the tests with the highest peaks
+
+Limits are checked when pytest runs under `tidemark run`; --tidemark starts it anew so. What counts is the
+test itself, not its fixtures, and the heap of its process: all blocks from malloc, of all threads, C
+libraries' too; and every object of Python's, unless --tidemark-python says otherwise.
+"""
+import gc
+import os
+import re
+import sys
+
+import pytest
+
+import tidemark
+from tidemark import _tool
+from tidemark.__main__ import interpreter
+
+LIMITS = ("limit_memory", "limit_leaks")
+SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(?:([kmgt])(i?b)?|b)?\s*$", re.IGNORECASE)
+STARTED = "TIDEMARK_PYTEST"  # set for the pytest that we started, so that it starts no other
+OUTPUT = "tidemark.pytest.%p.tide"
+LABEL = 58  # bytes of a test's name in its marks: LABEL and LABEL.end must be short enough
+LINES = 3
+
+
+def parse(text):
+    """("24 MiB") -> bytes. K and KiB are 1,024, kB 1,000, and so on, as for tidemark itself."""
+    if isinstance(text, (int, float)) and not isinstance(text, bool):
+        return int(text)
+    found = SIZE.match(str(text))
+    if not found:
+        raise ValueError("'%s' is no size; write it as 64 KiB, 24 MiB or 1.5 GB" % (text,))
+    number, letter, rest = found.groups()
+    base = 1000 if rest and rest.lower() == "b" else 1024
+    return int(float(number) * base ** ("kmgt".index(letter.lower()) + 1 if letter else 0))
+
+
+def limit_of(item, name):
+    """Bytes, or None: the test has no such limit."""
+    marker = item.get_closest_marker(name)
+    if marker is None:
+        return None
+    if len(marker.args) != 1 or marker.kwargs:
+        raise pytest.UsageError('%s: %s takes one size, as in %s("24 MiB")' % (item.nodeid, name, name))
+    try:
+        return parse(marker.args[0])
+    except ValueError as e:
+        raise pytest.UsageError("%s: %s: %s" % (item.nodeid, name, e))
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("tidemark", "memory, by tidemark")
+    group.addoption("--tidemark", action="store_true", help="record the tests, show which have the highest peaks")
+    group.addoption("--tidemark-top", type=int, default=10, metavar="N", help="how many of them (10)")
+    group.addoption("--tidemark-python", default="objects", choices=("objects", "auto", "off"),
+                    help="what of Python is recorded, as for tidemark run --python (objects: all of them)")
+    group.addoption("--tidemark-output", default=OUTPUT, metavar="FILE",
+                    help="where the recording goes, as for tidemark run -o (%s)" % OUTPUT.replace("%", "%%"))
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "limit_memory(size): the test fails if its heap rises further above its begin")
+    config.addinivalue_line("markers", "limit_leaks(size): the test fails if it leaves more behind")
+    config.tidemark_recorded = tidemark.recorded()
+
+
+# Starting anew
+
+def start_anew(config):
+    """Becomes `tidemark run` of this very pytest."""
+    script = sys.argv[0]
+    name = os.path.basename(script)
+    if name == "__main__.py":
+        pytest_itself = ["-m", "pytest"]
+    elif name in ("pytest", "py.test") and os.path.isfile(script):
+        pytest_itself = [script]
+    else:
+        raise pytest.UsageError("--tidemark cannot start %s anew; run it under 'tidemark run'" % script)
+    try:
+        program, python = _tool.find(), config.option.tidemark_python
+        if python == "objects" and not _tool.has_objects():
+            python = "auto"
+    except (_tool.NotFound, OSError) as e:
+        raise pytest.UsageError("--tidemark: %s" % e)
+    words = [program, "run", "--quiet", "-o", config.option.tidemark_output, "--python", python, "--",
+             *interpreter(), *pytest_itself, *map(str, config.invocation_params.args)]
+    capture = config.pluginmanager.getplugin("capturemanager")
+    if capture:
+        capture.stop_global_capturing()  # the streams are what they were
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.environ[STARTED] = str(os.getpid())
+    try:
+        os.execv(words[0], words)
+    except OSError as e:
+        raise pytest.UsageError("--tidemark: %s cannot be run: %s" % (program, e))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config):
+    option = config.option
+    if not option.tidemark or hasattr(config, "workerinput") or tidemark.recorded():
+        return
+    if STARTED not in os.environ and not getattr(option, "help", False) and not getattr(option, "version", 0):
+        start_anew(config)
+
+
+# Measuring
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        for name in LIMITS:
+            limit_of(item, name)  # what is wrong is said before any test runs
+
+
+def label_of(item):
+    """The end of a long name tells more than its begin."""
+    name = item.nodeid.encode("utf-8", "replace")
+    return (name if len(name) <= LABEL else b"..." + name[3 - LABEL:]).decode("utf-8", "ignore")
+
+
+@pytest.hookimpl(hookwrapper=True, trylast=True)
+def pytest_runtest_call(item):
+    leaks = limit_of(item, "limit_leaks") is not None
+    wanted = item.config.option.tidemark or leaks or limit_of(item, "limit_memory") is not None
+    if not wanted or not item.config.tidemark_recorded:
+        yield
+        return
+    heap, label, runtest = tidemark.watch(), label_of(item), item.runtest
+
+    def measured():
+        if leaks:
+            gc.collect()
+        with tidemark.scope(label), heap:
+            runtest()
+            if leaks:
+                gc.collect()
+
+    item.runtest = measured  # pytest's own work around it does not count
+    yield
+    del item.runtest
+    item.tidemark_heap = heap
+    if heap.peak_bytes is not None:
+        item.user_properties += [("tidemark_peak_bytes", heap.peak_bytes), ("tidemark_live_bytes", heap.live_bytes)]
+
+
+def complaint(item, heap):
+    """What limit the test exceeded, in words; None: none."""
+    for name, amount, what, metric in (
+            ("limit_memory", heap.peak_bytes, "at its highest the test's heap was %s above its begin", "total"),
+            ("limit_leaks", heap.live_bytes, "the test left %s behind", "live")):
+        limit = limit_of(item, name)
+        if limit is None or amount is None or amount <= limit:
+            continue
+        text = ["%s: %s (%d bytes); its limit is %s" % (name, what % _tool.size(amount), amount, _tool.size(limit))]
+        label = label_of(item)
+        rows = _tool.table(_tool.lines(label + "#-1", label + ".end#-1", metric, LINES))
+        if rows:
+            text.append("what it allocated, by line:" if metric == "total" else "what is left, by line:")
+        return "\n".join(text + rows)
+    return None
+
+
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_runtest_makereport(item, call):
+    heap = getattr(item, "tidemark_heap", None)
+    if call.when == "call" and call.excinfo is None and heap is not None:
+        text = complaint(item, heap)
+        if text:
+            try:
+                pytest.fail(text, pytrace=False)
+            except pytest.fail.Exception:
+                call.excinfo = pytest.ExceptionInfo.from_current()
+    yield
+
+
+# Telling
+
+def pytest_terminal_summary(terminalreporter, config):
+    measured, unchecked = [], 0
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if getattr(report, "when", None) != "call":
+                continue
+            figures = dict(report.user_properties)
+            if "tidemark_peak_bytes" in figures:
+                measured.append((figures["tidemark_peak_bytes"], figures["tidemark_live_bytes"], report.nodeid))
+            elif any(name in report.keywords for name in LIMITS):
+                unchecked += 1
+    if unchecked:
+        terminalreporter.write_line("tidemark: the memory limits of %d test%s were not checked; run pytest --tidemark"
+                                    % (unchecked, "" if unchecked == 1 else "s"))
+    if not config.option.tidemark:
+        return
+    if not measured:
+        if STARTED in os.environ and not config.tidemark_recorded:
+            terminalreporter.write_line("tidemark: pytest was started under 'tidemark run', but is not recorded")
+        return
+    terminalreporter.section("memory of tests")
+    terminalreporter.write_line("%10s  %10s  test" % ("peak", "left"))
+    for peak, live, name in sorted(measured, key=lambda m: (-m[0], m[2]))[:max(config.option.tidemark_top, 0)]:
+        terminalreporter.write_line("%10s  %10s  %s" % (_tool.size(peak), _tool.size(live), name))
+    if os.environ.get(STARTED) == str(os.getppid()):
+        path = config.option.tidemark_output.replace("%p", str(os.getpid()))
+        terminalreporter.write_line("recording: %s; 'tidemark marks %s --scopes' has every test" % (path, path))

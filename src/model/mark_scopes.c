@@ -1,0 +1,164 @@
+#include "model/mark_scopes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define END        ".end"
+#define END_SIZE   (sizeof END - 1)
+#define LABEL_SIZE 63 /* bytes of a label */
+
+/* Length of the name that an end is the end of; 0: it is none. */
+static size_t stem_of_end(const char *name)
+{
+    size_t size = strlen(name);
+    return size > END_SIZE && strcmp(name + size - END_SIZE, END) == 0 ? size - END_SIZE : 0;
+}
+
+/* Length of the name that its end will have; 0: it is the end of a long one. */
+static size_t stem_of_begin(const char *name)
+{
+    size_t size = strnlen(name, LABEL_SIZE - END_SIZE);
+    return name[size] && stem_of_end(name) == size ? 0 : size;
+}
+
+bool mark_scopes_exist(const struct profile *p)
+{
+    for (size_t i = 0; i < p->marks.count; i++)
+        if (stem_of_end(p->marks.items[i].name))
+            return true;
+    return false;
+}
+
+/* The highest of the intervals from `first` on to the last that was added: a stack of those that no
+ * later one is higher than, the highest first. */
+struct peaks {
+    const struct profile *profile;
+    size_t added;
+    VEC(size_t) stack;
+};
+
+static uint64_t peak_of(const struct peaks *k, size_t interval)
+{
+    return k->profile->intervals.items[interval].peak_bytes;
+}
+
+static void peaks_add(struct peaks *k, size_t end)
+{
+    for (; k->added < end && k->added < k->profile->intervals.count; k->added++) {
+        while (k->stack.count && peak_of(k, *vec_last(&k->stack)) <= peak_of(k, k->added))
+            k->stack.count--;
+        *vec_push(&k->stack) = k->added;
+    }
+}
+
+static uint64_t peaks_from(const struct peaks *k, size_t first)
+{
+    size_t low = 0, high = k->stack.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (k->stack.items[middle] < first)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < k->stack.count ? peak_of(k, k->stack.items[low]) : 0;
+}
+
+struct pairing {
+    struct strpool names; /* of scopes; their number there is that in scopes.items, plus 1 */
+    struct map innermost; /* scope, thread -> the mark of its last begin that has no end yet */
+    uint32_t *outer;      /* of a begin: the one before it; MAP_NONE: none */
+    struct peaks peaks;
+};
+
+static void begin(struct pairing *x, struct mark_scope *s, uint32_t *innermost, uint32_t mark,
+                  const struct profile *p)
+{
+    s->name = s->entered++ ? s->name : p->marks.items[mark].name;
+    s->open++;
+    x->outer[mark] = *innermost;
+    *innermost = mark;
+}
+
+static void end(struct pairing *x, struct mark_scope *s, uint32_t *innermost, uint32_t mark,
+                const struct profile *p)
+{
+    if (*innermost == MAP_NONE)
+        return; /* it began before the recording, or in another thread */
+    const struct mark *from = &p->marks.items[*innermost], *to = &p->marks.items[mark];
+    const struct stamp *a = &from->stamp, *b = &to->stamp;
+    *innermost = x->outer[*innermost];
+    s->open--;
+    int64_t live = (int64_t)(b->live_bytes - a->live_bytes);
+    s->most_bytes = s->entered - s->open == 1 || live > s->most_bytes ? live : s->most_bytes;
+    s->time_ns += b->time_ns > a->time_ns ? b->time_ns - a->time_ns : 0;
+    s->live_bytes = (int64_t)((uint64_t)s->live_bytes + (uint64_t)live);
+    s->live_blocks = (int64_t)((uint64_t)s->live_blocks + b->live_blocks - a->live_blocks);
+    s->rss_bytes = (int64_t)((uint64_t)s->rss_bytes + b->rss_bytes - a->rss_bytes);
+    s->allocations = (int64_t)((uint64_t)s->allocations + b->allocations - a->allocations);
+    peaks_add(&x->peaks, to->intervals);
+    uint64_t peak = peaks_from(&x->peaks, from->intervals);
+    if (peak > a->live_bytes && peak - a->live_bytes > s->peak_bytes)
+        s->peak_bytes = peak - a->live_bytes;
+}
+
+static void pair_marks(struct mark_scopes *s, struct pairing *x)
+{
+    const struct profile *p = s->profile;
+    strpool_add(&x->names, "");
+    for (size_t i = 0; i < p->marks.count; i++) {
+        const char *name = p->marks.items[i].name;
+        uint32_t number = strpool_add_n(&x->names, name, stem_of_end(name));
+        while (s->items.count < number)
+            *vec_push(&s->items) = (struct mark_scope){0};
+    }
+    uint32_t scopes = (uint32_t)s->items.count;
+    for (uint32_t i = 0; i < p->marks.count; i++) {
+        const struct mark *m = &p->marks.items[i];
+        uint32_t stem = strpool_add_n(&x->names, m->name, stem_of_begin(m->name));
+        bool begins = stem && stem <= scopes;
+        uint32_t number = begins ? stem : strpool_add_n(&x->names, m->name, stem_of_end(m->name));
+        if (!number)
+            continue;
+        uint32_t *innermost = map_at(&x->innermost, (uint64_t)number << 32 | m->thread);
+        (begins ? begin : end)(x, &s->items.items[number - 1], innermost, i, p);
+    }
+}
+
+static int by_growth(const void *a, const void *b)
+{
+    const struct mark_scope *x = a, *y = b;
+    if (x->live_bytes != y->live_bytes)
+        return x->live_bytes > y->live_bytes ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+int mark_scopes_init(struct mark_scopes *s, const struct recording *r, const struct profile *p,
+                     const char *label, struct err *err)
+{
+    struct pairing x = {.outer = xcalloc(p->marks.count + 1, sizeof *x.outer),
+                        .peaks = {.profile = p}};
+    size_t kept = 0;
+    *s = (struct mark_scopes){.recording = r, .profile = p};
+    pair_marks(s, &x);
+    for (size_t i = 0; i < s->items.count; i++)
+        if (s->items.items[i].entered && (!label || strcmp(s->items.items[i].name, label) == 0))
+            s->items.items[kept++] = s->items.items[i];
+    s->items.count = kept;
+    if (kept)
+        qsort(s->items.items, kept, sizeof *s->items.items, by_growth);
+    strpool_release(&x.names);
+    map_release(&x.innermost);
+    vec_release(&x.peaks.stack);
+    free(x.outer);
+    if (!label || kept)
+        return 0;
+    mark_scopes_release(s);
+    return err_set(err, -ENOENT, "no scope is called '%s'; without --label all are shown", label);
+}
+
+void mark_scopes_release(struct mark_scopes *s)
+{
+    vec_release(&s->items);
+}

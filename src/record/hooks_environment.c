@@ -1,0 +1,84 @@
+/*
+ * getenv, for one variable: a Python that is recorded finds the module `tidemark` behind what is in
+ * its PYTHONPATH. The environment itself stays as it is, so neither the program nor what it
+ * executes sees a difference there; with -E and -I an interpreter does not ask.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "record/recorder.h"
+
+#define VARIABLE "PYTHONPATH"
+#define MODULE   "/tidemark/__init__.py"
+
+/* Beside the library when installed, and in the source tree that it was built in. */
+static const char *const places[] = {"/python", "/../bindings/python"};
+
+enum { NOT_MADE, BEING_MADE, MADE };
+static struct {
+    _Atomic int state;
+    size_t theirs;   /* bytes of what was there, with its colon */
+    char path[8192]; /* what is answered; empty: the module is nowhere */
+} answer;
+
+/* Before the recorder has found the next in line. */
+static char *scan(const char *name)
+{
+    size_t size = strlen(name);
+    for (char **e = environ; e && *e; e++)
+        if (strncmp(*e, name, size) == 0 && (*e)[size] == '=')
+            return *e + size + 1;
+    return NULL;
+}
+
+static void make_answer(const char *value)
+{
+    const char *library = exec_library();
+    const char *slash = library ? strrchr(library, '/') : NULL;
+    size_t size = slash ? (size_t)(slash - library) : 0, theirs = strlen(value);
+    if (!slash || theirs + size + 64 > sizeof answer.path)
+        return;
+    char *at = answer.path + theirs + (theirs > 0);
+    memcpy(at, library, size);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        strcpy(at + size, places[i]);
+        size_t end = size + strlen(places[i]);
+        strcpy(at + end, MODULE);
+        long found = sys_call(SYS_access, at, (long)R_OK);
+        at[end] = '\0';
+        if (found != 0)
+            continue;
+        if (theirs) {
+            memcpy(answer.path, value, theirs);
+            answer.path[theirs] = ':';
+        }
+        answer.theirs = theirs + (theirs > 0);
+        return;
+    }
+    answer.path[0] = '\0';
+}
+
+/* What is made once stays, as callers may keep it: for another value there is no second one. */
+static char *with_module(char *value)
+{
+    int state = NOT_MADE;
+    const char *theirs = value ? value : "";
+    size_t size = strlen(theirs);
+    if (atomic_compare_exchange_strong(&answer.state, &state, BEING_MADE)) {
+        make_answer(theirs);
+        atomic_store(&answer.state, state = MADE);
+    }
+    bool same = state == MADE && answer.path[0] && answer.theirs == size + (size > 0) &&
+                memcmp(answer.path, theirs, size) == 0;
+    return same ? answer.path : value;
+}
+
+EXPORT char *getenv(const char *name)
+{
+    char *value = next.getenv ? next.getenv(name) : scan(name);
+    if (UNLIKELY(name[0] == 'P' && strcmp(name, VARIABLE) == 0) &&
+        atomic_load(&recorder.state) == STATE_LIVE)
+        return with_module(value);
+    return value;
+}

@@ -1,0 +1,527 @@
+"""What Python programs get beyond marks: the module found by itself, figures, scopes, `python3 -m tidemark`, pytest, IPython."""
+import configparser
+import json
+import os
+import re
+import shutil
+import subprocess
+
+from harness import ROOT, Failed, Skipped, cases
+from test_python_stacks import VERSIONS, interpreter
+
+INCLUDE = ("-I", os.path.join(ROOT, "include"))
+PYTHON = "/usr/bin/python3"
+BINDINGS = os.path.join(ROOT, "bindings", "python")
+ON_PATH = {"PYTHONPATH": BINDINGS}
+C_HEAP = """
+import ctypes, tidemark
+c = ctypes.CDLL(None)
+c.malloc.restype, c.malloc.argtypes, c.free.argtypes = ctypes.c_void_p, [ctypes.c_size_t], [ctypes.c_void_p]
+"""
+
+
+def write(t, name, text):
+    path = t.file(name)
+    with open(path, "w") as out:
+        out.write(text)
+    return path
+
+
+def told(t):
+    """The program's lines: {first words: [numbers]}."""
+    found = [re.match(r"(\D*?) (-?\d.*|none)$", line) for line in t.stdout.splitlines()]
+    return {m.group(1): [int(n) for n in m.group(2).split()] if m.group(2) != "none" else None for m in found if m}
+
+
+# Figures
+
+def test_figures(t):
+    program = t.build("figures.c", "-O2", *INCLUDE)
+    t.equal("without the recorder", set(t.plain(program)[0].split("\n")) & {"nothing none", "thread none"},
+            {"nothing none", "thread none"})
+    profile = t.record(program)
+    loop = 54000 + 100 * sum(range(1000))
+    t.equal("live bytes and blocks, total bytes, allocations, peak", told(t), {
+        "nothing": [0, 0, 0, 0, 0],
+        "kept": [1000, 1, 1000, 1, 1000],
+        "passing": [1000, 1, 51000, 2, 51000],
+        "larger": [3000, 1, 54000, 3, 3000],
+        "the same": [3000, 1, 54000, 3, 3000],
+        "loop": [3000, 1, loop, 100003, 3999],
+        "interval": [3000, 1, loop, 100003, 3000],
+        "intervals": [3000, 1, loop + 7000, 100004, 10000],
+        "freed": [0, 0, loop + 7000, 100004, 3000],
+        "paused": [0, 0, loop + 7000, 100004, 3000],
+        "resumed": [0, 0, loop + 7000, 100004, 3000],
+        "thread": [0, 0, loop + 7000 + 100000300, 101005, 100000],
+    })
+    # What was asked for in between is in the recording as if nobody had asked: the intervals' peaks too.
+    at = [s["live_bytes"] for s in t.ask(profile, "marks")["marks"]]
+    t.equal("live at both marks", at[1] - at[0], 0)
+    t.equal("peak of the recording", t.report(profile)["totals"]["peak_bytes"] - at[0], 100000 - 3000)
+
+
+@cases(version=VERSIONS)
+def test_watch(t, version):
+    program = write(t, "watch.py", C_HEAP + """
+def all_at_once(sizes):
+    for block in [c.malloc(n) for n in sizes]:
+        c.free(block)
+for warm in range(2):
+    with tidemark.watch() as outer:
+        kept = c.malloc(10000)
+        all_at_once([100000, 200000])
+        with tidemark.watch() as inner:
+            all_at_once([40000])
+        with tidemark.watch() as none:
+            pass
+    with tidemark.watch() as less:
+        c.free(kept)
+for name in "outer", "inner", "none", "less":
+    w = globals()[name]
+    print(name, w.live_bytes, w.live_blocks, w.total_bytes, w.allocations, w.peak_bytes)
+with tidemark.watch() as w:
+    kept = bytearray(1 << 20)
+print("bytearray", w.live_bytes, w.peak_bytes)
+figures = tidemark.figures()
+print(figures is not None and figures._fields, tidemark.recorded(), tidemark.active())
+""")
+    python = interpreter(version)
+    stdout, stderr, status = t.plain(python, program, env=ON_PATH)
+    t.equal("without the recorder", (stdout.splitlines()[0], stdout.splitlines()[-1], stderr, status),
+            ("outer None None None None None", "False False False", "", 0))
+    t.record(python, program)
+    lines = t.stdout.splitlines()
+    t.equal("live bytes and blocks, total, allocations, peak", lines[:4],
+            ["outer 10000 1 350000 4 310000", "inner 0 0 40000 1 40000", "none 0 0 0 0 0", "less -10000 -1 0 0 0"])
+    t.true("a bytearray", lines[4].startswith("bytearray 10485"), lines[4])
+    t.equal("words", lines[5], "('live_bytes', 'live_blocks', 'total_bytes', 'allocations', 'peak_bytes') True True")
+
+
+# The module is found by itself
+
+LOOKS = """
+import os, sys
+try:
+    import tidemark
+    print(os.path.dirname(os.path.dirname(os.path.abspath(tidemark.__file__))))
+except ImportError:
+    print("none")
+print(os.environ.get("PYTHONPATH"))
+print(":".join(p for p in sys.path[1:] if p and "python3" not in p))
+"""
+
+
+@cases(version=VERSIONS)
+def test_module_is_found(t, version):
+    t.record(interpreter(version), write(t, "looks.py", LOOKS), env={"PYTHONPATH": "/nowhere:/else"})
+    t.equal("behind the user's own", t.stdout, "%s\n/nowhere:/else\n/nowhere:/else:%s\n" % (BINDINGS, BINDINGS))
+
+
+def test_module_is_found_where_it_should(t):
+    program = write(t, "looks.py", LOOKS)
+    t.equal("without the recorder", t.plain(PYTHON, program, env={"PYTHONPATH": ""})[0], "none\n\n\n")
+    t.record(PYTHON, program, env={"PYTHONPATH": ""})
+    t.equal("recorded", t.stdout, "%s\n\n%s\n" % (BINDINGS, BINDINGS))
+    for option in "-I", "-E":
+        t.record(PYTHON, option, program, env={"PYTHONPATH": "/nowhere"})
+        t.equal("isolated: " + option, t.stdout, "none\n/nowhere\n\n")
+    t.record(PYTHON, "-c", "import subprocess; subprocess.run([%r, %r], env={})" % (PYTHON, program))
+    t.equal("a child with no environment", t.stdout, "%s\nNone\n%s\n" % (BINDINGS, BINDINGS))
+    t.record(PYTHON, program, opts=("--only", "something-else"), env={"PYTHONPATH": ""}, status=None)
+    t.equal("not recorded", t.stdout, "none\n\n\n")
+    os.makedirs(t.file("own/tidemark"))
+    write(t, "own/tidemark/__init__.py", "")
+    t.record(PYTHON, program, env={"PYTHONPATH": t.file("own")})
+    t.equal("the user's own comes first", t.stdout.splitlines()[0], t.file("own"))
+
+
+def test_other_variables(t):
+    program = write(t, "variables.py", """
+import ctypes, os
+c = ctypes.CDLL(None)
+c.getenv.restype, c.getenv.argtypes = ctypes.c_char_p, [ctypes.c_char_p]
+for name in b"KEPT", b"EMPTY", b"ABSENT", b"P", b"PYTHONPATHS", b"":
+    print(c.getenv(name))
+for value in "/other", "/a/longer/one", "/other":
+    os.environ["PYTHONPATH"] = value
+    print(c.getenv(b"PYTHONPATH").decode())
+del os.environ["PYTHONPATH"]
+print(c.getenv(b"PYTHONPATH"))
+""")
+    environment = {"KEPT": "as it was", "EMPTY": "", "P": "p", "PYTHONPATH": "/first"}
+    plain = t.plain(PYTHON, program, env=environment)[0]
+    t.record(PYTHON, program, env=environment)
+    t.equal("as without the recorder", t.stdout, plain)
+
+
+def test_installed(t):
+    """The library, the program and the module as `make install` puts them, elsewhere."""
+    os.makedirs(t.file("lib/tidemark/python"))
+    os.makedirs(t.file("bin"))
+    program, library = t.file("lib/tidemark/tidemark"), t.file("lib/tidemark/libtidemark.so")
+    shutil.copy(t.tidemark, program)
+    shutil.copy(t.library, library)
+    os.symlink(program, t.file("bin/tidemark"))
+    module = t.file("lib/tidemark/python")
+    shutil.copytree(os.path.join(BINDINGS, "tidemark"), os.path.join(module, "tidemark"),
+                    ignore=shutil.ignore_patterns("__pycache__"))
+    t.plain(program, "run", "--quiet", "-o", t.file("x.tide"), PYTHON, write(t, "looks.py", LOOKS), env={"PYTHONPATH": ""})
+    t.equal("module", t.stdout.splitlines()[0], module)
+    t.plain(PYTHON, "-c", "from tidemark import _tool; print(_tool.find())", env={"PYTHONPATH": module, "PATH": "/nowhere"})
+    t.equal("program", t.stdout.strip(), t.file("bin/tidemark"))
+
+
+# Scopes
+
+def test_scopes(t):
+    program = write(t, "scopes.py", C_HEAP + """
+import asyncio, threading
+def keep(size):
+    c.malloc(size)
+def passing(size):
+    c.free(c.malloc(size))
+keep(1)
+for i in range(10):
+    with tidemark.scope("event"):
+        keep(1000 * (i + 1))
+        passing(100000)
+@tidemark.scope("decorated")
+def decorated(n):
+    keep(10)
+    return n and decorated(n - 1)
+decorated(2)
+@tidemark.scope("awaited")
+async def awaited():
+    await asyncio.sleep(0)
+    return 5
+async def several():
+    return await asyncio.gather(*(awaited() for _ in range(3)))
+assert asyncio.run(several()) == [5, 5, 5] and awaited.__name__ == "awaited"
+def in_thread():
+    try:
+        with tidemark.scope("thread"):
+            keep(77)
+            raise KeyError
+    except KeyError:
+        pass
+for _ in range(2):
+    thread = threading.Thread(target=in_thread)
+    thread.start()
+    thread.join()
+tidemark.scope("open").__enter__()
+tidemark.scope("open").__enter__()
+tidemark.scope("open").__exit__()
+block = c.malloc(500)
+with tidemark.scope("frees"):
+    c.free(block)
+tidemark.mark("no scope")
+""")
+    profile = t.record(PYTHON, program)
+    answer = t.ask(profile, "marks", "--scopes")
+    t.equal("schema", answer["schema"], "tidemark.scopes/1")
+    scopes = {s["name"]: s for s in answer["scopes"]}
+    figures = {name: [s[k] for k in ("entered", "open", "live_bytes", "live_blocks", "most_bytes", "peak_bytes", "allocations")]
+               for name, s in scopes.items() if name not in ("awaited", "thread")}
+    t.equal("entered, open, live, blocks, most, peak, allocations", figures, {
+        "event": [10, 0, 55000, 10, 10000, 110000, 20],
+        "decorated": [3, 0, 60, 6, 30, 30, 6],
+        "open": [2, 1, 0, 0, 0, 0, 0],
+        "frees": [1, 0, -500, -1, -500, 0, 0],
+    })
+    t.equal("in coroutines", [scopes["awaited"][k] for k in ("entered", "open")], [3, 0])
+    t.equal("in threads", [scopes["thread"][k] for k in ("entered", "open")], [2, 0])
+    t.equal("largest first", answer["scopes"][0]["name"], "event")
+    marks = t.ask(profile, "marks")["marks"]
+    for name, s in scopes.items():
+        ends = sum(m["rss_bytes"] for m in marks if m["label"] == name + ".end")
+        begins = [m["rss_bytes"] for m in marks if m["label"] == name]
+        if not s["open"]:
+            t.equal("RSS of " + name, s["rss_bytes"], ends - sum(begins))
+    t.equal("one of them", [s["name"] for s in t.ask(profile, "marks", "--scopes", "--label", "frees")["scopes"]], ["frees"])
+    text = t.run("marks", profile, "--scopes")[0]
+    t.true("as text", re.search(r"^event +10 +0 +\S+ \S+ +53\.7 KiB +10 +9\.8 KiB +107\.4 KiB", text, re.MULTILINE), text)
+    t.true("told of", "--scopes" in t.run("marks", profile)[0])
+    t.equal("no such scope", t.run("marks", profile, "--scopes", "--label", "no scope")[1:],
+            ("tidemark marks: no scope is called 'no scope'; without --label all are shown\n", 1))
+    t.equal("no picture of them", t.run("marks", profile, "--scopes", "--plot", "x.svg")[2], 2)
+    none = t.record(PYTHON, "-c", "import tidemark; tidemark.mark('alone')")
+    t.equal("without any", t.ask(none, "marks", "--scopes")["scopes"], [])
+    t.true("as text", "no scopes;" in t.run("marks", none, "--scopes")[0])
+
+
+# python3 -m tidemark
+
+def module(t, *arguments, env=None):
+    return t.plain(PYTHON, "-m", "tidemark", *arguments, env={**ON_PATH, "TIDEMARK": t.tidemark, **(env or {})})
+
+
+def test_run_module(t):
+    script = write(t, "script.py", "import sys, tidemark\nprint(sys.argv[1:], tidemark.active(), sys.flags.dev_mode)\nsys.exit(3)\n")
+    profile = t.file("x.tide")
+    options = ("--quiet", "-o", profile, "--python", "off", "--within=nothing")
+    t.equal("a script", module(t, "run", *options, script, "-o", "its own"), ("['-o', 'its own'] True False\n", "", 3))
+    t.equal("its command", t.report(profile)["command"][-3:], [script, "-o", "its own"])
+    os.remove(profile)
+    t.equal("a module", module(t, "run", *options, "-m", "script", "a", env={"PYTHONPATH": BINDINGS + ":" + t.dir}),
+            ("['a'] True False\n", "", 3))
+    t.equal("code", module(t, "run", *options, "-c", "import sys; print(sys.argv)", "-m")[0], "['-c', '-m']\n")
+    t.equal("behind --", module(t, "run", *options, "--", script), ("[] True False\n", "", 3))
+    t.plain(PYTHON, "-X", "dev", "-m", "tidemark", "run", *options, script, env={**ON_PATH, "TIDEMARK": t.tidemark})
+    t.equal("options of the interpreter", t.stdout, "[] True True\n")
+    t.equal("another command", module(t, "--version"), t.run("--version"))
+    t.equal("help", module(t, "run", "--help")[0], t.run("run", "--help")[0])
+    t.equal("no script", module(t, "run", "--quiet")[2], 2)
+
+
+def test_run_module_finds_the_program(t):
+    write(t, "find.py", "from tidemark import _tool\nprint(_tool.find())")
+    own = {**ON_PATH, "TIDEMARK": ""}
+    t.equal("in the source tree", os.path.basename(t.plain(PYTHON, t.file("find.py"), env=own)[0].strip()), "tidemark")
+    alone = t.file("alone/one/two")
+    shutil.copytree(os.path.join(BINDINGS, "tidemark"), os.path.join(alone, "tidemark"))
+    elsewhere = {"PYTHONPATH": alone, "TIDEMARK": "", "PATH": os.path.dirname(t.tidemark)}
+    t.equal("on PATH", t.plain(PYTHON, t.file("find.py"), env=elsewhere)[0].strip(), t.tidemark)
+    t.equal("nowhere", t.plain(PYTHON, "-m", "tidemark", "run", "x.py", env={**elsewhere, "PATH": "/nowhere"}),
+            ("", "python3 -m tidemark: the program tidemark is not found; put it on PATH, or its path into the variable "
+             "TIDEMARK\n", 1))
+    t.equal("misnamed", module(t, "run", "x.py", env={"TIDEMARK": "/nowhere/tidemark"}),
+            ("", "python3 -m tidemark: TIDEMARK is /nowhere/tidemark, which is not a program that can be run\n", 1))
+
+
+def test_options_with_a_value_are_known(t):
+    """Those of src/cli/cmd_run.c that take a word of their own are those of tidemark/__main__.py."""
+    with open(os.path.join(ROOT, "src", "cli", "cmd_run.c")) as source:
+        wanted = {"--" + name for name in re.findall(r'\{"([\w-]+)", required_argument', source.read())}
+    done = subprocess.run([PYTHON, "-c", "from tidemark.__main__ import WITH_VALUE; print(' '.join(WITH_VALUE))"],
+                          env={**os.environ, **ON_PATH}, stdout=subprocess.PIPE, text=True)
+    t.equal("options", set(done.stdout.split()), wanted | {"-o"})
+
+
+# pytest
+
+LIMITS = C_HEAP + """
+import pytest, sys, unittest
+kept = []
+
+def keep(size):
+    kept.append(c.malloc(size))
+
+@pytest.mark.limit_memory("24 MiB")
+def test_exactly():
+    c.free(c.malloc(24 << 20))
+
+@pytest.mark.limit_memory("24 MiB")
+def test_one_byte_more():
+    c.free(c.malloc((24 << 20) + 1))
+
+@pytest.mark.limit_leaks("1 MB")
+def test_leaves_as_much_as_it_may():
+    keep(400000)
+    keep(600000)
+    c.free(c.malloc(3 << 20))
+
+@pytest.mark.limit_leaks("1 MB")
+def test_leaves_more():
+    keep(1000001)
+
+@pytest.mark.limit_leaks(10000)
+@pytest.mark.limit_memory("2 MiB")
+def test_cycle_is_no_leak():
+    class Cycle: pass
+    cycle = Cycle()
+    cycle.itself, cycle.data = cycle, bytearray(1 << 20)
+
+@pytest.mark.limit_memory("1 KiB")
+def test_fails_by_itself():
+    data = bytearray(1 << 20)
+    assert not data
+
+@pytest.mark.xfail
+@pytest.mark.limit_memory("1k")
+def test_expected():
+    c.free(c.malloc(1025))
+
+@pytest.fixture
+def prepared():
+    block = c.malloc(5 << 20)
+    yield
+    c.free(block)
+
+@pytest.mark.limit_memory("1 KiB")
+@pytest.mark.limit_leaks("1 KiB")
+def test_fixtures_do_not_count(prepared):
+    pass
+
+class TestCase(unittest.TestCase):
+    @pytest.mark.limit_memory("1 MiB")
+    def test_of_unittest(self):
+        c.free(c.malloc(2 << 20))
+"""
+RESULTS = {"test_exactly": "passed", "test_one_byte_more": "failed", "test_leaves_as_much_as_it_may": "passed",
+           "test_leaves_more": "failed", "test_cycle_is_no_leak": "passed", "test_fails_by_itself": "failed",
+           "test_expected": "skipped", "test_fixtures_do_not_count": "passed", "test_of_unittest": "failed"}
+
+
+EXACT = ("--tidemark", "--tidemark-python", "auto")  # without Python's small objects
+NAMED = ("-p", "tidemark.pytest_plugin")
+
+
+def run_pytest(t, *arguments, env=None, plugin="pytest", named=NAMED):
+    if t.plain(PYTHON, "-c", "import " + plugin)[2]:
+        raise Skipped("%s is not installed for %s" % (plugin, PYTHON))
+    t.plain(PYTHON, "-m", "pytest", "-p", "no:cacheprovider", *named, *arguments,
+            env={**ON_PATH, "TIDEMARK": t.tidemark, **(env or {})})
+
+
+def junit(t):
+    """{test: (outcome, properties)} as pytest itself wrote them."""
+    import xml.etree.ElementTree as tree
+    found = {}
+    for case in tree.parse(t.file("junit.xml")).iter("testcase"):
+        outcome = next((k for k, tag in (("failed", "failure"), ("skipped", "skipped")) if case.find(tag) is not None), "passed")
+        found[case.get("name")] = outcome, {p.get("name"): int(p.get("value")) for p in case.iter("property")}
+    return found
+
+
+def check_limits(t):
+    results = junit(t)
+    t.equal("outcomes", {name: outcome for name, (outcome, _) in results.items()}, RESULTS)
+    for name, peak, left in (("test_exactly", 24 << 20, 0), ("test_one_byte_more", (24 << 20) + 1, 0),
+                             ("test_leaves_more", 1000001, 1000001), ("test_expected", 1025, 0),
+                             ("test_fixtures_do_not_count", 0, 0)):
+        figures = results[name][1]
+        t.equal("figures of " + name, (figures["tidemark_peak_bytes"], figures["tidemark_live_bytes"]), (peak, left))
+    more = results["test_leaves_as_much_as_it_may"][1]
+    t.equal("what is left", more["tidemark_live_bytes"], 1000000)
+    t.equal("the peak above it", more["tidemark_peak_bytes"], 1000000 + (3 << 20))
+
+
+def test_pytest_limits(t):
+    write(t, "test_limits.py", LIMITS)
+    run_pytest(t, *EXACT, "--tidemark-top", "2", "--junit-xml", "junit.xml", "test_limits.py")
+    t.equal("status", t.status, 1)
+    t.equal("errors", t.stderr, "")
+    check_limits(t)
+    t.true("says why", "limit_memory: at its highest the test's heap was 24.0 MiB above its begin (25165825 bytes); its limit "
+           "is 24.0 MiB" in t.stdout, t.stdout)
+    t.true("and where", re.search(r"24\.0 MiB in 1 block  test_limits\.py:\d+ \(test_one_byte_more\)", t.stdout))
+    t.true("what is left", "limit_leaks: the test left 976.6 KiB behind (1000001 bytes); its limit is 976.6 KiB" in t.stdout)
+    table = t.stdout.split("memory of tests")[1].splitlines()[2:4]
+    t.equal("the two largest", [line.split("::")[1] for line in table], ["test_one_byte_more", "test_exactly"])
+    files = [f for f in os.listdir(t.dir) if f.endswith(".tide")]
+    t.equal("recordings", len(files), 1)
+    t.true("told of", "recording: " + files[0] in t.stdout)
+    scopes = {s["name"]: s["peak_bytes"] for s in t.ask(t.file(files[0]), "marks", "--scopes")["scopes"]}
+    t.equal("every test is a scope", len(scopes), len(RESULTS))
+    t.equal("with its peak", scopes["test_limits.py::test_exactly"], 24 << 20)
+
+
+def test_pytest_counts_objects(t):
+    """A million small objects: 16 bytes each, which are in arenas, and a list of 8 MB, which is a block."""
+    if t.run("run", "--quiet", "--python=objects", "-o", t.file("x.tide"), "true")[2]:
+        raise Skipped("--python=objects is not there")
+    write(t, "test_small.py", "import pytest\n@pytest.mark.limit_memory('12 MiB')\ndef test_small():\n"
+          "    assert len([object() for _ in range(1000000)]) == 1000000\n")
+    run_pytest(t, "--tidemark", "--junit-xml", "junit.xml", "test_small.py")
+    outcome, figures = junit(t)["test_small"]
+    t.equal("counted", outcome, "failed")
+    t.true("both", 24000000 <= figures["tidemark_peak_bytes"] < 30000000, figures)
+    run_pytest(t, *EXACT, "--junit-xml", "junit.xml", "test_small.py")
+    outcome, figures = junit(t)["test_small"]
+    t.equal("not counted", outcome, "passed")
+    t.true("the list", 8000000 <= figures["tidemark_peak_bytes"] < 12000000, figures)
+
+
+def test_pytest_under_tidemark_run(t):
+    """Recorded from outside: limits hold without an option, and no table is shown."""
+    write(t, "test_limits.py", LIMITS)
+    run_pytest(t, "--version")
+    t.record(PYTHON, "-m", "pytest", "-p", "no:cacheprovider", "-p", "tidemark.pytest_plugin", "--junit-xml", "junit.xml",
+             "test_limits.py", status=1)
+    check_limits(t)
+    t.true("no table", "memory of tests" not in t.stdout)
+
+
+def test_pytest_without_tidemark(t):
+    write(t, "test_limits.py", LIMITS)
+    run_pytest(t, "--junit-xml", "junit.xml", "test_limits.py")
+    t.equal("outcomes", {name for name, (outcome, _) in junit(t).items() if outcome == "failed"}, {"test_fails_by_itself"})
+    t.true("told of", "tidemark: the memory limits of 9 tests were not checked; run pytest --tidemark" in t.stdout, t.stdout)
+    t.equal("no recording", [f for f in os.listdir(t.dir) if f.endswith(".tide")], [])
+    run_pytest(t, "--tidemark", "test_limits.py", env={"TIDEMARK": "/nowhere"})
+    t.equal("no program", (t.status, t.stderr), (4, "ERROR: --tidemark: TIDEMARK is /nowhere, which is not a program that can "
+                                                 "be run\n\n"))
+    run_pytest(t, "--tidemark", "test_limits.py", env={"TIDEMARK_PYTEST": "1"})
+    t.true("never twice", "pytest was started under 'tidemark run', but is not recorded" in t.stdout, t.stdout)
+
+
+@cases(named=((), NAMED))
+def test_pytest_finds_the_plugin(t, named):
+    """Installed, by its entry point; and if it is named all the same."""
+    config = configparser.ConfigParser()
+    config.read(os.path.join(BINDINGS, "setup.cfg"))
+    points = config["options.entry_points"]
+    os.makedirs(t.file("tidemark-0.1.0.dist-info"))
+    write(t, "tidemark-0.1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: tidemark\nVersion: 0.1.0\n")
+    write(t, "tidemark-0.1.0.dist-info/entry_points.txt",
+          "".join("[%s]\n%s\n" % (group, points[group].strip()) for group in points))
+    run_pytest(t, "--markers", env={"PYTHONPATH": BINDINGS + ":" + t.dir}, named=named)
+    t.equal("status", (t.status, t.stderr), (0, ""))
+    t.equal("markers", len(re.findall(r"^@pytest\.mark\.limit_(?:memory|leaks)\(", t.stdout, re.MULTILINE)), 2)
+
+
+def test_pytest_workers(t):
+    write(t, "test_limits.py", LIMITS)
+    run_pytest(t, "-n", "2", *EXACT, "--junit-xml", "junit.xml", "test_limits.py", plugin="xdist")
+    t.equal("status", t.status, 1)
+    check_limits(t)
+    t.true("a table of all", "test_exactly" in t.stdout.split("memory of tests")[1])
+
+
+@cases(limit=('"24 lightyears"', '"24 MiB", 3'))
+def test_pytest_wrong_limits(t, limit):
+    write(t, "test_wrong.py", "import pytest\n@pytest.mark.limit_memory(%s)\ndef test_it(): pass\n" % limit)
+    run_pytest(t, "test_wrong.py")
+    t.equal("status", t.status, 4)
+    t.true("says what", "test_wrong.py::test_it: limit_memory" in t.stdout + t.stderr, t.stdout + t.stderr)
+
+
+def test_pytest_sizes(t):
+    run_pytest(t, "--version")
+    sizes = {"24 MiB": 24 << 20, "1.5GB": 1500000000, "64K": 65536, "3 kb": 3000, "10": 10, " 7 b ": 7, ".5 KiB": 512, "2t": 2 << 40}
+    t.plain(PYTHON, "-c", "import json, sys\nfrom tidemark.pytest_plugin import parse\n"
+            "print(json.dumps([parse(s) for s in json.loads(sys.argv[1])]))", json.dumps(list(sizes)), env=ON_PATH)
+    t.equal("bytes", json.loads(t.stdout), list(sizes.values()))
+
+
+# IPython
+
+def test_ipython_magic(t):
+    if t.plain(PYTHON, "-c", "import IPython")[2]:
+        raise Skipped("IPython is not installed for " + PYTHON)
+    program = write(t, "cells.py", C_HEAP + """
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+shell.run_line_magic("load_ext", "tidemark")
+shell.push({"c": c})
+def cell(line, text):
+    shell.run_cell_magic("tidemark", line, text)
+cell("0", "x = 1")  # what a first cell imports
+cell("3", "kept = c.malloc(5000000)\\nc.free(c.malloc(3000000))\\n")
+cell("many", "x = 2")
+print("x is", shell.user_ns["x"])
+""")
+    environment = {"IPYTHONDIR": t.dir, "HOME": t.dir}
+    t.plain(PYTHON, program, env={**environment, **ON_PATH})
+    t.equal("without the recorder", t.stdout.count("tidemark: this kernel is not recorded"), 2)
+    profile = t.record(PYTHON, program, env=environment)
+    found = re.findall(r"tidemark: (\S+ \S+) at its highest, (\S+ \S+) left in", t.stdout)
+    t.equal("highest and left", found[1:], [("7.6 MiB", "4.8 MiB")])
+    t.true("what is left, by line", re.search(r"left, by line:\n +4\.8 MiB in 1 block  \S+:1 ", t.stdout), t.stdout)
+    t.true("allocated, by line", re.search(r"allocated, by line:\n +4\.8 MiB in 1 block  \S+:1 .*\n +2\.9 MiB in 1 block  \S+:2 ",
+                                           t.stdout), t.stdout)
+    t.true("wrong words", "%%tidemark takes a number of lines, not 'many'" in t.stdout)
+    t.true("is not run then", "x is 1" in t.stdout)
+    names = [s["name"] for s in t.ask(profile, "marks", "--scopes")["scopes"]]
+    t.equal("cells are scopes", sorted(names), ["cell 1", "cell 2"])
