@@ -26,6 +26,7 @@ struct event {
     uint16_t partner; /* event + 1 of the same batch that frees or allocated this block */
     uint8_t kind;
     bool by_realloc;
+    bool maybe; /* of a free: its block need not be known */
     uint32_t account;
 };
 
@@ -162,11 +163,12 @@ static void process_free(struct target *t, struct reader *r, struct batch *batch
         life = count_life(t, &block);
     } else if (inherit_take(t, e->address, &block, &table)) {
         known = true;
-    } else {
+    } else if (!e->maybe) {
         *unknown_frees(t) += 1;
     }
     if (e->kind == WIRE_REALLOC) {
         r->old_known = known;
+        r->old_counted = !known && !e->maybe;
         r->old_table = table;
         r->old = block;
         r->old_life = life;
@@ -186,7 +188,7 @@ static void process_realloc_failed(struct target *t, struct reader *r)
             ledger_unlived(&t->ledger, r->old.site, r->old_life);
         struct block none;
         blocks_put(&t->blocks, &r->old, &none);
-    } else if (*unknown_frees(t)) {
+    } else if (r->old_counted && *unknown_frees(t)) {
         *unknown_frees(t) -= 1;
     }
 }
@@ -319,7 +321,8 @@ static void drain_some(struct target *t, struct reader *r, struct batch *b, uint
         }
         case WIRE_FREE:
         case WIRE_REALLOC:
-            *e = (struct event){.address = address, .kind = (uint8_t)kind};
+            *e = (struct event){
+                .address = address, .kind = (uint8_t)kind, .maybe = WIRE_SMALL(w[0]) != 0};
             r->in_realloc = kind == WIRE_REALLOC;
             batch_pair(b, b->count++);
             continue;

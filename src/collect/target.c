@@ -368,6 +368,7 @@ void target_pause(struct target *t, uint64_t now_ns)
     t->entries_taken = atomic_load(&t->header->entries_taken);
     t->python_state = atomic_load(&t->header->python);
     t->python_version = atomic_load(&t->header->python_version);
+    t->objects_state = atomic_load(&t->header->objects);
     target_update_code(t);
 }
 

@@ -54,6 +54,7 @@ struct reader {
     bool damaged;             /* nonsense was found: this ring is not read any more */
     bool in_realloc;          /* the next record is what came of a realloc */
     bool old_known;           /* of it: `old` was a live block, */
+    bool old_counted;         /* or counted as an unknown one, */
     struct blocks *old_table; /* in this table */
     struct block old;
     unsigned old_life; /* the bucket in which its end was counted */
@@ -152,9 +153,9 @@ struct target {
     uint64_t unrecorded;   /* of header->unrecorded, what has been counted as lost */
     uint32_t unfollowed;   /* header->unfollowed, in the end */
     bool entries_taken;    /* header->entries_taken, in the end */
-    uint32_t python_state, python_version; /* of the header, in the end */
-    VEC(uint8_t) stack_states;             /* by node: enum stack_state */
-    VEC(uint32_t) late_nodes;              /* whose number was taken before they were written */
+    uint32_t python_state, python_version, objects_state; /* of the header, in the end */
+    VEC(uint8_t) stack_states;                            /* by node: enum stack_state */
+    VEC(uint32_t) late_nodes; /* whose number was taken before they were written */
     struct profile profile;
     uint64_t stamp_length_ns, next_stamp_ns;
     uint64_t maps_length_ns, next_maps_ns; /* maps.c: distance of captures, when one is due, */

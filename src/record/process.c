@@ -503,4 +503,7 @@ __attribute__((constructor)) static void at_load(void)
 {
     if (!tls.thread)
         thread_begin();
+    tls.busy = (uintptr_t)__builtin_frame_address(0);
+    python_meet_all();
+    tls.busy = 0;
 }
