@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/strbuf.h"
+#include "collect/arenas.h"
 #include "collect/proc_maps.h"
 
 #define FIRST_NS     20000000  /* most processes of a build or a pipeline are over by then */
@@ -285,6 +286,7 @@ void maps_take(struct target *t, enum capture_kind kind, uint64_t now_ns)
         if (read_all(t->pid, "numa_maps", &numa))
             add_placements(&t->profile, &all, numa.data);
     }
+    arenas_look(t, now_ns);
     if (all.items.count) {
         add_capture(t, kind, now_ns, &all);
         t->maps_rss_bytes = 0;

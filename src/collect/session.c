@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collect/arenas.h"
 #include "collect/filters.h"
 #include "collect/kin.h"
 #include "collect/launch.h"
@@ -423,6 +424,7 @@ static void record(struct session *s)
                 target_look(t);
             }
             maps_if_due(t, now);
+            arenas_if_due(t, now);
             most = t->pass_words > most ? t->pass_words : most;
         }
         uint64_t now = elapsed_ns(s);

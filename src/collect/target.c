@@ -493,6 +493,9 @@ void target_finish(struct target *t)
             xasprintf("%u child processes were not recorded: they could not ask the collector, for "
                       "want of a file descriptor or because of a seccomp filter",
                       t->unfollowed);
+    if (t->python_state == WIRE_PYTHON_ON || t->python_state == WIRE_PYTHON_FULL)
+        p->python_version = t->python_version;
+    p->python_objects = p->python_version && t->objects_state == WIRE_OBJECTS_ON;
     char *python = python_note(t->python_state, t->python_version);
     if (python)
         *vec_push(&p->notes) = python;

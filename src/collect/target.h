@@ -157,6 +157,8 @@ struct target {
     VEC(uint8_t) stack_states;                            /* by node: enum stack_state */
     VEC(uint32_t) late_nodes; /* whose number was taken before they were written */
     struct profile profile;
+    bool python_ended; /* its interpreter has: what it leaves is not what it had */
+    uint64_t arenas_length_ns, next_arenas_ns; /* arenas.c: distance of looks, when one is due */
     uint64_t stamp_length_ns, next_stamp_ns;
     uint64_t maps_length_ns, next_maps_ns; /* maps.c: distance of captures, when one is due, */
     uint64_t maps_rest_ns;                 /* and not before, */

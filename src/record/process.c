@@ -295,7 +295,8 @@ int recorder_snapshot(const char *path)
 
 void recorder_exiting(enum wire_exit what, uint64_t stack)
 {
-    struct wire_request request = {.kind = WIRE_EXITING, .about = (uint32_t)what, .stack = stack};
+    struct wire_request request = {
+        .kind = WIRE_EXITING, .about = (uint32_t)what, .small = python_has_ended(), .stack = stack};
     struct wire_reply reply;
     ask(&request, "", &reply);
 }

@@ -138,6 +138,9 @@ void python_meet(const struct link_map *m)
     uint32_t result = examine(x, x[1].base + runtime->st_value, runtime->st_size);
     if (atomic_load(state) != WIRE_PYTHON_FULL)
         atomic_store(state, result);
+    if (result == WIRE_PYTHON_ON)
+        atomic_store(&recorder.header->python_finalizing,
+                     python.runtime + python.layout.runtime_finalizing);
     if (result == WIRE_PYTHON_ON && recorder.header->objects_wanted) {
         atomic_store(&recorder.objects_unsettled, true);
         python_settle();
@@ -155,6 +158,12 @@ void python_meet_all(void)
 void python_forget(void)
 {
     atomic_store(&recorder.python, false);
+}
+
+bool python_has_ended(void)
+{
+    return atomic_load(&recorder.python) && python.tables.is_initialized &&
+           !python.tables.is_initialized();
 }
 
 void python_reset(void)

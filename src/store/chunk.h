@@ -38,6 +38,7 @@ enum chunk_type {
     CHUNK_SAMPLING = CHUNK_TYPE('S', 'A', 'M', 'P'),
     CHUNK_LIVE = CHUNK_TYPE('L', 'I', 'V', 'E'),
     CHUNK_MAPS = CHUNK_TYPE('M', 'A', 'P', 'S'),
+    CHUNK_PYTHON = CHUNK_TYPE('P', 'Y', 'T', 'H'),
     CHUNK_HISTOGRAMS = CHUNK_TYPE('H', 'I', 'S', 'T'),
     CHUNK_NOTES = CHUNK_TYPE('N', 'O', 'T', 'E'),
     CHUNK_DEFAULTS = CHUNK_TYPE('F', 'O', 'C', 'S'),

@@ -9,6 +9,7 @@
 #include <zlib.h>
 
 #include "store/captures.h"
+#include "store/python_part.h"
 #include "store/chunk.h"
 #include "store/histograms.h"
 #include "store/living.h"
@@ -399,6 +400,10 @@ static void take_chunk(const struct chunk *chunk, struct cursor *c, struct recor
         if (!p->captures.count)
             captures_take(c, p);
         break;
+    case CHUNK_PYTHON:
+        if (!p->arenas.count)
+            python_take(c, p);
+        break;
     case CHUNK_HISTOGRAMS:
         if (!p->has_histograms)
             histograms_take(c, p);
@@ -430,6 +435,7 @@ static bool is_known(uint32_t type)
     case CHUNK_SAMPLING:
     case CHUNK_LIVE:
     case CHUNK_MAPS:
+    case CHUNK_PYTHON:
     case CHUNK_HISTOGRAMS:
     case CHUNK_NOTES:
     case CHUNK_DEFAULTS:

@@ -35,6 +35,7 @@ void profile_release(struct profile *p)
     vec_release(&p->scans);
     vec_release(&p->live);
     vec_release(&p->captures);
+    vec_release(&p->arenas);
     vec_release(&p->mappings);
     vec_release(&p->map_nodes);
     strpool_release(&p->map_names);

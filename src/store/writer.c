@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "store/captures.h"
+#include "store/python_part.h"
 #include "store/chunk.h"
 #include "store/histograms.h"
 #include "store/living.h"
@@ -278,14 +279,14 @@ void writer_begin(struct strbuf *out)
 static const struct part {
     enum chunk_type type;
     void (*put)(struct strbuf *b, const struct profile *p); /* NULL: put_intervals */
-} parts[] = {{CHUNK_PROCESS, put_process},       {CHUNK_MODULES, put_modules},
-             {CHUNK_THREADS, put_threads},       {CHUNK_NODES, put_nodes},
-             {CHUNK_SITES, put_sites},           {CHUNK_INTERVALS, NULL},
-             {CHUNK_STAMPS, put_stamps},         {CHUNK_MARKS, put_marks},
-             {CHUNK_INHERITED, put_inherited},   {CHUNK_SAMPLING, put_sampling},
-             {CHUNK_LIVE, living_put},           {CHUNK_MAPS, captures_put},
-             {CHUNK_HISTOGRAMS, histograms_put}, {CHUNK_NOTES, put_notes},
-             {CHUNK_FRAMES, put_frames}};
+} parts[] = {{CHUNK_PROCESS, put_process},     {CHUNK_MODULES, put_modules},
+             {CHUNK_THREADS, put_threads},     {CHUNK_NODES, put_nodes},
+             {CHUNK_SITES, put_sites},         {CHUNK_INTERVALS, NULL},
+             {CHUNK_STAMPS, put_stamps},       {CHUNK_MARKS, put_marks},
+             {CHUNK_INHERITED, put_inherited}, {CHUNK_SAMPLING, put_sampling},
+             {CHUNK_LIVE, living_put},         {CHUNK_MAPS, captures_put},
+             {CHUNK_PYTHON, python_put},       {CHUNK_HISTOGRAMS, histograms_put},
+             {CHUNK_NOTES, put_notes},         {CHUNK_FRAMES, put_frames}};
 #define PARTS (sizeof parts / sizeof *parts)
 
 struct packing {
@@ -306,6 +307,7 @@ static void *pack_parts(void *arg)
             (parts[i].type == CHUNK_HISTOGRAMS && !k->profile->has_histograms) ||
             (parts[i].type == CHUNK_LIVE && !k->profile->scans.count) ||
             (parts[i].type == CHUNK_MAPS && !k->profile->captures.count) ||
+            (parts[i].type == CHUNK_PYTHON && !k->profile->python_version) ||
             (parts[i].type == CHUNK_INHERITED && !k->profile->inherited.parent) ||
             (parts[i].type == CHUNK_SAMPLING && !profile_is_sampled(k->profile)))
             continue;

@@ -161,6 +161,8 @@ struct wire_header {
     _Atomic uint32_t python_version;          /* 0x030b07f0: 3.11.7; 0: not known */
     _Atomic uint32_t python_used;             /* bytes of complete records, from 8 on */
     _Atomic uint32_t objects;                 /* enum wire_objects */
+    _Atomic uint64_t
+        python_finalizing; /* where it says who finalises the interpreter; 0: nowhere */
     struct {
         _Atomic uint64_t start, size;
     } own[WIRE_OWN]; /* memory that the recorder mapped for itself, but for that of threads */
@@ -308,7 +310,8 @@ struct wire_request {
     uint64_t magic;
     uint32_t version, kind;
     uint32_t ring_count; /* WIRE_MORE_RINGS: how many */
-    uint32_t small;      /* WIRE_HELLO: address space is limited, ask for little of it */
+    uint32_t small;      /* WIRE_HELLO: address space is limited, ask for little of it; */
+                         /* WIRE_EXITING: 1: there is an interpreter, and it has ended */
     uint32_t parent; /* WIRE_HELLO of a forked process: who forked, and its WIRE_FORK's number */
     uint32_t fork;
     uint32_t about;

@@ -1,8 +1,10 @@
 """--python=objects: every object of Python's own allocators, once; sizes as Python and tracemalloc tell them."""
 import json
 import os
+import re
+import subprocess
 
-from harness import PROGRAMS, cases
+from harness import PROGRAMS, Skipped, cases
 from test_python_stacks import VERSIONS, interpreter
 
 SOME = ("3.8", "3.11", "3.13")  # the others have what one of these has
@@ -79,3 +81,80 @@ def test_other_allocators(t, version):
         os.remove(t.file("main"))
     profile, (told,) = record(t, version, "main", options=["-X", "dev", "-W", "ignore"])
     compare(t, "dev", by(t, profile, "function", told["pid"]), told["functions"])
+
+
+def stat(text, name):
+    return int(re.search(r"# %s +=\s+([\d,]+)" % name, text).group(1).replace(",", ""))
+
+
+def arenas(t, version, how, mode):
+    """As the report has them, and what Python said on stderr."""
+    profile = t.record(interpreter(version), os.path.join(PROGRAMS, "python_arenas.py"), how, opts=["--python=" + mode],
+                       env={"PYTHONHASHSEED": "0"})
+    told, process = t.stderr, str(t.report(profile)["processes"][-1]["pid"])
+    python = t.report(profile, "live", "--process", process)["python"]
+    t.equal("objects are traced", python["objects"], mode == "objects")
+    text, _, _ = t.run("report", profile, "--process", process)
+    t.true("one line", len(re.findall(r"(?m)^python .*arenas: .* held, .* in objects \(.* % full\), at ", text)) == 1, text)
+    got = python["arenas"]
+    t.equal("size of an arena", got["bytes"], got["count"] * (256 << 10 if version in ("3.8", "3.9") else 1 << 20))
+    return got, told
+
+
+def check_arenas(t, version, how):
+    got, told = arenas(t, version, how, "auto")
+    t.equal("arenas", got["count"], stat(told, "arenas allocated current"))
+    # Some objects come and go between what it tells and its end.
+    used = stat(told, "bytes in allocated blocks")
+    t.true("bytes in use, of %d" % used, abs(got["object_bytes"] - used) < 4096, got)
+    return got
+
+
+@cases(version=VERSIONS)
+def test_how_full_arenas_are(t, version):
+    check_arenas(t, version, "end")
+
+
+@cases(version=SOME)
+def test_arenas_of_children(t, version):
+    check_arenas(t, version, "fork")
+
+
+@cases(version=SOME)
+def test_arenas_while_objects_are_traced(t, version):
+    """Python does not tell then: it thinks that its own allocator is not in use."""
+    want, _ = arenas(t, version, "end", "auto")
+    got, told = arenas(t, version, "end", "objects")
+    t.true("silence", "arenas" not in told, told)
+    t.true("as without, %r" % want, abs(got["object_bytes"] - want["object_bytes"]) < 4096, got)
+
+
+@cases(version=VERSIONS)
+def test_leak_in_an_extension(t, version):
+    """Lost by C code that Python called: the stack has the C function, and the line of Python that called it."""
+    python = interpreter(version)
+    include = subprocess.check_output([python, "-c", "import sysconfig; print(sysconfig.get_paths()['include'])"], text=True)
+    if not os.path.exists(os.path.join(include.strip(), "Python.h")):
+        raise Skipped("there are no headers of Python %s" % version)
+    module = t.build("python_extension.c", "-O1", "-I", include.strip(), shared=True)
+    os.symlink(module, t.file("leaks.so"))
+    program = t.file("uses.py")
+    with open(program, "w") as out:
+        out.write("import leaks\n"
+                  "def work():\n"
+                  "    leaks.leak(123456)\n"
+                  "for i in range(200):\n"
+                  "    work()\n")
+    profile = t.record(python, program)
+    found = [leak for leak in t.ask(profile, "leaks")["leaks"] if leak["stack"][0]["function"] == "leak_some"]
+    t.equal("bytes", sum(leak["bytes"] for leak in found), 200 * 123456)
+    t.true("lost", any(leak["kind"] == "lost" for leak in found), found)
+    for leak in found:
+        frames = [(f["function"], f["kind"], os.path.basename(f["file"] or ""), f["line"]) for f in leak["stack"]]
+        t.equal("stack", [f[:3] for f in frames[:4]],
+                [("leak_some", "native", "python_extension.c"), ("leak", "native", "python_extension.c"),
+                 ("work", "python", "uses.py"), ("<module>", "python", "uses.py")])
+        t.equal("lines of Python", [f[3] for f in frames[2:4]], [3, 5])
+    first = t.ask(profile, "findings")["findings"][0]
+    t.equal("the finding", (first["kind"], first["function"]), ("leak", "leak_some"))
+    t.true("with the line of Python", [program, 3] in [[f["file"], f["line"]] for f in first["stack"]], first["stack"])
