@@ -210,7 +210,7 @@ static void say_hello(struct session *s, struct visitor *v)
     atomic_store(&t->header->paused, s->paused);
     if (o->no_python)
         t->header->python_size = 0;
-    t->header->objects_wanted = o->python_objects;
+    t->header->objects_wanted = t->objects_wanted = o->python_objects && !o->no_python;
     stamp_if_due(t, 0); /* it waits for our answer: even the shortest run has one */
     visitor_reply(v, 0, t->fd, t->size, t->header->ring_count);
     close(t->fd); /* we have it mapped */

@@ -499,6 +499,10 @@ void target_finish(struct target *t)
     char *python = python_note(t->python_state, t->python_version);
     if (python)
         *vec_push(&p->notes) = python;
+    char *objects =
+        t->objects_wanted ? python_objects_note(t->python_state, t->objects_state) : NULL;
+    if (objects)
+        *vec_push(&p->notes) = objects;
     p->peak_bytes = t->ledger.peak_bytes;
     p->peak_blocks = t->ledger.peak_blocks;
     if (t->was_paused)

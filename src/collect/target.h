@@ -154,8 +154,9 @@ struct target {
     uint32_t unfollowed;   /* header->unfollowed, in the end */
     bool entries_taken;    /* header->entries_taken, in the end */
     uint32_t python_state, python_version, objects_state; /* of the header, in the end */
-    VEC(uint8_t) stack_states;                            /* by node: enum stack_state */
-    VEC(uint32_t) late_nodes; /* whose number was taken before they were written */
+    bool objects_wanted;
+    VEC(uint8_t) stack_states; /* by node: enum stack_state */
+    VEC(uint32_t) late_nodes;  /* whose number was taken before they were written */
     struct profile profile;
     bool python_ended; /* its interpreter has: what it leaves is not what it had */
     uint64_t arenas_length_ns, next_arenas_ns; /* arenas.c: distance of looks, when one is due */

@@ -158,3 +158,30 @@ def test_leak_in_an_extension(t, version):
     first = t.ask(profile, "findings")["findings"][0]
     t.equal("the finding", (first["kind"], first["function"]), ("leak", "leak_some"))
     t.true("with the line of Python", [program, 3] in [[f["file"], f["line"]] for f in first["stack"]], first["stack"])
+
+
+@cases(version=SOME)
+def test_modules_of_python_itself_are_folded(t, version):
+    """Written in C, and loaded from files of their own: what counts is the line of Python that called them."""
+    program = t.file("loads.py")
+    with open(program, "w") as out:
+        out.write("import json, os\n"
+                  "text = json.dumps([['%d' % i] for i in range(5000)])\n"
+                  "kept = json.loads(text)\n"
+                  "os._exit(0)\n")
+    profile = t.record(interpreter(version), program, opts=["--python=objects"])
+    rows = t.report(profile, "live", "--by", "stack", "--top", "0", "--min", "0")["rows"]
+    inner = [r for r in rows if any(f["function"].endswith("raw_decode") for f in r["stack"])]
+    t.true("lists and texts", sum(r["count"] for r in inner) > 14000, inner)  # some lists are used again, some texts shared
+    modules = {f["module"] for r in inner for f in r["stack"] if f["kind"] != "python"}
+    t.true("no module of Python's", not any("_json" in m for m in modules), modules)
+    whole = t.report(profile, "live", "--by", "stack", "--top", "0", "--min", "0", "--no-fold")["rows"]
+    t.true("with --no-fold there is one", any("_json" in (f["module"] or "") for r in whole for f in r["stack"]))
+
+
+def test_interpreters_that_are_refused(t):
+    if not os.path.exists("/usr/bin/python3.11d"):
+        raise Skipped("there is no debug build of Python")
+    profile = t.record("/usr/bin/python3.11d", "-c", "x = [object() for _ in range(100)]", opts=["--python=objects"])
+    notes = t.report(profile)["notes"]
+    t.true("two notes", len(notes) == 2 and "a debug build" in notes[0] and "objects are not traced" in notes[1], notes)
