@@ -123,7 +123,7 @@ static const char help[] =
     "      --python=auto|off|objects\n"
     "                     auto (default): stacks have the frames of Python 3.8 to 3.13; off: "
     "native\n"
-    "                     frames alone; objects is reserved\n"
+    "                     frames alone; objects: as auto, and every object of Python is a block\n"
     "      --quiet        no progress line, no summary\n"
     "      --help         this text\n\n"
     "TIDEMARK_OPTIONS in the environment holds further options, read before those given.\n\n"
@@ -299,11 +299,10 @@ static int parse(int argc, char **argv, struct run_options *o)
             break;
         }
         case OPT_PYTHON:
-            if (strcmp(optarg, "objects") == 0)
-                return usage_error("--python=objects is not there yet%s; use auto or off", "");
-            if (strcmp(optarg, "auto") != 0 && strcmp(optarg, "off") != 0)
-                return usage_error("--python takes 'auto' or 'off', not '%s'", optarg);
-            o->session.no_python = optarg[0] == 'o';
+            o->session.no_python = strcmp(optarg, "off") == 0;
+            o->session.python_objects = strcmp(optarg, "objects") == 0;
+            if (!o->session.no_python && !o->session.python_objects && strcmp(optarg, "auto") != 0)
+                return usage_error("--python takes 'auto', 'off' or 'objects', not '%s'", optarg);
             break;
         case OPT_QUIET:
             o->quiet = true;

@@ -29,6 +29,7 @@ struct event {
     uint32_t stack;
     uint16_t partner; /* event of the same batch that frees or allocated this block; 0: none */
     uint8_t kind;     /* EVENT_ALLOC, EVENT_REALLOCED, WIRE_FREE or WIRE_REALLOC */
+    bool maybe;       /* of a free: its block need not be known */
     uint32_t account;
 };
 
@@ -208,12 +209,13 @@ static void process_free(struct target *t, struct reader *r, struct batch *batch
             look_closer(t, r, batch, e, &block);
     } else if (inherit_take(t, e->address, &block, &table)) {
         known = true;
-    } else {
+    } else if (!e->maybe) {
         *unknown_frees(t) += 1;
     }
     if (e->kind == WIRE_REALLOC) {
         r->old_known = known;
         r->old_foreign = foreign;
+        r->old_counted = !known && !e->maybe;
         r->old_table = table;
         r->old = block;
         r->old_life = life;
@@ -244,7 +246,7 @@ static void process_realloc_failed(struct target *t, struct reader *r)
             ledger_unlived(&t->ledger, r->old.site, r->old_life);
         struct block none;
         blocks_put(&t->blocks, &r->old, &none);
-    } else if (*unknown_frees(t)) {
+    } else if (r->old_counted && *unknown_frees(t)) {
         *unknown_frees(t) -= 1;
     }
 }
@@ -398,7 +400,8 @@ static void drain_some(struct target *t, struct reader *r, struct batch *b, uint
         }
         case WIRE_FREE:
         case WIRE_REALLOC:
-            *e = (struct event){.address = address, .kind = (uint8_t)kind};
+            *e = (struct event){
+                .address = address, .kind = (uint8_t)kind, .maybe = WIRE_SMALL(w[0]) != 0};
             r->in_realloc = kind == WIRE_REALLOC;
             batch_pair(b, ++b->count);
             continue;

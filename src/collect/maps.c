@@ -4,7 +4,9 @@
 #include <time.h>
 
 #include "base/strbuf.h"
+#include "collect/arenas.h"
 #include "collect/map_facts.h"
+#include "collect/proc_maps.h"
 
 #define FIRST_NS     20000000  /* most processes of a build or a pipeline are over by then */
 #define APART_NS     500000000 /* at first; then ever more */
@@ -128,6 +130,7 @@ void maps_take(struct target *t, enum capture_kind kind, uint64_t now_ns)
         if (proc_read_all(t->pid, "numa_maps", &numa))
             add_placements(&t->profile, &all, numa.data);
     }
+    arenas_look(t, now_ns);
     if (all.items.count) {
         add_capture(t, kind, now_ns, &all);
         t->maps_rss_bytes = 0;

@@ -98,3 +98,12 @@ char *python_note(uint32_t state, uint32_t version)
         return NULL;
     }
 }
+
+char *python_objects_note(uint32_t state, uint32_t objects_state)
+{
+    if (state == WIRE_PYTHON_NONE || objects_state == WIRE_OBJECTS_ON)
+        return NULL;
+    return xstrdup(state == WIRE_PYTHON_ON || state == WIRE_PYTHON_FULL
+                       ? "Python's objects are not traced: its allocators could not be wrapped"
+                       : "Python's objects are not traced, for the same reason");
+}

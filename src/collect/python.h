@@ -25,5 +25,7 @@ void python_codes_release(struct python_codes *c);
 
 /* One sentence about a process whose Python frames are not (all) recorded; NULL: there is none. */
 char *python_note(uint32_t state, uint32_t version);
+/* The same about its objects, which were to be traced. */
+char *python_objects_note(uint32_t state, uint32_t objects_state);
 
 #endif

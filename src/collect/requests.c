@@ -60,6 +60,8 @@ static int mark_from_outside(struct session *s, pid_t about, const char *label)
 static void see_to_exit(struct session *s, struct visitor *v)
 {
     struct target *t = session_target(s, v->pid);
+    if (t && v->request.small)
+        t->python_ended = true;
     struct scanning look = {.target = t,
                             .kind = v->request.about == WIRE_EXIT_BEGINS ? SCAN_EXIT : SCAN_END,
                             .waiting = &v->request};

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collect/arenas.h"
 #include "collect/filters.h"
 #include "collect/kin.h"
 #include "collect/launch.h"
@@ -212,6 +213,7 @@ static void say_hello(struct session *s, struct visitor *v)
     atomic_store(&t->header->paused, s->paused);
     if (o->no_python)
         t->header->python_size = 0;
+    t->header->objects_wanted = t->objects_wanted = o->python_objects && !o->no_python;
     stamp_if_due(t, 0); /* it waits for our answer: even the shortest run has one */
     visitor_reply(v, 0, t->fd, t->size, t->header->ring_count);
     close(t->fd); /* we have it mapped */
@@ -433,6 +435,7 @@ static void record(struct session *s)
             if (!s->options->all) {
                 maps_if_due(t, now);
                 footprint_if_due(t, now);
+                arenas_if_due(t, now);
             }
             most = t->pass_words > most ? t->pass_words : most;
         }

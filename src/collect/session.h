@@ -30,9 +30,10 @@ struct session_options {
     const char *sampling_refused; /* NULL, or why there is none though it was asked for */
     const char *only;             /* names, one a line; NULL: all programs */
     bool no_follow;
-    bool all;       /* all processes of this user, or all there are, until the program ends */
-    bool launcher;  /* the program only starts others: it is not recorded itself */
-    bool no_python; /* stacks without Python frames */
+    bool all;            /* all processes of this user, or all there are, until the program ends */
+    bool launcher;       /* the program only starts others: it is not recorded itself */
+    bool no_python;      /* stacks without Python frames */
+    bool python_objects; /* CPython's own allocators are wrapped */
     const char *const *mark_on; /* functions whose entries are marks */
     size_t mark_on_count;
     enum wire_on_full on_full;

@@ -397,6 +397,7 @@ void target_pause(struct target *t, uint64_t now_ns)
     t->entries_taken = atomic_load(&t->header->entries_taken);
     t->python_state = atomic_load(&t->header->python);
     t->python_version = atomic_load(&t->header->python_version);
+    t->objects_state = atomic_load(&t->header->objects);
     target_update_code(t);
 }
 
@@ -523,9 +524,16 @@ void target_finish(struct target *t)
             xasprintf("%u child processes were not recorded: they could not ask the collector, for "
                       "want of a file descriptor or because of a seccomp filter",
                       t->unfollowed);
+    if (t->python_state == WIRE_PYTHON_ON || t->python_state == WIRE_PYTHON_FULL)
+        p->python_version = t->python_version;
+    p->python_objects = p->python_version && t->objects_state == WIRE_OBJECTS_ON;
     char *python = python_note(t->python_state, t->python_version);
     if (python)
         *vec_push(&p->notes) = python;
+    char *objects =
+        t->objects_wanted ? python_objects_note(t->python_state, t->objects_state) : NULL;
+    if (objects)
+        *vec_push(&p->notes) = objects;
     p->peak_bytes = t->ledger.peak_bytes;
     p->peak_blocks = t->ledger.peak_blocks;
     if (t->was_paused)

@@ -58,6 +58,7 @@ struct reader {
     bool in_realloc;          /* the next record is what came of a realloc */
     bool old_known;           /* of it: `old` was a live block, */
     bool old_foreign;         /* and another thread's, */
+    bool old_counted;         /* or counted as an unknown one, */
     struct blocks *old_table; /* in this table */
     struct block old;
     unsigned old_life; /* the bucket in which its end was counted */
@@ -158,10 +159,13 @@ struct target {
     uint64_t unrecorded;   /* of header->unrecorded, what has been counted as lost */
     uint32_t unfollowed;   /* header->unfollowed, in the end */
     bool entries_taken;    /* header->entries_taken, in the end */
-    uint32_t python_state, python_version; /* of the header, in the end */
-    VEC(uint8_t) stack_states;             /* by node: enum stack_state */
-    VEC(uint32_t) late_nodes;              /* whose number was taken before they were written */
+    uint32_t python_state, python_version, objects_state; /* of the header, in the end */
+    bool objects_wanted;
+    VEC(uint8_t) stack_states; /* by node: enum stack_state */
+    VEC(uint32_t) late_nodes;  /* whose number was taken before they were written */
     struct profile profile;
+    bool python_ended; /* its interpreter has: what it leaves is not what it had */
+    uint64_t arenas_length_ns, next_arenas_ns; /* arenas.c: distance of looks, when one is due */
     uint64_t stamp_length_ns, next_stamp_ns;
     uint64_t maps_length_ns, next_maps_ns; /* maps.c: distance of captures, when one is due, */
     uint64_t maps_rest_ns;                 /* and not before, */

@@ -181,7 +181,7 @@ static uint8_t own_flags(const struct frame_table *t, uint32_t module)
     return strcmp(frame_table_string(t, module), "libtidemark.so") == 0 ? CALL_DROPPED : 0;
 }
 
-static uint32_t resolved(struct frame_table *t, const struct frame *f)
+static uint32_t resolved(struct frame_table *t, const struct frame *f, bool interpreter)
 {
     struct renamed function = function_of(t, f->function);
     struct call_frame c = {.name = function.name,
@@ -193,7 +193,7 @@ static uint32_t resolved(struct frame_table *t, const struct frame *f)
     if (f->kind == FRAME_PYTHON)
         c.flags = (c.flags & ~(CALL_ALLOCATOR | CALL_STD)) | CALL_PYTHON;
     else
-        c.interpreter = is_interpreter(frame_table_string(t, c.module));
+        c.interpreter = interpreter || is_interpreter(frame_table_string(t, c.module));
     if (c.file && f->kind != FRAME_PYTHON && is_std_file(frame_table_string(t, c.file)))
         c.flags |= CALL_STD;
     return intern(t, c);
@@ -213,9 +213,14 @@ const struct module *module_at(const struct profile *p, uint64_t address)
     return best;
 }
 
-static uint32_t unresolved(struct frame_table *t, uint64_t address)
+/* Part of Python's own library, which some builds have in the interpreter itself: json, pickle. */
+static bool is_python_library(const struct module *m)
 {
-    const struct module *m = module_at(t->profile, address);
+    return m && m->path && strstr(m->path, "/lib-dynload/");
+}
+
+static uint32_t unresolved(struct frame_table *t, uint64_t address, const struct module *m)
+{
     const char *base = m && m->path ? base_name(m->path) : "[unknown]";
     uint64_t offset = NODE_PC(address) - (m ? m->bias : 0);
     char *text = xasprintf("%s+0x%" PRIx64, base, offset);
@@ -224,7 +229,7 @@ static uint32_t unresolved(struct frame_table *t, uint64_t address)
     struct call_frame c = {.name = function.name,
                            .module = m ? strpool_add(&t->strings, base) : 0,
                            .kind = FRAME_NATIVE,
-                           .interpreter = m && is_interpreter(base)};
+                           .interpreter = is_python_library(m) || (m && is_interpreter(base))};
     c.flags = function.flags | kind_flags(t, FRAME_NATIVE) | own_flags(t, c.module);
     return intern(t, c);
 }
@@ -238,6 +243,7 @@ struct frame_run frame_table_run(struct frame_table *t, uint64_t address)
     const struct profile *p = t->profile;
     struct frame_run run = {.first = (uint32_t)t->list.count};
     uint32_t symbols = map_get(&p->symbols, address);
+    const struct module *m = NODE_IS_PYTHON(address) ? NULL : module_at(p, address);
     if (address == NODE_TRUNCATED || address == NODE_INCOMPLETE) {
         *vec_push(&t->list) = frame_table_marker(
             t, address == NODE_TRUNCATED ? "[truncated]" : "[no unwind information]");
@@ -246,12 +252,12 @@ struct frame_run frame_table_run(struct frame_table *t, uint64_t address)
     } else if (symbols != MAP_NONE && symbols + 1 < p->frame_runs.count) {
         uint32_t end = p->frame_runs.items[symbols + 1];
         for (uint32_t i = p->frame_runs.items[symbols]; i < end && i < p->frames.count; i++) {
-            uint32_t number = resolved(t, &p->frames.items[i]);
+            uint32_t number = resolved(t, &p->frames.items[i], is_python_library(m));
             *vec_push(&t->list) = number;
         }
     }
     if (t->list.count == run.first) {
-        uint32_t number = unresolved(t, address);
+        uint32_t number = unresolved(t, address, m);
         *vec_push(&t->list) = number;
     }
     run.count = (uint32_t)t->list.count - run.first;

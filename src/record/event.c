@@ -166,6 +166,8 @@ bool event_stack_is_plain(struct thread *t, const uint64_t *caller)
 static __attribute__((noinline)) uint32_t python_number(struct thread *t, const uint64_t *caller,
                                                         uint32_t native, bool walked)
 {
+    if (UNLIKELY(atomic_load_explicit(&recorder.objects_unsettled, memory_order_relaxed)))
+        python_settle();
     uint64_t key = python_key(t, native);
     if (!key)
         return native;
@@ -217,8 +219,10 @@ static inline void event_tick(struct thread *t)
         thread_tick(t);
 }
 
+#define ASK SIZE_MAX /* its allocator, how much of a block can be used */
+
 static inline __attribute__((always_inline)) bool alloc(struct thread *t, void *p, size_t size,
-                                                        const uint64_t *caller, bool own)
+                                                        const uint64_t *caller, size_t usable)
 {
     if (UNLIKELY(atomic_load_explicit(&recorder.header->paused, memory_order_relaxed)))
         return false;
@@ -226,7 +230,8 @@ static inline __attribute__((always_inline)) bool alloc(struct thread *t, void *
     uint32_t stack = stack_number(t, caller);
     if (UNLIKELY(!event_room(t, 5)))
         return false;
-    size_t usable = own && next.malloc_usable_size ? next.malloc_usable_size(p) : size;
+    if (usable == ASK)
+        usable = next.malloc_usable_size ? next.malloc_usable_size(p) : size;
     uint64_t address = (uint64_t)(uintptr_t)p & WIRE_LOW48, over = usable - size;
     event_clock(t, address);
     if (LIKELY(over < WIRE_SMALL_MAX && size <= UINT32_MAX)) {
@@ -246,21 +251,27 @@ static inline __attribute__((always_inline)) bool alloc(struct thread *t, void *
 
 bool event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller)
 {
-    return alloc(t, p, size, caller, true);
+    return alloc(t, p, size, caller, ASK);
 }
 
 /* A block whose size the allocator must not be asked for: it is not its own. */
 bool event_alloc_foreign(struct thread *t, void *p, size_t size, const uint64_t *caller)
 {
-    return alloc(t, p, size, caller, false);
+    return alloc(t, p, size, caller, size);
 }
 
-void event_realloc(struct thread *t, void *old)
+bool event_alloc_sized(struct thread *t, void *p, size_t size, size_t usable,
+                       const uint64_t *caller)
+{
+    return alloc(t, p, size, caller, usable);
+}
+
+void event_realloc(struct thread *t, void *old, unsigned small)
 {
     uint64_t address = (uint64_t)(uintptr_t)old & WIRE_LOW48;
     if (event_room(t, 2)) {
         event_clock(t, address);
-        event_word(t, WIRE_WORD(WIRE_REALLOC, 0, address));
+        event_word(t, WIRE_WORD(WIRE_REALLOC, small, address));
         event_publish(t);
     }
 }

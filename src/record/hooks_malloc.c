@@ -76,10 +76,11 @@ EXPORT void HOOK(free)(void *p)
         return;
     struct thread *t = thread_enter();
     if (UNLIKELY(!t)) {
+        free_beneath(p);
         next.free(p);
         return;
     }
-    event_free(t, p);
+    event_free(t, p, EVENT_SURE);
     next.free(p);
     thread_leave();
 }
@@ -98,12 +99,14 @@ static inline __attribute__((always_inline)) void *reallocate(void *old, size_t 
                                                               const uint64_t *caller)
 {
     struct thread *t = thread_enter();
-    if (UNLIKELY(!t))
+    if (UNLIKELY(!t)) {
+        free_beneath(old);
         return next.realloc(old, size);
+    }
     event_prefetch(t, caller);
     size_t large = old && size && UNLIKELY(large_may_be(old)) ? large_drop(old) : 0;
     if (old)
-        size ? event_realloc(t, old) : event_free(t, old);
+        size ? event_realloc(t, old, EVENT_SURE) : event_free(t, old, EVENT_SURE);
     void *p = next.realloc(old, size);
     if (UNLIKELY(!p)) {
         if (old && size)

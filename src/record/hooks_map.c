@@ -21,6 +21,22 @@ static void *map_directly(void *at, size_t size, int protection, int flags, int 
     return (void *)p;
 }
 
+/* CPython's arenas are mappings, though the allocator maps them beneath a wrapper of ours. */
+static inline __attribute__((always_inline)) struct thread *map_enter(bool *beneath)
+{
+    struct thread *t = thread_enter();
+    *beneath = !t && (t = beneath_enter()) != NULL;
+    return t;
+}
+
+static void map_leave(struct thread *t, bool beneath)
+{
+    if (beneath)
+        beneath_leave(t);
+    else if (t)
+        thread_leave();
+}
+
 static uint64_t whole_pages(size_t size)
 {
     return (size + WIRE_PAGE - 1) & ~(size_t)(WIRE_PAGE - 1);
@@ -28,12 +44,12 @@ static uint64_t whole_pages(size_t size)
 
 EXPORT void *mmap(void *at, size_t size, int protection, int flags, int fd, long offset)
 {
-    struct thread *t = next.mmap ? thread_enter() : NULL;
+    bool beneath = false;
+    struct thread *t = next.mmap ? map_enter(&beneath) : NULL;
     void *p = map_directly(at, size, protection, flags, fd, offset);
     if (t && p != MAP_FAILED)
         event_map(t, p, whole_pages(size), CALLER());
-    if (t)
-        thread_leave();
+    map_leave(t, beneath);
     return p;
 }
 
@@ -61,13 +77,13 @@ static int unmap_directly(void *p, size_t size)
 
 EXPORT int munmap(void *p, size_t size)
 {
-    struct thread *t = next.munmap ? thread_enter() : NULL;
+    bool beneath = false;
+    struct thread *t = next.munmap ? map_enter(&beneath) : NULL;
     bool begun = unmap_begins(t, p, size);
     int result = unmap_directly(p, size);
     if (begun && result != 0)
         event_unmap_failed(t);
-    if (t)
-        thread_leave();
+    map_leave(t, beneath);
     return result;
 }
 

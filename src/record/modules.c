@@ -195,6 +195,13 @@ out:
     return epoch;
 }
 
+void modules_meet(const struct link_map *m)
+{
+    spin_lock(&known_lock);
+    python_meet(m);
+    spin_unlock(&known_lock);
+}
+
 /* Without an epoch, and so without a lock. */
 static int quiet_find(const struct unwind_space *self, uint64_t address, struct unwind_module *out)
 {

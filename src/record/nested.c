@@ -13,6 +13,7 @@
 
 #define FRAME_TO_CFA 16 /* saved frame pointer and return address (CALLER()) */
 #define MOST_FRAMES  100000
+#define NEAR         2048 /* bytes of stack between a wrapper of CPython's and what is beneath it */
 
 static bool is_own_code(uint64_t pc)
 {
@@ -21,8 +22,46 @@ static bool is_own_code(uint64_t pc)
            quiet_space.find(&quiet_space, pc - 1, &m) == 0 && m.cfi.begin == own.cfi.begin;
 }
 
+/*
+ * While CPython's allocator is at work, what is called on the next few frames is called by it: that
+ * is malloc for every larger object, and must be quick. Nobody leaves these functions by longjmp.
+ */
+static bool is_beneath(uintptr_t frame)
+{
+    return tls.beneath && frame < tls.busy && tls.busy - frame < NEAR;
+}
+
+struct thread *beneath_enter(void)
+{
+    struct thread *t = tls.beneath ? tls.thread : NULL;
+    if (t && tls.beneath == BENEATH_REALLOC)
+        event_realloc_failed(t);
+    return t;
+}
+
+void beneath_leave(struct thread *t)
+{
+    if (tls.beneath == BENEATH_REALLOC)
+        event_realloc(t, tls.around, EVENT_MAYBE);
+}
+
+/* A block may have been allocated before the wrapper was there: with a debugging allocator between
+ * the two, it has another address. */
+void free_beneath(void *p)
+{
+    if (LIKELY(!tls.beneath) || tls.beneath == BENEATH_ALLOC || !p || p == tls.around)
+        return;
+    struct thread *t = beneath_enter();
+    if (t) {
+        event_free(t, p, EVENT_MAYBE);
+        beneath_leave(t);
+    }
+}
+
 bool hook_nested(uintptr_t frame)
 {
+    if (is_beneath(frame))
+        return true;
     struct arch_registers r;
     struct step_result result;
     arch_capture(&r);
@@ -35,6 +74,7 @@ bool hook_nested(uintptr_t frame)
             if (tls.thread)
                 thread_recover(tls.thread);
             tls.busy = 0;
+            tls.beneath = BENEATH_NOTHING;
             return false;
         }
         if (r.value[ARCH_REG_SP] == tls.busy + FRAME_TO_CFA && tls.busy != frame && is_own_code(pc))

@@ -312,7 +312,7 @@ int recorder_figures(bool restart, struct wire_figures *out)
 void recorder_exiting(enum wire_exit what, uint64_t stack, const struct wire_held *held)
 {
     struct wire_request request = {
-        .kind = WIRE_EXITING, .about = (uint32_t)what, .stack = stack, .held = *held};
+        .kind = WIRE_EXITING, .about = (uint32_t)what, .small = python_has_ended(), .stack = stack, .held = *held};
     struct wire_reply reply;
     ask(&request, "", &reply);
 }
@@ -525,4 +525,7 @@ __attribute__((constructor)) static void at_load(void)
 {
     if (!tls.thread)
         thread_begin();
+    tls.busy = (uintptr_t)__builtin_frame_address(0);
+    python_meet_all();
+    tls.busy = 0;
 }

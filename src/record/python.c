@@ -62,6 +62,12 @@ void python_give_up(enum wire_python_state why)
     atomic_store(&recorder.header->python, why);
 }
 
+/* Who does so; 0: nobody. */
+static uint64_t finalizer(void)
+{
+    return python_load(python.runtime + python.layout.runtime_finalizing);
+}
+
 static enum wire_python_state examine(const struct exports x[2], uint64_t runtime, uint64_t size)
 {
     struct python found = {.runtime = runtime, .version = version(x)};
@@ -88,8 +94,26 @@ static enum wire_python_state examine(const struct exports x[2], uint64_t runtim
     }
     if (found.layout.chain == PYTHON_ONE_EACH)
         found.loop = find(x, "_PyEval_EvalFrameDefault", &found.loop_size);
+    find_function(x, "PyMem_GetAllocator", &found.tables.get);
+    find_function(x, "PyMem_SetAllocator", &found.tables.set);
+    find_function(x, "Py_IsInitialized", &found.tables.is_initialized);
     python = found;
     return WIRE_PYTHON_ON;
+}
+
+/* What was told to replace the allocators (PYTHONMALLOC, -X dev) does so before the first frame; a
+ * runtime that is started again (3.12) forgets them. In between nobody looks. */
+void python_settle(void)
+{
+    const struct python_tables *tables = &python.tables;
+    if (!tables->get || !tables->set || !tables->is_initialized || !python_objects_wrap(tables)) {
+        atomic_store(&recorder.header->objects, WIRE_OBJECTS_REFUSED);
+        atomic_store(&recorder.objects_unsettled, false);
+        return;
+    }
+    atomic_store(&recorder.header->objects, WIRE_OBJECTS_ON);
+    if (atomic_load_explicit(&python.proven, memory_order_relaxed) && !finalizer())
+        atomic_store(&recorder.objects_unsettled, false);
 }
 
 /* Under modules.c's lock. */
@@ -114,12 +138,32 @@ void python_meet(const struct link_map *m)
     uint32_t result = examine(x, x[1].base + runtime->st_value, runtime->st_size);
     if (atomic_load(state) != WIRE_PYTHON_FULL)
         atomic_store(state, result);
+    if (result == WIRE_PYTHON_ON)
+        atomic_store(&recorder.header->python_finalizing,
+                     python.runtime + python.layout.runtime_finalizing);
+    if (result == WIRE_PYTHON_ON && recorder.header->objects_wanted) {
+        atomic_store(&recorder.objects_unsettled, true);
+        python_settle();
+    }
     atomic_store_explicit(&recorder.python, result == WIRE_PYTHON_ON, memory_order_release);
+}
+
+void python_meet_all(void)
+{
+    if (recorder.header && recorder.header->objects_wanted)
+        for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next)
+            modules_meet(m);
 }
 
 void python_forget(void)
 {
     atomic_store(&recorder.python, false);
+}
+
+bool python_has_ended(void)
+{
+    return atomic_load(&recorder.python) && python.tables.is_initialized &&
+           !python.tables.is_initialized();
 }
 
 void python_reset(void)
@@ -185,8 +229,12 @@ static inline uint64_t own_state(void)
             state = current;
     }
     /* Who finalises frees the states of all other threads. */
-    uint64_t finalizing = python_load(python.runtime + python.layout.runtime_finalizing);
-    return UNLIKELY(finalizing) && finalizing != state ? 0 : state;
+    uint64_t finalizing = finalizer();
+    if (LIKELY(!finalizing))
+        return state;
+    if (recorder.header->objects_wanted)
+        atomic_store(&recorder.objects_unsettled, true);
+    return finalizing != state ? 0 : state;
 }
 
 uint64_t python_key(struct thread *t, uint32_t native)

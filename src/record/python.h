@@ -24,6 +24,7 @@
 #include <link.h>
 
 #include "record/python_layout.h"
+#include "record/python_objects.h"
 #include "record/recorder.h"
 
 #define PYTHON_FRAMES 8192 /* deeper chains lose their outer frames */
@@ -74,7 +75,8 @@ struct python {
     void *(*current_state)(void); /* with those below: up to 3.11, for subinterpreters */
     void *(*first_interpreter)(void);
     void *(*main_interpreter)(void);
-    _Atomic bool proven; /* the layout holds: it was tried on this process */
+    struct python_tables tables; /* of its allocators */
+    _Atomic bool proven;         /* the layout holds: it was tried on this process */
 };
 extern struct python python;
 
@@ -105,6 +107,9 @@ void python_reset(void);                    /* new shared memory: nothing has be
 void python_recover(struct thread *t);      /* it was torn out of a hook */
 void python_begin(struct thread *t);        /* the thread's memory has another owner */
 void python_give_up(enum wire_python_state why);
+void python_meet_all(void);  /* at the start: what is loaded, before it runs */
+bool python_has_ended(void); /* it was met, and is not (any more) at work */
+void python_settle(void);    /* wraps its allocators again, if they were replaced */
 /* A name for this stack of Python and native frames; 0: there are no Python frames in it. */
 uint64_t python_key(struct thread *t, uint32_t native);
 /* The stack that was kept under it; 0: none. */

@@ -13,6 +13,7 @@
  *   allocator.c what the allocator says of itself
  *   large.c     large blocks: were they ever touched?
  *   python.h    the frames of CPython
+ *   python_objects.h   its allocators, wrapped
  *   entry.c     programs that define malloc themselves
  *   mark_on.c   functions whose entries are marks
  *   nested.c    a hook within a hook, and hooks that were left by longjmp
@@ -90,12 +91,17 @@ enum recorder_state {
     STATE_OFF /* not asked to record, or the collector is gone: forward and nothing else */
 };
 
+/* What a wrapper of CPython's allocators waits for (python_objects.h). */
+enum beneath { BENEATH_NOTHING, BENEATH_ALLOC, BENEATH_REALLOC, BENEATH_FREE };
+
 struct tls {
     struct thread *thread;
     uintptr_t busy; /* the frame of the hook that is being served; 0: none (nested.c) */
     uint32_t fork;  /* number of the fork it makes, or that made it and has not been told yet */
     bool fork_told; /* that fork is one of which the allocator knows */
     size_t wanted;  /* 1 + what an aligned operator new was asked for, until it allocates */
+    enum beneath beneath; /* what is called now is called by the interpreter's own allocator; */
+    void *around;         /* and this is the block that it reallocates or frees */
 };
 extern __thread struct tls tls __attribute__((tls_model("initial-exec")));
 
@@ -117,7 +123,9 @@ struct recorder {
     uint32_t pid; /* of this process; in a new child, until it says hello, its parent's */
     /* Where the large blocks are (large.c): nowhere yet, if low > high. */
     _Atomic uintptr_t large_low, large_high;
-    _Atomic bool python;   /* CPython was met, and can be read (python.h) */
+    _Atomic bool python; /* CPython was met, and can be read (python.h) */
+    _Atomic bool
+        objects_unsettled; /* its allocators may have been replaced since we wrapped them */
     char *python_memory;   /* where its code is told */
     uint32_t python_size;  /* 0: not wanted */
     _Atomic bool confined; /* it runs, or is about to run, under a seccomp filter of its own */
@@ -244,17 +252,29 @@ void modules_reset(void);                     /* in a forked child, or before th
 void modules_forget(void);                    /* code went away; the tick must move then */
 void modules_check(struct thread *t);         /* the loader is at work: did code go away unseen? */
 void modules_recover(void);                   /* this thread was torn out of a hook */
+struct link_map;
+void modules_meet(const struct link_map *m); /* as if an address in it had been met */
 
 /* nested.c */
+/* Around an event that is written beneath a wrapper of CPython's allocators: it must not come
+ * between the two of a realloc. NULL: we are not beneath one. */
+struct thread *beneath_enter(void);
+void beneath_leave(struct thread *t);
+/* Called when nothing else is recorded: a block that goes beneath the wrapper of another one. */
+void free_beneath(void *p);
 /* tls.busy is set: is that hook still on this thread's stack? `frame`: of the hook that asks. */
 bool hook_nested(uintptr_t frame);
 
 /* event.c */
+#define EVENT_SURE  0 /* of a free: the block was allocated where we could see it, */
+#define EVENT_MAYBE 1 /* or perhaps not, and that is nothing to tell of */
 bool event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller); /* recorded? */
 bool event_alloc_foreign(struct thread *t, void *p, size_t size, const uint64_t *caller);
-void event_realloc(struct thread *t, void *old); /* before it is done */
-void event_realloc_failed(struct thread *t);     /* after; or event_alloc */
-void event_fork(struct thread *t);               /* before it is done */
+bool event_alloc_sized(struct thread *t, void *p, size_t size, size_t usable,
+                       const uint64_t *caller);
+void event_realloc(struct thread *t, void *old, unsigned small); /* before it is done */
+void event_realloc_failed(struct thread *t);                     /* after; or event_alloc */
+void event_fork(struct thread *t);                               /* before it is done */
 void event_map(struct thread *t, void *p, size_t size, const uint64_t *caller);
 bool event_unmap(struct thread *t, void *p, size_t size); /* before it is done; was it written? */
 void event_unmap_failed(struct thread *t);                /* after, if it was */
@@ -398,13 +418,13 @@ static inline void event_clock(struct thread *t, uint64_t address)
         event_meet(t, address);
 }
 
-static inline void event_free(struct thread *t, void *p)
+static inline void event_free(struct thread *t, void *p, unsigned small)
 {
     if (UNLIKELY(large_may_be(p)))
         large_freed(t, p);
     if (event_room(t, 2)) {
         event_clock(t, (uintptr_t)p);
-        event_word(t, WIRE_WORD(WIRE_FREE, 0, (uint64_t)(uintptr_t)p & WIRE_LOW48));
+        event_word(t, WIRE_WORD(WIRE_FREE, small, (uint64_t)(uintptr_t)p & WIRE_LOW48));
         event_publish(t);
     }
 }

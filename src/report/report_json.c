@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "model/arenas_at.h"
 #include "model/pool_totals.h"
 #include "report/histogram.h"
 #include "report/json_parts.h"
@@ -168,6 +169,30 @@ static void pools(struct json *j, const struct answer *a)
     pool_totals_release(&t);
 }
 
+static void python(struct json *j, const struct answer *a)
+{
+    const struct profile *p = a->profile;
+    const struct arena_look *look = arenas_at(p, a->window.at.time_ns);
+    if (!p->python_version)
+        return;
+    char *version = xasprintf("%u.%u.%u", p->python_version >> 24, p->python_version >> 16 & 0xff,
+                              p->python_version >> 8 & 0xff);
+    json_object(j, "python");
+    json_string(j, "version", version);
+    json_bool(j, "objects", p->python_objects);
+    if (look) {
+        json_object(j, "arenas");
+        json_u64(j, "time_ns", look->time_ns);
+        json_u64(j, "count", look->arenas);
+        json_u64(j, "bytes", look->bytes);
+        json_u64(j, "objects", look->objects);
+        json_u64(j, "object_bytes", look->object_bytes);
+        json_end(j);
+    }
+    json_end(j);
+    free(version);
+}
+
 void report_json(const struct answer *a, const struct report_sink *sink, struct strbuf *out)
 {
     static const char *const shapes[] = {
@@ -195,6 +220,7 @@ void report_json(const struct answer *a, const struct report_sink *sink, struct 
     json_sampling(&j, a);
     json_inherited(&j, a->profile);
     pools(&j, a);
+    python(&j, a);
     json_value(&j, "sum", a->tree.sum);
     json_ignored(&j, &a->tree);
     json_value(&j, "outside", a->tree.outside);

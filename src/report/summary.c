@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/arenas_at.h"
 #include "model/pool_totals.h"
 #include "model/sampled.h"
 #include "report/units.h"
@@ -336,6 +337,27 @@ static void line_pools(const struct answer *a, const struct style *s, struct str
     pool_totals_release(&t);
 }
 
+static void line_python(const struct answer *a, const struct style *s, struct strbuf *out)
+{
+    const struct arena_look *look = arenas_at(a->profile, a->window.at.time_ns);
+    if (!look && !a->profile->python_objects)
+        return;
+    summary_label(out, s, "python");
+    if (a->profile->python_objects)
+        strbuf_puts(out, look ? "objects are traced; " : "objects are traced\n");
+    if (!look)
+        return;
+    strbuf_puts(out, "arenas: ");
+    unit_bytes(out, (int64_t)look->bytes);
+    strbuf_puts(out, " held, ");
+    unit_bytes(out, (int64_t)look->object_bytes);
+    strbuf_puts(out, " in objects (");
+    unit_percent(out, (double)look->object_bytes, (double)look->bytes);
+    strbuf_puts(out, " % full), at ");
+    unit_time(out, look->time_ns);
+    strbuf_putc(out, '\n');
+}
+
 /* What is missing in the figures of a metric: samples have their own. */
 static struct totals flaws_of(const struct answer *a, const struct sampled_totals *sampled)
 {
@@ -551,6 +573,7 @@ void summary_text(const struct answer *a, const struct style *s, struct strbuf *
             line_temporary(&a->totals, s, out);
         line_inherited(p, s, out);
         line_pools(a, s, out);
+        line_python(a, s, out);
     }
     summary_label(out, s, "threads");
     unit_count(out, (int64_t)p->threads.count);

@@ -39,6 +39,7 @@ enum chunk_type {
     CHUNK_LIVE = CHUNK_TYPE('L', 'I', 'V', 'E'),
     CHUNK_MAPS = CHUNK_TYPE('M', 'A', 'P', 'S'),
     CHUNK_FOOTPRINTS = CHUNK_TYPE('F', 'O', 'O', 'T'),
+    CHUNK_PYTHON = CHUNK_TYPE('P', 'Y', 'T', 'H'),
     CHUNK_HISTOGRAMS = CHUNK_TYPE('H', 'I', 'S', 'T'),
     CHUNK_CHAINS = CHUNK_TYPE('C', 'H', 'N', 'S'),
     CHUNK_NOTES = CHUNK_TYPE('N', 'O', 'T', 'E'),

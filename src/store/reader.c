@@ -14,6 +14,7 @@
 #include "store/footprints.h"
 #include "store/histograms.h"
 #include "store/living.h"
+#include "store/python_part.h"
 #include "store/rows.h"
 
 #define PROCESSES_MAX 1000000 /* more in one file is damage */
@@ -406,6 +407,10 @@ static void take_chunk(const struct chunk *chunk, struct cursor *c, struct recor
         if (!p->footprints.count)
             footprints_take(c, p);
         break;
+    case CHUNK_PYTHON:
+        if (!p->arenas.count)
+            python_take(c, p);
+        break;
     case CHUNK_HISTOGRAMS:
         if (!p->has_histograms)
             histograms_take(c, p);
@@ -442,6 +447,7 @@ static bool is_known(uint32_t type)
     case CHUNK_LIVE:
     case CHUNK_MAPS:
     case CHUNK_FOOTPRINTS:
+    case CHUNK_PYTHON:
     case CHUNK_HISTOGRAMS:
     case CHUNK_CHAINS:
     case CHUNK_NOTES:

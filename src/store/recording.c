@@ -37,6 +37,7 @@ void profile_release(struct profile *p)
     vec_release(&p->captures);
     vec_release(&p->footprints);
     vec_release(&p->pins);
+    vec_release(&p->arenas);
     vec_release(&p->mappings);
     vec_release(&p->map_nodes);
     strpool_release(&p->map_names);

@@ -311,6 +311,13 @@ struct footprint {
     size_t first_pin, pin_count; /* in profile.pins; those that pin most, in that order */
 };
 
+/* What CPython kept for small objects at a moment. */
+struct arena_look {
+    uint64_t time_ns;
+    uint64_t arenas, bytes;         /* mapped */
+    uint64_t objects, object_bytes; /* in use; bytes as the arenas have them, rounded up */
+};
+
 /* Blocks of a site in one bucket (store/buckets.h) of a histogram. */
 struct bucket_row {
     uint32_t site, bucket;
@@ -417,6 +424,9 @@ struct profile {
     struct strpool map_names;
     VEC(struct footprint) footprints; /* in order of time */
     VEC(struct pin) pins;
+    uint32_t python_version;       /* of CPython, as 0x030b07f0: 3.11.7; 0: there is none */
+    bool python_objects;           /* its objects are blocks of the heap */
+    VEC(struct arena_look) arenas; /* in order of time, and not after its interpreter ended */
     bool has_histograms;
     struct bucket_rows sizes;     /* allocations not here are in the bucket of site.unit_bytes */
     struct bucket_rows lifetimes; /* of freed blocks; those not here are in the shortest bucket */

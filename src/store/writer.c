@@ -12,6 +12,7 @@
 #include "store/footprints.h"
 #include "store/histograms.h"
 #include "store/living.h"
+#include "store/python_part.h"
 #include "store/rows.h"
 
 #define WORTH_A_THREAD 20000 /* nodes: below, all is packed in a few milliseconds */
@@ -286,8 +287,8 @@ static const struct part {
              {CHUNK_STAMPS, put_stamps},         {CHUNK_MARKS, put_marks},
              {CHUNK_INHERITED, put_inherited},   {CHUNK_SAMPLING, put_sampling},
              {CHUNK_LIVE, living_put},           {CHUNK_MAPS, captures_put},
-             {CHUNK_FOOTPRINTS, footprints_put}, {CHUNK_HISTOGRAMS, histograms_put},
-             {CHUNK_CHAINS, chain_rows_put},
+             {CHUNK_FOOTPRINTS, footprints_put}, {CHUNK_PYTHON, python_put},
+             {CHUNK_HISTOGRAMS, histograms_put}, {CHUNK_CHAINS, chain_rows_put},
              {CHUNK_NOTES, put_notes},           {CHUNK_FRAMES, put_frames}};
 #define PARTS (sizeof parts / sizeof *parts)
 
@@ -311,6 +312,7 @@ static void *pack_parts(void *arg)
             (parts[i].type == CHUNK_LIVE && !k->profile->scans.count) ||
             (parts[i].type == CHUNK_FOOTPRINTS && !k->profile->footprints.count) ||
             (parts[i].type == CHUNK_MAPS && !k->profile->captures.count) ||
+            (parts[i].type == CHUNK_PYTHON && !k->profile->python_version) ||
             (parts[i].type == CHUNK_INHERITED && !k->profile->inherited.parent) ||
             (parts[i].type == CHUNK_SAMPLING && !profile_is_sampled(k->profile)))
             continue;

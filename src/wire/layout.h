@@ -113,6 +113,9 @@ enum wire_python_state {
     WIRE_PYTHON_FULL      /* on, but there is no more room for new code */
 };
 
+/* What became of wrapping CPython's allocators. */
+enum wire_objects { WIRE_OBJECTS_OFF, WIRE_OBJECTS_ON, WIRE_OBJECTS_REFUSED };
+
 /* A loaded module, as the program found it. Records follow each other, 8-byte aligned. */
 struct wire_module {
     uint64_t start, end, bias;
@@ -140,8 +143,9 @@ struct wire_header {
     uint32_t node_capacity, index_levels, ring_count;
     uint32_t python_size; /* 0: Python's frames are not wanted */
     uint64_t python_offset;
-    uint32_t mark_on;    /* functions whose entries shall be marks; 0: none (WIRE_FUNCTIONS) */
-    uint64_t plant_leak; /* bytes that each mark shall leak; 0: none */
+    uint32_t mark_on;        /* functions whose entries shall be marks; 0: none (WIRE_FUNCTIONS) */
+    uint64_t plant_leak;     /* bytes that each mark shall leak; 0: none */
+    uint32_t objects_wanted; /* 1: CPython's own allocators shall be wrapped */
 
     /* Written by the collector while it runs. Every hook reads this line, so nothing else is in it.
      */
@@ -159,6 +163,9 @@ struct wire_header {
     _Atomic uint32_t python;                  /* enum wire_python_state */
     _Atomic uint32_t python_version;          /* 0x030b07f0: 3.11.7; 0: not known */
     _Atomic uint32_t python_used;             /* bytes of complete records, from 8 on */
+    _Atomic uint32_t objects;                 /* enum wire_objects */
+    _Atomic uint64_t
+        python_finalizing; /* where it says who finalises the interpreter; 0: nowhere */
     struct wire_own
         own[WIRE_OWN]; /* memory that the recorder mapped for itself, but for that of threads */
 };
@@ -186,8 +193,8 @@ enum wire_kind {
     WIRE_NOTHING,     /* never written: a zero word is a sign of damage */
     WIRE_ALLOC,       /* address, small = usable - size | stack, size */
     WIRE_ALLOC_LARGE, /* address | stack | size | usable */
-    WIRE_FREE,        /* address */
-    WIRE_REALLOC,     /* address of the old block, which is free from here on; the result follows at
+    WIRE_FREE,        /* address; small = 1: of a block that need not be known */
+    WIRE_REALLOC,     /* likewise: the old block, which is free from here on; the result follows at
                          once: */
                       /* an allocation, or WIRE_REALLOC_FAILED: the old block is as it was */
     WIRE_REALLOC_FAILED,
@@ -328,7 +335,8 @@ struct wire_request {
     uint64_t magic;
     uint32_t version, kind;
     uint32_t ring_count; /* WIRE_MORE_RINGS: how many */
-    uint32_t small;      /* WIRE_HELLO: address space is limited, ask for little of it */
+    uint32_t small;      /* WIRE_HELLO: address space is limited, ask for little of it; */
+                         /* WIRE_EXITING: 1: there is an interpreter, and it has ended */
     uint32_t parent; /* WIRE_HELLO of a forked process: who forked, and its WIRE_FORK's number */
     uint32_t fork;
     uint32_t about;

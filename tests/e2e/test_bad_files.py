@@ -211,6 +211,8 @@ def test_hostile_contents(t):
             ("a mapping of no name", base + chunk("MAPS", varints(1, 0, 1, 0, 0, 1, 0, 4096, 0, 0, 1, *[0] * 10))),
             ("a mapping of no size", base + chunk("MAPS", varints(1, 0, 1, 0, 0, 1, 4096, 0, 0, 0, 0, *[0] * 10))),
             ("a mapping beyond the end", base + chunk("MAPS", varints(1, 0, 1, 0, 0, 1, 1 << 63, 1 << 63, 0, 0, 0, *[0] * 10))),
+            ("2^60 looks at arenas", base + chunk("PYTH", varints(1, 1, 1 << 60, 0, 0, 0, 0, 0))),
+            ("looks at arenas back in time", base + chunk("PYTH", varints(1, 1, 2, 5, 1, 1, 1, 1, 4, 1, 1, 1, 1))),
             ("node 1024", base + chunk("MAPS", varints(1, 0, 1, 0, 0, 1, 0, 4096, 0, 0, 0, *[0] * 9, 1, 1024, 0))),
             ("4,097 accounts", base + chunk("FOOT", varints(4097, *[0] * 9 * 4097))),
             ("2^60 accounts", base + chunk("FOOT", varints(1 << 60, *[0] * 9))),
@@ -287,8 +289,8 @@ def test_sizes_that_lie(t):
             "incomplete the file is damaged at byte %d; what came before it is shown" % len(base))
 
 
-@cases(kind=("PROC", "MODS", "THRD", "NODE", "SITE", "IVAL", "STMP", "MARK", "FORK", "SAMP", "LIVE", "MAPS", "FOOT", "HIST", "CHNS",
-             "NOTE", "FRAM", "STRS", "FOCS"))
+@cases(kind=("PROC", "MODS", "THRD", "NODE", "SITE", "IVAL", "STMP", "MARK", "FORK", "SAMP", "LIVE", "MAPS", "FOOT", "PYTH", "HIST",
+             "CHNS", "NOTE", "FRAM", "STRS", "FOCS"))
 def test_bombs(t, kind):
     """Zeros pack 30,000 to 1: a few KB that unpack to 4 MB, and to 16 MB, of the smallest things there are."""
     before = HEADER + PROCESS + THREADS + NODES
@@ -296,10 +298,10 @@ def test_bombs(t, kind):
         before += SITES
     if kind in ("THRD", "NODE"):
         before = HEADER + PROCESS
-    leading = {"PROC": (0, 0), "NODE": (0,), "MAPS": (0,)}.get(kind, ())
+    leading = {"PROC": (0, 0), "NODE": (0,), "MAPS": (0,), "PYTH": (0x030b07f0, 0)}.get(kind, ())
     for size, much in ((4 << 20) - 4096, False), (16 << 20, True):
         least = {"MODS": 6, "THRD": 4, "NODE": 2, "SITE": 11, "IVAL": 7, "STMP": 9, "MARK": 12, "LIVE": 7, "MAPS": 3, "HIST": 4,
-                 "FOOT": 9, "CHNS": 16, "FRAM": 2}.get(kind, 1)
+                 "FOOT": 9, "PYTH": 5, "CHNS": 16, "FRAM": 2}.get(kind, 1)
         raw = varints(*leading, (size - 64) // least)
         content = before + chunk(kind, raw + b"\0" * (size - len(raw)))
         t.true("it is small", len(content) < 16384, len(content))

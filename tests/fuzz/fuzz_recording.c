@@ -18,8 +18,8 @@ static const enum chunk_type types[] = {
     CHUNK_PROCESS,   CHUNK_MODULES,    CHUNK_THREADS,  CHUNK_NODES,  CHUNK_SITES,
     CHUNK_INTERVALS, CHUNK_STAMPS,     CHUNK_NOTES,    CHUNK_FRAMES, CHUNK_STRINGS,
     CHUNK_DONE,      CHUNK_INHERITED,  CHUNK_MARKS,    CHUNK_LIVE,   CHUNK_DEFAULTS,
-    CHUNK_MAPS,      CHUNK_HISTOGRAMS, CHUNK_SAMPLING, CHUNK_CHAINS,
-    CHUNK_FOOTPRINTS};
+    CHUNK_MAPS,      CHUNK_HISTOGRAMS, CHUNK_SAMPLING, CHUNK_CHAINS, CHUNK_FOOTPRINTS,
+    CHUNK_PYTHON};
 enum { TYPES = sizeof types / sizeof *types };
 
 /* A chunk whose payload is zstd's simplest frame: one block, not packed. Much faster than zstd. */

@@ -1,0 +1,124 @@
+/*
+ * The functions that take the place of CPython's allocators (python_objects.h). Compiled with frame
+ * pointers (CALLER()).
+ */
+#include "record/python_objects.h"
+
+struct python_wrapper python_wrappers[WRAPPERS];
+
+static inline __attribute__((always_inline)) bool record(struct thread *t,
+                                                         const struct python_wrapper *w, void *p,
+                                                         size_t size, const uint64_t *caller)
+{
+    if (LIKELY(w->room == ROOM_POOLS && size <= PYTHON_SMALL))
+        return event_alloc_sized(t, p, size, size ? (size + 15) & ~(size_t)15 : 16, caller);
+    return (w->room == ROOM_UNKNOWN ? event_alloc_foreign : event_alloc)(t, p, size, caller);
+}
+
+#define ALLOCATE(w, call, size)                                                                    \
+    do {                                                                                           \
+        struct thread *t = thread_enter();                                                         \
+        if (UNLIKELY(!t))                                                                          \
+            return (call);                                                                         \
+        event_prefetch(t, CALLER());                                                               \
+        tls.beneath = BENEATH_ALLOC;                                                               \
+        void *p = (call);                                                                          \
+        tls.beneath = BENEATH_NOTHING;                                                             \
+        if (LIKELY(p != NULL))                                                                     \
+            record(t, w, p, (size), CALLER());                                                     \
+        thread_leave();                                                                            \
+        return p;                                                                                  \
+    } while (0)
+
+static inline __attribute__((always_inline)) void *hook_malloc(const struct python_wrapper *w,
+                                                               void *context, size_t size)
+{
+    ALLOCATE(w, w->next.malloc(context, size), size);
+}
+
+static inline __attribute__((always_inline)) void *
+hook_calloc(const struct python_wrapper *w, void *context, size_t count, size_t size)
+{
+    ALLOCATE(w, w->next.calloc(context, count, size), count * size);
+}
+
+static inline __attribute__((always_inline)) void *
+hook_realloc(const struct python_wrapper *w, void *context, void *old, size_t size)
+{
+    struct thread *t = thread_enter();
+    if (UNLIKELY(!t)) {
+        free_beneath(old);
+        return w->next.realloc(context, old, size);
+    }
+    event_prefetch(t, CALLER());
+    size_t large = old && UNLIKELY(large_may_be(old)) ? large_drop(old) : 0;
+    if (old)
+        event_realloc(t, old, EVENT_MAYBE);
+    tls.around = old;
+    tls.beneath = old ? BENEATH_REALLOC : BENEATH_ALLOC;
+    void *p = w->next.realloc(context, old, size);
+    tls.beneath = BENEATH_NOTHING;
+    if (LIKELY(p != NULL)) {
+        if (UNLIKELY(!record(t, w, p, size, CALLER())) && old)
+            note_unrecorded(t);
+    } else {
+        if (old)
+            event_realloc_failed(t); /* with size 0 too: CPython never frees by realloc */
+        if (large)
+            large_keep(old, large);
+    }
+    thread_leave();
+    return p;
+}
+
+static inline __attribute__((always_inline)) void hook_free(const struct python_wrapper *w,
+                                                            void *context, void *p)
+{
+    struct thread *t = p ? thread_enter() : NULL;
+    if (UNLIKELY(!t)) {
+        free_beneath(p);
+        w->next.free(context, p);
+        return;
+    }
+    event_free(t, p, EVENT_MAYBE);
+    tls.around = p;
+    tls.beneath = BENEATH_FREE;
+    w->next.free(context, p);
+    tls.beneath = BENEATH_NOTHING;
+    thread_leave();
+}
+
+#define WRAPPER(n)                                                                                 \
+    static void *malloc_##n(void *context, size_t size)                                            \
+    {                                                                                              \
+        return hook_malloc(&python_wrappers[n], context, size);                                    \
+    }                                                                                              \
+    static void *calloc_##n(void *context, size_t count, size_t size)                              \
+    {                                                                                              \
+        return hook_calloc(&python_wrappers[n], context, count, size);                             \
+    }                                                                                              \
+    static void *realloc_##n(void *context, void *old, size_t size)                                \
+    {                                                                                              \
+        return hook_realloc(&python_wrappers[n], context, old, size);                              \
+    }                                                                                              \
+    static void free_##n(void *context, void *p)                                                   \
+    {                                                                                              \
+        hook_free(&python_wrappers[n], context, p);                                                \
+    }
+
+WRAPPER(0)
+WRAPPER(1)
+WRAPPER(2)
+WRAPPER(3)
+WRAPPER(4)
+WRAPPER(5)
+WRAPPER(6)
+WRAPPER(7)
+
+#define HOOKS(n)                                                                                   \
+    {                                                                                              \
+        .malloc = malloc_##n, .calloc = calloc_##n, .realloc = realloc_##n, .free = free_##n       \
+    }
+
+const struct python_allocator python_hooks[WRAPPERS] = {HOOKS(0), HOOKS(1), HOOKS(2), HOOKS(3),
+                                                        HOOKS(4), HOOKS(5), HOOKS(6), HOOKS(7)};

@@ -1,0 +1,58 @@
+#include "record/python_objects.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+static bool is_gone(const struct python_wrapper *w)
+{
+    struct dl_find_object o;
+    void *f;
+    memcpy(&f, &w->next.malloc, sizeof f);
+    return _dl_find_object(f, &o) != 0;
+}
+
+/* The wrapper that calls this allocator; NULL: all are taken. One whose interpreter was unloaded is
+ * not called by anybody. */
+static struct python_wrapper *wrapper_of(const struct python_allocator *a, enum python_room room)
+{
+    struct python_wrapper *unused = NULL;
+    for (unsigned i = 0; i < WRAPPERS; i++) {
+        struct python_wrapper *w = &python_wrappers[i];
+        if (w->next.malloc && memcmp(&w->next, a, sizeof *a) == 0)
+            return w;
+        if (!unused && (!w->next.malloc || is_gone(w)))
+            unused = w;
+    }
+    if (unused)
+        *unused = (struct python_wrapper){.next = *a, .room = room};
+    return unused;
+}
+
+static bool is_wrapped(const struct python_allocator *a)
+{
+    for (unsigned i = 0; i < WRAPPERS; i++)
+        if (a->malloc == python_hooks[i].malloc)
+            return true;
+    return false;
+}
+
+bool python_objects_wrap(const struct python_tables *tables)
+{
+    /* Nobody has had a chance to put something else there. */
+    bool untouched = !python_wrappers[0].next.malloc && !tables->is_initialized();
+    for (int domain = 0; domain < PYTHON_DOMAINS; domain++) {
+        struct python_allocator now, hooks;
+        tables->get(domain, &now);
+        if (is_wrapped(&now))
+            continue;
+        struct python_wrapper *w = wrapper_of(&now, !untouched             ? ROOM_UNKNOWN
+                                                    : domain == PYTHON_RAW ? ROOM_MALLOC
+                                                                           : ROOM_POOLS);
+        if (!w)
+            return false;
+        hooks = python_hooks[w - python_wrappers];
+        hooks.context = now.context;
+        tables->set(domain, &hooks);
+    }
+    return true;
+}
