@@ -68,7 +68,7 @@ static void thread_record(struct target *t, struct reader *r, const uint64_t *w,
     case WIRE_THREAD_NAME: {
         char name[17] = {0};
         memcpy(name, &w[1], 16);
-        thread_rename(t, r->thread, tid, name);
+        thread_rename(t, r->thread, tid, WIRE_SMALL(w[0]), name);
         break;
     }
     default:

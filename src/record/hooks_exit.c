@@ -35,6 +35,7 @@ static __attribute__((noinline)) void exiting(enum wire_exit what)
     int saved = errno;
     if (atomic_load(&recorder.state) == STATE_LIVE && sys_call(SYS_getpid) == (long)recorder.pid &&
         !(atomic_fetch_or(&told, 1u << what) >> what)) {
+        thread_look();
         __builtin_unwind_init(); /* registers onto the stack, where they can be looked at */
         recorder_exiting(what, (uintptr_t)__builtin_frame_address(0) - SAVED_REGISTERS);
     }

@@ -196,7 +196,8 @@ enum wire_kind {
     WIRE_CLOCK,        /* logical time of what follows (see below) */
     WIRE_THREAD_BEGIN, /* tid: what follows is this thread's */
     WIRE_THREAD_END,   /* tid */
-    WIRE_THREAD_NAME,  /* tid | 16 bytes of name; replaces its earlier name */
+    WIRE_THREAD_NAME,  /* tid | 16 bytes of name, small: at 16 * that. The first ones replace its
+                          earlier name */
     WIRE_PAD,          /* nothing more in this chunk */
     WIRE_FORK,         /* number: the process is about to fork for the number-th time */
     WIRE_NOTE,         /* small = enum wire_note, which says what the other words are; rare */
