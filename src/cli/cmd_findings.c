@@ -8,7 +8,6 @@
 #include "cli/command.h"
 #include "cli/query_options.h"
 #include "report/findings.h"
-#include "store/reader.h"
 
 static void print_help(void)
 {
@@ -30,7 +29,7 @@ static void print_help(void)
          "  --no-fold        keep the std:: frames that are folded otherwise\n"
          "  --merge RULE     rename functions: s/re/new/ (repeatable)\n"
          "  --thread NAME    only this thread (name or id)\n"
-         "  --process PID    another process of the recording (PID#N: its N-th program)\n"
+         "  --process PID    another process of the recording (PID#N: its N-th program), or all\n"
          "  --json           for scripts\n"
          "  --help           this text\n"
          "\n"
@@ -58,7 +57,7 @@ int cmd_findings(int argc, char **argv)
         print_help();
         goto out;
     }
-    if (recording_read(o.files.items[0], &recording, &err)) {
+    if (query_read(&o.query, o.files.items[0], &recording, &err)) {
         status = command_fail("findings", &err, 1);
         goto out;
     }

@@ -220,9 +220,9 @@ static int fill(struct flame *flame, const char *file, const struct query *asked
     q.top = QUERY_ALL;
     q.min_percent = 0;
     bool moments = q.since && is_state(q.metric);
-    int code = recording_read(file, &r, err);
+    int code = query_read(&q, file, &r, err);
     if (!code && w->diff)
-        code = recording_read(w->diff, &other, err);
+        code = query_read(&q, w->diff, &other, err);
     if (!code && w->diff)
         code = add_answer(flame, other, &q, w, true, NULL, err);
     if (!code && moments && !w->diff) {

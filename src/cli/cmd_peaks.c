@@ -11,7 +11,6 @@
 #include "cli/query_options.h"
 #include "export/threads_plot.h"
 #include "report/peaks.h"
-#include "store/reader.h"
 
 #define TEXT_ROWS 20
 
@@ -55,7 +54,7 @@ static void print_help(void)
          "  --suppressions FILE, --presets, --no-presets, --no-defaults\n"
          "                   as in tidemark report\n"
          "  --top N          show the N highest; 0: all\n"
-         "  --process PID    another process of the recording (PID#N: its N-th program)\n"
+         "  --process PID    another process of the recording (PID#N: its N-th program), or all\n"
          "  --json, --csv    all of them, exact numbers for scripts\n"
          "  --help           this text\n"
          "\n"
@@ -145,7 +144,7 @@ int cmd_peaks(int argc, char **argv)
         print_help();
         goto out;
     }
-    code = recording_read(o.files.items[0], &recording, &err);
+    code = query_read(&o.query, o.files.items[0], &recording, &err);
     code = code ? -EIO : peaks_init(&peaks, recording, &o.query, &w.peaks, &err);
     if (!code) {
         if (w.plot)

@@ -12,7 +12,6 @@
 #include "cli/query_options.h"
 #include "report/decorated.h"
 #include "report/peaks.h"
-#include "store/reader.h"
 
 #define TEXT_ROWS 80
 
@@ -61,7 +60,7 @@ static void print_help(void)
          "  --suppressions FILE, --presets, --no-presets, --no-defaults\n"
          "                   as in tidemark report\n"
          "  --top N          at most N calls; 0: all\n"
-         "  --process PID    another process of the recording (PID#N: its N-th program)\n"
+         "  --process PID    another process of the recording (PID#N: its N-th program), or all\n"
          "  --json           for scripts\n"
          "  --help           this text\n"
          "\n"
@@ -176,7 +175,7 @@ int cmd_tree(int argc, char **argv)
         print_help();
         goto out;
     }
-    code = recording_read(o.files.items[0], &recording, &err) ? -EIO : 0;
+    code = query_read(&o.query, o.files.items[0], &recording, &err) ? -EIO : 0;
     if (!code && w.peak)
         code = find_peak(&k, recording, &o.query, &w, &err);
     if (!code)

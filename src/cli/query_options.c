@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/whole.h"
+#include "store/reader.h"
+
 enum {
     OPT_METRIC = 256,
     OPT_SIZE,
@@ -314,6 +317,13 @@ void query_options_release(struct query_options *o)
     vec_release(&o->files);
 }
 
+int query_read(const struct query *q, const char *file, struct recording **out, struct err *err)
+{
+    int code = recording_read(file, out, err);
+    bool whole = q->process && strstr(q->process, WHOLE_WORD); /* of two files: PID,PID */
+    return !code && whole ? whole_make(*out, err) : code;
+}
+
 const char *query_options_help(void)
 {
     return "What is measured:\n"
@@ -322,7 +332,7 @@ const char *query_options_help(void)
            "  --size S         requested (default), usable, overhead: of live, total and peak\n"
            "  --at WHEN        start, end (default), peak, LABEL#N (a mark), 12.5s, 50%\n"
            "  --since WHEN     the difference from WHEN to --at\n"
-           "  --process PID    another process of the recording (PID#N: its N-th program)\n"
+           "  --process PID    another process of the recording (PID#N: its N-th program), or all\n"
            "\n"
            "Which stacks:\n"
            "  --within REGEX   only stacks with a matching function (repeatable)\n"

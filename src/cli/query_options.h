@@ -51,6 +51,10 @@ int query_options_parse(struct query_options *o, int argc, char **argv,
                         const struct query_command *command, struct err *err);
 void query_options_release(struct query_options *o);
 
+/* Reads a file; all processes of it become one profile, if the query asks for that. 0, or negative
+ * and a sentence. */
+int query_read(const struct query *q, const char *file, struct recording **out, struct err *err);
+
 /* The part of --help that describes these options. */
 const char *query_options_help(void);
 
