@@ -48,6 +48,7 @@ static void print_help(void)
          "\n"
          "Which stacks:\n"
          "  --within REGEX   only stacks with a matching function (repeatable)\n"
+         "  --within-path PREFIX  only stacks with a function whose file begins so (repeatable)\n"
          "  --ignore REGEX   not stacks with a matching function; counted apart (repeatable)\n"
          "  --suppressions FILE  not stacks that LeakSanitizer or valgrind would suppress "
          "(repeatable)\n"

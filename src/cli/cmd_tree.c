@@ -56,7 +56,8 @@ static void print_help(void)
          "                   the window; words as in tidemark report\n"
          "  --order O        time (default): as they happened; size: the largest first\n"
          "  --prefix PATH    take this off the front of files' names\n"
-         "  --thread NAME, --within REGEX, --ignore REGEX, --fold REGEX, --no-fold, --merge RULE,\n"
+         "  --thread NAME, --within REGEX, --within-path PREFIX, --ignore REGEX, --fold REGEX,\n"
+         "  --no-fold, --merge RULE, --python-only, --native-only,\n"
          "  --suppressions FILE, --presets, --no-presets, --no-defaults\n"
          "                   as in tidemark report\n"
          "  --top N          at most N calls; 0: all\n"
@@ -155,9 +156,9 @@ static int print(const struct decorated *d, const struct query_options *o, const
 
 int cmd_tree(int argc, char **argv)
 {
-    static const char *const common[] = {"at",   "since",   "top",   "within", "ignore",
-                                         "fold", "no-fold", "merge", "thread", "process",
-                                         "json", "help",    NULL};
+    static const char *const common[] = {"at",          "since",       "top",   "within", "ignore",
+                                         "fold",        "no-fold",     "merge", "thread", "process",
+                                         "python-only", "native-only", "json",  "help",   NULL};
     struct wanted w = {.peaks = PEAK_OPTIONS_DEFAULT};
     const struct query_command command = {
         .name = "tree", .files = 1, .only = common, .extra = extra, .take = take, .context = &w};

@@ -20,6 +20,7 @@ enum {
     OPT_TOP,
     OPT_MIN,
     OPT_WITHIN,
+    OPT_WITHIN_PATH,
     OPT_IGNORE,
     OPT_FOLD,
     OPT_NO_FOLD,
@@ -49,6 +50,7 @@ static const struct option common[] = {
     {"top", required_argument, NULL, OPT_TOP},
     {"min", required_argument, NULL, OPT_MIN},
     {"within", required_argument, NULL, OPT_WITHIN},
+    {"within-path", required_argument, NULL, OPT_WITHIN_PATH},
     {"ignore", required_argument, NULL, OPT_IGNORE},
     {"fold", required_argument, NULL, OPT_FOLD},
     {"no-fold", no_argument, NULL, OPT_NO_FOLD},
@@ -108,6 +110,18 @@ static int take_output(struct query_options *o, enum output output, struct err *
     return 0;
 }
 
+/* Files are known as the program knew them, which is mostly by their whole path. */
+static int take_path(struct query *q, const char *text, struct err *err)
+{
+    if (!*text)
+        return err_set(err, -EINVAL, "--within-path needs the beginning of a path");
+    *vec_push(&q->focus.paths) = xstrdup(text);
+    char *whole = *text == '/' ? NULL : realpath(text, NULL);
+    if (whole)
+        *vec_push(&q->focus.paths) = whole;
+    return 0;
+}
+
 static int take_common(struct query_options *o, int val, const char *text, struct err *err)
 {
     struct query *q = &o->query;
@@ -138,6 +152,8 @@ static int take_common(struct query_options *o, int val, const char *text, struc
         return take_min(o, text, err);
     case OPT_WITHIN:
         return pattern_list_add(&q->focus.within, text, "--within", err);
+    case OPT_WITHIN_PATH:
+        return take_path(q, text, err);
     case OPT_IGNORE:
         return pattern_list_add(&q->focus.ignore, text, "--ignore", err);
     case OPT_FOLD:
@@ -245,7 +261,7 @@ static int refused(const struct option *options, char **argv, const struct query
     return wrong_option(options, given, command, err);
 }
 
-/* Who takes --ignore takes all that is ignored in other ways. */
+/* Who takes --within and --ignore takes all that goes with them. */
 static const char *taken_with(const char *name)
 {
     static const char *const with_ignore[] = {"suppressions", "presets", "no-presets",
@@ -253,7 +269,7 @@ static const char *taken_with(const char *name)
     for (size_t i = 0; i < sizeof with_ignore / sizeof *with_ignore; i++)
         if (strcmp(name, with_ignore[i]) == 0)
             return "ignore";
-    return name;
+    return strcmp(name, "within-path") == 0 ? "within" : name;
 }
 
 static bool takes(const struct query_command *command, const char *name)
@@ -336,6 +352,7 @@ const char *query_options_help(void)
            "\n"
            "Which stacks:\n"
            "  --within REGEX   only stacks with a matching function (repeatable)\n"
+           "  --within-path PREFIX  only stacks with a function whose file begins so (repeatable)\n"
            "  --ignore REGEX   not stacks with a matching function; counted apart (repeatable)\n"
            "  --suppressions FILE  not stacks that LeakSanitizer or valgrind would suppress "
            "(repeatable)\n"

@@ -37,7 +37,8 @@ struct query_command {
     bool presets;     /* are presets applied unless --no-presets is given? */
     const char *const
         *only; /* names of the common options that it takes, ended by NULL; or NULL: all. With
-                  "ignore" come suppressions, presets, no-presets and no-defaults */
+                  "within" comes within-path; with "ignore" come suppressions, presets, no-presets
+                  and no-defaults */
     const struct option
         *extra; /* its own options, ended by zeros, or NULL; `val` from QUERY_EXTRA up */
     int (*take)(void *context, int val, const char *argument, struct err *err);

@@ -62,7 +62,7 @@ static void thread_record(struct target *t, struct reader *r, const uint64_t *w,
     uint32_t tid = (uint32_t)w[0];
     switch (WIRE_KIND(w[0])) {
     case WIRE_THREAD_BEGIN:
-        r->thread = thread_begin(t, tid, now_ns);
+        r->thread = thread_begin(t, tid, WIRE_SMALL(w[0]) != 0, now_ns);
         r->last_alloc = 0;
         break;
     case WIRE_THREAD_NAME: {

@@ -29,8 +29,11 @@ static uint32_t thread_add(struct target *t, uint32_t tid, uint64_t now_ns)
     return THREADS_APART;
 }
 
-uint32_t thread_begin(struct target *t, uint32_t tid, uint64_t now_ns)
+uint32_t thread_begin(struct target *t, uint32_t tid, bool again, uint64_t now_ns)
 {
+    for (size_t i = again ? t->profile.threads.count : 0; i-- > 0;)
+        if (t->profile.threads.items[i].tid == tid)
+            return (uint32_t)i;
     for (size_t i = 0; i < t->sampled_threads.count; i++) {
         uint32_t number = t->sampled_threads.items[i];
         const struct thread *thread = &t->profile.threads.items[number];

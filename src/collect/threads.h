@@ -8,7 +8,8 @@
 #include "collect/target.h"
 
 /* Numbers in profile.threads. */
-uint32_t thread_begin(struct target *t, uint32_t tid, uint64_t now_ns); /* it says so itself */
+/* It says so itself. `again`: it said that it ended, but it had more to do. */
+uint32_t thread_begin(struct target *t, uint32_t tid, bool again, uint64_t now_ns);
 uint32_t thread_sampled(struct target *t, uint32_t tid, uint64_t now_ns);
 /* What it says itself: `name` at 16 * part, and what was there from there on is forgotten. */
 void thread_rename(struct target *t, uint32_t number, uint32_t tid, unsigned part,

@@ -120,6 +120,9 @@ static void add_code(struct whole *w, const struct part *part)
         m->epoch += part->epoch;
         m->path = xstrdup(m->path ? m->path : "");
     }
+    /* What is in no module of this process is not in one of an earlier process. */
+    *vec_push(&w->into->modules) =
+        (struct module){.end = UINT64_C(1) << 48, .epoch = part->epoch, .path = xstrdup("")};
     for (size_t i = 1; i < p->nodes.count; i++) {
         const struct node *n = &p->nodes.items[i];
         *vec_push(&w->into->nodes) =

@@ -94,6 +94,7 @@ enum recorder_state {
 struct tls {
     struct thread *thread;
     uintptr_t busy; /* the frame of the hook that is being served; 0: none (nested.c) */
+    bool ended;     /* its thread has said so; what it does now, it does on its way out */
     uint32_t fork;  /* number of the fork it makes, or that made it and has not been told yet */
     size_t wanted;  /* 1 + what an aligned operator new was asked for, until it allocates */
 };

@@ -79,7 +79,7 @@ static void thread_end(void *arg)
     if (tls.busy) /* cancelled in a hook */
         thread_recover(t);
     tls.busy = (uintptr_t)__builtin_frame_address(0);
-    if (!t->named && !t->python_named) {
+    if (!t->named && !t->python_named && !tls.ended) {
         char name[17] = {0};
         sys_call(SYS_prctl, (long)PR_GET_NAME, name);
         thread_named(t, name);
@@ -89,6 +89,7 @@ static void thread_end(void *arg)
         event_publish(t);
     }
     tls.thread = NULL;
+    tls.ended = true;
     atomic_store_explicit(&t->ring->stack, 0, memory_order_relaxed);
     spin_lock(&threads_lock);
     t->tid = 0;
@@ -181,12 +182,14 @@ static struct thread *thread_adopt(struct thread *t)
 
     put_tick(t);
     if (remark_room(t, 1)) {
-        event_word(t, WIRE_WORD(WIRE_THREAD_BEGIN, 0, t->tid));
+        event_word(t, WIRE_WORD(WIRE_THREAD_BEGIN, tls.ended, t->tid));
         event_publish(t);
     }
-    char name[17] = {0};
-    sys_call(SYS_prctl, (long)PR_GET_NAME, name);
-    thread_named(t, name);
+    if (!tls.ended) {
+        char name[17] = {0};
+        sys_call(SYS_prctl, (long)PR_GET_NAME, name);
+        thread_named(t, name);
+    }
     tls.thread = t;
     if (end_key_made)
         pthread_setspecific(end_key, t);
