@@ -138,7 +138,7 @@ static __inline__ void tide_resume(void)
         call();
 }
 
-/* The calling thread's name in reports (15 bytes of it count); the kernel's is not changed. */
+/* The calling thread's name in reports (128 bytes of it count); the kernel's is not changed. */
 static __inline__ void tide_thread_name(const char *name)
 {
     static tide_function_ known;

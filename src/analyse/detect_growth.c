@@ -145,6 +145,8 @@ void detect_growth(struct findings *f)
     const struct profile *p = f->places.total.profile;
     struct series s = {0};
     size_t marks;
+    if (p->together > 1)
+        return; /* marks and work of several processes are no series */
     const char *label = busiest_label(p, &marks);
     if (label && marks >= LEAST_MARKS)
         series_of_marks(&s, p, label, marks);

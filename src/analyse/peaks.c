@@ -57,13 +57,23 @@ static void find_peaks(struct peaks *p, const struct peak_options *o, uint32_t l
         add_peak(p, o, line, high / each, low / each, live[high]);
 }
 
-/* Of the process its highest between two moments is known, and what it had then. */
+/* Does the focus leave anything out? */
+static bool is_part(const struct timelines *t)
+{
+    for (size_t i = 0; i < t->profile->sites.count; i++)
+        if (t->profile->sites.items[i].domain == DOMAIN_HEAP && !t->counted[i])
+            return true;
+    return false;
+}
+
+/* Of the whole process its highest between two moments is known, and what it had then. */
 static void find_process_peaks(struct peaks *p, const struct peak_options *o)
 {
     size_t n = p->lines.moments;
+    bool part = is_part(&p->lines);
     int64_t *live = xcalloc(2 * n + 1, sizeof *live);
     for (size_t i = 0; i < n; i++) {
-        live[2 * i] = p->lines.process[i];
+        live[2 * i] = part ? p->lines.total[i] : p->lines.process[i];
         live[2 * i + 1] = p->lines.total[i];
     }
     find_peaks(p, o, TIMELINES_PROCESS, live, 2 * n, 2);
@@ -172,8 +182,11 @@ int peaks_init(struct peaks *p, const struct recording *r, const struct query *q
         timelines_release(&p->lines);
         return code;
     }
-    find_process_peaks(p, o);
-    uint32_t threads = is_one_thread(&p->lines) ? 0 : (uint32_t)p->lines.lines.count;
+    if (!q->focus.thread)
+        find_process_peaks(p, o);
+    /* One thread's line is the process's, unless it is asked for alone. */
+    uint32_t threads =
+        !q->focus.thread && is_one_thread(&p->lines) ? 0 : (uint32_t)p->lines.lines.count;
     for (uint32_t i = 0; i < threads; i++)
         find_peaks(p, o, i, p->lines.lines.items[i].live, p->lines.moments, 1);
     number(p);

@@ -8,7 +8,6 @@
 #include "cli/command.h"
 #include "cli/query_options.h"
 #include "report/diff.h"
-#include "store/reader.h"
 
 #define TEXT_ROWS      20
 #define TEXT_TREE_ROWS 60
@@ -73,7 +72,7 @@ int cmd_diff(int argc, char **argv)
     }
     set_defaults(&o);
     for (int i = 0; i < 2 && !code; i++)
-        code = recording_read(o.files.items[i], &recordings[i], &err);
+        code = query_read(&o.query, o.files.items[i], &recordings[i], &err);
     if (code) {
         status = command_fail("diff", &err, 1);
         goto out;

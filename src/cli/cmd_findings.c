@@ -8,7 +8,6 @@
 #include "cli/command.h"
 #include "cli/query_options.h"
 #include "report/findings.h"
-#include "store/reader.h"
 
 static void print_help(void)
 {
@@ -21,6 +20,7 @@ static void print_help(void)
          "\n"
          "  --top N          at most N\n"
          "  --within REGEX   only stacks with a matching function (repeatable)\n"
+         "  --within-path PREFIX  only stacks with a function whose file begins so (repeatable)\n"
          "  --ignore REGEX   not stacks with a matching function (repeatable)\n"
          "  --suppressions FILE  not stacks of a LeakSanitizer or valgrind list (repeatable)\n"
          "  --presets, --no-presets  not (the default), or also, what libraries set up once and "
@@ -30,7 +30,8 @@ static void print_help(void)
          "  --no-fold        keep the std:: frames that are folded otherwise\n"
          "  --merge RULE     rename functions: s/re/new/ (repeatable)\n"
          "  --thread NAME    only this thread (name or id)\n"
-         "  --process PID    another process of the recording (PID#N: its N-th program)\n"
+         "  --python-only, --native-only   list only such frames\n"
+         "  --process PID    another process of the recording (PID#N: its N-th program), or all\n"
          "  --json           for scripts\n"
          "  --help           this text\n"
          "\n"
@@ -42,8 +43,9 @@ static void print_help(void)
 
 int cmd_findings(int argc, char **argv)
 {
-    static const char *const common[] = {"top",    "within",  "ignore", "fold", "no-fold", "merge",
-                                         "thread", "process", "json",   "help", NULL};
+    static const char *const common[] = {"top",   "within", "ignore",  "fold",        "no-fold",
+                                         "merge", "thread", "process", "python-only", "native-only",
+                                         "json",  "help",   NULL};
     static const struct query_command command = {
         .name = "findings", .files = 1, .only = common, .presets = true};
     struct query_options o;
@@ -58,7 +60,7 @@ int cmd_findings(int argc, char **argv)
         print_help();
         goto out;
     }
-    if (recording_read(o.files.items[0], &recording, &err)) {
+    if (query_read(&o.query, o.files.items[0], &recording, &err)) {
         status = command_fail("findings", &err, 1);
         goto out;
     }

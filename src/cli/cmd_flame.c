@@ -63,10 +63,10 @@ static void print_help(void)
          "  --output FILE    where to write (default: stdout)\n"
          "  --metric M       as in tidemark report; so are --size, --at, --since, --process and "
          "the focus\n"
-         "                   options --within, --ignore, --fold, --no-fold, --merge, --thread,\n"
-         "                   --suppressions, --presets, --no-presets, --no-defaults, --python-only "
-         "and\n"
-         "                   --native-only\n"
+         "                   options --within, --within-path, --ignore, --fold, --no-fold, "
+         "--merge,\n"
+         "                   --thread, --suppressions, --presets, --no-presets, --no-defaults,\n"
+         "                   --python-only and --native-only\n"
          "  --diff FILE      red grew and blue shrank since this other recording; so too with "
          "--since\n"
          "  --normalise      with --diff: as if both runs had the same sum\n"
@@ -180,9 +180,9 @@ static int fill(struct flame *flame, const char *file, const struct query *asked
     q.top = QUERY_ALL;
     q.min_percent = 0;
     bool moments = q.since && is_state(q.metric);
-    int code = recording_read(file, &r, err);
+    int code = query_read(&q, file, &r, err);
     if (!code && w->diff)
-        code = recording_read(w->diff, &other, err);
+        code = query_read(&q, w->diff, &other, err);
     if (!code && w->diff)
         code = add_answer(flame, other, &q, w, true, NULL, err);
     if (!code && moments && !w->diff) {

@@ -37,6 +37,7 @@ static void print_help(void)
          "  --top N          at most N functions (default 10)\n"
          "  --plot FILE      live bytes, RSS and VM at the marks, as an SVG\n"
          "  --within REGEX   only stacks with a matching function (repeatable)\n"
+         "  --within-path PREFIX  only stacks with a function whose file begins so (repeatable)\n"
          "  --ignore REGEX   not stacks with a matching function (repeatable)\n"
          "  --suppressions FILE  not stacks of a LeakSanitizer or valgrind list (repeatable)\n"
          "  --presets, --no-presets  not (the default), or also, what libraries set up once and "
@@ -45,6 +46,7 @@ static void print_help(void)
          "  --fold REGEX     drop matching frames; their caller is charged (repeatable)\n"
          "  --no-fold        keep the std:: frames that are folded otherwise\n"
          "  --merge RULE     rename functions: s/re/new/ (repeatable)\n"
+         "  --python-only, --native-only   list only such frames\n"
          "  --process PID    another process of the recording (PID#N: its N-th program)\n"
          "  --json           exact numbers for scripts\n"
          "  --help           this text\n"
@@ -91,8 +93,9 @@ int cmd_growth(int argc, char **argv)
                                           {"per", required_argument, NULL, OPT_PER},
                                           {"plot", required_argument, NULL, OPT_PLOT},
                                           {0}};
-    static const char *const common[] = {"top",   "within",  "ignore", "fold", "no-fold",
-                                         "merge", "process", "json",   "help", NULL};
+    static const char *const common[] = {"top",         "within", "ignore",  "fold",
+                                         "no-fold",     "merge",  "process", "python-only",
+                                         "native-only", "json",   "help",    NULL};
     struct wanted wanted = {0};
     const struct query_command command = {.name = "growth",
                                           .files = 1,

@@ -12,7 +12,6 @@
 #include "cli/query_options.h"
 #include "report/leaks.h"
 #include "report/units.h"
-#include "store/reader.h"
 
 #define TEXT_ENTRIES 10
 #define EXIT_LOST    3
@@ -45,10 +44,11 @@ static void print_help(void)
          "  --at WHEN        end (default), exit (before destructors ran), leaks#N (the N-th look\n"
          "                   that was asked for), or a mark at which someone looked\n"
          "  --freed-at-exit  list what destructors and exit handlers freed, too\n"
-         "  --process PID    another process of the recording (PID#N: its N-th program)\n"
+         "  --process PID    another process of the recording (PID#N: its N-th program), or all\n"
          "\n"
          "Which stacks:\n"
          "  --within REGEX   only stacks with a matching function (repeatable)\n"
+         "  --within-path PREFIX  only stacks with a function whose file begins so (repeatable)\n"
          "  --ignore REGEX   not stacks with a matching function; counted apart (repeatable)\n"
          "  --suppressions FILE  not stacks that LeakSanitizer or valgrind would suppress "
          "(repeatable)\n"
@@ -245,7 +245,7 @@ int cmd_leaks(int argc, char **argv)
         return command_fail("leaks", &err, 2);
     if (o.help)
         print_help();
-    else if (recording_read(o.files.items[0], &recording, &err))
+    else if (query_read(&o.query, o.files.items[0], &recording, &err))
         status = command_fail("leaks", &err, 1);
     else
         status = answer(&o, &wanted, recording);

@@ -11,7 +11,6 @@
 #include "cli/query_options.h"
 #include "export/threads_plot.h"
 #include "report/peaks.h"
-#include "store/reader.h"
 
 #define TEXT_ROWS 20
 
@@ -51,11 +50,12 @@ static void print_help(void)
          "  --rebase         in the picture: the process's RSS less what it was at the beginning\n"
          "  --since WHEN, --at WHEN\n"
          "                   only this part of the run; words as in tidemark report\n"
-         "  --within REGEX, --ignore REGEX, --fold REGEX, --no-fold, --merge RULE, --thread NAME,\n"
+         "  --within REGEX, --within-path PREFIX, --ignore REGEX, --fold REGEX, --no-fold,\n"
+         "  --merge RULE, --thread NAME, --python-only, --native-only,\n"
          "  --suppressions FILE, --presets, --no-presets, --no-defaults\n"
          "                   as in tidemark report\n"
          "  --top N          show the N highest; 0: all\n"
-         "  --process PID    another process of the recording (PID#N: its N-th program)\n"
+         "  --process PID    another process of the recording (PID#N: its N-th program), or all\n"
          "  --json, --csv    all of them, exact numbers for scripts\n"
          "  --help           this text\n"
          "\n"
@@ -129,9 +129,9 @@ static int print(const struct peaks *p, const struct query_options *o, struct er
 
 int cmd_peaks(int argc, char **argv)
 {
-    static const char *const common[] = {"at",   "since",   "top",   "within", "ignore",
-                                         "fold", "no-fold", "merge", "thread", "process",
-                                         "json", "csv",     "help",  NULL};
+    static const char *const common[] = {
+        "at",     "since",   "top",         "within",      "ignore", "fold", "no-fold", "merge",
+        "thread", "process", "python-only", "native-only", "json",   "csv",  "help",    NULL};
     struct wanted w = {.peaks = PEAK_OPTIONS_DEFAULT};
     const struct query_command command = {
         .name = "peaks", .files = 1, .only = common, .extra = extra, .take = take, .context = &w};
@@ -148,7 +148,7 @@ int cmd_peaks(int argc, char **argv)
         print_help();
         goto out;
     }
-    code = recording_read(o.files.items[0], &recording, &err);
+    code = query_read(&o.query, o.files.items[0], &recording, &err);
     code = code ? -EIO : peaks_init(&peaks, recording, &o.query, &w.peaks, &err);
     if (!code) {
         if (w.plot)

@@ -10,7 +10,6 @@
 #include "model/answer.h"
 #include "model/sampled.h"
 #include "report/report.h"
-#include "store/reader.h"
 
 #define TEXT_ROWS       20
 #define TEXT_TREE_ROWS  60
@@ -95,7 +94,7 @@ int cmd_report(int argc, char **argv)
         goto out;
     }
     set_defaults(&o);
-    if (recording_read(o.files.items[0], &recording, &err)) {
+    if (query_read(&o.query, o.files.items[0], &recording, &err)) {
         status = command_fail("report", &err, 1);
         goto out;
     }

@@ -10,7 +10,6 @@
 #include "cli/query_options.h"
 #include "export/threads_plot.h"
 #include "report/threads.h"
-#include "store/reader.h"
 
 #define TEXT_ROWS 20
 
@@ -43,11 +42,12 @@ static void print_help(void)
          "  --rebase         in the picture: the process's RSS less what it was at the beginning\n"
          "  --since WHEN, --at WHEN\n"
          "                   only this part of the run; words as in tidemark report\n"
-         "  --within REGEX, --ignore REGEX, --fold REGEX, --no-fold, --merge RULE, --thread NAME,\n"
+         "  --within REGEX, --within-path PREFIX, --ignore REGEX, --fold REGEX, --no-fold,\n"
+         "  --merge RULE, --thread NAME,\n"
          "  --suppressions FILE, --presets, --no-presets, --no-defaults\n"
          "                   as in tidemark report\n"
          "  --top N          at most N threads; 0: all\n"
-         "  --process PID    another process of the recording (PID#N: its N-th program)\n"
+         "  --process PID    another process of the recording (PID#N: its N-th program), or all\n"
          "  --json, --csv    exact numbers for scripts; JSON has the lines over time too\n"
          "  --help           this text\n"
          "\n"
@@ -132,7 +132,7 @@ int cmd_threads(int argc, char **argv)
         print_help();
         goto out;
     }
-    code = recording_read(o.files.items[0], &recording, &err);
+    code = query_read(&o.query, o.files.items[0], &recording, &err);
     code = code ? -EIO : timelines_init(&lines, recording, &o.query, &err);
     if (!code) {
         code = w.plot || w.gnuplot ? draw(&lines, &w, &err) : print(&lines, &o, &err);

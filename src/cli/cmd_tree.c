@@ -12,7 +12,6 @@
 #include "cli/query_options.h"
 #include "report/decorated.h"
 #include "report/peaks.h"
-#include "store/reader.h"
 
 #define TEXT_ROWS 80
 
@@ -57,11 +56,12 @@ static void print_help(void)
          "                   the window; words as in tidemark report\n"
          "  --order O        time (default): as they happened; size: the largest first\n"
          "  --prefix PATH    take this off the front of files' names\n"
-         "  --thread NAME, --within REGEX, --ignore REGEX, --fold REGEX, --no-fold, --merge RULE,\n"
+         "  --thread NAME, --within REGEX, --within-path PREFIX, --ignore REGEX, --fold REGEX,\n"
+         "  --no-fold, --merge RULE, --python-only, --native-only,\n"
          "  --suppressions FILE, --presets, --no-presets, --no-defaults\n"
          "                   as in tidemark report\n"
          "  --top N          at most N calls; 0: all\n"
-         "  --process PID    another process of the recording (PID#N: its N-th program)\n"
+         "  --process PID    another process of the recording (PID#N: its N-th program), or all\n"
          "  --json           for scripts\n"
          "  --help           this text\n"
          "\n"
@@ -156,9 +156,9 @@ static int print(const struct decorated *d, const struct query_options *o, const
 
 int cmd_tree(int argc, char **argv)
 {
-    static const char *const common[] = {"at",   "since",   "top",   "within", "ignore",
-                                         "fold", "no-fold", "merge", "thread", "process",
-                                         "json", "help",    NULL};
+    static const char *const common[] = {"at",          "since",       "top",   "within", "ignore",
+                                         "fold",        "no-fold",     "merge", "thread", "process",
+                                         "python-only", "native-only", "json",  "help",   NULL};
     struct wanted w = {.peaks = PEAK_OPTIONS_DEFAULT};
     const struct query_command command = {
         .name = "tree", .files = 1, .only = common, .extra = extra, .take = take, .context = &w};
@@ -176,7 +176,7 @@ int cmd_tree(int argc, char **argv)
         print_help();
         goto out;
     }
-    code = recording_read(o.files.items[0], &recording, &err) ? -EIO : 0;
+    code = query_read(&o.query, o.files.items[0], &recording, &err) ? -EIO : 0;
     if (!code && w.peak)
         code = find_peak(&k, recording, &o.query, &w, &err);
     if (!code)

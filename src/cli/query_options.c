@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/whole.h"
+#include "store/reader.h"
+
 enum {
     OPT_METRIC = 256,
     OPT_SIZE,
@@ -17,6 +20,7 @@ enum {
     OPT_TOP,
     OPT_MIN,
     OPT_WITHIN,
+    OPT_WITHIN_PATH,
     OPT_IGNORE,
     OPT_FOLD,
     OPT_NO_FOLD,
@@ -46,6 +50,7 @@ static const struct option common[] = {
     {"top", required_argument, NULL, OPT_TOP},
     {"min", required_argument, NULL, OPT_MIN},
     {"within", required_argument, NULL, OPT_WITHIN},
+    {"within-path", required_argument, NULL, OPT_WITHIN_PATH},
     {"ignore", required_argument, NULL, OPT_IGNORE},
     {"fold", required_argument, NULL, OPT_FOLD},
     {"no-fold", no_argument, NULL, OPT_NO_FOLD},
@@ -105,6 +110,18 @@ static int take_output(struct query_options *o, enum output output, struct err *
     return 0;
 }
 
+/* Files are known as the program knew them, which is mostly by their whole path. */
+static int take_path(struct query *q, const char *text, struct err *err)
+{
+    if (!*text)
+        return err_set(err, -EINVAL, "--within-path needs the beginning of a path");
+    *vec_push(&q->focus.paths) = xstrdup(text);
+    char *whole = *text == '/' ? NULL : realpath(text, NULL);
+    if (whole)
+        *vec_push(&q->focus.paths) = whole;
+    return 0;
+}
+
 static int take_common(struct query_options *o, int val, const char *text, struct err *err)
 {
     struct query *q = &o->query;
@@ -135,6 +152,8 @@ static int take_common(struct query_options *o, int val, const char *text, struc
         return take_min(o, text, err);
     case OPT_WITHIN:
         return pattern_list_add(&q->focus.within, text, "--within", err);
+    case OPT_WITHIN_PATH:
+        return take_path(q, text, err);
     case OPT_IGNORE:
         return pattern_list_add(&q->focus.ignore, text, "--ignore", err);
     case OPT_FOLD:
@@ -244,7 +263,7 @@ static int refused(const struct option *options, char **argv, const struct query
     return wrong_option(options, given, command, err);
 }
 
-/* Who takes --ignore takes all that is ignored in other ways. */
+/* Who takes --within and --ignore takes all that goes with them. */
 static const char *taken_with(const char *name)
 {
     static const char *const with_ignore[] = {"suppressions", "presets", "no-presets",
@@ -252,7 +271,7 @@ static const char *taken_with(const char *name)
     for (size_t i = 0; i < sizeof with_ignore / sizeof *with_ignore; i++)
         if (strcmp(name, with_ignore[i]) == 0)
             return "ignore";
-    return name;
+    return strcmp(name, "within-path") == 0 ? "within" : name;
 }
 
 static bool takes(const struct query_command *command, const char *name)
@@ -328,6 +347,13 @@ void query_options_release(struct query_options *o)
     vec_release(&o->files);
 }
 
+int query_read(const struct query *q, const char *file, struct recording **out, struct err *err)
+{
+    int code = recording_read(file, out, err);
+    bool whole = q->process && strstr(q->process, WHOLE_WORD); /* of two files: PID,PID */
+    return !code && whole ? whole_make(*out, err) : code;
+}
+
 const char *query_options_help(void)
 {
     return "What is measured:\n"
@@ -336,10 +362,11 @@ const char *query_options_help(void)
            "  --size S         requested (default), usable, overhead: of live, total and peak\n"
            "  --at WHEN        start, end (default), peak, LABEL#N (a mark), 12.5s, 50%\n"
            "  --since WHEN     the difference from WHEN to --at\n"
-           "  --process PID    another process of the recording (PID#N: its N-th program)\n"
+           "  --process PID    another process of the recording (PID#N: its N-th program), or all\n"
            "\n"
            "Which stacks:\n"
            "  --within REGEX   only stacks with a matching function (repeatable)\n"
+           "  --within-path PREFIX  only stacks with a function whose file begins so (repeatable)\n"
            "  --ignore REGEX   not stacks with a matching function; counted apart (repeatable)\n"
            "  --suppressions FILE  not stacks that LeakSanitizer or valgrind would suppress "
            "(repeatable)\n"

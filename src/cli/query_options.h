@@ -39,7 +39,8 @@ struct query_command {
     bool presets; /* are presets applied unless --no-presets is given? */
     const char *const
         *only; /* names of the common options that it takes, ended by NULL; or NULL: all. With
-                  "ignore" come suppressions, presets, no-presets and no-defaults */
+                  "within" comes within-path; with "ignore" come suppressions, presets, no-presets
+                  and no-defaults */
     const struct option
         *extra; /* its own options, ended by zeros, or NULL; `val` from QUERY_EXTRA up */
     int (*take)(void *context, int val, const char *argument, struct err *err);
@@ -52,6 +53,10 @@ struct query_command {
 int query_options_parse(struct query_options *o, int argc, char **argv,
                         const struct query_command *command, struct err *err);
 void query_options_release(struct query_options *o);
+
+/* Reads a file; all processes of it become one profile, if the query asks for that. 0, or negative
+ * and a sentence. */
+int query_read(const struct query *q, const char *file, struct recording **out, struct err *err);
 
 /* The part of --help that describes these options. */
 const char *query_options_help(void);

@@ -91,7 +91,7 @@ uint32_t thread_number(struct process *p, struct sampled_thread *t, uint64_t tim
     if (t->number == NO_THREAD) {
         t->number = thread_sampled(p->target, (uint32_t)t->tid, target_time(p->target, time_ns));
         if (*t->name)
-            thread_rename(p->target, t->number, (uint32_t)t->tid, t->name);
+            thread_rename_sampled(p->target, t->number, (uint32_t)t->tid, t->name);
     }
     return t->number;
 }
@@ -158,7 +158,7 @@ void take_name(struct samples *s, struct process *p, const struct perf_record *r
     struct sampled_thread *t = thread_of(p, r->tid);
     snprintf(t->name, sizeof t->name, "%s", r->name);
     if (t->number != NO_THREAD && p->target && !p->target->ended)
-        thread_rename(p->target, t->number, (uint32_t)t->tid, t->name);
+        thread_rename_sampled(p->target, t->number, (uint32_t)t->tid, t->name);
 }
 
 void take_fork(struct samples *s, const struct perf_record *r)

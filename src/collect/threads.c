@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PART          16   /* bytes of a name in one record */
 #define THREADS_APART 4096 /* those that come after are counted together */
 
 static uint32_t thread_new(struct target *t, uint32_t tid, uint64_t now_ns)
@@ -28,8 +29,11 @@ static uint32_t thread_add(struct target *t, uint32_t tid, uint64_t now_ns)
     return THREADS_APART;
 }
 
-uint32_t thread_begin(struct target *t, uint32_t tid, uint64_t now_ns)
+uint32_t thread_begin(struct target *t, uint32_t tid, bool again, uint64_t now_ns)
 {
+    for (size_t i = again ? t->profile.threads.count : 0; i-- > 0;)
+        if (t->profile.threads.items[i].tid == tid)
+            return (uint32_t)i;
     for (size_t i = 0; i < t->sampled_threads.count; i++) {
         uint32_t number = t->sampled_threads.items[i];
         const struct thread *thread = &t->profile.threads.items[number];
@@ -53,11 +57,23 @@ uint32_t thread_sampled(struct target *t, uint32_t tid, uint64_t now_ns)
     return number;
 }
 
-void thread_rename(struct target *t, uint32_t number, uint32_t tid, const char *name)
+static void append(char **name, const char *more)
+{
+    char *whole = xasprintf("%s%s", *name, more);
+    free(*name);
+    *name = whole;
+}
+
+void thread_rename(struct target *t, uint32_t number, uint32_t tid, unsigned part, const char *name)
 {
     struct thread *thread = &t->profile.threads.items[number];
     if (thread->tid != tid || !*name)
         return;
+    if (part) {
+        if (strlen(thread->name) == part * PART)
+            append(&thread->name, name);
+        return;
+    }
     /* The first thread carries the program's name unless it took another. */
     if (tid == (uint32_t)t->pid) {
         const char *slash = t->profile.executable ? strrchr(t->profile.executable, '/') : NULL;
@@ -74,4 +90,11 @@ void thread_rename(struct target *t, uint32_t number, uint32_t tid, const char *
         return;
     free(thread->name);
     thread->name = xstrdup(name);
+}
+
+void thread_rename_sampled(struct target *t, uint32_t number, uint32_t tid, const char *name)
+{
+    for (size_t i = 0; i < t->sampled_threads.count; i++)
+        if (t->sampled_threads.items[i] == number)
+            thread_rename(t, number, tid, 0, name);
 }

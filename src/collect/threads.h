@@ -8,8 +8,13 @@
 #include "collect/target.h"
 
 /* Numbers in profile.threads. */
-uint32_t thread_begin(struct target *t, uint32_t tid, uint64_t now_ns); /* it says so itself */
+/* It says so itself. `again`: it said that it ended, but it had more to do. */
+uint32_t thread_begin(struct target *t, uint32_t tid, bool again, uint64_t now_ns);
 uint32_t thread_sampled(struct target *t, uint32_t tid, uint64_t now_ns);
-void thread_rename(struct target *t, uint32_t number, uint32_t tid, const char *name);
+/* What it says itself: `name` at 16 * part, and what was there from there on is forgotten. */
+void thread_rename(struct target *t, uint32_t number, uint32_t tid, unsigned part,
+                   const char *name);
+/* What the kernel says: of a thread that says nothing itself. */
+void thread_rename_sampled(struct target *t, uint32_t number, uint32_t tid, const char *name);
 
 #endif

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/whole.h"
+
 static const struct profile *program_after_exec(const struct recording *r, const struct profile *p)
 {
     const struct profile *end = r->profiles.items + r->profiles.count;
@@ -22,10 +24,16 @@ int answer_process(const struct recording *r, const char *process, const struct 
         *out = program_after_exec(r, &r->profiles.items[0]);
         return 0;
     }
+    if (strcmp(process, WHOLE_WORD) == 0) {
+        *out = r->whole;
+        return *out ? 0
+                    : err_set(err, -EINVAL,
+                              "this can be told of one process only; --process PID picks it");
+    }
     char *end;
     unsigned long pid = strtoul(process, &end, 10), wanted = 0;
     if (end == process || (*end && *end != '#') || *process == '-')
-        return err_set(err, -EINVAL, "--process '%s' is not a process id", process);
+        return err_set(err, -EINVAL, "--process '%s' is not a process id, nor all", process);
     if (*end == '#') {
         const char *number = end + 1;
         wanted = strtoul(number, &end, 10);

@@ -30,7 +30,8 @@ struct answer {
 
 /*
  * The profile that --process names: PID (the last program of that process) or PID#N (its N-th, from
- * 1). NULL: the first process, as the program that it became by exec. -ENOENT: none.
+ * 1), or all of them together, if whole_make was called. NULL: the first process, as the program
+ * that it became by exec. -ENOENT: none.
  */
 int answer_process(const struct recording *r, const char *process, const struct profile **out,
                    struct err *err);

@@ -15,11 +15,11 @@ struct builder {
     bool in_place;                        /* measure.h */
     uint32_t *first_child, *next_sibling; /* of the nodes that are needed; 0: none */
     uint32_t *leaf;                       /* node -> its innermost listed call */
-    uint8_t *flags;                       /* node -> flags of all frames of its stack */
+    uint16_t *flags;                      /* node -> flags of all frames of its stack */
     struct suppress_match suppress;
     bool *resized;  /* site -> is it a call of realloc? NULL: nobody asks */
     uint32_t *rule; /* node -> suppression that one frame of its stack satisfies; NULL: none do */
-    VEC(uint8_t) call_flags; /* call -> flags of its frame, close together in memory */
+    VEC(uint16_t) call_flags; /* call -> flags of its frame, close together in memory */
     bool fold_interpreter;
 };
 
@@ -64,7 +64,7 @@ static void link_nodes(struct builder *b, const struct measure *m, enum portion 
 }
 
 static uint32_t add_call(struct builder *b, uint32_t parent, uint32_t frame, uint32_t node,
-                         uint8_t flags)
+                         uint16_t flags)
 {
     *vec_push(&b->tree->parent) = parent;
     *vec_push(&b->tree->frame) = frame;
@@ -76,12 +76,12 @@ static uint32_t add_call(struct builder *b, uint32_t parent, uint32_t frame, uin
 static void enter_node(struct builder *b, uint32_t node)
 {
     uint32_t above = parent_of(b->profile, node), call = b->leaf[above];
-    uint8_t flags = b->flags[above];
+    uint16_t flags = b->flags[above];
     uint32_t rule = b->rule ? b->rule[above] : SUPPRESS_NONE;
     struct frame_run run = frame_table_run(b->frames, b->profile->nodes.items[node].address);
     for (uint32_t i = run.count; i-- > 0;) { /* outermost first */
         uint32_t frame = b->frames->list.items[run.first + i];
-        uint8_t f = b->frames->frames.items[frame].flags;
+        uint16_t f = b->frames->frames.items[frame].flags;
         flags |= f;
         uint32_t own = b->rule ? suppress_match_frame(&b->suppress, frame) : SUPPRESS_NONE;
         rule = own < rule ? own : rule;
@@ -150,7 +150,7 @@ static void add_calls(struct builder *b, const struct measure *m)
 static uint32_t charged(const struct builder *b, uint32_t call)
 {
     const uint32_t *parent = b->tree->parent.items;
-    const uint8_t *flags = b->call_flags.items;
+    const uint16_t *flags = b->call_flags.items;
     if (b->in_place)
         return call;
     while (call && (flags[call] & CALL_ALLOCATOR))
@@ -209,7 +209,7 @@ static bool *resized_sites(const struct profile *p)
 }
 
 /* Is the site's stack one to leave out? Then it is counted where it belongs. */
-static bool ignore_site(struct builder *b, uint32_t node, uint8_t flags, struct value v,
+static bool ignore_site(struct builder *b, uint32_t node, uint16_t flags, struct value v,
                         enum allocation allocation, struct value *by_rule)
 {
     struct call_tree *t = b->tree;
@@ -247,7 +247,7 @@ static int place_sites(struct builder *b, const struct measure *m, struct err *e
     if (b->focus && b->focus->thread &&
         !(threads = chosen_threads(b->profile, b->focus->thread, err)))
         return -ENOENT;
-    bool within = frame_table_has_within(b->frames);
+    bool within = frame_table_has_within(b->frames), paths = frame_table_has_paths(b->frames);
     struct value *by_rule = xcalloc(b->suppress.rules.count + 1, sizeof *by_rule);
     uint32_t markers[2] = {0, 0};
     for (size_t s = 0; s < m->count; s++) {
@@ -256,9 +256,9 @@ static int place_sites(struct builder *b, const struct measure *m, struct err *e
         if (value_is_zero(m->sites[s]))
             continue;
         bool known = site->node < b->profile->nodes.count;
-        uint8_t flags = known ? b->flags[site->node] : 0;
+        uint16_t flags = known ? b->flags[site->node] : 0;
         if ((threads && (site->thread >= b->profile->threads.count || !threads[site->thread])) ||
-            (within && !(flags & CALL_WITHIN))) {
+            (within && !(flags & CALL_WITHIN)) || (paths && !(flags & CALL_IN_PATH))) {
             value_join(&t->outside, m->sites[s], m->by_max);
         } else if (!ignore_site(b, known ? site->node : 0, flags, m->sites[s],
                                 b->resized && b->resized[s] ? ALLOCATION_REALLOC : ALLOCATION_OTHER,
@@ -305,7 +305,7 @@ int call_tree_build(struct call_tree *t, struct frame_table *frames, const struc
                         .first_child = xcalloc(nodes, sizeof(uint32_t)),
                         .next_sibling = xcalloc(nodes, sizeof(uint32_t)),
                         .leaf = xcalloc(nodes, sizeof(uint32_t)),
-                        .flags = xcalloc(nodes, 1)};
+                        .flags = xcalloc(nodes, sizeof(uint16_t))};
     t->site_call = xmalloc((m->count + 1) * sizeof *t->site_call);
     suppress_match_init(&b.suppress, frames);
     if (b.suppress.rules.count) {

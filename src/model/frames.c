@@ -63,7 +63,7 @@ void frame_table_release(struct frame_table *t)
 
 static uint32_t intern(struct frame_table *t, struct call_frame f)
 {
-    uint32_t words[] = {f.name, f.module, f.file, f.line, (uint32_t)f.kind << 8 | f.flags};
+    uint32_t words[] = {f.name, f.module, f.file, f.line, (uint32_t)f.kind << 16 | f.flags};
     uint32_t *head = map_at(&t->index, XXH3_64bits(words, sizeof words));
     for (uint32_t n = *head; n != MAP_NONE; n = t->next.items[n]) {
         const struct call_frame *k = &t->frames.items[n];
@@ -149,13 +149,21 @@ static uint32_t translate(struct frame_table *t, uint32_t string, bool module)
     return t->translated[string];
 }
 
-static uint8_t kind_flags(const struct frame_table *t, enum frame_kind kind)
+static uint16_t kind_flags(const struct frame_table *t, enum frame_kind kind)
 {
     if (!t->focus)
         return 0;
     bool python = kind == FRAME_PYTHON;
     return (t->focus->python_only && !python) || (t->focus->native_only && python) ? CALL_DROPPED
                                                                                    : 0;
+}
+
+static bool is_in_path(const struct frame_table *t, const char *file)
+{
+    for (size_t i = 0; frame_table_has_paths(t) && i < t->focus->paths.count; i++)
+        if (strncmp(file, t->focus->paths.items[i], strlen(t->focus->paths.items[i])) == 0)
+            return true;
+    return false;
 }
 
 /* Inlined functions of the standard library may lack their namespace: their file tells. */
@@ -176,7 +184,7 @@ static bool is_interpreter(const char *module)
 }
 
 /* Functions of ours that call the program's, such as main: they would be in every stack. */
-static uint8_t own_flags(const struct frame_table *t, uint32_t module)
+static uint16_t own_flags(const struct frame_table *t, uint32_t module)
 {
     return strcmp(frame_table_string(t, module), "libtidemark.so") == 0 ? CALL_DROPPED : 0;
 }
@@ -191,11 +199,13 @@ static uint32_t resolved(struct frame_table *t, const struct frame *f, bool inte
                            .kind = (uint8_t)f->kind};
     c.flags = function.flags | kind_flags(t, f->kind) | own_flags(t, c.module);
     if (f->kind == FRAME_PYTHON)
-        c.flags = (c.flags & ~(CALL_ALLOCATOR | CALL_STD)) | CALL_PYTHON;
+        c.flags = (uint16_t)((c.flags & ~(CALL_ALLOCATOR | CALL_STD)) | CALL_PYTHON);
     else
         c.interpreter = interpreter || is_interpreter(frame_table_string(t, c.module));
     if (c.file && f->kind != FRAME_PYTHON && is_std_file(frame_table_string(t, c.file)))
         c.flags |= CALL_STD;
+    if (c.file && is_in_path(t, frame_table_string(t, c.file)))
+        c.flags |= CALL_IN_PATH;
     return intern(t, c);
 }
 
@@ -221,6 +231,8 @@ static bool is_python_library(const struct module *m)
 
 static uint32_t unresolved(struct frame_table *t, uint64_t address, const struct module *m)
 {
+    if (m && m->path && !*m->path)
+        m = NULL; /* model/whole.h */
     const char *base = m && m->path ? base_name(m->path) : "[unknown]";
     uint64_t offset = NODE_PC(address) - (m ? m->bias : 0);
     char *text = xasprintf("%s+0x%" PRIx64, base, offset);

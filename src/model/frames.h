@@ -33,13 +33,14 @@ enum call_flag {
     CALL_RENAMED = 32, /* by --merge or to match another recording: one row for all modules */
     CALL_MARKER = 64,  /* no function: "[truncated]", "[unknown]" and the like */
     CALL_PYTHON = 128, /* a Python function */
+    CALL_IN_PATH = 256, /* its file is one of --within-path */
 };
 
 struct call_frame {
     uint32_t name, module, file; /* in frame_table.strings; 0: unknown. module is a base name */
     uint32_t line;
     uint8_t kind; /* enum frame_kind */
-    uint8_t flags;
+    uint16_t flags;
     bool interpreter; /* C code of Python itself: folded by default where Python frames tell more */
 };
 
@@ -65,7 +66,7 @@ struct frame_table {
     uint32_t *translated; /* recording string -> own string, MAP_NONE: not yet */
     struct renamed {
         uint32_t name;
-        uint8_t flags;
+        uint16_t flags;
     } * functions; /* recording string -> name and flags as a function; name MAP_NONE: not yet */
 };
 
@@ -87,6 +88,12 @@ uint32_t frame_table_marker(struct frame_table *t, const char *name);
 static inline bool frame_table_has_within(const struct frame_table *t)
 {
     return t->recorded_within.patterns.count || (t->focus && t->focus->within.patterns.count);
+}
+
+/* Likewise those without a frame that is CALL_IN_PATH? */
+static inline bool frame_table_has_paths(const struct frame_table *t)
+{
+    return t->focus && t->focus->paths.count;
 }
 
 static inline const char *frame_table_string(const struct frame_table *t, uint32_t number)

@@ -253,7 +253,8 @@ void name_shorten(struct strbuf *out, const char *name, size_t width)
             strbuf_add(&plain, bare.text + i, bare.size - i);
             break;
         }
-        size_t after = bare.text[i] == '<' && i ? skip_brackets(bare.text, i) : i + 1;
+        bool arguments = bare.text[i] == '<' && i && bare.text[i - 1] != '.'; /* f.<locals>.g */
+        size_t after = arguments ? skip_brackets(bare.text, i) : i + 1;
         if (after > i + 1)
             strbuf_puts(&plain, "<>");
         else

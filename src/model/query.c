@@ -1,6 +1,7 @@
 #include "model/query.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/strbuf.h"
@@ -48,6 +49,9 @@ void query_release(struct query *q)
 {
     pattern_list_release(&q->focus.within);
     pattern_list_release(&q->focus.ignore);
+    for (size_t i = 0; i < q->focus.paths.count; i++)
+        free(q->focus.paths.items[i]);
+    vec_release(&q->focus.paths);
     pattern_list_release(&q->focus.fold);
     rename_list_release(&q->focus.merge);
     suppressions_release(&q->focus.suppress);

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/vec.h"
 #include "model/pattern.h"
 #include "model/suppress.h"
 
@@ -54,6 +55,7 @@ enum grouping { BY_FUNCTION, BY_LINE, BY_STACK, BY_LIBRARY, BY_FILE, BY_THREAD, 
 /* Which stacks count, and which of their frames are seen. */
 struct focus {
     struct pattern_list within; /* stacks with a matching frame */
+    VEC(char *) paths;          /* stacks with a frame whose file begins with one of them */
     struct pattern_list ignore; /* not stacks with a matching frame; they are counted apart */
     struct pattern_list fold;   /* frames that are dropped, their caller is charged */
     struct rename_list merge;

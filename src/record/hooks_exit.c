@@ -47,6 +47,7 @@ static __attribute__((noinline)) void exiting(enum wire_exit what)
         struct wire_held held = {0};
         if (what == WIRE_EXIT_BEGINS)
             ask_allocator(&held);
+        thread_look();
         __builtin_unwind_init(); /* registers onto the stack, where they can be looked at */
         recorder_exiting(what, (uintptr_t)__builtin_frame_address(0) - SAVED_REGISTERS, &held);
     }

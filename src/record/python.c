@@ -82,14 +82,18 @@ static enum wire_python_state examine(const struct exports x[2], uint64_t runtim
     found.code_type = find(x, "PyCode_Type", NULL);
     found.text_type = find(x, "PyUnicode_Type", NULL);
     found.bytes_type = find(x, "PyBytes_Type", NULL);
+    found.dict_type = find(x, "PyDict_Type", NULL);
     find_function(x, "PyGILState_GetThisThreadState", &found.thread_state);
-    if (!found.code_type || !found.text_type || !found.bytes_type || !found.thread_state)
+    find_function(x, "_PyThreadState_UncheckedGet", &found.current_state);
+    if (!found.current_state)
+        find_function(x, "PyThreadState_GetUnchecked", &found.current_state);
+    if (!found.code_type || !found.text_type || !found.bytes_type || !found.dict_type ||
+        !found.thread_state || !found.current_state)
         return WIRE_PYTHON_STRANGE;
     if (found.layout.chain < PYTHON_SHIMS) {
-        find_function(x, "_PyThreadState_UncheckedGet", &found.current_state);
         find_function(x, "PyInterpreterState_Head", &found.first_interpreter);
         find_function(x, "PyInterpreterState_Main", &found.main_interpreter);
-        if (!found.current_state || !found.first_interpreter || !found.main_interpreter)
+        if (!found.first_interpreter || !found.main_interpreter)
             return WIRE_PYTHON_STRANGE;
     }
     if (found.layout.chain == PYTHON_ONE_EACH)
@@ -180,6 +184,7 @@ void python_recover(struct thread *t)
         p->count = 0;
         memset(p->codes, 0, sizeof p->codes);
         memset(p->pairs, 0, sizeof p->pairs);
+        memset(&p->name, 0, sizeof p->name);
     }
     python_code_recover();
 }
@@ -209,8 +214,10 @@ static __attribute__((noinline)) struct python_thread *thread_new(struct thread 
 
 void python_begin(struct thread *t)
 {
-    if (t->python)
+    if (t->python) {
         t->python->count = 0;
+        t->python->name = (struct python_name){0};
+    }
 }
 
 /*
@@ -237,22 +244,39 @@ static inline uint64_t own_state(void)
     return finalizing != state ? 0 : state;
 }
 
-uint64_t python_key(struct thread *t, uint32_t native)
+/* Brings what is remembered of the thread up to date; NULL: it runs no Python code. */
+static inline struct python_thread *read_thread(struct thread *t, uint32_t *shims, bool now)
 {
     uint64_t state = own_state();
-    uint32_t shims;
     if (!state || (UNLIKELY(!atomic_load_explicit(&python.proven, memory_order_acquire)) &&
                    !python_prove(state)))
-        return 0;
+        return NULL;
     struct python_thread *p = t->python;
     if (UNLIKELY(!p) && !(p = thread_new(t)))
-        return 0;
-    if (!python_read_frames(p, state, &shims))
+        return NULL;
+    if (!python_read_frames(p, state, shims))
+        return NULL;
+    p->state = state;
+    python_name(t, now);
+    return p;
+}
+
+bool python_look(struct thread *t)
+{
+    uint32_t shims;
+    return !atomic_load_explicit(&recorder.python, memory_order_acquire) ||
+           read_thread(t, &shims, true);
+}
+
+uint64_t python_key(struct thread *t, uint32_t native)
+{
+    uint32_t shims;
+    const struct python_thread *p = read_thread(t, &shims, false);
+    if (!p)
         return 0;
     uint64_t key =
         (p->remembered[p->count - 1].hash ^ (uint64_t)native << 3 ^ shims << 1 ^ p->cut) *
         UINT64_C(0x9e3779b97f4a7c15);
-    p->state = state;
     return key ? key : 1;
 }
 

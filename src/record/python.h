@@ -5,6 +5,7 @@
  *   python_layout.c  where things are in which version
  *   python_frames.c  the chain of frames, at the cost of reading it once
  *   python_code.c    what a code object is called: told to the collector once
+ *   python_name.c    what the thread is called
  *
  * The thread reads only its own state, at a moment when it is in a call (the allocation), so what
  * it finds stands still. Nothing of the interpreter is called but functions that return a pointer,
@@ -54,6 +55,36 @@ struct python_pair {
     uint32_t stack;
 };
 
+#define PYTHON_NAME 128 /* bytes of a thread's name that are looked at */
+
+/* Where a name was found in a dict. */
+struct python_place {
+    uint64_t key;
+    uint64_t entry;
+};
+
+/* Words that were read on the way to something. */
+struct python_words {
+    uint32_t count;
+    uint64_t address[4], content[4];
+};
+
+/* The thread's name, and how it was found. */
+struct python_name {
+    uint64_t frame, hash; /* of the outermost frame, which is still the same */
+    uint64_t object;      /* the Thread; 0: none that can be read */
+    struct python_place name, module, main;
+    struct python_words path; /* from the Thread to its attributes */
+    uint64_t slot;            /* where the name is; 0: it is to be found anew */
+    uint64_t text, data;      /* the str, and its characters */
+    uint64_t length;          /* of the str */
+    uint32_t state;
+    uint32_t size, width; /* of what follows; a character's */
+    char raw[PYTHON_NAME];
+    uint64_t innermost;      /* hash of the stack at the last look that took longer */
+    uint64_t looks, chances; /* how many there were, and how many there could have been */
+};
+
 struct python_thread {
     uint64_t state; /* the interpreter's, at the last look */
     uint32_t count;
@@ -63,20 +94,22 @@ struct python_thread {
     uint16_t place[PYTHON_PLACES];   /* of a frame in remembered, if it is there */
     struct python_code codes[PYTHON_CODES];
     struct python_pair pairs[PYTHON_PAIRS];
+    struct python_name name;
 };
 
 /* The interpreter that was met. */
 struct python {
     struct python_layout layout;
     uint32_t version;
-    uint64_t runtime, code_type, text_type, bytes_type;
+    uint64_t runtime, code_type, text_type, bytes_type, dict_type;
     uint64_t loop, loop_size; /* _PyEval_EvalFrameDefault, where frames do not tell */
     void *(*thread_state)(void);
-    void *(*current_state)(void); /* with those below: up to 3.11, for subinterpreters */
-    void *(*first_interpreter)(void);
+    void *(*current_state)(void); /* of whoever holds the lock; NULL: nobody, or not this thread */
+    void *(*first_interpreter)(void); /* up to 3.11, for subinterpreters */
     void *(*main_interpreter)(void);
     struct python_tables tables; /* of its allocators */
     _Atomic bool proven;         /* the layout holds: it was tried on this process */
+    _Atomic bool names_proven;   /* and that of attributes */
 };
 extern struct python python;
 
@@ -116,6 +149,8 @@ uint64_t python_key(struct thread *t, uint32_t native);
 uint32_t python_known(const struct thread *t, uint64_t key);
 /* Makes it, from the frames of python_key and those that the walk has just found. */
 uint32_t python_merge(struct thread *t, uint64_t key);
+/* Without an allocation: is the thread's name another? False: it runs no Python code. */
+bool python_look(struct thread *t);
 
 /* python_frames.c */
 /* Brings remembered up to date; false: nothing that can be used. *shims: on top of the chain. */
@@ -128,6 +163,20 @@ bool python_prove(uint64_t state);
 uint32_t python_code_number(struct python_thread *p, uint64_t code, uint64_t stamp);
 void python_code_reset(void);
 void python_code_recover(void);
+/* Where the characters of a str are; false: not where they could be read. */
+struct python_text {
+    uint64_t data, length;
+    uint32_t width; /* bytes of a character */
+};
+bool python_text_of(uint64_t object, struct python_text *out);
+/* The same, of a str with these parts. */
+bool python_text_at(uint64_t object, uint32_t state, uint64_t length, struct python_text *out);
+/* As UTF-8, `most` bytes and up to 3 more, without a NUL; how many. */
+size_t python_text_copy(const struct python_text *text, char *out, size_t most);
+
+/* python_name.c */
+/* After python_read_frames. `now`: even if that takes long. */
+void python_name(struct thread *t, bool now);
 
 /*
  * Tells code objects apart that were at one address at different times. The line table is compared,

@@ -183,6 +183,31 @@ static uint32_t character_at(uint64_t data, unsigned width, uint64_t i)
                         : ((const volatile uint32_t *)p)[i];
 }
 
+bool python_text_at(uint64_t object, uint32_t state, uint64_t length, struct python_text *out)
+{
+    bool compact = state >> 5 & 1, ascii = state >> 6 & 1;
+    *out = (struct python_text){
+        .data = object + (ascii ? python.layout.text_ascii : python.layout.text_compact),
+        .length = length,
+        .width = state >> 2 & 7};
+    return compact && (out->width == 1 || out->width == 2 || out->width == 4);
+}
+
+bool python_text_of(uint64_t object, struct python_text *out)
+{
+    return python_is_place(object) && python_load(object + PYTHON_TYPE) == python.text_type &&
+           python_text_at(object, python_load_half(object + PYTHON_STATE),
+                          python_load(object + PYTHON_SIZE), out);
+}
+
+size_t python_text_copy(const struct python_text *text, char *out, size_t most)
+{
+    size_t size = 0;
+    for (uint64_t i = 0; i < text->length && size < most; i++)
+        size += put_character(out + size, character_at(text->data, text->width, i));
+    return size;
+}
+
 /* The number of a str's text; 0: no room. */
 static uint32_t tell_text(uint64_t object)
 {
@@ -190,19 +215,12 @@ static uint32_t tell_text(uint64_t object)
     if (!r)
         return 0;
     char *out = (char *)(r + 1);
-    size_t size = 0;
-    uint32_t state = python_load_half(object + PYTHON_STATE);
-    unsigned width = state >> 2 & 7;
-    bool compact = state >> 5 & 1, ascii = state >> 6 & 1;
-    if (python_load(object + PYTHON_TYPE) == python.text_type && compact &&
-        (width == 1 || width == 2 || width == 4)) {
-        uint64_t length = python_load(object + PYTHON_SIZE);
-        uint64_t data = object + (ascii ? python.layout.text_ascii : python.layout.text_compact);
-        for (uint64_t i = 0; i < length && size < TEXT_MOST; i++)
-            size += put_character(out + size, character_at(data, width, i));
-    } else {
-        out[size++] = '?'; /* a subclass of str, say */
-    }
+    struct python_text text;
+    size_t size = 1;
+    if (python_text_of(object, &text))
+        size = python_text_copy(&text, out, TEXT_MOST);
+    else
+        out[0] = '?'; /* a subclass of str, say */
     *r = (struct wire_text){.kind = WIRE_PYTHON_TEXT, .size = (uint32_t)size};
     return keep(r, sizeof *r + size);
 }

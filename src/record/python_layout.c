@@ -7,6 +7,8 @@ static const struct python_layout layouts[] = {
            .lines = WIRE_LINES_LNOTAB,
            .runtime_finalizing = 16,
            .thread_id = 176,
+           .thread_interpreter = 16,
+           .interpreter_modules = 56,
            .thread_frame = 24,
            .frame_previous = 24,
            .frame_code = 32,
@@ -18,11 +20,14 @@ static const struct python_layout layouts[] = {
            .code_first_line = 40,
            .code_lines = 120,
            .text_ascii = 48,
-           .text_compact = 72},
+           .text_compact = 72,
+           .frame_locals = 360},
     [9] = {.chain = PYTHON_ONE_EACH,
            .lines = WIRE_LINES_LNOTAB,
            .runtime_finalizing = 16,
            .thread_id = 176,
+           .thread_interpreter = 16,
+           .interpreter_modules = 856,
            .thread_frame = 24,
            .frame_previous = 24,
            .frame_code = 32,
@@ -34,11 +39,14 @@ static const struct python_layout layouts[] = {
            .code_first_line = 40,
            .code_lines = 120,
            .text_ascii = 48,
-           .text_compact = 72},
+           .text_compact = 72,
+           .frame_locals = 360},
     [10] = {.chain = PYTHON_CFRAMES,
             .lines = WIRE_LINES_RANGES,
             .runtime_finalizing = 16,
             .thread_id = 176,
+            .thread_interpreter = 16,
+            .interpreter_modules = 856,
             .thread_frame = 24,
             .thread_cframe = 48,
             .cframe_previous = 8,
@@ -52,11 +60,14 @@ static const struct python_layout layouts[] = {
             .code_first_line = 40,
             .code_lines = 120,
             .text_ascii = 48,
-            .text_compact = 72},
+            .text_compact = 72,
+            .frame_locals = 352},
     [11] = {.chain = PYTHON_ENTRIES,
             .lines = WIRE_LINES_LOCATIONS,
             .runtime_finalizing = 24,
             .thread_id = 152,
+            .thread_interpreter = 16,
+            .interpreter_modules = 888,
             .thread_cframe = 56,
             .cframe_frame = 8,
             .cframe_previous = 16,
@@ -72,11 +83,16 @@ static const struct python_layout layouts[] = {
             .code_lines = 136,
             .code_instructions = 184,
             .text_ascii = 48,
-            .text_compact = 72},
+            .text_compact = 72,
+            .frame_locals = 72,
+            .type_keys = 872,
+            .attributes = PYTHON_VALUES_OR_DICT},
     [12] = {.chain = PYTHON_SHIMS,
             .lines = WIRE_LINES_LOCATIONS,
             .runtime_finalizing = 24,
             .thread_id = 136,
+            .thread_interpreter = 16,
+            .interpreter_modules = 944,
             .thread_cframe = 56,
             .cframe_frame = 0,
             .cframe_previous = 8,
@@ -92,7 +108,10 @@ static const struct python_layout layouts[] = {
             .code_instructions = 192,
             .code_version = 92,
             .text_ascii = 40,
-            .text_compact = 56},
+            .text_compact = 56,
+            .frame_locals = 72,
+            .type_keys = 880,
+            .attributes = PYTHON_VALUES_TAGGED},
 };
 #define LAYOUTS (sizeof layouts / sizeof *layouts)
 
@@ -102,11 +121,14 @@ enum {
     PUBLISHED_VERSION,
     PUBLISHED_FREE_THREADED,
     PUBLISHED_FINALIZING = 4,
+    PUBLISHED_INTERPRETER_MODULES = 11,
+    PUBLISHED_THREAD_INTERPRETER = 22,
     PUBLISHED_THREAD_FRAME = 23,
     PUBLISHED_THREAD_ID = 24,
     PUBLISHED_FRAME_PREVIOUS = 29,
     PUBLISHED_FRAME_CODE = 30,
     PUBLISHED_FRAME_AT = 31,
+    PUBLISHED_FRAME_LOCALS = 32,
     PUBLISHED_FRAME_OWNER = 33,
     PUBLISHED_CODE_FILE = 35,
     PUBLISHED_CODE_NAME = 36,
@@ -131,7 +153,7 @@ static enum wire_python_state take_published(const uint64_t *w, uint32_t version
     if (w[PUBLISHED_FREE_THREADED])
         return WIRE_PYTHON_THREADED;
     for (unsigned i = PUBLISHED_FINALIZING; i < PUBLISHED; i++)
-        if (w[i] > UINT16_MAX && i >= PUBLISHED_THREAD_FRAME)
+        if (w[i] > UINT16_MAX && i >= PUBLISHED_THREAD_INTERPRETER)
             return WIRE_PYTHON_STRANGE;
     if (w[PUBLISHED_FINALIZING] > UINT16_MAX || w[PUBLISHED_BYTES_SIZE] != PYTHON_SIZE ||
         w[PUBLISHED_BYTES] != PYTHON_BYTES || w[PUBLISHED_TEXT_SIZE] != PYTHON_SIZE ||
@@ -141,11 +163,14 @@ static enum wire_python_state take_published(const uint64_t *w, uint32_t version
                                   .lines = WIRE_LINES_LOCATIONS,
                                   .runtime_finalizing = (uint16_t)w[PUBLISHED_FINALIZING],
                                   .thread_id = (uint16_t)w[PUBLISHED_THREAD_ID],
+                                  .thread_interpreter = (uint16_t)w[PUBLISHED_THREAD_INTERPRETER],
+                                  .interpreter_modules = (uint16_t)w[PUBLISHED_INTERPRETER_MODULES],
                                   .thread_frame = (uint16_t)w[PUBLISHED_THREAD_FRAME],
                                   .frame_previous = (uint16_t)w[PUBLISHED_FRAME_PREVIOUS],
                                   .frame_code = (uint16_t)w[PUBLISHED_FRAME_CODE],
                                   .frame_at = (uint16_t)w[PUBLISHED_FRAME_AT],
                                   .frame_owner = (uint16_t)w[PUBLISHED_FRAME_OWNER],
+                                  .frame_locals = (uint16_t)w[PUBLISHED_FRAME_LOCALS],
                                   .code_file = (uint16_t)w[PUBLISHED_CODE_FILE],
                                   .code_name = (uint16_t)w[PUBLISHED_CODE_NAME],
                                   .code_qualified = (uint16_t)w[PUBLISHED_CODE_QUALIFIED],
@@ -154,7 +179,10 @@ static enum wire_python_state take_published(const uint64_t *w, uint32_t version
                                   .code_instructions = (uint16_t)w[PUBLISHED_CODE_INSTRUCTIONS],
                                   .code_version = 92, /* not among them */
                                   .text_ascii = (uint16_t)w[PUBLISHED_TEXT_ASCII],
-                                  .text_compact = (uint16_t)(w[PUBLISHED_TEXT_ASCII] + 16)};
+                                  .text_compact = (uint16_t)(w[PUBLISHED_TEXT_ASCII] + 16),
+                                  .type_keys = 880, /* nor these */
+                                  .values_head = 8,
+                                  .attributes = PYTHON_VALUES_INLINE};
     return WIRE_PYTHON_ON;
 }
 

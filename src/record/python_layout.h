@@ -22,23 +22,36 @@ enum python_chain {
     PYTHON_SHIMS /* from 3.12 on: below such a frame is one on the C stack that is no function's */
 };
 
+/* Where an instance of a class has its attributes. */
+enum python_attributes {
+    PYTHON_IN_DICT,        /* up to 3.10: in a dict, that the instance points to */
+    PYTHON_VALUES_OR_DICT, /* 3.11: in values before the object, named by its type; or in a dict */
+    PYTHON_VALUES_TAGGED,  /* 3.12: the same, in one word */
+    PYTHON_VALUES_INLINE   /* 3.13: in values after the object */
+};
+
 /* Offsets in bytes, of what the name says after its owner. */
 struct python_layout {
     enum python_chain chain;
     enum wire_lines lines;
     uint16_t runtime_finalizing;
-    uint16_t thread_id;
-    uint16_t thread_frame;  /* the innermost frame; 0: the cframe has it */
-    uint16_t thread_cframe; /* 0: there is none */
+    uint16_t thread_id, thread_interpreter;
+    uint16_t interpreter_modules; /* sys.modules */
+    uint16_t thread_frame;        /* the innermost frame; 0: the cframe has it */
+    uint16_t thread_cframe;       /* 0: there is none */
     uint16_t cframe_frame, cframe_previous;
     uint16_t frame_previous, frame_code;
     uint16_t frame_at; /* how far it is: a count, or a pointer to the instruction */
     uint16_t frame_entry, frame_owner;
+    uint16_t frame_locals;
     uint16_t code_file, code_name, code_qualified; /* qualified: name again where it has none */
     uint16_t code_first_line, code_lines;
     uint16_t code_instructions; /* 0: frame_at is a count */
     uint16_t code_version;      /* 0: it has none */
     uint16_t text_ascii, text_compact;
+    uint16_t type_keys;   /* of attributes that are in values; 0: none are */
+    uint16_t values_head; /* before the values */
+    enum python_attributes attributes;
     uint8_t at_scale; /* of a count: bytes of one */
 };
 

@@ -81,7 +81,9 @@ struct thread {
     uint32_t tid;
     uint32_t number;     /* 1 to 65535 */
     uint32_t exits;      /* how often its destructor ran */
-    bool named;          /* by tide_thread_name: what the kernel calls it does not matter */
+    uint32_t looks;      /* for what Python calls it, still to be made (thread.c) */
+    bool named;          /* by tide_thread_name: what others call it does not matter */
+    bool python_named;   /* by Python: what the kernel calls it does not matter */
     struct thread *next; /* in the list of free ones */
 };
 
@@ -97,6 +99,7 @@ enum beneath { BENEATH_NOTHING, BENEATH_ALLOC, BENEATH_REALLOC, BENEATH_FREE };
 struct tls {
     struct thread *thread;
     uintptr_t busy; /* the frame of the hook that is being served; 0: none (nested.c) */
+    bool ended;     /* its thread has said so; what it does now, it does on its way out */
     uint32_t fork;  /* number of the fork it makes, or that made it and has not been told yet */
     bool fork_told; /* that fork is one of which the allocator knows */
     size_t wanted;  /* 1 + what an aligned operator new was asked for, until it allocates */
@@ -222,6 +225,7 @@ const char *exec_library(void); /* our own file; NULL: not known */
 void exit_forget(void); /* in a forked child: it has not begun to end */
 
 /* thread.c */
+#define THREAD_NAME_SIZE 128                  /* bytes of a name that are told */
 struct thread *thread_begin(void);            /* this thread's, made now; NULL: do not record */
 struct thread *thread_sync(struct thread *t); /* the shared tick moved, or we are a forked child */
 void thread_tick(struct thread *t);           /* the shared tick moved */
@@ -229,6 +233,7 @@ void thread_tick(struct thread *t);           /* the shared tick moved */
 bool thread_room(struct thread *t, unsigned events);
 void thread_named(struct thread *t, const char *name);
 void thread_recover(struct thread *t); /* after a hook that never came to its end */
+void thread_look(void);                /* the last chance to learn this thread's name */
 void threads_reset(void);              /* in a forked child */
 
 /* api.c */

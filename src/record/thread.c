@@ -21,6 +21,7 @@ __thread struct tls tls __attribute__((tls_model("initial-exec")));
 
 extern void *__libc_stack_end;
 
+#define PYTHON_LOOKS    16
 #define CONFINED_PAUSES (UINT64_C(1) << 28) /* some seconds */
 
 static struct thread *free_threads; /* their ring is theirs for good */
@@ -47,25 +48,23 @@ static void put_tick(struct thread *t)
     }
 }
 
-static void put_name(struct thread *t, const char name[16])
+/* Longer names in parts. An empty one could not be asked for. */
+void thread_named(struct thread *t, const char *name)
 {
-    uint64_t words[2];
-    if (!name[0])
-        return; /* it could not be asked for */
-    memcpy(words, name, 16);
-    if (remark_room(t, 3)) {
-        event_word(t, WIRE_WORD(WIRE_THREAD_NAME, 0, t->tid));
+    for (unsigned part = 0; part < THREAD_NAME_SIZE / 16 && *name; part++) {
+        char padded[16] = {0};
+        uint64_t words[2];
+        size_t size = strnlen(name, 16);
+        memcpy(padded, name, size);
+        memcpy(words, padded, 16);
+        name += size;
+        if (!remark_room(t, 3))
+            return;
+        event_word(t, WIRE_WORD(WIRE_THREAD_NAME, part, t->tid));
         event_word(t, words[0]);
         event_word(t, words[1]);
         event_publish(t);
     }
-}
-
-void thread_named(struct thread *t, const char *name)
-{
-    char padded[16] = {0};
-    strncpy(padded, name, 15);
-    put_name(t, padded);
 }
 
 static void thread_end(void *arg)
@@ -80,16 +79,17 @@ static void thread_end(void *arg)
     if (tls.busy) /* cancelled in a hook */
         thread_recover(t);
     tls.busy = (uintptr_t)__builtin_frame_address(0);
-    if (!t->named) {
-        char name[16] = {0};
+    if (!t->named && !t->python_named && !tls.ended) {
+        char name[17] = {0};
         sys_call(SYS_prctl, (long)PR_GET_NAME, name);
-        put_name(t, name);
+        thread_named(t, name);
     }
     if (remark_room(t, 1)) {
         event_word(t, WIRE_WORD(WIRE_THREAD_END, 0, t->tid));
         event_publish(t);
     }
     tls.thread = NULL;
+    tls.ended = true;
     atomic_store_explicit(&t->ring->stack, 0, memory_order_relaxed);
     spin_lock(&threads_lock);
     t->tid = 0;
@@ -150,12 +150,24 @@ static uint32_t own_tid(void)
     return pthread_getcpuclockid(pthread_self(), &clock) == 0 ? (uint32_t) ~(clock >> 3) : 0;
 }
 
+/* A thread of Python begins before its code does: then its next events look again, as if the tick
+ * had moved. */
+static void look_at_python(struct thread *t)
+{
+    if (python_look(t))
+        t->looks = 0;
+    else if (t->looks)
+        t->looks--;
+    if (t->looks)
+        t->tick = UINT32_MAX;
+}
+
 /* Makes `t` the calling thread's. */
 static struct thread *thread_adopt(struct thread *t)
 {
     t->tid = own_tid();
     t->exits = 0;
-    t->named = false;
+    t->named = t->python_named = false;
     t->generation = atomic_load(&recorder.generation);
     walk_forget(&t->walk);
     python_begin(t);
@@ -170,15 +182,19 @@ static struct thread *thread_adopt(struct thread *t)
 
     put_tick(t);
     if (remark_room(t, 1)) {
-        event_word(t, WIRE_WORD(WIRE_THREAD_BEGIN, 0, t->tid));
+        event_word(t, WIRE_WORD(WIRE_THREAD_BEGIN, tls.ended, t->tid));
         event_publish(t);
     }
-    char name[16] = {0};
-    sys_call(SYS_prctl, (long)PR_GET_NAME, name);
-    put_name(t, name);
+    if (!tls.ended) {
+        char name[17] = {0};
+        sys_call(SYS_prctl, (long)PR_GET_NAME, name);
+        thread_named(t, name);
+    }
     tls.thread = t;
     if (end_key_made)
         pthread_setspecific(end_key, t);
+    t->looks = PYTHON_LOOKS;
+    look_at_python(t);
     return t;
 }
 
@@ -234,6 +250,17 @@ void thread_tick(struct thread *t)
         walk_forget(&t->walk);
         t->generation = generation;
     }
+    if (UNLIKELY(t->looks))
+        t->tick = UINT32_MAX;
+}
+
+void thread_look(void)
+{
+    struct thread *t = tls.thread ? thread_enter() : NULL;
+    if (t) {
+        look_at_python(t);
+        thread_leave();
+    }
 }
 
 struct thread *thread_sync(struct thread *t)
@@ -251,6 +278,7 @@ struct thread *thread_sync(struct thread *t)
         return NULL;
     }
     thread_tick(t);
+    look_at_python(t);
     return t;
 }
 

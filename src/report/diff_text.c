@@ -85,7 +85,9 @@ static void line_ran(const struct diff *d, const struct style *s, struct strbuf 
         unit_time(out, d->side[i].profile->duration_ns);
         strbuf_puts(out, ", ");
         summary_ending(d->side[i].profile, out);
-        if (d->side[i].recording->profiles.count > 1)
+        if (d->side[i].profile->together > 1)
+            strbuf_printf(out, ", %" PRIu32 " processes", d->side[i].profile->together);
+        else if (d->side[i].recording->profiles.count > 1)
             strbuf_printf(out, ", pid %" PRIu32 " of %zu processes", d->side[i].profile->pid,
                           d->side[i].recording->profiles.count);
     }

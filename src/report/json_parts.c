@@ -28,6 +28,8 @@ void json_program(struct json *j, const struct recording *r, const struct profil
 {
     json_command(j, p);
     json_u64(j, "pid", p->pid);
+    if (p->together)
+        json_u64(j, "together", p->together);
     json_ending(j, p);
     json_bool(j, "complete", r->complete && p->complete);
     json_u64(j, "duration_ns", p->duration_ns);

@@ -16,7 +16,8 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* "main.py:44:run"; without a known line the library stands for the file. */
+/* "main.py:44:run"; without a known line the library stands for the file. Of Python the bare name,
+ * which all versions know. */
 static void put_place(const struct peaks *p, uint32_t call, struct strbuf *out)
 {
     const struct frame_table *t = &p->places.total.frames;
@@ -30,8 +31,9 @@ static void put_place(const struct peaks *p, uint32_t call, struct strbuf *out)
     }
     struct name_part bare = name_bare(frame_table_string(t, f->name));
     char *name = xstrndup(bare.text, bare.size);
+    const char *dot = f->flags & CALL_PYTHON ? strrchr(name, '.') : NULL;
     strbuf_putc(out, ':');
-    unit_text(out, name);
+    unit_text(out, dot && dot[1] ? dot + 1 : name);
     free(name);
 }
 

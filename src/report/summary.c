@@ -83,7 +83,8 @@ void summary_processes(const struct recording *r, const struct profile *chosen,
     size_t count = r->profiles.count;
     if (count < 2)
         return;
-    strbuf_printf(out, "%sprocesses%s\n", style_bold(s), style_plain(s));
+    strbuf_printf(out, "%sprocesses%s%s\n", style_bold(s), style_plain(s),
+                  chosen->together ? ", all together in this report" : "");
     size_t *depth = xcalloc(count, sizeof *depth);
     for (size_t i = 0; i < count; i++) {
         /* Parents come first in a recording, so their depth is known. */
@@ -577,8 +578,10 @@ void summary_text(const struct answer *a, const struct style *s, struct strbuf *
     }
     summary_label(out, s, "threads");
     unit_count(out, (int64_t)p->threads.count);
-    if (a->recording->profiles.count > 1)
-        strbuf_printf(out, "; one of %zu processes, --process PID picks another",
+    if (p->together > 1)
+        strbuf_printf(out, "; of %u processes together, --process PID picks one", p->together);
+    else if (a->recording->profiles.count > 1)
+        strbuf_printf(out, "; one of %zu processes, --process PID picks another, or all",
                       a->recording->profiles.count);
     strbuf_putc(out, '\n');
     line_complete(a, &sampled, s, out);

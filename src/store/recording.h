@@ -402,6 +402,8 @@ struct profile {
     int signal;    /* 0: none */
     bool complete; /* ended, and everything up to the end was read */
     bool execed;   /* ended by becoming another program */
+    uint32_t
+        together; /* processes that it stands for (model/whole.h); 0: it is one. Not in files */
     struct inherited inherited;
     struct sampling sampling;
     uint64_t peak_bytes, peak_blocks, peak_time_ns;
@@ -453,6 +455,7 @@ struct recorded_default {
 
 struct recording {
     VEC(struct profile) profiles; /* the program itself is first, children in order of start */
+    struct profile *whole;        /* NULL, or all of them as one (model/whole.h); not in files */
     struct strpool strings;
     VEC(struct recorded_default) defaults;
     bool complete;    /* the file ends as a finished recording does */

@@ -203,9 +203,10 @@ enum wire_kind {
                        /* small = 2: address | number of the pool it goes back to */
     WIRE_TICK,         /* tick: what follows happened at or after it */
     WIRE_CLOCK,        /* logical time of what follows (see below) */
-    WIRE_THREAD_BEGIN, /* tid: what follows is this thread's */
+    WIRE_THREAD_BEGIN, /* tid: what follows is this thread's; small = 1: which has ended before */
     WIRE_THREAD_END,   /* tid */
-    WIRE_THREAD_NAME,  /* tid | 16 bytes of name; replaces its earlier name */
+    WIRE_THREAD_NAME,  /* tid | 16 bytes of name, small: at 16 * that. The first ones replace its
+                          earlier name */
     WIRE_PAD,          /* nothing more in this chunk */
     WIRE_FORK,         /* number: the process is about to fork for the number-th time */
     WIRE_NOTE,         /* small = enum wire_note, which says what the other words are; rare */

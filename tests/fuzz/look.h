@@ -14,6 +14,7 @@
 #include "model/diff.h"
 #include "model/answer.h"
 #include "model/mappings.h"
+#include "model/whole.h"
 #include "report/annotate.h"
 #include "report/growth.h"
 #include "report/maps.h"
@@ -27,68 +28,71 @@ static inline void look_must(bool holds)
 }
 
 /* What src/model takes for granted. */
+static inline void look_profile(const struct profile *p)
+{
+    size_t text = 0;
+    look_must(p->nodes.count > 0 && p->frame_runs.count > 0);
+    for (size_t i = 1; i < p->nodes.count; i++)
+        look_must(p->nodes.items[i].parent < i);
+    for (size_t i = 0; i < p->sites.count; i++)
+        look_must(p->sites.items[i].node < p->nodes.count &&
+                  p->sites.items[i].thread < p->threads.count &&
+                  p->sites.items[i].domain < DOMAIN_COUNT);
+    for (size_t i = 0; i < p->intervals.count; i++)
+        look_must(p->intervals.items[i].first_row + p->intervals.items[i].row_count <=
+                  p->rows.count);
+    for (size_t i = 0; i < p->rows.count; i++)
+        look_must(p->rows.items[i].site < p->sites.count);
+    for (size_t i = 0; i < p->sizes.count; i++)
+        look_must(p->sizes.items[i].site < p->sites.count);
+    for (size_t i = 0; i < p->lifetimes.count; i++)
+        look_must(p->lifetimes.items[i].site < p->sites.count);
+    for (size_t i = 0; i < p->looks.count; i++)
+        look_must(p->looks.items[i].site < p->sites.count);
+    for (size_t i = 0; i + 1 < p->frame_runs.count; i++)
+        look_must(p->frame_runs.items[i] <= p->frame_runs.items[i + 1]);
+    look_must(*vec_last(&p->frame_runs) <= p->frames.count);
+    for (size_t i = 0; i < p->marks.count; i++) {
+        look_must(p->marks.items[i].intervals <= p->intervals.count);
+        text += strlen(p->marks.items[i].name);
+    }
+    for (size_t i = 0; i < p->mark_values.count; i++)
+        look_must(p->mark_values.items[i].mark < p->marks.count);
+    for (size_t i = 0; i < p->captures.count; i++)
+        look_must(p->captures.items[i].first + p->captures.items[i].count <= p->mappings.count);
+    for (size_t i = 0; i < p->footprints.count; i++)
+        look_must(p->footprints.items[i].first_pin + p->footprints.items[i].pin_count <=
+                  p->pins.count);
+    for (size_t i = 0; i < p->pins.count; i++)
+        look_must(p->pins.items[i].site < p->sites.count);
+    for (size_t i = 0; i < p->mappings.count; i++) {
+        const struct mapping *m = &p->mappings.items[i];
+        look_must(m->first_node + m->node_count <= p->map_nodes.count);
+        text += strlen(strpool_get(&p->map_names, m->name));
+    }
+    for (size_t i = 0; i < p->scans.count; i++)
+        look_must(p->scans.items[i].first_row + p->scans.items[i].row_count <= p->live.count &&
+                  p->scans.items[i].intervals <= p->intervals.count &&
+                  p->scans.items[i].kind < SCAN_KINDS);
+    for (size_t i = 0; i < p->live.count; i++)
+        look_must(p->live.items[i].site < p->sites.count && p->live.items[i].reach < REACHES &&
+                  p->live.items[i].interval < p->intervals.count);
+    for (size_t i = 0; i < p->command.count; i++)
+        text += strlen(p->command.items[i]);
+    for (size_t i = 0; i < p->threads.count; i++)
+        text += strlen(p->threads.items[i].name);
+    for (size_t i = 0; i < p->modules.count; i++)
+        text += strlen(p->modules.items[i].path) + p->modules.items[i].build_id_size;
+    for (size_t i = 0; i < p->notes.count; i++)
+        text += strlen(p->notes.items[i]);
+    look_must(text < SIZE_MAX / 2);
+}
+
 static inline void look_whole(const struct recording *r)
 {
     look_must(r->profiles.count > 0 && r->complete == !r->incomplete);
-    for (size_t n = 0; n < r->profiles.count; n++) {
-        const struct profile *p = &r->profiles.items[n];
-        size_t text = 0;
-        look_must(p->nodes.count > 0 && p->frame_runs.count > 0);
-        for (size_t i = 1; i < p->nodes.count; i++)
-            look_must(p->nodes.items[i].parent < i);
-        for (size_t i = 0; i < p->sites.count; i++)
-            look_must(p->sites.items[i].node < p->nodes.count &&
-                      p->sites.items[i].thread < p->threads.count &&
-                      p->sites.items[i].domain < DOMAIN_COUNT);
-        for (size_t i = 0; i < p->intervals.count; i++)
-            look_must(p->intervals.items[i].first_row + p->intervals.items[i].row_count <=
-                      p->rows.count);
-        for (size_t i = 0; i < p->rows.count; i++)
-            look_must(p->rows.items[i].site < p->sites.count);
-        for (size_t i = 0; i < p->sizes.count; i++)
-            look_must(p->sizes.items[i].site < p->sites.count);
-        for (size_t i = 0; i < p->lifetimes.count; i++)
-            look_must(p->lifetimes.items[i].site < p->sites.count);
-        for (size_t i = 0; i < p->looks.count; i++)
-            look_must(p->looks.items[i].site < p->sites.count);
-        for (size_t i = 0; i + 1 < p->frame_runs.count; i++)
-            look_must(p->frame_runs.items[i] <= p->frame_runs.items[i + 1]);
-        look_must(*vec_last(&p->frame_runs) <= p->frames.count);
-        for (size_t i = 0; i < p->marks.count; i++) {
-            look_must(p->marks.items[i].intervals <= p->intervals.count);
-            text += strlen(p->marks.items[i].name);
-        }
-        for (size_t i = 0; i < p->mark_values.count; i++)
-            look_must(p->mark_values.items[i].mark < p->marks.count);
-        for (size_t i = 0; i < p->captures.count; i++)
-            look_must(p->captures.items[i].first + p->captures.items[i].count <= p->mappings.count);
-        for (size_t i = 0; i < p->footprints.count; i++)
-            look_must(p->footprints.items[i].first_pin + p->footprints.items[i].pin_count <=
-                      p->pins.count);
-        for (size_t i = 0; i < p->pins.count; i++)
-            look_must(p->pins.items[i].site < p->sites.count);
-        for (size_t i = 0; i < p->mappings.count; i++) {
-            const struct mapping *m = &p->mappings.items[i];
-            look_must(m->first_node + m->node_count <= p->map_nodes.count);
-            text += strlen(strpool_get(&p->map_names, m->name));
-        }
-        for (size_t i = 0; i < p->scans.count; i++)
-            look_must(p->scans.items[i].first_row + p->scans.items[i].row_count <= p->live.count &&
-                      p->scans.items[i].intervals <= p->intervals.count &&
-                      p->scans.items[i].kind < SCAN_KINDS);
-        for (size_t i = 0; i < p->live.count; i++)
-            look_must(p->live.items[i].site < p->sites.count && p->live.items[i].reach < REACHES &&
-                      p->live.items[i].interval < p->intervals.count);
-        for (size_t i = 0; i < p->command.count; i++)
-            text += strlen(p->command.items[i]);
-        for (size_t i = 0; i < p->threads.count; i++)
-            text += strlen(p->threads.items[i].name);
-        for (size_t i = 0; i < p->modules.count; i++)
-            text += strlen(p->modules.items[i].path) + p->modules.items[i].build_id_size;
-        for (size_t i = 0; i < p->notes.count; i++)
-            text += strlen(p->notes.items[i]);
-        look_must(text < SIZE_MAX / 2);
-    }
+    for (size_t n = 0; n < r->profiles.count; n++)
+        look_profile(&r->profiles.items[n]);
 }
 
 /* One question, another for each input, in all three forms. */
@@ -107,8 +111,9 @@ static inline void look_ask(const struct recording *r, uint64_t hash)
     q.since = moments[hash / 16384 % 6];
     q.function = "main";
     q.top = 10;
+    q.process = r->whole ? WHOLE_WORD : NULL;
     if (hash / 131072 % 4 == 0) { /* which goes with few of the others */
-        q = (struct query){.metric = METRIC_TOTAL, .by = q.by, .top = 10};
+        q = (struct query){.metric = METRIC_TOTAL, .by = q.by, .top = 10, .process = q.process};
         q.histogram = (enum histogram_kind)(1 + hash / 524288 % 2);
         q.histogram_rows = hash >> 21 & 1;
     }
@@ -137,6 +142,7 @@ static inline void look_for_leaks(const struct recording *r, uint64_t hash)
     q.query.at = moments[hash / 128 % 4];
     q.query.since = hash / 512 % 2 ? "50%" : NULL;
     q.query.top = 10;
+    q.query.process = r->whole ? WHOLE_WORD : NULL;
     if (leaks_find(&l, r, &q, &err) == 0) {
         struct strbuf out = {0};
         const struct style style = {0};
@@ -240,9 +246,12 @@ static inline void look_annotate(const struct recording *r, uint64_t hash)
 }
 
 /* `hash`: any number, which question. */
-static inline void look(const struct recording *r, uint64_t hash)
+static inline void look(struct recording *r, uint64_t hash)
 {
+    struct err err;
     look_whole(r);
+    if (hash >> 40 & 1 && whole_make(r, &err) == 0)
+        look_profile(r->whole);
     look_ask(r, hash);
     look_for_leaks(r, hash);
     if (hash / 131072 % 4 == 0)

@@ -126,7 +126,7 @@ def resume():
 
 
 def thread_name(name):
-    """(str) -> None. The calling thread's name in reports; 15 bytes of it count."""
+    """(str) -> None. The calling thread's name in reports; 128 bytes of it count."""
     if _thread_name is not None:
         _thread_name(_bytes(name))
 

@@ -1,0 +1,53 @@
+"""Threads by the name that Python has for them, on every interpreter: as given, as renamed, and however the Thread keeps it."""
+import json
+import os
+
+from harness import PROGRAMS, cases
+from test_python_stacks import VERSIONS, interpreter
+
+SMALLEST = 1000003
+
+
+def leaked(t, profile):
+    """{thread: bytes} of the blocks that the program tells of: all others are small."""
+    found = {}
+    for row in t.report(profile, "live", "--by", "stack")["rows"]:
+        if row["bytes"] >= SMALLEST:
+            found[row["thread"]] = found.get(row["thread"], 0) + row["bytes"]
+    return found
+
+
+@cases(version=VERSIONS)
+def test_names(t, version):
+    profile = t.record(interpreter(version), os.path.join(PROGRAMS, "thread_names.py"))
+    expected = json.loads(t.stdout)
+    t.true("threads", len(expected) > 20, expected)
+    t.equal("by name", leaked(t, profile), {name: size for name, size in expected.items() if size})
+    names = [thread["name"] for thread in t.ask(profile, "threads")["threads"]]
+    t.equal("in threads", sorted(set(expected) - set(names)), [])
+    only = t.report(profile, "live", "--thread", "worker-6", "--by", "stack")["rows"]
+    t.equal("--thread", [row["bytes"] for row in only if row["bytes"] >= SMALLEST], [expected["worker-6"]])
+
+
+def test_names_while_samples_are_taken(t):
+    """The kernel, which is asked then, has another name for them."""
+    profile = t.record("/usr/bin/python3", os.path.join(PROGRAMS, "thread_names.py"), opts=("--cpu=1000",))
+    expected = json.loads(t.stdout)
+    t.equal("by name", leaked(t, profile), {name: size for name, size in expected.items() if size})
+
+
+def test_a_name_of_ones_own_comes_first(t):
+    script = t.file("own.py")
+    with open(script, "w") as file:
+        file.write("import threading, tidemark\n"
+                   "def work():\n"
+                   "    tidemark.thread_name('its own')\n"
+                   "    threading.current_thread().name = 'another'\n"
+                   "    kept.append(bytearray(%d - 1))\n"
+                   "kept = []\n"
+                   "t = threading.Thread(target=work, name='first')\n"
+                   "t.start()\n"
+                   "t.join()\n"
+                   "import os; os._exit(0)\n" % SMALLEST)
+    profile = t.record("/usr/bin/python3", script, env={"PYTHONPATH": os.path.join(os.path.dirname(PROGRAMS), "..", "bindings", "python")})
+    t.equal("by name", leaked(t, profile), {"its own": SMALLEST})
