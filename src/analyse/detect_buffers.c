@@ -102,7 +102,8 @@ void detect_chains(struct findings *f)
         const struct chain *c = &f->chains.list.items[i];
         uint64_t last = c->of.largest_bytes, twice = c->of.transient_bytes - last;
         double memory = share_of((int64_t)twice, f->basis.peak_bytes);
-        bool often = c->of.chains >= CHAIN_TIMES || memory >= CHAIN_ONCE;
+        bool moved = c->of.by_realloc > c->of.growths / 2; /* which may take no second block */
+        bool often = c->of.chains >= CHAIN_TIMES || (memory >= CHAIN_ONCE && !moved);
         bool much = memory >= CHAIN_SHARE || c->of.copied_bytes >= CHAIN_COPIED;
         if (c->of.longest < CHAIN_GROWTHS || !often || !much || last < CHAIN_LARGEST)
             continue;
