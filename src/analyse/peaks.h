@@ -2,7 +2,8 @@
  * peaks: the highest points of each thread's line, and of the process's, numbered in order of time.
  *
  * A line goes up to a peak and down again by at least `least_change` on both sides, or to the edge
- * of the window. Where one thread allocated all, its line is the process's, and not followed. Two peaks of one line that are nearer than `least_time_ns` are one: the higher.
+ * of the window. Where one thread allocated all, its line is the process's, and not followed. Two
+ * peaks of one line that are nearer than `least_time_ns` are one: the higher.
  *
  * Ownership: borrows recording and query; peaks_release frees the rest.
  */

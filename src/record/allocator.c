@@ -22,10 +22,9 @@
 #include "record/exports.h"
 #include "record/recorder.h"
 
-#define SHORT_NS     1000000    /* an answer that takes no longer does not matter at the end */
-#define SHARE        100        /* one part in so many of the time is spent on asking */
-#define ASKING       UINT64_MAX /* some thread is at it, */
-#define JEMALLOC_ALL "4096"     /* MALLCTL_ARENAS_ALL */
+#define SHORT_NS 1000000    /* an answer that takes no longer does not matter at the end */
+#define SHARE    100        /* one part in so many of the time is spent on asking */
+#define ASKING   UINT64_MAX /* some thread is at it, */
 
 typedef struct mallinfo2 glibc_function(void);
 typedef int jemalloc_function(const char *, void *, size_t *, void *, size_t);
@@ -109,7 +108,8 @@ void allocator_forked(bool told)
 static bool ask_jemalloc(struct wire_held *out)
 {
     static const char *const names[] = {"stats.resident", "stats.active", "stats.allocated",
-                                        "stats.arenas." JEMALLOC_ALL ".pdirty", "arenas.page"};
+                                        "stats.arenas.4096.pdirty" /* MALLCTL_ARENAS_ALL */,
+                                        "arenas.page"};
     size_t value[5];
     uint64_t epoch = 1;
     size_t size = sizeof epoch;

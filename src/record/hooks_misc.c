@@ -46,7 +46,10 @@ EXPORT pid_t fork(void)
     if (UNLIKELY(!next.fork))
         recorder_start();
     about_to_fork(true);
-    return next.fork();
+    pid_t child = next.fork();
+    if (child)
+        tls.fork_told = false; /* what this thread makes by other means is not */
+    return child;
 }
 
 EXPORT pid_t _Fork(void)

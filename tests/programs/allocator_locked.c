@@ -4,7 +4,7 @@
  *
  *   handler   malloc_trim and mallinfo2, which are not hooked, are interrupted again and again by a
  *             signal whose handler makes a mark
- *   children  a process with busy threads makes children by fork, by _Fork and by clone, each of
+ *   children  a process with busy threads makes children by _Fork, by fork and by clone, each of
  *             which makes a mark; then it makes one itself
  *   trims     calls malloc_trim, whose inner functions may be marks (run --mark-on)
  */
@@ -80,8 +80,8 @@ static void have_children(void)
     pthread_t ids[THREADS];
     for (int i = 0; i < THREADS; i++)
         pthread_create(&ids[i], NULL, allocate, NULL);
-    child("by fork", fork());
     child("by _Fork", _Fork());
+    child("by fork", fork());
     child("by clone", (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
     stop = 1;
     for (int i = 0; i < THREADS; i++)
