@@ -87,13 +87,12 @@ static enum wire_python_state examine(const struct exports x[2], uint64_t runtim
     find_function(x, "_PyThreadState_UncheckedGet", &found.current_state);
     if (!found.current_state)
         find_function(x, "PyThreadState_GetUnchecked", &found.current_state);
-    if (!found.code_type || !found.text_type || !found.bytes_type || !found.dict_type ||
-        !found.thread_state || !found.current_state)
+    if (!found.code_type || !found.text_type || !found.bytes_type || !found.thread_state)
         return WIRE_PYTHON_STRANGE;
     if (found.layout.chain < PYTHON_SHIMS) {
         find_function(x, "PyInterpreterState_Head", &found.first_interpreter);
         find_function(x, "PyInterpreterState_Main", &found.main_interpreter);
-        if (!found.first_interpreter || !found.main_interpreter)
+        if (!found.current_state || !found.first_interpreter || !found.main_interpreter)
             return WIRE_PYTHON_STRANGE;
     }
     if (found.layout.chain == PYTHON_ONE_EACH)

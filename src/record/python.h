@@ -72,7 +72,7 @@ struct python_words {
 /* The thread's name, and how it was found. */
 struct python_name {
     uint64_t frame, hash; /* of the outermost frame, which is still the same */
-    uint64_t object;      /* the Thread; 0: none that can be read */
+    uint64_t object;      /* the Thread, its first variable; 0: none that can be read */
     struct python_place name, module, main;
     struct python_words path; /* from the Thread to its attributes */
     uint64_t slot;            /* where the name is; 0: it is to be found anew */

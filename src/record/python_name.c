@@ -343,9 +343,10 @@ void python_name(struct thread *t, bool now)
     struct python_thread *p = t->python;
     struct python_name *n = &p->name;
     const struct python_frame *f = &p->remembered[0];
-    if (p->cut)
+    if (p->cut || !python.dict_type || !python.current_state)
         return;
-    if (UNLIKELY(n->frame != f->frame || n->hash != f->hash)) {
+    if (UNLIKELY(n->frame != f->frame || n->hash != f->hash ||
+                 (n->object && n->object != python_load(f->frame + python.layout.frame_locals)))) {
         n->frame = f->frame;
         n->hash = f->hash;
         n->slot = 0;
