@@ -96,3 +96,6 @@ def test_peak_of_processes_in_turn(t):
     profile = t.record("/usr/bin/python3", PROGRAM, "in-turn")
     t.equal("at the peak", of_ctypes(t, profile, "peak", "--process", "all"), (30 * 1000030, 30))
     t.equal("at the end", of_ctypes(t, profile, "live", "--process", "all"), (BYTES, BLOCKS))
+    whole = t.report(profile, "peak", "--process", "all")
+    t.equal("its rows", sum(row["self_bytes"] for row in whole["rows"]), whole["totals"]["peak_bytes"])
+    t.true("peak", 30 * 1000030 <= whole["totals"]["peak_bytes"] < 50 * 1000000, whole["totals"])
