@@ -232,18 +232,15 @@ static int parse(int argc, char **argv, struct run_options *o)
             break;
         case OPT_ONLY_CPU:
         case OPT_CPU: {
-            if (optarg && strcmp(optarg, "wall") == 0) {
-                o->session.sampling.wall = true;
-                if (!o->session.sampling.cpu_period_ns)
-                    o->session.sampling.cpu_period_ns = (uint64_t)(1e9 / CPU_HZ);
-                o->only_samples |= c == OPT_ONLY_CPU;
-                break;
-            }
-            double hz = optarg ? strtod(optarg, &end) : CPU_HZ;
-            if (optarg && (!*optarg || *end || !(hz >= 1 && hz <= 10000)))
+            const char *given = optarg ? optarg : "";
+            bool wall = strcmp(given, "wall") == 0, hz_given = optarg && !wall;
+            double hz = hz_given ? strtod(given, &end) : CPU_HZ;
+            if (hz_given && (!*given || *end || !(hz >= 1 && hz <= 10000)))
                 return usage_error("--cpu takes samples a second, 1 to 10000, or 'wall', not '%s'",
                                    optarg);
-            o->session.sampling.cpu_period_ns = (uint64_t)(1e9 / hz);
+            if (!wall || !o->session.sampling.cpu_period_ns)
+                o->session.sampling.cpu_period_ns = (uint64_t)(1e9 / hz);
+            o->session.sampling.wall |= wall;
             o->only_samples |= c == OPT_ONLY_CPU;
             break;
         }

@@ -79,7 +79,8 @@ static void wait_for_all(const sigset_t *waited, struct copy_end *ends, int coun
 
 int cmd_copies(int argc, char **argv)
 {
-    int count = argc > 3 ? atoi(argv[1]) : 0, fd = argc > 3 ? atoi(argv[2]) : -1;
+    int count = argc > 3 ? (int)strtol(argv[1], NULL, 10) : 0;
+    int fd = argc > 3 ? (int)strtol(argv[2], NULL, 10) : -1;
     if (count < 1 || count > COPIES_MOST || fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
         return 125;
     int go[2], report[2], started = 0;

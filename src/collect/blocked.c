@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -25,15 +26,16 @@ static bool read_call(pid_t pid, pid_t tid, char *text, size_t size)
 
 static bool parse_call(const char *text, uint64_t *sp, uint64_t *pc)
 {
-    unsigned long long words[9];
-    long number;
-    int n = sscanf(text, "%ld %llx %llx %llx %llx %llx %llx %llx %llx", &number, &words[0],
-                   &words[1], &words[2], &words[3], &words[4], &words[5], &words[6], &words[7]);
-    if (n != 9 && n != 3)
-        return false;
-    *sp = words[n - 3];
-    *pc = words[n - 2];
-    return *sp && *pc;
+    size_t words = 0;
+    char *end;
+    for (;; text = end, words++) {
+        uint64_t word = strtoull(text, &end, words ? 16 : 10);
+        if (end == text)
+            break;
+        *sp = *pc;
+        *pc = word;
+    }
+    return (words == 9 || words == 3) && *sp && *pc;
 }
 
 /* Page by page: the stack may end before the copy does. */
@@ -54,7 +56,7 @@ static uint64_t read_stack(pid_t pid, uint64_t sp, uint8_t *out)
 bool blocked_look(struct blocked *b, pid_t pid, pid_t tid)
 {
     char before[256], after[256];
-    uint64_t sp, pc;
+    uint64_t sp = 0, pc = 0;
     if (!read_call(pid, tid, before, sizeof before) || !parse_call(before, &sp, &pc))
         return false;
     b->size = read_stack(pid, sp, b->stack);

@@ -31,6 +31,12 @@ static bool read_file(const char *path, struct strbuf *out)
     return n == 0;
 }
 
+/* 0: the name is no number. */
+static pid_t pid_of(const char *name)
+{
+    return (pid_t)strtol(name, NULL, 10);
+}
+
 /* As if the kernel had just told of each. */
 static void find_mappings(struct samples *s, struct process *p)
 {
@@ -80,7 +86,7 @@ struct process *process_found(struct samples *s, pid_t pid)
     snprintf(path, sizeof path, "/proc/%d/task", pid);
     DIR *tasks = opendir(path);
     for (struct dirent *e; tasks && (e = readdir(tasks));) {
-        pid_t tid = atoi(e->d_name);
+        pid_t tid = pid_of(e->d_name);
         if (tid <= 0)
             continue;
         struct sampled_thread *t = thread_of(p, tid);
@@ -102,8 +108,8 @@ static bool watch(struct samples *s, pid_t pid)
     snprintf(path, sizeof path, "/proc/%d/task", pid);
     DIR *tasks = opendir(path);
     for (struct dirent *e; tasks && (e = readdir(tasks));)
-        if (atoi(e->d_name) > 0)
-            *vec_push(&tids) = atoi(e->d_name);
+        if (pid_of(e->d_name) > 0)
+            *vec_push(&tids) = pid_of(e->d_name);
     if (tasks)
         closedir(tasks);
     int code = 0;
@@ -141,7 +147,7 @@ void watch_others(struct samples *s)
     s->scans++;
     s->next_scan_ns = monotonic_ns() + SCANS_APART_NS;
     for (struct dirent *e; proc && (e = readdir(proc));) {
-        pid_t pid = atoi(e->d_name);
+        pid_t pid = pid_of(e->d_name);
         struct stat st;
         if (pid > 0 && fstatat(dirfd(proc), e->d_name, &st, 0) == 0 && st.st_uid == geteuid())
             *vec_push(&pids) = pid;

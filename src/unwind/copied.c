@@ -72,7 +72,9 @@ static int step_by_rule(struct copied_stack *s, struct arch_registers *r)
     r->value[ARCH_REG_PC] = pc;
     r->value[ARCH_REG_SP] = cfa;
     r->value[ARCH_REG_FP] = fp;
-    r->known = 1u << ARCH_REG_PC | 1u << ARCH_REG_SP | (uint32_t)fp_known << ARCH_REG_FP;
+    r->known = 1u << ARCH_REG_PC | 1u << ARCH_REG_SP;
+    if (fp_known)
+        r->known |= 1u << ARCH_REG_FP;
     return 1;
 }
 

@@ -98,6 +98,41 @@ static void test_copied_stack(void **state)
     assert_int_equal(end, COPIED_TRUNCATED);
 }
 
+/* Of a thread that waits only pc and sp are known: the walk says that it lacks the frame pointer,
+ * of which function, and is whole once it has it. */
+static void test_without_frame_pointer(void **state)
+{
+    (void)state;
+    uint64_t whole[64], addresses[64];
+    enum copied_end end;
+    if (UNIT_SANITIZED)
+        skip();
+    outer(200);
+    uint32_t all = walk(sizeof copy, whole, 64, &end);
+    struct copied_stack s = {.space = {.find = own_find},
+                             .rules = calloc(1, sizeof(struct rules)),
+                             .bytes = copy,
+                             .start = there.value[ARCH_REG_SP],
+                             .size = sizeof copy};
+    struct arch_registers r = {.known = 1u << ARCH_REG_PC | 1u << ARCH_REG_SP};
+    r.value[ARCH_REG_PC] = there.value[ARCH_REG_PC];
+    r.value[ARCH_REG_SP] = there.value[ARCH_REG_SP];
+    uint32_t n = copied_walk(&s, &r, addresses, 64, &end);
+    if (end == COPIED_LOST) { /* unless a function on the way has saved it */
+        assert_true(s.wants_fp);
+        assert_true(n < all);
+        assert_int_equal(s.end_pc, whole[n - 1]);
+        assert_true(s.end_sp > s.start && s.end_sp < s.start + sizeof copy);
+        r.value[ARCH_REG_FP] = there.value[ARCH_REG_FP];
+        r.known |= 1u << ARCH_REG_FP;
+        n = copied_walk(&s, &r, addresses, 64, &end);
+    }
+    assert_int_equal(n, all);
+    assert_memory_equal(addresses, whole, n * sizeof *whole);
+    assert_false(s.wants_fp);
+    free(s.rules);
+}
+
 /* --- files ------------------------------------------------------------------------------------ */
 
 static uint8_t *image;
@@ -217,6 +252,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_copied_stack),
+        cmocka_unit_test(test_without_frame_pointer),
         cmocka_unit_test(test_tables_of_files),
         cmocka_unit_test(test_damaged_files),
     };
