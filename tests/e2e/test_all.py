@@ -85,13 +85,14 @@ def test_programs_that_run_already(t):
 def test_by_name(t):
     for name, prefix, tool, folder in who(t):
         with Busy(t, prefix) as busy:
-            pids = [busy.start("wanted"), busy.start("other")]
+            wanted = "wanted-" + os.path.basename(t.dir)  # the same test may run elsewhere
+            pids = [busy.start(wanted), busy.start("other")]
             profile = os.path.join(folder, name + ".tide")
-            t.plain(*prefix, tool, "run", "--quiet", "--all", "--only", "wanted", "-o", profile, "--", "python3", "-c", UNTIL, *pids)
+            t.plain(*prefix, tool, "run", "--quiet", "--all", "--only", wanted, "-o", profile, "--", "python3", "-c", UNTIL, *pids)
             t.equal("status, stderr", (t.status, t.stderr), (0, ""))
-            t.equal("as " + name, set(found(t, profile, pids)), {"wanted"})
+            t.equal("as " + name, set(found(t, profile, pids)), {wanted})
             t.equal("and nobody else", [os.path.basename(p["command"][0]) for p in t.report(profile, "cpu")["processes"]],
-                    ["wanted"])
+                    [wanted])
 
 
 def test_until_it_is_stopped(t):
