@@ -92,7 +92,7 @@ static void look_at(struct samples *s, struct process *p, struct sampled_thread 
                     uint64_t until_ns, uint64_t now_ns)
 {
     struct off *o = &t->off;
-    if (t->ended || !o->since_ns || o->preempted || until_ns < o->since_ns + LOOK_AFTER_NS)
+    if (!o->since_ns || o->preempted || until_ns < o->since_ns + LOOK_AFTER_NS)
         return;
     if (!o->stack && now_ns >= o->next_look_ns) {
         o->stack = stack_of_blocked(s, p, t->tid);

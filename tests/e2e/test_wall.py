@@ -114,3 +114,15 @@ def test_shown(t):
     for metric in ("wall", "waiting"):
         t.run("report", plain, "--metric", metric)
         t.equal("not recorded", (t.status, len(t.stderr.splitlines())), (1, 1))
+
+
+def test_threads_that_come_and_go(t):
+    """Threads that wait keep what is theirs while 2,000 others begin and end."""
+    began = time.monotonic()
+    profile = t.record(t.build("churns.c", "-O1"), "2000", opts=("--only-cpu=wall",))
+    most, own = (time.monotonic() - began) * 1e9, own_figures(t.stdout)
+    report = t.report(profile, "waiting", "--by", "thread")
+    t.equal("threads", len(own), 8)
+    for name, ns in own.items():
+        got = t.row(report, name)["self_bytes"]
+        t.true("%s waited" % name, ns * 0.99 <= got <= most, (ns, got, most))
