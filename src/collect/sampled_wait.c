@@ -113,6 +113,21 @@ void look_at_waits(struct samples *s, uint64_t until_ns)
     }
 }
 
+void cut_waits(struct samples *s, bool paused, uint64_t time_ns)
+{
+    for (size_t i = 0; i < s->processes.count; i++) {
+        struct process *p = s->processes.items[i];
+        for (size_t k = 0; k < p->threads.count; k++) {
+            struct sampled_thread *t = &p->threads.items[k];
+            if (!t->off.since_ns)
+                continue;
+            if (paused && has_target(s, p))
+                pass_time(p, t, time_ns);
+            t->off.since_ns = time_ns;
+        }
+    }
+}
+
 void settle_off(struct samples *s, struct process *p, struct sampled_thread *t, uint64_t time_ns)
 {
     if (!has_target(s, p))

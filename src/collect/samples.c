@@ -145,6 +145,13 @@ void samples_drain(struct samples *s, bool all)
     s->passed_ns = now_ns;
 }
 
+void samples_pause(struct samples *s, bool paused)
+{
+    samples_drain(s, true);
+    if (s->perf.options.wall && paused != s->session->paused)
+        cut_waits(s, paused, monotonic_ns());
+}
+
 unsigned samples_running(const struct samples *s)
 {
     unsigned n = 0;

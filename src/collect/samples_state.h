@@ -134,6 +134,8 @@ void take_off_stack(struct samples *s, struct process *p, const struct perf_reco
 void note_sample(struct samples *s, struct process *p, struct sampled_thread *t, uint32_t stack);
 /* After a pass that has read what happened up to then: looks at threads that wait. */
 void look_at_waits(struct samples *s, uint64_t until_ns);
+/* Recording pauses, or goes on: what lies in between belongs to no wait. */
+void cut_waits(struct samples *s, bool paused, uint64_t time_ns);
 /* The thread ends, or is not followed any longer. */
 void settle_off(struct samples *s, struct process *p, struct sampled_thread *t, uint64_t time_ns);
 
