@@ -40,3 +40,23 @@ def test_chains_of_all_processes(t):
     same_sums(t, profile, ("live", "total", "temporary"))
     chains = [f for f in t.ask(profile, "findings", "--process", "all")["findings"] if f["kind"] == "chain"]
     t.equal("chains", [(f["function"], f["count"]) for f in chains], [("grow", 7 * (CHILDREN + 1))])
+
+
+def test_next_step_is_about_the_same_processes(t):
+    profile = t.record(t.build("family.c", "-O1"), str(CHILDREN))
+    child = names(t.report(profile))[1]
+    for command in ("growth", "--process", child), ("findings", "--process", "all"), ("peaks", "--peak", "1K", "--process", "all"), \
+            ("diff", profile, "--process", "all"), ("leaks", "--process", "all"), ("report", "--process", child):
+        last = t.run(command[0], profile, *command[1:])[0].splitlines()[-1]
+        t.true("next after " + command[0], last.startswith("next: ") and " --process %s" % command[-1] in last, last)
+
+
+def test_a_metric_that_one_recording_lacks(t):
+    """What it lacks counts as nothing; its heap is there all the same."""
+    program = t.build("family.c", "-O1")
+    a, b = t.record(program, "0", opts=("--cpu=wall",)), t.record(program, "0")
+    difference = t.ask(a, "diff", b, "--metric", "waiting")
+    t.true("it says so", "--cpu=wall" in difference["b"]["missing"], difference["b"])
+    want = t.report(b)["totals"]
+    t.equal("its heap", {key: difference["totals"]["b"][key] for key in want}, want)
+    t.true("which is one", want["allocations"] > 0)
