@@ -64,6 +64,12 @@ def who(t):
         yield "user", (), t.tidemark, t.dir
 
 
+def own_name(t, name):
+    """Of a program that nobody else has: the same test may run elsewhere, and root sees that too. At most 15 letters:
+    of a program that has ended already the kernel tells no more."""
+    return ("%s-%s" % (name, os.path.basename(t.dir)[-8:]))[:15]
+
+
 def found(t, profile, pids):
     """The processes of the recording that are ours, by their program's name; their shares are right."""
     names = {}
@@ -112,40 +118,42 @@ def test_children_of_programs_that_run_already(t):
 def test_by_name(t):
     for name, prefix, tool, folder in who(t):
         with Busy(t, prefix) as busy:
-            pids = [busy.start("wanted"), busy.start("other")]
+            wanted = own_name(t, "wanted")
+            pids = [busy.start(wanted), busy.start("other")]
             profile = os.path.join(folder, name + ".tide")
-            t.plain(*prefix, tool, "run", "--quiet", "--all", "--only", "wanted", "-o", profile, "--", "python3", "-c", UNTIL, *pids)
+            t.plain(*prefix, tool, "run", "--quiet", "--all", "--only", wanted, "-o", profile, "--", "python3", "-c", UNTIL, *pids)
             t.equal("status, stderr", (t.status, t.stderr), (0, ""))
-            t.equal("as " + name, set(found(t, profile, pids)), {"wanted"})
+            t.equal("as " + name, set(found(t, profile, pids)), {wanted})
             t.equal("and nobody else", [os.path.basename(p["command"][0]) for p in t.report(profile, "cpu")["processes"]],
-                    ["wanted"])
+                    [wanted])
 
 
 def test_until_it_is_stopped(t):
     """Without a program: Ctrl-C ends it. A program that was started meanwhile is found, too."""
     for name, prefix, tool, folder in who(t):
         with Busy(t, prefix) as busy:
-            first, profile = busy.start("first"), os.path.join(folder, name + ".tide")
-            run = subprocess.Popen([*prefix, tool, "run", "--all", "--only", "first", "--only", "later", "-o", profile],
+            names = [own_name(t, "first"), own_name(t, "later")]
+            first, profile = busy.start(names[0]), os.path.join(folder, name + ".tide")
+            run = subprocess.Popen([*prefix, tool, "run", "--all", "--only", names[0], "--only", names[1], "-o", profile],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
             while run.poll() is None and t.plain(*prefix, tool, "ctl", str(run.pid), "status")[2]:
                 time.sleep(0.02)
             # It is found within half a second and a few turns of the loop, and goes on using CPU time.
-            pids = [first, busy.start("later")]
+            pids = [first, busy.start(names[1])]
             time.sleep(1)
             subprocess.run(["python3", "-c", UNTIL, *pids], check=True)
             os.killpg(run.pid, signal.SIGINT)
             stderr = run.communicate()[1]
-            t.equal("both", set(found(t, profile, pids)), {"first", "later"})
-            t.true("the summary names them", "first" in stderr and "later" in stderr and "tidemark report" in stderr, stderr)
+            t.equal("both", set(found(t, profile, pids)), set(names))
+            t.true("the summary names them", all(n in stderr for n in names) and "tidemark report" in stderr, stderr)
 
 
 def test_faults(t):
     """Page faults of a program that begins while all are recorded."""
     for name, prefix, tool, folder in who(t):
-        profile, program = os.path.join(folder, name + ".tide"), t.file("touches")
+        profile, program = os.path.join(folder, name + ".tide"), t.file(own_name(t, "touch"))
         shutil.copy(t.build("touches.c", "-O1"), program)
-        t.plain(*prefix, tool, "run", "--quiet", "--all", "--only", "touches", "--only-faults", "-o", profile, "--",
+        t.plain(*prefix, tool, "run", "--quiet", "--all", "--only", own_name(t, "touch"), "--only-faults", "-o", profile, "--",
                 program, "touch", "2", "300")
         t.equal("status, stderr", (t.status, t.stderr), (0, ""))
         rows = {bare(r["name"]): r["self_count"] for r in t.report(profile, "faults")["rows"]}
