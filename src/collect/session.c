@@ -157,6 +157,9 @@ bool session_is_wanted(const struct session *s, pid_t pid, const char *name)
     snprintf(link, sizeof link, "/proc/%d/exe", pid);
     ssize_t n = readlink(link, path, sizeof path - 1);
     path[n > 0 ? n : 0] = '\0';
+    if (n <= 0 &&
+        pid == s->program) /* it has ended; the kernel's name is but 15 letters of its own */
+        name = s->options->argv[0];
     return unseen_is_wanted(s->options->only, n > 0 ? path : name ? name : "");
 }
 

@@ -25,13 +25,22 @@ class Busy:
     """Two programs of ours that work until they are told to stop."""
 
     def __init__(self, t, prefix):
-        self.t, self.prefix, self.running = t, prefix, {}
+        self.t, self.prefix, self.running, self.shells = t, prefix, {}, []
 
     def start(self, name, threads=1):
         program = self.t.file(name)
         shutil.copy(self.t.build("shares.c", "-O2"), program)
         self.running[name] = subprocess.Popen([*self.prefix, program, str(threads), "1000000000"], stdout=subprocess.DEVNULL)
         return str(self.running[name].pid)
+
+    def start_in_shell(self, name):
+        """As a child of a shell of the same user, as most programs are; the shell ends with it."""
+        program = self.t.file(name)
+        shutil.copy(self.t.build("shares.c", "-O2"), program)
+        shell = subprocess.Popen([*self.prefix, "sh", "-c", '"$0" 1 1000000000 >/dev/null & echo $!; trap "kill $!; wait $!" TERM; wait', program],
+                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.shells.append(shell)
+        return shell.stdout.readline().strip()
 
     def __enter__(self):
         return self
@@ -40,6 +49,9 @@ class Busy:
         for process in self.running.values():
             process.kill()
             process.wait()
+        for shell in self.shells:
+            shell.terminate()
+            shell.wait()
 
 
 def who(t):
@@ -50,6 +62,12 @@ def who(t):
         yield "nobody", AS_NOBODY, tool, os.path.dirname(tool)
     else:
         yield "user", (), t.tidemark, t.dir
+
+
+def own_name(t, name):
+    """Of a program that nobody else has: the same test may run elsewhere, and root sees that too. At most 15 letters:
+    of a program that has ended already the kernel tells no more."""
+    return ("%s-%s" % (name, os.path.basename(t.dir)[-8:]))[:15]
 
 
 def found(t, profile, pids):
@@ -82,43 +100,60 @@ def test_programs_that_run_already(t):
                 t.true("and the program itself", "python3 -c" in t.run("report", profile)[0], t.stdout)
 
 
+def test_children_of_programs_that_run_already(t):
+    """A parent with events of its own does not mean that a child which was there before has any."""
+    for name, prefix, tool, folder in who(t):
+        with Busy(t, prefix) as busy:
+            pids, profile = [busy.start_in_shell("busy-child"), busy.start_in_shell("busy-other")], os.path.join(folder, name + ".tide")
+            only = ("--only", "busy-child", "--only", "busy-other") if name == "root" else ()
+            t.plain(*prefix, tool, "run", "--quiet", "--all", "--only-cpu", *only, "-o", profile, "--", "python3", "-c", UNTIL, *pids)
+            t.equal("status, stderr", (t.status, t.stderr), (0, ""))
+            reports = found(t, profile, pids)
+            t.equal("as %s: both are found" % name, set(reports), {"busy-child", "busy-other"})
+            for report in reports.values():
+                used = report["sampling"]["kernel"]["user_ns"]
+                t.true("once", report["sum"]["bytes"] <= used * 1.5, (report["sum"], used))
+
+
 def test_by_name(t):
     for name, prefix, tool, folder in who(t):
         with Busy(t, prefix) as busy:
-            pids = [busy.start("wanted"), busy.start("other")]
+            wanted = own_name(t, "wanted")
+            pids = [busy.start(wanted), busy.start("other")]
             profile = os.path.join(folder, name + ".tide")
-            t.plain(*prefix, tool, "run", "--quiet", "--all", "--only", "wanted", "-o", profile, "--", "python3", "-c", UNTIL, *pids)
+            t.plain(*prefix, tool, "run", "--quiet", "--all", "--only", wanted, "-o", profile, "--", "python3", "-c", UNTIL, *pids)
             t.equal("status, stderr", (t.status, t.stderr), (0, ""))
-            t.equal("as " + name, set(found(t, profile, pids)), {"wanted"})
+            t.equal("as " + name, set(found(t, profile, pids)), {wanted})
             t.equal("and nobody else", [os.path.basename(p["command"][0]) for p in t.report(profile, "cpu")["processes"]],
-                    ["wanted"])
+                    [wanted])
 
 
 def test_until_it_is_stopped(t):
     """Without a program: Ctrl-C ends it. A program that was started meanwhile is found, too."""
     for name, prefix, tool, folder in who(t):
         with Busy(t, prefix) as busy:
-            first, profile = busy.start("first"), os.path.join(folder, name + ".tide")
-            run = subprocess.Popen([*prefix, tool, "run", "--all", "--only", "first", "--only", "later", "-o", profile],
+            names = [own_name(t, "first"), own_name(t, "later")]
+            first, profile = busy.start(names[0]), os.path.join(folder, name + ".tide")
+            run = subprocess.Popen([*prefix, tool, "run", "--all", "--only", names[0], "--only", names[1], "-o", profile],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
             while run.poll() is None and t.plain(*prefix, tool, "ctl", str(run.pid), "status")[2]:
                 time.sleep(0.02)
             # It is found within half a second and a few turns of the loop, and goes on using CPU time.
-            pids = [first, busy.start("later")]
+            pids = [first, busy.start(names[1])]
             time.sleep(1)
             subprocess.run(["python3", "-c", UNTIL, *pids], check=True)
             os.killpg(run.pid, signal.SIGINT)
             stderr = run.communicate()[1]
-            t.equal("both", set(found(t, profile, pids)), {"first", "later"})
-            t.true("the summary names them", "first" in stderr and "later" in stderr and "tidemark report" in stderr, stderr)
+            t.equal("both", set(found(t, profile, pids)), set(names))
+            t.true("the summary names them", all(n in stderr for n in names) and "tidemark report" in stderr, stderr)
 
 
 def test_faults(t):
     """Page faults of a program that begins while all are recorded."""
     for name, prefix, tool, folder in who(t):
-        profile, program = os.path.join(folder, name + ".tide"), t.file("touches")
+        profile, program = os.path.join(folder, name + ".tide"), t.file(own_name(t, "touch"))
         shutil.copy(t.build("touches.c", "-O1"), program)
-        t.plain(*prefix, tool, "run", "--quiet", "--all", "--only", "touches", "--only-faults", "-o", profile, "--",
+        t.plain(*prefix, tool, "run", "--quiet", "--all", "--only", own_name(t, "touch"), "--only-faults", "-o", profile, "--",
                 program, "touch", "2", "300")
         t.equal("status, stderr", (t.status, t.stderr), (0, ""))
         rows = {bare(r["name"]): r["self_count"] for r in t.report(profile, "faults")["rows"]}

@@ -156,10 +156,11 @@ def test_as_nobody(t):
     tool, program = give_to_nobody(t), t.file("touches")
     shutil.copy(t.build("touches.c", "-O1"), program)
     profile = os.path.join(os.path.dirname(tool), "x.tide")
-    t.plain(*AS_NOBODY, tool, "run", "--quiet", "--only-faults", "-o", profile, "--", program, "touch", "8", "1000")
+    # As many as the small rings hold, should the collector get no turn meanwhile.
+    t.plain(*AS_NOBODY, tool, "run", "--quiet", "--only-faults", "-o", profile, "--", program, "touch", "8", "100")
     t.equal("status, stderr", (t.status, t.stderr), (0, ""))
-    right_coverage(t, profile, 8000, 0)
-    t.equal("touch", faults_of(t, profile, "touch"), (8000 * PAGE, 8000))
+    right_coverage(t, profile, 800, 0)
+    t.equal("touch", faults_of(t, profile, "touch"), (800 * PAGE, 800))
 
 
 def test_what_does_not_fit_is_counted_as_lost(t):

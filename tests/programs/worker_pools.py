@@ -26,7 +26,10 @@ def job(n):
 
 
 def hold(n, barrier):
+    import tidemark
     blocks = work(n)
+    barrier.wait()
+    tidemark.mark("held")  # an interval ends: what each has then is known
     barrier.wait()
     for block in blocks:
         LIBC.free(block)
