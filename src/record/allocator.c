@@ -9,6 +9,7 @@
  * of the allocator itself (mark_on.c). The stack is followed to its end to rule out the first, and
  * marks at functions near the allocator do not ask. In a child of which the allocator was not told
  * in time (_Fork, clone), a lock may be held by a thread that is not there: it is never asked.
+ * Signals wait meanwhile: the mark may be at a function that a handler may interrupt and allocate.
  *
  * glibc counts by going through all that is free, so it may take long. What the last answer cost, a
  * hundred times over, is the distance to the next one.
@@ -16,6 +17,7 @@
 #include <errno.h>
 #include <link.h>
 #include <malloc.h>
+#include <signal.h>
 #include <string.h>
 #include <time.h>
 
@@ -198,11 +200,31 @@ static bool may_ask(struct thread *t, const uint64_t *caller)
     return kind && !unsafe && event_stack_is_plain(t, caller);
 }
 
+#define SIGNAL(number) (UINT64_C(1) << ((number)-1))
+
+/* All but those that an instruction raises. False: the kernel must not be asked. */
+static bool hold_signals(uint64_t *before)
+{
+    uint64_t held = ~(SIGNAL(SIGSEGV) | SIGNAL(SIGBUS) | SIGNAL(SIGILL) | SIGNAL(SIGFPE) |
+                      SIGNAL(SIGTRAP) | SIGNAL(SIGSYS) | SIGNAL(SIGABRT));
+    return sys_call(SYS_rt_sigprocmask, (long)SIG_BLOCK, &held, before, sizeof held) == 0;
+}
+
+static void release_signals(const uint64_t *before)
+{
+    sys_call(SYS_rt_sigprocmask, (long)SIG_SETMASK, before, 0L, sizeof *before);
+}
+
 /* Unless another thread is at it since `due`. */
 static bool ask_now(uint64_t due, struct wire_held *out)
 {
-    if (due == ASKING || !atomic_compare_exchange_strong(&next_ns, &due, ASKING))
+    uint64_t before;
+    if (due == ASKING || !hold_signals(&before))
         return false;
+    if (!atomic_compare_exchange_strong(&next_ns, &due, ASKING)) {
+        release_signals(&before);
+        return false;
+    }
     int saved = errno;
     uint64_t begin = work_ns();
     bool answered = ask(out);
@@ -210,6 +232,7 @@ static bool ask_now(uint64_t due, struct wire_held *out)
     errno = saved;
     atomic_store(&last_cost_ns, cost + 1);
     atomic_store(&next_ns, wall_ns() + cost * SHARE);
+    release_signals(&before);
     out->allocator = answered ? kind : WIRE_ALLOCATOR_NONE;
     return answered;
 }

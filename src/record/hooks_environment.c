@@ -22,11 +22,17 @@ static struct {
     char path[8192]; /* what is answered; empty: the module is nowhere */
 } answer;
 
-/* Before the recorder has found the next in line. */
+/* Not there until the loader has come to us. */
+extern char **environ __attribute__((weak));
+
+/* Before the recorder has found the next in line. What chooses a function for the loader (IFUNC)
+ * may ask even before we can call anything; then libc has no environment either. */
 static char *scan(const char *name)
 {
+    if (!&environ || !environ)
+        return NULL;
     size_t size = strlen(name);
-    for (char **e = environ; e && *e; e++)
+    for (char **e = environ; *e; e++)
         if (strncmp(*e, name, size) == 0 && (*e)[size] == '=')
             return *e + size + 1;
     return NULL;
@@ -77,8 +83,8 @@ static char *with_module(char *value)
 EXPORT char *getenv(const char *name)
 {
     char *value = next.getenv ? next.getenv(name) : scan(name);
-    if (UNLIKELY(name[0] == 'P' && strcmp(name, VARIABLE) == 0) &&
-        atomic_load(&recorder.state) == STATE_LIVE)
+    if (UNLIKELY(name[0] == 'P') && atomic_load(&recorder.state) == STATE_LIVE &&
+        strcmp(name, VARIABLE) == 0)
         return with_module(value);
     return value;
 }

@@ -22,17 +22,17 @@ static void *map_directly(void *at, size_t size, int protection, int flags, int 
 }
 
 /* CPython's arenas are mappings, though the allocator maps them beneath a wrapper of ours. */
-static inline __attribute__((always_inline)) struct thread *map_enter(bool *beneath)
+static inline __attribute__((always_inline)) struct thread *map_enter(enum beneath *was)
 {
     struct thread *t = thread_enter();
-    *beneath = !t && (t = beneath_enter()) != NULL;
-    return t;
+    *was = BENEATH_NOTHING;
+    return t ? t : beneath_enter(was);
 }
 
-static void map_leave(struct thread *t, bool beneath)
+static void map_leave(struct thread *t, enum beneath was)
 {
-    if (beneath)
-        beneath_leave(t);
+    if (t && was)
+        beneath_leave(t, was);
     else if (t)
         thread_leave();
 }
@@ -44,12 +44,12 @@ static uint64_t whole_pages(size_t size)
 
 EXPORT void *mmap(void *at, size_t size, int protection, int flags, int fd, long offset)
 {
-    bool beneath = false;
-    struct thread *t = next.mmap ? map_enter(&beneath) : NULL;
+    enum beneath was = BENEATH_NOTHING;
+    struct thread *t = next.mmap ? map_enter(&was) : NULL;
     void *p = map_directly(at, size, protection, flags, fd, offset);
     if (t && p != MAP_FAILED)
         event_map(t, p, whole_pages(size), CALLER());
-    map_leave(t, beneath);
+    map_leave(t, was);
     return p;
 }
 
@@ -77,13 +77,13 @@ static int unmap_directly(void *p, size_t size)
 
 EXPORT int munmap(void *p, size_t size)
 {
-    bool beneath = false;
-    struct thread *t = next.munmap ? map_enter(&beneath) : NULL;
+    enum beneath was = BENEATH_NOTHING;
+    struct thread *t = next.munmap ? map_enter(&was) : NULL;
     bool begun = unmap_begins(t, p, size);
     int result = unmap_directly(p, size);
     if (begun && result != 0)
         event_unmap_failed(t);
-    map_leave(t, beneath);
+    map_leave(t, was);
     return result;
 }
 

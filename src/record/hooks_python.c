@@ -12,15 +12,25 @@ static inline __attribute__((always_inline)) bool record(struct thread *t,
 {
     if (LIKELY(w->room == ROOM_POOLS && size <= PYTHON_SMALL))
         return event_alloc_sized(t, p, size, size ? (size + 15) & ~(size_t)15 : 16, caller);
-    return (w->room == ROOM_UNKNOWN ? event_alloc_foreign : event_alloc)(t, p, size, caller);
+    bool of_malloc = w->room == ROOM_MALLOC || (w->room == ROOM_POOLS && p == tls.malloced);
+    return (of_malloc ? event_alloc : event_alloc_foreign)(t, p, size, caller);
+}
+
+/* Beneath another wrapper: that the block is malloc's is for this one to say. */
+static inline __attribute__((always_inline)) void *beneath(const struct python_wrapper *w, void *p)
+{
+    if (w->room == ROOM_MALLOC)
+        tls.malloced = p;
+    return p;
 }
 
 #define ALLOCATE(w, call, size)                                                                    \
     do {                                                                                           \
         struct thread *t = thread_enter();                                                         \
         if (UNLIKELY(!t))                                                                          \
-            return (call);                                                                         \
+            return beneath(w, (call));                                                             \
         event_prefetch(t, CALLER());                                                               \
+        tls.malloced = NULL;                                                                       \
         tls.beneath = BENEATH_ALLOC;                                                               \
         void *p = (call);                                                                          \
         tls.beneath = BENEATH_NOTHING;                                                             \
@@ -48,13 +58,14 @@ hook_realloc(const struct python_wrapper *w, void *context, void *old, size_t si
     struct thread *t = thread_enter();
     if (UNLIKELY(!t)) {
         free_beneath(old);
-        return w->next.realloc(context, old, size);
+        return beneath(w, w->next.realloc(context, old, size));
     }
     event_prefetch(t, CALLER());
     size_t large = old && UNLIKELY(large_may_be(old)) ? large_drop(old) : 0;
     if (old)
         event_realloc(t, old, EVENT_MAYBE);
     tls.around = old;
+    tls.malloced = NULL;
     tls.beneath = old ? BENEATH_REALLOC : BENEATH_ALLOC;
     void *p = w->next.realloc(context, old, size);
     tls.beneath = BENEATH_NOTHING;
@@ -82,6 +93,7 @@ static inline __attribute__((always_inline)) void hook_free(const struct python_
     }
     event_free(t, p, EVENT_MAYBE);
     tls.around = p;
+    atomic_signal_fence(memory_order_seq_cst); /* the event is whole, for what a handler adds */
     tls.beneath = BENEATH_FREE;
     w->next.free(context, p);
     tls.beneath = BENEATH_NOTHING;

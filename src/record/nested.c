@@ -31,18 +31,26 @@ static bool is_beneath(uintptr_t frame)
     return tls.beneath && frame < tls.busy && tls.busy - frame < NEAR;
 }
 
-struct thread *beneath_enter(void)
+/* Meanwhile the thread is not beneath anything, but busy: for the handler of a signal. */
+struct thread *beneath_enter(enum beneath *was)
 {
     struct thread *t = tls.beneath ? tls.thread : NULL;
-    if (t && tls.beneath == BENEATH_REALLOC)
+    *was = tls.beneath;
+    if (!t)
+        return NULL;
+    tls.beneath = BENEATH_NOTHING;
+    atomic_signal_fence(memory_order_seq_cst);
+    if (*was == BENEATH_REALLOC)
         event_realloc_failed(t);
     return t;
 }
 
-void beneath_leave(struct thread *t)
+void beneath_leave(struct thread *t, enum beneath was)
 {
-    if (tls.beneath == BENEATH_REALLOC)
+    if (was == BENEATH_REALLOC)
         event_realloc(t, tls.around, EVENT_MAYBE);
+    atomic_signal_fence(memory_order_seq_cst);
+    tls.beneath = was;
 }
 
 /* A block may have been allocated before the wrapper was there: with a debugging allocator between
@@ -51,10 +59,11 @@ void free_beneath(void *p)
 {
     if (LIKELY(!tls.beneath) || tls.beneath == BENEATH_ALLOC || !p || p == tls.around)
         return;
-    struct thread *t = beneath_enter();
+    enum beneath was;
+    struct thread *t = beneath_enter(&was);
     if (t) {
         event_free(t, p, EVENT_MAYBE);
-        beneath_leave(t);
+        beneath_leave(t, was);
     }
 }
 

@@ -104,18 +104,23 @@ static enum wire_python_state examine(const struct exports x[2], uint64_t runtim
     return WIRE_PYTHON_ON;
 }
 
-/* What was told to replace the allocators (PYTHONMALLOC, -X dev) does so before the first frame; a
- * runtime that is started again (3.12) forgets them. In between nobody looks. */
+/*
+ * What was told to replace the allocators (PYTHONMALLOC, -X dev) does so before the first frame; a
+ * runtime that is started again (3.12) forgets them. In between nobody looks. One that ends is left
+ * alone: it frees the lock of its tables, at which no other thread may be then.
+ */
 void python_settle(void)
 {
     const struct python_tables *tables = &python.tables;
+    if (finalizer())
+        return;
     if (!tables->get || !tables->set || !tables->is_initialized || !python_objects_wrap(tables)) {
         atomic_store(&recorder.header->objects, WIRE_OBJECTS_REFUSED);
         atomic_store(&recorder.objects_unsettled, false);
         return;
     }
     atomic_store(&recorder.header->objects, WIRE_OBJECTS_ON);
-    if (atomic_load_explicit(&python.proven, memory_order_relaxed) && !finalizer())
+    if (atomic_load_explicit(&python.proven, memory_order_relaxed))
         atomic_store(&recorder.objects_unsettled, false);
 }
 

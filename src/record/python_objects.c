@@ -36,18 +36,29 @@ static bool is_wrapped(const struct python_allocator *a)
     return false;
 }
 
+/* Is it one that the interpreter was built with? A debugging one of its has a context, one of the
+ * program's is elsewhere; the program may have set either before the interpreter was met. */
+static bool is_built_in(const struct python_tables *tables, const struct python_allocator *a)
+{
+    struct dl_find_object interpreter, o;
+    void *get, *f;
+    memcpy(&get, &tables->get, sizeof get);
+    memcpy(&f, &a->malloc, sizeof f);
+    return !a->context && _dl_find_object(get, &interpreter) == 0 && _dl_find_object(f, &o) == 0 &&
+           o.dlfo_link_map == interpreter.dlfo_link_map;
+}
+
 bool python_objects_wrap(const struct python_tables *tables)
 {
-    /* Nobody has had a chance to put something else there. */
     bool untouched = !python_wrappers[0].next.malloc && !tables->is_initialized();
     for (int domain = 0; domain < PYTHON_DOMAINS; domain++) {
         struct python_allocator now, hooks;
         tables->get(domain, &now);
         if (is_wrapped(&now))
             continue;
-        struct python_wrapper *w = wrapper_of(&now, !untouched             ? ROOM_UNKNOWN
-                                                    : domain == PYTHON_RAW ? ROOM_MALLOC
-                                                                           : ROOM_POOLS);
+        enum python_room built_in = domain == PYTHON_RAW ? ROOM_MALLOC : ROOM_POOLS;
+        bool known = untouched && is_built_in(tables, &now);
+        struct python_wrapper *w = wrapper_of(&now, known ? built_in : ROOM_UNKNOWN);
         if (!w)
             return false;
         hooks = python_hooks[w - python_wrappers];

@@ -34,7 +34,7 @@ struct python_allocator {
 enum python_room {
     ROOM_UNKNOWN,
     ROOM_MALLOC, /* it is malloc's */
-    ROOM_POOLS   /* up to PYTHON_SMALL bytes in pools of one size each, then malloc's */
+    ROOM_POOLS /* up to PYTHON_SMALL bytes in pools of one size each, then who serves `raw` knows */
 };
 #define PYTHON_SMALL 512
 

@@ -104,7 +104,8 @@ struct tls {
     bool fork_told; /* that fork is one of which the allocator knows */
     size_t wanted;  /* 1 + what an aligned operator new was asked for, until it allocates */
     enum beneath beneath; /* what is called now is called by the interpreter's own allocator; */
-    void *around;         /* and this is the block that it reallocates or frees */
+    void *around;         /* and this is the block that it reallocates or frees, */
+    void *malloced;       /* this one what it got from malloc; NULL: nothing */
 };
 extern __thread struct tls tls __attribute__((tls_model("initial-exec")));
 
@@ -263,8 +264,8 @@ void modules_meet(const struct link_map *m); /* as if an address in it had been 
 /* nested.c */
 /* Around an event that is written beneath a wrapper of CPython's allocators: it must not come
  * between the two of a realloc. NULL: we are not beneath one. */
-struct thread *beneath_enter(void);
-void beneath_leave(struct thread *t);
+struct thread *beneath_enter(enum beneath *was);
+void beneath_leave(struct thread *t, enum beneath was);
 /* Called when nothing else is recorded: a block that goes beneath the wrapper of another one. */
 void free_beneath(void *p);
 /* tls.busy is set: is that hook still on this thread's stack? `frame`: of the hook that asks. */

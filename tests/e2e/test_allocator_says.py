@@ -80,6 +80,12 @@ def test_handler_inside_the_allocator(t):
     t.equal("all are there", len(rows), 41)
 
 
+def test_handler_that_allocates(t):
+    """It may, where it interrupts nothing of libc; a mark at that function holds no lock when it comes."""
+    profile = t.record(t.build("allocator_locked.c", "-O1", *API), "computes", opts=("--mark-on", "computes"))
+    t.true("asked", "glibc" in {m["allocator"] for m in t.ask(profile, "marks")["marks"]})
+
+
 def test_forked_children(t):
     """After fork libc has seen to the locks of other threads; after _Fork and clone nobody has."""
     profile = t.record(t.build("allocator_locked.c", "-O1", *API), "children")

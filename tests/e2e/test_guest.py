@@ -114,3 +114,11 @@ def test_environment_is_handed_on(t):
     seen = dict(line.split("=", 1) for line in t.stdout.splitlines() if "=" in line)
     t.equal("KEPT", seen.get("KEPT"), "as it was")
     t.true("LD_PRELOAD ends with the program's own", seen.get("LD_PRELOAD", "").endswith(oracle), seen.get("LD_PRELOAD"))
+
+
+def test_getenv_before_the_library_is_ready(t):
+    """The loader calls what chooses an IFUNC before it has come to us; libc answers then that there is nothing."""
+    chosen = t.build("chooses.c", "-DPART=1", "-Wl,-z,now", shared=True)
+    calls = t.build("chooses.c", "-DPART=2", "-Wl,--no-as-needed,-z,now", chosen, shared=True)
+    program = t.build("chooses.c", "-DPART=3", "-Wl,--no-as-needed", calls, chosen)
+    t.equal("status", t.status if same(t, program) else None, 0)

@@ -185,3 +185,27 @@ def test_interpreters_that_are_refused(t):
     profile = t.record("/usr/bin/python3.11d", "-c", "x = [object() for _ in range(100)]", opts=["--python=objects"])
     notes = t.report(profile)["notes"]
     t.true("two notes", len(notes) == 2 and "a debug build" in notes[0] and "objects are not traced" in notes[1], notes)
+
+
+@cases(version=SOME, how=("raw", "mem", "debug", "steps"))
+def test_allocators_of_the_programs(t, version, how):
+    """Set before Python is initialised: what malloc knows nothing of is not asked about, and handlers do no harm."""
+    profile = embedded(t, version, how)
+    report = t.report(profile, "live", "--by", "stack")
+    blocks = [(row["count"], row["bytes"]) for row in report["rows"] if 30001 <= row["bytes"] < 30100]
+    t.equal("the bytes of Python's", [count for count, _ in blocks], [1])
+    t.equal("lost", report["totals"]["lost_events"], 0)
+
+
+def test_the_end_with_threads_at_work(t):
+    """3.12 frees the lock of its allocators at its end, while other threads allocate."""
+    embedded(t, "3.12", "ends")
+
+
+def embedded(t, version, how):
+    home = os.path.dirname(os.path.dirname(interpreter(version)))
+    library = os.path.join(home, "lib", "libpython%s.so.1.0" % version)
+    if not os.path.exists(library):
+        raise Skipped("there is no libpython%s.so" % version)
+    return t.record(t.build("python_allocators.c", "-O1"), library, how, opts=["--python=objects"],
+                    env={"PYTHONHOME": home, "PYTHONDONTWRITEBYTECODE": "1"})

@@ -6,6 +6,7 @@
  *             signal whose handler makes a mark
  *   children  a process with busy threads makes children by _Fork, by fork and by clone, each of
  *             which makes a mark; then it makes one itself
+ *   computes  a function that may be a mark, and that a handler interrupts and allocates
  *   trims     calls malloc_trim, whose inner functions may be marks (run --mark-on)
  */
 #define _GNU_SOURCE
@@ -52,6 +53,53 @@ static void be_interrupted(void)
         mallinfo2();
     }
     setitimer(ITIMER_REAL, &never, NULL);
+}
+
+SITE void computes(void)
+{
+    volatile unsigned sum = 0;
+    for (unsigned i = 0; i < 500; i++)
+        sum = sum + i;
+}
+
+static void handle_and_allocate(int number)
+{
+    void *volatile block = malloc(5000);
+    (void)number;
+    free(block);
+    handled = handled + 1;
+}
+
+static void *wait_for_stop(void *unused)
+{
+    while (!stop)
+        usleep(1000);
+    return unused;
+}
+
+/* Nothing of libc is interrupted. Without another thread malloc would take no lock. */
+static void compute(void)
+{
+    struct itimerval often = {{0, 300}, {0, 300}}, never = {{0, 0}, {0, 0}};
+    static void *blocks[100000];
+    sigset_t alarm;
+    pthread_t id;
+    for (int i = 0; i < 100000; i++)
+        blocks[i] = malloc(2000);
+    for (int i = 0; i < 100000; i += 2)
+        free(blocks[i]);
+    sigemptyset(&alarm);
+    sigaddset(&alarm, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, &alarm, NULL);
+    pthread_create(&id, NULL, wait_for_stop, NULL);
+    pthread_sigmask(SIG_UNBLOCK, &alarm, NULL);
+    signal(SIGALRM, handle_and_allocate);
+    setitimer(ITIMER_REAL, &often, NULL);
+    while (handled < 3000)
+        computes();
+    setitimer(ITIMER_REAL, &never, NULL);
+    stop = 1;
+    pthread_join(id, NULL);
 }
 
 static void *allocate(void *unused)
@@ -102,6 +150,8 @@ int main(int argc, char **argv)
         be_interrupted();
     else if (strcmp(how, "children") == 0)
         have_children();
+    else if (strcmp(how, "computes") == 0)
+        compute();
     else {
         harmless();
         malloc_trim(0);
