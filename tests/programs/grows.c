@@ -224,7 +224,7 @@ int main(int argc, char **argv)
             noise(), lost(512);
         else if (strcmp(kind, "noise") == 0)
             noise();
-        else if (strcmp(kind, "reachable") == 0)
+        else if (strcmp(kind, "reachable") == 0 || strcmp(kind, "cleared") == 0)
             linked();
         else if (strcmp(kind, "items") == 0)
             lost((size_t)items * ITEM);
@@ -257,5 +257,7 @@ int main(int argc, char **argv)
     }
     for (int i = 0; i < 8192; i++)
         free(table[i]);
+    if (strcmp(kind, "cleared") == 0)
+        clear();
     return 0;
 }
