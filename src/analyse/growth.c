@@ -11,6 +11,7 @@
 #define SAMPLES     32    /* moments at which functions are compared */
 #define BLOCK_BYTES 8     /* of bookkeeping for a block, beyond what is usable */
 #define SITE_SHARE  0.005 /* of what all functions gained: less is not worth a row */
+#define FREED_SHARE 0.95  /* of what grew: as good as all */
 
 /* --- which marks ------------------------------------------------------------------------------ */
 
@@ -266,6 +267,34 @@ static int by_growth(const void *a, const void *b)
                                 : (x->place > y->place) - (x->place < y->place);
 }
 
+/* What each function has more, or less, when the program begins to end than at the last mark. */
+static struct value *change_after(const struct growth *g)
+{
+    const struct profile *p = g->places.total.profile;
+    const struct scan *ending = leak_scan_of(p, SCAN_EXIT);
+    size_t last = g->intervals[g->count - 1];
+    size_t end = ending && ending->intervals ? ending->intervals : p->intervals.count;
+    struct window w = {.since = {.intervals = last}, .at = {.intervals = end > last ? end : last}};
+    struct measure m;
+    measure_sites(&m, p, METRIC_LIVE, SIZE_REQUESTED, &w);
+    struct value *sums = places_sum(&g->places, m.sites);
+    measure_release(&m);
+    return sums;
+}
+
+static void sum_freed(struct growth *g)
+{
+    double gained = 0, freed = 0;
+    for (size_t i = 0; i < g->sites.count; i++) {
+        gained += (double)g->sites.items[i].bytes;
+        freed += (double)g->sites.items[i].freed_bytes;
+        g->freed_bytes = wrapped(g->freed_bytes, g->sites.items[i].freed_bytes);
+    }
+    if (freed < 0.01 * gained)
+        g->freed_bytes = 0; /* as every program frees something */
+    g->all_freed = freed > 0 && freed >= FREED_SHARE * gained;
+}
+
 static void find_sites(struct growth *g)
 {
     size_t first = g->trends[GROWTH_LIVE].skipped, last = g->count - 1;
@@ -277,6 +306,7 @@ static void find_sites(struct growth *g)
     measure_sites(&m, g->places.total.profile, METRIC_LIVE, SIZE_REQUESTED, &w);
     struct value *lost = lost_by_site(g, w.since.intervals, w.at.intervals);
     struct value *lost_sums = places_sum(&g->places, lost);
+    struct value *after = change_after(g);
     double all = 0;
     for (uint32_t i = 0; i < g->places.count; i++)
         all += s.gained[i].amount > 0 ? (double)s.gained[i].amount : 0;
@@ -290,10 +320,14 @@ static void find_sites(struct growth *g)
             (double)site.bytes < SITE_SHARE * all)
             continue;
         site.call = places_call(&g->places, i, m.sites);
+        if (after[i].amount < 0)
+            site.freed_bytes = after[i].amount > -site.bytes ? -after[i].amount : site.bytes;
         *vec_push(&g->sites) = site;
     }
     if (g->sites.count)
         qsort(g->sites.items, g->sites.count, sizeof *g->sites.items, by_growth);
+    sum_freed(g);
+    free(after);
     free(lost_sums);
     free(lost);
     measure_release(&m);

@@ -200,6 +200,7 @@ static void json_sites(struct json *j, const struct growth *g, size_t most)
             json_i64(j, "lost_bytes", site->lost_bytes);
         else
             json_null(j, "lost_bytes");
+        json_i64(j, "freed_bytes", site->freed_bytes);
         json_double(j, "bytes_per_mark", site->trend.slope);
         json_double(j, "low", site->trend.low);
         json_double(j, "high", site->trend.high);

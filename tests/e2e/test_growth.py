@@ -15,6 +15,7 @@ KINDS = (("leak", 20, "leak", "lost"),
          ("slow", 100, "leak", "lost"),
          ("steps-leak", 100, "leak", "lost"),
          ("reachable", 20, "growth", "linked"),
+         ("cleared", 20, "growth", "linked"),
          ("mapped", 20, "growth", None),
          ("cache", 60, "warm-up", None),
          ("steps", 10, "warm-up", None),
@@ -85,6 +86,17 @@ def test_numbers(t):
     with open(drawn) as picture:
         svg = picture.read()
     t.true("three lines and the marks", all(word in svg for word in ("live heap", "RSS", "VM", "event#20")), svg[:400])
+
+
+def test_freed_after_the_last_mark(t):
+    """It grows from mark to mark all the same, but nothing is left that could be reached."""
+    for kind, freed, title in (("reachable", 0, "are live at each mark, and can still be reached"),
+                               ("cleared", 190000, "are live at each mark until the last, and were freed after it")):
+        profile = record(t, kind, 20, 1)
+        growth, text = t.ask(profile, "growth"), t.run("growth", profile)[0]
+        t.equal(kind, [(s["bytes"], s["freed_bytes"]) for s in growth["sites"]], [(190000, freed)])
+        t.true("title of " + kind, title + "\n" in text, text)
+        t.equal("says so of " + kind, sum("185.5 KiB were freed after the last mark" in e for e in growth["evidence"]), int(freed > 0))
 
 
 def test_leak_of_one_in_a_hundred(t):
