@@ -12,6 +12,7 @@
 #include "cli/query_options.h"
 #include "report/decorated.h"
 #include "report/peaks.h"
+#include "report/units.h"
 
 #define TEXT_ROWS 80
 
@@ -107,6 +108,19 @@ struct peak_query {
     struct strbuf heading;
 };
 
+/* Calls are known by intervals. A peak inside one is over when it ends. */
+static void put_rest(const struct peaks *p, const struct peak *peak, struct strbuf *out)
+{
+    if (peak->line != TIMELINES_PROCESS || p->lines.total[peak->moment] == peak->bytes)
+        return;
+    strbuf_puts(out,
+                "\nthe peak lies inside an interval; at its end, up to which calls are counted, ");
+    unit_bytes(out, p->lines.total[peak->moment]);
+    strbuf_puts(out, " of ");
+    unit_bytes(out, peak->bytes);
+    strbuf_puts(out, " are live");
+}
+
 static int find_peak(struct peak_query *k, const struct recording *r, const struct query *asked,
                      const struct wanted *w, struct err *err)
 {
@@ -133,6 +147,7 @@ static int find_peak(struct peak_query *k, const struct recording *r, const stru
         }
         strbuf_puts(&k->heading, "peak ");
         peak_legend(&p, peak, &k->heading);
+        put_rest(&p, peak, &k->heading);
     }
     peaks_release(&p);
     return code;
