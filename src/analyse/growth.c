@@ -11,7 +11,9 @@
 #define SAMPLES     32    /* moments at which functions are compared */
 #define BLOCK_BYTES 8     /* of bookkeeping for a block, beyond what is usable */
 #define SITE_SHARE  0.005 /* of what all functions gained: less is not worth a row */
-#define FREED_SHARE 0.95  /* of what grew: as good as all */
+#define OTHER_SHARE 0.02  /* of the live heap: a gain that is no ramp, to be worth a row */
+#define OTHER_LEAST 65536
+#define FREED_SHARE 0.95 /* of what grew: as good as all */
 
 /* --- which marks ------------------------------------------------------------------------------ */
 
@@ -295,6 +297,13 @@ static void sum_freed(struct growth *g)
     g->all_freed = freed > 0 && freed >= FREED_SHARE * gained;
 }
 
+/* Has it gained much all the same? An array that doubles does, in a jump or two. */
+static bool is_other(const struct growth *g, const struct growth_site *site)
+{
+    return g->verdict != VERDICT_STABLE && site->bytes >= OTHER_LEAST &&
+           (double)site->bytes >= OTHER_SHARE * growth_last(g, GROWTH_LIVE);
+}
+
 static void find_sites(struct growth *g)
 {
     size_t first = g->trends[GROWTH_LIVE].skipped, last = g->count - 1;
@@ -315,17 +324,26 @@ static void find_sites(struct growth *g)
                                    .bytes = s.gained[i].amount,
                                    .blocks = s.gained[i].count,
                                    .lost_bytes = lost_sums[i].amount};
+        g->gained_bytes = wrapped(g->gained_bytes, site.bytes);
+        g->gained_blocks = wrapped(g->gained_blocks, site.blocks);
         if (!trend_of(&site.trend, s.live + (size_t)i * SAMPLES, s.x, s.count) ||
-            !growth_is_sure(&site.trend) || site.trend.slope <= 0 ||
             (double)site.bytes < SITE_SHARE * all)
+            continue;
+        bool ramp = growth_is_sure(&site.trend) && site.trend.slope > 0;
+        if (!ramp && !is_other(g, &site))
             continue;
         site.call = places_call(&g->places, i, m.sites);
         if (after[i].amount < 0)
             site.freed_bytes = after[i].amount > -site.bytes ? -after[i].amount : site.bytes;
-        *vec_push(&g->sites) = site;
+        if (ramp)
+            *vec_push(&g->sites) = site;
+        else
+            *vec_push(&g->other) = site;
     }
     if (g->sites.count)
         qsort(g->sites.items, g->sites.count, sizeof *g->sites.items, by_growth);
+    if (g->other.count)
+        qsort(g->other.items, g->other.count, sizeof *g->other.items, by_growth);
     sum_freed(g);
     free(after);
     free(lost_sums);
@@ -373,6 +391,7 @@ void growth_release(struct growth *g)
     free(g->intervals);
     free(g->units);
     vec_release(&g->sites);
+    vec_release(&g->other);
     growth_account_release(&g->account);
     chains_release(&g->chains);
     places_release(&g->places);

@@ -99,6 +99,22 @@ def test_freed_after_the_last_mark(t):
         t.equal("says so of " + kind, sum("185.5 KiB were freed after the last mark" in e for e in growth["evidence"]), int(freed > 0))
 
 
+def test_functions_explain_the_gain(t):
+    """An array that doubles for ever is no ramp, but most of what was gained."""
+    profile = record(t, "history", 40, 1)
+    growth, text = t.ask(profile, "growth"), t.run("growth", profile)[0]
+    t.equal("a ramp, and steps", (sites(growth), [(s["function"], s["model"]) for s in growth["other_sites"]]),
+            (["lost"], [("collected", "steps")]))
+    listed = growth["sites"] + growth["other_sites"]
+    t.equal("add up", sum(s["bytes"] for s in listed), growth["gained_bytes"])
+    marks = 1 + listed[0]["count"]  # those that count: one block is lost at each
+    capacity = 1024
+    while capacity < 1000 * (40 - marks + 1):
+        capacity *= 2
+    t.equal("gained", [s["bytes"] for s in listed], [5000 * (marks - 1), 96 * (65536 - capacity)])
+    t.true("in the table", any("in steps" in line and "collected" in line for line in text.splitlines()), text)
+
+
 def test_leak_of_one_in_a_hundred(t):
     """The Opticks events, each losing 1 % of its items: the truth is within the interval."""
     for events in (10, 100):

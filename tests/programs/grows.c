@@ -236,6 +236,8 @@ int main(int argc, char **argv)
             collected(items);
         else if (strcmp(kind, "steps-leak") == 0)
             collected(items), lost(items * (size_t)ITEM / 100);
+        else if (strcmp(kind, "history") == 0)
+            collected(1000 * (event + 1)), lost(5000);
         else if (strcmp(kind, "rebuilt") == 0)
             rebuilt();
         else if (strcmp(kind, "pinned") == 0)
