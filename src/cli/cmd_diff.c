@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/query_options.h"
+#include "model/sampled.h"
 #include "report/diff.h"
 
 #define TEXT_ROWS      20
@@ -77,6 +78,8 @@ int cmd_diff(int argc, char **argv)
         status = command_fail("diff", &err, 1);
         goto out;
     }
+    if (!o.metric_given)
+        o.query.metric = sampled_default(recordings[1]);
     code = diff_query(&diff, (const struct recording *const *)recordings, o.files.items, &o.query,
                       &err);
     if (code) {

@@ -210,3 +210,19 @@ def test_text(t):
 def test_wrong_usage(t, wrong):
     t.run("run", wrong, "--", "/bin/true")
     t.equal("status, lines", (t.status, len(t.stderr.splitlines())), (2, 1))
+
+
+@cases(option=("--only-cpu", "--only-faults"))
+def test_no_heap_is_not_an_empty_heap(t, option):
+    """What needs the heap says that there is none, instead of figures of nothing; what does not begins with what there is."""
+    metric = option.replace("--only-", "")
+    profile = t.record(t.build("family.c", "-O1"), opts=(option,))
+    for command in ("growth",), ("findings",), ("threads",), ("peaks",), ("tree",), ("report", "--metric", "live"):
+        t.run(command[0], profile, *command[1:])
+        t.equal("status of " + command[0], (t.status, t.stdout, len(t.stderr.splitlines())), (1, "", 1))
+        t.true("what to do", "nothing of the heap" in t.stderr and "--metric " + metric in t.stderr, t.stderr)
+    for command in "report", "diff":
+        answer = t.ask(profile, command, *([profile] if command == "diff" else []))
+        t.equal("metric of " + command, answer["metric"], metric)
+    folded = t.run("flame", profile, "--folded")[0].splitlines()
+    t.equal("flame", sum(int(line.split()[-1]) for line in folded), t.report(profile, metric)["sum"]["bytes"])
