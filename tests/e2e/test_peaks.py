@@ -58,6 +58,11 @@ def test_peak_inside_an_interval(t):
     text = t.run("peaks", profile)[0]
     t.equal("said of each", text.count(" are known by stack, those at "), len(less))
     tree = t.run("tree", profile, "--peak", str(less[0]["number"]))[0]
+    n = less[0]["number"]
+    peak = t.ask(profile, "tree", "--peak", str(n))["peak"]
+    t.equal("the tree's peak", (peak["number"], peak["bytes"]), (n, less[0]["bytes"]))
+    t.true("less is live at its end", peak["listed_bytes"] <= less[0]["listed_bytes"], peak)
+    t.equal("no peak", t.ask(profile, "tree")["peak"], None)
     t.true("and by the tree", "\nthe peak lies inside an interval; at its end, up to which calls are counted, " in tree, tree)
 
 
