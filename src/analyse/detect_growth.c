@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "analyse/detect.h"
+#include "analyse/leak_scan.h"
+#include "analyse/trend.h"
 
 #define SAMPLES       16  /* moments that are compared */
 #define LEAST_MARKS   6   /* of a label, to be worth comparing */
@@ -27,7 +29,8 @@ struct series {
     size_t moments[SAMPLES]; /* intervals that lie before each */
     size_t count;
     const char *mark; /* NULL: by time */
-    double marks;     /* between the first moment and the last */
+    size_t first;     /* intervals that lie before the first mark that counts for the figures */
+    double marks;     /* from that one to the last */
 };
 
 /* The label with the most marks. */
@@ -48,19 +51,46 @@ static const char *busiest_label(const struct profile *p, size_t *count)
     return best;
 }
 
+/*
+ * The mark from which `growth` counts, so that both commands give the same figures: its warm-up is
+ * measured. The fifth that is not compared here is only a precaution against false alarms.
+ */
+static size_t first_that_counts(const struct profile *p, const char *label, size_t count)
+{
+    double *live = xcalloc(count + 1, sizeof *live);
+    struct trend trend;
+    size_t n = 0;
+    for (size_t i = 0; i < p->marks.count && n < count; i++)
+        if (strcmp(p->marks.items[i].name, label) == 0)
+            live[n++] = (double)p->marks.items[i].stamp.live_bytes;
+    size_t first = trend_of(&trend, live, NULL, n) ? trend.skipped : 0;
+    free(live);
+    return first;
+}
+
 static void series_of_marks(struct series *s, const struct profile *p, const char *label,
                             size_t count)
 {
     size_t first = (size_t)((double)count * WARM_UP), left = count - first, seen = 0;
+    size_t counts = first_that_counts(p, label, count);
     s->mark = label;
     s->count = left < SAMPLES ? left : SAMPLES;
-    s->marks = (double)(left - 1);
+    s->marks = (double)(count - 1 - counts);
     for (size_t i = 0, k = 0; i < p->marks.count && k < s->count; i++) {
         if (strcmp(p->marks.items[i].name, label) != 0)
             continue;
+        if (seen == counts)
+            s->first = p->marks.items[i].intervals;
         if (seen++ == first + k * (left - 1) / (s->count - 1))
             s->moments[k++] = p->marks.items[i].intervals;
     }
+}
+
+/* Intervals until the program began to end: what its destructors free does not count. */
+static size_t end_of_work(const struct profile *p)
+{
+    const struct scan *ending = leak_scan_of(p, SCAN_EXIT);
+    return ending && ending->intervals ? ending->intervals : p->intervals.count;
 }
 
 /*
@@ -69,10 +99,7 @@ static void series_of_marks(struct series *s, const struct profile *p, const cha
  */
 static void series_of_work(struct series *s, const struct profile *p)
 {
-    size_t last = p->intervals.count;
-    for (size_t i = 0; i < p->scans.count; i++)
-        if (p->scans.items[i].kind == SCAN_EXIT && p->scans.items[i].intervals)
-            last = p->scans.items[i].intervals;
+    size_t last = end_of_work(p);
     uint64_t *done = xcalloc(last + 1, sizeof *done); /* allocations up to the end of each */
     for (size_t i = 0; i < last; i++) {
         const struct interval *v = &p->intervals.items[i];
@@ -93,6 +120,7 @@ static void series_of_work(struct series *s, const struct profile *p)
     free(done);
     if (s->count)
         s->moments[s->count - 1] = last; /* what is freed after the last allocation does not stay */
+    s->first = s->moments[0];
     if (s->count < LEAST_MOMENTS)
         s->count = 0; /* too short to tell */
 }
@@ -140,6 +168,40 @@ static bool grows_by_work(const int64_t *live, const struct series *s, double sh
            (double)late >= WORK_STEADY * (double)early;
 }
 
+/* What each place has more, or less, after `since` and until `at`. */
+static struct value *change_between(const struct findings *f, size_t since, size_t at)
+{
+    struct window w = {.since = {.intervals = since}, .at = {.intervals = at}};
+    struct measure m;
+    measure_sites(&m, f->places.total.profile, METRIC_LIVE, SIZE_REQUESTED, &w);
+    struct value *sums = places_sum(&f->places, m.sites);
+    measure_release(&m);
+    return sums;
+}
+
+static bool falls(const int64_t *live, size_t count)
+{
+    for (size_t k = 1; k < count; k++)
+        if (live[k] < live[k - 1])
+            return true;
+    return false;
+}
+
+static void add_growth(struct findings *f, const struct series *s, uint32_t place, int64_t bytes)
+{
+    struct window grown = {.since = {.intervals = s->first},
+                           .at = {.intervals = s->moments[s->count - 1]}};
+    struct measure m; /* of the sites that grew */
+    measure_sites(&m, f->places.total.profile, METRIC_LIVE, SIZE_REQUESTED, &grown);
+    struct finding *n =
+        detect_add(f, FINDING_GROWTH, place, m.sites, share_of(bytes, f->basis.peak_bytes));
+    measure_release(&m);
+    n->bytes = bytes;
+    n->of_bytes = (int64_t)f->basis.peak_bytes;
+    n->mark = s->mark;
+    n->per_mark = s->mark ? (double)bytes / s->marks : 0;
+}
+
 void detect_growth(struct findings *f)
 {
     const struct profile *p = f->places.total.profile;
@@ -154,30 +216,27 @@ void detect_growth(struct findings *f)
         series_of_work(&s, p);
     if (s.count < 2)
         return;
+    size_t last = s.moments[s.count - 1], end = end_of_work(p);
     int64_t *live = live_at(f, &s);
-    struct window w = {.at = {.intervals = s.moments[s.count - 1]}};
-    struct measure end;
-    measure_sites(&end, p, METRIC_LIVE, SIZE_REQUESTED, &w);
-    struct value *at_end = places_sum(&f->places, end.sites);
+    struct value *at_last = change_between(f, 0, last);
+    struct value *gained = change_between(f, s.first, last);
+    struct value *after = change_between(f, last, end > last ? end : last);
     for (uint32_t i = 0; i < f->places.count; i++) {
         const int64_t *own = &live[(size_t)i * SAMPLES];
-        int64_t gained = wrapped(own[s.count - 1], -own[0]);
-        double share = share_of(gained, f->basis.peak_bytes);
-        if (!(s.mark ? grows_by_marks(own, &s, share) : grows_by_work(own, &s, share)))
+        double share = share_of(wrapped(own[s.count - 1], -own[0]), f->basis.peak_bytes);
+        int64_t bytes = gained[i].amount;
+        if (bytes <= 0 ||
+            !(s.mark ? grows_by_marks(own, &s, share) : grows_by_work(own, &s, share)))
             continue;
-        struct measure m; /* of the sites that grew */
-        struct window grown = {.since = {.intervals = s.moments[0]},
-                               .at = {.intervals = s.moments[s.count - 1]}};
-        measure_sites(&m, p, METRIC_LIVE, SIZE_REQUESTED, &grown);
-        struct finding *n = detect_add(f, FINDING_GROWTH, i, m.sites, share);
-        measure_release(&m);
-        n->bytes = gained;
-        n->count = at_end[i].count;
-        n->of_bytes = (int64_t)f->basis.peak_bytes;
-        n->mark = s.mark;
-        n->per_mark = s.mark ? (double)gained / s.marks : 0;
+        add_growth(f, &s, i, bytes);
+        struct finding *n = vec_last(&f->list);
+        n->count = at_last[i].count;
+        n->never_less = !falls(own, s.count);
+        int64_t freed = after[i].amount < 0 ? -after[i].amount : 0;
+        n->freed_bytes = freed < bytes ? freed : bytes;
     }
-    free(at_end);
-    measure_release(&end);
+    free(after);
+    free(gained);
+    free(at_last);
     free(live);
 }

@@ -37,6 +37,8 @@ struct finding {
     int64_t of_bytes;     /* and of how much: of this place's own, or of the process's peak */
     double per_mark;      /* growth: bytes each; 0: there are no marks to count by */
     const char *mark;     /* and their label */
+    int64_t freed_bytes;  /* growth: of `bytes`, freed after the last mark and before the end */
+    bool never_less;      /* growth: at none of the moments that were compared */
     double share;         /* churn: of the time; peak: of the run that it is that high; else 0 */
     uint64_t first_ns, last_ns; /* leak: when the first and the last were allocated */
     int64_t indirect_bytes;     /* leak: only lost blocks point to these, of whatever function */

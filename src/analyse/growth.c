@@ -11,6 +11,9 @@
 #define SAMPLES     32    /* moments at which functions are compared */
 #define BLOCK_BYTES 8     /* of bookkeeping for a block, beyond what is usable */
 #define SITE_SHARE  0.005 /* of what all functions gained: less is not worth a row */
+#define OTHER_SHARE 0.02  /* of the live heap: a gain that is no ramp, to be worth a row */
+#define OTHER_LEAST 65536
+#define FREED_SHARE 0.95 /* of what grew: as good as all */
 
 /* --- which marks ------------------------------------------------------------------------------ */
 
@@ -266,6 +269,41 @@ static int by_growth(const void *a, const void *b)
                                 : (x->place > y->place) - (x->place < y->place);
 }
 
+/* What each function has more, or less, when the program begins to end than at the last mark. */
+static struct value *change_after(const struct growth *g)
+{
+    const struct profile *p = g->places.total.profile;
+    const struct scan *ending = leak_scan_of(p, SCAN_EXIT);
+    size_t last = g->intervals[g->count - 1];
+    size_t end = ending && ending->intervals ? ending->intervals : p->intervals.count;
+    struct window w = {.since = {.intervals = last}, .at = {.intervals = end > last ? end : last}};
+    struct measure m;
+    measure_sites(&m, p, METRIC_LIVE, SIZE_REQUESTED, &w);
+    struct value *sums = places_sum(&g->places, m.sites);
+    measure_release(&m);
+    return sums;
+}
+
+static void sum_freed(struct growth *g)
+{
+    double gained = 0, freed = 0;
+    for (size_t i = 0; i < g->sites.count; i++) {
+        gained += (double)g->sites.items[i].bytes;
+        freed += (double)g->sites.items[i].freed_bytes;
+        g->freed_bytes = wrapped(g->freed_bytes, g->sites.items[i].freed_bytes);
+    }
+    if (freed < 0.01 * gained)
+        g->freed_bytes = 0; /* as every program frees something */
+    g->all_freed = freed > 0 && freed >= FREED_SHARE * gained;
+}
+
+/* Has it gained much all the same? An array that doubles does, in a jump or two. */
+static bool is_other(const struct growth *g, const struct growth_site *site)
+{
+    return g->verdict != VERDICT_STABLE && site->bytes >= OTHER_LEAST &&
+           (double)site->bytes >= OTHER_SHARE * growth_last(g, GROWTH_LIVE);
+}
+
 static void find_sites(struct growth *g)
 {
     size_t first = g->trends[GROWTH_LIVE].skipped, last = g->count - 1;
@@ -277,6 +315,7 @@ static void find_sites(struct growth *g)
     measure_sites(&m, g->places.total.profile, METRIC_LIVE, SIZE_REQUESTED, &w);
     struct value *lost = lost_by_site(g, w.since.intervals, w.at.intervals);
     struct value *lost_sums = places_sum(&g->places, lost);
+    struct value *after = change_after(g);
     double all = 0;
     for (uint32_t i = 0; i < g->places.count; i++)
         all += s.gained[i].amount > 0 ? (double)s.gained[i].amount : 0;
@@ -285,15 +324,28 @@ static void find_sites(struct growth *g)
                                    .bytes = s.gained[i].amount,
                                    .blocks = s.gained[i].count,
                                    .lost_bytes = lost_sums[i].amount};
+        g->gained_bytes = wrapped(g->gained_bytes, site.bytes);
+        g->gained_blocks = wrapped(g->gained_blocks, site.blocks);
         if (!trend_of(&site.trend, s.live + (size_t)i * SAMPLES, s.x, s.count) ||
-            !growth_is_sure(&site.trend) || site.trend.slope <= 0 ||
             (double)site.bytes < SITE_SHARE * all)
             continue;
+        bool ramp = growth_is_sure(&site.trend) && site.trend.slope > 0;
+        if (!ramp && !is_other(g, &site))
+            continue;
         site.call = places_call(&g->places, i, m.sites);
-        *vec_push(&g->sites) = site;
+        if (after[i].amount < 0)
+            site.freed_bytes = after[i].amount > -site.bytes ? -after[i].amount : site.bytes;
+        if (ramp)
+            *vec_push(&g->sites) = site;
+        else
+            *vec_push(&g->other) = site;
     }
     if (g->sites.count)
         qsort(g->sites.items, g->sites.count, sizeof *g->sites.items, by_growth);
+    if (g->other.count)
+        qsort(g->other.items, g->other.count, sizeof *g->other.items, by_growth);
+    sum_freed(g);
+    free(after);
     free(lost_sums);
     free(lost);
     measure_release(&m);
@@ -339,6 +391,7 @@ void growth_release(struct growth *g)
     free(g->intervals);
     free(g->units);
     vec_release(&g->sites);
+    vec_release(&g->other);
     growth_account_release(&g->account);
     chains_release(&g->chains);
     places_release(&g->places);

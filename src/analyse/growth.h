@@ -54,6 +54,7 @@ struct growth_site {
     uint32_t place, call;  /* in places */
     int64_t bytes, blocks; /* gained between the first and the last mark that count */
     int64_t lost_bytes;    /* allocated between them, and lost */
+    int64_t freed_bytes;   /* of what was gained: freed after the last mark, before the end */
     struct trend trend;    /* of its live bytes, for each mark */
 };
 
@@ -79,6 +80,11 @@ struct growth {
     struct growth_account account;
     enum growth_verdict verdict;
     VEC(struct growth_site) sites; /* what grows most first */
+    VEC(struct growth_site) other; /* gained much, but are no ramp: in steps, or at first */
+    int64_t gained_bytes;          /* by all functions, between the marks that count, */
+    int64_t gained_blocks;         /* less what others gave back */
+    int64_t freed_bytes; /* of what they gained: freed after the last mark; 0: hardly any */
+    bool all_freed;      /* as good as all of it */
     struct chains chains;
 };
 

@@ -149,20 +149,39 @@ static void keep_largest(struct peak *k, struct peak_stack s)
     }
 }
 
+bool peak_is_listed(const struct peak *k)
+{
+    return k->listed_bytes == k->bytes;
+}
+
+/* A peak of the process may lie between a moment and the one before: the higher of them has most of
+ * what it is made of. */
+static size_t nearest_moment(const struct peaks *p, const struct peak *k)
+{
+    const int64_t *total = p->lines.total;
+    bool before = k->line == TIMELINES_PROCESS && k->moment && !holds_the_peak(p, k) &&
+                  total[k->moment - 1] > total[k->moment];
+    return before ? k->moment - 1 : k->moment;
+}
+
 static void find_stacks(struct peaks *p, struct peak *k)
 {
+    k->listed = nearest_moment(p, k);
     const struct profile *profile = p->lines.profile;
     const struct call_tree *tree = &p->places.total.tree;
     struct window w = {
-        .at = {.intervals = p->lines.intervals[k->moment], .peak = holds_the_peak(p, k)}};
+        .at = {.intervals = p->lines.intervals[k->listed], .peak = holds_the_peak(p, k)}};
     struct measure m;
     measure_sites(&m, profile, METRIC_LIVE, SIZE_REQUESTED, &w);
     struct value *calls = xcalloc(tree->parent.count, sizeof *calls);
-    for (size_t i = 0; i < m.count; i++)
+    for (size_t i = 0; i < m.count; i++) {
         if (p->lines.counted[i] && tree->site_call[i] != CALL_NONE &&
             (k->line == TIMELINES_PROCESS ||
-             profile->sites.items[i].thread == p->lines.lines.items[k->line].thread))
+             profile->sites.items[i].thread == p->lines.lines.items[k->line].thread)) {
             value_join(&calls[tree->site_call[i]], m.sites[i], false);
+            k->listed_bytes = wrapped(k->listed_bytes, m.sites[i].amount);
+        }
+    }
     for (uint32_t c = 1; c < tree->parent.count; c++)
         if (calls[c].amount > 0)
             keep_largest(k, (struct peak_stack){c, calls[c].amount, calls[c].count});

@@ -31,6 +31,8 @@ struct peak {
     uint32_t line;         /* in timelines.lines, or TIMELINES_PROCESS */
     size_t moment, trough; /* in timelines: the peak, and the lowest point before it */
     int64_t bytes;
+    size_t listed;        /* moment, at most one before: stacks are of its time */
+    int64_t listed_bytes; /* all stacks together; not `bytes`: see peak_is_listed */
     struct peak_stack stacks[PEAK_STACKS]; /* the largest first */
     size_t stack_count;
 };
@@ -44,6 +46,11 @@ struct peaks {
 int peaks_init(struct peaks *p, const struct recording *r, const struct query *q,
                const struct peak_options *o, struct err *err);
 void peaks_release(struct peaks *p);
+/*
+ * Do the stacks add up to the peak? Those of the process's highest moment are known, and else those
+ * at ends of intervals: of a peak between two of them, those at the end that is higher.
+ */
+bool peak_is_listed(const struct peak *k);
 const char *peak_line_name(const struct peaks *p, const struct peak *k);
 
 #endif

@@ -12,6 +12,7 @@
 #include "cli/query_options.h"
 #include "report/decorated.h"
 #include "report/peaks.h"
+#include "report/units.h"
 
 #define TEXT_ROWS 80
 
@@ -105,7 +106,21 @@ struct peak_query {
     char thread[16];
     char *since, *at;
     struct strbuf heading;
+    struct decorated_peak peak;
 };
+
+/* Calls are known by intervals. A peak inside one is over when it ends. */
+static void put_rest(const struct decorated_peak *peak, struct strbuf *out)
+{
+    if (peak->listed_bytes == peak->bytes)
+        return;
+    strbuf_puts(out,
+                "\nthe peak lies inside an interval; at its end, up to which calls are counted, ");
+    unit_bytes(out, peak->listed_bytes);
+    strbuf_puts(out, " of ");
+    unit_bytes(out, peak->bytes);
+    strbuf_puts(out, " are live");
+}
 
 static int find_peak(struct peak_query *k, const struct recording *r, const struct query *asked,
                      const struct wanted *w, struct err *err)
@@ -133,19 +148,24 @@ static int find_peak(struct peak_query *k, const struct recording *r, const stru
         }
         strbuf_puts(&k->heading, "peak ");
         peak_legend(&p, peak, &k->heading);
+        k->peak = (struct decorated_peak){
+            peak->number, peak->bytes,
+            peak->line == TIMELINES_PROCESS ? p.lines.total[peak->moment] : peak->bytes};
+        put_rest(&k->peak, &k->heading);
     }
     peaks_release(&p);
     return code;
 }
 
 static int print(const struct decorated *d, const struct query_options *o, const struct wanted *w,
-                 const char *heading, struct err *err)
+                 const struct peak_query *k, struct err *err)
 {
     struct strbuf out = {0};
     if (o->output == OUTPUT_JSON) {
-        decorated_json(d, w->prefix, &out);
+        decorated_json(d, &k->peak, w->prefix, &out);
     } else {
         struct style style = style_of(STDOUT_FILENO);
+        const char *heading = k->heading.size ? k->heading.data : "what was allocated and freed";
         decorated_text(d, heading, w->prefix, o->top_given ? o->query.top : TEXT_ROWS, &style,
                        &out);
     }
@@ -182,8 +202,7 @@ int cmd_tree(int argc, char **argv)
     if (!code)
         code = decorated_init(&d, recording, &k.query, w.by_size, &err);
     if (!code) {
-        code = print(&d, &o, &w, k.heading.size ? k.heading.data : "what was allocated and freed",
-                     &err);
+        code = print(&d, &o, &w, &k, &err);
         decorated_release(&d);
     }
 out:

@@ -69,8 +69,10 @@ void chain_advice(const struct places *p, const struct chain *c, struct chain_ev
         strbuf_puts(out, " in ");
         count(out, c->of.chains, "array");
     }
-    strbuf_puts(out, " saved; reserve this maximum once and keep it, not the size that each event "
-                     "needs");
+    strbuf_puts(out, " saved");
+    if (c->of.chains > 1) /* one array is of no event */
+        strbuf_puts(out, "; reserve this maximum once and keep it, not the size that each event "
+                         "needs");
 }
 
 static void history_words(const struct chain *c, struct strbuf *out)

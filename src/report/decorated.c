@@ -74,7 +74,8 @@ void decorated_text(const struct decorated *d, const char *heading, const char *
 }
 
 /* Flat, with depths: trees are deeper than readers of JSON like. */
-void decorated_json(const struct decorated *d, const char *prefix, struct strbuf *out)
+void decorated_json(const struct decorated *d, const struct decorated_peak *peak,
+                    const char *prefix, struct strbuf *out)
 {
     const struct frame_table *frames = &d->places.total.frames;
     struct json j;
@@ -84,6 +85,15 @@ void decorated_json(const struct decorated *d, const char *prefix, struct strbuf
     json_u64(&j, "pid", d->places.total.profile->pid);
     json_u64(&j, "since_ns", d->window.since.time_ns);
     json_u64(&j, "at_ns", d->window.at.time_ns);
+    if (peak->number) {
+        json_object(&j, "peak");
+        json_u64(&j, "number", peak->number);
+        json_i64(&j, "bytes", peak->bytes);
+        json_i64(&j, "listed_bytes", peak->listed_bytes);
+        json_end(&j);
+    } else {
+        json_null(&j, "peak");
+    }
     json_array(&j, "calls");
     for (size_t i = 0; i < d->calls.count; i++) {
         const struct decorated_call *c = &d->calls.items[i];

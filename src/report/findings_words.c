@@ -53,7 +53,15 @@ void finding_title(const struct findings *f, const struct finding *n, struct str
     case FINDING_GROWTH:
         strbuf_puts(out, " holds ");
         unit_bytes(out, n->bytes);
-        strbuf_puts(out, " more at the end, and never less");
+        strbuf_puts(out, n->mark ? " more at the last mark" : " more at the end");
+        strbuf_puts(out, n->never_less ? ", and never less" : "");
+        if (n->freed_bytes > n->bytes / 100) {
+            strbuf_puts(out, "; ");
+            if (n->freed_bytes < n->bytes)
+                unit_bytes(out, n->freed_bytes);
+            strbuf_puts(out, n->freed_bytes < n->bytes ? " of it freed afterwards"
+                                                       : "all of it freed afterwards");
+        }
         break;
     case FINDING_PEAK:
         strbuf_puts(out, " makes ");
@@ -111,7 +119,7 @@ static void why_leak(const struct findings *f, const struct finding *n, struct s
 
 static void why_growth(const struct finding *n, struct strbuf *out)
 {
-    strbuf_puts(out, "its live bytes rose all the time");
+    strbuf_printf(out, "its live bytes rose %s the time", n->never_less ? "all" : "most of");
     if (n->mark) {
         strbuf_puts(out, ", by ");
         unit_bytes(out, (int64_t)n->per_mark);

@@ -13,11 +13,6 @@
 static const char *const line_names[GROWTH_SHOWN] = {"live", "rss", "vm"};
 static const char *const line_titles[GROWTH_SHOWN] = {"live", "RSS", "VM"};
 
-static size_t shown(const struct growth *g, size_t most)
-{
-    return g->sites.count < most ? g->sites.count : most;
-}
-
 static const char *function_of(const struct growth *g, const struct growth_site *site)
 {
     return frame_table_string(&g->places.total.frames, places_frame(&g->places, site->call)->name);
@@ -74,38 +69,74 @@ static void add_per(const struct growth *g, const struct style *s, struct strbuf
     strbuf_putc(out, '\n');
 }
 
+static const char *form_of(const struct growth_site *site)
+{
+    return site->trend.model == TREND_STEPS     ? "in steps"
+           : site->trend.model == TREND_PLATEAU ? "at first"
+                                                : "unsteady";
+}
+
+static void add_site(const struct growth *g, const struct growth_site *site, bool ramp,
+                     struct table *t)
+{
+    const struct call_frame *frame = places_frame(&g->places, site->call);
+    unit_bytes(table_cell(t), site->bytes);
+    unit_count(table_cell(t), site->blocks);
+    if (ramp)
+        bytes_cell(t, site->trend.slope);
+    else
+        strbuf_puts(table_cell(t), form_of(site));
+    struct strbuf *lost = table_cell(t);
+    if (g->scan)
+        unit_bytes(lost, site->lost_bytes);
+    unit_text(table_cell(t), function_of(g, site));
+    struct strbuf *place = table_cell(t);
+    if (frame->file) {
+        unit_text(place, frame_table_string(&g->places.total.frames, frame->file));
+        if (frame->line)
+            strbuf_printf(place, ":%u", frame->line);
+    }
+}
+
+/* What makes the rows add up to what all functions gained. */
+static void add_rest(int64_t bytes, int64_t blocks, struct table *t)
+{
+    if (!bytes && !blocks)
+        return;
+    unit_bytes(table_cell(t), bytes);
+    unit_count(table_cell(t), blocks);
+    table_cell(t);
+    table_cell(t);
+    strbuf_puts(table_cell(t), "(all others)");
+    table_cell(t);
+}
+
 static void add_sites(const struct growth *g, size_t most, const struct style *s,
                       struct strbuf *out)
 {
+    uint64_t bytes = (uint64_t)g->gained_bytes, blocks = (uint64_t)g->gained_blocks;
+    size_t all = g->sites.count + g->other.count;
     struct table t;
     table_init(&t);
     table_column(&t, "gained", CELL_RIGHT);
     table_column(&t, "blocks", CELL_RIGHT);
     table_column(&t, g->mark ? "per mark" : "per stamp", CELL_RIGHT);
     table_column(&t, "lost", CELL_RIGHT);
-    table_column(&t, "function that grows", CELL_NAME);
+    table_column(&t, g->sites.count ? "function that grows" : "function that gained", CELL_NAME);
     table_column(&t, "place", CELL_PATH);
-    for (size_t i = 0; i < shown(g, most); i++) {
-        const struct growth_site *site = &g->sites.items[i];
-        const struct call_frame *frame = places_frame(&g->places, site->call);
-        unit_bytes(table_cell(&t), site->bytes);
-        unit_count(table_cell(&t), site->blocks);
-        bytes_cell(&t, site->trend.slope);
-        struct strbuf *lost = table_cell(&t);
-        if (g->scan)
-            unit_bytes(lost, site->lost_bytes);
-        unit_text(table_cell(&t), function_of(g, site));
-        struct strbuf *place = table_cell(&t);
-        if (frame->file) {
-            unit_text(place, frame_table_string(&g->places.total.frames, frame->file));
-            if (frame->line)
-                strbuf_printf(place, ":%u", frame->line);
-        }
+    for (size_t i = 0; i < all && i < most; i++) {
+        bool ramp = i < g->sites.count;
+        const struct growth_site *site =
+            ramp ? &g->sites.items[i] : &g->other.items[i - g->sites.count];
+        add_site(g, site, ramp, &t);
+        bytes -= (uint64_t)site->bytes;
+        blocks -= (uint64_t)site->blocks;
     }
+    add_rest((int64_t)bytes, (int64_t)blocks, &t);
     table_print(&t, s, out);
     table_release(&t);
-    if (g->sites.count > most)
-        strbuf_printf(out, "and %zu more; --top shows them\n", g->sites.count - most);
+    if (all > most)
+        strbuf_printf(out, "and %zu more; --top shows them\n", all - most);
     strbuf_putc(out, '\n');
 }
 
@@ -148,7 +179,7 @@ void growth_text(const struct growth *g, const char *file, size_t most, const st
         add_lines(g, s, out);
     if (g->per && g->known)
         add_per(g, s, out);
-    if (g->sites.count)
+    if (g->sites.count + g->other.count)
         add_sites(g, most, s, out);
     growth_account_text(g, most, s, out);
     chains_text(&g->places, &g->chains, (struct chain_events){g->mark, g->count}, most, s, out);
@@ -180,33 +211,44 @@ static void json_trend(struct json *j, const char *key, const char *unit, const 
     json_end(j);
 }
 
-static void json_sites(struct json *j, const struct growth *g, size_t most)
+static void json_site(struct json *j, const struct growth *g, const struct growth_site *site,
+                      struct json_stacks *stacks)
 {
     const struct answer *a = &g->places.total;
-    struct json_stacks stacks = {.frames = &a->frames};
+    const struct call_frame *frame = places_frame(&g->places, site->call);
+    json_object(j, NULL);
+    json_string(j, "function", function_of(g, site));
+    json_string(j, "file", frame->file ? frame_table_string(&a->frames, frame->file) : NULL);
+    if (frame->line)
+        json_u64(j, "line", frame->line);
+    else
+        json_null(j, "line");
+    json_i64(j, "bytes", site->bytes);
+    json_i64(j, "count", site->blocks);
+    if (g->scan)
+        json_i64(j, "lost_bytes", site->lost_bytes);
+    else
+        json_null(j, "lost_bytes");
+    json_i64(j, "freed_bytes", site->freed_bytes);
+    json_double(j, "bytes_per_mark", site->trend.slope);
+    json_double(j, "low", site->trend.low);
+    json_double(j, "high", site->trend.high);
+    json_string(j, "model", trend_model_name(site->trend.model));
+    json_frames(j, stacks, a->tree.parent.items, a->tree.frame.items, site->call);
+    json_end(j);
+}
+
+static void json_sites(struct json *j, const struct growth *g, size_t most)
+{
+    struct json_stacks stacks = {.frames = &g->places.total.frames};
+    json_i64(j, "gained_bytes", g->gained_bytes);
     json_array(j, "sites");
-    for (size_t i = 0; i < shown(g, most); i++) {
-        const struct growth_site *site = &g->sites.items[i];
-        const struct call_frame *frame = places_frame(&g->places, site->call);
-        json_object(j, NULL);
-        json_string(j, "function", function_of(g, site));
-        json_string(j, "file", frame->file ? frame_table_string(&a->frames, frame->file) : NULL);
-        if (frame->line)
-            json_u64(j, "line", frame->line);
-        else
-            json_null(j, "line");
-        json_i64(j, "bytes", site->bytes);
-        json_i64(j, "count", site->blocks);
-        if (g->scan)
-            json_i64(j, "lost_bytes", site->lost_bytes);
-        else
-            json_null(j, "lost_bytes");
-        json_double(j, "bytes_per_mark", site->trend.slope);
-        json_double(j, "low", site->trend.low);
-        json_double(j, "high", site->trend.high);
-        json_frames(j, &stacks, a->tree.parent.items, a->tree.frame.items, site->call);
-        json_end(j);
-    }
+    for (size_t i = 0; i < g->sites.count && i < most; i++)
+        json_site(j, g, &g->sites.items[i], &stacks);
+    json_end(j);
+    json_array(j, "other_sites");
+    for (size_t i = 0; i < g->other.count && i < most; i++)
+        json_site(j, g, &g->other.items[i], &stacks);
     json_end(j);
     json_stacks_release(&stacks);
 }

@@ -53,8 +53,12 @@ void growth_title(const struct growth *g, struct strbuf *out)
     case VERDICT_GROWTH:
         if (growth_grows(g, GROWTH_LIVE)) {
             bytes(out, t[GROWTH_LIVE].slope);
-            strbuf_printf(out, " more are live at each %s%s", mark_word(g),
-                          g->scan ? ", and can still be reached" : "");
+            strbuf_printf(out, " more are live at each %s", mark_word(g));
+            if (g->all_freed)
+                strbuf_puts(out, " until the last, and were freed after it");
+            else if (g->scan)
+                strbuf_puts(out, g->freed_bytes > 0 ? ", and what is left can still be reached"
+                                                    : ", and can still be reached");
         } else {
             bytes(out, t[GROWTH_MAPPED].slope);
             strbuf_printf(out, " more are mapped by the program at each %s", mark_word(g));
@@ -189,6 +193,16 @@ static void lost_words(const struct growth *g, struct strbuf *out)
     }
 }
 
+static void freed_words(const struct growth *g, struct strbuf *out)
+{
+    strbuf_puts(out, "of what the functions below gained, ");
+    unit_bytes(out, g->freed_bytes);
+    strbuf_printf(out,
+                  " were freed after the last %s: they grew from one to the next, and did not stay "
+                  "to the end",
+                  mark_word(g));
+}
+
 static void held_words(const struct growth *g, struct strbuf *out)
 {
     strbuf_puts(out, "at the last ");
@@ -261,6 +275,10 @@ void growth_evidence(const struct growth *g, struct sentences *out)
     }
     lost_words(g, &text);
     put(out, &text);
+    if (g->freed_bytes > 0) {
+        freed_words(g, &text);
+        put(out, &text);
+    }
     if (g->account.last)
         growth_kept_words(g, &text);
     else

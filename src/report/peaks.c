@@ -47,6 +47,18 @@ void peak_legend(const struct peaks *p, const struct peak *k, struct strbuf *out
     strbuf_printf(out, "=>%" PRId64, k->bytes);
 }
 
+void peak_listed_words(const struct peaks *p, const struct peak *k, struct strbuf *out)
+{
+    if (peak_is_listed(k))
+        return;
+    unit_bytes(out, k->listed_bytes);
+    strbuf_puts(out, " of ");
+    unit_bytes(out, k->bytes);
+    strbuf_puts(out, " are known by stack, those at ");
+    unit_time(out, p->lines.time_ns[k->listed]);
+    strbuf_puts(out, ": the peak lies inside an interval");
+}
+
 static void put_path(const struct peaks *p, uint32_t call, size_t width, struct strbuf *out)
 {
     const struct call_tree *t = &p->places.total.tree;
@@ -102,6 +114,11 @@ void peaks_text(const struct peaks *p, const char *file, size_t top, const struc
         strbuf_puts(out, " at ");
         unit_time(out, p->lines.time_ns[k->moment]);
         strbuf_puts(out, "\n");
+        if (!peak_is_listed(k)) {
+            strbuf_puts(out, "    ");
+            peak_listed_words(p, k, out);
+            strbuf_puts(out, "\n");
+        }
         for (size_t i2 = 0; i2 < k->stack_count; i2++) {
             strbuf_puts(out, "    ");
             unit_bytes(out, k->stacks[i2].bytes);
@@ -140,6 +157,8 @@ void peaks_json(const struct peaks *p, struct strbuf *out)
         json_u64(&j, "time_ns", p->lines.time_ns[k->moment]);
         json_u64(&j, "since_ns", p->lines.time_ns[k->trough]);
         json_i64(&j, "bytes", k->bytes);
+        json_i64(&j, "listed_bytes", k->listed_bytes);
+        json_u64(&j, "listed_ns", p->lines.time_ns[k->listed]);
         strbuf_clear(&legend);
         peak_legend(p, k, &legend);
         json_string(&j, "legend", legend.data);

@@ -8,6 +8,8 @@
 #include "report/style.h"
 
 /* "18: worker-6>main.py:44:run=>212992": number, thread, place of its largest stack, bytes. */
+/* Nothing where the stacks add up to the peak; else how much of it they are, and when. */
+void peak_listed_words(const struct peaks *p, const struct peak *k, struct strbuf *out);
 void peak_legend(const struct peaks *p, const struct peak *k, struct strbuf *out);
 void peaks_text(const struct peaks *p, const char *file, size_t top, const struct style *s,
                 struct strbuf *out);

@@ -133,4 +133,7 @@ def test_text(t):
     t.true("heading", "arrays that grow step by step" in text, text)
     t.true("history", "from 96 B to 3.0 MiB by a factor of 2, in up to 15 growths; 4.5 MiB during a copy, "
            "3.0 MiB left behind in freed blocks; reserve 32,768 items of 96 bytes" in flat, text)
-    t.true("a fixed maximum", "reserve this maximum once and keep it, not the size that each event needs" in flat, text)
+    fixed = "reserve this maximum once and keep it, not the size that each event needs"
+    t.true("one array is of no event", "of copying saved" in flat and fixed not in flat, text)
+    flat = " ".join(t.run("growth", record(t, "fresh", 10, SMALL)[0])[0].split())
+    t.true("a fixed maximum", fixed in flat, flat)

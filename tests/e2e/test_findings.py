@@ -52,6 +52,18 @@ def test_growth_by_marks(t):
     t.true("by event", "for each mark 'event'" in first["why"], first)
 
 
+@cases(kind=("reachable", "cleared"))
+def test_growth_until_the_last_mark(t, kind):
+    """What is freed before the program ends is not held at its end; the figure is that of growth."""
+    profile = t.record(t.build("grows.c", "-O1", *API), kind, "20", "1")
+    found = [f for f in findings_of(t, profile)["findings"] if f["kind"] == "growth"]
+    t.equal("bytes, as growth has them", [(f["function"], f["bytes"]) for f in found],
+            [(s["function"], s["bytes"]) for s in t.ask(profile, "growth")["sites"]])
+    t.equal("bytes", found[0]["bytes"], 190000)
+    t.equal("title", found[0]["title"], "linked holds 185.5 KiB more at the last mark, and never less" +
+            ("; all of it freed afterwards" if kind == "cleared" else ""))
+
+
 def test_honest_program(t):
     """The same work without a planted problem."""
     profile = record(t, 0)

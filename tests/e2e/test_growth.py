@@ -15,6 +15,7 @@ KINDS = (("leak", 20, "leak", "lost"),
          ("slow", 100, "leak", "lost"),
          ("steps-leak", 100, "leak", "lost"),
          ("reachable", 20, "growth", "linked"),
+         ("cleared", 20, "growth", "linked"),
          ("mapped", 20, "growth", None),
          ("cache", 60, "warm-up", None),
          ("steps", 10, "warm-up", None),
@@ -85,6 +86,33 @@ def test_numbers(t):
     with open(drawn) as picture:
         svg = picture.read()
     t.true("three lines and the marks", all(word in svg for word in ("live heap", "RSS", "VM", "event#20")), svg[:400])
+
+
+def test_freed_after_the_last_mark(t):
+    """It grows from mark to mark all the same, but nothing is left that could be reached."""
+    for kind, freed, title in (("reachable", 0, "are live at each mark, and can still be reached"),
+                               ("cleared", 190000, "are live at each mark until the last, and were freed after it")):
+        profile = record(t, kind, 20, 1)
+        growth, text = t.ask(profile, "growth"), t.run("growth", profile)[0]
+        t.equal(kind, [(s["bytes"], s["freed_bytes"]) for s in growth["sites"]], [(190000, freed)])
+        t.true("title of " + kind, title + "\n" in text, text)
+        t.equal("says so of " + kind, sum("185.5 KiB were freed after the last mark" in e for e in growth["evidence"]), int(freed > 0))
+
+
+def test_functions_explain_the_gain(t):
+    """An array that doubles for ever is no ramp, but most of what was gained."""
+    profile = record(t, "history", 40, 1)
+    growth, text = t.ask(profile, "growth"), t.run("growth", profile)[0]
+    t.equal("a ramp, and steps", (sites(growth), [(s["function"], s["model"]) for s in growth["other_sites"]]),
+            (["lost"], [("collected", "steps")]))
+    listed = growth["sites"] + growth["other_sites"]
+    t.equal("add up", sum(s["bytes"] for s in listed), growth["gained_bytes"])
+    marks = 1 + listed[0]["count"]  # those that count: one block is lost at each
+    capacity = 1024
+    while capacity < 1000 * (40 - marks + 1):
+        capacity *= 2
+    t.equal("gained", [s["bytes"] for s in listed], [5000 * (marks - 1), 96 * (65536 - capacity)])
+    t.true("in the table", any("in steps" in line and "collected" in line for line in text.splitlines()), text)
 
 
 def test_leak_of_one_in_a_hundred(t):

@@ -44,6 +44,28 @@ def test_one_thread(t):
     t.true("the tree finds it", tree.startswith("peak 2: process>"), tree)
 
 
+def test_peak_inside_an_interval(t):
+    """Its stacks are known at the interval's ends only, and said to be less; the highest of all is known."""
+    profile = t.record(t.build("sawteeth.c", "-O1", *API), "6", "50000")
+    peaks = peaks_of(t, profile)
+    t.equal("peaks", [p["bytes"] for p in peaks], [100 * KIB * n + 50001 for n in range(1, 7)])
+    for n, p in enumerate(peaks, 1):  # all of it, where an interval happened to end in that moment
+        t.true("known of %d" % n, p["listed_bytes"] in (100 * KIB * n + 1, p["bytes"]), p)
+        t.equal("stacks of %d" % n, sum(s["bytes"] for s in p["stacks"]), p["listed_bytes"])
+    t.equal("the highest", peaks[-1]["listed_bytes"], peaks[-1]["bytes"])
+    less = [p for p in peaks if p["listed_bytes"] < p["bytes"]]
+    t.true("some are not known", less, peaks)
+    text = t.run("peaks", profile)[0]
+    t.equal("said of each", text.count(" are known by stack, those at "), len(less))
+    tree = t.run("tree", profile, "--peak", str(less[0]["number"]))[0]
+    n = less[0]["number"]
+    peak = t.ask(profile, "tree", "--peak", str(n))["peak"]
+    t.equal("the tree's peak", (peak["number"], peak["bytes"]), (n, less[0]["bytes"]))
+    t.true("less is live at its end", peak["listed_bytes"] <= less[0]["listed_bytes"], peak)
+    t.equal("no peak", t.ask(profile, "tree")["peak"], None)
+    t.true("and by the tree", "\nthe peak lies inside an interval; at its end, up to which calls are counted, " in tree, tree)
+
+
 def test_thresholds(t):
     profile = record(t)
     only = ("--thread", "climber")

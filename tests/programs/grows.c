@@ -224,7 +224,7 @@ int main(int argc, char **argv)
             noise(), lost(512);
         else if (strcmp(kind, "noise") == 0)
             noise();
-        else if (strcmp(kind, "reachable") == 0)
+        else if (strcmp(kind, "reachable") == 0 || strcmp(kind, "cleared") == 0)
             linked();
         else if (strcmp(kind, "items") == 0)
             lost((size_t)items * ITEM);
@@ -236,6 +236,8 @@ int main(int argc, char **argv)
             collected(items);
         else if (strcmp(kind, "steps-leak") == 0)
             collected(items), lost(items * (size_t)ITEM / 100);
+        else if (strcmp(kind, "history") == 0)
+            collected(1000 * (event + 1)), lost(5000);
         else if (strcmp(kind, "rebuilt") == 0)
             rebuilt();
         else if (strcmp(kind, "pinned") == 0)
@@ -257,5 +259,7 @@ int main(int argc, char **argv)
     }
     for (int i = 0; i < 8192; i++)
         free(table[i]);
+    if (strcmp(kind, "cleared") == 0)
+        clear();
     return 0;
 }
