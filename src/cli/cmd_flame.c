@@ -12,6 +12,7 @@
 #include "export/flame.h"
 #include "export/flame_stacks.h"
 #include "model/answer.h"
+#include "model/sampled.h"
 #include "report/summary.h"
 #include "report/units.h"
 #include "store/reader.h"
@@ -170,17 +171,19 @@ static int add_answer(struct flame *flame, const struct recording *r, const stru
     return 0;
 }
 
-static int fill(struct flame *flame, const char *file, const struct query *asked,
-                const struct wanted *w, struct strbuf *title, struct err *err)
+static int fill(struct flame *flame, struct query_options *o, const struct wanted *w,
+                struct strbuf *title, struct err *err)
 {
     struct recording *r = NULL, *other = NULL;
-    struct query q = *asked;
+    int code = query_read(&o->query, o->files.items[0], &r, err);
+    if (!code && !o->metric_given)
+        o->query.metric = sampled_default(r);
+    struct query q = o->query;
     q.by = BY_STACK;
     q.shape = SHAPE_TABLE;
     q.top = QUERY_ALL;
     q.min_percent = 0;
     bool moments = q.since && is_state(q.metric);
-    int code = query_read(&q, file, &r, err);
     if (!code && w->diff)
         code = query_read(&q, w->diff, &other, err);
     if (!code && w->diff)
@@ -263,7 +266,7 @@ int cmd_flame(int argc, char **argv)
     if (w.from_folded)
         code = read_folded(&flame, o.files.items[0], &both, &err);
     else
-        code = fill(&flame, o.files.items[0], &o.query, &w, &title, &err);
+        code = fill(&flame, &o, &w, &title, &err);
     if (code)
         goto out;
     both |= w.diff || (!w.from_folded && o.query.since && is_state(o.query.metric));

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/sampled.h"
+
 /* A metric over intervals is a sum of columns with signs; -1 as column ends the list. */
 struct term {
     int column, sign;
@@ -71,6 +73,8 @@ int measure_window(const struct profile *p, const struct query *q, struct window
     if ((q->metric == METRIC_FAULTS || q->metric == METRIC_TOUCHED) && !p->sampling.fault_period)
         return err_set(err, -ENODATA,
                        "this recording has no page faults; record with 'tidemark run --faults'");
+    if (!metric_is_sampled(q->metric) && sampled_heap_check(p, err))
+        return -ENODATA;
     if (q->metric == METRIC_UNTOUCHED && !p->looks.count && !last_residency(p))
         return err_set(
             err, -ENODATA,

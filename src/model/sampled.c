@@ -1,5 +1,6 @@
 #include "model/sampled.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "model/measure.h"
@@ -75,4 +76,14 @@ enum metric sampled_default(const struct recording *r)
 {
     const struct sampling *g = r->profiles.count ? &r->profiles.items[0].sampling : NULL;
     return !g || !g->alone ? METRIC_LIVE : g->cpu_period_ns ? METRIC_CPU : METRIC_FAULTS;
+}
+
+int sampled_heap_check(const struct profile *p, struct err *err)
+{
+    const char *what = p->sampling.cpu_period_ns ? "cpu" : "faults";
+    return p->sampling.alone ? err_set(err, -ENODATA,
+                                       "the heap was not recorded; record with 'tidemark run --%s' "
+                                       "instead of --only-%s or --all",
+                                       what, what)
+                             : 0;
 }

@@ -1,4 +1,5 @@
 """CPU time by function, sampled by the kernel. Shares are those of counted work, however busy the machine is."""
+import json
 import math
 import os
 import shutil
@@ -204,6 +205,24 @@ def test_text(t):
     t.true("units", "CPU time by function: " in text and " ms " in text and "samples" in text, text)
     t.true("what the kernel counted", "\nkernel     counted " in text, text)
     t.equal("nothing of the heap", "allocated" in text, False)
+
+
+@cases(what=("cpu", "faults"))
+def test_no_verdict_on_a_heap_that_was_not_recorded(t, what):
+    profile = t.record(t.build("shares.c", "-O2"), "1", str(ROUNDS // 4), opts=("--only-" + what,))
+    for question in (("growth",), ("findings",), ("threads",), ("peaks",), ("tree",), ("leaks",), ("report", "--metric", "live"),
+                     ("report", "--metric", "mapped"), ("report", "--histogram", "size"), ("flame", "--metric", "peak", "--folded"),
+                     ("findings", "--json")):
+        t.run(question[0], profile, *question[1:])
+        t.equal(" ".join(question), (t.status, t.stdout, t.stderr),
+                (1, "", "tidemark %s: the heap was not recorded; record with 'tidemark run --%s' instead of --only-%s or --all\n"
+                 % (question[0], what, what)))
+    t.equal("what there is comes by itself", [t.ask(profile, "report")["metric"], json.loads(t.run("diff", profile, profile, "--json")[0])["metric"]],
+            [what] * 2)
+    t.equal("flame, too", t.run("flame", profile, "--folded")[0], t.run("flame", profile, "--folded", "--metric", what)[0])
+    t.true("which is something", t.stdout, t.stdout)
+    text = t.run("diff", profile, profile)[0]
+    t.true("nothing of the heap in a diff", "no difference" in text and "allocated" not in text, text)
 
 
 @cases(wrong=("--cpu=0", "--cpu=ten", "--cpu=", "--cpu=20000", "--faults=0", "--faults=x"))
