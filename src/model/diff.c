@@ -43,7 +43,7 @@ static int ask(struct diff *d, struct err *err)
         codes[i] = answer_query(&s->answer, s->recording, &s->query, &s->missing);
         if (codes[i])
             s->answer = (struct answer){0};
-        if (codes[i] == -EINVAL)
+        if (codes[i] == -EINVAL || codes[i] == -ENODATA) /* what was not measured is not nothing */
             return name_file(s, codes[i], &s->missing, err);
     }
     return codes[0] && codes[1] ? name_file(&d->side[1], codes[1], &d->side[1].missing, err) : 0;
