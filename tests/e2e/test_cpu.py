@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 
-from harness import bare, cases
+from harness import PROGRAMS, bare, cases
 from unprivileged import AS_NOBODY, give_to_nobody
 
 PARTS = {"six": 0.6, "three": 0.3, "one": 0.1}
@@ -197,6 +197,30 @@ def test_forbidden(t, what):
     t.plain(forbids, "perf_event_open", t.tidemark, "run", "--only-" + what[2:], "-o", t.file("y.tide"), "--",
             "/usr/bin/touch", t.file("ran"))
     t.equal("alone: status, ran", (t.status, os.path.exists(t.file("ran"))), (125, False))
+
+
+@cases(strip=(False, True))
+def test_a_library_has_one_name(t, strip):
+    """The kernel knows libraries by their files, the loader by links to them: in the heap's stacks and in those of samples
+    they are called as the loader calls them."""
+    file, program = t.file("liblinked.so.1.2.3"), t.file("linked")
+    shutil.copy(t.build("linked_library.cpp", "-O1", "-DLIBRARY", shared=True), file)
+    if strip:
+        subprocess.run(["strip", file], check=True)
+    os.symlink(file, t.file("liblinked.so.1"))
+    t.plain("g++", "-g", "-O1", os.path.join(PROGRAMS, "linked_library.cpp"), "-o", program, "-L" + t.dir, "-l:liblinked.so.1",
+            "-Wl,-rpath," + t.dir)
+    t.equal("status, stderr of the compiler", (t.status, t.stderr), (0, ""))
+    profile = t.record(program, str(ROUNDS), opts=("--cpu", "--faults"))
+    names = {m: {r["name"] for r in t.report(profile, m, "--by", "library")["rows"]} for m in ("total", "cpu", "faults")}
+    for metric, found in names.items():
+        t.equal("libraries of " + metric, {"liblinked.so.1", "libstdc++.so.6"} - found, set())
+        t.equal("and by no other name", [n for n in found if n.startswith(("liblinked", "libstdc++")) and n.count(".") > 2], [])
+    t.equal("pages", t.row(t.report(profile, "faults", "--by", "library"), "liblinked.so.1")["self_count"] >= 64, True)
+    functions = [{r["name"] for r in t.report(profile, m)["rows"] if r["module"] == "liblinked.so.1"} for m in names]
+    for found in functions:
+        t.true("functions", any(n.startswith("liblinked.so.1+0x") if strip else bare(n) == "work_inside" for n in found), found)
+        t.equal("by no other place", [n for n in found if ".2.3" in n], [])
 
 
 def test_text(t):
