@@ -6,7 +6,7 @@ from timed import timed
 
 def work():
     rng, total = numpy.random.default_rng(1), 0.0
-    for i in range(2000):
+    for i in range(6000):
         a = rng.random(1000 + i % 7 * 3000)
         b = (a * 2 + 1) / (a + 0.5)
         total += float(numpy.sqrt(b).sum() + numpy.sort(a)[: 10].sum())

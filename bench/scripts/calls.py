@@ -6,4 +6,4 @@ def fib(n):
     return n if n < 2 else fib(n - 1) + fib(n - 2)
 
 
-timed(lambda: fib(32))
+timed(lambda: fib(34))

@@ -13,7 +13,7 @@ class Node:
 
 def work():
     total = 0
-    for _ in range(8):
+    for _ in range(24):
         total += Node(9).count()
         table = {"key %d" % i: [i] * (i % 40) for i in range(40000)}
         total += sum(map(len, table.values()))

@@ -9,7 +9,7 @@ def work():
                      (i % 12 + 1, i % 28 + 1, i % 9, i, i * 7, i, 200 + i % 5) for i in range(20000))
     pattern = re.compile(r"^(\d+)-(\d+)-(\d+) (\w+) (\w+)\[(\d+)\]: (.*)$", re.MULTILINE)
     total = 0
-    for _ in range(10):
+    for _ in range(30):
         total += sum(len(m.groups()) + len(m.group(7)) for m in pattern.finditer(text))
         total += len(re.sub(r"user=(\d+)", lambda m: "user<%s>" % m.group(1), text))
         total += len(re.split(r"[ =/]", text))

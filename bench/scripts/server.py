@@ -6,7 +6,7 @@ import threading
 
 from timed import timed
 
-REQUESTS = 1500
+REQUESTS = 3000
 
 
 class Handler(socketserver.StreamRequestHandler):

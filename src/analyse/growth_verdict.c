@@ -122,6 +122,16 @@ static bool holds_much(const struct growth *g)
     return kept(g) >= HELD_LEAST && kept(g) >= HELD_SHARE * anonymous(g);
 }
 
+/* What a line gained, by its trend, while the account did: the first one may be of a later mark. */
+static double gained_meanwhile(const struct growth *g, const struct trend *t)
+{
+    size_t marks = 0;
+    for (size_t i = g->count; i-- > 0 && marks + 1 < t->used;)
+        if (!g->account.first || g->stamp[i]->time_ns > g->account.first->time_ns)
+            marks++;
+    return t->slope * (double)marks;
+}
+
 /* Is it the allocator that makes a line grow? Without an account: nothing else is known to. */
 static bool allocator_grows(const struct growth *g, enum growth_line line)
 {
@@ -133,7 +143,7 @@ static bool allocator_grows(const struct growth *g, enum growth_line line)
         return line == GROWTH_HELD && g->trends[GROWTH_MAPPED].slope < ALLOCATOR_SHARE * t->slope;
     return (double)growth_account_gain(a, PART_HELD) + (double)growth_account_gain(a, PART_FREE) -
                freed_since(g) >=
-           ALLOCATOR_SHARE * t->slope * (double)(t->used - 1);
+           ALLOCATOR_SHARE * gained_meanwhile(g, t);
 }
 
 /* Free space that live blocks keep is fragmentation; whole free pages are kept by the allocator's

@@ -14,7 +14,6 @@
 #include "export/annotate_html.h"
 #include "model/sampled.h"
 #include "report/annotate.h"
-#include "store/reader.h"
 
 enum { OPT_ASM = QUERY_EXTRA, OPT_HTML, OPT_CONTEXT, OPT_LIBRARY, OPT_SOURCE_PATH };
 
@@ -139,7 +138,7 @@ int cmd_annotate(int argc, char **argv)
     }
     if (w.html && o.output == OUTPUT_JSON)
         code = err_set(&err, -EINVAL, "--html and --json exclude each other");
-    else if (recording_read(o.files.items[0], &recording, &err))
+    else if (query_read(&o.query, o.files.items[0], &recording, &err))
         code = -EIO;
     if (code)
         goto out;

@@ -171,11 +171,11 @@ static int add_answer(struct flame *flame, const struct recording *r, const stru
     return 0;
 }
 
-static int fill(struct flame *flame, struct query_options *o, const struct wanted *w,
-                struct strbuf *title, struct err *err)
+static int fill(struct flame *flame, const char *file, struct query_options *o,
+                const struct wanted *w, struct strbuf *title, struct err *err)
 {
     struct recording *r = NULL, *other = NULL;
-    int code = query_read(&o->query, o->files.items[0], &r, err);
+    int code = query_read(&o->query, file, &r, err);
     if (!code && !o->metric_given)
         o->query.metric = sampled_default(r);
     struct query q = o->query;
@@ -266,7 +266,7 @@ int cmd_flame(int argc, char **argv)
     if (w.from_folded)
         code = read_folded(&flame, o.files.items[0], &both, &err);
     else
-        code = fill(&flame, &o, &w, &title, &err);
+        code = fill(&flame, o.files.items[0], &o, &w, &title, &err);
     if (code)
         goto out;
     both |= w.diff || (!w.from_folded && o.query.since && is_state(o.query.metric));

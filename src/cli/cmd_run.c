@@ -393,6 +393,22 @@ static void add_lost(struct strbuf *b, const struct recording *r, const char *fi
     leaks_release(&leaks);
 }
 
+/* A child is often what it is about: a shell that starts the program, say. */
+static void add_largest(struct strbuf *b, const struct recording *r)
+{
+    const struct profile *most = &r->profiles.items[0];
+    for (size_t i = 1; i < r->profiles.count; i++)
+        if (r->profiles.items[i].peak_bytes > most->peak_bytes)
+            most = &r->profiles.items[i];
+    if (most->pid == r->profiles.items[0].pid)
+        return;
+    strbuf_printf(b, "  most had process %u (", (unsigned)most->pid);
+    summary_command(most, 60, b);
+    strbuf_puts(b, "), peak ");
+    unit_bytes(b, (int64_t)most->peak_bytes);
+    strbuf_printf(b, ": --process %u, or --process all\n", (unsigned)most->pid);
+}
+
 /* What was recorded of the first process, in the first lines. */
 static void add_figures(struct strbuf *b, const struct session_result *r)
 {
@@ -417,6 +433,7 @@ static void add_figures(struct strbuf *b, const struct session_result *r)
         strbuf_puts(b, " in ");
         unit_blocks(b, (int64_t)r->live_blocks);
         strbuf_puts(b, "\n");
+        add_largest(b, r->recording);
     }
     if (g->cpu_period_ns) {
         strbuf_puts(b, "  CPU time ");

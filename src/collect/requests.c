@@ -9,6 +9,8 @@
 
 static void pause_all(struct session *s, bool paused)
 {
+    if (s->samples)
+        samples_pause(s->samples, paused);
     s->paused = paused;
     for (size_t i = 0; i < s->live.count; i++) {
         s->live.items[i]->was_paused |= paused;

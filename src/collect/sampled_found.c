@@ -121,29 +121,44 @@ static bool watch(struct samples *s, pid_t pid)
     return code == 0;
 }
 
-/* Does it inherit events, or has them? What one of ours has started is known by its fork, though
- * that may be read a little later. */
-static bool is_covered(struct samples *s, pid_t pid)
+/* Does it have events of its own, or is it known by some that it inherited? */
+static bool has_events(const struct samples *s, pid_t pid)
 {
-    struct process *p = process_of(s, pid);
+    const struct process *p = process_of(s, pid);
+    return pid == getpid() || (p && p->alive) || map_get(&s->seen, (uint64_t)pid) == WATCHED;
+}
+
+/* What one of ours has started is known by its fork, though that may be read a little later. */
+static bool inherits(const struct samples *s, pid_t pid)
+{
     struct proc_state state;
-    if (pid == getpid() || (p && p->alive))
-        return true;
     if (!proc_read_state(pid, &state))
-        return true;
-    struct process *parent = process_of(s, (pid_t)state.ppid);
-    return (parent && parent->alive && (pid_t)state.ppid != getpid()) ||
-           map_get(&s->seen, state.ppid) == WATCHED;
+        return true; /* it is gone */
+    return (pid_t)state.ppid != getpid() && has_events(s, (pid_t)state.ppid);
 }
 
 /*
- * All are listed before events of any are opened: what is listed was there before, and inherits
- * nothing. Later, a process is taken for a stranger if it is one at two scans.
+ * Of those in a list that was made before events of any of them are opened: what is in the first
+ * was there before us, and inherits nothing. Later, a process is taken for a stranger if it is one
+ * at two scans; that its parent has events by then does not help it.
  */
+static bool is_stranger(struct samples *s, pid_t pid)
+{
+    if (has_events(s, pid))
+        return false;
+    if (map_get(&s->seen, (uint64_t)pid) != MAP_NONE)
+        return true;
+    if (inherits(s, pid))
+        return false;
+    *map_at(&s->seen, (uint64_t)pid) = s->scans;
+    return s->scans == 1;
+}
+
 void watch_others(struct samples *s)
 {
     VEC(pid_t) pids = {0};
     DIR *proc = opendir("/proc");
+    size_t strangers = 0;
     s->scans++;
     s->next_scan_ns = monotonic_ns() + SCANS_APART_NS;
     for (struct dirent *e; proc && (e = readdir(proc));) {
@@ -154,16 +169,11 @@ void watch_others(struct samples *s)
     }
     if (proc)
         closedir(proc);
-    for (size_t i = 0; i < pids.count; i++) {
-        uint32_t *seen = map_at(&s->seen, (uint64_t)pids.items[i]);
-        if (*seen == WATCHED || is_covered(s, pids.items[i]))
-            continue;
-        seen = map_at(&s->seen, (uint64_t)pids.items[i]);
-        if (*seen == MAP_NONE && s->scans > 1) {
-            *seen = s->scans;
-            continue;
-        }
-        *seen = WATCHED;
+    for (size_t i = 0; i < pids.count; i++)
+        if (is_stranger(s, pids.items[i]))
+            pids.items[strangers++] = pids.items[i];
+    for (size_t i = 0; i < strangers; i++) {
+        *map_at(&s->seen, (uint64_t)pids.items[i]) = WATCHED;
         s->unwatched += !watch(s, pids.items[i]);
     }
     vec_release(&pids);

@@ -18,6 +18,8 @@ static void threads_clear(struct process *p)
     for (size_t i = 0; i < p->threads.count; i++)
         vec_release(&p->threads.items[i].lone);
     p->threads.count = 0;
+    map_release(&p->by_tid);
+    p->by_tid = (struct map){0};
 }
 
 /* Gives back what was needed to make sense of its samples: there may be many processes. */
@@ -57,12 +59,25 @@ struct process *process_new(struct samples *s, pid_t pid, pid_t parent)
 
 struct sampled_thread *thread_of(struct process *p, pid_t tid)
 {
-    for (size_t i = p->threads.count; i-- > 0;)
-        if (p->threads.items[i].tid == tid && !p->threads.items[i].ended)
-            return &p->threads.items[i];
-    struct sampled_thread *t = vec_push(&p->threads);
-    *t = (struct sampled_thread){.tid = tid, .number = NO_THREAD};
-    return t;
+    uint32_t *place = map_at(&p->by_tid, (uint64_t)tid);
+    if (*place == MAP_NONE) {
+        *place = (uint32_t)p->threads.count;
+        *vec_push(&p->threads) = (struct sampled_thread){.tid = tid, .number = NO_THREAD};
+    }
+    return &p->threads.items[*place];
+}
+
+/* The last takes its place: there may be very many in the life of a process. */
+static void thread_forget(struct process *p, struct sampled_thread *t)
+{
+    vec_release(&t->lone);
+    *map_at(&p->by_tid, (uint64_t)t->tid) = MAP_NONE;
+    struct sampled_thread *last = vec_last(&p->threads);
+    if (t != last) {
+        *t = *last;
+        *map_at(&p->by_tid, (uint64_t)t->tid) = (uint32_t)(t - p->threads.items);
+    }
+    p->threads.count--;
 }
 
 bool has_target(struct samples *s, struct process *p)
@@ -107,8 +122,7 @@ static void thread_settle(struct samples *s, struct process *p, struct sampled_t
 void process_settle(struct samples *s, struct process *p, uint64_t time_ns)
 {
     for (size_t i = 0; i < p->threads.count && p->target && !p->target->ended; i++)
-        if (!p->threads.items[i].ended)
-            thread_settle(s, p, &p->threads.items[i], time_ns);
+        thread_settle(s, p, &p->threads.items[i], time_ns);
 }
 
 /* It has not had the processor yet. */
@@ -168,7 +182,7 @@ void take_fork(struct samples *s, const struct perf_record *r)
         parent = process_found(s, r->parent);
     if (r->pid == r->parent) {
         if (parent) { /* a thread: whatever had its number has ended */
-            thread_of(parent, r->tid)->ended = true;
+            thread_forget(parent, thread_of(parent, r->tid));
             thread_begins(thread_of(parent, r->tid), r->time_ns);
         }
         return;
@@ -190,15 +204,13 @@ void take_exit(struct samples *s, struct process *p, const struct perf_record *r
     bool counts = p->target && !p->target->ended;
     if (counts)
         thread_settle(s, p, t, r->time_ns);
-    t->ended = true;
     if (counts && t->number != NO_THREAD) {
         struct thread *thread = &p->target->profile.threads.items[t->number];
         if (!thread->end_ns)
             thread->end_ns = target_time(p->target, r->time_ns);
     }
-    p->alive = false;
-    for (size_t i = 0; i < p->threads.count; i++)
-        p->alive |= !p->threads.items[i].ended;
+    thread_forget(p, t);
+    p->alive = p->threads.count > 0;
     if (!p->alive)
         process_forget(p);
 }

@@ -92,7 +92,7 @@ static void look_at(struct samples *s, struct process *p, struct sampled_thread 
                     uint64_t until_ns, uint64_t now_ns)
 {
     struct off *o = &t->off;
-    if (t->ended || !o->since_ns || o->preempted || until_ns < o->since_ns + LOOK_AFTER_NS)
+    if (!o->since_ns || o->preempted || until_ns < o->since_ns + LOOK_AFTER_NS)
         return;
     if (!o->stack && now_ns >= o->next_look_ns) {
         o->stack = stack_of_blocked(s, p, t->tid);
@@ -110,6 +110,21 @@ void look_at_waits(struct samples *s, uint64_t until_ns)
         for (size_t k = 0; k < p->threads.count && p->alive; k++)
             if (p->threads.items[k].off.since_ns && has_target(s, p))
                 look_at(s, p, &p->threads.items[k], until_ns, now_ns);
+    }
+}
+
+void cut_waits(struct samples *s, bool paused, uint64_t time_ns)
+{
+    for (size_t i = 0; i < s->processes.count; i++) {
+        struct process *p = s->processes.items[i];
+        for (size_t k = 0; k < p->threads.count; k++) {
+            struct sampled_thread *t = &p->threads.items[k];
+            if (!t->off.since_ns)
+                continue;
+            if (paused && has_target(s, p))
+                pass_time(p, t, time_ns);
+            t->off.since_ns = time_ns;
+        }
     }
 }
 

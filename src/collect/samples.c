@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -79,6 +80,16 @@ static void take_record(struct samples *s, const struct perf_record *r)
     }
 }
 
+/* Every thread that is watched needs some on each processor. The program has its own limit. */
+static void use_all_descriptors(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
 struct samples *samples_new(struct session *session, const struct perf_options *o, pid_t program,
                             struct err *err)
 {
@@ -98,6 +109,10 @@ struct samples *samples_new(struct session *session, const struct perf_options *
     struct process *p = process_new(s, program, getpid());
     p->expects_exec = true;
     thread_of(p, program);
+    if (s->watches) { /* now, when the program has not started others yet */
+        use_all_descriptors();
+        watch_others(s);
+    }
     return s;
 }
 
@@ -143,6 +158,13 @@ void samples_drain(struct samples *s, bool all)
     if (s->perf.options.wall)
         look_at_waits(s, s->passed_ns);
     s->passed_ns = now_ns;
+}
+
+void samples_pause(struct samples *s, bool paused)
+{
+    samples_drain(s, true);
+    if (s->perf.options.wall && paused != s->session->paused)
+        cut_waits(s, paused, monotonic_ns());
 }
 
 unsigned samples_running(const struct samples *s)

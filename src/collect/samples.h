@@ -31,6 +31,8 @@ void samples_free(struct samples *s);
 void samples_begin(struct samples *s, struct target *t);
 /* Counts what happened up to the last pass; `all`: up to now. */
 void samples_drain(struct samples *s, bool all);
+/* Before the session pauses, or goes on: what a thread waits in between is not recorded. */
+void samples_pause(struct samples *s, bool paused);
 /* Processes that run, as far as they are followed. */
 unsigned samples_running(const struct samples *s);
 /* What the kernel itself counted; while the process lives, and once more when it has ended and is

@@ -42,7 +42,6 @@ struct sampled_thread {
     pid_t tid;
     uint32_t number; /* in profile.threads of the target; NO_THREAD: not yet */
     char name[16];   /* empty: it was given none */
-    bool ended;
     struct lone_fault last; /* the last fault with a stack, */
     uint32_t last_stack;    /* which is this; 0: none */
     struct owner owner;
@@ -61,7 +60,8 @@ struct process {
     struct areas mappings;
     struct rules *rules; /* NULL: no stack yet */
     struct pages pages;
-    VEC(struct sampled_thread) threads;
+    VEC(struct sampled_thread) threads; /* that have not ended */
+    struct map by_tid;                  /* -> place in threads */
 };
 
 struct samples {
@@ -88,7 +88,7 @@ struct process *process_of(const struct samples *s, pid_t pid);
 struct process *process_new(struct samples *s, pid_t pid, pid_t parent);
 /* What it was is forgotten: it executes another program, or its pid is another's. */
 void process_clear(struct process *p);
-/* The one of that number that has not ended; it is added if it is not there. */
+/* The one of that number; it is added if it is not there. Good until the next call. */
 struct sampled_thread *thread_of(struct process *p, pid_t tid);
 /* Is there something to count for it? */
 bool has_target(struct samples *s, struct process *p);
@@ -134,6 +134,8 @@ void take_off_stack(struct samples *s, struct process *p, const struct perf_reco
 void note_sample(struct samples *s, struct process *p, struct sampled_thread *t, uint32_t stack);
 /* After a pass that has read what happened up to then: looks at threads that wait. */
 void look_at_waits(struct samples *s, uint64_t until_ns);
+/* Recording pauses, or goes on: what lies in between belongs to no wait. */
+void cut_waits(struct samples *s, bool paused, uint64_t time_ns);
 /* The thread ends, or is not followed any longer. */
 void settle_off(struct samples *s, struct process *p, struct sampled_thread *t, uint64_t time_ns);
 

@@ -33,7 +33,9 @@ int answer_process(const struct recording *r, const char *process, const struct 
     char *end;
     unsigned long pid = strtoul(process, &end, 10), wanted = 0;
     if (end == process || (*end && *end != '#') || *process == '-')
-        return err_set(err, -EINVAL, "--process '%s' is not a process id, nor all", process);
+        return err_set(err, -EINVAL,
+                       "--process '%s' is not a process id, nor all; 'tidemark report' lists them",
+                       process);
     if (*end == '#') {
         const char *number = end + 1;
         wanted = strtoul(number, &end, 10);
@@ -48,8 +50,9 @@ int answer_process(const struct recording *r, const char *process, const struct 
             found = &r->profiles.items[i];
     if (!found)
         return err_set(err, -ENOENT,
-                       "no process %s in this recording; it holds %zu, the first is %u", process,
-                       r->profiles.count, (unsigned)r->profiles.items[0].pid);
+                       "no process %s in this recording; it holds %zu, the first is %u; "
+                       "'tidemark report' lists them",
+                       process, r->profiles.count, (unsigned)r->profiles.items[0].pid);
     *out = found;
     return 0;
 }

@@ -41,8 +41,12 @@ static int ask(struct diff *d, struct err *err)
         if (code)
             return name_file(s, code, &why, err);
         codes[i] = answer_query(&s->answer, s->recording, &s->query, &s->missing);
-        if (codes[i])
+        if (codes[i]) {
+            struct window w;
             s->answer = (struct answer){0};
+            if (window_resolve(s->profile, s->query.since, s->query.at, &w, &why) == 0)
+                s->answer.totals = totals_of(s->profile, &w);
+        }
         if (codes[i] == -EINVAL || codes[i] == -ENODATA) /* what was not measured is not nothing */
             return name_file(s, codes[i], &s->missing, err);
     }

@@ -42,7 +42,7 @@ struct diff_side {
     char *process;      /* owned: what `query.process` is, where one was given for each side */
     const struct recording *recording;
     const struct profile *profile;
-    struct answer answer; /* all zero when something is missing */
+    struct answer answer; /* all zero but for totals when something is missing */
     struct err missing;   /* empty text: nothing is */
 };
 

@@ -212,15 +212,18 @@ static uint32_t resolved(struct frame_table *t, const struct frame *f, bool inte
 const struct module *module_at(const struct profile *p, uint64_t address)
 {
     uint64_t pc = NODE_PC(address) - 1;
-    const struct module *best = NULL;
-    for (size_t i = 0; i < p->modules.count; i++) {
-        const struct module *m = &p->modules.items[i];
-        if (pc < m->start || pc >= m->end || m->epoch > NODE_EPOCH(address))
-            continue;
-        if (!best || m->epoch > best->epoch)
-            best = m;
+    size_t low = 0, high = p->modules.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (p->modules.items[middle].epoch <= NODE_EPOCH(address))
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return best;
+    while (low-- > 0)
+        if (pc >= p->modules.items[low].start && pc < p->modules.items[low].end)
+            return &p->modules.items[low];
+    return NULL;
 }
 
 /* Part of Python's own library, which some builds have in the interpreter itself: json, pickle. */

@@ -62,6 +62,8 @@ int measure_window(const struct profile *p, const struct query *q, struct window
                    struct err *err)
 {
     const char *name = metric_name(q->metric), *at = q->at;
+    if (!metric_is_sampled(q->metric) && sampled_heap_check(p, err))
+        return -ENODATA;
     if (q->metric == METRIC_CPU && !p->sampling.cpu_period_ns)
         return err_set(err, -ENODATA,
                        "this recording has no CPU samples; record with 'tidemark run --cpu'");
@@ -73,8 +75,6 @@ int measure_window(const struct profile *p, const struct query *q, struct window
     if ((q->metric == METRIC_FAULTS || q->metric == METRIC_TOUCHED) && !p->sampling.fault_period)
         return err_set(err, -ENODATA,
                        "this recording has no page faults; record with 'tidemark run --faults'");
-    if (!metric_is_sampled(q->metric) && sampled_heap_check(p, err))
-        return -ENODATA;
     if (q->metric == METRIC_UNTOUCHED && !p->looks.count && !last_residency(p))
         return err_set(
             err, -ENODATA,

@@ -80,10 +80,11 @@ enum metric sampled_default(const struct recording *r)
 
 int sampled_heap_check(const struct profile *p, struct err *err)
 {
-    const char *what = p->sampling.cpu_period_ns ? "cpu" : "faults";
-    return p->sampling.alone ? err_set(err, -ENODATA,
-                                       "the heap was not recorded; record with 'tidemark run --%s' "
-                                       "instead of --only-%s or --all",
-                                       what, what)
-                             : 0;
+    if (!p->sampling.alone || !profile_is_sampled(p))
+        return 0;
+    return err_set(err, -ENODATA,
+                   "this recording has nothing of the heap, for it was made with --only-cpu, "
+                   "--only-faults or --all; record again without, or see 'tidemark report "
+                   "--metric %s'",
+                   p->sampling.cpu_period_ns ? "cpu" : "faults");
 }

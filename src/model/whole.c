@@ -12,7 +12,8 @@
 struct part {
     const struct profile *from;
     uint64_t offset_ns;
-    uint32_t epoch;              /* added to those of its modules */
+    uint32_t epoch;              /* its first in the whole, */
+    VEC(uint16_t) epochs;        /* where they follow each other; what they are in it, in order */
     uint32_t node, thread, site; /* where its own begin */
     size_t row;
     uint32_t *interval; /* its intervals in the whole; one more: after the last */
@@ -28,6 +29,37 @@ struct whole {
 
 /* --- code ------------------------------------------------------------------------------------- */
 
+/* Few numbers are used, but not the lowest: samples have theirs far from those of the heap. */
+static void find_epochs(struct part *part)
+{
+    const struct profile *p = part->from;
+    bool *used = xcalloc(EPOCHS, sizeof *used);
+    used[0] = true; /* of what is in no module */
+    for (size_t i = 0; i < p->nodes.count; i++)
+        if (!NODE_IS_PYTHON(p->nodes.items[i].address))
+            used[NODE_EPOCH(p->nodes.items[i].address)] = true;
+    for (size_t i = 0; i < p->modules.count; i++)
+        if (p->modules.items[i].epoch < EPOCHS)
+            used[p->modules.items[i].epoch] = true;
+    for (uint32_t i = 0; i < EPOCHS; i++)
+        if (used[i])
+            *vec_push(&part->epochs) = (uint16_t)i;
+    free(used);
+}
+
+static uint32_t moved_epoch(const struct part *part, uint32_t epoch)
+{
+    size_t low = 0, high = part->epochs.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (part->epochs.items[middle] < epoch)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return part->epoch + (uint32_t)low;
+}
+
 static int begin_parts(struct whole *w, const struct recording *r, struct err *err)
 {
     uint64_t first = UINT64_MAX, epochs = 0, nodes = 1, threads = 0, sites = 0;
@@ -37,17 +69,13 @@ static int begin_parts(struct whole *w, const struct recording *r, struct err *e
     for (size_t i = 0; i < w->count; i++) {
         struct part *part = &w->parts[i];
         const struct profile *p = part->from = &r->profiles.items[i];
-        uint64_t highest = 0;
-        for (size_t k = 0; k < p->nodes.count; k++)
-            if (!NODE_IS_PYTHON(p->nodes.items[k].address) &&
-                NODE_EPOCH(p->nodes.items[k].address) > highest)
-                highest = NODE_EPOCH(p->nodes.items[k].address);
+        find_epochs(part);
         part->offset_ns = p->start_unix_ns - first;
         part->epoch = (uint32_t)epochs;
         part->node = (uint32_t)nodes - 1; /* node 0 is everybody's, and the first is 1 */
         part->thread = (uint32_t)threads;
         part->site = (uint32_t)sites;
-        epochs += highest + 1;
+        epochs += part->epochs.count;
         nodes += p->nodes.count ? p->nodes.count - 1 : 0;
         threads += p->threads.count;
         sites += p->sites.count;
@@ -103,7 +131,7 @@ static uint64_t moved_address(struct whole *w, const struct part *part, struct m
     } else if (NODE_IS_POOL(address)) {
         moved = moved_pool(w, p, run, address);
     } else if (NODE_EPOCH(address) || NODE_PC(address) >= NODE_POOL + 4096) {
-        moved = address + ((uint64_t)part->epoch << 48);
+        moved = NODE_PC(address) | (uint64_t)moved_epoch(part, NODE_EPOCH(address)) << 48;
     }
     if (run != MAP_NONE && map_get(&w->into->symbols, moved) == MAP_NONE)
         add_run(w->into, moved, p, run);
@@ -114,15 +142,15 @@ static void add_code(struct whole *w, const struct part *part)
 {
     const struct profile *p = part->from;
     struct map seen = {0};
-    for (size_t i = 0; i < p->modules.count; i++) {
-        struct module *m = vec_push(&w->into->modules);
-        *m = p->modules.items[i];
-        m->epoch += part->epoch;
-        m->path = xstrdup(m->path ? m->path : "");
-    }
     /* What is in no module of this process is not in one of an earlier process. */
     *vec_push(&w->into->modules) =
         (struct module){.end = UINT64_C(1) << 48, .epoch = part->epoch, .path = xstrdup("")};
+    for (size_t i = 0; i < p->modules.count && p->modules.items[i].epoch < EPOCHS; i++) {
+        struct module *m = vec_push(&w->into->modules);
+        *m = p->modules.items[i];
+        m->epoch = moved_epoch(part, m->epoch);
+        m->path = xstrdup(m->path ? m->path : "");
+    }
     for (size_t i = 1; i < p->nodes.count; i++) {
         const struct node *n = &p->nodes.items[i];
         *vec_push(&w->into->nodes) =
@@ -166,6 +194,11 @@ static void add_sites(struct whole *w, const struct part *part)
         struct freed_look k = p->looks.items[i];
         k.site += part->site;
         *vec_push(&into->looks) = k;
+    }
+    for (size_t i = 0; i < p->chains.count; i++) {
+        struct chain_row c = p->chains.items[i];
+        c.site += part->site;
+        *vec_push(&into->chains) = c;
     }
 }
 
@@ -449,6 +482,7 @@ static void describe(struct whole *w)
             s->cpu_period_ns = p->sampling.cpu_period_ns;
         if (p->sampling.fault_period)
             s->fault_period = p->sampling.fault_period;
+        s->wall |= p->sampling.wall;
         s->alone &= p->sampling.alone;
         s->counted &= p->sampling.counted;
         s->lost += p->sampling.lost;
@@ -483,8 +517,10 @@ int whole_make(struct recording *r, struct err *err)
         add_scan(&w, SCAN_END);
         describe(&w);
     }
-    for (size_t i = 0; i < w.count; i++)
+    for (size_t i = 0; i < w.count; i++) {
+        vec_release(&w.parts[i].epochs);
         free(w.parts[i].interval);
+    }
     free(w.parts);
     map_release(&w.pools);
     return code;

@@ -338,6 +338,7 @@ static void add_next(const struct diff *d, const struct style *s, struct strbuf 
     unit_text(out, d->side[0].file);
     strbuf_putc(out, ' ');
     unit_text(out, d->side[1].file);
+    unit_process(out, d->query->process);
     if (more)
         strbuf_printf(out, " %s", more);
     else

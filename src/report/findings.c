@@ -87,6 +87,7 @@ void findings_text(const struct findings *f, const char *file, size_t most, cons
     }
     strbuf_printf(out, "\n%snext: tidemark report ", style_faint(s));
     unit_text(out, file);
+    unit_process(out, f->places.query.process);
     strbuf_printf(out, " --callers FUNCTION%s\n", style_plain(s));
 }
 

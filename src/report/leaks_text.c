@@ -227,10 +227,7 @@ static void add_next(const struct leaks *l, const char *file, const struct style
         bool more = !first && l->all.blocks;
         strbuf_printf(out, "next: tidemark %s ", more ? "leaks" : "report");
         unit_text(out, file);
-        if (q->process) {
-            strbuf_puts(out, " --process ");
-            unit_text(out, q->process);
-        }
+        unit_process(out, q->process);
         strbuf_puts(out, more ? " --all\n" : " --metric peak\n");
     }
     strbuf_puts(out, style_plain(s));

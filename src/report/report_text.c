@@ -259,10 +259,7 @@ static void add_next(const struct answer *a, const char *file, const struct styl
         strbuf_printf(out, " --process %" PRIu32 "%s\n", larger->pid, style_plain(s));
         return;
     }
-    if (q->process) {
-        strbuf_puts(out, " --process ");
-        unit_text(out, q->process);
-    }
+    unit_process(out, q->process);
     add_moment(out, "--since", q->since);
     add_moment(out, "--at", q->at);
     if (strncmp(more, "--metric", 8) != 0 && q->metric != METRIC_LIVE)

@@ -87,6 +87,14 @@ void unit_text(struct strbuf *out, const char *text)
         strbuf_putc(out, *s < 0x20 || *s == 0x7f ? '?' : (char)*s);
 }
 
+void unit_process(struct strbuf *out, const char *process)
+{
+    if (!process)
+        return;
+    strbuf_puts(out, " --process ");
+    unit_text(out, process);
+}
+
 size_t unit_columns(const char *text)
 {
     size_t n = 0;

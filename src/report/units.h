@@ -22,6 +22,9 @@ void unit_time(struct strbuf *out, uint64_t ns); /* "0 s", "3.2 ms", "12.345 s",
 
 /* Appends text with control characters shown as '?': a profile must not drive the terminal. */
 void unit_text(struct strbuf *out, const char *text);
+/* " --process PID", for a command that is to be about the same one; nothing where none was chosen.
+ */
+void unit_process(struct strbuf *out, const char *process);
 
 /* Columns that UTF-8 text takes on a terminal, each character as one. */
 size_t unit_columns(const char *text);

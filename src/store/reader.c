@@ -283,6 +283,14 @@ static void take_strings(struct cursor *c, struct recording *r)
     }
 }
 
+static int by_epoch(const void *a, const void *b)
+{
+    const struct module *x = a, *y = b;
+    if (x->epoch != y->epoch)
+        return x->epoch < y->epoch ? -1 : 1;
+    return (x->start > y->start) - (x->start < y->start);
+}
+
 /* After damage in one of a profile's chunks: nothing in it may point nowhere. */
 static void make_consistent(struct profile *p, struct recording *r)
 {
@@ -296,6 +304,8 @@ static void make_consistent(struct profile *p, struct recording *r)
     for (size_t i = 0; i < p->frame_runs.count; i++)
         if (p->frame_runs.items[i] > p->frames.count)
             p->frame_runs.items[i] = (uint32_t)p->frames.count;
+    if (p->modules.count)
+        qsort(p->modules.items, p->modules.count, sizeof *p->modules.items, by_epoch);
     size_t strings = r->strings.strings.count;
     for (size_t i = 0; i < p->frames.count; i++) {
         struct frame *f = &p->frames.items[i];

@@ -409,7 +409,7 @@ struct profile {
     uint64_t peak_bytes, peak_blocks, peak_time_ns;
     uint64_t peak_skew_bytes; /* bound on the peak's error when several threads ran; 0: exact */
 
-    VEC(struct module) modules;
+    VEC(struct module) modules; /* in order of epoch, once they have been read */
     VEC(struct node) nodes;
     VEC(struct thread) threads;
     VEC(struct site) sites;

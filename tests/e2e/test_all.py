@@ -25,13 +25,22 @@ class Busy:
     """Two programs of ours that work until they are told to stop."""
 
     def __init__(self, t, prefix):
-        self.t, self.prefix, self.running = t, prefix, {}
+        self.t, self.prefix, self.running, self.shells = t, prefix, {}, []
 
     def start(self, name, threads=1):
         program = self.t.file(name)
         shutil.copy(self.t.build("shares.c", "-O2"), program)
         self.running[name] = subprocess.Popen([*self.prefix, program, str(threads), "1000000000"], stdout=subprocess.DEVNULL)
         return str(self.running[name].pid)
+
+    def start_in_shell(self, name):
+        """As a child of a shell of the same user, as most programs are; the shell ends with it."""
+        program = self.t.file(name)
+        shutil.copy(self.t.build("shares.c", "-O2"), program)
+        shell = subprocess.Popen([*self.prefix, "sh", "-c", '"$0" 1 1000000000 >/dev/null & echo $!; trap "kill $!; wait $!" TERM; wait', program],
+                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.shells.append(shell)
+        return shell.stdout.readline().strip()
 
     def __enter__(self):
         return self
@@ -40,6 +49,9 @@ class Busy:
         for process in self.running.values():
             process.kill()
             process.wait()
+        for shell in self.shells:
+            shell.terminate()
+            shell.wait()
 
 
 def who(t):
@@ -86,6 +98,21 @@ def test_programs_that_run_already(t):
             t.equal("threads", sum(r.get("threads", 1) for r in threads), 2)
             if not only:
                 t.true("and the program itself", "python3 -c" in t.run("report", profile)[0], t.stdout)
+
+
+def test_children_of_programs_that_run_already(t):
+    """A parent with events of its own does not mean that a child which was there before has any."""
+    for name, prefix, tool, folder in who(t):
+        with Busy(t, prefix) as busy:
+            pids, profile = [busy.start_in_shell("busy-child"), busy.start_in_shell("busy-other")], os.path.join(folder, name + ".tide")
+            only = ("--only", "busy-child", "--only", "busy-other") if name == "root" else ()
+            t.plain(*prefix, tool, "run", "--quiet", "--all", "--only-cpu", *only, "-o", profile, "--", "python3", "-c", UNTIL, *pids)
+            t.equal("status, stderr", (t.status, t.stderr), (0, ""))
+            reports = found(t, profile, pids)
+            t.equal("as %s: both are found" % name, set(reports), {"busy-child", "busy-other"})
+            for report in reports.values():
+                used = report["sampling"]["kernel"]["user_ns"]
+                t.true("once", report["sum"]["bytes"] <= used * 1.5, (report["sum"], used))
 
 
 def test_by_name(t):

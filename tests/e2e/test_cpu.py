@@ -1,5 +1,4 @@
 """CPU time by function, sampled by the kernel. Shares are those of counted work, however busy the machine is."""
-import json
 import math
 import os
 import shutil
@@ -231,25 +230,26 @@ def test_text(t):
     t.equal("nothing of the heap", "allocated" in text, False)
 
 
-@cases(what=("cpu", "faults"))
-def test_no_verdict_on_a_heap_that_was_not_recorded(t, what):
-    profile = t.record(t.build("shares.c", "-O2"), "1", str(ROUNDS // 4), opts=("--only-" + what,))
-    for question in (("growth",), ("findings",), ("threads",), ("peaks",), ("tree",), ("leaks",), ("report", "--metric", "live"),
-                     ("report", "--metric", "mapped"), ("report", "--histogram", "size"), ("flame", "--metric", "peak", "--folded"),
-                     ("findings", "--json")):
-        t.run(question[0], profile, *question[1:])
-        t.equal(" ".join(question), (t.status, t.stdout, t.stderr),
-                (1, "", "tidemark %s: the heap was not recorded; record with 'tidemark run --%s' instead of --only-%s or --all\n"
-                 % (question[0], what, what)))
-    t.equal("what there is comes by itself", [t.ask(profile, "report")["metric"], json.loads(t.run("diff", profile, profile, "--json")[0])["metric"]],
-            [what] * 2)
-    t.equal("flame, too", t.run("flame", profile, "--folded")[0], t.run("flame", profile, "--folded", "--metric", what)[0])
-    t.true("which is something", t.stdout, t.stdout)
-    text = t.run("diff", profile, profile)[0]
-    t.true("nothing of the heap in a diff", "no difference" in text and "allocated" not in text, text)
-
-
 @cases(wrong=("--cpu=0", "--cpu=ten", "--cpu=", "--cpu=20000", "--faults=0", "--faults=x"))
 def test_wrong_usage(t, wrong):
     t.run("run", wrong, "--", "/bin/true")
     t.equal("status, lines", (t.status, len(t.stderr.splitlines())), (2, 1))
+
+
+@cases(option=("--only-cpu", "--only-faults"))
+def test_no_heap_is_not_an_empty_heap(t, option):
+    """What needs the heap says that there is none, instead of figures of nothing; what does not begins with what there is."""
+    metric = option.replace("--only-", "")
+    profile = t.record(t.build("family.c", "-O1"), opts=(option,))
+    for command in ("growth",), ("findings",), ("threads",), ("peaks",), ("tree",), ("leaks",), ("report", "--metric", "live"), \
+            ("report", "--histogram", "size"), ("flame", "--metric", "peak", "--folded"), ("findings", "--json"):
+        t.run(command[0], profile, *command[1:])
+        t.equal("status of " + command[0], (t.status, t.stdout, len(t.stderr.splitlines())), (1, "", 1))
+        t.true("what to do", "nothing of the heap" in t.stderr and "--metric " + metric in t.stderr, t.stderr)
+    for command in "report", "diff":
+        answer = t.ask(profile, command, *([profile] if command == "diff" else []))
+        t.equal("metric of " + command, answer["metric"], metric)
+    folded = t.run("flame", profile, "--folded")[0].splitlines()
+    t.equal("flame", sum(int(line.split()[-1]) for line in folded), t.report(profile, metric)["sum"]["bytes"])
+    text = t.run("diff", profile, profile)[0]
+    t.true("nothing of the heap in a diff", "no difference" in text and "allocated" not in text, text)

@@ -34,6 +34,17 @@ def test_pid_in_name_is_the_programs(t):
         t.equal("pid", t.report(t.file(name))["pid"], int(name.split(".")[0]))
 
 
+def test_child_that_had_most(t):
+    """Of a script, what it is about is a child."""
+    shell = ("sh", "-c", "/usr/bin/python3 -c 'bytearray(30000000)'; true")
+    err = t.run("run", "-o", t.file("x.tide"), "--", *shell)[1]
+    said = re.search(r"most had process (\d+) \(/usr/bin/python3 -c .*\), peak (\d+)\.\d MiB: --process \1, or", err)
+    t.true("the child", said and 28 <= int(said.group(2)) < 40, err)
+    t.equal("its report", t.report(t.file("x.tide"), "live", "--process", said.group(1))["pid"], int(said.group(1)))
+    err = t.run("run", "-o", t.file("y.tide"), "--", "/usr/bin/python3", "-c", "bytearray(30000000); __import__('os').system('true')")[1]
+    t.true("not if it is the first", "more processes" in err and "most had" not in err, err)
+
+
 def test_time_in_name(t):
     t.run("run", "--quiet", "-o", "at-%t.tide", "--", program(t))
     t.true("at-TIME.tide", len(written(t)) == 1 and re.fullmatch(r"at-\d[-\dT:]*\.tide", written(t)[0]), written(t))
