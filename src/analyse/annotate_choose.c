@@ -87,22 +87,94 @@ static int several(const struct choice *c, const struct answer_row *const *rows,
     return code;
 }
 
-/* Nothing of the metric is there; but it may be in the recording. */
-static int none(const struct answer *a, const struct choice *c, struct err *err)
+/* Is a function of this very name anywhere in the recording? */
+static bool is_known(const struct answer *a, const struct choice *c)
 {
     const struct profile *p = a->profile;
     const struct strpool *strings = &a->recording->strings;
-    bool known = false;
-    for (size_t i = 0; i < p->frames.count && !known; i++) {
-        uint32_t name = p->frames.items[i].function;
-        known =
-            name < strings->strings.count && is_last_part(strpool_get(strings, name), c->wanted);
+    for (size_t i = 0; i < p->frames.count; i++) {
+        uint32_t number = p->frames.items[i].function;
+        const char *name = number < strings->strings.count ? strpool_get(strings, number) : "";
+        if (is_last_part(name, c->wanted) || is_fortran(name, c->wanted))
+            return true;
     }
-    if (known && !c->library)
-        return err_set(err, -ENOENT,
-                       "'%s' is in this recording, but not in the stacks of metric '%s' with these "
-                       "options; try another --metric",
-                       c->wanted, metric_name(a->query->metric));
+    return false;
+}
+
+static size_t find_surest(const struct answer *a, const struct choice *c,
+                          const struct answer_row **rows, size_t room)
+{
+    size_t found = 0;
+    for (enum sureness how = THE_NAME; !found && how < MATCHING; how++)
+        found = find(a, c, how, rows, room);
+    return found;
+}
+
+/* Names the metrics that have the function, and its place if it is only one. */
+static void find_metrics(const struct answer *a, const struct choice *c, bool whole_run,
+                         struct strbuf *metrics, struct strbuf *place)
+{
+    static const enum metric asked[] = {METRIC_LIVE,    METRIC_PEAK,   METRIC_TOTAL,
+                                        METRIC_MAPPED,  METRIC_POOL,   METRIC_CPU,
+                                        METRIC_WAITING, METRIC_FAULTS, METRIC_TOUCHED};
+    const struct answer_row *row = NULL;
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        struct query q = *a->query;
+        struct answer other;
+        struct err ignored = {{0}};
+        q.metric = asked[i];
+        if (whole_run)
+            q.at = q.since = NULL;
+        if ((q.metric == a->query->metric && !whole_run) ||
+            answer_query(&other, a->recording, &q, &ignored))
+            continue; /* or this recording has it not */
+        size_t found = find_surest(&other, c, &row, 1);
+        if (found)
+            strbuf_printf(metrics, "%s%s", metrics->size ? ", " : "", metric_name(q.metric));
+        if (found == 1 && !place->size && row->file)
+            strbuf_printf(place, " (%s:%u)",
+                          strrchr(row->file, '/') ? strrchr(row->file, '/') + 1 : row->file,
+                          (unsigned)row->line);
+        answer_release(&other);
+    }
+}
+
+/* It is in the recording, but the metric has nothing of it. */
+static int nothing_of_metric(const struct answer *a, const struct choice *c, struct err *err)
+{
+    const struct query *q = a->query;
+    bool live = q->metric == METRIC_LIVE;
+    struct strbuf metrics = {0}, text = {0};
+    find_metrics(a, c, false, &metrics, &text);
+    bool whole_run = !metrics.size && (q->at || q->since);
+    if (whole_run)
+        find_metrics(a, c, true, &metrics, &text);
+    if (live)
+        strbuf_puts(&text, " has no live bytes");
+    else
+        strbuf_printf(&text, " has nothing of metric '%s'", metric_name(q->metric));
+    if (q->since)
+        strbuf_printf(&text, " since %s", q->since);
+    if (q->at || live)
+        strbuf_printf(&text, " at %s", q->at && strcmp(q->at, "end") != 0 ? q->at : "the end");
+    for (size_t i = 0; i < text.size; i++) /* a recording must not drive the terminal */
+        if ((unsigned char)text.data[i] < ' ' || text.data[i] == 0x7f)
+            text.data[i] = '?';
+    int code =
+        metrics.size
+            ? err_set(err, -ENOENT, "%s%s; try --metric %s%s", c->wanted, text.data, metrics.data,
+                      whole_run ? " without --at and --since" : "")
+            : err_set(
+                  err, -ENOENT,
+                  "%s is in this recording, but not in the stacks of any metric with these options",
+                  c->wanted);
+    strbuf_release(&metrics);
+    strbuf_release(&text);
+    return code;
+}
+
+static int none(const struct choice *c, struct err *err)
+{
     return err_set(err, -ENOENT,
                    "no function '%s'%s%s in these stacks; give a whole name, one without "
                    "arguments, or a regular expression",
@@ -114,15 +186,18 @@ int annotate_choose(const struct answer *a, const char *wanted, const char *libr
 {
     const struct answer_row *rows[CANDIDATES_SHOWN];
     struct choice c = {.wanted = wanted, .library = library};
-    size_t found = 0;
     int code = 0;
     pattern_list_add(&c.regex, wanted, "function", NULL); /* a name may be no regular expression */
-    for (enum sureness how = THE_NAME; !found && how < SURENESSES; how++)
-        found = find(a, &c, how, rows, CANDIDATES_SHOWN);
+    size_t found = find_surest(a, &c, rows, CANDIDATES_SHOWN);
+    bool elsewhere = !found && !library && is_known(a, &c);
+    if (!found && !elsewhere)
+        found = find(a, &c, MATCHING, rows, CANDIDATES_SHOWN);
     if (found == 1)
         *group = rows[0]->call;
     else
-        code = found ? several(&c, rows, found, err) : none(a, &c, err);
+        code = found       ? several(&c, rows, found, err)
+               : elsewhere ? nothing_of_metric(a, &c, err)
+                           : none(&c, err);
     pattern_list_release(&c.regex);
     return code;
 }

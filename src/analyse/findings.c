@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analyse/detect.h"
+#include "analyse/planted.h"
 
 const char *finding_kind_name(enum finding_kind kind)
 {
@@ -52,6 +53,19 @@ static void keep_best(struct findings *f)
     f->list.count = kept;
 }
 
+/* Nobody shall mend what run --plant-leak did. */
+static void leave_out_planted(struct findings *f)
+{
+    const struct profile *p = f->places.total.profile;
+    uint64_t unit = planted_unit(f->places.total.recording, p);
+    for (size_t i = 0; unit && i < p->sites.count; i++)
+        if (f->places.of_site[i] != PLACE_NONE && planted_is_site(&p->sites.items[i], unit)) {
+            f->places.of_site[i] = PLACE_NONE;
+            f->planted_blocks += p->sites.items[i].own_peak_blocks;
+            f->planted_bytes += p->sites.items[i].own_peak_bytes;
+        }
+}
+
 int findings_init(struct findings *f, const struct recording *r, const struct query *q,
                   struct err *err)
 {
@@ -59,6 +73,7 @@ int findings_init(struct findings *f, const struct recording *r, const struct qu
     int code = places_init(&f->places, r, q, err);
     if (code)
         return code;
+    leave_out_planted(f);
     f->basis.peak_bytes = f->places.total.profile->peak_bytes;
     detect_leaks(f);
     detect_growth(f);

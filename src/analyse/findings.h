@@ -60,7 +60,8 @@ struct findings {
     struct places places;
     struct findings_basis basis;
     struct chains chains;
-    VEC(struct finding) list; /* the most worthwhile first */
+    uint64_t planted_bytes, planted_blocks; /* of run --plant-leak: left out */
+    VEC(struct finding) list;               /* the most worthwhile first */
 };
 
 const char *finding_kind_name(enum finding_kind kind);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyse/leak_scan.h"
+#include "analyse/planted.h"
 #include "model/mark_rows.h"
 
 #define SAMPLES     32    /* moments at which functions are compared */
@@ -190,6 +191,24 @@ static int series_of_value(struct growth *g, const struct mark_rows *m, const ch
     return 0;
 }
 
+/* Marks of other labels plant as well: what counts is all from one mark of this label to the next.
+ */
+static void find_planted(struct growth *g)
+{
+    const struct profile *p = g->places.total.profile;
+    size_t seen = 0, first = 0, last = 0;
+    for (size_t i = 0; i < p->marks.count; i++) {
+        if (strcmp(p->marks.items[i].name, g->mark) != 0)
+            continue;
+        if (seen++ == g->skipped)
+            first = i;
+        last = i;
+    }
+    if (seen > g->skipped + 1)
+        g->planted_bytes = planted_between(g->places.total.recording, p, first, last) /
+                           (double)(seen - 1 - g->skipped);
+}
+
 static int use_values(struct growth *g, const struct growth_question *q, struct err *err)
 {
     struct mark_rows m;
@@ -203,10 +222,7 @@ static int use_values(struct growth *g, const struct growth_question *q, struct 
         mark_rows_init(&m, g->places.total.recording, g->places.total.profile, g->mark, false, err);
     if (code)
         return code;
-    for (size_t i = m.rows.count ? m.rows.items[0].first : 0;
-         m.rows.count && i < m.rows.items[0].first + m.rows.items[0].count; i++)
-        if (strcmp(strpool_get(&m.recording->strings, m.values[i].key), GROWTH_PLANTED) == 0)
-            g->planted_bytes = m.values[i].value;
+    find_planted(g);
     if (q->per)
         code = series_of_value(g, &m, q->per, err);
     mark_rows_release(&m);

@@ -40,8 +40,7 @@ enum growth_verdict {
     VERDICTS
 };
 
-#define GROWTH_STAMPS_LEAST 8         /* without marks, to say anything */
-#define GROWTH_PLANTED      "planted" /* key of the value that run --plant-leak gives a mark */
+#define GROWTH_STAMPS_LEAST 8 /* without marks, to say anything */
 
 struct growth_question {
     struct query query; /* process and focus */
@@ -76,7 +75,7 @@ struct growth {
     const struct scan *scan; /* NULL: nobody looked what is lost */
     const char *no_scan;     /* why not, in words, or NULL */
     uint64_t peak_bytes;     /* highest live total until the last mark */
-    double planted_bytes;    /* at each mark; 0: none */
+    double planted_bytes;    /* from one mark to the next; 0: none */
     struct growth_account account;
     enum growth_verdict verdict;
     VEC(struct growth_site) sites; /* what grows most first */

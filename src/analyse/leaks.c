@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/sampled.h"
+
 #define GREW_BLOCKS 16 /* fewer may look steady by chance */
 
 static const char *const kind_names[REACHES] = {
@@ -275,6 +277,8 @@ static int resolve(struct leaks *l, struct err *err)
     if (q->focus.python_only && q->focus.native_only)
         return err_set(err, -EINVAL, "--python-only and --native-only exclude each other");
     int code = answer_process(l->recording, q->process, &l->profile, err);
+    if (!code)
+        code = sampled_heap_check(l->profile, err);
     if (!code)
         code = leak_scan_resolve(l->profile, q->at, &l->scan, err);
     if (!code)

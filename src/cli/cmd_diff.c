@@ -78,8 +78,8 @@ int cmd_diff(int argc, char **argv)
         status = command_fail("diff", &err, 1);
         goto out;
     }
-    if (!o.metric_given)
-        o.query.metric = sampled_default(recordings[1]);
+    for (int i = 0; i < 2 && !o.metric_given && o.query.metric == METRIC_LIVE; i++)
+        o.query.metric = sampled_default(recordings[i]);
     code = diff_query(&diff, (const struct recording *const *)recordings, o.files.items, &o.query,
                       &err);
     if (code) {

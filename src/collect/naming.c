@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "collect/areas.h"
 #include "symbol/symbolizer.h"
 
 /* One address of one file. */
@@ -69,13 +70,11 @@ static void resolve(struct naming *n, struct job j, struct file *file)
             symbolizer_file(n->symbolizer, file->path, file->build_id, file->build_id_size);
     size_t count = symbolizer_resolve(n->symbolizer, file->symbols, j.address, &frames);
     pthread_mutex_lock(&n->lock);
-    uint32_t module = strpool_add(&n->strings, base_name(file->path));
     *map_at(&n->results, job_key(j)) = (uint32_t)n->runs.count;
     *vec_push(&n->runs) = (uint32_t)n->frames.count;
     for (size_t i = 0; i < count; i++)
         *vec_push(&n->frames) =
             (struct frame){.function = strpool_add(&n->strings, frames[i].function),
-                           .module = module,
                            .file = frames[i].file ? strpool_add(&n->strings, frames[i].file) : 0,
                            .line = frames[i].line,
                            .kind = frames[i].inlined ? FRAME_INLINED : FRAME_NATIVE};
@@ -136,6 +135,23 @@ static const struct module *module_of(const struct profile *p, uint64_t address)
     return NULL;
 }
 
+/* The same file as the program's loader knows it. The kernel tells of samples' modules by the
+ * files' own names, the loader by those of links to them (libstdc++.so.6): one library, one name.
+ */
+static const struct module *as_loaded(const struct profile *p, const struct module *m)
+{
+    if (m->epoch < SAMPLE_EPOCH || !m->build_id_size)
+        return m;
+    for (size_t i = 0; i < p->modules.count; i++) {
+        const struct module *k = &p->modules.items[i];
+        if (k->epoch < SAMPLE_EPOCH && k->start < m->end && m->start < k->end &&
+            k->build_id_size == m->build_id_size &&
+            memcmp(k->build_id, m->build_id, m->build_id_size) == 0)
+            return k;
+    }
+    return m;
+}
+
 /* The file's number; files are told apart by path and build id. */
 static uint32_t file_lookup(struct naming *n, const struct module *m)
 {
@@ -168,14 +184,15 @@ static uint32_t file_of(struct naming *n, const struct module *m)
     return n->recent[place].file;
 }
 
-static bool job_of(struct naming *n, const struct profile *p, uint64_t address, struct job *job)
+/* NULL: no module covers it, and there is no job. */
+static const struct module *job_of(struct naming *n, const struct profile *p, uint64_t address,
+                                   struct job *job)
 {
     const struct module *m =
         address > NODE_INCOMPLETE && !NODE_IS_PYTHON(address) ? module_of(p, address) : NULL;
-    if (!m)
-        return false;
-    *job = (struct job){.file = file_of(n, m), .address = NODE_PC(address) - 1 - m->bias};
-    return true;
+    if (m)
+        *job = (struct job){.file = file_of(n, m), .address = NODE_PC(address) - 1 - m->bias};
+    return m;
 }
 
 void naming_add(struct naming *n, const struct profile *p, size_t first)
@@ -241,27 +258,46 @@ void naming_go_on(struct naming *n)
     pthread_mutex_unlock(&n->lock);
 }
 
-static void put_run(struct naming *n, uint32_t run, struct profile *p, struct strpool *strings)
+/* A function without a name is called by its place: "libx.so.1+0x1234". */
+static uint32_t put_place(struct strpool *strings, const char *module, uint64_t address)
+{
+    char *place = xasprintf("%s+0x%llx", module, (unsigned long long)address);
+    uint32_t number = strpool_add(strings, place);
+    free(place);
+    return number;
+}
+
+static void put_run(struct naming *n, uint32_t run, struct job job, const char *module,
+                    struct profile *p, struct strpool *strings)
 {
     uint32_t end = run + 1 < n->runs.count ? n->runs.items[run + 1] : (uint32_t)n->frames.count;
+    const char *file = base_name(n->files.items[job.file]->path);
+    size_t size = strlen(file);
     for (uint32_t k = n->runs.items[run]; k < end; k++) {
         struct frame f = n->frames.items[k];
-        f.function = strpool_add(strings, strpool_get(&n->strings, f.function));
-        f.module = strpool_add(strings, strpool_get(&n->strings, f.module));
+        const char *function = strpool_get(&n->strings, f.function);
+        bool nameless =
+            strncmp(function, file, size) == 0 && strncmp(function + size, "+0x", 3) == 0;
+        f.function = nameless ? put_place(strings, module, strtoull(function + size + 1, NULL, 16))
+                              : strpool_add(strings, function);
+        f.module = strpool_add(strings, module);
         f.file = f.file ? strpool_add(strings, strpool_get(&n->strings, f.file)) : 0;
         *vec_push(&p->frames) = f;
     }
 }
 
-/* Its name is not known yet. */
-static void put_place(struct naming *n, struct job job, struct profile *p, struct strpool *strings)
+/* When all have their names: paths, too, are the loader's. */
+static void put_paths(struct naming *n, struct profile *p)
 {
-    const char *module = base_name(n->files.items[job.file]->path);
-    char *place = xasprintf("%s+0x%llx", module, (unsigned long long)job.address);
-    *vec_push(&p->frames) = (struct frame){.function = strpool_add(strings, place),
-                                           .module = strpool_add(strings, module),
-                                           .kind = FRAME_NATIVE};
-    free(place);
+    for (size_t i = 0; i < p->modules.count; i++) {
+        struct module *m = &p->modules.items[i];
+        const struct module *loaded = as_loaded(p, m);
+        if (loaded == m)
+            continue;
+        free(m->path);
+        m->path = xstrdup(loaded->path);
+    }
+    memset(n->recent, 0, sizeof n->recent); /* it knows modules by where their paths are */
 }
 
 void naming_fill(struct naming *n, struct profile *p, const struct python_codes *python,
@@ -281,18 +317,24 @@ void naming_fill(struct naming *n, struct profile *p, const struct python_codes 
                 *vec_push(&p->frames) = python_codes_frame(python, address, strings);
             continue;
         }
-        if (!job_of(n, p, address, &job))
+        const struct module *m = job_of(n, p, address, &job);
+        if (!m)
             continue; /* an empty run: no module covers it */
+        const char *module = base_name(as_loaded(p, m)->path);
         uint32_t run = map_get(&n->results, job_key(job));
         if (run == MAP_NONE && n->forked) {
             resolve(n, job, n->files.items[job.file]);
             run = map_get(&n->results, job_key(job));
         }
         if (run == MAP_NONE)
-            put_place(n, job, p, strings);
+            *vec_push(&p->frames) =
+                (struct frame){.function = put_place(strings, module, job.address),
+                               .module = strpool_add(strings, module),
+                               .kind = FRAME_NATIVE};
         else
-            put_run(n, run, p, strings);
+            put_run(n, run, job, module, p, strings);
     }
+    put_paths(n, p);
     *vec_push(&p->frame_runs) = (uint32_t)p->frames.count;
 }
 

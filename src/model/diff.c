@@ -47,7 +47,7 @@ static int ask(struct diff *d, struct err *err)
             if (window_resolve(s->profile, s->query.since, s->query.at, &w, &why) == 0)
                 s->answer.totals = totals_of(s->profile, &w);
         }
-        if (codes[i] == -EINVAL)
+        if (codes[i] == -EINVAL || codes[i] == -ENODATA) /* what was not measured is not nothing */
             return name_file(s, codes[i], &s->missing, err);
     }
     return codes[0] && codes[1] ? name_file(&d->side[1], codes[1], &d->side[1].missing, err) : 0;

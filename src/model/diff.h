@@ -8,8 +8,8 @@
  * A file is its path; where only one of each side is left with the same name without folder, these
  * two are one.
  *
- * If one recording has not what is asked for (no such thread, no such samples), it counts as
- * nothing, and `missing` says why; if neither has it, that is an error.
+ * If one recording has not what is asked for (no such thread), it counts as nothing, and `missing`
+ * says why; if neither has it, that is an error, and so is a metric that one has not measured.
  *
  * Ownership: borrows the recordings, the query and the file names; diff_release frees the rest.
  */
@@ -59,8 +59,8 @@ struct diff {
     uint64_t scale;               /* what --min is a share of: all changes without sign */
 };
 
-/* `files` name the recordings in errors. -EINVAL: the question makes no sense; -ENOENT, -ENODATA:
- * neither recording has it. */
+/* `files` name the recordings in errors. -EINVAL: the question makes no sense; -ENOENT: neither
+ * recording has it; -ENODATA: one has not measured it. */
 int diff_query(struct diff *d, const struct recording *const recordings[2],
                const char *const files[2], const struct query *q, struct err *err);
 void diff_release(struct diff *d);

@@ -62,12 +62,8 @@ int measure_window(const struct profile *p, const struct query *q, struct window
                    struct err *err)
 {
     const char *name = metric_name(q->metric), *at = q->at;
-    if (p->sampling.alone && profile_is_sampled(p) && !metric_is_sampled(q->metric))
-        return err_set(err, -ENODATA,
-                       "this recording has nothing of the heap, for it was made with --only-cpu, "
-                       "--only-faults or --all; record again without, or see 'tidemark report "
-                       "--metric %s'",
-                       p->sampling.cpu_period_ns ? "cpu" : "faults");
+    if (!metric_is_sampled(q->metric) && sampled_heap_check(p, err))
+        return -ENODATA;
     if (q->metric == METRIC_CPU && !p->sampling.cpu_period_ns)
         return err_set(err, -ENODATA,
                        "this recording has no CPU samples; record with 'tidemark run --cpu'");

@@ -1,5 +1,6 @@
 #include "model/sampled.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "model/measure.h"
@@ -75,4 +76,15 @@ enum metric sampled_default(const struct recording *r)
 {
     const struct sampling *g = r->profiles.count ? &r->profiles.items[0].sampling : NULL;
     return !g || !g->alone ? METRIC_LIVE : g->cpu_period_ns ? METRIC_CPU : METRIC_FAULTS;
+}
+
+int sampled_heap_check(const struct profile *p, struct err *err)
+{
+    if (!p->sampling.alone || !profile_is_sampled(p))
+        return 0;
+    return err_set(err, -ENODATA,
+                   "this recording has nothing of the heap, for it was made with --only-cpu, "
+                   "--only-faults or --all; record again without, or see 'tidemark report "
+                   "--metric %s'",
+                   p->sampling.cpu_period_ns ? "cpu" : "faults");
 }

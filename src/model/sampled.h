@@ -30,6 +30,9 @@ struct sampled_totals sampled_totals(const struct profile *p, const struct windo
 /* Of the whole run, whatever the stacks. */
 struct sampled_totals sampled_whole(const struct profile *p);
 
+/* 0; or -ENODATA and a sentence: only samples were recorded, nothing is known of the heap. */
+int sampled_heap_check(const struct profile *p, struct err *err);
+
 /* The metric to begin with: live, but where nothing is known of the heap, what was sampled. */
 enum metric sampled_default(const struct recording *r);
 

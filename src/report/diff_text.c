@@ -116,6 +116,8 @@ static void line_window(const struct diff *d, const struct style *s, struct strb
 static void line_totals(const struct diff *d, const struct style *s, struct strbuf *out)
 {
     const struct totals *a = &d->side[0].answer.totals, *b = &d->side[1].answer.totals;
+    if (d->side[0].profile->sampling.alone || d->side[1].profile->sampling.alone)
+        return; /* of the heap nothing is known */
     summary_label(out, s, "allocated");
     add_bytes(out, (uint64_t)a->bytes_allocated, (uint64_t)b->bytes_allocated);
     add_counts(out, a->allocations, b->allocations, "allocations");

@@ -58,6 +58,13 @@ void findings_text(const struct findings *f, const char *file, size_t most, cons
     summary_processes(a->recording, a->profile, s, out);
     summary_program(a->profile, s, out);
     summary_ignored(&a->tree, &a->frames, s, 3, out);
+    if (f->planted_blocks) {
+        summary_label(out, s, "planted");
+        unit_bytes(out, (int64_t)f->planted_bytes);
+        strbuf_puts(out, " in ");
+        unit_blocks(out, (int64_t)f->planted_blocks);
+        strbuf_puts(out, " were leaked on purpose (--plant-leak); they are left out\n");
+    }
     strbuf_putc(out, '\n');
     if (!f->list.count) {
         struct strbuf why = {0};
@@ -143,6 +150,7 @@ void findings_json(const struct findings *f, size_t most, struct strbuf *out)
     strbuf_clear(&text);
     clean_reason(f, &text);
     json_string(&j, "basis", text.data);
+    json_u64(&j, "planted_bytes", f->planted_bytes);
     json_ignored(&j, &a->tree);
     json_end(&j);
     strbuf_release(&text);

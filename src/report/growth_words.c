@@ -222,7 +222,7 @@ static void planted_words(const struct growth *g, struct strbuf *out)
 {
     strbuf_puts(out, "recorded with --plant-leak: ");
     bytes(out, g->planted_bytes);
-    strbuf_puts(out, " were leaked on purpose at each mark, ");
+    strbuf_puts(out, " were leaked on purpose from one mark to the next, ");
     const struct trend *t = &g->trends[GROWTH_LIVE];
     if (t->low <= g->planted_bytes && g->planted_bytes <= t->high)
         strbuf_puts(out, "which is inside the interval of live bytes: the measurement is right");

@@ -191,6 +191,25 @@ def test_python(t):
     t.equal("one of them", annotated(t, profile, "<module>", "--metric", "total", "--library", "annotated.py")["files"][0]["file"], source)
 
 
+def test_nothing_of_the_metric(t):
+    """A function of that very name comes before those whose names contain it, and the metrics that have it are named."""
+    source = t.file("loads.py")
+    with open(source, "w") as out:
+        out.write("def load():\n    return [bytearray(100000) for _ in range(10)]\n\n"
+                  "def unload_all():\n    load()\n\nload()\nunload_all()\n")
+    profile = t.record("/usr/bin/python3", source)
+    for function in ("load", "unload_all"):
+        t.run("annotate", profile, function)
+        t.equal("status, output", (t.status, t.stdout), (1, ""))
+        t.true("the sentence", re.fullmatch(r"tidemark annotate: %s \(loads\.py:\d+\) has no live bytes at the end; "
+                                            r"try --metric (peak, )?total\n" % function, t.stderr), t.stderr)
+    t.run("annotate", profile, "load", "--at", "start")
+    t.true("at a moment", "has no live bytes at start; try --metric " in t.stderr, t.stderr)
+    t.equal("what it says works", annotated(t, profile, "load", "--metric", "total")["function"], "load")
+    t.run("annotate", profile, "load", "--metric", "mapped")
+    t.true("of another metric", t.status == 1 and "load (loads.py:" in t.stderr and "has nothing of metric 'mapped'; try" in t.stderr, t.stderr)
+
+
 def test_stripped(t):
     """The function around an address, by its unwind information; and how to get lines."""
     source, program = copied(t, "annotated.c", strip=True)

@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 
-from harness import bare, cases
+from harness import PROGRAMS, bare, cases
 from unprivileged import AS_NOBODY, give_to_nobody
 
 PARTS = {"six": 0.6, "three": 0.3, "one": 0.1}
@@ -198,6 +198,30 @@ def test_forbidden(t, what):
     t.equal("alone: status, ran", (t.status, os.path.exists(t.file("ran"))), (125, False))
 
 
+@cases(strip=(False, True))
+def test_a_library_has_one_name(t, strip):
+    """The kernel knows libraries by their files, the loader by links to them: in the heap's stacks and in those of samples
+    they are called as the loader calls them."""
+    file, program = t.file("liblinked.so.1.2.3"), t.file("linked")
+    shutil.copy(t.build("linked_library.cpp", "-O1", "-DLIBRARY", shared=True), file)
+    if strip:
+        subprocess.run(["strip", file], check=True)
+    os.symlink(file, t.file("liblinked.so.1"))
+    t.plain("g++", "-g", "-O1", os.path.join(PROGRAMS, "linked_library.cpp"), "-o", program, "-L" + t.dir, "-l:liblinked.so.1",
+            "-Wl,-rpath," + t.dir)
+    t.equal("status, stderr of the compiler", (t.status, t.stderr), (0, ""))
+    profile = t.record(program, str(ROUNDS), opts=("--cpu", "--faults"))
+    names = {m: {r["name"] for r in t.report(profile, m, "--by", "library")["rows"]} for m in ("total", "cpu", "faults")}
+    for metric, found in names.items():
+        t.equal("libraries of " + metric, {"liblinked.so.1", "libstdc++.so.6"} - found, set())
+        t.equal("and by no other name", [n for n in found if n.startswith(("liblinked", "libstdc++")) and n.count(".") > 2], [])
+    t.equal("pages", t.row(t.report(profile, "faults", "--by", "library"), "liblinked.so.1")["self_count"] >= 64, True)
+    functions = [{r["name"] for r in t.report(profile, m)["rows"] if r["module"] == "liblinked.so.1"} for m in names]
+    for found in functions:
+        t.true("functions", any(n.startswith("liblinked.so.1+0x") if strip else bare(n) == "work_inside" for n in found), found)
+        t.equal("by no other place", [n for n in found if ".2.3" in n], [])
+
+
 def test_text(t):
     profile = t.record(t.build("shares.c", "-O2"), "1", str(ROUNDS // 4), opts=("--only-cpu",))
     text = t.run("report", profile)[0]
@@ -217,7 +241,8 @@ def test_no_heap_is_not_an_empty_heap(t, option):
     """What needs the heap says that there is none, instead of figures of nothing; what does not begins with what there is."""
     metric = option.replace("--only-", "")
     profile = t.record(t.build("family.c", "-O1"), opts=(option,))
-    for command in ("growth",), ("findings",), ("threads",), ("peaks",), ("tree",), ("report", "--metric", "live"):
+    for command in ("growth",), ("findings",), ("threads",), ("peaks",), ("tree",), ("leaks",), ("report", "--metric", "live"), \
+            ("report", "--histogram", "size"), ("flame", "--metric", "peak", "--folded"), ("findings", "--json"):
         t.run(command[0], profile, *command[1:])
         t.equal("status of " + command[0], (t.status, t.stdout, len(t.stderr.splitlines())), (1, "", 1))
         t.true("what to do", "nothing of the heap" in t.stderr and "--metric " + metric in t.stderr, t.stderr)
@@ -226,3 +251,5 @@ def test_no_heap_is_not_an_empty_heap(t, option):
         t.equal("metric of " + command, answer["metric"], metric)
     folded = t.run("flame", profile, "--folded")[0].splitlines()
     t.equal("flame", sum(int(line.split()[-1]) for line in folded), t.report(profile, metric)["sum"]["bytes"])
+    text = t.run("diff", profile, profile)[0]
+    t.true("nothing of the heap in a diff", "no difference" in text and "allocated" not in text, text)

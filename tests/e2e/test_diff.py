@@ -192,6 +192,18 @@ def test_one_side_has_not_what_is_asked(t):
     t.equal("neither has it", (t.status, t.stderr.count("\n")), (1, 1))
 
 
+def test_one_side_has_not_measured_it(t):
+    """What was not measured is not nothing: no change is made up."""
+    program = t.build("shares.c", "-O2")
+    heap, cpu = (t.record(program, "1", "1000", opts=opts) for opts in ((), ("--only-cpu",)))
+    for metric, lacks, says in (("cpu", heap, "no CPU samples"), ("live", cpu, "nothing of the heap")):
+        for files in ((heap, cpu), (cpu, heap)):
+            for output in ((), ("--json",), ("--csv",)):
+                t.run("diff", *files, "--metric", metric, *output)
+                t.equal("status, output, lines", (t.status, t.stdout, t.stderr.count("\n")), (1, "", 1))
+                t.true("which file, and why", t.stderr.startswith("tidemark diff: %s: " % lacks) and says in t.stderr, t.stderr)
+
+
 def test_processes(t):
     a, b = (t.record("/bin/sh", "-c", "/bin/true; %s; /bin/true" % t.build("diffed.cpp", "-O1", *flags))
             for flags in ((), ("-DAFTER",)))

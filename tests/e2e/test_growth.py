@@ -166,7 +166,15 @@ def test_planted_leak(t, seed):
 
 
 def test_planted_leak_at_entries(t):
-    marked = t.ask(record(t, "leak", 20, 1, "--plant-leak", "1MB", "--mark-on", "lost"), "growth", "--mark", "lost")
+    profile = record(t, "leak", 20, 1, "--plant-leak", "1MB", "--mark-on", "lost")
+    marked = t.ask(profile, "growth", "--mark", "lost")
+    t.equal("planted from one mark of a label to the next", marked["planted_bytes"], 2000000)
+    t.true("the sentence", "1.9 MiB of them on purpose" in t.run("growth", profile, "--mark", "lost")[0], t.stdout)
+    marks = len(t.ask(profile, "marks")["marks"])
+    found = t.ask(profile, "findings")
+    t.equal("nobody is told to mend it", {f["function"] for f in found["findings"]}, {"lost"})
+    t.equal("it is said", found["planted_bytes"], marks * 1000000)
+    t.true("and in words", "planted    " in t.run("findings", profile)[0] and "in %d blocks were leaked on purpose" % marks in t.stdout, t.stdout)
     live = marked["slopes"]["live"]["bytes_per_mark"]
     t.true("at entries, and at the marks of the program too", abs(live - 2010000) < 1, live)
     for size in ("banana", "0", "-1"):

@@ -1,0 +1,22 @@
+/*
+ * planted: what `run --plant-leak` leaked on purpose at marks, so that nobody is told to mend it.
+ */
+#ifndef TIDE_ANALYSE_PLANTED_H
+#define TIDE_ANALYSE_PLANTED_H
+
+#include "store/recording.h"
+
+#define PLANTED_KEY "planted" /* of the value that a mark has of it */
+
+/* Bytes planted at the marks in (after, last], which are numbers in profile.marks. */
+double planted_between(const struct recording *r, const struct profile *p, size_t after,
+                       size_t last);
+
+/* How large each block is; 0: nothing was planted. */
+uint64_t planted_unit(const struct recording *r, const struct profile *p);
+
+/* Are the site's blocks planted ones? They are mapped, so that, unlike an allocator's, they have
+ * no rounding. */
+bool planted_is_site(const struct site *s, uint64_t unit);
+
+#endif
