@@ -65,11 +65,24 @@ bool growth_grows(const struct growth *g, enum growth_line line)
            (own || t->slope * (double)(t->used - 1) >= PROCESS_GAIN);
 }
 
+/* Between the lowest and the highest. */
+static double swing(const struct growth *g, enum growth_line line)
+{
+    double low = g->series[line][0], high = low;
+    for (size_t i = 1; i < g->count; i++) {
+        low = fmin(low, g->series[line][i]);
+        high = fmax(high, g->series[line][i]);
+    }
+    return high - low;
+}
+
+/* A size of the process follows the highest that the live heap ever was: where that goes up and
+ * down, as much of a rise is its doing. */
 bool growth_settles(const struct growth *g, enum growth_line line)
 {
     const double *y = g->series[line];
     double last = growth_last(g, line), rise = last - y[0], highest = y[0], fall = 0;
-    double least = line == GROWTH_LIVE ? RISE_LEAST : PROCESS_GAIN;
+    double least = line == GROWTH_LIVE ? RISE_LEAST : PROCESS_GAIN + swing(g, GROWTH_LIVE);
     if (g->trends[line].model == TREND_RAMP || rise < least || rise < RISE_SHARE * last)
         return false;
     for (size_t i = 0; i < g->count; i++) {
