@@ -266,11 +266,11 @@ static void test_refused(void **state)
         int code;
         const char *says;
     } cases[] = {
-        {{.metric = METRIC_CPU}, -ENODATA, "b.tide: this recording has no CPU samples"},
+        {{.metric = METRIC_CPU}, -ENODATA, "a.tide: this recording has no CPU samples"},
         {{.process = "100"},
          -ENOENT,
          "b.tide: no process 100 in this recording; it holds 1, the first "
-         "is 1; --process PID,PID picks one in each"},
+         "is 1; 'tidemark report' lists them; --process PID,PID picks one in each"},
         {{.at = "nowhere"}, -EINVAL, "a.tide: 'nowhere' is not a moment"},
         {{.shape = SHAPE_TREE, .by = BY_STACK}, -EINVAL, "a.tide: --tree goes with"},
         {{.process = "100,2"}, -ENOENT, "b.tide: no process 2 in this recording"},
