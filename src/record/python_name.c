@@ -30,7 +30,8 @@
 /* Looks that take longer: these, and one more for so many allocations. */
 #define LOOKS_FREE   32
 #define LOOKS_APART  64
-#define UNICODE_KEYS 1 /* of a dict's keys, and above: entries without a hash */
+#define ASKED_APART  65536 /* while the layout is not proven: each word is asked for */
+#define UNICODE_KEYS 1     /* of a dict's keys, and above: entries without a hash */
 
 /* Offsets that are the same in all versions, or not in struct python_layout. */
 enum {
@@ -326,12 +327,13 @@ static uint64_t thread_of(const struct python_frame *f)
 }
 
 /* Is it time for a look that takes longer? */
-static bool is_due(struct python_thread *p)
+static bool is_due(struct python_thread *p, bool proven)
 {
     struct python_name *n = &p->name;
     uint64_t hash = p->remembered[p->count - 1].hash;
     n->chances++;
-    if (n->innermost == hash || n->looks > LOOKS_FREE + n->chances / LOOKS_APART)
+    if (n->innermost == hash ||
+        n->looks > LOOKS_FREE + n->chances / (proven ? LOOKS_APART : ASKED_APART))
         return false;
     n->innermost = hash;
     n->looks++;
@@ -352,12 +354,12 @@ void python_name(struct thread *t, bool now)
         n->slot = 0;
         n->object = thread_of(f);
     }
-    bool first = !n->object && t->tid == recorder.pid;
-    if (first ? !is_due(p) && !now : !n->object)
-        return;
-    bool locked = (uint64_t)(uintptr_t)python.current_state() == p->state,
+    bool first = !n->object && t->tid == recorder.pid,
          proven = atomic_load_explicit(&python.names_proven, memory_order_relaxed);
-    if (locked ? is_as_before(n) : first || (!is_due(p) && !now))
+    if (first ? !is_due(p, proven) && !now : !n->object)
+        return;
+    bool locked = (uint64_t)(uintptr_t)python.current_state() == p->state;
+    if (locked ? is_as_before(n) : first || (!is_due(p, proven) && !now))
         return;
     if ((!locked || !proven) && atomic_load_explicit(&recorder.confined, memory_order_relaxed))
         return; /* the kernel must not be asked */
