@@ -42,7 +42,7 @@ def processes(t, path):
         for kind, process, payload in chunks_of(t, file.read()):
             if kind == "STRS":
                 strings = [payload.string().decode(errors="replace") for _ in range(payload.varint())]
-            elif kind != "DONE":
+            elif kind in READERS:  # others have nothing to say of blocks
                 READERS[kind](payload, profiles.setdefault(process, {}))
     return [[Scan(p, strings, scan) for scan in p.get("scans", ())] for _, p in sorted(profiles.items())]
 
