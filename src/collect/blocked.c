@@ -1,11 +1,11 @@
 #include "collect/blocked.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
-#include <unistd.h>
+
+#include "collect/proc.h"
 
 #define PAGE_BYTES 4096
 #define PARTS      (BLOCKED_STACK / PAGE_BYTES + 1)
@@ -13,15 +13,9 @@
 /* "0 0x3 0x7f.. ... SP PC", or "-1 SP PC" outside of system calls, or "running". */
 static bool read_call(pid_t pid, pid_t tid, char *text, size_t size)
 {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", pid, tid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    ssize_t n = read(fd, text, size - 1);
-    close(fd);
-    text[n > 0 ? n : 0] = '\0';
-    return n > 0 && strncmp(text, "running", 7) != 0;
+    char name[32];
+    snprintf(name, sizeof name, "task/%d/syscall", tid);
+    return proc_read_text(pid, name, text, size) && strncmp(text, "running", 7) != 0;
 }
 
 static bool parse_call(const char *text, uint64_t *sp, uint64_t *pc)

@@ -1,7 +1,9 @@
 #include "collect/proc.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PAGE_BYTES 4096
 
@@ -33,13 +35,21 @@ bool proc_parse_stat(const char *text, struct proc_state *out)
     return true;
 }
 
+bool proc_read_text(pid_t pid, const char *name, char *out, size_t size)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t n = read(fd, out, size - 1);
+    close(fd);
+    out[n > 0 ? n : 0] = '\0';
+    return n > 0;
+}
+
 bool proc_read_state(pid_t pid, struct proc_state *out)
 {
-    char path[64], text[1024];
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    FILE *f = fopen(path, "re");
-    bool read = f && fgets(text, sizeof text, f) && proc_parse_stat(text, out);
-    if (f)
-        fclose(f);
-    return read;
+    char text[1024];
+    return proc_read_text(pid, "stat", text, sizeof text) && proc_parse_stat(text, out);
 }

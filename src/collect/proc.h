@@ -7,6 +7,7 @@
 #define TIDE_COLLECT_PROC_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -23,6 +24,8 @@ struct proc_state {
 bool proc_parse_statm(const char *text, struct proc_memory *out);
 bool proc_parse_stat(const char *text, struct proc_state *out);
 
+/* The beginning of /proc/PID/NAME as a string; false: there is none, or nothing in it. */
+bool proc_read_text(pid_t pid, const char *name, char *out, size_t size);
 /* /proc/PID/stat, also of a process that has ended and is not reaped; false: there is none. */
 bool proc_read_state(pid_t pid, struct proc_state *out);
 

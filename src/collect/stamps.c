@@ -1,34 +1,17 @@
 #include "collect/stamps.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <unistd.h>
-
 #include "collect/proc.h"
 
 #define STAMPS_MAX 128
-
-static bool read_proc(pid_t pid, const char *name, char *out, size_t size)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    ssize_t n = read(fd, out, size - 1);
-    close(fd);
-    out[n > 0 ? n : 0] = '\0';
-    return n > 0;
-}
 
 bool stamp_take(struct target *t, uint64_t now_ns, struct stamp *s)
 {
     char text[1024];
     struct proc_memory memory;
     struct proc_state state = {0};
-    if (!read_proc(t->pid, "statm", text, sizeof text) || !proc_parse_statm(text, &memory))
+    if (!proc_read_text(t->pid, "statm", text, sizeof text) || !proc_parse_statm(text, &memory))
         return false;
-    if (read_proc(t->pid, "stat", text, sizeof text))
+    if (proc_read_text(t->pid, "stat", text, sizeof text))
         proc_parse_stat(text, &state);
     *s = (struct stamp){.time_ns = now_ns,
                         .vm_bytes = memory.vm_bytes,

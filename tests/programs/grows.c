@@ -108,17 +108,6 @@ SITE static void collected(unsigned items)
     }
 }
 
-/* An array of each event's own. */
-SITE static void rebuilt(void)
-{
-    char *array = NULL;
-    for (size_t size = 1024; size <= 1 << 20; size *= 2) {
-        array = realloc(array, size);
-        memset(array, 1, size);
-    }
-    free(array);
-}
-
 /* Blocks that shrink: each leaves a hole that the next event's, which are larger, do not fit into.
  */
 SITE static void pinned(unsigned event)
@@ -238,8 +227,6 @@ int main(int argc, char **argv)
             collected(items), lost(items * (size_t)ITEM / 100);
         else if (strcmp(kind, "history") == 0)
             collected(1000 * (event + 1)), lost(5000);
-        else if (strcmp(kind, "rebuilt") == 0)
-            rebuilt();
         else if (strcmp(kind, "pinned") == 0)
             pinned(event);
         else if (strcmp(kind, "burst") == 0 && event == 2)

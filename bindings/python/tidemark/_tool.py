@@ -44,11 +44,6 @@ def run(*arguments):
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-def has_objects():
-    """() -> bool. Can every object of Python's be recorded, and not only what comes from malloc?"""
-    return b"--python=objects" not in run("run", "--quiet", "--python=objects").stderr
-
-
 def lines(since, at, metric, count):
     """(mark, mark, metric, int) -> [(bytes, blocks, "file:line", function)] of this process between two marks.
 

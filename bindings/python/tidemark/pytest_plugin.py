@@ -83,8 +83,6 @@ def start_anew(config):
         raise pytest.UsageError("--tidemark cannot start %s anew; run it under 'tidemark run'" % script)
     try:
         program, python = _tool.find(), config.option.tidemark_python
-        if python == "objects" and not _tool.has_objects():
-            python = "auto"
     except (_tool.NotFound, OSError) as e:
         raise pytest.UsageError("--tidemark: %s" % e)
     words = [program, "run", "--quiet", "-o", config.option.tidemark_output, "--python", python, "--",
