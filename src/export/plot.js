@@ -97,7 +97,11 @@
       if (!e.hasAttribute('data-x')) e.setAttribute('data-x', e.getAttribute('x'));
       e.setAttribute('x', shown(data(e, 'x')));
     });
-    all('.xt').forEach(function (e, i) { e.style.display = narrow && i % 2 ? 'none' : ''; });
+    all('.xt').forEach(function (e, i) {
+      e.style.display = '';
+      e.setAttribute('x', Math.min(shown(data(e, 'x')), width - 2 - e.getComputedTextLength() / 2));
+      e.style.display = narrow && i % 2 ? 'none' : '';
+    });
     const names = all('.ml');
     names.forEach(function (e) {
       const x = shown(data(e, 'x'));
