@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analyse/detect.h"
+#include "analyse/labels.h"
 #include "analyse/leak_scan.h"
 #include "analyse/trend.h"
 
@@ -17,9 +18,11 @@
 #define LEAST_MOMENTS 6   /* without marks */
 #define WARM_UP       0.2 /* of the marks or the work: not compared */
 
-#define MARK_BYTES  (16 * KIB)
-#define MARK_SHARE  0.02 /* of the peak */
-#define MARK_STEPS  0.8  /* of the steps that go up */
+#define MARK_BYTES (16 * KIB)
+#define MARK_SHARE 0.02 /* of the peak */
+#define MARK_STEPS 0.8  /* of the steps that go up */
+#define MARK_FALLS 0.5  /* of what was gained: what falls more between two marks goes up and down  \
+                         */
 #define WORK_BYTES  (1 * MIB)
 #define WORK_SHARE  0.25
 #define WORK_STEPS  0.9
@@ -32,24 +35,6 @@ struct series {
     size_t first;     /* intervals that lie before the first mark that counts for the figures */
     double marks;     /* from that one to the last */
 };
-
-/* The label with the most marks. */
-static const char *busiest_label(const struct profile *p, size_t *count)
-{
-    const char *best = NULL;
-    *count = 0;
-    struct map counts = {0};
-    for (size_t i = 0; i < p->marks.count; i++) {
-        uint32_t *n = map_at(&counts, p->marks.items[i].label);
-        *n = *n == MAP_NONE ? 1 : *n + 1;
-        if (*n > *count) {
-            *count = *n;
-            best = p->marks.items[i].name;
-        }
-    }
-    map_release(&counts);
-    return best;
-}
 
 /*
  * The mark from which `growth` counts, so that both commands give the same figures: its warm-up is
@@ -153,10 +138,11 @@ static double steps_up(const int64_t *live, size_t count)
     return count > 1 ? (double)up / (double)(count - 1) : 0;
 }
 
-static bool grows_by_marks(const int64_t *live, const struct series *s, double share)
+static bool grows_by_marks(const int64_t *live, const struct series *s, double share, int64_t fall)
 {
     int64_t gained = live[s->count - 1] - live[0];
-    return gained >= MARK_BYTES && share >= MARK_SHARE && steps_up(live, s->count) >= MARK_STEPS;
+    return gained >= MARK_BYTES && share >= MARK_SHARE && steps_up(live, s->count) >= MARK_STEPS &&
+           (double)fall <= MARK_FALLS * (double)gained;
 }
 
 static bool grows_by_work(const int64_t *live, const struct series *s, double share)
@@ -166,6 +152,52 @@ static bool grows_by_work(const int64_t *live, const struct series *s, double sh
     int64_t early = live[third] - live[0], late = live[s->count - 1] - live[s->count - 1 - third];
     return gained >= WORK_BYTES && share >= WORK_SHARE && steps_up(live, s->count) >= WORK_STEPS &&
            (double)late >= WORK_STEADY * (double)early;
+}
+
+/*
+ * How far each place fell at most from an earlier mark to a later one. All marks are looked at, not
+ * only those that are compared: a few of them see a sawtooth rise as slowly as they please.
+ */
+static int64_t *falls_at_marks(const struct findings *f, const struct series *s)
+{
+    const struct profile *p = f->places.total.profile;
+    struct {
+        int64_t live, highest; /* more than at the first mark that is compared */
+    } *course = xcalloc((size_t)f->places.count + 1, sizeof *course);
+    int64_t *falls = xcalloc((size_t)f->places.count + 1, sizeof *falls);
+    size_t done = s->moments[0], last = s->moments[s->count - 1];
+    VEC(uint32_t) changed = {0}; /* since the last mark, some more than once */
+    for (size_t i = 0; i < p->marks.count; i++) {
+        const struct mark *m = &p->marks.items[i];
+        if (m->intervals <= done || m->intervals > last || strcmp(m->name, s->mark) != 0)
+            continue;
+        for (; done < m->intervals && done < p->intervals.count; done++) {
+            const struct interval *v = &p->intervals.items[done];
+            for (size_t k = v->first_row; k < v->first_row + v->row_count; k++) {
+                const struct row *row = &p->rows.items[k];
+                uint32_t place = f->places.of_site[row->site];
+                if (place == PLACE_NONE || p->sites.items[row->site].domain != DOMAIN_HEAP)
+                    continue;
+                int64_t change =
+                    wrapped((int64_t)row->columns[COL_BYTES], -(int64_t)row->columns[COL_FREED]);
+                course[place].live = wrapped(course[place].live, change);
+                *vec_push(&changed) = place;
+            }
+        }
+        for (size_t k = 0; k < changed.count; k++) {
+            uint32_t place = changed.items[k];
+            int64_t live = course[place].live, fall;
+            if (live > course[place].highest)
+                course[place].highest = live;
+            fall = wrapped(course[place].highest, -live);
+            if (fall > falls[place])
+                falls[place] = fall;
+        }
+        changed.count = 0;
+    }
+    vec_release(&changed);
+    free(course);
+    return falls;
 }
 
 /* What each place has more, or less, after `since` and until `at`. */
@@ -209,7 +241,7 @@ void detect_growth(struct findings *f)
     size_t marks;
     if (p->together > 1)
         return; /* marks and work of several processes are no series */
-    const char *label = busiest_label(p, &marks);
+    const char *label = labels_busiest(p, &marks);
     if (label && marks >= LEAST_MARKS)
         series_of_marks(&s, p, label, marks);
     else
@@ -217,7 +249,7 @@ void detect_growth(struct findings *f)
     if (s.count < 2)
         return;
     size_t last = s.moments[s.count - 1], end = end_of_work(p);
-    int64_t *live = live_at(f, &s);
+    int64_t *live = live_at(f, &s), *fall = s.mark ? falls_at_marks(f, &s) : NULL;
     struct value *at_last = change_between(f, 0, last);
     struct value *gained = change_between(f, s.first, last);
     struct value *after = change_between(f, last, end > last ? end : last);
@@ -226,17 +258,18 @@ void detect_growth(struct findings *f)
         double share = share_of(wrapped(own[s.count - 1], -own[0]), f->basis.peak_bytes);
         int64_t bytes = gained[i].amount;
         if (bytes <= 0 ||
-            !(s.mark ? grows_by_marks(own, &s, share) : grows_by_work(own, &s, share)))
+            !(s.mark ? grows_by_marks(own, &s, share, fall[i]) : grows_by_work(own, &s, share)))
             continue;
         add_growth(f, &s, i, bytes);
         struct finding *n = vec_last(&f->list);
         n->count = at_last[i].count;
-        n->never_less = !falls(own, s.count);
+        n->never_less = fall ? !fall[i] : !falls(own, s.count);
         int64_t freed = after[i].amount < 0 ? -after[i].amount : 0;
         n->freed_bytes = freed < bytes ? freed : bytes;
     }
     free(after);
     free(gained);
     free(at_last);
+    free(fall);
     free(live);
 }

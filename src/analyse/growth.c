@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/labels.h"
 #include "analyse/leak_scan.h"
 #include "analyse/planted.h"
 #include "model/mark_rows.h"
@@ -17,29 +18,6 @@
 #define FREED_SHARE 0.95 /* of what grew: as good as all */
 
 /* --- which marks ------------------------------------------------------------------------------ */
-
-/* Those that `ctl snapshot` and `ctl leaks` make are not the program's. */
-static bool is_own_label(const char *label)
-{
-    return strcmp(label, "snapshot") != 0 && strcmp(label, "leaks") != 0;
-}
-
-static const char *busiest_label(const struct profile *p)
-{
-    const char *best = NULL;
-    uint32_t most = 0;
-    struct map counts = {0};
-    for (size_t i = 0; i < p->marks.count; i++) {
-        uint32_t *n = map_at(&counts, p->marks.items[i].label);
-        *n = *n == MAP_NONE ? 1 : *n + 1;
-        if (*n > most && is_own_label(p->marks.items[i].name)) {
-            most = *n;
-            best = p->marks.items[i].name;
-        }
-    }
-    map_release(&counts);
-    return best;
-}
 
 static void add_moment(struct growth *g, const struct stamp *s, size_t intervals)
 {
@@ -380,7 +358,7 @@ int growth_init(struct growth *g, const struct recording *r, const struct growth
     size_t most = p->marks.count > p->stamps.count ? p->marks.count : p->stamps.count;
     g->stamp = xcalloc(most + 1, sizeof *g->stamp);
     g->intervals = xcalloc(most + 1, sizeof *g->intervals);
-    g->mark = q->mark ? q->mark : busiest_label(p);
+    g->mark = q->mark ? q->mark : labels_busiest(p, &(size_t){0});
     if (g->mark)
         take_marks(g, p);
     else

@@ -30,19 +30,26 @@ static const char help[] =
     "  snapshot [FILE]   write the recording so far; %I in FILE counts, '|command' pipes\n"
     "  leaks             look what still points to each block, and mark the moment 'leaks'\n"
     "  pause             do not record allocations until resume; frees are followed\n"
-    "  resume\n\n"
+    "  resume            record allocations again\n\n"
+    "One line says what was done.\n\n"
     "      --help        this text\n\n"
     "Examples:\n\n"
+    "  tidemark ctl $(pgrep myserver) status\n"
     "  tidemark ctl 1234 mark 'after loading'\n"
     "  tidemark ctl 1234 snapshot '|gzip -9c > app.%I.tide.gz'\n";
 
 static const struct action {
     const char *name;
     enum wire_request_kind kind;
-    int least, most; /* arguments */
-} actions[] = {{"status", WIRE_STATUS, 0, 0},     {"mark", WIRE_MARK, 1, 1},
-               {"snapshot", WIRE_SNAPSHOT, 0, 1}, {"leaks", WIRE_SCAN, 0, 0},
-               {"pause", WIRE_PAUSE, 0, 0},       {"resume", WIRE_RESUME, 0, 0}};
+    int least, most;  /* arguments */
+    const char *done; /* what to say of it; NULL: the answer does */
+} actions[] = {
+    {"status", WIRE_STATUS, 0, 0, NULL},
+    {"mark", WIRE_MARK, 1, 1, "marked this moment: --at and --since know it by its label"},
+    {"snapshot", WIRE_SNAPSHOT, 0, 1, NULL},
+    {"leaks", WIRE_SCAN, 0, 0, NULL},
+    {"pause", WIRE_PAUSE, 0, 0, "paused: allocations are not recorded, frees are"},
+    {"resume", WIRE_RESUME, 0, 0, "allocations are recorded again"}};
 
 static char *read_whole(const char *path, size_t *size)
 {
@@ -179,5 +186,7 @@ int cmd_ctl(int argc, char **argv)
         return 1;
     }
     fputs(answer, stdout);
+    if (action->done)
+        puts(action->done);
     return 0;
 }

@@ -92,7 +92,7 @@ static int draw(const struct peaks *p, const struct wanted *w, struct err *err)
     for (size_t i = 0; i < p->list.count; i++) {
         const struct peak *k = &p->list.items[i];
         struct strbuf text = {0};
-        peak_legend(p, k, &text);
+        peak_legend(p, k, SIZE_MAX, &text);
         *vec_push(&texts) = strbuf_detach(&text);
         *vec_push(&plot.plot.peaks) =
             (struct plot_peak){.x = (double)p->lines.time_ns[k->moment] / 1e9,

@@ -19,6 +19,7 @@
 #include "report/findings.h"
 #include "report/summary.h"
 #include "report/units.h"
+#include "report/wrap.h"
 #include "store/reader.h"
 
 #define NOTES_SHOWN     5
@@ -211,6 +212,11 @@ static int parse(int argc, char **argv, struct run_options *o)
         char *end;
         switch (c) {
         case 'o':
+            if (strcmp(optarg, "-") == 0)
+                return usage_error(
+                    "-o - would mix the recording with what the program prints; name "
+                    "a file, or pipe it: -o '|command'%s",
+                    "");
             o->session.output = optarg;
             break;
         case OPT_ONLY:
@@ -368,13 +374,16 @@ static void add_notes(struct strbuf *b, const struct recording *r)
         if (r->profiles.items[i].pid == p->pid)
             p = &r->profiles.items[i];
     for (size_t i = 0; i < p->notes.count && i < NOTES_SHOWN; i++)
-        strbuf_printf(b, "  note: %s\n", p->notes.items[i]);
-    if (p->notes.count > NOTES_SHOWN)
-        strbuf_printf(b, "  and %zu more notes, in the report\n", p->notes.count - NOTES_SHOWN);
+        wrap_text("  note: ", p->notes.items[i], STYLE_WIDTH, b);
+    if (p->notes.count > NOTES_SHOWN) {
+        strbuf_puts(b, "  and ");
+        unit_counted(b, (int64_t)(p->notes.count - NOTES_SHOWN), "more note");
+        strbuf_puts(b, ", in the report\n");
+    }
 }
 
 /* Nothing where nothing was lost but by what presets leave out. */
-static void add_lost(struct strbuf *b, const struct recording *r, const char *file)
+static void add_lost(struct strbuf *b, const struct recording *r, const char *name)
 {
     const struct leaks_question q = {.query = {.focus = {.presets = true}}};
     const struct profile *p;
@@ -388,7 +397,7 @@ static void add_lost(struct strbuf *b, const struct recording *r, const char *fi
         unit_bytes(b, (int64_t)(lost.bytes + indirect.bytes));
         strbuf_puts(b, " in ");
         unit_blocks(b, (int64_t)(lost.blocks + indirect.blocks));
-        strbuf_printf(b, " that nothing points to any more: tidemark leaks %s\n", file);
+        strbuf_printf(b, " that nothing points to any more: tidemark leaks %s\n", name);
     }
     leaks_release(&leaks);
 }
@@ -409,19 +418,37 @@ static void add_largest(struct strbuf *b, const struct recording *r)
     strbuf_printf(b, ": --process %u, or --process all\n", (unsigned)most->pid);
 }
 
-/* What was recorded of the first process, in the first lines. */
+/* A program of each exec is a profile of its own, but no process more. */
+static size_t other_processes(const struct recording *r)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < r->profiles.count; i++)
+        count += !r->profiles.items[i].execed;
+    return count ? count - 1 : 0;
+}
+
+/* What was recorded of the program, in the first lines. */
 static void add_figures(struct strbuf *b, const struct session_result *r)
 {
     const struct profile *p = &r->recording->profiles.items[0];
+    const uint64_t lost = p->sampling.lost; /* told in the first alone */
+    answer_process(r->recording, NULL, &p, NULL);
     const struct sampling *g = &p->sampling;
     strbuf_puts(b, "tidemark: ");
     if (!g->alone) {
-        unit_count(b, (int64_t)r->allocations);
-        strbuf_puts(b, " allocations in ");
+        unit_counted(b, (int64_t)r->allocations, "allocation");
+        strbuf_puts(b, " in ");
     }
     unit_time(b, p->duration_ns);
-    if (r->recording->profiles.count > 1)
-        strbuf_printf(b, " (and %zu more processes)", r->recording->profiles.count - 1);
+    if (other_processes(r->recording)) {
+        strbuf_puts(b, " (and ");
+        unit_counted(b, (int64_t)other_processes(r->recording), "more process");
+        strbuf_putc(b, ')');
+    }
+    if (p->signal) {
+        strbuf_puts(b, ", ");
+        summary_ending(p, b);
+    }
     strbuf_putc(b, '\n');
     if (!g->alone) {
         strbuf_puts(b, "  peak ");
@@ -439,8 +466,8 @@ static void add_figures(struct strbuf *b, const struct session_result *r)
         strbuf_puts(b, "  CPU time ");
         unit_ms(b, (int64_t)r->cpu_ns);
         strbuf_puts(b, " in ");
-        unit_count(b, (int64_t)r->cpu_samples);
-        strbuf_puts(b, " samples\n");
+        unit_counted(b, (int64_t)r->cpu_samples, "sample");
+        strbuf_putc(b, '\n');
     }
     if (g->fault_period) {
         strbuf_puts(b, "  page faults ");
@@ -449,10 +476,10 @@ static void add_figures(struct strbuf *b, const struct session_result *r)
         unit_bytes(b, (int64_t)r->fault_bytes);
         strbuf_puts(b, " resident\n");
     }
-    if (g->lost) {
+    if (lost) {
         strbuf_puts(b, "  LOST: at least ");
-        unit_count(b, (int64_t)g->lost);
-        strbuf_puts(b, " samples for want of room; figures are too low\n");
+        unit_counted(b, (int64_t)lost, "sample");
+        strbuf_puts(b, " for want of room; figures are too low\n");
     }
 }
 
@@ -471,8 +498,7 @@ static void add_processes(struct strbuf *b, const char *file)
             unit_ms(b, (int64_t)t.cpu_ns);
         if (p->sampling.fault_period) {
             strbuf_puts(b, p->sampling.cpu_period_ns ? ", " : "");
-            unit_count(b, (int64_t)t.faults);
-            strbuf_puts(b, " faults");
+            unit_counted(b, (int64_t)t.faults, "fault");
         }
         strbuf_printf(b, "  %u ", (unsigned)p->pid);
         summary_command(p, 60, b);
@@ -481,14 +507,17 @@ static void add_processes(struct strbuf *b, const char *file)
     recording_free(r);
 }
 
-/* The first few, from the file as it is: anybody will find the same in it. */
-static void add_findings(struct strbuf *b, const char *file)
+/* The first few, from what was written: anybody will find the same in it. */
+static void add_findings(struct strbuf *b, const struct session_result *result)
 {
+    const struct strbuf *passed_on = &result->passed_on;
+    const char *file = passed_on->size ? "FILE" : result->file;
     struct recording *r = NULL;
     struct findings findings;
     struct query query;
     struct err err;
-    if (recording_read(file, &r, &err))
+    if (passed_on->size ? recording_parse(passed_on->data, passed_on->size, file, &r, &err)
+                        : recording_read(file, &r, &err))
         return;
     add_lost(b, r, file);
     query_init(&query);
@@ -517,8 +546,9 @@ static void show_summary(const struct session_result *r, bool all)
     add_figures(&b, r);
     if (lost) {
         strbuf_puts(&b, "  LOST: ");
-        unit_count(&b, (int64_t)lost);
-        strbuf_puts(&b, " events were dropped; figures are too low\n");
+        unit_counted(&b, (int64_t)lost, "event");
+        strbuf_puts(&b, lost == 1 ? " was" : " were");
+        strbuf_puts(&b, " dropped; figures are too low\n");
     }
     if (truncated || incomplete) {
         strbuf_puts(&b, "  stacks: ");
@@ -528,15 +558,15 @@ static void show_summary(const struct session_result *r, bool all)
         strbuf_puts(&b, " not followed to their end\n");
     }
     add_notes(&b, r->recording);
-    if (r->file[0] == '|')
+    bool piped = r->file[0] == '|';
+    if (all && !piped)
+        add_processes(&b, r->file);
+    if (!r->recording->profiles.items[0].sampling.alone) /* they are about the heap */
+        add_findings(&b, r);
+    if (piped)
         strbuf_printf(&b, "  passed to %s\n", r->file + 1);
-    else {
-        if (all)
-            add_processes(&b, r->file);
-        if (!r->recording->profiles.items[0].sampling.alone) /* they are about the heap */
-            add_findings(&b, r->file);
+    else
         strbuf_printf(&b, "  written to %s\nnext: tidemark report %s\n", r->file, r->file);
-    }
     fputs(b.data, stderr);
     strbuf_release(&b);
 }

@@ -147,7 +147,7 @@ static int find_peak(struct peak_query *k, const struct recording *r, const stru
             k->query.focus.thread = k->thread;
         }
         strbuf_puts(&k->heading, "peak ");
-        peak_legend(&p, peak, &k->heading);
+        peak_legend(&p, peak, style_of(STDOUT_FILENO).width - k->heading.size, &k->heading);
         k->peak = (struct decorated_peak){
             peak->number, peak->bytes,
             peak->line == TIMELINES_PROCESS ? p.lines.total[peak->moment] : peak->bytes};

@@ -1,6 +1,8 @@
 /* What `tidemark ctl` and the API ask a session for, and what a program says at its end. */
 #include <errno.h>
+#include <stdlib.h>
 
+#include "base/units.h"
 #include "collect/hold.h"
 #include "collect/maps.h"
 #include "collect/scan.h"
@@ -29,15 +31,16 @@ static void tell_status(struct session *s, struct visitor *v)
         live += s->live.items[i]->ledger.live.bytes;
         peak += s->live.items[i]->ledger.peak_bytes;
     }
-    strbuf_printf(&b,
-                  "recording for %.1f s%s\n"
-                  "processes %zu, %zu of them running\n"
-                  "live %llu bytes, peak %llu bytes, %llu events\n"
-                  "snapshots %u\n"
-                  "file %s\n",
-                  (double)elapsed_ns(s) / 1e9, s->paused ? ", paused" : "", s->targets.count,
-                  s->live.count, (unsigned long long)live, (unsigned long long)peak,
-                  (unsigned long long)events, s->snapshot_count, s->file);
+    strbuf_puts(&b, "recording for ");
+    unit_time(&b, elapsed_ns(s));
+    strbuf_printf(&b, "%s\nprocesses %zu, %zu of them running\nlive ", s->paused ? ", paused" : "",
+                  s->targets.count, s->live.count);
+    unit_bytes(&b, (int64_t)live);
+    strbuf_puts(&b, ", peak ");
+    unit_bytes(&b, (int64_t)peak);
+    strbuf_puts(&b, ", ");
+    unit_counted(&b, (int64_t)events, "event");
+    strbuf_printf(&b, "\nsnapshots %u\nfile %s\n", s->snapshot_count, s->file);
     visitor_tell(v, 0, b.data);
     strbuf_release(&b);
 }
@@ -123,12 +126,18 @@ static void tell_scan(const struct target *t, struct strbuf *out)
     }
     static const char *const names[] = {
         [REACH_LOST] = "lost", [REACH_INDIRECT] = "indirect", [REACH_REACHABLE] = "reachable"};
-    for (int i = REACH_LOST; i < REACHES; i++)
-        if (blocks[i] || i == REACH_LOST)
-            strbuf_printf(out, "%s %llu bytes in %llu block%s, ", names[i],
-                          (unsigned long long)bytes[i], (unsigned long long)blocks[i],
-                          blocks[i] == 1 ? "" : "s");
-    strbuf_printf(out, "held for %.1f ms\n", (double)last->scan.held_ns / 1e6);
+    for (int i = REACH_LOST; i < REACHES; i++) {
+        if (!blocks[i] && i != REACH_LOST)
+            continue;
+        strbuf_printf(out, "%s ", names[i]);
+        unit_bytes(out, (int64_t)bytes[i]);
+        strbuf_puts(out, " in ");
+        unit_blocks(out, (int64_t)blocks[i]);
+        strbuf_puts(out, ", ");
+    }
+    strbuf_puts(out, "held for ");
+    unit_time(out, last->scan.held_ns);
+    strbuf_putc(out, '\n');
 }
 
 /* In the process that is meant, or in all. */
@@ -159,9 +168,21 @@ void request_answer(struct session *s, struct visitor *v)
     v->text[WIRE_LABEL_SIZE - 1] =
         v->request.kind == WIRE_MARK ? '\0' : v->text[WIRE_LABEL_SIZE - 1];
     switch ((enum wire_request_kind)v->request.kind) {
-    case WIRE_SNAPSHOT:
-        code = snapshot_begin(s, v->text, v);
+    case WIRE_SNAPSHOT: {
+        char *name = NULL;
+        code = snapshot_begin(s, v->text, v, &name);
+        if (!code && !session_target(s, v->pid)) { /* not the program's own request: a person's */
+            char *text =
+                xasprintf("snapshot %u, %s %s\n", s->snapshot_count,
+                          *name == '|' ? "passed to" : "written to", name + (*name == '|'));
+            visitor_tell(v, 0, text);
+            free(text);
+            free(name);
+            return;
+        }
+        free(name);
         break;
+    }
     case WIRE_MARK:
         code = mark_from_outside(s, (pid_t)v->request.about, v->text);
         break;

@@ -219,7 +219,8 @@ static void forget_ended_snapshots(struct session *s, int options)
             s->snapshots.items[i] = s->snapshots.items[--s->snapshots.count];
 }
 
-int snapshot_begin(struct session *s, const char *pattern, const struct visitor *asker)
+int snapshot_begin(struct session *s, const char *pattern, const struct visitor *asker,
+                   char **written)
 {
     struct err err;
     unsigned number = s->snapshot_count + 1;
@@ -250,7 +251,10 @@ int snapshot_begin(struct session *s, const char *pattern, const struct visitor 
         write_snapshot(s, now, name);
     code = writer < 0 ? -errno : 0;
     naming_go_on(s->naming);
-    free(name);
+    if (written)
+        *written = name;
+    else
+        free(name);
     if (!code) {
         *vec_push(&s->snapshots) = writer;
         s->snapshot_count = number;
@@ -265,7 +269,7 @@ void snapshot_if_due(struct session *s, uint64_t now)
     if (now < s->next_snapshot_ns)
         return;
     if (s->live.count)
-        snapshot_begin(s, "", NULL);
+        snapshot_begin(s, "", NULL, NULL);
     s->next_snapshot_ns = now + s->options->snapshot_every_ns;
 }
 
@@ -313,6 +317,16 @@ static void order_by_samples(struct session *s)
     s->targets.items[0]->profile.sampling.lost = lost;
 }
 
+/* What the program became, as reports choose it: a wrapper script's last act is the program. */
+static const struct target *after_exec(const struct session *s)
+{
+    const struct target *program = s->targets.items[0];
+    for (size_t i = 1; i < s->targets.count && program->profile.execed; i++)
+        if (s->targets.items[i]->pid == program->pid)
+            program = s->targets.items[i];
+    return program;
+}
+
 int finish(struct session *s, struct session_result *result, struct err *err)
 {
     struct recording *r = recording_new();
@@ -339,15 +353,18 @@ int finish(struct session *s, struct session_result *result, struct err *err)
     if (s->options->all)
         order_by_samples(s);
     if (s->targets.count && !program_is_missing(s)) {
-        const struct ledger *first = &s->targets.items[0]->ledger;
-        result->allocations = first->allocations;
-        result->live_bytes = first->live.bytes;
-        result->live_blocks = first->live.blocks;
-        sum_samples(s->targets.items[0], result);
+        const struct target *program = after_exec(s);
+        result->allocations = program->ledger.allocations;
+        result->live_bytes = program->ledger.live.bytes;
+        result->live_blocks = program->ledger.live.blocks;
+        sum_samples(program, result);
     }
     compose(s, r, &bytes);
     int code = output_write(&s->file, &bytes, err);
-    strbuf_release(&bytes);
+    if (s->file[0] == '|')
+        result->passed_on = bytes;
+    else
+        strbuf_release(&bytes);
     result->recording = r;
     result->file = s->file;
     s->file = NULL;

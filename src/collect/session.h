@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/strbuf.h"
 #include "collect/perf.h"
 #include "store/recording.h"
 #include "wire/layout.h"
@@ -52,9 +53,11 @@ struct session_options {
 struct session_result {
     int status;                  /* as a shell gives it: exit code, or 128 + signal */
     struct recording *recording; /* without rows: they are in the file */
-    uint64_t allocations, live_bytes, live_blocks; /* of the first process, at its end */
+    uint64_t allocations, live_bytes, live_blocks; /* of the program, at its end */
     uint64_t cpu_ns, cpu_samples, faults, fault_bytes;
     char *file; /* where it went */
+    struct strbuf
+        passed_on; /* the recording, where it went to a command and cannot be read again */
 };
 
 /* 0 once the program was started, however it ended; else a negative errno: it was not.

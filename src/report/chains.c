@@ -7,12 +7,6 @@
 #include "report/units.h"
 #include "report/wrap.h"
 
-static void count(struct strbuf *out, uint64_t n, const char *word)
-{
-    unit_count(out, (int64_t)n);
-    strbuf_printf(out, " %s%s", word, n == 1 ? "" : "s");
-}
-
 static void place_words(const struct places *p, uint32_t call, struct strbuf *out)
 {
     const struct frame_table *frames = &p->total.frames;
@@ -36,9 +30,9 @@ static void reserve_words(const struct chain *c, struct strbuf *out)
         strbuf_puts(out, " bytes");
         return;
     }
-    count(out, c->of.largest_bytes / c->item_bytes, "item");
+    unit_counted(out, (int64_t)(c->of.largest_bytes / c->item_bytes), "item");
     strbuf_puts(out, " of ");
-    count(out, c->item_bytes, "byte");
+    unit_counted(out, (int64_t)c->item_bytes, "byte");
     strbuf_puts(out, " (");
     unit_bytes(out, (int64_t)c->of.largest_bytes);
     strbuf_putc(out, ')');
@@ -57,7 +51,7 @@ void chain_advice(const struct places *p, const struct chain *c, struct chain_ev
     strbuf_puts(out, " at ");
     place_words(p, c->call, out);
     strbuf_puts(out, about ? ": about " : ": ");
-    count(out, (uint64_t)growths, "growth");
+    unit_counted(out, (int64_t)growths, "growth");
     strbuf_puts(out, c->of.by_realloc ? " and at most " : " and ");
     unit_bytes(out, (int64_t)((double)c->of.copied_bytes / n));
     strbuf_puts(out, " of copying");
@@ -67,7 +61,7 @@ void chain_advice(const struct places *p, const struct chain *c, struct chain_ev
         strbuf_putc(out, '\'');
     } else if (c->of.chains > 1) {
         strbuf_puts(out, " in ");
-        count(out, c->of.chains, "array");
+        unit_counted(out, (int64_t)c->of.chains, "array");
     }
     strbuf_puts(out, " saved");
     if (c->of.chains > 1) /* one array is of no event */
@@ -81,7 +75,7 @@ static void history_words(const struct chain *c, struct strbuf *out)
     strbuf_puts(out, " to ");
     unit_bytes(out, (int64_t)c->of.largest_bytes);
     strbuf_printf(out, " by a factor of %.3g, in up to ", c->factor);
-    count(out, c->of.longest, "growth");
+    unit_counted(out, (int64_t)c->of.longest, "growth");
     if (c->of.by_realloc) {
         strbuf_puts(out,
                     c->of.by_realloc == c->of.growths ? ", by realloc" : ", partly by realloc");

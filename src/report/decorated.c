@@ -1,9 +1,11 @@
 #include "report/decorated.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
+#include "report/indent.h"
 #include "report/table.h"
 #include "report/units.h"
 
@@ -43,6 +45,12 @@ void decorated_text(const struct decorated *d, const char *heading, const char *
     table_column(&t, "gained", CELL_RIGHT);
     table_column(&t, "freed", CELL_RIGHT);
     table_column(&t, "calls", CELL_RIGHT);
+    uint32_t *indent = xcalloc(shown + 1, sizeof *indent);
+    for (size_t i = 0; i < shown; i++)
+        indent[i] = d->calls.items[i].depth;
+    bool deep = indent_tree(indent, shown);
+    if (deep)
+        table_column(&t, "depth", CELL_RIGHT);
     table_column(&t, "call", CELL_NAME);
     table_column(&t, "where", CELL_PATH);
     for (size_t i = 0; i < shown; i++) {
@@ -52,8 +60,10 @@ void decorated_text(const struct decorated *d, const char *heading, const char *
         cell_change(&t, c->gained);
         cell_change(&t, c->freed);
         unit_count(table_cell(&t), c->count);
+        if (deep)
+            unit_count(table_cell(&t), c->depth);
         struct strbuf *name = table_cell(&t);
-        strbuf_printf(name, "%*s", (int)(c->depth < 200 ? 2 * c->depth : 400), "");
+        strbuf_printf(name, "%*s", (int)indent[i], "");
         unit_text(name, frame_table_string(frames, f->name));
         struct strbuf *place = table_cell(&t);
         if (f->file) {
@@ -69,8 +79,12 @@ void decorated_text(const struct decorated *d, const char *heading, const char *
     else
         strbuf_puts(out, "nothing was allocated or freed\n");
     table_release(&t);
-    if (shown < d->calls.count)
-        strbuf_printf(out, "... %zu more calls; --top 0 shows all\n", d->calls.count - shown);
+    free(indent);
+    if (shown < d->calls.count) {
+        strbuf_puts(out, "... ");
+        unit_counted(out, (int64_t)(d->calls.count - shown), "more call");
+        strbuf_puts(out, "; --top 0 shows all\n");
+    }
 }
 
 /* Flat, with depths: trees are deeper than readers of JSON like. */

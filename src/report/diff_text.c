@@ -1,8 +1,10 @@
 /* The difference of two recordings for people: a summary, then what changed. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/diff.h"
+#include "report/indent.h"
 #include "report/stack_text.h"
 #include "report/summary.h"
 #include "report/table.h"
@@ -258,6 +260,12 @@ static void add_table(const struct diff *d, const struct style *s, struct strbuf
     table_column(&t, report_count_title(q->metric), CELL_RIGHT);
     if (by_total)
         table_column(&t, "in all", CELL_RIGHT);
+    uint32_t *indent = xcalloc(d->rows.count + 1, sizeof *indent);
+    for (size_t i = 0; tree && i < d->rows.count; i++)
+        indent[i] = d->rows.items[i].depth;
+    bool deep = tree && indent_tree(indent, d->rows.count);
+    if (deep)
+        table_column(&t, "depth", CELL_RIGHT);
     table_column(&t, tree ? "call tree" : grouping_name(q->by),
                  q->by == BY_FILE ? CELL_PATH : CELL_NAME);
     if (place)
@@ -275,15 +283,17 @@ static void add_table(const struct diff *d, const struct style *s, struct strbuf
         count_change(table_cell(&t), change.count);
         if (by_total)
             amount_change(table_cell(&t), d, value_change(r->total).amount);
+        if (deep)
+            unit_count(table_cell(&t), (int64_t)r->depth);
         struct strbuf *name = table_cell(&t);
-        if (tree)
-            strbuf_printf(name, "%*s", (int)(r->depth < 200 ? 2 * r->depth : 400), "");
+        strbuf_printf(name, "%*s", (int)indent[i], "");
         unit_text(name, r->name);
         if (place)
             cell_place(table_cell(&t), r);
     }
     table_print(&t, s, out);
     table_release(&t);
+    free(indent);
 }
 
 static void add_stacks(const struct diff *d, const struct style *s, struct strbuf *out)
@@ -322,8 +332,8 @@ static void add_left_out(const struct diff *d, struct strbuf *out)
     if (d->left_out <= same)
         return;
     strbuf_puts(out, "... ");
-    unit_count(out, (int64_t)(d->left_out - same));
-    strbuf_puts(out, " more rows with ");
+    unit_counted(out, (int64_t)(d->left_out - same), "more row");
+    strbuf_puts(out, " with ");
     amount_change(out, d, d->left_out_change.amount);
     strbuf_puts(out, "; --top 0 --min 0 shows all\n");
 }

@@ -16,7 +16,7 @@ static void clean_reason(const struct findings *f, struct strbuf *out)
         unit_blocks(out, b->blocks_checked);
         strbuf_puts(out, " left at the end ");
         unit_count(out, b->lost_blocks);
-        strbuf_puts(out, " were lost (");
+        strbuf_puts(out, b->lost_blocks == 1 ? " was lost (" : " were lost (");
         unit_bytes(out, b->lost_bytes);
         strbuf_putc(out, ')');
     } else {
@@ -57,7 +57,7 @@ void findings_text(const struct findings *f, const char *file, size_t most, cons
     const struct answer *a = &f->places.total;
     summary_processes(a->recording, a->profile, s, out);
     summary_program(a->profile, s, out);
-    summary_ignored(&a->tree, &a->frames, s, 3, out);
+    summary_ignored(&a->tree, &a->frames, METRIC_TOTAL, s, 3, out);
     if (f->planted_blocks) {
         summary_label(out, s, "planted");
         unit_bytes(out, (int64_t)f->planted_bytes);
@@ -76,16 +76,21 @@ void findings_text(const struct findings *f, const char *file, size_t most, cons
     }
     for (size_t i = 0; i < shown(f, most); i++) {
         const struct finding *n = &f->list.items[i];
-        strbuf_printf(out, "%s%s%zu. ", i ? "\n" : "", style_bold(s), i + 1);
+        strbuf_puts(out, i ? "\n" : "");
+        size_t start = out->size;
+        strbuf_printf(out, "%s%zu. ", style_bold(s), i + 1);
         finding_title(f, n, out);
-        strbuf_printf(out, "%s  [%s]\n   %s", style_plain(s), finding_kind_name(n->kind),
-                      style_faint(s));
+        strbuf_printf(out, "%s  [%s]", style_plain(s), finding_kind_name(n->kind));
+        wrap_since(out, start, 3, s->width);
+        strbuf_printf(out, "\n   %s", style_faint(s));
         finding_path(f, n, s->width > 40 ? s->width - 3 : 40, out);
         strbuf_printf(out, "%s\n", style_plain(s));
         add_sentence(f, n, "   why: ", finding_why, s, out);
         add_sentence(f, n, "   do:  ", finding_do, s, out);
     }
-    strbuf_printf(out, "\n%snext: tidemark report ", style_faint(s));
+    strbuf_putc(out, '\n');
+    summary_wrappers(a, s, out);
+    strbuf_printf(out, "%snext: tidemark report ", style_faint(s));
     unit_text(out, file);
     unit_process(out, f->places.query.process);
     strbuf_printf(out, " --callers FUNCTION%s\n", style_plain(s));
@@ -99,6 +104,7 @@ void findings_brief(const struct findings *f, const char *file, size_t most, str
         finding_title(f, &f->list.items[i], &line);
         strbuf_puts(&line, ":");
         finding_place(f, f->list.items[i].call, &line);
+        wrap_since(&line, 0, 5, STYLE_WIDTH);
         strbuf_printf(out, "%s\n", line.data);
         strbuf_release(&line);
     }

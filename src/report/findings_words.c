@@ -70,8 +70,7 @@ void finding_title(const struct findings *f, const struct finding *n, struct str
         break;
     case FINDING_CHURN:
         strbuf_puts(out, " allocates and frees at once, ");
-        unit_count(out, n->count);
-        strbuf_puts(out, " times");
+        unit_counted(out, n->count, "time");
         break;
     case FINDING_OVERSIZED:
         strbuf_puts(out, " never touches ");
@@ -181,19 +180,18 @@ void finding_why(const struct findings *f, const struct finding *n, struct strbu
         break;
     case FINDING_OVERHEAD:
         strbuf_puts(out, "at the peak it has ");
-        unit_count(out, n->count);
-        strbuf_puts(out, " blocks of ");
+        unit_blocks(out, n->count);
+        strbuf_puts(out, " of ");
         unit_bytes(out, n->count ? n->of_bytes / n->count : 0);
         strbuf_puts(out,
                     " on average, and the allocator rounds each up and keeps a header with it");
         break;
     case FINDING_CHAIN:
-        unit_count(out, n->count);
-        strbuf_puts(out, " times it grew, up to ");
+        unit_counted(out, n->count, "time");
+        strbuf_puts(out, " it grew, up to ");
         unit_bytes(out, n->of_bytes);
         strbuf_puts(out, ", in ");
-        unit_count(out, (int64_t)n->chain->of.chains);
-        strbuf_puts(out, n->chain->of.chains == 1 ? " array" : " arrays");
+        unit_counted(out, (int64_t)n->chain->of.chains, "array");
         strbuf_puts(out, "; each time what is there is copied, and both sizes are live meanwhile");
         break;
     default:

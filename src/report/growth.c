@@ -136,12 +136,13 @@ static void add_sites(const struct growth *g, size_t most, const struct style *s
     table_print(&t, s, out);
     table_release(&t);
     if (all > most)
-        strbuf_printf(out, "and %zu more; --top shows them\n", all - most);
+        strbuf_printf(out, "... %zu more; --top 0 shows all\n", all - most);
     strbuf_putc(out, '\n');
 }
 
 static void add_moments(const struct growth *g, const struct style *s, struct strbuf *out)
 {
+    size_t start = out->size;
     summary_label(out, s, g->mark ? "marks" : "stamps");
     unit_count(out, (int64_t)g->count);
     if (g->mark) {
@@ -153,6 +154,7 @@ static void add_moments(const struct growth *g, const struct style *s, struct st
     }
     if (g->skipped)
         strbuf_printf(out, "; up to %zu at the beginning are warm-up and not counted", g->skipped);
+    wrap_since(out, start, SUMMARY_LABEL, s->width);
     strbuf_puts(out, "\n\n");
 }
 
@@ -166,6 +168,7 @@ void growth_text(const struct growth *g, const char *file, size_t most, const st
     summary_label(out, s, "command");
     summary_command(a->profile, s->width > 30 ? s->width - 12 : 20, out);
     strbuf_putc(out, '\n');
+    summary_ignored(&a->tree, &a->frames, METRIC_TOTAL, s, 3, out);
     add_moments(g, s, out);
     strbuf_printf(out, "%s%s%s", style_bold(s), verdict ? verdict : "", verdict ? ": " : "");
     growth_title(g, out);
@@ -183,6 +186,12 @@ void growth_text(const struct growth *g, const char *file, size_t most, const st
         add_sites(g, most, s, out);
     growth_account_text(g, most, s, out);
     chains_text(&g->places, &g->chains, (struct chain_events){g->mark, g->count}, most, s, out);
+    if (!g->known && !g->mark) {
+        strbuf_printf(out, "%snext: tidemark run --mark-on FUNCTION ", style_faint(s));
+        summary_command(a->profile, s->width > 80 ? s->width - 36 : 40, out);
+        strbuf_printf(out, "%s\n", style_plain(s));
+        return;
+    }
     strbuf_printf(out, "%snext: tidemark %s ", style_faint(s),
                   g->verdict == VERDICT_LEAK ? "leaks" : "report");
     unit_text(out, file);

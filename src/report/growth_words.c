@@ -26,12 +26,6 @@ static void bytes(struct strbuf *out, double value)
     unit_bytes(out, (int64_t)fmin(fmax(round(value), -9e18), 9e18));
 }
 
-static void count(struct strbuf *out, size_t n, const char *word)
-{
-    unit_count(out, (int64_t)n);
-    strbuf_printf(out, " %s%s", word, n == 1 ? "" : "s");
-}
-
 static bool moves_in_steps(const struct growth *g)
 {
     return g->trends[GROWTH_LIVE].model == TREND_STEPS || g->trends[GROWTH_VM].model == TREND_STEPS;
@@ -137,7 +131,7 @@ static void line_words(const struct growth *g, enum growth_line line, struct str
         break;
     case TREND_STEPS:
         strbuf_puts(out, " moves in ");
-        count(out, t->jumps, "jump");
+        unit_counted(out, (int64_t)t->jumps, "jump");
         strbuf_puts(out, ", ");
         bytes(out, y[g->count - 1] - y[t->skipped]);
         strbuf_puts(out, " in all: steps, not a ramp");
@@ -146,7 +140,7 @@ static void line_words(const struct growth *g, enum growth_line line, struct str
         strbuf_puts(out, t->warm_up > 0 ? " gained " : " lost ");
         bytes(out, fabs(t->warm_up));
         strbuf_puts(out, " in the first ");
-        count(out, t->skipped, mark);
+        unit_counted(out, (int64_t)t->skipped, mark);
         strbuf_puts(out, ", and is on a plateau since");
         break;
     default:
@@ -162,7 +156,7 @@ static void line_words(const struct growth *g, enum growth_line line, struct str
         strbuf_puts(out, "; warm-up, not counted: ");
         bytes(out, t->warm_up);
         strbuf_puts(out, " in the first ");
-        count(out, t->skipped, mark);
+        unit_counted(out, (int64_t)t->skipped, mark);
     }
 }
 
@@ -243,14 +237,19 @@ static void missing_words(const struct growth *g, struct strbuf *out)
         return;
     }
     strbuf_puts(out, "with ");
-    count(out, g->count, mark_word(g));
+    unit_counted(out, (int64_t)g->count, mark_word(g));
     if (g->mark) {
         strbuf_puts(out, " '");
         unit_text(out, g->mark);
         strbuf_putc(out, '\'');
     }
-    strbuf_printf(out, " growth cannot be told from chance: %d are needed",
-                  g->mark ? TREND_LEAST : GROWTH_STAMPS_LEAST);
+    strbuf_printf(
+        out,
+        " growth cannot be told from chance: %d are needed; %s, or record it again with "
+        "'tidemark run --mark-on FUNCTION', a function that is entered once for each piece "
+        "of work, %d times or more",
+        g->mark ? TREND_LEAST : GROWTH_STAMPS_LEAST,
+        g->mark ? "let it run for longer" : "a longer run has more", TREND_LEAST);
 }
 
 void growth_evidence(const struct growth *g, struct sentences *out)
@@ -262,9 +261,12 @@ void growth_evidence(const struct growth *g, struct sentences *out)
     }
     if (!g->mark) {
         strbuf_puts(&text,
-                    "there are no marks, so the collector's stamps are compared: whether the "
-                    "program did the same work between them is not known; tide_mark(\"LABEL\") or "
-                    "run --mark-on FUNCTION make marks");
+                    g->known
+                        ? "there are no marks, so the collector's stamps are compared: whether the "
+                          "program did the same work between them is not known; "
+                          "tide_mark(\"LABEL\") or run --mark-on FUNCTION make marks"
+                        : "the program makes no marks; tide_mark(\"LABEL\") in its code, 'tidemark "
+                          "ctl PID mark LABEL' from outside, or --mark-on make them");
         put(out, &text);
     }
     if (!g->known)

@@ -6,6 +6,7 @@
 #include "report/stack_text.h"
 #include "report/summary.h"
 #include "report/units.h"
+#include "report/wrap.h"
 
 #define STACK_FRAMES    8 /* lines shown of one stack */
 #define FLAWS_AND_NOTES 2 /* lines to keep free for them */
@@ -21,8 +22,7 @@ static void add_sum(struct strbuf *out, const struct leak_sum *sum)
 {
     add_amount(out, sum->bytes, sum->blocks);
     strbuf_puts(out, " from ");
-    unit_count(out, (int64_t)sum->places);
-    strbuf_puts(out, sum->places == 1 ? " place" : " places");
+    unit_counted(out, (int64_t)sum->places, "place");
 }
 
 /* --- the summary ------------------------------------------------------------------------------ */
@@ -34,6 +34,7 @@ static void line_scan(const struct leaks *l, const struct style *s, struct strbu
         [SCAN_EXIT] = ", when the program began to end and before destructors ran",
         [SCAN_END] = " of the run",
     };
+    size_t start = out->size;
     summary_label(out, s, "looked");
     strbuf_puts(out, "at ");
     leak_scan_name(l->profile, l->scan, out);
@@ -44,6 +45,7 @@ static void line_scan(const struct leaks *l, const struct style *s, struct strbu
         strbuf_puts(out, "; the program was held for ");
         unit_time(out, l->scan->held_ns);
     }
+    wrap_since(out, start, SUMMARY_LABEL, s->width);
     strbuf_putc(out, '\n');
 }
 
@@ -87,6 +89,7 @@ static void line_kind(const struct leaks *l, const struct style *s, const char *
 {
     if (!l->sums[kind].places)
         return;
+    size_t start = out->size;
     summary_label(out, s, label);
     add_sum(out, &l->sums[kind]);
     strbuf_puts(out, meaning);
@@ -102,6 +105,7 @@ static void line_kind(const struct leaks *l, const struct style *s, const char *
     }
     if (kind == REACH_REACHABLE && !(l->question->kinds & LEAKS_OF(kind)))
         strbuf_puts(out, "; --all lists them");
+    wrap_since(out, start, SUMMARY_LABEL, s->width);
     strbuf_putc(out, '\n');
 }
 
@@ -130,13 +134,13 @@ static void add_summary(const struct leaks *l, const struct style *s, struct str
         summary_label(out, s, "at exit");
         add_amount(out, l->freed.bytes, l->freed.blocks);
         strbuf_puts(out, l->scan->kind == SCAN_EXIT ? " of these" : " more");
-        strbuf_puts(out, " were freed by destructors and exit handlers");
+        strbuf_puts(out, " were freed by destructors and at exit");
         strbuf_puts(out, l->question->freed ? "\n" : "; --freed-at-exit lists them\n");
     }
     const struct value *outside = &l->left_out.outside;
     size_t room = summary_room(out, start), later = !value_is_zero(*outside);
     later += FLAWS_AND_NOTES;
-    summary_ignored(&l->left_out, &l->frames, s, room > later ? room - later : 1, out);
+    summary_ignored(&l->left_out, &l->frames, METRIC_LIVE, s, room > later ? room - later : 1, out);
     if (!value_is_zero(*outside)) {
         summary_label(out, s, "outside");
         add_amount(out, (uint64_t)outside->amount, (uint64_t)outside->count);
@@ -196,8 +200,8 @@ static void add_list(const struct leaks *l, const struct leak_list *list, const 
     }
     if (list->left_out.places) {
         strbuf_puts(out, "... ");
-        unit_count(out, (int64_t)list->left_out.places);
-        strbuf_puts(out, list->left_out.places == 1 ? " more place with " : " more places with ");
+        unit_counted(out, (int64_t)list->left_out.places, "more place");
+        strbuf_puts(out, " with ");
         add_amount(out, list->left_out.bytes, list->left_out.blocks);
         strbuf_puts(out, "; --top 0 --min 0 shows all\n\n");
     }
@@ -211,6 +215,7 @@ static void add_next(const struct leaks *l, const char *file, const struct style
     const struct leak *first = l->list.leaks.count ? &l->list.leaks.items[0] : NULL;
     const struct query *q = &l->question->query;
     strbuf_puts(out, style_faint(s));
+    size_t start = out->size;
     if (first && (first->kind == REACH_LOST || first->kind == REACH_INDIRECT)) {
         const struct call_frame *f = &l->frames.frames.items[first->tree->key.items[first->node]];
         strbuf_puts(out, "next: see who should have kept and freed what ");
@@ -218,19 +223,20 @@ static void add_next(const struct leaks *l, const char *file, const struct style
         char *name = xstrndup(bare.text, bare.size);
         unit_text(out, name);
         free(name);
-        strbuf_puts(out, " allocates; what is meant to stay can be left out with --ignore\n");
+        strbuf_puts(out, " allocates; what is meant to stay can be left out with --ignore");
     } else if (first && first->kind == REACH_UNKNOWN) {
         strbuf_puts(out,
                     "next: what is kept on purpose is in this list too; --ignore REGEX leaves it "
-                    "out, --older DURATION what is young\n");
+                    "out, --older DURATION what is young");
     } else {
         bool more = !first && l->all.blocks;
         strbuf_printf(out, "next: tidemark %s ", more ? "leaks" : "report");
         unit_text(out, file);
         unit_process(out, q->process);
-        strbuf_puts(out, more ? " --all\n" : " --metric peak\n");
+        strbuf_puts(out, more ? " --all" : " --metric peak");
     }
-    strbuf_puts(out, style_plain(s));
+    wrap_since(out, start, 6, s->width);
+    strbuf_printf(out, "%s\n", style_plain(s));
 }
 
 void leaks_text(const struct leaks *l, const char *file, const struct style *s, struct strbuf *out)

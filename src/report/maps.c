@@ -183,8 +183,11 @@ void maps_text(const struct mappings *m, bool numa, const struct style *s, struc
     summary_processes(m->recording, m->profile, s, out);
     add_heading(m, s, out);
     table_print(&t, s, out);
-    if (m->cut)
-        strbuf_printf(out, "... %zu more rows; --top 0 shows all\n", m->cut);
+    if (m->cut) {
+        strbuf_puts(out, "... ");
+        unit_counted(out, (int64_t)m->cut, "more row");
+        strbuf_puts(out, "; --top 0 shows all\n");
+    }
     table_release(&t);
 }
 

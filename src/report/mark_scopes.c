@@ -7,6 +7,7 @@
 #include "report/summary.h"
 #include "report/table.h"
 #include "report/units.h"
+#include "report/wrap.h"
 
 static void add_row(const struct mark_scope *s, bool open, struct table *t)
 {
@@ -35,20 +36,28 @@ void mark_scopes_text(const struct mark_scopes *s, const struct style *style, st
     summary_command(s->profile, style->width > 60 ? style->width - 20 : 40, out);
     strbuf_printf(out, "%s, pid %" PRIu32 "\n", style_plain(style), s->profile->pid);
     if (!s->items.count) {
-        strbuf_puts(out, "no scopes; 'with tidemark.scope(\"NAME\"):' in Python and tide::scope in "
-                         "C++ make them, or marks NAME and NAME.end\n");
+        wrap_text(
+            "",
+            "no scopes; 'with tidemark.scope(\"NAME\"):' in Python and tide::scope in C++ make "
+            "them, or marks NAME and NAME.end",
+            style->width, out);
         return;
     }
-    strbuf_puts(out, "what came to the process between begin and end of each scope, all times it "
-                     "was entered; most and peak: of one\n\n");
+    wrap_text("",
+              "what came to the process between begin and end of each scope, all times it was "
+              "entered; most and peak: of one",
+              style->width, out);
+    strbuf_putc(out, '\n');
     table_init(&t);
-    table_column(&t, "scope", CELL_LEFT);
+    table_column(&t, "scope", CELL_NAME);
     table_column(&t, "entered", CELL_RIGHT);
     if (open)
         table_column(&t, "not left", CELL_RIGHT);
     table_column(&t, "time", CELL_RIGHT);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         table_column(&t, numbers[i], CELL_RIGHT);
+    table_spare(&t, "allocations");
+    table_spare(&t, "blocks");
     for (size_t i = 0; i < s->items.count; i++)
         add_row(&s->items.items[i], open, &t);
     table_print(&t, style, out);

@@ -8,6 +8,7 @@
 #include "report/summary.h"
 #include "report/table.h"
 #include "report/units.h"
+#include "report/wrap.h"
 
 static const char *key_of(const struct mark_rows *m, const struct mark_value *v)
 {
@@ -44,10 +45,10 @@ static void add_heading(const struct mark_rows *m, const struct style *s, struct
     strbuf_puts(out, style_bold(s));
     summary_command(m->profile, s->width > 60 ? s->width - 20 : 40, out);
     strbuf_printf(out, "%s, pid %" PRIu32 "\n", style_plain(s), m->profile->pid);
+    size_t start = out->size;
     if (m->marks) {
         struct strbuf labels = {0};
-        unit_count(out, (int64_t)m->marks);
-        strbuf_puts(out, m->marks == 1 ? " mark" : " marks");
+        unit_counted(out, (int64_t)m->marks, "mark");
         if (m->marks == m->profile->marks.count) {
             mark_labels(m->profile, &labels);
             strbuf_puts(out, ": ");
@@ -62,6 +63,7 @@ static void add_heading(const struct mark_rows *m, const struct style *s, struct
                     "or 'tidemark ctl PID mark LABEL'");
         add_others(m, out);
     }
+    wrap_since(out, start, 2, s->width);
     strbuf_puts(out, "\n\n");
 }
 
@@ -120,7 +122,9 @@ void marks_text(const struct mark_rows *m, const struct style *s, struct strbuf 
     struct table t;
     struct columns c = columns_of(m);
     table_init(&t);
-    table_column(&t, "mark", CELL_LEFT);
+    /* The first go first: what says least of growth. */
+    static const char *const spare[] = {"free", "held", "faults", "allocations", "anon", "blocks"};
+    table_column(&t, "mark", CELL_PATH);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         table_column(&t, numbers[i], CELL_RIGHT);
     if (c.held)
@@ -128,7 +132,9 @@ void marks_text(const struct mark_rows *m, const struct style *s, struct strbuf 
     if (c.free)
         table_column(&t, "free", CELL_RIGHT);
     if (c.values)
-        table_column(&t, "values", CELL_LEFT);
+        table_column(&t, "values", CELL_WORDS);
+    for (size_t i = 0; i < sizeof spare / sizeof *spare; i++)
+        table_spare(&t, spare[i]);
     for (size_t i = 0; i < m->rows.count; i++)
         add_row(m, &m->rows.items[i], &c, &t);
     summary_processes(m->recording, m->profile, s, out);

@@ -1,6 +1,7 @@
 #include "report/peaks.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,10 +17,13 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* "main.py:44:run"; without a known line the library stands for the file. Of Python the bare name,
- * which all versions know. */
-static void put_place(const struct peaks *p, uint32_t call, struct strbuf *out)
+#define NAME_LEAST 20
+
+/* "main.py:44:run", in `most` columns if the name can be that short; without a known line the
+ * library stands for the file. Of Python the bare name, which all versions know. */
+static void put_place(const struct peaks *p, uint32_t call, size_t most, struct strbuf *out)
 {
+    size_t start = out->size;
     const struct frame_table *t = &p->places.total.frames;
     const struct call_frame *f = places_frame(&p->places, call);
     if (f->file) {
@@ -33,18 +37,27 @@ static void put_place(const struct peaks *p, uint32_t call, struct strbuf *out)
     char *name = xstrndup(bare.text, bare.size);
     const char *dot = f->flags & CALL_PYTHON ? strrchr(name, '.') : NULL;
     strbuf_putc(out, ':');
-    unit_text(out, dot && dot[1] ? dot + 1 : name);
+    struct strbuf clean = {0};
+    strbuf_puts(&clean, "");
+    unit_text(&clean, dot && dot[1] ? dot + 1 : name);
+    size_t used = unit_columns(out->data + start);
+    name_shorten(out, clean.data, most > used + NAME_LEAST ? most - used : NAME_LEAST);
+    strbuf_release(&clean);
     free(name);
 }
 
-void peak_legend(const struct peaks *p, const struct peak *k, struct strbuf *out)
+void peak_legend(const struct peaks *p, const struct peak *k, size_t most, struct strbuf *out)
 {
+    size_t start = out->size;
+    char tail[32];
+    int size = snprintf(tail, sizeof tail, "=>%" PRId64, k->bytes);
     strbuf_printf(out, "%u: ", k->number);
     unit_text(out, peak_line_name(p, k));
     strbuf_putc(out, '>');
+    size_t used = unit_columns(out->data + start) + (size_t)size;
     if (k->stack_count)
-        put_place(p, k->stacks[0].call, out);
-    strbuf_printf(out, "=>%" PRId64, k->bytes);
+        put_place(p, k->stacks[0].call, most > used ? most - used : 0, out);
+    strbuf_puts(out, tail);
 }
 
 void peak_listed_words(const struct peaks *p, const struct peak *k, struct strbuf *out)
@@ -66,7 +79,7 @@ static void put_path(const struct peaks *p, uint32_t call, size_t width, struct 
     for (uint32_t c = call; c; c = t->parent.items[c]) {
         struct strbuf step = {0};
         strbuf_puts(&step, c == call ? "" : " < ");
-        put_place(p, c, &step);
+        put_place(p, c, width > 4 ? width - 4 : 0, &step);
         size_t columns = unit_columns(step.data);
         bool fits = !used || used + columns + 4 <= width;
         strbuf_puts(out, fits ? step.data : " ...");
@@ -102,13 +115,13 @@ void peaks_text(const struct peaks *p, const char *file, size_t top, const struc
     qsort(order, shown, sizeof *order, by_number);
     strbuf_puts(out, style_bold(s));
     summary_command(p->lines.profile, s->width > 60 ? s->width - 20 : 40, out);
-    strbuf_printf(out, "%s, pid %" PRIu32 "\n%zu peak%s%s\n", style_plain(s), p->lines.profile->pid,
-                  n, n == 1 ? "" : "s",
-                  shown < n ? ", the highest are shown; --top 0 shows all" : "");
+    strbuf_printf(out, "%s, pid %" PRIu32 "\n", style_plain(s), p->lines.profile->pid);
+    unit_counted(out, (int64_t)n, "peak");
+    strbuf_puts(out, shown < n ? ", the highest are shown; --top 0 shows all\n" : "\n");
     for (size_t i = 0; i < shown; i++) {
         const struct peak *k = order[i];
         strbuf_printf(out, "\n%s", style_bold(s));
-        peak_legend(p, k, out);
+        peak_legend(p, k, s->width, out);
         strbuf_printf(out, "%s\n    ", style_plain(s));
         unit_bytes(out, k->bytes);
         strbuf_puts(out, " at ");
@@ -120,12 +133,13 @@ void peaks_text(const struct peaks *p, const char *file, size_t top, const struc
             strbuf_puts(out, "\n");
         }
         for (size_t i2 = 0; i2 < k->stack_count; i2++) {
+            size_t start = out->size;
             strbuf_puts(out, "    ");
             unit_bytes(out, k->stacks[i2].bytes);
             strbuf_puts(out, " in ");
             unit_blocks(out, k->stacks[i2].blocks);
             strbuf_puts(out, ": ");
-            put_path(p, k->stacks[i2].call, s->width > 60 ? s->width - 30 : 40, out);
+            put_path(p, k->stacks[i2].call, s->width - (out->size - start), out);
             strbuf_putc(out, '\n');
         }
     }
@@ -160,7 +174,7 @@ void peaks_json(const struct peaks *p, struct strbuf *out)
         json_i64(&j, "listed_bytes", k->listed_bytes);
         json_u64(&j, "listed_ns", p->lines.time_ns[k->listed]);
         strbuf_clear(&legend);
-        peak_legend(p, k, &legend);
+        peak_legend(p, k, SIZE_MAX, &legend);
         json_string(&j, "legend", legend.data);
         json_array(&j, "stacks");
         for (size_t n = 0; n < k->stack_count; n++) {
@@ -182,7 +196,7 @@ void peaks_json(const struct peaks *p, struct strbuf *out)
 void peaks_csv(const struct peaks *p, struct strbuf *out)
 {
     struct strbuf place = {0};
-    strbuf_puts(out, "number,thread,time_ns,bytes,place\n");
+    strbuf_puts(out, "number,thread,time_ns,bytes,place,listed_bytes,listed_ns\n");
     for (size_t i = 0; i < p->list.count; i++) {
         const struct peak *k = &p->list.items[i];
         strbuf_printf(out, "%u,", k->number);
@@ -191,9 +205,10 @@ void peaks_csv(const struct peaks *p, struct strbuf *out)
         strbuf_clear(&place);
         strbuf_puts(&place, "");
         if (k->stack_count)
-            put_place(p, k->stacks[0].call, &place);
+            put_place(p, k->stacks[0].call, SIZE_MAX, &place);
         csv_text(out, place.data);
-        strbuf_putc(out, '\n');
+        strbuf_printf(out, ",%" PRId64 ",%" PRIu64 "\n", k->listed_bytes,
+                      p->lines.time_ns[k->listed]);
     }
     strbuf_release(&place);
 }

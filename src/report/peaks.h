@@ -7,10 +7,11 @@
 #include "analyse/peaks.h"
 #include "report/style.h"
 
-/* "18: worker-6>main.py:44:run=>212992": number, thread, place of its largest stack, bytes. */
 /* Nothing where the stacks add up to the peak; else how much of it they are, and when. */
 void peak_listed_words(const struct peaks *p, const struct peak *k, struct strbuf *out);
-void peak_legend(const struct peaks *p, const struct peak *k, struct strbuf *out);
+/* "18: worker-6>main.py:44:run=>212992": number, thread, place of its largest stack, bytes; in
+ * `most` columns if the function's name can be that short. */
+void peak_legend(const struct peaks *p, const struct peak *k, size_t most, struct strbuf *out);
 void peaks_text(const struct peaks *p, const char *file, size_t top, const struct style *s,
                 struct strbuf *out);
 void peaks_json(const struct peaks *p, struct strbuf *out);

@@ -30,6 +30,7 @@ void report_csv(const struct answer *a, const struct report_sink *sink, struct s
 /* What a metric's amounts and counts are called: "live bytes", "blocks". */
 const char *report_metric_title(enum metric m);
 const char *report_count_title(enum metric m);
+const char *report_count_word(enum metric m); /* of one: "block" */
 
 #define REPORT_CHUNK (1u << 20)
 

@@ -1,10 +1,12 @@
 #include "report/report.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "model/sampled.h"
 #include "report/histogram.h"
+#include "report/indent.h"
 #include "report/stack_text.h"
 #include "report/summary.h"
 #include "report/table.h"
@@ -27,6 +29,17 @@ const char *report_count_title(enum metric m)
            : m == METRIC_WALL                          ? "times"
            : m == METRIC_FAULTS || m == METRIC_TOUCHED ? "faults"
                                                        : "blocks";
+}
+
+const char *report_count_word(enum metric m)
+{
+    return m == METRIC_TOTAL || m == METRIC_TEMPORARY  ? "call"
+           : m == METRIC_MAPPED                        ? "map"
+           : m == METRIC_CPU                           ? "sample"
+           : m == METRIC_WAITING                       ? "wait"
+           : m == METRIC_WALL                          ? "time"
+           : m == METRIC_FAULTS || m == METRIC_TOUCHED ? "fault"
+                                                       : "block";
 }
 
 const char *report_metric_title(enum metric m)
@@ -138,6 +151,12 @@ static void add_tree(const struct answer *a, const struct style *s, struct strbu
     table_column(&t, "%", CELL_RIGHT);
     table_column(&t, report_count_title(a->query->metric), CELL_RIGHT);
     table_column(&t, "self", CELL_RIGHT);
+    uint32_t *indent = xcalloc(a->rows.rows.count + 1, sizeof *indent);
+    for (size_t i = 0; i < a->rows.rows.count; i++)
+        indent[i] = a->rows.rows.items[i].depth;
+    bool deep = indent_tree(indent, a->rows.rows.count);
+    if (deep)
+        table_column(&t, "depth", CELL_RIGHT);
     table_column(&t, "call tree", CELL_NAME);
     table_column(&t, "where", CELL_PATH);
     for (size_t i = 0; i < a->rows.rows.count; i++) {
@@ -147,13 +166,16 @@ static void add_tree(const struct answer *a, const struct style *s, struct strbu
         struct strbuf *self = table_cell(&t);
         if (row->self.amount || row->self.count)
             unit_amount(self, a->query->metric, row->self.amount);
+        if (deep)
+            unit_count(table_cell(&t), (int64_t)row->depth);
         struct strbuf *name = table_cell(&t);
-        strbuf_printf(name, "%*s", (int)(row->depth < 200 ? 2 * row->depth : 400), "");
+        strbuf_printf(name, "%*s", (int)indent[i], "");
         unit_text(name, row->name);
         cell_place(&t, row, a->query->by);
     }
     table_print(&t, s, out);
     table_release(&t);
+    free(indent);
 }
 
 /* Of the row whose number this is, if there is one for each. */
@@ -175,8 +197,8 @@ static void add_stacks(const struct answer *a, const struct style *s, struct str
         strbuf_puts(out, " (");
         unit_percent(out, (double)row->self.amount, (double)a->tree.scale);
         strbuf_puts(out, " %) in ");
-        unit_count(out, row->self.count);
-        strbuf_printf(out, " %s, thread ", report_count_title(a->query->metric));
+        unit_counted(out, row->self.count, report_count_word(a->query->metric));
+        strbuf_puts(out, ", thread ");
         unit_text(out, row->thread && *row->thread ? row->thread : "[unknown]");
         strbuf_putc(out, '\n');
         stack_text(&a->frames, &a->merged, row->call, STACK_FRAMES, s, out);
@@ -196,8 +218,8 @@ static void add_histograms(const struct answer *a, const struct style *s, struct
         strbuf_printf(out, "%s  ", style_plain(s));
         unit_bytes(out, row->self.amount);
         strbuf_puts(out, " in ");
-        unit_count(out, row->self.count);
-        strbuf_puts(out, " calls\n");
+        unit_counted(out, row->self.count, "call");
+        strbuf_putc(out, '\n');
         add_histogram(a, i, s, out);
     }
 }
@@ -207,8 +229,8 @@ static void add_left_out(const struct answer *a, struct strbuf *out)
     if (!a->rows.left_out)
         return;
     strbuf_puts(out, "... ");
-    unit_count(out, (int64_t)a->rows.left_out);
-    strbuf_puts(out, " more rows with ");
+    unit_counted(out, (int64_t)a->rows.left_out, "more row");
+    strbuf_puts(out, " with ");
     unit_amount(out, a->query->metric, a->rows.left_out_value.amount);
     strbuf_puts(out, " of self; --top 0 --min 0 shows all\n");
 }
@@ -292,6 +314,9 @@ void report_text(const struct answer *a, const char *file, const struct style *s
     else
         add_table(a, s, out);
     add_left_out(a, out);
+    if (a->query->by == BY_FUNCTION && a->query->shape == SHAPE_TABLE && !a->query->histogram &&
+        !metric_is_sampled(a->query->metric) && a->query->metric != METRIC_LARGEST)
+        summary_wrappers(a, s, out);
     if (!a->query->histogram)
         add_next(a, file, s, out);
 }

@@ -27,11 +27,13 @@ static void add_frame(const struct frame_table *t, uint32_t number, const struct
         strbuf_puts(&place, "  ");
         unit_text(&place, frame_table_string(t, f->module));
     }
+    if (f->kind == FRAME_INLINED && s->width >= 60)
+        strbuf_puts(&place, " (inlined)");
     strbuf_puts(out, "    ");
     name_shorten(out, name.data, s->width > place.size + 24 ? s->width - place.size - 4 : 20);
     if (place.size)
         strbuf_printf(out, "%s%s%s", style_faint(s), place.data, style_plain(s));
-    strbuf_puts(out, f->kind == FRAME_INLINED && s->width >= 60 ? " (inlined)\n" : "\n");
+    strbuf_putc(out, '\n');
     strbuf_release(&name);
     strbuf_release(&place);
 }
@@ -43,7 +45,9 @@ void stack_text(const struct frame_table *t, const struct merged *m, uint32_t no
     for (uint32_t n = node; n; n = m->parent.items[n])
         if (frames++ < most)
             add_frame(t, m->key.items[n], s, out);
-    if (frames > most)
-        strbuf_printf(out, "    ... %u more frame%s; --json lists all\n", (unsigned)(frames - most),
-                      frames - most == 1 ? "" : "s");
+    if (frames <= most)
+        return;
+    strbuf_puts(out, "    ... ");
+    unit_counted(out, frames - most, "more frame");
+    strbuf_puts(out, "; --json lists all\n");
 }

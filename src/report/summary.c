@@ -4,10 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/wrappers.h"
 #include "model/arenas_at.h"
 #include "model/pool_totals.h"
 #include "model/sampled.h"
+#include "report/report.h"
 #include "report/units.h"
+#include "report/wrap.h"
 
 #define PROCESS_LINES  20
 #define POOLS_SHOWN    3
@@ -55,7 +58,7 @@ void summary_ending(const struct profile *p, struct strbuf *out)
 {
     const char *name = p->signal > 0 ? sigabbrev_np(p->signal) : NULL;
     if (p->signal && name)
-        strbuf_printf(out, "killed by signal %d (SIG%s)", p->signal, name);
+        strbuf_printf(out, "killed by SIG%s (signal %d)", name, p->signal);
     else if (p->signal)
         strbuf_printf(out, "killed by signal %d", p->signal);
     else if (p->execed)
@@ -104,8 +107,7 @@ void summary_processes(const struct recording *r, const struct profile *chosen,
                 unit_ms(&tail, (int64_t)t.cpu_ns);
             if (p->sampling.fault_period) {
                 strbuf_puts(&tail, p->sampling.cpu_period_ns ? ", " : "");
-                unit_count(&tail, (int64_t)t.faults);
-                strbuf_puts(&tail, " faults");
+                unit_counted(&tail, (int64_t)t.faults, "fault");
             }
             strbuf_puts(&tail, ", ");
         }
@@ -126,7 +128,7 @@ void summary_processes(const struct recording *r, const struct profile *chosen,
 
 void summary_label(struct strbuf *out, const struct style *s, const char *text)
 {
-    strbuf_printf(out, "%s%-11s%s", style_bold(s), text, style_plain(s));
+    strbuf_printf(out, "%s%-*s%s", style_bold(s), SUMMARY_LABEL, text, style_plain(s));
 }
 
 void summary_moment(struct strbuf *out, const struct moment *m)
@@ -157,8 +159,8 @@ static void line_counts(const struct answer *a, const struct style *s, struct st
     summary_label(out, s, "allocated");
     unit_bytes(out, t->bytes_allocated);
     strbuf_puts(out, " in ");
-    unit_count(out, t->allocations);
-    strbuf_puts(out, " allocations (");
+    unit_counted(out, t->allocations, "allocation");
+    strbuf_puts(out, " (");
     unit_count(out, t->reallocations);
     strbuf_puts(out, " by realloc), ");
     unit_count(out, t->frees);
@@ -218,16 +220,16 @@ static void line_cpu(const struct sampling *g, const struct sampled_totals *t,
     summary_label(out, s, "cpu");
     unit_ms(out, (int64_t)t->cpu_ns);
     strbuf_puts(out, " in user mode, ");
-    unit_count(out, (int64_t)t->cpu_samples);
-    strbuf_puts(out, " samples, one each ");
+    unit_counted(out, (int64_t)t->cpu_samples, "sample");
+    strbuf_puts(out, ", one each ");
     unit_time(out, g->cpu_period_ns);
     strbuf_puts(out, " of a thread\n");
     if (g->wall) {
         summary_label(out, s, "off");
         unit_ms(out, (int64_t)t->waiting_ns);
         strbuf_puts(out, " waiting, ");
-        unit_count(out, (int64_t)t->waits);
-        strbuf_puts(out, " times; ");
+        unit_counted(out, (int64_t)t->waits, "time");
+        strbuf_puts(out, "; ");
         unit_ms(out, (int64_t)t->ready_ns);
         strbuf_puts(out, " ready to run while others had the processor\n");
     }
@@ -238,7 +240,7 @@ static void line_cpu(const struct sampling *g, const struct sampled_totals *t,
     unit_ms(out, (int64_t)g->user_ns);
     strbuf_puts(out, " in user mode, and ");
     unit_ms(out, (int64_t)g->system_ns);
-    strbuf_puts(out, " in the kernel, which are not sampled; of the whole run\n");
+    strbuf_puts(out, " in the kernel, which has no samples\n");
 }
 
 static void part(struct strbuf *out, uint64_t count, const char *what)
@@ -258,7 +260,7 @@ static void line_faults(const struct sampling *g, const struct sampled_totals *t
     unit_bytes(out, (int64_t)t->fault_bytes);
     strbuf_puts(out, " made resident: ");
     unit_count(out, (int64_t)touches);
-    strbuf_puts(out, " first touches");
+    strbuf_puts(out, touches == 1 ? " first touch" : " first touches");
     part(out, t->huge_faults, " of 2 MiB each");
     part(out, t->file_faults, " pages of files");
     part(out, t->copy_faults, " copies after a fork");
@@ -275,9 +277,9 @@ static void line_faults(const struct sampling *g, const struct sampled_totals *t
     unit_count(out, (int64_t)t->faults);
     strbuf_puts(out, " of ");
     unit_count(out, (int64_t)all);
-    strbuf_puts(out, " faults that the kernel counted (");
+    strbuf_puts(out, " faults the kernel counted (");
     unit_percent(out, (double)t->faults, (double)all);
-    strbuf_puts(out, " %); the others were in system calls, as read() and MAP_POPULATE\n");
+    strbuf_puts(out, " %); others are in system calls, as read()\n");
 }
 
 static void line_samples(const struct answer *a, const struct sampled_totals *t,
@@ -293,8 +295,8 @@ static void line_samples(const struct answer *a, const struct sampled_totals *t,
     summary_label(out, s, "touched");
     unit_bytes(out, (int64_t)t->touched_bytes);
     strbuf_puts(out, " of it, by ");
-    unit_count(out, (int64_t)t->touched);
-    strbuf_puts(out, " faults, in blocks and mappings that are known: --metric touched\n");
+    unit_counted(out, (int64_t)t->touched, "fault");
+    strbuf_puts(out, ", in blocks and mappings that are known: --metric touched\n");
 }
 
 static void line_inherited(const struct profile *p, const struct style *s, struct strbuf *out)
@@ -427,33 +429,38 @@ static void line_value(const struct answer *a, const struct style *s, const char
     strbuf_printf(out, " %s\n", why);
 }
 
-/* "the loader's and libstdc++'s" */
+#define OWNERS_SHOWN 3
+
+/* "the loader, libc and libstdc++" */
 static void add_preset_owners(const struct call_tree *t, struct strbuf *out)
 {
-    size_t left = 0, done = 0;
+    size_t owners = 0, done = 0;
     for (int i = 0; i < PRESETS; i++)
-        left += !value_is_zero(t->presets[i]);
-    for (int i = 0; i < PRESETS; i++)
+        owners += !value_is_zero(t->presets[i]);
+    for (int i = 0; i < PRESETS && done < OWNERS_SHOWN; i++)
         if (!value_is_zero(t->presets[i])) {
-            strbuf_printf(out, "%s%s's",
-                          done == 0          ? ""
-                          : done + 1 == left ? " and "
-                                             : ", ",
+            strbuf_printf(out, "%s%s",
+                          done == 0            ? ""
+                          : done + 1 == owners ? " and "
+                                               : ", ",
                           preset_name((enum preset)i));
             done++;
         }
+    if (owners > done)
+        strbuf_printf(out, " and %zu more", owners - done);
 }
 
-void summary_presets(const struct call_tree *t, struct strbuf *out)
+static void add_presets(const struct call_tree *t, enum metric metric, struct strbuf *out)
 {
     struct value v = t->ignored_by[IGNORED_PRESET];
-    unit_bytes(out, v.amount);
-    strbuf_puts(out, " in ");
-    unit_blocks(out, v.count);
-    strbuf_puts(out, v.count == 1 ? " is " : " are ");
+    unit_amount(out, metric, v.amount);
+    strbuf_puts(out, metric == METRIC_LIVE    ? " live in "
+                     : metric == METRIC_TOTAL ? " allocated in "
+                                              : " in ");
+    unit_counted(out, v.count, report_count_word(metric));
+    strbuf_puts(out, " of ");
     add_preset_owners(t, out);
-    strbuf_puts(out,
-                v.count == 1 ? " own; --no-presets shows it" : " own; --no-presets shows them");
+    strbuf_puts(out, "; see --no-presets");
 }
 
 static void add_defaults(const struct recording *r, struct strbuf *out)
@@ -493,14 +500,14 @@ static void add_asked(const struct call_tree *t, const struct frame_table *frame
 }
 
 void summary_ignored(const struct call_tree *t, const struct frame_table *frames,
-                     const struct style *s, size_t room, struct strbuf *out)
+                     enum metric metric, const struct style *s, size_t room, struct strbuf *out)
 {
     static const char *const labels[] = {"ignored", "presets", "defaults"};
     struct strbuf clauses[3] = {0};
     size_t wanted = 0, added = 0;
     add_asked(t, frames, &clauses[0]);
     if (!value_is_zero(t->ignored_by[IGNORED_PRESET]))
-        summary_presets(t, &clauses[1]);
+        add_presets(t, metric, &clauses[1]);
     if (frames->recording->defaults.count && !frames->focus->no_defaults)
         add_defaults(frames->recording, &clauses[2]);
     for (size_t i = 0; i < 3; i++)
@@ -517,6 +524,26 @@ void summary_ignored(const struct call_tree *t, const struct frame_table *frames
     }
 }
 
+void summary_wrappers(const struct answer *a, const struct style *s, struct strbuf *out)
+{
+    struct wrappers w;
+    if (!wrappers_find(&w, a))
+        return;
+    size_t start = out->size;
+    strbuf_puts(out, "hint: ");
+    unit_percent(out, w.share, 1);
+    strbuf_puts(out, " % is charged to ");
+    unit_text(out, frame_table_string(&a->frames, w.names[0]));
+    if (w.count > 1)
+        strbuf_printf(out, " and %zu like it", w.count - 1);
+    strbuf_printf(out, ", which allocate%s for others; to see for whom: --fold '",
+                  w.count > 1 ? "" : "s");
+    wrappers_pattern(&w, a, out);
+    strbuf_putc(out, '\'');
+    wrap_since(out, start, 6, s->width);
+    strbuf_putc(out, '\n');
+}
+
 size_t summary_room(const struct strbuf *b, size_t start)
 {
     size_t used = 0;
@@ -528,15 +555,27 @@ size_t summary_room(const struct strbuf *b, size_t start)
 void summary_notes(const struct profile *p, const struct style *s, size_t start, struct strbuf *out)
 {
     size_t room = summary_room(out, start);
-    size_t shown = p->notes.count <= room ? p->notes.count : room ? room - 1 : 0;
-    for (size_t i = 0; i < shown; i++) {
+    size_t shown = 0;
+    for (; shown < p->notes.count; shown++) {
+        bool last = shown + 1 == p->notes.count;
+        size_t before = out->size, lines = 1;
         summary_label(out, s, "note");
-        unit_text(out, p->notes.items[i]);
+        unit_text(out, p->notes.items[shown]);
+        wrap_since(out, before, SUMMARY_LABEL, s->width);
         strbuf_putc(out, '\n');
+        for (size_t i = before; i + 1 < out->size; i++)
+            lines += out->data[i] == '\n';
+        if (lines + !last > room) { /* one is left to say that there are more */
+            out->size = before;
+            out->data[before] = '\0';
+            break;
+        }
+        room -= lines;
     }
     if (shown < p->notes.count) {
         summary_label(out, s, "note");
-        strbuf_printf(out, "%zu more notes; --json lists all\n", p->notes.count - shown);
+        unit_counted(out, (int64_t)(p->notes.count - shown), "more note");
+        strbuf_puts(out, "; --json lists all\n");
     }
 }
 
@@ -587,7 +626,8 @@ void summary_text(const struct answer *a, const struct style *s, struct strbuf *
     line_complete(a, &sampled, s, out);
     bool outside = !value_is_zero(a->tree.outside);
     size_t room = summary_room(out, start), later = outside + (p->notes.count > 0);
-    summary_ignored(&a->tree, &a->frames, s, room > later ? room - later : 1, out);
+    summary_ignored(&a->tree, &a->frames, a->query->metric, s, room > later ? room - later : 1,
+                    out);
     if (outside)
         line_value(a, s, "outside", a->tree.outside, "not within the focus, not in the table", out);
     summary_notes(p, s, start, out);

@@ -12,6 +12,7 @@
 #include "report/style.h"
 
 #define SUMMARY_LINES 12
+#define SUMMARY_LABEL 11 /* columns of the word that a line begins with */
 
 /* The processes of a recording as a tree, one line each, `chosen` marked. Nothing when there is one
  * only. */
@@ -38,11 +39,12 @@ size_t summary_room(const struct strbuf *out, size_t start);
 void summary_notes(const struct profile *p, const struct style *s, size_t start,
                    struct strbuf *out);
 /* The lines of it that say what was left out and why: none to three, but one if there is not room
- * for all. */
+ * for all. The sums are of `metric`. "12.0 KiB live in 3 blocks of libc; ..." */
 void summary_ignored(const struct call_tree *t, const struct frame_table *frames,
-                     const struct style *s, size_t room, struct strbuf *out);
-/* "12.0 KiB in 3 blocks are the loader's and libstdc++'s own; --no-presets shows them" */
-void summary_presets(const struct call_tree *t, struct strbuf *out);
+                     enum metric metric, const struct style *s, size_t room, struct strbuf *out);
+
+/* One sentence where most bytes are charged to functions that only call malloc for others. */
+void summary_wrappers(const struct answer *a, const struct style *s, struct strbuf *out);
 
 /* One argument, quoted where a shell would need it. */
 void summary_argument(struct strbuf *out, const char *arg);
@@ -51,7 +53,7 @@ void summary_argument(struct strbuf *out, const char *arg);
  */
 void summary_command(const struct profile *p, size_t width, struct strbuf *out);
 
-/* "exit status 0", "killed by signal 11 (SIGSEGV)", ... */
+/* "exit status 0", "killed by SIGSEGV (signal 11)", ... */
 void summary_ending(const struct profile *p, struct strbuf *out);
 
 #endif

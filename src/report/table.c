@@ -5,7 +5,8 @@
 #include "model/name.h"
 #include "report/units.h"
 
-#define GAP 2
+#define GAP            2
+#define FLEXIBLE_LEAST 16
 
 void table_init(struct table *t)
 {
@@ -16,6 +17,13 @@ void table_column(struct table *t, const char *title, enum cell_kind kind)
 {
     t->titles[t->columns] = title;
     t->kinds[t->columns++] = kind;
+}
+
+void table_spare(struct table *t, const char *title)
+{
+    for (size_t c = 0; c < t->columns; c++)
+        if (strcmp(t->titles[c], title) == 0)
+            t->spare[t->spares++] = c;
 }
 
 struct strbuf *table_cell(struct table *t)
@@ -30,7 +38,25 @@ static const char *cell_text(const struct table *t, size_t i)
     return t->cells.items[i].data ? t->cells.items[i].data : "";
 }
 
-static void fit_columns(const struct table *t, size_t width, size_t *widths)
+static bool is_flexible(enum cell_kind kind)
+{
+    return kind == CELL_NAME || kind == CELL_PATH || kind == CELL_WORDS;
+}
+
+/* Columns of a terminal that a table needs, with flexible cells as short as they may become. */
+static size_t least_width(const struct table *t, const size_t *widths, const bool *gone)
+{
+    size_t sum = 0, shown = 0;
+    for (size_t c = 0; c < t->columns; c++) {
+        if (gone[c])
+            continue;
+        sum += is_flexible(t->kinds[c]) && widths[c] > FLEXIBLE_LEAST ? FLEXIBLE_LEAST : widths[c];
+        sum += shown++ ? GAP : 0;
+    }
+    return sum;
+}
+
+static void fit_columns(const struct table *t, size_t width, size_t *widths, bool *gone)
 {
     for (size_t c = 0; c < t->columns; c++)
         widths[c] = unit_columns(t->titles[c]);
@@ -38,17 +64,21 @@ static void fit_columns(const struct table *t, size_t width, size_t *widths)
         size_t n = unit_columns(cell_text(t, i)), c = i % t->columns;
         widths[c] = n > widths[c] ? n : widths[c];
     }
-    size_t rigid = 0, names = 0, paths = 0;
+    for (size_t i = 0; i < t->spares && least_width(t, widths, gone) > width; i++)
+        gone[t->spare[i]] = true;
+    size_t rigid = 0, names = 0, paths = 0, shown = 0;
     for (size_t c = 0; c < t->columns; c++) {
-        rigid += c ? GAP : 0;
-        if (t->kinds[c] == CELL_NAME)
-            names += widths[c];
-        else if (t->kinds[c] == CELL_PATH)
+        if (gone[c])
+            continue;
+        rigid += shown++ ? GAP : 0;
+        if (t->kinds[c] == CELL_PATH)
             paths += widths[c];
+        else if (is_flexible(t->kinds[c]))
+            names += widths[c];
         else
             rigid += widths[c];
     }
-    size_t room = width > rigid + 16 ? width - rigid : 16;
+    size_t room = width > rigid + FLEXIBLE_LEAST ? width - rigid : FLEXIBLE_LEAST;
     if (names + paths <= room)
         return;
     /* Paths keep up to 40 % of the room, names get the rest; with one column of each kind. */
@@ -56,10 +86,9 @@ static void fit_columns(const struct table *t, size_t width, size_t *widths)
     if (names + path_room < room)
         path_room = room - names;
     for (size_t c = 0; c < t->columns; c++) {
-        if (t->kinds[c] == CELL_NAME && widths[c] > room - path_room)
-            widths[c] = room - path_room;
-        if (t->kinds[c] == CELL_PATH && widths[c] > path_room)
-            widths[c] = path_room;
+        size_t most = t->kinds[c] == CELL_PATH ? path_room : room - path_room;
+        if (is_flexible(t->kinds[c]) && widths[c] > most)
+            widths[c] = most;
     }
 }
 
@@ -81,6 +110,23 @@ static void add_path(struct strbuf *out, const char *path, size_t width)
     strbuf_puts(out, path);
 }
 
+/* Whole words: half a number is a wrong one. */
+static void add_words(struct strbuf *out, const char *text, size_t width)
+{
+    size_t most = 0;
+    if (unit_columns(text) <= width) {
+        strbuf_puts(out, text);
+        return;
+    }
+    for (size_t i = 0, n = 0; text[i]; i++) {
+        n += ((unsigned char)text[i] & 0xc0) != 0x80;
+        if (text[i] == ' ' && n + 3 <= width)
+            most = i + 1;
+    }
+    strbuf_add(out, text, most);
+    strbuf_puts(out, "...");
+}
+
 static void add_cell(struct strbuf *out, const char *text, enum cell_kind kind, size_t width,
                      bool last)
 {
@@ -88,6 +134,8 @@ static void add_cell(struct strbuf *out, const char *text, enum cell_kind kind, 
     strbuf_puts(&cell, "");
     if (kind == CELL_PATH) {
         add_path(&cell, text, width);
+    } else if (kind == CELL_WORDS) {
+        add_words(&cell, text, width);
     } else if (kind == CELL_NAME) {
         size_t indent = strspn(text, " "); /* of trees */
         indent = indent > width / 2 ? width / 2 : indent;
@@ -111,31 +159,55 @@ static void trim(struct strbuf *out)
         out->data[--out->size] = '\0';
 }
 
+static void add_row(const struct table *t, const char *const *texts, const size_t *widths,
+                    const bool *gone, bool title, struct strbuf *out)
+{
+    bool first = true;
+    for (size_t c = 0; c < t->columns; c++) {
+        if (gone[c])
+            continue;
+        enum cell_kind kind = !title || t->kinds[c] == CELL_RIGHT ? t->kinds[c] : CELL_LEFT;
+        strbuf_puts(out, first ? "" : "  ");
+        add_cell(out, texts[c], kind, widths[c], c + 1 == t->columns);
+        first = false;
+    }
+    trim(out);
+}
+
+static void add_gone(const struct table *t, const bool *gone, const struct style *s,
+                     struct strbuf *out)
+{
+    bool any = false;
+    for (size_t c = 0; c < t->columns; c++)
+        if (gone[c]) {
+            strbuf_puts(out, any ? ", " : style_faint(s));
+            strbuf_printf(out, "%s%s", any ? "" : "no room for: ", t->titles[c]);
+            any = true;
+        }
+    if (any)
+        strbuf_printf(out, "; %s or --csv shows them%s\n",
+                      s->terminal ? "a wider terminal" : "COLUMNS=200", style_plain(s));
+}
+
 void table_print(const struct table *t, const struct style *s, struct strbuf *out)
 {
     size_t widths[TABLE_COLUMNS];
+    bool gone[TABLE_COLUMNS] = {0};
     if (!t->columns)
         return;
-    fit_columns(t, s->width, widths);
+    fit_columns(t, s->width, widths, gone);
     strbuf_puts(out, style_faint(s));
-    for (size_t c = 0; c < t->columns; c++) {
-        strbuf_puts(out, c ? "  " : "");
-        add_cell(out, t->titles[c], t->kinds[c] == CELL_RIGHT ? CELL_RIGHT : CELL_LEFT, widths[c],
-                 c + 1 == t->columns);
-    }
-    trim(out);
+    add_row(t, t->titles, widths, gone, true, out);
     strbuf_puts(out, style_plain(s));
     strbuf_putc(out, '\n');
-    for (size_t i = 0; i < t->cells.count; i++) {
-        size_t c = i % t->columns;
-        bool last = c + 1 == t->columns;
-        strbuf_puts(out, c ? "  " : "");
-        add_cell(out, cell_text(t, i), t->kinds[c], widths[c], last);
-        if (last) {
-            trim(out);
-            strbuf_putc(out, '\n');
-        }
+    for (size_t i = 0; i + t->columns <= t->cells.count; i += t->columns) {
+        const char *texts[TABLE_COLUMNS];
+        for (size_t c = 0; c < t->columns; c++)
+            texts[c] = cell_text(t, i + c);
+        add_row(t, texts, widths, gone, false, out);
+        strbuf_putc(out, '\n');
     }
+    add_gone(t, gone, s, out);
 }
 
 void table_release(struct table *t)

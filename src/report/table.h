@@ -2,7 +2,9 @@
  * table: text in columns that fit a width.
  *
  * Columns are as wide as their widest cell, until the table is too wide; then the flexible ones are
- * shortened: function names lose arguments and template arguments first, paths their front.
+ * shortened: function names lose arguments and template arguments first, paths their front, lists
+ * of words their end. Numbers are never cut: where that is not enough, whole columns that the
+ * command can spare go, and a line below says which.
  *
  *     struct table t;  table_init(&t);  table_column(&t, "self", CELL_RIGHT);  table_column(&t,
  * "function", CELL_NAME); struct strbuf *cell = table_cell(&t);  unit_bytes(cell, 12);  ...
@@ -21,7 +23,8 @@ enum cell_kind {
     CELL_RIGHT, /* numbers */
     CELL_LEFT,  /* short words */
     CELL_NAME,  /* function names: flexible */
-    CELL_PATH,  /* file:line: flexible, at most a third of the width */
+    CELL_PATH,  /* file:line, label#3: flexible, at most 40 % where there are names too */
+    CELL_WORDS, /* flexible: as many as there is room for */
 };
 
 #define TABLE_COLUMNS 16
@@ -30,11 +33,14 @@ struct table {
     size_t columns;
     const char *titles[TABLE_COLUMNS];
     enum cell_kind kinds[TABLE_COLUMNS];
+    size_t spare[TABLE_COLUMNS], spares; /* those that may go, the first one first */
     VEC(struct strbuf) cells;
 };
 
 void table_init(struct table *t);
 void table_column(struct table *t, const char *title, enum cell_kind kind);
+/* Where there is no room this column goes, after those of earlier calls; --csv must have it. */
+void table_spare(struct table *t, const char *title);
 /* The next cell, empty; good until the next call. */
 struct strbuf *table_cell(struct table *t);
 void table_print(const struct table *t, const struct style *s, struct strbuf *out);

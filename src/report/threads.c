@@ -58,8 +58,8 @@ static void add_others(struct strbuf *out, const struct timelines *t, size_t sho
         allocated = wrapped(allocated, t->lines.items[i].allocated_bytes);
     }
     strbuf_puts(out, "... ");
-    unit_count(out, (int64_t)(t->lines.count - shown));
-    strbuf_puts(out, " more threads with ");
+    unit_counted(out, (int64_t)(t->lines.count - shown), "more thread");
+    strbuf_puts(out, " with ");
     unit_bytes(out, allocated);
     strbuf_puts(out, " allocated, ");
     unit_bytes(out, live);
@@ -68,24 +68,30 @@ static void add_others(struct strbuf *out, const struct timelines *t, size_t sho
 
 void threads_text(const struct timelines *t, size_t top, const struct style *s, struct strbuf *out)
 {
-    static const char *const titles[] = {"highest",   "at the peak", "%",      "live",
-                                         "allocated", "calls",       "calls/s"};
+    static const char *const titles[] = {"highest",   "at peak", "%",      "live",
+                                         "allocated", "calls",   "calls/s"};
     bool foreign = frees_others(t);
     struct table table;
     size_t shown = t->lines.count < top ? t->lines.count : top;
     strbuf_puts(out, style_bold(s));
     summary_command(t->profile, s->width > 60 ? s->width - 20 : 40, out);
-    strbuf_printf(out, "%s, pid %" PRIu32 "\n%zu thread%s; peak of the process ", style_plain(s),
-                  t->profile->pid, t->lines.count, t->lines.count == 1 ? "" : "s");
+    strbuf_printf(out, "%s, pid %" PRIu32 "\n", style_plain(s), t->profile->pid);
+    unit_counted(out, (int64_t)t->lines.count, "thread");
+    strbuf_puts(out, "; peak of the process ");
     unit_bytes(out, (int64_t)t->profile->peak_bytes);
-    strbuf_puts(out, ". A block counts for the thread that allocated it.\n\n");
+    strbuf_printf(out, ". A block counts for the thread that allocated it%s.\n\n",
+                  foreign ? ";\n'of others' is what a thread freed that another had allocated"
+                          : "");
     table_init(&table);
     table_column(&table, "thread", CELL_NAME);
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
         table_column(&table, titles[i], CELL_RIGHT);
     if (foreign)
-        table_column(&table, "freed of others", CELL_RIGHT);
+        table_column(&table, "of others", CELL_RIGHT);
     table_column(&table, "began", CELL_RIGHT);
+    table_spare(&table, "began");
+    table_spare(&table, "calls/s");
+    table_spare(&table, "calls");
     for (size_t i = 0; i < shown; i++)
         add_line(&table, t, &t->lines.items[i], foreign);
     table_print(&table, s, out);

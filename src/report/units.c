@@ -1,44 +1,5 @@
 #include "report/units.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
-void unit_bytes(struct strbuf *out, int64_t bytes)
-{
-    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    double size = bytes < 0 ? -(double)bytes : (double)bytes;
-    if (size < 1024) {
-        strbuf_printf(out, "%" PRId64 " B", bytes);
-        return;
-    }
-    int unit = -1;
-    /* 1023.95 would print as 1024.0 */
-    for (; size >= 1023.95 && unit < 5; unit++)
-        size /= 1024;
-    strbuf_printf(out, "%s%.1f %s", bytes < 0 ? "-" : "", size, units[unit < 0 ? 0 : unit]);
-}
-
-void unit_count(struct strbuf *out, int64_t count)
-{
-    char digits[24];
-    uint64_t size = count < 0 ? -(uint64_t)count : (uint64_t)count;
-    int n = snprintf(digits, sizeof digits, "%" PRIu64, size);
-    if (count < 0)
-        strbuf_putc(out, '-');
-    for (int i = 0; i < n; i++) {
-        if (i && (n - i) % 3 == 0)
-            strbuf_putc(out, ',');
-        strbuf_putc(out, digits[i]);
-    }
-}
-
-void unit_blocks(struct strbuf *out, int64_t count)
-{
-    unit_count(out, count);
-    strbuf_puts(out, count == 1 ? " block" : " blocks");
-}
-
 void unit_percent(struct strbuf *out, double part, double whole)
 {
     if (whole == 0)
@@ -61,24 +22,6 @@ void unit_amount(struct strbuf *out, enum metric metric, int64_t amount)
         unit_ms(out, amount);
     else
         unit_bytes(out, amount);
-}
-
-void unit_time(struct strbuf *out, uint64_t ns)
-{
-    double s = (double)ns / 1e9;
-    if (!ns)
-        strbuf_puts(out, "0 s");
-    else if (ns < 1000000)
-        strbuf_printf(out, "%.1f us", s * 1e6);
-    else if (ns < UINT64_C(1000000000))
-        strbuf_printf(out, "%.1f ms", s * 1e3);
-    else if (s < 120)
-        strbuf_printf(out, "%.3f s", s);
-    else if (s < 7200)
-        strbuf_printf(out, "%d min %d s", (int)(s / 60), (int)s % 60);
-    else
-        strbuf_printf(out, "%" PRIu64 " h %d min", ns / 3600000000000u,
-                      (int)(ns / 60000000000u % 60));
 }
 
 void unit_text(struct strbuf *out, const char *text)

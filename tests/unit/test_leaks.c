@@ -535,9 +535,9 @@ static void test_text(void **state)
         "looked     at end (8.000 s) of the run; the program was held for 2.0 ms\n"
         "lost       30 B in 3 blocks from 1 place: nothing points there any more\n"
         "indirect   540 B in 5 blocks from 2 places: only lost blocks point there\n"
-        "reachable  740 B in 74 blocks from 1 place: something still points there; 740 B of "
-        "it grew through the whole run; --all lists them\n"
-        "at exit    700 B in 7 blocks more were freed by destructors and exit handlers; "
+        "reachable  740 B in 74 blocks from 1 place: something still points there; 740 B of it "
+        "grew through\n           the whole run; --all lists them\n"
+        "at exit    700 B in 7 blocks more were freed by destructors and at exit; "
         "--freed-at-exit lists them\n"
         "ignored    60 B in 6 by --ignore, not in the table\n"
         "\n"
@@ -553,8 +553,9 @@ static void test_text(void **state)
         "\n"
         "... 1 more place with 40 B in 4 blocks; --top 0 --min 0 shows all\n"
         "\n"
-        "next: see who should have kept and freed what lose allocates; what is meant to stay "
-        "can be left out with --ignore\n");
+        "next: see who should have kept and freed what lose allocates; what is meant to stay can "
+        "be "
+        "left out\n      with --ignore\n");
     free(text);
     query_release(&q.query);
 }
@@ -568,19 +569,18 @@ static void test_text_when(void **state)
     q.freed = true;
     q.query.at = "exit";
     char *text = print_of(leaky(), &q, TEXT);
-    expect_part(text,
-                "looked     at exit (7.000 s), when the program began to end and before "
-                "destructors ran; the program was held for 2.0 ms\n"
-                "only       blocks allocated after event (4.000 s) and at least 1.000 s before "
-                "that\n"
-                "lost       nothing was lost, and nothing is left\n");
+    expect_part(
+        text, "looked     at exit (7.000 s), when the program began to end and before destructors "
+              "ran; the program\n           was held for 2.0 ms\n"
+              "only       blocks allocated after event (4.000 s) and at least 1.000 s before "
+              "that\n"
+              "lost       nothing was lost, and nothing is left\n");
     free(text);
     q.query.since = NULL;
     q.older_ns = 0;
     text = print_of(leaky(), &q, TEXT);
-    expect_part(
-        text,
-        "at exit    700 B in 7 blocks of these were freed by destructors and exit handlers\n");
+    expect_part(text,
+                "at exit    700 B in 7 blocks of these were freed by destructors and at exit\n");
     expect_part(text, "1. freed at exit: 700 B in 7 blocks of 100 B\n"
                       "    first at 0 s, last at 1.500 s; thread main\n"
                       "    keep  app.c:30\n");
@@ -599,7 +599,7 @@ static void test_text_unclassified(void **state)
     p->scans.items[2].residency = false;
     char *text = print_of(r, &q, TEXT);
     expect_part(text, "unknown    1.3 KiB in 88 blocks from 3 places, unclassified: it may not be "
-                      "held; --at exit shows what was known then\n");
+                      "held; --at exit shows\n           what was known then\n");
     expect_part(text, "1. unclassified: 800 B in 80 blocks of 10 B\n    first at 0 s, last at "
                       "7.500 s: grew through the whole run; thread main\n    keep");
     assert_null(strstr(text, "lost  "));

@@ -3,8 +3,10 @@
 
 #include "report/report.h"
 #include "report/summary.h"
+#include "report/indent.h"
 #include "report/table.h"
 #include "report/units.h"
+#include "report/wrap.h"
 
 static const struct style plain = {.width = 100};
 
@@ -222,7 +224,7 @@ static void test_text(void **state)
                         "3.1 KiB  87.7      50  3.1 KiB  87.7  libx.so+0x1100  libx.so\n"
                         "  450 B  12.3       9    450 B  12.3  parse(int)      app.c:20\n"
                         "    0 B   0.0       0  3.1 KiB  87.7  worker          app.c:50\n"
-                        "... 1 more rows with 0 B of self; --top 0 --min 0 shows all\n"
+                        "... 1 more row with 0 B of self; --top 0 --min 0 shows all\n"
                         "\n"
                         "next: tidemark report app.tide --by stack --top 3\n");
     free(text);
@@ -278,7 +280,7 @@ static void test_processes(void **state)
         text,
         "processes\n"
         "     100  ./app  peak 3.5 KiB, exit status 0\n"
-        "       101  ./child 'two words'  peak 0 B, killed by signal 11 (SIGSEGV)  <- this report\n"
+        "       101  ./child 'two words'  peak 0 B, killed by SIGSEGV (signal 11)  <- this report\n"
         "         102  './grandchild?[31m'  peak 0 B, became another program\n"
         "\n"
         "command    ./child 'two words'\n");
@@ -352,6 +354,98 @@ static void add_time(struct strbuf *b, int64_t ns)
     unit_time(b, (uint64_t)ns);
 }
 
+static void fill_table(struct table *t)
+{
+    table_init(t);
+    table_column(t, "mark", CELL_PATH);
+    table_column(t, "RSS", CELL_RIGHT);
+    table_column(t, "held", CELL_RIGHT);
+    table_column(t, "free", CELL_RIGHT);
+    table_column(t, "values", CELL_WORDS);
+    table_spare(t, "free");
+    table_spare(t, "held");
+    strbuf_puts(table_cell(t), "a label that is long#12");
+    strbuf_puts(table_cell(t), "1023.9 KiB");
+    strbuf_puts(table_cell(t), "1023.8 KiB");
+    strbuf_puts(table_cell(t), "1023.7 KiB");
+    strbuf_puts(table_cell(t), "photons=123456 electrons=7");
+}
+
+/* Numbers are never cut: a column goes, and a line says which. */
+static void test_no_room(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t width;
+        const char *text;
+    } cases[] = {
+        {100, "mark                            RSS        held        free  values\n"
+              "a label that is long#12  1023.9 KiB  1023.8 KiB  1023.7 KiB  photons=123456 "
+              "electrons=7\n"},
+        {60, "mark                  RSS        held  values\n"
+             "...is long#12  1023.9 KiB  1023.8 KiB  photons=123456 ...\n"
+             "no room for: free; COLUMNS=200 or --csv shows them\n"},
+        {50, "mark                   RSS  values\n"
+             "... is long#12  1023.9 KiB  photons=123456 ...\n"
+             "no room for: held, free; COLUMNS=200 or --csv shows them\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct style style = {.width = cases[i].width};
+        struct strbuf out = {0};
+        struct table t;
+        fill_table(&t);
+        table_print(&t, &style, &out);
+        assert_string_equal(out.data, cases[i].text);
+        table_release(&t);
+        strbuf_release(&out);
+    }
+}
+
+static void test_wrap(void **state)
+{
+    (void)state;
+    struct strbuf out = {0};
+    strbuf_puts(&out, "kept\n");
+    size_t start = out.size;
+    strbuf_puts(&out, "\033[1mlabel      \033[0mone two three\303\244 four");
+    wrap_since(&out, start, 11, 25);
+    assert_string_equal(out.data, "kept\n\033[1mlabel      \033[0mone two three\303\244\n"
+                                  "           four");
+    wrap_since(&out, start, 11, 100); /* it fits */
+    strbuf_clear(&out);
+    strbuf_puts(&out, "a_word_that_is_longer_than_the_line b");
+    wrap_since(&out, 0, 2, 20);
+    assert_string_equal(out.data, "a_word_that_is_longer_than_the_line\n  b");
+    strbuf_release(&out);
+}
+
+/* Chains of calls stay where they are; what has sisters goes in. */
+static void test_deep_trees(void **state)
+{
+    (void)state;
+    uint32_t plain_tree[] = {0, 1, 2, 1}, in_two[] = {0, 2, 4, 2};
+    assert_false(indent_tree(plain_tree, 4));
+    assert_memory_equal(plain_tree, in_two, sizeof in_two);
+    uint32_t deep[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 9, 3, 0};
+    uint32_t columns[] = {0, 0, 0, 2, 2, 2, 2, 2, 2, 4, 4, 4, 2, 0};
+    assert_true(indent_tree(deep, 14));
+    assert_memory_equal(deep, columns, sizeof columns);
+    assert_false(indent_tree(deep, 0));
+}
+
+static void test_counted(void **state)
+{
+    (void)state;
+    struct strbuf out = {0};
+    unit_counted(&out, 1, "wait");
+    strbuf_putc(&out, ' ');
+    unit_counted(&out, 1234, "wait");
+    strbuf_putc(&out, ' ');
+    unit_counted(&out, 0, "more process");
+    assert_string_equal(out.data, "1 wait 1,234 waits 0 more processes");
+    strbuf_release(&out);
+}
+
 static void test_units(void **state)
 {
     (void)state;
@@ -382,7 +476,9 @@ int main(void)
         cmocka_unit_test(test_csv),           cmocka_unit_test(test_text),
         cmocka_unit_test(test_summary_lines), cmocka_unit_test(test_processes),
         cmocka_unit_test(test_narrow),        cmocka_unit_test(test_other_tables),
-        cmocka_unit_test(test_units),
+        cmocka_unit_test(test_units),         cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_wrap),          cmocka_unit_test(test_deep_trees),
+        cmocka_unit_test(test_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 """The program `tidemark` itself: where it is, and what it says of a recording that goes on."""
+import contextlib
 import json
 import os
 import shutil
@@ -44,30 +45,72 @@ def run(*arguments):
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
+OWN = os.path.dirname(os.path.realpath(__file__))
+OWN_ROWS = 8  # lines of ours that may be among those with the most: they are asked for, and left out
+
+
+@contextlib.contextmanager
+def so_far():
+    """Path of a snapshot of the recording, complete, while the block runs; None where there is none."""
+    folder = tempfile.mkdtemp(prefix="tidemark-")
+    try:
+        path = os.path.join(folder, "so-far.tide")
+        limit = time.monotonic() + SNAPSHOT_S
+        written = tidemark.snapshot(path)
+        while written and not os.path.exists(path):  # it appears when it is complete
+            if time.monotonic() > limit:
+                written = False
+            time.sleep(0.01)
+        yield path if written else None
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def ask(command, path, since, at, *options):
+    """What a command says of this process between two moments, as JSON; None: nothing."""
+    done = run(command, path, "--process", str(os.getpid()), "--since", since, "--at", at, *options, "--json")
+    return json.loads(done.stdout.decode("utf-8", "replace")) if done.returncode == 0 else None
+
+
+def rows_of(path, since, at, metric, count):
+    answer = ask("report", path, since, at, "--metric", metric, "--by", "line", "--python-only", "--top", str(count + OWN_ROWS))
+    rows = [row for row in answer["rows"] if row["self_bytes"] > 0] if answer else []
+    return [(row["self_bytes"], row["self_count"], "%s:%s" % (os.path.relpath(row["file"]), row["line"]), row["name"])
+            for row in rows if os.path.dirname(os.path.realpath(row["file"])) != OWN][:count]
+
+
 def lines(since, at, metric, count):
     """(mark, mark, metric, int) -> [(bytes, blocks, "file:line", function)] of this process between two marks.
 
     The lines of Python with the most; empty when there is no telling. Writes a snapshot to know them.
     """
-    folder = tempfile.mkdtemp(prefix="tidemark-")
     try:
-        path = os.path.join(folder, "so-far.tide")
-        limit = time.monotonic() + SNAPSHOT_S
-        if not tidemark.snapshot(path):
-            return []
-        while not os.path.exists(path):  # it appears when it is complete
-            if time.monotonic() > limit:
-                return []
-            time.sleep(0.01)
-        done = run("report", path, "--process", str(os.getpid()), "--since", since, "--at", at, "--metric", metric,
-                   "--by", "line", "--python-only", "--top", str(count), "--json")
-        rows = json.loads(done.stdout.decode("utf-8", "replace"))["rows"] if done.returncode == 0 else []
-        return [(row["self_bytes"], row["self_count"], "%s:%s" % (os.path.relpath(row["file"]), row["line"]), row["name"])
-                for row in rows if row["self_bytes"] > 0]
+        with so_far() as path:
+            return rows_of(path, since, at, metric, count) if path else []
     except (NotFound, OSError, ValueError, KeyError):
         return []
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+
+
+def lines_at_peak(since, at, peak_bytes, count):
+    """As lines(), of what was live when most was, `peak_bytes` above the first mark; and whether it is that.
+
+    What is live is known at the process's highest, and at the ends of intervals, which are a millisecond or more:
+    of a lower peak that was shorter the lines are of all that was allocated meanwhile.
+    """
+    try:
+        with so_far() as path:
+            if not path:
+                return [], False
+            answer = ask("peaks", path, since, at, "--top", "0")
+            peaks = [p for p in answer["peaks"] if p["thread"] is None] if answer else []
+            moments = ["%.9fs" % (max(peaks, key=lambda p: p["bytes"])["listed_ns"] / 1e9)] if peaks else []
+            for moment in ["peak", *moments]:
+                rows = rows_of(path, since, moment, "live", count)
+                if 0.5 * peak_bytes <= sum(row[0] for row in rows) <= 1.1 * peak_bytes:
+                    return rows, True  # else it is another peak, or the moment was over
+            return rows_of(path, since, at, "total", count), False
+    except (NotFound, OSError, ValueError, KeyError):
+        return [], False
 
 
 def size(count):

@@ -149,18 +149,23 @@ def pytest_runtest_call(item):
 
 def complaint(item, heap):
     """What limit the test exceeded, in words; None: none."""
-    for name, amount, what, metric in (
-            ("limit_memory", heap.peak_bytes, "at its highest the test's heap was %s above its begin", "total"),
-            ("limit_leaks", heap.live_bytes, "the test left %s behind", "live")):
+    for name, amount, what in (
+            ("limit_memory", heap.peak_bytes, "at its highest the test's heap was %s above its begin"),
+            ("limit_leaks", heap.live_bytes, "the test left %s behind")):
         limit = limit_of(item, name)
         if limit is None or amount is None or amount <= limit:
             continue
         text = ["%s: %s (%d bytes); its limit is %s" % (name, what % _tool.size(amount), amount, _tool.size(limit))]
-        label = label_of(item)
-        rows = _tool.table(_tool.lines(label + "#-1", label + ".end#-1", metric, LINES))
+        since, at = label_of(item) + "#-1", label_of(item) + ".end#-1"
+        if name == "limit_leaks":
+            rows, title = _tool.lines(since, at, "live", LINES), "what is left, by line:"
+        else:
+            rows, live = _tool.lines_at_peak(since, at, amount, LINES)
+            title = ("what was live then, by line:" if live else
+                     "what it allocated in all, by line (the highest was too short to know what was live then):")
         if rows:
-            text.append("what it allocated, by line:" if metric == "total" else "what is left, by line:")
-        return "\n".join(text + rows)
+            text.append(title)
+        return "\n".join(text + _tool.table(rows))
     return None
 
 

@@ -1,0 +1,20 @@
+/*
+ * units: numbers as people read them: KiB and MiB, thousands separators, times.
+ *
+ * All append to a strbuf. 1 KiB is 1,024 bytes, 1 MiB 1,048,576.
+ */
+#ifndef TIDE_BASE_UNITS_H
+#define TIDE_BASE_UNITS_H
+
+#include <stdint.h>
+
+#include "base/strbuf.h"
+
+void unit_bytes(struct strbuf *out, int64_t bytes); /* "512 B", "1.5 KiB", "-3.0 MiB" */
+void unit_count(struct strbuf *out, int64_t count); /* "1,234,567" */
+/* "1 wait", "1,234 waits"; of a word that ends in s: "2 processes". */
+void unit_counted(struct strbuf *out, int64_t count, const char *word);
+void unit_blocks(struct strbuf *out, int64_t count); /* "1 block", "1,234 blocks" */
+void unit_time(struct strbuf *out, uint64_t ns);     /* "0 s", "3.2 ms", "12.345 s", "2 min 3 s" */
+
+#endif

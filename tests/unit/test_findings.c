@@ -1,0 +1,164 @@
+/* What is called growth at marks, and which functions only allocate for others. */
+#include "test_model_fixture.h"
+
+#include "analyse/findings.h"
+#include "analyse/wrappers.h"
+
+#define PEAK (8u << 20)
+
+/* One function that holds live[i] at the i-th mark of `label`. */
+static struct recording *marked(const char *label, const int64_t *live, size_t count)
+{
+    struct recording *r = recording_new();
+    r->complete = true;
+    struct profile *p = fx_profile(r, 100, 1, "./app");
+    fx_symbol_table(r, p);
+    uint32_t thread = fx_thread(p, 100, "main");
+    uint32_t site = fx_site(p, fx_node(p, fx_node(p, 0, 0x1010), 0x1020), thread, DOMAIN_HEAP);
+    for (size_t i = 0; i < count; i++) {
+        int64_t change = live[i] - (i ? live[i - 1] : 0);
+        fx_interval(p, (i + 1) * SECOND, PEAK);
+        if (change > 0)
+            fx_row(p, site, (uint64_t)change, 1, 0, 0);
+        else if (change < 0)
+            fx_row(p, site, (uint64_t)-change, 0, 1, 0);
+        struct mark m = {.label = strpool_add(&r->strings, label), .intervals = i + 1};
+        m.name = strpool_get(&r->strings, m.label);
+        m.stamp = (struct stamp){.time_ns = (i + 1) * SECOND, .live_bytes = (uint64_t)live[i]};
+        *vec_push(&p->marks) = m;
+    }
+    p->duration_ns = count * SECOND;
+    p->peak_bytes = PEAK;
+    p->peak_time_ns = SECOND;
+    return r;
+}
+
+/* Bytes of the growth that is found; -1: none. Of work, where `by_work`. */
+static int64_t growth_of(const char *label, const int64_t *live, size_t count, bool *by_work)
+{
+    struct recording *r = marked(label, live, count);
+    struct query q = {.top = QUERY_ALL};
+    struct findings f;
+    struct err err = {{0}};
+    int64_t found = -1;
+    assert_int_equal(findings_init(&f, r, &q, &err), 0);
+    for (size_t i = 0; i < f.list.count; i++)
+        if (f.list.items[i].kind == FINDING_GROWTH) {
+            found = f.list.items[i].bytes;
+            *by_work = !f.list.items[i].mark;
+        }
+    findings_release(&f);
+    recording_free(r);
+    return found;
+}
+
+#define MARKS 1000
+
+static void test_sawtooth_is_no_growth(void **state)
+{
+    (void)state;
+    static int64_t live[MARKS];
+    bool by_work;
+    for (int i = 0; i < MARKS; i++) /* three teeth of eight, as examples/threads.py has */
+        live[i] = 100000 * (i % 8 + 1);
+    assert_int_equal(growth_of("event", live, 24, &by_work), -1);
+    /* Few of many marks are compared; a tooth of any length may look like a ramp in them. */
+    for (int length = 2; length < 200; length++) {
+        for (int i = 0; i < MARKS; i++)
+            live[i] = 1000000 + 10000 * (i % length);
+        if (growth_of("event", live, MARKS, &by_work) != -1)
+            fail_msg("teeth of %d marks are called growth", length);
+    }
+}
+
+static void test_growth_with_falls(void **state)
+{
+    (void)state;
+    static int64_t live[MARKS];
+    bool by_work = true;
+    for (int i = 0; i < MARKS; i++) /* a ramp, and something small that comes and goes */
+        live[i] = 4000 * i + (i % 7 == 0 ? 3000 : 0);
+    assert_true(growth_of("event", live, MARKS, &by_work) > 3 << 20);
+    assert_false(by_work);
+}
+
+/* What `ctl snapshot` and `ctl leaks` leave are no events of the program. */
+static void test_own_labels(void **state)
+{
+    (void)state;
+    static int64_t live[20];
+    bool by_work = false;
+    for (int i = 0; i < 20; i++)
+        live[i] = 300000 * (i + 1);
+    assert_true(growth_of("event", live, 20, &by_work) > 0);
+    assert_false(by_work);
+    growth_of("snapshot", live, 20, &by_work);
+    assert_true(by_work);
+    by_work = false;
+    growth_of("leaks", live, 20, &by_work);
+    assert_true(by_work);
+}
+
+/* xmalloc from `callers` functions, `bytes` each; the rest by main itself. */
+static void expect_hint(const char *name, int callers, uint64_t bytes, uint64_t rest,
+                        const char *pattern)
+{
+    struct recording *r = recording_new();
+    r->complete = true;
+    struct profile *p = fx_profile(r, 100, 1, "./app");
+    fx_symbol_table(r, p);
+    fx_symbols(r, p, 0x1060, 1, (struct sym[]){{name, "/bin/app", "/src/app.c", 60, 0}});
+    uint32_t thread = fx_thread(p, 100, "main"), top = fx_node(p, 0, 0x1010);
+    static const uint64_t addresses[] = {0x1020, 0x1050};
+    fx_interval(p, SECOND, bytes);
+    for (int i = 0; i < callers; i++) {
+        uint32_t node = fx_node(p, fx_node(p, top, addresses[i]), 0x1060);
+        fx_row(p, fx_site(p, node, thread, DOMAIN_HEAP), bytes, 1, 0, 0);
+    }
+    fx_row(p, fx_site(p, top, thread, DOMAIN_HEAP), rest, 1, 0, 0);
+    p->duration_ns = SECOND;
+    struct query q = {.top = QUERY_ALL};
+    struct answer a;
+    struct wrappers w;
+    struct strbuf out = {0};
+    fx_answer(&a, r, &q);
+    assert_int_equal(wrappers_find(&w, &a), pattern != NULL);
+    if (pattern) {
+        wrappers_pattern(&w, &a, &out);
+        assert_string_equal(out.data, pattern);
+        /* It does what it promises. */
+        struct query folded = {.top = QUERY_ALL};
+        struct answer b;
+        assert_int_equal(pattern_list_add(&folded.focus.fold, out.data, "--fold", NULL), 0);
+        fx_answer(&b, r, &folded);
+        fx_expect(&b, "parse(int)", (int64_t)bytes, 1, (int64_t)bytes, 1);
+        assert_false(wrappers_find(&w, &b));
+        answer_release(&b);
+        pattern_list_release(&folded.focus.fold);
+    }
+    strbuf_release(&out);
+    answer_release(&a);
+    recording_free(r);
+}
+
+static void test_wrappers(void **state)
+{
+    (void)state;
+    expect_hint("xmalloc", 2, 1000, 500, "^xmalloc$");
+    expect_hint("Pool::allocate(unsigned long)", 2, 1000, 500, "^Pool::allocate([(<]|$)");
+    expect_hint("xmalloc", 2, 1000, 5000, NULL);    /* not most of it */
+    expect_hint("xmalloc", 1, 1000, 0, NULL);       /* of one caller: nothing would be learnt */
+    expect_hint("read_all", 2, 1000, 0, NULL);      /* what it does is not known */
+    expect_hint("app+0x60alloc", 2, 1000, 0, NULL); /* no name */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sawtooth_is_no_growth),
+        cmocka_unit_test(test_growth_with_falls),
+        cmocka_unit_test(test_own_labels),
+        cmocka_unit_test(test_wrappers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
