@@ -114,8 +114,7 @@ static void put_rest(const struct decorated_peak *peak, struct strbuf *out)
 {
     if (peak->listed_bytes == peak->bytes)
         return;
-    strbuf_puts(out,
-                "\nthe peak lies inside an interval; at its end, up to which calls are counted, ");
+    strbuf_puts(out, "\nthe peak lies inside an interval; at its end, where this tree ends, ");
     unit_bytes(out, peak->listed_bytes);
     strbuf_puts(out, " of ");
     unit_bytes(out, peak->bytes);

@@ -41,14 +41,23 @@ static bool mark_before(const struct profile *p, const struct footprint *f, stru
     return true;
 }
 
-static void moment_name(const struct profile *p, const struct footprint *f, struct strbuf *out)
+#define LABEL_SHOWN                                                                                \
+    14 /* of a mark that is in a title: the table has 100 columns with two of them */
+
+/* With at most so many columns of a mark's label. */
+static void moment_name(const struct profile *p, const struct footprint *f, size_t most,
+                        struct strbuf *out)
 {
     struct strbuf mark = {0};
     if (f->kind == FOOTPRINT_EXIT) {
         strbuf_puts(out, "at the end");
     } else if (f->kind == FOOTPRINT_MARK && mark_before(p, f, &mark)) {
+        struct strbuf clean = {0};
+        strbuf_puts(&clean, "");
+        unit_text(&clean, mark.data);
         strbuf_puts(out, "after ");
-        unit_text(out, mark.data);
+        table_path(out, clean.data, most);
+        strbuf_release(&clean);
     } else {
         strbuf_puts(out, "at ");
         unit_time(out, f->time_ns);
@@ -84,10 +93,10 @@ static void add_table(const struct growth *g, const struct style *s, struct strb
     struct strbuf first = {0}, last = {0};
     struct table t;
     if (a->first)
-        moment_name(p, a->first, &first);
+        moment_name(p, a->first, LABEL_SHOWN, &first);
     else
         strbuf_puts(&first, "");
-    moment_name(p, a->last, &last);
+    moment_name(p, a->last, LABEL_SHOWN, &last);
     table_init(&t);
     table_column(&t, "resident memory", CELL_LEFT);
     table_column(&t, first.data, CELL_RIGHT);

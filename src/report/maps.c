@@ -162,6 +162,10 @@ static void add_titles(const struct mappings *m, bool numa, char nodes[][16], st
     }
     if (m->by != BY_KIND)
         table_column(t, m->by == BY_MAPPING ? "name" : "file", CELL_PATH);
+    table_spare(t, "swap");
+    table_spare(t, "private");
+    table_spare(t, "PSS");
+    table_spare(t, "dirty");
 }
 
 void maps_text(const struct mappings *m, bool numa, const struct style *s, struct strbuf *out)

@@ -59,8 +59,8 @@ static void add_heading(const struct mark_rows *m, const struct style *s, struct
             strbuf_puts(out, "; --scopes adds up what lay between NAME and NAME.end");
     } else {
         strbuf_puts(out,
-                    "no marks; tide_mark(\"LABEL\") makes them, 'tidemark run --mark-on FUNCTION', "
-                    "or 'tidemark ctl PID mark LABEL'");
+                    "no marks; tide_mark(\"LABEL\"), run --mark-on FUNCTION or 'tidemark ctl PID "
+                    "mark LABEL' make them");
         add_others(m, out);
     }
     wrap_since(out, start, 2, s->width);

@@ -92,8 +92,7 @@ static void fit_columns(const struct table *t, size_t width, size_t *widths, boo
     }
 }
 
-/* The end of a path is what tells files apart. */
-static void add_path(struct strbuf *out, const char *path, size_t width)
+void table_path(struct strbuf *out, const char *path, size_t width)
 {
     size_t n = unit_columns(path);
     if (n > width) {
@@ -133,7 +132,7 @@ static void add_cell(struct strbuf *out, const char *text, enum cell_kind kind, 
     struct strbuf cell = {0};
     strbuf_puts(&cell, "");
     if (kind == CELL_PATH) {
-        add_path(&cell, text, width);
+        table_path(&cell, text, width);
     } else if (kind == CELL_WORDS) {
         add_words(&cell, text, width);
     } else if (kind == CELL_NAME) {

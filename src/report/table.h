@@ -43,6 +43,8 @@ void table_column(struct table *t, const char *title, enum cell_kind kind);
 void table_spare(struct table *t, const char *title);
 /* The next cell, empty; good until the next call. */
 struct strbuf *table_cell(struct table *t);
+/* Appends a path, or anything whose end tells it from others, in at most `width` columns. */
+void table_path(struct strbuf *out, const char *path, size_t width);
 void table_print(const struct table *t, const struct style *s, struct strbuf *out);
 void table_release(struct table *t);
 

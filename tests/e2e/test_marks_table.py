@@ -48,7 +48,7 @@ def test_sizes_and_faults(t):
 
 def test_text(t):
     profile = record(t, 20)
-    lines = t.run("marks", profile)[0].splitlines()
+    lines = t.run("marks", profile, env={"COLUMNS": "140"})[0].splitlines()
     t.equal("heading", lines[1], "24 marks: event#1 to #20, ten#1 to #2, before second#1, after second#1")
     t.equal("titles", lines[3].split(), ["mark", "time", "VM", "RSS", "anon", "faults", "live", "blocks", "allocations", "held", "free", "values"])
     t.equal("rows", len(lines), 4 + 24)

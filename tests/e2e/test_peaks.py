@@ -63,7 +63,7 @@ def test_peak_inside_an_interval(t):
     t.equal("the tree's peak", (peak["number"], peak["bytes"]), (n, less[0]["bytes"]))
     t.true("less is live at its end", peak["listed_bytes"] <= less[0]["listed_bytes"], peak)
     t.equal("no peak", t.ask(profile, "tree")["peak"], None)
-    t.true("and by the tree", "\nthe peak lies inside an interval; at its end, up to which calls are counted, " in tree, tree)
+    t.true("and by the tree", "\nthe peak lies inside an interval; at its end, where this tree ends, " in tree, tree)
 
 
 def test_thresholds(t):

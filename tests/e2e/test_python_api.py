@@ -417,6 +417,53 @@ def test_pytest_limits(t):
     t.equal("with its peak", scopes["test_limits.py::test_exactly"], 24 << 20)
 
 
+HELD = """
+import pytest, time
+
+def load(size):
+    return bytearray(size)
+
+def churn():
+    for _ in range(200):
+        load(100000)
+
+@pytest.mark.limit_memory("1 MiB")
+def test_held():
+    churn()
+    one = load(5000000)
+    two = bytearray(2000000)
+    del one, two
+    churn()
+
+@pytest.mark.limit_memory("1 MiB")
+def test_lower_and_short():
+    load(2000000)
+
+@pytest.mark.limit_leaks("1 KiB")
+def test_left():
+    global kept
+    kept = load(30000)
+"""
+
+
+def test_pytest_lists_what_was_live(t):
+    """Of a limit that is exceeded: what was live at that moment, not what came and went; none of tidemark's own lines."""
+    write(t, "test_held.py", HELD)
+    run_pytest(t, "--tidemark", "test_held.py")
+    parts = re.split(r"^_+ (test_\w+) _+$", t.stdout, flags=re.MULTILINE)
+    said = {name: text.split("=====")[0].splitlines() for name, text in zip(parts[1::2], parts[2::2])}
+    held = said["test_held"]
+    t.equal("what it lists", held[2], "what was live then, by line:")
+    t.true("the lines", re.match(r" +4\.8 MiB in \d blocks?  test_held\.py:5 \(load\)", held[3]) and
+           re.match(r" +1\.9 MiB in \d blocks?  test_held\.py:15 \(test_held\)", held[4]), held)
+    short = said["test_lower_and_short"]
+    t.true("of a lower peak that was short it says that it is not that", short[2].startswith("what was live then") or
+           short[2] == "what it allocated in all, by line (the highest was too short to know what was live then):", short)
+    t.true("what is left", re.match(r" +29\.[34] KiB in \d blocks?  test_held\.py:5 \(load\)", said["test_left"][3]), said["test_left"])
+    t.equal("and nothing else", len(said["test_left"]), 4)
+    t.true("nothing of ours", "tidemark/" not in t.stdout.split("memory of tests")[0].split("FAILURES")[1], t.stdout)
+
+
 def test_pytest_counts_objects(t):
     """A million small objects: 16 bytes each, which are in arenas, and a list of 8 MB, which is a block."""
     if t.run("run", "--quiet", "--python=objects", "-o", t.file("x.tide"), "true")[2]:
