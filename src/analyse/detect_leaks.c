@@ -34,6 +34,8 @@ void detect_leaks(struct findings *f)
         struct value v = {(int64_t)r->bytes, (int64_t)r->blocks};
         if (r->reach == REACH_INDIRECT) {
             indirect = wrapped(indirect, v.amount);
+            f->basis.lost_bytes = wrapped(f->basis.lost_bytes, v.amount);
+            f->basis.lost_blocks = wrapped(f->basis.lost_blocks, v.count);
             continue;
         }
         struct age *age = &ages[place];

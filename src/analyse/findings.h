@@ -48,7 +48,7 @@ struct finding {
 /* What was looked at, for the sentence about a clean program. */
 struct findings_basis {
     bool reach_known;
-    int64_t blocks_checked, lost_bytes, lost_blocks;
+    int64_t blocks_checked, lost_bytes, lost_blocks; /* with those that only lost ones point to */
     uint64_t peak_bytes;
     double temporary_share; /* of the time, all functions together */
     double overhead_share;  /* of what the allocator set aside at the peak */

@@ -20,6 +20,7 @@
 #include "cli/doctor.h"
 #include "cli/library.h"
 #include "report/style.h"
+#include "report/wrap.h"
 #include "store/reader.h"
 #include "symbol/debugfile.h"
 
@@ -208,16 +209,26 @@ static const struct check {
 static const char *const state_names[] = {
     [DOCTOR_OK] = "ok", [DOCTOR_LIMITED] = "limited", [DOCTOR_MISSING] = "missing"};
 
+#define FOUND_COLUMN 24
+
 static void print_text(const struct finding *findings, bool works)
 {
     struct style s = style_of(STDOUT_FILENO);
     for (size_t i = 0; i < CHECKS; i++) {
         const struct finding *f = &findings[i];
-        printf("%s%-8s%s %s%-14s%s %s\n", f->state == DOCTOR_OK ? "" : style_warn(&s),
-               state_names[f->state], style_plain(&s), style_bold(&s), checks[i].name,
-               style_plain(&s), f->found.data);
-        if (f->follows.size)
-            printf("%24s%s\n", "", f->follows.data);
+        struct strbuf line = {0};
+        strbuf_printf(&line, "%s%-8s%s %s%-14s%s %s", f->state == DOCTOR_OK ? "" : style_warn(&s),
+                      state_names[f->state], style_plain(&s), style_bold(&s), checks[i].name,
+                      style_plain(&s), f->found.data);
+        wrap_since(&line, 0, FOUND_COLUMN, s.width);
+        strbuf_putc(&line, '\n');
+        if (f->follows.size) {
+            char indent[FOUND_COLUMN + 1];
+            snprintf(indent, sizeof indent, "%*s", FOUND_COLUMN, "");
+            wrap_text(indent, f->follows.data, s.width, &line);
+        }
+        fputs(line.data, stdout);
+        strbuf_release(&line);
     }
     printf("\n%s\n", works ? "Programs can be recorded on this machine."
                            : "Programs cannot be recorded on this machine.");

@@ -138,9 +138,9 @@ static bool judge(const struct leaks *l, enum fail_on fail)
     struct strbuf text = {0};
     unit_bytes(&text, (int64_t)bytes);
     strbuf_puts(&text, " in ");
-    unit_count(&text, (int64_t)blocks);
-    fprintf(stderr, "tidemark leaks: process %" PRIu32 " %s %s block%s\n", l->profile->pid,
-            all ? "did not free" : "lost", text.data, blocks == 1 ? "" : "s");
+    unit_blocks(&text, (int64_t)blocks);
+    fprintf(stderr, "tidemark leaks: process %" PRIu32 " %s %s\n", l->profile->pid,
+            all ? "did not free" : "lost", text.data);
     strbuf_release(&text);
     return true;
 }
@@ -177,11 +177,15 @@ static int judge_all(const struct leaks *l, enum fail_on fail)
         }
         free(process);
     }
-    if (fail == FAIL_LOST && unknown)
+    if (fail == FAIL_LOST && unknown) {
+        struct strbuf text = {0};
+        unit_counted(&text, (int64_t)unknown, "process");
         fprintf(stderr,
-                "tidemark leaks: whether %zu process%s lost anything is not known (%s); --fail=all "
-                "counts what is unclassified\n",
-                unknown, unknown == 1 ? "" : "es", why ? why : "nobody looked what points to it");
+                "tidemark leaks: whether %s lost anything is not known (%s); --fail=all counts "
+                "what is unclassified\n",
+                text.data, why ? why : "nobody looked what points to it");
+        strbuf_release(&text);
+    }
     return failed ? EXIT_LOST : 0;
 }
 

@@ -35,7 +35,7 @@ static void print_help(void)
         "\n"
         "%s"
         "\n"
-        "Its own:\n"
+        "Not in tidemark diff:\n"
         "  --histogram H    how blocks are spread over size or lifetime; with --by for each row\n"
         "\n"
         "Examples:\n"

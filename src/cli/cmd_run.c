@@ -82,7 +82,8 @@ static const char help[] =
     "  -o FILE            where to write (default tidemark.%n.%p.tide); %n program, %p pid, %h "
     "host,\n"
     "                     %t start time, %q{VAR} environment variable, %% a percent sign;\n"
-    "                     '|command' pipes the finished recording to a shell command\n"
+    "                     '|command' pipes the finished recording to a shell command (there is no\n"
+    "                     '-': stdout is the program's)\n"
     "      --only NAME    record only processes whose program name contains NAME (repeatable)\n"
     "      --no-follow    do not record children\n"
     "      --paused       begin with recording off; tide_resume() or 'tidemark ctl PID resume' "
@@ -130,6 +131,8 @@ static const char help[] =
     "TIDEMARK_OPTIONS in the environment holds further options, read before those given.\n\n"
     "Examples:\n\n"
     "  tidemark run ./simulation --events 100\n"
+    "  tidemark run python3 script.py\n"
+    "  tidemark run --mark-on Processor::event ./simulation\n"
     "  tidemark run -o '/tmp/%n.%p.tide' --only cmsRun -- ./job.sh\n"
     "  tidemark run -o '|zstd > app.tide.zst' ./app\n";
 
@@ -357,9 +360,11 @@ static void show_progress(void *context, const struct session_status *s)
     strbuf_puts(&b, "  peak ");
     unit_bytes(&b, (int64_t)s->peak_bytes);
     strbuf_printf(&b, "  %.2f M events/s", rate / 1e6);
-    if (s->program_ended)
-        strbuf_printf(&b, "  waiting for %u child process%s (Ctrl-C to stop)", s->processes,
-                      s->processes == 1 ? "" : "es");
+    if (s->program_ended) {
+        strbuf_puts(&b, "  waiting for ");
+        unit_counted(&b, s->processes, "child process");
+        strbuf_puts(&b, " (Ctrl-C to stop)");
+    }
     fputs(b.data, stderr);
     fflush(stderr);
     strbuf_release(&b);

@@ -44,7 +44,7 @@ static const struct command {
     {"peaks", cmd_peaks, "numbered peaks of threads and process, with what made them"},
     {"tree", cmd_tree, "the calls that led to a peak, or in a window, with what each did"},
     {"compare", cmd_compare, "one run alone against several at once: what gets slower"},
-    {"ctl", cmd_ctl, "to a running recording: status, mark, snapshot, pause, resume"},
+    {"ctl", cmd_ctl, "to a running recording: status, mark, snapshot, leaks, pause"},
     {"doctor", cmd_doctor, "what this machine permits, and what follows from it"},
     {COPIES_COMMAND, cmd_copies, NULL},
 };
@@ -59,8 +59,10 @@ static void print_help(FILE *out)
             fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
     fputs("\nExamples:\n\n"
           "  tidemark run ./app input.dat            record; writes tidemark.app.PID.tide\n"
-          "  tidemark report tidemark.app.1234.tide  who holds memory at the end\n"
-          "  tidemark report FILE --metric peak      who held it when it was most\n\n"
+          "  tidemark findings FILE                  what is worth fixing, if anything\n"
+          "  tidemark report FILE                    who holds memory at the end\n"
+          "  tidemark report FILE --metric peak      who held it when it was most\n"
+          "  tidemark leaks FILE                     what was never freed, and is lost\n\n"
           "'tidemark COMMAND --help' tells more, and so do the manual pages: man tidemark.\n",
           out);
 }

@@ -140,9 +140,11 @@ static void line_result(const struct diff *d, const struct style *s, struct strb
     else if (!n[DIFF_CHANGED] && !n[DIFF_NEW] && !n[DIFF_GONE])
         strbuf_printf(out, "no difference in %s by %s\n", report_metric_title(d->query->metric),
                       grouping_name(d->query->by));
-    else
-        strbuf_printf(out, "%zu rows changed, %zu new, %zu gone, %zu the same\n", n[DIFF_CHANGED],
-                      n[DIFF_NEW], n[DIFF_GONE], n[DIFF_SAME]);
+    else {
+        unit_counted(out, (int64_t)n[DIFF_CHANGED], "row");
+        strbuf_printf(out, " changed, %zu new, %zu gone, %zu the same\n", n[DIFF_NEW], n[DIFF_GONE],
+                      n[DIFF_SAME]);
+    }
 }
 
 static void add_both(struct strbuf *out, struct value a, struct value b)

@@ -93,7 +93,12 @@ void findings_text(const struct findings *f, const char *file, size_t most, cons
     strbuf_printf(out, "%snext: tidemark report ", style_faint(s));
     unit_text(out, file);
     unit_process(out, f->places.query.process);
-    strbuf_printf(out, " --callers FUNCTION%s\n", style_plain(s));
+    struct strbuf name = {0};
+    finding_function(f, &f->list.items[0], &name);
+    strbuf_puts(out, " --metric total --callers ");
+    unit_text(out, name.data);
+    strbuf_printf(out, "%s\n", style_plain(s));
+    strbuf_release(&name);
 }
 
 void findings_brief(const struct findings *f, const char *file, size_t most, struct strbuf *out)

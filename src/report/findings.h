@@ -13,6 +13,8 @@
 void finding_title(const struct findings *f, const struct finding *n, struct strbuf *out);
 void finding_why(const struct findings *f, const struct finding *n, struct strbuf *out);
 void finding_do(const struct findings *f, const struct finding *n, struct strbuf *out);
+/* The function it is about, as an argument of a command: quoted where a shell needs it. */
+void finding_function(const struct findings *f, const struct finding *n, struct strbuf *out);
 /* " file.c:12" of a call, or its library; nothing if neither is known. */
 void finding_place(const struct findings *f, uint32_t call, struct strbuf *out);
 /* function file:line < caller < caller: the way there in one line of at most `width` columns. */

@@ -5,6 +5,7 @@
 #include "model/name.h"
 #include "report/chains.h"
 #include "report/findings.h"
+#include "report/summary.h"
 #include "report/units.h"
 
 static const struct frame_table *frames_of(const struct findings *f)
@@ -26,6 +27,14 @@ static void short_function(const struct findings *f, uint32_t call, struct strbu
     unit_text(&clean, text);
     name_shorten(out, clean.data, 60);
     strbuf_release(&clean);
+    free(text);
+}
+
+void finding_function(const struct findings *f, const struct finding *n, struct strbuf *out)
+{
+    struct name_part bare = name_bare(function_of(f, n->call));
+    char *text = xstrndup(bare.text, bare.size);
+    summary_argument(out, text);
     free(text);
 }
 

@@ -180,8 +180,7 @@ void growth_kept_words(const struct growth *g, struct strbuf *out)
     strbuf_puts(out, " of whole free pages");
     if (a->last->arenas > 1) {
         strbuf_puts(out, " in ");
-        unit_count(out, (int64_t)a->last->arenas);
-        strbuf_puts(out, " arenas");
+        unit_counted(out, (int64_t)a->last->arenas, "arena");
     }
     strbuf_puts(out, " and ");
     unit_bytes(out, growth_account_part(a, PART_HELD));

@@ -80,8 +80,7 @@ void growth_title(const struct growth *g, struct strbuf *out)
         strbuf_puts(out, " of whole free pages");
         if (g->account.last->arenas > 1) {
             strbuf_puts(out, " in ");
-            unit_count(out, (int64_t)g->account.last->arenas);
-            strbuf_puts(out, " arenas");
+            unit_counted(out, (int64_t)g->account.last->arenas, "arena");
         }
         if (growth_grows(g, GROWTH_HELD))
             strbuf_printf(out, ", and more at each %s", mark_word(g));

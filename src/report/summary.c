@@ -243,13 +243,13 @@ static void line_cpu(const struct sampling *g, const struct sampled_totals *t,
     strbuf_puts(out, " in the kernel, which has no samples\n");
 }
 
-static void part(struct strbuf *out, uint64_t count, const char *what)
+static void part(struct strbuf *out, uint64_t count, const char *word, const char *rest)
 {
     if (!count)
         return;
     strbuf_puts(out, ", ");
-    unit_count(out, (int64_t)count);
-    strbuf_puts(out, what);
+    unit_counted(out, (int64_t)count, word);
+    strbuf_puts(out, rest);
 }
 
 static void line_faults(const struct sampling *g, const struct sampled_totals *t,
@@ -261,9 +261,9 @@ static void line_faults(const struct sampling *g, const struct sampled_totals *t
     strbuf_puts(out, " made resident: ");
     unit_count(out, (int64_t)touches);
     strbuf_puts(out, touches == 1 ? " first touch" : " first touches");
-    part(out, t->huge_faults, " of 2 MiB each");
-    part(out, t->file_faults, " pages of files");
-    part(out, t->copy_faults, " copies after a fork");
+    part(out, t->huge_faults, "huge page", "");
+    part(out, t->file_faults, "page", " of files");
+    part(out, t->copy_faults, "copied page", " after a fork");
     if (g->fault_period > 1) {
         strbuf_puts(out, "; every ");
         unit_count(out, (int64_t)g->fault_period);

@@ -182,4 +182,4 @@ def test_text(t):
     profile = t.record(t.build("touches.c", "-O1"), "touch", "1", "1000", opts=("--faults",))
     text = t.run("report", profile, "--metric", "faults")[0]
     t.true("heading, unit", "memory made resident by page faults by function: " in text and " MiB" in text, text)
-    t.true("coverage", "\ncoverage   " in text and " faults that the kernel counted (" in text, text)
+    t.true("coverage", "\ncoverage   " in text and " faults the kernel counted (" in text, text)

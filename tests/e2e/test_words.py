@@ -70,6 +70,15 @@ def test_every_table_fits(t, name):
     t.true("there is something to measure", lines > 200, lines)
 
 
+def test_what_needs_no_recording_fits(t):
+    commands = re.findall(r"^  (\w+) ", t.run("--help")[0].split("Examples:")[0], re.MULTILINE)
+    t.true("commands", {"run", "report", "doctor"} <= set(commands), commands)
+    for words in (("--help",), ("doctor",), *((command, "--help") for command in commands)):
+        lines = t.run(*words)[0].splitlines()
+        t.equal("wide lines of " + " ".join(words), [line for line in lines if width_of(line) > WIDTH], [])
+        t.true("examples of " + " ".join(words), words == ("doctor",) or "\nExamples:\n" in t.stdout, t.stdout)
+
+
 def test_columns_that_have_no_room(t):
     """They go as a whole, a line says which; the others have the numbers that a wide table has."""
     profile = t.record(t.build("marks.c", "-O1", *API), "20")
@@ -174,6 +183,26 @@ def test_killed_by_a_signal(t):
     t.true("run says so", re.match(r"tidemark: .*, killed by SIGSEGV \(signal 11\)\n", stderr), stderr)
     t.true("the report does", ", killed by SIGSEGV (signal 11), pid" in t.run("report", "x.tide")[0], t.stdout)
     t.true("nothing of others", "killed" not in t.run("run", "-o", "y.tide", "--", "sh", "-c", "exit 3")[1])
+
+
+@cases(planted=(("2", "planted_cache"), ("8", "planted_vector")))
+def test_next_command_of_findings(t, planted):
+    """It can be copied as it is."""
+    profile = t.record(t.build("planted.cpp", "-O1", *API), planted[0])
+    text = t.run("findings", profile)[0]
+    command = re.search(r"^next: (tidemark report .*)$", text, re.MULTILINE).group(1)
+    stdout, stderr, status = t.plain("sh", "-c", command.replace("tidemark", t.tidemark, 1))
+    t.equal("status of " + command, (status, stderr), (0, ""))
+    t.true("its callers", ", callers of " + planted[1] in stdout, stdout)
+
+
+def test_findings_and_run_count_what_is_lost_alike(t):
+    """With what only lost blocks point to: a list of which the head is lost."""
+    program = t.build("scanned.c", "-O1")
+    lost = re.search(r"  lost (\S+ \w+) in (\d+) blocks? that", t.run("run", "-o", "x.tide", "--", program)[1])
+    t.true("something is lost", lost, t.stderr)
+    basis = t.ask(t.file("x.tide"), "findings")["basis"]
+    t.true("the same", " left at the end %s w" % lost.group(2) in basis and " lost (%s)" % lost.group(1) in basis, (lost.group(), basis))
 
 
 def test_a_script_that_becomes_the_program(t):

@@ -316,7 +316,7 @@ static void test_text(void **state)
                           "allocated  100 B -> 1.1 KiB (+1000 B, +1000.0 %) in 1 allocations\n"
                           "live       100 B -> 1.1 KiB (+1000 B, +1000.0 %) in 1 blocks\n"
                           "peak       100 B -> 1.1 KiB (+1000 B, +1000.0 %)\n"
-                          "result     1 rows changed, 1 new, 1 gone, 0 the same\n"
+                          "result     1 row changed, 1 new, 1 gone, 0 the same\n"
                           "\n"
                           "b minus a, live bytes by function: +1000 B\n"
                           "  change     %      a        b  blocks    in all  function  where\n"

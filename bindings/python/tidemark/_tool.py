@@ -91,6 +91,15 @@ def lines(since, at, metric, count):
         return []
 
 
+def moments_of_peak(path, since, at):
+    """When most was live between two marks, as far as it is known: the process's peak, mostly; else an interval's end."""
+    yield "peak"
+    answer = ask("peaks", path, since, at, "--top", "0")
+    peaks = [p for p in answer["peaks"] if p["thread"] is None] if answer else []
+    if peaks:
+        yield "%.9fs" % (max(peaks, key=lambda p: p["bytes"])["listed_ns"] / 1e9)
+
+
 def lines_at_peak(since, at, peak_bytes, count):
     """As lines(), of what was live when most was, `peak_bytes` above the first mark; and whether it is that.
 
@@ -101,10 +110,7 @@ def lines_at_peak(since, at, peak_bytes, count):
         with so_far() as path:
             if not path:
                 return [], False
-            answer = ask("peaks", path, since, at, "--top", "0")
-            peaks = [p for p in answer["peaks"] if p["thread"] is None] if answer else []
-            moments = ["%.9fs" % (max(peaks, key=lambda p: p["bytes"])["listed_ns"] / 1e9)] if peaks else []
-            for moment in ["peak", *moments]:
+            for moment in moments_of_peak(path, since, at):
                 rows = rows_of(path, since, moment, "live", count)
                 if 0.5 * peak_bytes <= sum(row[0] for row in rows) <= 1.1 * peak_bytes:
                     return rows, True  # else it is another peak, or the moment was over
