@@ -198,7 +198,7 @@ def test_next_command_of_findings(t, planted):
 
 def test_findings_and_run_count_what_is_lost_alike(t):
     """With what only lost blocks point to: a list of which the head is lost."""
-    program = t.build("scanned.c", "-O1")
+    program = t.build("scanned.c", "-O1", *API)
     lost = re.search(r"  lost (\S+ \w+) in (\d+) blocks? that", t.run("run", "-o", "x.tide", "--", program)[1])
     t.true("something is lost", lost, t.stderr)
     basis = t.ask(t.file("x.tide"), "findings")["basis"]
