@@ -18,11 +18,10 @@
 #define LEAST_MOMENTS 6   /* without marks */
 #define WARM_UP       0.2 /* of the marks or the work: not compared */
 
-#define MARK_BYTES (16 * KIB)
-#define MARK_SHARE 0.02 /* of the peak */
-#define MARK_STEPS 0.8  /* of the steps that go up */
-#define MARK_FALLS 0.5  /* of what was gained: what falls more between two marks goes up and down  \
-                         */
+#define MARK_BYTES  (16 * KIB)
+#define MARK_SHARE  0.02 /* of the peak */
+#define MARK_STEPS  0.8  /* of the steps that go up */
+#define MARK_FALLS  0.5  /* of what was gained: what falls more only goes up and down */
 #define WORK_BYTES  (1 * MIB)
 #define WORK_SHARE  0.25
 #define WORK_STEPS  0.9

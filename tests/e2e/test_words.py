@@ -198,9 +198,10 @@ def test_next_command_of_findings(t, planted):
 
 def test_findings_and_run_count_what_is_lost_alike(t):
     """With what only lost blocks point to: a list of which the head is lost."""
-    program = t.build("scanned.c", "-O1", *API)
-    lost = re.search(r"  lost (\S+ \w+) in (\d+) blocks? that", t.run("run", "-o", "x.tide", "--", program)[1])
+    program = t.build("planted.cpp", "-O1", *API)
+    lost = re.search(r"  lost (\S+ \w+) in ([\d,]+) blocks? that", t.run("run", "-o", "x.tide", "--", program, "10")[1])
     t.true("something is lost", lost, t.stderr)
+    t.true("and leads to more", t.ask(t.file("x.tide"), "leaks")["totals"]["indirect_blocks"] > 0)
     basis = t.ask(t.file("x.tide"), "findings")["basis"]
     t.true("the same", " left at the end %s w" % lost.group(2) in basis and " lost (%s)" % lost.group(1) in basis, (lost.group(), basis))
 
