@@ -449,7 +449,7 @@ def test_left():
 def test_pytest_lists_what_was_live(t):
     """Of a limit that is exceeded: what was live at that moment, not what came and went; none of tidemark's own lines."""
     write(t, "test_held.py", HELD)
-    run_pytest(t, "--tidemark", "test_held.py")
+    run_pytest(t, *EXACT, "test_held.py")
     parts = re.split(r"^_+ (test_\w+) _+$", t.stdout, flags=re.MULTILINE)
     said = {name: text.split("=====")[0].splitlines() for name, text in zip(parts[1::2], parts[2::2])}
     held = said["test_held"]
