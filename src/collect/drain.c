@@ -538,6 +538,7 @@ uint64_t drain_rings(struct target *t, uint64_t now_ns)
     t->boundaries.count = 0;
     births_begin(&t->births, t->births.pass_ns, t->tick, false);
     drain_until(t, made - t->tick - 1 < INT32_MAX ? t->tick : UINT32_MAX, now_ns);
+    growths_settle(t);
     t->births.pass_ns = now_ns;
     if (t->ledger.peak_epoch != peaks) {
         t->profile.peak_time_ns = now_ns;
