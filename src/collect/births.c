@@ -58,7 +58,7 @@ void births_release(struct births *b)
     vec_release(&b->life);
 }
 
-size_t births_place(const struct births *b, uint32_t number)
+size_t births_search(const struct births *b, uint32_t number)
 {
     size_t low = 0,
            high = b->eras.count; /* the last whose number is not larger is in [low, high) */

@@ -46,13 +46,18 @@ static inline uint32_t births_now(const struct births *b)
     return b->now;
 }
 
+size_t births_search(const struct births *b, uint32_t number);
+
 /* The place of an era among those that are known. */
-size_t births_place(const struct births *b, uint32_t number);
+static inline size_t births_place(const struct births *b, uint32_t number)
+{
+    return number >= b->whole ? number - b->gone : births_search(b, number);
+}
 
 /* The bucket of the lifetime of a block that ends now; 0, if in the era of its birth. */
 static inline unsigned births_life(const struct births *b, uint32_t number)
 {
-    return b->life.items[number >= b->whole ? number - b->gone : births_place(b, number)];
+    return b->life.items[births_place(b, number)];
 }
 
 #endif

@@ -323,6 +323,35 @@ void blocks_prefetch(const struct blocks *t, uint64_t address)
         __builtin_prefetch(&t->pages[page_home(t, (address >> PAGE_BITS) + 1)]);
 }
 
+/* The page of an address if it has several blocks, and is where it would be in an empty table. */
+static inline const struct block_page *page_at_home(const struct blocks *t, uint64_t address)
+{
+    uint64_t key = (address >> PAGE_BITS) + 1;
+    const struct block_page *p = t->size ? &t->pages[page_home(t, key)] : NULL;
+    return p && p->key == key && is_many(p) ? p : NULL;
+}
+
+void blocks_prefetch_room(const struct blocks *t, uint64_t address)
+{
+    const struct block_page *p = page_at_home(t, address);
+    if (!p)
+        return;
+    __builtin_prefetch(p->room);
+    __builtin_prefetch(is_indexed(p) ? (void *)&index_of(p)[address >> 3 & (PLACES - 1)]
+                                     : (void *)&p->room->entries[p->count - 1]);
+}
+
+void blocks_prefetch_entry(const struct blocks *t, uint64_t address)
+{
+    const struct block_page *p = page_at_home(t, address);
+    if (!p || !is_indexed(p))
+        return;
+    uint16_t number = index_of(p)[address >> 3 & (PLACES - 1)];
+    if (number)
+        __builtin_prefetch(&p->room->entries[number - 1]);
+    __builtin_prefetch(&p->room->entries[p->count - 1]);
+}
+
 void blocks_each(const struct blocks *t, void (*visit)(void *context, const struct block *b),
                  void *context)
 {

@@ -47,7 +47,11 @@ bool blocks_take(struct blocks *t, uint64_t address, struct block *out);
 /* The block that holds an address, which may be anywhere in it; it is looked for down to `lowest`,
  * page by page. false: there is none. */
 bool blocks_holding(struct blocks *t, uint64_t address, uint64_t lowest, struct block *out);
+/* Before a block is put or taken, some events apart from each other and in this order: what leads
+ * to it is brought into the cache. */
 void blocks_prefetch(const struct blocks *t, uint64_t address);
+void blocks_prefetch_room(const struct blocks *t, uint64_t address);
+void blocks_prefetch_entry(const struct blocks *t, uint64_t address);
 /* A second table with the same blocks, for a forked process: `to` is empty. It costs 24 bytes a
  * page; what pages hold is shared until one of the two changes it. */
 void blocks_clone(struct blocks *to, const struct blocks *from);

@@ -17,7 +17,7 @@
 #include "collect/threads.h"
 
 #define BATCH 512
-#define AHEAD 16   /* events between asking for a block's cache line and using it */
+#define AHEAD 16   /* events between asking for one of a block's cache lines and using it */
 #define YOUNG 2048 /* places to remember a batch's allocations by address */
 
 /* Kinds of allocations, of whatever size: those that realloc made are apart. */
@@ -279,6 +279,17 @@ static void batch_pair(struct batch *b, unsigned i)
     }
 }
 
+/* Before an event that `left` others follow. */
+static inline void look_ahead(struct target *t, const struct event *e, unsigned left)
+{
+    if (AHEAD * 3 <= left && !e[AHEAD * 3].partner)
+        blocks_prefetch(&t->blocks, e[AHEAD * 3].address);
+    if (AHEAD * 2 <= left && !e[AHEAD * 2].partner)
+        blocks_prefetch_room(&t->blocks, e[AHEAD * 2].address);
+    if (AHEAD <= left && !e[AHEAD].partner)
+        blocks_prefetch_entry(&t->blocks, e[AHEAD].address);
+}
+
 static void batch_process(struct target *t, struct reader *r, struct batch *b)
 {
     if (!b->count)
@@ -297,8 +308,7 @@ static void batch_process(struct target *t, struct reader *r, struct batch *b)
     }
     for (unsigned i = 1; i <= b->count; i++) {
         struct event *e = &b->events[i];
-        if (i + AHEAD <= b->count && !e[AHEAD].partner)
-            blocks_prefetch(&t->blocks, e[AHEAD].address);
+        look_ahead(t, e, b->count - i);
         if (e->kind == EVENT_ALLOC && e->partner == i + 1) {
             ledger_temporary(&t->ledger, e->account, e->size, e->usable);
             t->pass_bytes += e->size;
@@ -528,6 +538,7 @@ uint64_t drain_rings(struct target *t, uint64_t now_ns)
     t->boundaries.count = 0;
     births_begin(&t->births, t->births.pass_ns, t->tick, false);
     drain_until(t, made - t->tick - 1 < INT32_MAX ? t->tick : UINT32_MAX, now_ns);
+    growths_settle(t);
     t->births.pass_ns = now_ns;
     if (t->ledger.peak_epoch != peaks) {
         t->profile.peak_time_ns = now_ns;

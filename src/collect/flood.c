@@ -1,12 +1,19 @@
 #include "collect/flood.h"
 
+#include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 #define BUFFER    (1u << 20)
 #define NEAR      256u /* a gap that is read along with what is beside it */
 #define AREA_GAP  (UINT64_C(1) << 20)
 #define LOOKAHEAD 32
 #define NONE      UINT32_MAX
+
+#define CELLS_LEAST 1024 /* of an area */
+#define PARTS       4    /* of memory that are read at the same time, at most */
+#define PART_BYTES  (UINT64_C(4) << 20)
+#define PART_STACK  (1u << 20) /* RLIMIT_STACK may be the program's and small */
 
 #define SEEN_AGAIN REACHES /* a state for a while */
 
@@ -52,7 +59,7 @@ static void make_cells(struct flood *f, struct flood_area *a, uint32_t end)
 {
     const struct flood_block *b = f->blocks.items;
     uint32_t next = a->first;
-    while (((a->end - a->start) >> a->shift) > (end - a->first) / 2 + 16)
+    while (((a->end - a->start) >> a->shift) > (uint64_t)(end - a->first) * 2 + CELLS_LEAST)
         a->shift++;
     uint64_t cells = ((a->end - a->start - 1) >> a->shift) + 1;
     a->first_cell = f->cells.count;
@@ -115,13 +122,12 @@ static uint32_t block_in(const struct flood *f, const struct flood_area *a, cons
                          uint64_t address)
 {
     const struct flood_block *b = f->blocks.items;
-    uint32_t low = cell[0], high = cell[1]; /* the first that begins after the address */
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (b[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
+    uint32_t low = cell[0]; /* the first that begins after the address; no branch can be guessed */
+    for (uint32_t count = cell[1] - low; count;) {
+        uint32_t half = count / 2;
+        bool after = b[low + half].address <= address;
+        low += after ? half + 1 : 0;
+        count = after ? count - half - 1 : half;
     }
     return low > a->first && address - b[low - 1].address < b[low - 1].size ? low - 1 : NONE;
 }
@@ -149,18 +155,31 @@ void flood_word(struct flood *f, uint64_t word)
         mark(f, block);
 }
 
-/* A pointer was found: `from` has it, or NONE. */
-typedef void take_pointer(struct flood *f, uint32_t from, uint64_t word, uint32_t to);
+/* What blocks point to, of a part of them that is read by one thread. */
+struct notes {
+    const struct flood *flood;
+    uint32_t first, end;    /* blocks */
+    VEC(uint32_t) pointers; /* of each block: how many, and to which */
+    size_t open;            /* in it: those of the block that is being read, */
+    uint32_t begun;         /* which is the one before this */
+    char *buffer;
+    pthread_t reader;
+    bool has_reader;
+};
 
-static void take_root(struct flood *f, uint32_t from, uint64_t word, uint32_t to)
+/* A pointer was found: `from` has it, or NONE. `taker` is a flood for roots, else notes. */
+typedef void take_pointer(void *taker, uint32_t from, uint64_t word, uint32_t to);
+
+static void take_root(void *taker, uint32_t from, uint64_t word, uint32_t to)
 {
     (void)from;
     (void)word;
-    mark(f, to);
+    mark(taker, to);
 }
 
-static void take_malloc_state(struct flood *f, uint32_t from, uint64_t word, uint32_t to)
+static void take_malloc_state(void *taker, uint32_t from, uint64_t word, uint32_t to)
 {
+    struct flood *f = taker;
     const struct flood_block *b = &f->blocks.items[to];
     (void)from;
     /* A chunk is a multiple of 16 bytes, 32 at the least, and 8 larger than what is usable. */
@@ -169,23 +188,24 @@ static void take_malloc_state(struct flood *f, uint32_t from, uint64_t word, uin
 }
 
 /* Notes that the blocks up to this one, and after the last that had any, have no pointers. */
-static void begin_block(struct flood *f, uint32_t block)
+static void begin_block(struct notes *n, uint32_t block)
 {
-    for (; f->begun <= block; f->begun++) {
-        f->open = f->pointers.count;
-        *vec_push(&f->pointers) = 0;
+    for (; n->begun <= block; n->begun++) {
+        n->open = n->pointers.count;
+        *vec_push(&n->pointers) = 0;
     }
 }
 
 /* A pointer to itself keeps nothing, and a second one to the same block no more than the first. */
-static void take_note(struct flood *f, uint32_t from, uint64_t word, uint32_t to)
+static void take_note(void *taker, uint32_t from, uint64_t word, uint32_t to)
 {
+    struct notes *n = taker;
     (void)word;
-    begin_block(f, from);
-    if (to == from || (f->pointers.items[f->open] && *vec_last(&f->pointers) == to))
+    begin_block(n, from);
+    if (to == from || (n->pointers.items[n->open] && *vec_last(&n->pointers) == to))
         return;
-    f->pointers.items[f->open]++;
-    *vec_push(&f->pointers) = to;
+    n->pointers.items[n->open]++;
+    *vec_push(&n->pointers) = to;
 }
 
 /* Words that may be pointers, several at a time, so that looks into the tables overlap. */
@@ -199,20 +219,21 @@ struct looks {
     } items[LOOKAHEAD];
 };
 
-static void looks_finish(struct flood *f, struct looks *l, take_pointer *take)
+static inline void looks_finish(const struct flood *f, struct looks *l, take_pointer *take,
+                                void *taker)
 {
     for (unsigned i = 0; i < l->count; i++)
         __builtin_prefetch(&f->blocks.items[l->items[i].cell[0]]);
     for (unsigned i = 0; i < l->count; i++) {
         uint32_t to = block_in(f, l->items[i].area, l->items[i].cell, l->items[i].word);
         if (to != NONE)
-            take(f, l->items[i].from, l->items[i].word, to);
+            take(taker, l->items[i].from, l->items[i].word, to);
     }
     l->count = 0;
 }
 
-static inline void take_words(struct flood *f, struct looks *l, const char *bytes, size_t size,
-                              uint32_t from, take_pointer *take)
+static inline void take_words(const struct flood *f, struct looks *l, const char *bytes,
+                              size_t size, uint32_t from, take_pointer *take, void *taker)
 {
     for (size_t at = 0; at + 8 <= size; at += 8) {
         uint64_t word;
@@ -229,20 +250,21 @@ static inline void take_words(struct flood *f, struct looks *l, const char *byte
         l->items[l->count].cell = cell;
         l->items[l->count++].from = from;
         if (l->count == LOOKAHEAD)
-            looks_finish(f, l, take);
+            looks_finish(f, l, take, taker);
     }
 }
 
-static void take_range(struct flood *f, uint64_t start, uint64_t end, uint32_t from,
-                       take_pointer *take)
+static void take_range(const struct flood *f, char *buffer, struct extent range, uint32_t from,
+                       take_pointer *take, void *taker)
 {
+    uint64_t start = range.start, end = range.end;
     struct looks looks = {.count = 0};
     start = (start + 7) & ~UINT64_C(7);
     while (start + 8 <= end) {
         struct extent s = {start, end - start > BUFFER ? start + BUFFER : end};
-        f->read(f->context, &s, 1, f->buffer);
-        take_words(f, &looks, f->buffer, s.end - s.start, from, take);
-        looks_finish(f, &looks, take);
+        f->read(f->context, &s, 1, buffer);
+        take_words(f, &looks, buffer, s.end - s.start, from, take, taker);
+        looks_finish(f, &looks, take, taker);
         start = s.end;
     }
 }
@@ -261,50 +283,108 @@ void flood_from(struct flood *f, uint64_t start, uint64_t end, bool malloc_state
     }
     for (; low < f->blocks.count && b[low].address < end; low++) {
         if (b[low].address > start)
-            take_range(f, start, b[low].address, NONE, take);
+            take_range(f, f->buffer, (struct extent){start, b[low].address}, NONE, take, f);
         start = end_of(&b[low]) > start ? end_of(&b[low]) : start;
     }
-    take_range(f, start, end, NONE, take);
+    take_range(f, f->buffer, (struct extent){start, end}, NONE, take, f);
 }
 
 /* --- from block to block ---------------------------------------------------------------------- */
 
 /* Blocks from `first` to before `end`, which are near each other. */
-static void note_blocks(struct flood *f, uint32_t first, uint32_t end, uint64_t last_address)
+static void note_blocks(struct notes *n, uint32_t first, uint32_t end, uint64_t last_address)
 {
-    uint64_t start = f->blocks.items[first].address;
+    const struct flood *f = n->flood;
+    const struct flood_block *b = f->blocks.items;
+    uint64_t start = b[first].address;
     struct extent s = {start, last_address};
     struct looks looks = {.count = 0};
-    f->read(f->context, &s, 1, f->buffer);
+    f->read(f->context, &s, 1, n->buffer);
     for (uint32_t i = first; i < end; i++)
-        take_words(f, &looks, f->buffer + (f->blocks.items[i].address - start),
-                   f->blocks.items[i].size, i, take_note);
-    looks_finish(f, &looks, take_note);
+        take_words(f, &looks, n->buffer + (b[i].address - start), b[i].size, i, take_note, n);
+    looks_finish(f, &looks, take_note, n);
 }
 
-void flood_note(struct flood *f)
+static void *note_part(void *part)
 {
-    const struct flood_block *b = f->blocks.items;
-    uint32_t count = (uint32_t)f->blocks.count;
-    vec_reserve(&f->pointers, count);
-    for (uint32_t i = 0; i < count;) {
+    struct notes *n = part;
+    const struct flood_block *b = n->flood->blocks.items;
+    n->begun = n->first;
+    n->buffer = xmalloc(BUFFER);
+    vec_reserve(&n->pointers, n->end - n->first);
+    for (uint32_t i = n->first; i < n->end;) {
         uint64_t last = end_of(&b[i]);
         uint32_t end = i + 1;
         if (b[i].size > BUFFER) {
-            take_range(f, b[i].address, last, i, take_note);
+            take_range(n->flood, n->buffer, (struct extent){b[i].address, last}, i, take_note, n);
             i = end;
             continue;
         }
-        while (end < count && b[end].address < last + NEAR &&
+        while (end < n->end && b[end].address < last + NEAR &&
                end_of(&b[end]) - b[i].address <= BUFFER) {
             last = end_of(&b[end]) > last ? end_of(&b[end]) : last;
             end++;
         }
-        note_blocks(f, i, end, last);
+        note_blocks(n, i, end, last);
         i = end;
     }
-    if (count)
-        begin_block(f, count - 1);
+    if (n->end > n->first)
+        begin_block(n, n->end - 1);
+    free(n->buffer);
+    return NULL;
+}
+
+/* Parts of about the same number of bytes: how many. */
+static unsigned divide(const struct flood *f, struct notes parts[PARTS])
+{
+    uint32_t count = (uint32_t)f->blocks.count;
+    uint64_t bytes = 0, before = 0;
+    for (uint32_t i = 0; i < count; i++)
+        bytes += f->blocks.items[i].size;
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned most = processors < 2 ? 1 : processors < PARTS ? (unsigned)processors : PARTS, n = 0;
+    if (bytes / PART_BYTES < most)
+        most = (unsigned)(bytes / PART_BYTES) + 1;
+    parts[0] = (struct notes){.flood = f};
+    for (uint32_t i = 0; i < count; i++) {
+        if (n + 1 < most && before > bytes / most * (n + 1)) {
+            parts[n++].end = i;
+            parts[n] = (struct notes){.flood = f, .first = i};
+        }
+        before += f->blocks.items[i].size;
+    }
+    parts[n].end = count;
+    return n + 1;
+}
+
+/* The process stands still meanwhile, and leaves us its processor. */
+void flood_note(struct flood *f)
+{
+    struct notes parts[PARTS];
+    unsigned count = divide(f, parts);
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, PART_STACK);
+    for (unsigned i = 1; i < count; i++)
+        parts[i].has_reader =
+            pthread_create(&parts[i].reader, &attributes, note_part, &parts[i]) == 0;
+    pthread_attr_destroy(&attributes);
+    note_part(&parts[0]);
+    f->pointers.items = parts[0].pointers.items;
+    f->pointers.count = parts[0].pointers.count;
+    f->pointers.capacity = parts[0].pointers.capacity;
+    for (unsigned i = 1; i < count; i++) {
+        struct notes *n = &parts[i];
+        if (n->has_reader)
+            pthread_join(n->reader, NULL);
+        else
+            note_part(n);
+        vec_reserve(&f->pointers, f->pointers.count + n->pointers.count);
+        memcpy(f->pointers.items + f->pointers.count, n->pointers.items,
+               n->pointers.count * sizeof *n->pointers.items);
+        f->pointers.count += n->pointers.count;
+        vec_release(&n->pointers);
+    }
 }
 
 /* What was found, and all that it leads to, from one state into another. */

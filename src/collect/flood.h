@@ -11,8 +11,8 @@
  * flood_note for the blocks, which read memory; then flood_run, which does not. So all of memory is
  * read once, in order, however the blocks are linked: the process stands still meanwhile.
  *
- * Memory is read through a function, as the process's is far away. About 26 bytes a block, and 4
- * for each pointer in one.
+ * Memory is read through a function, as the process's is far away; flood_note calls it from several
+ * threads. About 32 bytes a block, and 4 for each pointer in one.
  */
 #ifndef TIDE_COLLECT_FLOOD_H
 #define TIDE_COLLECT_FLOOD_H
@@ -45,8 +45,6 @@ struct flood {
     uint64_t low, span;     /* of all blocks */
     VEC(uint32_t) found;    /* and not looked into yet */
     VEC(uint32_t) pointers; /* of each block: how many, and to which */
-    size_t open;            /* in it: those of the block that is being read, */
-    uint32_t begun;         /* which is the one before this */
     flood_read *read;
     void *context;
     char *buffer;

@@ -10,6 +10,7 @@
 #define FIRST_NS      20000000  /* most processes of a build or a pipeline are over by then */
 #define APART_NS      500000000 /* where there are no marks, at first */
 #define APART_COST    50        /* times what the last one took: 2 % of a processor */
+#define PERIODIC_COST 200       /* the same where nobody asked: only who is killed needs them */
 #define RESERVE_BYTES (UINT64_C(1) << 30)
 
 static uint64_t clock_ns(void)
@@ -143,11 +144,12 @@ void footprint_finish(struct footprint_look *l, struct target *t)
         t->footprint_apart_ns *= 2;
     }
     uint64_t now_ns = l->footprint.time_ns;
-    uint64_t rest = (l->cost_ns + clock_ns() - begun) * APART_COST;
+    uint64_t cost_ns = l->cost_ns + clock_ns() - begun, rest = cost_ns * APART_COST;
     if (!t->footprint_apart_ns)
         t->footprint_apart_ns = rest;
     rest = rest > t->footprint_apart_ns ? rest : t->footprint_apart_ns;
     t->footprint_rest_ns = now_ns + rest;
+    rest = rest > cost_ns * PERIODIC_COST ? rest : cost_ns * PERIODIC_COST;
     t->next_footprint_ns = now_ns + (rest > APART_NS ? rest : APART_NS);
     let_go(l);
 }

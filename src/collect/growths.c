@@ -108,8 +108,6 @@ static void begin(struct growth_table *c, struct chain_link *link, const struct 
 static void step(struct growth_table *c, const struct fresh *f, const struct block *old,
                  bool by_realloc)
 {
-    if (!c->links)
-        c->links = xcalloc(SETS * 2, sizeof *c->links);
     bool in_place = f->address == old->address;
     uint64_t moved = in_place ? 0 : old->size;
     uint32_t factor = factor_of(f->size, old->size);
@@ -146,6 +144,38 @@ static void step(struct growth_table *c, const struct fresh *f, const struct blo
     raise_to(&of->left_bytes, link->left);
 }
 
+static inline void prefetch_set(const struct growth_table *c, uint64_t address)
+{
+    const struct chain_link *set = set_of(c, address);
+    __builtin_prefetch(set);
+    __builtin_prefetch(set + 1);
+}
+
+static void count_oldest(struct growth_table *c)
+{
+    const struct growth *g = &c->pending[c->counted++ % GROWTHS_PENDING];
+    step(c, &g->fresh, &g->old, g->by_realloc);
+}
+
+static void count_pending(struct growth_table *c)
+{
+    while (c->counted != c->seen)
+        count_oldest(c);
+}
+
+/* In the order in which they are seen, but a few later. */
+static void grow(struct growth_table *c, const struct fresh *f, const struct block *old,
+                 bool by_realloc)
+{
+    if (!c->links)
+        c->links = xcalloc(SETS * 2, sizeof *c->links);
+    prefetch_set(c, f->address);
+    prefetch_set(c, old->address);
+    if (c->seen - c->counted == GROWTHS_PENDING)
+        count_oldest(c);
+    c->pending[c->seen++ % GROWTHS_PENDING] = (struct growth){*f, *old, by_realloc};
+}
+
 static struct node node_at(const struct target *t, uint32_t number)
 {
     return number < t->profile.nodes.count ? t->profile.nodes.items[number] : (struct node){0};
@@ -180,12 +210,13 @@ void growths_replaced(struct target *t, const struct fresh *f, const struct bloc
     bool grows = f->size * 10 >= old->size * 11 && f->size * 2 <= old->size * 9;
     if (f->account != old->site) {
         if (grows && is_near(t, f, old))
-            step(&t->growths, f, old, false);
+            grow(&t->growths, f, old, false);
         return;
     }
     if (grows) {
-        step(&t->growths, f, old, false);
+        grow(&t->growths, f, old, false);
     } else if (f->size < old->size || f->size > old->size * 4) {
+        count_pending(&t->growths);
         uint32_t row = row_of(&t->growths, f->account);
         struct chain_figures *of = &t->growths.rows.items[row].of;
         of->otherwise++;
@@ -197,13 +228,18 @@ void growths_replaced(struct target *t, const struct fresh *f, const struct bloc
 void growths_realloced(struct target *t, const struct fresh *f, const struct block *old)
 {
     if (f->size > old->size)
-        step(&t->growths, f, old, true);
+        grow(&t->growths, f, old, true);
 }
 
 static int by_site(const void *a, const void *b)
 {
     const struct chain_row *x = a, *y = b;
     return (x->site > y->site) - (x->site < y->site);
+}
+
+void growths_settle(struct target *t)
+{
+    count_pending(&t->growths);
 }
 
 void growths_finish(struct target *t)

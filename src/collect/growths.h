@@ -40,10 +40,21 @@ struct fresh {
 
 struct chain_link;
 
+/* A growth that was seen and is not counted yet: the chains' places in the table come from memory
+ * meanwhile. */
+struct growth {
+    struct fresh fresh;
+    struct block old;
+    bool by_realloc;
+};
+#define GROWTHS_PENDING 16u
+
 struct growth_table {
     struct chain_link *links; /* NULL until something grows */
-    uint32_t serial;          /* of the last growth */
-    VEC(uint32_t) row_of;     /* by account: its row + 1, or 0 */
+    struct growth pending[GROWTHS_PENDING];
+    uint32_t seen, counted; /* growths; those between them are pending */
+    uint32_t serial;        /* of the last growth */
+    VEC(uint32_t) row_of;   /* by account: its row + 1, or 0 */
     VEC(struct chain_row) rows;
 };
 
@@ -60,6 +71,8 @@ static inline bool growths_may_replace(uint64_t size, uint32_t account, uint64_t
 void growths_replaced(struct target *t, const struct fresh *f, const struct block *old);
 /* realloc made `f` of `old`. */
 void growths_realloced(struct target *t, const struct fresh *f, const struct block *old);
+/* After a pass over the rings: counts what is pending. */
+void growths_settle(struct target *t);
 /* Nothing more will come. */
 void growths_let_go(struct target *t);
 /* Fills target.profile's chains. */

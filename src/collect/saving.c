@@ -17,7 +17,8 @@
 
 #define FIRST_CHECKPOINT_NS    250000000
 #define CHECKPOINTS_APART_NS   500000000
-#define CHECKPOINTS_APART_COST 50 /* times what the last one took: they take 2 % of a processor */
+#define CHECKPOINTS_APART_COST 50   /* times what the last one took: they take 2 % of a processor */
+#define FAULT_NS               1000 /* to copy a page that is shared with the copy of us */
 
 /* --- the file --------------------------------------------------------------------------------- */
 
@@ -137,6 +138,13 @@ static _Noreturn void write_checkpoint(struct session *s, uint64_t now)
     _exit(output_write_file(s->file, &bytes) != 0);
 }
 
+static uint64_t own_faults(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (uint64_t)usage.ru_minflt;
+}
+
 void checkpoint_if_due(struct session *s, uint64_t now)
 {
     struct rusage usage;
@@ -145,7 +153,8 @@ void checkpoint_if_due(struct session *s, uint64_t now)
             return;
         uint64_t cost_us = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
                            (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-        uint64_t apart = cost_us * 1000 * CHECKPOINTS_APART_COST;
+        uint64_t own_ns = s->fork_ns + (own_faults() - s->fork_faults) * FAULT_NS;
+        uint64_t apart = (cost_us * 1000 + own_ns) * CHECKPOINTS_APART_COST;
         s->next_checkpoint_ns = now + (apart > CHECKPOINTS_APART_NS ? apart : CHECKPOINTS_APART_NS);
         s->checkpoint = 0;
     }
@@ -153,10 +162,12 @@ void checkpoint_if_due(struct session *s, uint64_t now)
         !output_is_file(s->file))
         return;
     naming_hold(s->naming);
+    s->fork_faults = own_faults();
     pid_t writer = fork();
     if (writer == 0)
         write_checkpoint(s, now);
     naming_go_on(s->naming);
+    s->fork_ns = elapsed_ns(s) - now;
     s->checkpoint = writer > 0 ? writer : 0;
     s->next_checkpoint_ns = now + CHECKPOINTS_APART_NS;
 }

@@ -37,6 +37,7 @@ struct session {
     uint64_t next_look_ns, alone_since_ns; /* for kin we have not heard of */
     unsigned unheard;                      /* of which we wait for so many */
     pid_t checkpoint;                      /* the process that writes one; 0: none */
+    uint64_t fork_ns, fork_faults;         /* how long it took to fork it; our page faults then */
     VEC(pid_t) snapshots;                  /* those that write one each */
     unsigned snapshot_count;               /* begun so far */
     uint64_t next_snapshot_ns;

@@ -28,11 +28,18 @@ static struct large {
     _Atomic size_t size;
 } table[PLACES];
 
+/* How many are in each part of the table: it is cold, and most blocks that might be large are not.
+ */
+static _Atomic uint16_t filled[PLACES / TRIES];
+
+static unsigned part_of(uintptr_t address)
+{
+    return (address >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 43 & (PLACES / TRIES - 1);
+}
+
 static struct large *place_of(uintptr_t address, unsigned try)
 {
-    return &table[((address >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 40 & (PLACES - 1) &
-                   ~(TRIES - 1)) +
-                  try];
+    return &table[part_of(address) * TRIES + try];
 }
 
 static void widen(uintptr_t address)
@@ -52,6 +59,7 @@ void large_keep(void *p, size_t size)
         struct large *l = place_of(address, i);
         uintptr_t none = 0;
         if (atomic_compare_exchange_strong(&l->address, &none, TAKEN)) {
+            atomic_fetch_add(&filled[part_of(address)], 1);
             atomic_store(&l->size, size);
             atomic_store(&l->address, address);
             widen(address);
@@ -62,11 +70,14 @@ void large_keep(void *p, size_t size)
 
 size_t large_drop(void *p)
 {
+    if (!atomic_load_explicit(&filled[part_of((uintptr_t)p)], memory_order_relaxed))
+        return 0;
     for (unsigned i = 0; i < TRIES; i++) {
         struct large *l = place_of((uintptr_t)p, i);
         if (atomic_load(&l->address) == (uintptr_t)p) {
             size_t size = atomic_load(&l->size);
             atomic_store(&l->address, 0);
+            atomic_fetch_sub(&filled[part_of((uintptr_t)p)], 1);
             return size;
         }
     }

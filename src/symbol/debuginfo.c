@@ -45,6 +45,7 @@ static bool alt_open(struct debuginfo *d, const char *path)
         return true;
     if (debugfile_find_alt(DEBUGFILE_ROOT, path, d->dwarf, &d->alt_image) != 0)
         return false;
+    elf_image_hide_unread(&d->alt_image);
     d->alt = dwarf_begin_elf(d->alt_image.elf, DWARF_C_READ, NULL);
     d->alt_info = elf_image_section(&d->alt_image, ".debug_info");
     if (!d->alt || !d->alt_info || !elf_image_section(&d->alt_image, ".debug_str") ||
@@ -60,6 +61,7 @@ void debuginfo_open(struct debuginfo *d, const struct elf_image *image, const ch
     *d = (struct debuginfo){.code = code};
     if (!image->has_dwarf)
         return;
+    elf_image_hide_unread(image);
     d->dwarf = dwarf_begin_elf(image->elf, DWARF_C_READ, NULL);
     GElf_Ehdr header;
     if (d->dwarf)

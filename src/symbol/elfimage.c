@@ -62,6 +62,34 @@ static void elf_image_survey(struct elf_image *image)
     image->has_dwarf = has_info && total <= limit;
 }
 
+/* Sections that nobody here reads, and libdw would uncompress all the same. */
+static bool name_is_unread(const char *name)
+{
+    static const char *const unread[] = {"aranges", "frame", "loc",      "loclists",
+                                         "macinfo", "macro", "pubnames", "pubtypes"};
+    name += name[1] == 'z' ? strlen(".zdebug_") : strlen(".debug_");
+    for (size_t i = 0; i < sizeof unread / sizeof *unread; i++)
+        if (strcmp(name, unread[i]) == 0)
+            return true;
+    return false;
+}
+
+void elf_image_hide_unread(const struct elf_image *image)
+{
+    size_t names;
+    if (elf_getshdrstrndx(image->elf, &names) != 0)
+        return;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(image->elf, section));) {
+        GElf_Shdr header;
+        const char *name =
+            gelf_getshdr(section, &header) ? elf_strptr(image->elf, names, header.sh_name) : NULL;
+        if (!name || !name_is_debug(name) || !name_is_unread(name))
+            continue;
+        header.sh_type = SHT_NOBITS; /* in our own pages of the file */
+        gelf_update_shdr(section, &header);
+    }
+}
+
 int elf_image_open(struct elf_image *image, const char *path)
 {
     *image = (struct elf_image){0};
@@ -73,7 +101,7 @@ int elf_image_open(struct elf_image *image, const char *path)
     if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
         goto out;
     image->size_bytes = (size_t)status.st_size;
-    image->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+    image->elf = elf_begin(fd, ELF_C_READ_MMAP_PRIVATE, NULL);
     if (!image->elf)
         goto out;
     elf_cntl(image->elf, ELF_C_FDDONE);

@@ -42,6 +42,9 @@ const uint8_t *elf_image_bytes(const struct elf_image *image, uint64_t address, 
  * opened. */
 Elf_Data *elf_image_section(const struct elf_image *image, const char *name);
 
+/* Before libdw opens it: it would uncompress all debug sections, also those that nobody here reads.
+ * Changes what elf_image_crc says. */
+void elf_image_hide_unread(const struct elf_image *image);
 /* The checksum that .gnu_debuglink holds of the file it names. */
 uint32_t elf_image_crc(const struct elf_image *image);
 
