@@ -75,6 +75,17 @@ static struct sampled_space space_of(struct process *p, const struct arch_regist
                                   .process = p};
 }
 
+/* Is what is copied of stacks too little, for more than one in a hundred? */
+static void note_end(struct samples *s, const struct perf_record *r, enum copied_end end)
+{
+    if (r->kind != PERF_CPU || r->stack_room != perf_copied(&s->perf))
+        return; /* of before more was copied */
+    s->copied++;
+    s->cut += end == COPIED_TRUNCATED && r->stack_size == r->stack_room;
+    if (s->cut * 100 > s->copied && perf_copy_more(&s->perf))
+        s->copied = s->cut = 0;
+}
+
 uint32_t stack_of(struct samples *s, struct process *p, const struct perf_record *r)
 {
     uint32_t count = 0;
@@ -82,6 +93,7 @@ uint32_t stack_of(struct samples *s, struct process *p, const struct perf_record
     if (r->registers.known) {
         struct sampled_space space = space_of(p, &r->registers, r->stack, r->stack_size);
         count = copied_walk(&space.copied, &r->registers, s->addresses, FRAMES_MAX, &end);
+        note_end(s, r, end);
     } else { /* a 32-bit program, say */
         s->addresses[count++] = r->registers.value[ARCH_REG_PC] + 1;
     }

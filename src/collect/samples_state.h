@@ -76,6 +76,7 @@ struct samples {
     unsigned scans;
     struct map seen; /* pid -> number of the scan that saw it first; WATCHED: it is watched */
     unsigned unwatched;
+    uint64_t copied, cut; /* samples with a copy of the present size, and of them, too deep */
     uint64_t addresses[FRAMES_MAX];
 };
 
