@@ -9,7 +9,6 @@
 #include "report/units.h"
 
 #define STACK_FRAMES 64 /* lines shown of one stack */
-#define CERTAIN      2  /* standard deviations from which on a change is no accident */
 
 static int64_t rounded(double v)
 {
@@ -117,15 +116,18 @@ static void add_summary(const struct compare *c, const struct compare_frame *f,
     }
 }
 
-static bool is_certain(const struct compare_row *r, enum compare_measure m)
+static void cell_ratio(struct strbuf *cell, struct compared v)
 {
-    return m != COMPARE_CPU_NS || fabs(compared_change(r->self[m])) > CERTAIN * r->noise;
+    strbuf_puts(cell, compared_is_certain(v) ? "" : "~");
+    add_ratio(cell, v.alone, v.together);
 }
 
-static void cell_ratio(struct strbuf *cell, const struct compare_row *r, enum compare_measure m)
+/* "1.10 - 1.52"; "1.10 -" has no upper bound */
+static void cell_bounds(struct strbuf *cell, struct compared v)
 {
-    strbuf_puts(cell, is_certain(r, m) ? "" : "~");
-    add_ratio(cell, r->self[m].alone, r->self[m].together);
+    strbuf_printf(cell, "%.2f -", v.ratio_low);
+    if (isfinite(v.ratio_high))
+        strbuf_printf(cell, " %.2f", v.ratio_high);
 }
 
 static void cell_spread(struct strbuf *cell, enum compare_measure m, struct compared v)
@@ -133,6 +135,12 @@ static void cell_spread(struct strbuf *cell, enum compare_measure m, struct comp
     add_amount(cell, m, v.low);
     strbuf_puts(cell, " - ");
     add_amount(cell, m, v.high);
+}
+
+static void cell_other(struct strbuf *cell, enum compare_measure m, struct compared v)
+{
+    strbuf_puts(cell, compared_is_nothing(v) || compared_is_certain(v) ? "" : "~");
+    add_change(cell, m, compared_change(v));
 }
 
 static void cell_place(struct strbuf *cell, const struct compare_row *r)
@@ -157,6 +165,7 @@ static void add_table(const struct compare *c, enum compare_measure m, const str
     table_init(&t);
     table_column(&t, "change", CELL_RIGHT);
     table_column(&t, "ratio", CELL_RIGHT);
+    table_column(&t, "bounds", CELL_RIGHT);
     table_column(&t, "alone", CELL_RIGHT);
     table_column(&t, "together", CELL_RIGHT);
     table_column(&t, "least - most", CELL_RIGHT);
@@ -169,11 +178,12 @@ static void add_table(const struct compare *c, enum compare_measure m, const str
         if (compared_is_nothing(r->self[m]))
             continue;
         add_change(table_cell(&t), m, compared_change(r->self[m]));
-        cell_ratio(table_cell(&t), r, m);
+        cell_ratio(table_cell(&t), r->self[m]);
+        cell_bounds(table_cell(&t), r->self[m]);
         add_amount(table_cell(&t), m, r->self[m].alone);
         add_amount(table_cell(&t), m, r->self[m].together);
         cell_spread(table_cell(&t), m, r->self[m]);
-        add_change(table_cell(&t), other, compared_change(r->self[other]));
+        cell_other(table_cell(&t), other, r->self[other]);
         unit_text(table_cell(&t), r->name);
         if (place)
             cell_place(table_cell(&t), r);
@@ -194,7 +204,9 @@ static void add_stacks(const struct compare *c, enum compare_measure m, const st
         strbuf_puts(out, style_bold(s));
         add_change(out, m, compared_change(r->self[m]));
         strbuf_printf(out, "%s (", style_plain(s));
-        cell_ratio(out, r, m);
+        cell_ratio(out, r->self[m]);
+        strbuf_puts(out, ", bounds ");
+        cell_bounds(out, r->self[m]);
         strbuf_puts(out, "): ");
         add_amount(out, m, r->self[m].alone);
         strbuf_puts(out, " alone, ");
@@ -224,12 +236,16 @@ void compare_text(const struct compare *c, const struct compare_frame *f, const 
     else
         add_table(c, m, s, out);
     for (size_t i = 0; i < c->rows.count; i++)
-        any |= !compared_is_nothing(c->rows.items[i].self[m]) && !is_certain(&c->rows.items[i], m);
+        any |= !compared_is_nothing(c->rows.items[i].self[m]) &&
+               !compared_is_certain(c->rows.items[i].self[m]);
     if (c->left_out) {
         strbuf_puts(out, "... ");
         unit_count(out, (int64_t)c->left_out);
         strbuf_puts(out, " more rows; --top 0 --min 0 shows all\n");
     }
     if (any)
-        strbuf_puts(out, "~ too few samples to tell a change from chance; run longer\n");
+        strbuf_printf(out,
+                      "~ may be chance: with so few %s the ratio may be anything within its "
+                      "bounds; run longer\n",
+                      faults ? "faults" : "samples");
 }
