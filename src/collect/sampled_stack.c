@@ -20,6 +20,13 @@ static struct area *code_at(const struct process *p, uint64_t address)
     return m && m->file ? m : NULL;
 }
 
+bool is_recorder(const struct process *p, uint64_t pc)
+{
+    const struct area *m = code_at(p, pc);
+    const char *slash = m ? strrchr(m->file->path, '/') : NULL;
+    return slash && strcmp(slash + 1, "libtidemark.so") == 0;
+}
+
 static int find_tables(const struct unwind_space *self, uint64_t address, struct unwind_module *out)
 {
     const struct sampled_space *space =
@@ -193,12 +200,13 @@ static uint32_t walk_blocked(struct samples *s, struct process *p, const struct 
     return copied_walk(&space.copied, &r, s->addresses, FRAMES_MAX, end);
 }
 
-uint32_t stack_of_blocked(struct samples *s, struct process *p, pid_t tid)
+uint32_t stack_of_blocked(struct samples *s, struct process *p, pid_t tid, bool *ours)
 {
     struct blocked b;
     enum copied_end end;
     if (!blocked_look(&b, p->pid, tid))
         return 0;
     uint32_t count = walk_blocked(s, p, &b, &end);
+    *ours = is_recorder(p, b.registers.value[ARCH_REG_PC]);
     return stack_node(s, p, count, end);
 }

@@ -253,6 +253,8 @@ static void answer_door(struct session *s)
             mark_on_left_alone(&s->mark_on, &v);
         else
             request_answer(s, &v);
+        if (s->samples)
+            samples_waited_for_us(s->samples, v.pid, v.came_ns, v.left_ns);
     }
 }
 

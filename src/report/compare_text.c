@@ -8,7 +8,8 @@
 #include "report/table.h"
 #include "report/units.h"
 
-#define STACK_FRAMES 64 /* lines shown of one stack */
+#define STACK_FRAMES 64  /* lines shown of one stack */
+#define TICKS_TELL   1e8 /* ns; of less a ratio says nothing */
 
 static int64_t rounded(double v)
 {
@@ -71,6 +72,24 @@ static void line_figure(const struct style *s, const char *label, enum compare_m
     strbuf_putc(out, '\n');
 }
 
+/* Per run these are no more exact than the kernel's ticks are; of many marks they are. */
+static void line_ticks(const struct compare *c, const struct style *s, const char *label,
+                       double alone, double together, struct strbuf *out)
+{
+    if (c->per) {
+        line_figure(s, label, COMPARE_CPU_NS, alone, together, out);
+        return;
+    }
+    summary_label(out, s, label);
+    unit_ticks(out, (uint64_t)rounded(alone));
+    strbuf_puts(out, " alone, ");
+    unit_ticks(out, (uint64_t)rounded(together));
+    strbuf_puts(out, " together");
+    if (alone >= TICKS_TELL)
+        strbuf_printf(out, " (%.1f times as much)", together / alone);
+    strbuf_putc(out, '\n');
+}
+
 static void line_command(const struct compare *c, const struct compare_frame *f,
                          const struct style *s, struct strbuf *out)
 {
@@ -102,10 +121,9 @@ static void add_summary(const struct compare *c, const struct compare_frame *f,
     line_command(c, f, s, out);
     line_figure(s, "ran", COMPARE_CPU_NS, (double)a->duration_ns / x, (double)b.duration_ns / y,
                 out);
-    line_figure(s, "user", COMPARE_CPU_NS, (double)a->kernel.user_ns / x,
-                (double)b.kernel.user_ns / y, out);
-    line_figure(s, "system", COMPARE_CPU_NS, (double)a->kernel.system_ns / x,
-                (double)b.kernel.system_ns / y, out);
+    line_ticks(c, s, "user", (double)a->kernel.user_ns / x, (double)b.kernel.user_ns / y, out);
+    line_ticks(c, s, "system", (double)a->kernel.system_ns / x, (double)b.kernel.system_ns / y,
+               out);
     line_figure(s, "faults", COMPARE_FAULTS,
                 (double)(a->kernel.minor_faults + a->kernel.major_faults) / x,
                 (double)(b.kernel.minor_faults + b.kernel.major_faults) / y, out);

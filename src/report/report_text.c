@@ -176,7 +176,9 @@ static void add_stacks(const struct answer *a, const struct style *s, struct str
         unit_percent(out, (double)row->self.amount, (double)a->tree.scale);
         strbuf_puts(out, " %) in ");
         unit_count(out, row->self.count);
-        strbuf_printf(out, " %s, thread ", report_count_title(a->query->metric));
+        const char *counted = report_count_title(a->query->metric);
+        strbuf_printf(out, " %.*s, thread ", (int)strlen(counted) - (row->self.count == 1),
+                      counted);
         unit_text(out, row->thread && *row->thread ? row->thread : "[unknown]");
         strbuf_putc(out, '\n');
         stack_text(&a->frames, &a->merged, row->call, STACK_FRAMES, s, out);

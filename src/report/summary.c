@@ -219,7 +219,7 @@ static void line_cpu(const struct sampling *g, const struct sampled_totals *t,
     unit_ms(out, (int64_t)t->cpu_ns);
     strbuf_puts(out, " in user mode, ");
     unit_count(out, (int64_t)t->cpu_samples);
-    strbuf_puts(out, " samples, one each ");
+    strbuf_printf(out, " sample%s, one each ", t->cpu_samples == 1 ? "" : "s");
     unit_time(out, g->cpu_period_ns);
     strbuf_puts(out, " of a thread\n");
     if (g->wall) {
@@ -227,7 +227,7 @@ static void line_cpu(const struct sampling *g, const struct sampled_totals *t,
         unit_ms(out, (int64_t)t->waiting_ns);
         strbuf_puts(out, " waiting, ");
         unit_count(out, (int64_t)t->waits);
-        strbuf_puts(out, " times; ");
+        strbuf_printf(out, " time%s; ", t->waits == 1 ? "" : "s");
         unit_ms(out, (int64_t)t->ready_ns);
         strbuf_puts(out, " ready to run while others had the processor\n");
     }
@@ -235,10 +235,10 @@ static void line_cpu(const struct sampling *g, const struct sampled_totals *t,
         return;
     summary_label(out, s, "kernel");
     strbuf_puts(out, "counted ");
-    unit_ms(out, (int64_t)g->user_ns);
+    unit_ticks(out, g->user_ns);
     strbuf_puts(out, " in user mode, and ");
-    unit_ms(out, (int64_t)g->system_ns);
-    strbuf_puts(out, " in the kernel, which are not sampled; of the whole run\n");
+    unit_ticks(out, g->system_ns);
+    strbuf_puts(out, " in the kernel, not sampled; of the whole run\n");
 }
 
 static void part(struct strbuf *out, uint64_t count, const char *what)
@@ -258,7 +258,7 @@ static void line_faults(const struct sampling *g, const struct sampled_totals *t
     unit_bytes(out, (int64_t)t->fault_bytes);
     strbuf_puts(out, " made resident: ");
     unit_count(out, (int64_t)touches);
-    strbuf_puts(out, " first touches");
+    strbuf_printf(out, " first touch%s", touches == 1 ? "" : "es");
     part(out, t->huge_faults, " of 2 MiB each");
     part(out, t->file_faults, " pages of files");
     part(out, t->copy_faults, " copies after a fork");
@@ -336,6 +336,20 @@ static void line_pools(const struct answer *a, const struct style *s, struct str
         strbuf_printf(out, " and %zu more", t.pools.count - POOLS_SHOWN);
     strbuf_puts(out, t.pools.count ? "\n" : "");
     pool_totals_release(&t);
+}
+
+/* Samples are taken from outside, where only the interpreter's own stack is seen. */
+static void line_no_python(const struct answer *a, const struct style *s, struct strbuf *out)
+{
+    const struct frame_table *t = &a->frames;
+    bool found = false;
+    for (size_t i = 0; i < t->frames.count && !found; i++)
+        found = t->frames.items[i].interpreter;
+    if (!found || a->query->metric == METRIC_TOUCHED) /* whose stacks are the heap's */
+        return;
+    summary_label(out, s, "python");
+    strbuf_puts(out,
+                "samples have no Python frames, but those of the interpreter; the heap's have\n");
 }
 
 static void line_python(const struct answer *a, const struct style *s, struct strbuf *out)
@@ -566,6 +580,7 @@ void summary_text(const struct answer *a, const struct style *s, struct strbuf *
     struct sampled_totals sampled = sampled_totals(p, &a->window, a->query->metric);
     if (metric_is_sampled(a->query->metric)) {
         line_samples(a, &sampled, s, out);
+        line_no_python(a, s, out);
     } else {
         line_counts(a, s, out);
         if (a->query->metric == METRIC_UNTOUCHED)
