@@ -9,7 +9,15 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
+
+static uint64_t monotonic(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
 
 static bool random_digits(char *out, size_t digits)
 {
@@ -75,6 +83,7 @@ bool door_answer(struct door *d, struct visitor *v)
             continue;
         if (v->fd < 0)
             return false;
+        v->came_ns = v->left_ns = monotonic();
         struct ucred who = {0};
         socklen_t size = sizeof who;
         struct pollfd p = {.fd = v->fd, .events = POLLIN};
@@ -114,6 +123,7 @@ void visitor_reply(struct visitor *v, int status, int memory, size_t size, uint3
         c->cmsg_len = CMSG_LEN(sizeof memory);
         memcpy(CMSG_DATA(c), &memory, sizeof memory);
     }
+    v->left_ns = monotonic();
     ssize_t ignored = sendmsg(v->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     (void)ignored; /* it died meanwhile: its pidfd says so */
     close(v->fd);
@@ -124,6 +134,7 @@ static void answer(struct visitor *v, int status, const void *data, size_t size,
     struct wire_reply reply = {.status = status, .size = size, .ring_count = count};
     struct iovec parts[2] = {{&reply, sizeof reply}, {(void *)(uintptr_t)data, size}};
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+    v->left_ns = monotonic();
     ssize_t ignored = sendmsg(v->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     (void)ignored;
     close(v->fd);

@@ -8,6 +8,7 @@
 #define TIDE_COLLECT_DOOR_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -24,6 +25,7 @@ struct door {
 struct visitor {
     int fd;
     pid_t pid;
+    uint64_t came_ns, left_ns; /* CLOCK_MONOTONIC; it waits from the one to the other */
     struct wire_request request;
     char text[WIRE_TEXT_MAX]; /* that came with it */
 };

@@ -13,7 +13,6 @@
 
 #include "collect/perf_registers.h"
 
-#define CPU_STACK_BYTES   16384 /* copied with a sample; deeper stacks are cut */
 #define FAULT_STACK_BYTES 8192
 #define RING_LARGEST      ((size_t)4 << 20)
 #define RING_SMALLEST     ((size_t)64 << 10)
@@ -24,6 +23,15 @@
 #define SAMPLE_FIELDS                                                                              \
     (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |                \
      PERF_SAMPLE_ADDR | PERF_SAMPLE_REGS_USER)
+
+/*
+ * How much of the stack is copied with a sample of CPU time; what is deeper is cut. The copy is
+ * what a sample costs besides its interrupt, so the program begins with the least, and gets more
+ * when its stacks were seen to be cut (perf_copy_more). Of all processes at once, some are deep.
+ */
+static const uint32_t cpu_stack_bytes[PERF_CPU_COPIES] = {4096, 16384, 49152};
+#define COPY_OF_ALL       1
+#define LARGEST_IN_A_RING 32
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
@@ -58,11 +66,11 @@ static struct perf_event_attr tracker_attributes(const struct perf_options *o)
     return a;
 }
 
-static struct perf_event_attr cpu_attributes(const struct perf_options *o)
+static struct perf_event_attr cpu_attributes(const struct perf_options *o, unsigned copy)
 {
     struct perf_event_attr a = attributes(PERF_COUNT_SW_TASK_CLOCK, o->cpu_period_ns);
     a.sample_type |= PERF_SAMPLE_STACK_USER;
-    a.sample_stack_user = CPU_STACK_BYTES;
+    a.sample_stack_user = cpu_stack_bytes[copy];
     return a;
 }
 
@@ -113,13 +121,14 @@ static int refusal(int code, const struct perf_options *o, struct err *err)
                    what, strerror(-code));
 }
 
-static int event_add(struct perf *p, struct perf_event_attr a, enum perf_kind kind, pid_t pid,
-                     int cpu)
+static int event_add_as(struct perf *p, struct perf_event_attr a, enum perf_kind kind, pid_t pid,
+                        int cpu, bool asleep)
 {
     uint64_t id;
     a.wakeup_watermark = (uint32_t)(p->ring_bytes / 4);
     a.inherit = pid != -1;
-    a.disabled = a.enable_on_exec = !p->at_once;
+    a.enable_on_exec = !p->at_once && !asleep;
+    a.disabled = !p->at_once || asleep;
     int fd = event_open(&a, pid, cpu);
     if (fd < 0)
         return fd;
@@ -128,6 +137,25 @@ static int event_add(struct perf *p, struct perf_event_attr a, enum perf_kind ki
         return -errno;
     *map_at(&p->kinds, id) = kind;
     return fd;
+}
+
+static int event_add(struct perf *p, struct perf_event_attr a, enum perf_kind kind, pid_t pid,
+                     int cpu)
+{
+    return event_add_as(p, a, kind, pid, cpu, false);
+}
+
+/* One for each size of the copy; all but that of p->copy sleep, and so do what inherits them. */
+static int cpu_events_add(struct perf *p, pid_t pid, int cpu, int main)
+{
+    for (unsigned i = p->copy; i <= p->copy_most; i++) {
+        struct perf_event_attr a = cpu_attributes(&p->options, i);
+        int fd = event_add_as(p, a, PERF_CPU, pid, cpu, i != p->copy);
+        if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, main) != 0)
+            return fd < 0 ? fd : -errno;
+        *vec_push(&p->copies) = (struct perf_copy){.fd = fd, .copy = i};
+    }
+    return 0;
 }
 
 static int ring_add(struct perf *p, int fd, int cpu, bool stacks)
@@ -156,11 +184,10 @@ static int open_cpu(struct perf *p, pid_t pid, int cpu)
     int code = ring_add(p, main, cpu, false);
     if (code)
         return code;
-    if (o->cpu_period_ns) {
-        fd = event_add(p, cpu_attributes(o), PERF_CPU, pid, cpu);
-        if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, main) != 0)
-            return fd < 0 ? fd : -errno;
-    }
+    if (o->cpu_period_ns)
+        code = cpu_events_add(p, pid, cpu, main);
+    if (code)
+        return code;
     if (o->fault_period) {
         fd = event_add(p, fault_stack_attributes(o), PERF_FAULT, pid, cpu);
         code = fd < 0 ? fd : ring_add(p, fd, cpu, true);
@@ -182,7 +209,7 @@ static int open_cpu(struct perf *p, pid_t pid, int cpu)
 
 int perf_check(const struct perf_options *o, struct err *err)
 {
-    struct perf_event_attr all[] = {tracker_attributes(o), cpu_attributes(o),
+    struct perf_event_attr all[] = {tracker_attributes(o), cpu_attributes(o, 0),
                                     fault_stack_attributes(o)};
     bool wanted[] = {true, o->cpu_period_ns != 0, o->fault_period != 0};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -195,6 +222,16 @@ int perf_check(const struct perf_options *o, struct err *err)
     return 0;
 }
 
+/* The largest only where so many fit into a ring that none is lost while others have a turn. */
+static void copies_begin(struct perf *p)
+{
+    size_t largest = cpu_stack_bytes[PERF_CPU_COPIES - 1];
+    p->copy = p->options.all ? COPY_OF_ALL : 0;
+    p->copy_most = p->options.all                                ? COPY_OF_ALL
+                   : p->ring_bytes / largest < LARGEST_IN_A_RING ? PERF_CPU_COPIES - 2
+                                                                 : PERF_CPU_COPIES - 1;
+}
+
 int perf_open(struct perf *p, const struct perf_options *o, pid_t pid, struct err *err)
 {
     long cpus = sysconf(_SC_NPROCESSORS_CONF);
@@ -204,6 +241,7 @@ int perf_open(struct perf *p, const struct perf_options *o, pid_t pid, struct er
         size /= 2;
     for (;; size /= 2) { /* until it fits into what may be locked */
         *p = (struct perf){.options = *o, .ring_bytes = size, .at_once = o->system};
+        copies_begin(p);
         code = 0;
         for (int cpu = 0; cpu < cpus && !code; cpu++)
             code = open_cpu(p, o->system ? -1 : pid, cpu);
@@ -238,13 +276,32 @@ int perf_watch(struct perf *p, pid_t tid)
             continue;
         code = watch_on(p, tracker_attributes(o), PERF_OTHER, tid, r);
         if (!code && o->cpu_period_ns)
-            code = watch_on(p, cpu_attributes(o), PERF_CPU, tid, r);
+            code = watch_on(p, cpu_attributes(o, p->copy), PERF_CPU, tid, r);
         if (!code && o->fault_period)
             code = watch_on(p, fault_stack_attributes(o), PERF_FAULT, tid, stacks);
         if (!code && o->fault_period)
             code = watch_on(p, fault_attributes(o), PERF_FAULT, tid, r);
     }
     return code;
+}
+
+bool perf_copy_more(struct perf *p)
+{
+    if (p->copy == p->copy_most)
+        return false;
+    p->copy++;
+    for (size_t i = 0; i < p->copies.count; i++)
+        if (p->copies.items[i].copy == p->copy - 1)
+            ioctl(p->copies.items[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+    for (size_t i = 0; i < p->copies.count; i++)
+        if (p->copies.items[i].copy == p->copy)
+            ioctl(p->copies.items[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+    return true;
+}
+
+uint32_t perf_copied(const struct perf *p)
+{
+    return cpu_stack_bytes[p->copy];
 }
 
 void perf_close(struct perf *p)
@@ -255,6 +312,7 @@ void perf_close(struct perf *p)
         close(p->fds.items[i]);
     vec_release(&p->rings);
     vec_release(&p->fds);
+    vec_release(&p->copies);
     map_release(&p->kinds);
     free(p->whole);
     p->whole = NULL;
@@ -351,7 +409,7 @@ static void take_sample(const struct perf *p, struct words w, bool stacks, struc
     out->address = take(&w);
     out->registers = (struct arch_registers){.known = 0};
     out->stack = NULL;
-    out->stack_size = 0;
+    out->stack_size = out->stack_room = 0;
     uint64_t abi = take(&w);
     if (abi == PERF_SAMPLE_REGS_ABI_64) {
         for (size_t i = 0; i < sizeof perf_register_order; i++)
@@ -362,6 +420,7 @@ static void take_sample(const struct perf *p, struct words w, bool stacks, struc
         uint64_t size = take(&w);
         out->stack = (const uint8_t *)w.at;
         if (size && size <= (uint64_t)(w.end - w.at)) {
+            out->stack_room = size;
             w.at += size;
             uint64_t there = take(&w);
             out->stack_size = there < size ? there : size;

@@ -3,6 +3,7 @@
  *
  * What is opened, for each CPU: a tracker (programs, threads, mappings), and as asked for
  * - task-clock: a sample, with a copy of the stack, each time a thread has used so much CPU time;
+ *   an event for each size of the copy, of which one is awake;
  * - page faults twice: small records, of which thousands fit even where locked memory is scarce,
  *   so that none is lost; and copies of the stack, of which some may be (samples.h joins them);
  * - when threads leave the processor and get it back; and, for those who may look into the kernel,
@@ -31,6 +32,7 @@ struct perf_options {
     uint64_t cpu_period_ns; /* 0: no CPU samples */
     uint64_t fault_period;  /* 0: no page faults; 1: every one */
     bool wall;              /* when threads leave and get the processor, too */
+    bool all;               /* not one program and what it starts, but strangers too */
     bool system;            /* of all processes there are, and not of one and what it starts */
 };
 
@@ -59,6 +61,7 @@ struct perf_record {
             uint64_t address; /* of a fault */
             const uint8_t *stack;
             uint64_t stack_size;
+            uint64_t stack_room; /* that the copy had; if it is less, the stack ended */
         };
         struct {
             uint64_t start, size, offset; /* of a mapping */
@@ -92,12 +95,21 @@ struct perf_ring {
     bool closed; /* the program has ended; polling would never sleep */
 };
 
+#define PERF_CPU_COPIES 3 /* sizes of the copy of a sample's stack */
+
+struct perf_copy {
+    int fd;
+    unsigned copy;
+};
+
 struct perf {
     struct perf_options options;
     VEC(struct perf_ring) rings;
     VEC(int) fds;
-    struct map kinds; /* event id -> enum perf_kind */
-    bool at_once;     /* events that are opened count from then on, and not from exec */
+    struct map kinds;             /* event id -> enum perf_kind */
+    VEC(struct perf_copy) copies; /* the events of CPU time; each is in `fds` too */
+    unsigned copy, copy_most;     /* the size that is in use, and the largest there is */
+    bool at_once;                 /* events that are opened count from then on, and not from exec */
     size_t ring_bytes;
     char *whole; /* a record that begins at the end of a ring and ends at its beginning */
 };
@@ -108,6 +120,10 @@ int perf_check(const struct perf_options *o, struct err *err);
 int perf_open(struct perf *p, const struct perf_options *o, pid_t pid, struct err *err);
 /* Also for a thread that runs already, and what it starts. 0, or a negative errno. */
 int perf_watch(struct perf *p, pid_t tid);
+/* From now on samples of CPU time have a larger copy of the stack. false: it is the largest. */
+bool perf_copy_more(struct perf *p);
+/* How many bytes of it they have. */
+uint32_t perf_copied(const struct perf *p);
 void perf_close(struct perf *p);
 
 /* Looks how far the rings are. true: one of them is half full, so not to wait. */

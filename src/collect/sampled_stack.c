@@ -20,6 +20,13 @@ static struct area *code_at(const struct process *p, uint64_t address)
     return m && m->file ? m : NULL;
 }
 
+bool is_recorder(const struct process *p, uint64_t pc)
+{
+    const struct area *m = code_at(p, pc);
+    const char *slash = m ? strrchr(m->file->path, '/') : NULL;
+    return slash && strcmp(slash + 1, "libtidemark.so") == 0;
+}
+
 static int find_tables(const struct unwind_space *self, uint64_t address, struct unwind_module *out)
 {
     const struct sampled_space *space =
@@ -75,6 +82,17 @@ static struct sampled_space space_of(struct process *p, const struct arch_regist
                                   .process = p};
 }
 
+/* Is what is copied of stacks too little, for more than one in a hundred? */
+static void note_end(struct samples *s, const struct perf_record *r, enum copied_end end)
+{
+    if (r->kind != PERF_CPU || r->stack_room != perf_copied(&s->perf))
+        return; /* of before more was copied */
+    s->copied++;
+    s->cut += end == COPIED_TRUNCATED && r->stack_size == r->stack_room;
+    if (s->cut * 100 > s->copied && perf_copy_more(&s->perf))
+        s->copied = s->cut = 0;
+}
+
 uint32_t stack_of(struct samples *s, struct process *p, const struct perf_record *r)
 {
     uint32_t count = 0;
@@ -82,6 +100,7 @@ uint32_t stack_of(struct samples *s, struct process *p, const struct perf_record
     if (r->registers.known) {
         struct sampled_space space = space_of(p, &r->registers, r->stack, r->stack_size);
         count = copied_walk(&space.copied, &r->registers, s->addresses, FRAMES_MAX, &end);
+        note_end(s, r, end);
     } else { /* a 32-bit program, say */
         s->addresses[count++] = r->registers.value[ARCH_REG_PC] + 1;
     }
@@ -181,12 +200,13 @@ static uint32_t walk_blocked(struct samples *s, struct process *p, const struct 
     return copied_walk(&space.copied, &r, s->addresses, FRAMES_MAX, end);
 }
 
-uint32_t stack_of_blocked(struct samples *s, struct process *p, pid_t tid)
+uint32_t stack_of_blocked(struct samples *s, struct process *p, pid_t tid, bool *ours)
 {
     struct blocked b;
     enum copied_end end;
     if (!blocked_look(&b, p->pid, tid))
         return 0;
     uint32_t count = walk_blocked(s, p, &b, &end);
+    *ours = is_recorder(p, b.registers.value[ARCH_REG_PC]);
     return stack_node(s, p, count, end);
 }

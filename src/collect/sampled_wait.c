@@ -32,16 +32,41 @@ static void charge_ready(struct process *p, struct sampled_thread *t, uint32_t s
     t->off.ready_ns = 0;
 }
 
+void samples_waited_for_us(struct samples *s, pid_t pid, uint64_t from_ns, uint64_t to_ns)
+{
+    s->own_waits[s->own_wait_count++ % OWN_WAITS] =
+        (struct own_wait){.pid = pid, .from_ns = from_ns, .to_ns = to_ns};
+}
+
+/* Of a time off, what the process waited for us, or was held by us. */
+static uint64_t own_part(const struct samples *s, pid_t pid, uint64_t from_ns, uint64_t to_ns)
+{
+    uint64_t ours = 0;
+    for (size_t i = 0; i < s->own_wait_count && i < OWN_WAITS; i++) {
+        const struct own_wait *w = &s->own_waits[i];
+        uint64_t from = w->from_ns > from_ns ? w->from_ns : from_ns;
+        uint64_t to = w->to_ns < to_ns ? w->to_ns : to_ns;
+        ours += w->pid == pid && to > from ? to - from : 0;
+    }
+    return ours < to_ns - from_ns ? ours : to_ns - from_ns;
+}
+
 /*
  * A part of its time off is over. If it is not known where it left, the time is kept and charged to
  * the next place that is: where it is found waiting, which is more likely the longer it waits
  * there, or where it is sampled, for a thread that others took the processor from.
  */
-static void pass_time(struct process *p, struct sampled_thread *t, uint64_t until_ns)
+static void pass_time(const struct samples *s, struct process *p, struct sampled_thread *t,
+                      uint64_t until_ns)
 {
     struct off *o = &t->off;
     uint64_t ns = until_ns > o->since_ns ? until_ns - o->since_ns : 0;
-    if (o->preempted) {
+    uint64_t ours =
+        o->ours && !o->preempted ? ns : own_part(s, p->pid, o->since_ns, o->since_ns + ns);
+    ns -= ours;
+    if (ours && !ns) {
+        o->counted = true;
+    } else if (o->preempted) {
         o->ready_ns += ns;
         if (o->stack)
             charge_ready(p, t, o->stack);
@@ -60,7 +85,9 @@ void take_off_stack(struct samples *s, struct process *p, const struct perf_reco
     if (!p->alive || !has_target(s, p))
         return;
     uint32_t stack = stack_of(s, p, r);
-    thread_of(p, r->tid)->off.leaving = stack;
+    struct off *o = &thread_of(p, r->tid)->off;
+    o->leaving = stack;
+    o->leaving_ours = is_recorder(p, r->registers.value[ARCH_REG_PC]);
 }
 
 void take_switch(struct samples *s, struct process *p, const struct perf_record *r)
@@ -73,11 +100,13 @@ void take_switch(struct samples *s, struct process *p, const struct perf_record 
         t->off.preempted = r->preempted;
         t->off.counted = false;
         t->off.stack = t->off.leaving;
+        t->off.ours = t->off.leaving_ours;
         t->off.leaving = 0;
+        t->off.leaving_ours = false;
         return;
     }
     if (t->off.since_ns && has_target(s, p))
-        pass_time(p, t, r->time_ns);
+        pass_time(s, p, t, r->time_ns);
     t->off.since_ns = 0;
 }
 
@@ -95,11 +124,11 @@ static void look_at(struct samples *s, struct process *p, struct sampled_thread 
     if (!o->since_ns || o->preempted || until_ns < o->since_ns + LOOK_AFTER_NS)
         return;
     if (!o->stack && now_ns >= o->next_look_ns) {
-        o->stack = stack_of_blocked(s, p, t->tid);
+        o->stack = stack_of_blocked(s, p, t->tid, &o->ours);
         o->next_look_ns = now_ns + LOOKS_APART;
     }
     if (o->stack && until_ns > o->since_ns + CHARGED_NS)
-        pass_time(p, t, until_ns);
+        pass_time(s, p, t, until_ns);
 }
 
 void look_at_waits(struct samples *s, uint64_t until_ns)
@@ -122,7 +151,7 @@ void cut_waits(struct samples *s, bool paused, uint64_t time_ns)
             if (!t->off.since_ns)
                 continue;
             if (paused && has_target(s, p))
-                pass_time(p, t, time_ns);
+                pass_time(s, p, t, time_ns);
             t->off.since_ns = time_ns;
         }
     }
@@ -133,7 +162,7 @@ void settle_off(struct samples *s, struct process *p, struct sampled_thread *t, 
     if (!has_target(s, p))
         return;
     if (t->off.since_ns)
-        pass_time(p, t, time_ns);
+        pass_time(s, p, t, time_ns);
     charge_wait(p, t, t->off.last_wait);
     charge_ready(p, t, t->off.last_sample);
     t->off.since_ns = 0;

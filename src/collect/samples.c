@@ -95,11 +95,12 @@ struct samples *samples_new(struct session *session, const struct perf_options *
 {
     struct samples *s = xcalloc(1, sizeof *s);
     s->session = session;
-    struct perf_options system = *o;
+    bool all = session->options->all;
+    struct perf_options one = *o, system = *o;
+    one.all = system.all = all;
     system.system = true;
-    bool all = session->options->all,
-         whole = all && geteuid() == 0 && perf_open(&s->perf, &system, program, err) == 0;
-    if (!whole && perf_open(&s->perf, o, program, err)) {
+    bool whole = all && geteuid() == 0 && perf_open(&s->perf, &system, program, err) == 0;
+    if (!whole && perf_open(&s->perf, &one, program, err)) {
         free(s);
         return NULL;
     }

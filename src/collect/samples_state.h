@@ -31,7 +31,9 @@ struct off {
     bool preempted;    /* it could go on, but others had a turn */
     bool counted;      /* a part of this time off has been */
     uint32_t stack;    /* where it left */
-    uint32_t leaving;  /* where it is about to leave */
+    bool ours;         /* it left in the recorder, which waits for the collector */
+    bool leaving_ours;
+    uint32_t leaving; /* where it is about to leave */
     uint32_t last_wait, last_sample;
     uint64_t waited_ns, ready_ns; /* not charged to a stack yet, */
     uint64_t waits;               /* of so many */
@@ -40,8 +42,8 @@ struct off {
 
 struct sampled_thread {
     pid_t tid;
-    uint32_t number; /* in profile.threads of the target; NO_THREAD: not yet */
-    char name[16];   /* empty: it was given none */
+    uint32_t number;        /* in profile.threads of the target; NO_THREAD: not yet */
+    char name[16];          /* empty: it was given none */
     struct lone_fault last; /* the last fault with a stack, */
     uint32_t last_stack;    /* which is this; 0: none */
     struct owner owner;
@@ -64,6 +66,14 @@ struct process {
     struct map by_tid;                  /* -> place in threads */
 };
 
+/* A process waited for tidemark. */
+struct own_wait {
+    pid_t pid;
+    uint64_t from_ns, to_ns;
+};
+
+#define OWN_WAITS 256 /* are remembered: what is older was read long ago */
+
 struct samples {
     struct session *session;
     struct perf perf;
@@ -76,6 +86,9 @@ struct samples {
     unsigned scans;
     struct map seen; /* pid -> number of the scan that saw it first; WATCHED: it is watched */
     unsigned unwatched;
+    struct own_wait own_waits[OWN_WAITS]; /* by turns, */
+    size_t own_wait_count;                /* of so many */
+    uint64_t copied, cut; /* samples with a copy of the present size, and of them, too deep */
     uint64_t addresses[FRAMES_MAX];
 };
 
@@ -117,8 +130,11 @@ void watch_others(struct samples *s);
 uint32_t stack_of(struct samples *s, struct process *p, const struct perf_record *r);
 /* The address as a node has it, its module made known to the profile. */
 uint64_t node_address(struct process *p, uint64_t address);
-/* The stack of a thread that waits, as it is found now; 0: it does not, or may not be looked at. */
-uint32_t stack_of_blocked(struct samples *s, struct process *p, pid_t tid);
+/* The stack of a thread that waits, as it is found now, and whether it does so in the recorder; 0:
+ * it does not, or may not be looked at. */
+uint32_t stack_of_blocked(struct samples *s, struct process *p, pid_t tid, bool *ours);
+/* Is this code the recorder's? */
+bool is_recorder(const struct process *p, uint64_t pc);
 
 /* sampled_fault.c */
 

@@ -253,6 +253,8 @@ static void answer_door(struct session *s)
             mark_on_left_alone(&s->mark_on, &v);
         else
             request_answer(s, &v);
+        if (s->samples)
+            samples_waited_for_us(s->samples, v.pid, v.came_ns, v.left_ns);
     }
 }
 
@@ -395,10 +397,12 @@ static void find_names(struct session *s, uint64_t now)
  * that one took in the last pass: long sleeps cost less, but short ones keep the events in the
  * cache, and the program from waiting for a chunk.
  */
-static long nap_ns(uint64_t words, uint64_t pass_ns, unsigned idle)
+static long nap_ns(const struct session *s, uint64_t words, uint64_t pass_ns, unsigned idle)
 {
+    bool only_samples =
+        !s->options->library && !s->options->sampling.wall; /* their rings wake us */
     if (!words)
-        return idle < 200 ? 1000000 : idle < 1000 ? 4000000 : 10000000;
+        return idle < 200 ? 1000000 : idle < 1000 && !only_samples ? 4000000 : 10000000;
     double fill_ns = (double)pass_ns / (double)words * (WIRE_CHUNK_WORDS * 4);
     return fill_ns < SHORTEST_NAP_NS ? 0 : fill_ns > 1e6 ? 1000000 : (long)fill_ns;
 }
@@ -453,7 +457,7 @@ static void record(struct session *s)
         if (s->abandoned || is_last(s, now))
             return;
         idle = words ? 0 : idle + 1;
-        struct timespec nap = {.tv_nsec = nap_ns(most, now - last, idle)};
+        struct timespec nap = {.tv_nsec = nap_ns(s, most, now - last, idle)};
         last = now;
         if (wait_for_news(s, &nap)) {
             answer_door(s);

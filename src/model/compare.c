@@ -9,6 +9,8 @@
 
 #include "model/sampled.h"
 
+#define DEVIATIONS 3 /* that chance may make */
+
 /* --- whose process is it? --------------------------------------------------------------------- */
 
 static const struct profile *profile_of(const struct recording *r, uint32_t pid)
@@ -159,7 +161,39 @@ static int ask(struct compare *c, const struct recording *r, const struct profil
     return 0;
 }
 
+/* --- chance ----------------------------------------------------------------------------------- */
+
+/*
+ * Of two counts of independent events, given their sum, the second is binomial. So the bounds of
+ * its share (Wilson's, which serve small counts and none) are those of the ratio.
+ */
+static void bound_ratio(struct compared *v, double alone, double together, double alone_units,
+                        double together_units)
+{
+    double n = alone + together, z2 = DEVIATIONS * DEVIATIONS;
+    double share = n > 0 ? together / n : 0, by = alone_units / together_units;
+    v->ratio_low = 0;
+    v->ratio_high = INFINITY;
+    if (!(n > 0) || !(alone >= 0) || !(together >= 0))
+        return;
+    double middle = (share + z2 / (2 * n)) / (1 + z2 / n);
+    double room = sqrt(z2 * share * (1 - share) / n + z2 * z2 / (4 * n * n)) / (1 + z2 / n);
+    if (together > 0)
+        v->ratio_low = (middle - room) / (1 - (middle - room)) * by;
+    if (alone > 0)
+        v->ratio_high = (middle + room) / (1 - (middle + room)) * by;
+}
+
 /* --- per unit --------------------------------------------------------------------------------- */
+
+/* Recorded ones: samples, or each so-manieth fault. */
+static double events(const struct compare *c, const struct compare_row *r, size_t run, bool total,
+                     enum compare_measure m)
+{
+    bool cpu = m == COMPARE_CPU_NS || m == COMPARE_SAMPLES;
+    double n = (double)r->cells[cell(run, total, cpu ? COMPARE_SAMPLES : COMPARE_FAULTS)];
+    return cpu ? n : n / c->fault_period;
+}
 
 static struct compared per_unit(const struct compare *c, const struct compare_row *r, bool total,
                                 enum compare_measure m)
@@ -180,25 +214,19 @@ static struct compared per_unit(const struct compare *c, const struct compare_ro
         any = true;
     }
     v.together = sum / units;
+    double alone = events(c, r, 0, total, m), together = 0;
+    for (size_t i = 1; i < c->runs.count; i++)
+        together += events(c, r, i, total, m);
+    bound_ratio(&v, alone, together, (double)runs[0].units, units);
     return v;
 }
 
 static void finish_row(const struct compare *c, struct compare_row *r)
 {
-    struct compare_run copies = compare_copies(c);
-    double samples[2] = {(double)r->cells[cell(0, false, COMPARE_SAMPLES)], 0}, unit = 0;
-    for (size_t i = 1; i < c->runs.count; i++)
-        samples[1] += (double)r->cells[cell(i, false, COMPARE_SAMPLES)];
     for (int m = 0; m < COMPARE_MEASURES; m++) {
         r->self[m] = per_unit(c, r, false, (enum compare_measure)m);
         r->total[m] = per_unit(c, r, true, (enum compare_measure)m);
     }
-    for (size_t i = 0; i < c->runs.count; i++)
-        unit += (double)r->cells[cell(i, false, COMPARE_CPU_NS)];
-    unit = samples[0] + samples[1] > 0 ? unit / (samples[0] + samples[1]) : 0;
-    double alone = sqrt(samples[0]) / (double)c->runs.items[0].units,
-           together = sqrt(samples[1]) / (double)copies.units;
-    r->noise = unit * sqrt(alone * alone + together * together);
 }
 
 static int compare_texts(const char *a, const char *b)
@@ -209,9 +237,13 @@ static int compare_texts(const char *a, const char *b)
 static int by_change(const struct compare_row *a, const struct compare_row *b,
                      enum compare_measure m)
 {
-    double x = compared_change(a->self[m]), y = compared_change(b->self[m]);
+    double x = compared_certain_change(a->self[m]), y = compared_certain_change(b->self[m]);
     if (compared_is_nothing(a->self[m]) != compared_is_nothing(b->self[m]))
         return compared_is_nothing(a->self[m]) ? 1 : -1;
+    if (x == y) {
+        x = compared_change(a->self[m]);
+        y = compared_change(b->self[m]);
+    }
     if (x == y) {
         x = compared_change(a->total[m]);
         y = compared_change(b->total[m]);
@@ -291,7 +323,12 @@ static int count_runs(struct compare *c, const struct compare_input *in, struct 
 int compare_query(struct compare *c, const struct compare_input *in, const struct query *q,
                   struct err *err)
 {
-    *c = (struct compare){.query = q, .per = in->per, .copies = in->copies};
+    uint64_t period =
+        in->alone->profiles.count ? in->alone->profiles.items[0].sampling.fault_period : 0;
+    *c = (struct compare){.query = q,
+                          .per = in->per,
+                          .copies = in->copies,
+                          .fault_period = period ? (double)period : 1};
     struct query all = *q;
     all.top = QUERY_ALL;
     all.min_percent = 0;

@@ -23,10 +23,15 @@ enum compare_measure {
     COMPARE_MEASURES
 };
 
-/* Per unit of work. */
+/*
+ * Per unit of work. What is counted (samples, faults) is few or many by chance: between the bounds
+ * is what the ratio is if that is all that chance did, as counts of independent events have it, at
+ * three standard deviations. In a table of some dozen rows none is outside of that by accident.
+ */
 struct compared {
     double alone, together;
-    double low, high; /* of the copies, the least and the most */
+    double low, high;             /* of the copies, the least and the most */
+    double ratio_low, ratio_high; /* INFINITY: there is no upper bound */
 };
 
 struct compare_row {
@@ -36,7 +41,6 @@ struct compare_row {
     uint32_t answer;    /* by stack: in whose merged tree */
     uint32_t call;      /* its frames begin */
     struct compared self[COMPARE_MEASURES], total[COMPARE_MEASURES];
-    double noise; /* standard deviation of the change in CPU time that sampling alone would give */
     int64_t *cells; /* sums of each run: [run][self, total][measure] */
 };
 
@@ -68,11 +72,12 @@ struct compare {
     const struct query *query; /* its metric says what rows are ordered by */
     const char *per;           /* NULL: the run */
     size_t copies;
+    double fault_period;
     VEC(struct compare_run) runs; /* alone, each copy, and what could not be told whose it is */
     VEC(struct compare_answer *) answers;
     struct strpool keys;
     VEC(struct compare_row)
-    rows;            /* what got worse first; those without a value of their own last */
+    rows;            /* what certainly got worse first; those without a value of their own last */
     size_t left_out; /* by --top and --min, of those with one */
 };
 
@@ -100,6 +105,20 @@ static inline bool compared_is_nothing(struct compared v)
 static inline double compared_change(struct compared v)
 {
     return v.together - v.alone;
+}
+
+/* Is it more, or less, than chance makes of no change? */
+static inline bool compared_is_certain(struct compared v)
+{
+    return v.ratio_low > 1 || v.ratio_high < 1;
+}
+
+/* What is certain of the change: that which the nearer bound of the ratio leaves. */
+static inline double compared_certain_change(struct compared v)
+{
+    return v.ratio_low > 1    ? v.together * (1 - 1 / v.ratio_low)
+           : v.ratio_high < 1 ? v.alone * (v.ratio_high - 1)
+                              : 0;
 }
 
 #endif

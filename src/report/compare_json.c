@@ -1,4 +1,5 @@
 /* One run against several at once as data. */
+#include <math.h>
 #include <sys/wait.h>
 
 #include "report/compare.h"
@@ -51,6 +52,12 @@ static void values_json(struct json *j, const struct compared v[COMPARE_MEASURES
             json_double(j, "ratio", v[m].together / v[m].alone);
         else
             json_null(j, "ratio");
+        json_double(j, "ratio_low", v[m].ratio_low);
+        if (isfinite(v[m].ratio_high))
+            json_double(j, "ratio_high", v[m].ratio_high);
+        else
+            json_null(j, "ratio_high");
+        json_bool(j, "certain", compared_is_certain(v[m]));
         json_end(j);
     }
 }
@@ -71,7 +78,6 @@ static void row_json(struct json *j, const struct compare *c, const struct compa
     json_object(j, "total");
     values_json(j, r->total);
     json_end(j);
-    json_double(j, "noise_ns", r->noise);
     if (c->query->by == BY_STACK) {
         const struct answer *a = &c->answers.items[r->answer]->answer;
         struct json_stacks stacks = {.frames = &a->frames};

@@ -8,8 +8,8 @@
 #include "report/table.h"
 #include "report/units.h"
 
-#define STACK_FRAMES 64 /* lines shown of one stack */
-#define CERTAIN      2  /* standard deviations from which on a change is no accident */
+#define STACK_FRAMES 64  /* lines shown of one stack */
+#define TICKS_TELL   1e8 /* ns; of less a ratio says nothing */
 
 static int64_t rounded(double v)
 {
@@ -72,6 +72,24 @@ static void line_figure(const struct style *s, const char *label, enum compare_m
     strbuf_putc(out, '\n');
 }
 
+/* Per run these are no more exact than the kernel's ticks are; of many marks they are. */
+static void line_ticks(const struct compare *c, const struct style *s, const char *label,
+                       double alone, double together, struct strbuf *out)
+{
+    if (c->per) {
+        line_figure(s, label, COMPARE_CPU_NS, alone, together, out);
+        return;
+    }
+    summary_label(out, s, label);
+    unit_ticks(out, (uint64_t)rounded(alone));
+    strbuf_puts(out, " alone, ");
+    unit_ticks(out, (uint64_t)rounded(together));
+    strbuf_puts(out, " together");
+    if (alone >= TICKS_TELL)
+        strbuf_printf(out, " (%.1f times as much)", together / alone);
+    strbuf_putc(out, '\n');
+}
+
 static void line_command(const struct compare *c, const struct compare_frame *f,
                          const struct style *s, struct strbuf *out)
 {
@@ -103,10 +121,9 @@ static void add_summary(const struct compare *c, const struct compare_frame *f,
     line_command(c, f, s, out);
     line_figure(s, "ran", COMPARE_CPU_NS, (double)a->duration_ns / x, (double)b.duration_ns / y,
                 out);
-    line_figure(s, "user", COMPARE_CPU_NS, (double)a->kernel.user_ns / x,
-                (double)b.kernel.user_ns / y, out);
-    line_figure(s, "system", COMPARE_CPU_NS, (double)a->kernel.system_ns / x,
-                (double)b.kernel.system_ns / y, out);
+    line_ticks(c, s, "user", (double)a->kernel.user_ns / x, (double)b.kernel.user_ns / y, out);
+    line_ticks(c, s, "system", (double)a->kernel.system_ns / x, (double)b.kernel.system_ns / y,
+               out);
     line_figure(s, "faults", COMPARE_FAULTS,
                 (double)(a->kernel.minor_faults + a->kernel.major_faults) / x,
                 (double)(b.kernel.minor_faults + b.kernel.major_faults) / y, out);
@@ -117,15 +134,18 @@ static void add_summary(const struct compare *c, const struct compare_frame *f,
     }
 }
 
-static bool is_certain(const struct compare_row *r, enum compare_measure m)
+static void cell_ratio(struct strbuf *cell, struct compared v)
 {
-    return m != COMPARE_CPU_NS || fabs(compared_change(r->self[m])) > CERTAIN * r->noise;
+    strbuf_puts(cell, compared_is_certain(v) ? "" : "~");
+    add_ratio(cell, v.alone, v.together);
 }
 
-static void cell_ratio(struct strbuf *cell, const struct compare_row *r, enum compare_measure m)
+/* "1.10 - 1.52"; "1.10 -" has no upper bound */
+static void cell_bounds(struct strbuf *cell, struct compared v)
 {
-    strbuf_puts(cell, is_certain(r, m) ? "" : "~");
-    add_ratio(cell, r->self[m].alone, r->self[m].together);
+    strbuf_printf(cell, "%.2f -", v.ratio_low);
+    if (isfinite(v.ratio_high))
+        strbuf_printf(cell, " %.2f", v.ratio_high);
 }
 
 static void cell_spread(struct strbuf *cell, enum compare_measure m, struct compared v)
@@ -133,6 +153,12 @@ static void cell_spread(struct strbuf *cell, enum compare_measure m, struct comp
     add_amount(cell, m, v.low);
     strbuf_puts(cell, " - ");
     add_amount(cell, m, v.high);
+}
+
+static void cell_other(struct strbuf *cell, enum compare_measure m, struct compared v)
+{
+    strbuf_puts(cell, compared_is_nothing(v) || compared_is_certain(v) ? "" : "~");
+    add_change(cell, m, compared_change(v));
 }
 
 static void cell_place(struct strbuf *cell, const struct compare_row *r)
@@ -157,6 +183,7 @@ static void add_table(const struct compare *c, enum compare_measure m, const str
     table_init(&t);
     table_column(&t, "change", CELL_RIGHT);
     table_column(&t, "ratio", CELL_RIGHT);
+    table_column(&t, "bounds", CELL_RIGHT);
     table_column(&t, "alone", CELL_RIGHT);
     table_column(&t, "together", CELL_RIGHT);
     table_column(&t, "least - most", CELL_RIGHT);
@@ -169,11 +196,12 @@ static void add_table(const struct compare *c, enum compare_measure m, const str
         if (compared_is_nothing(r->self[m]))
             continue;
         add_change(table_cell(&t), m, compared_change(r->self[m]));
-        cell_ratio(table_cell(&t), r, m);
+        cell_ratio(table_cell(&t), r->self[m]);
+        cell_bounds(table_cell(&t), r->self[m]);
         add_amount(table_cell(&t), m, r->self[m].alone);
         add_amount(table_cell(&t), m, r->self[m].together);
         cell_spread(table_cell(&t), m, r->self[m]);
-        add_change(table_cell(&t), other, compared_change(r->self[other]));
+        cell_other(table_cell(&t), other, r->self[other]);
         unit_text(table_cell(&t), r->name);
         if (place)
             cell_place(table_cell(&t), r);
@@ -194,7 +222,9 @@ static void add_stacks(const struct compare *c, enum compare_measure m, const st
         strbuf_puts(out, style_bold(s));
         add_change(out, m, compared_change(r->self[m]));
         strbuf_printf(out, "%s (", style_plain(s));
-        cell_ratio(out, r, m);
+        cell_ratio(out, r->self[m]);
+        strbuf_puts(out, ", bounds ");
+        cell_bounds(out, r->self[m]);
         strbuf_puts(out, "): ");
         add_amount(out, m, r->self[m].alone);
         strbuf_puts(out, " alone, ");
@@ -224,12 +254,16 @@ void compare_text(const struct compare *c, const struct compare_frame *f, const 
     else
         add_table(c, m, s, out);
     for (size_t i = 0; i < c->rows.count; i++)
-        any |= !compared_is_nothing(c->rows.items[i].self[m]) && !is_certain(&c->rows.items[i], m);
+        any |= !compared_is_nothing(c->rows.items[i].self[m]) &&
+               !compared_is_certain(c->rows.items[i].self[m]);
     if (c->left_out) {
         strbuf_puts(out, "... ");
         unit_count(out, (int64_t)c->left_out);
         strbuf_puts(out, " more rows; --top 0 --min 0 shows all\n");
     }
     if (any)
-        strbuf_puts(out, "~ too few samples to tell a change from chance; run longer\n");
+        strbuf_printf(out,
+                      "~ may be chance: with so few %s the ratio may be anything within its "
+                      "bounds; run longer\n",
+                      faults ? "faults" : "samples");
 }

@@ -236,11 +236,11 @@ static void line_cpu(const struct sampling *g, const struct sampled_totals *t,
     if (!g->counted)
         return;
     summary_label(out, s, "kernel");
-    strbuf_puts(out, "counted ");
-    unit_ms(out, (int64_t)g->user_ns);
-    strbuf_puts(out, " in user mode, and ");
-    unit_ms(out, (int64_t)g->system_ns);
-    strbuf_puts(out, " in the kernel, which has no samples\n");
+    strbuf_puts(out, "in all counted ");
+    unit_ticks(out, g->user_ns);
+    strbuf_puts(out, " in user mode, ");
+    unit_ticks(out, g->system_ns);
+    strbuf_puts(out, " in the kernel, not sampled\n");
 }
 
 static void part(struct strbuf *out, uint64_t count, const char *word, const char *rest)
@@ -338,6 +338,20 @@ static void line_pools(const struct answer *a, const struct style *s, struct str
         strbuf_printf(out, " and %zu more", t.pools.count - POOLS_SHOWN);
     strbuf_puts(out, t.pools.count ? "\n" : "");
     pool_totals_release(&t);
+}
+
+/* Samples are taken from outside, where only the interpreter's own stack is seen. */
+static void line_no_python(const struct answer *a, const struct style *s, struct strbuf *out)
+{
+    const struct frame_table *t = &a->frames;
+    bool found = false;
+    for (size_t i = 0; i < t->frames.count && !found; i++)
+        found = t->frames.items[i].interpreter;
+    if (!found || a->query->metric == METRIC_TOUCHED) /* whose stacks are the heap's */
+        return;
+    summary_label(out, s, "python");
+    strbuf_puts(out,
+                "samples have no Python frames, but those of the interpreter; the heap's have\n");
 }
 
 static void line_python(const struct answer *a, const struct style *s, struct strbuf *out)
@@ -605,6 +619,7 @@ void summary_text(const struct answer *a, const struct style *s, struct strbuf *
     struct sampled_totals sampled = sampled_totals(p, &a->window, a->query->metric);
     if (metric_is_sampled(a->query->metric)) {
         line_samples(a, &sampled, s, out);
+        line_no_python(a, s, out);
     } else {
         line_counts(a, s, out);
         if (a->query->metric == METRIC_UNTOUCHED)

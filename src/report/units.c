@@ -1,5 +1,9 @@
 #include "report/units.h"
 
+#include <string.h>
+
+#define TICK_NS UINT64_C(10000000)
+
 void unit_percent(struct strbuf *out, double part, double whole)
 {
     if (whole == 0)
@@ -14,6 +18,17 @@ void unit_ms(struct strbuf *out, int64_t ns)
     strbuf_puts(out, ns < 0 && tenths ? "-" : "");
     unit_count(out, (int64_t)(tenths / 10));
     strbuf_printf(out, ".%u ms", (unsigned)(tenths % 10));
+}
+
+void unit_ticks(struct strbuf *out, uint64_t ns)
+{
+    if (ns < TICK_NS) {
+        strbuf_puts(out, ns ? "less than 10 ms" : "0 ms");
+        return;
+    }
+    strbuf_puts(out, "about ");
+    unit_count(out, (int64_t)((ns + TICK_NS / 2) / TICK_NS * (TICK_NS / 1000000)));
+    strbuf_puts(out, " ms");
 }
 
 void unit_amount(struct strbuf *out, enum metric metric, int64_t amount)

@@ -11,6 +11,8 @@
 
 void unit_percent(struct strbuf *out, double part, double whole); /* "12.3"; "-" of nothing */
 void unit_ms(struct strbuf *out, int64_t ns);                     /* "1,234.5 ms" */
+/* What the kernel divides by its ticks of 10 ms: "about 120 ms", "less than 10 ms". */
+void unit_ticks(struct strbuf *out, uint64_t ns);
 /* In the metric's own unit: ms of CPU time, or bytes. */
 void unit_amount(struct strbuf *out, enum metric metric, int64_t amount);
 

@@ -52,6 +52,7 @@ def test_what_gets_worse(t):
     cpu = row(found, "queue")["self"]["cpu_ns"]
     t.true("change, ratio", abs(cpu["change"] - (cpu["together"] - cpu["alone"])) < 1 and
            abs(cpu["ratio"] - cpu["together"] / cpu["alone"]) < 1e-6, cpu)
+    t.true("beyond chance", cpu["certain"] and 1 < cpu["ratio_low"] < cpu["ratio"] < cpu["ratio_high"], cpu)
     t.true("least, most", cpu["low"] <= cpu["together"] <= cpu["high"], cpu)
     t.equal("exit codes", [r["exit_code"] for r in (found["alone"], *found["runs"])], [0] * (COPIES + 1))
     t.equal("no recordings are left", os.listdir(t.dir), ["counter"])
@@ -68,6 +69,49 @@ def test_faults(t):
     for run, number in zip((found["alone"], *sorted(found["runs"], key=lambda r: r["faults"])), NUMBERS):
         t.true("of all faults of a run", 100 * number <= run["faults"] < 100 * number + 400, run)
         t.true("as the kernel counts", abs(run["kernel"]["minor_faults"] + run["kernel"]["major_faults"] - run["faults"]) < 200, run)
+
+
+def share_bound(n, k, more):
+    """The share of n events at which k of them are three standard deviations away."""
+    low, high = (k / n, 1.0) if more else (0.0, k / n)
+    for _ in range(100):
+        p = (low + high) / 2
+        outside = abs(k - n * p) > 3 * math.sqrt(n * p * (1 - p))
+        low, high = (low, p) if outside == more else (p, high)
+    return low
+
+
+@cases(every=(1, 7))
+def test_bounds(t, every):
+    """Those of the ratio are of the counts that were recorded; what is few is not certain."""
+    program, counter = contends(t)
+    found = compare(t, "--metric", "faults", "--faults", str(every), "--", program, counter, "700")
+    few = many = 0
+    for r in found["rows"]:
+        for measure in ("faults", "fault_bytes"):
+            v, counts = r["self"][measure], r["self"]["faults"]
+            alone, together = round(counts["alone"] / every), round(counts["together"] * COPIES / every)
+            if not alone + together:
+                continue
+            bounds = [share_bound(alone + together, together, more) for more in (False, True)]
+            want = [p / (1 - p) / COPIES if p < 1 - 1e-9 else None for p in bounds]
+            got = [v["ratio_low"], v["ratio_high"]]
+            t.true("bounds of %d and %d" % (alone, together), all(g is w or (g is not None and w is not None and abs(g - w) <= 1e-6 * w + 1e-9)
+                                                                  for g, w in zip(got, want)), (got, want))
+            t.equal("certain", v["certain"], got[0] > 1 or (got[1] is not None and got[1] < 1))
+            few += alone + together < 9
+            t.true("a few are never certain", alone + together >= 9 or not v["certain"] or together == 0, (alone, together))
+            many += v["certain"]
+    t.true("there were both", few > 0 and many > 0, (few, many))
+    t.equal("what grew is certain", row(found, "touch")["self"]["faults"]["certain"], True)
+
+    def certain(r):
+        v = r["self"]["faults"]
+        return (v["together"] * (1 - 1 / v["ratio_low"]) if v["ratio_low"] > 1 else
+                v["alone"] * (v["ratio_high"] - 1) if v["ratio_high"] is not None and v["ratio_high"] < 1 else 0)
+
+    order = [certain(r) for r in found["rows"] if r["self"]["faults"]["alone"] or r["self"]["faults"]["together"]]
+    t.true("ordered by what is certain", all(a >= b - 1e-9 for a, b in zip(order, order[1:])), order)
 
 
 def test_per_mark(t):

@@ -129,8 +129,8 @@ def test_chosen_processes(t):
 
 
 def test_too_deep_a_stack_loses_its_outer_end(t):
-    """16 KiB of it are copied; what is left is right."""
-    profile = t.record(t.build("deep_work.c", "-O1"), "2000", str(ROUNDS), opts=("--only-cpu",))
+    """2,048 frames are kept; what is left is right."""
+    profile = t.record(t.build("deep_work.c", "-O1"), "20000", str(ROUNDS), opts=("--only-cpu",))
     report = t.report(profile, "cpu")
     samples = t.row(report, "work")["self_count"]
     t.true("samples", samples > 100, samples)
@@ -138,9 +138,23 @@ def test_too_deep_a_stack_loses_its_outer_end(t):
     for _, _, names in t.stacks(profile, "work", "cpu"):
         t.true("depth", names.count("deep") > 100, names.count("deep"))
         t.equal("outermost", names[-1], "[truncated]")
-    profile = t.record(t.build("deep_work.c", "-O1"), "50", str(ROUNDS // 4), opts=("--only-cpu",))
-    for _, _, names in t.stacks(profile, "work", "cpu"):
-        t.equal("a stack that fits", names[1:53], ["deep"] * 51 + ["main"])
+
+
+@cases(depth=(50, 600, 2000))
+def test_deep_stacks(t, depth):
+    """4 KiB of the stack are copied at first, and more when that was too little: these need 1, 10 and 32 KiB."""
+    profile = t.record(t.build("deep_work.c", "-O1"), str(depth), str(2 * ROUNDS), opts=("--only-cpu",))
+    whole = cut = 0
+    for _, count, names in t.stacks(profile, "work", "cpu"):
+        if names[-1] == "[truncated]":
+            cut += count
+        else:
+            whole += count
+            t.equal("a stack that fits", names[1:depth + 3], ["deep"] * (depth + 1) + ["main"])
+    t.true("whole ones", whole > 0, (whole, cut))
+    if depth == 50:
+        t.equal("cut", cut, 0)
+    t.true("those that are cut are counted", t.report(profile, "cpu")["sampling"]["truncated_stacks"] >= cut, cut)
 
 
 def test_marks_and_pauses_from_outside(t):

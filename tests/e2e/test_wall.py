@@ -53,6 +53,19 @@ def test_where_threads_wait(t, threads, frame):
     t.equal("lost", report["sampling"]["lost_samples"], 0)
 
 
+def test_waits_for_tidemark_are_not_the_programs(t):
+    """It says hello, asks for more and is looked at when it ends; what it waits for that is not counted."""
+    program = t.build("waits.c", "-O2")
+    profile = t.record(program, "1", opts=("--cpu=wall",))
+    if os.geteuid() != 0:
+        return  # where a wait began is not known
+    rows = t.report(profile, "waiting", "--by", "stack")["rows"]
+    t.true("the program's own", any(bare(r["stack"][0]["function"]).endswith("nanosleep") for r in rows), rows)
+    # Where it waits for us our own frames are not shown, so it seems to be in what called them.
+    callers = [r["stack"][0]["function"] for r in rows if r["stack"]]
+    t.equal("ours", [f for f in callers if bare(f) in ("call_init", "__libc_start_call_main", "__run_exit_handlers", "_dl_init")], [])
+
+
 def whole_stacks(t, profile):
     found = {}
     for row in t.report(profile, "waiting", "--by", "stack")["rows"]:
