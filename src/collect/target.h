@@ -95,6 +95,7 @@ struct watched {
     char last_name[16]; /* and when it had ended; empty: too late */
     char *became; /* file of another program, or its name; NULL: still the one that said hello */
     bool is_path;
+    bool is_elsewhere; /* in another network namespace */
 };
 
 struct segment {

@@ -73,9 +73,12 @@ static const char *const rights_reason =
 
 static const char *const silent_reason =
     "it ended while it was being loaded, runs under a seccomp filter, which may forbid what "
-    "recording needs, in another network namespace, from where the collector cannot be reached, "
-    "or in a root directory without tidemark's library, or was started without tidemark's "
-    "environment; 'tidemark doctor' says what is permitted";
+    "recording needs, has a root directory without tidemark's library, or was started without "
+    "tidemark's environment; 'tidemark doctor' says what is permitted";
+
+static const char *const network_reason =
+    "it is in another network namespace, from where the collector cannot be reached; run tidemark "
+    "inside that";
 
 char *unseen_program_note(const struct unseen *u, const char *name)
 {
@@ -198,6 +201,14 @@ static bool has_other_rights(pid_t pid, const char *path)
     return ids[0] != ids[1] || groups[0] != groups[1] || ids[1] != geteuid();
 }
 
+static bool is_elsewhere(pid_t pid)
+{
+    char theirs[64];
+    struct stat a, b;
+    snprintf(theirs, sizeof theirs, "/proc/%d/ns/net", pid);
+    return stat(theirs, &a) == 0 && stat("/proc/self/ns/net", &b) == 0 && a.st_ino != b.st_ino;
+}
+
 static void look_at_target(struct target *t)
 {
     struct watched *w = &t->watched;
@@ -213,6 +224,7 @@ static void look_at_target(struct target *t)
         w->is_path = read_exe(t->pid, exe);
         bool named = w->is_path || read_first_argument(t->pid, exe, sizeof exe);
         w->became = xstrdup(named ? exe : name);
+        w->is_elsewhere = is_elsewhere(t->pid);
     }
     memcpy(w->name, name, sizeof name);
 }
@@ -242,6 +254,8 @@ static void look_at_child(struct unseen *u, const struct target *parent, pid_t p
         if (strcmp(exe, parent->profile.executable) == 0)
             return; /* forked */
         reason = has_other_rights(pid, exe) ? rights_reason : kind_reason(unseen_file(u, exe));
+        if (!reason && is_elsewhere(pid))
+            reason = network_reason;
     } else {
         if (errno != EACCES)
             return;
@@ -323,6 +337,8 @@ static char *became_note(struct unseen *u, const struct watched *w)
     if (!reason && w->is_path &&
         executable_changes_rights(w->became, getuid(), geteuid(), getgid(), getegid()))
         reason = rights_reason;
+    if (!reason && w->is_elsewhere)
+        reason = network_reason;
     return xasprintf("it became another program, %s, in which nothing could be seen: %s", w->became,
                      reason       ? reason
                      : w->is_path ? silent_reason

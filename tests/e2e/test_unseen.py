@@ -3,7 +3,7 @@ import os
 import shutil
 import subprocess
 
-from harness import Failed, cases
+from harness import Failed, Skipped, cases
 from unprivileged import AS_NOBODY, NOBODY, give_to_nobody, set_id_works
 
 
@@ -154,6 +154,20 @@ def test_program_that_becomes_a_static_one(t, how):
     report, stderr = recorded(t, t.build("looked_at.c", "-O1"), how, static)
     says(t, report, stderr, "became another program, ", static if how == "exec" else "other", "statically linked")
     t.equal("what came before", t.total(report, "in_parent"), (1000, 10))
+
+
+@cases(how=("exec", "spawn"))
+def test_program_in_another_network(t, how):
+    """The collector's socket is not there: the program runs as always, and is named."""
+    inside = t.file("inside")
+    with open(inside, "w") as out:
+        out.write("#!/bin/sh\nexec unshare -n '%s' \"$@\"\n" % t.build("looked_at.c", "-O1"))
+    os.chmod(inside, 0o755)
+    if subprocess.run(["unshare", "-n", "true"], stderr=subprocess.DEVNULL).returncode:
+        raise Skipped("no network namespace can be made here")
+    report, stderr = recorded(t, t.build("looked_at.c", "-O1"), how, inside)
+    notes = [note for note in report["notes"] if "looked_at" in note and "another network namespace" in note]
+    t.equal("notes on the program inside: %r" % report["notes"], len(notes), 1)
 
 
 def test_static_child(t):
