@@ -345,13 +345,21 @@ static int parse(int argc, char **argv, struct run_options *o)
 struct progress {
     uint64_t events, time_ns;
     bool shown;
+    bool has_terminal; /* the program writes to one */
 };
+
+/* The terminal is the program's: where it writes to it, a line of ours would wipe out half of one
+ * of its own, or be in the midst of its picture. Nor is it ours in the background. */
+static bool may_disturb(const struct progress *p, const struct session_status *s)
+{
+    return (p->has_terminal && !s->program_ended) || tcgetpgrp(STDERR_FILENO) != getpgrp();
+}
 
 static void show_progress(void *context, const struct session_status *s)
 {
     struct progress *p = context;
     struct strbuf b = {0};
-    if (s->elapsed_ns < 1000000000)
+    if (s->elapsed_ns < 1000000000 || may_disturb(p, s))
         return; /* a short run needs no reassurance */
     double seconds = (double)(s->elapsed_ns - p->time_ns) / 1e9;
     double rate = seconds > 0 ? (double)(s->events - p->events) / seconds : 0;
@@ -368,7 +376,9 @@ static void show_progress(void *context, const struct session_status *s)
     fputs(b.data, stderr);
     fflush(stderr);
     strbuf_release(&b);
-    *p = (struct progress){.events = s->events, .time_ns = s->elapsed_ns, .shown = true};
+    p->events = s->events;
+    p->time_ns = s->elapsed_ns;
+    p->shown = true;
 }
 
 /* Of the program, or what it became: there are those about the whole recording too. */
@@ -601,7 +611,7 @@ int cmd_run(int argc, char **argv)
               stderr);
         return 125;
     }
-    struct progress progress = {0};
+    struct progress progress = {.has_terminal = !o.session.launcher && isatty(STDOUT_FILENO)};
     o.session.library = library;
     if (!o.quiet && isatty(STDERR_FILENO)) {
         o.session.progress = show_progress;

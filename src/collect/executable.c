@@ -140,7 +140,7 @@ static void look_at_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
     }
 }
 
-/* Relocations against malloc: a slot that the loader fills, now or at the first call. */
+/* Relocations against malloc and free: slots that the loader fills, now or at the first call. */
 static void look_at_relocations(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
                                 struct executable *e)
 {
@@ -151,7 +151,7 @@ static void look_at_relocations(Elf *elf, Elf_Scn *section, const GElf_Shdr *hea
     if (!data || !symbols || !header->sh_entsize || !gelf_getshdr(symbols_section, &symbols_header))
         return;
     size_t count = header->sh_size / header->sh_entsize;
-    for (size_t i = 0; i < count && i <= INT_MAX && !e->malloc_slot; i++) {
+    for (size_t i = 0; i < count && i <= INT_MAX && !(e->malloc_slot && e->free_slot); i++) {
         GElf_Rela r;
         GElf_Sym symbol;
         if (!gelf_getrela(data, (int)i, &r))
@@ -162,6 +162,8 @@ static void look_at_relocations(Elf *elf, Elf_Scn *section, const GElf_Shdr *hea
         const char *name = elf_strptr(elf, symbols_header.sh_link, symbol.st_name);
         if (name && strcmp(name, "malloc") == 0)
             e->malloc_slot = r.r_offset;
+        if (name && strcmp(name, "free") == 0)
+            e->free_slot = r.r_offset;
     }
 }
 

@@ -36,7 +36,8 @@ struct executable {
     bool has_symbols;    /* a symbol table: own_malloc can be trusted */
     /* For libraries, relative to where they are loaded; 0: none. */
     uint64_t malloc_address; /* of the malloc it exports */
-    uint64_t malloc_slot;    /* where the loader puts the address of the malloc that it calls */
+    uint64_t malloc_slot;    /* where the loader puts the address of the malloc that it calls, */
+    uint64_t free_slot;      /* and of the free */
 };
 
 /* The kind alone costs little; the rest reads the symbol tables. */

@@ -395,6 +395,7 @@ void target_pause(struct target *t, uint64_t now_ns)
         return;
     t->unfollowed = atomic_load(&t->header->unfollowed);
     t->entries_taken = atomic_load(&t->header->entries_taken);
+    t->was_joined = atomic_load(&t->header->own[0].start) != 0;
     t->python_state = atomic_load(&t->header->python);
     t->python_version = atomic_load(&t->header->python_version);
     t->objects_state = atomic_load(&t->header->objects);
@@ -520,10 +521,11 @@ void target_finish(struct target *t)
     for (size_t i = 0; i < t->timeline.slices.count; i++)
         *vec_push(&p->intervals) = t->timeline.slices.items[i].interval;
     if (t->unfollowed)
-        *vec_push(&p->notes) =
-            xasprintf("%u child processes were not recorded: they could not ask the collector, for "
-                      "want of a file descriptor or because of a seccomp filter",
-                      t->unfollowed);
+        *vec_push(&p->notes) = xasprintf(
+            "%u child processes were not recorded: they could not reach the collector, for "
+            "want of a file descriptor, because of a seccomp filter, or from another "
+            "network namespace",
+            t->unfollowed);
     if (t->python_state == WIRE_PYTHON_ON || t->python_state == WIRE_PYTHON_FULL)
         p->python_version = t->python_version;
     p->python_objects = p->python_version && t->objects_state == WIRE_OBJECTS_ON;

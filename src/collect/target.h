@@ -95,6 +95,7 @@ struct watched {
     char last_name[16]; /* and when it had ended; empty: too late */
     char *became; /* file of another program, or its name; NULL: still the one that said hello */
     bool is_path;
+    bool is_elsewhere; /* in another network namespace */
 };
 
 struct segment {
@@ -159,6 +160,7 @@ struct target {
     uint64_t unrecorded;   /* of header->unrecorded, what has been counted as lost */
     uint32_t unfollowed;   /* header->unfollowed, in the end */
     bool entries_taken;    /* header->entries_taken, in the end */
+    bool was_joined;       /* the program has made use of the memory that it was given */
     uint32_t python_state, python_version, objects_state; /* of the header, in the end */
     bool objects_wanted;
     VEC(uint8_t) stack_states; /* by node: enum stack_state */

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -24,7 +23,7 @@ static const char *file_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static const struct executable *look(struct unseen *u, const char *path)
+const struct executable *unseen_file(struct unseen *u, const char *path)
 {
     for (size_t i = 0; i < u->looked.count; i++)
         if (strcmp(u->looked.items[i].path, path) == 0)
@@ -74,9 +73,12 @@ static const char *const rights_reason =
 
 static const char *const silent_reason =
     "it ended while it was being loaded, runs under a seccomp filter, which may forbid what "
-    "recording needs, or was started without tidemark's environment; 'tidemark doctor' says what "
-    "is "
-    "permitted";
+    "recording needs, has a root directory without tidemark's library, or was started without "
+    "tidemark's environment; 'tidemark doctor' says what is permitted";
+
+static const char *const network_reason =
+    "it is in another network namespace, from where the collector cannot be reached; run tidemark "
+    "inside that";
 
 char *unseen_program_note(const struct unseen *u, const char *name)
 {
@@ -101,12 +103,12 @@ static char *quiet_note(struct unseen *u, const struct target *t)
 {
     const char *path = t->profile.executable;
     if (!t->size) { /* it was only sampled */
-        const char *reason = *path ? kind_reason(look(u, path)) : NULL;
+        const char *reason = *path ? kind_reason(unseen_file(u, path)) : NULL;
         return xasprintf("no allocations by %s could be seen: %s", *path ? path : t->name,
                          reason ? reason : silent_reason);
     }
     bool none = t->ledger.allocations == 0;
-    const struct executable *e = look(u, path);
+    const struct executable *e = unseen_file(u, path);
     if (e->own_malloc == OWN_MALLOC_HIDDEN ||
         (none && e->own_malloc == OWN_MALLOC_EXPORTED && !t->entries_taken))
         return xasprintf("%s by %s could be seen: a malloc of its own is linked into it, and "
@@ -123,6 +125,10 @@ static char *quiet_note(struct unseen *u, const struct target *t)
         return xasprintf("no allocations by %s could be seen: it calls none of the C library's "
                          "allocation functions; if it allocates at all, an allocator without "
                          "symbols is linked into it: link that as a shared library",
+                         path);
+    if (!t->was_joined)
+        return xasprintf("nothing could be seen in %s: its limits leave the recorder no address "
+                         "space (ulimit -v) or no file descriptor (ulimit -n); raise them",
                          path);
     return xasprintf("it made no allocations%s",
                      t->profile.execed ? " before it became another program" : "");
@@ -195,6 +201,14 @@ static bool has_other_rights(pid_t pid, const char *path)
     return ids[0] != ids[1] || groups[0] != groups[1] || ids[1] != geteuid();
 }
 
+static bool is_elsewhere(pid_t pid)
+{
+    char theirs[64];
+    struct stat a, b;
+    snprintf(theirs, sizeof theirs, "/proc/%d/ns/net", pid);
+    return stat(theirs, &a) == 0 && stat("/proc/self/ns/net", &b) == 0 && a.st_ino != b.st_ino;
+}
+
 static void look_at_target(struct target *t)
 {
     struct watched *w = &t->watched;
@@ -210,6 +224,7 @@ static void look_at_target(struct target *t)
         w->is_path = read_exe(t->pid, exe);
         bool named = w->is_path || read_first_argument(t->pid, exe, sizeof exe);
         w->became = xstrdup(named ? exe : name);
+        w->is_elsewhere = is_elsewhere(t->pid);
     }
     memcpy(w->name, name, sizeof name);
 }
@@ -238,7 +253,9 @@ static void look_at_child(struct unseen *u, const struct target *parent, pid_t p
     if (read_exe(pid, exe)) {
         if (strcmp(exe, parent->profile.executable) == 0)
             return; /* forked */
-        reason = has_other_rights(pid, exe) ? rights_reason : kind_reason(look(u, exe));
+        reason = has_other_rights(pid, exe) ? rights_reason : kind_reason(unseen_file(u, exe));
+        if (!reason && is_elsewhere(pid))
+            reason = network_reason;
     } else {
         if (errno != EACCES)
             return;
@@ -266,57 +283,6 @@ static void look_at_children(struct unseen *u, struct target *const *targets, si
     }
 }
 
-/* --- libraries ----------------------------------------------------------------------------------
- */
-
-static bool read_word(pid_t pid, uint64_t address, uint64_t *word)
-{
-    struct iovec here = {word, sizeof *word}, there = {(void *)(uintptr_t)address, sizeof *word};
-    return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)sizeof *word;
-}
-
-/* A library with a malloc of its own: do its calls go there? Exported, it is asked for last, after
- * ours, unless the library was loaded to prefer itself. */
-static void look_at_library(struct unseen *u, struct target *t, const char *path, uint64_t start)
-{
-    const struct executable *e = look(u, path);
-    uint64_t called;
-    if (e->own_malloc == OWN_MALLOC_NONE)
-        return;
-    if (e->own_malloc == OWN_MALLOC_EXPORTED &&
-        (!e->malloc_slot || !read_word(t->pid, start + e->malloc_slot, &called) ||
-         called != start + e->malloc_address))
-        return;
-    for (size_t i = 0; i < u->bypasses.count; i++)
-        if (u->bypasses.items[i].target == t && strcmp(u->bypasses.items[i].library, path) == 0)
-            return;
-    *vec_push(&u->bypasses) = (struct bypass){
-        .target = t, .library = xstrdup(path), .exported = e->own_malloc == OWN_MALLOC_EXPORTED};
-}
-
-static void look_at_libraries(struct unseen *u, struct target *t)
-{
-    char name[64];
-    char line[PATH_MAX + 128];
-    snprintf(name, sizeof name, "/proc/%d/maps", t->pid);
-    FILE *maps = fopen(name, "re");
-    while (maps && fgets(line, sizeof line, maps) && u->bypasses.count < NOTES_MAX) {
-        /* start-end rights offset device inode path */
-        char *path = strchr(line, '/'), *end = NULL;
-        uint64_t start = strtoull(line, &end, 16);
-        end = strchr(end, ' ');
-        end = end ? strchr(end + 1, ' ') : NULL;
-        if (!path || !end || strtoull(end, NULL, 16) != 0)
-            continue;
-        path[strcspn(path, "\n")] = '\0';
-        const char *file = file_name(path);
-        if (strcmp(path, t->profile.executable) != 0 && strcmp(file, "libtidemark.so") != 0)
-            look_at_library(u, t, path, start);
-    }
-    if (maps)
-        fclose(maps);
-}
-
 /* Often at first, when programs and libraries are loaded; then so often while the run doubles. */
 static uint64_t next_look(uint64_t now_ns, uint64_t first_ns, unsigned share)
 {
@@ -338,8 +304,8 @@ void unseen_look(struct unseen *u, struct target *const *targets, size_t count, 
         look_at_target(targets[i]);
         if (!u->no_children && u->strangers.count < NOTES_MAX)
             look_at_children(u, targets, count, targets[i]);
-        if (libraries && !targets[i]->watched.became)
-            look_at_libraries(u, targets[i]);
+        if (libraries && targets[i]->size && !targets[i]->watched.became)
+            bypasses_look(u, targets[i]);
     }
     u->next_look_ns = next_look(now_ns, LOOK_FIRST_NS, 64);
 }
@@ -367,15 +333,17 @@ static void judge_by_name(struct watched *w, const struct target *t)
 
 static char *became_note(struct unseen *u, const struct watched *w)
 {
-    const char *reason = w->is_path ? kind_reason(look(u, w->became)) : NULL;
+    const char *reason = w->is_path ? kind_reason(unseen_file(u, w->became)) : NULL;
     if (!reason && w->is_path &&
         executable_changes_rights(w->became, getuid(), geteuid(), getgid(), getegid()))
         reason = rights_reason;
+    if (!reason && w->is_elsewhere)
+        reason = network_reason;
     return xasprintf("it became another program, %s, in which nothing could be seen: %s", w->became,
                      reason       ? reason
                      : w->is_path ? silent_reason
-                                  : "it is statically linked, setuid, or was started without "
-                                    "tidemark's environment");
+                                  : "it is statically linked, setuid, in another network "
+                                    "namespace, or was started without tidemark's environment");
 }
 
 void unseen_explain(struct unseen *u, struct target *const *targets, size_t count, pid_t program)
@@ -400,17 +368,7 @@ void unseen_explain(struct unseen *u, struct target *const *targets, size_t coun
         if ((note = quiet_note(u, t)))
             *vec_push(&t->profile.notes) = note;
     }
-    for (size_t i = 0; i < u->bypasses.count; i++) {
-        const struct bypass *b = &u->bypasses.items[i];
-        *vec_push(&b->target->profile.notes) = xasprintf(
-            b->exported ? "allocations by %s could not be seen: it calls its own malloc, because "
-                          "it was loaded "
-                          "with RTLD_DEEPBIND or dlmopen; load it with dlopen and without that flag"
-                        : "allocations by %s could not be seen: a malloc of its own is linked into "
-                          "it; link "
-                          "the allocator as a shared library",
-            b->library);
-    }
+    bypasses_explain(u);
     for (size_t i = 0; i < u->strangers.count; i++)
         if (!is_target(targets, count, u->strangers.items[i].pid))
             *vec_push(&main->profile.notes) = xstrdup(u->strangers.items[i].note);

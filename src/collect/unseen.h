@@ -1,7 +1,8 @@
 /*
  * unseen: what this recording cannot have seen, and why, as notes in its profiles.
  *
- * A recording that is empty or lacks a process must say so. Three things are found out:
+ * A recording that is empty or lacks a process must say so. Three things are found out, and what
+ * libraries pass us by (bypasses.h):
  * - a process recorded nothing: its program file tells the likely reason (executable.h);
  * - a process became another program (exec) and nothing was heard from that;
  * - a child of a recorded process never said hello.
@@ -19,15 +20,9 @@
 #include <sys/types.h>
 
 #include "base/vec.h"
+#include "collect/bypasses.h"
 #include "collect/executable.h"
 #include "collect/target.h"
-
-/* A library of a target whose calls of malloc never reach us. */
-struct bypass {
-    struct target *target;
-    char *library;
-    bool exported; /* its malloc is, yet it calls its own: RTLD_DEEPBIND */
-};
 
 struct stranger {
     pid_t pid;
@@ -48,6 +43,9 @@ struct unseen {
     VEC(struct bypass) bypasses;
     VEC(struct stranger) strangers; /* children that can never say hello */
 };
+
+/* The file, looked at once. Valid until the next call. */
+const struct executable *unseen_file(struct unseen *u, const char *path);
 
 /* At every turn of the loop; looks if it is time. */
 void unseen_look(struct unseen *u, struct target *const *targets, size_t count, uint64_t now_ns);

@@ -3,7 +3,7 @@ import os
 import shutil
 import subprocess
 
-from harness import Failed, cases
+from harness import Failed, Skipped, cases
 from unprivileged import AS_NOBODY, NOBODY, give_to_nobody, set_id_works
 
 
@@ -119,6 +119,33 @@ def test_library_whose_malloc_is_not_used(t):
     t.equal("the plugin's", t.total(t.report(t.file("p.tide"), "total"), "plugin_work"), (7000, 7))
 
 
+def test_library_that_calls_libc_past_us(t):
+    """Without a malloc of its own and loaded to prefer what it is linked with, it calls libc's."""
+    plugin = t.build("plugin_calls.c", "-O1", shared=True)
+    program = t.build("looked_at.c", "-O1")
+    report, stderr = recorded(t, program, "deepbind", plugin)
+    says(t, report, stderr, plugin, "libc's malloc", "RTLD_DEEPBIND")
+    t.equal("the program's", t.total(report, "in_parent"), (1000, 10))
+    report, stderr = recorded(t, program, "load", plugin)
+    t.equal("notes, if it is loaded as usual", report["notes"], [])
+    t.equal("the plugin's", t.total(t.report(t.file("p.tide"), "total"), "plugin_work"), (7000, 7))
+
+
+def test_file_that_is_only_read(t):
+    """A file with code in it, of which nothing can be run, is not a library: debug information, say."""
+    report, stderr = recorded(t, t.build("looked_at.c", "-O1"), "read",
+                              t.build("own_malloc.c", "-O1", "-fno-builtin", OWN["hidden"], shared=True))
+    t.equal("notes", report["notes"], [])
+
+
+@cases(limit=("--nofile=4:4", "--as=20000000"))
+def test_program_without_room_for_us(t, limit):
+    """It says hello, but cannot take what it is given. That is not the same as having made no allocations."""
+    report, stderr = recorded(t, "prlimit", limit, t.build("looked_at.c", "-O1"), "nothing")
+    t.equal("exit code", report["exit_code"], 9)
+    says(t, report, stderr, "nothing could be seen in", "looked_at", "ulimit")
+
+
 @cases(how=("exec", "quick"))
 def test_program_that_becomes_a_static_one(t, how):
     """Seen while it lives, or, if it does not live long enough, by its name when it has ended."""
@@ -127,6 +154,20 @@ def test_program_that_becomes_a_static_one(t, how):
     report, stderr = recorded(t, t.build("looked_at.c", "-O1"), how, static)
     says(t, report, stderr, "became another program, ", static if how == "exec" else "other", "statically linked")
     t.equal("what came before", t.total(report, "in_parent"), (1000, 10))
+
+
+@cases(how=("exec", "spawn"))
+def test_program_in_another_network(t, how):
+    """The collector's socket is not there: the program runs as always, and is named."""
+    inside = t.file("inside")
+    with open(inside, "w") as out:
+        out.write("#!/bin/sh\nexec unshare -n '%s' \"$@\"\n" % t.build("looked_at.c", "-O1"))
+    os.chmod(inside, 0o755)
+    if subprocess.run(["unshare", "-n", "true"], stderr=subprocess.DEVNULL).returncode:
+        raise Skipped("no network namespace can be made here")
+    report, stderr = recorded(t, t.build("looked_at.c", "-O1"), how, inside)
+    notes = [note for note in report["notes"] if "looked_at" in note and "another network namespace" in note]
+    t.equal("notes on the program inside: %r" % report["notes"], len(notes), 1)
 
 
 def test_static_child(t):

@@ -8,6 +8,7 @@
  *   spawn PROGRAM    10 blocks of 100 bytes, and PROGRAM wait as a child
  *   load PLUGIN      10 blocks of 100 bytes, and 7 of 1,000 in the plugin
  *   deepbind PLUGIN  likewise, loaded with RTLD_DEEPBIND
+ *   read FILE        10 blocks of 100 bytes, with FILE mapped to be read
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -15,6 +16,7 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -88,6 +90,13 @@ int main(int argc, char **argv)
         if (!work)
             return 9;
         work();
+        linger(collector);
+        return 5;
+    }
+    if (!strcmp(how, "read")) {
+        int fd = open(what, O_RDONLY);
+        if (fd < 0 || mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0) == MAP_FAILED)
+            return 9;
         linger(collector);
         return 5;
     }

@@ -4,7 +4,7 @@ import re
 import signal
 import sys
 
-from guest import Failed
+from guest import Failed, wait_until
 
 ALL = {}
 PACKAGES = {}
@@ -242,6 +242,27 @@ def ruby(g):
     g.same("ruby", g.file("script.rb", RUBY), status=4, functions=("ruby_run_node", "rb_vm_exec"), processes=3)
 
 
+PHP = r"""<?php
+$a = [];
+for ($i = 0; $i < 100000; $i++) $a["k$i"] = str_repeat("x", $i % 100);
+echo count($a), " ", strlen(implode("", $a)), "\n";
+preg_match_all('/\d+/', implode(" ", range(1, 20000)), $m);
+echo count($m[0]), " ", count(token_get_all('<?php echo 1 + 2;')), "\n";
+echo shell_exec("echo from a child");
+try { throw new Exception("caught"); } catch (Exception $e) { echo $e->getMessage(), "\n"; }
+fprintf(STDERR, "to stderr\n");
+exit(4);
+"""
+
+
+@program("php-cli")
+def php(g):
+    """Its extensions are loaded with RTLD_DEEPBIND: they call libc's malloc past us, which a note must tell."""
+    profile = g.same("php", g.file("script.php", PHP), status=4, functions=("php_module_startup",), processes=2)
+    notes = [note for note in g.report(profile)["notes"] if "RTLD_DEEPBIND" in note]
+    g.equal("notes on its extensions", len(notes), 1)
+
+
 # Tools
 
 GIT = """
@@ -476,3 +497,75 @@ def postgres(g):
 @program("postgresql", "postgresql-contrib", "util-linux")
 def postgres_own_stop(g):
     postgres_run(g, "fast")
+
+
+NGINX = """worker_processes 2; pid %(work)s/pid; error_log %(work)s/errors; daemon off;
+events {}
+http {
+    access_log off; gzip on; gzip_types *; aio threads;
+    client_body_temp_path %(work)s/a; proxy_temp_path %(work)s/b; fastcgi_temp_path %(work)s/c; uwsgi_temp_path %(work)s/d;
+    scgi_temp_path %(work)s/e;
+    server { listen unix:%(work)s/door; root %(work)s/html; }
+}
+"""
+
+
+@program("nginx", "curl")
+def nginx(g):
+    """A master and workers of another user; with SIGHUP others take their place, and none of the old ones is lost."""
+    conf = g.file("nginx.conf", NGINX % {"work": g.work})
+    get = ("curl", "-s", "--compressed", "--unix-socket", os.path.join(g.work, "door"), "http://localhost/page")
+    pages = []
+
+    def workers():
+        with open(os.path.join(g.work, "pid")) as number, open("/proc/%s/task/%s/children" % ((number.read().strip(),) * 2)) as pids:
+            return set(pids.read().split())
+
+    def prepare():
+        os.makedirs(os.path.join(g.work, "html"))
+        with open(os.path.join(g.work, "html", "page"), "w") as out:
+            out.write("".join("line %d\n" % i for i in range(20000)))
+
+    def load():
+        said = [g.ask(*get) for _ in range(20)]
+        old = workers()
+        with open(os.path.join(g.work, "pid")) as number:
+            os.kill(int(number.read()), signal.SIGHUP)
+        wait_until("the change of workers", lambda: len(workers()) == 2 and not workers() & old)
+        return "".join(said + [g.ask(*get) for _ in range(20)])
+
+    profile = both_ways(g, ["nginx", "-c", conf], lambda: g.run(get)[2] == 0, load, terminate, prepare)
+    g.look(profile, ("ngx_alloc", "ngx_create_pool"), processes=5)
+
+
+# Tools that look at other programs, which are recorded too
+
+TRACED = """#include <stdlib.h>
+#include <stdio.h>
+void *kept[1001];
+int work(int i) { kept[i] = malloc(i + 1); return i; }
+int main(void) { int sum = 0; for (int i = 0; i < 1000; i++) sum += work(i); printf("%d\\n", sum); return 2; }
+"""
+
+
+def traced(g, blocks, *argv, **options):
+    """A tool and the program that it traces; the latter's blocks are counted exactly."""
+    program = os.path.join(g.folder, "traced")
+    g.fresh()
+    g.ask("gcc", "-g", "-O1", g.file("traced.c", TRACED), "-o", program)
+    profile = g.same(*argv, program, processes=2, **options)
+    counts = [row["total_count"] for process, report in g.each_process(profile) if process["command"][:1] == [program]
+              for row in report["rows"] if row["name"] == "work"]
+    g.equal("blocks of the traced program", counts, [blocks])
+
+
+@program("strace", "gcc")
+def strace(g):
+    traced(g, 1000, "strace", "-f", "-o", "/dev/null", status=2)
+
+
+@program("gdb", "gcc")
+def gdb(g):
+    """Stops at a breakpoint in the recorded program, and calls a function of it."""
+    traced(g, 1001, "gdb", "-nx", "-batch", "-ex", "break work if i == 500", "-ex", "run", "-ex", "print work(999)", "-ex", "continue",
+           "-ex", "python print(sum(range(1000)))", normal=lambda text: re.sub(r"0x[0-9a-f]+|process \d+|LWP \d+", "N", text))
