@@ -39,7 +39,7 @@ def right_growth(t, found):
     for (in_queue, in_steady), share in zip(got, want):
         n = in_queue + in_steady
         t.true("enough samples", n > 50, n)
-        room = 5 * math.sqrt(n * share * (1 - share)) + n * 0.01
+        room = 6.5 * math.sqrt(n * share * (1 - share)) + n * 0.01
         t.true("samples in queue of %d, %.0f within %.0f" % (n, n * share, room), abs(in_queue - n * share) <= room, in_queue)
 
 

@@ -8,9 +8,8 @@ import shutil
 import socket
 import stat
 import subprocess
-import time
 
-from harness import ROOT, Failed, cases
+from harness import ROOT, Failed, cases, eventually
 from unprivileged import AS_NOBODY
 
 F_GET_SEALS = 1034
@@ -120,10 +119,7 @@ class Running:
         self.tool = subprocess.Popen([t.tidemark, "run", "--quiet", "--no-follow", "-o", t.file("p.tide"), "--", "sh", "-c",
                                       'echo $$ >pid; mv pid ready; while [ ! -e go ]; do sleep 0.01; done; exec "$0"',
                                       program(t)], cwd=t.dir)
-        for _ in range(3000):
-            if os.path.exists(t.file("ready")):
-                break
-            time.sleep(0.01)
+        eventually("it runs", lambda: os.path.exists(t.file("ready")))
         with open(t.file("ready")) as file:
             self.pid = int(file.read())
 
