@@ -8,6 +8,7 @@ import shutil
 import socket
 import stat
 import subprocess
+import time
 
 from harness import ROOT, Failed, cases, eventually
 from unprivileged import AS_NOBODY
@@ -209,6 +210,25 @@ def test_visitors_without_the_key_get_no_answer(t):
                 t.equal("answer to %d bytes" % len(message), stranger.recv(4096), b"")
             except ConnectionResetError:
                 pass  # shut before it was read
+    running.finish()
+
+
+@cases(whose=("its own", "another user's"))
+def test_a_process_that_is_held_up_gets_its_answer(t, whose):
+    """On a busy machine much time may pass between its connecting and its asking."""
+    if whose != "its own" and os.geteuid() != 0:
+        return
+    running, tool, ask = Running(t), t.file("visitor"), t.file("ask")
+    os.chmod(t.dir, 0o755)
+    shutil.copy(visitor(t), tool)
+    environment = running.environment()
+    late = subprocess.Popen([*(() if whose == "its own" else AS_NOBODY), tool, environment["TIDEMARK_SOCKET"],
+                             environment["TIDEMARK_KEY"], ask], stdout=subprocess.PIPE, text=True)
+    t.equal("it is there", late.stdout.readline(), "there\n")
+    time.sleep(0.5)
+    t.equal("others are answered meanwhile", t.run("ctl", str(running.tool.pid), "status")[2], 0)
+    open(ask, "w").close()
+    t.true("and so is it", int(late.communicate()[0]) > 0)
     running.finish()
 
 

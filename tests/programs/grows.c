@@ -2,7 +2,8 @@
  * grows KIND EVENTS SEED: a job of EVENTS events that grows in the way that KIND says, or does not.
  * Each event does some work that leaves nothing behind, of sizes that SEED decides, and ends with a
  * mark "event" whose value "items" is what the event was about; in a fourth argument is how many
- * milliseconds it waits instead of making it, and in a fifth a file: events go on until it is there.
+ * milliseconds it waits instead of making it, and in a fifth a file: events go on until it is
+ * there.
  */
 #include <malloc.h>
 #include <pthread.h>
