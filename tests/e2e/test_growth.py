@@ -254,6 +254,16 @@ def test_account_of_children(t):
         adds_up(t, "process %d" % pid, t.ask(profile, "growth", "--process", str(pid))["account"])
 
 
+def test_looked_at_once_at_the_end(t):
+    """When it begins to end, and not again, however long that takes."""
+    profile = t.record(t.build("ends_slowly.c", "-O1"), "2000")
+    account = t.ask(profile, "growth")["account"]
+    t.equal("at the end", [a["kind"] for a in account if a["kind"] == "exit"], [a["kind"] for a in account[-1:]])
+    adds_up(t, "all", account)
+    captures = [c["label"] for c in t.ask(profile, "maps")["captures"]]
+    t.equal("mappings too", [c for c in captures if c == "exit"], captures[-1:])
+
+
 def test_what_is_missing(t):
     """No verdict from too little; and without a look at what is lost, growth is not called a leak."""
     few = t.ask(record(t, "leak", 3, 1), "growth")
