@@ -40,6 +40,8 @@ static _Atomic size_t boot_used;
 
 void *boot_alloc(size_t size)
 {
+    if (size > sizeof boot_memory)
+        return NULL;
     size = (size + 15) & ~(size_t)15;
     size_t at = atomic_fetch_add(&boot_used, size);
     return at + size <= sizeof boot_memory ? boot_memory + at : NULL;
@@ -311,8 +313,11 @@ int recorder_figures(bool restart, struct wire_figures *out)
 
 void recorder_exiting(enum wire_exit what, uint64_t stack, const struct wire_held *held)
 {
-    struct wire_request request = {
-        .kind = WIRE_EXITING, .about = (uint32_t)what, .small = python_has_ended(), .stack = stack, .held = *held};
+    struct wire_request request = {.kind = WIRE_EXITING,
+                                   .about = (uint32_t)what,
+                                   .small = python_has_ended(),
+                                   .stack = stack,
+                                   .held = *held};
     struct wire_reply reply;
     ask(&request, "", &reply);
 }
