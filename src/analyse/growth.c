@@ -113,6 +113,18 @@ static void series_of_lost(struct growth *g, const struct profile *p)
     free(born);
 }
 
+/* In units of their mean distance, so that a slope is by stamp. */
+static void times_of_stamps(struct growth *g)
+{
+    uint64_t begin = g->count ? g->stamp[0]->time_ns : 0;
+    double all = g->count ? (double)(g->stamp[g->count - 1]->time_ns - begin) : 0;
+    if (!(all > 0))
+        return;
+    g->when = xcalloc(g->count, sizeof *g->when);
+    for (size_t k = 0; k < g->count; k++)
+        g->when[k] = (double)(g->stamp[k]->time_ns - begin) / all * (double)(g->count - 1);
+}
+
 static void make_series(struct growth *g, const struct profile *p)
 {
     for (int line = 0; line < GROWTH_LINES; line++)
@@ -126,9 +138,11 @@ static void make_series(struct growth *g, const struct profile *p)
     series_of_rows(g, p);
     choose_scan(g, p);
     series_of_lost(g, p);
+    if (!g->mark)
+        times_of_stamps(g);
     g->known = g->count >= (g->mark ? TREND_LEAST : GROWTH_STAMPS_LEAST);
     for (int line = 0; line < GROWTH_LINES && g->known; line++) {
-        trend_of(&g->trends[line], g->series[line], NULL, g->count);
+        trend_of(&g->trends[line], g->series[line], g->when, g->count);
         if (line < GROWTH_SHOWN && g->trends[line].skipped > g->skipped)
             g->skipped = g->trends[line].skipped;
     }
@@ -238,7 +252,7 @@ static void sample(struct sampled *s, const struct growth *g, size_t first)
     size_t before = g->intervals[first];
     for (size_t k = 0; k < s->count; k++) {
         s->mark[k] = first + k * (left - 1) / (s->count - 1);
-        s->x[k] = (double)s->mark[k];
+        s->x[k] = g->when ? g->when[s->mark[k]] : (double)s->mark[k];
         struct window w = {.since = {.intervals = before},
                            .at = {.intervals = g->intervals[s->mark[k]]}};
         struct measure m;
@@ -384,6 +398,7 @@ void growth_release(struct growth *g)
     free(g->stamp);
     free(g->intervals);
     free(g->units);
+    free(g->when);
     vec_release(&g->sites);
     vec_release(&g->other);
     growth_account_release(&g->account);

@@ -64,7 +64,8 @@ struct growth {
     const struct stamp **stamp; /* at each */
     size_t *intervals;          /* that lie before each */
     double *series[GROWTH_LINES];
-    bool known; /* enough marks for trends */
+    double *when; /* of stamps: the collector may lack the time for some; NULL: marks */
+    bool known;   /* enough marks for trends */
     struct trend trends[GROWTH_LINES];
     size_t skipped; /* the longest warm-up of the lines that are shown */
 

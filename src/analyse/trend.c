@@ -131,6 +131,10 @@ static struct estimate by_line(const struct series *s, double *correlation)
 static bool late_half_grows(const struct series *s, double slope)
 {
     size_t last = s->count - 1, middle = last / 2;
+    while (s->x && middle + 1 < last && at(s, middle) - at(s, 0) < at(s, last) - at(s, middle))
+        middle++;
+    while (s->x && middle > 1 && at(s, middle) - at(s, 0) > at(s, last) - at(s, middle))
+        middle--;
     double early = s->y[middle] - s->y[0], late = s->y[last] - s->y[middle];
     return slope > 0 ? late >= LATE_HALF * early : late <= LATE_HALF * early;
 }

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +10,8 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
+
+#define STRANGERS 8 /* that may be silent at a time */
 
 static uint64_t monotonic(void)
 {
@@ -58,6 +59,8 @@ void door_close(struct door *d)
     if (d->spare >= 0)
         close(d->spare);
     d->fd = d->spare = -1;
+    while (d->waiting_count)
+        close(d->waiting[--d->waiting_count].fd);
 }
 
 /* No descriptor is left for a visitor. It must not wait for one: it is sent away. */
@@ -75,34 +78,96 @@ static bool send_away(struct door *d)
     return v.fd >= 0;
 }
 
+static void leave(struct door *d, unsigned i)
+{
+    memmove(d->waiting + i, d->waiting + i + 1, (--d->waiting_count - i) * sizeof *d->waiting);
+}
+
+/* Sends away the one of another user who has been silent longest, if there are so many. */
+static bool make_room(struct door *d, unsigned strangers)
+{
+    unsigned oldest = 0, count = 0;
+    for (unsigned i = d->waiting_count; i-- > 0;) {
+        if (d->waiting[i].stranger) {
+            oldest = i;
+            count++;
+        }
+    }
+    if (count < strangers)
+        return false;
+    close(d->waiting[oldest].fd);
+    leave(d, oldest);
+    return true;
+}
+
+/* Lets the next one in, to be heard. False: nobody is there, or there is no room. */
+static bool let_in(struct door *d)
+{
+    struct ucred who = {0};
+    socklen_t size = sizeof who;
+    int fd = -1;
+    if (d->waiting_count == DOOR_WAITING && !make_room(d, 1))
+        return false;
+    while ((fd = accept4(d->fd, NULL, NULL, SOCK_CLOEXEC)) < 0)
+        if ((errno != EMFILE && errno != ENFILE) ||
+            !(make_room(d, 1) || (!d->waiting_count && send_away(d))))
+            return false;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) {
+        close(fd);
+        return true;
+    }
+    bool stranger = who.uid != geteuid();
+    if (stranger)
+        make_room(d, STRANGERS);
+    d->waiting[d->waiting_count++] = (struct door_waiting){fd, who.pid, stranger, monotonic()};
+    return true;
+}
+
+/* 1: a proper request; 0: silence; -1: anything else, as when one only tested whether we live. */
+static int hear(const struct door *d, const struct door_waiting *w, struct visitor *v)
+{
+    struct iovec parts[2] = {{&v->request, sizeof v->request}, {v->text, sizeof v->text - 1}};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+    memset(v->text, 0, sizeof v->text);
+    v->fd = w->fd;
+    v->pid = w->pid;
+    v->came_ns = v->left_ns = w->came_ns;
+    ssize_t n = recvmsg(w->fd, &message, MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return 0;
+    return n >= (ssize_t)sizeof v->request && !(message.msg_flags & MSG_TRUNC) &&
+                   v->request.magic == WIRE_MAGIC && v->request.version == WIRE_VERSION &&
+                   memcmp(v->request.key, d->key, WIRE_KEY_SIZE) == 0
+               ? 1
+               : -1;
+}
+
+size_t door_poll(const struct door *d, struct pollfd *out)
+{
+    size_t n = 0;
+    for (unsigned i = 0; i < d->waiting_count; i++)
+        out[n++] = (struct pollfd){.fd = d->waiting[i].fd, .events = POLLIN};
+    if (n < DOOR_WAITING)
+        out[n++] = (struct pollfd){.fd = d->fd, .events = POLLIN};
+    return n;
+}
+
 bool door_answer(struct door *d, struct visitor *v)
 {
-    for (;;) {
-        v->fd = accept4(d->fd, NULL, NULL, SOCK_CLOEXEC);
-        if (v->fd < 0 && (errno == EMFILE || errno == ENFILE) && send_away(d))
-            continue;
-        if (v->fd < 0)
-            return false;
-        v->came_ns = v->left_ns = monotonic();
-        struct ucred who = {0};
-        socklen_t size = sizeof who;
-        struct pollfd p = {.fd = v->fd, .events = POLLIN};
-        /* A process sends its request right after it connects; one that only tests whether we are
-         * alive hangs up. Another user who comes and is silent shall not keep us for long. */
-        struct iovec parts[2] = {{&v->request, sizeof v->request}, {v->text, sizeof v->text - 1}};
-        struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
-        memset(v->text, 0, sizeof v->text);
-        if (getsockopt(v->fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 &&
-            poll(&p, 1, who.uid == geteuid() ? 200 : 5) == 1 &&
-            recvmsg(v->fd, &message, MSG_DONTWAIT) >= (ssize_t)sizeof v->request &&
-            !(message.msg_flags & MSG_TRUNC) && v->request.magic == WIRE_MAGIC &&
-            v->request.version == WIRE_VERSION &&
-            memcmp(v->request.key, d->key, WIRE_KEY_SIZE) == 0) {
-            v->pid = who.pid;
-            return true;
+    do {
+        for (unsigned i = 0; i < d->waiting_count;) {
+            int heard = hear(d, &d->waiting[i], v);
+            if (!heard) {
+                i++;
+                continue;
+            }
+            leave(d, i);
+            if (heard > 0)
+                return true;
+            close(v->fd);
         }
-        close(v->fd);
-    }
+    } while (let_in(d));
+    return false;
 }
 
 void visitor_reply(struct visitor *v, int status, int memory, size_t size, uint32_t rings)

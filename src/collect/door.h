@@ -7,6 +7,7 @@
 #ifndef TIDE_COLLECT_DOOR_H
 #define TIDE_COLLECT_DOOR_H
 
+#include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -14,12 +15,23 @@
 #include "base/err.h"
 #include "wire/layout.h"
 
+enum { DOOR_WAITING = 64, DOOR_POLLED = DOOR_WAITING + 1 };
+
 struct door {
     int fd;
     int spare;        /* given up for a moment when there is no other descriptor left */
     unsigned refused; /* visitors for whom there was none */
     char name[64];
     char key[WIRE_KEY_SIZE + 1];
+    /* Connected, and silent so far, the oldest first: on a busy machine a process may be kept from
+     * the processor just then, for as long as it takes. */
+    struct door_waiting {
+        int fd;
+        pid_t pid;
+        bool stranger; /* of another user: the first to go if there is no room */
+        uint64_t came_ns;
+    } waiting[DOOR_WAITING];
+    unsigned waiting_count;
 };
 
 struct visitor {
@@ -32,7 +44,9 @@ struct visitor {
 
 int door_open(struct door *d, struct err *err);
 void door_close(struct door *d);
-/* The next visitor with a proper request; false: nobody (else) is there. */
+/* What to wait for, DOOR_POLLED at most; returns how many. */
+size_t door_poll(const struct door *d, struct pollfd *out);
+/* The next visitor with a proper request; false: nobody (else) has one. Never waits. */
 bool door_answer(struct door *d, struct visitor *v);
 /* Ends the visit. `memory` is passed on unless it is negative. */
 void visitor_reply(struct visitor *v, int status, int memory, size_t size, uint32_t rings);

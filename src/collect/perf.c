@@ -14,6 +14,7 @@
 #include "collect/perf_registers.h"
 
 #define FAULT_STACK_BYTES 8192
+#define NOTHING_TO_LOCK   (-EDQUOT) /* how a ring is refused, unlike an event */
 #define RING_LARGEST      ((size_t)4 << 20)
 #define RING_SMALLEST     ((size_t)64 << 10)
 #define RINGS_IN_ALL      ((size_t)64 << 20)
@@ -115,6 +116,11 @@ static int refusal(int code, const struct perf_options *o, struct err *err)
     if (code == -EMFILE || code == -ENFILE)
         return err_set(err, code, "%s: no file descriptors are left; raise the limit (ulimit -n)",
                        what);
+    if (code == NOTHING_TO_LOCK)
+        return err_set(err, code,
+                       "%s: the memory that this user may lock is used up, perhaps by other "
+                       "recordings; end them, or raise the limit (ulimit -l)",
+                       what);
     return err_set(err, code,
                    "%s: the kernel refuses perf_event_open (%s); 'tidemark doctor' says what to "
                    "ask for",
@@ -163,7 +169,7 @@ static int ring_add(struct perf *p, int fd, int cpu, bool stacks)
     void *memory =
         mmap(NULL, p->ring_bytes + PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (memory == MAP_FAILED)
-        return -errno;
+        return errno == EPERM ? NOTHING_TO_LOCK : -errno;
     *vec_push(&p->rings) = (struct perf_ring){
         .fd = fd, .cpu = cpu, .memory = memory, .next_time_ns = UINT64_MAX, .stacks = stacks};
     return 0;
@@ -207,21 +213,6 @@ static int open_cpu(struct perf *p, pid_t pid, int cpu)
     return code;
 }
 
-int perf_check(const struct perf_options *o, struct err *err)
-{
-    struct perf_event_attr all[] = {tracker_attributes(o), cpu_attributes(o, 0),
-                                    fault_stack_attributes(o)};
-    bool wanted[] = {true, o->cpu_period_ns != 0, o->fault_period != 0};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        int fd = wanted[i] ? event_open(&all[i], 0, -1) : -1;
-        if (wanted[i] && fd < 0)
-            return refusal(fd, o, err);
-        if (fd >= 0)
-            close(fd);
-    }
-    return 0;
-}
-
 /* The largest only where so many fit into a ring that none is lost while others have a turn. */
 static void copies_begin(struct perf *p)
 {
@@ -232,6 +223,42 @@ static void copies_begin(struct perf *p)
                                                                  : PERF_CPU_COPIES - 1;
 }
 
+/* With rings of this size. */
+static int open_all(struct perf *p, const struct perf_options *o, pid_t pid, size_t ring_bytes)
+{
+    long cpus = sysconf(_SC_NPROCESSORS_CONF);
+    int code = 0;
+    *p = (struct perf){.options = *o, .ring_bytes = ring_bytes, .at_once = o->system};
+    copies_begin(p);
+    for (int cpu = 0; cpu < cpus && !code; cpu++)
+        code = open_cpu(p, o->system ? -1 : pid, cpu);
+    if (!code && !p->rings.count)
+        code = -ENODEV;
+    if (code)
+        perf_close(p);
+    return code;
+}
+
+int perf_check(const struct perf_options *o, struct err *err)
+{
+    struct perf p;
+    struct perf_event_attr all[] = {tracker_attributes(o), cpu_attributes(o, 0),
+                                    fault_stack_attributes(o)};
+    bool wanted[] = {true, o->cpu_period_ns != 0, o->fault_period != 0};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        int fd = wanted[i] ? event_open(&all[i], 0, -1) : -1;
+        if (wanted[i] && fd < 0)
+            return refusal(fd, o, err);
+        if (fd >= 0)
+            close(fd);
+    }
+    int code = open_all(&p, o, 0, RING_SMALLEST);
+    if (code)
+        return refusal(code, o, err);
+    perf_close(&p);
+    return 0;
+}
+
 int perf_open(struct perf *p, const struct perf_options *o, pid_t pid, struct err *err)
 {
     long cpus = sysconf(_SC_NPROCESSORS_CONF);
@@ -239,22 +266,13 @@ int perf_open(struct perf *p, const struct perf_options *o, pid_t pid, struct er
     int code;
     while (size > RING_SMALLEST && size * rings > RINGS_IN_ALL)
         size /= 2;
-    for (;; size /= 2) { /* until it fits into what may be locked */
-        *p = (struct perf){.options = *o, .ring_bytes = size, .at_once = o->system};
-        copies_begin(p);
-        code = 0;
-        for (int cpu = 0; cpu < cpus && !code; cpu++)
-            code = open_cpu(p, o->system ? -1 : pid, cpu);
-        if (!code && !p->rings.count)
-            code = -ENODEV;
-        if (!code) {
-            p->whole = xmalloc(RECORD_LARGEST);
-            return 0;
-        }
-        perf_close(p);
-        if ((code != -EPERM && code != -ENOMEM) || size <= RING_SMALLEST)
+    while ((code = open_all(p, o, pid, size)) != 0) { /* until it fits into what may be locked */
+        if ((code != NOTHING_TO_LOCK && code != -ENOMEM) || size <= RING_SMALLEST)
             return refusal(code, o, err);
+        size /= 2;
     }
+    p->whole = xmalloc(RECORD_LARGEST);
+    return 0;
 }
 
 static int watch_on(struct perf *p, struct perf_event_attr a, enum perf_kind kind, pid_t tid,

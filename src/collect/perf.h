@@ -114,7 +114,8 @@ struct perf {
     char *whole; /* a record that begins at the end of a ring and ends at its beginning */
 };
 
-/* May these events be opened, of a process of our own? 0, or a negative errno and a sentence. */
+/* May these events be opened, of a process of our own, and is there memory for them? 0, or a
+ * negative errno and a sentence. */
 int perf_check(const struct perf_options *o, struct err *err);
 /* Opens them for a process that is about to execute a program; they count from then on. */
 int perf_open(struct perf *p, const struct perf_options *o, pid_t pid, struct err *err);

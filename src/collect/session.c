@@ -411,15 +411,15 @@ static long nap_ns(const struct session *s, uint64_t words, uint64_t pass_ns, un
 static bool wait_for_news(struct session *s, const struct timespec *nap)
 {
     size_t rings = s->samples ? samples_rings(s->samples) : 0;
-    vec_reserve(&s->waits, rings + 2);
+    vec_reserve(&s->waits, rings + DOOR_POLLED + 1);
     struct pollfd *wait = s->waits.items;
-    wait[0] = (struct pollfd){.fd = s->door.fd, .events = POLLIN};
-    wait[1] = (struct pollfd){.fd = s->signals, .events = POLLIN};
+    size_t others = door_poll(&s->door, wait);
+    wait[others++] = (struct pollfd){.fd = s->signals, .events = POLLIN};
     if (rings)
-        rings = samples_poll(s->samples, wait + 2);
-    bool any = ppoll(wait, rings + 2, nap, NULL) > 0;
+        rings = samples_poll(s->samples, wait + others);
+    bool any = ppoll(wait, rings + others, nap, NULL) > 0;
     if (any && rings)
-        samples_polled(s->samples, wait + 2, rings);
+        samples_polled(s->samples, wait + others, rings);
     return any;
 }
 

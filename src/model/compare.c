@@ -49,6 +49,7 @@ static void add_process(struct compare_run *run, const struct profile *p, const 
     run->cpu_ns += t.cpu_ns;
     run->faults += t.faults;
     run->fault_bytes += t.fault_bytes;
+    run->lost += p->sampling.lost;
 }
 
 struct compare_run compare_copies(const struct compare *c)
@@ -61,6 +62,7 @@ struct compare_run compare_copies(const struct compare *c)
         all.cpu_ns += r->cpu_ns;
         all.faults += r->faults;
         all.fault_bytes += r->fault_bytes;
+        all.lost += r->lost;
         all.kernel.user_ns += r->kernel.user_ns;
         all.kernel.system_ns += r->kernel.system_ns;
         all.kernel.minor_faults += r->kernel.minor_faults;

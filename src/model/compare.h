@@ -63,6 +63,7 @@ struct compare_run {
     uint64_t units;
     uint64_t duration_ns;
     uint64_t cpu_ns, faults, fault_bytes; /* as sampled, whatever the focus */
+    uint64_t lost; /* samples; of all copies they are counted with the first */
     struct compare_counted kernel;
     size_t processes;
     uint64_t first_ns, last_ns; /* of its processes, since 1970 */

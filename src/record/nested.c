@@ -5,9 +5,10 @@
  *
  * `tls.busy` is the address of the hook's frame. Whether that frame is still in use cannot be told
  * from addresses alone: a handler may run on another stack, and after a longjmp other frames may
- * lie above and below. So the stack is unwound from here outwards, through signal frames: a hook
- * that is running is on it. If the stack cannot be followed to its end, the thread stays busy,
- * which loses events but harms nothing.
+ * lie above and below. So the stack is unwound from the hook outwards, through signal frames: one
+ * that is running is on it. The frames of this very look, further in, may lie where the other hook
+ * was. If the stack cannot be followed to its end, the thread stays busy, which loses events but
+ * harms nothing.
  */
 #include "record/recorder.h"
 
@@ -73,11 +74,12 @@ bool hook_nested(uintptr_t frame)
         return true;
     struct arch_registers r;
     struct step_result result;
+    bool outside = false; /* of the hook that asks */
     arch_capture(&r);
     for (uint32_t i = 0; i < MOST_FRAMES; i++) {
         uint64_t pc = r.value[ARCH_REG_PC];
         enum step_end end = unwind_step(&quiet_space, &r, &result);
-        if (end == STEP_LOST)
+        if (end == STEP_LOST || (end == STEP_OUTERMOST && !outside))
             return true;
         if (end == STEP_OUTERMOST) {
             if (tls.thread)
@@ -86,8 +88,9 @@ bool hook_nested(uintptr_t frame)
             tls.beneath = BENEATH_NOTHING;
             return false;
         }
-        if (r.value[ARCH_REG_SP] == tls.busy + FRAME_TO_CFA && tls.busy != frame && is_own_code(pc))
+        if (outside && r.value[ARCH_REG_SP] == tls.busy + FRAME_TO_CFA && is_own_code(pc))
             return true;
+        outside |= r.value[ARCH_REG_SP] == frame + FRAME_TO_CFA;
     }
     return true;
 }

@@ -26,6 +26,8 @@ static void run_json(struct json *j, const char *key, const struct compare_run *
     json_u64(j, "cpu_ns", r->cpu_ns);
     json_u64(j, "faults", r->faults);
     json_u64(j, "fault_bytes", r->fault_bytes);
+    if (key)
+        json_u64(j, "lost_samples", r->lost);
     json_object(j, "kernel");
     json_u64(j, "user_ns", r->kernel.user_ns);
     json_u64(j, "system_ns", r->kernel.system_ns);

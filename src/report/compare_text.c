@@ -127,6 +127,14 @@ static void add_summary(const struct compare *c, const struct compare_frame *f,
     line_figure(s, "faults", COMPARE_FAULTS,
                 (double)(a->kernel.minor_faults + a->kernel.major_faults) / x,
                 (double)(b.kernel.minor_faults + b.kernel.major_faults) / y, out);
+    if (a->lost || b.lost) {
+        summary_label(out, s, "lost");
+        strbuf_puts(out, "samples for which there was no room: ");
+        unit_count(out, (int64_t)a->lost);
+        strbuf_puts(out, " alone, ");
+        unit_count(out, (int64_t)b.lost);
+        strbuf_puts(out, " together\n");
+    }
     for (int i = 0; i < 2 && f->files; i++) {
         summary_label(out, s, i ? "" : "kept");
         unit_text(out, f->files[i]);

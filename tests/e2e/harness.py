@@ -82,6 +82,17 @@ class Failed(Exception):
     """The test cannot go on."""
 
 
+def eventually(what, condition):
+    """Waits for something that must happen, however busy the machine is; returns what the condition said."""
+    end = time.monotonic() + 300
+    while time.monotonic() < end:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.01)
+    raise Failed("not within 300 s: " + what)
+
+
 class Skipped(Exception):
     """The test cannot be run here; the text says what is missing."""
 

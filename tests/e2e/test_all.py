@@ -5,7 +5,7 @@ import signal
 import subprocess
 import time
 
-from harness import bare
+from harness import bare, eventually
 from test_cpu import counts_of, right_shares
 from unprivileged import AS_NOBODY, give_to_nobody
 
@@ -138,10 +138,17 @@ def test_until_it_is_stopped(t):
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
             while run.poll() is None and t.plain(*prefix, tool, "ctl", str(run.pid), "status")[2]:
                 time.sleep(0.02)
-            # It is found within half a second and a few turns of the loop, and goes on using CPU time.
-            pids = [first, busy.start(names[1])]
-            time.sleep(1)
-            subprocess.run(["python3", "-c", UNTIL, *pids], check=True)
+            pids, snapshot = [first, busy.start(names[1])], os.path.join(folder, name + ".snapshot")
+
+            def both_seen():
+                """For long enough, in a snapshot."""
+                t.plain(*prefix, tool, "ctl", str(run.pid), "snapshot", snapshot)
+                eventually("a snapshot is written", lambda: os.path.exists(snapshot))
+                used = {str(p["pid"]): p["cpu_ns"] for p in t.report(snapshot, "cpu")["processes"]}
+                os.remove(snapshot)
+                return all(used.get(pid, 0) > 300000000 for pid in pids)
+
+            eventually("both are found", both_seen)
             os.killpg(run.pid, signal.SIGINT)
             stderr = run.communicate()[1]
             t.equal("both", set(found(t, profile, pids)), set(names))

@@ -11,9 +11,8 @@ import stat
 import subprocess
 import time
 
-from harness import Failed, cases, memory_group
-
-STRANGER = 61234  # a user that owns nothing else here
+from harness import Failed, cases, eventually, memory_group
+from unprivileged import AS_NOBODY, NOBODY
 
 
 def known(t):
@@ -49,14 +48,6 @@ def one_line(t, *words):
 def as_root():
     """Mounts, other users: what the machine permits to root alone. Without, there is nothing to try."""
     return os.geteuid() == 0
-
-
-def eventually(what, condition):
-    for _ in range(3000):
-        if condition():
-            return
-        time.sleep(0.01)
-    raise Failed("not within 30 s: " + what)
 
 
 # Where the recording goes
@@ -169,10 +160,9 @@ def test_no_more_processes(t):
     """No thread for the collector: names are found all the same."""
     if not as_root():
         return
-    os.chown(t.dir, STRANGER, STRANGER)
-    user = ("setpriv", "--reuid=%d" % STRANGER, "--regid=%d" % STRANGER, "--clear-groups")
-    exact(t, record(t, (*user, "prlimit", "--nproc=2"), *known(t)))
-    t.plain(*user, "prlimit", "--nproc=1", t.tidemark, "run", "--quiet", "-o", t.file("x.tide"), "--", *known(t))
+    os.chown(t.dir, NOBODY, NOBODY)
+    exact(t, record(t, (*AS_NOBODY, "prlimit", "--nproc=2"), *known(t)))
+    t.plain(*AS_NOBODY, "prlimit", "--nproc=1", t.tidemark, "run", "--quiet", "-o", t.file("x.tide"), "--", *known(t))
     t.equal("status", t.status, 125)
     one_line(t, "cannot start a process")
 
@@ -344,13 +334,13 @@ def test_another_user(t):
     """No ptrace rights, no home, no temporary directory; the profile is theirs alone."""
     if not as_root():
         return
-    os.chown(t.dir, STRANGER, STRANGER)
-    before = ("setpriv", "--reuid=%d" % STRANGER, "--regid=%d" % STRANGER, "--clear-groups", "--bounding-set=-all",
+    os.chown(t.dir, NOBODY, NOBODY)
+    before = (*AS_NOBODY, "--bounding-set=-all",
               "--no-new-privs", "env", "-u", "HOME", "TMPDIR=/no/such/folder")
     profile = record(t, before, *known(t))
     exact(t, profile)
     found = os.stat(profile)
-    t.equal("owner and mode", (found.st_uid, oct(stat.S_IMODE(found.st_mode))), (STRANGER, "0o600"))
+    t.equal("owner and mode", (found.st_uid, oct(stat.S_IMODE(found.st_mode))), (NOBODY, "0o600"))
 
 
 @cases(closed=("0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"))

@@ -39,7 +39,7 @@ def right_growth(t, found):
     for (in_queue, in_steady), share in zip(got, want):
         n = in_queue + in_steady
         t.true("enough samples", n > 50, n)
-        room = 5 * math.sqrt(n * share * (1 - share)) + n * 0.01
+        room = 6.5 * math.sqrt(n * share * (1 - share)) + n * 0.01
         t.true("samples in queue of %d, %.0f within %.0f" % (n, n * share, room), abs(in_queue - n * share) <= room, in_queue)
 
 
@@ -226,7 +226,9 @@ def test_as_nobody(t):
     t.equal("status, stderr", (t.status, t.stderr), (0, ""))
     found = json.loads(t.stdout)
     right_growth(t, found)
-    t.equal("faults", [row(found, "touch")["self"]["faults"][k] for k in ("alone", "together")], [100, 350])
+    for side, copies, want in (("alone", 1, 100), ("together", COPIES, 350)):
+        got, lost = row(found, "touch")["self"]["faults"][side], found[side]["lost_samples"]
+        t.true("faults " + side, want - lost / copies <= got <= want, (got, lost))  # its rings are small
 
 
 def test_forbidden(t):

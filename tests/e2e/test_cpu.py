@@ -13,10 +13,11 @@ FRAMES = ("-fomit-frame-pointer", "-fno-omit-frame-pointer")
 
 
 def right_shares(t, counts, samples):
-    """Within five standard deviations of what chance allows, and half a percent for the calls themselves."""
+    """Within what chance allows (6.5 standard deviations, exceeded once in 100 million), and half a percent for the calls
+    themselves."""
     t.true("enough samples to say something", samples > 100, samples)
     for name, share in PARTS.items():
-        room = 5 * math.sqrt(samples * share * (1 - share)) + samples * 0.005
+        room = 6.5 * math.sqrt(samples * share * (1 - share)) + samples * 0.005
         got = counts.get(name, 0)
         t.true("samples in %s of %d within %.0f" % (name, samples, room), abs(got - samples * share) <= room, got)
 
@@ -98,11 +99,21 @@ def test_with_the_heap(t):
 
 
 def test_since_and_at(t):
-    profile = t.record(t.build("shares.c", "-O2"), "1", str(ROUNDS), opts=("--only-cpu",))
+    """A mark from outside, while the program waits between two halves of its work."""
+    profile, go = t.file("x.tide"), t.file("go")
+    tool = subprocess.Popen([t.tidemark, "run", "--quiet", "--only-cpu", "-o", profile, "--", t.build("shares.c", "-O2"), "1",
+                             str(ROUNDS // 2), go], stdout=subprocess.PIPE, text=True)
+    t.equal("half of it is done", tool.stdout.readline(), "half\n")
+    t.equal("mark", t.run("ctl", str(tool.pid), "mark", "half")[2], 0)
+    open(go, "w").close()
+    tool.communicate()
+    t.equal("exit status", tool.returncode, 0)
     whole = t.report(profile, "cpu")["sum"]
-    first, second = (t.report(profile, "cpu", *window)["sum"] for window in (("--at", "50%"), ("--since", "50%")))
-    t.equal("two halves are the whole", [first[k] + second[k] for k in ("bytes", "count")], [whole[k] for k in ("bytes", "count")])
-    t.true("both halves have samples", first["count"] > 0 and second["count"] > 0, (first, second))
+    for moment in "half", "50%":  # where the second one is depends on the machine
+        first, second = (t.report(profile, "cpu", *window)["sum"] for window in (("--at", moment), ("--since", moment)))
+        t.equal("two parts are the whole", [first[k] + second[k] for k in ("bytes", "count")], [whole[k] for k in ("bytes", "count")])
+        if moment == "half":
+            t.true("each is half of it", min(first["count"], second["count"]) > 0.3 * whole["count"] > 30, (first, second))
 
 
 @cases(opts=(("--only-cpu",), ("--cpu",)))
@@ -187,8 +198,8 @@ def test_as_nobody(t):
         t.plain(*AS_NOBODY, tool, "run", "--quiet", *opts, "-o", profile, "--", program, "2", str(ROUNDS // 2))
         t.equal("status, stderr", (t.status, t.stderr), (0, ""))
         report = t.report(profile, "cpu")
+        # Its rings are small: on a busy machine some are lost, of each function alike.
         right_shares(t, counts_of(report), report["sum"]["count"])
-        t.equal("lost", report["sampling"]["lost_samples"], 0)
 
 
 @cases(what=("--cpu", "--faults"))

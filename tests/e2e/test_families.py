@@ -4,6 +4,7 @@ import shutil
 import subprocess
 
 from harness import PROGRAMS, cases
+from unprivileged import AS_NOBODY
 
 PARENT, CHILD = (1000, 10), (7000, 7)
 PYTHON = "/usr/bin/python3"
@@ -188,7 +189,7 @@ def test_ordinary_user(t):
     os.mkdir(out)
     os.chmod(out, 0o777)
     profile = os.path.join(out, "p.tide")
-    t.plain("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", t.tidemark, "run", "--quiet", "-o", profile,
+    t.plain(*AS_NOBODY, t.tidemark, "run", "--quiet", "-o", profile,
             "--", program, "daemon")
     t.equal("status", t.status, 3)
     check_family(t, profile, [PARENT], [CHILD])

@@ -178,6 +178,33 @@ def test_what_does_not_fit_is_counted_as_lost(t):
     t.true("what is not seen is lost", seen <= 16000 and (lost > 0 or seen == 16000), (seen, lost))
 
 
+def test_no_more_memory_to_lock(t):
+    """Recordings of one user share it: when those that run have all of it, the next is told, and has the heap alone."""
+    if os.geteuid() != 0:
+        return
+    tool, running, refused = give_to_nobody(t), [], None
+    command = ["prlimit", "--memlock=65536", *AS_NOBODY, tool, "run", "--quiet", "-o", "/dev/null"]
+    try:
+        while not refused and len(running) < 20:  # each leaves less than half of what there was
+            run = subprocess.Popen([*command, "--only-faults", "--", "/bin/cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+            running.append(run)
+            try:
+                run.stdin.write("x\n")
+                run.stdin.flush()
+            except BrokenPipeError:
+                pass
+            if run.stdout.readline() != "x\n":
+                refused = run.stderr.read()
+        t.true("one is refused, with one sentence", refused and len(refused.splitlines()) == 1 and "ulimit -l" in refused, refused)
+        t.equal("status", running[-1].wait(), 125)
+        t.plain(*command, "--faults", "--", "/bin/echo", "runs")
+        t.equal("with the heap", (t.stdout, t.stderr, t.status), ("runs\n", refused, 0))
+    finally:
+        for run in running:
+            run.communicate()
+
+
 def test_text(t):
     profile = t.record(t.build("touches.c", "-O1"), "touch", "1", "1000", opts=("--faults",))
     text = t.run("report", profile, "--metric", "faults")[0]

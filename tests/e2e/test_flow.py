@@ -74,6 +74,15 @@ def test_longjmp_out_of_malloc(t, opt):
 
 
 @cases(opt=LEVELS)
+def test_longjmp_out_of_malloc_at_every_depth(t, opt):
+    """Wherever the frame was of the hook that is never returned to."""
+    preload = t.build("jumping_malloc.c", "-O2", shared=True)
+    profile = t.record(t.build("jumps.c", opt), "depths", env={"LD_PRELOAD": preload}, opts=("--only", "jumps"))
+    t.equal("stacks", stacks(t, profile), {("allocates", "main"): (17 * 256, 256)})
+    whole(t, profile)
+
+
+@cases(opt=LEVELS)
 def test_handlers_at_every_depth(t, opt):
     profile = t.record(t.build("handler_depths.c", opt))
     t.equal("stacks", stacks(t, profile), {("on_signal",) + ("dive",) * n + ("main",): (10, 2) for n in range(1, 21)})

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import time
 
-from harness import cases
+from harness import cases, eventually
 
 
 def by_pid(t, profile, pid, name):
@@ -94,25 +94,23 @@ def test_handlers_that_interrupt_the_recorder(t):
 
 
 def start(t, *arguments):
-    """tidemark in the background, and the pid of the program below it once that runs."""
+    """tidemark in the background, once its program runs."""
     tool = subprocess.Popen([t.tidemark, "run", "--quiet", *arguments], cwd=t.dir)
-    for _ in range(500):
-        try:
-            with open("/proc/%d/task/%d/children" % (tool.pid, tool.pid)) as children:
-                pids = children.read().split()
-        except OSError:
-            pids = []
-        if pids:
-            return tool, int(pids[0])
-        time.sleep(0.01)
-    return tool, None
+
+    def runs():
+        with open("/proc/%d/task/%d/children" % (tool.pid, tool.pid)) as children:
+            pids = children.read().split()
+        return pids and os.readlink("/proc/%s/exe" % pids[0]) != os.path.realpath(t.tidemark)
+
+    eventually("the program runs", runs)
+    return tool
 
 
 @cases(mode=("wait", "drop"))
 def test_collector_that_stands_still(t, mode):
     """Stopped for a while: with `wait` nothing is lost; with `drop` what is lost is counted."""
     profile = t.file("p.tide")
-    tool, _ = start(t, "-o", profile, "--on-full=" + mode, "--", t.build("interrupted.c", "-O1"))
+    tool = start(t, "-o", profile, "--on-full=" + mode, "--", t.build("interrupted.c", "-O1"))
     os.kill(tool.pid, signal.SIGSTOP)
     time.sleep(0.3)
     os.kill(tool.pid, signal.SIGCONT)
@@ -127,14 +125,10 @@ def test_collector_that_stands_still(t, mode):
 
 def test_program_outlives_a_killed_collector(t):
     done = t.file("done")
-    tool, program = start(t, "-o", t.file("p.tide"), "--", "sh", "-c", "%s && echo yes > %s" % (t.build("interrupted.c", "-O1"), done))
+    tool = start(t, "-o", t.file("p.tide"), "--", "sh", "-c", "%s && echo yes > %s" % (t.build("interrupted.c", "-O1"), done))
     tool.kill()
     tool.wait()
-    for _ in range(3000):
-        if os.path.exists(done) or program is None:
-            break
-        time.sleep(0.01)
-    t.true("the program finished", os.path.exists(done))
+    eventually("the program finishes", lambda: os.path.exists(done))
 
 
 def allocations_in(t, path):
@@ -150,11 +144,8 @@ def test_what_a_killed_collector_had_read_is_in_the_file(t):
     path, go_on = t.file("p.tide"), t.file("go-on")
     tool = subprocess.Popen([t.tidemark, "run", "-o", path, "--", t.build("steps.c", "-O1"), go_on],
                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    for _ in range(6000):
-        report, count = allocations_in(t, path)
-        if count == 1000:
-            break
-        time.sleep(0.01)
+    eventually("a checkpoint has them", lambda: allocations_in(t, path)[1] == 1000)
+    report, count = allocations_in(t, path)
     tool.kill()
     tool.wait()
     t.equal("allocations at the last checkpoint", count, 1000)

@@ -12,7 +12,7 @@ import soak
 def test_everything_at_once(t):
     build = os.path.dirname(t.tidemark)
     one = soak.Round(t.tidemark, t.tidemark, soak.Programs(build), seed=7, steps=30000, threads=4, forks=6,
-                     timeout_s=45)
+                     timeout_s=300)
     for what in one.run():
         t.true(what, False)
     # Six forks or spawns; those that allocate before they execute another program have two profiles.

@@ -48,7 +48,8 @@ def test_where_threads_wait(t, threads, frame):
     waiting = totals(t, profile, "waiting")[1]
     for name in NAMES:
         t.true("%s waits at most as long as it took" % name, waiting[name] <= own[name], (waiting[name], own[name]))
-    t.true("the longer sleep", off["sleep_well"] > off["doze"], off)
+    if own["sleep_well"] > 2 * own["doze"]:  # else the machine had no time for those that had slept
+        t.true("the longer sleep", waiting["sleep_well"] > waiting["doze"], waiting)
     whole_stacks(t, profile)
     t.equal("lost", report["sampling"]["lost_samples"], 0)
 

@@ -2,7 +2,8 @@
  * grows KIND EVENTS SEED: a job of EVENTS events that grows in the way that KIND says, or does not.
  * Each event does some work that leaves nothing behind, of sizes that SEED decides, and ends with a
  * mark "event" whose value "items" is what the event was about; in a fourth argument is how many
- * milliseconds it waits instead of making it.
+ * milliseconds it waits instead of making it, and in a fifth a file: events go on until it is
+ * there.
  */
 #include <malloc.h>
 #include <pthread.h>
@@ -204,7 +205,7 @@ int main(int argc, char **argv)
     unsigned events = argc > 2 ? (unsigned)atoi(argv[2]) : 20;
     seed = argc > 3 ? (uint64_t)atoi(argv[3]) * 7919 : 1;
     unsigned phase = below(8);
-    for (unsigned event = 0; event < events; event++) {
+    for (unsigned event = 0; event < events || (argc > 5 && access(argv[5], F_OK) != 0); event++) {
         unsigned items = items_of(kind, event);
         work();
         if (strcmp(kind, "leak") == 0)

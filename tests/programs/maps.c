@@ -1,11 +1,11 @@
 /*
- * maps [PLUGIN FILE]: maps things of known sizes and says what the kernel says of them.
+ * maps PLUGIN FILE [GO]: maps things of known sizes and says what the kernel says of them.
  *
  * Phase 1, snapshot 1: as it started. Phase 2, snapshot 2: 64 MiB anonymous of which half is
  * touched, FILE (3 MiB) mapped and read, 5 MiB of shared memory touched, 8 threads with stacks of
  * 1 MiB of which one page each is known to be touched, PLUGIN loaded. After each snapshot it prints
  * VmRSS of /proc/self/smaps_rollup in KiB. Phase 3: the anonymous memory is gone, but for 1 MiB;
- * it ends, or, with a third argument, kills itself when that many milliseconds are over.
+ * it ends. With GO there are no snapshots, and it kills itself in phase 2, when that file is there.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -95,7 +95,8 @@ int main(int argc, char **argv)
         snapshot("two.%I.tide");
 
     if (argc > 3) {
-        usleep((useconds_t)atoi(argv[3]) * 1000);
+        while (access(argv[3], F_OK) != 0)
+            usleep(1000);
         raise(SIGKILL);
     }
     pthread_barrier_wait(&done);

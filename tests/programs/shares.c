@@ -1,12 +1,15 @@
 /*
  * Three functions at 60, 30 and 10 % of the work, counted in rounds of the same work, in one or
- * more threads:  shares THREADS ROUNDS
+ * more threads:  shares THREADS ROUNDS [GO]
+ *
+ * With GO it says "half" when it has done so, waits until the file GO is there, and does it again.
  */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #define NOINLINE __attribute__((noinline, noclone))
 
@@ -60,6 +63,13 @@ int main(int argc, char **argv)
     for (int i = 1; i < threads; i++)
         pthread_create(&others[i], NULL, work, NULL);
     work(NULL);
+    if (argc > 3) {
+        puts("half");
+        fflush(stdout);
+        while (access(argv[3], F_OK) != 0)
+            usleep(1000);
+        work(NULL);
+    }
     for (int i = 1; i < threads; i++)
         pthread_join(others[i], NULL);
     struct rusage u;

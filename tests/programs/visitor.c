@@ -1,6 +1,7 @@
 /*
- * visitor SOCKET KEY: asks the collector for rings as a process that it does not know, and prints
- * how many bytes it answers. With "silent" for KEY: connects 20 times, says "there" and nothing to
+ * visitor SOCKET KEY [GO]: asks the collector for rings as a process that it does not know, and
+ * prints how many bytes it answers; with GO it connects, says "there", and asks when that file is
+ * there. With "silent" for KEY: connects 20 times, says "there" and nothing to
  * the collector, and stays until its standard input ends.
  */
 #include <stddef.h>
@@ -30,7 +31,7 @@ int main(int argc, char **argv)
         .magic = WIRE_MAGIC, .version = WIRE_VERSION, .kind = WIRE_MORE_RINGS, .ring_count = 4};
     char c;
 
-    if (argc != 3 || strlen(argv[1]) > 100)
+    if (argc < 3 || strlen(argv[1]) > 100)
         return 8;
     if (!strcmp(argv[2], "silent")) {
         for (int i = 0; i < 20; i++)
@@ -40,6 +41,12 @@ int main(int argc, char **argv)
         return (int)read(0, &c, 1);
     }
     int fd = dial(argv[1]);
+    if (argc > 3) {
+        puts("there");
+        fflush(stdout);
+        while (access(argv[3], F_OK) != 0)
+            usleep(1000);
+    }
     memcpy(request.key, argv[2], WIRE_KEY_SIZE);
     send(fd, &request, sizeof request, MSG_NOSIGNAL);
     struct wire_reply reply;

@@ -22,7 +22,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 HEADER = struct.Struct("=II56x")
 WORKER = struct.Struct("=8Q")
-TIMEOUT_S = 60
+TIMEOUT_S = 300
 LATEST_KILL_S = 0.06
 
 
@@ -101,8 +101,13 @@ def compare(total, live, workers):
     return wrong
 
 
-def one_kill(tidemark, program, rng):
-    """One run and its kill; returns (events that were recorded, [what was wrong])."""
+def done_by(workers):
+    return sum(allocated[1] + freed[1] for allocated, freed in workers)
+
+
+def one_kill(tidemark, program, rng, least=0):
+    """One run and its kill, if it is not an early one after so many events at least; returns (events that were recorded,
+    [what was wrong])."""
     folder = tempfile.mkdtemp(prefix="tide-kill-")
     profile, log = os.path.join(folder, "p.tide"), os.path.join(folder, "log")
     # One in ten is killed while it starts, when it may not even have counters yet.
@@ -116,7 +121,7 @@ def one_kill(tidemark, program, rng):
             pid = wait_for(lambda: child_of(tool.pid), tool)
             delay_s /= 10
         else:
-            pid = wait_for(lambda: read_log(log)[0], tool)
+            pid = wait_for(lambda: done_by(read_log(log)[1]) >= least and read_log(log)[0], tool)
         if not pid:
             return 0, ["the program did not start: " + tool.communicate()[1].decode(errors="replace")[:300]]
         time.sleep(delay_s)
