@@ -204,7 +204,7 @@ static size_t rounded(size_t size)
 static __attribute__((noinline)) struct python_thread *thread_new(struct thread *t)
 {
     size_t frames = PYTHON_FRAMES * sizeof(struct python_frame);
-    size_t size = rounded(sizeof(struct python_thread)) + 2 * frames;
+    size_t size = rounded(sizeof(struct python_thread)) + frames + PYTHON_FRAMES * sizeof(uint64_t);
     struct python_thread *p = sys_map(size);
     if (!p)
         return NULL;
