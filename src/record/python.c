@@ -174,6 +174,18 @@ bool python_has_ended(void)
            !python.tables.is_initialized();
 }
 
+bool python_begins_to_end(void)
+{
+    if (!atomic_load(&recorder.python))
+        return false;
+    uint64_t state = finalizer();
+    if (!state) /* it may begin anew */
+        atomic_store_explicit(&python.ends, false, memory_order_relaxed);
+    return state && atomic_load(&recorder.state) == STATE_LIVE &&
+           state == (uint64_t)(uintptr_t)python.thread_state() &&
+           !atomic_exchange(&python.ends, true);
+}
+
 void python_reset(void)
 {
     python_forget();

@@ -121,6 +121,7 @@ struct python {
     struct python_tables tables; /* of its allocators */
     _Atomic bool proven;         /* the layout holds: it was tried on this process */
     _Atomic bool names_proven;   /* and that of attributes */
+    _Atomic bool ends;           /* it was told that it does */
 };
 extern struct python python;
 
@@ -151,9 +152,10 @@ void python_reset(void);                    /* new shared memory: nothing has be
 void python_recover(struct thread *t);      /* it was torn out of a hook */
 void python_begin(struct thread *t);        /* the thread's memory has another owner */
 void python_give_up(enum wire_python_state why);
-void python_meet_all(void);  /* at the start: what is loaded, before it runs */
-bool python_has_ended(void); /* it was met, and is not (any more) at work */
-void python_settle(void);    /* wraps its allocators again, if they were replaced */
+void python_meet_all(void);      /* at the start: what is loaded, before it runs */
+bool python_begins_to_end(void); /* this thread has just begun to finalise it; once */
+bool python_has_ended(void);     /* it was met, and is not (any more) at work */
+void python_settle(void);        /* wraps its allocators again, if they were replaced */
 /* A name for this stack of Python and native frames; 0: there are no Python frames in it. */
 uint64_t python_key(struct thread *t, uint32_t native);
 /* The stack that was kept under it; 0: none. */

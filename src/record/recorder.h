@@ -161,6 +161,7 @@ struct next {
     int (*dlclose)(void *);
     int (*pthread_create)(unsigned long *, const void *, void *(*)(void *), void *);
     int (*pthread_setname_np)(unsigned long, const char *);
+    int (*sigaction)(int, const void *, void *);
     int (*prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
     int (*fork)(void);
     int (*_Fork)(void);
@@ -199,6 +200,7 @@ int recorder_figures(bool restart, struct wire_figures *out);
 unsigned recorder_functions(const char *path, struct wire_function out[WIRE_FUNCTIONS_MAX]);
 void recorder_left_alone(const char *path, uint64_t number, enum wire_left why);
 /* Tells, and waits for the answer. `stack`: from there on are the program's frames. */
+void recorder_python_ends(void); /* waits until the collector has looked */
 void recorder_exiting(enum wire_exit what, uint64_t stack, const struct wire_held *held);
 void *boot_alloc(size_t size); /* before `next` is known: dlsym itself may allocate */
 bool boot_owns(const void *p);
