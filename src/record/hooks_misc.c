@@ -13,26 +13,15 @@
 #include "record/python.h"
 #include "record/recorder.h"
 
-/* An interpreter that has ended may be about to go: nobody shall call into it from here on. Others
- * that have just begun to are given the time to come back. */
-static void leave_python(void)
-{
-    struct {
-        long seconds, ns;
-    } nap = {0, 10000000};
-    python_forget();
-    if (atomic_load(&recorder.clocked))
-        sys_call(SYS_nanosleep, &nap, 0L);
-}
-
 /* What was learnt of the unloaded addresses is forgotten. */
 EXPORT int dlclose(void *handle)
 {
     if (UNLIKELY(!next.dlclose))
         recorder_start();
-    if (python_has_ended())
-        leave_python();
+    bool closed = python_close(handle);
     int result = next.dlclose(handle);
+    if (closed)
+        python_closed();
     if (recorder.rules && atomic_load(&recorder.state) == STATE_LIVE) {
         modules_forget();
         struct thread *t = thread_enter();

@@ -320,8 +320,11 @@ void recorder_python_ends(void)
 
 void recorder_exiting(enum wire_exit what, uint64_t stack, const struct wire_held *held)
 {
-    struct wire_request request = {
-        .kind = WIRE_EXITING, .about = (uint32_t)what, .small = python_has_ended(), .stack = stack, .held = *held};
+    struct wire_request request = {.kind = WIRE_EXITING,
+                                   .about = (uint32_t)what,
+                                   .small = python_has_ended(),
+                                   .stack = stack,
+                                   .held = *held};
     struct wire_reply reply;
     ask(&request, "", &reply);
 }

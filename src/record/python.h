@@ -145,9 +145,33 @@ static inline bool python_is_place(uint64_t address)
     return address >= 4096 && address % 8 == 0 && address < UINT64_C(1) << 47;
 }
 
+/*
+ * From here to python_leave() it is not unloaded; false: there is none that can be read. What is
+ * stored here is seen by python_close() before it waits, and what that stored is seen here: it has
+ * all processors take a fence (fence_all), so that we need none.
+ */
+static inline bool python_enter(struct thread *t)
+{
+    if (atomic_load_explicit(&t->in_python, memory_order_relaxed))
+        return false; /* a signal came within */
+    atomic_store_explicit(&t->in_python, true, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+    if (LIKELY(atomic_load_explicit(&recorder.python, memory_order_acquire)))
+        return true;
+    atomic_store_explicit(&t->in_python, false, memory_order_relaxed);
+    return false;
+}
+
+static inline void python_leave(struct thread *t)
+{
+    atomic_store_explicit(&t->in_python, false, memory_order_release);
+}
+
 /* python.c */
 void python_meet(const struct link_map *m); /* a file was met, or met again: is it CPython? */
 void python_forget(void);                   /* code went away: it is met again if it is there */
+bool python_close(const void *handle);      /* before that goes: nobody reads it from here on, */
+void python_closed(void);                   /* till then, if python_close said true */
 void python_reset(void);                    /* new shared memory: nothing has been told yet */
 void python_recover(struct thread *t);      /* it was torn out of a hook */
 void python_begin(struct thread *t);        /* the thread's memory has another owner */

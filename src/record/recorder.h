@@ -78,6 +78,7 @@ struct thread {
     uint64_t stack_low, stack_high; /* the thread's own stack: bounds for the walk */
     struct walk walk;
     struct python_thread *python; /* python.h; NULL: no Python frames were met */
+    _Atomic bool in_python;       /* it reads the interpreter, which may not go away now */
     uint32_t tid;
     uint32_t number;     /* 1 to 65535 */
     uint32_t exits;      /* how often its destructor ran */
@@ -238,6 +239,7 @@ void thread_named(struct thread *t, const char *name);
 void thread_recover(struct thread *t); /* after a hook that never came to its end */
 void thread_look(void);                /* the last chance to learn this thread's name */
 void threads_reset(void);              /* in a forked child */
+bool threads_in_python(void);          /* is any but this one? */
 
 /* api.c */
 void note_unload(struct thread *t); /* code goes away: moves the tick, so that all threads look */

@@ -136,6 +136,37 @@ def test_embedded(t, version):
     t.equal("outside", t.total(t.report(profile), "outside"), (1000 + 4000 * rounds, 1 + 4 * rounds))
 
 
+@cases(version=VERSIONS)
+def test_code_at_addresses_used_before(t, version):
+    """Compiled, run once and dropped: the next has the addresses of the last, and of all its parts."""
+    program = t.file("drops.py")
+    with open(program, "w") as out:
+        out.write("def by_file(i): exec(compile('bytearray(200000)', 'file%04d.py' % i, 'exec'))\n"
+                  "def by_name(i):\n"
+                  "    exec(compile('def f%04d(): bytearray(300000)\\nf%04d()' % (i, i), 'name.py', 'exec'), {})\n"
+                  "def by_line(i): exec(compile('\\n' * i + 'bytearray(400000)', 'line.py', 'exec'))\n"
+                  "def by_copy(i): exec(by_copy.code.replace(co_filename='copy%04d.py' % i))\n"
+                  "by_copy.code = compile('bytearray(500000)', 'copy.py', 'exec')\n"
+                  "for kind in by_file, by_name, by_line, by_copy:\n"
+                  "    for i in range(100): kind(i)\n")
+    profile = t.record(interpreter(version), program)
+    got = {}
+    for row in t.report(profile, "total", "--by", "stack", "--python-only", "--top", "0", "--min", "0")["rows"]:
+        if row["bytes"] % row["count"] == 0 and row["bytes"] // row["count"] in range(200001, 500002, 100000):
+            frame = row["stack"][0]
+            got[frame["file"], frame["function"], frame["line"]] = row["count"]
+    want = {}
+    for i in range(100):
+        want.update({("file%04d.py" % i, "<module>", 1): 1, ("name.py", "f%04d" % i, 1): 1,
+                     ("line.py", "<module>", i + 1): 1, ("copy%04d.py" % i, "<module>", 1): 1})
+    t.equal("allocations by file, name and line", sorted(set(got.items()) ^ set(want.items())), [])
+
+
+def test_is_not_unloaded_while_it_is_read(t):
+    library = t.build("unloads_python.c", "-DLIBRARY", shared=True)
+    t.record(t.build("unloads_python.c"), library, status=3)
+
+
 def fake(t, *flags):
     profile = t.record(t.build("fake_python.c", "-rdynamic", *flags), status=3)
     t.equal("blocks", t.total(t.report(profile), "allocates"), (10000, 100))
