@@ -3,6 +3,7 @@ import glob
 import json
 import os
 import re
+import zipfile
 
 from harness import PROGRAMS, Skipped, cases
 
@@ -160,6 +161,25 @@ def test_code_at_addresses_used_before(t, version):
         want.update({("file%04d.py" % i, "<module>", 1): 1, ("name.py", "f%04d" % i, 1): 1,
                      ("line.py", "<module>", i + 1): 1, ("copy%04d.py" % i, "<module>", 1): 1})
     t.equal("allocations by file, name and line", sorted(set(got.items()) ^ set(want.items())), [])
+
+
+def test_wherever_code_comes_from(t):
+    """Files with odd names, an archive, the command line, stdin: as the interpreter calls them."""
+    code = "import ctypes\nm = ctypes.CDLL(None).malloc\ndef f():\n    m(54321)\nf()\n"
+    python = interpreter("3.8")  # keeps names as they are given
+    odd = [t.file(name) for name in ("a name.py", "naïve 文件.py", "new\nline.py")]
+    for path in odd:
+        with open(path, "w") as out:
+            out.write(code)
+    archive = t.file("packed.pyz")
+    with zipfile.ZipFile(archive, "w") as out:
+        out.writestr("__main__.py", code)
+    ways = [([path], path) for path in odd]
+    ways += [([archive], archive + "/__main__.py"), (["-c", code], "<string>"), (["-X", "dev", odd[0]], odd[0])]
+    for arguments, file in ways:
+        profile = t.record(python, *arguments)
+        rows = [r for r in t.report(profile, "live", "--by", "stack", "--top", "0", "--min", "0")["rows"] if r["bytes"] == 54321]
+        t.equal("stacks of %r" % arguments, [python_frames(r["stack"]) for r in rows], [[[file, 4, "f"], [file, 5, "<module>"]]])
 
 
 def test_is_not_unloaded_while_it_is_read(t):
