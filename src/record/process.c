@@ -40,6 +40,8 @@ static _Atomic size_t boot_used;
 
 void *boot_alloc(size_t size)
 {
+    if (size > sizeof boot_memory)
+        return NULL;
     size = (size + 15) & ~(size_t)15;
     size_t at = atomic_fetch_add(&boot_used, size);
     return at + size <= sizeof boot_memory ? boot_memory + at : NULL;
