@@ -179,7 +179,9 @@ def test_wherever_code_comes_from(t):
     for arguments, file in ways:
         profile = t.record(python, *arguments)
         rows = [r for r in t.report(profile, "live", "--by", "stack", "--top", "0", "--min", "0")["rows"] if r["bytes"] == 54321]
-        t.equal("stacks of %r" % arguments, [python_frames(r["stack"]) for r in rows], [[[file, 4, "f"], [file, 5, "<module>"]]])
+        # An archive is run by a module of Python's own.
+        inner = [python_frames(r["stack"])[:2] for r in rows]
+        t.equal("stacks of %r" % arguments, inner, [[[file, 4, "f"], [file, 5, "<module>"]]])
 
 
 def test_is_not_unloaded_while_it_is_read(t):
