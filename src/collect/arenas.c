@@ -108,7 +108,8 @@ static bool is_ending(const struct target *t)
     return t->python_ended || process_vm_readv(t->pid, &local, 1, &remote, 1, 0) != 8 || finalizer;
 }
 
-void arenas_look(struct target *t, uint64_t now_ns)
+/* `whole`: it is ending, but waits for us. */
+static void look(struct target *t, uint64_t now_ns, bool whole)
 {
     uint32_t state = t->header ? atomic_load(&t->header->python) : WIRE_PYTHON_NONE;
     uint32_t minor = t->header ? atomic_load(&t->header->python_version) >> 16 & 0xff : 0;
@@ -117,7 +118,7 @@ void arenas_look(struct target *t, uint64_t now_ns)
                         .form = minor < 10 ? (struct form){256 << 10, 4 << 10}
                                            : (struct form){1 << 20, 16 << 10},
                         .sum = {.time_ns = now_ns}};
-    if ((state != WIRE_PYTHON_ON && state != WIRE_PYTHON_FULL) || is_ending(t))
+    if ((state != WIRE_PYTHON_ON && state != WIRE_PYTHON_FULL) || (!whole && is_ending(t)))
         return;
     snprintf(path, sizeof path, "/proc/%d/pagemap", t->pid);
     l.pagemap = open(path, O_RDONLY | O_CLOEXEC);
@@ -136,8 +137,18 @@ void arenas_look(struct target *t, uint64_t now_ns)
     }
     close(l.pagemap);
     /* If it ended meanwhile, only a part was seen. */
-    if (l.sum.arenas && !is_ending(t))
+    if (l.sum.arenas && (whole || !is_ending(t)))
         keep(t, &l.sum);
+}
+
+void arenas_look(struct target *t, uint64_t now_ns)
+{
+    look(t, now_ns, false);
+}
+
+void arenas_at_end(struct target *t, uint64_t now_ns)
+{
+    look(t, now_ns, true);
 }
 
 void arenas_if_due(struct target *t, uint64_t now_ns)

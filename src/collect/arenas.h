@@ -8,8 +8,9 @@
  * outside, from the headers alone, each checked. Pages that are not there are not read.
  *
  * Looks are taken with each capture (maps.h), and in between, the more seldom the longer it runs,
- * at most 1 % of the time: an interpreter that ends takes its objects with it before the program
- * says that it ends. There is none while it is torn down.
+ * at most 1 % of the time; and when the interpreter begins to end, which it says by taking away its
+ * handler of SIGINT, and waits: it takes its objects with it before the program says that it ends.
+ * There is none while it is torn down. One without that handler has its last look some time before.
  *
  * Called after target_drain. What cannot be read is no look: nothing is added.
  */
@@ -19,6 +20,7 @@
 #include "collect/target.h"
 
 void arenas_look(struct target *t, uint64_t now_ns);
+void arenas_at_end(struct target *t, uint64_t now_ns); /* the interpreter waits, whole */
 void arenas_if_due(struct target *t, uint64_t now_ns);
 
 #endif

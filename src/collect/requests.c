@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/units.h"
+#include "collect/arenas.h"
 #include "collect/hold.h"
 #include "collect/maps.h"
 #include "collect/scan.h"
@@ -90,6 +91,18 @@ static void see_to_exit(struct session *s, struct visitor *v)
         footprint_finish(&pages, t);
     if (t && !s->options->no_scan)
         scan_finish(&look);
+}
+
+/* It waits: in a moment its objects will be gone. */
+static void see_to_python(struct session *s, struct visitor *v)
+{
+    struct target *t = session_target(s, v->pid);
+    if (t && t->header) {
+        uint64_t now_ns = elapsed_ns(s) - t->start_ns;
+        target_drain(t, now_ns);
+        arenas_at_end(t, now_ns);
+    }
+    visitor_reply(v, t ? 0 : -ESRCH, -1, 0, 0);
 }
 
 /* It waits, so all that it did before is there to be read. */
@@ -201,6 +214,9 @@ void request_answer(struct session *s, struct visitor *v)
         return;
     case WIRE_FIGURES:
         give_figures(s, v);
+        return;
+    case WIRE_PYTHON_ENDS:
+        see_to_python(s, v);
         return;
     default:
         code = -EINVAL;

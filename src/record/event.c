@@ -166,17 +166,19 @@ bool event_stack_is_plain(struct thread *t, const uint64_t *caller)
 static __attribute__((noinline)) uint32_t python_number(struct thread *t, const uint64_t *caller,
                                                         uint32_t native, bool walked)
 {
+    if (!python_enter(t))
+        return native;
     if (UNLIKELY(atomic_load_explicit(&recorder.objects_unsettled, memory_order_relaxed)))
         python_settle();
     uint64_t key = python_key(t, native);
-    if (!key)
-        return native;
-    uint32_t known = python_known(t, key);
-    if (LIKELY(known))
-        return known;
-    if (!walked)
-        walked_number(t, caller);
-    return python_merge(t, key);
+    uint32_t number = key ? python_known(t, key) : native;
+    if (UNLIKELY(!number)) {
+        if (!walked)
+            walked_number(t, caller);
+        number = python_merge(t, key);
+    }
+    python_leave(t);
+    return number;
 }
 
 /* The number of the caller's stack. */

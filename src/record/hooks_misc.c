@@ -1,8 +1,10 @@
-/* Code that goes away, processes that fork, threads that take a name, and system calls that will be
- * forbidden. */
+/* Code that goes away, processes that fork, threads that take a name, an interpreter that ends, and
+ * system calls that will be forbidden. */
 #include <dlfcn.h>
+#include <errno.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -11,26 +13,15 @@
 #include "record/python.h"
 #include "record/recorder.h"
 
-/* An interpreter that has ended may be about to go: nobody shall call into it from here on. Others
- * that have just begun to are given the time to come back. */
-static void leave_python(void)
-{
-    struct {
-        long seconds, ns;
-    } nap = {0, 10000000};
-    python_forget();
-    if (atomic_load(&recorder.clocked))
-        sys_call(SYS_nanosleep, &nap, 0L);
-}
-
 /* What was learnt of the unloaded addresses is forgotten. */
 EXPORT int dlclose(void *handle)
 {
     if (UNLIKELY(!next.dlclose))
         recorder_start();
-    if (python_has_ended())
-        leave_python();
+    bool closed = python_close(handle);
     int result = next.dlclose(handle);
+    if (closed)
+        python_closed();
     if (recorder.rules && atomic_load(&recorder.state) == STATE_LIVE) {
         modules_forget();
         struct thread *t = thread_enter();
@@ -97,6 +88,20 @@ EXPORT int pthread_setname_np(pthread_t thread, const char *name)
         thread_leave();
     }
     return result;
+}
+
+/* CPython takes its handlers away when it ends: it is still whole then, but will not be for long.
+ */
+EXPORT int sigaction(int number, const struct sigaction *action, struct sigaction *old)
+{
+    if (UNLIKELY(!next.sigaction))
+        recorder_start();
+    if (action && python_begins_to_end() && sys_call(SYS_getpid) == (long)recorder.pid) {
+        int saved = errno;
+        recorder_python_ends();
+        errno = saved;
+    }
+    return next.sigaction(number, action, old);
 }
 
 /* A filter is about to be installed: from here on we make no system call that it could forbid.

@@ -96,6 +96,7 @@ static void find_all(void)
     FIND(dlclose);
     FIND(pthread_create);
     FIND(pthread_setname_np);
+    FIND(sigaction);
     FIND(prctl);
     FIND(fork);
     FIND(_Fork);
@@ -212,7 +213,8 @@ static char *converse(int fd, struct wire_request *request, const char *text,
     struct msghdr receive = {
         .msg_iov = &in, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
     long n;
-    if ((request->kind == WIRE_EXITING || request->kind == WIRE_FIGURES) &&
+    if ((request->kind == WIRE_EXITING || request->kind == WIRE_FIGURES ||
+         request->kind == WIRE_PYTHON_ENDS) &&
         recorder.header->on_full == WIRE_DROP)
         sys_call(SYS_setsockopt, (long)fd, (long)SOL_SOCKET, (long)SO_RCVTIMEO, &patience,
                  sizeof patience); /* the program must not wait for a collector that is held up */
@@ -309,6 +311,13 @@ int recorder_figures(bool restart, struct wire_figures *out)
         return answer.reply.status ? answer.reply.status : -EIO;
     *out = answer.figures;
     return 0;
+}
+
+void recorder_python_ends(void)
+{
+    struct wire_request request = {.kind = WIRE_PYTHON_ENDS};
+    struct wire_reply reply;
+    ask(&request, "", &reply);
 }
 
 void recorder_exiting(enum wire_exit what, uint64_t stack, const struct wire_held *held)

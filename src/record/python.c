@@ -1,12 +1,17 @@
 #include "record/python.h"
 
+#include <dlfcn.h>
+#include <linux/membarrier.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "record/exports.h"
 
+#define CLOSING_NAPS 10000 /* milliseconds */
+
 struct python python;
+static _Atomic uint32_t closing; /* threads that unload something, maybe it: it is not met now */
 
 /* --- the interpreter -------------------------------------------------------------------------- */
 
@@ -129,7 +134,7 @@ void python_meet(const struct link_map *m)
 {
     struct exports x[2];
     _Atomic uint32_t *state = &recorder.header->python;
-    if (!recorder.python_size || atomic_load(&recorder.python) ||
+    if (!recorder.python_size || atomic_load(&recorder.python) || atomic_load(&closing) ||
         atomic_load(state) == WIRE_PYTHON_STRANGE)
         return;
     exports_read(&x[1], m);
@@ -170,8 +175,74 @@ void python_forget(void)
 
 bool python_has_ended(void)
 {
-    return atomic_load(&recorder.python) && python.tables.is_initialized &&
-           !python.tables.is_initialized();
+    struct thread *t = tls.thread;
+    if (!t || !python_enter(t))
+        return false;
+    bool ended = python.tables.is_initialized && !python.tables.is_initialized();
+    python_leave(t);
+    return ended;
+}
+
+/* --- its library may be unloaded -------------------------------------------------------------- */
+
+/* Every processor has seen that recorder.python is false, and we see who had not before. */
+static bool fence_all(void)
+{
+    return sys_call(SYS_membarrier, (long)MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0L, 0L) == 0 &&
+           sys_call(SYS_membarrier, (long)MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0L, 0L) == 0;
+}
+
+static bool is_in(const void *handle)
+{
+    struct dl_find_object o;
+    return atomic_load(&recorder.python) &&
+           _dl_find_object((void *)(uintptr_t)python.runtime, &o) == 0 && o.dlfo_link_map == handle;
+}
+
+/*
+ * Others that read it have not long to go, unless they were torn out of it for good: so there is an
+ * end to waiting. Without the kernel's help they may not have said yet that they do: a while is
+ * enough for that.
+ */
+bool python_close(const void *handle)
+{
+    if (thread_enter()) /* so that it has a state, and can ask */
+        thread_leave();
+    if (!python_has_ended() && !is_in(handle))
+        return false;
+    struct {
+        long seconds, ns;
+    } nap = {0, 1000000};
+    atomic_fetch_add(&closing, 1);
+    python_forget();
+    if (!atomic_load(&recorder.clocked))
+        return true;
+    unsigned naps = fence_all() ? 0 : 10;
+    for (unsigned i = 0; i < naps || (i < CLOSING_NAPS && threads_in_python()); i++)
+        sys_call(SYS_nanosleep, &nap, 0L);
+    return true;
+}
+
+void python_closed(void)
+{
+    atomic_fetch_sub(&closing, 1);
+}
+
+/* --- its end ---------------------------------------------------------------------------------- */
+
+bool python_begins_to_end(void)
+{
+    struct thread *t = tls.thread;
+    if (!t || !python_enter(t))
+        return false;
+    uint64_t state = finalizer();
+    if (!state) /* it may begin anew */
+        atomic_store_explicit(&python.ends, false, memory_order_relaxed);
+    bool begins = state && atomic_load(&recorder.state) == STATE_LIVE &&
+                  state == (uint64_t)(uintptr_t)python.thread_state() &&
+                  !atomic_exchange(&python.ends, true);
+    python_leave(t);
+    return begins;
 }
 
 void python_reset(void)
@@ -184,6 +255,7 @@ void python_reset(void)
 void python_recover(struct thread *t)
 {
     struct python_thread *p = t->python;
+    python_leave(t);
     if (p) {
         p->count = 0;
         memset(p->codes, 0, sizeof p->codes);
@@ -204,7 +276,7 @@ static size_t rounded(size_t size)
 static __attribute__((noinline)) struct python_thread *thread_new(struct thread *t)
 {
     size_t frames = PYTHON_FRAMES * sizeof(struct python_frame);
-    size_t size = rounded(sizeof(struct python_thread)) + 2 * frames;
+    size_t size = rounded(sizeof(struct python_thread)) + frames + PYTHON_FRAMES * sizeof(uint64_t);
     struct python_thread *p = sys_map(size);
     if (!p)
         return NULL;
@@ -218,6 +290,7 @@ static __attribute__((noinline)) struct python_thread *thread_new(struct thread 
 
 void python_begin(struct thread *t)
 {
+    python_leave(t);
     if (t->python) {
         t->python->count = 0;
         t->python->name = (struct python_name){0};
@@ -268,8 +341,11 @@ static inline struct python_thread *read_thread(struct thread *t, uint32_t *shim
 bool python_look(struct thread *t)
 {
     uint32_t shims;
-    return !atomic_load_explicit(&recorder.python, memory_order_acquire) ||
-           read_thread(t, &shims, true);
+    if (!python_enter(t))
+        return true;
+    bool runs = read_thread(t, &shims, true);
+    python_leave(t);
+    return runs;
 }
 
 uint64_t python_key(struct thread *t, uint32_t native)

@@ -14,8 +14,10 @@
  *
  * Frames are remembered as the walk's are (unwind/walk.h), and proven by reading them again: a
  * frame's address, its code, how far it is, and its caller. A code object is known by its address
- * and a stamp, as addresses are used again. The remembered chain has a hash; (native stack, hash)
- * is looked up in a table to find the stack of both, which is made when it is met first.
+ * and a stamp, as addresses are used again; in a frame that is remembered a part of that is enough,
+ * as one that was left is forgotten at the next allocation. The remembered chain has a hash;
+ * (native stack, hash) is looked up in a table to find the stack of both, which is made when it is
+ * met first.
  *
  * [malloc-free]; one struct python_thread a thread, which a forked child does not inherit.
  */
@@ -33,16 +35,25 @@
 #define PYTHON_CODES  4096
 #define PYTHON_PAIRS  8192
 
+/* What a code object points to, by address, and some of what is there. */
+struct python_parts {
+    uint64_t lines, begin;              /* the line table, and how it begins */
+    uint64_t file, file_end, file_text; /* file_end: address of its last characters, */
+    uint64_t name, name_end, name_text; /* which are in file_text */
+    uint32_t first_line, version;       /* with a version, names are not looked at */
+};
+
 struct python_frame {
     uint64_t frame, code, at; /* at: as the interpreter has it */
     uint64_t previous;        /* as read; a shim, where there is one */
     uint64_t caller;          /* the next frame that is a function's; 0: none */
-    uint64_t stamp;           /* of the code */
+    uint64_t stamp;           /* of the code; 0: not to be told any more */
     uint64_t hash;            /* of this frame and all further out */
     uint64_t loop;            /* place of the loop's record on the C stack, while merging */
     uint32_t number;          /* of the code; 0: not shown */
     uint32_t byte;
     uint32_t entries; /* calls of the evaluation loop that begin with it: 0 or 1, seldom more */
+    struct python_parts parts; /* of the code */
 };
 
 struct python_code {
@@ -90,7 +101,7 @@ struct python_thread {
     uint32_t count;
     bool cut;                        /* outer frames were left out */
     struct python_frame *remembered; /* [PYTHON_FRAMES], outermost first */
-    struct python_frame *fresh;      /* [PYTHON_FRAMES], innermost first */
+    uint64_t *fresh;                 /* [PYTHON_FRAMES], innermost first */
     uint16_t place[PYTHON_PLACES];   /* of a frame in remembered, if it is there */
     struct python_code codes[PYTHON_CODES];
     struct python_pair pairs[PYTHON_PAIRS];
@@ -110,6 +121,7 @@ struct python {
     struct python_tables tables; /* of its allocators */
     _Atomic bool proven;         /* the layout holds: it was tried on this process */
     _Atomic bool names_proven;   /* and that of attributes */
+    _Atomic bool ends;           /* it was told that it does */
 };
 extern struct python python;
 
@@ -133,16 +145,41 @@ static inline bool python_is_place(uint64_t address)
     return address >= 4096 && address % 8 == 0 && address < UINT64_C(1) << 47;
 }
 
+/*
+ * From here to python_leave() it is not unloaded; false: there is none that can be read. What is
+ * stored here is seen by python_close() before it waits, and what that stored is seen here: it has
+ * all processors take a fence (fence_all), so that we need none.
+ */
+static inline bool python_enter(struct thread *t)
+{
+    if (atomic_load_explicit(&t->in_python, memory_order_relaxed))
+        return false; /* a signal came within */
+    atomic_store_explicit(&t->in_python, true, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+    if (LIKELY(atomic_load_explicit(&recorder.python, memory_order_acquire)))
+        return true;
+    atomic_store_explicit(&t->in_python, false, memory_order_relaxed);
+    return false;
+}
+
+static inline void python_leave(struct thread *t)
+{
+    atomic_store_explicit(&t->in_python, false, memory_order_release);
+}
+
 /* python.c */
 void python_meet(const struct link_map *m); /* a file was met, or met again: is it CPython? */
 void python_forget(void);                   /* code went away: it is met again if it is there */
+bool python_close(const void *handle);      /* before that goes: nobody reads it from here on, */
+void python_closed(void);                   /* till then, if python_close said true */
 void python_reset(void);                    /* new shared memory: nothing has been told yet */
 void python_recover(struct thread *t);      /* it was torn out of a hook */
 void python_begin(struct thread *t);        /* the thread's memory has another owner */
 void python_give_up(enum wire_python_state why);
-void python_meet_all(void);  /* at the start: what is loaded, before it runs */
-bool python_has_ended(void); /* it was met, and is not (any more) at work */
-void python_settle(void);    /* wraps its allocators again, if they were replaced */
+void python_meet_all(void);      /* at the start: what is loaded, before it runs */
+bool python_begins_to_end(void); /* this thread has just begun to finalise it; once */
+bool python_has_ended(void);     /* it was met, and is not (any more) at work */
+void python_settle(void);        /* wraps its allocators again, if they were replaced */
 /* A name for this stack of Python and native frames; 0: there are no Python frames in it. */
 uint64_t python_key(struct thread *t, uint32_t native);
 /* The stack that was kept under it; 0: none. */
@@ -177,29 +214,5 @@ size_t python_text_copy(const struct python_text *text, char *out, size_t most);
 /* python_name.c */
 /* After python_read_frames. `now`: even if that takes long. */
 void python_name(struct thread *t, bool now);
-
-/*
- * Tells code objects apart that were at one address at different times. The line table is compared,
- * by address and by what it begins with; and the version, where there is one (it is an
- * interpreter's own count), or the names, and what the table ends with. 0: it cannot be told any
- * more what it was.
- */
-static inline uint64_t python_stamp(uint64_t code)
-{
-    const struct python_layout *l = &python.layout;
-    if (UNLIKELY(!python_load(code + PYTHON_REFERENCES)))
-        return 0; /* it is about to go away, its parts may have gone */
-    uint64_t table = python_load(code + l->code_lines), last = 0;
-    uint64_t h = table << 24 ^ python_load(table + PYTHON_BYTES);
-    uint32_t version = l->code_version ? python_load_half(code + l->code_version) : 0;
-    if (version)
-        return ((h ^ version) * UINT64_C(0x9e3779b97f4a7c15)) | 1;
-    uint64_t size = python_load(table + PYTHON_SIZE);
-    if (size > 8)
-        __builtin_memcpy(&last, (const void *)(uintptr_t)(table + PYTHON_BYTES + size - 8), 8);
-    h ^= python_load(code + l->code_file) ^ python_load(code + l->code_name) << 16 ^
-         (uint64_t)python_load_half(code + l->code_first_line) << 44;
-    return (h * UINT64_C(0x9e3779b97f4a7c15) + (last ^ size << 1)) | 1;
-}
 
 #endif

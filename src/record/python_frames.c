@@ -31,19 +31,99 @@ static inline uint64_t read_at(uint64_t frame)
     return python.layout.code_instructions ? at : (uint32_t)at;
 }
 
-/* False: no frame that we know how to read. */
-static bool read_frame(struct python_frame *f, uint64_t frame)
+/* --- code objects ----------------------------------------------------------------------------- */
+
+#define MIX UINT64_C(0x9e3779b97f4a7c15)
+
+/* Where a str ends: its last 8 bytes, which for a short one reach back into its head. On the page
+ * where it begins, so that they can be read as long as any str is there. */
+static inline uint64_t end_of_text(uint64_t object)
 {
     const struct python_layout *l = &python.layout;
-    if (UNLIKELY(!python_is_place(frame)))
+    uint32_t state = python_load_half(object + PYTHON_STATE);
+    uint64_t size = python_load(object + PYTHON_SIZE)
+                    << (state >> 3 & 3); /* 1, 2 or 4 bytes each */
+    uint64_t end = object + (state >> 6 & 1 ? l->text_ascii : l->text_compact) + size - 8;
+    bool compact = state >> 5 & 1;
+    return compact && (object ^ (end + 7)) < 4096 ? end : object + PYTHON_SIZE;
+}
+
+static inline uint64_t load_unaligned(uint64_t address)
+{
+    uint64_t word;
+    __builtin_memcpy(&word, (const void *)(uintptr_t)address, sizeof word);
+    return word;
+}
+
+/*
+ * Tells code objects apart that were at one address at different times. The line table is compared,
+ * by address and by what it begins with; and the version, where there is one (it is an
+ * interpreter's own count), or the names, and what the table ends with. 0: it cannot be told any
+ * more what it was.
+ */
+static inline uint64_t read_code(uint64_t code, struct python_parts *p)
+{
+    const struct python_layout *l = &python.layout;
+    if (UNLIKELY(!python_load(code + PYTHON_REFERENCES)))
+        return 0; /* it is about to go away, its parts may have gone */
+    p->lines = python_load(code + l->code_lines);
+    p->begin = python_load(p->lines + PYTHON_BYTES);
+    p->version = l->code_version ? python_load_half(code + l->code_version) : 0;
+    uint64_t h = p->lines << 24 ^ p->begin;
+    if (p->version)
+        return ((h ^ p->version) * MIX) | 1;
+    p->first_line = python_load_half(code + l->code_first_line);
+    p->file = python_load(code + l->code_file);
+    p->file_end = end_of_text(p->file);
+    p->file_text = load_unaligned(p->file_end);
+    p->name = python_load(code + l->code_qualified);
+    p->name_end = end_of_text(p->name);
+    p->name_text = load_unaligned(p->name_end);
+    h = (h ^ p->file << 16 ^ p->file_end ^ (uint64_t)p->first_line << 44) * MIX + p->file_text;
+    h = (h ^ h >> 29 ^ p->name << 16 ^ p->name_end) * MIX + p->name_text;
+    /* Parts of paths and of classes' names, before the last 8 bytes. */
+    h = (h ^ h >> 29 ^ load_unaligned(p->file_end - 8)) * MIX + load_unaligned(p->name_end - 8);
+    uint64_t size = python_load(p->lines + PYTHON_SIZE), last = 0;
+    if (size > 8)
+        last = load_unaligned(p->lines + PYTHON_BYTES + size - 8);
+    return ((h ^ h >> 29 ^ size << 1) * MIX + last) | 1;
+}
+
+/* Is it still the one that was read? Asked of a code that a frame has that is as it was. */
+static inline bool is_as_read(uint64_t code, const struct python_parts *p, bool versions)
+{
+    const struct python_layout *l = &python.layout;
+    if (!python_load(code + PYTHON_REFERENCES) || python_load(code + l->code_lines) != p->lines ||
+        python_load(p->lines + PYTHON_BYTES) != p->begin)
         return false;
+    if (versions && LIKELY(p->version))
+        return python_load_half(code + l->code_version) == p->version;
+    return python_load_half(code + l->code_first_line) == p->first_line &&
+           python_load(code + l->code_file) == p->file &&
+           load_unaligned(p->file_end) == p->file_text &&
+           python_load(code + l->code_qualified) == p->name &&
+           load_unaligned(p->name_end) == p->name_text;
+}
+
+/* --- frames ----------------------------------------------------------------------------------- */
+
+/* `beside`: one that was just read. False: no frame that we know how to read. */
+static inline bool read_frame(struct python_frame *f, uint64_t frame,
+                              const struct python_frame *beside)
+{
+    const struct python_layout *l = &python.layout;
     f->frame = frame;
     f->previous = f->caller = python_load(frame + l->frame_previous);
     f->code = python_load(frame + l->frame_code);
     f->at = read_at(frame);
     if (UNLIKELY(!python_is_place(f->code)))
         return false;
-    f->stamp = python_stamp(f->code);
+    if (beside && beside->code == f->code) { /* it calls itself */
+        f->stamp = beside->stamp;
+        f->parts = beside->parts;
+    } else {
+        f->stamp = read_code(f->code, &f->parts);
+    }
     f->entries = 1;
     if (l->chain == PYTHON_ENTRIES)
         f->entries = python_load_byte(frame + l->frame_entry) != 0;
@@ -53,44 +133,61 @@ static bool read_frame(struct python_frame *f, uint64_t frame)
 }
 
 /* Its caller is looked at next, so that what is read is always part of the chain as it is now. */
-static inline bool holds(const struct python_frame *f)
+static inline bool holds(const struct python_frame *f, enum python_chain chain)
 {
     const struct python_layout *l = &python.layout;
     if (python_load(f->frame + l->frame_previous) != f->previous ||
-        python_load(f->frame + l->frame_code) != f->code || read_at(f->frame) != f->at)
+        python_load(f->frame + l->frame_code) != f->code || !f->stamp)
         return false;
-    if (l->chain == PYTHON_SHIMS) {
+    if ((chain < PYTHON_ENTRIES ? python_load_half(f->frame + l->frame_at)
+                                : python_load(f->frame + l->frame_at)) != f->at)
+        return false;
+    if (chain == PYTHON_SHIMS) {
         if (f->entries && (f->entries > 1 || !is_shim(f->previous) ||
                            python_load(f->previous + l->frame_previous) != f->caller))
             return false;
-    } else if (l->chain == PYTHON_ENTRIES &&
+    } else if (chain == PYTHON_ENTRIES &&
                (python_load_byte(f->frame + l->frame_entry) != 0) != f->entries) {
         return false;
     }
-    return python_stamp(f->code) == f->stamp;
+    return is_as_read(f->code, &f->parts, chain == PYTHON_SHIMS);
+}
+
+/* How many of the `count` outermost frames are as they were, from the innermost of them outwards.
+ */
+static inline __attribute__((always_inline)) uint32_t
+first_changed(const struct python_thread *p, uint32_t count, enum python_chain chain)
+{
+    for (uint32_t i = count; i-- > 0;)
+        if (UNLIKELY(!holds(&p->remembered[i], chain)))
+            return i + 1;
+    return 0;
 }
 
 static inline uint16_t *place_of(struct python_thread *p, uint64_t frame)
 {
-    return &p->place[(frame >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 56];
+    return &p->place[(frame >> 4) * MIX >> 56];
 }
 static_assert(PYTHON_PLACES == 1 << (64 - 56), "place_of takes that many bits of the hash");
 
 /* Is `frame` remembered, and all that is further out as it was? What is not is forgotten. */
 static inline bool matches(struct python_thread *p, uint64_t frame)
 {
-    uint32_t i = *place_of(p, frame);
+    uint32_t i = *place_of(p, frame), changed;
     if (i >= p->count || p->remembered[i].frame != frame)
         return false;
-    p->count = i + 1;
-    for (;; i--) {
-        if (!holds(&p->remembered[i])) {
-            p->count = i;
-            return false;
-        }
-        if (i == 0)
-            return true;
+    switch (python.layout.chain) { /* each has a loop of its own, which is short then */
+    case PYTHON_SHIMS:
+        changed = first_changed(p, i + 1, PYTHON_SHIMS);
+        break;
+    case PYTHON_ENTRIES:
+        changed = first_changed(p, i + 1, PYTHON_ENTRIES);
+        break;
+    default:
+        changed = first_changed(p, i + 1, PYTHON_CFRAMES);
     }
+    p->count = changed ? changed - 1 : i + 1;
+    return !changed;
 }
 
 static uint32_t byte_of(const struct python_frame *f)
@@ -101,19 +198,31 @@ static uint32_t byte_of(const struct python_frame *f)
     return (uint32_t)f->at == UINT32_MAX ? UINT32_MAX : (uint32_t)f->at * l->at_scale;
 }
 
-static void remember(struct python_thread *p, uint32_t fresh)
+/* The frames of `fresh`, from the last of them, which is the outermost. */
+static bool remember(struct python_thread *p, uint32_t fresh)
 {
     uint64_t hash = p->count ? p->remembered[p->count - 1].hash : 0;
+    const struct python_frame *beside = NULL;
     for (; fresh-- > 0; p->count++) {
         struct python_frame *f = &p->remembered[p->count];
-        *f = p->fresh[fresh];
-        f->number = python_code_number(p, f->code, f->stamp);
+        if (UNLIKELY(!read_frame(f, p->fresh[fresh], beside)))
+            return false;
+        f->number = beside && beside->code == f->code ? beside->number
+                                                      : python_code_number(p, f->code, f->stamp);
         f->byte = byte_of(f);
-        hash = (hash ^ ((uint64_t)f->number << 34 ^ (uint64_t)f->byte << 2 ^ f->entries)) *
-               UINT64_C(0x9e3779b97f4a7c15);
+        hash = (hash ^ ((uint64_t)f->number << 34 ^ (uint64_t)f->byte << 2 ^ f->entries)) * MIX;
         f->hash = hash ^= hash >> 29;
         *place_of(p, f->frame) = (uint16_t)p->count;
+        beside = f;
     }
+    return p->count != 0;
+}
+
+static inline uint64_t caller_of(uint64_t frame)
+{
+    uint32_t shims;
+    uint64_t caller = python_load(frame + python.layout.frame_previous);
+    return python.layout.chain == PYTHON_SHIMS ? skip_shims(caller, &shims) : caller;
 }
 
 bool python_read_frames(struct python_thread *p, uint64_t state, uint32_t *shims)
@@ -123,25 +232,22 @@ bool python_read_frames(struct python_thread *p, uint64_t state, uint32_t *shims
     *shims = 0;
     if (python.layout.chain == PYTHON_SHIMS)
         frame = skip_shims(frame, shims);
-    for (; frame; frame = p->fresh[fresh - 1].caller) {
-        if (matches(p, frame))
-            break;
+    for (; frame && !matches(p, frame); frame = caller_of(frame)) {
         /* Half of what there is room for, so that it is not cut again at once. */
         if (UNLIKELY(fresh == PYTHON_FRAMES / 2 || p->count + fresh == PYTHON_FRAMES)) {
             p->count = 0;
             if (fresh >= PYTHON_FRAMES / 2) {
                 p->cut = true;
-                goto out;
+                return remember(p, fresh);
             }
         }
-        if (UNLIKELY(!read_frame(&p->fresh[fresh++], frame)))
+        if (UNLIKELY(!python_is_place(frame)))
             return false;
+        p->fresh[fresh++] = frame;
     }
     if (!frame) { /* to its end: nothing that is remembered is part of it */
         p->count = 0;
         p->cut = false;
     }
-out:
-    remember(p, fresh);
-    return p->count != 0;
+    return remember(p, fresh);
 }

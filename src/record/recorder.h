@@ -78,6 +78,7 @@ struct thread {
     uint64_t stack_low, stack_high; /* the thread's own stack: bounds for the walk */
     struct walk walk;
     struct python_thread *python; /* python.h; NULL: no Python frames were met */
+    _Atomic bool in_python;       /* it reads the interpreter, which may not go away now */
     uint32_t tid;
     uint32_t number;     /* 1 to 65535 */
     uint32_t exits;      /* how often its destructor ran */
@@ -161,6 +162,7 @@ struct next {
     int (*dlclose)(void *);
     int (*pthread_create)(unsigned long *, const void *, void *(*)(void *), void *);
     int (*pthread_setname_np)(unsigned long, const char *);
+    int (*sigaction)(int, const void *, void *);
     int (*prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
     int (*fork)(void);
     int (*_Fork)(void);
@@ -199,6 +201,7 @@ int recorder_figures(bool restart, struct wire_figures *out);
 unsigned recorder_functions(const char *path, struct wire_function out[WIRE_FUNCTIONS_MAX]);
 void recorder_left_alone(const char *path, uint64_t number, enum wire_left why);
 /* Tells, and waits for the answer. `stack`: from there on are the program's frames. */
+void recorder_python_ends(void); /* waits until the collector has looked */
 void recorder_exiting(enum wire_exit what, uint64_t stack, const struct wire_held *held);
 void *boot_alloc(size_t size); /* before `next` is known: dlsym itself may allocate */
 bool boot_owns(const void *p);
@@ -236,6 +239,7 @@ void thread_named(struct thread *t, const char *name);
 void thread_recover(struct thread *t); /* after a hook that never came to its end */
 void thread_look(void);                /* the last chance to learn this thread's name */
 void threads_reset(void);              /* in a forked child */
+bool threads_in_python(void);          /* is any but this one? */
 
 /* api.c */
 void note_unload(struct thread *t); /* code goes away: moves the tick, so that all threads look */

@@ -241,6 +241,23 @@ void threads_reset(void)
     tls.thread = NULL;
 }
 
+bool threads_in_python(void)
+{
+    bool found = false;
+    const struct thread *own = thread_enter();
+    if (!own)
+        return false;
+    spin_lock(&threads_lock);
+    for (uint32_t i = 0; i < thread_count && !found; i++) {
+        const struct thread *t = all_threads[i];
+        found = t != own && t->tid && atomic_load(&t->in_python) &&
+                sys_call(SYS_tgkill, (long)recorder.pid, (long)t->tid, 0L) != -ESRCH;
+    }
+    spin_unlock(&threads_lock);
+    thread_leave();
+    return found;
+}
+
 void thread_tick(struct thread *t)
 {
     put_tick(t);

@@ -294,7 +294,8 @@ enum wire_request_kind {
                       */
     WIRE_LEFT_ALONE, /* function `about` (0: all to come) of that file, because of `small`: an enum
                         wire_left */
-    WIRE_FIGURES     /* answered by a wire_figures; about: 1: the peak begins anew */
+    WIRE_FIGURES,    /* answered by a wire_figures; about: 1: the peak begins anew */
+    WIRE_PYTHON_ENDS /* its interpreter is about to free its objects; it waits, as at its exit */
 };
 enum wire_exit {
     WIRE_EXIT_BEGINS, /* nothing that runs at exit has run yet */

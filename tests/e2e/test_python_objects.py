@@ -115,6 +115,12 @@ def test_how_full_arenas_are(t, version):
     check_arenas(t, version, "end")
 
 
+@cases(version=VERSIONS)
+def test_arenas_before_the_interpreter_frees_them(t, version):
+    """It ends in good order: what counts is what was there when it began to."""
+    check_arenas(t, version, "finalize")
+
+
 @cases(version=SOME)
 def test_arenas_of_children(t, version):
     check_arenas(t, version, "fork")

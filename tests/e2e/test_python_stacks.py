@@ -3,6 +3,7 @@ import glob
 import json
 import os
 import re
+import zipfile
 
 from harness import PROGRAMS, Skipped, cases
 
@@ -134,6 +135,58 @@ def test_embedded(t, version):
         t.true("called by main", functions.index("<module>") < functions.index("embed") < functions.index("main"),
                functions)
     t.equal("outside", t.total(t.report(profile), "outside"), (1000 + 4000 * rounds, 1 + 4 * rounds))
+
+
+@cases(version=VERSIONS)
+def test_code_at_addresses_used_before(t, version):
+    """Compiled, run once and dropped: the next has the addresses of the last, and of all its parts."""
+    program = t.file("drops.py")
+    with open(program, "w") as out:
+        out.write("def by_file(i): exec(compile('bytearray(200000)', 'file%04d.py' % i, 'exec'))\n"
+                  "def by_name(i):\n"
+                  "    exec(compile('def f%04d(): bytearray(300000)\\nf%04d()' % (i, i), 'name.py', 'exec'), {})\n"
+                  "def by_line(i): exec(compile('\\n' * i + 'bytearray(400000)', 'line.py', 'exec'))\n"
+                  "def by_copy(i): exec(by_copy.code.replace(co_filename='copy%04d.py' % i))\n"
+                  "by_copy.code = compile('bytearray(500000)', 'copy.py', 'exec')\n"
+                  "for kind in by_file, by_name, by_line, by_copy:\n"
+                  "    for i in range(100): kind(i)\n")
+    profile = t.record(interpreter(version), program)
+    got = {}
+    for row in t.report(profile, "total", "--by", "stack", "--python-only", "--top", "0", "--min", "0")["rows"]:
+        if row["bytes"] % row["count"] == 0 and row["bytes"] // row["count"] in range(200001, 500002, 100000):
+            frame = row["stack"][0]
+            got[frame["file"], frame["function"], frame["line"]] = row["count"]
+    want = {}
+    for i in range(100):
+        want.update({("file%04d.py" % i, "<module>", 1): 1, ("name.py", "f%04d" % i, 1): 1,
+                     ("line.py", "<module>", i + 1): 1, ("copy%04d.py" % i, "<module>", 1): 1})
+    t.equal("allocations by file, name and line", sorted(set(got.items()) ^ set(want.items())), [])
+
+
+def test_wherever_code_comes_from(t):
+    """Files with odd names, an archive, the command line, stdin: as the interpreter calls them."""
+    code = "import ctypes\nm = ctypes.CDLL(None).malloc\ndef f():\n    m(54321)\nf()\n"
+    python = interpreter("3.8")  # keeps names as they are given
+    odd = [t.file(name) for name in ("a name.py", "naïve 文件.py", "new\nline.py")]
+    for path in odd:
+        with open(path, "w") as out:
+            out.write(code)
+    archive = t.file("packed.pyz")
+    with zipfile.ZipFile(archive, "w") as out:
+        out.writestr("__main__.py", code)
+    ways = [([path], path) for path in odd]
+    ways += [([archive], archive + "/__main__.py"), (["-c", code], "<string>"), (["-X", "dev", odd[0]], odd[0])]
+    for arguments, file in ways:
+        profile = t.record(python, *arguments)
+        rows = [r for r in t.report(profile, "live", "--by", "stack", "--top", "0", "--min", "0")["rows"] if r["bytes"] == 54321]
+        # An archive is run by a module of Python's own.
+        inner = [python_frames(r["stack"])[:2] for r in rows]
+        t.equal("stacks of %r" % arguments, inner, [[[file, 4, "f"], [file, 5, "<module>"]]])
+
+
+def test_is_not_unloaded_while_it_is_read(t):
+    library = t.build("unloads_python.c", "-DLIBRARY", shared=True)
+    t.record(t.build("unloads_python.c"), library, status=3)
 
 
 def fake(t, *flags):

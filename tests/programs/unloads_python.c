@@ -1,0 +1,121 @@
+/*
+ * unloads_python LIBRARY: unloads what looks like a CPython that has ended (this file, built with
+ * -DLIBRARY), while another thread, at an allocation, is asked for its state there, and takes its
+ * time. Ends with 9 if it was unloaded under that thread, else with 3.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include "known.h"
+
+struct shared {
+    _Atomic int hold, inside, go;
+    pthread_t closer;
+};
+
+#ifdef LIBRARY
+
+#define EXPORT __attribute__((visibility("default")))
+
+EXPORT const unsigned long Py_Version = 0x030b02f0;
+EXPORT uint64_t _PyRuntime[4096];
+EXPORT uint64_t PyCode_Type[64], PyUnicode_Type[64], PyBytes_Type[64], PyDict_Type[64];
+EXPORT void *PyGILState_GetThisThreadState(void);
+EXPORT void *_PyThreadState_UncheckedGet(void);
+EXPORT void *PyInterpreterState_Head(void);
+EXPORT void *PyInterpreterState_Main(void);
+EXPORT int Py_IsInitialized(void);
+EXPORT void begin(struct shared *with);
+
+static struct shared *s;
+
+void *PyGILState_GetThisThreadState(void)
+{
+    if (s && s->hold && !pthread_equal(pthread_self(), s->closer)) {
+        s->inside = 1;
+        while (!s->go)
+            usleep(1000);
+        s->inside = 0;
+    }
+    return NULL;
+}
+
+void *_PyThreadState_UncheckedGet(void)
+{
+    return NULL;
+}
+
+void *PyInterpreterState_Head(void)
+{
+    return NULL;
+}
+
+void *PyInterpreterState_Main(void)
+{
+    return NULL;
+}
+
+int Py_IsInitialized(void)
+{
+    return 0;
+}
+
+void begin(struct shared *with)
+{
+    s = with;
+    known_sink = malloc(100); /* so that it is met */
+}
+
+__attribute__((destructor)) static void unloaded(void)
+{
+    if (s->inside)
+        _exit(9);
+}
+
+#else
+
+static struct shared shared;
+
+static void *allocates(void *unused)
+{
+    while (!shared.go) {
+        void *volatile p = malloc(100);
+        free(p);
+    }
+    return unused;
+}
+
+static void *lets_go(void *unused)
+{
+    usleep(300000);
+    shared.go = 1;
+    return unused;
+}
+
+int main(int argc, char **argv)
+{
+    pthread_t a, b;
+    void *library = dlopen(argc > 1 ? argv[1] : "", RTLD_NOW);
+    if (!library)
+        return 1;
+    void (*begin)(struct shared *);
+    *(void **)&begin = dlsym(library, "begin");
+    shared.closer = pthread_self();
+    begin(&shared);
+    shared.hold = 1;
+    pthread_create(&a, NULL, allocates, NULL);
+    for (int i = 0; i < 60000 && !shared.inside; i++)
+        usleep(1000);
+    if (!shared.inside)
+        return 2;
+    pthread_create(&b, NULL, lets_go, NULL);
+    dlclose(library);
+    pthread_join(b, NULL);
+    pthread_join(a, NULL);
+    return 3;
+}
+
+#endif
