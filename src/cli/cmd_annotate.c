@@ -138,7 +138,7 @@ int cmd_annotate(int argc, char **argv)
     }
     if (w.html && o.output == OUTPUT_JSON)
         code = err_set(&err, -EINVAL, "--html and --json exclude each other");
-    else if (query_read(&o.query, o.files.items[0], &recording, &err))
+    else if (query_read(&o, o.files.items[0], &recording, &err))
         code = -EIO;
     if (code)
         goto out;

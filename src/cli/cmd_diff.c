@@ -59,7 +59,7 @@ static int print_diff(const struct diff *d, enum output output)
 
 int cmd_diff(int argc, char **argv)
 {
-    static const struct query_command command = {.name = "diff", .files = 2};
+    static const struct query_command command = {.name = "diff", .files = 2, .summary = true};
     struct query_options o;
     struct err err = {{0}};
     struct recording *recordings[2] = {NULL, NULL};
@@ -73,7 +73,7 @@ int cmd_diff(int argc, char **argv)
     }
     set_defaults(&o);
     for (int i = 0; i < 2 && !code; i++)
-        code = query_read(&o.query, o.files.items[i], &recordings[i], &err);
+        code = query_read(&o, o.files.items[i], &recordings[i], &err);
     if (code) {
         status = command_fail("diff", &err, 1);
         goto out;

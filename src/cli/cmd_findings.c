@@ -60,7 +60,7 @@ int cmd_findings(int argc, char **argv)
         print_help();
         goto out;
     }
-    if (query_read(&o.query, o.files.items[0], &recording, &err)) {
+    if (query_read(&o, o.files.items[0], &recording, &err)) {
         status = command_fail("findings", &err, 1);
         goto out;
     }

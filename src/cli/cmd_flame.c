@@ -175,7 +175,7 @@ static int fill(struct flame *flame, const char *file, struct query_options *o,
                 const struct wanted *w, struct strbuf *title, struct err *err)
 {
     struct recording *r = NULL, *other = NULL;
-    int code = query_read(&o->query, file, &r, err);
+    int code = query_read(o, file, &r, err);
     if (!code && !o->metric_given)
         o->query.metric = sampled_default(r);
     struct query q = o->query;
@@ -185,7 +185,7 @@ static int fill(struct flame *flame, const char *file, struct query_options *o,
     q.min_percent = 0;
     bool moments = q.since && is_state(q.metric);
     if (!code && w->diff)
-        code = query_read(&q, w->diff, &other, err);
+        code = query_read(o, w->diff, &other, err);
     if (!code && w->diff)
         code = add_answer(flame, other, &q, w, true, NULL, err);
     if (!code && moments && !w->diff) {

@@ -119,6 +119,7 @@ int cmd_growth(int argc, char **argv)
         status = command_fail("growth", &err, 1);
         goto out;
     }
+    query_tell_damage(&o, o.files.items[0], recording);
     const struct growth_question question = {o.query, wanted.mark, wanted.per};
     int code = growth_init(&growth, recording, &question, &err);
     if (code) {

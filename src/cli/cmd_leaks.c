@@ -249,7 +249,7 @@ int cmd_leaks(int argc, char **argv)
         return command_fail("leaks", &err, 2);
     if (o.help)
         print_help();
-    else if (query_read(&o.query, o.files.items[0], &recording, &err))
+    else if (query_read(&o, o.files.items[0], &recording, &err))
         status = command_fail("leaks", &err, 1);
     else
         status = answer(&o, &wanted, recording);

@@ -155,6 +155,7 @@ int cmd_marks(int argc, char **argv)
         status = command_fail("marks", &err, 1);
         goto out;
     }
+    query_tell_damage(&o, o.files.items[0], recording);
     int code = answer_process(recording, o.query.process, &profile, &err);
     if (!code && wanted.scopes) {
         status = show_scopes(recording, profile, wanted.label, o.output, &err);

@@ -148,7 +148,7 @@ int cmd_peaks(int argc, char **argv)
         print_help();
         goto out;
     }
-    code = query_read(&o.query, o.files.items[0], &recording, &err);
+    code = query_read(&o, o.files.items[0], &recording, &err);
     code = code ? -EIO : peaks_init(&peaks, recording, &o.query, &w.peaks, &err);
     if (!code) {
         if (w.plot)

@@ -84,7 +84,7 @@ int cmd_report(int argc, char **argv)
                                           {0}};
     struct query_options o;
     const struct query_command command = {
-        .name = "report", .files = 1, .extra = extra, .take = take, .context = &o};
+        .name = "report", .files = 1, .summary = true, .extra = extra, .take = take, .context = &o};
     struct err err = {{0}};
     struct recording *recording = NULL;
     if (query_options_parse(&o, argc, argv, &command, &err))
@@ -95,7 +95,7 @@ int cmd_report(int argc, char **argv)
         goto out;
     }
     set_defaults(&o);
-    if (query_read(&o.query, o.files.items[0], &recording, &err)) {
+    if (query_read(&o, o.files.items[0], &recording, &err)) {
         status = command_fail("report", &err, 1);
         goto out;
     }

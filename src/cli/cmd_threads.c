@@ -132,7 +132,7 @@ int cmd_threads(int argc, char **argv)
         print_help();
         goto out;
     }
-    code = query_read(&o.query, o.files.items[0], &recording, &err);
+    code = query_read(&o, o.files.items[0], &recording, &err);
     code = code ? -EIO : timelines_init(&lines, recording, &o.query, &err);
     if (!code) {
         code = w.plot || w.gnuplot ? draw(&lines, &w, &err) : print(&lines, &o, &err);

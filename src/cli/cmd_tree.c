@@ -195,7 +195,7 @@ int cmd_tree(int argc, char **argv)
         print_help();
         goto out;
     }
-    code = query_read(&o.query, o.files.items[0], &recording, &err) ? -EIO : 0;
+    code = query_read(&o, o.files.items[0], &recording, &err) ? -EIO : 0;
     if (!code && w.peak)
         code = find_peak(&k, recording, &o.query, &w, &err);
     if (!code)

@@ -2,10 +2,12 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/whole.h"
+#include "report/units.h"
 #include "store/reader.h"
 
 enum {
@@ -286,7 +288,7 @@ static bool takes(const struct query_command *command, const char *name)
 int query_options_parse(struct query_options *o, int argc, char **argv,
                         const struct query_command *command, struct err *err)
 {
-    *o = (struct query_options){0};
+    *o = (struct query_options){.command = command};
     query_init(&o->query);
     o->query.focus.presets = command->presets;
     VEC(struct option) options = {0};
@@ -347,11 +349,25 @@ void query_options_release(struct query_options *o)
     vec_release(&o->files);
 }
 
-int query_read(const struct query *q, const char *file, struct recording **out, struct err *err)
+int query_read(const struct query_options *o, const char *file, struct recording **out,
+               struct err *err)
 {
+    const char *process = o->query.process;
     int code = recording_read(file, out, err);
-    bool whole = q->process && strstr(q->process, WHOLE_WORD); /* of two files: PID,PID */
+    bool whole = process && strstr(process, WHOLE_WORD); /* of two files: PID,PID */
+    if (!code)
+        query_tell_damage(o, file, *out);
     return !code && whole ? whole_make(*out, err) : code;
+}
+
+void query_tell_damage(const struct query_options *o, const char *file, const struct recording *r)
+{
+    if (!r->incomplete || (o->command->summary && o->output != OUTPUT_CSV))
+        return;
+    struct strbuf text = {0};
+    unit_text(&text, r->incomplete);
+    fprintf(stderr, "tidemark %s: %s is incomplete: %s\n", o->command->name, file, text.data);
+    strbuf_release(&text);
 }
 
 const char *query_options_help(void)

@@ -22,7 +22,10 @@
 
 enum output { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_CSV };
 
+struct query_command;
+
 struct query_options {
+    const struct query_command *command;
     struct query query;
     enum output output;
     bool help;
@@ -36,11 +39,11 @@ struct query_command {
     size_t files;          /* how many files it needs */
     const char *arguments; /* what they are; NULL: FILE, as often */
     bool program; /* instead of files: a program and its arguments, in `files`; with -o VALUE */
+    bool summary; /* do its text and its JSON say themselves what a recording lacks? */
     bool presets; /* are presets applied unless --no-presets is given? */
-    const char *const
-        *only; /* names of the common options that it takes, ended by NULL; or NULL: all. With
-                  "within" comes within-path; with "ignore" come suppressions, presets, no-presets
-                  and no-defaults */
+    const char *const *only; /* names of the common options that it takes, ended by NULL; or NULL:
+                                all. With "within" comes within-path; with "ignore" come
+                                suppressions, presets, no-presets and no-defaults */
     const struct option
         *extra; /* its own options, ended by zeros, or NULL; `val` from QUERY_EXTRA up */
     int (*take)(void *context, int val, const char *argument, struct err *err);
@@ -56,7 +59,10 @@ void query_options_release(struct query_options *o);
 
 /* Reads a file; all processes of it become one profile, if the query asks for that. 0, or negative
  * and a sentence. */
-int query_read(const struct query *q, const char *file, struct recording **out, struct err *err);
+int query_read(const struct query_options *o, const char *file, struct recording **out,
+               struct err *err);
+/* Says on stderr that a recording is incomplete, where the command's own text does not. */
+void query_tell_damage(const struct query_options *o, const char *file, const struct recording *r);
 
 /* The part of --help that describes these options. */
 const char *query_options_help(void);

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -90,12 +91,18 @@ EXPORT int pthread_setname_np(pthread_t thread, const char *name)
     return result;
 }
 
-/* CPython takes its handlers away when it ends: it is still whole then, but will not be for long.
+/*
+ * CPython takes its handlers away when it ends: it is still whole then, but will not be for long.
+ * A sanitizer calls this before libc knows the environment, which is too early to start.
  */
 EXPORT int sigaction(int number, const struct sigaction *action, struct sigaction *old)
 {
-    if (UNLIKELY(!next.sigaction))
-        recorder_start();
+    if (UNLIKELY(!next.sigaction)) {
+        int (*libcs)(int, const struct sigaction *, struct sigaction *);
+        void *f = dlsym(RTLD_NEXT, "sigaction");
+        memcpy(&libcs, &f, sizeof f);
+        return libcs(number, action, old);
+    }
     if (action && python_begins_to_end() && sys_call(SYS_getpid) == (long)recorder.pid) {
         int saved = errno;
         recorder_python_ends();
