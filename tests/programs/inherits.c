@@ -1,7 +1,7 @@
 /*
- * inherits HOW: a parent with 100 blocks of 100 bytes forks. Its child frees 30 of them, moves 10 by
- * realloc to 200 bytes, tries a realloc of one that fails, allocates 5 blocks of 1,000 and forks in
- * turn: the grandchild frees 20 of the first parent's and 2 of the child's. Meanwhile the parent
+ * inherits HOW: a parent with 100 blocks of 100 bytes forks. Its child frees 30 of them, moves 10
+ * by realloc to 200 bytes, tries a realloc of one that fails, allocates 5 blocks of 1,000 and forks
+ * in turn: the grandchild frees 20 of the first parent's and 2 of the child's. Meanwhile the parent
  * frees all of its own and allocates as many.
  */
 #define _GNU_SOURCE

@@ -15,14 +15,24 @@ SITE static void *take(size_t size)
 }
 
 struct global {
-    SITE global() { take(101); }
-    SITE ~global() { take(102); }
+    SITE global()
+    {
+        take(101);
+    }
+    SITE ~global()
+    {
+        take(102);
+    }
 };
 static global the_global;
 
 struct local {
     void *kept = nullptr;
-    SITE ~local() { free(kept); take(103); }
+    SITE ~local()
+    {
+        free(kept);
+        take(103);
+    }
 };
 static thread_local local the_local;
 

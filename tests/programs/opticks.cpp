@@ -1,8 +1,8 @@
 /*
- * opticks KIND EVENTS [SCALE [LEAK]]: events of 10,000 to 300,000 items of 96 bytes, divided by SCALE,
- * are collected into arrays that grow, and each ends with a mark "event". LEAK is 1 to lose a
- * hundredth of each event's items. KIND says which arrays. Prints what they really did: how many were
- * begun, growths, bytes copied and the largest size.
+ * opticks KIND EVENTS [SCALE [LEAK]]: events of 10,000 to 300,000 items of 96 bytes, divided by
+ * SCALE, are collected into arrays that grow, and each ends with a mark "event". LEAK is 1 to lose
+ * a hundredth of each event's items. KIND says which arrays. Prints what they really did: how many
+ * were begun, growths, bytes copied and the largest size.
  */
 #include <cstdint>
 #include <cstdio>

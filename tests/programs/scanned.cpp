@@ -4,7 +4,9 @@
 
 struct holder {
     std::vector<char> bytes;
-    explicit holder(size_t size) : bytes(size) {}
+    explicit holder(size_t size) : bytes(size)
+    {
+    }
 };
 
 static holder of_static(3000);

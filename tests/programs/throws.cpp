@@ -15,7 +15,10 @@ SITE static void takes(size_t size)
 }
 
 struct guard {
-    SITE ~guard() { takes(71); }
+    SITE ~guard()
+    {
+        takes(71);
+    }
 };
 
 SITE static void climbs(int depth)

@@ -512,7 +512,8 @@ static void test_unknown_chunks_are_skipped(void **state)
     assert_int_equal(offset, file.size);
     assert_int_equal(
         places,
-        12 + 8 + 2 + 1); /* the second has no accounts, histograms, chains or notes; strings, the end */
+        12 + 8 + 2 +
+            1); /* the second has no accounts, histograms, chains or notes; strings, the end */
     recording_free(r);
     strbuf_release(&file);
     strbuf_release(&payload);
