@@ -171,7 +171,7 @@ def test_threads_that_wait(t, threads):
     """On a stack, in thread-local storage, in a register only; none of their calls is interrupted."""
     run = Running(t, "waiting", str(threads))
     for _ in range(3):
-        t.true("ctl tells", "lost 2003 bytes in 1 block," in run.leaks())
+        t.true("ctl tells", "lost 2.0 KiB in 1 block," in run.leaks())
         t.true("nobody is left stopped", not states(run.program) & {"t", "T"}, states(run.program))
     found, stderr = run.end()
     t.equal("kinds of scan", [scan.kind for scan in found], [ASKED] * 3 + [EXIT, END])
@@ -215,7 +215,7 @@ def test_stopped_program(t):
     os.kill(run.program, signal.SIGSTOP)
     while states(run.program) != {"T"}:
         time.sleep(0.001)
-    t.true("ctl tells", "lost 2003 bytes in 1 block," in run.leaks())
+    t.true("ctl tells", "lost 2.0 KiB in 1 block," in run.leaks())
     until = time.monotonic() + 30
     while states(run.program) != {"T"} and time.monotonic() < until:
         time.sleep(0.001)  # threads that are let go stop again, one by one

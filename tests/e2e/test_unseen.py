@@ -22,7 +22,7 @@ def says(t, report, stderr, *words):
     notes = [note for note in report["notes"] if all(word in note for word in words)]
     t.equal("notes with %s" % (words,), len(notes), 1)
     if notes:
-        t.true("it is on stderr", "note: " + notes[0] in stderr, stderr)
+        t.true("it is on stderr", "note: " + notes[0] in " ".join(stderr.split()), stderr)
     else:
         t.failures.append("notes: %r" % report["notes"])
 
