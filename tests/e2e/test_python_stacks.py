@@ -184,9 +184,17 @@ def test_wherever_code_comes_from(t):
         t.equal("stacks of %r" % arguments, inner, [[[file, 4, "f"], [file, 5, "<module>"]]])
 
 
-def test_is_not_unloaded_while_it_is_read(t):
+@cases(how=((), ("confined",)))
+def test_is_not_unloaded_while_it_is_read(t, how):
     library = t.build("unloads_python.c", "-DLIBRARY", shared=True)
-    t.record(t.build("unloads_python.c"), library, status=3)
+    t.record(t.build("unloads_python.c"), library, *how, status=3)
+
+
+@cases(what=("sigaction", "dlclose", "fork"))
+def test_is_read_again(t, what):
+    """A handler jumps out of a hook that asks it; or a child is made while another thread unloads something."""
+    plugin = [t.build("leaves_python.c", "-DPLUGIN", shared=True)] if what == "fork" else []
+    t.record(t.build("leaves_python.c", "-rdynamic"), what, *plugin, status=3)
 
 
 def fake(t, *flags):
