@@ -35,6 +35,8 @@ static inline uint64_t read_at(uint64_t frame)
 
 #define MIX UINT64_C(0x9e3779b97f4a7c15)
 
+#define TEXT_MOST 1024 /* bytes of a str that are all looked at */
+
 static inline uint64_t load_unaligned(uint64_t address)
 {
     uint64_t word;
@@ -56,6 +58,17 @@ static inline uint64_t end_of_text(uint64_t object)
                     << (state >> 3 & 3); /* 1, 2 or 4 bytes each */
     bool compact = state >> 5 & 1;
     return compact ? object + head_of_text(object) + size - 8 : object + PYTHON_SIZE;
+}
+
+/* Of what is before its last 8 bytes; of a long one, of 8 bytes. */
+static inline uint64_t sum_of_text(uint64_t object, uint64_t end)
+{
+    uint64_t sum = 0, factor = MIX;
+    if (UNLIKELY(end - object > TEXT_MOST))
+        return load_unaligned(end - 8);
+    for (uint64_t at = object + head_of_text(object); at < end; at += 8, factor += MIX << 1)
+        sum += load_unaligned(at) * factor;
+    return sum;
 }
 
 static inline bool leaves_page(uint64_t object, uint64_t end)
@@ -97,8 +110,7 @@ static inline uint64_t read_code(uint64_t code, struct python_parts *p)
     p->leaves_page = leaves_page(p->file, p->file_end) || leaves_page(p->name, p->name_end);
     h = (h ^ p->file << 16 ^ p->file_end ^ (uint64_t)p->first_line << 44) * MIX + p->file_text;
     h = (h ^ h >> 29 ^ p->name << 16 ^ p->name_end) * MIX + p->name_text;
-    /* Parts of paths and of classes' names, before the last 8 bytes. */
-    h = (h ^ h >> 29 ^ load_unaligned(p->file_end - 8)) * MIX + load_unaligned(p->name_end - 8);
+    h = (h ^ h >> 29 ^ sum_of_text(p->file, p->file_end)) * MIX + sum_of_text(p->name, p->name_end);
     uint64_t size = python_load(p->lines + PYTHON_SIZE), last = 0;
     if (size > 8)
         last = load_unaligned(p->lines + PYTHON_BYTES + size - 8);

@@ -148,11 +148,12 @@ def test_code_at_addresses_used_before(t, version):
                   "def by_line(i): exec(compile('\\n' * i + 'bytearray(400000)', 'line.py', 'exec'))\n"
                   "def by_copy(i): exec(by_copy.code.replace(co_filename='copy%04d.py' % i))\n"
                   "by_copy.code = compile('bytearray(500000)', 'copy.py', 'exec')\n"
+                  "def by_path(i): exec(compile('bytearray(600000)', 'in%04d/a_package/of_some/__init__.py' % i, 'exec'))\n"
                   "def by_end(i):\n"  # names at every place, also across the ends of pages
                   "    by_end.held += ['held%04d.py' % i] * (i % 2)\n"
                   "    exec(by_end.code.replace(co_filename='ends%04d.py' % i))\n"
                   "by_end.held, by_end.code = [], compile('bytearray(700000)', 'ends.py', 'exec')\n"
-                  "for kind in by_file, by_name, by_line, by_copy:\n"
+                  "for kind in by_file, by_name, by_line, by_copy, by_path:\n"
                   "    for i in range(100): kind(i)\n"
                   "for i in range(1000): by_end(i)\n")
     profile = t.record(interpreter(version), program)
@@ -164,7 +165,8 @@ def test_code_at_addresses_used_before(t, version):
     want = {("ends%04d.py" % i, "<module>", 1): 1 for i in range(1000)}
     for i in range(100):
         want.update({("file%04d.py" % i, "<module>", 1): 1, ("name.py", "f%04d" % i, 1): 1,
-                     ("line.py", "<module>", i + 1): 1, ("copy%04d.py" % i, "<module>", 1): 1})
+                     ("line.py", "<module>", i + 1): 1, ("copy%04d.py" % i, "<module>", 1): 1,
+                     ("in%04d/a_package/of_some/__init__.py" % i, "<module>", 1): 1})
     t.equal("allocations by file, name and line", sorted(set(got.items()) ^ set(want.items())), [])
 
 
