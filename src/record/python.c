@@ -8,7 +8,7 @@
 
 #include "record/exports.h"
 
-#define CLOSING_NAPS 10000 /* milliseconds */
+#define CLOSING_NAPS 10000
 
 struct python python;
 static _Atomic uint32_t closing; /* threads that unload something, maybe it: it is not met now */
@@ -173,13 +173,38 @@ void python_forget(void)
     atomic_store(&recorder.python, false);
 }
 
-bool python_has_ended(void)
+/*
+ * To ask it something beside an event; NULL: not now. The thread is busy meanwhile, as in a hook: a
+ * handler may leave this by longjmp. Nothing is begun for it: a child calls sigaction before it
+ * executes another program.
+ */
+static inline __attribute__((always_inline)) struct thread *ask_enter(void)
 {
     struct thread *t = tls.thread;
-    if (!t || !python_enter(t))
+    if (!t || tls.busy || !atomic_load_explicit(&recorder.python, memory_order_relaxed))
+        return NULL;
+    tls.busy = (uintptr_t)__builtin_frame_address(0);
+    atomic_signal_fence(memory_order_seq_cst);
+    if (python_enter(t))
+        return t;
+    thread_leave();
+    return NULL;
+}
+
+static void ask_leave(struct thread *t)
+{
+    python_leave(t);
+    atomic_signal_fence(memory_order_seq_cst);
+    thread_leave();
+}
+
+bool python_has_ended(void)
+{
+    struct thread *t = ask_enter();
+    if (!t)
         return false;
     bool ended = python.tables.is_initialized && !python.tables.is_initialized();
-    python_leave(t);
+    ask_leave(t);
     return ended;
 }
 
@@ -210,21 +235,20 @@ bool python_close(const void *handle)
         thread_leave();
     if (!python_has_ended() && !is_in(handle))
         return false;
-    struct {
-        long seconds, ns;
-    } nap = {0, 1000000};
+    tls.closing++;
     atomic_fetch_add(&closing, 1);
     python_forget();
     if (!atomic_load(&recorder.clocked))
         return true;
     unsigned naps = fence_all() ? 0 : 10;
     for (unsigned i = 0; i < naps || (i < CLOSING_NAPS && threads_in_python()); i++)
-        sys_call(SYS_nanosleep, &nap, 0L);
+        sys_nap();
     return true;
 }
 
 void python_closed(void)
 {
+    tls.closing--;
     atomic_fetch_sub(&closing, 1);
 }
 
@@ -232,8 +256,8 @@ void python_closed(void)
 
 bool python_begins_to_end(void)
 {
-    struct thread *t = tls.thread;
-    if (!t || !python_enter(t))
+    struct thread *t = ask_enter();
+    if (!t)
         return false;
     uint64_t state = finalizer();
     if (!state) /* it may begin anew */
@@ -241,7 +265,7 @@ bool python_begins_to_end(void)
     bool begins = state && atomic_load(&recorder.state) == STATE_LIVE &&
                   state == (uint64_t)(uintptr_t)python.thread_state() &&
                   !atomic_exchange(&python.ends, true);
-    python_leave(t);
+    ask_leave(t);
     return begins;
 }
 
@@ -249,6 +273,7 @@ void python_reset(void)
 {
     python_forget();
     python_code_reset();
+    atomic_store(&closing, tls.closing); /* a child has no other threads */
 }
 
 /* What was being written may be half of it. */

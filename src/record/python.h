@@ -15,9 +15,9 @@
  * Frames are remembered as the walk's are (unwind/walk.h), and proven by reading them again: a
  * frame's address, its code, how far it is, and its caller. A code object is known by its address
  * and a stamp, as addresses are used again; in a frame that is remembered a part of that is enough,
- * as one that was left is forgotten at the next allocation. The remembered chain has a hash;
- * (native stack, hash) is looked up in a table to find the stack of both, which is made when it is
- * met first.
+ * as one that was left is forgotten at the next allocation by malloc. The remembered chain has a
+ * hash; (native stack, hash) is looked up in a table to find the stack of both, which is made when
+ * it is met first.
  *
  * [malloc-free]; one struct python_thread a thread, which a forked child does not inherit.
  */
@@ -41,6 +41,7 @@ struct python_parts {
     uint64_t file, file_end, file_text; /* file_end: address of its last characters, */
     uint64_t name, name_end, name_text; /* which are in file_text */
     uint32_t first_line, version;       /* with a version, names are not looked at */
+    bool leaves_page;                   /* a name ends on another page than it begins */
 };
 
 struct python_frame {

@@ -35,24 +35,52 @@ static inline uint64_t read_at(uint64_t frame)
 
 #define MIX UINT64_C(0x9e3779b97f4a7c15)
 
-/* Where a str ends: its last 8 bytes, which for a short one reach back into its head. On the page
- * where it begins, so that they can be read as long as any str is there. */
-static inline uint64_t end_of_text(uint64_t object)
-{
-    const struct python_layout *l = &python.layout;
-    uint32_t state = python_load_half(object + PYTHON_STATE);
-    uint64_t size = python_load(object + PYTHON_SIZE)
-                    << (state >> 3 & 3); /* 1, 2 or 4 bytes each */
-    uint64_t end = object + (state >> 6 & 1 ? l->text_ascii : l->text_compact) + size - 8;
-    bool compact = state >> 5 & 1;
-    return compact && (object ^ (end + 7)) < 4096 ? end : object + PYTHON_SIZE;
-}
+#define TEXT_MOST 1024 /* bytes of a str that are all looked at */
 
 static inline uint64_t load_unaligned(uint64_t address)
 {
     uint64_t word;
     __builtin_memcpy(&word, (const void *)(uintptr_t)address, sizeof word);
     return word;
+}
+
+static inline uint64_t head_of_text(uint64_t object)
+{
+    bool ascii = python_load_half(object + PYTHON_STATE) >> 6 & 1;
+    return ascii ? python.layout.text_ascii : python.layout.text_compact;
+}
+
+/* Where a str ends: its last 8 bytes, which for a short one reach back into its head. */
+static inline uint64_t end_of_text(uint64_t object)
+{
+    uint32_t state = python_load_half(object + PYTHON_STATE);
+    uint64_t size = python_load(object + PYTHON_SIZE)
+                    << (state >> 3 & 3); /* 1, 2 or 4 bytes each */
+    bool compact = state >> 5 & 1;
+    return compact ? object + head_of_text(object) + size - 8 : object + PYTHON_SIZE;
+}
+
+/* Of what is before its last 8 bytes; of a long one, of 8 bytes. */
+static inline uint64_t sum_of_text(uint64_t object, uint64_t end)
+{
+    uint64_t sum = 0, factor = MIX;
+    if (UNLIKELY(end - object > TEXT_MOST))
+        return load_unaligned(end - 8);
+    for (uint64_t at = object + head_of_text(object); at < end; at += 8, factor += MIX << 1)
+        sum += load_unaligned(at) * factor;
+    return sum;
+}
+
+static inline bool leaves_page(uint64_t object, uint64_t end)
+{
+    return (object ^ (end + 7)) >= 4096;
+}
+
+/* Other names may be there now. What is on the page where one begins can be read even if it is
+ * shorter, what is further on cannot. */
+static __attribute__((noinline, cold)) bool names_end_there(const struct python_parts *p)
+{
+    return end_of_text(p->file) == p->file_end && end_of_text(p->name) == p->name_end;
 }
 
 /*
@@ -79,10 +107,10 @@ static inline uint64_t read_code(uint64_t code, struct python_parts *p)
     p->name = python_load(code + l->code_qualified);
     p->name_end = end_of_text(p->name);
     p->name_text = load_unaligned(p->name_end);
+    p->leaves_page = leaves_page(p->file, p->file_end) || leaves_page(p->name, p->name_end);
     h = (h ^ p->file << 16 ^ p->file_end ^ (uint64_t)p->first_line << 44) * MIX + p->file_text;
     h = (h ^ h >> 29 ^ p->name << 16 ^ p->name_end) * MIX + p->name_text;
-    /* Parts of paths and of classes' names, before the last 8 bytes. */
-    h = (h ^ h >> 29 ^ load_unaligned(p->file_end - 8)) * MIX + load_unaligned(p->name_end - 8);
+    h = (h ^ h >> 29 ^ sum_of_text(p->file, p->file_end)) * MIX + sum_of_text(p->name, p->name_end);
     uint64_t size = python_load(p->lines + PYTHON_SIZE), last = 0;
     if (size > 8)
         last = load_unaligned(p->lines + PYTHON_BYTES + size - 8);
@@ -100,8 +128,9 @@ static inline bool is_as_read(uint64_t code, const struct python_parts *p, bool 
         return python_load_half(code + l->code_version) == p->version;
     return python_load_half(code + l->code_first_line) == p->first_line &&
            python_load(code + l->code_file) == p->file &&
-           load_unaligned(p->file_end) == p->file_text &&
            python_load(code + l->code_qualified) == p->name &&
+           (LIKELY(!p->leaves_page) || names_end_there(p)) &&
+           load_unaligned(p->file_end) == p->file_text &&
            load_unaligned(p->name_end) == p->name_text;
 }
 

@@ -107,6 +107,7 @@ struct tls {
     enum beneath beneath; /* what is called now is called by the interpreter's own allocator; */
     void *around;         /* and this is the block that it reallocates or frees, */
     void *malloced;       /* this one what it got from malloc; NULL: nothing */
+    uint32_t closing;     /* unloads that it is at and that may be an interpreter's (python.c) */
 };
 extern __thread struct tls tls __attribute__((tls_model("initial-exec")));
 
@@ -326,6 +327,7 @@ static inline bool recorder_paused(void)
  * allocator makes anyway; the others are -EPERM without the kernel being asked. */
 long sys_call(long number, ...); /* the result or a negative errno */
 void sys_yield(void);
+void sys_nap(void);         /* about a millisecond */
 void *sys_map(size_t size); /* private, zeroed, no huge pages; NULL: none */
 
 /* A lock that knows its holder: a thread that was torn out (longjmp, cancellation) lets go later.

@@ -5,6 +5,8 @@
 
 #include "record/recorder.h"
 
+#define NAP_PAUSES (1u << 14)
+
 /*
  * A seccomp filter may end the program for a system call, and which ones the program cannot tell
  * us. An allocator and pthread_create make these themselves, so they are allowed.
@@ -36,6 +38,16 @@ void *sys_map(size_t size)
     /* A huge page would turn a few touched kilobytes into 2 MiB of the program's RSS. */
     sys_call(SYS_madvise, p, (long)size, (long)MADV_NOHUGEPAGE);
     return (void *)p;
+}
+
+void sys_nap(void)
+{
+    struct {
+        long seconds, ns;
+    } nap = {0, 1000000};
+    if (sys_call(SYS_nanosleep, &nap, 0L) == -EPERM) /* confined */
+        for (unsigned i = 0; i < NAP_PAUSES; i++)
+            arch_pause();
 }
 
 void sys_yield(void)

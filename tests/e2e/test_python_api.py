@@ -464,6 +464,28 @@ def test_pytest_lists_what_was_live(t):
     t.true("nothing of ours", "tidemark/" not in t.stdout.split("memory of tests")[0].split("FAILURES")[1], t.stdout)
 
 
+NO_FILE = """
+import ctypes, pytest
+c = ctypes.CDLL(None)
+
+@pytest.mark.limit_leaks("1 KiB")
+def test_by_no_line():
+    thread = ctypes.c_ulong()
+    c.pthread_create(ctypes.byref(thread), None, c.malloc, ctypes.c_size_t(3 << 20))
+    c.pthread_join(thread, None)
+    exec(compile("kept = bytearray(1 << 20)", "", "exec"), globals())
+"""
+
+
+def test_pytest_lists_what_no_file_allocated(t):
+    write(t, "test_no_file.py", NO_FILE)
+    run_pytest(t, *EXACT, "test_no_file.py")
+    t.equal("status", t.status, 1)
+    t.equal("errors", t.stderr, "")
+    t.true("a thread without Python", "3.0 MiB in 1 block  [native]\n" in t.stdout, t.stdout)
+    t.true("code without a file", "1.0 MiB in 1 block  <module>\n" in t.stdout, t.stdout)
+
+
 def test_pytest_counts_objects(t):
     """A million small objects: 16 bytes each, which are in arenas, and a list of 8 MB, which is a block."""
     if t.run("run", "--quiet", "--python=objects", "-o", t.file("x.tide"), "true")[2]:

@@ -148,18 +148,25 @@ def test_code_at_addresses_used_before(t, version):
                   "def by_line(i): exec(compile('\\n' * i + 'bytearray(400000)', 'line.py', 'exec'))\n"
                   "def by_copy(i): exec(by_copy.code.replace(co_filename='copy%04d.py' % i))\n"
                   "by_copy.code = compile('bytearray(500000)', 'copy.py', 'exec')\n"
-                  "for kind in by_file, by_name, by_line, by_copy:\n"
-                  "    for i in range(100): kind(i)\n")
+                  "def by_path(i): exec(compile('bytearray(600000)', 'in%04d/a_package/of_some/__init__.py' % i, 'exec'))\n"
+                  "def by_end(i):\n"  # names at every place, also across the ends of pages
+                  "    by_end.held += ['held%04d.py' % i] * (i % 2)\n"
+                  "    exec(by_end.code.replace(co_filename='ends%04d.py' % i))\n"
+                  "by_end.held, by_end.code = [], compile('bytearray(700000)', 'ends.py', 'exec')\n"
+                  "for kind in by_file, by_name, by_line, by_copy, by_path:\n"
+                  "    for i in range(100): kind(i)\n"
+                  "for i in range(1000): by_end(i)\n")
     profile = t.record(interpreter(version), program)
     got = {}
     for row in t.report(profile, "total", "--by", "stack", "--python-only", "--top", "0", "--min", "0")["rows"]:
-        if row["bytes"] % row["count"] == 0 and row["bytes"] // row["count"] in range(200001, 500002, 100000):
+        if row["bytes"] % row["count"] == 0 and row["bytes"] // row["count"] in range(200001, 700002, 100000):
             frame = row["stack"][0]
             got[frame["file"], frame["function"], frame["line"]] = row["count"]
-    want = {}
+    want = {("ends%04d.py" % i, "<module>", 1): 1 for i in range(1000)}
     for i in range(100):
         want.update({("file%04d.py" % i, "<module>", 1): 1, ("name.py", "f%04d" % i, 1): 1,
-                     ("line.py", "<module>", i + 1): 1, ("copy%04d.py" % i, "<module>", 1): 1})
+                     ("line.py", "<module>", i + 1): 1, ("copy%04d.py" % i, "<module>", 1): 1,
+                     ("in%04d/a_package/of_some/__init__.py" % i, "<module>", 1): 1})
     t.equal("allocations by file, name and line", sorted(set(got.items()) ^ set(want.items())), [])
 
 
@@ -184,9 +191,17 @@ def test_wherever_code_comes_from(t):
         t.equal("stacks of %r" % arguments, inner, [[[file, 4, "f"], [file, 5, "<module>"]]])
 
 
-def test_is_not_unloaded_while_it_is_read(t):
+@cases(how=((), ("confined",)))
+def test_is_not_unloaded_while_it_is_read(t, how):
     library = t.build("unloads_python.c", "-DLIBRARY", shared=True)
-    t.record(t.build("unloads_python.c"), library, status=3)
+    t.record(t.build("unloads_python.c"), library, *how, status=3)
+
+
+@cases(what=("sigaction", "dlclose", "fork"))
+def test_is_read_again(t, what):
+    """A handler jumps out of a hook that asks it; or a child is made while another thread unloads something."""
+    plugin = [t.build("leaves_python.c", "-DPLUGIN", shared=True)] if what == "fork" else []
+    t.record(t.build("leaves_python.c", "-rdynamic"), what, *plugin, status=3)
 
 
 def fake(t, *flags):

@@ -1,12 +1,16 @@
 /*
- * unloads_python LIBRARY: unloads what looks like a CPython that has ended (this file, built with
- * -DLIBRARY), while another thread, at an allocation, is asked for its state there, and takes its
- * time. Ends with 9 if it was unloaded under that thread, else with 3.
+ * unloads_python LIBRARY [confined]: unloads what looks like a CPython that has ended (this file,
+ * built with -DLIBRARY), while another thread, at an allocation, is asked for its state there, and
+ * takes its time. confined: under a seccomp filter, which allows everything. Ends with 9 if it was
+ * unloaded under that thread, else with 3.
  */
 #include <dlfcn.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "known.h"
@@ -95,6 +99,14 @@ static void *lets_go(void *unused)
     return unused;
 }
 
+static int confine(void)
+{
+    struct sock_filter all = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    struct sock_fprog filter = {.len = 1, .filter = &all};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
+}
+
 int main(int argc, char **argv)
 {
     pthread_t a, b;
@@ -111,6 +123,8 @@ int main(int argc, char **argv)
         usleep(1000);
     if (!shared.inside)
         return 2;
+    if (argc > 2 && confine())
+        return 1;
     pthread_create(&b, NULL, lets_go, NULL);
     dlclose(library);
     pthread_join(b, NULL);

@@ -72,11 +72,16 @@ def ask(command, path, since, at, *options):
     return json.loads(done.stdout.decode("utf-8", "replace")) if done.returncode == 0 else None
 
 
+def place_of(row):
+    """Where its line is; None: of no file, as what threads without Python code allocate."""
+    return "%s:%s" % (os.path.relpath(row["file"]), row["line"]) if row["file"] else None
+
+
 def rows_of(path, since, at, metric, count):
     answer = ask("report", path, since, at, "--metric", metric, "--by", "line", "--python-only", "--top", str(count + OWN_ROWS))
     rows = [row for row in answer["rows"] if row["self_bytes"] > 0] if answer else []
-    return [(row["self_bytes"], row["self_count"], "%s:%s" % (os.path.relpath(row["file"]), row["line"]), row["name"])
-            for row in rows if os.path.dirname(os.path.realpath(row["file"])) != OWN][:count]
+    return [(row["self_bytes"], row["self_count"], place_of(row), row["name"])
+            for row in rows if not row["file"] or os.path.dirname(os.path.realpath(row["file"])) != OWN][:count]
 
 
 def lines(since, at, metric, count):
@@ -132,5 +137,6 @@ def size(count):
 
 def table(rows):
     """What lines() gave, as lines of text."""
-    return ["%10s in %s  %s (%s)" % (size(amount), "1 block" if blocks == 1 else "{:,} blocks".format(blocks), place, name)
+    return ["%10s in %s  %s" % (size(amount), "1 block" if blocks == 1 else "{:,} blocks".format(blocks),
+                                "%s (%s)" % (place, name) if place else name)
             for amount, blocks, place, name in rows]
