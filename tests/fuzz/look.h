@@ -316,9 +316,9 @@ static inline void look(struct recording *r, uint64_t hash)
         look_annotate(r, hash / 4194304);
     look_maps(r, hash / 65536);
     look_growth(r, hash / 1048576);
-    if (hash / 131072 % 4 == 1)
+    if (hash / 131072 % 8 == 1)
         look_findings(r, hash / 1048576);
-    if (hash / 131072 % 4 == 2)
+    if (hash / 131072 % 8 == 2)
         look_peaks(r, hash / 1048576);
 }
 
