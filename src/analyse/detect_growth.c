@@ -139,7 +139,7 @@ static double steps_up(const int64_t *live, size_t count)
 
 static bool grows_by_marks(const int64_t *live, const struct series *s, double share, int64_t fall)
 {
-    int64_t gained = live[s->count - 1] - live[0];
+    int64_t gained = wrapped_less(live[s->count - 1], live[0]);
     return gained >= MARK_BYTES && share >= MARK_SHARE && steps_up(live, s->count) >= MARK_STEPS &&
            (double)fall <= MARK_FALLS * (double)gained;
 }
@@ -147,8 +147,9 @@ static bool grows_by_marks(const int64_t *live, const struct series *s, double s
 static bool grows_by_work(const int64_t *live, const struct series *s, double share)
 {
     size_t third = s->count / 3;
-    int64_t gained = live[s->count - 1] - live[0];
-    int64_t early = live[third] - live[0], late = live[s->count - 1] - live[s->count - 1 - third];
+    int64_t gained = wrapped_less(live[s->count - 1], live[0]);
+    int64_t early = wrapped_less(live[third], live[0]);
+    int64_t late = wrapped_less(live[s->count - 1], live[s->count - 1 - third]);
     return gained >= WORK_BYTES && share >= WORK_SHARE && steps_up(live, s->count) >= WORK_STEPS &&
            (double)late >= WORK_STEADY * (double)early;
 }
@@ -177,8 +178,7 @@ static int64_t *falls_at_marks(const struct findings *f, const struct series *s)
                 uint32_t place = f->places.of_site[row->site];
                 if (place == PLACE_NONE || p->sites.items[row->site].domain != DOMAIN_HEAP)
                     continue;
-                int64_t change =
-                    wrapped((int64_t)row->columns[COL_BYTES], -(int64_t)row->columns[COL_FREED]);
+                int64_t change = (int64_t)(row->columns[COL_BYTES] - row->columns[COL_FREED]);
                 course[place].live = wrapped(course[place].live, change);
                 *vec_push(&changed) = place;
             }
@@ -188,7 +188,7 @@ static int64_t *falls_at_marks(const struct findings *f, const struct series *s)
             int64_t live = course[place].live, fall;
             if (live > course[place].highest)
                 course[place].highest = live;
-            fall = wrapped(course[place].highest, -live);
+            fall = wrapped_less(course[place].highest, live);
             if (fall > falls[place])
                 falls[place] = fall;
         }
@@ -254,7 +254,7 @@ void detect_growth(struct findings *f)
     struct value *after = change_between(f, last, end > last ? end : last);
     for (uint32_t i = 0; i < f->places.count; i++) {
         const int64_t *own = &live[(size_t)i * SAMPLES];
-        double share = share_of(wrapped(own[s.count - 1], -own[0]), f->basis.peak_bytes);
+        double share = share_of(wrapped_less(own[s.count - 1], own[0]), f->basis.peak_bytes);
         int64_t bytes = gained[i].amount;
         if (bytes <= 0 ||
             !(s.mark ? grows_by_marks(own, &s, share, fall[i]) : grows_by_work(own, &s, share)))
@@ -263,7 +263,7 @@ void detect_growth(struct findings *f)
         struct finding *n = vec_last(&f->list);
         n->count = at_last[i].count;
         n->never_less = fall ? !fall[i] : !falls(own, s.count);
-        int64_t freed = after[i].amount < 0 ? -after[i].amount : 0;
+        int64_t freed = after[i].amount < 0 ? wrapped_less(0, after[i].amount) : 0;
         n->freed_bytes = freed < bytes ? freed : bytes;
     }
     free(after);

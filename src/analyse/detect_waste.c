@@ -54,7 +54,8 @@ void detect_overhead(struct findings *f)
     measure_sites(&asked, p, METRIC_PEAK, SIZE_REQUESTED, &w);
     int64_t wasted = 0;
     for (size_t i = 0; i < over.count; i++) {
-        over.sites[i].amount = wrapped(over.sites[i].amount, over.sites[i].count * BLOCK_HEADER);
+        over.sites[i].amount =
+            wrapped(over.sites[i].amount, (int64_t)((uint64_t)over.sites[i].count * BLOCK_HEADER));
         wasted = wrapped(wasted, over.sites[i].amount);
     }
     uint64_t aside = p->peak_bytes + (uint64_t)wasted;

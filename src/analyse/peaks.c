@@ -40,20 +40,20 @@ static void find_peaks(struct peaks *p, const struct peak_options *o, uint32_t l
     for (size_t i = 1; i < points; i++) {
         if (rising) {
             high = live[i] > live[high] ? i : high;
-            if (live[high] - live[i] < change)
+            if (wrapped_less(live[high], live[i]) < change)
                 continue;
             add_peak(p, o, line, high / each, low / each, live[high]);
             low = i;
             rising = false;
         } else {
             low = live[i] < live[low] ? i : low;
-            if (live[i] - live[low] < change)
+            if (wrapped_less(live[i], live[low]) < change)
                 continue;
             high = i;
             rising = true;
         }
     }
-    if (rising && points && live[high] - live[low] >= change)
+    if (rising && points && wrapped_less(live[high], live[low]) >= change)
         add_peak(p, o, line, high / each, low / each, live[high]);
 }
 

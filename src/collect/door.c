@@ -11,7 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STRANGERS 8 /* that may be silent at a time */
+#define STRANGERS   8                    /* that may be silent at a time */
+#define PATIENCE_NS UINT64_C(1000000000) /* with one of our own, where there is no room */
 
 static uint64_t monotonic(void)
 {
@@ -100,17 +101,28 @@ static bool make_room(struct door *d, unsigned strangers)
     return true;
 }
 
+/* Where there are none of another user: one of ours that is silent for long, as one that was
+ * stopped, must not keep all others waiting. The first is the oldest. */
+static bool make_room_at_last(struct door *d)
+{
+    if (!d->waiting_count || monotonic() - d->waiting[0].came_ns < PATIENCE_NS)
+        return false;
+    close(d->waiting[0].fd);
+    leave(d, 0);
+    return true;
+}
+
 /* Lets the next one in, to be heard. False: nobody is there, or there is no room. */
 static bool let_in(struct door *d)
 {
     struct ucred who = {0};
     socklen_t size = sizeof who;
     int fd = -1;
-    if (d->waiting_count == DOOR_WAITING && !make_room(d, 1))
+    if (d->waiting_count == DOOR_WAITING && !make_room(d, 1) && !make_room_at_last(d))
         return false;
     while ((fd = accept4(d->fd, NULL, NULL, SOCK_CLOEXEC)) < 0)
         if ((errno != EMFILE && errno != ENFILE) ||
-            !(make_room(d, 1) || (!d->waiting_count && send_away(d))))
+            !(make_room(d, 1) || make_room_at_last(d) || (!d->waiting_count && send_away(d))))
             return false;
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) {
         close(fd);
@@ -147,7 +159,8 @@ size_t door_poll(const struct door *d, struct pollfd *out)
     size_t n = 0;
     for (unsigned i = 0; i < d->waiting_count; i++)
         out[n++] = (struct pollfd){.fd = d->waiting[i].fd, .events = POLLIN};
-    if (n < DOOR_WAITING)
+    /* Where there is no room it may be there later, whoever comes. */
+    if (n < DOOR_WAITING || monotonic() - d->waiting[0].came_ns >= PATIENCE_NS)
         out[n++] = (struct pollfd){.fd = d->fd, .events = POLLIN};
     return n;
 }

@@ -184,17 +184,17 @@ void request_answer(struct session *s, struct visitor *v)
     case WIRE_SNAPSHOT: {
         char *name = NULL;
         code = snapshot_begin(s, v->text, v, &name);
-        if (!code && !session_target(s, v->pid)) { /* not the program's own request: a person's */
-            char *text =
-                xasprintf("snapshot %u, %s %s\n", s->snapshot_count,
-                          *name == '|' ? "passed to" : "written to", name + (*name == '|'));
-            visitor_tell(v, 0, text);
-            free(text);
+        if (code) {
             free(name);
-            return;
+            break;
         }
+        /* For a person; a program has no room for it, and does not look. */
+        char *text = xasprintf("snapshot %u, %s %s\n", s->snapshot_count,
+                               *name == '|' ? "passed to" : "written to", name + (*name == '|'));
+        visitor_tell(v, 0, text);
+        free(text);
         free(name);
-        break;
+        return;
     }
     case WIRE_MARK:
         code = mark_from_outside(s, (pid_t)v->request.about, v->text);

@@ -32,21 +32,23 @@ static void charge_ready(struct process *p, struct sampled_thread *t, uint32_t s
     t->off.ready_ns = 0;
 }
 
-void samples_waited_for_us(struct samples *s, pid_t pid, uint64_t from_ns, uint64_t to_ns)
+void samples_waited_for_us(struct samples *s, pid_t pid, pid_t tid, uint64_t from_ns,
+                           uint64_t to_ns)
 {
     s->own_waits[s->own_wait_count++ % OWN_WAITS] =
-        (struct own_wait){.pid = pid, .from_ns = from_ns, .to_ns = to_ns};
+        (struct own_wait){.pid = pid, .tid = tid, .from_ns = from_ns, .to_ns = to_ns};
 }
 
-/* Of a time off, what the process waited for us, or was held by us. */
-static uint64_t own_part(const struct samples *s, pid_t pid, uint64_t from_ns, uint64_t to_ns)
+/* Of a time off, what the thread waited for us, or was held by us. */
+static uint64_t own_part(const struct samples *s, pid_t pid, pid_t tid, uint64_t from_ns,
+                         uint64_t to_ns)
 {
     uint64_t ours = 0;
     for (size_t i = 0; i < s->own_wait_count && i < OWN_WAITS; i++) {
         const struct own_wait *w = &s->own_waits[i];
         uint64_t from = w->from_ns > from_ns ? w->from_ns : from_ns;
         uint64_t to = w->to_ns < to_ns ? w->to_ns : to_ns;
-        ours += w->pid == pid && to > from ? to - from : 0;
+        ours += w->pid == pid && (!w->tid || w->tid == tid) && to > from ? to - from : 0;
     }
     return ours < to_ns - from_ns ? ours : to_ns - from_ns;
 }
@@ -62,7 +64,7 @@ static void pass_time(const struct samples *s, struct process *p, struct sampled
     struct off *o = &t->off;
     uint64_t ns = until_ns > o->since_ns ? until_ns - o->since_ns : 0;
     uint64_t ours =
-        o->ours && !o->preempted ? ns : own_part(s, p->pid, o->since_ns, o->since_ns + ns);
+        o->ours && !o->preempted ? ns : own_part(s, p->pid, t->tid, o->since_ns, o->since_ns + ns);
     ns -= ours;
     if (ours && !ns) {
         o->counted = true;

@@ -33,8 +33,10 @@ void samples_begin(struct samples *s, struct target *t);
 void samples_drain(struct samples *s, bool all);
 /* Before the session pauses, or goes on: what a thread waits in between is not recorded. */
 void samples_pause(struct samples *s, bool paused);
-/* The process waited for tidemark in between: that is no wait of its own. */
-void samples_waited_for_us(struct samples *s, pid_t pid, uint64_t from_ns, uint64_t to_ns);
+/* The thread, or 0: all of the process, waited for tidemark in between: that is no wait of its own.
+ */
+void samples_waited_for_us(struct samples *s, pid_t pid, pid_t tid, uint64_t from_ns,
+                           uint64_t to_ns);
 /* Processes that run, as far as they are followed. */
 unsigned samples_running(const struct samples *s);
 /* What the kernel itself counted; while the process lives, and once more when it has ended and is

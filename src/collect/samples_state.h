@@ -66,9 +66,10 @@ struct process {
     struct map by_tid;                  /* -> place in threads */
 };
 
-/* A process waited for tidemark. */
+/* A thread waited for tidemark. */
 struct own_wait {
     pid_t pid;
+    pid_t tid; /* 0: all threads, which were held */
     uint64_t from_ns, to_ns;
 };
 

@@ -253,8 +253,10 @@ static void answer_door(struct session *s)
             mark_on_left_alone(&s->mark_on, &v);
         else
             request_answer(s, &v);
+        bool held = v.request.kind == WIRE_HELLO || v.request.kind == WIRE_EXITING;
         if (s->samples)
-            samples_waited_for_us(s->samples, v.pid, v.came_ns, v.left_ns);
+            samples_waited_for_us(s->samples, v.pid, held ? 0 : (pid_t)v.request.thread, v.came_ns,
+                                  v.left_ns);
     }
 }
 

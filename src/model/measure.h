@@ -33,6 +33,11 @@ static inline int64_t wrapped(int64_t a, int64_t b)
     return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
+static inline int64_t wrapped_less(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+
 static inline void value_join(struct value *into, struct value v, bool by_max)
 {
     if (!by_max) {

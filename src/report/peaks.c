@@ -139,7 +139,8 @@ void peaks_text(const struct peaks *p, const char *file, size_t top, const struc
             strbuf_puts(out, " in ");
             unit_blocks(out, k->stacks[i2].blocks);
             strbuf_puts(out, ": ");
-            put_path(p, k->stacks[i2].call, s->width - (out->size - start), out);
+            size_t used = out->size - start;
+            put_path(p, k->stacks[i2].call, s->width > used ? s->width - used : 0, out);
             strbuf_putc(out, '\n');
         }
     }

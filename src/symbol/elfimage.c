@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -77,7 +78,7 @@ static bool name_is_unread(const char *name)
 void elf_image_hide_unread(const struct elf_image *image)
 {
     size_t names;
-    if (elf_getshdrstrndx(image->elf, &names) != 0)
+    if (!image->is_ours || elf_getshdrstrndx(image->elf, &names) != 0)
         return;
     for (Elf_Scn *section = NULL; (section = elf_nextscn(image->elf, section));) {
         GElf_Shdr header;
@@ -88,6 +89,14 @@ void elf_image_hide_unread(const struct elf_image *image)
         header.sh_type = SHT_NOBITS; /* in our own pages of the file */
         gelf_update_shdr(section, &header);
     }
+}
+
+/* Pages that may be written to count as data even if nobody does: a limit of that (ulimit -d), or a
+ * machine that gives no more memory than it has, may refuse them for a large file. */
+static bool may_be_ours(int fd, size_t size)
+{
+    void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+    return pages != MAP_FAILED && munmap(pages, size) == 0;
 }
 
 int elf_image_open(struct elf_image *image, const char *path)
@@ -101,7 +110,8 @@ int elf_image_open(struct elf_image *image, const char *path)
     if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
         goto out;
     image->size_bytes = (size_t)status.st_size;
-    image->elf = elf_begin(fd, ELF_C_READ_MMAP_PRIVATE, NULL);
+    image->is_ours = may_be_ours(fd, image->size_bytes);
+    image->elf = elf_begin(fd, image->is_ours ? ELF_C_READ_MMAP_PRIVATE : ELF_C_READ_MMAP, NULL);
     if (!image->elf)
         goto out;
     elf_cntl(image->elf, ELF_C_FDDONE);

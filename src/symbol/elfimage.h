@@ -25,6 +25,7 @@ struct elf_image {
     struct spans code; /* executable sections, numbered by section */
     bool has_dwarf;    /* .debug_info is there, and safe to uncompress */
     bool has_symtab;
+    bool is_ours; /* its pages may be written to, for us alone */
 };
 
 int elf_image_open(struct elf_image *image, const char *path); /* 0 or a negative errno */

@@ -73,3 +73,17 @@ def test_code_made_at_run_time(t, how, opt):
                 {("calls", "main"): 50, ("calls", "calls_deeper", "main"): 50})
     else:
         t.equal("incomplete stacks", totals["incomplete_stacks"], 100)
+
+
+def test_a_large_file_under_a_limit_of_data(t):
+    """A map of the whole file to write to would not be granted: it is read all the same."""
+    large, padding = t.file("large"), t.file("padding")
+    with open(padding, "wb") as out:
+        out.truncate(80 << 20)
+    t.plain("objcopy", "--add-section", ".debug_padding=" + padding, t.build("lines.c", "-O1"), large)
+    profile = t.file("limited.tide")
+    t.plain("sh", "-c", 'ulimit -d 65536; exec "$@"', "sh", t.tidemark, "run", "--quiet", "-o", profile, "--", large)
+    t.equal("exit status (%s)" % t.stderr, t.status, 0)
+    files = {os.path.basename(f["file"] or "") for row in t.report(profile, "total", "--by", "stack")["rows"]
+             for f in row["stack"] if bare(f["function"]) == "main"}
+    t.equal("where main is", files, {"lines.c"})

@@ -105,6 +105,13 @@ def test_started_paused(t):
     t.true("a note", any("paused" in note for note in t.report(profile)["notes"]))
 
 
+def test_ctl_from_within_says_what_it_did(t):
+    """The shell and ctl are recorded themselves then."""
+    words = "%s ctl $$ snapshot %s" % (t.tidemark, t.file("within.tide"))
+    t.record("sh", "-c", words + "; true")
+    t.equal("what it says", t.stdout, "snapshot 1, written to %s\n" % t.file("within.tide"))
+
+
 def test_snapshots_on_a_clock(t):
     run = Running(t, "", "--snapshot-every", "0.1s")
     # How many there were before it was ready is the machine's affair; the next one is of the time since.

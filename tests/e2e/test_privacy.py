@@ -245,3 +245,22 @@ def test_silent_visitors_of_another_user_do_no_harm(t):
     running.finish()
     silent.stdin.close()
     t.equal("and leave", silent.wait(), 0)
+
+
+def test_silent_visitors_of_our_own_keep_nobody_out_for_good(t):
+    """As processes that were stopped just when they were about to ask: more than there is room for."""
+    running = Running(t)
+    silent = [subprocess.Popen([visitor(t), running.environment()["TIDEMARK_SOCKET"], "silent"], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE) for _ in range(4)]
+    for each in silent:
+        t.equal("they are there", each.stdout.readline(), b"there\n")
+    try:
+        answered = subprocess.run([t.tidemark, "ctl", str(running.tool.pid), "status"], stdout=subprocess.DEVNULL,
+                                  timeout=60).returncode == 0
+    except subprocess.TimeoutExpired:
+        answered = False
+    t.true("others are answered", answered)
+    for each in silent:
+        each.stdin.close()
+        t.equal("and leave", each.wait(), 0)
+    running.finish()

@@ -4,7 +4,7 @@ import shutil
 import subprocess
 import time
 
-from harness import bare, cases
+from harness import ROOT, bare, cases
 from unprivileged import AS_NOBODY, give_to_nobody
 
 NAMES = ("doze", "sleep_well", "read_pipe", "take_lock")
@@ -65,6 +65,17 @@ def test_waits_for_tidemark_are_not_the_programs(t):
     # Where it waits for us our own frames are not shown, so it seems to be in what called them.
     callers = [r["stack"][0]["function"] for r in rows if r["stack"]]
     t.equal("ours", [f for f in callers if bare(f) in ("call_init", "__libc_start_call_main", "__run_exit_handlers", "_dl_init")], [])
+
+
+def test_who_asks_tidemark_waits_alone(t):
+    """One thread waits for snapshots nearly all the time; another for the first, which is its own wait."""
+    program = t.build("asks_while_other_waits.c", "-O1", "-I", os.path.join(ROOT, "include"))
+    profile = t.record(program, t.file("s.%I.tide"), opts=("--cpu=wall",))
+    own = int(t.stdout) * 1000
+    if os.geteuid() != 0:
+        return  # where a wait began is not known
+    got = t.total(t.report(profile, "wall"), "wait_for_other")[0]
+    t.true("most of what it waited, and no more", own / 2 < got <= own * 1.01, (got, own))
 
 
 def whole_stacks(t, profile):

@@ -110,15 +110,19 @@ static struct recording *sample(void)
             *vec_push(&p->frame_runs) = i + 1;
         }
     }
-    for (uint64_t i = 0; i < 3; i++) {
+    for (uint64_t i = 0; i < 8; i++) {
         *vec_push(&p->intervals) = (struct interval){.end_ns = (i + 1) * 1000000000,
                                                      .peak_bytes = 64,
                                                      .first_row = p->rows.count,
                                                      .row_count = 2};
         for (uint32_t k = 0; k < 2; k++)
             *vec_push(&p->rows) =
-                (struct row){.site = k * 2 + (i > 0), .columns = {2, 32, i, 16 * i}};
+                (struct row){.site = k * 2 + (i > 0),
+                             .columns = {2, 32, i, i == 7 ? UINT64_C(1) << 63 : 16 * i}};
         *vec_push(&p->stamps) = (struct stamp){.time_ns = i, .rss_bytes = 4096};
+        *vec_push(&p->marks) = (struct mark){.label = strpool_add(&r->strings, "event"),
+                                             .intervals = i + 1,
+                                             .stamp = {.time_ns = i, .rss_bytes = 4096}};
     }
     strpool_add(&p->map_names, "");
     for (uint32_t i = 0; i < 2; i++) {
@@ -147,7 +151,7 @@ static struct recording *sample(void)
     *vec_push(&p->sizes) = (struct bucket_row){.site = 2, .bucket = 1, .count = 1, .bytes = 2};
     *vec_push(&p->lifetimes) = (struct bucket_row){.site = 1, .bucket = 3, .count = 1};
     *vec_push(&p->looks) = (struct freed_look){2, 1, 300000, 1, 4096};
-    p->duration_ns = UINT64_C(3000000000);
+    p->duration_ns = UINT64_C(8000000000);
     p->peak_bytes = 64;
     *vec_push(&p->notes) = xstrdup("a note");
     for (uint32_t kind = 0; kind < SCAN_KINDS; kind++) {

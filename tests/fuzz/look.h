@@ -16,10 +16,14 @@
 #include "model/mappings.h"
 #include "model/whole.h"
 #include "report/annotate.h"
+#include "report/decorated.h"
+#include "report/findings.h"
 #include "report/growth.h"
 #include "report/maps.h"
 #include "report/leaks.h"
+#include "report/peaks.h"
 #include "report/report.h"
+#include "report/threads.h"
 
 static inline void look_must(bool holds)
 {
@@ -210,6 +214,58 @@ static inline void look_growth(const struct recording *r, uint64_t hash)
     query_release(&q.query);
 }
 
+static inline void look_findings(const struct recording *r, uint64_t hash)
+{
+    struct query q;
+    struct findings f;
+    struct err err;
+    query_init(&q);
+    q.focus.presets = hash % 2;
+    q.process = r->whole ? WHOLE_WORD : NULL;
+    if (findings_init(&f, r, &q, &err) == 0) {
+        struct strbuf out = {0};
+        const struct style style = {.width = hash / 2 % 128};
+        findings_text(&f, "x.tide", 10, &style, &out);
+        findings_brief(&f, "x.tide", 3, &out);
+        findings_json(&f, 10, &out);
+        strbuf_release(&out);
+        findings_release(&f);
+    }
+    query_release(&q);
+}
+
+/* Its threads, its peaks, and what led to them. */
+static inline void look_peaks(const struct recording *r, uint64_t hash)
+{
+    const struct peak_options options = {.least_change = hash % 2 ? -1 : 0};
+    const struct style style = {.width = 40 + hash / 2 % 128};
+    struct query q;
+    struct timelines t;
+    struct peaks p;
+    struct decorated d;
+    struct strbuf out = {0};
+    struct err err;
+    query_init(&q);
+    if (timelines_init(&t, r, &q, &err) == 0) {
+        threads_text(&t, 10, &style, &out);
+        threads_json(&t, &out);
+        threads_csv(&t, &out);
+        timelines_release(&t);
+    }
+    if (peaks_init(&p, r, &q, &options, &err) == 0) {
+        peaks_text(&p, "x.tide", 10, &style, &out);
+        peaks_json(&p, &out);
+        peaks_csv(&p, &out);
+        peaks_release(&p);
+    }
+    if (decorated_init(&d, r, &q, hash / 256 % 2, &err) == 0) {
+        decorated_text(&d, "heading", NULL, 10, &style, &out);
+        decorated_release(&d);
+    }
+    strbuf_release(&out);
+    query_release(&q);
+}
+
 /* One of its functions, whichever. What its lines have themselves is what it has itself. */
 static inline void look_annotate(const struct recording *r, uint64_t hash)
 {
@@ -260,6 +316,10 @@ static inline void look(struct recording *r, uint64_t hash)
         look_annotate(r, hash / 4194304);
     look_maps(r, hash / 65536);
     look_growth(r, hash / 1048576);
+    if (hash / 131072 % 8 == 1)
+        look_findings(r, hash / 1048576);
+    if (hash / 131072 % 8 == 2)
+        look_peaks(r, hash / 1048576);
 }
 
 #endif

@@ -253,6 +253,46 @@ static void test_against_the_definition(void **unused)
     }
 }
 
+#define MANY       40000
+#define MANY_WORDS 128 /* each: 40 MiB in all, which several threads read */
+
+/* Each second block points to the one after the next, around a circle; the others to nothing. */
+static uint64_t word_of_many(uint64_t number)
+{
+    uint64_t i = number / MANY_WORDS;
+    return number % MANY_WORDS != i % MANY_WORDS || i % 2 ? 0
+                                                          : BASE + (i + 2) % MANY * MANY_WORDS * 8;
+}
+
+static void read_many(void *context, const struct extent *extents, size_t count, char *out)
+{
+    (void)context;
+    for (size_t i = 0; i < count; i++)
+        for (uint64_t a = extents[i].start; a < extents[i].end; a += 8, out += 8) {
+            uint64_t word = word_of_many((a - BASE) / 8);
+            memcpy(out, &word, 8);
+        }
+}
+
+static void test_many_parts(void **unused)
+{
+    (void)unused;
+    size_t states[REACHES] = {0};
+    begin();
+    for (uint64_t i = 0; i < MANY; i++)
+        flood_add(&made, BASE + i * MANY_WORDS * 8, MANY_WORDS * 8);
+    flood_ready(&made, read_many, NULL);
+    flood_word(&made, BASE + UINT64_C(20000) * MANY_WORDS * 8);
+    flood_note(&made);
+    flood_run(&made);
+    for (size_t i = 0; i < made.blocks.count; i++) {
+        states[made.blocks.items[i].state]++;
+        assert_int_equal(made.blocks.items[i].state, i % 2 ? REACH_LOST : REACH_REACHABLE);
+    }
+    assert_int_equal(states[REACH_LOST], MANY / 2);
+    assert_int_equal(states[REACH_REACHABLE], MANY / 2);
+}
+
 static void take_address(void *context, const struct block *b)
 {
     uint64_t *last = context;
@@ -324,6 +364,7 @@ int main(void)
         cmocka_unit_test(test_malloc_state),
         cmocka_unit_test(test_odd_tables),
         cmocka_unit_test(test_against_the_definition),
+        cmocka_unit_test(test_many_parts),
         cmocka_unit_test(test_blocks_in_order),
         cmocka_unit_test(test_extents),
     };
