@@ -165,7 +165,7 @@ EXPLAINED = {
     "in_handler.c": {"valgrind": ("in_handler",), "sanitizer": ("in_handler",)},
     "last_breath.cpp": {"sanitizer": ("take",)},
     "owners.c": {"sanitizer": ("large_block",)},
-    "perl-files": {"valgrind": ("Perl_safesysrealloc",)},
+    "perl-files": {"valgrind": ("Perl_safesysrealloc", "Perl_safesysmalloc")},
     "reallocs.c": {"valgrind": ("shrunk_in_place",)},
     "scopes.cpp": {"valgrind": ("kept",), "sanitizer": ("kept",)},
     "standard_library.cpp": {"sanitizer": ("makes_string", "basic_string", "_M_construct")},
