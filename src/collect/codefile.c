@@ -74,7 +74,7 @@ static uint8_t pointer_encoding(const uint8_t *cie, const uint8_t *end)
         if (*a == 'L') {
             at++;
         } else if (*a == 'P') {
-            unsigned size = (*at & 7) == 3 ? 4 : (*at & 7) == 2 ? 2 : (*at & 7) == 4 ? 8 : 8;
+            unsigned size = (*at & 7) == 3 ? 4 : (*at & 7) == 2 ? 2 : 8;
             at += 1 + size;
         } else if (*a != 'S' && *a != 'B') {
             return EH_OMIT;
@@ -269,8 +269,8 @@ struct code_file *code_file(struct code_files *files, const char *path, const ui
     if (fd >= 0)
         close(fd);
     if (build_id_size && build_id_size <= sizeof f->build_id) {
-        if (f->build_id_size &&
-            (f->build_id_size != build_id_size || memcmp(f->build_id, build_id, build_id_size))) {
+        if (f->build_id_size && (f->build_id_size != build_id_size ||
+                                 memcmp(f->build_id, build_id, build_id_size) != 0)) {
             free(f->bytes); /* another file by now: its tables would be wrong */
             f->bytes = NULL;
             f->base = f->header = NULL;

@@ -152,7 +152,7 @@ int target_attach(struct target *t, bool small, enum wire_on_full on_full, struc
                                  .node_count = 1,
                                  .python_used = 8};
     size_t size = lay_out(small, &layout);
-    void *memory;
+    void *memory = NULL;
     int fd = shared_memory(size, &memory);
     if (fd < 0)
         return err_set(err, fd, "cannot make shared memory for process %d: %s", t->pid,
@@ -205,7 +205,7 @@ void target_look(struct target *t)
 
 int target_check(struct err *err)
 {
-    void *memory;
+    void *memory = NULL;
     struct wire_header layout;
     size_t size = lay_out(true, &layout);
     int fd = shared_memory(size, &memory);
@@ -275,7 +275,7 @@ void target_free(struct target *t)
 
 int target_more_rings(struct target *t, uint32_t count, size_t *size)
 {
-    void *memory;
+    void *memory = NULL;
     if (count == 0 || count > RINGS_MAX)
         return -EINVAL;
     *size = (size_t)count * WIRE_RING_BYTES;

@@ -32,6 +32,8 @@ static const char *const dashes[] = {"", "7 3", "2 2", "9 3 2 3"};
 #define DASHES (sizeof dashes / sizeof *dashes)
 
 /* What is shown of one axis. */
+#define TICKS_MOST 64 /* far more than an axis has, where its numbers make sense */
+
 struct axis {
     double low, high, step;
     enum plot_unit unit;
@@ -155,7 +157,8 @@ static void put_grid(const struct plot *p, const struct layout *o, struct strbuf
     double bottom = bottom_of(o);
     for (unsigned i = 0; i < o->count; i++) {
         const struct axis *y = &o->panels[i].y;
-        for (double v = y->low; v <= y->high + y->step / 2; v += y->step) {
+        for (unsigned n = 0; n < TICKS_MOST && y->low + n * y->step <= y->high + y->step / 2; n++) {
+            double v = y->low + n * y->step;
             double at = y_pixel(&o->panels[i], v);
             strbuf_printf(out, "<path class=\"g\" d=\"M%d %.1fH%d\"/>\n", LEFT, at, WIDTH - RIGHT);
             strbuf_clear(&text);
@@ -163,7 +166,9 @@ static void put_grid(const struct plot *p, const struct layout *o, struct strbuf
             svg_label(out, LEFT - 8, at + 4, "class=\"yt\" text-anchor=\"end\"", text.data);
         }
     }
-    for (double v = ceil(x->low / x->step) * x->step; v <= x->high + x->step / 1e6; v += x->step) {
+    double first = ceil(x->low / x->step) * x->step;
+    for (unsigned n = 0; n < TICKS_MOST && first + n * x->step <= x->high + x->step / 1e6; n++) {
+        double v = first + n * x->step;
         double at = x_pixel(x, v);
         for (unsigned i = 0; i < o->count; i++)
             strbuf_printf(out, "<path class=\"g\" d=\"M%.1f %.1fV%.1f\"/>\n", at, o->panels[i].top,
@@ -279,7 +284,8 @@ static void put_legend(const struct plot *p, double bottom, struct strbuf *out)
     for (size_t i = 0; i < p->lines.count; i++) {
         const struct plot_line *l = &p->lines.items[i];
         double left = LEFT + column * (double)(i % COLUMNS);
-        double top = bottom + BOTTOM + LEGEND * (double)(i / COLUMNS) + 14;
+        size_t row = i / COLUMNS;
+        double top = bottom + BOTTOM + LEGEND * (double)row + 14;
         size_t room = (size_t)((column - 40) / 7.3), size = strlen(l->name);
         char *name = size > room ? xstrndup(l->name, room) : xstrdup(l->name);
         strbuf_printf(out, "<g class=\"l\" data-i=\"%zu\" data-x=\"%.1f\" data-y=\"%.1f\"><title>",

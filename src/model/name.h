@@ -21,7 +21,7 @@ struct name_part {
 struct name_part name_bare(const char *name);
 
 /* "std::f<int>" -> "std::f": without the template arguments at its end. */
-struct name_part name_without_template(struct name_part bare);
+struct name_part name_without_template(struct name_part part);
 
 /* Is it what the recorder hooks, or a thin wrapper of it (malloc, operator new, __rust_alloc)? */
 bool name_is_allocator(const char *name);

@@ -558,11 +558,11 @@ void summary_wrappers(const struct answer *a, const struct style *s, struct strb
     strbuf_putc(out, '\n');
 }
 
-size_t summary_room(const struct strbuf *b, size_t start)
+size_t summary_room(const struct strbuf *out, size_t start)
 {
     size_t used = 0;
-    for (size_t i = start; i < b->size; i++)
-        used += b->data[i] == '\n';
+    for (size_t i = start; i < out->size; i++)
+        used += out->data[i] == '\n';
     return used < SUMMARY_LINES ? SUMMARY_LINES - used : 0;
 }
 

@@ -63,7 +63,7 @@ struct source_line unit_line(struct debuginfo *d, struct unit *unit, uint64_t ad
 struct source_line scope_call_line(struct debuginfo *d, struct unit *unit, struct scope *scope);
 
 /* A string attribute of the entry itself; NULL: none, or empty. */
-const char *debuginfo_string(const struct debuginfo *d, Dwarf_Die *die, unsigned int attribute);
+const char *debuginfo_string(const struct debuginfo *d, Dwarf_Die *die, unsigned int name);
 /*
  * The name of a function: the one for the linker where there is one, else the plain one; NULL:
  * none. Follows origins and declarations, and leaves *die at the one that has the name.
