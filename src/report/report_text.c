@@ -20,26 +20,31 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* Of one, and of many. */
+static const char *const *counted(enum metric m)
+{
+    static const char *const calls[] = {"call", "calls"}, *const maps[] = {"map", "maps"},
+                             *const samples[] = {"sample", "samples"},
+                             *const waits[] = {"wait", "waits"}, *const times[] = {"time", "times"},
+                             *const faults[] = {"fault", "faults"},
+                             *const blocks[] = {"block", "blocks"};
+    return m == METRIC_TOTAL || m == METRIC_TEMPORARY  ? calls
+           : m == METRIC_MAPPED                        ? maps
+           : m == METRIC_CPU                           ? samples
+           : m == METRIC_WAITING                       ? waits
+           : m == METRIC_WALL                          ? times
+           : m == METRIC_FAULTS || m == METRIC_TOUCHED ? faults
+                                                       : blocks;
+}
+
 const char *report_count_title(enum metric m)
 {
-    return m == METRIC_TOTAL || m == METRIC_TEMPORARY  ? "calls"
-           : m == METRIC_MAPPED                        ? "maps"
-           : m == METRIC_CPU                           ? "samples"
-           : m == METRIC_WAITING                       ? "waits"
-           : m == METRIC_WALL                          ? "times"
-           : m == METRIC_FAULTS || m == METRIC_TOUCHED ? "faults"
-                                                       : "blocks";
+    return counted(m)[1];
 }
 
 const char *report_count_word(enum metric m)
 {
-    return m == METRIC_TOTAL || m == METRIC_TEMPORARY  ? "call"
-           : m == METRIC_MAPPED                        ? "map"
-           : m == METRIC_CPU                           ? "sample"
-           : m == METRIC_WAITING                       ? "wait"
-           : m == METRIC_WALL                          ? "time"
-           : m == METRIC_FAULTS || m == METRIC_TOUCHED ? "fault"
-                                                       : "block";
+    return counted(m)[0];
 }
 
 const char *report_metric_title(enum metric m)

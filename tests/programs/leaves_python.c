@@ -18,9 +18,7 @@
 
 #include "known.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
-EXPORT void while_unloading(void);
+__attribute__((visibility("default"))) void while_unloading(void);
 
 #ifdef PLUGIN
 
@@ -31,14 +29,7 @@ __attribute__((destructor)) static void unloaded(void)
 
 #else
 
-EXPORT const unsigned long Py_Version = 0x030b02f0;
-EXPORT uint64_t _PyRuntime[4096];
-EXPORT uint64_t PyCode_Type[64], PyUnicode_Type[64], PyBytes_Type[64], PyDict_Type[64];
-EXPORT void *PyGILState_GetThisThreadState(void);
-EXPORT void *_PyThreadState_UncheckedGet(void);
-EXPORT void *PyInterpreterState_Head(void);
-EXPORT void *PyInterpreterState_Main(void);
-EXPORT int Py_IsInitialized(void);
+#include "fake_python.h"
 
 enum { FINALIZING = 3 }; /* word of the runtime */
 
@@ -55,21 +46,6 @@ void *PyGILState_GetThisThreadState(void)
 {
     calls++;
     asked();
-    return NULL;
-}
-
-void *_PyThreadState_UncheckedGet(void)
-{
-    return NULL;
-}
-
-void *PyInterpreterState_Head(void)
-{
-    return NULL;
-}
-
-void *PyInterpreterState_Main(void)
-{
     return NULL;
 }
 

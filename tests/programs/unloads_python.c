@@ -22,16 +22,8 @@ struct shared {
 
 #ifdef LIBRARY
 
-#define EXPORT __attribute__((visibility("default")))
+#include "fake_python.h"
 
-EXPORT const unsigned long Py_Version = 0x030b02f0;
-EXPORT uint64_t _PyRuntime[4096];
-EXPORT uint64_t PyCode_Type[64], PyUnicode_Type[64], PyBytes_Type[64], PyDict_Type[64];
-EXPORT void *PyGILState_GetThisThreadState(void);
-EXPORT void *_PyThreadState_UncheckedGet(void);
-EXPORT void *PyInterpreterState_Head(void);
-EXPORT void *PyInterpreterState_Main(void);
-EXPORT int Py_IsInitialized(void);
 EXPORT void begin(struct shared *with);
 
 static struct shared *s;
@@ -44,21 +36,6 @@ void *PyGILState_GetThisThreadState(void)
             usleep(1000);
         s->inside = 0;
     }
-    return NULL;
-}
-
-void *_PyThreadState_UncheckedGet(void)
-{
-    return NULL;
-}
-
-void *PyInterpreterState_Head(void)
-{
-    return NULL;
-}
-
-void *PyInterpreterState_Main(void)
-{
     return NULL;
 }
 
