@@ -85,6 +85,8 @@ hook_realloc(const struct python_wrapper *w, void *context, void *old, size_t si
 static inline __attribute__((always_inline)) void hook_free(const struct python_wrapper *w,
                                                             void *context, void *p)
 {
+    if (p && LIKELY(w->room == ROOM_POOLS))
+        python_goes(p);
     struct thread *t = p ? thread_enter() : NULL;
     if (UNLIKELY(!t)) {
         free_beneath(p);

@@ -119,7 +119,8 @@ void python_settle(void)
     const struct python_tables *tables = &python.tables;
     if (finalizer())
         return;
-    if (!tables->get || !tables->set || !tables->is_initialized || !python_objects_wrap(tables)) {
+    if (!tables->get || !tables->set || !tables->is_initialized ||
+        !python_objects_wrap(tables, python.code_type)) {
         atomic_store(&recorder.header->objects, WIRE_OBJECTS_REFUSED);
         atomic_store(&recorder.objects_unsettled, false);
         return;
@@ -301,13 +302,17 @@ static size_t rounded(size_t size)
 static __attribute__((noinline)) struct python_thread *thread_new(struct thread *t)
 {
     size_t frames = PYTHON_FRAMES * sizeof(struct python_frame);
-    size_t size = rounded(sizeof(struct python_thread)) + frames + PYTHON_FRAMES * sizeof(uint64_t);
+    size_t proofs = PYTHON_FRAMES * sizeof(struct python_proof);
+    size_t size = rounded(sizeof(struct python_thread)) + frames + proofs +
+                  2 * PYTHON_FRAMES * sizeof(uint64_t);
     struct python_thread *p = sys_map(size);
     if (!p)
         return NULL;
     sys_call(SYS_madvise, p, size, (long)MADV_DONTFORK);
     p->remembered = (void *)((char *)p + rounded(sizeof *p));
-    p->fresh = (void *)((char *)p->remembered + frames);
+    p->proofs = (void *)((char *)p->remembered + frames);
+    p->fresh = (void *)((char *)p->proofs + proofs);
+    p->loops = p->fresh + PYTHON_FRAMES;
     atomic_store_explicit(&t->ring->own[1].start, (uintptr_t)p, memory_order_relaxed);
     atomic_store_explicit(&t->ring->own[1].size, size, memory_order_release);
     return t->python = p;
@@ -407,8 +412,8 @@ static void find_loops(struct python_thread *p)
                           ? python_load(p->state + l->thread_cframe)
                           : 0;
     for (uint32_t i = p->count; i-- > 0;) {
-        struct python_frame *f = &p->remembered[i];
-        f->loop = f->entries && l->chain == PYTHON_SHIMS ? f->previous : cframe;
+        const struct python_frame *f = &p->remembered[i];
+        p->loops[i] = f->entries && l->chain == PYTHON_SHIMS ? f->previous : cframe;
         if (f->entries && cframe)
             cframe = python_load(cframe + l->cframe_previous);
     }
@@ -453,7 +458,7 @@ uint32_t python_merge(struct thread *t, uint64_t key)
         const struct python_frame *f = &p->remembered[i];
         if (f->entries && i >= homeless) {
             uint32_t n = native;
-            while (n < w->count && !runs(w, n, f->loop))
+            while (n < w->count && !runs(w, n, p->loops[i]))
                 n++;
             for (; n < w->count && native <= n; native++)
                 id = node_of(id, w->frames[native].address);

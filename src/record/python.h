@@ -15,9 +15,10 @@
  * Frames are remembered as the walk's are (unwind/walk.h), and proven by reading them again: a
  * frame's address, its code, how far it is, and its caller. A code object is known by its address
  * and a stamp, as addresses are used again; in a frame that is remembered a part of that is enough,
- * as one that was left is forgotten at the next allocation by malloc. The remembered chain has a
- * hash; (native stack, hash) is looked up in a table to find the stack of both, which is made when
- * it is met first.
+ * as one that was left is forgotten at the next allocation by malloc. Where every free of an object
+ * is seen (python_objects.h) the address is enough, till a code object goes. The remembered chain
+ * has a hash; (native stack, hash) is looked up in a table to find the stack of both, which is made
+ * when it is met first.
  *
  * [malloc-free]; one struct python_thread a thread, which a forked child does not inherit.
  */
@@ -44,21 +45,27 @@ struct python_parts {
     bool leaves_page;                   /* a name ends on another page than it begins */
 };
 
+/* One line of the cache: all are looked at again and again. */
 struct python_frame {
-    uint64_t frame, code, at; /* at: as the interpreter has it */
-    uint64_t previous;        /* as read; a shim, where there is one */
-    uint64_t caller;          /* the next frame that is a function's; 0: none */
-    uint64_t stamp;           /* of the code; 0: not to be told any more */
-    uint64_t hash;            /* of this frame and all further out */
-    uint64_t loop;            /* place of the loop's record on the C stack, while merging */
-    uint32_t number;          /* of the code; 0: not shown */
+    _Alignas(64) uint64_t frame;
+    uint64_t code, at; /* at: as the interpreter has it */
+    uint64_t previous; /* as read; a shim, where there is one */
+    uint64_t caller;   /* the next frame that is a function's; 0: none */
+    uint64_t hash;     /* of this frame and all further out */
+    uint32_t number;   /* of the code; 0: not shown */
     uint32_t byte;
     uint32_t entries; /* calls of the evaluation loop that begin with it: 0 or 1, seldom more */
-    struct python_parts parts; /* of the code */
+};
+static_assert(sizeof(struct python_frame) == 64, "one line");
+
+/* Of a frame's code, while code objects are not watched. */
+struct python_proof {
+    uint64_t stamp; /* 0: not to be told any more */
+    struct python_parts parts;
 };
 
 struct python_code {
-    uint64_t code, stamp;
+    uint64_t code, stamp, era; /* era: in which it is known by its address alone */
     uint32_t number;
 };
 
@@ -101,9 +108,14 @@ struct python_thread {
     uint64_t state; /* the interpreter's, at the last look */
     uint32_t count;
     bool cut;                        /* outer frames were left out */
+    bool doubtful;                   /* a code could not be told: none of it counts next time */
+    uint64_t era;                    /* of what is remembered; 0: it has proofs */
     struct python_frame *remembered; /* [PYTHON_FRAMES], outermost first */
+    struct python_proof *proofs;     /* likewise */
     uint64_t *fresh;                 /* [PYTHON_FRAMES], innermost first */
-    uint16_t place[PYTHON_PLACES];   /* of a frame in remembered, if it is there */
+    uint64_t
+        *loops; /* [PYTHON_FRAMES], while merging: where the loop's record is, on the C stack */
+    uint16_t place[PYTHON_PLACES]; /* of a frame in remembered, if it is there */
     struct python_code codes[PYTHON_CODES];
     struct python_pair pairs[PYTHON_PAIRS];
     struct python_name name;
@@ -199,6 +211,8 @@ uint64_t python_innermost(uint64_t state);
 /* Is there, at this address, what the layout says? Every page is asked for before it is read. */
 bool python_prove(uint64_t state);
 uint32_t python_code_number(struct python_thread *p, uint64_t code, uint64_t stamp);
+/* The same of one that was met in this era; false: it was not. */
+bool python_code_met(const struct python_thread *p, uint64_t code, uint32_t *number);
 void python_code_reset(void);
 void python_code_recover(void);
 /* Where the characters of a str are; false: not where they could be read. */

@@ -290,11 +290,26 @@ static __attribute__((noinline)) uint32_t number_of(uint64_t code)
     return number;
 }
 
+static inline uint64_t code_place(uint64_t code)
+{
+    static_assert(PYTHON_CODES == 1 << (64 - 52), "as many bits of the hash");
+    return (code >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 52;
+}
+
+bool python_code_met(const struct python_thread *p, uint64_t code, uint32_t *number)
+{
+    const struct python_code *c = &p->codes[code_place(code)];
+    *number = c->number;
+    return p->era && c->era == p->era && c->code == code;
+}
+
 uint32_t python_code_number(struct python_thread *p, uint64_t code, uint64_t stamp)
 {
-    struct python_code *c = &p->codes[(code >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 52];
-    static_assert(PYTHON_CODES == 1 << (64 - 52), "as many bits of the hash");
-    if (UNLIKELY(c->code != code || c->stamp != stamp) && stamp)
+    struct python_code *c = &p->codes[code_place(code)];
+    if (!stamp)
+        return 0;
+    if (UNLIKELY(c->code != code || c->stamp != stamp))
         *c = (struct python_code){.code = code, .stamp = stamp, .number = number_of(code)};
-    return stamp ? c->number : 0;
+    c->era = p->era;
+    return c->number;
 }

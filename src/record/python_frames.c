@@ -136,50 +136,48 @@ static inline bool is_as_read(uint64_t code, const struct python_parts *p, bool 
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-/* `beside`: one that was just read. False: no frame that we know how to read. */
-static inline bool read_frame(struct python_frame *f, uint64_t frame,
-                              const struct python_frame *beside)
+/* False: no frame that we know how to read. */
+static inline bool read_frame(struct python_frame *f, uint64_t frame)
 {
     const struct python_layout *l = &python.layout;
     f->frame = frame;
     f->previous = f->caller = python_load(frame + l->frame_previous);
     f->code = python_load(frame + l->frame_code);
     f->at = read_at(frame);
-    if (UNLIKELY(!python_is_place(f->code)))
-        return false;
-    if (beside && beside->code == f->code) { /* it calls itself */
-        f->stamp = beside->stamp;
-        f->parts = beside->parts;
-    } else {
-        f->stamp = read_code(f->code, &f->parts);
-    }
     f->entries = 1;
     if (l->chain == PYTHON_ENTRIES)
         f->entries = python_load_byte(frame + l->frame_entry) != 0;
     else if (l->chain == PYTHON_SHIMS)
         f->caller = skip_shims(f->previous, &f->entries);
-    return true;
+    return LIKELY(python_is_place(f->code));
 }
 
-/* Its caller is looked at next, so that what is read is always part of the chain as it is now. */
-static inline bool holds(const struct python_frame *f, enum python_chain chain)
+/*
+ * Is it as it was, if its code object is? Its caller is looked at next, so that what is read is
+ * always part of the chain as it is now. An instruction tells the code it is of.
+ */
+static inline __attribute__((always_inline)) bool stands(const struct python_frame *f,
+                                                         enum python_chain chain)
 {
     const struct python_layout *l = &python.layout;
-    if (python_load(f->frame + l->frame_previous) != f->previous ||
-        python_load(f->frame + l->frame_code) != f->code || !f->stamp)
+    if (python_load(f->frame + l->frame_previous) != f->previous)
         return false;
-    if ((chain < PYTHON_ENTRIES ? python_load_half(f->frame + l->frame_at)
-                                : python_load(f->frame + l->frame_at)) != f->at)
+    if (chain < PYTHON_ENTRIES)
+        return python_load(f->frame + l->frame_code) == f->code &&
+               python_load_half(f->frame + l->frame_at) == f->at;
+    if (python_load(f->frame + l->frame_at) != f->at)
         return false;
-    if (chain == PYTHON_SHIMS) {
-        if (f->entries && (f->entries > 1 || !is_shim(f->previous) ||
-                           python_load(f->previous + l->frame_previous) != f->caller))
-            return false;
-    } else if (chain == PYTHON_ENTRIES &&
-               (python_load_byte(f->frame + l->frame_entry) != 0) != f->entries) {
-        return false;
-    }
-    return is_as_read(f->code, &f->parts, chain == PYTHON_SHIMS);
+    if (chain == PYTHON_ENTRIES)
+        return (python_load_byte(f->frame + l->frame_entry) != 0) == f->entries;
+    return !f->entries || (f->entries == 1 && is_shim(f->previous) &&
+                           python_load(f->previous + l->frame_previous) == f->caller);
+}
+
+static inline bool has_code(const struct python_frame *f, const struct python_proof *proof,
+                            enum python_chain chain)
+{
+    return python_load(f->frame + python.layout.frame_code) == f->code && proof->stamp &&
+           is_as_read(f->code, &proof->parts, chain == PYTHON_SHIMS);
 }
 
 /* How many of the `count` outermost frames are as they were, from the innermost of them outwards.
@@ -187,9 +185,16 @@ static inline bool holds(const struct python_frame *f, enum python_chain chain)
 static inline __attribute__((always_inline)) uint32_t
 first_changed(const struct python_thread *p, uint32_t count, enum python_chain chain)
 {
-    for (uint32_t i = count; i-- > 0;)
-        if (UNLIKELY(!holds(&p->remembered[i], chain)))
-            return i + 1;
+    if (LIKELY(p->era)) {
+        for (uint32_t i = count; i-- > 0;)
+            if (UNLIKELY(!stands(&p->remembered[i], chain)))
+                return i + 1;
+    } else {
+        for (uint32_t i = count; i-- > 0;)
+            if (UNLIKELY(!stands(&p->remembered[i], chain) ||
+                         !has_code(&p->remembered[i], &p->proofs[i], chain)))
+                return i + 1;
+    }
     return 0;
 }
 
@@ -227,6 +232,17 @@ static uint32_t byte_of(const struct python_frame *f)
     return (uint32_t)f->at == UINT32_MAX ? UINT32_MAX : (uint32_t)f->at * l->at_scale;
 }
 
+/* The number of a frame's code, by what the code object has in it. */
+static __attribute__((noinline)) uint32_t examine_code(struct python_thread *p,
+                                                       const struct python_frame *f)
+{
+    struct python_proof *proof = &p->proofs[f - p->remembered];
+    proof->stamp = read_code(f->code, &proof->parts);
+    if (UNLIKELY(!proof->stamp))
+        p->doubtful = true;
+    return python_code_number(p, f->code, proof->stamp);
+}
+
 /* The frames of `fresh`, from the last of them, which is the outermost. */
 static bool remember(struct python_thread *p, uint32_t fresh)
 {
@@ -234,10 +250,15 @@ static bool remember(struct python_thread *p, uint32_t fresh)
     const struct python_frame *beside = NULL;
     for (; fresh-- > 0; p->count++) {
         struct python_frame *f = &p->remembered[p->count];
-        if (UNLIKELY(!read_frame(f, p->fresh[fresh], beside)))
+        if (UNLIKELY(!read_frame(f, p->fresh[fresh])))
             return false;
-        f->number = beside && beside->code == f->code ? beside->number
-                                                      : python_code_number(p, f->code, f->stamp);
+        if (beside && beside->code == f->code) { /* it calls itself */
+            f->number = beside->number;
+            if (!p->era)
+                p->proofs[p->count] = p->proofs[p->count - 1];
+        } else if (!python_code_met(p, f->code, &f->number)) {
+            f->number = examine_code(p, f);
+        }
         f->byte = byte_of(f);
         hash = (hash ^ ((uint64_t)f->number << 34 ^ (uint64_t)f->byte << 2 ^ f->entries)) * MIX;
         f->hash = hash ^= hash >> 29;
@@ -257,8 +278,13 @@ static inline uint64_t caller_of(uint64_t frame)
 bool python_read_frames(struct python_thread *p, uint64_t state, uint32_t *shims)
 {
     uint32_t fresh = 0;
-    uint64_t frame = python_innermost(state);
+    uint64_t frame = python_innermost(state), era = python_era();
     *shims = 0;
+    if (UNLIKELY(p->era != era || p->doubtful)) {
+        p->count = 0;
+        p->era = era;
+        p->doubtful = false;
+    }
     if (python.layout.chain == PYTHON_SHIMS)
         frame = skip_shims(frame, shims);
     for (; frame && !matches(p, frame); frame = caller_of(frame)) {

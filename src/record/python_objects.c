@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 #include <string.h>
 
+struct python_codes python_codes = {.type = PYTHON_UNWATCHED, .era = 1};
+
 static bool is_gone(const struct python_wrapper *w)
 {
     struct dl_find_object o;
@@ -48,22 +50,40 @@ static bool is_built_in(const struct python_tables *tables, const struct python_
            o.dlfo_link_map == interpreter.dlfo_link_map;
 }
 
-bool python_objects_wrap(const struct python_tables *tables)
+static void watch(uint64_t code_type)
+{
+    atomic_store(&python_codes.type, code_type);
+    atomic_fetch_add(&python_codes.era, 1); /* what went away before was not seen */
+}
+
+/* Wraps one that is not; NULL: it cannot be. */
+static struct python_wrapper *wrap(const struct python_tables *tables, int domain,
+                                   const struct python_allocator *now, bool untouched)
+{
+    enum python_room built_in = domain == PYTHON_RAW ? ROOM_MALLOC : ROOM_POOLS;
+    bool known = untouched && is_built_in(tables, now);
+    struct python_wrapper *w = wrapper_of(now, known ? built_in : ROOM_UNKNOWN);
+    if (w) {
+        struct python_allocator hooks = python_hooks[w - python_wrappers];
+        hooks.context = now->context;
+        tables->set(domain, &hooks);
+    }
+    return w;
+}
+
+bool python_objects_wrap(const struct python_tables *tables, uint64_t code_type)
 {
     bool untouched = !python_wrappers[0].next.malloc && !tables->is_initialized();
     for (int domain = 0; domain < PYTHON_DOMAINS; domain++) {
-        struct python_allocator now, hooks;
+        struct python_allocator now;
         tables->get(domain, &now);
         if (is_wrapped(&now))
             continue;
-        enum python_room built_in = domain == PYTHON_RAW ? ROOM_MALLOC : ROOM_POOLS;
-        bool known = untouched && is_built_in(tables, &now);
-        struct python_wrapper *w = wrapper_of(&now, known ? built_in : ROOM_UNKNOWN);
+        const struct python_wrapper *w = wrap(tables, domain, &now, untouched);
+        if (domain == PYTHON_OBJ)
+            watch(w && w->room == ROOM_POOLS ? code_type : PYTHON_UNWATCHED);
         if (!w)
             return false;
-        hooks = python_hooks[w - python_wrappers];
-        hooks.context = now.context;
-        tables->set(domain, &hooks);
     }
     return true;
 }

@@ -14,11 +14,15 @@
  * context that CPython hands over is that allocator's own: so a thread that reads a table while it
  * is changed, half of it old, half new, still calls functions with what they expect.
  *
+ * Objects cannot go away without our seeing it then, code objects among them: while none does, what
+ * is remembered of one is true of whatever is at its address (python_codes).
+ *
  * [malloc-free]; wrapping takes the interpreter's lock of its tables, where it has one.
  */
 #ifndef TIDE_RECORD_PYTHON_OBJECTS_H
 #define TIDE_RECORD_PYTHON_OBJECTS_H
 
+#include "record/python_layout.h"
 #include "record/recorder.h"
 
 /* PyMemAllocatorEx */
@@ -56,7 +60,35 @@ struct python_tables {
     int (*is_initialized)(void);
 };
 
-/* Wraps what is not wrapped; false: it cannot be. */
-bool python_objects_wrap(const struct python_tables *tables);
+/* Wraps what is not wrapped; false: it cannot be. `code_type`: of the objects to watch. */
+bool python_objects_wrap(const struct python_tables *tables, uint64_t code_type);
+
+/*
+ * The allocator of objects may be replaced before there are any; later only by one that hands every
+ * block on, as they must come back to whom they are from. So wrapping it then is enough.
+ */
+struct python_codes {
+    _Atomic uint64_t type; /* of what is watched; PYTHON_UNWATCHED: nothing is */
+    _Atomic uint64_t era;  /* another one begins when a code object goes away; never 0 */
+};
+extern struct python_codes python_codes;
+#define PYTHON_UNWATCHED UINT64_C(1)
+
+/* 0: code objects are not watched. */
+static inline uint64_t python_era(void)
+{
+    if (atomic_load_explicit(&python_codes.type, memory_order_acquire) == PYTHON_UNWATCHED)
+        return 0;
+    return atomic_load_explicit(&python_codes.era, memory_order_acquire);
+}
+
+/* Before an object of the interpreter's own allocator is freed: blocks there are 16 bytes at least.
+ */
+static inline void python_goes(const void *object)
+{
+    uint64_t type = *(const volatile uint64_t *)((uintptr_t)object + PYTHON_TYPE);
+    if (UNLIKELY(type == atomic_load_explicit(&python_codes.type, memory_order_relaxed)))
+        atomic_fetch_add_explicit(&python_codes.era, 1, memory_order_release);
+}
 
 #endif

@@ -7,6 +7,7 @@ import zipfile
 
 from harness import PROGRAMS, Skipped, cases
 
+MODES = ((), ("--python=objects",))  # how code objects are told apart differs
 VERSIONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "system")
 LOOP = "_PyEval_EvalFrameDefault"
 SMALLEST = 1000000
@@ -75,11 +76,11 @@ def check_callbacks(t, stack):
                              "main", "<module>"])
 
 
-@cases(version=VERSIONS)
-def test_stacks_are_the_interpreters_own(t, version):
+@cases(version=VERSIONS, opts=MODES)
+def test_stacks_are_the_interpreters_own(t, version, opts):
     python = interpreter(version)
     out = t.file("expected")
-    profile = t.record(python, os.path.join(PROGRAMS, "python_stacks.py"), out)
+    profile = t.record(python, os.path.join(PROGRAMS, "python_stacks.py"), out, opts=opts)
     probes = expected(out)
     t.true("at least 25 cases", len({p["case"] for p in probes}) >= 25, len({p["case"] for p in probes}))
     t.equal("processes", len({p["pid"] for p in probes}), 2)
@@ -91,6 +92,8 @@ def test_stacks_are_the_interpreters_own(t, version):
             want[stack] = want.get(stack, 0) + p["size"]
             case[stack] = p["case"]
         for view, arguments in (("as recorded", ["--no-fold"]), ("folded", [])):
+            if opts and view == "folded":
+                continue  # small objects that were made in the same lines are part of the rows then
             got = by_stack(t, profile, pid, *arguments)
             for stack in want:
                 if stack not in got or got[stack][0] != want[stack]:
@@ -137,8 +140,8 @@ def test_embedded(t, version):
     t.equal("outside", t.total(t.report(profile), "outside"), (1000 + 4000 * rounds, 1 + 4 * rounds))
 
 
-@cases(version=VERSIONS)
-def test_code_at_addresses_used_before(t, version):
+@cases(version=VERSIONS, opts=MODES)
+def test_code_at_addresses_used_before(t, version, opts):
     """Compiled, run once and dropped: the next has the addresses of the last, and of all its parts."""
     program = t.file("drops.py")
     with open(program, "w") as out:
@@ -156,18 +159,18 @@ def test_code_at_addresses_used_before(t, version):
                   "for kind in by_file, by_name, by_line, by_copy, by_path:\n"
                   "    for i in range(100): kind(i)\n"
                   "for i in range(1000): by_end(i)\n")
-    profile = t.record(interpreter(version), program)
+    profile = t.record(interpreter(version), program, opts=opts)
     got = {}
-    for row in t.report(profile, "total", "--by", "stack", "--python-only", "--top", "0", "--min", "0")["rows"]:
+    for row in t.report(profile, "total", "--by", "stack", "--no-fold", "--top", "0", "--min", "0")["rows"]:
         if row["bytes"] % row["count"] == 0 and row["bytes"] // row["count"] in range(200001, 700002, 100000):
-            frame = row["stack"][0]
-            got[frame["file"], frame["function"], frame["line"]] = row["count"]
-    want = {("ends%04d.py" % i, "<module>", 1): 1 for i in range(1000)}
+            place = tuple(python_frames(row["stack"])[0])
+            got[place] = got.get(place, 0) + row["count"]
+    want = {("ends%04d.py" % i, 1, "<module>"): 1 for i in range(1000)}
     for i in range(100):
-        want.update({("file%04d.py" % i, "<module>", 1): 1, ("name.py", "f%04d" % i, 1): 1,
-                     ("line.py", "<module>", i + 1): 1, ("copy%04d.py" % i, "<module>", 1): 1,
-                     ("in%04d/a_package/of_some/__init__.py" % i, "<module>", 1): 1})
-    t.equal("allocations by file, name and line", sorted(set(got.items()) ^ set(want.items())), [])
+        want.update({("file%04d.py" % i, 1, "<module>"): 1, ("name.py", 1, "f%04d" % i): 1,
+                     ("line.py", i + 1, "<module>"): 1, ("copy%04d.py" % i, 1, "<module>"): 1,
+                     ("in%04d/a_package/of_some/__init__.py" % i, 1, "<module>"): 1})
+    t.equal("allocations by file, line and name that differ", sorted(set(got.items()) ^ set(want.items()))[:10], [])
 
 
 def test_wherever_code_comes_from(t):
