@@ -17,8 +17,8 @@ show "$build/tidemark" findings "$out/demo.tide"
 show "$build/tidemark" report "$out/demo.tide" --top 8
 show "$build/tidemark" report "$out/demo.tide" --metric peak --top 5
 show "$build/tidemark" leaks "$out/demo.tide" --top 1
-"$build/tidemark" flame "$out/demo.tide" --metric peak --output "$out/peak.svg"
-"$build/tidemark" flame "$out/demo.tide" --metric total --output "$out/total.svg"
+"$build/tidemark" flame "$out/demo.tide" --metric peak -o "$out/peak.svg"
+"$build/tidemark" flame "$out/demo.tide" --metric total -o "$out/total.svg"
 "$build/tidemark" marks "$out/demo.tide" --plot "$out/time.svg"
 
 cat <<END

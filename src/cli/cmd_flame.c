@@ -18,8 +18,8 @@
 #include "store/reader.h"
 
 enum {
-    OPT_OUTPUT = QUERY_EXTRA,
-    OPT_DIFF,
+    OPT_OUTPUT = 'o',
+    OPT_DIFF = QUERY_EXTRA,
     OPT_NORMALISE,
     OPT_INVERTED,
     OPT_REVERSE,
@@ -61,7 +61,8 @@ static void print_help(void)
          "any browser: hover, click to zoom, search with '/', arrow keys and Enter, Escape to "
          "reset.\n"
          "\n"
-         "  --output FILE    where to write (default: stdout)\n"
+         "  -o, --output FILE\n"
+         "                   where to write (default: stdout)\n"
          "  --metric M       as in tidemark report; so are --size, --at, --since, --process and "
          "the focus\n"
          "                   options --within, --within-path, --ignore, --fold, --no-fold, "
@@ -83,7 +84,7 @@ static void print_help(void)
          "\n"
          "Examples:\n"
          "  tidemark flame app.tide --metric peak > peak.svg\n"
-         "  tidemark flame new.tide --diff old.tide --output change.svg\n"
+         "  tidemark flame new.tide --diff old.tide -o change.svg\n"
          "  tidemark flame app.tide --since event#50 --inverted > grown.svg\n"
          "  perf script | stackcollapse-perf.pl | tidemark flame --from-folded - > cpu.svg");
 }
@@ -240,8 +241,13 @@ int cmd_flame(int argc, char **argv)
                                          "ignore",      "fold",        "no-fold", "merge", "thread",
                                          "python-only", "native-only", "process", "help",  NULL};
     struct wanted w = {.min_width = 0.3, .colors = -1};
-    const struct query_command command = {
-        .name = "flame", .files = 1, .only = common, .extra = extra, .take = take, .context = &w};
+    const struct query_command command = {.name = "flame",
+                                          .files = 1,
+                                          .output = true,
+                                          .only = common,
+                                          .extra = extra,
+                                          .take = take,
+                                          .context = &w};
     struct query_options o;
     struct err err = {{0}};
     struct strbuf title = {0}, subtitle = {0}, out = {0};
@@ -259,7 +265,7 @@ int cmd_flame(int argc, char **argv)
     }
     if (!w.output && !w.folded && isatty(STDOUT_FILENO)) {
         code = err_set(&err, -EINVAL,
-                       "a picture cannot be shown on a terminal; add '--output FILE.svg', or "
+                       "a picture cannot be shown on a terminal; add '-o FILE.svg', or "
                        "'--folded' for text");
         goto out;
     }

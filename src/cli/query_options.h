@@ -38,6 +38,7 @@ struct query_command {
     const char *name;      /* "report" */
     size_t files;          /* how many files it needs */
     const char *arguments; /* what they are; NULL: FILE, as often */
+    bool output;           /* -o VALUE is taken */
     bool program; /* instead of files: a program and its arguments, in `files`; with -o VALUE */
     bool summary; /* do its text and its JSON say themselves what a recording lacks? */
     bool presets; /* are presets applied unless --no-presets is given? */

@@ -135,7 +135,7 @@ def test_no_picture_on_a_terminal(t):
     try:
         done = subprocess.run([t.tidemark, "flame", profile], stdout=theirs, stderr=subprocess.PIPE, text=True)
         t.equal("status, lines", (done.returncode, len(done.stderr.splitlines())), (2, 1))
-        t.true("what to do", "--output FILE.svg" in done.stderr, done.stderr)
+        t.true("what to do", "-o FILE.svg" in done.stderr, done.stderr)
         done = subprocess.run([t.tidemark, "flame", profile, "--folded"], stdout=theirs, stderr=subprocess.PIPE, text=True)
         t.equal("text may be shown", (done.returncode, done.stderr), (0, ""))
     finally:
