@@ -156,11 +156,11 @@ static void cell_bounds(struct strbuf *cell, struct compared v)
         strbuf_printf(cell, " %.2f", v.ratio_high);
 }
 
-static void cell_spread(struct strbuf *cell, enum compare_measure m, struct compared v)
+static void add_spread(struct strbuf *out, enum compare_measure m, struct compared v)
 {
-    add_amount(cell, m, v.low);
-    strbuf_puts(cell, " - ");
-    add_amount(cell, m, v.high);
+    add_amount(out, m, v.low);
+    strbuf_puts(out, " - ");
+    add_amount(out, m, v.high);
 }
 
 static void cell_other(struct strbuf *cell, enum compare_measure m, struct compared v)
@@ -194,7 +194,6 @@ static void add_table(const struct compare *c, enum compare_measure m, const str
     table_column(&t, "bounds", CELL_RIGHT);
     table_column(&t, "alone", CELL_RIGHT);
     table_column(&t, "together", CELL_RIGHT);
-    table_column(&t, "least - most", CELL_RIGHT);
     table_column(&t, other == COMPARE_FAULTS ? "faults" : "CPU time", CELL_RIGHT);
     table_column(&t, grouping_name(by), by == BY_FILE ? CELL_PATH : CELL_NAME);
     if (place)
@@ -208,7 +207,6 @@ static void add_table(const struct compare *c, enum compare_measure m, const str
         cell_bounds(table_cell(&t), r->self[m]);
         add_amount(table_cell(&t), m, r->self[m].alone);
         add_amount(table_cell(&t), m, r->self[m].together);
-        cell_spread(table_cell(&t), m, r->self[m]);
         cell_other(table_cell(&t), other, r->self[other]);
         unit_text(table_cell(&t), r->name);
         if (place)
@@ -238,7 +236,7 @@ static void add_stacks(const struct compare *c, enum compare_measure m, const st
         strbuf_puts(out, " alone, ");
         add_amount(out, m, r->self[m].together);
         strbuf_puts(out, " together (");
-        cell_spread(out, m, r->self[m]);
+        add_spread(out, m, r->self[m]);
         strbuf_puts(out, "), thread ");
         unit_text(out, r->thread && *r->thread ? r->thread : "[unknown]");
         strbuf_putc(out, '\n');
