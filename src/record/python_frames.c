@@ -173,11 +173,17 @@ static inline __attribute__((always_inline)) bool stands(const struct python_fra
                            python_load(f->previous + l->frame_previous) == f->caller);
 }
 
-static inline bool has_code(const struct python_frame *f, const struct python_proof *proof,
-                            enum python_chain chain)
+static inline bool is_proven(uint64_t code, const struct python_proof *proof, bool versions)
 {
-    return python_load(f->frame + python.layout.frame_code) == f->code && proof->stamp &&
-           is_as_read(f->code, &proof->parts, chain == PYTHON_SHIMS);
+    return proof->stamp && is_as_read(code, &proof->parts, versions);
+}
+
+/* `known`: the code of the frame that it called, which is as it was. */
+static inline bool has_code(const struct python_frame *f, const struct python_proof *proof,
+                            uint64_t known, enum python_chain chain)
+{
+    return python_load(f->frame + python.layout.frame_code) == f->code &&
+           (f->code == known || is_proven(f->code, proof, chain == PYTHON_SHIMS));
 }
 
 /* How many of the `count` outermost frames are as they were, from the innermost of them outwards.
@@ -190,9 +196,10 @@ first_changed(const struct python_thread *p, uint32_t count, enum python_chain c
             if (UNLIKELY(!stands(&p->remembered[i], chain)))
                 return i + 1;
     } else {
-        for (uint32_t i = count; i-- > 0;)
+        uint64_t known = 0;
+        for (uint32_t i = count; i-- > 0; known = p->remembered[i].code)
             if (UNLIKELY(!stands(&p->remembered[i], chain) ||
-                         !has_code(&p->remembered[i], &p->proofs[i], chain)))
+                         !has_code(&p->remembered[i], &p->proofs[i], known, chain)))
                 return i + 1;
     }
     return 0;
@@ -243,19 +250,23 @@ static __attribute__((noinline)) uint32_t examine_code(struct python_thread *p,
     return python_code_number(p, f->code, proof->stamp);
 }
 
-/* The frames of `fresh`, from the last of them, which is the outermost. */
-static bool remember(struct python_thread *p, uint32_t fresh)
+/* The frames of `fresh`, from the last of them, which is the outermost; so many were remembered. */
+static bool remember(struct python_thread *p, uint32_t fresh, uint32_t before)
 {
     uint64_t hash = p->count ? p->remembered[p->count - 1].hash : 0;
     const struct python_frame *beside = NULL;
     for (; fresh-- > 0; p->count++) {
         struct python_frame *f = &p->remembered[p->count];
+        uint64_t had = p->count < before && f->frame == p->fresh[fresh] ? f->code : 0;
         if (UNLIKELY(!read_frame(f, p->fresh[fresh])))
             return false;
         if (beside && beside->code == f->code) { /* it calls itself */
             f->number = beside->number;
             if (!p->era)
                 p->proofs[p->count] = p->proofs[p->count - 1];
+        } else if (f->code == had && (p->era || is_proven(f->code, &p->proofs[p->count],
+                                                          python.layout.chain == PYTHON_SHIMS))) {
+            ; /* it has only gone on */
         } else if (!python_code_met(p, f->code, &f->number)) {
             f->number = examine_code(p, f);
         }
@@ -285,6 +296,7 @@ bool python_read_frames(struct python_thread *p, uint64_t state, uint32_t *shims
         p->era = era;
         p->doubtful = false;
     }
+    uint32_t before = p->count;
     if (python.layout.chain == PYTHON_SHIMS)
         frame = skip_shims(frame, shims);
     for (; frame && !matches(p, frame); frame = caller_of(frame)) {
@@ -293,7 +305,7 @@ bool python_read_frames(struct python_thread *p, uint64_t state, uint32_t *shims
             p->count = 0;
             if (fresh >= PYTHON_FRAMES / 2) {
                 p->cut = true;
-                return remember(p, fresh);
+                return remember(p, fresh, before);
             }
         }
         if (UNLIKELY(!python_is_place(frame)))
@@ -304,5 +316,5 @@ bool python_read_frames(struct python_thread *p, uint64_t state, uint32_t *shims
         p->count = 0;
         p->cut = false;
     }
-    return remember(p, fresh);
+    return remember(p, fresh, before);
 }
