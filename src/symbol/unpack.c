@@ -19,7 +19,7 @@ struct packed {
 /* Those that libdw and we read; others stay as they are. */
 static bool name_is_read(const char *name)
 {
-    static const char *const read[] = {"abbrev", "addr", "info",        "line",   "line_str",
+    static const char *const read[] = {"abbrev", "addr", "info",        "line",  "line_str",
                                        "ranges", "str",  "str_offsets", "types", "rnglists"};
     if (!name || strncmp(name, ".debug_", 7) != 0)
         return false;
