@@ -28,9 +28,10 @@ struct resolver {
     pthread_cond_t news;
     VEC(struct file *) files;
     bool in_turn;
-    bool works;  /* in the background */
-    bool closed; /* nothing more is asked */
-    bool joined;
+    bool has_background;
+    bool background_works; /* on a file */
+    bool closed;           /* nothing more is asked */
+    bool finished;
     bool forked; /* in a copy of us: there are no threads */
 
     struct map results; /* place -> number of a run */
@@ -115,13 +116,15 @@ static void *work_in_background(void *arg)
     r->background_thread = gettid();
     while (!r->closed) {
         struct file *file = next_file(r, &number);
-        if (file)
-            work_on(r, file, number, true);
-        else
+        if (!file) {
             pthread_cond_wait(&r->news, &r->lock);
+            continue;
+        }
+        r->background_works = true;
+        work_on(r, file, number, true);
+        r->background_works = false;
+        pthread_cond_broadcast(&r->news);
     }
-    r->works = false;
-    pthread_cond_broadcast(&r->news);
     pthread_mutex_unlock(&r->lock);
     return NULL;
 }
@@ -132,7 +135,7 @@ static void *work_to_the_end(void *arg)
     struct resolver *r = arg;
     uint32_t number = 0;
     pthread_mutex_lock(&r->lock);
-    for (struct file *file; (file = next_file(r, &number)) || r->works;) {
+    for (struct file *file; (file = next_file(r, &number)) || r->background_works;) {
         if (file)
             work_on(r, file, number, false);
         else
@@ -161,9 +164,8 @@ struct resolver *resolver_new(bool in_turn)
     pthread_cond_init(&r->news, NULL);
     r->in_turn = in_turn;
     strpool_add(&r->strings, "");
-    r->works = true;
-    if (!start(&r->background, work_in_background, r))
-        r->works = false; /* all is done in the end */
+    r->has_background =
+        start(&r->background, work_in_background, r); /* else all is done in the end */
     return r;
 }
 
@@ -179,7 +181,8 @@ uint32_t resolver_file(struct resolver *r, const char *path, const uint8_t *buil
     if (*number == MAP_NONE) {
         struct file *f = xcalloc(1, sizeof *f);
         f->path = xstrdup(path);
-        memcpy(f->build_id, build_id, build_id_size);
+        if (build_id_size)
+            memcpy(f->build_id, build_id, build_id_size);
         f->build_id_size = build_id_size;
         pthread_mutex_lock(&r->lock);
         *number = (uint32_t)r->files.count;
@@ -230,12 +233,11 @@ void resolver_wait(struct resolver *r)
 {
     pthread_t helpers[HELPERS_MAX];
     size_t started = 0;
-    if (r->joined)
+    if (r->finished)
         return;
     pthread_mutex_lock(&r->lock);
-    bool worked = r->works;
     r->closed = true;
-    if (worked && r->background_thread)
+    if (r->background_works)
         setpriority(PRIO_PROCESS, (id_t)r->background_thread, getpriority(PRIO_PROCESS, 0));
     size_t wanted = helpers_wanted(r);
     pthread_cond_broadcast(&r->news);
@@ -246,9 +248,7 @@ void resolver_wait(struct resolver *r)
         work_to_the_end(r);
     for (size_t i = 0; i < started; i++)
         pthread_join(helpers[i], NULL);
-    if (worked)
-        pthread_join(r->background, NULL);
-    r->joined = true;
+    r->finished = true;
 }
 
 const struct frame *resolver_frames(struct resolver *r, struct place_asked place, size_t *count)
@@ -293,6 +293,8 @@ void resolver_free(struct resolver *r)
     if (!r)
         return;
     resolver_wait(r);
+    if (r->has_background)
+        pthread_join(r->background, NULL);
     for (size_t i = 0; i < r->files.count; i++) {
         struct file *f = r->files.items[i];
         symbolizer_free(f->symbolizer);
