@@ -37,7 +37,7 @@ write_ninja() {
 builddir = $dir
 flags = -g -O1 -std=gnu17 -D_GNU_SOURCE -DTIDEMARK_VERSION='"fuzz"' -Isrc -Iinclude -Wall -Wextra -Werror \$
   -Wno-missing-field-initializers -fno-omit-frame-pointer -fno-sanitize-recover=all
-libs = -ldw -lelf -lzstd -lz -lxxhash -liberty -lm -lpthread
+libs = -ldw -lelf -lzstd -lz -ldeflate -lxxhash -liberty -lm -lpthread
 rule object
   command = $cc \$flags -fsanitize=fuzzer-no-link,address,undefined -MD -MF \$out.d -c \$in -o \$out
   depfile = \$out.d

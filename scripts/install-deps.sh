@@ -4,7 +4,7 @@
 # Asks dpkg first, so that it costs a few milliseconds when nothing is missing.
 set -u
 
-base="build-essential pkg-config meson ninja-build libdw-dev libelf-dev libzstd-dev zlib1g-dev libxxhash-dev
+base="build-essential pkg-config meson ninja-build libdw-dev libelf-dev libzstd-dev zlib1g-dev libdeflate-dev libxxhash-dev
       libiberty-dev libcapstone-dev libcmocka-dev clang libclang-rt-dev gfortran python3 binutils valgrind
       libjemalloc2 libgoogle-perftools4 libtcmalloc-minimal4 libmimalloc2.0 libcap2-bin musl-tools python3-greenlet"
 test="chromium python3-pytest python3-pytest-xdist python3-ipython"

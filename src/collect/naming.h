@@ -1,11 +1,10 @@
 /*
  * naming: functions and lines for the addresses of a recording, found while it runs.
  *
- * A thread of low priority resolves addresses as they turn up, so that little is left to do at the
- * end. Results are kept by file and address in it: processes that run the same program share them.
+ * Addresses are looked up as they turn up (resolver.h), so that little is left to do at the end.
+ * Results are kept by file and address in it: processes that run the same program share them.
  *
- * Threads: naming_* are called by one thread; the worker is internal. Ownership: naming_free(NULL)
- * is fine.
+ * Threads: naming_* are called by one thread. Ownership: naming_free(NULL) is fine.
  */
 #ifndef TIDE_COLLECT_NAMING_H
 #define TIDE_COLLECT_NAMING_H
@@ -29,7 +28,7 @@ void naming_wait(struct naming *n);
 void naming_fill(struct naming *n, struct profile *p, const struct python_codes *python,
                  struct strpool *strings);
 /* In a forked child, after naming_hold and before naming_go_on: what is missing is resolved by
- * naming_fill, without the worker. */
+ * naming_fill, without other threads. */
 void naming_alone(struct naming *n);
 /* Around a fork, in the parent, and naming_go_on in the child too: results are whole meanwhile. */
 void naming_hold(struct naming *n);

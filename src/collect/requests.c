@@ -73,6 +73,8 @@ static void see_to_exit(struct session *s, struct visitor *v)
                             .waiting = &v->request};
     struct footprint_look pages = {0};
     t = t && t->header ? t : NULL;
+    if (t)
+        queue_names(s); /* they are found while we look */
     bool account = t && !footprint_has_exit(t);
     look.footprint = account ? &pages : NULL;
     if (t && !s->options->no_scan)

@@ -25,6 +25,7 @@
 #include "collect/threads.h"
 
 #define NAMING_EVERY_NS   100000000
+#define NAMING_SOONEST_NS 1000000 /* a short run's names should not all wait for its end */
 #define PROGRESS_EVERY_NS 250000000
 #define SHORTEST_NAP_NS   30000 /* less is not worth the system call */
 
@@ -379,6 +380,10 @@ void queue_names(struct session *s)
             target_update_code(t);
         naming_add(s->naming, &t->profile, s->named.items[i]);
         s->named.items[i] = t->profile.nodes.count;
+        for (size_t k = 0; k < t->unnamed_nodes.count; k++)
+            naming_add_nodes(s->naming, &t->profile,
+                             &t->profile.nodes.items[t->unnamed_nodes.items[k]], 1);
+        t->unnamed_nodes.count = 0;
         if (t->stacks_named < t->stacks.nodes.count)
             naming_add_nodes(s->naming, &t->profile, t->stacks.nodes.items + t->stacks_named,
                              t->stacks.nodes.count - t->stacks_named);
@@ -391,7 +396,8 @@ static void find_names(struct session *s, uint64_t now)
     if (now < s->next_naming_ns)
         return;
     queue_names(s);
-    s->next_naming_ns = now + NAMING_EVERY_NS;
+    uint64_t apart = now / 2 > NAMING_SOONEST_NS ? now / 2 : NAMING_SOONEST_NS;
+    s->next_naming_ns = now + (apart < NAMING_EVERY_NS ? apart : NAMING_EVERY_NS);
 }
 
 /*

@@ -238,6 +238,7 @@ void target_let_go(struct target *t)
     vec_release(&t->active);
     vec_release(&t->stack_states);
     vec_release(&t->late_nodes);
+    vec_release(&t->unnamed_nodes);
     free(t->batch);
     t->batch = NULL;
     for (size_t i = 0; i < t->inherited.count; i++)
@@ -471,8 +472,8 @@ void target_update_code(struct target *t)
 {
     if (!t->header)
         return;
-    read_modules(t);
     uint32_t count = atomic_load_explicit(&t->header->node_count, memory_order_acquire);
+    read_modules(t); /* after the number: who has one has told its module before */
     if (count > t->nodes_capacity)
         count = t->nodes_capacity;
     size_t late = t->late_nodes.count, still = 0;
@@ -485,6 +486,8 @@ void target_update_code(struct target *t)
     for (size_t k = 0; k < late; k++)
         if (!read_node(t, t->late_nodes.items[k]))
             t->late_nodes.items[still++] = t->late_nodes.items[k];
+        else
+            *vec_push(&t->unnamed_nodes) = t->late_nodes.items[k];
     if (still != late)
         memmove(t->late_nodes.items + still, t->late_nodes.items + late,
                 (t->late_nodes.count - late) * sizeof *t->late_nodes.items);

@@ -163,8 +163,9 @@ struct target {
     bool was_joined;       /* the program has made use of the memory that it was given */
     uint32_t python_state, python_version, objects_state; /* of the header, in the end */
     bool objects_wanted;
-    VEC(uint8_t) stack_states; /* by node: enum stack_state */
-    VEC(uint32_t) late_nodes;  /* whose number was taken before they were written */
+    VEC(uint8_t) stack_states;   /* by node: enum stack_state */
+    VEC(uint32_t) late_nodes;    /* whose number was taken before they were written */
+    VEC(uint32_t) unnamed_nodes; /* late ones that came, and are to be queued for names */
     struct profile profile;
     bool python_ended; /* its interpreter has: what it leaves is not what it had */
     uint64_t arenas_length_ns, next_arenas_ns; /* arenas.c: distance of looks, when one is due */

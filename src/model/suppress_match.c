@@ -16,14 +16,18 @@ static void add_rules(struct suppress_match *m, const struct suppressions *s, bo
         bool anywhere = rule->count == 2 && places[0].kind == PLACE_ANY_NUMBER &&
                         !places[0].object && places[1].kind != PLACE_ANY_NUMBER &&
                         !places[1].allocation;
+        bool climbs = !anywhere && rule->from_allocation;
         m->anywhere += anywhere;
-        m->stacked += !anywhere;
+        m->climbing += climbs;
+        if (!anywhere && !climbs)
+            suppress_states_add(&m->states, places, rule->count, (uint32_t)m->rules.count);
         *vec_push(&m->rules) =
             (struct suppress_rule){.rule = rule,
                                    .places = places,
                                    .known = xcalloc(rule->count + 1, sizeof(uint8_t *)),
                                    .known_count = xcalloc(rule->count + 1, sizeof(size_t)),
                                    .is_anywhere = anywhere,
+                                   .climbs = climbs,
                                    .is_preset = presets};
     }
 }
@@ -53,6 +57,7 @@ void suppress_match_init(struct suppress_match *m, struct frame_table *frames)
     add_rules(m, &frames->presets, true);
     if (m->rules.count)
         add_objects(m);
+    suppress_states_init(&m->states, frames, &m->objects);
 }
 
 void suppress_match_release(struct suppress_match *m)
@@ -67,21 +72,8 @@ void suppress_match_release(struct suppress_match *m)
     vec_release(&m->rules);
     vec_release(&m->of_frame);
     vec_release(&m->stack);
+    suppress_states_release(&m->states);
     map_release(&m->objects);
-}
-
-static struct place_subject subject_of(const struct suppress_match *m, uint32_t number)
-{
-    const struct frame_table *t = m->frames;
-    const struct call_frame *f = &t->frames.items[number];
-    uint32_t module = f->module ? map_get(&m->objects, f->module) : MAP_NONE;
-    return (struct place_subject){.function = frame_table_string(t, f->name),
-                                  .file = f->file ? frame_table_string(t, f->file) : NULL,
-                                  .object = module != MAP_NONE
-                                                ? t->profile->modules.items[module].path
-                                            : f->module ? frame_table_string(t, f->module)
-                                                        : NULL,
-                                  .line = f->line};
 }
 
 /* Compares each place with each frame once. */
@@ -97,7 +89,7 @@ static bool matches(struct suppress_match *m, struct suppress_rule *r, uint32_t 
     uint8_t *known = &r->known[place][frame];
     if (*known == UNKNOWN) {
         const struct place *p = &r->places[place];
-        struct place_subject subject = subject_of(m, frame);
+        struct place_subject subject = suppress_subject(m->frames, &m->objects, frame);
         bool yes =
             p->kind == PLACE_ANY_NUMBER ? place_passes(p, &subject) : place_matches(p, &subject);
         *known = yes ? MATCHES : DIFFERS;
@@ -187,7 +179,9 @@ static bool rule_matches(struct suppress_match *m, struct suppress_rule *r)
 uint32_t suppress_match_stack(struct suppress_match *m, uint32_t node, enum allocation allocation,
                               uint32_t rule)
 {
-    if (!m->stacked)
+    uint32_t first = suppress_states_rule(&m->states, node);
+    rule = first < rule ? first : rule;
+    if (!m->climbing)
         return rule;
     if (node != m->node) {
         m->stack.count = 0;
@@ -195,7 +189,7 @@ uint32_t suppress_match_stack(struct suppress_match *m, uint32_t node, enum allo
     }
     m->allocation = allocation;
     for (size_t i = 0; i < m->rules.count && i < rule; i++)
-        if (!m->rules.items[i].is_anywhere && rule_matches(m, &m->rules.items[i]))
+        if (m->rules.items[i].climbs && rule_matches(m, &m->rules.items[i]))
             return (uint32_t)i;
     return rule;
 }

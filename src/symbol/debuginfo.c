@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "symbol/debugfile.h"
+#include "symbol/unpack.h"
 
 /* From an inlined copy to its origin to its declaration are two steps; a cycle has no end. */
 #define ORIGIN_STEPS_MAX 16
@@ -46,6 +47,7 @@ static bool alt_open(struct debuginfo *d, const char *path)
     if (debugfile_find_alt(DEBUGFILE_ROOT, path, d->dwarf, &d->alt_image) != 0)
         return false;
     elf_image_hide_unread(&d->alt_image);
+    elf_image_unpack(&d->alt_image);
     d->alt = dwarf_begin_elf(d->alt_image.elf, DWARF_C_READ, NULL);
     d->alt_info = elf_image_section(&d->alt_image, ".debug_info");
     if (!d->alt || !d->alt_info || !elf_image_section(&d->alt_image, ".debug_str") ||
@@ -55,13 +57,14 @@ static bool alt_open(struct debuginfo *d, const char *path)
     return true;
 }
 
-void debuginfo_open(struct debuginfo *d, const struct elf_image *image, const char *path,
+void debuginfo_open(struct debuginfo *d, struct elf_image *image, const char *path,
                     const struct spans *code)
 {
     *d = (struct debuginfo){.code = code};
     if (!image->has_dwarf)
         return;
     elf_image_hide_unread(image);
+    elf_image_unpack(image);
     d->dwarf = dwarf_begin_elf(image->elf, DWARF_C_READ, NULL);
     GElf_Ehdr header;
     if (d->dwarf)

@@ -51,7 +51,7 @@ struct debuginfo {
 
 /* `image` at `path` holds .debug_info; it and `code` must outlive d. Without usable DWARF, d stays
  * closed. */
-void debuginfo_open(struct debuginfo *d, const struct elf_image *image, const char *path,
+void debuginfo_open(struct debuginfo *d, struct elf_image *image, const char *path,
                     const struct spans *code);
 void debuginfo_release(struct debuginfo *d);
 

@@ -131,6 +131,8 @@ void elf_image_release(struct elf_image *image)
     spans_release(&image->code);
     if (image->elf)
         elf_end(image->elf);
+    if (image->unpacked)
+        munmap(image->unpacked, image->unpacked_size);
     *image = (struct elf_image){0};
 }
 

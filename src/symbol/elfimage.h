@@ -25,7 +25,9 @@ struct elf_image {
     struct spans code; /* executable sections, numbered by section */
     bool has_dwarf;    /* .debug_info is there, and safe to uncompress */
     bool has_symtab;
-    bool is_ours; /* its pages may be written to, for us alone */
+    bool is_ours;      /* its pages may be written to, for us alone */
+    uint8_t *unpacked; /* debug sections without compression (unpack.h); NULL: none are */
+    size_t unpacked_size;
 };
 
 int elf_image_open(struct elf_image *image, const char *path); /* 0 or a negative errno */

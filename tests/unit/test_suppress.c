@@ -325,6 +325,95 @@ static void test_presets_are_narrow(void **state)
     expect_preset(STACK({"main", APP}), false);
 }
 
+/* Does this row of places match this row of frames? By definition, one frame after the other. */
+static bool matches_plainly(const struct place *places, uint32_t count, const struct sym *stack,
+                            const uint32_t *frames, size_t depth)
+{
+    if (!count)
+        return true;
+    struct place_subject subject = {0};
+    if (depth)
+        subject = (struct place_subject){.function = stack[*frames].function,
+                                         .object = stack[*frames].module};
+    if (places->kind == PLACE_ANY_NUMBER)
+        return matches_plainly(places + 1, count - 1, stack, frames, depth) ||
+               (depth && place_passes(places, &subject) &&
+                matches_plainly(places, count, stack, frames + 1, depth - 1));
+    return depth && place_matches(places, &subject) &&
+           matches_plainly(places + 1, count - 1, stack, frames + 1, depth - 1);
+}
+
+/* Thousands of stacks in one tree, some nodes with two frames: the sum of those that are hidden. */
+static void test_presets_of_many_stacks(void **state)
+{
+    (void)state;
+    static const struct sym pool[] = {{"strdup", C},
+                                      {"setlocale", C},
+                                      {"puts", C},
+                                      {"_IO_doallocbuf", C},
+                                      {"tzset", C},
+                                      {"_IO_file_doallocate", C},
+                                      {"getpwnam", C},
+                                      {"_dl_open", LD},
+                                      {"std::string::_M_create(unsigned long)", CXX},
+                                      {"main", APP},
+                                      {"malloc", C},
+                                      {"operator new(unsigned long)", CXX},
+                                      {"(anonymous namespace)::pool::pool()", CXX}};
+    const uint32_t kinds = sizeof pool / sizeof *pool;
+    enum { STACKS = 4000, DEEPEST = 12 };
+    struct suppressions presets = {0};
+    struct recording *r = recording_new();
+    struct profile *p = fx_profile(r, 1, 0, "./app");
+    static const char *const paths[] = {C, LD, CXX, APP};
+    static uint32_t frames[STACKS + 1][DEEPEST * 2]; /* of each node, innermost first */
+    static uint32_t depths[STACKS + 1];
+    uint64_t seed = 1, hidden = 0, sum = 0;
+    presets_add(&presets);
+    fx_thread(p, 1, "main");
+    fx_interval(p, SECOND, 8);
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        *vec_push(&p->modules) = (struct module){.path = xstrdup(paths[i])};
+    for (uint32_t i = 1; i <= STACKS; i++) {
+        uint32_t drawn[3];
+        for (int k = 0; k < 3; k++) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            drawn[k] = (uint32_t)(seed >> 33);
+        }
+        uint32_t parent = drawn[0] % i, first = drawn[1] % kinds, second = drawn[2] % (2 * kinds);
+        if (depths[parent] > DEEPEST)
+            parent = 0;
+        const struct sym own[] = {pool[first], pool[second % kinds]};
+        uint32_t count = second < kinds ? 2 : 1; /* the first of two is inlined */
+        frames[i][0] = first;
+        frames[i][count - 1] = count == 2 ? second : first;
+        memcpy(frames[i] + count, frames[parent], depths[parent] * sizeof *frames[i]);
+        depths[i] = depths[parent] + count;
+        fx_symbols(r, p, 0x100 * i, (int)count, own);
+        fx_row(p, fx_site(p, fx_node(p, parent, 0x100 * i), 0, DOMAIN_HEAP), i, 1, 0, 0);
+        size_t skipped = 0; /* the allocation functions themselves */
+        while (skipped < depths[i] && (frames[i][skipped] == 10 || frames[i][skipped] == 11))
+            skipped++;
+        bool any = false;
+        for (size_t k = 0; k < presets.rules.count && !any; k++)
+            any = matches_plainly(&presets.places.items[presets.rules.items[k].first],
+                                  presets.rules.items[k].count, pool, frames[i] + skipped,
+                                  depths[i] - skipped);
+        sum += i;
+        hidden += any ? i : 0;
+    }
+    struct query q = {.top = QUERY_ALL, .focus.presets = true};
+    struct answer a;
+    fx_answer(&a, r, &q);
+    assert_true(hidden > sum / 10 && hidden < sum - sum / 10);
+    assert_int_equal(a.tree.ignored.amount, hidden);
+    assert_int_equal(a.tree.sum.amount, sum - hidden);
+    answer_release(&a);
+    query_release(&q);
+    suppressions_release(&presets);
+    recording_free(r);
+}
+
 static void test_preset_texts(void **state)
 {
     (void)state;
@@ -411,7 +500,7 @@ int main(void)
         cmocka_unit_test(test_refused),      cmocka_unit_test(test_glob),
         cmocka_unit_test(test_presets_hide), cmocka_unit_test(test_presets_are_narrow),
         cmocka_unit_test(test_preset_texts), cmocka_unit_test(test_recorded_defaults),
-        cmocka_unit_test(test_harmless),
+        cmocka_unit_test(test_harmless),     cmocka_unit_test(test_presets_of_many_stacks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

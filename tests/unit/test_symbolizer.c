@@ -11,6 +11,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <gelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@
 #include "symbol/disassembler.h"
 #include "symbol/spans.h"
 #include "symbol/symbolizer.h"
+#include "symbol/unpack.h"
 
 static char directory[256];
 static struct symbolizer *symbolizer;
@@ -192,6 +194,66 @@ static void test_inlined(void **state)
         must("clang -O2 -g -o inlinedc inlined.c");
         assert_inlined("inlinedc", "inlinedc");
     }
+}
+
+/* ---- compressed sections ---- */
+
+static void damage_last_byte(const char *name, const char *section_name)
+{
+    struct elf_image image;
+    size_t names;
+    long last = 0;
+    assert_int_equal(elf_image_open(&image, path(name)), 0);
+    assert_int_equal(elf_getshdrstrndx(image.elf, &names), 0);
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(image.elf, section));) {
+        GElf_Shdr header;
+        assert_non_null(gelf_getshdr(section, &header));
+        if (strcmp(elf_strptr(image.elf, names, header.sh_name), section_name) != 0)
+            continue;
+        assert_true(header.sh_flags & SHF_COMPRESSED);
+        last = (long)(header.sh_offset + header.sh_size) - 1;
+    }
+    elf_image_release(&image);
+    FILE *file = fopen(path(name), "r+");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, last, SEEK_SET), 0);
+    int byte = fgetc(file);
+    assert_int_equal(fseek(file, last, SEEK_SET), 0);
+    fputc(byte ^ 0xff, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void test_unpacked(void **state)
+{
+    (void)state;
+    static const char *const sections[] = {".debug_info", ".debug_abbrev", ".debug_line",
+                                           ".debug_str"};
+    struct elf_image packed, plain;
+    source("inlined.c", inlined_source);
+    must("cc -O2 -g -gz=zlib -o packed inlined.c");
+    must("objcopy --decompress-debug-sections packed plain");
+    assert_int_equal(elf_image_open(&packed, path("packed")), 0);
+    assert_int_equal(elf_image_open(&plain, path("plain")), 0);
+    elf_image_unpack(&packed);
+    elf_image_unpack(&plain);
+    assert_non_null(packed.unpacked);
+    assert_null(plain.unpacked);
+    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
+        const Elf_Data *a = elf_image_section(&packed, sections[i]);
+        const Elf_Data *b = elf_image_section(&plain, sections[i]);
+        assert_non_null(a);
+        assert_non_null(b);
+        assert_int_equal(a->d_size, b->d_size);
+        assert_memory_equal(a->d_buf, b->d_buf, b->d_size);
+    }
+    elf_image_release(&packed);
+    elf_image_release(&plain);
+    /* The checksum is wrong: nothing of it is believed. */
+    must("cp packed damaged");
+    damage_last_byte("damaged", ".debug_info");
+    assert_string_equal(function_at("damaged", address_of("packed", "at_outer")), "outer");
+    assert_null(frames[0].file);
+    assert_inlined("packed", "packed");
 }
 
 static void test_relative_source_path(void **state)
@@ -774,6 +836,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_inlined, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_unpacked, setup, teardown),
         cmocka_unit_test_setup_teardown(test_relative_source_path, setup, teardown),
         cmocka_unit_test_setup_teardown(test_debuglink, setup, teardown),
         cmocka_unit_test_setup_teardown(test_build_id_directory, setup, teardown),
