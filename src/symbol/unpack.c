@@ -9,6 +9,7 @@
 
 #define HUGE_PAGE ((size_t)2 << 20)
 #define ALIGNMENT ((size_t)64)
+#define RATIO_MAX 1032 /* deflate cannot do better: who claims so is damaged */
 
 struct packed {
     Elf_Scn *section;
@@ -41,7 +42,8 @@ static bool is_packed(const struct elf_image *image, Elf_Scn *section, size_t na
         return false;
     const Elf_Data *data = elf_rawdata(section, NULL);
     size_t before = gelf_fsize(image->elf, ELF_T_CHDR, 1, EV_CURRENT);
-    if (!data || !data->d_buf || data->d_size <= before)
+    if (!data || !data->d_buf || data->d_size <= before ||
+        how.ch_size / RATIO_MAX > data->d_size - before)
         return false;
     *out = (struct packed){.section = section,
                            .from = (const uint8_t *)data->d_buf + before,
