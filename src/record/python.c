@@ -126,7 +126,8 @@ void python_settle(void)
         return;
     }
     atomic_store(&recorder.header->objects, WIRE_OBJECTS_ON);
-    if (atomic_load_explicit(&python.proven, memory_order_relaxed))
+    /* Proven by an interpreter that ended: the next one may still be told to. */
+    if (atomic_load_explicit(&python.proven, memory_order_relaxed) && tables->is_initialized())
         atomic_store(&recorder.objects_unsettled, false);
 }
 

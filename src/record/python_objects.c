@@ -52,8 +52,8 @@ static bool is_built_in(const struct python_tables *tables, const struct python_
 
 static void watch(uint64_t code_type)
 {
-    atomic_store(&python_codes.type, code_type);
     atomic_fetch_add(&python_codes.era, 1); /* what went away before was not seen */
+    atomic_store(&python_codes.type, code_type);
 }
 
 /* Wraps one that is not; NULL: it cannot be. */

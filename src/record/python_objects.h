@@ -86,7 +86,7 @@ static inline uint64_t python_era(void)
  */
 static inline void python_goes(const void *object)
 {
-    uint64_t type = *(const volatile uint64_t *)((uintptr_t)object + PYTHON_TYPE);
+    uint64_t type = *(const volatile uint64_t *)(((uintptr_t)object & ~(uintptr_t)15) + PYTHON_TYPE);
     if (UNLIKELY(type == atomic_load_explicit(&python_codes.type, memory_order_relaxed)))
         atomic_fetch_add_explicit(&python_codes.era, 1, memory_order_release);
 }
