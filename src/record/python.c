@@ -303,16 +303,16 @@ static size_t rounded(size_t size)
 static __attribute__((noinline)) struct python_thread *thread_new(struct thread *t)
 {
     size_t frames = PYTHON_FRAMES * sizeof(struct python_frame);
-    size_t proofs = PYTHON_FRAMES * sizeof(struct python_proof);
-    size_t size = rounded(sizeof(struct python_thread)) + frames + proofs +
+    size_t parts = PYTHON_FRAMES * sizeof(struct python_parts);
+    size_t size = rounded(sizeof(struct python_thread)) + frames + parts +
                   2 * PYTHON_FRAMES * sizeof(uint64_t);
     struct python_thread *p = sys_map(size);
     if (!p)
         return NULL;
     sys_call(SYS_madvise, p, size, (long)MADV_DONTFORK);
     p->remembered = (void *)((char *)p + rounded(sizeof *p));
-    p->proofs = (void *)((char *)p->remembered + frames);
-    p->fresh = (void *)((char *)p->proofs + proofs);
+    p->parts = (void *)((char *)p->remembered + frames);
+    p->fresh = (void *)((char *)p->parts + parts);
     p->loops = p->fresh + PYTHON_FRAMES;
     atomic_store_explicit(&t->ring->own[1].start, (uintptr_t)p, memory_order_relaxed);
     atomic_store_explicit(&t->ring->own[1].size, size, memory_order_release);

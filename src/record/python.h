@@ -58,12 +58,6 @@ struct python_frame {
 };
 static_assert(sizeof(struct python_frame) == 64, "one line");
 
-/* Of a frame's code, while code objects are not watched. */
-struct python_proof {
-    uint64_t stamp; /* 0: not to be told any more */
-    struct python_parts parts;
-};
-
 struct python_code {
     uint64_t code, stamp, era; /* era: in which it is known by its address alone */
     uint32_t number;
@@ -109,9 +103,9 @@ struct python_thread {
     uint32_t count;
     bool cut;                        /* outer frames were left out */
     bool doubtful;                   /* a code could not be told: none of it counts next time */
-    uint64_t era;                    /* of what is remembered; 0: it has proofs */
+    uint64_t era;                    /* of what is remembered; 0: it has parts */
     struct python_frame *remembered; /* [PYTHON_FRAMES], outermost first */
-    struct python_proof *proofs;     /* likewise */
+    struct python_parts *parts;      /* of their code, while code objects are not watched */
     uint64_t *fresh;                 /* [PYTHON_FRAMES], innermost first */
     uint64_t
         *loops; /* [PYTHON_FRAMES], while merging: where the loop's record is, on the C stack */

@@ -173,17 +173,12 @@ static inline __attribute__((always_inline)) bool stands(const struct python_fra
                            python_load(f->previous + l->frame_previous) == f->caller);
 }
 
-static inline bool is_proven(uint64_t code, const struct python_proof *proof, bool versions)
-{
-    return proof->stamp && is_as_read(code, &proof->parts, versions);
-}
-
 /* `known`: the code of the frame that it called, which is as it was. */
-static inline bool has_code(const struct python_frame *f, const struct python_proof *proof,
+static inline bool has_code(const struct python_frame *f, const struct python_parts *parts,
                             uint64_t known, enum python_chain chain)
 {
     return python_load(f->frame + python.layout.frame_code) == f->code &&
-           (f->code == known || is_proven(f->code, proof, chain == PYTHON_SHIMS));
+           (f->code == known || is_as_read(f->code, parts, chain == PYTHON_SHIMS));
 }
 
 /* How many of the `count` outermost frames are as they were, from the innermost of them outwards.
@@ -191,7 +186,7 @@ static inline bool has_code(const struct python_frame *f, const struct python_pr
 static inline __attribute__((always_inline)) uint32_t
 first_changed(const struct python_thread *p, uint32_t count, enum python_chain chain)
 {
-    if (LIKELY(p->era)) {
+    if (p->era) {
         for (uint32_t i = count; i-- > 0;)
             if (UNLIKELY(!stands(&p->remembered[i], chain)))
                 return i + 1;
@@ -199,7 +194,7 @@ first_changed(const struct python_thread *p, uint32_t count, enum python_chain c
         uint64_t known = 0;
         for (uint32_t i = count; i-- > 0; known = p->remembered[i].code)
             if (UNLIKELY(!stands(&p->remembered[i], chain) ||
-                         !has_code(&p->remembered[i], &p->proofs[i], known, chain)))
+                         !has_code(&p->remembered[i], &p->parts[i], known, chain)))
                 return i + 1;
     }
     return 0;
@@ -243,11 +238,10 @@ static uint32_t byte_of(const struct python_frame *f)
 static __attribute__((noinline)) uint32_t examine_code(struct python_thread *p,
                                                        const struct python_frame *f)
 {
-    struct python_proof *proof = &p->proofs[f - p->remembered];
-    proof->stamp = read_code(f->code, &proof->parts);
-    if (UNLIKELY(!proof->stamp))
+    uint64_t stamp = read_code(f->code, &p->parts[f - p->remembered]);
+    if (UNLIKELY(!stamp))
         p->doubtful = true;
-    return python_code_number(p, f->code, proof->stamp);
+    return python_code_number(p, f->code, stamp);
 }
 
 /* The frames of `fresh`, from the last of them, which is the outermost; so many were remembered. */
@@ -263,9 +257,9 @@ static bool remember(struct python_thread *p, uint32_t fresh, uint32_t before)
         if (beside && beside->code == f->code) { /* it calls itself */
             f->number = beside->number;
             if (!p->era)
-                p->proofs[p->count] = p->proofs[p->count - 1];
-        } else if (f->code == had && (p->era || is_proven(f->code, &p->proofs[p->count],
-                                                          python.layout.chain == PYTHON_SHIMS))) {
+                p->parts[p->count] = p->parts[p->count - 1];
+        } else if (f->code == had && (p->era || is_as_read(f->code, &p->parts[p->count],
+                                                           python.layout.chain == PYTHON_SHIMS))) {
             ; /* it has only gone on */
         } else if (!python_code_met(p, f->code, &f->number)) {
             f->number = examine_code(p, f);

@@ -82,11 +82,12 @@ static inline uint64_t python_era(void)
     return atomic_load_explicit(&python_codes.era, memory_order_acquire);
 }
 
-/* Before an object of the interpreter's own allocator is freed: blocks there are 16 bytes at least.
- */
+/* Before a block of the interpreter's own allocator is freed. One of 0 bytes may be less than an
+ * object, so that what is read may be its neighbour's, but not beyond its page. */
 static inline void python_goes(const void *object)
 {
-    uint64_t type = *(const volatile uint64_t *)(((uintptr_t)object & ~(uintptr_t)15) + PYTHON_TYPE);
+    uint64_t type =
+        *(const volatile uint64_t *)(((uintptr_t)object & ~(uintptr_t)15) + PYTHON_TYPE);
     if (UNLIKELY(type == atomic_load_explicit(&python_codes.type, memory_order_relaxed)))
         atomic_fetch_add_explicit(&python_codes.era, 1, memory_order_release);
 }

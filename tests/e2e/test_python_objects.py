@@ -203,15 +203,44 @@ def test_allocators_of_the_programs(t, version, how):
     t.equal("lost", report["totals"]["lost_events"], 0)
 
 
+@cases(version=("3.12", "3.13"), env=({}, {"PYTHONMALLOC": "malloc"}, {"PYTHONDEVMODE": "1"}))
+def test_initialised_again(t, version, env):
+    """Its allocators are as new then, and replaced after we saw them; code at addresses used before is told apart."""
+    profile = embedded(t, version, "again", env)
+    got = {}
+    for row in t.report(profile, "total", "--by", "stack", "--no-fold", "--top", "0", "--min", "0")["rows"]:
+        if row["bytes"] // row["count"] in range(200000, 200100):
+            name = next(f["function"] for f in row["stack"] if f["kind"] == "python")
+            got[name] = got.get(name, 0) + row["count"]
+    want = {"%s_%d" % (life, i): 1 for life in ("first", "second") for i in range(100)}
+    t.equal("blocks by function that differ", sorted(set(got.items()) ^ set(want.items()))[:10], [])
+
+
+@cases(version=SOME)
+def test_blocks_at_the_end_of_a_page(t, version):
+    """Of nothing, which is less than an object: what is behind them cannot be read."""
+    program = t.file("nothing.py")
+    with open(program, "w") as out:
+        out.write("import ctypes, json, decimal\n"
+                  "api = ctypes.pythonapi\n"
+                  "for name in 'PyMem', 'PyObject':\n"
+                  "    make, drop = getattr(api, name + '_Malloc'), getattr(api, name + '_Free')\n"
+                  "    make.restype, make.argtypes, drop.argtypes = ctypes.c_void_p, [ctypes.c_size_t], [ctypes.c_void_p]\n"
+                  "    for i in range(5): drop(make(0))\n")
+    profile = t.record(interpreter(version), program, opts=["--python=objects"],
+                       env={"LD_PRELOAD": t.build("edge_malloc.c", shared=True)})
+    t.equal("unknown frees", t.report(profile)["totals"]["unknown_frees"], 0)
+
+
 def test_the_end_with_threads_at_work(t):
     """3.12 frees the lock of its allocators at its end, while other threads allocate."""
     embedded(t, "3.12", "ends")
 
 
-def embedded(t, version, how):
+def embedded(t, version, how, env=None):
     home = os.path.dirname(os.path.dirname(interpreter(version)))
     library = os.path.join(home, "lib", "libpython%s.so.1.0" % version)
     if not os.path.exists(library):
         raise Skipped("there is no libpython%s.so" % version)
     return t.record(t.build("python_allocators.c", "-O1"), library, how, opts=["--python=objects"],
-                    env={"PYTHONHOME": home, "PYTHONDONTWRITEBYTECODE": "1"})
+                    env={"PYTHONHOME": home, "PYTHONDONTWRITEBYTECODE": "1", **(env or {})})

@@ -7,6 +7,8 @@
  *   steps  as mem; afterwards every instruction of three calls is interrupted by a handler that
  *          maps and unmaps a page
  *   ends   are its own; it is initialised and finalised 20 times while two threads allocate
+ *   again  are its own; it is initialised and finalised twice: in each life 100 functions are
+ *          compiled, run and dropped, and each allocates 200,000 bytes and a header
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -130,6 +132,12 @@ static void *work(void *unused)
     return unused;
 }
 
+#define DROP(life)                                                                                 \
+    "for i in range(100):\n"                                                                       \
+    "    exec(compile('def " life "_%d(): bytes(200000)\\n" life                                   \
+    "_%d()' % (i, i), 'f', 'exec'), {})\n"
+static const char first[] = DROP("first"), second[] = DROP("second");
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 2 ? argv[2] : "";
@@ -137,7 +145,7 @@ int main(int argc, char **argv)
     int (*finalize)(void), (*run)(const char *);
     struct allocator own = {NULL, own_malloc, own_calloc, own_realloc, own_free};
     pthread_t threads[2];
-    bool ends = strcmp(how, "ends") == 0;
+    bool ends = strcmp(how, "ends") == 0, again = strcmp(how, "again") == 0;
     library = argc > 2 ? dlopen(argv[1], RTLD_NOW | RTLD_GLOBAL) : NULL;
     if (!library)
         return 9;
@@ -150,17 +158,17 @@ int main(int argc, char **argv)
         set(RAW, &own);
     else if (strcmp(how, "debug") == 0)
         debug();
-    else if (!ends)
+    else if (!ends && !again)
         set(MEM, &own);
     for (int i = 0; ends && i < 2; i++)
         pthread_create(&threads[i], NULL, work, NULL);
-    for (int i = 0; i < (ends ? 20 : 1); i++) {
+    for (int i = 0; i < (ends ? 20 : again ? 2 : 1); i++) {
         initialize(0);
-        if (run("kept = bytes(30001)"))
+        if (run("kept = bytes(30001)") || (again && run(i ? second : first)))
             return 7;
         if (strcmp(how, "steps") == 0)
             make_steps();
-        if (!ends)
+        if (!ends && !again)
             _exit(0);
         finalize();
     }
