@@ -8,20 +8,19 @@
 
 #define PAGE_BITS 12
 #define PLACES    (1u << (PAGE_BITS - 3)) /* blocks are aligned to 8 at least */
-#define INDEXED   32                      /* with more blocks than this, a page has an index */
 #define LARGE     UINT16_MAX              /* in `over`: `size` is a place in blocks.large */
 
 struct entry {
-    uint16_t place; /* in the page, in units of 8 bytes */
-    uint16_t over;  /* usable - size */
+    uint16_t key;  /* place in the page, in units of 8 bytes, + 1; 0: there is no block here */
+    uint16_t over; /* usable - size */
     uint32_t size, site, birth;
 };
 
-/* The blocks of a page that has several. */
+/* The blocks of a page that has several: a hash table by place, probed from each one's home on. */
 struct room {
-    uint32_t users; /* tables that share it: to change it, one must be its only user */
-    uint32_t unused;
-    struct entry entries[]; /* and an index behind them, if there are more than INDEXED */
+    uint32_t users;     /* tables that share it: to change it, one must be its only user */
+    uint32_t unused[3]; /* so that no entry is in two cache lines */
+    struct entry entries[];
 };
 
 /* 24 bytes, because a page may hold no more than one block. key 0: an empty place in the table. */
@@ -32,7 +31,8 @@ struct block_page {
         struct entry one; /* count is 1 */
         struct {
             struct room *room;
-            uint32_t size; /* of the room, in room_capacity */
+            uint16_t size;   /* of the room: see room_capacity */
+            bool was_shared; /* so that users must be looked at before a change */
         };
     };
 };
@@ -42,8 +42,7 @@ static_assert(sizeof(struct block_page) == 24, "at most 64 bytes a block");
  * Rooms have few sizes and are used again by their size: pages fill and empty all the time, and a
  * general allocator would merge and split their memory each time. All tables share the free ones.
  */
-static const uint16_t room_capacity[] = {2, 4, 8, 16, 32, 48, 72, 108, 162, 243, 364, PLACES};
-#define ROOM_SIZES (sizeof room_capacity / sizeof *room_capacity)
+#define ROOM_SIZES 10
 #define SLAB_BYTES (256u << 10)
 
 static struct {
@@ -52,10 +51,20 @@ static struct {
     size_t slab_left;
 } rooms;
 
+static inline uint32_t room_capacity(uint32_t size)
+{
+    return 2u << size;
+}
+
+/* The most blocks that may be in it. */
+static inline uint32_t room_limit(uint32_t size)
+{
+    return room_capacity(size) - room_capacity(size) / 8;
+}
+
 static size_t room_bytes(uint32_t size)
 {
-    return sizeof(struct room) + room_capacity[size] * sizeof(struct entry) +
-           (room_capacity[size] > INDEXED ? PLACES * sizeof(uint16_t) : 0);
+    return sizeof(struct room) + room_capacity(size) * sizeof(struct entry);
 }
 
 static struct room *room_take(uint32_t size)
@@ -65,13 +74,14 @@ static struct room *room_take(uint32_t size)
         memcpy(&rooms.free[size], r, sizeof(void *));
     } else {
         if (rooms.slab_left < room_bytes(size)) {
-            *vec_push(&rooms.slabs) = xmalloc(SLAB_BYTES);
+            *vec_push(&rooms.slabs) = xaligned(64, SLAB_BYTES);
             rooms.slab_left = SLAB_BYTES;
         }
         rooms.slab_left -= room_bytes(size);
         r = (void *)(rooms.slabs.items[rooms.slabs.count - 1] + rooms.slab_left);
     }
     r->users = 1;
+    memset(r->entries, 0, room_capacity(size) * sizeof *r->entries);
     return r;
 }
 
@@ -83,20 +93,24 @@ static void room_leave(uint32_t size, struct room *r)
     rooms.free[size] = r;
 }
 
-static bool is_indexed(const struct block_page *p)
-{
-    return room_capacity[p->size] > INDEXED;
-}
-
-/* The index of a page: at each place 0, or the number of its entry + 1. */
-static uint16_t *index_of(const struct block_page *p)
-{
-    return (uint16_t *)(p->room->entries + room_capacity[p->size]);
-}
-
 static bool is_many(const struct block_page *p)
 {
     return p->count > 1;
+}
+
+static inline uint16_t place_of(uint64_t address)
+{
+    return (uint16_t)(address >> 3 & (PLACES - 1));
+}
+
+/*
+ * Where in a room the block of a place is looked for first. Neighbours in memory are neighbours
+ * there; blocks of one size, whatever it is, have homes of their own.
+ */
+static inline uint32_t entry_home(uint32_t place, uint32_t size)
+{
+    uint32_t unit = room_capacity(size) < PLACES ? place >> 1 : place;
+    return (unit + (unit >> 3)) & (room_capacity(size) - 1);
 }
 
 static size_t page_home(const struct blocks *t, uint64_t key)
@@ -156,40 +170,64 @@ static inline struct block_page *page_find(struct blocks *t, uint64_t address, b
 static inline struct entry *entry_find(struct block_page *p, uint16_t place)
 {
     if (!is_many(p))
-        return p->count && p->one.place == place ? &p->one : NULL;
-    if (is_indexed(p)) {
-        uint16_t number = index_of(p)[place];
-        return number ? &p->room->entries[number - 1] : NULL;
+        return p->count && p->one.key == place + 1 ? &p->one : NULL;
+    uint32_t mask = room_capacity(p->size) - 1, at = entry_home(place, p->size);
+    for (uint32_t tries = 0; tries <= mask; tries++, at = (at + 1) & mask) {
+        struct entry *e = &p->room->entries[at];
+        if (e->key == place + 1)
+            return e;
+        if (!e->key)
+            return NULL;
     }
-    for (uint32_t i = 0; i < p->count; i++)
-        if (p->room->entries[i].place == place)
-            return &p->room->entries[i];
     return NULL;
+}
+
+/* There is room, and no entry of that place. */
+static inline void room_enter(struct room *r, uint32_t size, struct entry e)
+{
+    uint32_t mask = room_capacity(size) - 1, at = entry_home(e.key - 1u, size);
+    while (r->entries[at].key)
+        at = (at + 1) & mask;
+    r->entries[at] = e;
+}
+
+/* The number of an entry is free: those behind it that it kept from their homes move up. */
+static inline void room_close_gap(struct room *r, uint32_t size, uint32_t gap)
+{
+    uint32_t mask = room_capacity(size) - 1;
+    for (uint32_t at = (gap + 1) & mask; r->entries[at].key && at != gap; at = (at + 1) & mask) {
+        uint32_t home = entry_home(r->entries[at].key - 1u, size);
+        if (((at - home) & mask) >= ((at - gap) & mask)) {
+            r->entries[gap] = r->entries[at];
+            gap = at;
+        }
+    }
+    r->entries[gap].key = 0;
 }
 
 static void page_move(struct block_page *p, uint32_t size)
 {
     struct room *old = p->room;
     p->room = room_take(size);
-    memcpy(p->room->entries, old->entries, p->count * sizeof(struct entry));
+    for (uint32_t i = 0; i < room_capacity(p->size); i++)
+        if (old->entries[i].key)
+            room_enter(p->room, size, old->entries[i]);
     room_leave(p->size, old);
-    p->size = size;
-    if (!is_indexed(p))
-        return;
-    memset(index_of(p), 0, PLACES * sizeof(uint16_t));
-    for (uint32_t i = 0; i < p->count; i++)
-        index_of(p)[p->room->entries[i].place] = (uint16_t)(i + 1);
+    p->size = (uint16_t)size;
+    p->was_shared = false;
 }
 
 /* Before a change: *e, which is in the page, may move. */
 static inline void page_own(struct block_page *p, struct entry **e)
 {
-    if (__builtin_expect(!is_many(p) || p->room->users == 1, 1))
+    if (__builtin_expect(!is_many(p) || !p->was_shared, 1))
         return;
-    size_t number = e ? (size_t)(*e - p->room->entries) : 0;
-    page_move(p, p->size);
+    uint16_t place = e ? (uint16_t)((*e)->key - 1) : 0;
+    if (p->room->users > 1)
+        page_move(p, p->size);
+    p->was_shared = false;
     if (e)
-        *e = &p->room->entries[number];
+        *e = entry_find(p, place);
 }
 
 static void entry_add(struct block_page *p, struct entry e)
@@ -203,15 +241,15 @@ static void entry_add(struct block_page *p, struct entry e)
         struct entry first = p->one;
         p->room = room_take(0);
         p->size = 0;
-        p->room->entries[0] = first;
-    } else if (p->count == room_capacity[p->size]) {
-        page_move(p, p->size + 1);
+        p->was_shared = false;
+        room_enter(p->room, 0, first);
+    } else if (p->count == room_limit(p->size)) {
+        page_move(p, p->size + 1u);
     } else {
         page_own(p, NULL);
     }
-    p->room->entries[p->count++] = e;
-    if (is_indexed(p))
-        index_of(p)[e.place] = (uint16_t)p->count;
+    room_enter(p->room, p->size, e);
+    p->count++;
 }
 
 static void entry_remove(struct block_page *p, struct entry *e)
@@ -221,26 +259,39 @@ static void entry_remove(struct block_page *p, struct entry *e)
         return;
     }
     page_own(p, &e);
-    struct entry last = p->room->entries[--p->count]; /* fills the gap */
-    if (is_indexed(p)) {
-        index_of(p)[last.place] = (uint16_t)(e - p->room->entries + 1);
-        index_of(p)[e->place] = 0; /* after that: it may be the last one that goes */
-    }
-    *e = last;
+    room_close_gap(p->room, p->size, (uint32_t)(e - p->room->entries));
+    p->count--;
     if (p->count == 1) {
-        struct entry only = p->room->entries[0];
-        room_leave(p->size, p->room);
+        struct room *room = p->room;
+        uint32_t at = 0;
+        while (!room->entries[at].key)
+            at++;
+        struct entry only = room->entries[at];
+        room_leave(p->size, room);
         p->one = only;
-    } else if (p->size > 2 && p->count * 4 <= room_capacity[p->size]) {
-        page_move(p, p->size - 1);
+    } else if (p->size > 2 && p->count * 16u <= room_capacity(p->size) * 5) {
+        page_move(p, p->size - 1u);
     }
+}
+
+/* A page's entries one after the other; `at` is 0 at first. NULL: there are no more. */
+static inline const struct entry *page_next(const struct block_page *p, uint32_t *at)
+{
+    if (!is_many(p))
+        return (*at)++ < p->count ? &p->one : NULL;
+    while (*at < room_capacity(p->size)) {
+        const struct entry *e = &p->room->entries[(*at)++];
+        if (e->key)
+            return e;
+    }
+    return NULL;
 }
 
 static void unpack(struct blocks *t, const struct block_page *p, const struct entry *e,
                    struct block *out)
 {
     bool large = e->over == LARGE;
-    *out = (struct block){.address = (p->key - 1) << PAGE_BITS | (uint64_t)e->place << 3,
+    *out = (struct block){.address = (p->key - 1) << PAGE_BITS | (uint64_t)(e->key - 1u) << 3,
                           .size = large ? t->large.items[e->size].size : e->size,
                           .site = e->site,
                           .birth = e->birth};
@@ -249,7 +300,7 @@ static void unpack(struct blocks *t, const struct block_page *p, const struct en
 
 static struct entry pack(struct blocks *t, const struct block *b)
 {
-    struct entry e = {.place = (uint16_t)(b->address >> 3 & (PLACES - 1)),
+    struct entry e = {.key = (uint16_t)(place_of(b->address) + 1),
                       .site = b->site,
                       .birth = b->birth,
                       .size = (uint32_t)b->size,
@@ -272,7 +323,7 @@ static void forget_large(struct blocks *t, const struct entry *e)
 bool blocks_put(struct blocks *t, const struct block *b, struct block *old)
 {
     struct block_page *p = page_find(t, b->address, true);
-    struct entry *there = entry_find(p, (uint16_t)(b->address >> 3 & (PLACES - 1)));
+    struct entry *there = entry_find(p, place_of(b->address));
     if (__builtin_expect(there != NULL, 0)) {
         unpack(t, p, there, old);
         forget_large(t, there);
@@ -288,7 +339,7 @@ bool blocks_put(struct blocks *t, const struct block *b, struct block *old)
 bool blocks_take(struct blocks *t, uint64_t address, struct block *out)
 {
     struct block_page *p = page_find(t, address, false);
-    struct entry *e = p ? entry_find(p, (uint16_t)(address >> 3 & (PLACES - 1))) : NULL;
+    struct entry *e = p ? entry_find(p, place_of(address)) : NULL;
     if (!e || address & 7)
         return false;
     unpack(t, p, e, out);
@@ -303,9 +354,10 @@ bool blocks_holding(struct blocks *t, uint64_t address, uint64_t lowest, struct 
     for (uint64_t page = address >> PAGE_BITS; page + 1 > lowest >> PAGE_BITS && page; page--) {
         const struct block_page *p = page_find(t, page << PAGE_BITS, false);
         bool found = false;
-        for (uint32_t k = 0; p && k < p->count; k++) {
+        const struct entry *e;
+        for (uint32_t at = 0; p && (e = page_next(p, &at));) {
             struct block b;
-            unpack(t, p, is_many(p) ? &p->room->entries[k] : &p->one, &b);
+            unpack(t, p, e, &b);
             if (b.address > address || (found && b.address < out->address))
                 continue;
             *out = b;
@@ -331,25 +383,11 @@ static inline const struct block_page *page_at_home(const struct blocks *t, uint
     return p && p->key == key && is_many(p) ? p : NULL;
 }
 
-void blocks_prefetch_room(const struct blocks *t, uint64_t address)
-{
-    const struct block_page *p = page_at_home(t, address);
-    if (!p)
-        return;
-    __builtin_prefetch(p->room);
-    __builtin_prefetch(is_indexed(p) ? (void *)&index_of(p)[address >> 3 & (PLACES - 1)]
-                                     : (void *)&p->room->entries[p->count - 1]);
-}
-
 void blocks_prefetch_entry(const struct blocks *t, uint64_t address)
 {
     const struct block_page *p = page_at_home(t, address);
-    if (!p || !is_indexed(p))
-        return;
-    uint16_t number = index_of(p)[address >> 3 & (PLACES - 1)];
-    if (number)
-        __builtin_prefetch(&p->room->entries[number - 1]);
-    __builtin_prefetch(&p->room->entries[p->count - 1]);
+    if (p)
+        __builtin_prefetch(&p->room->entries[entry_home(place_of(address), p->size)]);
 }
 
 void blocks_each(const struct blocks *t, void (*visit)(void *context, const struct block *b),
@@ -357,9 +395,10 @@ void blocks_each(const struct blocks *t, void (*visit)(void *context, const stru
 {
     for (size_t i = 0; i < t->size; i++) {
         const struct block_page *p = &t->pages[i];
-        for (uint32_t k = 0; k < p->count; k++) {
+        const struct entry *e;
+        for (uint32_t at = 0; (e = page_next(p, &at));) {
             struct block b;
-            unpack((struct blocks *)t, p, is_many(p) ? &p->room->entries[k] : &p->one, &b);
+            unpack((struct blocks *)t, p, e, &b);
             visit(context, &b);
         }
     }
@@ -393,33 +432,21 @@ static uint64_t *sort_keys(uint64_t *keys, uint64_t *room, size_t count)
     return keys;
 }
 
-static int by_place(const void *a, const void *b)
-{
-    const struct entry *x = *(struct entry *const *)a, *y = *(struct entry *const *)b;
-    return (x->place > y->place) - (x->place < y->place);
-}
-
 static void page_in_order(struct blocks *t, const struct block_page *p,
                           void (*visit)(void *context, const struct block *b), void *context)
 {
-    const struct entry *entries[PLACES];
-    uint32_t n = 0;
-    if (!is_many(p)) {
-        entries[n++] = &p->one;
-    } else if (is_indexed(p)) {
-        for (uint32_t place = 0; place < PLACES; place++)
-            if (index_of(p)[place])
-                entries[n++] = &p->room->entries[index_of(p)[place] - 1];
-    } else {
-        for (; n < p->count; n++)
-            entries[n] = &p->room->entries[n];
-        qsort(entries, n, sizeof *entries, by_place);
+    const struct entry *entries[PLACES], *e;
+    uint64_t taken[PLACES / 64] = {0};
+    for (uint32_t at = 0; (e = page_next(p, &at));) {
+        entries[e->key - 1u] = e;
+        taken[(e->key - 1u) / 64] |= UINT64_C(1) << (e->key - 1u) % 64;
     }
-    for (uint32_t i = 0; i < n; i++) {
-        struct block b;
-        unpack(t, p, entries[i], &b);
-        visit(context, &b);
-    }
+    for (uint32_t word = 0; word < PLACES / 64; word++)
+        for (; taken[word]; taken[word] &= taken[word] - 1) {
+            struct block b;
+            unpack(t, p, entries[word * 64 + (unsigned)__builtin_ctzll(taken[word])], &b);
+            visit(context, &b);
+        }
 }
 
 void blocks_in_order(const struct blocks *t, void (*visit)(void *context, const struct block *b),
@@ -454,8 +481,10 @@ void blocks_clone(struct blocks *to, const struct blocks *from)
     to->pages = xmalloc(from->size * sizeof *to->pages);
     memcpy(to->pages, from->pages, from->size * sizeof *to->pages);
     for (size_t i = 0; i < to->size; i++)
-        if (is_many(&to->pages[i]))
+        if (is_many(&to->pages[i])) {
             to->pages[i].room->users++;
+            to->pages[i].was_shared = from->pages[i].was_shared = true;
+        }
     for (size_t i = 0; i < from->large.count; i++)
         *vec_push(&to->large) = from->large.items[i];
     for (size_t i = 0; i < from->large_free.count; i++)

@@ -282,10 +282,8 @@ static void batch_pair(struct batch *b, unsigned i)
 /* Before an event that `left` others follow. */
 static inline void look_ahead(struct target *t, const struct event *e, unsigned left)
 {
-    if (AHEAD * 3 <= left && !e[AHEAD * 3].partner)
-        blocks_prefetch(&t->blocks, e[AHEAD * 3].address);
     if (AHEAD * 2 <= left && !e[AHEAD * 2].partner)
-        blocks_prefetch_room(&t->blocks, e[AHEAD * 2].address);
+        blocks_prefetch(&t->blocks, e[AHEAD * 2].address);
     if (AHEAD <= left && !e[AHEAD].partner)
         blocks_prefetch_entry(&t->blocks, e[AHEAD].address);
 }
