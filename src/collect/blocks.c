@@ -44,6 +44,9 @@ static_assert(sizeof(struct block_page) == 24, "at most 64 bytes a block");
  */
 #define ROOM_SIZES 10
 #define SLAB_BYTES (256u << 10)
+/* Of 16 bytes, for each block: while there are fewer, rooms that have become too large are kept.
+ * Pages fill and empty all the time. */
+#define SLOTS_MOST 3
 
 static struct {
     struct room *free[ROOM_SIZES]; /* the first 8 bytes lead to the next */
@@ -166,29 +169,30 @@ static inline struct block_page *page_find(struct blocks *t, uint64_t address, b
     return t->last = &t->pages[at];
 }
 
-/* The entry at a place, or NULL. */
-static inline struct entry *entry_find(struct block_page *p, uint16_t place)
+/* Where a place's entry is in a room, or the empty one where it would be; NULL: it is full of
+ * others. */
+static inline struct entry *room_slot(struct room *r, uint32_t size, uint32_t place)
 {
-    if (!is_many(p))
-        return p->count && p->one.key == place + 1 ? &p->one : NULL;
-    uint32_t mask = room_capacity(p->size) - 1, at = entry_home(place, p->size);
-    for (uint32_t tries = 0; tries <= mask; tries++, at = (at + 1) & mask) {
-        struct entry *e = &p->room->entries[at];
-        if (e->key == place + 1)
-            return e;
-        if (!e->key)
+    uint32_t mask = room_capacity(size) - 1, home = entry_home(place, size), at = home;
+    while (r->entries[at].key && r->entries[at].key != place + 1) {
+        at = (at + 1) & mask;
+        if (at == home)
             return NULL;
     }
-    return NULL;
+    return &r->entries[at];
 }
 
-/* There is room, and no entry of that place. */
-static inline void room_enter(struct room *r, uint32_t size, struct entry e)
+/* The entry at a place; or NULL, or an empty one. */
+static inline struct entry *entry_find(struct block_page *p, uint32_t place)
 {
-    uint32_t mask = room_capacity(size) - 1, at = entry_home(e.key - 1u, size);
-    while (r->entries[at].key)
-        at = (at + 1) & mask;
-    r->entries[at] = e;
+    return is_many(p)                            ? room_slot(p->room, p->size, place)
+           : p->count && p->one.key == place + 1 ? &p->one
+                                                 : NULL;
+}
+
+static inline bool is_taken(const struct entry *e)
+{
+    return e && e->key;
 }
 
 /* The number of an entry is free: those behind it that it kept from their homes move up. */
@@ -205,13 +209,14 @@ static inline void room_close_gap(struct room *r, uint32_t size, uint32_t gap)
     r->entries[gap].key = 0;
 }
 
-static void page_move(struct block_page *p, uint32_t size)
+static void page_move(struct blocks *t, struct block_page *p, uint32_t size)
 {
     struct room *old = p->room;
+    t->slots += (size_t)room_capacity(size) - room_capacity(p->size);
     p->room = room_take(size);
     for (uint32_t i = 0; i < room_capacity(p->size); i++)
         if (old->entries[i].key)
-            room_enter(p->room, size, old->entries[i]);
+            *room_slot(p->room, size, old->entries[i].key - 1u) = old->entries[i];
     room_leave(p->size, old);
     p->size = (uint16_t)size;
     p->was_shared = false;
@@ -222,37 +227,51 @@ static inline void page_own(struct block_page *p, struct entry **e)
 {
     if (__builtin_expect(!is_many(p) || !p->was_shared, 1))
         return;
-    uint16_t place = e ? (uint16_t)((*e)->key - 1) : 0;
-    if (p->room->users > 1)
-        page_move(p, p->size);
+    size_t number = (size_t)(*e - p->room->entries);
+    if (p->room->users > 1) {
+        struct room *own = room_take(p->size);
+        memcpy(own->entries, p->room->entries, room_capacity(p->size) * sizeof *own->entries);
+        room_leave(p->size, p->room);
+        p->room = own;
+    }
     p->was_shared = false;
-    if (e)
-        *e = entry_find(p, place);
+    *e = &p->room->entries[number];
 }
 
-static void entry_add(struct block_page *p, struct entry e)
+/* A page that grows is likely to grow on: a room four times as large, if others take little. */
+static inline bool may_leap(const struct blocks *t, const struct block_page *p)
+{
+    return p->size + 2u < ROOM_SIZES && t->slots + 3 * room_capacity(p->size) <= t->count * 2;
+}
+
+/* `empty`: what entry_find says of its place. */
+static inline void entry_add(struct blocks *t, struct block_page *p, struct entry e,
+                             struct entry *empty)
 {
     if (p->count == 0) {
         p->one = e;
         p->count = 1;
         return;
     }
-    if (p->count == 1) {
+    if (__builtin_expect(p->count == 1, 0)) {
         struct entry first = p->one;
         p->room = room_take(0);
         p->size = 0;
         p->was_shared = false;
-        room_enter(p->room, 0, first);
-    } else if (p->count == room_limit(p->size)) {
-        page_move(p, p->size + 1u);
+        t->slots += room_capacity(0);
+        *room_slot(p->room, 0, first.key - 1u) = first;
+        empty = room_slot(p->room, 0, e.key - 1u);
+    } else if (__builtin_expect(p->count == room_limit(p->size), 0)) {
+        page_move(t, p, p->size + (may_leap(t, p) ? 2u : 1u));
+        empty = room_slot(p->room, p->size, e.key - 1u);
     } else {
-        page_own(p, NULL);
+        page_own(p, &empty);
     }
-    room_enter(p->room, p->size, e);
+    *empty = e;
     p->count++;
 }
 
-static void entry_remove(struct block_page *p, struct entry *e)
+static void entry_remove(struct blocks *t, struct block_page *p, struct entry *e)
 {
     if (p->count == 1) {
         p->count = 0;
@@ -267,10 +286,12 @@ static void entry_remove(struct block_page *p, struct entry *e)
         while (!room->entries[at].key)
             at++;
         struct entry only = room->entries[at];
+        t->slots -= room_capacity(p->size);
         room_leave(p->size, room);
         p->one = only;
-    } else if (p->size > 2 && p->count * 16u <= room_capacity(p->size) * 5) {
-        page_move(p, p->size - 1u);
+    } else if (p->size > 2 && p->count * 4u <= room_capacity(p->size) &&
+               t->slots > t->count * SLOTS_MOST) {
+        page_move(t, p, p->size - 1u);
     }
 }
 
@@ -287,8 +308,8 @@ static inline const struct entry *page_next(const struct block_page *p, uint32_t
     return NULL;
 }
 
-static void unpack(struct blocks *t, const struct block_page *p, const struct entry *e,
-                   struct block *out)
+static inline void unpack(struct blocks *t, const struct block_page *p, const struct entry *e,
+                          struct block *out)
 {
     bool large = e->over == LARGE;
     *out = (struct block){.address = (p->key - 1) << PAGE_BITS | (uint64_t)(e->key - 1u) << 3,
@@ -298,7 +319,7 @@ static void unpack(struct blocks *t, const struct block_page *p, const struct en
     out->usable = large ? t->large.items[e->size].usable : out->size + e->over;
 }
 
-static struct entry pack(struct blocks *t, const struct block *b)
+static inline struct entry pack(struct blocks *t, const struct block *b)
 {
     struct entry e = {.key = (uint16_t)(place_of(b->address) + 1),
                       .site = b->site,
@@ -324,14 +345,14 @@ bool blocks_put(struct blocks *t, const struct block *b, struct block *old)
 {
     struct block_page *p = page_find(t, b->address, true);
     struct entry *there = entry_find(p, place_of(b->address));
-    if (__builtin_expect(there != NULL, 0)) {
+    if (__builtin_expect(is_taken(there), 0)) {
         unpack(t, p, there, old);
         forget_large(t, there);
         page_own(p, &there);
         *there = pack(t, b);
         return true;
     }
-    entry_add(p, pack(t, b));
+    entry_add(t, p, pack(t, b), there);
     t->count++;
     return false;
 }
@@ -340,11 +361,11 @@ bool blocks_take(struct blocks *t, uint64_t address, struct block *out)
 {
     struct block_page *p = page_find(t, address, false);
     struct entry *e = p ? entry_find(p, place_of(address)) : NULL;
-    if (!e || address & 7)
+    if (!is_taken(e) || address & 7)
         return false;
     unpack(t, p, e, out);
     forget_large(t, e);
-    entry_remove(p, e);
+    entry_remove(t, p, e);
     t->count--;
     return true;
 }
@@ -375,19 +396,23 @@ void blocks_prefetch(const struct blocks *t, uint64_t address)
         __builtin_prefetch(&t->pages[page_home(t, (address >> PAGE_BITS) + 1)]);
 }
 
-/* The page of an address if it has several blocks, and is where it would be in an empty table. */
-static inline const struct block_page *page_at_home(const struct blocks *t, uint64_t address)
-{
-    uint64_t key = (address >> PAGE_BITS) + 1;
-    const struct block_page *p = t->size ? &t->pages[page_home(t, key)] : NULL;
-    return p && p->key == key && is_many(p) ? p : NULL;
-}
-
 void blocks_prefetch_entry(const struct blocks *t, uint64_t address)
 {
-    const struct block_page *p = page_at_home(t, address);
-    if (p)
-        __builtin_prefetch(&p->room->entries[entry_home(place_of(address), p->size)]);
+    uint64_t key = (address >> PAGE_BITS) + 1;
+    if (!t->size)
+        return;
+    size_t at = page_home(t, key);
+    while (t->pages[at].key != key) {
+        if (!t->pages[at].key)
+            return;
+        at = (at + 1) & (t->size - 1);
+    }
+    const struct block_page *p = &t->pages[at];
+    if (!is_many(p))
+        return;
+    const struct entry *e = &p->room->entries[entry_home(place_of(address), p->size)];
+    __builtin_prefetch(e);
+    __builtin_prefetch(e + 1); /* when it goes, the next one is looked at */
 }
 
 void blocks_each(const struct blocks *t, void (*visit)(void *context, const struct block *b),
@@ -475,7 +500,8 @@ void blocks_each_page(const struct blocks *t, void (*visit)(void *context, uint6
 
 void blocks_clone(struct blocks *to, const struct blocks *from)
 {
-    *to = (struct blocks){.size = from->size, .used = from->used, .count = from->count};
+    *to = (struct blocks){
+        .size = from->size, .used = from->used, .count = from->count, .slots = from->slots};
     if (!from->size)
         return;
     to->pages = xmalloc(from->size * sizeof *to->pages);

@@ -34,6 +34,7 @@ struct blocks {
     size_t size, used; /* of pages: places, and places taken */
     struct block_page *last;
     uint64_t count;
+    uint64_t slots; /* for blocks, in all pages with more than one */
     VEC(struct block_large) large; /* sizes that do not fit where small ones are kept */
     VEC(uint32_t) large_free;      /* places in it */
 };
