@@ -117,6 +117,14 @@ static inline uint32_t heap_account_of(struct target *t, struct reader *r, uint3
     return recent->account;
 }
 
+/* That will be asked for soon. */
+static inline void expect_account(const struct target *t, const struct reader *r, uint32_t stack)
+{
+    const struct recent_account *recent = &r->recent[stack % RECENT_ACCOUNTS];
+    if (recent->stack != stack || recent->thread != r->thread)
+        ledger_prefetch(&t->ledger, stack, r->thread, DOMAIN_HEAP);
+}
+
 /* A block of ours is no more: in which bucket that was counted. One that ends in the era of its
  * birth is in the shortest, where all are that are not counted. */
 static inline unsigned count_life(struct target *t, const struct block *b)
@@ -282,8 +290,15 @@ static void batch_pair(struct batch *b, unsigned i)
 /* Before an event that `left` others follow. */
 static inline void look_ahead(struct target *t, const struct event *e, unsigned left)
 {
-    if (AHEAD * 2 <= left && !e[AHEAD * 2].partner)
-        blocks_prefetch(&t->blocks, e[AHEAD * 2].address);
+    if (AHEAD * 2 <= left) {
+        const struct event *later = &e[AHEAD * 2];
+        if (!later->partner)
+            blocks_prefetch(&t->blocks, later->address);
+        if (is_alloc(later))
+            ledger_prefetch_account(&t->ledger, later->account);
+    }
+    if (AHEAD <= left && is_alloc(&e[AHEAD]))
+        ledger_prefetch_size(&t->ledger, e[AHEAD].account, e[AHEAD].size);
     if (AHEAD <= left && !e[AHEAD].partner)
         blocks_prefetch_entry(&t->blocks, e[AHEAD].address);
 }
@@ -297,12 +312,8 @@ static void batch_process(struct target *t, struct reader *r, struct batch *b)
     b->events[0].account = r->fresh.account;
     for (unsigned i = 1; i <= b->count; i++) {
         struct event *e = &b->events[i];
-        if (is_alloc(e)) {
+        if (is_alloc(e))
             e->account = heap_account_of(t, r, e->stack);
-            const char *a = (const char *)&t->ledger.accounts.items[e->account];
-            __builtin_prefetch(a + 64);
-            __builtin_prefetch(a + 128);
-        }
     }
     for (unsigned i = 1; i <= b->count; i++) {
         struct event *e = &b->events[i];
@@ -403,6 +414,7 @@ static void drain_some(struct target *t, struct reader *r, struct batch *b, uint
                                 .stack = (uint32_t)w[1],
                                 .kind = r->in_realloc ? EVENT_REALLOCED : EVENT_ALLOC};
             r->in_realloc = false;
+            expect_account(t, r, e->stack);
             batch_pair(b, ++b->count);
             continue;
         }
