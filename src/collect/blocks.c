@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/err.h"
 
@@ -43,12 +42,9 @@ static_assert(sizeof(struct block_page) == 24, "at most 64 bytes a block");
  * Rooms have few sizes and are used again by their size: pages fill and empty all the time, and a
  * general allocator would merge and split their memory each time. All tables share the free ones.
  */
-#define ROOM_SIZES 10
-#define SLAB_BYTES (256u << 10)
-/* After so many slabs each is a huge page: blocks are met in any order, and each would want an
- * entry of the TLB. */
-#define SLABS_SMALL 8
-#define SLAB_HUGE   (2u << 20)
+#define ROOM_SIZES  10
+#define SLAB_BYTES  (256u << 10)
+#define SLABS_SMALL 8 /* those that come after are huge pages */
 /* Of 16 bytes, for each block: while there are fewer, rooms that have become too large are kept.
  * Pages fill and empty all the time. */
 #define SLOTS_MOST 3
@@ -82,12 +78,8 @@ static struct room *room_take(uint32_t size)
         memcpy(&rooms.free[size], r, sizeof(void *));
     } else {
         if (rooms.slab_left < room_bytes(size)) {
-            size_t bytes = rooms.slabs.count < SLABS_SMALL ? SLAB_BYTES : SLAB_HUGE;
-            char *slab = xaligned(bytes, bytes);
-            if (bytes == SLAB_HUGE)
-                madvise(slab, bytes, MADV_HUGEPAGE);
-            *vec_push(&rooms.slabs) = slab;
-            rooms.slab_left = bytes;
+            rooms.slab_left = rooms.slabs.count < SLABS_SMALL ? SLAB_BYTES : HUGE_PAGE;
+            *vec_push(&rooms.slabs) = xtable(rooms.slab_left);
         }
         rooms.slab_left -= room_bytes(size);
         r = (void *)(rooms.slabs.items[rooms.slabs.count - 1] + rooms.slab_left);

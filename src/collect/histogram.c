@@ -9,7 +9,7 @@
 
 static struct histogram_cell *make_cells(size_t count)
 {
-    struct histogram_cell *cells = xaligned(sizeof *cells, count * sizeof *cells);
+    struct histogram_cell *cells = xtable(count * sizeof *cells);
     memset(cells, 0, count * sizeof *cells);
     return cells;
 }

@@ -23,7 +23,7 @@ void ledger_release(struct ledger *l)
 static void grow_accounts(struct ledger *l)
 {
     size_t capacity = l->accounts.capacity ? l->accounts.capacity * 2 : 16;
-    struct account *larger = xaligned(64, capacity * sizeof *larger);
+    struct account *larger = xtable(capacity * sizeof *larger);
     if (l->accounts.count)
         memcpy(larger, l->accounts.items, l->accounts.count * sizeof *larger);
     free(l->accounts.items);
