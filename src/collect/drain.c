@@ -101,6 +101,9 @@ static enum stack_state state_of(struct target *t, uint32_t node)
 static uint32_t account_of(struct target *t, const struct reader *r, uint32_t stack,
                            enum domain domain)
 {
+    uint32_t known = ledger_find(&t->ledger, stack, r->thread, domain);
+    if (known != MAP_NONE)
+        return known;
     enum stack_state state = state_of(t, stack);
     if (stack >= t->stack_states.count)
         stack = 0; /* the program never made such a node: damage */

@@ -42,6 +42,11 @@ void ledger_prefetch(const struct ledger *l, uint32_t node, uint32_t thread, enu
     map_prefetch(&l->index, key_of(node, thread, domain));
 }
 
+uint32_t ledger_find(const struct ledger *l, uint32_t node, uint32_t thread, enum domain domain)
+{
+    return map_get(&l->index, key_of(node, thread, domain));
+}
+
 uint32_t ledger_account(struct ledger *l, uint32_t node, uint32_t thread, enum domain domain,
                         enum stack_state state)
 {

@@ -75,7 +75,9 @@ struct ledger {
 void ledger_init(struct ledger *l);
 void ledger_release(struct ledger *l);
 
-/* The account's number. */
+/* The account's number; MAP_NONE: there is none yet. */
+uint32_t ledger_find(const struct ledger *l, uint32_t node, uint32_t thread, enum domain domain);
+/* The account's number, made if there is none. */
 uint32_t ledger_account(struct ledger *l, uint32_t node, uint32_t thread, enum domain domain,
                         enum stack_state state);
 /* Some time before that: the way to the account. */
@@ -131,14 +133,16 @@ static inline void ledger_lived(struct ledger *l, uint32_t account, unsigned buc
                       bucket > LEDGER_LIVES ? 1 : UINT64_C(1) << 32, 0);
 }
 
-static inline void ledger_prefetch_account(const struct ledger *l, uint32_t account)
+static inline __attribute__((always_inline)) void ledger_prefetch_account(const struct ledger *l,
+                                                                          uint32_t account)
 {
     const char *a = (const char *)&l->accounts.items[account];
     __builtin_prefetch(a + ACCOUNT_HOT);
     __builtin_prefetch(a + ACCOUNT_HOT + 64);
 }
 
-static inline void ledger_prefetch_size(const struct ledger *l, uint32_t account, uint64_t size)
+static inline __attribute__((always_inline)) void
+ledger_prefetch_size(const struct ledger *l, uint32_t account, uint64_t size)
 {
     if (l->accounts.items[account].only_bucket == SIZE_BUCKETS)
         histogram_prefetch(&l->histogram, HISTOGRAM_SIZES, account, size_bucket(size));
