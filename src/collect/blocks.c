@@ -60,10 +60,10 @@ static inline uint32_t room_capacity(uint32_t size)
     return 2u << size;
 }
 
-/* The most blocks that may be in it. */
+/* The most blocks that may be in it: small ones may be full, to waste nothing. */
 static inline uint32_t room_limit(uint32_t size)
 {
-    return room_capacity(size) - room_capacity(size) / 8;
+    return room_capacity(size) - room_capacity(size) / 64 * 4;
 }
 
 static size_t room_bytes(uint32_t size)
@@ -239,10 +239,10 @@ static inline void page_own(struct block_page *p, struct entry **e)
     *e = &p->room->entries[number];
 }
 
-/* A page that grows is likely to grow on: a room four times as large, if others take little. */
+/* A page that grows is likely to grow on: a room four times as large, if all take little. */
 static inline bool may_leap(const struct blocks *t, const struct block_page *p)
 {
-    return p->size + 2u < ROOM_SIZES && t->slots + 3 * room_capacity(p->size) <= t->count * 2;
+    return p->size <= 2 && t->slots * 2 <= t->count * 3;
 }
 
 /* `empty`: what entry_find says of its place. */
