@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 int err_set(struct err *e, int code, const char *format, ...)
@@ -34,9 +35,12 @@ void *xmalloc(unsigned long size)
     return must_alloc(malloc(size ? size : 1));
 }
 
-void *xaligned(unsigned long alignment, unsigned long size)
+void *xtable(unsigned long size)
 {
-    return must_alloc(aligned_alloc(alignment, size));
+    void *p = must_alloc(aligned_alloc(size < HUGE_PAGE ? 64 : HUGE_PAGE, size));
+    if (size >= HUGE_PAGE)
+        madvise(p, size, MADV_HUGEPAGE); /* else each place would want an entry of the TLB */
+    return p;
 }
 
 void *xcalloc(unsigned long count, unsigned long size)

@@ -18,7 +18,10 @@ int err_set(struct err *e, int code, const char *format, ...) __attribute__((for
 /* Allocation failure in the tools is not recoverable in any useful way: say so and exit 125. */
 void *must_alloc(void *p);
 void *xmalloc(unsigned long size);
-void *xaligned(unsigned long alignment, unsigned long size); /* size: a multiple of alignment */
+/* For a table that is met at random: it begins at a cache line; from HUGE_PAGE on, which `size` is
+ * then a multiple of, it is in huge pages where there are any. To be freed as any other. */
+void *xtable(unsigned long size);
+#define HUGE_PAGE (2ul << 20)
 void *xcalloc(unsigned long count, unsigned long size);
 void *xrealloc(void *p, unsigned long size);
 char *xstrdup(const char *s);

@@ -24,6 +24,12 @@ uint32_t map_get(const struct map *m, uint64_t key)
     return m->size ? map_find(m, key)->value : MAP_NONE;
 }
 
+void map_prefetch(const struct map *m, uint64_t key)
+{
+    if (m->size)
+        __builtin_prefetch(&m->slots[map_home(m, key)]);
+}
+
 static void map_grow(struct map *m)
 {
     struct map old = *m;

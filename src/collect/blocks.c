@@ -8,20 +8,19 @@
 
 #define PAGE_BITS 12
 #define PLACES    (1u << (PAGE_BITS - 3)) /* blocks are aligned to 8 at least */
-#define INDEXED   32                      /* with more blocks than this, a page has an index */
 #define LARGE     UINT16_MAX              /* in `over`: `size` is a place in blocks.large */
 
 struct entry {
-    uint16_t place; /* in the page, in units of 8 bytes */
-    uint16_t over;  /* usable - size */
+    uint16_t key;  /* place in the page, in units of 8 bytes, + 1; 0: there is no block here */
+    uint16_t over; /* usable - size */
     uint32_t size, site, birth;
 };
 
-/* The blocks of a page that has several. */
+/* The blocks of a page that has several: a hash table by place, probed from each one's home on. */
 struct room {
-    uint32_t users; /* tables that share it: to change it, one must be its only user */
-    uint32_t unused;
-    struct entry entries[]; /* and an index behind them, if there are more than INDEXED */
+    uint32_t users;     /* tables that share it: to change it, one must be its only user */
+    uint32_t unused[3]; /* so that no entry is in two cache lines */
+    struct entry entries[];
 };
 
 /* 24 bytes, because a page may hold no more than one block. key 0: an empty place in the table. */
@@ -32,7 +31,8 @@ struct block_page {
         struct entry one; /* count is 1 */
         struct {
             struct room *room;
-            uint32_t size; /* of the room, in room_capacity */
+            uint16_t size;   /* of the room: see room_capacity */
+            bool was_shared; /* so that users must be looked at before a change */
         };
     };
 };
@@ -42,9 +42,12 @@ static_assert(sizeof(struct block_page) == 24, "at most 64 bytes a block");
  * Rooms have few sizes and are used again by their size: pages fill and empty all the time, and a
  * general allocator would merge and split their memory each time. All tables share the free ones.
  */
-static const uint16_t room_capacity[] = {2, 4, 8, 16, 32, 48, 72, 108, 162, 243, 364, PLACES};
-#define ROOM_SIZES (sizeof room_capacity / sizeof *room_capacity)
-#define SLAB_BYTES (256u << 10)
+#define ROOM_SIZES  10
+#define SLAB_BYTES  (256u << 10)
+#define SLABS_SMALL 8 /* those that come after are huge pages */
+/* Of 16 bytes, for each block: while there are fewer, rooms that have become too large are kept.
+ * Pages fill and empty all the time. */
+#define SLOTS_MOST 3
 
 static struct {
     struct room *free[ROOM_SIZES]; /* the first 8 bytes lead to the next */
@@ -52,10 +55,20 @@ static struct {
     size_t slab_left;
 } rooms;
 
+static inline uint32_t room_capacity(uint32_t size)
+{
+    return 2u << size;
+}
+
+/* The most blocks that may be in it: small ones may be full, to waste nothing. */
+static inline uint32_t room_limit(uint32_t size)
+{
+    return room_capacity(size) - room_capacity(size) / 64 * 4;
+}
+
 static size_t room_bytes(uint32_t size)
 {
-    return sizeof(struct room) + room_capacity[size] * sizeof(struct entry) +
-           (room_capacity[size] > INDEXED ? PLACES * sizeof(uint16_t) : 0);
+    return sizeof(struct room) + room_capacity(size) * sizeof(struct entry);
 }
 
 static struct room *room_take(uint32_t size)
@@ -65,13 +78,14 @@ static struct room *room_take(uint32_t size)
         memcpy(&rooms.free[size], r, sizeof(void *));
     } else {
         if (rooms.slab_left < room_bytes(size)) {
-            *vec_push(&rooms.slabs) = xmalloc(SLAB_BYTES);
-            rooms.slab_left = SLAB_BYTES;
+            rooms.slab_left = rooms.slabs.count < SLABS_SMALL ? SLAB_BYTES : HUGE_PAGE;
+            *vec_push(&rooms.slabs) = xtable(rooms.slab_left);
         }
         rooms.slab_left -= room_bytes(size);
         r = (void *)(rooms.slabs.items[rooms.slabs.count - 1] + rooms.slab_left);
     }
     r->users = 1;
+    memset(r->entries, 0, room_capacity(size) * sizeof *r->entries);
     return r;
 }
 
@@ -83,20 +97,24 @@ static void room_leave(uint32_t size, struct room *r)
     rooms.free[size] = r;
 }
 
-static bool is_indexed(const struct block_page *p)
-{
-    return room_capacity[p->size] > INDEXED;
-}
-
-/* The index of a page: at each place 0, or the number of its entry + 1. */
-static uint16_t *index_of(const struct block_page *p)
-{
-    return (uint16_t *)(p->room->entries + room_capacity[p->size]);
-}
-
 static bool is_many(const struct block_page *p)
 {
     return p->count > 1;
+}
+
+static inline uint16_t place_of(uint64_t address)
+{
+    return (uint16_t)(address >> 3 & (PLACES - 1));
+}
+
+/*
+ * Where in a room the block of a place is looked for first. Neighbours in memory are neighbours
+ * there; blocks of one size, whatever it is, have homes of their own.
+ */
+static inline uint32_t entry_home(uint32_t place, uint32_t size)
+{
+    uint32_t unit = room_capacity(size) < PLACES ? place >> 1 : place;
+    return (unit + (unit >> 3)) & (room_capacity(size) - 1);
 }
 
 static size_t page_home(const struct blocks *t, uint64_t key)
@@ -152,104 +170,159 @@ static inline struct block_page *page_find(struct blocks *t, uint64_t address, b
     return t->last = &t->pages[at];
 }
 
-/* The entry at a place, or NULL. */
-static inline struct entry *entry_find(struct block_page *p, uint16_t place)
+/* Where a place's entry is in a room, or the empty one where it would be; NULL: it is full of
+ * others. */
+static inline struct entry *room_slot(struct room *r, uint32_t size, uint32_t place)
 {
-    if (!is_many(p))
-        return p->count && p->one.place == place ? &p->one : NULL;
-    if (is_indexed(p)) {
-        uint16_t number = index_of(p)[place];
-        return number ? &p->room->entries[number - 1] : NULL;
+    uint32_t mask = room_capacity(size) - 1, home = entry_home(place, size), at = home;
+    while (r->entries[at].key && r->entries[at].key != place + 1) {
+        at = (at + 1) & mask;
+        if (at == home)
+            return NULL;
     }
-    for (uint32_t i = 0; i < p->count; i++)
-        if (p->room->entries[i].place == place)
-            return &p->room->entries[i];
-    return NULL;
+    return &r->entries[at];
 }
 
-static void page_move(struct block_page *p, uint32_t size)
+/* The entry at a place; or NULL, or an empty one. */
+static inline struct entry *entry_find(struct block_page *p, uint32_t place)
+{
+    return is_many(p)                            ? room_slot(p->room, p->size, place)
+           : p->count && p->one.key == place + 1 ? &p->one
+                                                 : NULL;
+}
+
+static inline bool is_taken(const struct entry *e)
+{
+    return e && e->key;
+}
+
+/* The number of an entry is free: those behind it that it kept from their homes move up. */
+static inline void room_close_gap(struct room *r, uint32_t size, uint32_t gap)
+{
+    uint32_t mask = room_capacity(size) - 1;
+    for (uint32_t at = (gap + 1) & mask; r->entries[at].key && at != gap; at = (at + 1) & mask) {
+        uint32_t home = entry_home(r->entries[at].key - 1u, size);
+        if (((at - home) & mask) >= ((at - gap) & mask)) {
+            r->entries[gap] = r->entries[at];
+            gap = at;
+        }
+    }
+    r->entries[gap].key = 0;
+}
+
+static void page_move(struct blocks *t, struct block_page *p, uint32_t size)
 {
     struct room *old = p->room;
+    t->slots += (size_t)room_capacity(size) - room_capacity(p->size);
     p->room = room_take(size);
-    memcpy(p->room->entries, old->entries, p->count * sizeof(struct entry));
+    for (uint32_t i = 0; i < room_capacity(p->size); i++)
+        if (old->entries[i].key)
+            *room_slot(p->room, size, old->entries[i].key - 1u) = old->entries[i];
     room_leave(p->size, old);
-    p->size = size;
-    if (!is_indexed(p))
-        return;
-    memset(index_of(p), 0, PLACES * sizeof(uint16_t));
-    for (uint32_t i = 0; i < p->count; i++)
-        index_of(p)[p->room->entries[i].place] = (uint16_t)(i + 1);
+    p->size = (uint16_t)size;
+    p->was_shared = false;
 }
 
 /* Before a change: *e, which is in the page, may move. */
 static inline void page_own(struct block_page *p, struct entry **e)
 {
-    if (__builtin_expect(!is_many(p) || p->room->users == 1, 1))
+    if (__builtin_expect(!is_many(p) || !p->was_shared, 1))
         return;
-    size_t number = e ? (size_t)(*e - p->room->entries) : 0;
-    page_move(p, p->size);
-    if (e)
-        *e = &p->room->entries[number];
+    size_t number = (size_t)(*e - p->room->entries);
+    if (p->room->users > 1) {
+        struct room *own = room_take(p->size);
+        memcpy(own->entries, p->room->entries, room_capacity(p->size) * sizeof *own->entries);
+        room_leave(p->size, p->room);
+        p->room = own;
+    }
+    p->was_shared = false;
+    *e = &p->room->entries[number];
 }
 
-static void entry_add(struct block_page *p, struct entry e)
+/* A page that grows is likely to grow on: a room four times as large, if all take little. */
+static inline bool may_leap(const struct blocks *t, const struct block_page *p)
+{
+    return p->size <= 2 && t->slots * 2 <= t->count * 3;
+}
+
+/* `empty`: what entry_find says of its place. */
+static inline void entry_add(struct blocks *t, struct block_page *p, struct entry e,
+                             struct entry *empty)
 {
     if (p->count == 0) {
         p->one = e;
         p->count = 1;
         return;
     }
-    if (p->count == 1) {
+    if (__builtin_expect(p->count == 1, 0)) {
         struct entry first = p->one;
         p->room = room_take(0);
         p->size = 0;
-        p->room->entries[0] = first;
-    } else if (p->count == room_capacity[p->size]) {
-        page_move(p, p->size + 1);
+        p->was_shared = false;
+        t->slots += room_capacity(0);
+        *room_slot(p->room, 0, first.key - 1u) = first;
+        empty = room_slot(p->room, 0, e.key - 1u);
+    } else if (__builtin_expect(p->count == room_limit(p->size), 0)) {
+        page_move(t, p, p->size + (may_leap(t, p) ? 2u : 1u));
+        empty = room_slot(p->room, p->size, e.key - 1u);
     } else {
-        page_own(p, NULL);
+        page_own(p, &empty);
     }
-    p->room->entries[p->count++] = e;
-    if (is_indexed(p))
-        index_of(p)[e.place] = (uint16_t)p->count;
+    *empty = e;
+    p->count++;
 }
 
-static void entry_remove(struct block_page *p, struct entry *e)
+static void entry_remove(struct blocks *t, struct block_page *p, struct entry *e)
 {
     if (p->count == 1) {
         p->count = 0;
         return;
     }
     page_own(p, &e);
-    struct entry last = p->room->entries[--p->count]; /* fills the gap */
-    if (is_indexed(p)) {
-        index_of(p)[last.place] = (uint16_t)(e - p->room->entries + 1);
-        index_of(p)[e->place] = 0; /* after that: it may be the last one that goes */
-    }
-    *e = last;
+    room_close_gap(p->room, p->size, (uint32_t)(e - p->room->entries));
+    p->count--;
     if (p->count == 1) {
-        struct entry only = p->room->entries[0];
-        room_leave(p->size, p->room);
+        struct room *room = p->room;
+        uint32_t at = 0;
+        while (!room->entries[at].key)
+            at++;
+        struct entry only = room->entries[at];
+        t->slots -= room_capacity(p->size);
+        room_leave(p->size, room);
         p->one = only;
-    } else if (p->size > 2 && p->count * 4 <= room_capacity[p->size]) {
-        page_move(p, p->size - 1);
+    } else if (p->size > 2 && p->count * 4u <= room_capacity(p->size) &&
+               t->slots > t->count * SLOTS_MOST) {
+        page_move(t, p, p->size - 1u);
     }
 }
 
-static void unpack(struct blocks *t, const struct block_page *p, const struct entry *e,
-                   struct block *out)
+/* A page's entries one after the other; `at` is 0 at first. NULL: there are no more. */
+static inline const struct entry *page_next(const struct block_page *p, uint32_t *at)
+{
+    if (!is_many(p))
+        return (*at)++ < p->count ? &p->one : NULL;
+    while (*at < room_capacity(p->size)) {
+        const struct entry *e = &p->room->entries[(*at)++];
+        if (e->key)
+            return e;
+    }
+    return NULL;
+}
+
+static inline void unpack(struct blocks *t, const struct block_page *p, const struct entry *e,
+                          struct block *out)
 {
     bool large = e->over == LARGE;
-    *out = (struct block){.address = (p->key - 1) << PAGE_BITS | (uint64_t)e->place << 3,
+    *out = (struct block){.address = (p->key - 1) << PAGE_BITS | (uint64_t)(e->key - 1u) << 3,
                           .size = large ? t->large.items[e->size].size : e->size,
                           .site = e->site,
                           .birth = e->birth};
     out->usable = large ? t->large.items[e->size].usable : out->size + e->over;
 }
 
-static struct entry pack(struct blocks *t, const struct block *b)
+static inline struct entry pack(struct blocks *t, const struct block *b)
 {
-    struct entry e = {.place = (uint16_t)(b->address >> 3 & (PLACES - 1)),
+    struct entry e = {.key = (uint16_t)(place_of(b->address) + 1),
                       .site = b->site,
                       .birth = b->birth,
                       .size = (uint32_t)b->size,
@@ -272,15 +345,15 @@ static void forget_large(struct blocks *t, const struct entry *e)
 bool blocks_put(struct blocks *t, const struct block *b, struct block *old)
 {
     struct block_page *p = page_find(t, b->address, true);
-    struct entry *there = entry_find(p, (uint16_t)(b->address >> 3 & (PLACES - 1)));
-    if (__builtin_expect(there != NULL, 0)) {
+    struct entry *there = entry_find(p, place_of(b->address));
+    if (__builtin_expect(is_taken(there), 0)) {
         unpack(t, p, there, old);
         forget_large(t, there);
         page_own(p, &there);
         *there = pack(t, b);
         return true;
     }
-    entry_add(p, pack(t, b));
+    entry_add(t, p, pack(t, b), there);
     t->count++;
     return false;
 }
@@ -288,12 +361,12 @@ bool blocks_put(struct blocks *t, const struct block *b, struct block *old)
 bool blocks_take(struct blocks *t, uint64_t address, struct block *out)
 {
     struct block_page *p = page_find(t, address, false);
-    struct entry *e = p ? entry_find(p, (uint16_t)(address >> 3 & (PLACES - 1))) : NULL;
-    if (!e || address & 7)
+    struct entry *e = p ? entry_find(p, place_of(address)) : NULL;
+    if (!is_taken(e) || address & 7)
         return false;
     unpack(t, p, e, out);
     forget_large(t, e);
-    entry_remove(p, e);
+    entry_remove(t, p, e);
     t->count--;
     return true;
 }
@@ -303,9 +376,10 @@ bool blocks_holding(struct blocks *t, uint64_t address, uint64_t lowest, struct 
     for (uint64_t page = address >> PAGE_BITS; page + 1 > lowest >> PAGE_BITS && page; page--) {
         const struct block_page *p = page_find(t, page << PAGE_BITS, false);
         bool found = false;
-        for (uint32_t k = 0; p && k < p->count; k++) {
+        const struct entry *e;
+        for (uint32_t at = 0; p && (e = page_next(p, &at));) {
             struct block b;
-            unpack(t, p, is_many(p) ? &p->room->entries[k] : &p->one, &b);
+            unpack(t, p, e, &b);
             if (b.address > address || (found && b.address < out->address))
                 continue;
             *out = b;
@@ -323,33 +397,23 @@ void blocks_prefetch(const struct blocks *t, uint64_t address)
         __builtin_prefetch(&t->pages[page_home(t, (address >> PAGE_BITS) + 1)]);
 }
 
-/* The page of an address if it has several blocks, and is where it would be in an empty table. */
-static inline const struct block_page *page_at_home(const struct blocks *t, uint64_t address)
-{
-    uint64_t key = (address >> PAGE_BITS) + 1;
-    const struct block_page *p = t->size ? &t->pages[page_home(t, key)] : NULL;
-    return p && p->key == key && is_many(p) ? p : NULL;
-}
-
-void blocks_prefetch_room(const struct blocks *t, uint64_t address)
-{
-    const struct block_page *p = page_at_home(t, address);
-    if (!p)
-        return;
-    __builtin_prefetch(p->room);
-    __builtin_prefetch(is_indexed(p) ? (void *)&index_of(p)[address >> 3 & (PLACES - 1)]
-                                     : (void *)&p->room->entries[p->count - 1]);
-}
-
 void blocks_prefetch_entry(const struct blocks *t, uint64_t address)
 {
-    const struct block_page *p = page_at_home(t, address);
-    if (!p || !is_indexed(p))
+    uint64_t key = (address >> PAGE_BITS) + 1;
+    if (!t->size)
         return;
-    uint16_t number = index_of(p)[address >> 3 & (PLACES - 1)];
-    if (number)
-        __builtin_prefetch(&p->room->entries[number - 1]);
-    __builtin_prefetch(&p->room->entries[p->count - 1]);
+    size_t at = page_home(t, key);
+    while (t->pages[at].key != key) {
+        if (!t->pages[at].key)
+            return;
+        at = (at + 1) & (t->size - 1);
+    }
+    const struct block_page *p = &t->pages[at];
+    if (!is_many(p))
+        return;
+    const struct entry *e = &p->room->entries[entry_home(place_of(address), p->size)];
+    __builtin_prefetch(e);
+    __builtin_prefetch(e + 1); /* when it goes, the next one is looked at */
 }
 
 void blocks_each(const struct blocks *t, void (*visit)(void *context, const struct block *b),
@@ -357,9 +421,10 @@ void blocks_each(const struct blocks *t, void (*visit)(void *context, const stru
 {
     for (size_t i = 0; i < t->size; i++) {
         const struct block_page *p = &t->pages[i];
-        for (uint32_t k = 0; k < p->count; k++) {
+        const struct entry *e;
+        for (uint32_t at = 0; (e = page_next(p, &at));) {
             struct block b;
-            unpack((struct blocks *)t, p, is_many(p) ? &p->room->entries[k] : &p->one, &b);
+            unpack((struct blocks *)t, p, e, &b);
             visit(context, &b);
         }
     }
@@ -393,33 +458,21 @@ static uint64_t *sort_keys(uint64_t *keys, uint64_t *room, size_t count)
     return keys;
 }
 
-static int by_place(const void *a, const void *b)
-{
-    const struct entry *x = *(struct entry *const *)a, *y = *(struct entry *const *)b;
-    return (x->place > y->place) - (x->place < y->place);
-}
-
 static void page_in_order(struct blocks *t, const struct block_page *p,
                           void (*visit)(void *context, const struct block *b), void *context)
 {
-    const struct entry *entries[PLACES];
-    uint32_t n = 0;
-    if (!is_many(p)) {
-        entries[n++] = &p->one;
-    } else if (is_indexed(p)) {
-        for (uint32_t place = 0; place < PLACES; place++)
-            if (index_of(p)[place])
-                entries[n++] = &p->room->entries[index_of(p)[place] - 1];
-    } else {
-        for (; n < p->count; n++)
-            entries[n] = &p->room->entries[n];
-        qsort(entries, n, sizeof *entries, by_place);
+    const struct entry *entries[PLACES], *e;
+    uint64_t taken[PLACES / 64] = {0};
+    for (uint32_t at = 0; (e = page_next(p, &at));) {
+        entries[e->key - 1u] = e;
+        taken[(e->key - 1u) / 64] |= UINT64_C(1) << (e->key - 1u) % 64;
     }
-    for (uint32_t i = 0; i < n; i++) {
-        struct block b;
-        unpack(t, p, entries[i], &b);
-        visit(context, &b);
-    }
+    for (uint32_t word = 0; word < PLACES / 64; word++)
+        for (; taken[word]; taken[word] &= taken[word] - 1) {
+            struct block b;
+            unpack(t, p, entries[word * 64 + (unsigned)__builtin_ctzll(taken[word])], &b);
+            visit(context, &b);
+        }
 }
 
 void blocks_in_order(const struct blocks *t, void (*visit)(void *context, const struct block *b),
@@ -448,14 +501,17 @@ void blocks_each_page(const struct blocks *t, void (*visit)(void *context, uint6
 
 void blocks_clone(struct blocks *to, const struct blocks *from)
 {
-    *to = (struct blocks){.size = from->size, .used = from->used, .count = from->count};
+    *to = (struct blocks){
+        .size = from->size, .used = from->used, .count = from->count, .slots = from->slots};
     if (!from->size)
         return;
     to->pages = xmalloc(from->size * sizeof *to->pages);
     memcpy(to->pages, from->pages, from->size * sizeof *to->pages);
     for (size_t i = 0; i < to->size; i++)
-        if (is_many(&to->pages[i]))
+        if (is_many(&to->pages[i])) {
             to->pages[i].room->users++;
+            to->pages[i].was_shared = from->pages[i].was_shared = true;
+        }
     for (size_t i = 0; i < from->large.count; i++)
         *vec_push(&to->large) = from->large.items[i];
     for (size_t i = 0; i < from->large_free.count; i++)

@@ -2,9 +2,8 @@
  * blocks: the live blocks of one process, by address.
  *
  * Blocks that are near each other are allocated and freed near each other in time, so they are kept
- * by page: a hash table of pages, and in each page its blocks, with an index by place in the page
- * once there are more than a few. Finding one costs a look at the last page used, most of the time,
- * and never moves what other pages hold.
+ * by page: a hash table of pages, and in each page a small one of its blocks, by place in the page.
+ * Finding one touches two cache lines, and never moves what other pages hold.
  *
  * At most 64 bytes a block, whatever their size: a page's only block is in the table itself.
  * Not thread-safe; nor are two tables independent of each other.
@@ -35,6 +34,7 @@ struct blocks {
     size_t size, used; /* of pages: places, and places taken */
     struct block_page *last;
     uint64_t count;
+    uint64_t slots; /* for blocks, in all pages with more than one */
     VEC(struct block_large) large; /* sizes that do not fit where small ones are kept */
     VEC(uint32_t) large_free;      /* places in it */
 };
@@ -50,7 +50,6 @@ bool blocks_holding(struct blocks *t, uint64_t address, uint64_t lowest, struct 
 /* Before a block is put or taken, some events apart from each other and in this order: what leads
  * to it is brought into the cache. */
 void blocks_prefetch(const struct blocks *t, uint64_t address);
-void blocks_prefetch_room(const struct blocks *t, uint64_t address);
 void blocks_prefetch_entry(const struct blocks *t, uint64_t address);
 /* A second table with the same blocks, for a forked process: `to` is empty. It costs 24 bytes a
  * page; what pages hold is shared until one of the two changes it. */

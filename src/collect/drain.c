@@ -101,6 +101,9 @@ static enum stack_state state_of(struct target *t, uint32_t node)
 static uint32_t account_of(struct target *t, const struct reader *r, uint32_t stack,
                            enum domain domain)
 {
+    uint32_t known = ledger_find(&t->ledger, stack, r->thread, domain);
+    if (known != MAP_NONE)
+        return known;
     enum stack_state state = state_of(t, stack);
     if (stack >= t->stack_states.count)
         stack = 0; /* the program never made such a node: damage */
@@ -115,6 +118,14 @@ static inline uint32_t heap_account_of(struct target *t, struct reader *r, uint3
         *recent = (struct recent_account){
             .stack = stack, .thread = r->thread, .account = account_of(t, r, stack, DOMAIN_HEAP)};
     return recent->account;
+}
+
+/* That will be asked for soon. */
+static inline void expect_account(const struct target *t, const struct reader *r, uint32_t stack)
+{
+    const struct recent_account *recent = &r->recent[stack % RECENT_ACCOUNTS];
+    if (recent->stack != stack || recent->thread != r->thread)
+        ledger_prefetch(&t->ledger, stack, r->thread, DOMAIN_HEAP);
 }
 
 /* A block of ours is no more: in which bucket that was counted. One that ends in the era of its
@@ -282,10 +293,15 @@ static void batch_pair(struct batch *b, unsigned i)
 /* Before an event that `left` others follow. */
 static inline void look_ahead(struct target *t, const struct event *e, unsigned left)
 {
-    if (AHEAD * 3 <= left && !e[AHEAD * 3].partner)
-        blocks_prefetch(&t->blocks, e[AHEAD * 3].address);
-    if (AHEAD * 2 <= left && !e[AHEAD * 2].partner)
-        blocks_prefetch_room(&t->blocks, e[AHEAD * 2].address);
+    if (AHEAD * 2 <= left) {
+        const struct event *later = &e[AHEAD * 2];
+        if (!later->partner)
+            blocks_prefetch(&t->blocks, later->address);
+        if (is_alloc(later))
+            ledger_prefetch_account(&t->ledger, later->account);
+    }
+    if (AHEAD <= left && is_alloc(&e[AHEAD]))
+        ledger_prefetch_size(&t->ledger, e[AHEAD].account, e[AHEAD].size);
     if (AHEAD <= left && !e[AHEAD].partner)
         blocks_prefetch_entry(&t->blocks, e[AHEAD].address);
 }
@@ -299,12 +315,8 @@ static void batch_process(struct target *t, struct reader *r, struct batch *b)
     b->events[0].account = r->fresh.account;
     for (unsigned i = 1; i <= b->count; i++) {
         struct event *e = &b->events[i];
-        if (is_alloc(e)) {
+        if (is_alloc(e))
             e->account = heap_account_of(t, r, e->stack);
-            const char *a = (const char *)&t->ledger.accounts.items[e->account];
-            __builtin_prefetch(a + 64);
-            __builtin_prefetch(a + 128);
-        }
     }
     for (unsigned i = 1; i <= b->count; i++) {
         struct event *e = &b->events[i];
@@ -405,6 +417,7 @@ static void drain_some(struct target *t, struct reader *r, struct batch *b, uint
                                 .stack = (uint32_t)w[1],
                                 .kind = r->in_realloc ? EVENT_REALLOCED : EVENT_ALLOC};
             r->in_realloc = false;
+            expect_account(t, r, e->stack);
             batch_pair(b, ++b->count);
             continue;
         }

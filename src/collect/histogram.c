@@ -1,15 +1,22 @@
 #include "collect/histogram.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
 
 #define PLACES_LEAST 16
 
+static struct histogram_cell *make_cells(size_t count)
+{
+    struct histogram_cell *cells = xtable(count * sizeof *cells);
+    memset(cells, 0, count * sizeof *cells);
+    return cells;
+}
+
 void histogram_init(struct histogram *h)
 {
-    *h = (struct histogram){.cells = xcalloc(PLACES_LEAST, sizeof *h->cells),
-                            .mask = PLACES_LEAST - 1};
+    *h = (struct histogram){.cells = make_cells(PLACES_LEAST), .mask = PLACES_LEAST - 1};
 }
 
 static struct histogram_cell *place(const struct histogram *h, uint64_t key)
@@ -24,14 +31,14 @@ static void grow(struct histogram *h)
 {
     struct histogram old = *h;
     h->mask = old.mask * 2 + 1;
-    h->cells = xcalloc(h->mask + 1, sizeof *h->cells);
+    h->cells = make_cells(h->mask + 1);
     for (size_t i = 0; i <= old.mask; i++)
         if (old.cells[i].key)
             *place(h, old.cells[i].key) = old.cells[i];
     free(old.cells);
 }
 
-void histogram_add_slowly(struct histogram *h, uint64_t key, uint64_t count, uint64_t bytes)
+struct histogram_cell *histogram_make(struct histogram *h, uint64_t key)
 {
     struct histogram_cell *cell = place(h, key);
     if (!cell->key) {
@@ -41,29 +48,29 @@ void histogram_add_slowly(struct histogram *h, uint64_t key, uint64_t count, uin
         }
         cell->key = key;
     }
-    cell->count += count;
-    cell->bytes += bytes;
+    return cell;
 }
 
 void histogram_remove(struct histogram *h, enum histogram_of of, uint32_t site, unsigned bucket,
                       uint64_t count, uint64_t bytes)
 {
-    struct histogram_cell *cell = place(h, histogram_key(of, site, bucket));
-    if (cell->key) {
-        cell->count -= count;
-        cell->bytes -= bytes;
-    }
+    if (place(h, histogram_key(of, site, bucket))->key)
+        histogram_add(h, of, site, bucket, -count, -bytes);
 }
 
 void histogram_rows(const struct histogram *h, enum histogram_of of, struct bucket_rows *out)
 {
     for (size_t i = 0; i <= h->mask; i++) {
         const struct histogram_cell *c = &h->cells[i];
-        if (c->count && (c->key >> 9 & 1) == of)
-            *vec_push(out) = (struct bucket_row){.site = (uint32_t)(c->key >> 10),
-                                                 .bucket = (uint32_t)(c->key >> 1 & 0xff),
-                                                 .count = c->count,
-                                                 .bytes = c->bytes};
+        if (!c->key || (c->key >> 7 & 1) != of)
+            continue;
+        for (unsigned k = 0; k < HISTOGRAM_GROUP; k++)
+            if (histogram_count(c, k))
+                *vec_push(out) = (struct bucket_row){
+                    .site = (uint32_t)(c->key >> 8),
+                    .bucket = (uint32_t)(c->key >> 1 & 63) * HISTOGRAM_GROUP + k,
+                    .count = histogram_count(c, k),
+                    .bytes = c->bytes[k]};
     }
 }
 

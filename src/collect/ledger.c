@@ -23,7 +23,7 @@ void ledger_release(struct ledger *l)
 static void grow_accounts(struct ledger *l)
 {
     size_t capacity = l->accounts.capacity ? l->accounts.capacity * 2 : 16;
-    struct account *larger = xaligned(64, capacity * sizeof *larger);
+    struct account *larger = xtable(capacity * sizeof *larger);
     if (l->accounts.count)
         memcpy(larger, l->accounts.items, l->accounts.count * sizeof *larger);
     free(l->accounts.items);
@@ -31,18 +31,36 @@ static void grow_accounts(struct ledger *l)
     l->accounts.capacity = capacity;
 }
 
+static inline uint64_t key_of(uint32_t node, uint32_t thread, enum domain domain)
+{
+    static_assert(DOMAIN_COUNT <= 16, "four bits of the key");
+    return (uint64_t)domain << 60 | (uint64_t)thread << 32 | node;
+}
+
+void ledger_prefetch(const struct ledger *l, uint32_t node, uint32_t thread, enum domain domain)
+{
+    map_prefetch(&l->index, key_of(node, thread, domain));
+}
+
+uint32_t ledger_find(const struct ledger *l, uint32_t node, uint32_t thread, enum domain domain)
+{
+    return map_get(&l->index, key_of(node, thread, domain));
+}
+
 uint32_t ledger_account(struct ledger *l, uint32_t node, uint32_t thread, enum domain domain,
                         enum stack_state state)
 {
-    static_assert(DOMAIN_COUNT <= 16, "four bits of the key");
-    uint32_t *number = map_at(&l->index, (uint64_t)domain << 60 | (uint64_t)thread << 32 | node);
+    uint32_t *number = map_at(&l->index, key_of(node, thread, domain));
     if (*number != MAP_NONE)
         return *number;
     *number = (uint32_t)l->accounts.count;
     if (l->accounts.count == l->accounts.capacity)
         grow_accounts(l);
-    *vec_push(&l->accounts) = (struct account){
-        .site = {.node = node, .thread = thread, .domain = domain}, .stack_state = (uint8_t)state};
+    *vec_push(&l->accounts) =
+        (struct account){.site = {.node = node, .thread = thread, .domain = domain},
+                         .thread = (uint16_t)thread,
+                         .domain = (uint8_t)domain,
+                         .stack_state = (uint8_t)state};
     return (uint32_t)(l->accounts.count - 1);
 }
 
@@ -105,13 +123,15 @@ void ledger_alloc(struct ledger *l, uint32_t account, uint64_t size, uint64_t us
     a->delta[COL_BYTES] += size;
     a->delta[COL_USABLE] += usable;
     a->delta[COL_REALLOCS] += by_realloc;
-    before_change(l, a);
+    bool heap = a->domain == DOMAIN_HEAP;
+    if (!heap || l->live.bytes + size <= l->peak_bytes) /* else the peak is after this */
+        before_change(l, a);
     a->live.bytes += size;
     a->live.blocks++;
     a->live.usable += usable;
     if (size > a->site.largest_bytes)
         a->site.largest_bytes = size;
-    if (a->site.domain == DOMAIN_HEAP) {
+    if (heap) {
         count_size(l, account, a, size);
         l->allocations++;
         l->allocated_bytes += size;
@@ -139,7 +159,7 @@ static inline void give_back(struct ledger *l, struct account *a, uint64_t size,
     a->live.bytes -= size;
     a->live.blocks--;
     a->live.usable -= usable;
-    if (a->site.domain != DOMAIN_HEAP)
+    if (a->domain != DOMAIN_HEAP)
         return;
     l->live.bytes -= size;
     l->live.blocks--;
@@ -155,7 +175,7 @@ bool ledger_free_by(struct ledger *l, uint32_t account, uint64_t size, uint64_t 
                     bool temporary, uint32_t thread)
 {
     struct account *a = &l->accounts.items[account];
-    bool foreign = a->site.thread != thread;
+    bool foreign = a->thread != thread;
     give_back(l, a, size, usable, temporary && !foreign);
     return foreign;
 }

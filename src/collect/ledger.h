@@ -15,8 +15,11 @@
 
 #include <assert.h>
 #include <stdbool.h>
+#include <stddef.h>
 
+#include "base/map.h"
 #include "collect/histogram.h"
+#include "store/buckets.h"
 #include "store/recording.h"
 
 struct amount {
@@ -28,22 +31,27 @@ struct amount {
 #define LEDGER_LIVES 10
 
 /*
- * Accounts are met at random, and each cache line counts: what ledger_temporary looks at is in two,
- * from the end of `site` to the beginning of `live`.
+ * Accounts are met at random, and each cache line counts. An allocation or a free needs the last
+ * two of four, from the end of `site` on; the first is for frees of blocks that lived long, and
+ * near the peak.
  */
 struct account {
-    struct site site;
-    bool dirty;              /* delta is not all zero, and the site is in ledger.dirty */
-    bool has_unit;           /* site.unit_* are set, and stay: packed rows rest on them */
-    uint8_t only_bucket;     /* of all sizes so far; SIZE_BUCKETS: there are several */
-    uint8_t stack_state;     /* enum stack_state of its node */
-    bool any_size;           /* its blocks replace each other in no order: no array that grows */
-    uint64_t delta[COLUMNS]; /* of the interval that is open */
-    struct amount live;
-    uint64_t saved_epoch;
-    struct amount saved;
     uint32_t lives[LEDGER_LIVES]; /* blocks freed, by bucket of their lifetime, less 1 */
+    struct amount saved;
+    struct site site;
+    uint16_t thread;     /* the site's, of which there are few (threads.c); here it is near */
+    uint8_t domain;      /* likewise */
+    bool dirty;          /* delta is not all zero, and the site is in ledger.dirty */
+    bool has_unit;       /* site.unit_* are set, and stay: packed rows rest on them */
+    uint8_t only_bucket; /* of all sizes so far; SIZE_BUCKETS: there are several */
+    uint8_t stack_state; /* enum stack_state of its node */
+    bool any_size;       /* its blocks replace each other in no order: no array that grows */
+    uint64_t saved_epoch;
+    struct amount live;
+    uint64_t delta[COLUMNS]; /* of the interval that is open */
 };
+#define ACCOUNT_HOT offsetof(struct account, site.own_peak_bytes)
+static_assert(ACCOUNT_HOT == 128, "two cache lines for an event");
 static_assert(sizeof(struct account) % 64 == 0, "each begins at the same place of a cache line");
 
 enum stack_state { STACK_WHOLE, STACK_TRUNCATED, STACK_INCOMPLETE };
@@ -67,9 +75,16 @@ struct ledger {
 void ledger_init(struct ledger *l);
 void ledger_release(struct ledger *l);
 
-/* The account's number. */
+/* The account's number; MAP_NONE: there is none yet. */
+uint32_t ledger_find(const struct ledger *l, uint32_t node, uint32_t thread, enum domain domain);
+/* The account's number, made if there is none. */
 uint32_t ledger_account(struct ledger *l, uint32_t node, uint32_t thread, enum domain domain,
                         enum stack_state state);
+/* Some time before that: the way to the account. */
+void ledger_prefetch(const struct ledger *l, uint32_t node, uint32_t thread, enum domain domain);
+/* Before ledger_alloc: the account; then, some time after that, what else it needs. */
+static inline void ledger_prefetch_account(const struct ledger *l, uint32_t account);
+static inline void ledger_prefetch_size(const struct ledger *l, uint32_t account, uint64_t size);
 void ledger_alloc(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable,
                   bool by_realloc);
 void ledger_free(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable,
@@ -116,6 +131,21 @@ static inline void ledger_lived(struct ledger *l, uint32_t account, unsigned buc
     if (__builtin_expect(bucket > LEDGER_LIVES || !++a->lives[bucket - 1], 0))
         histogram_add(&l->histogram, HISTOGRAM_LIVES, account, bucket,
                       bucket > LEDGER_LIVES ? 1 : UINT64_C(1) << 32, 0);
+}
+
+static inline __attribute__((always_inline)) void ledger_prefetch_account(const struct ledger *l,
+                                                                          uint32_t account)
+{
+    const char *a = (const char *)&l->accounts.items[account];
+    __builtin_prefetch(a + ACCOUNT_HOT);
+    __builtin_prefetch(a + ACCOUNT_HOT + 64);
+}
+
+static inline __attribute__((always_inline)) void
+ledger_prefetch_size(const struct ledger *l, uint32_t account, uint64_t size)
+{
+    if (l->accounts.items[account].only_bucket == SIZE_BUCKETS)
+        histogram_prefetch(&l->histogram, HISTOGRAM_SIZES, account, size_bucket(size));
 }
 
 #endif

@@ -95,15 +95,16 @@ struct thread {
 };
 
 struct site {
-    uint32_t node, thread, domain;
     /* Over the whole run; these cannot be had from rows. */
     uint64_t at_peak_bytes,
         at_peak_blocks; /* live here when the process's live total was highest */
     uint64_t at_peak_usable;
     /* Of its first allocation. Most sites have one size: store/rows.h */
     uint64_t unit_bytes, unit_usable;
-    uint64_t own_peak_blocks, own_peak_bytes; /* the most that was ever live here, and its blocks */
-    uint64_t largest_bytes;                   /* largest single allocation */
+    uint64_t own_peak_blocks; /* those of own_peak_bytes */
+    uint32_t node, thread, domain;
+    uint64_t own_peak_bytes; /* the most that was ever live here */
+    uint64_t largest_bytes;  /* largest single allocation */
 };
 
 struct row {

@@ -7,7 +7,6 @@
 
 #include "base/vec.h"
 
-#define HUGE_PAGE ((size_t)2 << 20)
 #define ALIGNMENT ((size_t)64)
 #define RATIO_MAX 1032 /* deflate cannot do better: who claims so is damaged */
 
