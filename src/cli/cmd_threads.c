@@ -95,11 +95,12 @@ static int draw(const struct timelines *t, const struct wanted *w, struct err *e
     return code;
 }
 
-static int print(const struct timelines *t, const struct query_options *o, struct err *err)
+static int print(const struct recording *r, const struct timelines *t,
+                 const struct query_options *o, struct err *err)
 {
     struct strbuf out = {0};
     if (o->output == OUTPUT_JSON) {
-        threads_json(t, &out);
+        threads_json(r, t, &out);
     } else if (o->output == OUTPUT_CSV) {
         threads_csv(t, &out);
     } else {
@@ -135,7 +136,7 @@ int cmd_threads(int argc, char **argv)
     code = query_read(&o, o.files.items[0], &recording, &err);
     code = code ? -EIO : timelines_init(&lines, recording, &o.query, &err);
     if (!code) {
-        code = w.plot || w.gnuplot ? draw(&lines, &w, &err) : print(&lines, &o, &err);
+        code = w.plot || w.gnuplot ? draw(&lines, &w, &err) : print(recording, &lines, &o, &err);
         timelines_release(&lines);
     }
 out:
