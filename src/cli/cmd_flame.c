@@ -61,7 +61,8 @@ static void print_help(void)
          "any browser: hover, click to zoom, search with '/', arrow keys and Enter, Escape to "
          "reset.\n"
          "\n"
-         "  --output FILE    where to write (default: stdout)\n"
+         "  -o FILE, --output FILE\n"
+         "                   where to write (default: stdout)\n"
          "  --metric M       as in tidemark report; so are --size, --at, --since, --process and "
          "the focus\n"
          "                   options --within, --within-path, --ignore, --fold, --no-fold, "
@@ -98,6 +99,7 @@ static int take(void *context, int val, const char *argument, struct err *err)
     struct wanted *w = context;
     char *end;
     switch (val) {
+    case 'o':
     case OPT_OUTPUT:
         w->output = argument;
         return 0;
@@ -240,8 +242,13 @@ int cmd_flame(int argc, char **argv)
                                          "ignore",      "fold",        "no-fold", "merge", "thread",
                                          "python-only", "native-only", "process", "help",  NULL};
     struct wanted w = {.min_width = 0.3, .colors = -1};
-    const struct query_command command = {
-        .name = "flame", .files = 1, .only = common, .extra = extra, .take = take, .context = &w};
+    const struct query_command command = {.name = "flame",
+                                          .files = 1,
+                                          .letter_o = true,
+                                          .only = common,
+                                          .extra = extra,
+                                          .take = take,
+                                          .context = &w};
     struct query_options o;
     struct err err = {{0}};
     struct strbuf title = {0}, subtitle = {0}, out = {0};
