@@ -645,9 +645,7 @@ int cmd_run(int argc, char **argv)
         fprintf(stderr, "tidemark run: %s\n", err.text);
     if (result.recording && !o.quiet)
         show_summary(&result, o.session.all);
-    int status = result.status;
-    if (code && result.recording && status == 0)
-        status = 125; /* the program was fine, its recording was not */
+    int status = result.status; /* the program's, also where its recording could not be written */
     strbuf_release(&o.only);
     vec_release(&o.mark_on);
     free(library);
