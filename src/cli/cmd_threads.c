@@ -43,7 +43,7 @@ static void print_help(void)
          "  --since WHEN, --at WHEN\n"
          "                   only this part of the run; words as in tidemark report\n"
          "  --within REGEX, --within-path PREFIX, --ignore REGEX, --fold REGEX, --no-fold,\n"
-         "  --merge RULE, --thread NAME,\n"
+         "  --merge RULE, --thread NAME, --python-only, --native-only,\n"
          "  --suppressions FILE, --presets, --no-presets, --no-defaults\n"
          "                   as in tidemark report\n"
          "  --top N          at most N threads; 0: all\n"
@@ -114,9 +114,9 @@ static int print(const struct recording *r, const struct timelines *t,
 
 int cmd_threads(int argc, char **argv)
 {
-    static const char *const common[] = {"at",   "since",   "top",   "within", "ignore",
-                                         "fold", "no-fold", "merge", "thread", "process",
-                                         "json", "csv",     "help",  NULL};
+    static const char *const common[] = {
+        "at",     "since",   "top",  "within", "ignore", "fold",        "no-fold",     "merge",
+        "thread", "process", "json", "csv",    "help",   "python-only", "native-only", NULL};
     struct wanted w = {0};
     const struct query_command command = {
         .name = "threads", .files = 1, .only = common, .extra = extra, .take = take, .context = &w};
