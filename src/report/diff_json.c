@@ -77,10 +77,10 @@ static void row_json(struct json *j, const struct diff *d, const struct diff_row
         json_u64(j, "line", r->line);
     else
         json_null(j, "line");
-    change_json(j, d, r);
     values_json(j, "", r->self);
     percent_json(j, r);
     values_json(j, "total_", r->total);
+    change_json(j, d, r);
     if (d->query->shape == SHAPE_TREE)
         json_u64(j, "depth", r->depth);
     if (d->query->by == BY_STACK) {
