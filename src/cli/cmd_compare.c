@@ -332,6 +332,7 @@ int cmd_compare(int argc, char **argv)
         .runs = {.sampling = {.cpu_period_ns = (uint64_t)(1e9 / CPU_HZ), .fault_period = 1}}};
     const struct query_command command = {.name = "compare",
                                           .program = true,
+                                          .letter_o = true,
                                           .only = common,
                                           .extra = extra,
                                           .take = take,

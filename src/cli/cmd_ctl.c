@@ -138,10 +138,21 @@ static int converse(const struct address *a, struct wire_request *request, const
     return code;
 }
 
-static int usage(const char *what)
+static int usage(const char *format, const char *what)
 {
-    fprintf(stderr, "tidemark ctl: %s; 'tidemark ctl --help' lists the actions\n", what);
+    fputs("tidemark ctl: ", stderr);
+    fprintf(stderr, format, what);
+    fputs("; 'tidemark ctl --help' lists the actions\n", stderr);
     return 2;
+}
+
+/* A file's name means one of the caller's folder; the collector may have another. */
+static char *made_absolute(const char *name)
+{
+    char *folder = *name && *name != '/' && *name != '|' ? getcwd(NULL, 0) : NULL;
+    char *path = folder ? xasprintf("%s/%s", folder, name) : xstrdup(name);
+    free(folder);
+    return path;
 }
 
 int cmd_ctl(int argc, char **argv)
@@ -150,20 +161,26 @@ int cmd_ctl(int argc, char **argv)
         fputs(help, stdout);
         return 0;
     }
+    for (int i = 1; i < argc && i < 3; i++) /* what follows may be any text */
+        if (argv[i][0] == '-' && !(argv[i][1] >= '0' && argv[i][1] <= '9'))
+            return usage("unknown option '%s'", argv[i]);
     if (argc < 3)
-        return usage("it takes a PID and an action");
+        return usage("it takes a PID and an action%s", "");
     char *end;
     long pid = strtol(argv[1], &end, 10);
     if (*end || pid <= 0)
-        return usage("the first argument is not a process id");
+        return usage("'%s' is not a process id", argv[1]);
     const struct action *action = NULL;
     for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
         if (strcmp(actions[i].name, argv[2]) == 0)
             action = &actions[i];
     if (!action)
-        return usage("no such action");
+        return usage("unknown action '%s'", argv[2]);
     if (argc - 3 < action->least || argc - 3 > action->most)
-        return usage(action->most ? "that action takes one argument" : "that action takes none");
+        return usage(action->least  ? "%s takes one argument"
+                     : action->most ? "%s takes one argument at most"
+                                    : "%s takes no argument",
+                     action->name);
     struct address address;
     if (!address_of((pid_t)pid, &address) && !address_by_child((pid_t)pid, &address)) {
         fprintf(stderr,
@@ -176,7 +193,10 @@ int cmd_ctl(int argc, char **argv)
         .magic = WIRE_MAGIC, .version = WIRE_VERSION, .kind = action->kind, .about = (uint32_t)pid};
     struct wire_reply reply = {0};
     char answer[WIRE_TEXT_MAX];
-    int code = converse(&address, &request, argc > 3 ? argv[3] : "", &reply, answer, sizeof answer);
+    char *text = action->kind == WIRE_SNAPSHOT ? made_absolute(argc > 3 ? argv[3] : "")
+                                               : xstrdup(argc > 3 ? argv[3] : "");
+    int code = converse(&address, &request, text, &reply, answer, sizeof answer);
+    free(text);
     if (code && *answer) {
         fprintf(stderr, "tidemark ctl: %s", answer);
         return 1;

@@ -61,7 +61,7 @@ static void print_help(void)
          "any browser: hover, click to zoom, search with '/', arrow keys and Enter, Escape to "
          "reset.\n"
          "\n"
-         "  -o, --output FILE\n"
+         "  -o FILE, --output FILE\n"
          "                   where to write (default: stdout)\n"
          "  --metric M       as in tidemark report; so are --size, --at, --since, --process and "
          "the focus\n"
@@ -243,7 +243,7 @@ int cmd_flame(int argc, char **argv)
     struct wanted w = {.min_width = 0.3, .colors = -1};
     const struct query_command command = {.name = "flame",
                                           .files = 1,
-                                          .output = true,
+                                          .letter_o = true,
                                           .only = common,
                                           .extra = extra,
                                           .take = take,

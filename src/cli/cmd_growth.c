@@ -46,6 +46,7 @@ static void print_help(void)
          "  --fold REGEX     drop matching frames; their caller is charged (repeatable)\n"
          "  --no-fold        keep the std:: frames that are folded otherwise\n"
          "  --merge RULE     rename functions: s/re/new/ (repeatable)\n"
+         "  --thread NAME    only what this thread allocated\n"
          "  --python-only, --native-only   list only such frames\n"
          "  --process PID    another process of the recording (PID#N: its N-th program)\n"
          "  --json           exact numbers for scripts\n"
@@ -93,9 +94,9 @@ int cmd_growth(int argc, char **argv)
                                           {"per", required_argument, NULL, OPT_PER},
                                           {"plot", required_argument, NULL, OPT_PLOT},
                                           {0}};
-    static const char *const common[] = {"top",         "within", "ignore",  "fold",
-                                         "no-fold",     "merge",  "process", "python-only",
-                                         "native-only", "json",   "help",    NULL};
+    static const char *const common[] = {
+        "top",         "within",      "ignore", "fold", "no-fold", "merge", "process",
+        "python-only", "native-only", "thread", "json", "help",    NULL};
     struct wanted wanted = {0};
     const struct query_command command = {.name = "growth",
                                           .files = 1,

@@ -111,11 +111,12 @@ static int draw(const struct peaks *p, const struct wanted *w, struct err *err)
     return code;
 }
 
-static int print(const struct peaks *p, const struct query_options *o, struct err *err)
+static int print(const struct recording *r, const struct peaks *p, const struct query_options *o,
+                 struct err *err)
 {
     struct strbuf out = {0};
     if (o->output == OUTPUT_JSON) {
-        peaks_json(p, &out);
+        peaks_json(r, p, &out);
     } else if (o->output == OUTPUT_CSV) {
         peaks_csv(p, &out);
     } else {
@@ -154,7 +155,7 @@ int cmd_peaks(int argc, char **argv)
         if (w.plot)
             code = draw(&peaks, &w, &err);
         if (!code)
-            code = print(&peaks, &o, &err);
+            code = print(recording, &peaks, &o, &err);
         peaks_release(&peaks);
     }
 out:

@@ -153,15 +153,34 @@ static int usage_error(const char *format, const char *what)
     return 2;
 }
 
-/* The words of TIDEMARK_OPTIONS, put between argv[0] and the rest. No quoting: options do not need
- * it. */
+/* The next word of *rest, as a shell divides and quotes; written over the text. NULL: no more. */
+static char *next_word(char **rest)
+{
+    char *at = *rest + strspn(*rest, " \t\n"), *word = at, *to = at, quote = 0;
+    if (!*at)
+        return NULL;
+    for (; *at && (quote || !strchr(" \t\n", *at)); at++) {
+        if (quote ? *at == quote : *at == '\'' || *at == '"') {
+            quote = quote ? 0 : *at;
+            continue;
+        }
+        if (*at == '\\' && quote != '\'' && at[1] && (!quote || strchr("\"\\", at[1])))
+            at++;
+        *to++ = *at;
+    }
+    *rest = *at ? at + 1 : at;
+    *to = '\0';
+    return word;
+}
+
+/* The words of TIDEMARK_OPTIONS, put between argv[0] and the rest. */
 static char **with_environment(int *argc, char **argv)
 {
     const char *extra = getenv("TIDEMARK_OPTIONS");
     static VEC(char *) all; /* never released: the process ends */
     *vec_push(&all) = argv[0];
-    char *words = extra ? xstrdup(extra) : NULL, *rest = words;
-    for (char *word; words && (word = strtok_r(rest, " \t\n", &rest));)
+    char *rest = extra ? xstrdup(extra) : NULL;
+    for (char *word; rest && (word = next_word(&rest));)
         *vec_push(&all) = word;
     for (int i = 1; i < *argc; i++)
         *vec_push(&all) = argv[i];
@@ -215,6 +234,8 @@ static int parse(int argc, char **argv, struct run_options *o)
         char *end;
         switch (c) {
         case 'o':
+            if (!*optarg)
+                return usage_error("-o takes a file name or '|command', not ''%s", "");
             if (strcmp(optarg, "-") == 0)
                 return usage_error(
                     "-o - would mix the recording with what the program prints; name "
@@ -624,9 +645,7 @@ int cmd_run(int argc, char **argv)
         fprintf(stderr, "tidemark run: %s\n", err.text);
     if (result.recording && !o.quiet)
         show_summary(&result, o.session.all);
-    int status = result.status;
-    if (code && result.recording && status == 0)
-        status = 125; /* the program was fine, its recording was not */
+    int status = result.status; /* the program's, also where its recording could not be written */
     strbuf_release(&o.only);
     vec_release(&o.mark_on);
     free(library);

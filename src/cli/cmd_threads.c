@@ -43,7 +43,7 @@ static void print_help(void)
          "  --since WHEN, --at WHEN\n"
          "                   only this part of the run; words as in tidemark report\n"
          "  --within REGEX, --within-path PREFIX, --ignore REGEX, --fold REGEX, --no-fold,\n"
-         "  --merge RULE, --thread NAME,\n"
+         "  --merge RULE, --thread NAME, --python-only, --native-only,\n"
          "  --suppressions FILE, --presets, --no-presets, --no-defaults\n"
          "                   as in tidemark report\n"
          "  --top N          at most N threads; 0: all\n"
@@ -95,11 +95,12 @@ static int draw(const struct timelines *t, const struct wanted *w, struct err *e
     return code;
 }
 
-static int print(const struct timelines *t, const struct query_options *o, struct err *err)
+static int print(const struct recording *r, const struct timelines *t,
+                 const struct query_options *o, struct err *err)
 {
     struct strbuf out = {0};
     if (o->output == OUTPUT_JSON) {
-        threads_json(t, &out);
+        threads_json(r, t, &out);
     } else if (o->output == OUTPUT_CSV) {
         threads_csv(t, &out);
     } else {
@@ -113,9 +114,9 @@ static int print(const struct timelines *t, const struct query_options *o, struc
 
 int cmd_threads(int argc, char **argv)
 {
-    static const char *const common[] = {"at",   "since",   "top",   "within", "ignore",
-                                         "fold", "no-fold", "merge", "thread", "process",
-                                         "json", "csv",     "help",  NULL};
+    static const char *const common[] = {
+        "at",     "since",   "top",  "within", "ignore", "fold",        "no-fold",     "merge",
+        "thread", "process", "json", "csv",    "help",   "python-only", "native-only", NULL};
     struct wanted w = {0};
     const struct query_command command = {
         .name = "threads", .files = 1, .only = common, .extra = extra, .take = take, .context = &w};
@@ -135,7 +136,7 @@ int cmd_threads(int argc, char **argv)
     code = query_read(&o, o.files.items[0], &recording, &err);
     code = code ? -EIO : timelines_init(&lines, recording, &o.query, &err);
     if (!code) {
-        code = w.plot || w.gnuplot ? draw(&lines, &w, &err) : print(&lines, &o, &err);
+        code = w.plot || w.gnuplot ? draw(&lines, &w, &err) : print(recording, &lines, &o, &err);
         timelines_release(&lines);
     }
 out:

@@ -156,12 +156,13 @@ static int find_peak(struct peak_query *k, const struct recording *r, const stru
     return code;
 }
 
-static int print(const struct decorated *d, const struct query_options *o, const struct wanted *w,
-                 const struct peak_query *k, struct err *err)
+static int print(const struct recording *r, const struct decorated *d,
+                 const struct query_options *o, const struct wanted *w, const struct peak_query *k,
+                 struct err *err)
 {
     struct strbuf out = {0};
     if (o->output == OUTPUT_JSON) {
-        decorated_json(d, &k->peak, w->prefix, &out);
+        decorated_json(r, d, &k->peak, w->prefix, &out);
     } else {
         struct style style = style_of(STDOUT_FILENO);
         const char *heading = k->heading.size ? k->heading.data : "what was allocated and freed";
@@ -201,7 +202,7 @@ int cmd_tree(int argc, char **argv)
     if (!code)
         code = decorated_init(&d, recording, &k.query, w.by_size, &err);
     if (!code) {
-        code = print(&d, &o, &w, &k, &err);
+        code = print(recording, &d, &o, &w, &k, &err);
         decorated_release(&d);
     }
 out:

@@ -256,7 +256,7 @@ static int refused(const struct option *options, char **argv, const struct query
         if (p->val == optopt)
             return err_set(err, -EINVAL, p->has_arg ? "--%s needs a value" : "--%s takes no value",
                            p->name);
-    if (optopt == 'o' && (command->program || command->output))
+    if (optopt == 'o' && command->letter_o)
         return err_set(err, -EINVAL, "-o needs a value");
     if (optopt && optopt < 128) { /* a short option; there are few */
         char text[3] = {'-', (char)optopt, '\0'};
@@ -302,7 +302,7 @@ int query_options_parse(struct query_options *o, int argc, char **argv,
     int code = 0, val;
     optind = 0; /* GNU: start anew */
     opterr = 0;
-    const char *letters = command->program ? "+:ho:" : command->output ? ":ho:" : ":h";
+    const char *letters = command->program ? "+:ho:" : command->letter_o ? ":ho:" : ":h";
     while (!code && !o->help &&
            (val = getopt_long(argc, argv, letters, options.items, NULL)) != -1) {
         if (val == '?' || val == ':')

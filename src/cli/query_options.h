@@ -35,13 +35,13 @@ struct query_options {
 
 /* What differs between commands. */
 struct query_command {
-    const char *name;      /* "report" */
-    size_t files;          /* how many files it needs */
-    const char *arguments; /* what they are; NULL: FILE, as often */
-    bool output;           /* -o VALUE is taken */
-    bool program; /* instead of files: a program and its arguments, in `files`; with -o VALUE */
-    bool summary; /* do its text and its JSON say themselves what a recording lacks? */
-    bool presets; /* are presets applied unless --no-presets is given? */
+    const char *name;        /* "report" */
+    size_t files;            /* how many files it needs */
+    const char *arguments;   /* what they are; NULL: FILE, as often */
+    bool program;            /* instead of files: a program and its arguments, in `files` */
+    bool letter_o;           /* takes -o VALUE */
+    bool summary;            /* do its text and its JSON say themselves what a recording lacks? */
+    bool presets;            /* are presets applied unless --no-presets is given? */
     const char *const *only; /* names of the common options that it takes, ended by NULL; or NULL:
                                 all. With "within" comes within-path; with "ignore" come
                                 suppressions, presets, no-presets and no-defaults */

@@ -227,3 +227,9 @@ void visitor_tell(struct visitor *v, int status, const char *text)
 {
     answer(v, status, text, strlen(text), 0);
 }
+
+void visitor_leave(struct visitor *v)
+{
+    v->left_ns = monotonic();
+    close(v->fd);
+}

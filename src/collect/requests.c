@@ -183,21 +183,9 @@ void request_answer(struct session *s, struct visitor *v)
     v->text[WIRE_LABEL_SIZE - 1] =
         v->request.kind == WIRE_MARK ? '\0' : v->text[WIRE_LABEL_SIZE - 1];
     switch ((enum wire_request_kind)v->request.kind) {
-    case WIRE_SNAPSHOT: {
-        char *name = NULL;
-        code = snapshot_begin(s, v->text, v, &name);
-        if (code) {
-            free(name);
-            break;
-        }
-        /* For a person; a program has no room for it, and does not look. */
-        char *text = xasprintf("snapshot %u, %s %s\n", s->snapshot_count,
-                               *name == '|' ? "passed to" : "written to", name + (*name == '|'));
-        visitor_tell(v, 0, text);
-        free(text);
-        free(name);
+    case WIRE_SNAPSHOT:
+        snapshot_begin(s, v->text, v);
         return;
-    }
     case WIRE_MARK:
         code = mark_from_outside(s, (pid_t)v->request.about, v->text);
         break;

@@ -47,6 +47,12 @@ static void settle_lone(struct samples *s, struct process *p, struct sampled_thr
     t->lone.count = left;
 }
 
+/* Pages of ours are nobody's in the program, whoever we were called by: one frame says whose. */
+static uint32_t recorder_stack(struct process *p, uint64_t pc)
+{
+    return stack_tree_child(&p->target->stacks, 0, node_address(p, pc + 1));
+}
+
 void settle_faults(struct samples *s, struct process *p, struct sampled_thread *t)
 {
     settle_lone(s, p, t, true);
@@ -62,7 +68,7 @@ void take_fault(struct samples *s, struct process *p, const struct perf_record *
                            .address = r->address};
     if (r->kind == PERF_FAULT_STACK) {
         t->last = w;
-        t->last_stack = stack_of(s, p, r);
+        t->last_stack = is_recorder(p, w.pc) ? recorder_stack(p, w.pc) : stack_of(s, p, r);
         t->last_counted = false;
         settle_lone(s, p, t, false);
         return;

@@ -212,7 +212,14 @@ static char *chosen_name(const struct session *s, unsigned number)
     return xasprintf("%.*s.snapshot%u.tide", (int)size, file, number);
 }
 
-static _Noreturn void write_snapshot(struct session *s, uint64_t now, char *name)
+/* `tidemark ctl` waits until the file is there; a program goes on meanwhile. */
+static bool is_waited_for(const struct visitor *asker)
+{
+    return asker && asker->request.about;
+}
+
+static _Noreturn void write_snapshot(struct session *s, uint64_t now, char *name, unsigned number,
+                                     struct visitor *asker)
 {
     struct recording *r = recording_new();
     struct strbuf bytes = {0};
@@ -220,7 +227,15 @@ static _Noreturn void write_snapshot(struct session *s, uint64_t now, char *name
     r->complete = true;
     naming_alone(s->naming);
     compose_copy(s, now, r, &bytes);
-    _exit(output_write(&name, &bytes, &err) != 0);
+    int code = output_write(&name, &bytes, &err);
+    if (is_waited_for(asker)) {
+        char *text =
+            code ? xasprintf("%s\n", err.text)
+                 : xasprintf("snapshot %u, %s %s\n", number,
+                             *name == '|' ? "passed to" : "written to", name + (*name == '|'));
+        visitor_tell(asker, code, text);
+    }
+    _exit(code != 0);
 }
 
 static void forget_ended_snapshots(struct session *s, int options)
@@ -230,8 +245,7 @@ static void forget_ended_snapshots(struct session *s, int options)
             s->snapshots.items[i] = s->snapshots.items[--s->snapshots.count];
 }
 
-int snapshot_begin(struct session *s, const char *pattern, const struct visitor *asker,
-                   char **written)
+static int begin_snapshot(struct session *s, const char *pattern, struct visitor *asker)
 {
     struct err err;
     unsigned number = s->snapshot_count + 1;
@@ -259,18 +273,24 @@ int snapshot_begin(struct session *s, const char *pattern, const struct visitor 
     naming_hold(s->naming);
     pid_t writer = fork();
     if (writer == 0)
-        write_snapshot(s, now, name);
+        write_snapshot(s, now, name, number, asker);
     code = writer < 0 ? -errno : 0;
     naming_go_on(s->naming);
-    if (written)
-        *written = name;
-    else
-        free(name);
+    free(name);
     if (!code) {
         *vec_push(&s->snapshots) = writer;
         s->snapshot_count = number;
     }
     return code;
+}
+
+void snapshot_begin(struct session *s, const char *pattern, struct visitor *asker)
+{
+    int code = begin_snapshot(s, pattern, asker);
+    if (!code && is_waited_for(asker))
+        visitor_leave(asker);
+    else if (asker)
+        visitor_reply(asker, code, -1, 0, 0);
 }
 
 void snapshot_if_due(struct session *s, uint64_t now)
@@ -280,7 +300,7 @@ void snapshot_if_due(struct session *s, uint64_t now)
     if (now < s->next_snapshot_ns)
         return;
     if (s->live.count)
-        snapshot_begin(s, "", NULL, NULL);
+        snapshot_begin(s, "", NULL);
     s->next_snapshot_ns = now + s->options->snapshot_every_ns;
 }
 

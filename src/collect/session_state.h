@@ -69,11 +69,9 @@ void request_answer(struct session *s, struct visitor *v);
 
 /* saving.c */
 void checkpoint_if_due(struct session *s, uint64_t now);
-/* Begins to write what there is now, to a name with %I or a command; "": a name is chosen. 0, or a
- * negative errno. `asker`: who asks, or NULL. `written`: gets the name, which is the caller's to
- * free, or NULL. */
-int snapshot_begin(struct session *s, const char *pattern, const struct visitor *asker,
-                   char **written);
+/* Begins to write what there is now, to a name with %I or a command; "": a name is chosen. Ends the
+ * visit of who asks, or NULL. */
+void snapshot_begin(struct session *s, const char *pattern, struct visitor *asker);
 void snapshot_if_due(struct session *s, uint64_t now);
 int finish(struct session *s, struct session_result *result, struct err *err);
 

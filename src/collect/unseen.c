@@ -130,6 +130,8 @@ static char *quiet_note(struct unseen *u, const struct target *t)
         return xasprintf("nothing could be seen in %s: its limits leave the recorder no address "
                          "space (ulimit -v) or no file descriptor (ulimit -n); raise them",
                          path);
+    if (t->was_paused)
+        return NULL; /* it may have made some; that it was paused is told */
     return xasprintf("it made no allocations%s",
                      t->profile.execed ? " before it became another program" : "");
 }

@@ -164,18 +164,24 @@ static uint32_t charged(const struct builder *b, uint32_t call)
     return user && !(flags[user] & CALL_MARKER) ? user : call;
 }
 
+enum marker { MARKER_UNKNOWN, MARKER_DROPPED, MARKER_RECORDER, MARKERS };
+
 /* The call that stands for stacks without a frame to list, made when first needed. */
-static uint32_t charged_marker(struct builder *b, uint32_t node, uint32_t markers[2])
+static uint32_t charged_marker(struct builder *b, uint32_t node, uint32_t markers[MARKERS])
 {
-    bool dropped = node && node < b->profile->nodes.count && (b->flags[node] & CALL_DROPPED);
-    if (!markers[dropped]) {
-        const char *name = !dropped                ? "[unknown]"
-                           : b->focus->python_only ? "[native]"
-                           : b->focus->native_only ? "[python]"
-                                                   : "[folded]";
-        markers[dropped] = add_call(b, 0, frame_table_marker(b->frames, name), 0, CALL_MARKER);
+    uint16_t flags = node && node < b->profile->nodes.count ? b->flags[node] : 0;
+    enum marker marker = flags & CALL_RECORDER  ? MARKER_RECORDER
+                         : flags & CALL_DROPPED ? MARKER_DROPPED
+                                                : MARKER_UNKNOWN;
+    if (!markers[marker]) {
+        const char *name = marker == MARKER_UNKNOWN    ? "[unknown]"
+                           : marker == MARKER_RECORDER ? "[tidemark]"
+                           : b->focus->python_only     ? "[native]"
+                           : b->focus->native_only     ? "[python]"
+                                                       : "[folded]";
+        markers[marker] = add_call(b, 0, frame_table_marker(b->frames, name), 0, CALL_MARKER);
     }
-    return markers[dropped];
+    return markers[marker];
 }
 
 static bool *chosen_threads(const struct profile *p, const char *wanted, struct err *err)
@@ -249,7 +255,7 @@ static int place_sites(struct builder *b, const struct measure *m, struct err *e
         return -ENOENT;
     bool within = frame_table_has_within(b->frames), paths = frame_table_has_paths(b->frames);
     struct value *by_rule = xcalloc(b->suppress.rules.count + 1, sizeof *by_rule);
-    uint32_t markers[2] = {0, 0};
+    uint32_t markers[MARKERS] = {0};
     for (size_t s = 0; s < m->count; s++) {
         const struct site *site = &b->profile->sites.items[s];
         t->site_call[s] = CALL_NONE;

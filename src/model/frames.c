@@ -186,7 +186,9 @@ static bool is_interpreter(const char *module)
 /* Functions of ours that call the program's, such as main: they would be in every stack. */
 static uint16_t own_flags(const struct frame_table *t, uint32_t module)
 {
-    return strcmp(frame_table_string(t, module), "libtidemark.so") == 0 ? CALL_DROPPED : 0;
+    return strcmp(frame_table_string(t, module), "libtidemark.so") == 0
+               ? CALL_DROPPED | CALL_RECORDER
+               : 0;
 }
 
 static uint32_t resolved(struct frame_table *t, const struct frame *f, bool interpreter)

@@ -33,7 +33,8 @@ enum call_flag {
     CALL_RENAMED = 32, /* by --merge or to match another recording: one row for all modules */
     CALL_MARKER = 64,  /* no function: "[truncated]", "[unknown]" and the like */
     CALL_PYTHON = 128, /* a Python function */
-    CALL_IN_PATH = 256, /* its file is one of --within-path */
+    CALL_IN_PATH = 256,  /* its file is one of --within-path */
+    CALL_RECORDER = 512, /* a function of ours inside the program: never listed */
 };
 
 struct call_frame {

@@ -300,6 +300,10 @@ struct totals totals_of(const struct profile *p, const struct window *w)
             value_join(&live, m.sites[i], false);
         t.live_blocks = live.count;
         t.live_bytes = live.amount;
+        if (t.allocations < t.live_blocks) /* since the peak: so many in the rest of its interval */
+            t.allocations = t.live_blocks;
+        if (t.bytes_allocated < t.live_bytes)
+            t.bytes_allocated = t.live_bytes;
         t.frees = (int64_t)((uint64_t)t.allocations - (uint64_t)t.live_blocks);
         measure_release(&m);
     }

@@ -11,8 +11,9 @@
  * in time (_Fork, clone), a lock may be held by a thread that is not there: it is never asked.
  * Signals wait meanwhile: the mark may be at a function that a handler may interrupt and allocate.
  *
- * glibc counts by going through all that is free, so it may take long. What the last answer cost, a
- * hundred times over, is the distance to the next one.
+ * glibc counts by going through all that is free, so it may take long. Some time there is for
+ * asking at every mark; when it is used up, what the last answer cost, a hundred times over, is the
+ * distance to the next one.
  */
 #include <errno.h>
 #include <link.h>
@@ -25,7 +26,8 @@
 #include "record/recorder.h"
 
 #define SHORT_NS 1000000    /* an answer that takes no longer does not matter at the end */
-#define SHARE    100        /* one part in so many of the time is spent on asking */
+#define CREDIT   20000000   /* ns to spend on asking at every mark, and then */
+#define SHARE    100        /* one part in so many of the time */
 #define ASKING   UINT64_MAX /* some thread is at it, */
 
 typedef struct mallinfo2 glibc_function(void);
@@ -46,6 +48,7 @@ static const struct link_map *its_file, *libc_file;
 static bool unsafe;                   /* not ready for this process */
 static _Atomic uint64_t next_ns;      /* not before this; or ASKING */
 static _Atomic uint64_t last_cost_ns; /* of the last answer, + 1; 0: there was none */
+static _Atomic uint64_t spent_ns;     /* of CREDIT */
 
 /* --- whom to ask ------------------------------------------------------------------------------ */
 
@@ -103,6 +106,7 @@ void allocator_forked(bool told)
     unsafe |= !told;
     atomic_store(&next_ns, 0);
     atomic_store(&last_cost_ns, 0);
+    atomic_store(&spent_ns, 0);
 }
 
 /* --- the questions ---------------------------------------------------------------------------- */
@@ -231,7 +235,8 @@ static bool ask_now(uint64_t due, struct wire_held *out)
     uint64_t cost = work_ns() - begin;
     errno = saved;
     atomic_store(&last_cost_ns, cost + 1);
-    atomic_store(&next_ns, wall_ns() + cost * SHARE);
+    bool credit = atomic_fetch_add(&spent_ns, cost) < CREDIT;
+    atomic_store(&next_ns, credit ? 0 : wall_ns() + cost * SHARE);
     release_signals(&before);
     out->allocator = answered ? kind : WIRE_ALLOCATOR_NONE;
     return answered;

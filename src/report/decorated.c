@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "report/indent.h"
+#include "report/json_parts.h"
 #include "report/table.h"
 #include "report/units.h"
 
@@ -88,15 +88,15 @@ void decorated_text(const struct decorated *d, const char *heading, const char *
 }
 
 /* Flat, with depths: trees are deeper than readers of JSON like. */
-void decorated_json(const struct decorated *d, const struct decorated_peak *peak,
-                    const char *prefix, struct strbuf *out)
+void decorated_json(const struct recording *r, const struct decorated *d,
+                    const struct decorated_peak *peak, const char *prefix, struct strbuf *out)
 {
     const struct frame_table *frames = &d->places.total.frames;
     struct json j;
     json_init(&j, out);
     json_object(&j, NULL);
     json_string(&j, "schema", "tidemark.tree/1");
-    json_u64(&j, "pid", d->places.total.profile->pid);
+    json_program(&j, r, d->places.total.profile);
     json_u64(&j, "since_ns", d->window.since.time_ns);
     json_u64(&j, "at_ns", d->window.at.time_ns);
     if (peak->number) {

@@ -15,7 +15,7 @@ struct decorated_peak {
     unsigned number; /* 0: it leads to none */
     int64_t bytes, listed_bytes;
 };
-void decorated_json(const struct decorated *d, const struct decorated_peak *peak,
-                    const char *prefix, struct strbuf *out);
+void decorated_json(const struct recording *r, const struct decorated *d,
+                    const struct decorated_peak *peak, const char *prefix, struct strbuf *out);
 
 #endif

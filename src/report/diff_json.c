@@ -52,6 +52,19 @@ static void percent_json(struct json *j, const struct diff_row *r)
         json_null(j, "change_percent");
 }
 
+/* B minus A, named as in a report. */
+static void change_json(struct json *j, const struct diff *d, const struct diff_row *r)
+{
+    bool stack = d->query->by == BY_STACK;
+    struct value self = value_change(r->self), total = value_change(r->total);
+    json_i64(j, stack ? "bytes" : "self_bytes", self.amount);
+    json_i64(j, stack ? "count" : "self_count", self.count);
+    if (stack)
+        return;
+    json_i64(j, "total_bytes", total.amount);
+    json_i64(j, "total_count", total.count);
+}
+
 static void row_json(struct json *j, const struct diff *d, const struct diff_row *r,
                      struct json_stacks *stacks)
 {
@@ -67,6 +80,7 @@ static void row_json(struct json *j, const struct diff *d, const struct diff_row
     values_json(j, "", r->self);
     percent_json(j, r);
     values_json(j, "total_", r->total);
+    change_json(j, d, r);
     if (d->query->shape == SHAPE_TREE)
         json_u64(j, "depth", r->depth);
     if (d->query->by == BY_STACK) {
@@ -88,6 +102,9 @@ static void sums_json(struct json *j, const struct diff *d)
     json_object(j, "totals");
     json_totals_as(j, "a", &d->side[0].answer.totals);
     json_totals_as(j, "b", &d->side[1].answer.totals);
+    json_object(j, "change");
+    json_totals_change(j, &d->side[0].answer.totals, &d->side[1].answer.totals);
+    json_end(j);
     json_totals_change(j, &d->side[0].answer.totals, &d->side[1].answer.totals);
     json_end(j);
 }
@@ -102,6 +119,7 @@ void diff_json(const struct diff *d, const struct report_sink *sink, struct strb
     json_init(&j, out);
     json_object(&j, NULL);
     json_string(&j, "schema", "tidemark.diff/1");
+    json_program(&j, d->side[1].recording, d->side[1].profile);
     json_string(&j, "since", q->since ? q->since : "start");
     json_string(&j, "at", q->at ? q->at : q->metric == METRIC_PEAK ? "peak" : "end");
     json_string(&j, "metric", metric_name(q->metric));

@@ -186,7 +186,7 @@ void growth_kept_words(const struct growth *g, struct strbuf *out)
     unit_bytes(out, growth_account_part(a, PART_HELD));
     strbuf_puts(out, " that are free on pages with live blocks");
     double freed = growth_last(g, GROWTH_LIVE) - (double)a->last->live_bytes;
-    if (freed > 0) {
+    if (freed > 0 && freed < 0x1p63) { /* a damaged file may say anything */
         strbuf_puts(out, "; ");
         unit_bytes(out, (int64_t)freed);
         strbuf_puts(out, " of blocks were freed since the last mark");

@@ -62,7 +62,6 @@ void json_totals(struct json *j, const struct totals *t)
 void json_totals_change(struct json *j, const struct totals *a, const struct totals *b)
 {
 #define CHANGE(member) json_i64(j, #member, (int64_t)((uint64_t)b->member - (uint64_t)a->member))
-    json_object(j, "change");
     CHANGE(allocations);
     CHANGE(frees);
     CHANGE(reallocations);
@@ -76,7 +75,6 @@ void json_totals_change(struct json *j, const struct totals *a, const struct tot
     CHANGE(lost_events);
     CHANGE(truncated_stacks);
     CHANGE(incomplete_stacks);
-    json_end(j);
 #undef CHANGE
 }
 

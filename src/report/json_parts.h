@@ -20,7 +20,7 @@ void json_totals(struct json *j, const struct totals *t);
 void json_sampling(struct json *j, const struct answer *a);
 /* The same under another key. */
 void json_totals_as(struct json *j, const char *key, const struct totals *t);
-/* Member change: of each of them, from `a` to `b`. */
+/* Members as in totals: the change of each, from `a` to `b`. */
 void json_totals_change(struct json *j, const struct totals *a, const struct totals *b);
 /* An object of bytes and count. */
 void json_value(struct json *j, const char *key, struct value v);

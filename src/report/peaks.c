@@ -153,7 +153,7 @@ void peaks_text(const struct peaks *p, const char *file, size_t top, const struc
     free(order);
 }
 
-void peaks_json(const struct peaks *p, struct strbuf *out)
+void peaks_json(const struct recording *r, const struct peaks *p, struct strbuf *out)
 {
     const struct answer *a = &p->places.total;
     struct json_stacks stacks = {.frames = &a->frames};
@@ -162,7 +162,7 @@ void peaks_json(const struct peaks *p, struct strbuf *out)
     json_init(&j, out);
     json_object(&j, NULL);
     json_string(&j, "schema", "tidemark.peaks/1");
-    json_u64(&j, "pid", p->lines.profile->pid);
+    json_program(&j, r, p->lines.profile);
     json_array(&j, "peaks");
     for (size_t i = 0; i < p->list.count; i++) {
         const struct peak *k = &p->list.items[i];

@@ -14,7 +14,7 @@ void peak_listed_words(const struct peaks *p, const struct peak *k, struct strbu
 void peak_legend(const struct peaks *p, const struct peak *k, size_t most, struct strbuf *out);
 void peaks_text(const struct peaks *p, const char *file, size_t top, const struct style *s,
                 struct strbuf *out);
-void peaks_json(const struct peaks *p, struct strbuf *out);
+void peaks_json(const struct recording *r, const struct peaks *p, struct strbuf *out);
 void peaks_csv(const struct peaks *p, struct strbuf *out);
 
 #endif

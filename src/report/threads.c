@@ -2,8 +2,8 @@
 
 #include <inttypes.h>
 
-#include "base/json.h"
 #include "report/csv.h"
+#include "report/json_parts.h"
 #include "report/summary.h"
 #include "report/table.h"
 #include "report/units.h"
@@ -108,13 +108,13 @@ static void json_series(struct json *j, const char *key, const int64_t *values, 
     json_end(j);
 }
 
-void threads_json(const struct timelines *t, struct strbuf *out)
+void threads_json(const struct recording *r, const struct timelines *t, struct strbuf *out)
 {
     struct json j;
     json_init(&j, out);
     json_object(&j, NULL);
     json_string(&j, "schema", "tidemark.threads/1");
-    json_u64(&j, "pid", t->profile->pid);
+    json_program(&j, r, t->profile);
     json_u64(&j, "peak_bytes", t->profile->peak_bytes);
     json_array(&j, "moments_ns");
     for (size_t i = 0; i < t->moments; i++)
@@ -137,6 +137,10 @@ void threads_json(const struct timelines *t, struct strbuf *out)
         json_i64(&j, "live_bytes", l->live_bytes);
         json_i64(&j, "live_blocks", l->live_blocks);
         json_i64(&j, "allocations", l->allocations);
+        json_i64(&j, "frees", (int64_t)((uint64_t)l->allocations - (uint64_t)l->live_blocks));
+        json_i64(&j, "bytes_allocated", l->allocated_bytes);
+        json_i64(&j, "peak_bytes", l->highest_bytes);
+        json_u64(&j, "peak_time_ns", l->highest_ns);
         json_i64(&j, "allocated_bytes", l->allocated_bytes);
         json_i64(&j, "freed_bytes", l->freed_bytes);
         json_i64(&j, "freed_of_others_bytes", l->foreign_bytes);

@@ -8,7 +8,7 @@
 #include "report/style.h"
 
 void threads_text(const struct timelines *t, size_t top, const struct style *s, struct strbuf *out);
-void threads_json(const struct timelines *t, struct strbuf *out);
+void threads_json(const struct recording *r, const struct timelines *t, struct strbuf *out);
 void threads_csv(const struct timelines *t, struct strbuf *out);
 
 #endif

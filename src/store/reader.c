@@ -484,15 +484,15 @@ static int refuse(const char *first, size_t size, const char *name, struct err *
                    5, "xz", "xz -dc"},
                   {"BZh", 3, "bzip2", "bzip2 -dc"}};
     if (size == 0)
-        return err_set(err, -EINVAL, "%s is empty, not a tidemark recording", name);
+        return err_set(err, -EBADMSG, "%s is empty, not a tidemark recording", name);
     for (size_t i = 0; i < sizeof packed / sizeof *packed; i++)
         if (size >= packed[i].size && memcmp(first, packed[i].magic, packed[i].size) == 0)
-            return err_set(err, -EINVAL, "%s is compressed with %s; unpack it first: %s %s", name,
+            return err_set(err, -EBADMSG, "%s is compressed with %s; unpack it first: %s %s", name,
                            packed[i].how, packed[i].with, name);
     if (size < FILE_HEADER && memcmp(first, FILE_MAGIC, size < 8 ? size : 8) == 0)
-        return err_set(err, -EINVAL, "%s is a tidemark recording cut at byte %zu: nothing is left",
+        return err_set(err, -EBADMSG, "%s is a tidemark recording cut at byte %zu: nothing is left",
                        name, size);
-    return err_set(err, -EINVAL, "%s is not a tidemark recording", name);
+    return err_set(err, -EBADMSG, "%s is not a tidemark recording", name);
 }
 
 static int take_header(struct chunk_source *s, const char *name, struct err *err)
@@ -505,7 +505,7 @@ static int take_header(struct chunk_source *s, const char *name, struct err *err
         return refuse(s->held.data, (size_t)n, name, err);
     memcpy(&version, s->held.data + 8, 4);
     if (version != FILE_VERSION)
-        return err_set(err, -EINVAL, "%s has format version %u; this tidemark reads version %d",
+        return err_set(err, -EBADMSG, "%s has format version %u; this tidemark reads version %d",
                        name, version, FILE_VERSION);
     return 0;
 }
@@ -606,7 +606,7 @@ int recording_read(const char *path, struct recording **out, struct err *err)
     else if (S_ISDIR(st.st_mode))
         status = err_set(err, -EISDIR, "%s is a folder, not a tidemark recording", path);
     else if (!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode))
-        status = err_set(err, -EINVAL, "%s is a device, not a tidemark recording", path);
+        status = err_set(err, -EBADMSG, "%s is a device, not a tidemark recording", path);
     else if (S_ISREG(st.st_mode) && is_gzip(fd) && !(source.gz = open_gzip(fd)))
         status = err_set(err, -ENOMEM, "cannot unpack %s", path);
     else

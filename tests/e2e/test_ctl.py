@@ -75,6 +75,19 @@ def test_snapshots_from_outside(t):
     t.equal("all", hundreds(t, run.end(), "--at", "snapshot#4"), 200)
 
 
+def test_snapshot_is_there_when_ctl_has_said_so(t):
+    """Also through a command; a name is one of the folder of who asks."""
+    run = Running(t, t.file("s.%I.tide"))
+    os.mkdir(t.file("here"))
+    for words in (t.file("third.tide"), "fourth.tide", "|cat > " + t.file("fifth.tide")):
+        subprocess.run([t.tidemark, "ctl", str(run.tool.pid), "snapshot", words], cwd=t.file("here"), stdout=subprocess.PIPE,
+                       check=True)
+    for name in ("third.tide", "here/fourth.tide", "fifth.tide"):
+        t.equal(name, hundreds(t, t.file(name)), 200)
+    run.ctl("snapshot", "|exit 3", status=1)
+    run.end()
+
+
 @cases(which=("program", "collector"))
 def test_marks_from_outside(t, which):
     run = Running(t, t.file("s.%I.tide"))
@@ -103,6 +116,9 @@ def test_started_paused(t):
     profile = run.end()
     t.equal("blocks", hundreds(t, profile), 100)
     t.true("a note", any("paused" in note for note in t.report(profile)["notes"]))
+    never = t.report(t.record(t.build("heap_family.c", "-O1"), opts=("--paused",)))
+    t.equal("never resumed", never["totals"]["allocations"], 0)
+    t.equal("it is not said to have made none", [n for n in never["notes"] if "no allocations" in n], [])
 
 
 def test_ctl_from_within_says_what_it_did(t):
@@ -124,6 +140,8 @@ def test_wrong_requests(t):
     run = Running(t, t.file("s.%I.tide"))
     run.ctl("mark", status=2)
     run.ctl("nonsense", status=2)
+    run.ctl("--nonsense", status=2)
+    t.true("named", "'--nonsense'" in t.stderr, t.stderr)
     run.ctl("snapshot", t.file("no/such/folder/x.tide"), status=1)
     run.ctl("status", pid=os.getpid(), status=1)
     t.equal("the recording is unharmed", hundreds(t, run.end()), 300)

@@ -61,9 +61,14 @@ def test_numbers(t):
     of_a, of_b = t.report(a), t.report(b)
     for key, value in result["totals"]["change"].items():
         t.equal("change of " + key, value, of_b["totals"][key] - of_a["totals"][key])
+        t.equal("named as in a report: " + key, result["totals"][key], value)
     t.equal("totals", (result["totals"]["a"], result["totals"]["b"]), (of_a["totals"], of_b["totals"]))
     t.equal("sum", result["sum"]["change"], {"bytes": 1889, "count": 10})
     t.equal("commands", [result[side]["command"] for side in "ab"], [r["command"] for r in (of_a, of_b)])
+    t.equal("the second one's", [result[k] for k in ("command", "pid", "exit_code", "duration_ns")],
+            [of_b[k] for k in ("command", "pid", "exit_code", "duration_ns")])
+    t.equal("rows named as in a report", [[r[k] for k in ("self_bytes", "self_count", "total_bytes", "total_count")] for r in result["rows"]],
+            [[r["change_" + k] for k in ("bytes", "count", "total_bytes", "total_count")] for r in result["rows"]])
     main = [r for r in result["rows"] if r["name"] == "main"][0]
     t.equal("main in all", (main["change_total_bytes"], main["change_total_count"], main["status"]), (1889, 10, "changed"))
 
@@ -90,6 +95,7 @@ def test_stacks_and_tree(t):
     rows = diff(t, a, b, "--by", "stack")["rows"]
     stacks = {tuple(bare(f["function"]) for f in r["stack"])[:2]: (r["change_bytes"], r["status"], r["thread"]) for r in rows}
     t.equal("grows", [v for k, v in stacks.items() if "grows" in k], [(2000, "changed", "main")])
+    t.equal("named as in a report", [(r["bytes"], r["count"]) for r in rows], [(r["change_bytes"], r["change_count"]) for r in rows])
     t.equal("fresh", [v for k, v in stacks.items() if "fresh" in k], [(7, "new", "main")])
     tree = diff(t, a, b, "--tree")["rows"]
     depth = {bare(r["name"]): r["depth"] for r in tree}

@@ -116,6 +116,17 @@ def test_static_and_with_the_heap(t, program):
     t.equal("status", t.status, 0)
 
 
+def test_pages_of_the_recorder(t):
+    """They are made resident inside the program's calls, but are none of its: a first malloc is charged for no more than libc does."""
+    profile = t.record(t.build("early_peak.c", "-O1"), opts=("--faults",))
+    report = t.report(profile, "faults")
+    t.true("told apart", t.row(report, "[tidemark]")["self_count"] > 10, t.row(report, "[tidemark]"))
+    t.equal("early itself", faults_of(t, profile, "early"), (0, 0))
+    stacks = [r["stack"] for r in t.report(profile, "faults", "--by", "stack")["rows"] if r["stack"][0]["function"] == "[tidemark]"]
+    t.equal("by nobody", {len(s) for s in stacks}, {1})
+    t.equal("the sum", sum(r["self_count"] for r in report["rows"]), report["sampling"]["faults"])
+
+
 def test_who_allocated_it(t):
     """All is touched in one function; who allocated it is told too. libc itself touches the first page of a block."""
     pages = 400

@@ -36,6 +36,14 @@ def test_folded(t):
         t.equal(metric, folded(text), {stack: amount for stack, amount in want.items() if amount})
 
 
+def test_output(t):
+    profile = t.record(t.build("phases.c", "-O1"))
+    want = t.run("flame", profile, "--folded")[0]
+    for option in (("-o", t.file("a")), ("--output", t.file("b")), ("--output=" + t.file("c"),)):
+        t.equal("output of " + option[0], t.run("flame", profile, "--folded", *option), ("", "", 0))
+    t.equal("files", [open(t.file(name)).read() for name in "abc"], [want] * 3)
+
+
 def test_from_folded_and_back(t):
     text = "a;b;c 12\na;b 3\nx;y with spaces 7\na;b;c 1\n"
     t.equal("sums", folded(draw(t, text, "--folded")), {"a;b": 3, "a;b;c": 13, "x;y with spaces": 7})

@@ -278,3 +278,13 @@ def test_what_is_missing(t):
     _, stderr, status = t.run("growth", record(t, "leak", 5, 1), "--mark", "nothing")
     t.equal("an unknown label", status, 1)
     t.true("says which there are", "event#1 to #5" in stderr, stderr)
+
+
+def test_one_thread(t):
+    """What is lost and what grows is that thread's; the lines are the process's."""
+    profile = t.record(t.build("two_leaks.c", "-O1", *API))
+    for thread, want in ((("--thread", "second"), {"large": 3000}), (("--thread", "main"), {"small": 1000}),
+                         ((), {"large": 3000, "small": 1000})):
+        growth = t.ask(profile, "growth", *thread)
+        t.equal("sites %s" % (thread,), {s["function"]: s["bytes_per_mark"] for s in growth["sites"]}, want)
+        t.equal("live of the process", growth["slopes"]["live"]["bytes_per_mark"], 4000)

@@ -47,6 +47,16 @@ def test_options_are_those_of_the_help(t, command):
     t.equal("in the manual page and not in --help", sorted(page - shown), [])
 
 
+def test_every_variable_has_an_entry(t):
+    """Those in quotes; the others are macros."""
+    files = [path for folder, kind in (("src", "*/*.[ch]"), ("bindings", "*/*/*.py"))
+             for path in glob.glob(os.path.join(ROOT, folder, kind))]
+    used = {name for path in files for name in re.findall(r'"(TIDEMARK_[A-Z_]+)"', text_of(path))}
+    t.true("there are some", {"TIDEMARK_OPTIONS", "TIDEMARK_SOCKET"} <= used, used)
+    entries = " ".join(re.findall(r"^\.It Ev (.*)", text_of("docs/man/tidemark.1"), re.MULTILINE))
+    t.equal("without an entry in tidemark.1", used - set(re.findall(r"\w+", entries)), set())
+
+
 def test_every_command_has_a_page(t):
     commands = re.findall(r"^  ([a-z]+) +\S", t.run("--help")[0].split("\nExamples:")[0], re.MULTILINE)
     t.true("commands", {"run", "report", "marks"} <= set(commands), commands)

@@ -17,6 +17,17 @@ def test_peak_of_one_thread_is_exact(t, opt):
     t.equal("live at the peak", t.total(at_peak, "first_phase"), (10_000_000, 20))
 
 
+def test_since_the_peak(t):
+    """All of it in one interval: what is live then and later is exact, and no count is below nothing."""
+    profile = t.record(t.build("early_peak.c", "-O1"), opts=("--interval", "10000"))
+    since = t.report(profile, "live", "--since", "peak")
+    t.equal("early, late", (t.total(since, "early"), t.total(since, "late")), ((-1_000_000, -1), (900, 9)))
+    totals = since["totals"]
+    t.equal("live", (totals["live_blocks"], totals["live_bytes"]), (8, 900 - 1_000_000))
+    t.true("allocations, frees", totals["allocations"] >= 8 and totals["frees"] >= 0, totals)
+    t.equal("they go together", totals["allocations"] - totals["frees"], 8)
+
+
 def test_sitepeak(t):
     profile = t.record(t.build("phases.c", "-O2"))
     own = t.report(profile, "sitepeak")

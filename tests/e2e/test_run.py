@@ -98,7 +98,7 @@ def test_own_failure_is_125(t):
 
 
 @cases(arguments=(("run", "--no-such-option"), ("no-such-command",), ("report", "--no-such-option", "x"),
-                  ("run",), ("report",)))
+                  ("run",), ("report",), ("run", "-o", "", "--", "/bin/true")))
 def test_usage_is_2(t, arguments):
     one_line(t, arguments, 2)
 
@@ -107,10 +107,20 @@ def test_missing_file_is_1(t):
     one_line(t, ("report", "/no/such/file.tide"), 1, "/no/such/file.tide")
 
 
-def test_no_profile_is_1(t):
+@cases(command=("report", "leaks", "marks", "growth", "threads", "peaks", "tree", "flame", "findings", "maps", "annotate", "diff"))
+def test_no_profile_is_1(t, command):
+    more = {"annotate": ("main",), "diff": ("data",)}.get(command, ())
     with open(t.file("data"), "w") as out:
         out.write("no profile\n" * 100)
-    one_line(t, ("report", "data"), 1, "data")
+    one_line(t, (command, "data", *more), 1, "data")
+
+
+def test_options_in_the_environment(t):
+    """Words as in a shell."""
+    os.mkdir(t.file("a folder"))
+    options = "--quiet -o '%s' --ignore \"no such function\"  --interval\\=5" % t.file("a folder/x.tide")
+    t.equal("output", t.run("run", "--", program(t), env={"TIDEMARK_OPTIONS": options}), ("", "", 0))
+    t.equal("allocations", t.report(t.file("a folder/x.tide"))["totals"]["allocations"], 550)
 
 
 def test_wrong_words_are_2(t):

@@ -24,10 +24,12 @@ def test_64_threads(t):
         # A thread may make blocks of libc's own besides; they are none of these sizes.
         t.equal("w%d" % i, (row["live_bytes"], row["live_blocks"], row["allocated_bytes"], row["allocations"], row["freed_bytes"]),
                 (10 * size, 10, 100 * size, 100, 90 * size))
+        t.equal("w%d, named as in a report" % i, (row["bytes_allocated"], row["frees"], row["peak_bytes"]), (100 * size, 90, 100 * size))
         t.equal("last moment of w%d" % i, row["live"][-1], 10 * size)
         t.equal("w%d at its highest, which the mark has seen" % i, row["highest_bytes"], 100 * size)
         t.true("w%d at the process's peak" % i, row["at_peak_bytes"] <= 100 * size, row)
     t.equal("moments", {len(r["live"]) for r in found["threads"]}, {len(found["moments_ns"])})
+    t.equal("it ended well", [found[k] for k in ("exit_code", "signal", "complete")], [0, None, True])
     t.equal("the order", [r["highest_bytes"] for r in found["threads"]],
             sorted((r["highest_bytes"] for r in found["threads"]), reverse=True))
 

@@ -248,13 +248,13 @@ static inline void look_peaks(const struct recording *r, uint64_t hash)
     query_init(&q);
     if (timelines_init(&t, r, &q, &err) == 0) {
         threads_text(&t, 10, &style, &out);
-        threads_json(&t, &out);
+        threads_json(r, &t, &out);
         threads_csv(&t, &out);
         timelines_release(&t);
     }
     if (peaks_init(&p, r, &q, &options, &err) == 0) {
         peaks_text(&p, "x.tide", 10, &style, &out);
-        peaks_json(&p, &out);
+        peaks_json(r, &p, &out);
         peaks_csv(&p, &out);
         peaks_release(&p);
     }
