@@ -1,0 +1,256 @@
+#include "cli/run_words.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyse/leaks.h"
+#include "model/sampled.h"
+#include "report/findings.h"
+#include "report/summary.h"
+#include "report/units.h"
+#include "report/wrap.h"
+#include "store/reader.h"
+
+#define NOTES_SHOWN     5
+#define FINDINGS_SHOWN  3
+#define PROCESSES_SHOWN 5
+
+/* The terminal is the program's: where it writes to it, a line of ours would wipe out half of one
+ * of its own, or be in the midst of its picture. Nor is it ours in the background. */
+static bool may_disturb(const struct run_progress *p, const struct session_status *s)
+{
+    return (p->has_terminal && !s->program_ended) || tcgetpgrp(STDERR_FILENO) != getpgrp();
+}
+
+void run_show_progress(void *context, const struct session_status *s)
+{
+    struct run_progress *p = context;
+    struct strbuf b = {0};
+    if (s->elapsed_ns < 1000000000 || may_disturb(p, s))
+        return; /* a short run needs no reassurance */
+    double seconds = (double)(s->elapsed_ns - p->time_ns) / 1e9;
+    double rate = seconds > 0 ? (double)(s->events - p->events) / seconds : 0;
+    strbuf_printf(&b, "\r\033[Ktidemark: %.1f s  live ", (double)s->elapsed_ns / 1e9);
+    unit_bytes(&b, (int64_t)s->live_bytes);
+    strbuf_puts(&b, "  peak ");
+    unit_bytes(&b, (int64_t)s->peak_bytes);
+    strbuf_printf(&b, "  %.2f M events/s", rate / 1e6);
+    if (s->program_ended) {
+        strbuf_puts(&b, "  waiting for ");
+        unit_counted(&b, s->processes, "child process");
+        strbuf_puts(&b, " (Ctrl-C to stop)");
+    }
+    fputs(b.data, stderr);
+    fflush(stderr);
+    strbuf_release(&b);
+    p->events = s->events;
+    p->time_ns = s->elapsed_ns;
+    p->shown = true;
+}
+
+/* Of the program, or what it became: there are those about the whole recording too. */
+static void add_notes(struct strbuf *b, const struct recording *r)
+{
+    const struct profile *p = &r->profiles.items[0];
+    for (size_t i = 1; i < r->profiles.count; i++)
+        if (r->profiles.items[i].pid == p->pid)
+            p = &r->profiles.items[i];
+    for (size_t i = 0; i < p->notes.count && i < NOTES_SHOWN; i++)
+        wrap_text("  note: ", p->notes.items[i], STYLE_WIDTH, b);
+    if (p->notes.count > NOTES_SHOWN) {
+        strbuf_puts(b, "  and ");
+        unit_counted(b, (int64_t)(p->notes.count - NOTES_SHOWN), "more note");
+        strbuf_puts(b, ", in the report\n");
+    }
+}
+
+/* Nothing where nothing was lost but by what presets leave out. */
+static void add_lost(struct strbuf *b, const struct recording *r, const char *name)
+{
+    const struct leaks_question q = {.query = {.focus = {.presets = true}}};
+    const struct profile *p;
+    struct leaks leaks;
+    if (answer_process(r, NULL, &p, NULL) || !leaks_lost(p).blocks ||
+        leaks_find(&leaks, r, &q, NULL))
+        return;
+    struct leak_sum lost = leaks.sums[REACH_LOST], indirect = leaks.sums[REACH_INDIRECT];
+    if (lost.blocks || indirect.blocks) {
+        strbuf_puts(b, "  lost ");
+        unit_bytes(b, (int64_t)(lost.bytes + indirect.bytes));
+        strbuf_puts(b, " in ");
+        unit_blocks(b, (int64_t)(lost.blocks + indirect.blocks));
+        strbuf_printf(b, " that nothing points to any more: tidemark leaks %s\n", name);
+    }
+    leaks_release(&leaks);
+}
+
+/* A child is often what it is about: a shell that starts the program, say. */
+static void add_largest(struct strbuf *b, const struct recording *r)
+{
+    const struct profile *most = &r->profiles.items[0];
+    for (size_t i = 1; i < r->profiles.count; i++)
+        if (r->profiles.items[i].peak_bytes > most->peak_bytes)
+            most = &r->profiles.items[i];
+    if (most->pid == r->profiles.items[0].pid)
+        return;
+    strbuf_printf(b, "  most had process %u (", (unsigned)most->pid);
+    summary_command(most, 60, b);
+    strbuf_puts(b, "), peak ");
+    unit_bytes(b, (int64_t)most->peak_bytes);
+    strbuf_printf(b, ": --process %u, or --process all\n", (unsigned)most->pid);
+}
+
+/* A program of each exec is a profile of its own, but no process more. */
+static size_t other_processes(const struct recording *r)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < r->profiles.count; i++)
+        count += !r->profiles.items[i].execed;
+    return count ? count - 1 : 0;
+}
+
+/* What was recorded of the program, in the first lines. */
+static void add_figures(struct strbuf *b, const struct session_result *r)
+{
+    const struct profile *p = &r->recording->profiles.items[0];
+    const uint64_t lost = p->sampling.lost; /* told in the first alone */
+    answer_process(r->recording, NULL, &p, NULL);
+    const struct sampling *g = &p->sampling;
+    strbuf_puts(b, "tidemark: ");
+    if (!g->alone) {
+        unit_counted(b, (int64_t)r->allocations, "allocation");
+        strbuf_puts(b, " in ");
+    }
+    unit_time(b, p->duration_ns);
+    if (other_processes(r->recording)) {
+        strbuf_puts(b, " (and ");
+        unit_counted(b, (int64_t)other_processes(r->recording), "more process");
+        strbuf_putc(b, ')');
+    }
+    if (p->signal) {
+        strbuf_puts(b, ", ");
+        summary_ending(p, b);
+    }
+    strbuf_putc(b, '\n');
+    if (!g->alone) {
+        strbuf_puts(b, "  peak ");
+        unit_bytes(b, (int64_t)p->peak_bytes);
+        strbuf_puts(b, " at ");
+        unit_time(b, p->peak_time_ns);
+        strbuf_puts(b, "; never freed ");
+        unit_bytes(b, (int64_t)r->live_bytes);
+        strbuf_puts(b, " in ");
+        unit_blocks(b, (int64_t)r->live_blocks);
+        strbuf_puts(b, "\n");
+        add_largest(b, r->recording);
+    }
+    if (g->cpu_period_ns) {
+        strbuf_puts(b, "  CPU time ");
+        unit_ms(b, (int64_t)r->cpu_ns);
+        strbuf_puts(b, " in ");
+        unit_counted(b, (int64_t)r->cpu_samples, "sample");
+        strbuf_putc(b, '\n');
+    }
+    if (g->fault_period) {
+        strbuf_puts(b, "  page faults ");
+        unit_count(b, (int64_t)r->faults);
+        strbuf_puts(b, ", which made ");
+        unit_bytes(b, (int64_t)r->fault_bytes);
+        strbuf_puts(b, " resident\n");
+    }
+    if (lost) {
+        strbuf_puts(b, "  LOST: at least ");
+        unit_counted(b, (int64_t)lost, "sample");
+        strbuf_puts(b, " for want of room; figures are too low\n");
+    }
+}
+
+/* Of many processes: those that used most. */
+static void add_processes(struct strbuf *b, const char *file)
+{
+    struct recording *r = NULL;
+    struct err err;
+    if (recording_read(file, &r, &err))
+        return;
+    for (size_t i = 0; i < r->profiles.count && i < PROCESSES_SHOWN; i++) {
+        const struct profile *p = &r->profiles.items[i];
+        struct sampled_totals t = sampled_whole(p);
+        strbuf_puts(b, "  ");
+        if (p->sampling.cpu_period_ns)
+            unit_ms(b, (int64_t)t.cpu_ns);
+        if (p->sampling.fault_period) {
+            strbuf_puts(b, p->sampling.cpu_period_ns ? ", " : "");
+            unit_counted(b, (int64_t)t.faults, "fault");
+        }
+        strbuf_printf(b, "  %u ", (unsigned)p->pid);
+        summary_command(p, 60, b);
+        strbuf_putc(b, '\n');
+    }
+    recording_free(r);
+}
+
+/* The first few, from what was written: anybody will find the same in it. */
+static void add_findings(struct strbuf *b, const struct session_result *result)
+{
+    const struct strbuf *passed_on = &result->passed_on;
+    const char *file = passed_on->size ? "FILE" : result->file;
+    struct recording *r = NULL;
+    struct findings findings;
+    struct query query;
+    struct err err;
+    if (passed_on->size ? recording_parse(passed_on->data, passed_on->size, file, &r, &err)
+                        : recording_read(file, &r, &err))
+        return;
+    add_lost(b, r, file);
+    query_init(&query);
+    query.focus.presets = true; /* as tidemark findings does */
+    if (findings_init(&findings, r, &query, &err) == 0) {
+        findings_brief(&findings, file, FINDINGS_SHOWN, b);
+        findings_release(&findings);
+    }
+    query_release(&query);
+    recording_free(r);
+}
+
+/* The last line is what to do next. */
+void run_show_summary(const struct session_result *r, bool all)
+{
+    uint64_t lost = 0, truncated = 0, incomplete = 0;
+    for (size_t i = 0; i < r->recording->profiles.count; i++) {
+        const struct profile *each = &r->recording->profiles.items[i];
+        for (size_t k = 0; k < each->intervals.count; k++) {
+            lost += each->intervals.items[k].lost_events;
+            truncated += each->intervals.items[k].truncated_stacks;
+            incomplete += each->intervals.items[k].incomplete_stacks;
+        }
+    }
+    struct strbuf b = {0};
+    add_figures(&b, r);
+    if (lost) {
+        strbuf_puts(&b, "  LOST: ");
+        unit_counted(&b, (int64_t)lost, "event");
+        strbuf_puts(&b, lost == 1 ? " was" : " were");
+        strbuf_puts(&b, " dropped; figures are too low\n");
+    }
+    if (truncated || incomplete) {
+        strbuf_puts(&b, "  stacks: ");
+        unit_count(&b, (int64_t)truncated);
+        strbuf_puts(&b, " cut for depth, ");
+        unit_count(&b, (int64_t)incomplete);
+        strbuf_puts(&b, " not followed to their end\n");
+    }
+    add_notes(&b, r->recording);
+    bool piped = r->file[0] == '|';
+    if (all && !piped)
+        add_processes(&b, r->file);
+    if (!r->recording->profiles.items[0].sampling.alone) /* they are about the heap */
+        add_findings(&b, r);
+    if (piped)
+        strbuf_printf(&b, "  passed to %s\n", r->file + 1);
+    else
+        strbuf_printf(&b, "  written to %s\nnext: tidemark report %s\n", r->file, r->file);
+    fputs(b.data, stderr);
+    strbuf_release(&b);
+}
