@@ -311,7 +311,8 @@ static inline bool large_may_be(const void *p)
 }
 
 /* Before the next in line does its work: asks for what event_alloc will look at. */
-static inline void event_prefetch(const struct thread *t, const uint64_t *caller)
+static inline __attribute__((always_inline)) void event_prefetch(const struct thread *t,
+                                                                 const uint64_t *caller)
 {
     walk_prefetch(&t->walk, recorder.rules, CALLER_PC(caller), CALLER_SP(caller));
 }

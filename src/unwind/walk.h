@@ -109,8 +109,8 @@ static_assert(WALK_LEAF_SETS == 1 << (64 - 57), "walk_leaves takes that many bit
 
 /* Asks for the cache lines that walk_leaf_id and walk_stack will want, while there is other work to
  * do. */
-static inline void walk_prefetch(const struct walk *w, const struct rules *rules, uint64_t pc,
-                                 uint64_t sp)
+static inline __attribute__((always_inline)) void
+walk_prefetch(const struct walk *w, const struct rules *rules, uint64_t pc, uint64_t sp)
 {
     const struct walk_leaf_set *set = walk_leaves(w, pc, sp);
     for (unsigned i = 0; i < WALK_LEAF_WAYS; i++)
