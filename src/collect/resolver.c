@@ -30,7 +30,8 @@ struct resolver {
     bool in_turn;
     bool has_background;
     bool background_works; /* on a file */
-    bool closed;           /* nothing more is asked */
+    bool background_ended;
+    bool closed; /* nothing more is asked */
     bool finished;
     bool forked; /* in a copy of us: there are no threads */
 
@@ -125,6 +126,8 @@ static void *work_in_background(void *arg)
         r->background_works = false;
         pthread_cond_broadcast(&r->news);
     }
+    r->background_ended = true;
+    pthread_cond_broadcast(&r->news);
     pthread_mutex_unlock(&r->lock);
     return NULL;
 }
@@ -248,6 +251,8 @@ void resolver_wait(struct resolver *r)
         work_to_the_end(r);
     for (size_t i = 0; i < started; i++)
         pthread_join(helpers[i], NULL);
+    if (r->has_background)
+        pthread_detach(r->background); /* it has nothing to do; at its priority, that takes long */
     r->finished = true;
 }
 
@@ -293,8 +298,10 @@ void resolver_free(struct resolver *r)
     if (!r)
         return;
     resolver_wait(r);
-    if (r->has_background)
-        pthread_join(r->background, NULL);
+    pthread_mutex_lock(&r->lock);
+    while (r->has_background && !r->background_ended)
+        pthread_cond_wait(&r->news, &r->lock);
+    pthread_mutex_unlock(&r->lock);
     for (size_t i = 0; i < r->files.count; i++) {
         struct file *f = r->files.items[i];
         symbolizer_free(f->symbolizer);
