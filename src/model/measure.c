@@ -300,7 +300,7 @@ struct totals totals_of(const struct profile *p, const struct window *w)
             value_join(&live, m.sites[i], false);
         t.live_blocks = live.count;
         t.live_bytes = live.amount;
-        if (t.allocations < t.live_blocks) /* since the peak: so many in the rest of its interval */
+        if (t.allocations < t.live_blocks) /* so many at least were in the rest of its interval */
             t.allocations = t.live_blocks;
         if (t.bytes_allocated < t.live_bytes)
             t.bytes_allocated = t.live_bytes;

@@ -107,9 +107,8 @@ struct python_thread {
     struct python_frame *remembered; /* [PYTHON_FRAMES], outermost first */
     struct python_parts *parts;      /* of their code, while code objects are not watched */
     uint64_t *fresh;                 /* [PYTHON_FRAMES], innermost first */
-    uint64_t
-        *loops; /* [PYTHON_FRAMES], while merging: where the loop's record is, on the C stack */
-    uint16_t place[PYTHON_PLACES]; /* of a frame in remembered, if it is there */
+    uint64_t *loops;                 /* of remembered, while merging: where a loop's record is */
+    uint16_t place[PYTHON_PLACES];   /* of a frame in remembered, if it is there */
     struct python_code codes[PYTHON_CODES];
     struct python_pair pairs[PYTHON_PAIRS];
     struct python_name name;

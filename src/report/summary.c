@@ -147,7 +147,9 @@ static void line_window(const struct answer *a, const struct style *s, struct st
     summary_moment(out, &a->window.since);
     strbuf_puts(out, " to ");
     summary_moment(out, &a->window.at);
-    strbuf_puts(out, "; all figures are of this window\n");
+    strbuf_puts(out, a->window.since.peak || a->window.at.peak
+                         ? "; live is exact, calls are known to the interval\n"
+                         : "; all figures are of this window\n");
 }
 
 static void line_counts(const struct answer *a, const struct style *s, struct strbuf *out)
