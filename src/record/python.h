@@ -96,6 +96,7 @@ struct python_name {
     char raw[PYTHON_NAME];
     uint64_t innermost;      /* hash of the stack at the last look that took longer */
     uint64_t looks, chances; /* how many there were, and how many there could have been */
+    uint64_t misses;         /* in a row: the name was not where it should be */
 };
 
 struct python_thread {

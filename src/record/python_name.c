@@ -17,7 +17,8 @@
  *
  * Where an instance keeps its attributes differs from version to version; the first time in a
  * process every word is asked for before it is read. A Thread whose attributes are not where they
- * should be (a base class written in C, say) keeps the name that the system has for it.
+ * should be (a base class written in C, say) keeps the name that the system has for it. It is tried
+ * again all the same: a dict that grows frees the old place before the new one is in order.
  */
 #include <string.h>
 #include <sys/uio.h>
@@ -31,6 +32,7 @@
 #define LOOKS_FREE   32
 #define LOOKS_APART  64
 #define ASKED_APART  65536 /* while the layout is not proven: each word is asked for */
+#define MISSES_FREE  16    /* in a row; then a look takes longer too */
 #define UNICODE_KEYS 1     /* of a dict's keys, and above: entries without a hash */
 
 /* Offsets that are the same in all versions, or not in struct python_layout. */
@@ -280,31 +282,31 @@ static bool read_name(struct python_name *n, enum reading how, char raw[PYTHON_N
     return true;
 }
 
-/* Looks what the name is, and tells the collector if it is another than last time. */
-static __attribute__((noinline)) void look(struct thread *t, struct python_name *n,
+/* Looks what the name is, and tells the collector if it is another than last time. False: it was
+ * not where it should be. */
+static __attribute__((noinline)) bool look(struct thread *t, struct python_name *n,
                                            enum reading how)
 {
     char raw[PYTHON_NAME], name[THREAD_NAME_SIZE + 1] = {0};
     struct python_text text;
     if (!read_name(n, how, raw, &text)) {
         n->slot = 0;
-        if (how != READ_COPIED)
-            n->object = 0;
-        return;
+        return false;
     }
     size_t size = text.length * text.width;
     if (n->size == size && n->width == text.width && memcmp(n->raw, raw, size) == 0)
-        return;
+        return true;
     memcpy(n->raw, raw, size);
     n->size = (uint32_t)size;
     n->width = text.width;
     python_text_copy(&text, name, THREAD_NAME_SIZE - 4);
     if (t->named || !name[0])
-        return;
+        return true;
     bool as_ever = t->tid == recorder.pid && strcmp(name, "MainThread") == 0;
     if (!as_ever || t->python_named)
         thread_named(t, as_ever ? "main" : name);
     t->python_named = !as_ever || t->python_named;
+    return true;
 }
 
 static bool text_ends(uint64_t object, const char *end)
@@ -353,22 +355,28 @@ void python_name(struct thread *t, bool now)
         n->hash = f->hash;
         n->slot = 0;
         n->object = thread_of(f);
+        n->misses = 0;
     }
     bool first = !n->object && t->tid == recorder.pid,
          proven = atomic_load_explicit(&python.names_proven, memory_order_relaxed);
     if (first ? !is_due(p, proven) && !now : !n->object)
         return;
     bool locked = (uint64_t)(uintptr_t)python.current_state() == p->state;
-    if (locked ? is_as_before(n) : first || (!is_due(p, proven) && !now))
+    if (locked ? is_as_before(n) : first)
+        return;
+    bool longer = !first && (!locked || n->misses > MISSES_FREE);
+    if (longer && !is_due(p, proven) && !now)
         return;
     if ((!locked || !proven) && atomic_load_explicit(&recorder.confined, memory_order_relaxed))
         return; /* the kernel must not be asked */
     enum reading how = !locked ? READ_COPIED : proven ? READ_PLAIN : READ_ASKED;
     if (first && !(n->object = find_main(n, p->state, how)))
         return;
-    look(t, n, how);
+    bool found = look(t, n, how);
+    if (locked)
+        n->misses = found ? 0 : n->misses + 1;
     if (locked && !proven)
-        atomic_store_explicit(&python.names_proven, n->object != 0, memory_order_relaxed);
+        atomic_store_explicit(&python.names_proven, found, memory_order_relaxed);
     if (first)
         n->object = 0;
     if (first || !locked)

@@ -2,7 +2,7 @@
 import json
 import os
 
-from harness import PROGRAMS, cases
+from harness import PROGRAMS, ROOT, cases
 from test_python_stacks import VERSIONS, interpreter
 
 SMALLEST = 1000003
@@ -51,3 +51,27 @@ def test_a_name_of_ones_own_comes_first(t):
                    "import os; os._exit(0)\n" % SMALLEST)
     profile = t.record("/usr/bin/python3", script, env={"PYTHONPATH": os.path.join(os.path.dirname(PROGRAMS), "..", "bindings", "python")})
     t.equal("by name", leaked(t, profile), {"its own": SMALLEST})
+
+
+@cases(version=VERSIONS)
+def test_renamed_after_a_look_at_attributes_on_the_move(t, version):
+    """Dicts free what they have outgrown before the new place is in order."""
+    library = t.build("marks_frees.c", "-shared", "-fPIC", "-I", os.path.join(ROOT, "include"))
+    script = t.file("outgrows.py")
+    with open(script, "w") as file:
+        file.write("import ctypes, os, sys, threading\n"
+                   "malloc = ctypes.PyDLL(None).malloc\n"
+                   "malloc.restype, malloc.argtypes = ctypes.c_void_p, (ctypes.c_size_t,)\n"
+                   "class Laden(threading.Thread):\n"
+                   "    def run(self):\n"
+                   "        for i in range(300):\n"
+                   "            setattr(self, 'attribute_%%d' %% i, i)\n"
+                   "        self.name = 'renamed'\n"
+                   "        malloc(%d)\n"
+                   "ctypes.PyDLL(sys.argv[1]).begin()\n"
+                   "laden = Laden(name='laden')\n"
+                   "laden.start()\n"
+                   "laden.join()\n"
+                   "os._exit(0)\n" % SMALLEST)
+    profile = t.record(interpreter(version), script, library)
+    t.equal("by name", leaked(t, profile), {"renamed": SMALLEST})
