@@ -257,6 +257,7 @@ void detect_growth(struct findings *f)
     const struct profile *p = f->places.total.profile;
     struct series s = {0};
     size_t marks;
+    f->basis.growth_known = p->peak_bytes < WORK_BYTES;
     if (p->together > 1)
         return; /* marks and work of several processes are no series */
     const char *label = labels_busiest(p, &marks);
@@ -266,6 +267,7 @@ void detect_growth(struct findings *f)
         series_of_work(&s, p);
     if (s.count < 2)
         return;
+    f->basis.growth_known = true;
     size_t last = s.moments[s.count - 1], end = end_of_work(p);
     int64_t *live = live_at(f, &s), *fall = s.mark ? falls_at_marks(f, &s) : NULL;
     struct value *at_last = change_between(f, 0, last);

@@ -125,6 +125,25 @@ static void test_growth_by_work_in_uneven_intervals(void **state)
     assert_int_equal(growth_in(marked("snapshot", live, calls, 40), &by_work), -1);
 }
 
+/* Whether something grew is not claimed where nothing could be compared. */
+static void test_too_few_moments(void **state)
+{
+    (void)state;
+    static const int64_t live[] = {300000, 600000, 900000};
+    static const uint64_t peaks[] = {PEAK, 900000};
+    for (int i = 0; i < 2; i++) {
+        struct recording *r = marked("snapshot", live, NULL, 3);
+        struct query q = {.top = QUERY_ALL};
+        struct findings f;
+        struct err err = {{0}};
+        r->profiles.items[0].peak_bytes = peaks[i];
+        assert_int_equal(findings_init(&f, r, &q, &err), 0);
+        assert_int_equal(f.basis.growth_known, i == 1); /* too little to be growth */
+        findings_release(&f);
+        recording_free(r);
+    }
+}
+
 /* xmalloc from `callers` functions, `bytes` each; the rest by main itself. */
 static void expect_hint(const char *name, int callers, uint64_t bytes, uint64_t rest,
                         const char *pattern)
@@ -184,6 +203,7 @@ int main(void)
         cmocka_unit_test(test_sawtooth_is_no_growth),
         cmocka_unit_test(test_growth_with_falls),
         cmocka_unit_test(test_growth_by_work_in_uneven_intervals),
+        cmocka_unit_test(test_too_few_moments),
         cmocka_unit_test(test_own_labels),
         cmocka_unit_test(test_wrappers),
     };
