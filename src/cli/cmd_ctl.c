@@ -201,6 +201,10 @@ int cmd_ctl(int argc, char **argv)
         fprintf(stderr, "tidemark ctl: %s", answer);
         return 1;
     }
+    if (code == -ECONNREFUSED || code == -EPIPE) {
+        fprintf(stderr, "tidemark ctl: the recording of process %ld has ended\n", pid);
+        return 1;
+    }
     if (code) {
         fprintf(stderr, "tidemark ctl: %s was not done: %s\n", action->name, strerror(-code));
         return 1;

@@ -144,7 +144,8 @@ static int usage_error(const char *format, const char *what)
     return 2;
 }
 
-/* The next word of *rest, as a shell divides and quotes; written over the text. NULL: no more. */
+/* The next word of *rest, as a shell divides and quotes; written over the text. NULL: no more, or a
+ * quote that is not closed, which *rest is then left at. */
 static char *next_word(char **rest)
 {
     char *at = *rest + strspn(*rest, " \t\n"), *word = at, *to = at, quote = 0;
@@ -159,20 +160,24 @@ static char *next_word(char **rest)
             at++;
         *to++ = *at;
     }
+    if (quote)
+        return NULL;
     *rest = *at ? at + 1 : at;
     *to = '\0';
     return word;
 }
 
-/* The words of TIDEMARK_OPTIONS, put between argv[0] and the rest. */
-static char **with_environment(int *argc, char **argv)
+/* The words of TIDEMARK_OPTIONS, put between argv[0] and the rest; *extra: how many, -1: they
+ * cannot be told apart. */
+static char **with_environment(int *argc, char **argv, int *extra)
 {
-    const char *extra = getenv("TIDEMARK_OPTIONS");
+    const char *options = getenv("TIDEMARK_OPTIONS");
     static VEC(char *) all; /* never released: the process ends */
     *vec_push(&all) = argv[0];
-    char *rest = extra ? xstrdup(extra) : NULL;
+    char *rest = options ? xstrdup(options) : NULL;
     for (char *word; rest && (word = next_word(&rest));)
         *vec_push(&all) = word;
+    *extra = rest && rest[strspn(rest, " \t\n")] ? -1 : (int)all.count - 1;
     for (int i = 1; i < *argc; i++)
         *vec_push(&all) = argv[i];
     *argc = (int)all.count;
@@ -357,10 +362,16 @@ int cmd_run(int argc, char **argv)
     struct run_options o = {.session = {.output = "tidemark.%n.%p.tide", .interval_ns = 1000000}};
     static struct session_result result; /* never released: the process ends */
     struct err err;
-    argv = with_environment(&argc, argv);
+    int extra;
+    argv = with_environment(&argc, argv, &extra);
+    if (extra < 0)
+        return usage_error("a quote in TIDEMARK_OPTIONS is not closed: %s",
+                           getenv("TIDEMARK_OPTIONS"));
     int parsed = parse(argc, argv, &o);
     if (parsed)
         return parsed == 1 ? 0 : parsed;
+    if (optind <= extra) /* it would be run in place of the program */
+        return usage_error("'%s' in TIDEMARK_OPTIONS is no option", argv[optind]);
     static struct err refused; /* the session refers to it */
     bool sampled = o.session.sampling.cpu_period_ns || o.session.sampling.fault_period;
     if (sampled && perf_check(&o.session.sampling, &refused)) {

@@ -242,14 +242,14 @@ void run_show_summary(const struct session_result *r, bool all)
         strbuf_puts(&b, " not followed to their end\n");
     }
     add_notes(&b, r->recording);
-    bool piped = r->file[0] == '|';
-    if (all && !piped)
+    bool piped = r->file && r->file[0] == '|';
+    if (all && r->file && !piped)
         add_processes(&b, r->file);
-    if (!r->recording->profiles.items[0].sampling.alone) /* they are about the heap */
+    if (r->file && !r->recording->profiles.items[0].sampling.alone) /* they are about the heap */
         add_findings(&b, r);
     if (piped)
         strbuf_printf(&b, "  passed to %s\n", r->file + 1);
-    else
+    else if (r->file)
         strbuf_printf(&b, "  written to %s\nnext: tidemark report %s\n", r->file, r->file);
     fputs(b.data, stderr);
     strbuf_release(&b);

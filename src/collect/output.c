@@ -191,10 +191,20 @@ static int write_command(const char *command, const struct strbuf *bytes, struct
     return 0;
 }
 
+static void forget(char **name)
+{
+    free(*name);
+    *name = NULL;
+}
+
 int output_write(char **name, const struct strbuf *bytes, struct err *err)
 {
-    if ((*name)[0] == '|')
-        return write_command(*name + 1, bytes, err);
+    if ((*name)[0] == '|') {
+        int refused = write_command(*name + 1, bytes, err);
+        if (refused)
+            forget(name);
+        return refused;
+    }
     int code = output_write_file(*name, bytes);
     if (!code)
         return 0;
@@ -204,9 +214,10 @@ int output_write(char **name, const struct strbuf *bytes, struct err *err)
                             slash ? slash + 1 : *name, part_secret());
     if (write_new(other, bytes) != 0) {
         free(other);
-        return err_set(err, code,
-                       "cannot write %s: %s; nor could it be saved in the temporary directory",
-                       *name, strerror(-code));
+        err_set(err, code, "cannot write %s: %s; nor could it be saved in the temporary directory",
+                *name, strerror(-code));
+        forget(name);
+        return code;
     }
     err_set(err, code, "cannot write %s: %s; the recording was saved as %s", *name, strerror(-code),
             other);

@@ -245,15 +245,15 @@ static void forget_ended_snapshots(struct session *s, int options)
             s->snapshots.items[i] = s->snapshots.items[--s->snapshots.count];
 }
 
-static int begin_snapshot(struct session *s, const char *pattern, struct visitor *asker)
+static int begin_snapshot(struct session *s, const char *pattern, struct visitor *asker,
+                          struct err *err)
 {
-    struct err err;
     unsigned number = s->snapshot_count + 1;
     char *with_number = numbered(pattern, number);
-    char *name = *pattern ? output_name(with_number, s->options->argv[0], s->program, &err)
+    char *name = *pattern ? output_name(with_number, s->options->argv[0], s->program, err)
                           : chosen_name(s, number);
     free(with_number);
-    int code = name ? output_check(name, &err) : -EINVAL;
+    int code = name ? output_check(name, err) : -EINVAL;
     if (code) {
         free(name);
         return code;
@@ -274,7 +274,7 @@ static int begin_snapshot(struct session *s, const char *pattern, struct visitor
     pid_t writer = fork();
     if (writer == 0)
         write_snapshot(s, now, name, number, asker);
-    code = writer < 0 ? -errno : 0;
+    code = writer < 0 ? err_set(err, -errno, "cannot fork: %s", strerror(errno)) : 0;
     naming_go_on(s->naming);
     free(name);
     if (!code) {
@@ -286,8 +286,13 @@ static int begin_snapshot(struct session *s, const char *pattern, struct visitor
 
 void snapshot_begin(struct session *s, const char *pattern, struct visitor *asker)
 {
-    int code = begin_snapshot(s, pattern, asker);
-    if (!code && is_waited_for(asker))
+    struct err err;
+    int code = begin_snapshot(s, pattern, asker, &err);
+    if (code && is_waited_for(asker)) {
+        char *text = xasprintf("%s\n", err.text);
+        visitor_tell(asker, code, text);
+        free(text);
+    } else if (is_waited_for(asker))
         visitor_leave(asker);
     else if (asker)
         visitor_reply(asker, code, -1, 0, 0);
@@ -392,7 +397,7 @@ int finish(struct session *s, struct session_result *result, struct err *err)
     }
     compose(s, r, &bytes);
     int code = output_write(&s->file, &bytes, err);
-    if (s->file[0] == '|')
+    if (s->file && s->file[0] == '|')
         result->passed_on = bytes;
     else
         strbuf_release(&bytes);

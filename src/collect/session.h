@@ -55,7 +55,7 @@ struct session_result {
     struct recording *recording; /* without rows: they are in the file */
     uint64_t allocations, live_bytes, live_blocks; /* of the program, at its end */
     uint64_t cpu_ns, cpu_samples, faults, fault_bytes;
-    char *file; /* where it went */
+    char *file; /* where it went; NULL if it could be written nowhere */
     struct strbuf
         passed_on; /* the recording, where it went to a command and cannot be read again */
 };

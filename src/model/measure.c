@@ -271,11 +271,16 @@ static void highest(const struct profile *p, const struct window *w, struct tota
         t->peak_time_ns = p->peak_time_ns;
         return;
     }
-    for (size_t i = w->since.intervals; i < w->at.intervals; i++)
-        if (p->intervals.items[i].peak_bytes > t->peak_bytes) {
-            t->peak_bytes = p->intervals.items[i].peak_bytes;
-            t->peak_time_ns = p->intervals.items[i].end_ns;
-        }
+    for (size_t i = w->since.intervals; i < w->at.intervals; i++) {
+        const struct interval *iv = &p->intervals.items[i];
+        if (iv->peak_bytes <= t->peak_bytes)
+            continue;
+        /* when in the interval is known of the process's peak alone */
+        bool known = iv->peak_bytes == p->peak_bytes && p->peak_time_ns <= iv->end_ns &&
+                     (i == 0 || p->peak_time_ns > p->intervals.items[i - 1].end_ns);
+        t->peak_bytes = iv->peak_bytes;
+        t->peak_time_ns = known ? p->peak_time_ns : iv->end_ns;
+    }
 }
 
 struct totals totals_of(const struct profile *p, const struct window *w)

@@ -40,10 +40,15 @@ static void *form_find(struct form *f, uint64_t pc)
     uintptr_t busy = tls.busy;
     tls.busy = (uintptr_t)__builtin_frame_address(0); /* dlsym may allocate */
     function = dlsym(RTLD_NEXT, f->name);
+    if (!function) { /* its message is let go of here, where nothing is recorded */
+        dlerror();
+        dlerror();
+    }
+    tls.busy = busy;
     struct dl_find_object o;
     if (!function && _dl_find_object((void *)(uintptr_t)(pc - 1), &o) == 0) {
-        /* a handle of its own: what was loaded because others need it cannot be searched as it is
-         */
+        /* A handle of its own: what was loaded because others need it cannot be searched as it is.
+         * Recorded, since the loader keeps what it allocates here, and frees what was recorded. */
         void *handle = dlopen(o.dlfo_link_map->l_name, RTLD_LAZY | RTLD_NOLOAD);
         function = handle ? dlsym(handle, f->name) : NULL;
         if (handle)
@@ -51,7 +56,6 @@ static void *form_find(struct form *f, uint64_t pc)
         if (function && _dl_find_object(function, &o) == 0) /* we keep its address: it must stay */
             dlopen(o.dlfo_link_map->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
     }
-    tls.busy = busy;
     if (!function)
         return NULL;
     atomic_store(&f->owner, recorder_owns_allocations(function) ? ALLOCATOR : RUNTIME);

@@ -147,14 +147,14 @@ static void line_result(const struct diff *d, const struct style *s, struct strb
     }
 }
 
-static void add_both(struct strbuf *out, struct value a, struct value b)
+static void add_both(struct strbuf *out, enum metric metric, struct value a, struct value b)
 {
     const struct value v[2] = {a, b};
     for (int i = 0; i < 2; i++) {
         strbuf_printf(out, "%s%c ", i ? ", " : "", letters[i]);
-        unit_bytes(out, v[i].amount);
+        unit_amount(out, metric, v[i].amount);
         strbuf_puts(out, " in ");
-        unit_count(out, v[i].count);
+        unit_counted(out, v[i].count, report_count_word(metric));
     }
 }
 
@@ -167,14 +167,14 @@ static void line_left_out(const struct diff *d, const struct style *s, struct st
     if (f->ignore.patterns.count || f->suppress.rules.count || defaults ||
         !value_is_zero(a->tree.ignored) || !value_is_zero(b->tree.ignored)) {
         summary_label(out, s, "ignored");
-        add_both(out, a->tree.ignored, b->tree.ignored);
+        add_both(out, d->query->metric, a->tree.ignored, b->tree.ignored);
         strbuf_printf(out, ", not in the table%s\n",
                       defaults ? "; some options were given to run, --no-defaults leaves them out"
                                : "");
     }
     if (!value_is_zero(a->tree.outside) || !value_is_zero(b->tree.outside)) {
         summary_label(out, s, "outside");
-        add_both(out, a->tree.outside, b->tree.outside);
+        add_both(out, d->query->metric, a->tree.outside, b->tree.outside);
         strbuf_puts(out, " not within the focus, not in the table\n");
     }
 }

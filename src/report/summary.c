@@ -438,7 +438,7 @@ static void line_value(const struct answer *a, const struct style *s, const char
     summary_label(out, s, name);
     unit_amount(out, a->query->metric, v.amount);
     strbuf_puts(out, " in ");
-    unit_count(out, v.count);
+    unit_counted(out, v.count, report_count_word(a->query->metric));
     strbuf_printf(out, " %s\n", why);
 }
 

@@ -59,7 +59,7 @@ static void add_defaults(const struct recording *r, struct strbuf *out)
 
 /* What was left out because someone asked for it; nothing when nobody did. */
 static void add_asked(const struct call_tree *t, const struct frame_table *frames,
-                      struct strbuf *out)
+                      enum metric metric, struct strbuf *out)
 {
     const struct focus *f = frames->focus;
     struct value asked = t->ignored_by[IGNORED_PATTERN];
@@ -68,9 +68,9 @@ static void add_asked(const struct call_tree *t, const struct frame_table *frame
     bool ignore = f->ignore.patterns.count || frames->recorded_ignore.patterns.count;
     if (!ignore && !suppress)
         return;
-    unit_bytes(out, asked.amount);
+    unit_amount(out, metric, asked.amount);
     strbuf_puts(out, " in ");
-    unit_count(out, asked.count);
+    unit_counted(out, asked.count, report_count_word(metric));
     strbuf_puts(out, ignore && suppress ? " by --ignore and suppressions, not in the table"
                      : suppress         ? " by suppressions, not in the table"
                                         : " by --ignore, not in the table");
@@ -82,7 +82,7 @@ void summary_ignored(const struct call_tree *t, const struct frame_table *frames
     static const char *const labels[] = {"ignored", "presets", "defaults"};
     struct strbuf clauses[3] = {0};
     size_t wanted = 0, added = 0;
-    add_asked(t, frames, &clauses[0]);
+    add_asked(t, frames, metric, &clauses[0]);
     if (!value_is_zero(t->ignored_by[IGNORED_PRESET]))
         add_presets(t, metric, &clauses[1]);
     if (frames->recording->defaults.count && !frames->focus->no_defaults)

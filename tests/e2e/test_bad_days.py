@@ -95,6 +95,16 @@ def test_nowhere_to_write(t):
     one_line(t, "/dev/full", "No space left", "nor could it be saved")
 
 
+@cases(where=("/dev/full", "|cat >/dev/full"))
+def test_summary_of_a_recording_that_is_nowhere(t, where):
+    """It has the figures, and no name of a file that is not there."""
+    t.run("run", "-o", where, "--", *known(t), env={"TMPDIR": t.file("no-such-folder")})
+    t.equal("status", t.status, 7)
+    t.true("figures", "never freed" in t.stderr, t.stderr)
+    for words in ("written to", "passed to", "next:", "tidemark leaks"):
+        t.true("no " + words, words not in t.stderr, t.stderr)
+
+
 def test_device_is_written_to_and_not_replaced(t):
     t.run("run", "--quiet", "-o", "/dev/null", "--", *known(t))
     t.equal("status, stderr", (t.status, t.stderr), (7, ""))

@@ -1,6 +1,7 @@
 """CPU time by function, sampled by the kernel. Shares are those of counted work, however busy the machine is."""
 import math
 import os
+import re
 import shutil
 import subprocess
 
@@ -43,6 +44,19 @@ def test_shares(t, frame, threads):
     whole_stacks(t, profile)
     t.equal("lost, cut", [report["sampling"][k] for k in ("lost_samples", "truncated_stacks")], [0, 0])
     t.equal("threads", sum(r.get("threads", 1) for r in t.report(profile, "cpu", "--by", "thread")["rows"]), threads)
+
+
+def test_what_was_left_out_is_time(t):
+    profile = t.record(t.build("shares.c", "-O2"), "1", str(ROUNDS), opts=("--only-cpu",))
+    ignored = t.report(profile, "cpu", "--ignore", "^six")["ignored"]["count"]
+    outside = t.report(profile, "cpu", "--within", "^six")["outside"]["count"]
+    t.true("some of both", ignored > 0 and outside > 0, (ignored, outside))
+    some = r"[0-9.]+ m?s in {:,} samples"
+    for words, want in ((("report", profile, "--ignore", "^six"), "ignored    " + some.format(ignored)),
+                        (("report", profile, "--within", "^six"), "outside    " + some.format(outside)),
+                        (("diff", profile, profile, "--ignore", "^six"), "ignored    a {0}, b {0},".format(some.format(ignored)))):
+        text = t.run(*words, "--metric", "cpu")[0]
+        t.true(want, re.search(want, text), text[:1500])
 
 
 @cases(threads=(1, 4))

@@ -1,6 +1,7 @@
 """Snapshots, and what is asked of a running recording from outside."""
 import os
 import re
+import signal
 import subprocess
 
 from harness import ROOT, cases, eventually
@@ -143,5 +144,16 @@ def test_wrong_requests(t):
     run.ctl("--nonsense", status=2)
     t.true("named", "'--nonsense'" in t.stderr, t.stderr)
     run.ctl("snapshot", t.file("no/such/folder/x.tide"), status=1)
+    t.true("the folder is named", t.file("no/such/folder") in t.stderr, t.stderr)
     run.ctl("status", pid=os.getpid(), status=1)
     t.equal("the recording is unharmed", hundreds(t, run.end()), 300)
+
+
+def test_recording_that_was_killed(t):
+    run = Running(t, t.file("s.%I.tide"))
+    program = int(t.plain("pgrep", "-x", "-P", str(run.tool.pid), "snapshots")[0])
+    run.tool.kill()
+    run.tool.wait()
+    run.ctl("status", pid=program, status=1)
+    os.kill(program, signal.SIGKILL)
+    t.equal("said", t.stderr, "tidemark ctl: the recording of process %d has ended\n" % program)

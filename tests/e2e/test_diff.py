@@ -171,7 +171,7 @@ def test_focus_applies_to_both(t):
     t.true("outside", result["a"]["outside"]["bytes"] == result["b"]["outside"]["bytes"] > 0, result["a"]["outside"])
     t.true("not there", "shrinks" not in rows, rows)
     text = t.run("diff", a, b, "--ignore", "^shrinks")[0]
-    t.true("the summary tells", "ignored    a 600 B in 15, b 200 B in 5" in text, text)
+    t.true("the summary tells", "ignored    a 600 B in 15 blocks, b 200 B in 5 blocks" in text, text)
     t.equal("lines of the summary", len(text.split("\n\n")[0].splitlines()) <= 12, True)
     result = diff(t, a, b, "--top", "1")
     t.equal("--top", ([bare(r["name"]) for r in result["rows"]], result["rows_left_out"] > 3), (["grows"], True))

@@ -43,7 +43,7 @@ def test_several_options_at_once(t):
 def test_what_was_ignored_is_shown(t):
     profile = phases(t)
     text = t.run("report", profile, "--metric", "total", "--ignore", "spike")[0]
-    t.true("text", "\nignored    4.3 MiB in 3 by --ignore, not in the table\n" in text, text)
+    t.true("text", "\nignored    4.3 MiB in 3 calls by --ignore, not in the table\n" in text, text)
     t.equal("json", left_out(t.report(profile, "total", "--ignore", "spike")), (4_500_000, 3))
     t.equal("nothing", t.report(profile, "total")["ignored"], {"bytes": 0, "count": 0, "by": []})
 

@@ -17,6 +17,15 @@ def test_peak_of_one_thread_is_exact(t, opt):
     t.equal("live at the peak", t.total(at_peak, "first_phase"), (10_000_000, 20))
 
 
+def test_a_window_with_the_peak_has_its_time(t):
+    profile = t.record(t.build("early_peak.c", "-O1"), opts=("--interval", "10000", "--mark-on", "main"))
+    whole = t.report(profile)["totals"]
+    window = t.report(profile, "live", "--since", "main#1")
+    t.true("a window", window["since_ns"] > 0, window["since_ns"])
+    t.equal("peak", [window["totals"][k] for k in ("peak_bytes", "peak_time_ns")],
+            [whole[k] for k in ("peak_bytes", "peak_time_ns")])
+
+
 def test_since_the_peak(t):
     """All of it in one interval: what is live then and later is exact, and no count is below nothing."""
     profile = t.record(t.build("early_peak.c", "-O1"), opts=("--interval", "10000"))

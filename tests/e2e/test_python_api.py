@@ -585,7 +585,8 @@ print("x is", shell.user_ns["x"])
     t.plain(PYTHON, program, env={**environment, **ON_PATH})
     t.equal("without the recorder", t.stdout.count("tidemark: this kernel is not recorded"), 2)
     profile = t.record(PYTHON, program, env=environment)
-    found = re.findall(r"tidemark: (\S+ \S+) at its highest, (\S+ \S+) left in", t.stdout)
+    found = re.findall(r"tidemark: (\S+ \S+) at its highest, (\S+ \S+) left in (?:-?1 block|\S+ blocks), [0-9,]+ allocations?\n",
+                       t.stdout)
     t.equal("highest and left", found[1:], [("7.6 MiB", "4.8 MiB")])
     t.true("what is left, by line", re.search(r"left, by line:\n +4\.8 MiB in 1 block  \S+:1 ", t.stdout), t.stdout)
     t.true("allocated, by line", re.search(r"allocated, by line:\n +4\.8 MiB in 1 block  \S+:1 .*\n +2\.9 MiB in 1 block  \S+:2 ",

@@ -83,6 +83,9 @@ def test_what_is_next(t):
     profile = t.record(program)
     last = t.run("report", profile, "--since", "25%", "--at", "end", "--metric", "total")[0].splitlines()[-1]
     t.true("moments are kept", last.startswith("next: tidemark report %s --since 25%% --at end --" % profile), last)
+    last = t.run("report", profile, "--within", "phase", "--ignore", "a b", "--thread", "main", "--top", "1")[0].splitlines()[-1]
+    want = "next: tidemark report %s --within phase --ignore 'a b' --thread main --" % profile
+    t.true("which stacks is kept", last.startswith(want), last)
     profile = t.record("sh", "-c", "%s; true" % program)
     processes = t.report(profile)["processes"]
     t.equal("processes", len(processes), 2)

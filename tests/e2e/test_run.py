@@ -149,6 +149,14 @@ def test_help_and_version(t, command):
         t.true("version", status == 0 and re.match(r"tidemark \d", stdout), stdout)
 
 
+@cases(options=("--quiet word", "word --quiet", "--quiet 'word", '--quiet "'))
+def test_wrong_options_in_the_environment(t, options):
+    """None of them is taken for the program to run."""
+    stdout, stderr, status = t.run("run", "--", program(t), env={"TIDEMARK_OPTIONS": options})
+    t.equal("status, lines, files", (status, len(stderr.splitlines()), written(t)), (2, 1, []))
+    t.true("names the variable", "TIDEMARK_OPTIONS" in stderr, stderr)
+
+
 def test_options_from_the_environment(t):
     t.run("run", "--quiet", "--", program(t), env={"TIDEMARK_OPTIONS": "-o from-environment.tide"})
     t.equal("files", written(t), ["from-environment.tide"])

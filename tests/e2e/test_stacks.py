@@ -70,6 +70,22 @@ def test_libraries_that_come_and_go(t):
     t.equal("second", t.total(live, "second"), (200 * 50, 50))
 
 
+def test_libraries_that_bring_the_first_cpp_runtime(t):
+    # operator new is then looked up by its caller; what the loader allocates and frees for that is recorded, so
+    # that nothing which it frees later is unknown.
+    one = t.build("grabs.cpp", "-O1", "-DNAME=one", shared=True)
+    two = t.build("grabs.cpp", "-O1", "-DNAME=two", shared=True)
+    profile = t.record(t.build("loads_runtimes.c", "-O1"), one, two)
+    t.consistent(profile)
+
+    def itself(metric):
+        row = t.row(t.report(profile, metric), "grab")
+        return row["self_bytes"], row["self_count"]
+
+    t.equal("grab", itself("live"), (300, 2))
+    t.equal("grab in all", itself("total"), (2 * 5000 + 300, 4))
+
+
 @cases(opt=LEVELS)
 def test_lines_and_inlined_functions(t, opt):
     program = t.build("lines.c", opt)

@@ -539,7 +539,7 @@ static void test_text(void **state)
         "grew through\n           the whole run; --all lists them\n"
         "at exit    700 B in 7 blocks more were freed by destructors and at exit; "
         "--freed-at-exit lists them\n"
-        "ignored    60 B in 6 by --ignore, not in the table\n"
+        "ignored    60 B in 6 blocks by --ignore, not in the table\n"
         "\n"
         "1. lost: 30 B in 3 blocks of 10 B\n"
         "    first at 1.000 s, last at 5.500 s; thread helper and 1 more; 15 B never touched\n"

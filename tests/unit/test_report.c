@@ -254,8 +254,8 @@ static void test_summary_lines(void **state)
     assert_int_equal(lines, SUMMARY_LINES);
     expect_part(out.data, "window     from 1s (1.000 s) to end (4.000 s); all");
     expect_part(out.data, "blocks, the change since 1s\n");
-    expect_part(out.data, "ignored    0 B in 0 by --ignore, not in the table\n");
-    expect_part(out.data, "outside    3.1 KiB in 50 not within");
+    expect_part(out.data, "ignored    0 B in 0 blocks by --ignore, not in the table\n");
+    expect_part(out.data, "outside    3.1 KiB in 50 blocks not within");
     expect_part(out.data, "incomplete the file was cut after 10 bytes; 3 events lost;");
     expect_part(out.data, "pid 100 on host1\n");
     expect_part(out.data, "true to 4.0 KiB");

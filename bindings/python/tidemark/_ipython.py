@@ -30,8 +30,9 @@ def load(shell):
         if heap.peak_bytes is None:
             print("tidemark: this kernel is not recorded; start it under 'tidemark run', as in 'tidemark run jupyter notebook'")
             return
-        print("tidemark: %s at its highest, %s left in %d blocks, %d allocations" % (
-            _tool.size(heap.peak_bytes), _tool.size(heap.live_bytes), heap.live_blocks, heap.allocations))
+        print("tidemark: %s at its highest, %s left in %s, %s" % (
+            _tool.size(heap.peak_bytes), _tool.size(heap.live_bytes), _tool.counted(heap.live_blocks, "block"),
+            _tool.counted(heap.allocations, "allocation")))
         for title, metric in (("left, by line:", "live"), ("allocated, by line:", "total")) if count else ():
             rows = _tool.table(_tool.lines(label + "#-1", label + ".end#-1", metric, count))
             if rows:

@@ -135,8 +135,13 @@ def size(count):
     return "%.1f %s" % (count, unit)
 
 
+def counted(count, word):
+    """(int, str) -> str. "1 block", "2,000 blocks"."""
+    return "{:,} {}{}".format(count, word, "" if abs(count) == 1 else "s")
+
+
 def table(rows):
     """What lines() gave, as lines of text."""
-    return ["%10s in %s  %s" % (size(amount), "1 block" if blocks == 1 else "{:,} blocks".format(blocks),
+    return ["%10s in %s  %s" % (size(amount), counted(blocks, "block"),
                                 "%s (%s)" % (place, name) if place else name)
             for amount, blocks, place, name in rows]
