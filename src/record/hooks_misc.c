@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "record/definition.h"
 #include "record/python.h"
 #include "record/recorder.h"
 
@@ -19,6 +20,7 @@ EXPORT int dlclose(void *handle)
 {
     if (UNLIKELY(!next.dlclose))
         recorder_start();
+    definition_hold();
     bool closed = python_close(handle);
     int result = next.dlclose(handle);
     if (closed)

@@ -7,14 +7,12 @@
  * nothrow form, so that no exception passes through a hook at work; if that fails, or the program
  * has set a new_handler, the throwing form is called outside of it, to do what it does.
  *
- * A library loaded with RTLD_LOCAL may bring the first C++ runtime of the process; it is then not
- * "next" to us in the global order, but it is among what our caller was linked with, and is looked
- * up there.
+ * A library loaded with RTLD_LOCAL may bring the first C++ runtime of the process (definition.h).
  */
 #include <dlfcn.h>
-#include <link.h>
 #include <stdlib.h>
 
+#include "record/definition.h"
 #include "record/recorder.h"
 
 enum owner { UNKNOWN, RUNTIME, ALLOCATOR };
@@ -37,25 +35,7 @@ static void *form_find(struct form *f, uint64_t pc)
         atomic_store_explicit(&f->function, function, memory_order_release);
         return function;
     }
-    uintptr_t busy = tls.busy;
-    tls.busy = (uintptr_t)__builtin_frame_address(0); /* dlsym may allocate */
-    function = dlsym(RTLD_NEXT, f->name);
-    if (!function) { /* its message is let go of here, where nothing is recorded */
-        dlerror();
-        dlerror();
-    }
-    tls.busy = busy;
-    struct dl_find_object o;
-    if (!function && _dl_find_object((void *)(uintptr_t)(pc - 1), &o) == 0) {
-        /* A handle of its own: what was loaded because others need it cannot be searched as it is.
-         * Recorded, since the loader keeps what it allocates here, and frees what was recorded. */
-        void *handle = dlopen(o.dlfo_link_map->l_name, RTLD_LAZY | RTLD_NOLOAD);
-        function = handle ? dlsym(handle, f->name) : NULL;
-        if (handle)
-            next.dlclose(handle);
-        if (function && _dl_find_object(function, &o) == 0) /* we keep its address: it must stay */
-            dlopen(o.dlfo_link_map->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-    }
+    function = definition_of(f->name, pc);
     if (!function)
         return NULL;
     atomic_store(&f->owner, recorder_owns_allocations(function) ? ALLOCATOR : RUNTIME);

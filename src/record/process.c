@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 
+#include "record/definition.h"
 #include "record/python.h"
 #include "record/recorder.h"
 
@@ -516,6 +517,7 @@ void recorder_start(void)
         return;
     }
     int saved = errno;
+    definition_start();
     find_all();
     make_libc_ready();
     const char *name = environment(WIRE_ENV_SOCKET), *key = environment(WIRE_ENV_KEY);

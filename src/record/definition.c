@@ -1,0 +1,122 @@
+#include "record/definition.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include "record/exports.h"
+#include "record/recorder.h"
+
+#define HELD_MOST 8
+
+static size_t at_start;                  /* so many files came with the program */
+static uint64_t own;                     /* where ours is */
+static _Atomic(void *) loose[HELD_MOST]; /* found in files that may go */
+
+static bool file_of(const void *address, struct dl_find_object *o)
+{
+    return _dl_find_object((void *)(uintptr_t)address, o) == 0;
+}
+
+static int count_one(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    (void)info, (void)size;
+    ++*(size_t *)arg;
+    return 0;
+}
+
+void definition_start(void)
+{
+    struct dl_find_object o;
+    dl_iterate_phdr(count_one, &at_start);
+    if (file_of(&own, &o))
+        own = o.dlfo_link_map->l_addr;
+}
+
+struct search {
+    const char *name;
+    size_t seen;
+    bool passed; /* our own file */
+    size_t count;
+    void *first; /* after ours */
+    bool came_with_program;
+};
+
+static int look_into(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    struct search *s = arg;
+    struct link_map m = {.l_addr = info->dlpi_addr};
+    struct exports x;
+    (void)size;
+    bool counts = s->passed, is_late = s->seen++ >= at_start;
+    s->passed |= info->dlpi_addr == own;
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            m.l_ld = (ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+    exports_read(&x, &m);
+    const ElfW(Sym) *symbol = counts ? exports_find(&x, s->name) : NULL;
+    if (!symbol)
+        return 0;
+    if (s->count++ == 0) {
+        s->first = (void *)(uintptr_t)(x.base + symbol->st_value);
+        s->came_with_program = !is_late;
+    }
+    return s->came_with_program;
+}
+
+/* As everybody sees it, or else as the caller does. Not recorded while it is asked for the first:
+ * its message would stay. Then it is, as the loader keeps what it allocates, and frees what was
+ * recorded. */
+static void *ask_loader(const char *name, uint64_t pc)
+{
+    struct dl_find_object o;
+    uintptr_t busy = tls.busy;
+    tls.busy = (uintptr_t)__builtin_frame_address(0);
+    void *function = dlsym(RTLD_NEXT, name);
+    if (!function) {
+        dlerror();
+        dlerror();
+    }
+    tls.busy = busy;
+    if (function || !file_of((void *)(uintptr_t)(pc - 1), &o))
+        return function;
+    /* a handle of its own: what was loaded because others need it cannot be searched as it is */
+    void *handle = dlopen(o.dlfo_link_map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+    function = handle ? dlsym(handle, name) : NULL;
+    if (handle)
+        next.dlclose(handle);
+    return function;
+}
+
+static void keep_in_mind(void *function)
+{
+    struct dl_find_object a, b;
+    for (unsigned i = 0; i < HELD_MOST; i++) {
+        void *there = NULL;
+        if (atomic_compare_exchange_strong(&loose[i], &there, function))
+            return;
+        if (file_of(there, &a) && file_of(function, &b) && a.dlfo_map_start == b.dlfo_map_start)
+            return;
+    }
+}
+
+void *definition_of(const char *name, uint64_t pc)
+{
+    struct search s = {.name = name};
+    dl_iterate_phdr(look_into, &s);
+    if (s.came_with_program || !s.count)
+        return s.first;
+    void *function = s.count == 1 ? s.first : ask_loader(name, pc);
+    if (function)
+        keep_in_mind(function);
+    return function;
+}
+
+void definition_hold(void)
+{
+    struct dl_find_object o;
+    for (unsigned i = 0; i < HELD_MOST; i++) {
+        void *function = atomic_exchange(&loose[i], NULL);
+        if (function && file_of(function, &o))
+            dlopen(o.dlfo_link_map->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    }
+}
