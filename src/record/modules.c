@@ -35,17 +35,20 @@ static struct known *known; /* [MODULES] */
 static _Atomic uint32_t known_count;
 static struct spin known_lock; /* taken for the first address of a module only */
 
-void modules_reset(void)
+bool modules_reset(void)
 {
     struct dl_find_object o;
     if (!known)
         recorder_own(known = sys_map(MODULES * sizeof *known), MODULES * sizeof *known);
+    if (!known)
+        return false;
     atomic_store(&known_count, 0);
     spin_reset(&known_lock);
     if (_dl_find_object((void *)&_r_debug, &o) == 0) {
         recorder.loader = (uint64_t)(uintptr_t)o.dlfo_map_start;
         recorder.loader_size = (uint64_t)(uintptr_t)o.dlfo_map_end - recorder.loader;
     }
+    return true;
 }
 
 void modules_recover(void)

@@ -259,10 +259,10 @@ void mark_on_start(void); /* once, at the start: makes entries of functions mark
 /* modules.c */
 extern const struct unwind_space own_space;
 extern const struct unwind_space quiet_space; /* for looking only: takes no lock */
-void modules_reset(void);                     /* in a forked child, or before the first */
-void modules_forget(void);                    /* code went away; the tick must move then */
-void modules_check(struct thread *t);         /* the loader is at work: did code go away unseen? */
-void modules_recover(void);                   /* this thread was torn out of a hook */
+bool modules_reset(void);             /* in a forked child, or before the first; false: no memory */
+void modules_forget(void);            /* code went away; the tick must move then */
+void modules_check(struct thread *t); /* the loader is at work: did code go away unseen? */
+void modules_recover(void);           /* this thread was torn out of a hook */
 struct link_map;
 void modules_meet(const struct link_map *m); /* as if an address in it had been met */
 
