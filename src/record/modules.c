@@ -21,7 +21,8 @@
 #include "record/python.h"
 #include "record/recorder.h"
 
-#define MODULES 8192
+#define MODULES    8192
+#define LAST_EPOCH 0xfffu /* more do not fit into a rule: all later files have it, and no name */
 
 struct known {
     uint64_t start, end;
@@ -186,10 +187,13 @@ static uint32_t module_epoch(const struct dl_find_object *o, uint64_t start, uin
         if (k->start < end && start < k->end && k->epoch >= epoch)
             epoch = k->epoch + 1;
     }
+    if (epoch > LAST_EPOCH)
+        epoch = LAST_EPOCH;
     if (n < MODULES) {
         known[n] = (struct known){.start = start, .end = end, .identity = identity, .epoch = epoch};
         atomic_store(&known[n].generation, generation);
-        announce(&known[n], bias, name, id, id_size);
+        if (epoch < LAST_EPOCH)
+            announce(&known[n], bias, name, id, id_size);
         atomic_store_explicit(&known_count, n + 1, memory_order_release);
     }
 out:
