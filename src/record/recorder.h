@@ -201,8 +201,10 @@ int recorder_figures(bool restart, struct wire_figures *out);
 /* Functions of a loaded file whose entries shall be marks; how many. */
 unsigned recorder_functions(const char *path, struct wire_function out[WIRE_FUNCTIONS_MAX]);
 void recorder_left_alone(const char *path, uint64_t number, enum wire_left why);
-/* Tells, and waits for the answer. `stack`: from there on are the program's frames. */
-void recorder_python_ends(void); /* waits until the collector has looked */
+/* Both tell, and wait until the collector has looked. `stack`: from there on are the program's
+ * frames.
+ */
+void recorder_python_ends(void);
 void recorder_exiting(enum wire_exit what, uint64_t stack, const struct wire_held *held);
 void *boot_alloc(size_t size); /* before `next` is known: dlsym itself may allocate */
 bool boot_owns(const void *p);
