@@ -18,17 +18,19 @@
 #define LEAST_MOMENTS 6   /* without marks */
 #define WARM_UP       0.2 /* of the marks or the work: not compared */
 
-#define MARK_BYTES  (16 * KIB)
-#define MARK_SHARE  0.02 /* of the peak */
-#define MARK_STEPS  0.8  /* of the steps that go up */
-#define MARK_FALLS  0.5  /* of what was gained: what falls more only goes up and down */
-#define WORK_BYTES  (1 * MIB)
-#define WORK_SHARE  0.25
-#define WORK_STEPS  0.9
-#define WORK_STEADY 0.5 /* the last third grows at least so much of the first */
+#define MARK_BYTES (16 * KIB)
+#define MARK_SHARE 0.02 /* of the peak */
+#define MARK_STEPS 0.8  /* of the steps that go up */
+#define MARK_FALLS 0.5  /* of what was gained: what falls more only goes up and down */
+#define WORK_BYTES (1 * MIB)
+#define WORK_SHARE 0.25
+#define WORK_STEPS 0.9
+#define WORK_STEADY                                                                                \
+    0.5 /* in the last third it grows at least so fast of what it did in the first */
 
 struct series {
     size_t moments[SAMPLES]; /* intervals that lie before each */
+    double work[SAMPLES];    /* done up to each, if not by marks */
     size_t count;
     const char *mark; /* NULL: by time */
     size_t first;     /* intervals that lie before the first mark that counts for the figures */
@@ -98,8 +100,10 @@ static void series_of_work(struct series *s, const struct profile *p)
                (double)done[i + 1] >=
                    (WARM_UP + (1 - WARM_UP) * (double)k / (SAMPLES - 1)) * (double)done[last])
             k++;
-        if (k > due)
+        if (k > due) {
+            s->work[s->count] = (double)done[i + 1];
             s->moments[s->count++] = i + 1;
+        }
     }
     free(done);
     if (s->count)
@@ -144,14 +148,29 @@ static bool grows_by_marks(const int64_t *live, const struct series *s, double s
            (double)fall <= MARK_FALLS * (double)gained;
 }
 
+static double gained_per_work(const int64_t *live, const struct series *s, size_t from, size_t to)
+{
+    return (double)wrapped_less(live[to], live[from]) / (s->work[to] - s->work[from]);
+}
+
+/* Thirds of the work: moments are not evenly apart where the collector had to wait for a processor.
+ */
+static bool grows_steadily(const int64_t *live, const struct series *s)
+{
+    size_t last = s->count - 1, early = 1, late = last - 1;
+    double third = (s->work[last] - s->work[0]) / 3;
+    while (early < last && s->work[early] - s->work[0] < third)
+        early++;
+    while (late > 0 && s->work[last] - s->work[late] < third)
+        late--;
+    return gained_per_work(live, s, late, last) >= WORK_STEADY * gained_per_work(live, s, 0, early);
+}
+
 static bool grows_by_work(const int64_t *live, const struct series *s, double share)
 {
-    size_t third = s->count / 3;
     int64_t gained = wrapped_less(live[s->count - 1], live[0]);
-    int64_t early = wrapped_less(live[third], live[0]);
-    int64_t late = wrapped_less(live[s->count - 1], live[s->count - 1 - third]);
     return gained >= WORK_BYTES && share >= WORK_SHARE && steps_up(live, s->count) >= WORK_STEPS &&
-           (double)late >= WORK_STEADY * (double)early;
+           grows_steadily(live, s);
 }
 
 /*
@@ -238,6 +257,7 @@ void detect_growth(struct findings *f)
     const struct profile *p = f->places.total.profile;
     struct series s = {0};
     size_t marks;
+    f->basis.growth_known = p->peak_bytes < WORK_BYTES;
     if (p->together > 1)
         return; /* marks and work of several processes are no series */
     const char *label = labels_busiest(p, &marks);
@@ -247,6 +267,7 @@ void detect_growth(struct findings *f)
         series_of_work(&s, p);
     if (s.count < 2)
         return;
+    f->basis.growth_known = true;
     size_t last = s.moments[s.count - 1], end = end_of_work(p);
     int64_t *live = live_at(f, &s), *fall = s.mark ? falls_at_marks(f, &s) : NULL;
     struct value *at_last = change_between(f, 0, last);

@@ -22,7 +22,10 @@ static void clean_reason(const struct findings *f, struct strbuf *out)
     } else {
         strbuf_puts(out, "; whether blocks were lost is not known");
     }
-    strbuf_puts(out, "; no function grew all through the run; temporary blocks take about ");
+    strbuf_puts(out, b->growth_known ? "; no function grew all through the run"
+                                     : "; whether a function grew all through the run is not known "
+                                       "(too few moments to compare)");
+    strbuf_puts(out, "; temporary blocks take about ");
     unit_percent(out, b->temporary_share, 1);
     strbuf_puts(out, " % of the time; rounding takes ");
     unit_percent(out, b->overhead_share, 1);

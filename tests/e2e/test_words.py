@@ -188,7 +188,7 @@ def test_killed_by_a_signal(t):
 @cases(planted=(("2", "planted_cache"), ("8", "planted_vector")))
 def test_next_command_of_findings(t, planted):
     """It can be copied as it is."""
-    profile = t.record(t.build("planted.cpp", "-O1", *API), planted[0])
+    profile = t.record(t.build("planted.cpp", "-O1", *API), planted[0], "marks")
     text = t.run("findings", profile)[0]
     command = re.search(r"^next: (tidemark report .*)$", text, re.MULTILINE).group(1)
     stdout, stderr, status = t.plain("sh", "-c", command.replace("tidemark", t.tidemark, 1))

@@ -6,8 +6,10 @@
 
 #define PEAK (8u << 20)
 
-/* One function that holds live[i] at the i-th mark of `label`. */
-static struct recording *marked(const char *label, const int64_t *live, size_t count)
+/* One function that holds live[i] at the i-th mark of `label`, after calls[i] more calls (NULL: one
+ * if there is more). */
+static struct recording *marked(const char *label, const int64_t *live, const uint64_t *calls,
+                                size_t count)
 {
     struct recording *r = recording_new();
     r->complete = true;
@@ -18,8 +20,9 @@ static struct recording *marked(const char *label, const int64_t *live, size_t c
     for (size_t i = 0; i < count; i++) {
         int64_t change = live[i] - (i ? live[i - 1] : 0);
         fx_interval(p, (i + 1) * SECOND, PEAK);
+        uint64_t made = calls ? calls[i] : 1;
         if (change > 0)
-            fx_row(p, site, (uint64_t)change, 1, 0, 0);
+            fx_row(p, site, (uint64_t)change / made, made, 0, 0);
         else if (change < 0)
             fx_row(p, site, (uint64_t)-change, 0, 1, 0);
         struct mark m = {.label = strpool_add(&r->strings, label), .intervals = i + 1};
@@ -33,10 +36,9 @@ static struct recording *marked(const char *label, const int64_t *live, size_t c
     return r;
 }
 
-/* Bytes of the growth that is found; -1: none. Of work, where `by_work`. */
-static int64_t growth_of(const char *label, const int64_t *live, size_t count, bool *by_work)
+/* Bytes of the growth that is found; -1: none. Of work, where `by_work`. Frees the recording. */
+static int64_t growth_in(struct recording *r, bool *by_work)
 {
-    struct recording *r = marked(label, live, count);
     struct query q = {.top = QUERY_ALL};
     struct findings f;
     struct err err = {{0}};
@@ -50,6 +52,11 @@ static int64_t growth_of(const char *label, const int64_t *live, size_t count, b
     findings_release(&f);
     recording_free(r);
     return found;
+}
+
+static int64_t growth_of(const char *label, const int64_t *live, size_t count, bool *by_work)
+{
+    return growth_in(marked(label, live, NULL, count), by_work);
 }
 
 #define MARKS 1000
@@ -97,6 +104,44 @@ static void test_own_labels(void **state)
     by_work = false;
     growth_of("leaks", live, 20, &by_work);
     assert_true(by_work);
+}
+
+/* A collector that had to wait for a processor finds most of the work in one interval. */
+static void test_growth_by_work_in_uneven_intervals(void **state)
+{
+    (void)state;
+    int64_t live[40];
+    uint64_t calls[40];
+    bool by_work = false;
+    for (int i = 0; i < 40; i++) {
+        calls[i] = i == 16 ? 300 : 10;
+        live[i] = (i ? live[i - 1] : 0) + 10000 * (int64_t)calls[i];
+    }
+    int64_t found = growth_in(marked("snapshot", live, calls, 40), &by_work);
+    assert_true(by_work);
+    assert_true(found > 1 << 20);
+    for (int i = 17; i < 40; i++) /* an input that has been read, for the most part */
+        live[i] = live[i - 1] + 4000 * (int64_t)calls[i];
+    assert_int_equal(growth_in(marked("snapshot", live, calls, 40), &by_work), -1);
+}
+
+/* Whether something grew is not claimed where nothing could be compared. */
+static void test_too_few_moments(void **state)
+{
+    (void)state;
+    static const int64_t live[] = {300000, 600000, 900000};
+    static const uint64_t peaks[] = {PEAK, 900000};
+    for (int i = 0; i < 2; i++) {
+        struct recording *r = marked("snapshot", live, NULL, 3);
+        struct query q = {.top = QUERY_ALL};
+        struct findings f;
+        struct err err = {{0}};
+        r->profiles.items[0].peak_bytes = peaks[i];
+        assert_int_equal(findings_init(&f, r, &q, &err), 0);
+        assert_int_equal(f.basis.growth_known, i == 1); /* too little to be growth */
+        findings_release(&f);
+        recording_free(r);
+    }
 }
 
 /* xmalloc from `callers` functions, `bytes` each; the rest by main itself. */
@@ -157,6 +202,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sawtooth_is_no_growth),
         cmocka_unit_test(test_growth_with_falls),
+        cmocka_unit_test(test_growth_by_work_in_uneven_intervals),
+        cmocka_unit_test(test_too_few_moments),
         cmocka_unit_test(test_own_labels),
         cmocka_unit_test(test_wrappers),
     };
