@@ -90,8 +90,8 @@ static __inline__ void tide_mark_values(const char *label, unsigned count, const
 
 /*
  * Writes the profile so far; the program goes on meanwhile. %I counts snapshots from 1, %p is the
- * pid, %n %h %t %q{VAR} as for `run -o`. A leading | pipes it to a command. 0, or negative: not
- * recorded, or the collector could not begin.
+ * pid, %n %h %t %q{VAR} as for `run -o`. A relative path begins where `tidemark run` was started. A
+ * leading | pipes it to a command. 0, or negative: not recorded, or the collector could not begin.
  */
 static __inline__ int tide_snapshot(const char *path)
 {

@@ -15,7 +15,7 @@
  *
  * Nothing is kept for a block that does not grow. Which chain a block belongs to is known by its
  * address, in a table of fixed size: 16,384 chains are followed at a time, and of those that share
- * a set of four the one that has not grown for longest gives way. It begins anew if it grows after
+ * a set of two the one that has not grown for longest gives way. It begins anew if it grows after
  * all. All of a chain is counted at the site at which it first grew.
  *
  * Not thread-safe.

@@ -16,8 +16,8 @@
  * mark_on.c does the same to any function whose entries shall be marks. There the stub tells us and
  * goes on to the trampoline, and leaves nothing on the stack:
  *
- *   function:  jmp stub            stub: push where to go on, number; jmp entry_told ─►
- * entry_reached rest  ◄───────────  trampoline: moved instructions; jmp rest  ◄─────────┘
+ *   function:  jmp stub            stub: push where to go on, number; jmp entry_told
+ *              rest  ◄───────────  trampoline: moved instructions; jmp rest  ◄─┘
  */
 #ifndef TIDE_RECORD_ENTRY_H
 #define TIDE_RECORD_ENTRY_H

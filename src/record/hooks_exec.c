@@ -32,7 +32,8 @@ static struct {
     char text[5 * STRINGS_MAX]; /* what the others point into */
     const char *preload, *library, *socket, *key, *only, *filters;
 } ours;
-#define SESSION_VARIABLES 4 /* socket, key, only, filters */
+#define SESSION_VARIABLES 4                       /* socket, key, only, filters */
+#define ADDED_VARIABLES   (SESSION_VARIABLES + 2) /* those, LD_PRELOAD, and the NULL at the end */
 
 /* NAME=VALUE at `at`; where the next one goes, or NULL: no room. */
 static char *put(char *at, const char *name, const char *value)
@@ -125,7 +126,7 @@ static size_t handover_plan(struct handover *h, char *const *environment)
             preload = e + PRELOAD_SIZE;
             h->preload_at = h->count;
         }
-        for (unsigned i = 0; i < 3; i++)
+        for (unsigned i = 0; i < SESSION_VARIABLES; i++)
             if (all[i] && same_name(e, all[i]))
                 h->missing[i] = NULL;
         if (same_name(e, ours.socket) && strcmp(e, ours.socket) != 0)
@@ -135,8 +136,10 @@ static size_t handover_plan(struct handover *h, char *const *environment)
     h->has_ours = found != NULL;
     h->ours_at = found ? (size_t)(found - preload) : 0;
     h->take_out = library_unreachable();
-    if (h->take_out ? !found
-                    : found && !h->missing[0] && !h->missing[1] && !h->missing[2] && !h->missing[3])
+    bool any_missing = !found;
+    for (unsigned i = 0; i < SESSION_VARIABLES; i++)
+        any_missing |= h->missing[i] != NULL;
+    if (h->take_out ? !found : !any_missing)
         return 0;
     h->others = preload ? preload : "";
     h->others_size = strlen(h->others);
@@ -144,8 +147,8 @@ static size_t handover_plan(struct handover *h, char *const *environment)
         h->preload_at = h->count;
     if (h->count > ENVIRONMENT_MAX || h->others_size > STRINGS_MAX)
         return 0;
-    return (h->count + 6) * sizeof(char *) + PRELOAD_SIZE + strlen(ours.library) + h->others_size +
-           2;
+    return (h->count + ADDED_VARIABLES) * sizeof(char *) + PRELOAD_SIZE + strlen(ours.library) +
+           h->others_size + 2;
 }
 
 static char *append(char *at, const char *text, size_t size)
@@ -179,14 +182,14 @@ static const char *write_preload(const struct handover *h, char *start)
 static char *const *handover_fill(const struct handover *h, char *const *environment, void *memory)
 {
     const char **to = memory;
-    const char *preload = write_preload(h, (char *)(to + h->count + 5));
+    const char *preload = write_preload(h, (char *)(to + h->count + ADDED_VARIABLES));
     size_t n = 0;
     for (size_t i = 0; i < h->count && environment[i]; i++)
         if (i != h->preload_at)
             to[n++] = environment[i];
     if (preload[PRELOAD_SIZE])
         to[n++] = preload;
-    for (unsigned i = 0; i < 3 && !h->take_out; i++)
+    for (unsigned i = 0; i < SESSION_VARIABLES && !h->take_out; i++)
         if (h->missing[i])
             to[n++] = h->missing[i];
     to[n] = NULL;

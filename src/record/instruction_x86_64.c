@@ -14,11 +14,14 @@
 
 /*
  * What follows an opcode:
- *   .  nothing              m  ModRM                 M  ModRM and a byte     Z  ModRM and 4 (2)
- * bytes b  a byte               z  4 (2) bytes           w  2 bytes              e  3 bytes o  4 or
- * 8 by REX.W      a  an address            j  a distance of 1      J  a distance of 4 t  ModRM; a
- * byte if it is a test                 T  the same; 4 (2) bytes x  not known, or not in this mode;
- * prefixes never get here
+ *
+ *   .  nothing                b  a byte            m  ModRM
+ *   w  2 bytes                e  3 bytes           M  ModRM and a byte
+ *   z  4 (2) bytes            a  an address        Z  ModRM and 4 (2) bytes
+ *   o  4 or 8, by REX.W       j  a distance of 1   t  ModRM; a byte, if it is a test
+ *   x  not known, or none     J  a distance of 4   T  ModRM; 4 (2) bytes, if it is a test
+ *
+ * Prefixes never get here.
  */
 static const char one_byte[] = "mmmmbzxxmmmmbzxx"  /* 00 */
                                "mmmmbzxxmmmmbzxx"  /* 10 */

@@ -21,7 +21,8 @@
 #include "record/python.h"
 #include "record/recorder.h"
 
-#define MODULES 8192
+#define MODULES    8192
+#define LAST_EPOCH 0xfffu /* more do not fit into a rule: all later files have it, and no name */
 
 struct known {
     uint64_t start, end;
@@ -35,17 +36,20 @@ static struct known *known; /* [MODULES] */
 static _Atomic uint32_t known_count;
 static struct spin known_lock; /* taken for the first address of a module only */
 
-void modules_reset(void)
+bool modules_reset(void)
 {
     struct dl_find_object o;
     if (!known)
         recorder_own(known = sys_map(MODULES * sizeof *known), MODULES * sizeof *known);
+    if (!known)
+        return false;
     atomic_store(&known_count, 0);
     spin_reset(&known_lock);
     if (_dl_find_object((void *)&_r_debug, &o) == 0) {
         recorder.loader = (uint64_t)(uintptr_t)o.dlfo_map_start;
         recorder.loader_size = (uint64_t)(uintptr_t)o.dlfo_map_end - recorder.loader;
     }
+    return true;
 }
 
 void modules_recover(void)
@@ -183,10 +187,13 @@ static uint32_t module_epoch(const struct dl_find_object *o, uint64_t start, uin
         if (k->start < end && start < k->end && k->epoch >= epoch)
             epoch = k->epoch + 1;
     }
+    if (epoch > LAST_EPOCH)
+        epoch = LAST_EPOCH;
     if (n < MODULES) {
         known[n] = (struct known){.start = start, .end = end, .identity = identity, .epoch = epoch};
         atomic_store(&known[n].generation, generation);
-        announce(&known[n], bias, name, id, id_size);
+        if (epoch < LAST_EPOCH)
+            announce(&known[n], bias, name, id, id_size);
         atomic_store_explicit(&known_count, n + 1, memory_order_release);
     }
 out:

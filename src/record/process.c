@@ -398,7 +398,7 @@ bool recorder_connect(void)
     if (!recorder.clocks)
         recorder_own(recorder.clocks = sys_map(CLOCKS * sizeof *recorder.clocks),
                      CLOCKS * sizeof *recorder.clocks);
-    if (!recorder.rules || !recorder.clocks) {
+    if (!recorder.rules || !recorder.clocks || !modules_reset()) {
         recorder_stop();
         return false;
     }
@@ -411,7 +411,6 @@ bool recorder_connect(void)
     atomic_store(&recorder.index_count, 0);
     segments[0] = (struct segment){memory, reply.size, h->ring_count, 0, h->rings_offset};
     segment_count = 1;
-    modules_reset();
     recorder.python_memory = memory + h->python_offset;
     recorder.python_size = h->python_size;
     python_reset();

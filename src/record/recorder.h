@@ -201,8 +201,10 @@ int recorder_figures(bool restart, struct wire_figures *out);
 /* Functions of a loaded file whose entries shall be marks; how many. */
 unsigned recorder_functions(const char *path, struct wire_function out[WIRE_FUNCTIONS_MAX]);
 void recorder_left_alone(const char *path, uint64_t number, enum wire_left why);
-/* Tells, and waits for the answer. `stack`: from there on are the program's frames. */
-void recorder_python_ends(void); /* waits until the collector has looked */
+/* Both tell, and wait until the collector has looked. `stack`: from there on are the program's
+ * frames.
+ */
+void recorder_python_ends(void);
 void recorder_exiting(enum wire_exit what, uint64_t stack, const struct wire_held *held);
 void *boot_alloc(size_t size); /* before `next` is known: dlsym itself may allocate */
 bool boot_owns(const void *p);
@@ -259,10 +261,10 @@ void mark_on_start(void); /* once, at the start: makes entries of functions mark
 /* modules.c */
 extern const struct unwind_space own_space;
 extern const struct unwind_space quiet_space; /* for looking only: takes no lock */
-void modules_reset(void);                     /* in a forked child, or before the first */
-void modules_forget(void);                    /* code went away; the tick must move then */
-void modules_check(struct thread *t);         /* the loader is at work: did code go away unseen? */
-void modules_recover(void);                   /* this thread was torn out of a hook */
+bool modules_reset(void);             /* in a forked child, or before the first; false: no memory */
+void modules_forget(void);            /* code went away; the tick must move then */
+void modules_check(struct thread *t); /* the loader is at work: did code go away unseen? */
+void modules_recover(void);           /* this thread was torn out of a hook */
 struct link_map;
 void modules_meet(const struct link_map *m); /* as if an address in it had been met */
 

@@ -8,6 +8,8 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#define SKIPPED_HEADER 8
+
 static_assert(sizeof(enum chunk_type) == 4, "four letters");
 
 /* Beyond these, what is saved in size is not worth the user's time at the end of a run. */
@@ -33,6 +35,18 @@ static uint32_t get_u32(const uint8_t *at)
     return v;
 }
 
+/* A frame that every zstd skips, so that all of the payload has `least` bytes; how many it has. */
+static size_t fill_up(uint8_t *payload, size_t stored, size_t least)
+{
+    if (stored >= least)
+        return stored;
+    size_t filling = least - stored > SKIPPED_HEADER ? least - stored - SKIPPED_HEADER : 0;
+    put_u32(payload + stored, ZSTD_MAGIC_SKIPPABLE_START);
+    put_u32(payload + stored + 4, (uint32_t)filling);
+    memset(payload + stored + SKIPPED_HEADER, 0, filling);
+    return stored + SKIPPED_HEADER + filling;
+}
+
 void chunk_append(struct strbuf *out, enum chunk_type type, uint32_t process,
                   const struct strbuf *payload)
 {
@@ -43,6 +57,7 @@ void chunk_append(struct strbuf *out, enum chunk_type type, uint32_t process,
                                   payload->size, level_for(payload->size));
     if (ZSTD_isError(stored))
         must_alloc(NULL); /* the only way it fails with a large enough buffer */
+    stored = fill_up(header + CHUNK_HEADER, stored, payload->size / CHUNK_RATIO);
     put_u32(header, type);
     put_u32(header + 4, process);
     put_u32(header + 8, (uint32_t)stored);

@@ -22,6 +22,14 @@
 #define FILE_HEADER   16
 #define CHUNK_HEADER  24
 #define CHUNK_RAW_MAX (1u << 30)
+
+/*
+ * What all chunks up to a place in a file may unpack to: so much, and so many times the bytes up to
+ * there. Else a few bytes could ask for any amount of memory. Recordings mostly pack 10 to 1; where
+ * all stacks are alike, as in a recursion, thousands to 1: the writer then fills chunks up.
+ */
+#define CHUNKS_RAW_FREE (UINT64_C(4) << 20)
+#define CHUNK_RATIO     64u
 #define CHUNK_TYPE(a, b, c, d)                                                                     \
     ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
 

@@ -20,10 +20,6 @@
 #define PROCESSES_MAX 1000000 /* more in one file is damage */
 #define DEFAULTS_MAX  100
 
-/* What all chunks may unpack to. Recordings pack 10 to 1 at the most; zeros pack 30,000 to 1. */
-#define RAW_FREE  (UINT64_C(4) << 20)
-#define RAW_RATIO 64
-
 static void take_process(struct cursor *c, struct profile *p)
 {
     p->pid = (uint32_t)cursor_varint(c);
@@ -525,7 +521,7 @@ static int take_chunks(struct chunk_source *s, struct recording *r, struct err *
         if (!is_known(chunk.type))
             continue;
         unpacked += chunk.raw;
-        status = unpacked > RAW_FREE + s->offset * RAW_RATIO
+        status = unpacked > CHUNKS_RAW_FREE + s->offset * CHUNK_RATIO
                      ? err_set(damage, -EBADMSG, "the file unpacks to more than it can hold")
                      : chunk_unpack(&chunk, &raw, damage);
         if (status)

@@ -435,3 +435,11 @@ def test_collector_under_a_filter(t, call):
 def test_everything_under_a_filter(t):
     """As in a container: a filter that collector and program are under alike forbids no recording."""
     exact(t, record(t, (t.build("filtered.c", "-O1"), "errno", "other", "getcwd", "--"), *known(t)))
+
+
+def test_exec_with_its_own_environment_under_a_filter(t):
+    """What is handed on says that the filter is the collector's too: the child is recorded."""
+    before = (t.build("filtered.c", "-O1"), "errno", "other", "getcwd", "--")
+    profile = record(t, before, t.build("executes.c", "-O1"), "execve", status=5)
+    pid = t.report(profile)["pid"]
+    t.equal("after exec", t.total(t.report(profile, "total", "--process", "%d#2" % pid), "in_child"), (7000, 7))

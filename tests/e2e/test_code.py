@@ -41,6 +41,18 @@ def test_another_library_at_the_same_address(t, how):
     t.equal("functions", found, want)
 
 
+def test_more_libraries_at_one_address_than_can_be_told_apart(t):
+    """4,095 are; the one after them has no name rather than another's."""
+    plugins = [t.build("plugin.c", "-O1", "-DNAME=" + name, shared=True) for name in ("first", "second")]
+    profile = t.record(t.build("reloads_often.c", "-O1"), *plugins, "4096", t.file("link"))
+    by_function = {}
+    for (function, _), (size, count) in inner(t, profile).items():
+        total = by_function.get(function, (0, 0))
+        by_function[function] = total[0] + size, total[1] + count
+    t.equal("first, second", (by_function.get("first"), by_function.get("second")), ((111 * 4095, 4095), None))
+    t.equal("without a name", [v for f, v in by_function.items() if v == (111 + 222, 2)], [(333, 2)])
+
+
 def test_deepbind(t):
     """Such a library calls libc's malloc past everything that is preloaded: not seen, and no harm done."""
     first, second = two_plugins(t)

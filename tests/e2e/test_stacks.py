@@ -125,3 +125,12 @@ def test_standard_library_is_folded(t):
     unfolded = t.report(profile, "live", "--no-fold")
     t.equal("total is the same unfolded", t.row(unfolded, "fills_map")["total_bytes"], 48 + 100 * 48)
     t.true("self is less unfolded", t.row(unfolded, "fills_map")["self_bytes"] < 48 + 100 * 48)
+
+
+def test_stacks_that_are_all_alike(t):
+    """262,143 stacks that pack into some KB: what was written can be read."""
+    nodes = (1 << 18) - 1
+    profile = t.record(t.build("binary_tree.c", "-O1"), "17")
+    totals = t.consistent(profile)
+    t.equal("blocks, bytes", (totals["live_blocks"], totals["live_bytes"]), (nodes, 16 * nodes))
+    t.equal("make", t.total(t.report(profile), "make"), (16 * nodes, nodes))

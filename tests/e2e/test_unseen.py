@@ -146,6 +146,12 @@ def test_program_without_room_for_us(t, limit):
     says(t, report, stderr, "nothing could be seen in", "looked_at", "ulimit")
 
 
+def test_program_that_has_room_later(t):
+    """Whatever the recorder had no room for, the program is none the worse for it, then and later."""
+    t.record(t.build("little_space.c", "-O1"), status=0)
+    t.equal("stderr", [line for line in t.stderr.splitlines() if line.startswith("with ")], [])
+
+
 @cases(how=("exec", "quick"))
 def test_program_that_becomes_a_static_one(t, how):
     """Seen while it lives, or, if it does not live long enough, by its name when it has ended."""

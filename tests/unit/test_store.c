@@ -4,6 +4,8 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <xxhash.h>
+#include <zstd.h>
 
 #include "store/chunk.h"
 #include "store/reader.h"
@@ -766,23 +768,67 @@ static void test_hostile_headers(void **state)
     strbuf_release(&payload);
 }
 
-/* A gigabyte of zeros packs into 32 KiB: opening it in a child that may have 256 MiB. */
+static void put_zeros(struct strbuf *b, size_t size)
+{
+    strbuf_reserve(b, size);
+    memset(b->data + b->size, 0, size);
+    b->size += size;
+}
+
+/* A recording may be as regular as can be: what is written can be read. */
+static void test_regular_contents(void **state)
+{
+    (void)state;
+    const uint64_t count = 3u << 20;
+    struct strbuf file = {0}, process = {0}, notes = {0};
+    put_zeros(&process, 15);
+    strbuf_varint(&notes, count);
+    put_zeros(&notes, count);
+    writer_begin(&file);
+    chunk_append(&file, CHUNK_PROCESS, 0, &process);
+    for (int i = 0; i < 4; i++)
+        chunk_append(&file, CHUNK_NOTES, 0, &notes);
+    chunk_append(&file, CHUNK_DONE, 0, &(struct strbuf){0});
+    assert_in_range(file.size, 4 * notes.size / CHUNK_RATIO, 4 * notes.size / CHUNK_RATIO + 1024);
+    struct recording *got;
+    struct err err;
+    assert_int_equal(recording_parse(file.data, file.size, "x", &got, &err), 0);
+    assert_null(got->incomplete);
+    assert_int_equal(got->profiles.items[0].notes.count, 4 * count);
+    recording_free(got);
+    strbuf_release(&file);
+    strbuf_release(&process);
+    strbuf_release(&notes);
+}
+
+/* As chunk_append, but packed as well as can be. */
+static void append_packed(struct strbuf *out, enum chunk_type type, const struct strbuf *payload)
+{
+    size_t bound = ZSTD_compressBound(payload->size);
+    strbuf_reserve(out, CHUNK_HEADER + bound);
+    char *header = out->data + out->size;
+    size_t stored = ZSTD_compress(header + CHUNK_HEADER, bound, payload->data, payload->size, 6);
+    uint32_t words[4] = {type, 0, (uint32_t)stored, (uint32_t)payload->size};
+    memcpy(header, words, sizeof words);
+    uint64_t checksum = XXH64(header + CHUNK_HEADER, stored, XXH64(header, 16, 0));
+    memcpy(header + 16, &checksum, 8);
+    out->size += CHUNK_HEADER + stored;
+}
+
+/* A hundred megabytes of zeros pack into 4 KiB: opening it in a child that may have 512 MiB. */
 static void test_bomb(void **state)
 {
     (void)state;
     struct strbuf zeros = {0}, count = {0}, file = {0};
     const size_t size = 100u << 20;
     strbuf_varint(&count, size - 16);
-    strbuf_reserve(&zeros, size);
-    memset(zeros.data, 0, size);
+    put_zeros(&zeros, size);
     memcpy(zeros.data, count.data, count.size);
-    zeros.size = size;
     struct strbuf process = {0};
-    for (int i = 0; i < 15; i++)
-        strbuf_varint(&process, 0);
+    put_zeros(&process, 15);
     writer_begin(&file);
     chunk_append(&file, CHUNK_PROCESS, 0, &process);
-    chunk_append(&file, CHUNK_NOTES, 0, &zeros); /* a hundred million empty sentences */
+    append_packed(&file, CHUNK_NOTES, &zeros); /* a hundred million empty sentences */
     assert_true(file.size < 64 * 1024);
     strbuf_release(&zeros);
     strbuf_release(&count);
@@ -847,17 +893,12 @@ static void test_defaults(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_packed_rows),
-        cmocka_unit_test(test_read_from_disk),
-        cmocka_unit_test(test_unknown_chunks_are_skipped),
-        cmocka_unit_test(test_not_ours),
-        cmocka_unit_test(test_cut_at_every_length),
-        cmocka_unit_test(test_every_bit_flipped),
-        cmocka_unit_test(test_contents_changed),
-        cmocka_unit_test(test_hostile_counts),
-        cmocka_unit_test(test_hostile_headers),
-        cmocka_unit_test(test_bomb),
+        cmocka_unit_test(test_round_trip),        cmocka_unit_test(test_packed_rows),
+        cmocka_unit_test(test_read_from_disk),    cmocka_unit_test(test_unknown_chunks_are_skipped),
+        cmocka_unit_test(test_not_ours),          cmocka_unit_test(test_cut_at_every_length),
+        cmocka_unit_test(test_every_bit_flipped), cmocka_unit_test(test_contents_changed),
+        cmocka_unit_test(test_hostile_counts),    cmocka_unit_test(test_hostile_headers),
+        cmocka_unit_test(test_regular_contents),  cmocka_unit_test(test_bomb),
         cmocka_unit_test(test_defaults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
