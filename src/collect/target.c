@@ -477,21 +477,28 @@ void target_update_code(struct target *t)
     if (count > t->nodes_capacity)
         count = t->nodes_capacity;
     size_t late = t->late_nodes.count, still = 0;
+    size_t settled = SIZE_MAX;
     for (uint32_t i = (uint32_t)t->profile.nodes.count; i < count; i++) {
         vec_push(&t->profile.nodes);
         vec_push(&t->stack_states);
         if (!read_node(t, i))
             *vec_push(&t->late_nodes) = i;
     }
-    for (size_t k = 0; k < late; k++)
-        if (!read_node(t, t->late_nodes.items[k]))
-            t->late_nodes.items[still++] = t->late_nodes.items[k];
-        else
-            *vec_push(&t->unnamed_nodes) = t->late_nodes.items[k];
-    if (still != late)
-        memmove(t->late_nodes.items + still, t->late_nodes.items + late,
-                (t->late_nodes.count - late) * sizeof *t->late_nodes.items);
-    t->late_nodes.count -= late - still;
+    /* All late ones, also of this time: what refers to them and was read is there by now. */
+    for (size_t k = 0; k < t->late_nodes.count; k++) {
+        uint32_t i = t->late_nodes.items[k];
+        if (!read_node(t, i)) {
+            t->late_nodes.items[still++] = i;
+            continue;
+        }
+        if (k < late)
+            *vec_push(&t->unnamed_nodes) = i;
+        if (i < settled)
+            settled = i;
+    }
+    t->late_nodes.count = still;
+    for (size_t i = settled; i < t->profile.nodes.count; i++) /* those that stand on them */
+        t->stack_states.items[i] = (uint8_t)node_state(t, t->profile.nodes.items[i]);
     /* After the nodes: what they refer to was told before them. */
     python_codes_read(&t->python, (const char *)t->header + t->python_offset, t->python_size,
                       atomic_load_explicit(&t->header->python_used, memory_order_acquire));

@@ -49,6 +49,14 @@ static void test_bad_and_late_nodes(void **state)
     assert_u64_equal(t->profile.nodes.items[late].address, 0x7000);
     assert_int_equal(t->profile.nodes.items[late].parent, 3);
     assert_int_equal(t->late_nodes.count, 0);
+    uint32_t cut =
+        node(t, 0, 0); /* its number is taken, and it is the end of a stack that was cut */
+    target_update_code(t);
+    nodes[cut].address = WIRE_NODE_TRUNCATED;
+    uint32_t above = node(t, cut, 0x8000);
+    target_update_code(t);
+    assert_int_equal(t->stack_states.items[cut], STACK_TRUNCATED);
+    assert_int_equal(t->stack_states.items[above], STACK_TRUNCATED);
     t->header->node_count = UINT32_MAX; /* more than there is room for */
     target_update_code(t);
     assert_int_equal(t->profile.nodes.count, t->nodes_capacity);
