@@ -176,12 +176,12 @@ def test_modules_of_python_itself_are_folded(t, version):
                   "kept = json.loads(text)\n"
                   "os._exit(0)\n")
     profile = t.record(interpreter(version), program, opts=["--python=objects"])
-    rows = t.report(profile, "live", "--by", "stack", "--top", "0", "--min", "0")["rows"]
-    inner = [r for r in rows if any(f["function"].endswith("raw_decode") for f in r["stack"])]
+    decoder = "--within", "raw_decode", "--by", "stack", "--top", "0", "--min", "0"
+    inner = t.report(profile, "live", *decoder)["rows"]
     t.true("lists and texts", sum(r["count"] for r in inner) > 14000, inner)  # some lists are used again, some texts shared
     modules = {f["module"] for r in inner for f in r["stack"] if f["kind"] != "python"}
     t.true("no module of Python's", not any("_json" in m for m in modules), modules)
-    whole = t.report(profile, "live", "--by", "stack", "--top", "0", "--min", "0", "--no-fold")["rows"]
+    whole = t.report(profile, "live", *decoder, "--no-fold")["rows"]
     t.true("with --no-fold there is one", any("_json" in (f["module"] or "") for r in whole for f in r["stack"]))
 
 
