@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "record/python_objects.h"
 #include "record/recorder.h"
 
 #if FROM_ENTRY
@@ -74,6 +75,8 @@ EXPORT void HOOK(free)(void *p)
         return;
     if (UNLIKELY(boot_owns(p)))
         return;
+    if (UNLIKELY(atomic_load_explicit(&recorder.frees_watched, memory_order_relaxed)))
+        python_goes(p);
     struct thread *t = thread_enter();
     if (UNLIKELY(!t)) {
         free_beneath(p);
@@ -84,6 +87,10 @@ EXPORT void HOOK(free)(void *p)
     next.free(p);
     thread_leave();
 }
+
+#if !FROM_ENTRY
+__attribute__((alias("free"), visibility("hidden"), nothrow, leaf)) __typeof__(free) own_free;
+#endif
 
 EXPORT void HOOK(cfree)(void *p); /* no longer in any header, still in old programs */
 void HOOK(cfree)(void *p)

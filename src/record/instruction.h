@@ -1,13 +1,14 @@
 /*
  * instruction: how long a machine instruction is, and whether it says anything relative to its own
  * place. Just enough to move a function's first instructions elsewhere (entry.h) and to see where a
- * function jumps; it does not know what instructions do.
+ * function jumps; but for one, it does not know what instructions do.
  *
  * Reads nothing beyond the given size. What is not known for sure is refused. No state; any thread.
  */
 #ifndef TIDE_RECORD_INSTRUCTION_H
 #define TIDE_RECORD_INSTRUCTION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,5 +37,11 @@ unsigned instruction_decode(const uint8_t *code, size_t size, struct instruction
 
 /* What the distance in it leads to, if it is at `address`. */
 uint64_t instruction_target(const uint8_t *code, const struct instruction *i, uint64_t address);
+
+/*
+ * Does a function do nothing with its two arguments but hand the second one on to `to`, by a jump
+ * (through the linker's tables, or not)? It is one that can be called: its code is read.
+ */
+bool instruction_hands_on(const void *function, uint64_t to);
 
 #endif

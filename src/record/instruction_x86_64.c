@@ -275,4 +275,41 @@ uint64_t instruction_target(const uint8_t *code, const struct instruction *i, ui
     return address + i->length + (uint64_t)(int64_t)distance;
 }
 
+/* What follows these bytes; NULL: others are there. Reads none beyond the first that differs. */
+static const uint8_t *behind(const uint8_t *code, const char *bytes)
+{
+    for (; *bytes; bytes++, code++)
+        if (*code != (uint8_t)*bytes)
+            return NULL;
+    return code;
+}
+
+bool instruction_hands_on(const void *function, uint64_t to)
+{
+    static const char landing[] = "\xf3\x0f\x1e\xfa", second_to_first[] = "\x48\x89\xf7",
+                      jump[] = "\xe9", jump_by_table[] = "\xff\x25";
+    const uint8_t *code = function, *operand;
+    int32_t distance;
+    uint64_t target;
+    if ((operand = behind(code, landing)))
+        code = operand;
+    if (!(code = behind(code, second_to_first)))
+        return false;
+    if ((operand = behind(code, jump))) {
+        memcpy(&distance, operand, 4);
+        code = operand + 4 + distance;
+        if ((uint64_t)(uintptr_t)code == to)
+            return true;
+        if ((operand = behind(code, landing)))
+            code = operand;
+    }
+    if ((operand = behind(code, "\xf2"))) /* a prefix without meaning here */
+        code = operand;
+    if (!(operand = behind(code, jump_by_table)))
+        return false;
+    memcpy(&distance, operand, 4);
+    memcpy(&target, operand + 4 + distance, 8);
+    return target == to;
+}
+
 #endif

@@ -70,7 +70,10 @@ void python_give_up(enum wire_python_state why)
 /* Who does so; 0: nobody. */
 static uint64_t finalizer(void)
 {
-    return python_load(python.runtime + python.layout.runtime_finalizing);
+    uint64_t state = python_load(python.runtime + python.layout.runtime_finalizing);
+    if (UNLIKELY(state) && atomic_load_explicit(&recorder.frees_watched, memory_order_relaxed))
+        python_objects_unwatch();
+    return state;
 }
 
 static enum wire_python_state examine(const struct exports x[2], uint64_t runtime, uint64_t size)
@@ -105,6 +108,8 @@ static enum wire_python_state examine(const struct exports x[2], uint64_t runtim
     find_function(x, "PyMem_GetAllocator", &found.tables.get);
     find_function(x, "PyMem_SetAllocator", &found.tables.set);
     find_function(x, "Py_IsInitialized", &found.tables.is_initialized);
+    if (atomic_load_explicit(&recorder.frees_watched, memory_order_relaxed))
+        python_objects_unwatch(); /* of another interpreter, which is gone */
     python = found;
     return WIRE_PYTHON_ON;
 }

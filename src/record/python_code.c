@@ -100,8 +100,9 @@ bool python_prove(uint64_t state)
     }
     if (strange)
         python_give_up(WIRE_PYTHON_STRANGE);
-    else if (seen)
-        atomic_store_explicit(&python.proven, true, memory_order_release);
+    else if (seen && !atomic_exchange(&python.proven, true) && !recorder.header->objects_wanted &&
+             l->chain < PYTHON_SHIMS && python.tables.get) /* later ones take a lock to say */
+        python_objects_watch(&python.tables, python.code_type);
     return seen && !strange;
 }
 

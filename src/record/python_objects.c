@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 #include <string.h>
 
+#include "record/instruction.h"
+
 struct python_codes python_codes = {.type = PYTHON_UNWATCHED, .era = 1};
 
 static bool is_gone(const struct python_wrapper *w)
@@ -86,4 +88,23 @@ bool python_objects_wrap(const struct python_tables *tables, uint64_t code_type)
             return false;
     }
     return true;
+}
+
+/* Its code is the proof: whoever wrote it, it calls our hook with what it is given. */
+void python_objects_watch(const struct python_tables *tables, uint64_t code_type)
+{
+    struct python_allocator now;
+    void *f;
+    tables->get(PYTHON_OBJ, &now);
+    memcpy(&f, &now.free, sizeof f);
+    if (!f || !instruction_hands_on(f, (uint64_t)(uintptr_t)own_free))
+        return;
+    atomic_store(&recorder.frees_watched, true);
+    watch(code_type);
+}
+
+void python_objects_unwatch(void)
+{
+    atomic_store(&python_codes.type, PYTHON_UNWATCHED);
+    atomic_store(&recorder.frees_watched, false);
 }

@@ -15,7 +15,9 @@
  * is changed, half of it old, half new, still calls functions with what they expect.
  *
  * Objects cannot go away without our seeing it then, code objects among them: while none does, what
- * is remembered of one is true of whatever is at its address (python_codes).
+ * is remembered of one is true of whatever is at its address (python_codes). So it is without any
+ * wrapper where CPython's allocator of objects does nothing but call malloc and free, as it does
+ * with PYTHONMALLOC=malloc.
  *
  * [malloc-free]; wrapping takes the interpreter's lock of its tables, where it has one.
  */
@@ -62,6 +64,9 @@ struct python_tables {
 
 /* Wraps what is not wrapped; false: it cannot be. `code_type`: of the objects to watch. */
 bool python_objects_wrap(const struct python_tables *tables, uint64_t code_type);
+/* The same without wrapping, if the hook of free sees every object go. There are objects. */
+void python_objects_watch(const struct python_tables *tables, uint64_t code_type);
+void python_objects_unwatch(void); /* they end: who allocates the next ones is not known */
 
 /*
  * The allocator of objects may be replaced before there are any; later only by one that hands every
@@ -82,8 +87,8 @@ static inline uint64_t python_era(void)
     return atomic_load_explicit(&python_codes.era, memory_order_acquire);
 }
 
-/* Before a block of the interpreter's own allocator is freed. One of 0 bytes may be less than an
- * object, so that what is read may be its neighbour's, but not beyond its page. */
+/* Before a block is freed that may be an object. It may be less than one, so that what is read may
+ * be its neighbour's, but not beyond its page. */
 static inline void python_goes(const void *object)
 {
     uint64_t type =

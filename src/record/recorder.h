@@ -131,10 +131,11 @@ struct recorder {
     _Atomic uintptr_t large_low, large_high;
     _Atomic bool python; /* CPython was met, and can be read (python.h) */
     _Atomic bool
-        objects_unsettled; /* its allocators may have been replaced since we wrapped them */
-    char *python_memory;   /* where its code is told */
-    uint32_t python_size;  /* 0: not wanted */
-    _Atomic bool confined; /* it runs, or is about to run, under a seccomp filter of its own */
+        objects_unsettled;      /* its allocators may have been replaced since we wrapped them */
+    _Atomic bool frees_watched; /* its objects go by free: python_objects.h wants to see them */
+    char *python_memory;        /* where its code is told */
+    uint32_t python_size;       /* 0: not wanted */
+    _Atomic bool confined;      /* it runs, or is about to run, under a seccomp filter of its own */
 };
 extern struct recorder recorder;
 
@@ -230,6 +231,9 @@ const char *exec_library(void); /* our own file; NULL: not known */
 
 /* hooks_exit.c */
 void exit_forget(void); /* in a forked child: it has not begun to end */
+
+/* hooks_malloc.c */
+void own_free(void *p); /* our free, whoever else defines one */
 
 /* thread.c */
 #define THREAD_NAME_SIZE 128                  /* bytes of a name that are told */

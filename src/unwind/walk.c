@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define PC_MASK         ((UINT64_C(1) << 48) - 1)
+#define UNLIKELY(x)     __builtin_expect(!!(x), 0)
 #define WALK_SLOW_STEPS 256 /* each begins again from the innermost frame */
 
 void walk_init(struct walk *w, void *memory)
@@ -11,8 +12,10 @@ void walk_init(struct walk *w, void *memory)
     char *at = memory;
     *w = (struct walk){.frames = (void *)at};
     at += WALK_FRAMES * sizeof(struct walk_frame);
-    w->reads = (void *)at;
-    at += WALK_FRAMES * 3 * sizeof(struct walk_read);
+    w->reads = (struct walk_read *)(void *)at + WALK_READ_GROUP;
+    for (struct walk_read *r = (void *)at; r < w->reads; r++)
+        r->address = (uint64_t)(uintptr_t)&r->value; /* holds whatever it is */
+    at += (WALK_FRAMES * 3 + WALK_READ_GROUP) * sizeof(struct walk_read);
     w->steps = (void *)at;
     at += WALK_FRAMES * sizeof(struct walk_step);
     w->leaves = (void *)at;
@@ -37,13 +40,19 @@ static inline uint64_t load(uint64_t address)
  */
 static inline uint32_t changed(const struct walk_read *reads, uint32_t count)
 {
-    for (; count >= 4; count -= 4)
-        for (uint32_t i = 1; i <= 4; i++)
-            if (__builtin_expect(load(reads[count - i].address) != reads[count - i].value, 0))
-                return count - i + 1;
-    while (count && load(reads[count - 1].address) == reads[count - 1].value)
-        count--;
-    return count;
+    const struct walk_read *r = reads + count;
+    static_assert(WALK_READ_GROUP == 4, "as many are looked at in turn");
+    for (; r > reads; r -= 4) {
+        if (UNLIKELY(load(r[-1].address) != r[-1].value))
+            return (uint32_t)(r - reads);
+        if (UNLIKELY(load(r[-2].address) != r[-2].value))
+            return (uint32_t)(r - reads) - 1;
+        if (UNLIKELY(load(r[-3].address) != r[-3].value))
+            return (uint32_t)(r - reads) - 2;
+        if (UNLIKELY(load(r[-4].address) != r[-4].value))
+            return (uint32_t)(r - reads) - 3;
+    }
+    return 0;
 }
 
 static inline bool leaf_holds(const struct walk *w, const struct walk_leaf *l, uint64_t pc,
@@ -51,9 +60,14 @@ static inline bool leaf_holds(const struct walk *w, const struct walk_leaf *l, u
 {
     if (l->pc != pc || l->sp != sp || !l->id || (l->fp_matters && l->fp != fp))
         return false;
-    for (unsigned i = l->reads; i-- > 0;) /* the innermost first: they differ most */
-        if (load(sp + l->offset[i] * UINT64_C(8)) != l->value[i])
+    /* The innermost first: they differ most. */
+    const uint64_t *value = l->value;
+    for (const uint16_t *offset = l->offset, *end = offset + l->reads; offset < end; offset += 2) {
+        if (load(sp + offset[0] * UINT64_C(8)) != value[0] ||
+            load(sp + offset[1] * UINT64_C(8)) != value[1])
             return false;
+        value += 2;
+    }
     if (l->base >= w->trusted)
         return false;
     const struct walk_frame *base = &w->frames[l->base];
@@ -93,10 +107,11 @@ void walk_keep_leaf(struct walk *w)
     l->base_sp = base->sp;
     l->base_fp = base->fp;
     l->id = top->id;
-    l->reads = (uint8_t)reads;
-    for (uint32_t i = 0; i < reads; i++) {
-        l->offset[i] = (uint16_t)((read[i].address - top->sp) / 8);
-        l->value[i] = read[i].value;
+    l->reads = (uint8_t)(reads + reads % 2);
+    for (uint32_t i = 0; i < l->reads; i++) { /* an odd one out is there twice */
+        const struct walk_read *r = read + (i < reads ? reads - 1 - i : 0);
+        l->offset[i] = (uint16_t)((r->address - top->sp) / 8);
+        l->value[i] = r->value;
     }
 }
 

@@ -44,6 +44,8 @@ struct walk_read {
     uint64_t address, value;
 };
 
+#define WALK_READ_GROUP 4 /* looked at in turn: before the first are so many that always hold */
+
 #define WALK_LEAF_SETS  128
 #define WALK_LEAF_WAYS  4 /* an allocation wrapper has one pc and sp, but many callers */
 #define WALK_LEAF_READS 10
@@ -53,11 +55,13 @@ struct walk_leaf {
     uint64_t base_sp, base_fp;
     uint32_t base_id, base; /* frames[base] is what it stands on */
     uint32_t id;            /* of the whole stack; 0: this leaf is empty */
-    uint8_t reads;
+    uint8_t reads;          /* even: the last may be there twice */
     bool fp_matters;
-    uint16_t offset[WALK_LEAF_READS]; /* of the words read: from sp, in words */
+    uint16_t offset[WALK_LEAF_READS]; /* of the words read, innermost first: from sp, in words */
     uint64_t value[WALK_LEAF_READS];
 };
+
+static_assert(WALK_LEAF_READS % 2 == 0, "they are looked at by twos");
 
 struct walk_leaf_set {
     struct walk_leaf way[WALK_LEAF_WAYS];
@@ -81,7 +85,7 @@ enum walk_root {
 
 struct walk {
     struct walk_frame *frames;    /* [WALK_FRAMES], outermost first */
-    struct walk_read *reads;      /* [WALK_FRAMES * 3] */
+    struct walk_read *reads;      /* [WALK_FRAMES * 3]; before them WALK_READ_GROUP more */
     struct walk_step *steps;      /* [WALK_FRAMES] */
     struct walk_leaf_set *leaves; /* [WALK_LEAF_SETS] */
     uint32_t count;
@@ -95,7 +99,7 @@ struct walk {
 #define WALK_BYTES                                                                                 \
     (WALK_FRAMES *                                                                                 \
          (sizeof(struct walk_frame) + 3 * sizeof(struct walk_read) + sizeof(struct walk_step)) +   \
-     WALK_LEAF_SETS * sizeof(struct walk_leaf_set))
+     WALK_READ_GROUP * sizeof(struct walk_read) + WALK_LEAF_SETS * sizeof(struct walk_leaf_set))
 
 /* `memory`: WALK_BYTES, zeroed. */
 void walk_init(struct walk *w, void *memory);

@@ -142,8 +142,8 @@ def test_embedded(t, version):
     t.equal("outside", t.total(t.report(profile), "outside"), (1000 + 4000 * rounds, 1 + 4 * rounds))
 
 
-@cases(version=VERSIONS, opts=MODES)
-def test_code_at_addresses_used_before(t, version, opts):
+@cases(version=VERSIONS, objects=("pools", "watched", "malloc"))
+def test_code_at_addresses_used_before(t, version, objects):
     """Compiled, run once and dropped: the next has the addresses of the last, and of all its parts."""
     program = t.file("drops.py")
     with open(program, "w") as out:
@@ -161,7 +161,8 @@ def test_code_at_addresses_used_before(t, version, opts):
                   "for kind in by_file, by_name, by_line, by_copy, by_path:\n"
                   "    for i in range(100): kind(i)\n"
                   "for i in range(1000): by_end(i)\n")
-    profile = t.record(interpreter(version), program, opts=opts)
+    profile = t.record(interpreter(version), program, opts=["--python=objects"] if objects == "watched" else [],
+                       env={"PYTHONMALLOC": "malloc"} if objects == "malloc" else {})
     got = {}
     rows = t.report(profile, "total", "--by", "stack", "--no-fold", "--top", "2000", "--min", "0")["rows"]
     t.true("no large ones are left out", len(rows) < 2000 or rows[-1]["bytes"] < 200000, len(rows))

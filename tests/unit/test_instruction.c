@@ -153,6 +153,40 @@ static void test_target(void **state)
     assert_u64_equal(instruction_target(back, &i, 1000), 990);
 }
 
+static void test_hands_on(void **state)
+{
+    (void)state;
+    /* 0: the function, 32: what it jumps to, 64: the table's entry. */
+    _Alignas(8) uint8_t code[72];
+    static const struct {
+        const char function[16], stub[16];
+        bool hands_on;
+    } cases[] = {
+        {"\x48\x89\xf7\xe9\x18\0\0\0", "\xff\x25\x1a\0\0\0", true},
+        {"\xf3\x0f\x1e\xfa\x48\x89\xf7\xe9\x14\0\0\0", "\xf3\x0f\x1e\xfa\xff\x25\x16\0\0\0", true},
+        {"\x48\x89\xf7\xe9\x18\0\0\0", "\xf3\x0f\x1e\xfa\xf2\xff\x25\x15\0\0\0", true},
+        {"\x48\x89\xf7\xff\x25\x37\0\0\0", "", true},
+        {"\x48\x89\xf7\xff\x25\x2f\0\0\0", "", false},               /* another entry */
+        {"\x48\x89\xd7\xe9\x18\0\0\0", "\xff\x25\x1a\0\0\0", false}, /* the third argument */
+        {"\x48\x89\xfe\xe9\x18\0\0\0", "\xff\x25\x1a\0\0\0", false}, /* the first */
+        {"\x48\x89\xf7\xe8\x18\0\0\0", "\xff\x25\x1a\0\0\0", false}, /* a call: it goes on */
+        {"\x48\x89\xf7\xe9\x18\0\0\0", "\xff\x15\x1a\0\0\0", false},
+        {"\x48\x89\xf7\x90\xe9\x17\0\0\0", "\xff\x25\x1a\0\0\0", false}, /* more than that */
+        {"\xe9\x1b\0\0\0", "\xff\x25\x1a\0\0\0", false},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        const uint64_t to = 0x123456789abc;
+        memset(code, 0xcc, sizeof code);
+        memcpy(code, cases[c].function, 16);
+        memcpy(code + 32, cases[c].stub, 16);
+        memcpy(code + 64, &to, 8);
+        assert_int_equal(instruction_hands_on(code, to), cases[c].hands_on);
+        assert_false(instruction_hands_on(code, to + 1));
+    }
+    memcpy(code, "\x48\x89\xf7\xe9\x18\0\0\0", 8);
+    assert_true(instruction_hands_on(code, (uint64_t)(uintptr_t)(code + 32)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -161,6 +195,7 @@ int main(void)
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_anything),
         cmocka_unit_test(test_target),
+        cmocka_unit_test(test_hands_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
