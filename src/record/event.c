@@ -133,6 +133,7 @@ uint32_t node_of(uint32_t parent, uint64_t address)
 static uint32_t walked_number(struct thread *t, const uint64_t *caller)
 {
     struct walk *w = &t->walk;
+    w->stack_sure = CALLER_SP(caller) >= t->stack_sure && CALLER_SP(caller) < t->stack_high;
     w->stack_end = CALLER_SP(caller) >= t->stack_low && CALLER_SP(caller) < t->stack_high
                        ? t->stack_high
                        : WALK_NO_END;

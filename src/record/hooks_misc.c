@@ -69,6 +69,21 @@ EXPORT pid_t _Fork(void)
     return next._Fork();
 }
 
+/* The new thread cannot ask for the size of its stack without allocating. */
+static void note_stack_size(const pthread_attr_t *attributes)
+{
+    pthread_attr_t usual;
+    size_t size = 0, least = atomic_load(&recorder.least_stack);
+    if (!attributes && pthread_attr_init(&usual) == 0)
+        attributes = &usual;
+    if (attributes && pthread_attr_getstacksize(attributes, &size) == 0)
+        while ((!least || size < least) &&
+               !atomic_compare_exchange_weak(&recorder.least_stack, &least, size))
+            ;
+    if (attributes == &usual)
+        pthread_attr_destroy(&usual);
+}
+
 /* Before the second thread can run, the first begins to keep logical time (wire/layout.h). */
 EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                           void *(*start)(void *), void *argument)
@@ -77,6 +92,7 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
         recorder_start();
     if (UNLIKELY(!atomic_load_explicit(&recorder.clocked, memory_order_relaxed)))
         atomic_store(&recorder.clocked, true);
+    note_stack_size(attributes);
     return next.pthread_create(thread, attributes, start, argument);
 }
 

@@ -246,11 +246,12 @@ static int own_read(const struct unwind_space *self, uint64_t address, uint64_t 
     return 0;
 }
 
-/* The kernel copies the set of signals before it finds that there is no such way to change it. */
+/* The kernel copies the set of signals before it finds that there is no such way to change it.
+ * Where it may not be asked, nothing is proven. */
 static bool own_readable(const struct unwind_space *self, uint64_t address)
 {
     (void)self;
-    return sys_call(SYS_rt_sigprocmask, -1L, address, 0L, 8L) != -EFAULT;
+    return sys_call(SYS_rt_sigprocmask, -1L, address, 0L, 8L) == -EINVAL;
 }
 
 const struct unwind_space own_space = {

@@ -75,7 +75,8 @@ struct thread {
     uint64_t chunk;       /* number of the current chunk + 1; 0: none yet */
     uint64_t chunk_freed; /* chunks before this one are known to be read */
     uint32_t free_places;
-    uint64_t stack_low, stack_high; /* the thread's own stack: bounds for the walk */
+    uint64_t stack_low, stack_high; /* the thread's own stack is between: bounds for the walk */
+    uint64_t stack_sure;            /* from here to stack_high it surely is, and nothing else */
     struct walk walk;
     struct python_thread *python; /* python.h; NULL: no Python frames were met */
     _Atomic bool in_python;       /* it reads the interpreter, which may not go away now */
@@ -122,6 +123,7 @@ struct recorder {
     _Atomic int state;
     bool hand_on; /* there is a session: what is executed shall be part of it (hooks_exec.c) */
     _Atomic uint32_t generation; /* counts dlclose: remembered addresses may mean something else */
+    _Atomic size_t least_stack;  /* of the threads that were made, the smallest; 0: none was */
     _Atomic bool clocked;     /* there is, or was, more than one thread: events need logical time */
     _Atomic uint64_t *clocks; /* [CLOCKS]: the stamp of who was last in a part of memory */
     uint64_t loader, loader_size; /* where ld.so is */

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include "record/python.h"
@@ -23,6 +24,7 @@ extern void *__libc_stack_end;
 
 #define PYTHON_LOOKS    16
 #define CONFINED_PAUSES (UINT64_C(1) << 28) /* some seconds */
+#define STACK_MOST      (UINT64_C(1) << 30)
 
 static struct thread *free_threads; /* their ring is theirs for good */
 static struct thread *all_threads[65535];
@@ -162,6 +164,26 @@ static void look_at_python(struct thread *t)
         t->tick = UINT32_MAX;
 }
 
+/*
+ * Where a thread surely is on its own stack, and not on a coroutine's beside it. The first one's:
+ * the kernel keeps as much free below it as the limit was at the start. Others': the descriptor is
+ * at the top of the size that was asked for, in less than a page.
+ */
+static uint64_t sure_stack(bool first, uint64_t high)
+{
+    static _Atomic uint64_t of_first; /* + 1 */
+    struct rlimit limit;
+    uint64_t size = atomic_load(&recorder.least_stack), none = 0;
+    if (first) {
+        if (!atomic_load(&of_first) &&
+            sys_call(SYS_prlimit64, 0L, (long)RLIMIT_STACK, 0L, &limit) == 0)
+            atomic_compare_exchange_strong(
+                &of_first, &none, 1 + (limit.rlim_cur < STACK_MOST ? limit.rlim_cur : STACK_MOST));
+        size = atomic_load(&of_first) ? atomic_load(&of_first) - 1 : 0;
+    }
+    return size > WIRE_PAGE && size < high ? high - size + WIRE_PAGE : high;
+}
+
 /* Makes `t` the calling thread's. */
 static struct thread *thread_adopt(struct thread *t)
 {
@@ -178,7 +200,8 @@ static struct thread *thread_adopt(struct thread *t)
     t->stack_high = first ? (uint64_t)(uintptr_t)__libc_stack_end + 64
                           : (uint64_t)(uintptr_t)__builtin_thread_pointer();
     atomic_store_explicit(&t->ring->stack, t->stack_high, memory_order_relaxed);
-    t->stack_low = t->stack_high > UINT64_C(1) << 30 ? t->stack_high - (UINT64_C(1) << 30) : 0;
+    t->stack_low = t->stack_high > STACK_MOST ? t->stack_high - STACK_MOST : 0;
+    t->stack_sure = sure_stack(first, t->stack_high);
 
     put_tick(t);
     if (remark_room(t, 1)) {

@@ -262,7 +262,7 @@ again:
                     root = WALK_WHOLE;
                     goto end;
                 }
-                if (!step_fp_plausible(space, sp, fp, w->stack_end == WALK_NO_END))
+                if (!step_fp_plausible(space, sp, fp, !w->stack_sure))
                     goto lost;
                 break;
             case RULE_OUTERMOST:
@@ -276,8 +276,10 @@ again:
                 enum step_end end = walk_slowly(space, s, &pc, &sp, &fp);
                 slow = ++steps;
                 if (end == STEP_OK) {
-                    if (sp <= s->sp || sp >= w->stack_end) /* it went to another stack */
+                    if (sp <= s->sp || sp >= w->stack_end) { /* it went to another stack */
                         w->stack_end = WALK_NO_END;
+                        w->stack_sure = false;
+                    }
                     continue;
                 }
                 root = end == STEP_OUTERMOST ? WALK_WHOLE : WALK_INCOMPLETE;

@@ -93,6 +93,7 @@ struct walk {
     uint32_t fresh;   /* after walk_stack: frames[fresh..count) are new and want an id */
     enum walk_root root;
     uint64_t stack_end;        /* the stack is below this; WALK_NO_END: not known */
+    bool stack_sure;           /* and all of it up to there is mapped: guesses need no proof */
     uint64_t walked, verified; /* frames, for statistics */
 };
 

@@ -87,6 +87,16 @@ def test_code_made_at_run_time(t, how, opt):
         t.equal("incomplete stacks", totals["incomplete_stacks"], 100)
 
 
+@cases(where=("first", "thread", "filtered"))
+def test_code_made_at_run_time_on_another_stack(t, where):
+    """What its frame pointer might be points beyond that stack: it is not read unless it is known to be there."""
+    profile = t.record("setarch", "-R", t.build("jit_aside.c", "-O1"), where)
+    report = t.report(profile, "live", "--by", "stack")
+    found = [row["count"] for row in report["rows"] if row["bytes"] == 50 * 321]
+    t.equal("allocations of the made code", found, [50])
+    t.equal("incomplete stacks", report["totals"]["incomplete_stacks"], 50)
+
+
 def test_a_large_file_under_a_limit_of_data(t):
     """A map of the whole file to write to would not be granted: it is read all the same."""
     large, padding = t.file("large"), t.file("padding")
