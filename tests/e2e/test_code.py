@@ -41,7 +41,7 @@ def test_another_library_at_the_same_address(t, how):
     t.equal("functions", found, want)
 
 
-def test_more_libraries_at_one_address_than_can_be_told_apart(t):
+def test_more_libraries_at_one_address(t):
     """4,095 are; the one after them has no name rather than another's."""
     plugins = [t.build("plugin.c", "-O1", "-DNAME=" + name, shared=True) for name in ("first", "second")]
     profile = t.record(t.build("reloads_often.c", "-O1"), *plugins, "4096", t.file("link"))
