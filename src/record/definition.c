@@ -27,7 +27,9 @@ static int count_one(struct dl_phdr_info *info, size_t size, void *arg)
 void definition_start(void)
 {
     struct dl_find_object o;
-    dl_iterate_phdr(count_one, &at_start);
+    size_t count = 0;
+    dl_iterate_phdr(count_one, &count);
+    at_start = count;
     if (file_of(&own, &o))
         own = o.dlfo_link_map->l_addr;
 }
@@ -102,6 +104,8 @@ static void keep_in_mind(void *function)
 void *definition_of(const char *name, uint64_t pc)
 {
     struct search s = {.name = name};
+    if (!own) /* a library's constructor, before there was any other event */
+        definition_start();
     dl_iterate_phdr(look_into, &s);
     if (s.came_with_program || !s.count)
         return s.first;
