@@ -49,13 +49,16 @@ static int look_into(struct dl_phdr_info *info, size_t size, void *arg)
     struct link_map m = {.l_addr = info->dlpi_addr};
     struct exports x;
     (void)size;
-    bool counts = s->passed, is_late = s->seen++ >= at_start;
-    s->passed |= info->dlpi_addr == own;
+    bool is_late = s->seen++ >= at_start;
+    if (!s->passed) {
+        s->passed = info->dlpi_addr == own;
+        return 0;
+    }
     for (int i = 0; i < info->dlpi_phnum; i++)
         if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
             m.l_ld = (ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
     exports_read(&x, &m);
-    const ElfW(Sym) *symbol = counts ? exports_find(&x, s->name) : NULL;
+    const ElfW(Sym) *symbol = exports_find(&x, s->name);
     if (!symbol)
         return 0;
     if (s->count++ == 0) {
@@ -65,9 +68,9 @@ static int look_into(struct dl_phdr_info *info, size_t size, void *arg)
     return s->came_with_program;
 }
 
-/* As everybody sees it, or else as the caller does. Not recorded while it is asked for the first:
- * its message would stay. Then it is, as the loader keeps what it allocates, and frees what was
- * recorded. */
+/* As everybody sees it, or else as the caller does. The first is not recorded: its message is let
+ * go of at once. The second is, as the loader keeps what it allocates, and frees what was recorded.
+ */
 static void *ask_loader(const char *name, uint64_t pc)
 {
     struct dl_find_object o;

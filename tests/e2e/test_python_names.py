@@ -56,7 +56,7 @@ def test_a_name_of_ones_own_comes_first(t):
 @cases(version=VERSIONS)
 def test_renamed_after_a_look_at_attributes_on_the_move(t, version):
     """Dicts free what they have outgrown before the new place is in order."""
-    library = t.build("marks_frees.c", "-shared", "-fPIC", "-I", os.path.join(ROOT, "include"))
+    library = t.build("marks_frees.c", "-I", os.path.join(ROOT, "include"), shared=True)
     script = t.file("outgrows.py")
     with open(script, "w") as file:
         file.write("import ctypes, os, sys, threading\n"

@@ -1,18 +1,7 @@
 /* A library for Python programs: from begin() on, each free of CPython's object allocator begins
  * with a mark, so that what the recorder looks at now and then is looked at there. */
-#include <stddef.h>
-
+#include "python_memory.h"
 #include "tidemark.h"
-
-struct allocator {
-    void *context;
-    void *(*malloc)(void *, size_t);
-    void *(*calloc)(void *, size_t, size_t);
-    void *(*realloc)(void *, void *, size_t);
-    void (*free)(void *, void *);
-};
-
-enum { OBJECTS = 2 };
 
 void PyMem_GetAllocator(int domain, struct allocator *allocator);
 void PyMem_SetAllocator(int domain, struct allocator *allocator);

@@ -20,16 +20,9 @@
 #include <unistd.h>
 
 #include "known.h"
+#include "python_memory.h"
 
-struct allocator {
-    void *context;
-    void *(*malloc)(void *, size_t);
-    void *(*calloc)(void *, size_t, size_t);
-    void *(*realloc)(void *, void *, size_t);
-    void (*free)(void *, void *);
-};
-
-enum { PAGE = 4096, RAW = 0, MEM = 1 };
+enum { PAGE = 4096 };
 
 /* A page that tells the size, one that nobody may read, the block. */
 static size_t mapping_of(size_t size)
