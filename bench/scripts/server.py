@@ -28,7 +28,8 @@ def client(address):
 
 def work():
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        # Else it takes up to half a second to notice that it shall end.
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         clients = [threading.Thread(target=client, args=(server.server_address,)) for _ in range(8)]
         for thread in clients:
             thread.start()

@@ -171,8 +171,8 @@ static __attribute__((noinline)) uint32_t python_number(struct thread *t, const 
         return native;
     if (UNLIKELY(atomic_load_explicit(&recorder.objects_unsettled, memory_order_relaxed)))
         python_settle();
-    uint64_t key = python_key(t, native);
-    uint32_t number = key ? python_known(t, key) : native;
+    uint64_t key;
+    uint32_t number = python_known(t, native, &key);
     if (UNLIKELY(!number)) {
         if (!walked)
             walked_number(t, caller);

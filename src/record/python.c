@@ -67,15 +67,6 @@ void python_give_up(enum wire_python_state why)
     atomic_store(&recorder.header->python, why);
 }
 
-/* Who does so; 0: nobody. */
-static uint64_t finalizer(void)
-{
-    uint64_t state = python_load(python.runtime + python.layout.runtime_finalizing);
-    if (UNLIKELY(state) && atomic_load_explicit(&recorder.frees_watched, memory_order_relaxed))
-        python_objects_unwatch();
-    return state;
-}
-
 static enum wire_python_state examine(const struct exports x[2], uint64_t runtime, uint64_t size)
 {
     struct python found = {.runtime = runtime, .version = version(x)};
@@ -122,7 +113,7 @@ static enum wire_python_state examine(const struct exports x[2], uint64_t runtim
 void python_settle(void)
 {
     const struct python_tables *tables = &python.tables;
-    if (finalizer())
+    if (python_finalizer())
         return;
     if (!tables->get || !tables->set || !tables->is_initialized ||
         !python_objects_wrap(tables, python.code_type)) {
@@ -266,7 +257,7 @@ bool python_begins_to_end(void)
     struct thread *t = ask_enter();
     if (!t)
         return false;
-    uint64_t state = finalizer();
+    uint64_t state = python_finalizer();
     if (!state) /* it may begin anew */
         atomic_store_explicit(&python.ends, false, memory_order_relaxed);
     bool begins = state && atomic_load(&recorder.state) == STATE_LIVE &&
@@ -305,12 +296,12 @@ static size_t rounded(size_t size)
 }
 
 /* Not for forked children: they begin with nothing, as the thread itself does. */
-static __attribute__((noinline)) struct python_thread *thread_new(struct thread *t)
+struct python_thread *python_thread_new(struct thread *t)
 {
     size_t frames = PYTHON_FRAMES * sizeof(struct python_frame);
     size_t parts = PYTHON_FRAMES * sizeof(struct python_parts);
     size_t size = rounded(sizeof(struct python_thread)) + frames + parts +
-                  2 * PYTHON_FRAMES * sizeof(uint64_t);
+                  PYTHON_FRAMES * (sizeof(struct python_merged) + 2 * sizeof(uint64_t));
     struct python_thread *p = sys_map(size);
     if (!p)
         return NULL;
@@ -319,6 +310,7 @@ static __attribute__((noinline)) struct python_thread *thread_new(struct thread 
     p->parts = (void *)((char *)p->remembered + frames);
     p->fresh = (void *)((char *)p->parts + parts);
     p->loops = p->fresh + PYTHON_FRAMES;
+    p->merged = (void *)(p->loops + PYTHON_FRAMES);
     atomic_store_explicit(&t->ring->own[1].start, (uintptr_t)p, memory_order_relaxed);
     atomic_store_explicit(&t->ring->own[1].size, size, memory_order_release);
     return t->python = p;
@@ -331,81 +323,6 @@ void python_begin(struct thread *t)
         t->python->count = 0;
         t->python->name = (struct python_name){0};
     }
-}
-
-/*
- * The interpreter's state for this thread; 0: none, or none that may be read. Up to 3.11 the
- * thread's own is its first one, of whichever interpreter; if it runs in another now, it holds the
- * lock that all share, and the current state is its own.
- */
-static inline uint64_t own_state(void)
-{
-    uint64_t state = (uint64_t)(uintptr_t)python.thread_state();
-    if (python.first_interpreter &&
-        UNLIKELY(python.first_interpreter() != python.main_interpreter())) {
-        uint64_t current = (uint64_t)(uintptr_t)python.current_state();
-        if (current && current != state &&
-            python_load(current + python.layout.thread_id) == (uint64_t)pthread_self())
-            state = current;
-    }
-    /* Who finalises frees the states of all other threads. */
-    uint64_t finalizing = finalizer();
-    if (LIKELY(!finalizing))
-        return state;
-    if (recorder.header->objects_wanted)
-        atomic_store(&recorder.objects_unsettled, true);
-    return finalizing != state ? 0 : state;
-}
-
-/* Brings what is remembered of the thread up to date; NULL: it runs no Python code. */
-static inline struct python_thread *read_thread(struct thread *t, uint32_t *shims, bool now)
-{
-    uint64_t state = own_state();
-    if (!state || (UNLIKELY(!atomic_load_explicit(&python.proven, memory_order_acquire)) &&
-                   !python_prove(state)))
-        return NULL;
-    struct python_thread *p = t->python;
-    if (UNLIKELY(!p) && !(p = thread_new(t)))
-        return NULL;
-    if (!python_read_frames(p, state, shims))
-        return NULL;
-    p->state = state;
-    python_name(t, now);
-    return p;
-}
-
-bool python_look(struct thread *t)
-{
-    uint32_t shims;
-    if (!python_enter(t))
-        return true;
-    bool runs = read_thread(t, &shims, true);
-    python_leave(t);
-    return runs;
-}
-
-uint64_t python_key(struct thread *t, uint32_t native)
-{
-    uint32_t shims;
-    const struct python_thread *p = read_thread(t, &shims, false);
-    if (!p)
-        return 0;
-    uint64_t key =
-        (p->remembered[p->count - 1].hash ^ (uint64_t)native << 3 ^ shims << 1 ^ p->cut) *
-        UINT64_C(0x9e3779b97f4a7c15);
-    return key ? key : 1;
-}
-
-static inline struct python_pair *pair_of(const struct thread *t, uint64_t key)
-{
-    static_assert(PYTHON_PAIRS == 1 << (64 - 51), "as many bits of the key");
-    return &t->python->pairs[key >> 51];
-}
-
-uint32_t python_known(const struct thread *t, uint64_t key)
-{
-    const struct python_pair *pair = pair_of(t, key);
-    return pair->key == key ? pair->stack : 0;
 }
 
 /* --- merging ---------------------------------------------------------------------------------- */
@@ -448,32 +365,55 @@ static uint32_t without_loop(const struct walk *w, const struct python_thread *p
     return p->count > loops ? p->count - loops : 0;
 }
 
-/* Outermost first: each call of the evaluation loop, then the Python frames that it runs. */
+/* How many native frames come before each Python frame: those up to the call of the evaluation loop
+ * that runs it. */
+static void find_natives(const struct walk *w, struct python_thread *p)
+{
+    uint32_t native = 0, homeless = without_loop(w, p);
+    find_loops(p);
+    for (uint32_t i = 0; i < p->count; i++) {
+        if (p->remembered[i].entries && i >= homeless) {
+            uint32_t n = native;
+            while (n < w->count && !runs(w, n, p->loops[i]))
+                n++;
+            if (n < w->count)
+                native = n + 1;
+        }
+        p->loops[i] = native;
+    }
+}
+
+/* Outermost first: each call of the evaluation loop, then the Python frames that it runs. What is
+ * further out than the last merge found it is not merged again. */
 uint32_t python_merge(struct thread *t, uint64_t key)
 {
     const struct walk *w = &t->walk;
     struct python_thread *p = t->python;
-    uint32_t native = 0, id = 0;
-    if (p->cut || w->root == WALK_TRUNCATED)
+    uint32_t native = 0, id = 0, i = p->count;
+    find_natives(w, p);
+    while (i && !(p->loops[i - 1] && p->merged[i - 1].stack &&
+                  p->merged[i - 1].native == w->frames[p->loops[i - 1] - 1].id))
+        i--;
+    if (i) {
+        native = (uint32_t)p->loops[i - 1];
+        id = p->merged[i - 1].stack;
+    } else if (p->cut || w->root == WALK_TRUNCATED) {
         id = node_of(0, WIRE_NODE_TRUNCATED);
-    else if (w->root == WALK_INCOMPLETE)
+    } else if (w->root == WALK_INCOMPLETE) {
         id = node_of(0, WIRE_NODE_INCOMPLETE);
-    find_loops(p);
-    uint32_t homeless = without_loop(w, p);
-    for (uint32_t i = 0; i < p->count; i++) {
+    }
+    for (; i < p->count; i++) {
         const struct python_frame *f = &p->remembered[i];
-        if (f->entries && i >= homeless) {
-            uint32_t n = native;
-            while (n < w->count && !runs(w, n, p->loops[i]))
-                n++;
-            for (; n < w->count && native <= n; native++)
-                id = node_of(id, w->frames[native].address);
-        }
+        for (; native < p->loops[i]; native++)
+            id = node_of(id, w->frames[native].address);
         if (f->number)
             id = node_of(id, WIRE_PYTHON(f->number, f->byte));
+        p->merged[i] = (struct python_merged){.stack = id};
+        if (native)
+            p->merged[i].native = w->frames[native - 1].id;
     }
     for (; native < w->count; native++)
         id = node_of(id, w->frames[native].address);
-    *pair_of(t, key) = (struct python_pair){.key = key, .stack = id};
+    python_keep(t, key, id);
     return id;
 }

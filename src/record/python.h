@@ -63,6 +63,12 @@ struct python_code {
     uint32_t number;
 };
 
+/* The stack up to a remembered frame, as it was merged last. */
+struct python_merged {
+    uint32_t native; /* the stack of the native frames in it */
+    uint32_t stack;  /* 0: the frame is another */
+};
+
 struct python_pair {
     uint64_t key;
     uint32_t stack;
@@ -84,8 +90,12 @@ struct python_words {
 
 /* The thread's name, and how it was found. */
 struct python_name {
-    uint64_t frame, hash; /* of the outermost frame, which is still the same */
-    uint64_t object;      /* the Thread, its first variable; 0: none that can be read */
+    uint32_t rest;           /* so many allocations are not looked at */
+    uint64_t frame, hash;    /* of the outermost frame, which is still the same */
+    uint64_t object;         /* the Thread, its first variable; 0: none that can be read */
+    uint64_t innermost;      /* hash of the stack at the last look that took longer */
+    uint64_t looks, chances; /* how many there were, and how many there could have been */
+    uint64_t misses;         /* in a row: the name was not where it should be */
     struct python_place name, module, main;
     struct python_words path; /* from the Thread to its attributes */
     uint64_t slot;            /* where the name is; 0: it is to be found anew */
@@ -94,9 +104,6 @@ struct python_name {
     uint32_t state;
     uint32_t size, width; /* of what follows; a character's */
     char raw[PYTHON_NAME];
-    uint64_t innermost;      /* hash of the stack at the last look that took longer */
-    uint64_t looks, chances; /* how many there were, and how many there could have been */
-    uint64_t misses;         /* in a row: the name was not where it should be */
 };
 
 struct python_thread {
@@ -108,11 +115,13 @@ struct python_thread {
     struct python_frame *remembered; /* [PYTHON_FRAMES], outermost first */
     struct python_parts *parts;      /* of their code, while code objects are not watched */
     uint64_t *fresh;                 /* [PYTHON_FRAMES], innermost first */
-    uint64_t *loops;                 /* of remembered, while merging: where a loop's record is */
-    uint16_t place[PYTHON_PLACES];   /* of a frame in remembered, if it is there */
+    struct python_merged *merged;    /* of remembered */
+    uint64_t *loops; /* of remembered, while merging: where a loop's record is; then */
+                     /* how many native frames come before it */
+    struct python_name name;
+    uint16_t place[PYTHON_PLACES]; /* of a frame in remembered, if it is there */
     struct python_code codes[PYTHON_CODES];
     struct python_pair pairs[PYTHON_PAIRS];
-    struct python_name name;
 };
 
 /* The interpreter that was met. */
@@ -126,6 +135,7 @@ struct python {
     void *(*first_interpreter)(void); /* up to 3.11, for subinterpreters */
     void *(*main_interpreter)(void);
     struct python_tables tables; /* of its allocators */
+    _Atomic uint64_t interpreters, key; /* where the runtime has them (python_layout.h); 0: ask it */
     _Atomic bool proven;         /* the layout holds: it was tried on this process */
     _Atomic bool names_proven;   /* and that of attributes */
     _Atomic bool ends;           /* it was told that it does */
@@ -145,6 +155,15 @@ static inline uint8_t python_load_byte(uint64_t address)
 static inline uint32_t python_load_half(uint64_t address)
 {
     return *(const volatile uint32_t *)(uintptr_t)address;
+}
+
+/* The state of who finalises it; 0: nobody does. */
+static inline uint64_t python_finalizer(void)
+{
+    uint64_t state = python_load(python.runtime + python.layout.runtime_finalizing);
+    if (UNLIKELY(state) && atomic_load_explicit(&recorder.frees_watched, memory_order_relaxed))
+        python_objects_unwatch();
+    return state;
 }
 
 static inline bool python_is_place(uint64_t address)
@@ -187,19 +206,16 @@ void python_meet_all(void);      /* at the start: what is loaded, before it runs
 bool python_begins_to_end(void); /* this thread has just begun to finalise it; once */
 bool python_has_ended(void);     /* it was met, and is not (any more) at work */
 void python_settle(void);        /* wraps its allocators again, if they were replaced */
-/* A name for this stack of Python and native frames; 0: there are no Python frames in it. */
-uint64_t python_key(struct thread *t, uint32_t native);
-/* The stack that was kept under it; 0: none. */
-uint32_t python_known(const struct thread *t, uint64_t key);
-/* Makes it, from the frames of python_key and those that the walk has just found. */
+struct python_thread *python_thread_new(struct thread *t); /* NULL: no memory */
+/* Makes a stack, from the frames that python_known and the walk have just found. */
 uint32_t python_merge(struct thread *t, uint64_t key);
-/* Without an allocation: is the thread's name another? False: it runs no Python code. */
-bool python_look(struct thread *t);
 
 /* python_frames.c */
-/* Brings remembered up to date; false: nothing that can be used. *shims: on top of the chain. */
-bool python_read_frames(struct python_thread *p, uint64_t state, uint32_t *shims);
-uint64_t python_innermost(uint64_t state);
+/* The stack of these native frames and the thread's Python frames; 0: none was kept under *key. */
+uint32_t python_known(struct thread *t, uint32_t native, uint64_t *key);
+void python_keep(struct thread *t, uint64_t key, uint32_t stack);
+/* Without an allocation: is the thread's name another? False: it runs no Python code. */
+bool python_look(struct thread *t);
 
 /* python_code.c */
 /* Is there, at this address, what the layout says? Every page is asked for before it is read. */

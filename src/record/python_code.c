@@ -3,6 +3,7 @@
  * where the collector reads them; equal ones share a number, so that a program which compiles the
  * same text again and again tells nothing new. A lock is taken then, and only then.
  */
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -73,6 +74,21 @@ static bool is_at(uint64_t code, uint64_t at)
     return !l->code_instructions || at - (code + l->code_instructions - 2) < UINT64_C(1) << 32;
 }
 
+/* Up to 3.11 the runtime is asked for two things at every event, by functions that do nothing but
+ * read it: if they say what is in the places that we know, these are read from then on. */
+static void prove_runtime(uint64_t state)
+{
+    uint64_t interpreters = python.runtime + python.layout.runtime_interpreters;
+    uint64_t first = (uint64_t)(uintptr_t)python.main_interpreter();
+    if (python_load(interpreters) == (uint64_t)(uintptr_t)python.first_interpreter() &&
+        python_load(interpreters + 8) == first)
+        atomic_store_explicit(&python.interpreters, interpreters, memory_order_relaxed);
+    uint64_t place = python.runtime + python.layout.runtime_key, key = python_load(place);
+    if (python_load(place - 8) == first && (uint32_t)key == 1 &&
+        (uint64_t)(uintptr_t)pthread_getspecific((pthread_key_t)(key >> 32)) == state)
+        atomic_store_explicit(&python.key, place, memory_order_relaxed);
+}
+
 bool python_prove(uint64_t state)
 {
     const struct python_layout *l = &python.layout;
@@ -98,6 +114,8 @@ bool python_prove(uint64_t state)
         }
         strange = strange || !careful_load(frame + l->frame_previous, &frame);
     }
+    if (seen && !strange && l->runtime_key)
+        prove_runtime(state);
     if (strange)
         python_give_up(WIRE_PYTHON_STRANGE);
     else if (seen && !atomic_exchange(&python.proven, true) && !recorder.header->objects_wanted &&

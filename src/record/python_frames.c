@@ -1,6 +1,8 @@
 #include "record/python.h"
 
-uint64_t python_innermost(uint64_t state)
+#include <pthread.h>
+
+static inline uint64_t innermost_of(uint64_t state)
 {
     const struct python_layout *l = &python.layout;
     if (l->thread_frame)
@@ -206,24 +208,29 @@ static inline uint16_t *place_of(struct python_thread *p, uint64_t frame)
 }
 static_assert(PYTHON_PLACES == 1 << (64 - 56), "place_of takes that many bits of the hash");
 
+/* Are the `count` outermost frames as they were? What is not is forgotten. */
+static inline bool stand(struct python_thread *p, uint32_t count)
+{
+    uint32_t changed;
+    switch (python.layout.chain) { /* each has a loop of its own, which is short then */
+    case PYTHON_SHIMS:
+        changed = first_changed(p, count, PYTHON_SHIMS);
+        break;
+    case PYTHON_ENTRIES:
+        changed = first_changed(p, count, PYTHON_ENTRIES);
+        break;
+    default:
+        changed = first_changed(p, count, PYTHON_CFRAMES);
+    }
+    p->count = changed ? changed - 1 : count;
+    return !changed;
+}
+
 /* Is `frame` remembered, and all that is further out as it was? What is not is forgotten. */
 static inline bool matches(struct python_thread *p, uint64_t frame)
 {
-    uint32_t i = *place_of(p, frame), changed;
-    if (i >= p->count || p->remembered[i].frame != frame)
-        return false;
-    switch (python.layout.chain) { /* each has a loop of its own, which is short then */
-    case PYTHON_SHIMS:
-        changed = first_changed(p, i + 1, PYTHON_SHIMS);
-        break;
-    case PYTHON_ENTRIES:
-        changed = first_changed(p, i + 1, PYTHON_ENTRIES);
-        break;
-    default:
-        changed = first_changed(p, i + 1, PYTHON_CFRAMES);
-    }
-    p->count = changed ? changed - 1 : i + 1;
-    return !changed;
+    uint32_t i = *place_of(p, frame);
+    return i < p->count && p->remembered[i].frame == frame && stand(p, i + 1);
 }
 
 static uint32_t byte_of(const struct python_frame *f)
@@ -268,6 +275,7 @@ static bool remember(struct python_thread *p, uint32_t fresh, uint32_t before)
         hash = (hash ^ ((uint64_t)f->number << 34 ^ (uint64_t)f->byte << 2 ^ f->entries)) * MIX;
         f->hash = hash ^= hash >> 29;
         *place_of(p, f->frame) = (uint16_t)p->count;
+        p->merged[p->count].stack = 0;
         beside = f;
     }
     return p->count != 0;
@@ -280,10 +288,11 @@ static inline uint64_t caller_of(uint64_t frame)
     return python.layout.chain == PYTHON_SHIMS ? skip_shims(caller, &shims) : caller;
 }
 
-bool python_read_frames(struct python_thread *p, uint64_t state, uint32_t *shims)
+/* Brings remembered up to date; false: nothing that can be used. *shims: on top of the chain. */
+static inline bool read_frames(struct python_thread *p, uint64_t state, uint32_t *shims)
 {
     uint32_t fresh = 0;
-    uint64_t frame = python_innermost(state), era = python_era();
+    uint64_t frame = innermost_of(state), era = python_era();
     *shims = 0;
     if (UNLIKELY(p->era != era || p->doubtful)) {
         p->count = 0;
@@ -293,6 +302,8 @@ bool python_read_frames(struct python_thread *p, uint64_t state, uint32_t *shims
     uint32_t before = p->count;
     if (python.layout.chain == PYTHON_SHIMS)
         frame = skip_shims(frame, shims);
+    if (LIKELY(before && p->remembered[before - 1].frame == frame) && stand(p, before))
+        return true; /* nothing has changed */
     for (; frame && !matches(p, frame); frame = caller_of(frame)) {
         /* Half of what there is room for, so that it is not cut again at once. */
         if (UNLIKELY(fresh == PYTHON_FRAMES / 2 || p->count + fresh == PYTHON_FRAMES)) {
@@ -311,4 +322,111 @@ bool python_read_frames(struct python_thread *p, uint64_t state, uint32_t *shims
         p->cut = false;
     }
     return remember(p, fresh, before);
+}
+
+/* --- the thread ------------------------------------------------------------------------------- */
+
+/* The first one that this thread was given; 0: none. */
+static inline uint64_t first_state(void)
+{
+    uint64_t place = atomic_load_explicit(&python.key, memory_order_relaxed);
+    if (UNLIKELY(!place))
+        return (uint64_t)(uintptr_t)python.thread_state();
+    uint64_t key = python_load(place);
+    return LIKELY((uint32_t)key == 1)
+               ? (uint64_t)(uintptr_t)pthread_getspecific((pthread_key_t)(key >> 32))
+               : 0;
+}
+
+static inline bool is_one_of_several(void)
+{
+    uint64_t place = atomic_load_explicit(&python.interpreters, memory_order_relaxed);
+    if (LIKELY(place))
+        return python_load(place) != python_load(place + 8);
+    return python.first_interpreter && python.first_interpreter() != python.main_interpreter();
+}
+
+/*
+ * The interpreter's state for this thread; 0: none, or none that may be read. Up to 3.11 the
+ * thread's own is its first one, of whichever interpreter; if it runs in another now, it holds the
+ * lock that all share, and the current state is its own.
+ */
+static inline uint64_t own_state(void)
+{
+    uint64_t state = first_state();
+    if (UNLIKELY(is_one_of_several())) {
+        uint64_t current = (uint64_t)(uintptr_t)python.current_state();
+        if (current && current != state &&
+            python_load(current + python.layout.thread_id) == (uint64_t)pthread_self())
+            state = current;
+    }
+    /* Who finalises frees the states of all other threads. */
+    uint64_t finalizing = python_finalizer();
+    if (LIKELY(!finalizing))
+        return state;
+    if (recorder.header->objects_wanted)
+        atomic_store(&recorder.objects_unsettled, true);
+    return finalizing != state ? 0 : state;
+}
+
+/* Brings what is remembered of the thread up to date; NULL: it runs no Python code. */
+static inline struct python_thread *read_thread(struct thread *t, uint32_t *shims, bool now)
+{
+    uint64_t state = own_state();
+    if (!state || (UNLIKELY(!atomic_load_explicit(&python.proven, memory_order_acquire)) &&
+                   !python_prove(state)))
+        return NULL;
+    struct python_thread *p = t->python;
+    if (UNLIKELY(!p) && !(p = python_thread_new(t)))
+        return NULL;
+    if (!read_frames(p, state, shims))
+        return NULL;
+    p->state = state;
+    if (LIKELY(p->name.rest && !now))
+        p->name.rest--;
+    else
+        python_name(t, now);
+    return p;
+}
+
+bool python_look(struct thread *t)
+{
+    uint32_t shims;
+    if (!python_enter(t))
+        return true;
+    bool runs = read_thread(t, &shims, true);
+    python_leave(t);
+    return runs;
+}
+
+static inline uint64_t key_of(const struct python_thread *p, uint32_t native, uint32_t shims)
+{
+    uint64_t key =
+        (p->remembered[p->count - 1].hash ^ (uint64_t)native << 3 ^ shims << 1 ^ p->cut) * MIX;
+    return key ? key : 1;
+}
+
+static inline struct python_pair *pair_of(struct python_thread *p, uint64_t key)
+{
+    static_assert(PYTHON_PAIRS == 1 << (64 - 51), "as many bits of the key");
+    return &p->pairs[key >> 51];
+}
+
+uint32_t python_known(struct thread *t, uint32_t native, uint64_t *key)
+{
+    uint32_t shims;
+    struct python_thread *p = t->python;
+    if (LIKELY(p && p->count)) /* if the frames are what they were, and mostly they are */
+        __builtin_prefetch(pair_of(p, key_of(p, native, 0)));
+    p = read_thread(t, &shims, false);
+    if (!p)
+        return native;
+    *key = key_of(p, native, shims);
+    const struct python_pair *pair = pair_of(p, *key);
+    return pair->key == *key ? pair->stack : 0;
+}
+
+void python_keep(struct thread *t, uint64_t key, uint32_t stack)
+{
+    *pair_of(t->python, key) = (struct python_pair){.key = key, .stack = stack};
 }

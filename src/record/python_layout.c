@@ -6,6 +6,8 @@ static const struct python_layout layouts[] = {
     [8] = {.chain = PYTHON_ONE_EACH,
            .lines = WIRE_LINES_LNOTAB,
            .runtime_finalizing = 16,
+           .runtime_interpreters = 32,
+           .runtime_key = 1392,
            .thread_id = 176,
            .thread_interpreter = 16,
            .interpreter_modules = 56,
@@ -25,6 +27,8 @@ static const struct python_layout layouts[] = {
     [9] = {.chain = PYTHON_ONE_EACH,
            .lines = WIRE_LINES_LNOTAB,
            .runtime_finalizing = 16,
+           .runtime_interpreters = 32,
+           .runtime_key = 584,
            .thread_id = 176,
            .thread_interpreter = 16,
            .interpreter_modules = 856,
@@ -44,6 +48,8 @@ static const struct python_layout layouts[] = {
     [10] = {.chain = PYTHON_CFRAMES,
             .lines = WIRE_LINES_RANGES,
             .runtime_finalizing = 16,
+            .runtime_interpreters = 32,
+            .runtime_key = 584,
             .thread_id = 176,
             .thread_interpreter = 16,
             .interpreter_modules = 856,
@@ -65,6 +71,8 @@ static const struct python_layout layouts[] = {
     [11] = {.chain = PYTHON_ENTRIES,
             .lines = WIRE_LINES_LOCATIONS,
             .runtime_finalizing = 24,
+            .runtime_interpreters = 40,
+            .runtime_key = 592,
             .thread_id = 152,
             .thread_interpreter = 16,
             .interpreter_modules = 888,
@@ -199,5 +207,5 @@ enum wire_python_state python_layout_find(uint32_t version, uint64_t runtime, ui
     if (minor < 8 || minor >= LAYOUTS)
         return WIRE_PYTHON_VERSION;
     *out = layouts[minor];
-    return runtime_size > out->runtime_finalizing ? WIRE_PYTHON_ON : WIRE_PYTHON_STRANGE;
+    return runtime_size > out->runtime_finalizing && runtime_size > out->runtime_key ? WIRE_PYTHON_ON : WIRE_PYTHON_STRANGE;
 }

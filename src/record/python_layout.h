@@ -35,6 +35,8 @@ struct python_layout {
     enum python_chain chain;
     enum wire_lines lines;
     uint16_t runtime_finalizing;
+    uint16_t runtime_interpreters; /* the newest one, then the first; 0: not to be asked for */
+    uint16_t runtime_key;          /* of a thread's own state: is there one, and its number */
     uint16_t thread_id, thread_interpreter;
     uint16_t interpreter_modules; /* sys.modules */
     uint16_t thread_frame;        /* the innermost frame; 0: the cframe has it */

@@ -31,6 +31,7 @@
 /* Looks that take longer: these, and one more for so many allocations. */
 #define LOOKS_FREE   32
 #define LOOKS_APART  64
+#define LOOKS_REST   15    /* allocations of the first thread at which it is not asked either */
 #define ASKED_APART  65536 /* while the layout is not proven: each word is asked for */
 #define MISSES_FREE  16    /* in a row; then a look takes longer too */
 #define UNICODE_KEYS 1     /* of a dict's keys, and above: entries without a hash */
@@ -359,6 +360,10 @@ void python_name(struct thread *t, bool now)
     }
     bool first = !n->object && t->tid == recorder.pid,
          proven = atomic_load_explicit(&python.names_proven, memory_order_relaxed);
+    if (first && n->looks > LOOKS_FREE) {
+        n->rest = LOOKS_REST;
+        n->chances += LOOKS_REST;
+    }
     if (first ? !is_due(p, proven) && !now : !n->object)
         return;
     bool locked = (uint64_t)(uintptr_t)python.current_state() == p->state;
