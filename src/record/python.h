@@ -1,9 +1,9 @@
 /*
  * python: the frames of CPython at an allocation, read from the interpreter's own structures.
  *
- *   python.c         finds the interpreter; the thread's state; merging with the native frames
+ *   python.c         finds the interpreter; merging with the native frames
  *   python_layout.c  where things are in which version
- *   python_frames.c  the chain of frames, at the cost of reading it once
+ *   python_frames.c  the thread's state and its chain of frames, at the cost of reading it once
  *   python_code.c    what a code object is called: told to the collector once
  *   python_name.c    what the thread is called
  *
@@ -18,7 +18,7 @@
  * as one that was left is forgotten at the next allocation by malloc. Where every free of an object
  * is seen (python_objects.h) the address is enough, till a code object goes. The remembered chain
  * has a hash; (native stack, hash) is looked up in a table to find the stack of both, which is made
- * when it is met first.
+ * when it is met first: from the innermost frame on that is as it was when the last one was made.
  *
  * [malloc-free]; one struct python_thread a thread, which a forked child does not inherit.
  */
