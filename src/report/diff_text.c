@@ -351,6 +351,7 @@ static void add_next(const struct diff *d, const struct style *s, struct strbuf 
     strbuf_putc(out, ' ');
     unit_text(out, d->side[1].file);
     unit_process(out, d->query->process);
+    summary_focus(out, &d->query->focus);
     if (more)
         strbuf_printf(out, " %s", more);
     else

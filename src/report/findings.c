@@ -98,7 +98,8 @@ void findings_text(const struct findings *f, const char *file, size_t most, cons
     unit_process(out, f->places.query.process);
     struct strbuf name = {0};
     finding_function(f, &f->list.items[0], &name);
-    strbuf_puts(out, " --metric total --callers ");
+    strbuf_printf(out, " --metric %s --callers ",
+                  f->list.items[0].kind == FINDING_PEAK ? "peak" : "total");
     unit_text(out, name.data);
     strbuf_printf(out, "%s\n", style_plain(s));
     strbuf_release(&name);

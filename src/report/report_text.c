@@ -240,29 +240,6 @@ static void add_left_out(const struct answer *a, struct strbuf *out)
     strbuf_puts(out, " of self; --top 0 --min 0 shows all\n");
 }
 
-static void add_option(struct strbuf *out, const char *option, const char *word)
-{
-    struct strbuf quoted = {0};
-    if (!word)
-        return;
-    summary_argument(&quoted, word);
-    strbuf_printf(out, " %s ", option);
-    unit_text(out, quoted.data);
-    strbuf_release(&quoted);
-}
-
-/* Which stacks were asked for, so that the next command is about the same. */
-static void add_focus(struct strbuf *out, const struct focus *f)
-{
-    for (size_t i = 0; i < f->within.patterns.count; i++)
-        add_option(out, "--within", f->within.patterns.items[i].text);
-    for (size_t i = 0; i < f->paths.count; i++)
-        add_option(out, "--within-path", f->paths.items[i]);
-    for (size_t i = 0; i < f->ignore.patterns.count; i++)
-        add_option(out, "--ignore", f->ignore.patterns.items[i].text);
-    add_option(out, "--thread", f->thread);
-}
-
 /* The process that a person who recorded a script probably meant, where it is not this one. */
 static const struct profile *larger_process(const struct answer *a)
 {
@@ -299,9 +276,9 @@ static void add_next(const struct answer *a, const char *file, const struct styl
         return;
     }
     unit_process(out, q->process);
-    add_option(out, "--since", q->since);
-    add_option(out, "--at", q->at);
-    add_focus(out, &q->focus);
+    summary_option(out, "--since", q->since);
+    summary_option(out, "--at", q->at);
+    summary_focus(out, &q->focus);
     if (strncmp(more, "--metric", 8) != 0 && q->metric != METRIC_LIVE)
         strbuf_printf(out, " --metric %s", metric_name(q->metric));
     strbuf_printf(out, " %s%s\n", more, style_plain(s));

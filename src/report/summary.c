@@ -531,3 +531,25 @@ void summary_text(const struct answer *a, const struct style *s, struct strbuf *
         line_value(a, s, "outside", a->tree.outside, "not within the focus, not in the table", out);
     summary_notes(p, s, start, out);
 }
+
+void summary_option(struct strbuf *out, const char *option, const char *word)
+{
+    struct strbuf quoted = {0};
+    if (!word)
+        return;
+    summary_argument(&quoted, word);
+    strbuf_printf(out, " %s ", option);
+    unit_text(out, quoted.data);
+    strbuf_release(&quoted);
+}
+
+void summary_focus(struct strbuf *out, const struct focus *f)
+{
+    for (size_t i = 0; i < f->within.patterns.count; i++)
+        summary_option(out, "--within", f->within.patterns.items[i].text);
+    for (size_t i = 0; i < f->paths.count; i++)
+        summary_option(out, "--within-path", f->paths.items[i]);
+    for (size_t i = 0; i < f->ignore.patterns.count; i++)
+        summary_option(out, "--ignore", f->ignore.patterns.items[i].text);
+    summary_option(out, "--thread", f->thread);
+}

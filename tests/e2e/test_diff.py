@@ -246,3 +246,8 @@ def test_usage(t):
                               ((a, a, "--at", "nowhere"), 2), ((a, a, "--tree", "--by", "stack"), 2)):
         stdout, stderr, got = t.run("diff", *arguments)
         t.equal("status of %s" % (arguments[1:],), (got, stderr.count("\n"), stdout), (status, 1, ""))
+
+
+def test_next_command_is_of_the_same_stacks(t):
+    text = t.run("diff", *versions(t), "--within", "grows", "--ignore", "no such")[0]
+    t.true("the same", text.splitlines()[-1].endswith(" --within grows --ignore 'no such' --by stack --top 3"), text)

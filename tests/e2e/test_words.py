@@ -185,7 +185,7 @@ def test_killed_by_a_signal(t):
     t.true("nothing of others", "killed" not in t.run("run", "-o", "y.tide", "--", "sh", "-c", "exit 3")[1])
 
 
-@cases(planted=(("2", "planted_cache"), ("8", "planted_vector")))
+@cases(planted=(("2", "planted_cache", "total"), ("7", "planted_copy", "peak"), ("8", "planted_vector", "total")))
 def test_next_command_of_findings(t, planted):
     """It can be copied as it is."""
     profile = t.record(t.build("planted.cpp", "-O1", *API), planted[0], "marks")
@@ -194,6 +194,7 @@ def test_next_command_of_findings(t, planted):
     stdout, stderr, status = t.plain("sh", "-c", command.replace("tidemark", t.tidemark, 1))
     t.equal("status of " + command, (status, stderr), (0, ""))
     t.true("its callers", ", callers of " + planted[1] in stdout, stdout)
+    t.true("in the finding's own terms", " --metric %s " % planted[2] in command, command)
 
 
 def test_findings_and_run_count_what_is_lost_alike(t):
