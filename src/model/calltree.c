@@ -164,15 +164,23 @@ static uint32_t charged(const struct builder *b, uint32_t call)
     return user && !(flags[user] & CALL_MARKER) ? user : call;
 }
 
+/* Is its innermost frame ours? Further out there may be some of ours in any stack. */
+static bool is_recorders(const struct builder *b, uint32_t node)
+{
+    struct frame_run run = frame_table_run(b->frames, b->profile->nodes.items[node].address);
+    uint32_t innermost = run.count ? b->frames->list.items[run.first] : 0;
+    return run.count && (b->frames->frames.items[innermost].flags & CALL_RECORDER);
+}
+
 enum marker { MARKER_UNKNOWN, MARKER_DROPPED, MARKER_RECORDER, MARKERS };
 
 /* The call that stands for stacks without a frame to list, made when first needed. */
 static uint32_t charged_marker(struct builder *b, uint32_t node, uint32_t markers[MARKERS])
 {
-    uint16_t flags = node && node < b->profile->nodes.count ? b->flags[node] : 0;
-    enum marker marker = flags & CALL_RECORDER  ? MARKER_RECORDER
-                         : flags & CALL_DROPPED ? MARKER_DROPPED
-                                                : MARKER_UNKNOWN;
+    bool known = node && node < b->profile->nodes.count;
+    enum marker marker = known && is_recorders(b, node)             ? MARKER_RECORDER
+                         : known && (b->flags[node] & CALL_DROPPED) ? MARKER_DROPPED
+                                                                    : MARKER_UNKNOWN;
     if (!markers[marker]) {
         const char *name = marker == MARKER_UNKNOWN    ? "[unknown]"
                            : marker == MARKER_RECORDER ? "[tidemark]"

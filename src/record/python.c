@@ -94,8 +94,7 @@ static enum wire_python_state examine(const struct exports x[2], uint64_t runtim
         if (!found.current_state || !found.first_interpreter || !found.main_interpreter)
             return WIRE_PYTHON_STRANGE;
     }
-    if (found.layout.chain == PYTHON_ONE_EACH)
-        found.loop = find(x, "_PyEval_EvalFrameDefault", &found.loop_size);
+    found.loop = find(x, "_PyEval_EvalFrameDefault", &found.loop_size);
     find_function(x, "PyMem_GetAllocator", &found.tables.get);
     find_function(x, "PyMem_SetAllocator", &found.tables.set);
     find_function(x, "Py_IsInitialized", &found.tables.is_initialized);
@@ -365,20 +364,45 @@ static uint32_t without_loop(const struct walk *w, const struct python_thread *p
     return p->count > loops ? p->count - loops : 0;
 }
 
-/* How many native frames come before each Python frame: those up to the call of the evaluation loop
- * that runs it. */
+/* The native frame that this call of the evaluation loop is in, and those further out: how many, at
+ * least `native`. */
+static uint32_t up_to_loop(const struct walk *w, uint32_t native, uint64_t loop)
+{
+    for (uint32_t n = native; n < w->count; n++)
+        if (runs(w, n, loop))
+            return n + 1;
+    return native;
+}
+
+/* The same for the outermost frame of a chain that was cut: its own call began with a frame that is
+ * not remembered. It is further out than those that began later. */
+static uint32_t up_to_cut(const struct walk *w, const struct python_thread *p)
+{
+    uint32_t n = w->count;
+    if (p->remembered[0].entries)
+        return 0;
+    if (p->loops[0])
+        return up_to_loop(w, 0, p->loops[0]);
+    for (uint32_t i = 1; i < p->count; i++)
+        if (p->remembered[i].entries) {
+            n = up_to_loop(w, 0, p->loops[i]);
+            n -= n != 0;
+            break;
+        }
+    while (n && !in_loop(w->frames[n - 1].address))
+        n--;
+    return n;
+}
+
+/* How many native frames come before each Python frame. */
 static void find_natives(const struct walk *w, struct python_thread *p)
 {
-    uint32_t native = 0, homeless = without_loop(w, p);
+    uint32_t homeless = without_loop(w, p);
     find_loops(p);
+    uint32_t native = p->cut ? up_to_cut(w, p) : 0;
     for (uint32_t i = 0; i < p->count; i++) {
-        if (p->remembered[i].entries && i >= homeless) {
-            uint32_t n = native;
-            while (n < w->count && !runs(w, n, p->loops[i]))
-                n++;
-            if (n < w->count)
-                native = n + 1;
-        }
+        if (p->remembered[i].entries && i >= homeless)
+            native = up_to_loop(w, native, p->loops[i]);
         p->loops[i] = native;
     }
 }

@@ -129,7 +129,7 @@ struct python {
     struct python_layout layout;
     uint32_t version;
     uint64_t runtime, code_type, text_type, bytes_type, dict_type;
-    uint64_t loop, loop_size; /* _PyEval_EvalFrameDefault, where frames do not tell */
+    uint64_t loop, loop_size; /* _PyEval_EvalFrameDefault, for where frames do not tell */
     void *(*thread_state)(void);
     void *(*current_state)(void); /* of whoever holds the lock; NULL: nobody, or not this thread */
     void *(*first_interpreter)(void); /* up to 3.11, for subinterpreters */

@@ -243,6 +243,9 @@ def test_turned_off(t):
         t.equal("notes", t.report(profile)["notes"], [])
     only = t.report(profile, "live", "--by", "stack", "--python-only")["rows"]
     t.equal("Python only", [[f["function"] for f in r["stack"]] for r in only if r["bytes"] == 54321], [["f", "<module>"]])
+    others = {f["function"] for r in t.report(profile, "total", "--by", "stack", "--python-only")["rows"] for f in r["stack"]
+              if f["kind"] != "python"}
+    t.equal("of those without", others, {"[native]"})
     native = t.report(profile, "live", "--by", "stack", "--native-only")["rows"]
     kinds = {f["kind"] for r in native for f in r["stack"]}
     t.true("native only", "python" not in kinds, kinds)
@@ -256,7 +259,7 @@ def test_turned_off(t):
         t.true("one line about " + word, sentence in stderr and stderr.count("\n") == 1, stderr)
 
 
-@cases(version=("3.8", "3.11", "3.13"))
+@cases(version=("3.8", "3.10", "3.11", "3.12", "3.13"))
 def test_more_frames_than_are_remembered(t, version):
     """Outer frames are left out, and counted as such; code that is made without end loses its names, not more."""
     python = interpreter(version)
@@ -277,6 +280,9 @@ def test_more_frames_than_are_remembered(t, version):
         depth = [f["function"] for f in rows[50000 + n] if f["kind"] == "python"].count("down")
         whole = 12001 - 1000 * n
         t.true("%d frames of %d" % (depth, whole), depth == whole if whole < 4000 else 4000 < depth <= whole, depth)
+        inner = next(i for i, f in enumerate(rows[50000 + n]) if f["kind"] == "python")
+        own = [f["function"] for f in rows[50000 + n][:inner]]
+        t.true("no outer frame is further in", not {"clone3", "start_thread", "thread_run", "pythread_wrapper"} & set(own), own)
 
 
 def test_no_room_for_more_code(t):
