@@ -135,10 +135,11 @@ struct python {
     void *(*first_interpreter)(void); /* up to 3.11, for subinterpreters */
     void *(*main_interpreter)(void);
     struct python_tables tables; /* of its allocators */
-    _Atomic uint64_t interpreters, key; /* where the runtime has them (python_layout.h); 0: ask it */
-    _Atomic bool proven;         /* the layout holds: it was tried on this process */
-    _Atomic bool names_proven;   /* and that of attributes */
-    _Atomic bool ends;           /* it was told that it does */
+    _Atomic uint64_t interpreters,
+        key;                   /* where the runtime has them (python_layout.h); 0: ask it */
+    _Atomic bool proven;       /* the layout holds: it was tried on this process */
+    _Atomic bool names_proven; /* and that of attributes */
+    _Atomic bool ends;         /* it was told that it does */
 };
 extern struct python python;
 

@@ -347,9 +347,9 @@ static void add_next(const struct diff *d, const struct style *s, struct strbuf 
                        : d->query->metric == METRIC_LIVE ? "--by stack --top 3"
                                                          : NULL;
     strbuf_printf(out, "\n%snext: tidemark diff ", style_faint(s));
-    unit_text(out, d->side[0].file);
+    summary_word(out, d->side[0].file);
     strbuf_putc(out, ' ');
-    unit_text(out, d->side[1].file);
+    summary_word(out, d->side[1].file);
     unit_process(out, d->query->process);
     summary_focus(out, &d->query->focus);
     if (more)

@@ -94,7 +94,7 @@ void findings_text(const struct findings *f, const char *file, size_t most, cons
     strbuf_putc(out, '\n');
     summary_wrappers(a, s, out);
     strbuf_printf(out, "%snext: tidemark report ", style_faint(s));
-    unit_text(out, file);
+    summary_word(out, file);
     unit_process(out, f->places.query.process);
     struct strbuf name = {0};
     finding_function(f, &f->list.items[0], &name);

@@ -231,7 +231,7 @@ static void add_next(const struct leaks *l, const char *file, const struct style
     } else {
         bool more = !first && l->all.blocks;
         strbuf_printf(out, "next: tidemark %s ", more ? "leaks" : "report");
-        unit_text(out, file);
+        summary_word(out, file);
         unit_process(out, q->process);
         strbuf_puts(out, more ? " --all" : " --metric peak");
     }

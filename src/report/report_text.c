@@ -269,7 +269,7 @@ static void add_next(const struct answer *a, const char *file, const struct styl
     else if (q->metric == METRIC_TOTAL && t->temporary_allocations > t->allocations / 2)
         more = "--metric temporary";
     strbuf_printf(out, "\n%snext: tidemark report ", style_faint(s));
-    unit_text(out, file);
+    summary_word(out, file);
     const struct profile *larger = q->process ? NULL : larger_process(a);
     if (larger) {
         strbuf_printf(out, " --process %" PRIu32 "%s\n", larger->pid, style_plain(s));

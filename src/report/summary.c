@@ -532,15 +532,28 @@ void summary_text(const struct answer *a, const struct style *s, struct strbuf *
     summary_notes(p, s, start, out);
 }
 
-void summary_option(struct strbuf *out, const char *option, const char *word)
+void summary_word(struct strbuf *out, const char *word)
 {
     struct strbuf quoted = {0};
-    if (!word)
-        return;
     summary_argument(&quoted, word);
-    strbuf_printf(out, " %s ", option);
     unit_text(out, quoted.data);
     strbuf_release(&quoted);
+}
+
+void summary_option(struct strbuf *out, const char *option, const char *word)
+{
+    if (!word)
+        return;
+    strbuf_printf(out, " %s ", option);
+    summary_word(out, word);
+}
+
+/* The whole path that was found for a relative one is found again. */
+static bool stands_for(const char *path, const char *relative)
+{
+    size_t size = strlen(path), tail = strlen(relative);
+    return *path == '/' && *relative != '/' && size > tail &&
+           strcmp(path + size - tail, relative) == 0;
 }
 
 void summary_focus(struct strbuf *out, const struct focus *f)
@@ -548,8 +561,11 @@ void summary_focus(struct strbuf *out, const struct focus *f)
     for (size_t i = 0; i < f->within.patterns.count; i++)
         summary_option(out, "--within", f->within.patterns.items[i].text);
     for (size_t i = 0; i < f->paths.count; i++)
-        summary_option(out, "--within-path", f->paths.items[i]);
+        if (!i || !stands_for(f->paths.items[i], f->paths.items[i - 1]))
+            summary_option(out, "--within-path", f->paths.items[i]);
     for (size_t i = 0; i < f->ignore.patterns.count; i++)
         summary_option(out, "--ignore", f->ignore.patterns.items[i].text);
     summary_option(out, "--thread", f->thread);
+    strbuf_puts(out, f->python_only ? " --python-only" : f->native_only ? " --native-only" : "");
+    strbuf_puts(out, f->no_fold ? " --no-fold" : "");
 }

@@ -197,6 +197,20 @@ def test_next_command_of_findings(t, planted):
     t.true("in the finding's own terms", " --metric %s " % planted[2] in command, command)
 
 
+def test_next_command_is_of_the_same_stacks(t):
+    """Of a file with a space in its name, and as often as it is followed."""
+    with open(t.file("grows.py"), "w") as out:
+        out.write("import ctypes\nctypes.CDLL(None).malloc(54321)\n")
+    t.run("run", "-o", "a file.tide", "--", "/usr/bin/python3", "grows.py")
+    command = "tidemark report 'a file.tide' --within-path grows.py --python-only"
+    for _ in range(2):
+        text = t.plain("sh", "-c", command.replace("tidemark", t.tidemark, 1))[0]
+        t.true("its block", "53.0 KiB" in text, text)
+        command = re.search(r"^next: (tidemark report .*)$", text, re.MULTILINE).group(1)
+        t.equal("next", command.split(" --by ")[0].split(" --tree")[0],
+                "tidemark report 'a file.tide' --within-path grows.py --python-only")
+
+
 def test_findings_and_run_count_what_is_lost_alike(t):
     """With what only lost blocks point to: a list of which the head is lost."""
     program = t.build("planted.cpp", "-O1", *API)
