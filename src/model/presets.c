@@ -105,6 +105,12 @@ static const struct {
     {PRESET_PYTHON, PYTHON "!... < " PYTHON "!PyType_Ready"},
     {PRESET_PYTHON, PYTHON "!... < " PYTHON "!PyUnicode_InternInPlace"},
     {PRESET_PYTHON, PYTHON "!... < " PYTHON "!PyUnicode_InternFromString"},
+    /* Interned too, when they are there: names in code, and keys. From 3.12 on for good. */
+    {PRESET_PYTHON, PYTHON "!PyUnicode_New < " PYTHON "!... < " PYTHON "!r_object"},
+    {PRESET_PYTHON, PYTHON "!PyUnicode_New < " PYTHON "!... < " PYTHON "!PyDict_SetItemString"},
+    {PRESET_PYTHON, PYTHON "!PyUnicode_New < " PYTHON "!... < " PYTHON "!_PyPegen_new_identifier"},
+    {PRESET_PYTHON,
+     PYTHON "!PyUnicode_New < " PYTHON "!... < " PYTHON "!_PyPegen_constant_from_string"},
 
     {PRESET_ROOT, ROOT "!... < libCore.so*!TROOT::TROOT"},
     {PRESET_ROOT, ROOT "!... < libCore.so*!TROOT::InitInterpreter"},

@@ -244,3 +244,15 @@ def embedded(t, version, how, env=None):
         raise Skipped("there is no libpython%s.so" % version)
     return t.record(t.build("python_allocators.c", "-O1"), library, how, opts=["--python=objects"],
                     env={"PYTHONHOME": home, "PYTHONDONTWRITEBYTECODE": "1", **(env or {})})
+
+
+@cases(version=("3.12", "3.13"))
+def test_names_that_stay_are_no_leaks(t, version):
+    """CPython interns the names of code and modules for good, and forgets them at its end."""
+    profile = t.record(interpreter(version), "-c", "import json, logging; kept = json.loads('[1]')", opts=["--python=objects"])
+    lost = {}
+    for options in ((), ("--no-presets",)):
+        rows = [r for r in t.ask(profile, "leaks", "--no-fold", *options)["leaks"] if r["kind"] == "lost"]
+        lost[options] = sum(r["count"] for r in rows if {"r_object", "PyDict_SetItemString"} & {f["function"] for f in r["stack"]})
+    t.equal("lost", lost[()], 0)
+    t.true("there were some", lost[("--no-presets",)] > 100, lost)
