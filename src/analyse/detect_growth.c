@@ -10,8 +10,8 @@
 
 #include "analyse/detect.h"
 #include "analyse/labels.h"
-#include "analyse/leak_scan.h"
 #include "analyse/trend.h"
+#include "analyse/work_end.h"
 
 #define SAMPLES       16  /* moments that are compared */
 #define LEAST_MARKS   6   /* of a label, to be worth comparing */
@@ -72,20 +72,13 @@ static void series_of_marks(struct series *s, const struct profile *p, const cha
     }
 }
 
-/* Intervals until the program began to end: what its destructors free does not count. */
-static size_t end_of_work(const struct profile *p)
-{
-    const struct scan *ending = leak_scan_of(p, SCAN_EXIT);
-    return ending && ending->intervals ? ending->intervals : p->intervals.count;
-}
-
 /*
  * Moments between which the program made about as many allocations: its own clock, which does not
  * hang on how busy the machine was. Up to the moment at which it began to end.
  */
 static void series_of_work(struct series *s, const struct profile *p)
 {
-    size_t last = end_of_work(p);
+    size_t last = work_end(p);
     uint64_t *done = xcalloc(last + 1, sizeof *done); /* allocations up to the end of each */
     for (size_t i = 0; i < last; i++) {
         const struct interval *v = &p->intervals.items[i];
@@ -268,7 +261,7 @@ void detect_growth(struct findings *f)
     if (s.count < 2)
         return;
     f->basis.growth_known = true;
-    size_t last = s.moments[s.count - 1], end = end_of_work(p);
+    size_t last = s.moments[s.count - 1], end = work_end(p);
     int64_t *live = live_at(f, &s), *fall = s.mark ? falls_at_marks(f, &s) : NULL;
     struct value *at_last = change_between(f, 0, last);
     struct value *gained = change_between(f, s.first, last);

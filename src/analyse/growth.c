@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "analyse/labels.h"
-#include "analyse/leak_scan.h"
 #include "analyse/planted.h"
+#include "analyse/work_end.h"
 #include "model/mark_rows.h"
 
 #define SAMPLES     32    /* moments at which functions are compared */
@@ -35,11 +35,11 @@ static void take_marks(struct growth *g, const struct profile *p)
 /* Up to the moment at which the program began to end. */
 static void take_stamps(struct growth *g, const struct profile *p)
 {
-    const struct scan *ending = leak_scan_of(p, SCAN_EXIT);
+    uint64_t end_ns = work_end_ns(p);
     size_t intervals = 0;
     for (size_t i = 0; i < p->stamps.count; i++) {
         const struct stamp *s = &p->stamps.items[i];
-        if (ending && s->time_ns > ending->time_ns)
+        if (s->time_ns > end_ns)
             break;
         while (intervals < p->intervals.count && p->intervals.items[intervals].end_ns <= s->time_ns)
             intervals++;
@@ -281,9 +281,7 @@ static int by_growth(const void *a, const void *b)
 static struct value *change_after(const struct growth *g)
 {
     const struct profile *p = g->places.total.profile;
-    const struct scan *ending = leak_scan_of(p, SCAN_EXIT);
-    size_t last = g->intervals[g->count - 1];
-    size_t end = ending && ending->intervals ? ending->intervals : p->intervals.count;
+    size_t last = g->intervals[g->count - 1], end = work_end(p);
     struct window w = {.since = {.intervals = last}, .at = {.intervals = end > last ? end : last}};
     struct measure m;
     measure_sites(&m, p, METRIC_LIVE, SIZE_REQUESTED, &w);

@@ -101,6 +101,9 @@ static void see_to_python(struct session *s, struct visitor *v)
     struct target *t = session_target(s, v->pid);
     if (t && t->header) {
         uint64_t now_ns = elapsed_ns(s) - t->start_ns;
+        target_boundary(t, now_ns);
+        vec_last(&t->boundaries)->marked = true; /* it stays: what is freed from now on is apart */
+        t->python_end_tick = t->tick;
         target_drain(t, now_ns);
         arenas_at_end(t, now_ns);
     }

@@ -539,6 +539,8 @@ void target_finish(struct target *t)
     if (t->python_state == WIRE_PYTHON_ON || t->python_state == WIRE_PYTHON_FULL)
         p->python_version = t->python_version;
     p->python_objects = p->python_version && t->objects_state == WIRE_OBJECTS_ON;
+    if (t->python_end_tick)
+        p->python_end = timeline_find(&t->timeline, t->python_end_tick - 1);
     char *python = python_note(t->python_state, t->python_version);
     if (python)
         *vec_push(&p->notes) = python;

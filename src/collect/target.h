@@ -167,7 +167,8 @@ struct target {
     VEC(uint32_t) late_nodes;    /* whose number was taken before they were written */
     VEC(uint32_t) unnamed_nodes; /* late ones that came, and are to be queued for names */
     struct profile profile;
-    bool python_ended; /* its interpreter has: what it leaves is not what it had */
+    bool python_ended;        /* its interpreter has: what it leaves is not what it had */
+    uint32_t python_end_tick; /* the first since it began to; 0: it has not */
     uint64_t arenas_length_ns, next_arenas_ns; /* arenas.c: distance of looks, when one is due */
     uint64_t stamp_length_ns, next_stamp_ns;
     uint64_t maps_length_ns, next_maps_ns; /* maps.c: distance of captures, when one is due, */

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/work_end.h"
 #include "model/name.h"
 #include "report/chains.h"
 #include "report/findings.h"
@@ -62,7 +63,10 @@ void finding_title(const struct findings *f, const struct finding *n, struct str
     case FINDING_GROWTH:
         strbuf_puts(out, " holds ");
         unit_bytes(out, n->bytes);
-        strbuf_puts(out, n->mark ? " more at the last mark" : " more at the end");
+        strbuf_puts(out, n->mark ? " more at the last mark"
+                         : work_end_of_python(f->places.total.profile)
+                             ? " more when Python began to end"
+                             : " more at the end");
         strbuf_puts(out, n->never_less ? ", and never less" : "");
         if (n->freed_bytes > n->bytes / 100) {
             strbuf_puts(out, "; ");

@@ -189,6 +189,13 @@ static void python(struct json *j, const struct answer *a)
         json_u64(j, "object_bytes", look->object_bytes);
         json_end(j);
     }
+    if (p->python_end) {
+        struct window until = {.at = {.intervals = p->python_end}};
+        json_object(j, "end");
+        json_u64(j, "time_ns", p->intervals.items[p->python_end - 1].end_ns);
+        json_i64(j, "live_bytes", totals_of(p, &until).live_bytes);
+        json_end(j);
+    }
     json_end(j);
     free(version);
 }

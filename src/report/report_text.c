@@ -264,7 +264,7 @@ static void add_next(const struct answer *a, const char *file, const struct styl
     else if (q->by == BY_STACK)
         more = "--tree";
     else if (q->metric == METRIC_LIVE && !q->since && !q->at &&
-             t->live_bytes < (int64_t)(t->peak_bytes / 20))
+             (t->live_bytes < (int64_t)(t->peak_bytes / 20) || summary_python_freed(a)))
         more = "--metric peak";
     else if (q->metric == METRIC_TOTAL && t->temporary_allocations > t->allocations / 2)
         more = "--metric temporary";

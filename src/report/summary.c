@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analyse/work_end.h"
 #include "model/arenas_at.h"
 #include "model/pool_totals.h"
 #include "model/sampled.h"
@@ -12,6 +13,8 @@
 
 #define PROCESS_LINES 20
 #define POOLS_SHOWN   3
+#define FREED_LEAST   ((int64_t)1 << 20) /* by Python as it ends, to be worth a line, */
+#define FREED_TIMES   4                  /* where so many times as much was live as is left */
 
 void summary_argument(struct strbuf *out, const char *arg)
 {
@@ -374,6 +377,35 @@ static void line_python(const struct answer *a, const struct style *s, struct st
     strbuf_putc(out, '\n');
 }
 
+int64_t summary_python_freed(const struct answer *a)
+{
+    const struct query *q = a->query;
+    struct window until = {.at = {.intervals = work_end_of_python(a->profile)}};
+    if (q->metric != METRIC_LIVE || q->since || q->at || !until.at.intervals)
+        return 0;
+    int64_t then = totals_of(a->profile, &until).live_bytes, left = a->totals.live_bytes;
+    int64_t freed = wrapped_less(then, left);
+    return freed >= FREED_LEAST && then / FREED_TIMES >= left ? freed : 0;
+}
+
+static void line_python_freed(const struct answer *a, const struct style *s, struct strbuf *out)
+{
+    const struct profile *p = a->profile;
+    int64_t freed = summary_python_freed(a);
+    if (!freed)
+        return;
+    summary_label(out, s, "python");
+    strbuf_puts(out, "freed ");
+    unit_bytes(out, freed);
+    strbuf_puts(out, " when it ended; ");
+    if (freed > (int64_t)(p->peak_bytes / 2))
+        strbuf_puts(out, "--metric peak");
+    else /* others were the peak */
+        strbuf_printf(out, "--at %.6fs",
+                      (double)p->intervals.items[p->python_end - 1].end_ns / 1e9);
+    strbuf_puts(out, " shows who held it\n");
+}
+
 /* What is missing in the figures of a metric: samples have their own. */
 static struct totals flaws_of(const struct answer *a, const struct sampled_totals *sampled)
 {
@@ -513,6 +545,7 @@ void summary_text(const struct answer *a, const struct style *s, struct strbuf *
         line_inherited(p, s, out);
         line_pools(a, s, out);
         line_python(a, s, out);
+        line_python_freed(a, s, out);
     }
     summary_label(out, s, "threads");
     unit_count(out, (int64_t)p->threads.count);

@@ -33,6 +33,9 @@ void summary_moment(struct strbuf *out, const struct moment *m);
 /* One line with what is missing; false and none: nothing is. */
 bool summary_flaws(const struct recording *r, const struct profile *p, const struct totals *t,
                    const struct style *s, struct strbuf *out);
+/* What CPython freed when it ended, where that was most of what was live, and nothing but the end
+ * is asked for; else 0. */
+int64_t summary_python_freed(const struct answer *a);
 /* Lines that are left of a summary that began at `start`. */
 size_t summary_room(const struct strbuf *out, size_t start);
 /* The notes of a process, in the lines that are left. */

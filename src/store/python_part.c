@@ -15,6 +15,7 @@ void python_put(struct strbuf *b, const struct profile *p)
         strbuf_varint(b, look->objects);
         strbuf_varint(b, look->object_bytes);
     }
+    strbuf_varint(b, p->python_end);
 }
 
 void python_take(struct cursor *c, struct profile *p)
@@ -30,5 +31,10 @@ void python_take(struct cursor *c, struct profile *p)
         if (p->arenas.count && vec_last(&p->arenas)->time_ns > look.time_ns)
             c->bad = true;
         *vec_push(&p->arenas) = look;
+    }
+    p->python_end = c->at < c->end ? cursor_varint(c) : 0; /* older files have none */
+    if (p->python_end > p->intervals.count) {
+        p->python_end = 0;
+        c->bad = true;
     }
 }

@@ -429,6 +429,7 @@ struct profile {
     VEC(struct pin) pins;
     uint32_t python_version;       /* of CPython, as 0x030b07f0: 3.11.7; 0: there is none */
     bool python_objects;           /* its objects are blocks of the heap */
+    size_t python_end;             /* intervals before its interpreter began to end; 0: not seen */
     VEC(struct arena_look) arenas; /* in order of time, and not after its interpreter ended */
     bool has_histograms;
     struct bucket_rows sizes;     /* allocations not here are in the bucket of site.unit_bytes */

@@ -225,6 +225,7 @@ def test_hostile_contents(t):
             ("a mapping beyond the end", base + chunk("MAPS", varints(1, 0, 1, 0, 0, 1, 1 << 63, 1 << 63, 0, 0, 0, *[0] * 10))),
             ("2^60 looks at arenas", base + chunk("PYTH", varints(1, 1, 1 << 60, 0, 0, 0, 0, 0))),
             ("looks at arenas back in time", base + chunk("PYTH", varints(1, 1, 2, 5, 1, 1, 1, 1, 4, 1, 1, 1, 1))),
+            ("an interpreter's end after all intervals", base + chunk("PYTH", varints(1, 1, 0, 1 << 60))),
             ("node 1024", base + chunk("MAPS", varints(1, 0, 1, 0, 0, 1, 0, 4096, 0, 0, 0, *[0] * 9, 1, 1024, 0))),
             ("4,097 accounts", base + chunk("FOOT", varints(4097, *[0] * 9 * 4097))),
             ("2^60 accounts", base + chunk("FOOT", varints(1 << 60, *[0] * 9))),

@@ -1,0 +1,40 @@
+#include "analyse/work_end.h"
+
+#include "analyse/leak_scan.h"
+
+#define WORK_AFTER 10 /* an interpreter that ends makes fewer than one allocation in so many */
+
+static double allocations(const struct profile *p, size_t since, size_t until)
+{
+    double sum = 0;
+    for (size_t i = since; i < until; i++) {
+        const struct interval *v = &p->intervals.items[i];
+        for (size_t k = v->first_row; k < v->first_row + v->row_count; k++)
+            if (p->sites.items[p->rows.items[k].site].domain == DOMAIN_HEAP)
+                sum += (double)p->rows.items[k].columns[COL_ALLOCS];
+    }
+    return sum;
+}
+
+size_t work_end_of_python(const struct profile *p)
+{
+    size_t end = p->python_end;
+    if (!end)
+        return 0;
+    double before = allocations(p, 0, end), after = allocations(p, end, p->intervals.count);
+    return after * WORK_AFTER < before + after ? end : 0;
+}
+
+size_t work_end(const struct profile *p)
+{
+    size_t python = work_end_of_python(p);
+    const struct scan *ending = leak_scan_of(p, SCAN_EXIT);
+    return python ? python : ending && ending->intervals ? ending->intervals : p->intervals.count;
+}
+
+uint64_t work_end_ns(const struct profile *p)
+{
+    size_t python = work_end_of_python(p);
+    const struct scan *ending = leak_scan_of(p, SCAN_EXIT);
+    return python ? p->intervals.items[python - 1].end_ns : ending ? ending->time_ns : UINT64_MAX;
+}

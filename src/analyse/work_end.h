@@ -1,0 +1,19 @@
+/*
+ * work_end: when a program had done its work, and what it frees since is no news.
+ *
+ * Destructors free what was needed to the last, and CPython nearly all that it has. Moments are
+ * numbers of intervals that lie before them.
+ */
+#ifndef TIDE_ANALYSE_WORK_END_H
+#define TIDE_ANALYSE_WORK_END_H
+
+#include "store/recording.h"
+
+/* When its interpreter began to end; 0: there is none, or the program went on without it. */
+size_t work_end_of_python(const struct profile *p);
+/* When its interpreter began to end, else the program; all of it where neither was seen. */
+size_t work_end(const struct profile *p);
+/* The time of work_end; UINT64_MAX: neither was seen. */
+uint64_t work_end_ns(const struct profile *p);
+
+#endif
