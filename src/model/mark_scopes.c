@@ -65,10 +65,38 @@ static uint64_t peaks_from(const struct peaks *k, size_t first)
     return low < k->stack.count ? peak_of(k, k->stack.items[low]) : 0;
 }
 
+/* What came to the process between two marks. */
+struct growth {
+    uint64_t time_ns, live_bytes, live_blocks, rss_bytes, allocations;
+};
+
+static struct growth growth_between(const struct stamp *a, const struct stamp *b)
+{
+    return (struct growth){.time_ns = b->time_ns > a->time_ns ? b->time_ns - a->time_ns : 0,
+                           .live_bytes = b->live_bytes - a->live_bytes,
+                           .live_blocks = b->live_blocks - a->live_blocks,
+                           .rss_bytes = b->rss_bytes - a->rss_bytes,
+                           .allocations = b->allocations - a->allocations};
+}
+
+static void growth_add(struct growth *sum, const struct growth *g)
+{
+    sum->time_ns += g->time_ns;
+    sum->live_bytes += g->live_bytes;
+    sum->live_blocks += g->live_blocks;
+    sum->rss_bytes += g->rss_bytes;
+    sum->allocations += g->allocations;
+}
+
+struct opened {
+    uint32_t outer;        /* the mark of the begin that this one is within; MAP_NONE: none */
+    struct growth counted; /* of those within it that were left: they are in the sums already */
+};
+
 struct pairing {
-    struct strpool names; /* of scopes; their number there is that in scopes.items, plus 1 */
-    struct map innermost; /* scope, thread -> the mark of its last begin that has no end yet */
-    uint32_t *outer;      /* of a begin: the one before it; MAP_NONE: none */
+    struct strpool names;  /* of scopes; their number there is that in scopes.items, plus 1 */
+    struct map innermost;  /* scope, thread -> the mark of its last begin that has no end yet */
+    struct opened *opened; /* by mark */
     struct peaks peaks;
 };
 
@@ -77,8 +105,19 @@ static void begin(struct pairing *x, struct mark_scope *s, uint32_t *innermost, 
 {
     s->name = s->entered++ ? s->name : p->marks.items[mark].name;
     s->open++;
-    x->outer[mark] = *innermost;
+    x->opened[mark].outer = *innermost;
     *innermost = mark;
+}
+
+/* Not the outermost alone, when it is left: one that never is would hide those within. */
+static void add_uncounted(struct mark_scope *s, const struct growth *own,
+                          const struct growth *counted)
+{
+    s->time_ns += own->time_ns > counted->time_ns ? own->time_ns - counted->time_ns : 0;
+    s->live_bytes = (int64_t)((uint64_t)s->live_bytes + own->live_bytes - counted->live_bytes);
+    s->live_blocks = (int64_t)((uint64_t)s->live_blocks + own->live_blocks - counted->live_blocks);
+    s->rss_bytes = (int64_t)((uint64_t)s->rss_bytes + own->rss_bytes - counted->rss_bytes);
+    s->allocations = (int64_t)((uint64_t)s->allocations + own->allocations - counted->allocations);
 }
 
 static void end(struct pairing *x, struct mark_scope *s, uint32_t *innermost, uint32_t mark,
@@ -88,15 +127,15 @@ static void end(struct pairing *x, struct mark_scope *s, uint32_t *innermost, ui
         return; /* it began before the recording, or in another thread */
     const struct mark *from = &p->marks.items[*innermost], *to = &p->marks.items[mark];
     const struct stamp *a = &from->stamp, *b = &to->stamp;
-    *innermost = x->outer[*innermost];
+    const struct opened *left = &x->opened[*innermost];
+    struct growth own = growth_between(a, b);
+    *innermost = left->outer;
     s->open--;
-    int64_t live = (int64_t)(b->live_bytes - a->live_bytes);
+    int64_t live = (int64_t)own.live_bytes;
     s->most_bytes = s->entered - s->open == 1 || live > s->most_bytes ? live : s->most_bytes;
-    s->time_ns += b->time_ns > a->time_ns ? b->time_ns - a->time_ns : 0;
-    s->live_bytes = (int64_t)((uint64_t)s->live_bytes + (uint64_t)live);
-    s->live_blocks = (int64_t)((uint64_t)s->live_blocks + b->live_blocks - a->live_blocks);
-    s->rss_bytes = (int64_t)((uint64_t)s->rss_bytes + b->rss_bytes - a->rss_bytes);
-    s->allocations = (int64_t)((uint64_t)s->allocations + b->allocations - a->allocations);
+    add_uncounted(s, &own, &left->counted);
+    if (left->outer != MAP_NONE)
+        growth_add(&x->opened[left->outer].counted, &own);
     peaks_add(&x->peaks, to->intervals);
     uint64_t peak = peaks_from(&x->peaks, from->intervals);
     if (peak > a->live_bytes && peak - a->live_bytes > s->peak_bytes)
@@ -137,7 +176,7 @@ static int by_growth(const void *a, const void *b)
 int mark_scopes_init(struct mark_scopes *s, const struct recording *r, const struct profile *p,
                      const char *label, struct err *err)
 {
-    struct pairing x = {.outer = xcalloc(p->marks.count + 1, sizeof *x.outer),
+    struct pairing x = {.opened = xcalloc(p->marks.count + 1, sizeof *x.opened),
                         .peaks = {.profile = p}};
     size_t kept = 0;
     *s = (struct mark_scopes){.recording = r, .profile = p};
@@ -151,7 +190,7 @@ int mark_scopes_init(struct mark_scopes *s, const struct recording *r, const str
     strpool_release(&x.names);
     map_release(&x.innermost);
     vec_release(&x.peaks.stack);
-    free(x.outer);
+    free(x.opened);
     if (!label || kept)
         return 0;
     mark_scopes_release(s);

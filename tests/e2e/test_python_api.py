@@ -211,6 +211,7 @@ for _ in range(2):
     thread.join()
 tidemark.scope("open").__enter__()
 tidemark.scope("open").__enter__()
+keep(300)
 tidemark.scope("open").__exit__()
 block = c.malloc(500)
 with tidemark.scope("frees"):
@@ -225,8 +226,8 @@ tidemark.mark("no scope")
                for name, s in scopes.items() if name not in ("awaited", "thread")}
     t.equal("entered, open, live, blocks, most, peak, allocations", figures, {
         "event": [10, 0, 55000, 10, 10000, 110000, 20],
-        "decorated": [3, 0, 60, 6, 30, 30, 6],
-        "open": [2, 1, 0, 0, 0, 0, 0],
+        "decorated": [3, 0, 30, 3, 30, 30, 3],
+        "open": [2, 1, 300, 1, 300, 300, 1],
         "frees": [1, 0, -500, -1, -500, 0, 0],
     })
     t.equal("in coroutines", [scopes["awaited"][k] for k in ("entered", "open")], [3, 0])
@@ -234,10 +235,14 @@ tidemark.mark("no scope")
     t.equal("largest first", answer["scopes"][0]["name"], "event")
     marks = t.ask(profile, "marks")["marks"]
     for name, s in scopes.items():
-        ends = sum(m["rss_bytes"] for m in marks if m["label"] == name + ".end")
-        begins = [m["rss_bytes"] for m in marks if m["label"] == name]
+        rss = depth = 0  # of the outermost: no two threads are in one at once
+        for m in marks:
+            if m["label"] == name:
+                rss, depth = rss - m["rss_bytes"] * (depth == 0), depth + 1
+            elif m["label"] == name + ".end":
+                rss, depth = rss + m["rss_bytes"] * (depth == 1), depth - 1
         if not s["open"]:
-            t.equal("RSS of " + name, s["rss_bytes"], ends - sum(begins))
+            t.equal("RSS of " + name, s["rss_bytes"], rss)
     t.equal("one of them", [s["name"] for s in t.ask(profile, "marks", "--scopes", "--label", "frees")["scopes"]], ["frees"])
     text = t.run("marks", profile, "--scopes")[0]
     t.true("as text", re.search(r"^event +10 +0 +\S+ \S+ +53\.7 KiB +10 +9\.8 KiB +107\.4 KiB", text, re.MULTILINE), text)
@@ -248,6 +253,215 @@ tidemark.mark("no scope")
     none = t.record(PYTHON, "-c", "import tidemark; tidemark.mark('alone')")
     t.equal("without any", t.ask(none, "marks", "--scopes")["scopes"], [])
     t.true("as text", "no scopes;" in t.run("marks", none, "--scopes")[0])
+
+
+def scopes_of(t, profile, *fields):
+    return {s["name"]: [s[k] for k in fields] for s in t.ask(profile, "marks", "--scopes")["scopes"]}
+
+
+def test_scopes_within_their_own(t):
+    """What lies in several of one name counts once, also if the outer ones are never left."""
+    program = write(t, "recursion.py", C_HEAP + """
+@tidemark.scope("recursive")
+def recursive(n):
+    c.malloc(100000)
+    if n > 1:
+        recursive(n - 1)
+        c.free(c.malloc(7))
+recursive(4)
+@tidemark.scope("tree")
+def tree(n):
+    c.malloc(10)
+    for _ in range(2 if n else 0):
+        tree(n - 1)
+tree(3)
+tree(3)
+tidemark.mark("torn")
+for size in 1000, 2000:
+    with tidemark.scope("torn"):
+        c.malloc(size)
+        with tidemark.scope("torn"):
+            c.malloc(50)
+c.malloc(9)
+""")
+    t.equal("entered, open, live, blocks, allocations, most", scopes_of(
+        t, t.record(PYTHON, program), "entered", "open", "live_bytes", "live_blocks", "allocations", "most_bytes"), {
+            "recursive": [4, 0, 400000, 4, 7, 400000],
+            "tree": [30, 0, 300, 30, 30, 150],
+            "torn": [5, 1, 3100, 4, 4, 2050],
+        })
+
+
+BODIES = C_HEAP + """
+import asyncio, functools, types
+@tidemark.scope("generator")
+def generator(n):
+    "its words"
+    got = []
+    for i in range(n):
+        c.malloc(1000)
+        try:
+            got.append((yield i))
+        except KeyError as e:
+            got.append(e.args[0])
+    return got
+assert (generator.__name__, generator.__doc__) == ("generator", "its words")
+unused = generator(5)                                   # no step: no scope
+assert list(generator(3)) == [0, 1, 2]
+g = generator(3)
+assert [next(g), g.send("a"), g.throw(KeyError("b"))] == [0, 1, 2]
+try:
+    g.send("c")
+except StopIteration as e:
+    assert e.value == ["a", "b", "c"]
+g = generator(9)
+next(g)
+g.close()
+assert next(g, None) is None
+
+@tidemark.scope("async")
+async def values(n):
+    got = []
+    try:
+        for i in range(n):
+            c.malloc(100)
+            await asyncio.sleep(0)
+            try:
+                got.append((yield i))
+            except KeyError as e:
+                got.append(e.args[0])
+    finally:
+        await asyncio.sleep(0)
+        ended.append(got)
+ended = []
+async def use():
+    assert [v async for v in values(3)] == [0, 1, 2]
+    v = values(3)
+    assert [await v.asend(None), await v.asend("a"), await v.athrow(KeyError("b"))] == [0, 1, 2]
+    try:
+        await v.asend("c")
+        assert False
+    except StopAsyncIteration:
+        pass
+    v = values(9)
+    await v.__anext__()
+    await v.aclose()
+    v = values(9)
+    await v.__anext__()
+    try:
+        await v.athrow(OSError("from outside"))
+        assert False
+    except OSError as e:
+        assert e.args == ("from outside",)
+    global left
+    left = values(9)                                    # to the loop's end
+    await left.__anext__()
+asyncio.run(use())
+assert ended == [[None] * 3, ["a", "b", "c"], [], [], []], ended
+
+@tidemark.scope("old")
+@types.coroutine
+def old():
+    c.malloc(5)
+    yield
+    c.malloc(5)
+async def waits():
+    await old()
+asyncio.run(waits())
+
+def two(a, b):
+    yield c.malloc(a)
+    yield c.malloc(b)
+list(tidemark.scope("partial")(functools.partial(two, 20))(30))
+
+@tidemark.paused()
+def quiet():
+    yield c.malloc(64 << 20)
+@tidemark.paused()
+async def quiet_too():
+    await asyncio.sleep(0)
+    c.malloc(64 << 20)
+async def quiet_values():
+    yield c.malloc(64 << 20)
+async def use_quiet():
+    await quiet_too()
+    async for _ in tidemark.paused()(quiet_values)():
+        pass
+@tidemark.paused()
+def quiet_call(n):
+    c.malloc(64 << 20)
+    if n:
+        quiet_call(n - 1)
+    c.malloc(64 << 20)
+list(quiet())
+asyncio.run(use_quiet())
+quiet_call(2)
+p = tidemark.paused()
+with p, p:
+    c.malloc(64 << 20)
+print("active", int(tidemark.active()))
+"""
+
+
+@cases(version=VERSIONS)
+def test_decorators_cover_bodies(t, version):
+    python, program = interpreter(version), write(t, "bodies.py", BODIES)
+    t.equal("without the recorder", t.plain(python, program, env=ON_PATH), ("active 0\n", "", 0))
+    profile = t.record(python, program)
+    t.equal("resumed", t.stdout, "active 1\n")
+    t.equal("entered, open", scopes_of(t, profile, "entered", "open"),
+            {"generator": [3, 0], "async": [5, 0], "old": [1, 0], "partial": [1, 0]})
+    scopes = scopes_of(t, profile, "live_bytes")
+    t.true("generators' blocks", 7000 <= scopes["generator"][0] < 14000, scopes)
+    t.true("asynchronous ones'", scopes["async"][0] >= 900, scopes)
+    t.true("partial ones'", scopes["partial"][0] >= 50, scopes)
+    t.true("nothing of what was paused", t.report(profile)["totals"]["peak_bytes"] < 64 << 20)
+
+
+# What is wrong is said the same way, recorded or not
+
+WRONG = """
+import tidemark
+def f(): pass
+def attempt(what):
+    try:
+        what()
+    except TypeError as e:
+        print(e)
+    else:
+        print("taken")
+attempt(lambda: tidemark.mark("stage", size=3, name="load"))
+attempt(lambda: tidemark.mark("stage", name=None))
+attempt(lambda: tidemark.mark("stage", name=10 ** 5000))
+attempt(lambda: tidemark.mark_value("stage", "a key", [1]))
+attempt(lambda: tidemark.mark("stage", size=3, flag=True, text="2.5"))
+attempt(lambda: tidemark.mark("\\ud800", size=3))
+attempt(lambda: tidemark.snapshot(3.5))
+attempt(lambda: tidemark.scope(f))
+attempt(lambda: tidemark.paused(f))
+attempt(lambda: tidemark.scope("x")(classmethod(f)))
+attempt(lambda: tidemark.paused()(3))
+"""
+
+
+def test_wrong_calls(t):
+    program = write(t, "wrong.py", WRONG)
+    wanted = """mark: name is 'load', which is no number
+mark: name is None, which is no number
+mark: name is too large
+mark: a key is [1], which is no number
+taken
+taken
+expected str, bytes or os.PathLike object, not float
+scope takes a name, not a function; as a decorator write @tidemark.scope("f")
+paused takes no argument; as a decorator write @tidemark.paused()
+@tidemark.scope() stands before a function, this is of type classmethod; write it below @classmethod and the like
+@tidemark.paused() stands before a function, this is of type int; write it below @classmethod and the like
+"""
+    t.equal("without the recorder", t.plain(PYTHON, program, env=ON_PATH), (wanted, "", 0))
+    profile = t.record(PYTHON, program)
+    t.equal("recorded", t.stdout, wanted)
+    t.equal("marks", [m["label"] for m in t.ask(profile, "marks")["marks"]], ["stage", "?"])
 
 
 # python3 -m tidemark
@@ -465,7 +679,7 @@ def test_pytest_lists_what_was_live(t):
 
 
 NO_FILE = """
-import ctypes, pytest
+import ctypes, pytest, sys
 c = ctypes.CDLL(None)
 
 @pytest.mark.limit_leaks("1 KiB")
@@ -474,6 +688,12 @@ def test_by_no_line():
     c.pthread_create(ctypes.byref(thread), None, c.malloc, ctypes.c_size_t(3 << 20))
     c.pthread_join(thread, None)
     exec(compile("kept = bytearray(1 << 20)", "", "exec"), globals())
+
+@pytest.mark.limit_leaks("1 KiB")
+def test_by_a_file_of_no_line():
+    code = compile("also_kept = bytearray(5 << 20)", __file__, "exec")
+    no_lines = b"\\xff" * 40 if sys.version_info >= (3, 11) else b"\\xfe\\x80" * 9
+    exec(code.replace(co_linetable=no_lines), globals())
 """
 
 
@@ -484,6 +704,7 @@ def test_pytest_lists_what_no_file_allocated(t):
     t.equal("errors", t.stderr, "")
     t.true("a thread without Python", "3.0 MiB in 1 block  [native]\n" in t.stdout, t.stdout)
     t.true("code without a file", "1.0 MiB in 1 block  <module>\n" in t.stdout, t.stdout)
+    t.true("code without lines", "5.0 MiB in 1 block  test_no_file.py (<module>)\n" in t.stdout, t.stdout)
 
 
 def test_pytest_counts_objects(t):
@@ -548,12 +769,55 @@ def test_pytest_workers(t):
     t.true("a table of all", "test_exactly" in t.stdout.split("memory of tests")[1])
 
 
-@cases(limit=('"24 lightyears"', '"24 MiB", 3'))
-def test_pytest_wrong_limits(t, limit):
-    write(t, "test_wrong.py", "import pytest\n@pytest.mark.limit_memory(%s)\ndef test_it(): pass\n" % limit)
-    run_pytest(t, "test_wrong.py")
-    t.equal("status", t.status, 4)
-    t.true("says what", "test_wrong.py::test_it: limit_memory" in t.stdout + t.stderr, t.stdout + t.stderr)
+WRONG_LIMITS = """
+import pytest
+
+@pytest.mark.limit_memory("24 lightyears")
+def test_no_size(): pass
+
+@pytest.mark.limit_leaks("24 MiB", 3)
+def test_two(): pass
+
+@pytest.mark.limit_memory("24 MiB", size="24 MiB")
+def test_twice(): pass
+
+@pytest.mark.limit_memory(bytes=5)
+def test_another_word(): pass
+
+@pytest.mark.limit_leaks()
+def test_none(): pass
+
+@pytest.mark.limit_memory(float("inf"))
+def test_endless(): pass
+
+@pytest.mark.limit_memory(size="24 MiB")
+@pytest.mark.limit_leaks(size=1 << 20)
+def test_right(): pass
+
+@pytest.mark.limit_memory(size="1 MiB")
+def test_exceeds(): bytearray(2 << 20)
+
+@pytest.mark.limit_leaks(size="1 MiB")
+def test_leaves(): globals()["kept"] = bytearray(2 << 20)
+
+def test_without(): pass
+"""
+
+
+@cases(options=((), EXACT))
+def test_pytest_wrong_limits(t, options):
+    """One that is wrong fails its test, and no other."""
+    write(t, "test_wrong.py", WRONG_LIMITS)
+    run_pytest(t, *options, "--junit-xml", "junit.xml", "test_wrong.py")
+    t.equal("status", (t.status, t.stderr), (1, ""))
+    right = {"test_right", "test_without"} | (set() if options else {"test_exceeds", "test_leaves"})
+    t.equal("passed", {name for name, (outcome, _) in junit(t).items() if outcome == "passed"}, right)
+    for words in ("limit_memory: '24 lightyears' is no size; write it as 64 KiB, 24 MiB or 1.5 GB",
+                  "limit_leaks takes one size", "limit_memory takes one size", "limit_memory: cannot convert float infinity"):
+        t.true(words, "\n" + words in t.stdout, t.stdout)
+    t.true("nothing else", "During handling" not in t.stdout, t.stdout)
+    unchecked = re.search(r"the memory limits of (\d+) tests were not checked", t.stdout)
+    t.equal("not checked", unchecked and unchecked.group(1), None if options else "3")
 
 
 def test_pytest_sizes(t):

@@ -132,8 +132,8 @@ static struct recording *scoped(void)
     add_peak(r, 450);
     add_moment(r, "inner.end", 1, 190); /* -20 */
     add_moment(r, "outer", 0, 190);     /* within itself */
-    add_moment(r, "outer.end", 0, 195); /* +5 */
-    add_moment(r, "outer.end", 0, 130); /* +30 */
+    add_moment(r, "outer.end", 0, 195); /* +5, of those that follow */
+    add_moment(r, "outer.end", 0, 130); /* +30 in all */
     add_moment(r, "open", 0, 130);
     add_moment(r, "no scope", 0, 130);
     add_moment(r, "early", 0, 130);
@@ -156,8 +156,8 @@ static void test_scopes(void **state)
     mark_scopes_csv(&s, &out);
     assert_string_equal(out.data, "name,entered,open,time_ns,live_bytes,live_blocks,most_bytes,"
                                   "peak_bytes,rss_bytes,allocations\n"
-                                  "outer,2,0,80,35,3,30,400,35,8\n"
-                                  "inner,2,0,40,30,3,50,240,30,4\n" LONG ",1,0,10,3,0,3,0,3,1\n"
+                                  "inner,2,0,40,30,3,50,240,30,4\n"
+                                  "outer,2,0,70,30,3,30,400,30,7\n" LONG ",1,0,10,3,0,3,0,3,1\n"
                                   "early,1,1,0,0,0,0,0,0,0\n");
     mark_scopes_release(&s);
     strbuf_clear(&out);

@@ -23,10 +23,10 @@ The words mean what they mean in C (tidemark.h). scope and paused are decorators
 pytest, `%load_ext tidemark` for IPython.
 """
 import collections
-import contextlib
 import ctypes
 import functools
 import os
+import sys
 import threading
 
 __all__ = ["active", "recorded", "mark", "mark_value", "snapshot", "pause", "resume", "paused", "scope",
@@ -34,7 +34,9 @@ __all__ = ["active", "recorded", "mark", "mark_value", "snapshot", "pause", "res
 __version__ = "0.1.0"
 
 _LABEL_BYTES = 63  # of a label count
-_COROUTINE = 0x80  # in the flags of code: inspect.CO_COROUTINE, without all that inspect imports
+# In the flags of code: inspect.CO_COROUTINE and CO_ITERABLE_COROUTINE, CO_GENERATOR, CO_ASYNC_GENERATOR, without
+# all that inspect imports.
+_COROUTINE, _GENERATOR, _ASYNC_GENERATOR = 0x80 | 0x100, 0x20, 0x200
 
 
 def _find(loader, name, result, *arguments):
@@ -70,7 +72,23 @@ _figures = _find(ctypes.CDLL, "tide_figures", ctypes.c_int, ctypes.POINTER(_Numb
 
 
 def _bytes(text):
-    return text if isinstance(text, bytes) else str(text).encode("utf-8", "surrogateescape")
+    if isinstance(text, bytes):
+        return text
+    try:
+        return str(text).encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return str(text).encode("utf-8", "replace")
+
+
+def _float(key, value):
+    """The number of a mark. What is none is refused whether recorded or not: the call stays in the program."""
+    try:
+        return float(value)
+    except OverflowError:
+        problem = "%s is too large" % (key,)
+    except (TypeError, ValueError):
+        problem = "%s is %.80r, which is no number" % (key, value)
+    raise TypeError("mark: " + problem)
 
 
 def active():
@@ -86,22 +104,24 @@ def recorded():
 def mark(label, **values):
     """(str, **float) -> None. A moment with a name, and numbers that belong to it, by name.
 
-    63 bytes of the label and of each name count. Marks of one label are numbered from 1.
+    63 bytes of the label and of each name count. Marks of one label are numbered from 1. TypeError, recorded or
+    not: float() does not take one of the values.
     """
+    numbers = [_float(key, value) for key, value in values.items()] if values else ()
     if _mark is None:
         return
     if not values:
         _mark(_bytes(label))
         return
     size = len(values)
-    _mark_values(_bytes(label), size, (_text * size)(*map(_bytes, values)),
-                 (_number * size)(*map(float, values.values())))
+    _mark_values(_bytes(label), size, (_text * size)(*map(_bytes, values)), (_number * size)(*numbers))
 
 
 def mark_value(label, key, value):
     """(str, str, float) -> None. A mark with one number, for names that are no Python words."""
+    number = _float(key, value)
     if _mark_values is not None:
-        _mark_values(_bytes(label), 1, (_text * 1)(_bytes(key)), (_number * 1)(float(value)))
+        _mark_values(_bytes(label), 1, (_text * 1)(_bytes(key)), (_number * 1)(number))
 
 
 def snapshot(path):
@@ -110,7 +130,8 @@ def snapshot(path):
     The program goes on meanwhile. %I in the path counts snapshots from 1, %p is the process id. False: the
     program is not recorded, or writing could not begin.
     """
-    return _snapshot is not None and _snapshot(os.fsencode(path)) == 0
+    path = os.fsencode(path)
+    return _snapshot is not None and _snapshot(path) == 0
 
 
 def pause():
@@ -143,22 +164,94 @@ def free(pool, address):
         _free(_bytes(pool), address)
 
 
-@contextlib.contextmanager
-def paused():
+def _kind_of(function):
+    """The flags of its code; 0: it has none."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    code = getattr(function, "__code__", None)
+    return code.co_flags if code else 0
+
+
+class _Cover:
+    """A decorator that covers a function's body, also where a call only makes an object that runs it later."""
+
+    def _anew(self):
+        """A context manager for one call."""
+        return self
+
+    def __call__(self, function):
+        if not callable(function):
+            raise TypeError("@tidemark.%s() stands before a function, this is of type %s; write it below @classmethod "
+                            "and the like" % (type(self).__name__, type(function).__name__))
+        kind = _kind_of(function)
+        if kind & _COROUTINE:
+            async def inside(*arguments, **named):
+                with self._anew():
+                    return await function(*arguments, **named)
+        elif kind & _GENERATOR:
+            def inside(*arguments, **named):
+                with self._anew():
+                    return (yield from function(*arguments, **named))
+        elif kind & _ASYNC_GENERATOR:
+            async def inside(*arguments, **named):
+                with self._anew():
+                    body = function(*arguments, **named)
+                    # An event loop that ends closes the generators that it knows of, all at once: only the outer one.
+                    hooks = sys.get_asyncgen_hooks()
+                    sys.set_asyncgen_hooks(None, None)
+                    first = body.__anext__()
+                    sys.set_asyncgen_hooks(*hooks)
+                    try:
+                        value = await first
+                        while True:  # what `yield from` does, which is not there for these
+                            try:
+                                sent = yield value
+                            except GeneratorExit:
+                                await body.aclose()
+                                raise
+                            except BaseException as e:
+                                value = await body.athrow(e)
+                            else:
+                                value = await body.asend(sent)
+                    except StopAsyncIteration:
+                        pass
+        else:
+            def inside(*arguments, **named):
+                with self._anew():
+                    return function(*arguments, **named)
+        return functools.update_wrapper(inside, function)
+
+
+class paused(_Cover):
     """() -> context manager, decorator. Paused inside; one inside another, or in a pause, changes nothing."""
-    was_active = active()
-    pause()
-    try:
-        yield
-    finally:
-        if was_active:
+
+    def __init__(self, *function):
+        if function:
+            raise TypeError("paused takes no argument; as a decorator write @tidemark.paused()")
+        self._was_active = []  # one for each time that it was entered
+
+    def _anew(self):
+        return paused()
+
+    def __enter__(self):
+        self._was_active.append(active())
+        pause()
+
+    def __exit__(self, *_):
+        if self._was_active.pop():
             resume()
 
 
-class scope(contextlib.ContextDecorator):
-    """(str) -> context manager, decorator, also of coroutines. Marks NAME at its begin, NAME.end at its end."""
+class scope(_Cover):
+    """(str) -> context manager, decorator. Marks NAME at its begin, NAME.end at its end.
+
+    Before a coroutine or generator function it covers the body, from its first step to its end.
+    """
 
     def __init__(self, name):
+        if callable(name):
+            word = getattr(name, "__name__", "name")
+            raise TypeError('scope takes a name, not a function; as a decorator write @tidemark.scope("%s")' % word)
         self._begin, end = _bytes(name), b".end"
         self._end = self._begin[:_LABEL_BYTES - len(end)] + end
 
@@ -168,17 +261,6 @@ class scope(contextlib.ContextDecorator):
 
     def __exit__(self, *_):
         mark(self._end)
-
-    def __call__(self, function):
-        code = getattr(function, "__code__", None)
-        if code is None or not code.co_flags & _COROUTINE:
-            return super().__call__(function)
-
-        @functools.wraps(function)
-        async def inside(*arguments, **named):
-            with self:
-                return await function(*arguments, **named)
-        return inside
 
 
 Figures = collections.namedtuple("Figures", "live_bytes live_blocks total_bytes allocations peak_bytes")

@@ -74,7 +74,10 @@ def ask(command, path, since, at, *options):
 
 def place_of(row):
     """Where its line is; None: of no file, as what threads without Python code allocate."""
-    return "%s:%s" % (os.path.relpath(row["file"]), row["line"]) if row["file"] else None
+    if not row["file"]:
+        return None
+    path = os.path.relpath(row["file"])
+    return "%s:%s" % (path, row["line"]) if row["line"] else path  # some of the interpreter's instructions have no line
 
 
 def rows_of(path, since, at, metric, count):

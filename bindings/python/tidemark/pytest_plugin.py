@@ -41,16 +41,17 @@ def parse(text):
 
 
 def limit_of(item, name):
-    """Bytes, or None: the test has no such limit."""
+    """Bytes, or None: the test has no such limit. ValueError: it says no size."""
     marker = item.get_closest_marker(name)
     if marker is None:
         return None
-    if len(marker.args) != 1 or marker.kwargs:
-        raise pytest.UsageError('%s: %s takes one size, as in %s("24 MiB")' % (item.nodeid, name, name))
+    sizes = list(marker.args) + [marker.kwargs[key] for key in marker.kwargs if key == "size"]
+    if len(sizes) != 1 or set(marker.kwargs) - {"size"}:
+        raise ValueError('%s takes one size, as in %s("24 MiB")' % (name, name))
     try:
-        return parse(marker.args[0])
-    except ValueError as e:
-        raise pytest.UsageError("%s: %s: %s" % (item.nodeid, name, e))
+        return parse(sizes[0])
+    except (ValueError, OverflowError) as e:
+        raise ValueError("%s: %s" % (name, e)) from None
 
 
 def pytest_addoption(parser):
@@ -110,12 +111,6 @@ def pytest_cmdline_main(config):
 
 # Measuring
 
-def pytest_collection_modifyitems(items):
-    for item in items:
-        for name in LIMITS:
-            limit_of(item, name)  # what is wrong is said before any test runs
-
-
 def label_of(item):
     """The end of a long name tells more than its begin."""
     name = item.nodeid.encode("utf-8", "replace")
@@ -124,8 +119,14 @@ def label_of(item):
 
 @pytest.hookimpl(hookwrapper=True, trylast=True)
 def pytest_runtest_call(item):
-    leaks = limit_of(item, "limit_leaks") is not None
-    wanted = item.config.option.tidemark or leaks or limit_of(item, "limit_memory") is not None
+    item.tidemark_wrong = None
+    try:
+        memory, leaks = [limit_of(item, name) is not None for name in LIMITS]
+    except ValueError as e:
+        item.tidemark_wrong = str(e)
+    if item.tidemark_wrong:
+        pytest.fail(item.tidemark_wrong, pytrace=False)
+    wanted = item.config.option.tidemark or leaks or memory
     if not wanted or not item.config.tidemark_recorded:
         yield
         return
@@ -179,7 +180,9 @@ def pytest_runtest_makereport(item, call):
                 pytest.fail(text, pytrace=False)
             except pytest.fail.Exception:
                 call.excinfo = pytest.ExceptionInfo.from_current()
-    yield
+    outcome = yield
+    if call.when == "call" and getattr(item, "tidemark_wrong", None):
+        outcome.get_result().tidemark_wrong = True
 
 
 # Telling
@@ -193,7 +196,7 @@ def pytest_terminal_summary(terminalreporter, config):
             figures = dict(report.user_properties)
             if "tidemark_peak_bytes" in figures:
                 measured.append((figures["tidemark_peak_bytes"], figures["tidemark_live_bytes"], report.nodeid))
-            elif any(name in report.keywords for name in LIMITS):
+            elif any(name in report.keywords for name in LIMITS) and not getattr(report, "tidemark_wrong", False):
                 unchecked += 1
     if unchecked:
         terminalreporter.write_line("tidemark: the memory limits of %d test%s were not checked; run pytest --tidemark"
