@@ -1,4 +1,4 @@
-"""python_leaks.py HOW: keeps 500 blocks of bytes(2000) more after each of 40 steps, all of them made by leak().
+"""python_leaks.py HOW: keeps 500 blocks of bytes(600) more after each of 40 steps, all of them made by leak().
 
 Each step ends with a mark, of the same label if HOW is marks, else each of its own. earlier: first has and frees 200 MB.
 _exit: ends by os._exit while all of them live; others fall off the end, where the interpreter frees them.
@@ -15,7 +15,7 @@ kept = [None] * (STEPS * EACH)
 
 def leak(first):
     for i in range(first, first + EACH):
-        kept[i] = bytes(2000)
+        kept[i] = bytes(600)
 
 
 if how == "earlier":
