@@ -104,9 +104,12 @@ static uint32_t account_of(struct target *t, const struct reader *r, uint32_t st
     uint32_t known = ledger_find(&t->ledger, stack, r->thread, domain);
     if (known != MAP_NONE)
         return known;
-    enum stack_state state = state_of(t, stack);
-    if (stack >= t->stack_states.count)
+    uint32_t node = stack & ~WIRE_STACK_CUT;
+    enum stack_state state = state_of(t, node);
+    if (node >= t->stack_states.count)
         stack = 0; /* the program never made such a node: damage */
+    else if (stack & WIRE_STACK_CUT)
+        state = STACK_TRUNCATED;
     return ledger_account(&t->ledger, stack, r->thread, domain, state);
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "store/buckets.h"
+#include "wire/layout.h"
 
 void ledger_init(struct ledger *l)
 {
@@ -56,11 +57,11 @@ uint32_t ledger_account(struct ledger *l, uint32_t node, uint32_t thread, enum d
     *number = (uint32_t)l->accounts.count;
     if (l->accounts.count == l->accounts.capacity)
         grow_accounts(l);
-    *vec_push(&l->accounts) =
-        (struct account){.site = {.node = node, .thread = thread, .domain = domain},
-                         .thread = (uint16_t)thread,
-                         .domain = (uint8_t)domain,
-                         .stack_state = (uint8_t)state};
+    *vec_push(&l->accounts) = (struct account){
+        .site = {.node = node & ~WIRE_STACK_CUT, .thread = thread, .domain = domain},
+        .thread = (uint16_t)thread,
+        .domain = (uint8_t)domain,
+        .stack_state = (uint8_t)state};
     return (uint32_t)(l->accounts.count - 1);
 }
 

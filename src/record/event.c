@@ -71,10 +71,8 @@ static uint32_t node_new(uint32_t parent, uint64_t address)
     struct wire_header *h = recorder.header;
     uint32_t id = atomic_load_explicit(&h->node_count, memory_order_relaxed);
     do {
-        if (id >= h->node_capacity) {
-            atomic_fetch_add_explicit(&h->nodes_full, 1, memory_order_relaxed);
+        if (id >= h->node_capacity)
             return 0;
-        }
     } while (!atomic_compare_exchange_weak(&h->node_count, &id, id + 1));
     recorder.nodes[id].parent = parent;
     /* Pairs with the acquire of the collector: who sees the address sees the parent. */
@@ -92,7 +90,7 @@ static __attribute__((noinline)) uint32_t node_lookup(uint32_t parent, uint64_t 
         id = node_new(parent, address);
         /* Pairs with the acquire above: who finds the number finds the node. */
         if (!id || atomic_compare_exchange_strong(&p->first, &first, id))
-            return id ? id : parent;
+            return id ? id : parent | WIRE_STACK_CUT;
         /* another thread's is the first; ours goes to the index */
     } else {
         index_slot(level, node_hash(parent, address), parent, address, &id);
@@ -102,7 +100,7 @@ static __attribute__((noinline)) uint32_t node_lookup(uint32_t parent, uint64_t 
         }
         id = node_new(parent, address);
         if (!id)
-            return parent; /* the stack as far as there was room */
+            return parent | WIRE_STACK_CUT; /* the stack as far as there was room */
     }
     index_enter(level, id);
     atomic_store_explicit(&p->recent, id, memory_order_relaxed);
@@ -116,6 +114,8 @@ static __attribute__((noinline)) uint32_t node_lookup(uint32_t parent, uint64_t 
  * would not be. */
 static inline uint32_t node_intern(uint32_t parent, uint64_t address)
 {
+    if (UNLIKELY(parent & WIRE_STACK_CUT))
+        return parent;
     const struct wire_node *p = &recorder.nodes[parent];
     uint32_t id = atomic_load_explicit(&p->recent, memory_order_relaxed);
     if (is_child(id, parent, address))

@@ -9,6 +9,7 @@
 #include "record/exports.h"
 
 #define CLOSING_NAPS 10000
+#define LOOP_FRAME   4096 /* bytes of stack: a call of the evaluation loop has less */
 
 struct python python;
 static _Atomic uint32_t closing; /* threads that unload something, maybe it: it is not met now */
@@ -299,8 +300,9 @@ struct python_thread *python_thread_new(struct thread *t)
 {
     size_t frames = PYTHON_FRAMES * sizeof(struct python_frame);
     size_t parts = PYTHON_FRAMES * sizeof(struct python_parts);
-    size_t size = rounded(sizeof(struct python_thread)) + frames + parts +
-                  PYTHON_FRAMES * (sizeof(struct python_merged) + 2 * sizeof(uint64_t));
+    size_t size =
+        rounded(sizeof(struct python_thread)) + frames + parts +
+        PYTHON_FRAMES * (sizeof(struct python_merged) + 2 * sizeof(uint64_t) + sizeof(uint32_t));
     struct python_thread *p = sys_map(size);
     if (!p)
         return NULL;
@@ -310,6 +312,7 @@ struct python_thread *python_thread_new(struct thread *t)
     p->fresh = (void *)((char *)p->parts + parts);
     p->loops = p->fresh + PYTHON_FRAMES;
     p->merged = (void *)(p->loops + PYTHON_FRAMES);
+    p->natives = (void *)(p->merged + PYTHON_FRAMES);
     atomic_store_explicit(&t->ring->own[1].start, (uintptr_t)p, memory_order_relaxed);
     atomic_store_explicit(&t->ring->own[1].size, size, memory_order_release);
     return t->python = p;
@@ -350,7 +353,8 @@ static bool runs(const struct walk *w, uint32_t native, uint64_t loop)
 {
     if (python.layout.chain == PYTHON_ONE_EACH)
         return in_loop(w->frames[native].address);
-    return w->frames[native].sp <= loop && (native == 0 || loop < w->frames[native - 1].sp);
+    uint64_t end = native ? w->frames[native - 1].sp : w->frames[0].sp + LOOP_FRAME;
+    return w->frames[native].sp <= loop && loop < end;
 }
 
 /* Of frames that do not tell: the outermost, if native frames were lost there. */
@@ -403,23 +407,30 @@ static void find_natives(const struct walk *w, struct python_thread *p)
     for (uint32_t i = 0; i < p->count; i++) {
         if (p->remembered[i].entries && i >= homeless)
             native = up_to_loop(w, native, p->loops[i]);
-        p->loops[i] = native;
+        p->natives[i] = native;
     }
 }
 
-/* Outermost first: each call of the evaluation loop, then the Python frames that it runs. What is
- * further out than the last merge found it is not merged again. */
+/* Is the stack up to this frame the one that was merged last? */
+static bool is_merged(const struct walk *w, const struct python_thread *p, uint32_t i)
+{
+    const struct python_merged *m = &p->merged[i];
+    return m->stack && p->natives[i] && m->native == w->frames[p->natives[i] - 1].id &&
+           m->sp == w->frames[0].sp;
+}
+
+/* Outermost first: each call of the evaluation loop, then the Python frames that it runs. It goes
+ * on from the innermost frame up to which the last stack was the same. */
 uint32_t python_merge(struct thread *t, uint64_t key)
 {
     const struct walk *w = &t->walk;
     struct python_thread *p = t->python;
     uint32_t native = 0, id = 0, i = p->count;
     find_natives(w, p);
-    while (i && !(p->loops[i - 1] && p->merged[i - 1].stack &&
-                  p->merged[i - 1].native == w->frames[p->loops[i - 1] - 1].id))
+    while (i && !is_merged(w, p, i - 1))
         i--;
     if (i) {
-        native = (uint32_t)p->loops[i - 1];
+        native = p->natives[i - 1];
         id = p->merged[i - 1].stack;
     } else if (p->cut || w->root == WALK_TRUNCATED) {
         id = node_of(0, WIRE_NODE_TRUNCATED);
@@ -428,11 +439,11 @@ uint32_t python_merge(struct thread *t, uint64_t key)
     }
     for (; i < p->count; i++) {
         const struct python_frame *f = &p->remembered[i];
-        for (; native < p->loops[i]; native++)
+        for (; native < p->natives[i]; native++)
             id = node_of(id, w->frames[native].address);
         if (f->number)
             id = node_of(id, WIRE_PYTHON(f->number, f->byte));
-        p->merged[i] = (struct python_merged){.stack = id};
+        p->merged[i] = (struct python_merged){.sp = w->frames[0].sp, .stack = id};
         if (native)
             p->merged[i].native = w->frames[native - 1].id;
     }

@@ -65,6 +65,7 @@ struct python_code {
 
 /* The stack up to a remembered frame, as it was merged last. */
 struct python_merged {
+    uint64_t sp; /* the outermost native frame's: of that very stack, not of another coroutine */
     uint32_t native; /* the stack of the native frames in it */
     uint32_t stack;  /* 0: the frame is another */
 };
@@ -116,8 +117,8 @@ struct python_thread {
     struct python_parts *parts;      /* of their code, while code objects are not watched */
     uint64_t *fresh;                 /* [PYTHON_FRAMES], innermost first */
     struct python_merged *merged;    /* of remembered */
-    uint64_t *loops; /* of remembered, while merging: where a loop's record is; then */
-                     /* how many native frames come before it */
+    uint64_t *loops;                 /* of remembered, while merging: where a loop's record is, */
+    uint32_t *natives;               /* and how many native frames come before it */
     struct python_name name;
     uint16_t place[PYTHON_PLACES]; /* of a frame in remembered, if it is there */
     struct python_code codes[PYTHON_CODES];
@@ -238,7 +239,7 @@ bool python_text_at(uint64_t object, uint32_t state, uint64_t length, struct pyt
 size_t python_text_copy(const struct python_text *text, char *out, size_t most);
 
 /* python_name.c */
-/* After python_read_frames. `now`: even if that takes long. */
+/* After the frames were read. `now`: even if that takes long. */
 void python_name(struct thread *t, bool now);
 
 #endif

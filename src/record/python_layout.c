@@ -207,7 +207,7 @@ enum wire_python_state python_layout_find(uint32_t version, uint64_t runtime, ui
     if (minor < 8 || minor >= LAYOUTS)
         return WIRE_PYTHON_VERSION;
     *out = layouts[minor];
-    return runtime_size > out->runtime_finalizing && runtime_size > out->runtime_key
-               ? WIRE_PYTHON_ON
-               : WIRE_PYTHON_STRANGE;
+    if (runtime_size < out->runtime_key + 8u)
+        out->runtime_key = 0;
+    return runtime_size > out->runtime_finalizing ? WIRE_PYTHON_ON : WIRE_PYTHON_STRANGE;
 }

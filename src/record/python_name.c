@@ -31,7 +31,7 @@
 /* Looks that take longer: these, and one more for so many allocations. */
 #define LOOKS_FREE   32
 #define LOOKS_APART  64
-#define LOOKS_REST   15    /* allocations of the first thread at which it is not asked either */
+#define LOOKS_REST   8 /* and up to 7 more: allocations of the first thread without a question */
 #define ASKED_APART  65536 /* while the layout is not proven: each word is asked for */
 #define MISSES_FREE  16    /* in a row; then a look takes longer too */
 #define UNICODE_KEYS 1     /* of a dict's keys, and above: entries without a hash */
@@ -360,9 +360,9 @@ void python_name(struct thread *t, bool now)
     }
     bool first = !n->object && t->tid == recorder.pid,
          proven = atomic_load_explicit(&python.names_proven, memory_order_relaxed);
-    if (first && n->looks > LOOKS_FREE) {
-        n->rest = LOOKS_REST;
-        n->chances += LOOKS_REST;
+    if (first && !now && n->looks > LOOKS_FREE) { /* never in step with a loop of the program */
+        n->rest = LOOKS_REST + (uint32_t)(n->chances * UINT64_C(0x9e3779b97f4a7c15) >> 61);
+        n->chances += n->rest;
     }
     if (first ? !is_due(p, proven) && !now : !n->object)
         return;

@@ -63,6 +63,9 @@ struct wire_node {
     _Atomic uint32_t recent; /* the child found last */
     uint32_t unused;
 };
+
+/* Of the number of a stack: there was no room for a node, and frames further in are left out. */
+#define WIRE_STACK_CUT (1u << 31)
 static_assert(sizeof(struct wire_node) == 24, "wire ABI");
 
 #define WIRE_NODE_TRUNCATED  UINT64_C(1)  /* outer frames beyond the depth limit */
@@ -156,7 +159,6 @@ struct wire_header {
     /* Written by the program. */
     _Alignas(64) _Atomic uint32_t node_count; /* claimed, node 0 included */
     _Atomic uint32_t modules_used;            /* bytes of complete module records */
-    _Atomic uint32_t nodes_full;              /* stacks cut because there was no room for a node */
     _Atomic uint32_t unfollowed;              /* children that could not ask for memory */
     _Atomic uint32_t entries_taken;           /* 1: the executable's own malloc calls us */
     _Atomic uint64_t unrecorded;              /* events of threads that could get no ring */

@@ -75,3 +75,22 @@ def test_renamed_after_a_look_at_attributes_on_the_move(t, version):
                    "os._exit(0)\n" % SMALLEST)
     profile = t.record(interpreter(version), script, library)
     t.equal("by name", leaked(t, profile), {"renamed": SMALLEST})
+
+
+@cases(blocks=(2, 4, 8, 16))
+def test_first_thread_renamed_in_a_loop(t, blocks):
+    """However many allocations a turn has; it is killed, so that nobody looks again at its end."""
+    script = t.file("loop.py")
+    with open(script, "w") as file:
+        file.write("import ctypes, os, threading\n"
+                   "m = ctypes.PyDLL(None).malloc\n"
+                   "m.restype, m.argtypes = None, (ctypes.c_size_t,)\n"
+                   "kill, pid, me = ctypes.PyDLL(None).kill, os.getpid(), threading.main_thread()\n"
+                   "def work():\n"
+                   "    for i in range(21000):\n"
+                   "        if i == 20000: me.name = 'renamed'\n"
+                   + "        m(48)\n" * blocks +
+                   "    kill(pid, 9)\n"
+                   "work()\n")
+    profile = t.record("/usr/bin/python3", script, status=137)
+    t.equal("name", [thread["name"] for thread in t.ask(profile, "threads")["threads"]], ["renamed"])

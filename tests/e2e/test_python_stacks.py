@@ -306,3 +306,54 @@ def test_no_room_for_more_code(t):
     blocks = sum(r["count"] for r in rows if any("ffff" in f["function"] or "not recorded" in f["function"]
                                                  for f in r["stack"]) and r["bytes"] >= 1000 * r["count"])
     t.true("every block has its stack", blocks >= 20000, blocks)
+
+
+@cases(version=VERSIONS)
+def test_stacks_of_coroutines_in_c(t, version):
+    """Native frames are those of the innermost stack; Python frames that run on others are further out than all of them."""
+    python = interpreter(version)
+    library, program = t.build("other_stacks.c", "-O1", "-shared", "-fPIC"), t.file("x.py")
+    with open(program, "w") as out:
+        out.write("import ctypes, sys, threading\n"
+                  "run_on, call = ctypes.PyDLL(sys.argv[1]).run_on, ctypes.PYFUNCTYPE(None)\n"
+                  "m = ctypes.PyDLL(None).malloc\n"
+                  "m.restype, m.argtypes = None, (ctypes.c_size_t,)\n"
+                  "def below(): m(3000003)\n"
+                  "def above(): m(5000003)\n"
+                  "leaf = below\n"
+                  "def second(): leaf()\n"
+                  "def first():\n"
+                  "    global leaf\n"
+                  "    for leaf, number in ((below, 2), (above, 6)):\n"
+                  "        run_on(on_second, number)\n"
+                  "on_first, on_second = call(first), call(second)\n"
+                  "def outer(): run_on(on_first, 4)\n"
+                  "t = threading.Thread(target=outer)\n"
+                  "t.start()\nt.join()\n")
+    profile = t.record(python, program, library)
+    rows = {r["bytes"]: r["stack"] for r in t.report(profile, "live", "--by", "stack", "--no-fold")["rows"]}
+    for size, name in ((3000003, "below"), (5000003, "above")):
+        native = max(i for i, f in enumerate(rows[size]) if f["kind"] == "native")
+        inner, outer = ([f["function"] for f in part if f["kind"] == "python"] for part in (rows[size][:native], rows[size][native:]))
+        t.equal("on its own stack, " + name, inner, [name, "second"])
+        t.equal("on others, " + name, outer[:2], ["first", "outer"])
+
+
+@cases(version=("3.8", "3.11", "3.13"))
+def test_no_room_for_any_stack(t, version):
+    """A thread whose outermost frame finds no room in the tree of stacks, and which has no Python frames."""
+    program = t.file("full.py")
+    with open(program, "w") as out:
+        out.write("import ctypes\n"
+                  "c, thread = ctypes.PyDLL(None), ctypes.c_ulong()\n"
+                  "c.malloc.restype, c.malloc.argtypes = None, (ctypes.c_size_t,)\n"
+                  "for k in range(60):\n"
+                  "    exec('def f(m):\\n' + ' m(16)\\n' * 2000)\n"
+                  "    exec(compile('f(c.malloc)', 'x%d' % k, 'exec'))\n"
+                  "c = ctypes.CDLL(None)\n"
+                  "c.pthread_create(ctypes.byref(thread), None, ctypes.cast(c.malloc, ctypes.c_void_p), ctypes.c_void_p(64))\n"
+                  "c.pthread_join(thread, None)\n"
+                  "print('survived')\n")
+    profile = t.record("/bin/sh", "-c", "ulimit -v 3500000; exec %s %s" % (interpreter(version), program))
+    t.equal("it did", (t.stdout, t.status), ("survived\n", 0))
+    t.true("cut off, and counted", t.report(profile)["totals"]["truncated_stacks"] > 0, t.report(profile)["totals"])

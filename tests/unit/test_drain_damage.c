@@ -15,14 +15,20 @@ static void test_stack_states(void **state)
     alloc(&r[0], 0x30000, 1, 0, lost_child);
     alloc(&r[0], 0x40000, 1, 0, lost_child);
     alloc(&r[0], 0x50000, 1, 0, 4000000000u); /* no such node */
+    alloc(&r[0], 0x60000, 1, 0, 3 | WIRE_STACK_CUT);
+    alloc(&r[0], 0x70000, 1, 0, 3);
     target_drain(t, 1);
-    assert_u64_equal(t->ledger.truncated_stacks, 1);
+    assert_u64_equal(t->ledger.truncated_stacks, 2);
     assert_u64_equal(t->ledger.incomplete_stacks, 3);
     assert_u64_equal(total(t, 0, 0, COL_ALLOCS), 1);
     target_end(t, 2);
     target_finish(t);
-    for (size_t i = 0; i < t->profile.sites.count; i++)
+    size_t of_node_3 = 0; /* whole, and cut off there */
+    for (size_t i = 0; i < t->profile.sites.count; i++) {
         assert_true(t->profile.sites.items[i].node < t->profile.nodes.count);
+        of_node_3 += t->profile.sites.items[i].node == 3;
+    }
+    assert_int_equal(of_node_3, 2);
     target_free(t);
 }
 
