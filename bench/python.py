@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures tidemark on Python scripts, against memray and tracemalloc: bench/python.py [--rounds N] [--only NAME] …
+"""Measures tidemark on Python scripts, against memray and tracemalloc: bench/python.py [--rounds N] [--only NAME] [--way WAY] …
 
 In each round a script runs plain and under every tool, one after the other, and each time is compared with the plain one of
 the same round, so that a machine that is slower for a while is so for all; another one begins in every round, and the medians
@@ -81,6 +81,8 @@ class Bench:
         else:
             self.left_out.append("memray: it cannot be installed here")
         self.ways["tracemalloc"] = (self.python, "-X", "tracemalloc")
+        if options.way:
+            self.ways = {way: self.ways[way] for way in self.ways if way in ("plain", "tidemark", *options.way)}
 
     def run(self, name, way):
         """(seconds waited for, seconds of the work itself, seconds of processor time in all processes)."""
@@ -169,6 +171,7 @@ def main():
     parser.add_argument("--tidemark", default=os.path.join(os.path.dirname(workloads.HERE), "build", "tidemark"))
     parser.add_argument("--python", default=sys.executable, help="the interpreter to measure (this one)")
     parser.add_argument("--only", metavar="NAME", action="append", choices=NAMES, help="only this script (repeatable)")
+    parser.add_argument("--way", metavar="WAY", action="append", help="only this column (repeatable), plain and tidemark")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     if not os.access(options.tidemark, os.X_OK):
