@@ -5,6 +5,7 @@
 
 #include "report/diff.h"
 #include "report/indent.h"
+#include "report/next.h"
 #include "report/stack_text.h"
 #include "report/summary.h"
 #include "report/table.h"
@@ -347,11 +348,11 @@ static void add_next(const struct diff *d, const struct style *s, struct strbuf 
                        : d->query->metric == METRIC_LIVE ? "--by stack --top 3"
                                                          : NULL;
     strbuf_printf(out, "\n%snext: tidemark diff ", style_faint(s));
-    summary_word(out, d->side[0].file);
+    next_word(out, d->side[0].file);
     strbuf_putc(out, ' ');
-    summary_word(out, d->side[1].file);
+    next_word(out, d->side[1].file);
     unit_process(out, d->query->process);
-    summary_focus(out, &d->query->focus);
+    next_focus(out, &d->query->focus);
     if (more)
         strbuf_printf(out, " %s", more);
     else

@@ -1,3 +1,4 @@
+#include "report/next.h"
 #include "report/findings.h"
 
 #include "report/json_parts.h"
@@ -94,7 +95,7 @@ void findings_text(const struct findings *f, const char *file, size_t most, cons
     strbuf_putc(out, '\n');
     summary_wrappers(a, s, out);
     strbuf_printf(out, "%snext: tidemark report ", style_faint(s));
-    summary_word(out, file);
+    next_word(out, file);
     unit_process(out, f->places.query.process);
     struct strbuf name = {0};
     finding_function(f, &f->list.items[0], &name);

@@ -1,3 +1,4 @@
+#include "report/next.h"
 #include "report/growth.h"
 
 #include <math.h>
@@ -194,7 +195,7 @@ void growth_text(const struct growth *g, const char *file, size_t most, const st
     }
     strbuf_printf(out, "%snext: tidemark %s ", style_faint(s),
                   g->verdict == VERDICT_LEAK ? "leaks" : "report");
-    summary_word(out, file);
+    next_word(out, file);
     unit_process(out, g->places.query.process);
     if (g->verdict != VERDICT_LEAK && g->mark && g->count > 1) {
         strbuf_puts(out, " --since '");

@@ -1,3 +1,4 @@
+#include "report/next.h"
 #include "report/leaks.h"
 
 #include <stdlib.h>
@@ -231,7 +232,7 @@ static void add_next(const struct leaks *l, const char *file, const struct style
     } else {
         bool more = !first && l->all.blocks;
         strbuf_printf(out, "next: tidemark %s ", more ? "leaks" : "report");
-        summary_word(out, file);
+        next_word(out, file);
         unit_process(out, q->process);
         strbuf_puts(out, more ? " --all" : " --metric peak");
     }

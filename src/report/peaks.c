@@ -1,3 +1,4 @@
+#include "report/next.h"
 #include "report/peaks.h"
 
 #include <inttypes.h>
@@ -146,7 +147,7 @@ void peaks_text(const struct peaks *p, const char *file, size_t top, const struc
     }
     if (n) {
         strbuf_printf(out, "\n%snext: tidemark tree ", style_faint(s));
-        summary_word(out, file);
+        next_word(out, file);
         unit_process(out, p->places.query.process);
         strbuf_printf(out, " --peak N shows what led there%s\n", style_plain(s));
     }

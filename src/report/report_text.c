@@ -1,3 +1,4 @@
+#include "report/next.h"
 #include "report/report.h"
 
 #include <inttypes.h>
@@ -269,16 +270,16 @@ static void add_next(const struct answer *a, const char *file, const struct styl
     else if (q->metric == METRIC_TOTAL && t->temporary_allocations > t->allocations / 2)
         more = "--metric temporary";
     strbuf_printf(out, "\n%snext: tidemark report ", style_faint(s));
-    summary_word(out, file);
+    next_word(out, file);
     const struct profile *larger = q->process ? NULL : larger_process(a);
     if (larger) {
         strbuf_printf(out, " --process %" PRIu32 "%s\n", larger->pid, style_plain(s));
         return;
     }
     unit_process(out, q->process);
-    summary_option(out, "--since", q->since);
-    summary_option(out, "--at", q->at);
-    summary_focus(out, &q->focus);
+    next_option(out, "--since", q->since);
+    next_option(out, "--at", q->at);
+    next_focus(out, &q->focus);
     if (strncmp(more, "--metric", 8) != 0 && q->metric != METRIC_LIVE)
         strbuf_printf(out, " --metric %s", metric_name(q->metric));
     strbuf_printf(out, " %s%s\n", more, style_plain(s));

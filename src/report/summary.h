@@ -51,11 +51,6 @@ void summary_wrappers(const struct answer *a, const struct style *s, struct strb
 
 /* One argument, quoted where a shell would need it. */
 void summary_argument(struct strbuf *out, const char *arg);
-/* For the command to try next: a word of it, to be copied as it is; an option with its argument,
- * unless that is NULL; and the options that say which stacks were asked for. */
-void summary_word(struct strbuf *out, const char *word);
-void summary_option(struct strbuf *out, const char *option, const char *word);
-void summary_focus(struct strbuf *out, const struct focus *f);
 
 /* The command with its arguments, quoted where a shell would need it, in at most `width` columns.
  */
