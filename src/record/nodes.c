@@ -275,6 +275,10 @@ bool nodes_reset(struct wire_header *h)
         if (window)
             sys_call(SYS_munmap, window + bytes_before(i), bytes_before(i + 1) - bytes_before(i));
     }
+    for (unsigned i = 0; i < INDEX_LEVELS; i++)
+        if (atomic_load(&tree.levels[i])) /* zeroes it */
+            sys_call(SYS_madvise, atomic_load(&tree.levels[i]),
+                     (size_t)level_slots(i) * sizeof *tree.levels[i], (long)MADV_DONTNEED);
     tree.header = h;
     atomic_store(&tree.windows[WIRE_WINDOWS - 1],
                  base + h->cut_offset - (uintptr_t)WIRE_CUT_FIRST * 8);
