@@ -19,7 +19,7 @@
 #define RINGS_MAX        512   /* in one request */
 #define BOUNDARIES_MAX   65536 /* in one pass */
 #define MODULES_BYTES    (1u << 20)
-#define PYTHON_LARGE     (1u << 27)
+#define PYTHON_LARGE     (1u << 26)
 #define PYTHON_SMALL     (1u << 21)
 #define FIRST_STAMP_NS   2000000
 #define DESCRIPTORS_KEPT 8
