@@ -16,6 +16,8 @@ void ledger_release(struct ledger *l)
 {
     vec_release(&l->accounts);
     vec_release(&l->dirty);
+    vec_release(&l->deltas);
+    vec_release(&l->lives);
     histogram_release(&l->histogram);
     map_release(&l->index);
 }
@@ -68,17 +70,39 @@ uint32_t ledger_account(struct ledger *l, uint32_t node, uint32_t thread, enum d
 static inline void before_change(struct ledger *l, struct account *a)
 {
     if (a->saved_epoch != l->peak_epoch) {
-        a->saved = a->live;
+        a->site.at_peak_bytes = a->live.bytes;
+        a->site.at_peak_blocks = a->live.blocks;
+        a->site.at_peak_usable = a->live.usable;
         a->saved_epoch = l->peak_epoch;
     }
 }
 
-static inline void mark_dirty(struct ledger *l, struct account *a)
+static inline uint64_t *begin_delta(struct ledger *l, struct account *a)
 {
-    if (!a->dirty) {
-        a->dirty = true;
-        *vec_push(&l->dirty) = (uint32_t)(a - l->accounts.items);
-    }
+    struct delta *d = vec_push(&l->deltas);
+    *vec_push(&l->dirty) = (uint32_t)(a - l->accounts.items);
+    a->delta = (uint32_t)l->deltas.count;
+    memset(d, 0, sizeof *d);
+    return d->columns;
+}
+
+/* The columns of the open interval. */
+static inline uint64_t *delta_of(struct ledger *l, struct account *a)
+{
+    return __builtin_expect(a->delta != 0, 1) ? l->deltas.items[a->delta - 1].columns
+                                              : begin_delta(l, a);
+}
+
+struct delta ledger_delta(const struct ledger *l, uint32_t account)
+{
+    uint32_t place = l->accounts.items[account].delta;
+    return place ? l->deltas.items[place - 1] : (struct delta){0};
+}
+
+void ledger_begin_lives(struct ledger *l, struct account *a)
+{
+    *vec_push(&l->lives) = (struct lives){0};
+    a->lives = (uint32_t)l->lives.count;
 }
 
 /* More is live at a site: is it, and is the heap, higher than ever? */
@@ -113,17 +137,17 @@ void ledger_alloc(struct ledger *l, uint32_t account, uint64_t size, uint64_t us
                   bool by_realloc)
 {
     struct account *a = &l->accounts.items[account];
-    mark_dirty(l, a);
+    uint64_t *delta = delta_of(l, a);
     if (!a->has_unit) {
         a->has_unit = true;
         a->site.unit_bytes = size;
         a->site.unit_usable = usable;
         a->only_bucket = (uint8_t)size_bucket(size);
     }
-    a->delta[COL_ALLOCS]++;
-    a->delta[COL_BYTES] += size;
-    a->delta[COL_USABLE] += usable;
-    a->delta[COL_REALLOCS] += by_realloc;
+    delta[COL_ALLOCS]++;
+    delta[COL_BYTES] += size;
+    delta[COL_USABLE] += usable;
+    delta[COL_REALLOCS] += by_realloc;
     bool heap = a->domain == DOMAIN_HEAP;
     if (!heap || l->live.bytes + size <= l->peak_bytes) /* else the peak is after this */
         before_change(l, a);
@@ -148,13 +172,13 @@ void ledger_alloc(struct ledger *l, uint32_t account, uint64_t size, uint64_t us
 static inline void give_back(struct ledger *l, struct account *a, uint64_t size, uint64_t usable,
                              bool temporary)
 {
-    mark_dirty(l, a);
-    a->delta[COL_FREES]++;
-    a->delta[COL_FREED] += size;
-    a->delta[COL_USABLE_FREED] += usable;
+    uint64_t *delta = delta_of(l, a);
+    delta[COL_FREES]++;
+    delta[COL_FREED] += size;
+    delta[COL_USABLE_FREED] += usable;
     if (temporary) {
-        a->delta[COL_TEMPS]++;
-        a->delta[COL_TEMP_BYTES] += size;
+        delta[COL_TEMPS]++;
+        delta[COL_TEMP_BYTES] += size;
     }
     before_change(l, a);
     a->live.bytes -= size;
@@ -184,7 +208,7 @@ bool ledger_free_by(struct ledger *l, uint32_t account, uint64_t size, uint64_t 
 void ledger_temporary(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable)
 {
     struct account *a = &l->accounts.items[account];
-    if (!a->dirty || size > a->site.largest_bytes ||
+    if (!a->delta || size > a->site.largest_bytes ||
         a->live.bytes + size > a->site.own_peak_bytes ||
         l->live.bytes + size > l->interval_peak_bytes || a->stack_state != STACK_WHOLE) {
         ledger_alloc(l, account, size, usable, false);
@@ -192,14 +216,15 @@ void ledger_temporary(struct ledger *l, uint32_t account, uint64_t size, uint64_
         return;
     }
     /* No height is reached, so all that is left of it is that it happened. */
-    a->delta[COL_ALLOCS]++;
-    a->delta[COL_BYTES] += size;
-    a->delta[COL_USABLE] += usable;
-    a->delta[COL_FREES]++;
-    a->delta[COL_FREED] += size;
-    a->delta[COL_USABLE_FREED] += usable;
-    a->delta[COL_TEMPS]++;
-    a->delta[COL_TEMP_BYTES] += size;
+    uint64_t *delta = delta_of(l, a);
+    delta[COL_ALLOCS]++;
+    delta[COL_BYTES] += size;
+    delta[COL_USABLE] += usable;
+    delta[COL_FREES]++;
+    delta[COL_FREED] += size;
+    delta[COL_USABLE_FREED] += usable;
+    delta[COL_TEMPS]++;
+    delta[COL_TEMP_BYTES] += size;
     count_size(l, account, a, size);
     l->allocations++;
     l->allocated_bytes += size;
@@ -208,11 +233,11 @@ void ledger_temporary(struct ledger *l, uint32_t account, uint64_t size, uint64_
 void ledger_unfree(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable)
 {
     struct account *a = &l->accounts.items[account];
-    mark_dirty(l, a);
-    a->delta[COL_FREES]--; /* may have been an earlier interval's: differences add up all the same
+    uint64_t *delta = delta_of(l, a);
+    delta[COL_FREES]--; /* may have been an earlier interval's: differences add up all the same
                             */
-    a->delta[COL_FREED] -= size;
-    a->delta[COL_USABLE_FREED] -= usable;
+    delta[COL_FREED] -= size;
+    delta[COL_USABLE_FREED] -= usable;
     before_change(l, a);
     a->live.bytes += size;
     a->live.blocks++;
@@ -228,8 +253,9 @@ void ledger_unfree(struct ledger *l, uint32_t account, uint64_t size, uint64_t u
 void ledger_unlived(struct ledger *l, uint32_t account, unsigned bucket)
 {
     struct account *a = &l->accounts.items[account];
-    if (bucket <= LEDGER_LIVES && a->lives[bucket - 1])
-        a->lives[bucket - 1]--;
+    uint32_t *lives = a->lives ? l->lives.items[a->lives - 1].count : NULL;
+    if (bucket <= LEDGER_LIVES && lives && lives[bucket - 1])
+        lives[bucket - 1]--;
     else
         histogram_remove(&l->histogram, HISTOGRAM_LIVES, account, bucket, 1, 0);
 }
@@ -237,9 +263,9 @@ void ledger_unlived(struct ledger *l, uint32_t account, unsigned bucket)
 void ledger_shrink(struct ledger *l, uint32_t account, uint64_t size)
 {
     struct account *a = &l->accounts.items[account];
-    mark_dirty(l, a);
-    a->delta[COL_FREED] += size;
-    a->delta[COL_USABLE_FREED] += size;
+    uint64_t *delta = delta_of(l, a);
+    delta[COL_FREED] += size;
+    delta[COL_USABLE_FREED] += size;
     before_change(l, a);
     a->live.bytes -= size;
     a->live.usable -= size;
@@ -248,9 +274,9 @@ void ledger_shrink(struct ledger *l, uint32_t account, uint64_t size)
 void ledger_unshrink(struct ledger *l, uint32_t account, uint64_t size)
 {
     struct account *a = &l->accounts.items[account];
-    mark_dirty(l, a);
-    a->delta[COL_FREED] -= size;
-    a->delta[COL_USABLE_FREED] -= size;
+    uint64_t *delta = delta_of(l, a);
+    delta[COL_FREED] -= size;
+    delta[COL_USABLE_FREED] -= size;
     before_change(l, a);
     a->live.bytes += size;
     a->live.usable += size;
@@ -261,28 +287,28 @@ void ledger_sample(struct ledger *l, uint32_t account, uint64_t count, uint64_t 
                    enum column kind)
 {
     struct account *a = &l->accounts.items[account];
-    mark_dirty(l, a);
+    uint64_t *delta = delta_of(l, a);
     if (!a->has_unit) {
         a->has_unit = true;
         a->site.unit_bytes = a->site.unit_usable = a->site.largest_bytes =
             amount / (count ? count : 1);
     }
-    a->delta[COL_ALLOCS] += count;
-    a->delta[COL_BYTES] += amount;
-    a->delta[COL_USABLE] += amount;
+    delta[COL_ALLOCS] += count;
+    delta[COL_BYTES] += amount;
+    delta[COL_USABLE] += amount;
     a->live.bytes += amount;
     a->live.blocks += count;
     if (kind != COLUMNS)
-        a->delta[kind] += count;
+        delta[kind] += count;
 }
 
 void ledger_unsample(struct ledger *l, uint32_t account, uint64_t amount)
 {
     struct account *a = &l->accounts.items[account];
-    mark_dirty(l, a);
-    a->delta[COL_ALLOCS]--;
-    a->delta[COL_BYTES] -= amount;
-    a->delta[COL_USABLE] -= amount;
+    uint64_t *delta = delta_of(l, a);
+    delta[COL_ALLOCS]--;
+    delta[COL_BYTES] -= amount;
+    delta[COL_USABLE] -= amount;
     a->live.bytes -= amount;
     a->live.blocks--;
 }
@@ -315,7 +341,10 @@ void ledger_watch(struct ledger *l)
 
 struct amount ledger_at_peak(const struct ledger *l, const struct account *a)
 {
-    return a->saved_epoch == l->peak_epoch ? a->saved : a->live;
+    return a->saved_epoch == l->peak_epoch
+               ? (struct amount){a->site.at_peak_bytes, a->site.at_peak_blocks,
+                                 a->site.at_peak_usable}
+               : a->live;
 }
 
 static int in_order(const void *a, const void *b)
@@ -347,11 +376,15 @@ void ledger_histograms(const struct ledger *l, struct profile *p)
 {
     histogram_rows(&l->histogram, HISTOGRAM_SIZES, &p->sizes);
     histogram_rows(&l->histogram, HISTOGRAM_LIVES, &p->lifetimes);
-    for (size_t i = 0; i < l->accounts.count; i++)
-        for (unsigned k = 0; k < LEDGER_LIVES; k++)
-            if (l->accounts.items[i].lives[k])
-                *vec_push(&p->lifetimes) = (struct bucket_row){
-                    .site = (uint32_t)i, .bucket = k + 1, .count = l->accounts.items[i].lives[k]};
+    for (size_t i = 0; i < l->accounts.count; i++) {
+        uint32_t place = l->accounts.items[i].lives;
+        for (unsigned k = 0; place && k < LEDGER_LIVES; k++)
+            if (l->lives.items[place - 1].count[k])
+                *vec_push(&p->lifetimes) =
+                    (struct bucket_row){.site = (uint32_t)i,
+                                        .bucket = k + 1,
+                                        .count = l->lives.items[place - 1].count[k]};
+    }
     settle(&p->sizes);
     settle(&p->lifetimes);
     p->has_histograms = true;

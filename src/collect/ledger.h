@@ -30,36 +30,45 @@ struct amount {
  * histogram, shorter ones are the other frees. */
 #define LEDGER_LIVES 10
 
+/* What happened at a site in the interval that is open. */
+struct delta {
+    uint64_t columns[COLUMNS];
+};
+
+/* Blocks that were freed, by bucket of their lifetime, less 1. */
+struct lives {
+    uint32_t count[LEDGER_LIVES];
+};
+
 /*
- * Accounts are met at random, and each cache line counts. An allocation or a free needs the last
- * two of four, from the end of `site` on; the first is for frees of blocks that lived long, and
- * near the peak.
+ * Accounts are met at random, and there may be tens of millions, so each has two cache lines, of
+ * which an event mostly needs the second. What only some accounts have at a time is apart.
  */
 struct account {
-    uint32_t lives[LEDGER_LIVES]; /* blocks freed, by bucket of their lifetime, less 1 */
-    struct amount saved;
-    struct site site;
+    struct site site;    /* its at_peak_*: what was live at the end of saved_epoch */
     uint16_t thread;     /* the site's, of which there are few (threads.c); here it is near */
     uint8_t domain;      /* likewise */
-    bool dirty;          /* delta is not all zero, and the site is in ledger.dirty */
     bool has_unit;       /* site.unit_* are set, and stay: packed rows rest on them */
     uint8_t only_bucket; /* of all sizes so far; SIZE_BUCKETS: there are several */
     uint8_t stack_state; /* enum stack_state of its node */
     bool any_size;       /* its blocks replace each other in no order: no array that grows */
     uint64_t saved_epoch;
     struct amount live;
-    uint64_t delta[COLUMNS]; /* of the interval that is open */
+    uint32_t delta; /* 1 + its place in ledger.deltas; 0: nothing has happened in this interval */
+    uint32_t lives; /* 1 + its place in ledger.lives; 0: no block of that age was freed */
 };
 #define ACCOUNT_HOT offsetof(struct account, site.own_peak_bytes)
-static_assert(ACCOUNT_HOT == 128, "two cache lines for an event");
-static_assert(sizeof(struct account) % 64 == 0, "each begins at the same place of a cache line");
+static_assert(ACCOUNT_HOT == 64, "one cache line for an event");
+static_assert(sizeof(struct account) == 128, "each begins at a cache line");
 
 enum stack_state { STACK_WHOLE, STACK_TRUNCATED, STACK_INCOMPLETE };
 
 struct ledger {
     VEC(struct account) accounts;
     struct map index; /* domain | thread | node -> account */
-    VEC(uint32_t) dirty;
+    VEC(uint32_t) dirty; /* accounts with a delta */
+    VEC(struct delta) deltas;
+    VEC(struct lives) lives;
     struct amount live; /* the heap's; mappings do not count */
     uint64_t peak_bytes, peak_blocks;
     uint64_t peak_epoch;
@@ -101,6 +110,9 @@ void ledger_temporary(struct ledger *l, uint32_t account, uint64_t size, uint64_
 /* A block that was freed had lived so long: the bucket, from 1. And taking that back. */
 static inline void ledger_lived(struct ledger *l, uint32_t account, unsigned bucket);
 void ledger_unlived(struct ledger *l, uint32_t account, unsigned bucket);
+void ledger_begin_lives(struct ledger *l, struct account *a);
+/* What happened at a site in the interval that is open. */
+struct delta ledger_delta(const struct ledger *l, uint32_t account);
 /* Takes back a ledger_free that turned out not to have happened. */
 void ledger_unfree(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable);
 /* Part of a block goes (of a mapping, that is): bytes without a free. */
@@ -128,7 +140,11 @@ struct amount ledger_at_peak(const struct ledger *l, const struct account *a);
 static inline void ledger_lived(struct ledger *l, uint32_t account, unsigned bucket)
 {
     struct account *a = &l->accounts.items[account];
-    if (__builtin_expect(bucket > LEDGER_LIVES || !++a->lives[bucket - 1], 0))
+    if (__builtin_expect(!a->lives, 0))
+        ledger_begin_lives(l, a);
+    if (__builtin_expect(bucket > LEDGER_LIVES ||
+                             !++l->lives.items[a->lives - 1].count[bucket - 1],
+                         0))
         histogram_add(&l->histogram, HISTOGRAM_LIVES, account, bucket,
                       bucket > LEDGER_LIVES ? 1 : UINT64_C(1) << 32, 0);
 }
@@ -136,15 +152,19 @@ static inline void ledger_lived(struct ledger *l, uint32_t account, unsigned buc
 static inline __attribute__((always_inline)) void ledger_prefetch_account(const struct ledger *l,
                                                                           uint32_t account)
 {
-    const char *a = (const char *)&l->accounts.items[account];
-    __builtin_prefetch(a + ACCOUNT_HOT);
-    __builtin_prefetch(a + ACCOUNT_HOT + 64);
+    __builtin_prefetch((const char *)&l->accounts.items[account] + ACCOUNT_HOT);
 }
 
 static inline __attribute__((always_inline)) void
 ledger_prefetch_size(const struct ledger *l, uint32_t account, uint64_t size)
 {
-    if (l->accounts.items[account].only_bucket == SIZE_BUCKETS)
+    const struct account *a = &l->accounts.items[account];
+    if (a->delta) {
+        const char *delta = (const char *)&l->deltas.items[a->delta - 1];
+        __builtin_prefetch(delta);
+        __builtin_prefetch(delta + sizeof(struct delta) - 1);
+    }
+    if (a->only_bucket == SIZE_BUCKETS)
         histogram_prefetch(&l->histogram, HISTOGRAM_SIZES, account, size_bucket(size));
 }
 

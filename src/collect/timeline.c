@@ -33,7 +33,7 @@ static void sort_dirty(struct ledger *l)
     }
     size_t n = 0;
     for (uint32_t i = 0; n < l->dirty.count; i++)
-        if (l->accounts.items[i].dirty)
+        if (l->accounts.items[i].delta)
             l->dirty.items[n++] = i;
 }
 
@@ -161,15 +161,14 @@ void timeline_close(struct timeline *t, struct ledger *l, uint64_t end_ns, uint3
     for (size_t i = 0; i < l->dirty.count; i++) {
         struct account *a = &l->accounts.items[l->dirty.items[i]];
         struct row row = {.site = l->dirty.items[i]};
-        memcpy(row.columns, a->delta, sizeof row.columns);
+        memcpy(row.columns, l->deltas.items[a->delta - 1].columns, sizeof row.columns);
         row_put(&s->rows, &previous, &row, &a->site);
-        memset(a->delta, 0, sizeof a->delta);
-        a->dirty = false;
+        a->delta = 0;
     }
     size_t rows = s->row_count = l->dirty.count;
     s->rows.data = xrealloc(s->rows.data, s->rows.size + 1);
     s->rows.capacity = s->rows.size + 1;
-    l->dirty.count = 0;
+    l->dirty.count = l->deltas.count = 0;
     l->unknown_frees = l->lost_events = l->truncated_stacks = l->incomplete_stacks = 0;
 
     t->bytes += s->rows.size;

@@ -154,8 +154,8 @@ static inline struct row totals(struct target *t, uint32_t stack, uint32_t threa
         map_get(&t->ledger.index, (uint64_t)domain << 60 | (uint64_t)thread << 32 | stack);
     if (number == MAP_NONE)
         return sum;
-    for (unsigned k = 0; k < COLUMNS; k++)
-        sum.columns[k] = t->ledger.accounts.items[number].delta[k];
+    struct delta delta = ledger_delta(&t->ledger, number);
+    memcpy(sum.columns, delta.columns, sizeof sum.columns);
     return sum;
 }
 

@@ -144,7 +144,8 @@ static void test_many_lives(void **state)
     struct profile p = {0};
     ledger_init(&l);
     ledger_account(&l, 1, 0, DOMAIN_HEAP, STACK_WHOLE);
-    l.accounts.items[0].lives[4] = UINT32_MAX;
+    ledger_begin_lives(&l, &l.accounts.items[0]);
+    l.lives.items[0].count[4] = UINT32_MAX;
     ledger_lived(&l, 0, 5);
     ledger_lived(&l, 0, 5);
     ledger_histograms(&l, &p);

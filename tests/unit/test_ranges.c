@@ -36,12 +36,13 @@ static void check(const struct model *m, const struct ranges *r, const struct le
     assert_memory_equal(owner, m->owner, sizeof owner);
     for (uint32_t i = 0; i < ACCOUNTS; i++) {
         const struct account *a = &l->accounts.items[i];
+        const struct delta delta = ledger_delta(l, i);
         assert_u64_equal(a->live.bytes, bytes[i]);
         assert_u64_equal(a->live.usable, bytes[i]);
         assert_u64_equal(a->live.blocks, blocks[i]);
-        assert_u64_equal(a->delta[COL_BYTES], m->mapped[i]);
-        assert_u64_equal(a->delta[COL_BYTES] - a->delta[COL_FREED], bytes[i]);
-        assert_u64_equal(a->delta[COL_ALLOCS] - a->delta[COL_FREES], blocks[i]);
+        assert_u64_equal(delta.columns[COL_BYTES], m->mapped[i]);
+        assert_u64_equal(delta.columns[COL_BYTES] - delta.columns[COL_FREED], bytes[i]);
+        assert_u64_equal(delta.columns[COL_ALLOCS] - delta.columns[COL_FREES], blocks[i]);
     }
     assert_u64_equal(l->live.bytes + l->allocations, 0); /* mappings are not the heap's */
 }
@@ -139,18 +140,18 @@ static void test_cuts(void **state)
     unmap_pages(&m, &r, &l, 8, 4);
     unmap_pages(&m, &r, &l, 18, 9);
     check(&m, &r, &l);
-    assert_u64_equal(a->delta[COL_ALLOCS], 1);
-    assert_u64_equal(a->delta[COL_FREES], 0);
+    assert_u64_equal(ledger_delta(&l, 0).columns[COL_ALLOCS], 1);
+    assert_u64_equal(ledger_delta(&l, 0).columns[COL_FREES], 0);
     assert_u64_equal(a->live.bytes, 6 * PAGE);
     unmap_pages(&m, &r, &l, 14, 2); /* two pieces: the second is a block without bytes of its own */
     check(&m, &r, &l);
-    assert_u64_equal(a->delta[COL_ALLOCS], 2);
-    assert_u64_equal(a->delta[COL_BYTES], 10 * PAGE);
+    assert_u64_equal(ledger_delta(&l, 0).columns[COL_ALLOCS], 2);
+    assert_u64_equal(ledger_delta(&l, 0).columns[COL_BYTES], 10 * PAGE);
     assert_u64_equal(a->live.blocks, 2);
     unmap_pages(&m, &r, &l, 0, PAGES);
     check(&m, &r, &l);
-    assert_u64_equal(a->delta[COL_FREES], 2);
-    assert_u64_equal(a->delta[COL_FREED], 10 * PAGE);
+    assert_u64_equal(ledger_delta(&l, 0).columns[COL_FREES], 2);
+    assert_u64_equal(ledger_delta(&l, 0).columns[COL_FREED], 10 * PAGE);
     assert_u64_equal(a->site.largest_bytes, 10 * PAGE);
     assert_u64_equal(a->site.own_peak_bytes, 10 * PAGE);
     ranges_release(&r);
