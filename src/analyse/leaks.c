@@ -276,7 +276,7 @@ static int resolve(struct leaks *l, struct err *err)
     const struct query *q = &l->question->query;
     if (q->focus.python_only && q->focus.native_only)
         return err_set(err, -EINVAL, "--python-only and --native-only exclude each other");
-    int code = answer_process(l->recording, q->process, &l->profile, err);
+    int code = answer_process(l->recording, q, &l->profile, err);
     if (!code)
         code = sampled_heap_check(l->profile, err);
     if (!code)

@@ -1,5 +1,7 @@
 #include "report/json_parts.h"
 
+#include "report/notes.h"
+
 #include <stdlib.h>
 
 #include "model/sampled.h"
@@ -173,6 +175,7 @@ void json_processes(struct json *j, const struct recording *r, const struct prof
         json_u64(j, "ppid", q->ppid);
         json_command(j, q);
         json_ending(j, q);
+        json_u64(j, "peak_bytes", q->peak_bytes);
         struct sampled_totals t = sampled_whole(q);
         if (q->sampling.cpu_period_ns)
             json_u64(j, "cpu_ns", t.cpu_ns);
@@ -182,8 +185,11 @@ void json_processes(struct json *j, const struct recording *r, const struct prof
     }
     json_end(j);
     json_array(j, "notes");
-    for (size_t i = 0; i < p->notes.count; i++)
-        json_string(j, NULL, p->notes.items[i]);
+    struct notes notes;
+    notes_init(&notes, r, p);
+    for (size_t i = 0; i < notes.texts.count; i++)
+        json_string(j, NULL, notes.texts.items[i]);
+    notes_release(&notes);
     if (r->incomplete)
         json_string(j, NULL, r->incomplete);
     json_end(j);

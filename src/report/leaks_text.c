@@ -148,7 +148,7 @@ static void add_summary(const struct leaks *l, const struct style *s, struct str
         strbuf_puts(out, " not within the focus, not in the figures above\n");
     }
     summary_flaws(l->recording, l->profile, &l->totals, s, out);
-    summary_notes(l->profile, s, start, out);
+    summary_notes(l->recording, l->profile, s, start, out);
 }
 
 /* --- the entries ------------------------------------------------------------------------------ */

@@ -14,8 +14,12 @@
 #define SUMMARY_LINES 12
 #define SUMMARY_LABEL 11 /* columns of the word that a line begins with */
 
-/* The processes of a recording as a tree, one line each, `chosen` marked. Nothing when there is one
- * only. */
+/* Where there are several processes: one line (wrapped) that says which one this is about and how to
+ * pick another. Nothing when there is one only. */
+void summary_choice(const struct recording *r, const struct profile *chosen, const struct style *s,
+                    struct strbuf *out);
+/* The same, and the processes as a tree of a few lines, `chosen` marked: what is small or alike is
+ * counted in one line. */
 void summary_processes(const struct recording *r, const struct profile *chosen,
                        const struct style *s, struct strbuf *out);
 
@@ -39,8 +43,8 @@ int64_t summary_python_freed(const struct answer *a);
 /* Lines that are left of a summary that began at `start`. */
 size_t summary_room(const struct strbuf *out, size_t start);
 /* The notes of a process, in the lines that are left. */
-void summary_notes(const struct profile *p, const struct style *s, size_t start,
-                   struct strbuf *out);
+void summary_notes(const struct recording *r, const struct profile *p, const struct style *s,
+                   size_t start, struct strbuf *out);
 /* The lines of it that say what was left out and why: none to three, but one if there is not room
  * for all. The sums are of `metric`. "12.0 KiB live in 3 blocks of libc; ..." */
 void summary_ignored(const struct call_tree *t, const struct frame_table *frames,
@@ -55,6 +59,9 @@ void summary_argument(struct strbuf *out, const char *arg);
 /* The command with its arguments, quoted where a shell would need it, in at most `width` columns.
  */
 void summary_command(const struct profile *p, size_t width, struct strbuf *out);
+
+/* The file name of the program. */
+void summary_program_name(const struct profile *p, struct strbuf *out);
 
 /* "exit status 0", "killed by SIGSEGV (signal 11)", ... */
 void summary_ending(const struct profile *p, struct strbuf *out);
