@@ -1,6 +1,7 @@
 #include "model/answer.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,6 +67,14 @@ static const struct profile *choose(const struct recording *r, const struct quer
         }
     }
     return best;
+}
+
+char *answer_process_word(const struct recording *r, const struct profile *p)
+{
+    size_t number = 1;
+    for (const struct profile *q = r->profiles.items; q < p; q++)
+        number += q->pid == p->pid;
+    return xasprintf("%" PRIu32 "#%zu", p->pid, number);
 }
 
 int answer_process(const struct recording *r, const struct query *q, const struct profile **out,

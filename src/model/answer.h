@@ -47,6 +47,9 @@ struct answer {
 int answer_process(const struct recording *r, const struct query *q, const struct profile **out,
                    struct err *err);
 
+/* PID#N, the word that names a profile. The caller frees it. */
+char *answer_process_word(const struct recording *r, const struct profile *p);
+
 /* The program that was started, as what it became by exec; NULL: the recording is empty. */
 const struct profile *answer_program(const struct recording *r);
 

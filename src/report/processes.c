@@ -38,7 +38,9 @@ void summary_choice(const struct recording *r, const struct profile *chosen, con
     size_t start = out->size;
     summary_label(out, s, "processes");
     unit_count(out, (int64_t)r->profiles.count);
-    if (chosen->together) {
+    if (!chosen) {
+        strbuf_puts(out, ", this is about all of them; --process PID looks at one");
+    } else if (chosen->together) {
         strbuf_puts(out, ", all together here; --process PID picks one");
     } else {
         strbuf_printf(out, "; this is about %" PRIu32 ", ", chosen->pid);
@@ -110,12 +112,12 @@ static size_t show(struct member *m)
     return more;
 }
 
-/* The chosen one, what started it, then the largest. */
+/* The chosen one (or the first), what started it, then the largest. */
 static void choose_lines(const struct recording *r, const struct profile *chosen,
                          struct member *members)
 {
     size_t count = r->profiles.count, lines = 0;
-    size_t at = chosen->together ? NOBODY : (size_t)(chosen - r->profiles.items);
+    size_t at = !chosen || chosen->together ? 0 : (size_t)(chosen - r->profiles.items);
     for (; at != NOBODY && lines < PROCESS_LINES / 2; at = members[at].parent)
         lines += show(&members[members[at].like]);
     while (lines < PROCESS_LINES) {
@@ -170,7 +172,7 @@ static void add_line(const struct profile *p, const struct member *m, size_t dep
     strbuf_puts(&tail, chosen ? "  <- this report" : "");
     size_t indent = 2 * depth, used = indent + 10 + tail.size;
     strbuf_printf(out, "%*s%8" PRIu32 "  ", (int)indent, "", p->pid);
-    summary_command(p, s->width > used + 16 ? s->width - used : 16, out);
+    summary_short_command(p, s->width > used + 16 ? s->width - used : 16, out);
     strbuf_printf(out, "%s\n", tail.data);
     strbuf_release(&tail);
 }

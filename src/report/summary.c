@@ -28,13 +28,14 @@ void summary_argument(struct strbuf *out, const char *arg)
     strbuf_putc(out, '\'');
 }
 
-void summary_command(const struct profile *p, size_t width, struct strbuf *out)
+static void add_command(const struct profile *p, bool with_path, size_t width, struct strbuf *out)
 {
     struct strbuf text = {0}, clean = {0};
     strbuf_puts(&text, p->command.count ? "" : p->executable ? p->executable : "[unknown]");
     for (size_t i = 0; i < p->command.count; i++) {
+        const char *slash = i || with_path ? NULL : strrchr(p->command.items[i], '/');
         strbuf_puts(&text, i ? " " : "");
-        summary_argument(&text, p->command.items[i]);
+        summary_argument(&text, slash && slash[1] ? slash + 1 : p->command.items[i]);
     }
     strbuf_puts(&clean, "");
     unit_text(&clean, text.data);
@@ -52,6 +53,16 @@ void summary_command(const struct profile *p, size_t width, struct strbuf *out)
     }
     strbuf_release(&text);
     strbuf_release(&clean);
+}
+
+void summary_command(const struct profile *p, size_t width, struct strbuf *out)
+{
+    add_command(p, true, width, out);
+}
+
+void summary_short_command(const struct profile *p, size_t width, struct strbuf *out)
+{
+    add_command(p, false, width, out);
 }
 
 void summary_ending(const struct profile *p, struct strbuf *out)

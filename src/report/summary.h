@@ -14,8 +14,8 @@
 #define SUMMARY_LINES 12
 #define SUMMARY_LABEL 11 /* columns of the word that a line begins with */
 
-/* Where there are several processes: one line (wrapped) that says which one this is about and how to
- * pick another. Nothing when there is one only. */
+/* Where there are several processes: one line (wrapped) that says which one this is about (NULL:
+ * each of them) and how to pick another. Nothing when there is one only. */
 void summary_choice(const struct recording *r, const struct profile *chosen, const struct style *s,
                     struct strbuf *out);
 /* The same, and the processes as a tree of a few lines, `chosen` marked: what is small or alike is
@@ -59,6 +59,9 @@ void summary_argument(struct strbuf *out, const char *arg);
 /* The command with its arguments, quoted where a shell would need it, in at most `width` columns.
  */
 void summary_command(const struct profile *p, size_t width, struct strbuf *out);
+
+/* The same, but the program without its folder: in a list it is the arguments that differ. */
+void summary_short_command(const struct profile *p, size_t width, struct strbuf *out);
 
 /* The file name of the program. */
 void summary_program_name(const struct profile *p, struct strbuf *out);
