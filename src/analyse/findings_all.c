@@ -96,8 +96,7 @@ static void look_at_others(struct findings_all *all, const struct query *q, uint
             break;
         }
         int code;
-        struct process_findings *p =
-            look(r, q, answer_process_word(r, order[i]), &code, NULL);
+        struct process_findings *p = look(r, q, answer_process_word(r, order[i]), &code, NULL);
         if (!p)
             continue;
         count_program(programs, counts, order[i]);

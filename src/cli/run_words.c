@@ -235,7 +235,8 @@ void run_show_summary(const struct session_result *r, bool all)
     }
     struct strbuf b = {0};
     const struct profile *p = NULL;
-    answer_process(r->recording, NULL, &p, NULL); /* there is one, if only to say that none was seen */
+    answer_process(r->recording, NULL, &p,
+                   NULL); /* there is one, if only to say that none was seen */
     add_figures(&b, r, p);
     if (lost) {
         strbuf_puts(&b, "  LOST: ");

@@ -57,10 +57,10 @@ struct process_figures {
 };
 
 struct session_result {
-    int status;                  /* as a shell gives it: exit code, or 128 + signal */
-    struct recording *recording; /* without rows: they are in the file */
+    int status;                          /* as a shell gives it: exit code, or 128 + signal */
+    struct recording *recording;         /* without rows: they are in the file */
     VEC(struct process_figures) figures; /* one for each profile of the recording */
-    char *file; /* where it went; NULL if it could be written nowhere */
+    char *file;                          /* where it went; NULL if it could be written nowhere */
     struct strbuf
         passed_on; /* the recording, where it went to a command and cannot be read again */
 };

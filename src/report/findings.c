@@ -76,8 +76,7 @@ static void add_title(const struct findings_all *all, const struct joined_findin
 static void add_why(const struct joined_finding *j, struct strbuf *out)
 {
     if (j->pids.count > 1)
-        strbuf_printf(out, "in process %" PRIu32 ": ",
-                      j->of->places.total.profile->pid);
+        strbuf_printf(out, "in process %" PRIu32 ": ", j->of->places.total.profile->pid);
     finding_why(j->of, j->own, out);
 }
 
@@ -148,8 +147,7 @@ static void add_next(const struct findings_all *all, const char *file, const str
     else if (all->looked > 1)
         strbuf_printf(out, " --process %" PRIu32, j->of->places.total.profile->pid);
     finding_function(j->of, j->own, &name);
-    strbuf_printf(out, " --metric %s --callers ",
-                  j->own->kind == FINDING_PEAK ? "peak" : "total");
+    strbuf_printf(out, " --metric %s --callers ", j->own->kind == FINDING_PEAK ? "peak" : "total");
     unit_text(out, name.data);
     strbuf_printf(out, "%s\n", style_plain(s));
     strbuf_release(&name);

@@ -1,6 +1,7 @@
 #include "report/notes.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,11 +14,20 @@ static bool names_process(const char *note)
     return strncmp(note, "process ", 8) == 0 || strstr(note, "(process ");
 }
 
-static void add_of_program(struct notes *n, const struct profile *program)
+/* What is said there of this very process, it says itself. */
+static bool is_about(const char *note, const struct profile *p)
+{
+    unsigned pid;
+    return sscanf(note, "process %u, ", &pid) == 1 && pid == p->pid;
+}
+
+static void add_of_program(struct notes *n, const struct profile *program, const struct profile *p)
 {
     for (size_t i = 0; i < program->notes.count; i++) {
         const char *note = program->notes.items[i];
         struct strbuf text = {0};
+        if (is_about(note, p))
+            continue;
         if (!names_process(note)) {
             strbuf_printf(&text, "process %" PRIu32 ", ", program->pid);
             summary_program_name(program, &text);
@@ -36,7 +46,7 @@ void notes_init(struct notes *n, const struct recording *r, const struct profile
     for (size_t i = 0; i < p->notes.count; i++)
         *vec_push(&n->texts) = xstrdup(p->notes.items[i]);
     if (program && program->pid != p->pid && !p->together)
-        add_of_program(n, program);
+        add_of_program(n, program, p);
 }
 
 void notes_release(struct notes *n)

@@ -1,4 +1,5 @@
-/* The first lines of a report on a recording of several processes: which one this is, and the tree. */
+/* The first lines of a report on a recording of several processes: which one this is, and the tree.
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -86,8 +87,7 @@ static void find_alike(const struct recording *r, const struct profile *chosen,
     for (size_t i = 0; i < r->profiles.count; i++) {
         const struct profile *p = &r->profiles.items[i];
         struct strbuf text = {0};
-        strbuf_printf(&text, "%zu ",
-                      members[i].parent == NOBODY ? 0 : kind[members[i].parent] + 1);
+        strbuf_printf(&text, "%zu ", members[i].parent == NOBODY ? 0 : kind[members[i].parent] + 1);
         strbuf_puts(&text, p == chosen ? "chosen " : p->execed ? "launcher " : "");
         summary_command(p, SIZE_MAX, &text);
         kind[i] = strpool_add(&kinds, text.data);

@@ -12,9 +12,9 @@
 #include "report/units.h"
 #include "report/wrap.h"
 
-#define POOLS_SHOWN   3
-#define FREED_LEAST   ((int64_t)1 << 20) /* by Python as it ends, to be worth a line, */
-#define FREED_TIMES   4                  /* where so many times as much was live as is left */
+#define POOLS_SHOWN 3
+#define FREED_LEAST ((int64_t)1 << 20) /* by Python as it ends, to be worth a line, */
+#define FREED_TIMES 4                  /* where so many times as much was live as is left */
 
 void summary_argument(struct strbuf *out, const char *arg)
 {
