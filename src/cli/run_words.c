@@ -86,6 +86,23 @@ static void add_lost(struct strbuf *b, const struct recording *r, const char *na
     leaks_release(&leaks);
 }
 
+/* Memory that the figures of the heap leave out. */
+static void add_mapped(struct strbuf *b, const struct recording *r, const char *name)
+{
+    const struct profile *p;
+    if (answer_process(r, NULL, &p, NULL))
+        return;
+    struct mapped_by m = mapped_by(p);
+    if (!m.module)
+        return;
+    size_t start = b->size;
+    strbuf_puts(b, "  mapped ");
+    summary_mapped(&m, b);
+    strbuf_printf(b, ": tidemark report %s --metric mapped", name);
+    wrap_since(b, start, 4, STYLE_WIDTH);
+    strbuf_putc(b, '\n');
+}
+
 static void add_lost_by_others(struct strbuf *b, const struct findings_all *all, const char *name)
 {
     const struct findings_basis *own = &findings_chosen(all)->basis;
@@ -209,6 +226,7 @@ static void add_findings(struct strbuf *b, const struct session_result *result)
     if (passed_on->size ? recording_parse(passed_on->data, passed_on->size, file, &r, &err)
                         : recording_read(file, &r, &err))
         return;
+    add_mapped(b, r, file);
     add_lost(b, r, file);
     query_init(&query);
     query.focus.presets = true; /* as tidemark findings does */

@@ -1,5 +1,6 @@
 #include "report/json_parts.h"
 
+#include "model/mapped_by.h"
 #include "report/notes.h"
 
 #include <stdlib.h>
@@ -162,6 +163,20 @@ void json_inherited(struct json *j, const struct profile *p)
     json_u64(j, "bytes", p->inherited.bytes);
     json_u64(j, "freed_blocks", p->inherited.freed_blocks);
     json_u64(j, "freed_bytes", p->inherited.freed_bytes);
+    json_end(j);
+}
+
+void json_mapped(struct json *j, const struct profile *p)
+{
+    struct mapped_by m = mapped_by(p);
+    if (!m.module)
+        return;
+    json_object(j, "mapped_by");
+    json_string(j, "module", m.module);
+    json_u64(j, "bytes", m.bytes);
+    json_u64(j, "rss_bytes", m.rss_bytes);
+    json_u64(j, "heap_bytes", m.heap_bytes);
+    json_u64(j, "time_ns", m.time_ns);
     json_end(j);
 }
 

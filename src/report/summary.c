@@ -276,6 +276,31 @@ static void line_inherited(const struct profile *p, const struct style *s, struc
     strbuf_puts(out, " of them freed here; not in the figures above\n");
 }
 
+void summary_mapped(const struct mapped_by *m, struct strbuf *out)
+{
+    unit_bytes(out, (int64_t)m->bytes);
+    strbuf_puts(out, " by ");
+    unit_text(out, m->module);
+    strbuf_puts(out, " itself, of ");
+    unit_bytes(out, (int64_t)m->rss_bytes);
+    strbuf_puts(out, " resident at ");
+    unit_time(out, m->time_ns);
+    strbuf_puts(out, ", beside the heap; blocks inside are not seen");
+}
+
+static void line_mapped(const struct answer *a, const struct style *s, struct strbuf *out)
+{
+    struct mapped_by m = mapped_by(a->profile);
+    if (!m.module || a->query->metric == METRIC_MAPPED)
+        return;
+    size_t start = out->size;
+    summary_label(out, s, "mapped");
+    summary_mapped(&m, out);
+    strbuf_puts(out, ": --metric mapped");
+    wrap_since(out, start, SUMMARY_LABEL, s->width);
+    strbuf_putc(out, '\n');
+}
+
 static void line_pools(const struct answer *a, const struct style *s, struct strbuf *out)
 {
     struct pool_totals t;
@@ -507,6 +532,7 @@ void summary_text(const struct answer *a, const struct style *s, struct strbuf *
             line_untouched(p, s, out);
         else
             line_temporary(&a->totals, s, out);
+        line_mapped(a, s, out);
         line_inherited(p, s, out);
         line_pools(a, s, out);
         line_python(a, s, out);

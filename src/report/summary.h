@@ -9,6 +9,7 @@
 
 #include "base/strbuf.h"
 #include "model/answer.h"
+#include "model/mapped_by.h"
 #include "report/style.h"
 
 #define SUMMARY_LINES 12
@@ -40,6 +41,8 @@ bool summary_flaws(const struct recording *r, const struct profile *p, const str
 /* What CPython freed when it ended, where that was most of what was live, and nothing but the end
  * is asked for; else 0. */
 int64_t summary_python_freed(const struct answer *a);
+/* "431.0 MiB by libpolars.so itself, of 479.0 MiB resident at 1.2 s, ..." */
+void summary_mapped(const struct mapped_by *m, struct strbuf *out);
 /* Lines that are left of a summary that began at `start`. */
 size_t summary_room(const struct strbuf *out, size_t start);
 /* The notes of a process, in the lines that are left. */
