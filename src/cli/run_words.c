@@ -141,8 +141,9 @@ static void add_figures(struct strbuf *b, const struct session_result *r, const 
     const uint64_t lost = r->recording->profiles.items[0].sampling.lost; /* in the first alone */
     const struct process_figures *f = &r->figures.items[p - r->recording->profiles.items];
     const struct sampling *g = &p->sampling;
-    strbuf_puts(b, "tidemark: ");
-    if (!g->alone) {
+    bool recorded = not_recorded(p, &(size_t){0}) != RECORDED_NOTHING;
+    strbuf_puts(b, recorded ? "tidemark: " : "tidemark: nothing recorded in ");
+    if (!g->alone && recorded) {
         unit_counted(b, (int64_t)f->allocations, "allocation");
         strbuf_puts(b, " in ");
     }
@@ -158,7 +159,7 @@ static void add_figures(struct strbuf *b, const struct session_result *r, const 
     }
     strbuf_putc(b, '\n');
     add_choice(b, r->recording, p);
-    if (!g->alone) {
+    if (!g->alone && recorded) {
         strbuf_puts(b, "  peak ");
         unit_bytes(b, (int64_t)p->peak_bytes);
         strbuf_puts(b, " at ");

@@ -107,6 +107,13 @@ static void add_finding(const struct findings_all *all, const struct joined_find
     strbuf_release(&what);
 }
 
+/* Is anything known of the process that reports open on? */
+static bool is_recorded(const struct findings_all *all)
+{
+    const struct profile *p = findings_chosen(all)->places.total.profile;
+    return not_recorded(p, &(size_t){0}) != RECORDED_NOTHING;
+}
+
 static void add_head(const struct findings_all *all, const struct style *s, struct strbuf *out)
 {
     const struct answer *a = &findings_chosen(all)->places.total;
@@ -118,6 +125,7 @@ static void add_head(const struct findings_all *all, const struct style *s, stru
         summary_processes(a->recording, a->profile, s, out);
         summary_program(a->profile, s, out);
     }
+    summary_not_recorded(a->profile, s, out);
     summary_ignored(&a->tree, &a->frames, METRIC_TOTAL, s, 3, out);
     if (all->planted_blocks) {
         summary_label(out, s, "planted");
@@ -157,6 +165,10 @@ void findings_text(const struct findings_all *all, const char *file, size_t most
                    const struct style *s, struct strbuf *out)
 {
     add_head(all, s, out);
+    if (!all->list.count && !is_recorded(all)) {
+        strbuf_puts(out, "nothing is known of its memory\n");
+        return;
+    }
     if (!all->list.count) {
         struct strbuf why = {0};
         strbuf_printf(out, "%snothing worth your time%s\n", style_bold(s), style_plain(s));
@@ -252,9 +264,9 @@ void findings_json(const struct findings_all *all, size_t most, struct strbuf *o
     for (size_t i = 0; i < shown(all, most); i++)
         json_finding(&j, all, &all->list.items[i]);
     json_end(&j);
-    json_bool(&j, "clean", all->list.count == 0);
+    json_bool(&j, "clean", all->list.count == 0 && is_recorded(all));
     clean_reason(all, &text);
-    json_string(&j, "basis", text.data);
+    json_string(&j, "basis", is_recorded(all) ? text.data : "not recorded");
     json_u64(&j, "planted_bytes", all->planted_bytes);
     json_u64(&j, "processes_left_out", all->left_out);
     json_ignored(&j, &a->tree);

@@ -1,6 +1,7 @@
 #include "report/json_parts.h"
 
 #include "model/mapped_by.h"
+#include "model/not_recorded.h"
 #include "report/notes.h"
 
 #include <stdlib.h>
@@ -34,7 +35,8 @@ void json_program(struct json *j, const struct recording *r, const struct profil
     if (p->together)
         json_u64(j, "together", p->together);
     json_ending(j, p);
-    json_bool(j, "complete", r->complete && p->complete);
+    bool recorded = not_recorded(p, &(size_t){0}) == RECORDED;
+    json_bool(j, "complete", r->complete && p->complete && recorded);
     json_u64(j, "duration_ns", p->duration_ns);
 }
 

@@ -138,6 +138,10 @@ static void add_summary(const struct leaks *l, const struct style *s, struct str
     summary_program(l->profile, s, out);
     line_scan(l, s, out);
     line_age(l, s, out);
+    if (summary_not_recorded(l->profile, s, out) == RECORDED_NOTHING) {
+        summary_notes(l->recording, l->profile, s, start, out);
+        return;
+    }
     if (lost_nothing(l)) {
         summary_label(out, s, "lost");
         strbuf_puts(out, l->all.blocks ? "nothing was lost\n"

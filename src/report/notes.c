@@ -49,6 +49,14 @@ void notes_init(struct notes *n, const struct recording *r, const struct profile
         add_of_program(n, program, p);
 }
 
+void notes_drop(struct notes *n, size_t number)
+{
+    free(n->texts.items[number]);
+    n->texts.count--;
+    for (size_t i = number; i < n->texts.count; i++)
+        n->texts.items[i] = n->texts.items[i + 1];
+}
+
 void notes_release(struct notes *n)
 {
     for (size_t i = 0; i < n->texts.count; i++)

@@ -17,6 +17,8 @@ struct notes {
 };
 
 void notes_init(struct notes *n, const struct recording *r, const struct profile *p);
+/* The one of this number is told elsewhere. */
+void notes_drop(struct notes *n, size_t number);
 void notes_release(struct notes *n);
 
 #endif

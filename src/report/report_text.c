@@ -275,6 +275,8 @@ void report_text(const struct answer *a, const char *file, const struct style *s
 {
     summary_processes(a->recording, a->profile, s, out);
     summary_text(a, s, out);
+    if (!a->rows.rows.count && not_recorded(a->profile, &(size_t){0}) == RECORDED_NOTHING)
+        return; /* there is no table to show, and nothing further to ask */
     strbuf_putc(out, '\n');
     if (a->query->histogram)
         histogram_heading(a, s, out);

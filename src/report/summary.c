@@ -5,6 +5,7 @@
 
 #include "analyse/work_end.h"
 #include "model/arenas_at.h"
+#include "model/not_recorded.h"
 #include "model/pool_totals.h"
 #include "model/sampled.h"
 #include "report/notes.h"
@@ -438,11 +439,29 @@ bool summary_flaws(const struct recording *r, const struct profile *p, const str
     return true;
 }
 
+enum recorded summary_not_recorded(const struct profile *p, const struct style *s,
+                                   struct strbuf *out)
+{
+    size_t note, start = out->size;
+    enum recorded is = not_recorded(p, &note);
+    if (is == RECORDED)
+        return is;
+    summary_label(out, s, "incomplete");
+    strbuf_printf(out, "%s%s", style_warn(s), is == RECORDED_NOTHING ? "not recorded: " : "");
+    unit_text(out, p->notes.items[note]);
+    strbuf_puts(out, style_plain(s));
+    wrap_since(out, start, SUMMARY_LABEL, s->width);
+    strbuf_putc(out, '\n');
+    return is;
+}
+
 static void line_complete(const struct answer *a, const struct sampled_totals *sampled,
                           const struct style *s, struct strbuf *out)
 {
     struct totals flaws = flaws_of(a, sampled);
-    if (summary_flaws(a->recording, a->profile, &flaws, s, out))
+    bool told = !metric_is_sampled(a->query->metric) &&
+                summary_not_recorded(a->profile, s, out) != RECORDED;
+    if (summary_flaws(a->recording, a->profile, &flaws, s, out) || told)
         return;
     summary_label(out, s, "complete");
     strbuf_puts(out, metric_is_sampled(a->query->metric)
@@ -472,9 +491,11 @@ void summary_notes(const struct recording *r, const struct profile *p, const str
                    size_t start, struct strbuf *out)
 {
     size_t room = summary_room(out, start);
-    size_t shown = 0;
+    size_t shown = 0, told;
     struct notes notes;
     notes_init(&notes, r, p);
+    if (not_recorded(p, &told) != RECORDED && !profile_is_sampled(p))
+        notes_drop(&notes, told);
     for (; shown < notes.texts.count; shown++) {
         bool last = shown + 1 == notes.texts.count;
         size_t before = out->size, lines = 1;
@@ -526,7 +547,7 @@ void summary_text(const struct answer *a, const struct style *s, struct strbuf *
     if (metric_is_sampled(a->query->metric)) {
         line_samples(a, &sampled, s, out);
         line_no_python(a, s, out);
-    } else {
+    } else if (not_recorded(p, &(size_t){0}) != RECORDED_NOTHING) {
         line_counts(a, s, out);
         if (a->query->metric == METRIC_UNTOUCHED)
             line_untouched(p, s, out);
@@ -538,9 +559,11 @@ void summary_text(const struct answer *a, const struct style *s, struct strbuf *
         line_python(a, s, out);
         line_python_freed(a, s, out);
     }
-    summary_label(out, s, "threads");
-    unit_count(out, (int64_t)p->threads.count);
-    strbuf_putc(out, '\n');
+    if (p->threads.count) {
+        summary_label(out, s, "threads");
+        unit_count(out, (int64_t)p->threads.count);
+        strbuf_putc(out, '\n');
+    }
     line_complete(a, &sampled, s, out);
     bool outside = !value_is_zero(a->tree.outside);
     size_t room = summary_room(out, start), later = outside + (p->notes.count > 0);

@@ -10,6 +10,7 @@
 #include "base/strbuf.h"
 #include "model/answer.h"
 #include "model/mapped_by.h"
+#include "model/not_recorded.h"
 #include "report/style.h"
 
 #define SUMMARY_LINES 12
@@ -38,6 +39,10 @@ void summary_moment(struct strbuf *out, const struct moment *m);
 /* One line with what is missing; false and none: nothing is. */
 bool summary_flaws(const struct recording *r, const struct profile *p, const struct totals *t,
                    const struct style *s, struct strbuf *out);
+/* A line (wrapped) where the process, or what its program allocated, could not be recorded; the note
+ * that says so is then not among those of summary_notes. */
+enum recorded summary_not_recorded(const struct profile *p, const struct style *s,
+                                   struct strbuf *out);
 /* What CPython freed when it ended, where that was most of what was live, and nothing but the end
  * is asked for; else 0. */
 int64_t summary_python_freed(const struct answer *a);
