@@ -5,6 +5,8 @@
 #include <string.h>
 #include <time.h>
 
+#define WORTH_LEAST 0.0005 /* of what others than the chosen process have */
+
 const struct findings *findings_chosen(const struct findings_all *all)
 {
     return &all->of.items[0]->findings;
@@ -72,44 +74,24 @@ static void add_basis(struct findings_all *all, const struct findings *f)
     all->planted_blocks += f->planted_blocks;
 }
 
-/* Counts, by the name of the program, the processes that were looked at. */
-static void count_program(struct strpool *programs, struct map *counts, const struct profile *p)
-{
-    uint32_t *count = map_at(counts, strpool_add(programs, program_of(p)));
-    *count = *count == MAP_NONE ? 1 : *count + 1;
-}
-
-static void look_at_others(struct findings_all *all, const struct query *q, uint64_t end_ns,
-                           struct strpool *programs, struct map *counts)
-{
-    const struct recording *r = all->recording;
-    const struct profile *chosen = profile_of(findings_chosen(all));
-    const struct profile **order = xcalloc(r->profiles.count, sizeof *order);
-    size_t count = 0;
-    for (size_t i = 0; i < r->profiles.count; i++)
-        if (&r->profiles.items[i] != chosen)
-            order[count++] = &r->profiles.items[i];
-    qsort(order, count, sizeof *order, by_peak);
-    for (size_t i = 0; i < count; i++) {
-        if (i == FINDINGS_PROCESSES_MAX || (end_ns && now_ns() >= end_ns)) {
-            all->left_out = count - i;
-            break;
-        }
-        int code;
-        struct process_findings *p = look(r, q, answer_process_word(r, order[i]), &code, NULL);
-        if (!p)
-            continue;
-        count_program(programs, counts, order[i]);
-        add_basis(all, &p->findings);
-        if (p->findings.list.count)
-            *vec_push(&all->of) = p;
-        else
-            process_findings_free(p);
-    }
-    free(order);
-}
-
 /* --- joining ---------------------------------------------------------------------------------- */
+
+/* While the processes are looked at, one after the other. */
+struct joining {
+    struct strpool programs, identities;
+    struct map counts;  /* number of a program -> processes of it */
+    struct map entries; /* number of an identity -> entry of the list */
+    VEC(int64_t) most;  /* by entry: the bytes of the process that has most */
+};
+
+static void joining_release(struct joining *j)
+{
+    strpool_release(&j->programs);
+    strpool_release(&j->identities);
+    map_release(&j->counts);
+    map_release(&j->entries);
+    vec_release(&j->most);
+}
 
 static const char *function_of(const struct findings *f, uint32_t call)
 {
@@ -129,7 +111,8 @@ static uint32_t identity(struct strpool *pool, const struct findings *f, const s
     return number;
 }
 
-/* What a process is in the whole recording: by its peak, or by its time where that is wasted. */
+/* What a process is in the whole recording: by its peak; of churn, which wastes time, by its time
+ * where that is more. */
 static double scale_of(const struct findings_all *all, const struct findings *f,
                        enum finding_kind kind)
 {
@@ -144,16 +127,15 @@ static double scale_of(const struct findings_all *all, const struct findings *f,
     }
     double space = peak ? (double)p->peak_bytes / (double)peak : 1;
     double share = time ? (double)p->duration_ns / (double)time : 1;
-    bool is_time = kind == FINDING_CHURN || kind == FINDING_CHAIN;
-    return is_time && share > space ? share : space;
+    return kind == FINDING_CHURN && share > space ? share : space;
 }
 
-static void join(struct joined_finding *j, const struct findings *f, const struct finding *n,
-                 double worth)
+static void join(struct joined_finding *j, const struct profile *p, size_t number,
+                 const struct finding *n, double worth, int64_t *most)
 {
-    bool larger = n->bytes > j->own->bytes;
+    bool larger = n->bytes > *most;
     struct finding sum = larger ? *n : j->sum;
-    *vec_push(&j->pids) = profile_of(f)->pid;
+    *vec_push(&j->pids) = p->pid;
     sum.bytes = wrapped(j->sum.bytes, n->bytes);
     sum.count = wrapped(j->sum.count, n->count);
     sum.of_bytes = wrapped(j->sum.of_bytes, n->of_bytes);
@@ -163,12 +145,63 @@ static void join(struct joined_finding *j, const struct findings *f, const struc
     j->sum = sum;
     if (!larger)
         return;
-    j->of = f;
-    j->own = n;
+    *most = n->bytes;
+    j->profile = p;
+    j->number = number;
     size_t last = j->pids.count - 1;
     uint32_t first = j->pids.items[0];
     j->pids.items[0] = j->pids.items[last];
     j->pids.items[last] = first;
+}
+
+/* The findings of one more process. */
+static void take(struct findings_all *all, struct joining *j, const struct findings *f)
+{
+    const struct profile *p = profile_of(f);
+    uint32_t *count = map_at(&j->counts, strpool_add(&j->programs, program_of(p)));
+    *count = *count == MAP_NONE ? 1 : *count + 1;
+    add_basis(all, f);
+    for (size_t i = 0; i < f->list.count; i++) {
+        const struct finding *n = &f->list.items[i];
+        double worth = n->worth * scale_of(all, f, n->kind);
+        uint32_t *at = map_at(&j->entries, identity(&j->identities, f, n));
+        if (*at != MAP_NONE) {
+            join(&all->list.items[*at], p, i, n, worth, &j->most.items[*at]);
+            continue;
+        }
+        *at = (uint32_t)all->list.count;
+        struct joined_finding *entry = vec_push(&all->list);
+        *entry = (struct joined_finding){.profile = p, .number = i, .sum = *n};
+        entry->sum.worth = worth;
+        *vec_push(&entry->pids) = p->pid;
+        *vec_push(&j->most) = n->bytes;
+    }
+}
+
+static void look_at_others(struct findings_all *all, struct joining *j, const struct query *q,
+                           uint64_t end_ns)
+{
+    const struct recording *r = all->recording;
+    const struct profile *chosen = profile_of(findings_chosen(all));
+    const struct profile **order = xcalloc(r->profiles.count, sizeof *order);
+    size_t count = 0;
+    for (size_t i = 0; i < r->profiles.count; i++)
+        if (&r->profiles.items[i] != chosen)
+            order[count++] = &r->profiles.items[i];
+    qsort(order, count, sizeof *order, by_peak);
+    for (size_t i = 0; i < count; i++) {
+        if (i == FINDINGS_PROCESSES_MAX || (end_ns && now_ns() >= end_ns)) {
+            all->left_out = count - i;
+            break;
+        }
+        int code;
+        struct process_findings *p = look(r, q, answer_process_word(r, order[i]), &code, NULL);
+        if (!p)
+            continue;
+        take(all, j, &p->findings);
+        process_findings_free(p);
+    }
+    free(order);
 }
 
 static int by_worth(const void *a, const void *b)
@@ -180,39 +213,61 @@ static int by_worth(const void *a, const void *b)
         return x->sum.bytes > y->sum.bytes ? -1 : 1;
     if (x->pids.items[0] != y->pids.items[0])
         return x->pids.items[0] < y->pids.items[0] ? -1 : 1;
-    return (x->own->place > y->own->place) - (x->own->place < y->own->place);
+    return (x->number > y->number) - (x->number < y->number);
 }
 
-static void join_all(struct findings_all *all, struct strpool *programs, const struct map *counts)
+/* A few bytes of a launcher are no finding of the program that it starts. */
+static void leave_out_small(struct findings_all *all)
 {
-    struct strpool pool = {0};
-    struct map places = {0}; /* identity -> entry */
-    for (size_t i = 0; i < all->of.count; i++) {
-        const struct findings *f = &all->of.items[i]->findings;
-        uint32_t alike = map_get(counts, strpool_add(programs, program_of(profile_of(f))));
-        for (size_t k = 0; k < f->list.count; k++) {
-            const struct finding *n = &f->list.items[k];
-            double worth = n->worth * scale_of(all, f, n->kind);
-            uint32_t *at = map_at(&places, identity(&pool, f, n));
-            if (*at != MAP_NONE) {
-                join(&all->list.items[*at], f, n, worth);
-                continue;
-            }
-            *at = (uint32_t)all->list.count;
-            struct joined_finding *j = vec_push(&all->list);
-            *j = (struct joined_finding){.of = f, .own = n, .sum = *n, .alike = alike};
-            j->sum.worth = worth;
-            *vec_push(&j->pids) = profile_of(f)->pid;
-        }
+    const struct profile *chosen = profile_of(findings_chosen(all));
+    size_t kept = 0;
+    for (size_t i = 0; i < all->list.count; i++) {
+        struct joined_finding *j = &all->list.items[i];
+        bool own = false;
+        for (size_t k = 0; k < j->pids.count; k++)
+            own |= j->pids.items[k] == chosen->pid;
+        if (own || j->sum.worth >= WORTH_LEAST)
+            all->list.items[kept++] = *j;
+        else
+            vec_release(&j->pids);
     }
-    map_release(&places);
-    strpool_release(&pool);
+    all->list.count = kept;
+}
+
+/* The findings of a process in the list, once more. */
+static const struct findings *findings_again(struct findings_all *all, const struct query *q,
+                                             const struct profile *p)
+{
+    for (size_t i = 0; i < all->of.count; i++)
+        if (profile_of(&all->of.items[i]->findings) == p)
+            return &all->of.items[i]->findings;
+    int code;
+    struct process_findings *again =
+        look(all->recording, q, answer_process_word(all->recording, p), &code, NULL);
+    *vec_push(&all->of) = again;
+    return &again->findings;
+}
+
+static void finish(struct findings_all *all, const struct joining *j, const struct query *q)
+{
+    leave_out_small(all);
     if (all->list.count)
         qsort(all->list.items, all->list.count, sizeof *all->list.items, by_worth);
     for (size_t i = FINDINGS_MAX; i < all->list.count; i++)
         vec_release(&all->list.items[i].pids);
     if (all->list.count > FINDINGS_MAX)
         all->list.count = FINDINGS_MAX;
+    for (size_t i = 0; i < all->list.count; i++) {
+        struct joined_finding *e = &all->list.items[i];
+        e->of = findings_again(all, q, e->profile);
+        e->own = &e->of->list.items[e->number];
+        for (size_t k = 0; k < j->programs.strings.count; k++)
+            if (strcmp(strpool_get(&j->programs, (uint32_t)k), program_of(e->profile)) == 0)
+                e->alike = map_get(&j->counts, k);
+        /* What points into the findings that were given up. */
+        e->sum.chain = e->own->chain;
+        e->sum.mark = e->own->mark;
+    }
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
@@ -221,21 +276,18 @@ int findings_all_init(struct findings_all *all, const struct recording *r, const
                       uint64_t budget_ns, struct err *err)
 {
     uint64_t end_ns = budget_ns ? now_ns() + budget_ns : 0;
-    struct strpool programs = {0};
-    struct map counts = {0};
+    struct joining joining = {0};
     int code;
     *all = (struct findings_all){.recording = r};
     struct process_findings *chosen = look(r, q, NULL, &code, err);
     if (!chosen)
         return code;
     *vec_push(&all->of) = chosen;
-    add_basis(all, &chosen->findings);
-    count_program(&programs, &counts, profile_of(&chosen->findings));
+    take(all, &joining, &chosen->findings);
     if (!q->process)
-        look_at_others(all, q, end_ns, &programs, &counts);
-    join_all(all, &programs, &counts);
-    map_release(&counts);
-    strpool_release(&programs);
+        look_at_others(all, &joining, q, end_ns);
+    finish(all, &joining, q);
+    joining_release(&joining);
     return 0;
 }
 

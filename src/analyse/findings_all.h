@@ -8,6 +8,9 @@
  * the process is in the whole recording, so that a shell's kilobytes come after the megabytes of
  * what it starts.
  *
+ * What is known of a process takes memory in proportion to the names of the whole recording, so it
+ * is given up when the process was looked at, and found once more for what came into the list.
+ *
  * Ownership: borrows recording and query, which must outlive it; findings_all_release frees the
  * rest.
  */
@@ -26,20 +29,24 @@ struct process_findings {
 };
 
 struct joined_finding {
-    const struct findings *of; /* the process where it weighs most, */
-    const struct finding *own; /* and what was found there */
-    struct finding sum;        /* the same with bytes, blocks and worth of all processes */
-    VEC(uint32_t) pids;        /* that have it; the first is the one of `of` */
-    uint32_t alike;            /* processes of that program that were looked at, these included */
+    const struct profile *profile; /* the process that has most of it, */
+    size_t number;                 /* its place in the list of that, */
+    const struct findings *of;     /* which is this one, */
+    const struct finding *own;     /* and what was found there */
+    struct finding sum;            /* the same with bytes, blocks and worth of all processes */
+    VEC(uint32_t) pids;            /* that have it; the first is that of `profile` */
+    uint32_t alike; /* processes of that program that were looked at, these included */
 };
 
 struct findings_all {
     const struct recording *recording;
-    VEC(struct process_findings *) of; /* the first is that of the chosen process */
-    VEC(struct joined_finding) list;   /* the most worthwhile first, at most FINDINGS_MAX */
-    size_t looked;                     /* processes */
-    size_t left_out;                   /* processes that nobody looked at, for want of time */
-    int64_t lost_bytes, lost_blocks;   /* of all that were looked at */
+    VEC(struct process_findings *)
+    of;                              /* the first is that of the chosen process; of others, those
+                                        that the list needs */
+    VEC(struct joined_finding) list; /* the most worthwhile first, at most FINDINGS_MAX */
+    size_t looked;                   /* processes */
+    size_t left_out;                 /* processes that nobody looked at, for want of time */
+    int64_t lost_bytes, lost_blocks; /* of all that were looked at */
     uint64_t planted_bytes, planted_blocks;
 };
 

@@ -31,7 +31,7 @@ static void print_help(void)
          "  --merge RULE     rename functions: s/re/new/ (repeatable)\n"
          "  --thread NAME    only this thread (name or id)\n"
          "  --python-only, --native-only   list only such frames\n"
-         "  --process PID    another process of the recording (PID#N: its N-th program), or all\n"
+         "  --process PID    this process alone (PID#N: its N-th program), or all as one\n"
          "  --json           for scripts\n"
          "  --help           this text\n"
          "\n"

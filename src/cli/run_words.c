@@ -122,7 +122,7 @@ static void add_choice(struct strbuf *b, const struct recording *r, const struct
     if (p->pid == r->profiles.items[0].pid)
         return;
     strbuf_printf(b, "  this is of process %u (", (unsigned)p->pid);
-    summary_short_command(p, 50, b);
+    summary_short_command(p, 30, b);
     strbuf_puts(b, "), as reports are: it has the highest peak\n");
 }
 

@@ -105,6 +105,17 @@ static void find_alike(const struct recording *r, const struct profile *chosen,
     strpool_release(&kinds);
 }
 
+/* A shell that becomes the program is worth a line only where there is room. */
+static bool is_launcher(const struct profile *p)
+{
+    return p->execed && p->peak_bytes < ANSWER_LAUNCHER_BYTES;
+}
+
+static bool goes_before(const struct profile *a, const struct profile *b)
+{
+    return is_launcher(a) != is_launcher(b) ? is_launcher(b) : weight(a) > weight(b);
+}
+
 static size_t show(struct member *m)
 {
     bool more = !m->shown;
@@ -119,13 +130,13 @@ static void choose_lines(const struct recording *r, const struct profile *chosen
     size_t count = r->profiles.count, lines = 0;
     size_t at = !chosen || chosen->together ? 0 : (size_t)(chosen - r->profiles.items);
     for (; at != NOBODY && lines < PROCESS_LINES / 2; at = members[at].parent)
-        lines += show(&members[members[at].like]);
+        if (!is_launcher(&r->profiles.items[at]) || &r->profiles.items[at] == chosen)
+            lines += show(&members[members[at].like]);
     while (lines < PROCESS_LINES) {
         size_t best = NOBODY;
         for (size_t i = 0; i < count; i++)
             if (!members[i].shown && members[i].like == i &&
-                (best == NOBODY ||
-                 weight(&r->profiles.items[i]) > weight(&r->profiles.items[best])))
+                (best == NOBODY || goes_before(&r->profiles.items[i], &r->profiles.items[best])))
                 best = i;
         if (best == NOBODY)
             return;
@@ -191,7 +202,8 @@ static void add_rest(const struct recording *r, const struct member *members, st
     if (!rest)
         return;
     strbuf_puts(out, "          and ");
-    unit_counted(out, (int64_t)rest, "smaller one");
+    unit_count(out, (int64_t)rest);
+    strbuf_puts(out, " more");
     if (most) {
         strbuf_puts(out, ", peak at most ");
         unit_bytes(out, (int64_t)most);

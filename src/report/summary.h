@@ -39,8 +39,8 @@ void summary_moment(struct strbuf *out, const struct moment *m);
 /* One line with what is missing; false and none: nothing is. */
 bool summary_flaws(const struct recording *r, const struct profile *p, const struct totals *t,
                    const struct style *s, struct strbuf *out);
-/* A line (wrapped) where the process, or what its program allocated, could not be recorded; the note
- * that says so is then not among those of summary_notes. */
+/* A line (wrapped) where the process, or what its program allocated, could not be recorded; the
+ * note that says so is then not among those of summary_notes. */
 enum recorded summary_not_recorded(const struct profile *p, const struct style *s,
                                    struct strbuf *out);
 /* What CPython freed when it ended, where that was most of what was live, and nothing but the end
