@@ -123,7 +123,12 @@ static void add_choice(struct strbuf *b, const struct recording *r, const struct
         return;
     strbuf_printf(b, "  this is of process %u (", (unsigned)p->pid);
     summary_short_command(p, 30, b);
-    strbuf_puts(b, "), as reports are: it has the highest peak\n");
+    strbuf_puts(b, "), as reports are: it has the highest peak");
+    if (p->signal) {
+        strbuf_puts(b, "; ");
+        summary_ending(p, b);
+    }
+    strbuf_putc(b, '\n');
 }
 
 /* A program of each exec is a profile of its own, but no process more. */
@@ -153,9 +158,10 @@ static void add_figures(struct strbuf *b, const struct session_result *r, const 
         unit_counted(b, (int64_t)other_processes(r->recording), "more process");
         strbuf_putc(b, ')');
     }
-    if (p->signal) {
+    const struct profile *program = answer_program(r->recording);
+    if (program->signal) {
         strbuf_puts(b, ", ");
-        summary_ending(p, b);
+        summary_ending(program, b);
     }
     strbuf_putc(b, '\n');
     add_choice(b, r->recording, p);

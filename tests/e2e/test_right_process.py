@@ -48,6 +48,17 @@ def test_closing_lines(t):
     t.true("its figures", "peak 2.9 MiB" in said and "never freed 2.9 MiB in 1 block" in said, said)
 
 
+def test_whose_end_the_closing_lines_tell(t):
+    """That of the program that was started, and that of the process they are about."""
+    program = t.build("holds.c", "-O1")
+    said = t.run("run", "-o", "x.tide", "--", "sh", "-c", "%s 3000000; kill -9 $$" % program)[1].splitlines()
+    t.true("the program", said[0].endswith("(and 1 more process), killed by SIGKILL (signal 9)"), said)
+    t.true("the process", said[1].endswith("it has the highest peak"), said)
+    said = t.run("run", "-o", "y.tide", "--", "sh", "-c", "/usr/bin/python3 -c 'import os; os.kill(os.getpid(), 9)'; true")[1]
+    t.true("the program ended well", " process)\n" in said, said)
+    t.true("the process did not", "it has the highest peak; killed by SIGKILL (signal 9)\n" in said, said)
+
+
 def test_program_that_a_launcher_becomes(t):
     """A launcher that is a little larger is not what anybody asks for; one that is much larger is."""
     program = t.build("holds.c", "-O1")
