@@ -276,7 +276,7 @@ static int resolve(struct leaks *l, struct err *err)
     const struct query *q = &l->question->query;
     if (q->focus.python_only && q->focus.native_only)
         return err_set(err, -EINVAL, "--python-only and --native-only exclude each other");
-    int code = answer_process(l->recording, q->process, &l->profile, err);
+    int code = answer_process(l->recording, q, &l->profile, err);
     if (!code)
         code = sampled_heap_check(l->profile, err);
     if (!code)
@@ -372,6 +372,38 @@ int leaks_find(struct leaks *l, const struct recording *r, const struct leaks_qu
     sort_and_cut(&l->list, q);
     sort_and_cut(&l->freed_list, q);
     return 0;
+}
+
+struct leak_others leaks_of_others(const struct leaks *l)
+{
+    struct leak_others sum = {0};
+    uint64_t most = 0;
+    for (size_t i = 0; i < l->recording->profiles.count && !l->question->query.process; i++) {
+        const struct profile *p = &l->recording->profiles.items[i];
+        struct leaks_question q = *l->question;
+        struct leaks other;
+        if (p == l->profile || !leaks_lost(p).blocks)
+            continue;
+        char *process = answer_process_word(l->recording, p);
+        q.query.process = process;
+        q.query.top = 0;
+        q.freed = false;
+        if (leaks_find(&other, l->recording, &q, NULL) == 0) {
+            const struct leak_sum *lost = &other.sums[REACH_LOST],
+                                  *indirect = &other.sums[REACH_INDIRECT];
+            uint64_t bytes = lost->bytes + indirect->bytes;
+            sum.bytes += bytes;
+            sum.blocks += lost->blocks + indirect->blocks;
+            sum.processes += lost->blocks || indirect->blocks;
+            if (bytes > most) {
+                most = bytes;
+                sum.pid = p->pid;
+            }
+            leaks_release(&other);
+        }
+        free(process);
+    }
+    return sum;
 }
 
 static void release_group(struct leak_group *g)

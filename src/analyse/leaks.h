@@ -81,6 +81,16 @@ int leaks_find(struct leaks *l, const struct recording *r, const struct leaks_qu
                struct err *err);
 void leaks_release(struct leaks *l);
 
+/* What the other processes lost, directly or not, by the same question; none where the question
+ * names a process. */
+struct leak_others {
+    uint64_t bytes, blocks;
+    size_t processes; /* that lost something, */
+    uint32_t pid;     /* and the one that lost most */
+};
+
+struct leak_others leaks_of_others(const struct leaks *l);
+
 /* Were blocks of this stack allocated all the time until the scan, and kept? */
 bool leak_grew(const struct leak *leak);
 

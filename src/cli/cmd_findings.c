@@ -31,7 +31,7 @@ static void print_help(void)
          "  --merge RULE     rename functions: s/re/new/ (repeatable)\n"
          "  --thread NAME    only this thread (name or id)\n"
          "  --python-only, --native-only   list only such frames\n"
-         "  --process PID    another process of the recording (PID#N: its N-th program), or all\n"
+         "  --process PID    this process alone (PID#N: its N-th program), or all as one\n"
          "  --json           for scripts\n"
          "  --help           this text\n"
          "\n"
@@ -52,7 +52,7 @@ int cmd_findings(int argc, char **argv)
     struct err err = {{0}};
     struct recording *recording = NULL;
     struct strbuf out = {0};
-    struct findings findings;
+    struct findings_all findings;
     int status = 0;
     if (query_options_parse(&o, argc, argv, &command, &err))
         return command_fail("findings", &err, 2);
@@ -65,7 +65,7 @@ int cmd_findings(int argc, char **argv)
         goto out;
     }
     size_t most = o.top_given ? o.query.top : FINDINGS_MAX;
-    int code = findings_init(&findings, recording, &o.query, &err);
+    int code = findings_all_init(&findings, recording, &o.query, 0, &err);
     if (code) {
         status = command_fail("findings", &err, code == -EINVAL ? 2 : 1);
         goto out;
@@ -76,7 +76,7 @@ int cmd_findings(int argc, char **argv)
         struct style style = style_of(STDOUT_FILENO);
         findings_text(&findings, o.files.items[0], most, &style, &out);
     }
-    findings_release(&findings);
+    findings_all_release(&findings);
     status = command_print("findings", &out);
 out:
     strbuf_release(&out);

@@ -121,6 +121,7 @@ int cmd_growth(int argc, char **argv)
         goto out;
     }
     query_tell_damage(&o, o.files.items[0], recording);
+    o.query.has_mark = wanted.mark ? wanted.mark : "";
     const struct growth_question question = {o.query, wanted.mark, wanted.per};
     int code = growth_init(&growth, recording, &question, &err);
     if (code) {

@@ -145,15 +145,6 @@ static bool judge(const struct leaks *l, enum fail_on fail)
     return true;
 }
 
-/* PID#N of a profile. */
-static char *process_word(const struct recording *r, const struct profile *p)
-{
-    size_t number = 1;
-    for (const struct profile *q = r->profiles.items; q < p; q++)
-        number += q->pid == p->pid;
-    return xasprintf("%" PRIu32 "#%zu", p->pid, number);
-}
-
 /* Exit status of --fail: one process if the question names it, else all of them. */
 static int judge_all(const struct leaks *l, enum fail_on fail)
 {
@@ -166,7 +157,7 @@ static int judge_all(const struct leaks *l, enum fail_on fail)
         struct leaks other;
         if (p == l->profile || p->execed)
             continue;
-        char *process = process_word(l->recording, p);
+        char *process = answer_process_word(l->recording, p);
         q.query.process = process;
         q.query.top = 0;
         if (leaks_find(&other, l->recording, &q, NULL) == 0) {

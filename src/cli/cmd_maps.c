@@ -97,7 +97,7 @@ int cmd_maps(int argc, char **argv)
         goto out;
     }
     size_t top = o.output == OUTPUT_TEXT && !o.top_given ? TEXT_ROWS : o.query.top;
-    int code = answer_process(recording, o.query.process, &profile, &err);
+    int code = answer_process(recording, &o.query, &profile, &err);
     if (!code)
         code = mappings_init(&mappings, recording, profile, o.query.since, o.query.at, wanted.by,
                              top, &err);

@@ -156,7 +156,8 @@ int cmd_marks(int argc, char **argv)
         goto out;
     }
     query_tell_damage(&o, o.files.items[0], recording);
-    int code = answer_process(recording, o.query.process, &profile, &err);
+    o.query.has_mark = wanted.label ? wanted.label : "";
+    int code = answer_process(recording, &o.query, &profile, &err);
     if (!code && wanted.scopes) {
         status = show_scopes(recording, profile, wanted.label, o.output, &err);
         goto out;

@@ -9,6 +9,7 @@
 #include "cli/picture.h"
 #include "cli/query_options.h"
 #include "export/threads_plot.h"
+#include "report/summary.h"
 #include "report/threads.h"
 
 #define TEXT_ROWS 20
@@ -105,6 +106,7 @@ static int print(const struct recording *r, const struct timelines *t,
         threads_csv(t, &out);
     } else {
         struct style style = style_of(STDOUT_FILENO);
+        summary_choice(r, t->profile, &style, &out);
         threads_text(t, o->top_given ? o->query.top : TEXT_ROWS, &style, &out);
     }
     int code = picture_write(NULL, &out, err);

@@ -12,6 +12,7 @@
 #include "cli/query_options.h"
 #include "report/decorated.h"
 #include "report/peaks.h"
+#include "report/summary.h"
 #include "report/units.h"
 
 #define TEXT_ROWS 80
@@ -166,6 +167,7 @@ static int print(const struct recording *r, const struct decorated *d,
     } else {
         struct style style = style_of(STDOUT_FILENO);
         const char *heading = k->heading.size ? k->heading.data : "what was allocated and freed";
+        summary_choice(r, d->places.total.profile, &style, &out);
         decorated_text(d, heading, w->prefix, o->top_given ? o->query.top : TEXT_ROWS, &style,
                        &out);
     }

@@ -8,6 +8,7 @@
 #include "analyse/leaks.h"
 #include "model/sampled.h"
 #include "report/findings.h"
+#include "report/notes.h"
 #include "report/summary.h"
 #include "report/units.h"
 #include "report/wrap.h"
@@ -15,6 +16,7 @@
 
 #define NOTES_SHOWN     5
 #define FINDINGS_SHOWN  3
+#define FINDINGS_NS     200000000 /* the user waits */
 #define PROCESSES_SHOWN 5
 
 /* The terminal is the program's: where it writes to it, a line of ours would wipe out half of one
@@ -50,20 +52,18 @@ void run_show_progress(void *context, const struct session_status *s)
     p->shown = true;
 }
 
-/* Of the program, or what it became: there are those about the whole recording too. */
-static void add_notes(struct strbuf *b, const struct recording *r)
+static void add_notes(struct strbuf *b, const struct recording *r, const struct profile *p)
 {
-    const struct profile *p = &r->profiles.items[0];
-    for (size_t i = 1; i < r->profiles.count; i++)
-        if (r->profiles.items[i].pid == p->pid)
-            p = &r->profiles.items[i];
-    for (size_t i = 0; i < p->notes.count && i < NOTES_SHOWN; i++)
-        wrap_text("  note: ", p->notes.items[i], STYLE_WIDTH, b);
-    if (p->notes.count > NOTES_SHOWN) {
+    struct notes notes;
+    notes_init(&notes, r, p);
+    for (size_t i = 0; i < notes.texts.count && i < NOTES_SHOWN; i++)
+        wrap_text("  note: ", notes.texts.items[i], STYLE_WIDTH, b);
+    if (notes.texts.count > NOTES_SHOWN) {
         strbuf_puts(b, "  and ");
-        unit_counted(b, (int64_t)(p->notes.count - NOTES_SHOWN), "more note");
+        unit_counted(b, (int64_t)(notes.texts.count - NOTES_SHOWN), "more note");
         strbuf_puts(b, ", in the report\n");
     }
+    notes_release(&notes);
 }
 
 /* Nothing where nothing was lost but by what presets leave out. */
@@ -86,20 +86,49 @@ static void add_lost(struct strbuf *b, const struct recording *r, const char *na
     leaks_release(&leaks);
 }
 
-/* A child is often what it is about: a shell that starts the program, say. */
-static void add_largest(struct strbuf *b, const struct recording *r)
+/* Memory that the figures of the heap leave out. */
+static void add_mapped(struct strbuf *b, const struct recording *r, const char *name)
 {
-    const struct profile *most = &r->profiles.items[0];
-    for (size_t i = 1; i < r->profiles.count; i++)
-        if (r->profiles.items[i].peak_bytes > most->peak_bytes)
-            most = &r->profiles.items[i];
-    if (most->pid == r->profiles.items[0].pid)
+    const struct profile *p;
+    if (answer_process(r, NULL, &p, NULL))
         return;
-    strbuf_printf(b, "  most had process %u (", (unsigned)most->pid);
-    summary_command(most, 60, b);
-    strbuf_puts(b, "), peak ");
-    unit_bytes(b, (int64_t)most->peak_bytes);
-    strbuf_printf(b, ": --process %u, or --process all\n", (unsigned)most->pid);
+    struct mapped_by m = mapped_by(p);
+    if (!m.module)
+        return;
+    size_t start = b->size;
+    strbuf_puts(b, "  mapped ");
+    summary_mapped(&m, b);
+    strbuf_printf(b, ": tidemark report %s --metric mapped", name);
+    wrap_since(b, start, 4, STYLE_WIDTH);
+    strbuf_putc(b, '\n');
+}
+
+static void add_lost_by_others(struct strbuf *b, const struct findings_all *all, const char *name)
+{
+    const struct findings_basis *own = &findings_chosen(all)->basis;
+    int64_t blocks = wrapped_less(all->lost_blocks, own->lost_blocks);
+    if (blocks <= 0)
+        return;
+    strbuf_puts(b, "  lost by other processes: ");
+    unit_bytes(b, wrapped_less(all->lost_bytes, own->lost_bytes));
+    strbuf_puts(b, " in ");
+    unit_blocks(b, blocks);
+    strbuf_printf(b, ": tidemark leaks %s --process PID\n", name);
+}
+
+/* A child is often what it is about: a shell that starts the program, say. */
+static void add_choice(struct strbuf *b, const struct recording *r, const struct profile *p)
+{
+    if (p->pid == r->profiles.items[0].pid)
+        return;
+    strbuf_printf(b, "  this is of process %u (", (unsigned)p->pid);
+    summary_short_command(p, 30, b);
+    strbuf_puts(b, "), as reports are: it has the highest peak");
+    if (p->signal) {
+        strbuf_puts(b, "; ");
+        summary_ending(p, b);
+    }
+    strbuf_putc(b, '\n');
 }
 
 /* A program of each exec is a profile of its own, but no process more. */
@@ -112,15 +141,15 @@ static size_t other_processes(const struct recording *r)
 }
 
 /* What was recorded of the program, in the first lines. */
-static void add_figures(struct strbuf *b, const struct session_result *r)
+static void add_figures(struct strbuf *b, const struct session_result *r, const struct profile *p)
 {
-    const struct profile *p = &r->recording->profiles.items[0];
-    const uint64_t lost = p->sampling.lost; /* told in the first alone */
-    answer_process(r->recording, NULL, &p, NULL);
+    const uint64_t lost = r->recording->profiles.items[0].sampling.lost; /* in the first alone */
+    const struct process_figures *f = &r->figures.items[p - r->recording->profiles.items];
     const struct sampling *g = &p->sampling;
-    strbuf_puts(b, "tidemark: ");
-    if (!g->alone) {
-        unit_counted(b, (int64_t)r->allocations, "allocation");
+    bool recorded = not_recorded(p, &(size_t){0}) != RECORDED_NOTHING;
+    strbuf_puts(b, recorded ? "tidemark: " : "tidemark: nothing recorded in ");
+    if (!g->alone && recorded) {
+        unit_counted(b, (int64_t)f->allocations, "allocation");
         strbuf_puts(b, " in ");
     }
     unit_time(b, p->duration_ns);
@@ -129,35 +158,36 @@ static void add_figures(struct strbuf *b, const struct session_result *r)
         unit_counted(b, (int64_t)other_processes(r->recording), "more process");
         strbuf_putc(b, ')');
     }
-    if (p->signal) {
+    const struct profile *program = answer_program(r->recording);
+    if (program->signal) {
         strbuf_puts(b, ", ");
-        summary_ending(p, b);
+        summary_ending(program, b);
     }
     strbuf_putc(b, '\n');
-    if (!g->alone) {
+    add_choice(b, r->recording, p);
+    if (!g->alone && recorded) {
         strbuf_puts(b, "  peak ");
         unit_bytes(b, (int64_t)p->peak_bytes);
         strbuf_puts(b, " at ");
         unit_time(b, p->peak_time_ns);
         strbuf_puts(b, "; never freed ");
-        unit_bytes(b, (int64_t)r->live_bytes);
+        unit_bytes(b, (int64_t)f->live_bytes);
         strbuf_puts(b, " in ");
-        unit_blocks(b, (int64_t)r->live_blocks);
+        unit_blocks(b, (int64_t)f->live_blocks);
         strbuf_puts(b, "\n");
-        add_largest(b, r->recording);
     }
     if (g->cpu_period_ns) {
         strbuf_puts(b, "  CPU time ");
-        unit_ms(b, (int64_t)r->cpu_ns);
+        unit_ms(b, (int64_t)f->cpu_ns);
         strbuf_puts(b, " in ");
-        unit_counted(b, (int64_t)r->cpu_samples, "sample");
+        unit_counted(b, (int64_t)f->cpu_samples, "sample");
         strbuf_putc(b, '\n');
     }
     if (g->fault_period) {
         strbuf_puts(b, "  page faults ");
-        unit_count(b, (int64_t)r->faults);
+        unit_count(b, (int64_t)f->faults);
         strbuf_puts(b, ", which made ");
-        unit_bytes(b, (int64_t)r->fault_bytes);
+        unit_bytes(b, (int64_t)f->fault_bytes);
         strbuf_puts(b, " resident\n");
     }
     if (lost) {
@@ -197,18 +227,20 @@ static void add_findings(struct strbuf *b, const struct session_result *result)
     const struct strbuf *passed_on = &result->passed_on;
     const char *file = passed_on->size ? "FILE" : result->file;
     struct recording *r = NULL;
-    struct findings findings;
+    struct findings_all findings;
     struct query query;
     struct err err;
     if (passed_on->size ? recording_parse(passed_on->data, passed_on->size, file, &r, &err)
                         : recording_read(file, &r, &err))
         return;
+    add_mapped(b, r, file);
     add_lost(b, r, file);
     query_init(&query);
     query.focus.presets = true; /* as tidemark findings does */
-    if (findings_init(&findings, r, &query, &err) == 0) {
+    if (findings_all_init(&findings, r, &query, FINDINGS_NS, &err) == 0) {
+        add_lost_by_others(b, &findings, file);
         findings_brief(&findings, file, FINDINGS_SHOWN, b);
-        findings_release(&findings);
+        findings_all_release(&findings);
     }
     query_release(&query);
     recording_free(r);
@@ -227,7 +259,10 @@ void run_show_summary(const struct session_result *r, bool all)
         }
     }
     struct strbuf b = {0};
-    add_figures(&b, r);
+    const struct profile *p = NULL;
+    answer_process(r->recording, NULL, &p,
+                   NULL); /* there is one, if only to say that none was seen */
+    add_figures(&b, r, p);
     if (lost) {
         strbuf_puts(&b, "  LOST: ");
         unit_counted(&b, (int64_t)lost, "event");
@@ -241,7 +276,7 @@ void run_show_summary(const struct session_result *r, bool all)
         unit_count(&b, (int64_t)incomplete);
         strbuf_puts(&b, " not followed to their end\n");
     }
-    add_notes(&b, r->recording);
+    add_notes(&b, r->recording, p);
     bool piped = r->file && r->file[0] == '|';
     if (all && r->file && !piped)
         add_processes(&b, r->file);

@@ -311,7 +311,7 @@ void snapshot_if_due(struct session *s, uint64_t now)
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-static void sum_samples(const struct target *t, struct session_result *result)
+static void sum_samples(const struct target *t, struct process_figures *result)
 {
     for (size_t i = 0; i < t->ledger.accounts.count; i++) {
         const struct account *a = &t->ledger.accounts.items[i];
@@ -327,7 +327,7 @@ static void sum_samples(const struct target *t, struct session_result *result)
 
 static uint64_t samples_of(const struct target *t)
 {
-    struct session_result sums = {0};
+    struct process_figures sums = {0};
     sum_samples(t, &sums);
     return sums.cpu_samples + sums.faults;
 }
@@ -353,14 +353,13 @@ static void order_by_samples(struct session *s)
     s->targets.items[0]->profile.sampling.lost = lost;
 }
 
-/* What the program became, as reports choose it: a wrapper script's last act is the program. */
-static const struct target *after_exec(const struct session *s)
+static struct process_figures figures_of(const struct target *t)
 {
-    const struct target *program = s->targets.items[0];
-    for (size_t i = 1; i < s->targets.count && program->profile.execed; i++)
-        if (s->targets.items[i]->pid == program->pid)
-            program = s->targets.items[i];
-    return program;
+    struct process_figures f = {.allocations = t->ledger.allocations,
+                                .live_bytes = t->ledger.live.bytes,
+                                .live_blocks = t->ledger.live.blocks};
+    sum_samples(t, &f);
+    return f;
 }
 
 int finish(struct session *s, struct session_result *result, struct err *err)
@@ -388,13 +387,10 @@ int finish(struct session *s, struct session_result *result, struct err *err)
     mark_on_explain(&s->mark_on, s->targets.items, s->targets.count, s->program);
     if (s->options->all)
         order_by_samples(s);
-    if (s->targets.count && !program_is_missing(s)) {
-        const struct target *program = after_exec(s);
-        result->allocations = program->ledger.allocations;
-        result->live_bytes = program->ledger.live.bytes;
-        result->live_blocks = program->ledger.live.blocks;
-        sum_samples(program, result);
-    }
+    if (program_is_missing(s)) /* compose begins with a profile that says so */
+        *vec_push(&result->figures) = (struct process_figures){0};
+    for (size_t i = 0; i < s->targets.count; i++)
+        *vec_push(&result->figures) = figures_of(s->targets.items[i]);
     compose(s, r, &bytes);
     int code = output_write(&s->file, &bytes, err);
     if (s->file && s->file[0] == '|')

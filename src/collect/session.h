@@ -50,12 +50,17 @@ struct session_options {
     void *context;
 };
 
-struct session_result {
-    int status;                  /* as a shell gives it: exit code, or 128 + signal */
-    struct recording *recording; /* without rows: they are in the file */
-    uint64_t allocations, live_bytes, live_blocks; /* of the program, at its end */
+/* What a process did, in all. */
+struct process_figures {
+    uint64_t allocations, live_bytes, live_blocks; /* live: at its end */
     uint64_t cpu_ns, cpu_samples, faults, fault_bytes;
-    char *file; /* where it went; NULL if it could be written nowhere */
+};
+
+struct session_result {
+    int status;                          /* as a shell gives it: exit code, or 128 + signal */
+    struct recording *recording;         /* without rows: they are in the file */
+    VEC(struct process_figures) figures; /* one for each profile of the recording */
+    char *file;                          /* where it went; NULL if it could be written nowhere */
     struct strbuf
         passed_on; /* the recording, where it went to a command and cannot be read again */
 };

@@ -29,12 +29,29 @@ struct answer {
 };
 
 /*
- * The profile that --process names: PID (the last program of that process) or PID#N (its N-th, from
- * 1), or all of them together, if whole_make was called. NULL: the first process, as the program
- * that it became by exec. -ENOENT: none.
+ * The profile that a query is about. This is the only place where that is decided.
+ *
+ * --process names it: PID (the last program of that process), PID#N (its N-th, from 1), or all of
+ * them together, if whole_make was called. Without --process it is the program with the highest
+ * peak; where only samples were taken, the one with the most CPU time, then page faults. Two rules
+ * come before that:
+ *
+ * - A process that has the marks which the query names (at, since, has_mark) goes before one that
+ *   has not.
+ * - A program that became another one by exec is mostly a launcher. It is chosen only where its
+ *   peak is higher by ANSWER_LAUNCHER_BYTES than that of what it became.
+ *
+ * -ENOENT: there is none.
  */
-int answer_process(const struct recording *r, const char *process, const struct profile **out,
+#define ANSWER_LAUNCHER_BYTES ((uint64_t)1 << 20)
+int answer_process(const struct recording *r, const struct query *q, const struct profile **out,
                    struct err *err);
+
+/* PID#N, the word that names a profile. The caller frees it. */
+char *answer_process_word(const struct recording *r, const struct profile *p);
+
+/* The program that was started, as what it became by exec; NULL: the recording is empty. */
+const struct profile *answer_program(const struct recording *r);
 
 /* -EINVAL: the question makes no sense; -ENOENT, -ENODATA: this recording does not have it. */
 int answer_query(struct answer *a, const struct recording *r, const struct query *q,

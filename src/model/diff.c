@@ -34,7 +34,7 @@ static int ask(struct diff *d, struct err *err)
     for (int i = 0; i < 2; i++) {
         struct diff_side *s = &d->side[i];
         struct err why = {{0}};
-        int code = answer_process(s->recording, s->query.process, &s->profile, &why);
+        int code = answer_process(s->recording, &s->query, &s->profile, &why);
         if (code && s->query.process && !strchr(d->query->process, ','))
             return err_set(err, code, "%s: %s; --process PID,PID picks one in each", s->file,
                            why.text);

@@ -7,6 +7,7 @@
 
 #include "model/name.h"
 #include "model/presets.h"
+#include "model/rust_name.h"
 
 /* A --within of the question stands instead of the recorded one; what is ignored adds up. */
 static void take_defaults(struct frame_table *t)
@@ -169,7 +170,7 @@ static bool is_in_path(const struct frame_table *t, const char *file)
 /* Inlined functions of the standard library may lack their namespace: their file tells. */
 static bool is_std_file(const char *path)
 {
-    return strstr(path, "/include/c++/") || strstr(path, "libstdc++-v3/");
+    return strstr(path, "/include/c++/") || strstr(path, "libstdc++-v3/") || rust_file_is_std(path);
 }
 
 /* python3.11, libpython3.11.so.1.0: what is called is what the Python frames say. */

@@ -96,6 +96,11 @@ static const struct mark *find_mark(const struct profile *p, const char *word)
     return NULL;
 }
 
+bool moment_is_mark(const struct profile *p, const char *word)
+{
+    return word && find_mark(p, word);
+}
+
 int moment_resolve(const struct profile *p, const char *word, struct moment *out, struct err *err)
 {
     size_t all = p->intervals.count;

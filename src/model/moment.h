@@ -37,6 +37,9 @@ bool duration_parse(const char *word, double *ns);
 /* -EINVAL: not a moment, or not one of this run. */
 int moment_resolve(const struct profile *p, const char *word, struct moment *out, struct err *err);
 
+/* Does the word name a mark of this profile? NULL does not. */
+bool moment_is_mark(const struct profile *p, const char *word);
+
 /* NULL words are the defaults start and end. -EINVAL also when `since` comes after `at`. */
 int window_resolve(const struct profile *p, const char *since, const char *at, struct window *out,
                    struct err *err);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "model/rust_name.h"
+
 static bool is_word(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -115,6 +117,9 @@ bool name_part_is_allocator(struct name_part bare)
         "__rdl_alloc",
         "__rdl_realloc",
         "__rdl_alloc_zeroed",
+        "__rg_alloc",
+        "__rg_realloc",
+        "__rg_alloc_zeroed",
         "_Znwm",
         "_Znam",
         "_ZnwmRKSt9nothrow_t",
@@ -147,15 +152,8 @@ bool name_part_is_announcement(struct name_part bare)
 
 bool name_part_is_std(struct name_part bare)
 {
-    static const char *const prefixes[] = {
-        "std::",         "__gnu_cxx::",      "alloc::alloc::", "alloc::raw_vec::",
-        "alloc::vec::",  "alloc::string::",  "alloc::boxed::", "alloc::collections::",
-        "<alloc::vec::", "<alloc::string::", "alloc::slice::",
-    };
-    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
-        if (strncmp(bare.text, prefixes[i], strlen(prefixes[i])) == 0)
-            return true;
-    return false;
+    return strncmp(bare.text, "std::", 5) == 0 || strncmp(bare.text, "__gnu_cxx::", 11) == 0 ||
+           rust_name_is_std(bare);
 }
 
 bool name_is_std(const char *name)

@@ -30,7 +30,8 @@ bool name_part_is_allocator(struct name_part bare);
 /* Is it a thin wrapper of tide_alloc, by which a program tells of a block of its own allocator? */
 bool name_part_is_announcement(struct name_part bare);
 
-/* Does the qualified name lie in the standard library (std::, __gnu_cxx::, Rust's alloc::)? */
+/* Does the qualified name lie in the standard library (std::, __gnu_cxx::; of Rust, rust_name.h)?
+ */
 bool name_is_std(const char *name);
 bool name_part_is_std(struct name_part bare);
 

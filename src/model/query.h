@@ -89,6 +89,8 @@ struct query {
     size_t top;                    /* most rows to keep; QUERY_ALL */
     double min_percent;            /* rows below this share of the metric's sum are left out */
     const char *process;           /* NULL, PID or PID#N */
+    const char *has_mark; /* without `process`: one that has a mark of this label goes first; "": of
+                             any label; NULL: it does not matter */
 };
 
 void query_init(struct query *q);

@@ -6,7 +6,7 @@
 #ifndef TIDE_REPORT_FINDINGS_H
 #define TIDE_REPORT_FINDINGS_H
 
-#include "analyse/findings.h"
+#include "analyse/findings_all.h"
 #include "report/style.h"
 
 /* What is the matter, in a few words; why it matters; what to do: one sentence each. */
@@ -22,10 +22,11 @@ void finding_path(const struct findings *f, const struct finding *n, size_t widt
                   struct strbuf *out);
 
 /* At most `most` of them. */
-void findings_text(const struct findings *f, const char *file, size_t most, const struct style *s,
-                   struct strbuf *out);
+void findings_text(const struct findings_all *all, const char *file, size_t most,
+                   const struct style *s, struct strbuf *out);
 /* A line each, for the end of a run; nothing if there are none. */
-void findings_brief(const struct findings *f, const char *file, size_t most, struct strbuf *out);
-void findings_json(const struct findings *f, size_t most, struct strbuf *out);
+void findings_brief(const struct findings_all *all, const char *file, size_t most,
+                    struct strbuf *out);
+void findings_json(const struct findings_all *all, size_t most, struct strbuf *out);
 
 #endif

@@ -1,5 +1,9 @@
 #include "report/json_parts.h"
 
+#include "model/mapped_by.h"
+#include "model/not_recorded.h"
+#include "report/notes.h"
+
 #include <stdlib.h>
 
 #include "model/sampled.h"
@@ -31,7 +35,8 @@ void json_program(struct json *j, const struct recording *r, const struct profil
     if (p->together)
         json_u64(j, "together", p->together);
     json_ending(j, p);
-    json_bool(j, "complete", r->complete && p->complete);
+    bool recorded = not_recorded(p, &(size_t){0}) == RECORDED;
+    json_bool(j, "complete", r->complete && p->complete && recorded);
     json_u64(j, "duration_ns", p->duration_ns);
 }
 
@@ -163,6 +168,20 @@ void json_inherited(struct json *j, const struct profile *p)
     json_end(j);
 }
 
+void json_mapped(struct json *j, const struct profile *p)
+{
+    struct mapped_by m = mapped_by(p);
+    if (!m.module)
+        return;
+    json_object(j, "mapped_by");
+    json_string(j, "module", m.module);
+    json_u64(j, "bytes", m.bytes);
+    json_u64(j, "rss_bytes", m.rss_bytes);
+    json_u64(j, "heap_bytes", m.heap_bytes);
+    json_u64(j, "time_ns", m.time_ns);
+    json_end(j);
+}
+
 void json_processes(struct json *j, const struct recording *r, const struct profile *p)
 {
     json_array(j, "processes");
@@ -173,6 +192,7 @@ void json_processes(struct json *j, const struct recording *r, const struct prof
         json_u64(j, "ppid", q->ppid);
         json_command(j, q);
         json_ending(j, q);
+        json_u64(j, "peak_bytes", q->peak_bytes);
         struct sampled_totals t = sampled_whole(q);
         if (q->sampling.cpu_period_ns)
             json_u64(j, "cpu_ns", t.cpu_ns);
@@ -182,8 +202,11 @@ void json_processes(struct json *j, const struct recording *r, const struct prof
     }
     json_end(j);
     json_array(j, "notes");
-    for (size_t i = 0; i < p->notes.count; i++)
-        json_string(j, NULL, p->notes.items[i]);
+    struct notes notes;
+    notes_init(&notes, r, p);
+    for (size_t i = 0; i < notes.texts.count; i++)
+        json_string(j, NULL, notes.texts.items[i]);
+    notes_release(&notes);
     if (r->incomplete)
         json_string(j, NULL, r->incomplete);
     json_end(j);

@@ -28,6 +28,8 @@ void json_value(struct json *j, const char *key, struct value v);
 void json_ignored(struct json *j, const struct call_tree *t);
 /* "inherited", of a process that was forked. */
 void json_inherited(struct json *j, const struct profile *p);
+/* "mapped_by", where a library holds much beside the heap. */
+void json_mapped(struct json *j, const struct profile *p);
 /* Members processes and notes. */
 void json_processes(struct json *j, const struct recording *r, const struct profile *p);
 

@@ -62,6 +62,16 @@ static void json_list(struct json *j, const char *key, const struct leaks *l,
     json_stacks_release(&stacks);
 }
 
+static void json_others(struct json *j, const struct leaks *l)
+{
+    struct leak_others o = leaks_of_others(l);
+    json_object(j, "others");
+    json_u64(j, "processes", o.processes);
+    json_u64(j, "lost_bytes", o.bytes);
+    json_u64(j, "lost_blocks", o.blocks);
+    json_end(j);
+}
+
 void leaks_json(const struct leaks *l, const struct report_sink *sink, struct strbuf *out)
 {
     struct json j;
@@ -79,6 +89,7 @@ void leaks_json(const struct leaks *l, const struct report_sink *sink, struct st
     json_u64(&j, "held_ns", l->scan->held_ns);
     json_string(&j, "unclassified_because", l->scan->unreachable);
     json_totals_of(&j, l);
+    json_others(&j, l);
     json_ignored(&j, &l->left_out);
     json_processes(&j, l->recording, l->profile);
     json_u64(&j, "leaks_left_out", l->list.left_out.places);

@@ -110,6 +110,22 @@ static void line_kind(const struct leaks *l, const struct style *s, const char *
     strbuf_putc(out, '\n');
 }
 
+static void line_others(const struct leaks *l, const struct style *s, struct strbuf *out)
+{
+    struct leak_others o = leaks_of_others(l);
+    if (!o.processes)
+        return;
+    size_t start = out->size;
+    summary_label(out, s, "others");
+    unit_counted(out, (int64_t)o.processes, "other process");
+    strbuf_puts(out, " lost ");
+    add_amount(out, o.bytes, o.blocks);
+    strbuf_printf(out, ", not in the figures above; --process %u shows the one that lost most",
+                  (unsigned)o.pid);
+    wrap_since(out, start, SUMMARY_LABEL, s->width);
+    strbuf_putc(out, '\n');
+}
+
 static bool lost_nothing(const struct leaks *l)
 {
     return !l->sums[REACH_LOST].places && !l->sums[REACH_INDIRECT].places &&
@@ -122,6 +138,10 @@ static void add_summary(const struct leaks *l, const struct style *s, struct str
     summary_program(l->profile, s, out);
     line_scan(l, s, out);
     line_age(l, s, out);
+    if (summary_not_recorded(l->profile, s, out) == RECORDED_NOTHING) {
+        summary_notes(l->recording, l->profile, s, start, out);
+        return;
+    }
     if (lost_nothing(l)) {
         summary_label(out, s, "lost");
         strbuf_puts(out, l->all.blocks ? "nothing was lost\n"
@@ -138,6 +158,7 @@ static void add_summary(const struct leaks *l, const struct style *s, struct str
         strbuf_puts(out, " were freed by destructors and at exit");
         strbuf_puts(out, l->question->freed ? "\n" : "; --freed-at-exit lists them\n");
     }
+    line_others(l, s, out);
     const struct value *outside = &l->left_out.outside;
     size_t room = summary_room(out, start), later = !value_is_zero(*outside);
     later += FLAWS_AND_NOTES;
@@ -148,7 +169,7 @@ static void add_summary(const struct leaks *l, const struct style *s, struct str
         strbuf_puts(out, " not within the focus, not in the figures above\n");
     }
     summary_flaws(l->recording, l->profile, &l->totals, s, out);
-    summary_notes(l->profile, s, start, out);
+    summary_notes(l->recording, l->profile, s, start, out);
 }
 
 /* --- the entries ------------------------------------------------------------------------------ */

@@ -114,6 +114,7 @@ void peaks_text(const struct peaks *p, const char *file, size_t top, const struc
         order[i] = &p->list.items[i];
     qsort(order, n, sizeof *order, by_bytes);
     qsort(order, shown, sizeof *order, by_number);
+    summary_choice(p->places.total.recording, p->lines.profile, s, out);
     strbuf_puts(out, style_bold(s));
     summary_command(p->lines.profile, s->width > 60 ? s->width - 20 : 40, out);
     strbuf_printf(out, "%s, pid %" PRIu32 "\n", style_plain(s), p->lines.profile->pid);

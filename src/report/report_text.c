@@ -241,16 +241,6 @@ static void add_left_out(const struct answer *a, struct strbuf *out)
     strbuf_puts(out, " of self; --top 0 --min 0 shows all\n");
 }
 
-/* The process that a person who recorded a script probably meant, where it is not this one. */
-static const struct profile *larger_process(const struct answer *a)
-{
-    const struct profile *found = a->profile;
-    for (size_t i = 0; i < a->recording->profiles.count; i++)
-        if (a->recording->profiles.items[i].peak_bytes > found->peak_bytes)
-            found = &a->recording->profiles.items[i];
-    return found->peak_bytes / 4 > a->profile->peak_bytes ? found : NULL;
-}
-
 /* One command that is likely to lead further from here. */
 static void add_next(const struct answer *a, const char *file, const struct style *s,
                      struct strbuf *out)
@@ -271,11 +261,6 @@ static void add_next(const struct answer *a, const char *file, const struct styl
         more = "--metric temporary";
     strbuf_printf(out, "\n%snext: tidemark report ", style_faint(s));
     next_word(out, file);
-    const struct profile *larger = q->process ? NULL : larger_process(a);
-    if (larger) {
-        strbuf_printf(out, " --process %" PRIu32 "%s\n", larger->pid, style_plain(s));
-        return;
-    }
     unit_process(out, q->process);
     next_option(out, "--since", q->since);
     next_option(out, "--at", q->at);
@@ -290,6 +275,8 @@ void report_text(const struct answer *a, const char *file, const struct style *s
 {
     summary_processes(a->recording, a->profile, s, out);
     summary_text(a, s, out);
+    if (!a->rows.rows.count && not_recorded(a->profile, &(size_t){0}) == RECORDED_NOTHING)
+        return; /* there is no table to show, and nothing further to ask */
     strbuf_putc(out, '\n');
     if (a->query->histogram)
         histogram_heading(a, s, out);

@@ -5,16 +5,17 @@
 
 #include "analyse/work_end.h"
 #include "model/arenas_at.h"
+#include "model/not_recorded.h"
 #include "model/pool_totals.h"
 #include "model/sampled.h"
+#include "report/notes.h"
 #include "report/report.h"
 #include "report/units.h"
 #include "report/wrap.h"
 
-#define PROCESS_LINES 20
-#define POOLS_SHOWN   3
-#define FREED_LEAST   ((int64_t)1 << 20) /* by Python as it ends, to be worth a line, */
-#define FREED_TIMES   4                  /* where so many times as much was live as is left */
+#define POOLS_SHOWN 3
+#define FREED_LEAST ((int64_t)1 << 20) /* by Python as it ends, to be worth a line, */
+#define FREED_TIMES 4                  /* where so many times as much was live as is left */
 
 void summary_argument(struct strbuf *out, const char *arg)
 {
@@ -28,13 +29,14 @@ void summary_argument(struct strbuf *out, const char *arg)
     strbuf_putc(out, '\'');
 }
 
-void summary_command(const struct profile *p, size_t width, struct strbuf *out)
+static void add_command(const struct profile *p, bool with_path, size_t width, struct strbuf *out)
 {
     struct strbuf text = {0}, clean = {0};
     strbuf_puts(&text, p->command.count ? "" : p->executable ? p->executable : "[unknown]");
     for (size_t i = 0; i < p->command.count; i++) {
+        const char *slash = i || with_path ? NULL : strrchr(p->command.items[i], '/');
         strbuf_puts(&text, i ? " " : "");
-        summary_argument(&text, p->command.items[i]);
+        summary_argument(&text, slash && slash[1] ? slash + 1 : p->command.items[i]);
     }
     strbuf_puts(&clean, "");
     unit_text(&clean, text.data);
@@ -54,6 +56,16 @@ void summary_command(const struct profile *p, size_t width, struct strbuf *out)
     strbuf_release(&clean);
 }
 
+void summary_command(const struct profile *p, size_t width, struct strbuf *out)
+{
+    add_command(p, true, width, out);
+}
+
+void summary_short_command(const struct profile *p, size_t width, struct strbuf *out)
+{
+    add_command(p, false, width, out);
+}
+
 void summary_ending(const struct profile *p, struct strbuf *out)
 {
     const char *name = p->signal > 0 ? sigabbrev_np(p->signal) : NULL;
@@ -69,61 +81,11 @@ void summary_ending(const struct profile *p, struct strbuf *out)
         strbuf_puts(out, "ending unknown");
 }
 
-static const struct profile *parent_profile(const struct recording *r, size_t child)
+void summary_program_name(const struct profile *p, struct strbuf *out)
 {
-    const struct profile *c = &r->profiles.items[child], *found = NULL;
-    for (size_t i = 0; i < child; i++) {
-        const struct profile *p = &r->profiles.items[i];
-        if (p->pid == c->ppid || (p->pid == c->pid && p->execed))
-            found = p;
-    }
-    return found;
-}
-
-void summary_processes(const struct recording *r, const struct profile *chosen,
-                       const struct style *s, struct strbuf *out)
-{
-    size_t count = r->profiles.count;
-    if (count < 2)
-        return;
-    strbuf_printf(out, "%sprocesses%s%s\n", style_bold(s), style_plain(s),
-                  chosen->together ? ", all together in this report" : "");
-    size_t *depth = xcalloc(count, sizeof *depth);
-    for (size_t i = 0; i < count; i++) {
-        /* Parents come first in a recording, so their depth is known. */
-        const struct profile *p = &r->profiles.items[i], *parent = parent_profile(r, i);
-        depth[i] = parent ? depth[parent - r->profiles.items] + 1 : 0;
-        if (i >= PROCESS_LINES && p != chosen)
-            continue;
-        struct strbuf tail = {0};
-        strbuf_puts(&tail, "  ");
-        if (!p->sampling.alone) {
-            strbuf_puts(&tail, "peak ");
-            unit_bytes(&tail, (int64_t)p->peak_bytes);
-            strbuf_puts(&tail, ", ");
-        } else {
-            struct sampled_totals t = sampled_whole(p);
-            if (p->sampling.cpu_period_ns)
-                unit_ms(&tail, (int64_t)t.cpu_ns);
-            if (p->sampling.fault_period) {
-                strbuf_puts(&tail, p->sampling.cpu_period_ns ? ", " : "");
-                unit_counted(&tail, (int64_t)t.faults, "fault");
-            }
-            strbuf_puts(&tail, ", ");
-        }
-        summary_ending(p, &tail);
-        strbuf_puts(&tail, p == chosen ? "  <- this report" : "");
-        size_t indent = 2 * (depth[i] < 12 ? depth[i] : 12);
-        size_t used = indent + 10 + tail.size;
-        strbuf_printf(out, "%*s%8" PRIu32 "  ", (int)indent, "", p->pid);
-        summary_command(p, s->width > used + 16 ? s->width - used : 16, out);
-        strbuf_printf(out, "%s\n", tail.data);
-        strbuf_release(&tail);
-    }
-    if (count > PROCESS_LINES)
-        strbuf_printf(out, "          and %zu more; --json lists all\n", count - PROCESS_LINES);
-    free(depth);
-    strbuf_putc(out, '\n');
+    const char *path = p->command.count ? p->command.items[0] : p->executable;
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    unit_text(out, slash && slash[1] ? slash + 1 : path && *path ? path : "[unknown]");
 }
 
 void summary_label(struct strbuf *out, const struct style *s, const char *text)
@@ -315,6 +277,31 @@ static void line_inherited(const struct profile *p, const struct style *s, struc
     strbuf_puts(out, " of them freed here; not in the figures above\n");
 }
 
+void summary_mapped(const struct mapped_by *m, struct strbuf *out)
+{
+    unit_bytes(out, (int64_t)m->bytes);
+    strbuf_puts(out, " by ");
+    unit_text(out, m->module);
+    strbuf_puts(out, " itself, of ");
+    unit_bytes(out, (int64_t)m->rss_bytes);
+    strbuf_puts(out, " resident at ");
+    unit_time(out, m->time_ns);
+    strbuf_puts(out, ", beside the heap; blocks inside are not seen");
+}
+
+static void line_mapped(const struct answer *a, const struct style *s, struct strbuf *out)
+{
+    struct mapped_by m = mapped_by(a->profile);
+    if (!m.module || a->query->metric == METRIC_MAPPED)
+        return;
+    size_t start = out->size;
+    summary_label(out, s, "mapped");
+    summary_mapped(&m, out);
+    strbuf_puts(out, ": --metric mapped");
+    wrap_since(out, start, SUMMARY_LABEL, s->width);
+    strbuf_putc(out, '\n');
+}
+
 static void line_pools(const struct answer *a, const struct style *s, struct strbuf *out)
 {
     struct pool_totals t;
@@ -452,11 +439,29 @@ bool summary_flaws(const struct recording *r, const struct profile *p, const str
     return true;
 }
 
+enum recorded summary_not_recorded(const struct profile *p, const struct style *s,
+                                   struct strbuf *out)
+{
+    size_t note, start = out->size;
+    enum recorded is = not_recorded(p, &note);
+    if (is == RECORDED)
+        return is;
+    summary_label(out, s, "incomplete");
+    strbuf_printf(out, "%s%s", style_warn(s), is == RECORDED_NOTHING ? "not recorded: " : "");
+    unit_text(out, p->notes.items[note]);
+    strbuf_puts(out, style_plain(s));
+    wrap_since(out, start, SUMMARY_LABEL, s->width);
+    strbuf_putc(out, '\n');
+    return is;
+}
+
 static void line_complete(const struct answer *a, const struct sampled_totals *sampled,
                           const struct style *s, struct strbuf *out)
 {
     struct totals flaws = flaws_of(a, sampled);
-    if (summary_flaws(a->recording, a->profile, &flaws, s, out))
+    bool told = !metric_is_sampled(a->query->metric) &&
+                summary_not_recorded(a->profile, s, out) != RECORDED;
+    if (summary_flaws(a->recording, a->profile, &flaws, s, out) || told)
         return;
     summary_label(out, s, "complete");
     strbuf_puts(out, metric_is_sampled(a->query->metric)
@@ -482,15 +487,20 @@ size_t summary_room(const struct strbuf *out, size_t start)
     return used < SUMMARY_LINES ? SUMMARY_LINES - used : 0;
 }
 
-void summary_notes(const struct profile *p, const struct style *s, size_t start, struct strbuf *out)
+void summary_notes(const struct recording *r, const struct profile *p, const struct style *s,
+                   size_t start, struct strbuf *out)
 {
     size_t room = summary_room(out, start);
-    size_t shown = 0;
-    for (; shown < p->notes.count; shown++) {
-        bool last = shown + 1 == p->notes.count;
+    size_t shown = 0, told;
+    struct notes notes;
+    notes_init(&notes, r, p);
+    if (not_recorded(p, &told) != RECORDED && !profile_is_sampled(p))
+        notes_drop(&notes, told);
+    for (; shown < notes.texts.count; shown++) {
+        bool last = shown + 1 == notes.texts.count;
         size_t before = out->size, lines = 1;
         summary_label(out, s, "note");
-        unit_text(out, p->notes.items[shown]);
+        unit_text(out, notes.texts.items[shown]);
         wrap_since(out, before, SUMMARY_LABEL, s->width);
         strbuf_putc(out, '\n');
         for (size_t i = before; i + 1 < out->size; i++)
@@ -502,11 +512,12 @@ void summary_notes(const struct profile *p, const struct style *s, size_t start,
         }
         room -= lines;
     }
-    if (shown < p->notes.count) {
+    if (shown < notes.texts.count) {
         summary_label(out, s, "note");
-        unit_counted(out, (int64_t)(p->notes.count - shown), "more note");
+        unit_counted(out, (int64_t)(notes.texts.count - shown), "more note");
         strbuf_puts(out, "; --json lists all\n");
     }
+    notes_release(&notes);
 }
 
 void summary_program(const struct profile *p, const struct style *s, struct strbuf *out)
@@ -536,25 +547,23 @@ void summary_text(const struct answer *a, const struct style *s, struct strbuf *
     if (metric_is_sampled(a->query->metric)) {
         line_samples(a, &sampled, s, out);
         line_no_python(a, s, out);
-    } else {
+    } else if (not_recorded(p, &(size_t){0}) != RECORDED_NOTHING) {
         line_counts(a, s, out);
         if (a->query->metric == METRIC_UNTOUCHED)
             line_untouched(p, s, out);
         else
             line_temporary(&a->totals, s, out);
+        line_mapped(a, s, out);
         line_inherited(p, s, out);
         line_pools(a, s, out);
         line_python(a, s, out);
         line_python_freed(a, s, out);
     }
-    summary_label(out, s, "threads");
-    unit_count(out, (int64_t)p->threads.count);
-    if (p->together > 1)
-        strbuf_printf(out, "; of %u processes together, --process PID picks one", p->together);
-    else if (a->recording->profiles.count > 1)
-        strbuf_printf(out, "; one of %zu processes, --process PID picks another, or all",
-                      a->recording->profiles.count);
-    strbuf_putc(out, '\n');
+    if (p->threads.count) {
+        summary_label(out, s, "threads");
+        unit_count(out, (int64_t)p->threads.count);
+        strbuf_putc(out, '\n');
+    }
     line_complete(a, &sampled, s, out);
     bool outside = !value_is_zero(a->tree.outside);
     size_t room = summary_room(out, start), later = outside + (p->notes.count > 0);
@@ -562,5 +571,5 @@ void summary_text(const struct answer *a, const struct style *s, struct strbuf *
                     out);
     if (outside)
         line_value(a, s, "outside", a->tree.outside, "not within the focus, not in the table", out);
-    summary_notes(p, s, start, out);
+    summary_notes(a->recording, p, s, start, out);
 }

@@ -344,7 +344,7 @@ def test_scribbled_memory(t, seed):
     t.equal("stderr", t.stderr, "")
     whole = t.report(profile, "total")
     t.equal("processes", len(whole["processes"]), 2)
-    child = [p["pid"] for p in whole["processes"] if p["pid"] != whole["pid"]][0]
+    child = whole["processes"][1]["pid"]
     of_child = t.report(profile, "total", "--process", str(child))
     t.equal("the child's own", t.total(of_child, "in_child"), (50000, 500))
     t.equal("the child's losses", of_child["totals"]["lost_events"], 0)

@@ -154,3 +154,14 @@ def test_presets(t):
     t.equal("the last one counts", left_out(t.report(profile, "live", "--presets", "--no-presets")), (0, 0))
     text = t.run("report", profile, "--presets")[0]
     t.true("text", re.search(r"^presets    \S+ KiB live in \d+ blocks of the loader, libc and libstdc\+\+; see --no-presets$", text, re.MULTILINE), text)
+
+
+def test_rust_library_is_folded(t):
+    """What Vec and Box do to get memory is charged to who uses them, whichever way names are mangled."""
+    profile = t.record(t.build("rust_names.c", "-O1", "-fno-optimize-sibling-calls"))
+    report = t.report(profile, "total")
+    t.equal("charged", {r["name"]: (r["self_bytes"], r["self_count"]) for r in report["rows"] if r["self_bytes"]},
+            {"app::grows": (10000, 10), "app::boxes": (14000, 7)})
+    report = t.report(profile, "total", "--no-fold")
+    t.equal("as it is", {r["name"]: r["self_bytes"] for r in report["rows"] if r["self_bytes"]}, {"alloc::alloc::alloc": 24000})
+    t.equal("all names", [r["total_bytes"] for r in report["rows"] if r["name"] == "<alloc::raw_vec::RawVecInner>::finish_grow"], [10000])

@@ -1,5 +1,7 @@
 """mmap is a metric of its own, exact to the page."""
-from harness import cases
+import os
+
+from harness import ROOT, cases
 
 PAGE = 4096
 
@@ -23,3 +25,21 @@ def test_places_that_others_take_and_calls_that_fail(t, threads):
     t.equal("keep", t.total(mapped, "keep"), (3000 // 8 * PAGE * threads, 3000 // 8 * threads))
     t.equal("move", t.total(mapped, "move"), (7 * PAGE * threads, threads))
     t.equal("keep_after_failures", t.total(mapped, "keep_after_failures"), (5 * PAGE, 1))
+
+
+@cases(how=("arena", "reserved", "file", "heap"))
+def test_memory_beside_the_heap_is_told(t, how):
+    """What a library maps for blocks of its own is in the summary; address space, files and the heap are no news."""
+    program = t.build("maps_much.c", "-O1", "-I", os.path.join(ROOT, "include"))
+    err = t.run("run", "-o", "x.tide", "--", program, how, t.file("pages"))[1]
+    report, text = t.report(t.file("x.tide")), t.run("report", t.file("x.tide"))[0]
+    if how != "arena":
+        t.true("nothing is said", "mapped_by" not in report and "\nmapped " not in text and "  mapped " not in err, (report.get("mapped_by"), err))
+        return
+    told = report["mapped_by"]
+    t.equal("by whom, how much", (told["module"], told["bytes"]), ("maps_much", 64 << 20))
+    t.true("of how much", told["rss_bytes"] > 64 << 20 and told["heap_bytes"] < 1 << 20, told)
+    t.true("in the summary", "\nmapped     64.0 MiB by maps_much itself, of " in text and "--metric mapped" in text, text)
+    t.true("at the end of run", "\n  mapped 64.0 MiB by maps_much itself, of " in err, err)
+    stack = t.stacks(t.file("x.tide"), "own_arena", "mapped")
+    t.equal("with its stack", [(size, names[:2]) for size, _, names in stack], [(64 << 20, ["own_arena", "main"])])

@@ -41,8 +41,9 @@ def test_forked_child_has_its_own_profile(t, how):
     profile = t.record(t.build("families.c", "-O1"), how)
     report = t.report(profile)
     t.equal("processes", len(report["processes"]), 2)
-    parent = report["pid"]
+    parent = report["processes"][0]["pid"]
     child = [p for p in report["processes"] if p["pid"] != parent][0]
+    t.equal("the report is of the one with the highest peak", report["pid"], child["pid"])
     t.equal("its parent", child["ppid"], parent)
     t.equal("parent's", by_pid(t, profile, parent, "in_parent"), (2000, 20))
     t.equal("child's blocks in the parent", by_pid(t, profile, parent, "in_child"), (0, 0))

@@ -89,6 +89,5 @@ def test_what_is_next(t):
     profile = t.record("sh", "-c", "%s; true" % program)
     processes = t.report(profile)["processes"]
     t.equal("processes", len(processes), 2)
-    want = "next: tidemark report %s --process %d" % (profile, processes[1]["pid"])
-    t.equal("the larger process", t.run("report", profile)[0].splitlines()[-1], want)
-    t.true("findings name them too", t.run("findings", profile)[0].startswith("processes\n"), t.stdout[:200])
+    t.true("the larger process", "; this is about %d, phases," % processes[1]["pid"] in t.run("report", profile)[0], t.stdout[:200])
+    t.true("findings name them too", t.run("findings", profile)[0].startswith("processes  2, this is about all"), t.stdout[:200])

@@ -84,4 +84,4 @@ def test_stopped_and_continued_from_the_terminal(t):
     os.write(terminal.fd, b"echo \"ended with $?\"; exit\n")
     terminal.wait_for(rb"ended with 130")
     terminal.end()
-    t.equal("ended by signal", t.report(t.file("p.tide"))["signal"], signal.SIGINT)
+    t.equal("ended by signal", t.report(t.file("p.tide"))["processes"][0]["signal"], signal.SIGINT)

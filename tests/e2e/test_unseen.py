@@ -1,5 +1,6 @@
 """What cannot be recorded runs as always, and the recording says what is missing, why, and what to do."""
 import os
+import re
 import shutil
 import subprocess
 
@@ -192,14 +193,15 @@ def test_not_missed_if_not_asked_for(t):
 
 
 def test_children_of_a_static_program(t):
-    """The program comes first and says why it is empty; its child is recorded."""
+    """The program is the first process, and why it is empty is said; its child is recorded."""
     static = t.build("looked_at.c", "-O1", "-static", "-Wno-error")
     report, stderr = recorded(t, static, "spawn", t.build("looked_at.c", "-O1"))
     says(t, report, stderr, "statically linked")
     t.equal("processes", len(report["processes"]), 2)
     child = report["processes"][1]
-    t.equal("its parent", child["ppid"], report["pid"])
-    t.equal("the child's", t.total(t.report(t.file("p.tide"), "live", "--process", str(child["pid"])), "in_child"), (7000, 7))
+    t.equal("its parent", child["ppid"], report["processes"][0]["pid"])
+    t.equal("the report is of the child", report["pid"], child["pid"])
+    t.equal("the child's", t.total(report, "in_child"), (7000, 7))
 
 
 # Other rights
@@ -264,3 +266,27 @@ def test_children_that_change_rights(t, who):
     report = t.report(profile)
     says(t, report, stderr, child, "setuid")
     t.equal("the parent's", t.total(report, "in_parent"), (1000, 10))
+
+
+def test_what_was_not_recorded_is_not_complete(t):
+    """A static program: no zeros that look like figures, and no verdict on what nobody saw."""
+    profile = t.file("p.tide")
+    t._run([t.tidemark, "run", "-o", profile, "--", t.build("ends.c", "-O1", "-static"), "return"], None)
+    t.true("at the end of run", t.stderr.startswith("tidemark: nothing recorded in ") and "peak" not in t.stderr, t.stderr)
+    t.equal("JSON", t.report(profile)["complete"], False)
+    text = t.run("report", profile)[0]
+    t.true("report", " incomplete not recorded: nothing could be seen in " in " ".join(text.split()) and "statically linked" in text, text)
+    for word in ("complete", "allocated", "live", "peak", "threads", "next:"):
+        t.true("no line '%s'" % word, "\n" + word + " " not in text, text)
+    text = t.run("leaks", profile)[0]
+    t.true("leaks", "\nincomplete not recorded: " in text and "nothing was lost" not in text, text)
+    found, text = t.ask(profile, "findings"), t.run("findings", profile)[0]
+    t.equal("findings", (found["clean"], found["findings"], found["basis"]), (False, [], "not recorded"))
+    t.true("findings in words", "nothing worth your time" not in text and "not recorded: " in text, text)
+
+
+def test_program_whose_malloc_is_hidden_is_not_complete(t):
+    profile = t.record(t.build("own_malloc.c", "-O1", "-fno-builtin", OWN["hidden"]), status=5)
+    t.equal("JSON", t.report(profile)["complete"], False)
+    text = t.run("report", profile)[0]
+    t.true("report", re.search(r"^incomplete (no|only) allocations by ", text, re.MULTILINE) and "\ncomplete " not in text, text)

@@ -217,19 +217,19 @@ static inline void look_growth(const struct recording *r, uint64_t hash)
 static inline void look_findings(const struct recording *r, uint64_t hash)
 {
     struct query q;
-    struct findings f;
+    struct findings_all f;
     struct err err;
     query_init(&q);
     q.focus.presets = hash % 2;
     q.process = r->whole ? WHOLE_WORD : NULL;
-    if (findings_init(&f, r, &q, &err) == 0) {
+    if (findings_all_init(&f, r, &q, 0, &err) == 0) {
         struct strbuf out = {0};
         const struct style style = {.width = hash / 2 % 128};
         findings_text(&f, "x.tide", 10, &style, &out);
         findings_brief(&f, "x.tide", 3, &out);
         findings_json(&f, 10, &out);
         strbuf_release(&out);
-        findings_release(&f);
+        findings_all_release(&f);
     }
     query_release(&q);
 }

@@ -275,6 +275,13 @@ static void test_empty(void **state)
     recording_free(r);
 }
 
+static const struct profile *ask_process(const struct recording *r, const struct query *q)
+{
+    const struct profile *p = NULL;
+    assert_int_equal(answer_process(r, q, &p, NULL), 0);
+    return p;
+}
+
 static void test_process(void **state)
 {
     (void)state;
@@ -283,15 +290,61 @@ static void test_process(void **state)
     fx_profile(r, 11, 10, "child");
     fx_profile(r, 10, 1, "app");
     const struct profile *p;
-    assert_int_equal(answer_process(r, NULL, &p, NULL), 0);
-    assert_string_equal(p->command.items[0], "app"); /* what the first became */
-    assert_int_equal(answer_process(r, "10#1", &p, NULL), 0);
-    assert_string_equal(p->command.items[0], "sh");
-    assert_int_equal(answer_process(r, "11", &p, NULL), 0);
-    assert_string_equal(p->command.items[0], "child");
-    assert_int_equal(answer_process(r, "10", &p, NULL), 0);
-    assert_string_equal(p->command.items[0], "app");
-    assert_int_equal(answer_process(r, "10#3", &p, NULL), -ENOENT);
+    assert_string_equal(ask_process(r, NULL)->command.items[0], "app"); /* what the first became */
+    assert_string_equal(ask_process(r, &(struct query){.process = "10#1"})->command.items[0], "sh");
+    assert_string_equal(ask_process(r, &(struct query){.process = "11"})->command.items[0],
+                        "child");
+    assert_string_equal(ask_process(r, &(struct query){.process = "10"})->command.items[0], "app");
+    assert_int_equal(answer_process(r, &(struct query){.process = "10#3"}, &p, NULL), -ENOENT);
+    recording_free(r);
+}
+
+/* Without --process: the highest peak, but not a launcher's that is hardly higher. */
+static void test_process_with_the_highest_peak(void **state)
+{
+    (void)state;
+    struct recording *r = recording_new();
+    fx_profile(r, 10, 1, "sh")->peak_bytes = 90000;
+    fx_profile(r, 11, 10, "launcher")->execed = true;
+    fx_profile(r, 12, 10, "small")->peak_bytes = 2000;
+    fx_profile(r, 11, 10, "app")->peak_bytes = 150000;
+    r->profiles.items[1].peak_bytes = 150000 + ANSWER_LAUNCHER_BYTES - 1;
+    assert_string_equal(ask_process(r, NULL)->command.items[0], "app");
+    r->profiles.items[1].peak_bytes++;
+    assert_string_equal(ask_process(r, NULL)->command.items[0], "launcher");
+    r->profiles.items[1].peak_bytes = 0;
+    r->profiles.items[0].peak_bytes = 150000; /* of equal ones: the program that was started */
+    assert_string_equal(ask_process(r, NULL)->command.items[0], "sh");
+    recording_free(r);
+}
+
+/* A mark that the question names is worth more than a peak. */
+static void test_process_with_the_marks(void **state)
+{
+    (void)state;
+    struct recording *r = recording_new();
+    fx_profile(r, 10, 1, "large")->peak_bytes = 90000;
+    fx_profile(r, 11, 10, "marked")->peak_bytes = 100;
+    fx_profile(r, 12, 10, "marked too")->peak_bytes = 200;
+    for (size_t i = 1; i < 3; i++)
+        *vec_push(&r->profiles.items[i].marks) = (struct mark){.name = "event"};
+    *vec_push(&r->profiles.items[1].marks) = (struct mark){.name = "event"};
+    static const struct {
+        struct query query;
+        uint32_t pid;
+    } cases[] = {
+        {{.at = "peak"}, 10},
+        {{.at = "event#1"}, 12},
+        {{.at = "event#2"}, 11},
+        {{.at = "event#2", .since = "event"}, 11},
+        {{.at = "no-such-mark"}, 10},
+        {{.has_mark = ""}, 12},
+        {{.has_mark = "event"}, 12},
+        {{.has_mark = "other"}, 10},
+        {{.has_mark = "event", .process = "10"}, 10},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(ask_process(r, &cases[i].query)->pid, cases[i].pid);
     recording_free(r);
 }
 
@@ -310,6 +363,8 @@ int main(void)
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_empty),
         cmocka_unit_test(test_process),
+        cmocka_unit_test(test_process_with_the_highest_peak),
+        cmocka_unit_test(test_process_with_the_marks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 #include "test_model_fixture.h"
 
 #include "model/name.h"
+#include "model/rust_name.h"
 #include "model/pattern.h"
 
 static void expect_bare(const char *name, const char *bare)
@@ -133,12 +134,77 @@ static void test_renames(void **state)
     assert_non_null(strstr(err.text, "s/regex/new/"));
 }
 
+/* As rustc 1.95 writes them, with either mangling. */
+static void test_rust(void **state)
+{
+    (void)state;
+    static const char *const library[] = {
+        "alloc::alloc::alloc",
+        "alloc::alloc::Global::alloc_impl_runtime",
+        "<alloc::alloc::Global>::alloc_impl_runtime",
+        "<alloc::alloc::Global as core::alloc::Allocator>::allocate",
+        "alloc::raw_vec::RawVecInner<A>::finish_grow",
+        "<alloc::raw_vec::RawVecInner>::try_allocate_in",
+        "<alloc::raw_vec::RawVecInner<_>>::reserve::do_reserve_and_handle::<alloc::alloc::Global>",
+        "<u8 as alloc::vec::spec_from_elem::SpecFromElem>::from_elem",
+        "<T as alloc::slice::<impl [T]>::to_vec_in::ConvertVec>::to_vec",
+        "alloc::slice::<impl [T]>::to_vec_in",
+        "<[u8]>::to_vec",
+        "<&str as alloc::string::SpecToString>::spec_to_string",
+        "<alloc::vec::Vec<T,A> as core::clone::Clone>::clone",
+        "<hashbrown::raw::RawTable<(u64, alloc::string::String)>>::reserve_rehash::<f>",
+        "hashbrown::map::HashMap<K,V,S,A>::insert",
+        "<std::collections::hash::map::HashMap<u64, alloc::string::String>>::insert",
+        "core::iter::traits::iterator::Iterator::collect",
+        "<core::iter::adapters::map::Map<core::ops::range::Range<i32>, a::set::{closure#0}> as "
+        "core::iter::traits::iterator::Iterator>::fold::<()>",
+        "core::ops::function::FnOnce::call_once",
+        "__rustc::__rust_alloc",
+        "__rustc[4425a7e20b4c8619]::__rdl_alloc",
+        "<mimalloc::MiMalloc as core::alloc::global::GlobalAlloc>::alloc",
+    };
+    static const char *const others[] = {
+        "a::zeroed",
+        "a::rcs::{{closure}}",
+        "<a::Cache as core::iter::traits::iterator::Iterator>::next",
+        "<a::Cache as core::clone::Clone>::clone",
+        "<&a::Cache as core::fmt::Display>::fmt",
+        "<alloc::vec::Vec<u8> as a::Store>::keep",
+        "<a::Cache>::fill",
+        "<[a::Cell] as core::fmt::Debug>::fmt",
+        "core::Engine::run(int)",
+        "core::iter::next(Stream&)",
+        "alloc::vec::grow(unsigned long)",
+        "core::engine::run",
+        "alloc::Pool::take",
+        "hashbrowned::f",
+        "<",
+        "<a",
+        "< as >::f",
+        "",
+    };
+    for (size_t i = 0; i < sizeof library / sizeof *library; i++)
+        if (!name_is_std(library[i]))
+            fail_msg("%s is not taken for the library's", library[i]);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (name_is_std(others[i]))
+            fail_msg("%s is taken for the library's", others[i]);
+    assert_true(rust_file_is_std("/rustc/59807616e1fa/library/alloc/src/raw_vec/mod.rs"));
+    assert_true(rust_file_is_std("/root/.rustup/toolchains/stable/lib/rustlib/src/rust/library/"
+                                 "core/src/ops/function.rs"));
+    assert_true(rust_file_is_std("/rust/deps/hashbrown-0.16.1/src/raw/mod.rs"));
+    assert_false(rust_file_is_std("/home/me/library/src/main.rs"));
+    assert_true(name_is_allocator("__rust_alloc"));
+    assert_true(name_is_allocator("__rg_realloc"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bare),     cmocka_unit_test(test_kinds),
         cmocka_unit_test(test_is),       cmocka_unit_test(test_shorten),
         cmocka_unit_test(test_patterns), cmocka_unit_test(test_renames),
+        cmocka_unit_test(test_rust),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

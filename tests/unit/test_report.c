@@ -61,7 +61,8 @@ static void test_json(void **state)
         "\"sum\":{\"bytes\":3650,\"count\":59},\"ignored\":{\"bytes\":0,\"count\":0,\"by\":[]},"
         "\"outside\":{\"bytes\":0,\"count\":0},\"processes\":[{\"pid\":100,\"ppid\":1,"
         "\"command\":[\"./"
-        "app\"],\"exit_code\":0,\"signal\":null}],\"notes\":[],\"stack_nodes\":10,\"rows_left_"
+        "app\"],\"exit_code\":0,\"signal\":null,\"peak_bytes\":3600}],\"notes\":[],\"stack_nodes\":"
+        "10,\"rows_left_"
         "out\":0,"
         "\"rows\":[{\"name\":\"libx.so+0x1100\",\"module\":\"libx.so\",\"file\":null,\"line\":null,"
         "\"self_bytes\":3200,\"self_count\":50,\"total_bytes\":3200,\"total_count\":50},"
@@ -278,16 +279,19 @@ static void test_processes(void **state)
     char *text = print_of(r, &(struct query){.top = 1, .process = "101"}, TEXT, &plain);
     expect_part(
         text,
-        "processes\n"
-        "     100  ./app  peak 3.5 KiB, exit status 0\n"
-        "       101  ./child 'two words'  peak 0 B, killed by SIGSEGV (signal 11)  <- this report\n"
-        "         102  './grandchild?[31m'  peak 0 B, became another program\n"
+        "processes  3; this is about 101, child; --process PID picks another\n"
+        "     100  app  peak 3.5 KiB, exit status 0\n"
+        "       101  child 'two words'  peak 0 B, killed by SIGSEGV (signal 11)  <- this report\n"
+        "         102  'grandchild?[31m'  peak 0 B, became another program\n"
         "\n"
         "command    ./child 'two words'\n");
-    expect_part(text, "one of 3 processes, --process PID picks another, or all\n");
     expect_part(text, "complete   nothing lost, no stack cut off, no unknown frees\n");
     expect_part(text, "nothing to show\n");
     assert_null(strchr(text, '\033'));
+    free(text);
+    text = print_of(r, &(struct query){.top = 1}, TEXT, &plain);
+    expect_part(text, "processes  3; this is about 100, app, which has the highest peak; --process "
+                      "PID picks another\n");
     free(text);
     recording_free(r);
 }

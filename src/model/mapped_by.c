@@ -1,0 +1,100 @@
+#include "model/mapped_by.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/frames.h"
+
+#define LEAST_BYTES ((uint64_t)8 << 20)
+#define LEAST_SHARE 4 /* a quarter of what is resident */
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static const struct stamp *highest_stamp(const struct profile *p)
+{
+    const struct stamp *best = NULL;
+    for (size_t i = 0; i < p->stamps.count; i++)
+        if (!best || p->stamps.items[i].rss_bytes > best->rss_bytes)
+            best = &p->stamps.items[i];
+    for (size_t i = 0; i < p->marks.count; i++)
+        if (!best || p->marks.items[i].stamp.rss_bytes > best->rss_bytes)
+            best = &p->marks.items[i].stamp;
+    return best;
+}
+
+static bool is_python(const char *module)
+{
+    return strncmp(module, "libpython", 9) == 0 || strncmp(module, "python", 6) == 0;
+}
+
+/* The module whose code called mmap; -1: none that is known. */
+static ptrdiff_t module_of(const struct profile *p, const struct site *s)
+{
+    uint64_t address = s->node < p->nodes.count ? p->nodes.items[s->node].address : 0;
+    const struct module *m =
+        address > NODE_POOL && !NODE_IS_PYTHON(address) ? module_at(p, address) : NULL;
+    return m && m->path && *m->path ? m - p->modules.items : -1;
+}
+
+/* Bytes that each module had mapped after so many intervals. Modules of one file that was loaded
+ * several times are one. */
+static int64_t *mapped_bytes(const struct profile *p, uint64_t time_ns)
+{
+    int64_t *bytes = xcalloc(p->modules.count + 1, sizeof *bytes);
+    ptrdiff_t *modules = xcalloc(p->sites.count + 1, sizeof *modules);
+    for (size_t i = 0; i < p->sites.count; i++)
+        modules[i] =
+            p->sites.items[i].domain == DOMAIN_MAPPED ? module_of(p, &p->sites.items[i]) : -1;
+    for (size_t i = 0; i < p->intervals.count; i++) {
+        const struct interval *v = &p->intervals.items[i];
+        for (size_t k = 0; k < v->row_count; k++) {
+            const struct row *row = &p->rows.items[v->first_row + k];
+            ptrdiff_t m = row->site < p->sites.count ? modules[row->site] : -1;
+            if (m >= 0)
+                bytes[m] = (int64_t)((uint64_t)bytes[m] + row->columns[COL_BYTES] -
+                                     row->columns[COL_FREED]);
+        }
+        if (v->end_ns >= time_ns)
+            break;
+    }
+    for (size_t i = 0; i < p->modules.count; i++)
+        for (size_t k = 0; k < i && bytes[i]; k++)
+            if (bytes[k] && p->modules.items[k].path &&
+                strcmp(p->modules.items[k].path, p->modules.items[i].path) == 0) {
+                bytes[k] = (int64_t)((uint64_t)bytes[k] + (uint64_t)bytes[i]);
+                bytes[i] = 0;
+            }
+    free(modules);
+    return bytes;
+}
+
+struct mapped_by mapped_by(const struct profile *p)
+{
+    const struct stamp *s = highest_stamp(p);
+    struct mapped_by out = {0};
+    if (!s || s->anon_bytes <= s->live_bytes || p->together)
+        return out;
+    uint64_t beside = s->anon_bytes - s->live_bytes, most = 0;
+    int64_t *bytes = mapped_bytes(p, s->time_ns);
+    for (size_t i = 0; i < p->modules.count; i++) {
+        if (bytes[i] <= 0 || (uint64_t)bytes[i] <= most)
+            continue;
+        const char *name = base_name(p->modules.items[i].path);
+        if (is_python(name))
+            continue;
+        most = (uint64_t)bytes[i];
+        out.module = name;
+    }
+    free(bytes);
+    out.bytes = most < beside ? most : beside;
+    out.rss_bytes = s->rss_bytes;
+    out.heap_bytes = s->live_bytes;
+    out.time_ns = s->time_ns;
+    if (out.bytes < LEAST_BYTES || out.bytes < s->rss_bytes / LEAST_SHARE)
+        out.module = NULL;
+    return out;
+}

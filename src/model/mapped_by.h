@@ -1,0 +1,27 @@
+/*
+ * mapped_by: which library holds memory that it mapped itself, beside the heap.
+ *
+ * Libraries with an allocator of their own (jemalloc inside polars, mimalloc inside pyarrow) get
+ * their memory by mmap, and nothing is seen of the blocks inside. Where that is a large part of
+ * what is resident, a summary that speaks of the heap alone misleads.
+ *
+ * What is compared is the moment of the highest resident memory that the collector met. Only
+ * anonymous memory beyond the live heap counts: mapped files and address space that was only
+ * reserved are no news. CPython's arenas are told of elsewhere, and are left out.
+ */
+#ifndef TIDE_MODEL_MAPPED_BY_H
+#define TIDE_MODEL_MAPPED_BY_H
+
+#include "store/recording.h"
+
+struct mapped_by {
+    const char *module;  /* the base name of its file, in the profile; NULL: nothing to tell */
+    uint64_t bytes;      /* mapped by it, and resident as far as that can be known */
+    uint64_t rss_bytes;  /* resident in all, */
+    uint64_t heap_bytes; /* live in the heap, */
+    uint64_t time_ns;    /* and when that was */
+};
+
+struct mapped_by mapped_by(const struct profile *p);
+
+#endif

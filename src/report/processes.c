@@ -1,0 +1,231 @@
+/* The first lines of a report on a recording of several processes: which one this is, and the tree.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "model/sampled.h"
+#include "report/summary.h"
+#include "report/units.h"
+#include "report/wrap.h"
+
+#define PROCESS_LINES 6 /* and one before, one after them */
+#define NOBODY        SIZE_MAX
+#define INDENT_MOST   12
+
+/* One program of a process, as the tree shows it. */
+struct member {
+    size_t parent; /* NOBODY: none is known */
+    size_t like;   /* the largest of those with the same command and a parent of the same kind */
+    size_t alike;  /* how many others are shown by this one's line */
+    bool shown;
+};
+
+/* --- which one -------------------------------------------------------------------------------- */
+
+static uint64_t highest_peak(const struct recording *r)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < r->profiles.count; i++)
+        if (r->profiles.items[i].peak_bytes > most)
+            most = r->profiles.items[i].peak_bytes;
+    return most;
+}
+
+void summary_choice(const struct recording *r, const struct profile *chosen, const struct style *s,
+                    struct strbuf *out)
+{
+    if (r->profiles.count < 2)
+        return;
+    size_t start = out->size;
+    summary_label(out, s, "processes");
+    unit_count(out, (int64_t)r->profiles.count);
+    if (!chosen) {
+        strbuf_puts(out, ", this is about all of them; --process PID looks at one");
+    } else if (chosen->together) {
+        strbuf_puts(out, ", all together here; --process PID picks one");
+    } else {
+        strbuf_printf(out, "; this is about %" PRIu32 ", ", chosen->pid);
+        summary_program_name(chosen, out);
+        if (chosen->peak_bytes && chosen->peak_bytes == highest_peak(r))
+            strbuf_puts(out, ", which has the highest peak");
+        strbuf_puts(out, "; --process PID picks another");
+    }
+    wrap_since(out, start, SUMMARY_LABEL, s->width);
+    strbuf_putc(out, '\n');
+}
+
+/* --- the tree --------------------------------------------------------------------------------- */
+
+static uint64_t weight(const struct profile *p)
+{
+    return p->sampling.alone ? sampled_whole(p).cpu_ns : p->peak_bytes;
+}
+
+/* Parents come first in a recording. A program's parent is also what its process ran before. */
+static void find_parents(const struct recording *r, struct member *members)
+{
+    struct map last = {0}; /* pid -> its last program so far */
+    for (size_t i = 0; i < r->profiles.count; i++) {
+        const struct profile *p = &r->profiles.items[i];
+        uint32_t parent = map_get(&last, p->ppid), before = map_get(&last, p->pid);
+        if (before != MAP_NONE && r->profiles.items[before].execed &&
+            (parent == MAP_NONE || parent < before))
+            parent = before;
+        members[i] = (struct member){.parent = parent == MAP_NONE ? NOBODY : parent, .like = i};
+        *map_at(&last, p->pid) = (uint32_t)i;
+    }
+    map_release(&last);
+}
+
+/* Thirty children of one command are one line, that of the largest. The chosen one has its own. */
+static void find_alike(const struct recording *r, const struct profile *chosen,
+                       struct member *members)
+{
+    struct strpool kinds = {0}; /* "kind of the parent, command" */
+    struct map largest = {0};   /* number of a kind -> member */
+    size_t *kind = xcalloc(r->profiles.count, sizeof *kind);
+    for (size_t i = 0; i < r->profiles.count; i++) {
+        const struct profile *p = &r->profiles.items[i];
+        struct strbuf text = {0};
+        strbuf_printf(&text, "%zu ", members[i].parent == NOBODY ? 0 : kind[members[i].parent] + 1);
+        strbuf_puts(&text, p == chosen ? "chosen " : p->execed ? "launcher " : "");
+        summary_command(p, SIZE_MAX, &text);
+        kind[i] = strpool_add(&kinds, text.data);
+        strbuf_release(&text);
+        uint32_t *at = map_at(&largest, kind[i]);
+        if (*at == MAP_NONE || weight(p) > weight(&r->profiles.items[*at]))
+            *at = (uint32_t)i;
+    }
+    for (size_t i = 0; i < r->profiles.count; i++) {
+        members[i].like = map_get(&largest, kind[i]);
+        members[members[i].like].alike += members[i].like != i;
+    }
+    free(kind);
+    map_release(&largest);
+    strpool_release(&kinds);
+}
+
+/* A shell that becomes the program is worth a line only where there is room. */
+static bool is_launcher(const struct profile *p)
+{
+    return p->execed && p->peak_bytes < ANSWER_LAUNCHER_BYTES;
+}
+
+static bool goes_before(const struct profile *a, const struct profile *b)
+{
+    return is_launcher(a) != is_launcher(b) ? is_launcher(b) : weight(a) > weight(b);
+}
+
+static size_t show(struct member *m)
+{
+    bool more = !m->shown;
+    m->shown = true;
+    return more;
+}
+
+/* The chosen one (or the first), what started it, then the largest. */
+static void choose_lines(const struct recording *r, const struct profile *chosen,
+                         struct member *members)
+{
+    size_t count = r->profiles.count, lines = 0;
+    size_t at = !chosen || chosen->together ? 0 : (size_t)(chosen - r->profiles.items);
+    for (; at != NOBODY && lines < PROCESS_LINES / 2; at = members[at].parent)
+        if (!is_launcher(&r->profiles.items[at]) || &r->profiles.items[at] == chosen)
+            lines += show(&members[members[at].like]);
+    while (lines < PROCESS_LINES) {
+        size_t best = NOBODY;
+        for (size_t i = 0; i < count; i++)
+            if (!members[i].shown && members[i].like == i &&
+                (best == NOBODY || goes_before(&r->profiles.items[i], &r->profiles.items[best])))
+                best = i;
+        if (best == NOBODY)
+            return;
+        lines += show(&members[best]);
+    }
+}
+
+static size_t shown_depth(const struct member *members, size_t i)
+{
+    size_t depth = 0;
+    for (size_t at = members[i].parent; at != NOBODY; at = members[at].parent)
+        depth += members[members[at].like].shown;
+    return depth < INDENT_MOST ? depth : INDENT_MOST;
+}
+
+static void add_figures(const struct profile *p, struct strbuf *out)
+{
+    const struct sampling *g = &p->sampling;
+    if (!g->alone) {
+        strbuf_puts(out, "peak ");
+        unit_bytes(out, (int64_t)p->peak_bytes);
+        strbuf_puts(out, ", ");
+        return;
+    }
+    struct sampled_totals t = sampled_whole(p);
+    if (g->cpu_period_ns)
+        unit_ms(out, (int64_t)t.cpu_ns);
+    if (g->fault_period) {
+        strbuf_puts(out, g->cpu_period_ns ? ", " : "");
+        unit_counted(out, (int64_t)t.faults, "fault");
+    }
+    strbuf_puts(out, ", ");
+}
+
+static void add_line(const struct profile *p, const struct member *m, size_t depth, bool chosen,
+                     const struct style *s, struct strbuf *out)
+{
+    struct strbuf tail = {0};
+    strbuf_puts(&tail, "  ");
+    add_figures(p, &tail);
+    summary_ending(p, &tail);
+    if (m->alike)
+        strbuf_printf(&tail, "; and %zu more like it", m->alike);
+    strbuf_puts(&tail, chosen ? "  <- this report" : "");
+    size_t indent = 2 * depth, used = indent + 10 + tail.size;
+    strbuf_printf(out, "%*s%8" PRIu32 "  ", (int)indent, "", p->pid);
+    summary_short_command(p, s->width > used + 16 ? s->width - used : 16, out);
+    strbuf_printf(out, "%s\n", tail.data);
+    strbuf_release(&tail);
+}
+
+static void add_rest(const struct recording *r, const struct member *members, struct strbuf *out)
+{
+    size_t rest = 0;
+    uint64_t most = 0;
+    for (size_t i = 0; i < r->profiles.count; i++) {
+        const struct profile *p = &r->profiles.items[i];
+        if (members[members[i].like].shown)
+            continue;
+        rest++;
+        most = p->peak_bytes > most ? p->peak_bytes : most;
+    }
+    if (!rest)
+        return;
+    strbuf_puts(out, "          and ");
+    unit_count(out, (int64_t)rest);
+    strbuf_puts(out, " more");
+    if (most) {
+        strbuf_puts(out, ", peak at most ");
+        unit_bytes(out, (int64_t)most);
+    }
+    strbuf_puts(out, "; --json lists all\n");
+}
+
+void summary_processes(const struct recording *r, const struct profile *chosen,
+                       const struct style *s, struct strbuf *out)
+{
+    if (r->profiles.count < 2)
+        return;
+    struct member *members = xcalloc(r->profiles.count, sizeof *members);
+    find_parents(r, members);
+    find_alike(r, chosen, members);
+    choose_lines(r, chosen, members);
+    summary_choice(r, chosen, s, out);
+    for (size_t i = 0; i < r->profiles.count; i++)
+        if (members[i].shown)
+            add_line(&r->profiles.items[i], &members[i], shown_depth(members, i),
+                     &r->profiles.items[i] == chosen, s, out);
+    add_rest(r, members, out);
+    free(members);
+    strbuf_putc(out, '\n');
+}
