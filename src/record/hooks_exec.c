@@ -17,9 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <dlfcn.h>
-#include <link.h>
-
+#include "record/loaded.h"
 #include "record/recorder.h"
 
 #define PRELOAD         "LD_PRELOAD="
@@ -49,13 +47,13 @@ static char *put(char *at, const char *name, const char *value)
 
 bool exec_remember(const char *socket, const char *key, const char *only, const char *filters)
 {
-    struct dl_find_object self;
+    const struct link_map *self = loaded_map(ours.text);
     char *at = ours.text;
-    if (_dl_find_object(ours.text, &self) != 0 || !self.dlfo_link_map->l_name[0])
+    if (!self || !self->l_name[0])
         return false;
     ours.preload = at;
     ours.library = at + PRELOAD_SIZE;
-    at = put(at, "LD_PRELOAD", self.dlfo_link_map->l_name);
+    at = put(at, "LD_PRELOAD", self->l_name);
     ours.socket = at;
     at = at ? put(at, WIRE_ENV_SOCKET, socket) : NULL;
     ours.key = at;

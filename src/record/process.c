@@ -12,6 +12,7 @@
 #include <sys/un.h>
 
 #include "record/definition.h"
+#include "record/loaded.h"
 #include "record/python.h"
 #include "record/recorder.h"
 
@@ -69,12 +70,11 @@ static void find_next(const char *name, void *slot, size_t size)
 
 static bool same_module(const void *slot, const void *other)
 {
-    struct dl_find_object a, b;
     void *f, *g;
     memcpy(&f, slot, sizeof f);
     memcpy(&g, other, sizeof g);
-    return _dl_find_object(f, &a) == 0 && _dl_find_object(g, &b) == 0 &&
-           a.dlfo_link_map == b.dlfo_link_map;
+    const struct link_map *file = loaded_map(f);
+    return file && loaded_map(g) == file;
 }
 
 /* All at once, so that a hook that dlsym itself calls finds either everything or nothing. */

@@ -87,6 +87,51 @@ def test_code_made_at_run_time(t, how, opt):
         t.equal("incomplete stacks", totals["incomplete_stacks"], 100)
 
 
+
+def known_stacks(t, profile, innermost):
+    """The 100 allocations of 77 bytes by the program holes: {names up to main: count}, and incomplete stacks."""
+    report = t.report(profile, "total", "--by", "stack")
+    stacks = {}
+    for row in report["rows"]:
+        names = [bare(f["function"]) for f in row["stack"]]
+        if names[0] == innermost:
+            end = names.index("main") + 1 if "main" in names else len(names)
+            stacks[tuple(names[:end])] = (row["bytes"], row["count"])
+    return stacks, report["totals"]["incomplete_stacks"]
+
+
+@cases(page=("4096", "65536", "0x200000"), how=(("-fPIE", "-pie"), ("-fno-pie", "-no-pie")), opt=("-O0", "-O2"))
+def test_holes_between_segments(t, page, how, opt):
+    """A file linked for large pages: its tables are in another segment than its code, with nothing in between."""
+    profile = t.record(t.build("holes.c", opt, *how, "-Wl,-z,max-page-size=" + page), "direct")
+    t.consistent(profile)
+    t.equal("stacks, incomplete", known_stacks(t, profile, "inner"), ({("inner", "middle", "outer", "main"): (7700, 100)}, 0))
+
+
+@cases(page=("65536", "0x200000"))
+def test_holes_between_segments_of_a_library(t, page):
+    library = t.build("plugin_deep.c", "-O2", "-Wl,-z,max-page-size=" + page, shared=True)
+    profile = t.record(t.build("holes.c", "-O2"), "library", library)
+    t.consistent(profile)
+    t.equal("stacks, incomplete", known_stacks(t, profile, "deep_inner"),
+            ({("deep_inner", "deep_middle", "deep_outer", "main"): (7700, 100)}, 0))
+    modules = {os.path.basename(f["module"]) for row in t.report(profile, "total", "--by", "stack")["rows"]
+               for f in row["stack"] if f["function"].startswith("deep_")}
+    t.equal("module", modules, {"plugin_deep.so"})
+
+
+@cases(opt=("-O0", "-O2"))
+def test_functions_without_unwind_information(t, opt):
+    """A frame pointer that is not theirs would lead past their callers: such a stack is incomplete, and says so."""
+    program = t.build("holes.c", opt, "-fno-omit-frame-pointer")
+    stacks, incomplete = known_stacks(t, t.record(program, "bare"), "inner")
+    t.equal("without a frame pointer", (stacks, incomplete),
+            ({("inner", "middle", "outer", "bare_inner", "[no unwind information]"): (7700, 100)}, 100))
+    stacks, incomplete = known_stacks(t, t.record(program, "framed"), "inner")
+    t.equal("with a frame pointer", (stacks, incomplete),
+            ({("inner", "middle", "outer", "framed", "has_frame", "main"): (7700, 100)}, 0))
+
+
 @cases(where=("first", "thread", "filtered"))
 def test_code_made_at_run_time_on_another_stack(t, where):
     """What its frame pointer might be points beyond that stack: it is not read unless it is known to be there."""
