@@ -314,6 +314,13 @@ int recorder_figures(bool restart, struct wire_figures *out)
     return 0;
 }
 
+void recorder_left_out(const char *path, enum wire_out why)
+{
+    struct wire_request request = {.kind = WIRE_LEFT_OUT, .small = (uint32_t)why};
+    struct wire_reply reply;
+    ask(&request, path, &reply);
+}
+
 void recorder_python_ends(void)
 {
     struct wire_request request = {.kind = WIRE_PYTHON_ENDS};

@@ -208,6 +208,8 @@ void recorder_left_alone(const char *path, uint64_t number, enum wire_left why);
  * frames.
  */
 void recorder_python_ends(void);
+/* A program is executed without us. */
+void recorder_left_out(const char *path, enum wire_out why);
 void recorder_exiting(enum wire_exit what, uint64_t stack, const struct wire_held *held);
 void *boot_alloc(size_t size); /* before `next` is known: dlsym itself may allocate */
 bool boot_owns(const void *p);
