@@ -3,7 +3,7 @@ import os
 import re
 import subprocess
 
-from harness import HERE
+from harness import HERE, NEEDS_GLIBC
 
 # What the recorder must never call inside the program: it allocates, prints, locks or ends.
 FORBIDDEN = re.compile(r"""^(
@@ -29,6 +29,13 @@ def symbols(path, which):
 def test_needs_only_libc(t):
     needed = set(re.findall(r"NEEDED.*\[(.*)\]", tool("readelf", "-d", t.library)))
     t.equal("needed", needed - {"libc.so.6", "ld-linux-x86-64.so.2"}, set())
+
+
+def test_newest_version_needed(t):
+    """A program whose glibc lacks it is executed without us: what says so must not lag behind."""
+    versions = set(re.findall(r"\(GLIBC_([0-9.]+)\)", tool("objdump", "-T", t.library)))
+    newest = max(versions, key=lambda version: [int(part) for part in version.split(".")])
+    t.equal("newest version of glibc that is needed", "GLIBC_" + newest, NEEDS_GLIBC)
 
 
 def test_exports(t):
