@@ -49,9 +49,9 @@ static bool is_known(const struct unseen *u, const struct target *t, const char 
     return false;
 }
 
-static void add(struct unseen *u, struct target *t, const char *path, enum bypass_way way)
+void bypasses_add(struct unseen *u, struct target *t, const char *path, enum bypass_way way)
 {
-    if (!is_known(u, t, path))
+    if (u->bypasses.count < BYPASSES_MAX && *path && !is_known(u, t, path))
         *vec_push(&u->bypasses) =
             (struct bypass){.target = t, .library = xstrdup(path), .way = way};
 }
@@ -62,12 +62,12 @@ static void look_at_library(struct unseen *u, struct target *t, const char *path
     const struct executable *e = unseen_file(u, path);
     uint64_t called = bound_to(t, start, e->malloc_slot);
     if (e->own_malloc == OWN_MALLOC_HIDDEN)
-        add(u, t, path, BYPASS_HIDDEN);
+        bypasses_add(u, t, path, BYPASS_HIDDEN);
     else if (e->own_malloc == OWN_MALLOC_EXPORTED && called && called == start + e->malloc_address)
-        add(u, t, path, BYPASS_OWN);
+        bypasses_add(u, t, path, BYPASS_OWN);
     else if (e->own_malloc == OWN_MALLOC_NONE &&
              (is_libc(all, called) || is_libc(all, bound_to(t, start, e->free_slot))))
-        add(u, t, path, BYPASS_LIBC);
+        bypasses_add(u, t, path, BYPASS_LIBC);
 }
 
 /* A file of which nothing may be executed is no library, but read: its own debug information, say,
@@ -101,6 +101,9 @@ static const char *const reasons[] = {
                    "load it with dlopen and without that flag",
     [BYPASS_LIBC] = "it calls libc's malloc past tidemark, because it was loaded with "
                     "RTLD_DEEPBIND or dlmopen; what others free or allocate for it is seen in half",
+    [BYPASS_EARLY] =
+        "it was loaded with RTLD_DEEPBIND, and called libc's malloc past tidemark until "
+        "that was noticed; what it called after its constructors is seen",
 };
 
 /* One note for all libraries of a target that pass us by in the same way: there may be many. */
@@ -115,8 +118,10 @@ void bypasses_explain(const struct unseen *u)
         if (before)
             continue;
         char *others = more > 1 ? xasprintf(" (and by %zu more libraries)", more - 1) : xstrdup("");
-        *vec_push(&b->target->profile.notes) = xasprintf(
-            "allocations by %s%s could not be seen: %s", b->library, others, reasons[b->way]);
+        *vec_push(&b->target->profile.notes) =
+            xasprintf("%s by %s%s could not be seen: %s",
+                      b->way == BYPASS_EARLY ? "the first allocations" : "allocations", b->library,
+                      others, reasons[b->way]);
         free(others);
     }
 }

@@ -16,6 +16,7 @@ enum bypass_way {
     BYPASS_HIDDEN, /* it has a malloc that it does not export */
     BYPASS_OWN,    /* it exports one, which comes after ours, yet calls it: RTLD_DEEPBIND */
     BYPASS_LIBC,   /* it has none and calls libc's instead of ours: RTLD_DEEPBIND too */
+    BYPASS_EARLY,  /* likewise, but only while it was being loaded */
 };
 
 struct bypass {
@@ -25,6 +26,8 @@ struct bypass {
 };
 
 void bypasses_look(struct unseen *u, struct target *t);
+/* One that the program tells of. */
+void bypasses_add(struct unseen *u, struct target *t, const char *path, enum bypass_way way);
 /* Adds the notes. */
 void bypasses_explain(const struct unseen *u);
 

@@ -240,9 +240,13 @@ static void give_functions(struct session *s, struct visitor *v)
     mark_on_answer(&s->mark_on, v, t ? t->profile.executable : NULL);
 }
 
-static void take_left_out(struct session *s, struct visitor *v)
+static void take_missed(struct session *s, struct visitor *v)
 {
-    unseen_left_out(&s->unseen, v->text, v->request.small);
+    struct target *t = session_target(s, v->pid);
+    if (v->request.kind == WIRE_LEFT_OUT)
+        unseen_left_out(&s->unseen, v->text, v->request.small);
+    else if (t)
+        bypasses_add(&s->unseen, t, v->text, BYPASS_EARLY);
     visitor_reply(v, 0, -1, 0, 0);
 }
 
@@ -258,8 +262,8 @@ static void answer_door(struct session *s)
             give_functions(s, &v);
         else if (v.request.kind == WIRE_LEFT_ALONE)
             mark_on_left_alone(&s->mark_on, &v);
-        else if (v.request.kind == WIRE_LEFT_OUT)
-            take_left_out(s, &v);
+        else if (v.request.kind == WIRE_LEFT_OUT || v.request.kind == WIRE_BOUND_LATE)
+            take_missed(s, &v);
         else
             request_answer(s, &v);
         bool held = v.request.kind == WIRE_HELLO || v.request.kind == WIRE_EXITING;

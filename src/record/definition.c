@@ -81,7 +81,7 @@ static void *ask_loader(const char *name, uint64_t pc)
     if (!caller)
         return function;
     /* a handle of its own: what was loaded because others need it cannot be searched as it is */
-    void *handle = dlopen(caller->l_name, RTLD_LAZY | RTLD_NOLOAD);
+    void *handle = next.dlopen(caller->l_name, RTLD_LAZY | RTLD_NOLOAD);
     function = handle ? dlsym(handle, name) : NULL;
     if (handle)
         next.dlclose(handle);
@@ -120,6 +120,6 @@ void definition_hold(void)
         void *function = atomic_exchange(&loose[i], NULL);
         const struct link_map *file = function ? loaded_map(function) : NULL;
         if (file)
-            dlopen(file->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+            next.dlopen(file->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
     }
 }

@@ -13,13 +13,43 @@
 
 #include "record/definition.h"
 #include "record/python.h"
+#include "record/rebind.h"
 #include "record/recorder.h"
+
+/* Where the library is by its path, nothing depends on who asks for it. */
+static __attribute__((noinline)) void *open_deeply(const char *file, int mode)
+{
+    void *handle = next.dlopen(file, mode);
+    int saved = errno;
+    if (handle && !(mode & RTLD_NOLOAD))
+        rebind(handle);
+    errno = saved;
+    return handle;
+}
+
+/*
+ * Only for libraries that would pass us by (rebind.h). The loader searches on behalf of whoever it
+ * returns to: so that this stays the caller, the call is the last thing done here, a jump.
+ */
+EXPORT void *dlopen(const char *file, int mode)
+{
+    if (UNLIKELY(!next.dlopen))
+        recorder_start();
+    rebind_now();
+    if (UNLIKELY(mode & RTLD_DEEPBIND)) {
+        if (file && strchr(file, '/') && !strchr(file, '$'))
+            return open_deeply(file, mode);
+        rebind_later();
+    }
+    return next.dlopen(file, mode);
+}
 
 /* What was learnt of the unloaded addresses is forgotten. */
 EXPORT int dlclose(void *handle)
 {
     if (UNLIKELY(!next.dlclose))
         recorder_start();
+    rebind_now();
     definition_hold();
     bool closed = python_close(handle);
     int result = next.dlclose(handle);

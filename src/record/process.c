@@ -94,6 +94,7 @@ static void find_all(void)
     FIND(mmap);
     FIND(munmap);
     FIND(mremap);
+    FIND(dlopen);
     FIND(dlclose);
     FIND(pthread_create);
     FIND(pthread_setname_np);
@@ -312,6 +313,13 @@ int recorder_figures(bool restart, struct wire_figures *out)
         return answer.reply.status ? answer.reply.status : -EIO;
     *out = answer.figures;
     return 0;
+}
+
+void recorder_bound_late(const char *path)
+{
+    struct wire_request request = {.kind = WIRE_BOUND_LATE};
+    struct wire_reply reply;
+    ask(&request, path, &reply);
 }
 
 void recorder_left_out(const char *path, enum wire_out why)

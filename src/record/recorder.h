@@ -163,6 +163,7 @@ struct next {
     void *(*mmap)(void *, size_t, int, int, int, long);
     int (*munmap)(void *, size_t);
     void *(*mremap)(void *, size_t, size_t, int, ...);
+    void *(*dlopen)(const char *, int);
     int (*dlclose)(void *);
     int (*pthread_create)(unsigned long *, const void *, void *(*)(void *), void *);
     int (*pthread_setname_np)(unsigned long, const char *);
@@ -208,6 +209,8 @@ void recorder_left_alone(const char *path, uint64_t number, enum wire_left why);
  * frames.
  */
 void recorder_python_ends(void);
+/* A library was loaded with RTLD_DEEPBIND and has constructors. */
+void recorder_bound_late(const char *path);
 /* A program is executed without us. */
 void recorder_left_out(const char *path, enum wire_out why);
 void recorder_exiting(enum wire_exit what, uint64_t stack, const struct wire_held *held);

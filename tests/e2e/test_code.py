@@ -54,11 +54,29 @@ def test_more_libraries_at_one_address(t):
 
 
 def test_deepbind(t):
-    """Such a library calls libc's malloc past everything that is preloaded: not seen, and no harm done."""
+    """Such a library prefers libc's malloc to what is preloaded: it is bound to ours once its constructors have run."""
     first, second = two_plugins(t)
     profile = t.record(t.build("reloads.c", "-O1"), "deepbind", first, second)
     t.consistent(profile)
-    t.equal("seen of the libraries", [name for name, module in inner(t, profile) if module == "plugin_life.so"], [])
+    t.equal("seen of the libraries", {name: figures for (name, module), figures in inner(t, profile).items() if module == "plugin_life.so"},
+            {"a_work": (303 * LOOP, LOOP), "a_ends": (302 * LOOP, LOOP), "b_work": (304 * LOOP, LOOP), "b_ends": (302 * LOOP, LOOP)})
+    notes = [note for note in t.report(profile)["notes"] if "RTLD_DEEPBIND" in note]
+    t.equal("notes on what was not seen: %r" % notes, len(notes), 1)
+    t.true("names one and counts the other", "plugin_life.so (and by 1 more libraries)" in notes[0] and "first allocations" in notes[0], notes)
+
+
+@cases(bind=("now", "lazy"))
+def test_deepbind_pairs(t, bind):
+    """What the program allocates and such a library frees, and the other way round, is no leak: in each of 20 runs."""
+    plugin, program = t.build("plugin_pairs.c", "-O1", "-Wl,-z," + bind, shared=True), t.build("deep_pairs.c", "-O1")
+    for _ in range(10):
+        profile = t.record(program, plugin)
+        t.equal("unknown frees", t.report(profile)["totals"]["unknown_frees"], 0)
+        made = {name: figures for (name, _), figures in inner(t, profile).items() if name in ("round_trip", "pair_give")}
+        t.equal("allocated", made, {"round_trip": (500, 5), "pair_give": (1000, 5)})
+        t.equal("live", [name for name, _ in inner(t, profile, "live") if name in made], [])
+        t.equal("status of leaks --fail", t.run("leaks", "--fail", profile)[2], 0)
+        t.equal("notes", t.report(profile)["notes"], [])
 
 
 def test_other_namespace(t):

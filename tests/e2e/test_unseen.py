@@ -195,16 +195,27 @@ def test_library_whose_malloc_is_not_used(t):
     t.equal("the plugin's", t.total(t.report(t.file("p.tide"), "total"), "plugin_work"), (7000, 7))
 
 
-def test_library_that_calls_libc_past_us(t):
-    """Without a malloc of its own and loaded to prefer what it is linked with, it calls libc's."""
+@cases(how=("deepbind", "load"))
+def test_library_that_would_call_libc_past_us(t, how):
+    """Without a malloc of its own, and loaded to prefer what it is linked with: its calls are seen all the same."""
     plugin = t.build("plugin_calls.c", "-O1", shared=True)
-    program = t.build("looked_at.c", "-O1")
-    report, stderr = recorded(t, program, "deepbind", plugin)
-    says(t, report, stderr, plugin, "libc's malloc", "RTLD_DEEPBIND")
+    report, stderr = recorded(t, t.build("looked_at.c", "-O1"), how, plugin)
+    t.equal("notes", report["notes"], [])
     t.equal("the program's", t.total(report, "in_parent"), (1000, 10))
-    report, stderr = recorded(t, program, "load", plugin)
-    t.equal("notes, if it is loaded as usual", report["notes"], [])
     t.equal("the plugin's", t.total(t.report(t.file("p.tide"), "total"), "plugin_work"), (7000, 7))
+
+
+@cases(how=("deepbind", "load"))
+def test_library_that_is_searched_for(t, how):
+    """dlopen searches where its caller says. Then a library that calls libc's malloc is only found afterwards, and named."""
+    plugin = t.build("plugin_calls.c", "-O1", shared=True)
+    program = t.build("looked_at.c", "-O1", "-Wl,--enable-new-dtags,-rpath," + os.path.dirname(plugin))
+    report, stderr = recorded(t, program, how, os.path.basename(plugin))
+    if how == "deepbind":
+        says(t, report, stderr, plugin, "libc's malloc", "RTLD_DEEPBIND")
+    else:
+        t.equal("notes", report["notes"], [])
+        t.equal("the plugin's", t.total(t.report(t.file("p.tide"), "total"), "plugin_work"), (7000, 7))
 
 
 def test_file_that_is_only_read(t):
