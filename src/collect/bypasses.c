@@ -41,19 +41,29 @@ static bool is_libc(const struct proc_mappings *all, uint64_t address)
     return false;
 }
 
-static bool is_known(const struct unseen *u, const struct target *t, const char *path)
+static struct bypass *find(const struct unseen *u, const struct target *t, const char *path)
 {
     for (size_t i = 0; i < u->bypasses.count; i++)
         if (u->bypasses.items[i].target == t && strcmp(u->bypasses.items[i].library, path) == 0)
-            return true;
-    return false;
+            return &u->bypasses.items[i];
+    return NULL;
 }
 
-void bypasses_add(struct unseen *u, struct target *t, const char *path, enum bypass_way way)
+static void add(struct unseen *u, struct target *t, const char *path, enum bypass_way way)
 {
-    if (u->bypasses.count < BYPASSES_MAX && *path && !is_known(u, t, path))
+    if (u->bypasses.count < BYPASSES_MAX && *path && !find(u, t, path))
         *vec_push(&u->bypasses) =
             (struct bypass){.target = t, .library = xstrdup(path), .way = way};
+}
+
+/* It may have been looked at just before, when it was still bound to libc's. */
+void bypasses_bound(struct unseen *u, struct target *t, const char *path, bool missed)
+{
+    struct bypass *b = find(u, t, path);
+    if (!b)
+        add(u, t, path, missed ? BYPASS_EARLY : BYPASS_BOUND);
+    else if (b->way != BYPASS_EARLY)
+        b->way = missed ? BYPASS_EARLY : BYPASS_BOUND;
 }
 
 static void look_at_library(struct unseen *u, struct target *t, const char *path, uint64_t start,
@@ -62,12 +72,12 @@ static void look_at_library(struct unseen *u, struct target *t, const char *path
     const struct executable *e = unseen_file(u, path);
     uint64_t called = bound_to(t, start, e->malloc_slot);
     if (e->own_malloc == OWN_MALLOC_HIDDEN)
-        bypasses_add(u, t, path, BYPASS_HIDDEN);
+        add(u, t, path, BYPASS_HIDDEN);
     else if (e->own_malloc == OWN_MALLOC_EXPORTED && called && called == start + e->malloc_address)
-        bypasses_add(u, t, path, BYPASS_OWN);
+        add(u, t, path, BYPASS_OWN);
     else if (e->own_malloc == OWN_MALLOC_NONE &&
              (is_libc(all, called) || is_libc(all, bound_to(t, start, e->free_slot))))
-        bypasses_add(u, t, path, BYPASS_LIBC);
+        add(u, t, path, BYPASS_LIBC);
 }
 
 /* A file of which nothing may be executed is no library, but read: its own debug information, say,
@@ -115,7 +125,7 @@ void bypasses_explain(const struct unseen *u)
         for (size_t k = 0; k < u->bypasses.count; k++)
             if (u->bypasses.items[k].target == b->target && u->bypasses.items[k].way == b->way)
                 *(k < i ? &before : &more) += 1;
-        if (before)
+        if (before || b->way == BYPASS_BOUND)
             continue;
         char *others = more > 1 ? xasprintf(" (and by %zu more libraries)", more - 1) : xstrdup("");
         *vec_push(&b->target->profile.notes) =

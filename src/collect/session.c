@@ -246,7 +246,7 @@ static void take_missed(struct session *s, struct visitor *v)
     if (v->request.kind == WIRE_LEFT_OUT)
         unseen_left_out(&s->unseen, v->text, v->request.small);
     else if (t)
-        bypasses_add(&s->unseen, t, v->text, BYPASS_EARLY);
+        bypasses_bound(&s->unseen, t, v->text, v->request.small == 1);
     visitor_reply(v, 0, -1, 0, 0);
 }
 
@@ -262,7 +262,7 @@ static void answer_door(struct session *s)
             give_functions(s, &v);
         else if (v.request.kind == WIRE_LEFT_ALONE)
             mark_on_left_alone(&s->mark_on, &v);
-        else if (v.request.kind == WIRE_LEFT_OUT || v.request.kind == WIRE_BOUND_LATE)
+        else if (v.request.kind == WIRE_LEFT_OUT || v.request.kind == WIRE_BOUND)
             take_missed(s, &v);
         else
             request_answer(s, &v);

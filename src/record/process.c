@@ -315,9 +315,9 @@ int recorder_figures(bool restart, struct wire_figures *out)
     return 0;
 }
 
-void recorder_bound_late(const char *path)
+void recorder_bound(const char *path, bool missed)
 {
-    struct wire_request request = {.kind = WIRE_BOUND_LATE};
+    struct wire_request request = {.kind = WIRE_BOUND, .small = missed};
     struct wire_reply reply;
     ask(&request, path, &reply);
 }

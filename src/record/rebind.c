@@ -9,7 +9,9 @@
 #include "record/loaded.h"
 #include "record/recorder.h"
 
-#define NAME_MAX_TOLD 1024
+#define TOLD_MAX 4096
+#define MISSED   'm' /* it may have called past us before */
+#define SEEN     's'
 
 #if defined(__x86_64__)
 #define RELOC_SLOT    R_X86_64_JUMP_SLOT
@@ -38,9 +40,8 @@ struct work {
     bool alone; /* nobody else defines malloc: what is still to be bound will be bound to that */
     const struct link_map *allocator, *own;
     long memory;
-    unsigned changed;
-    bool missed; /* one may have called past us */
-    char name[NAME_MAX_TOLD];
+    size_t told_size;
+    char told[TOLD_MAX]; /* MISSED or SEEN and the name of each that was changed */
 };
 
 /* --- one file --------------------------------------------------------------------------------- */
@@ -150,15 +151,13 @@ static int see_to(struct dl_phdr_info *info, size_t size, void *arg)
         !info->dlpi_name[0] || info->dlpi_addr == recorder.loader)
         return 0;
     read_file(&f, info);
-    unsigned changed = rebind_file(w, &f);
     size_t length = strlen(info->dlpi_name);
-    /* Every library has one constructor, which allocates nothing. */
-    bool missed = changed && (f.constructors > 1 || !w->first);
-    if (missed && !w->missed && length < sizeof w->name) {
-        w->missed = true;
-        memcpy(w->name, info->dlpi_name, length + 1);
+    if (rebind_file(w, &f) && length + 2 <= sizeof w->told - w->told_size) {
+        /* Every library has one constructor, which allocates nothing. */
+        w->told[w->told_size] = f.constructors > 1 || !w->first ? MISSED : SEEN;
+        memcpy(w->told + w->told_size + 1, info->dlpi_name, length + 1);
+        w->told_size += length + 2;
     }
-    w->changed += changed;
     return 0;
 }
 
@@ -192,8 +191,8 @@ void rebind(void *handle)
     dl_iterate_phdr(look_for_others, &w);
     dl_iterate_phdr(see_to, &w);
     sys_call(SYS_close, w.memory);
-    if (w.missed)
-        recorder_bound_late(w.name);
+    for (size_t at = 0; at < w.told_size; at += strlen(w.told + at) + 1)
+        recorder_bound(w.told + at + 1, w.told[at] == MISSED);
 }
 
 void rebind_later(void)

@@ -209,8 +209,8 @@ void recorder_left_alone(const char *path, uint64_t number, enum wire_left why);
  * frames.
  */
 void recorder_python_ends(void);
-/* A library was loaded with RTLD_DEEPBIND and has constructors. */
-void recorder_bound_late(const char *path);
+/* A library was bound to our hooks; `missed`: it may have called past them before. */
+void recorder_bound(const char *path, bool missed);
 /* A program is executed without us. */
 void recorder_left_out(const char *path, enum wire_out why);
 void recorder_exiting(enum wire_exit what, uint64_t stack, const struct wire_held *held);

@@ -298,9 +298,10 @@ enum wire_request_kind {
                          wire_left */
     WIRE_FIGURES,     /* answered by a wire_figures; about: 1: the peak begins anew */
     WIRE_PYTHON_ENDS, /* its interpreter is about to free its objects; it waits, as at its exit */
-    WIRE_BOUND_LATE,  /* text: a library whose constructors called the allocator past us */
-    WIRE_LEFT_OUT     /* it executes a program that cannot load the recorder, because of `small`: an
-                         enum wire_out; text: that program's file */
+    WIRE_BOUND,   /* text: a library that called the allocator past us, and does so no more; small:
+                     1: what it called before was missed */
+    WIRE_LEFT_OUT /* it executes a program that cannot load the recorder, because of `small`: an
+                     enum wire_out; text: that program's file */
 };
 enum wire_out {
     WIRE_OUT_NONE,
