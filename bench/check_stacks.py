@@ -27,8 +27,8 @@ FIELDS = ("allocations", "compared", "identical", "shortened", "walked", "verifi
 def build():
     """The library to preload, from stackcheck.c and the unwinder's own sources."""
     library = os.path.join(FOLDER, "libstackcheck.so")
-    own = [os.path.join(workloads.HERE, "stackcheck.c"), os.path.join(ROOT, "src", "record", "loaded.c")]
-    sources = own + sorted(glob.glob(os.path.join(ROOT, "src", "unwind", "*.c")))
+    own = [os.path.join(ROOT, "src", "record", name) for name in ("exports.c", "libc.c", "loaded.c")]
+    sources = [os.path.join(workloads.HERE, "stackcheck.c"), *own] + sorted(glob.glob(os.path.join(ROOT, "src", "unwind", "*.c")))
     # As the recorder is built: frame pointers in the hooks, since that is how they find their caller.
     subprocess.run(["gcc", "-std=gnu17", "-D_GNU_SOURCE", "-O2", "-g", "-fno-omit-frame-pointer", "-fPIC", "-shared",
                     "-I", os.path.join(ROOT, "src"), *sources, "-o", library, "-ldl"], check=True)

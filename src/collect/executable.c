@@ -13,7 +13,6 @@
 
 #include "base/err.h"
 #include "symbol/elfimage.h"
-#include "wire/layout.h"
 
 #define INTERPRETERS_MAX 4 /* the kernel follows no more */
 
@@ -189,19 +188,6 @@ static void look_at_sections(Elf *elf, struct executable *e)
     }
 }
 
-/* Is this the loader of a glibc that lacks what the recorder needs? */
-static bool is_too_old(const char *loader)
-{
-    struct elf_image image;
-    size_t size;
-    if (elf_image_open(&image, loader) != 0)
-        return false;
-    const char *bytes = elf_rawfile(image.elf, &size);
-    bool old = bytes && !memmem(bytes, size, WIRE_NEEDS_GLIBC, sizeof WIRE_NEEDS_GLIBC);
-    elf_image_release(&image);
-    return old;
-}
-
 /* The kind, by header and program headers: sections can be stripped. */
 static enum executable_kind kind_of(Elf *elf)
 {
@@ -225,9 +211,8 @@ static enum executable_kind kind_of(Elf *elf)
         const char *slash = strrchr(loader, '/');
         /* A C library in an odd place (Nix, a home folder) still has its loader's name. */
         bool ours = strcmp(slash ? slash + 1 : loader, OWN_LOADER) == 0;
-        bool old = ours && is_too_old(loader);
         free(loader);
-        return old ? EXECUTABLE_OLD_LOADER : ours ? EXECUTABLE_DYNAMIC : EXECUTABLE_OTHER_LOADER;
+        return ours ? EXECUTABLE_DYNAMIC : EXECUTABLE_OTHER_LOADER;
     }
     return EXECUTABLE_STATIC;
 }

@@ -17,7 +17,6 @@ enum executable_kind {
     EXECUTABLE_32_BIT,
     EXECUTABLE_FOREIGN,      /* for another machine */
     EXECUTABLE_OTHER_LOADER, /* another C library's */
-    EXECUTABLE_OLD_LOADER,   /* of a glibc that is too old for the recorder */
     EXECUTABLE_UNKNOWN,      /* not ELF, or not readable */
 };
 

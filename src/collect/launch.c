@@ -61,8 +61,7 @@ int launch_program(const struct launch *l, pid_t *pid, struct err *err)
         bool refused = executable_changes_rights(program, getuid(), geteuid(), getgid(), getegid());
         /* Their loaders would complain on the program's stderr, or even give up. */
         enum executable_kind kind = executable_kind(program);
-        set_up = !l->library || (kind != EXECUTABLE_32_BIT && kind != EXECUTABLE_OTHER_LOADER &&
-                                 kind != EXECUTABLE_OLD_LOADER);
+        set_up = !l->library || (kind != EXECUTABLE_32_BIT && kind != EXECUTABLE_OTHER_LOADER);
         free(file);
         free(program);
         if (refused)

@@ -47,9 +47,6 @@ bool unseen_is_wanted(const char *only, const char *path)
 
 static const char *const libc_reason =
     "it uses another C library than glibc; record a build for glibc";
-static const char *const old_reason =
-    "its glibc is older than what the recorder needs, " WIRE_NEEDS_GLIBC
-    "; record it with a newer one";
 static const char *const narrow_reason = "it is a 32-bit program; record a 64-bit build of it";
 
 /* Why nothing can be preloaded into it, and what to do; NULL: it could be. */
@@ -67,8 +64,6 @@ static const char *kind_reason(const struct executable *e)
         return "it is a program for another kind of machine; record a native build of it";
     case EXECUTABLE_OTHER_LOADER:
         return libc_reason;
-    case EXECUTABLE_OLD_LOADER:
-        return old_reason;
     case EXECUTABLE_DYNAMIC:
     case EXECUTABLE_UNKNOWN:
         break;
@@ -391,9 +386,7 @@ static void explain_left_out(const struct unseen *u, struct target *const *targe
         char *times = l->times > 1 ? xasprintf(" (%u times)", l->times) : xstrdup("");
         *vec_push(&main->profile.notes) =
             xasprintf("nothing could be seen in %s%s: %s", l->path, times,
-                      l->why == WIRE_OUT_LIBC  ? libc_reason
-                      : l->why == WIRE_OUT_OLD ? old_reason
-                                               : narrow_reason);
+                      l->why == WIRE_OUT_LIBC ? libc_reason : narrow_reason);
         free(times);
     }
 }

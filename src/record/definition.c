@@ -4,6 +4,7 @@
 #include <link.h>
 
 #include "record/exports.h"
+#include "record/libc.h"
 #include "record/loaded.h"
 #include "record/recorder.h"
 
@@ -71,18 +72,18 @@ static void *ask_loader(const char *name, uint64_t pc)
 {
     uintptr_t busy = tls.busy;
     tls.busy = (uintptr_t)__builtin_frame_address(0);
-    void *function = dlsym(RTLD_NEXT, name);
-    if (!function) {
-        dlerror();
-        dlerror();
+    void *function = libc_next(name);
+    if (!function && libc.dlerror) {
+        libc.dlerror();
+        libc.dlerror();
     }
     tls.busy = busy;
     const struct link_map *caller = function ? NULL : loaded_map((void *)(uintptr_t)(pc - 1));
-    if (!caller)
+    if (!caller || !next.dlopen || !libc.dlsym)
         return function;
     /* a handle of its own: what was loaded because others need it cannot be searched as it is */
     void *handle = next.dlopen(caller->l_name, RTLD_LAZY | RTLD_NOLOAD);
-    function = handle ? dlsym(handle, name) : NULL;
+    function = handle ? libc.dlsym(handle, name) : NULL;
     if (handle)
         next.dlclose(handle);
     return function;
@@ -119,7 +120,7 @@ void definition_hold(void)
     for (unsigned i = 0; i < HELD_MOST; i++) {
         void *function = atomic_exchange(&loose[i], NULL);
         const struct link_map *file = function ? loaded_map(function) : NULL;
-        if (file)
+        if (file && next.dlopen)
             next.dlopen(file->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
     }
 }

@@ -3,7 +3,6 @@
 #include <link.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/single_threaded.h>
 
 #include "record/entry.h"
 #include "record/exports.h"
@@ -254,7 +253,7 @@ void entry_take_over(void)
     struct loaded l;
     const struct link_map *program = tried ? NULL : main_program();
     tried = true;
-    if (!program || !__libc_single_threaded)
+    if (!program || !recorder_is_alone())
         return;
     exports_read(&x, program);
     if (!find_functions(&x) || !loaded_find(MALLOC->address, &l))

@@ -283,7 +283,9 @@ EXPORT int execveat(int folder, const char *path, char *const argv[], char *cons
                     int flags)
 {
     HAND_ON(environment, is_loadable(folder, path, false));
-    return next.execveat(folder, path, argv, environment, flags);
+    if (next.execveat)
+        return next.execveat(folder, path, argv, environment, flags);
+    return (int)next.syscall(SYS_execveat, folder, path, argv, environment, flags);
 }
 
 EXPORT int execv(const char *path, char *const argv[])

@@ -17,9 +17,9 @@
 #include <link.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/single_threaded.h>
 
 #include "record/entry.h"
+#include "record/libc.h"
 #include "record/loaded.h"
 #include "record/recorder.h"
 
@@ -77,7 +77,7 @@ static bool prepare(const struct wire_function *f, uint64_t base, long memory, u
                       .number = f->number};
     uint64_t trampoline;
     *why = WIRE_LEFT_NEEDED;
-    if (e.address == (uintptr_t)_dl_find_object) /* by which a hook within a hook is told */
+    if (e.address == (uintptr_t)libc.find_object) /* by which a hook within a hook is told */
         return false;
     e.readable = read_code(memory, e.address, e.size);
     *why = WIRE_LEFT_CHANGED;
@@ -245,7 +245,7 @@ void mark_on_start(void)
         recorder_left_alone("", 0, WIRE_LEFT_REFUSED);
         return;
     }
-    bool alone = __libc_single_threaded;
+    bool alone = recorder_is_alone();
     look_at_files(alone);
     if (!alone || !watch_loader())
         recorder_left_alone("", 0, WIRE_LEFT_REFUSED);

@@ -12,6 +12,7 @@
 #include <sys/un.h>
 
 #include "record/definition.h"
+#include "record/libc.h"
 #include "record/loaded.h"
 #include "record/python.h"
 #include "record/recorder.h"
@@ -64,7 +65,7 @@ size_t boot_room(const void *p)
 
 static void find_next(const char *name, void *slot, size_t size)
 {
-    void *f = dlsym(RTLD_NEXT, name);
+    void *f = libc_next(name);
     memcpy(slot, &f, size);
 }
 
@@ -122,6 +123,12 @@ static void find_all(void)
         found.malloc_usable_size = NULL;
     found.pvalloc_is_foreign = !same_module(&found.pvalloc, &found.free);
     next = found;
+}
+
+/* Where libc does not tell: pthread_create does before it makes the second one. */
+bool recorder_is_alone(void)
+{
+    return libc.single_threaded ? *libc.single_threaded : !atomic_load(&recorder.clocked);
 }
 
 bool recorder_owns_allocations(const void *function)

@@ -13,8 +13,6 @@
 #define INTERPRETERS_MAX 4 /* the kernel follows no more */
 #define FIRST_BYTES      256
 #define HEADERS_MAX      64
-#define LOADER_HEADERS   16
-#define LOADER_STRINGS   65536
 #define PATH_OTHERWISE   "/bin:/usr/bin"
 
 #if defined(__x86_64__)
@@ -49,68 +47,6 @@ static void descriptor_path(long fd, char out[32])
     *at = '\0';
 }
 
-/* The place in the file of an address. */
-static bool file_offset(const Elf64_Phdr *h, unsigned count, uint64_t address, uint64_t *offset)
-{
-    for (unsigned i = 0; i < count; i++)
-        if (h[i].p_type == PT_LOAD && address - h[i].p_vaddr < h[i].p_filesz) {
-            *offset = address - h[i].p_vaddr + h[i].p_offset;
-            return true;
-        }
-    return false;
-}
-
-/* Is there a string in [at, at + size) of the file, with its end? */
-static bool file_has(long fd, uint64_t at, uint64_t size, const char *wanted)
-{
-    char text[FIRST_BYTES];
-    size_t length = strlen(wanted) + 1;
-    for (uint64_t done = 0; done + length <= size; done += sizeof text - length) {
-        size_t n = size - done < sizeof text ? size - done : sizeof text;
-        if (!read_at(fd, text, n, at + done))
-            return false;
-        if (memmem(text, n, wanted, length))
-            return true;
-    }
-    return false;
-}
-
-/* Does this loader not know the version of glibc that we need? What cannot be read is left to it.
- */
-static bool is_too_old(const char *loader)
-{
-    Elf64_Ehdr e;
-    Elf64_Phdr h[LOADER_HEADERS];
-    Elf64_Dyn d;
-    uint64_t dynamic = 0, dynamic_size = 0, strings = 0, strings_size = 0;
-    bool old = false;
-    long fd = sys_call(SYS_openat, (long)AT_FDCWD, loader, (long)(O_RDONLY | O_CLOEXEC));
-    if (fd < 0)
-        return false;
-    if (read_at(fd, &e, sizeof e, 0) && memcmp(e.e_ident, ELFMAG, SELFMAG) == 0 &&
-        e.e_phentsize == sizeof *h && e.e_phnum <= LOADER_HEADERS &&
-        read_at(fd, h, e.e_phnum * sizeof *h, e.e_phoff)) {
-        for (unsigned i = 0; i < e.e_phnum; i++)
-            if (h[i].p_type == PT_DYNAMIC) {
-                dynamic = h[i].p_offset;
-                dynamic_size = h[i].p_filesz;
-            }
-        for (uint64_t at = 0; at + sizeof d <= dynamic_size; at += sizeof d) {
-            if (!read_at(fd, &d, sizeof d, dynamic + at) || d.d_tag == DT_NULL)
-                break;
-            if (d.d_tag == DT_STRTAB)
-                strings = d.d_un.d_ptr;
-            else if (d.d_tag == DT_STRSZ)
-                strings_size = d.d_un.d_val;
-        }
-        if (strings && strings_size <= LOADER_STRINGS &&
-            file_offset(h, e.e_phnum, strings, &strings))
-            old = !file_has(fd, strings, strings_size, WIRE_NEEDS_GLIBC);
-    }
-    sys_call(SYS_close, fd);
-    return old;
-}
-
 /* A C library in an odd place still has its loader's name. */
 static enum wire_out judge_loader(long fd, const Elf64_Ehdr *e)
 {
@@ -126,9 +62,7 @@ static enum wire_out judge_loader(long fd, const Elf64_Ehdr *e)
             return WIRE_OUT_NONE;
         loader[h.p_filesz - 1] = '\0';
         const char *slash = strrchr(loader, '/');
-        if (strcmp(slash ? slash + 1 : loader, OWN_LOADER) != 0)
-            return WIRE_OUT_LIBC;
-        return is_too_old(loader) ? WIRE_OUT_OLD : WIRE_OUT_NONE;
+        return strcmp(slash ? slash + 1 : loader, OWN_LOADER) == 0 ? WIRE_OUT_NONE : WIRE_OUT_LIBC;
     }
     return WIRE_OUT_NONE;
 }

@@ -197,6 +197,7 @@ void recorder_own(const void *start, size_t size); /* mapped by us: the collecto
 struct wire_ring *recorder_ring(void);             /* a ring no thread uses; NULL: none to be had */
 void recorder_stop(void);                          /* the collector is gone */
 bool recorder_collector_alive(void);
+bool recorder_is_alone(void);                         /* there is one thread */
 bool recorder_owns_allocations(const void *function); /* is it in the allocator's module? */
 /* Asks for one; 0 once it is being written. */
 int recorder_snapshot(const char *path, const struct wire_held *held);

@@ -17,6 +17,7 @@
 
 #include "record/python.h"
 #include "record/recorder.h"
+#include "record/libc.h"
 
 __thread struct tls tls __attribute__((tls_model("initial-exec")));
 
@@ -75,7 +76,7 @@ static void thread_end(void *arg)
     if (tls.thread != t || t->tick == 0)
         return; /* a forked child's copy */
     if (++t->exits < PTHREAD_DESTRUCTOR_ITERATIONS) {
-        pthread_setspecific(end_key, t);
+        libc.setspecific(end_key, t);
         return;
     }
     if (tls.busy) /* cancelled in a hook */
@@ -149,7 +150,9 @@ static uint32_t own_tid(void)
     clockid_t clock;
     if (!atomic_load_explicit(&recorder.confined, memory_order_relaxed))
         return (uint32_t)sys_call(SYS_gettid);
-    return pthread_getcpuclockid(pthread_self(), &clock) == 0 ? (uint32_t) ~(clock >> 3) : 0;
+    return libc.getcpuclockid && libc.getcpuclockid(pthread_self(), &clock) == 0
+               ? (uint32_t) ~(clock >> 3)
+               : 0;
 }
 
 /* A thread of Python begins before its code does: then its next events look again, as if the tick
@@ -215,7 +218,7 @@ static struct thread *thread_adopt(struct thread *t)
     }
     tls.thread = t;
     if (end_key_made)
-        pthread_setspecific(end_key, t);
+        libc.setspecific(end_key, t);
     t->looks = PYTHON_LOOKS;
     look_at_python(t);
     return t;
@@ -235,7 +238,7 @@ struct thread *thread_begin(void)
     }
     spin_lock(&threads_lock);
     if (!end_key_made)
-        end_key_made = pthread_key_create(&end_key, thread_end) == 0;
+        end_key_made = libc.key_create && libc.key_create(&end_key, thread_end) == 0;
     if (!free_threads && thread_count >= 4 && (thread_count & (thread_count - 1)) == 0)
         take_back_dead();
     t = free_threads;

@@ -306,10 +306,8 @@ enum wire_request_kind {
 enum wire_out {
     WIRE_OUT_NONE,
     WIRE_OUT_LIBC, /* it uses another C library */
-    WIRE_OUT_OLD,  /* its glibc is older than WIRE_NEEDS_GLIBC */
     WIRE_OUT_32_BIT
 };
-#define WIRE_NEEDS_GLIBC "GLIBC_2.35" /* the recorder; tests/e2e/test_library.py */
 enum wire_exit {
     WIRE_EXIT_BEGINS, /* nothing that runs at exit has run yet */
     WIRE_EXIT_ENDS    /* all of it has */

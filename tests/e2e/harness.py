@@ -9,7 +9,6 @@ import inspect
 import itertools
 import json
 import os
-import re
 import shutil
 import subprocess
 import tempfile
@@ -18,8 +17,6 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 PROGRAMS = os.path.join(ROOT, "tests", "programs")
-with open(os.path.join(ROOT, "src", "wire", "layout.h")) as layout:
-    NEEDS_GLIBC = re.search(r'define WIRE_NEEDS_GLIBC "(GLIBC_[0-9.]+)"', layout.read()).group(1)
 COMPILERS = {".c": "gcc", ".cpp": "g++"}
 
 

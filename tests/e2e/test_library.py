@@ -3,7 +3,7 @@ import os
 import re
 import subprocess
 
-from harness import HERE, NEEDS_GLIBC
+from harness import HERE
 
 # What the recorder must never call inside the program: it allocates, prints, locks or ends.
 FORBIDDEN = re.compile(r"""^(
@@ -32,10 +32,10 @@ def test_needs_only_libc(t):
 
 
 def test_newest_version_needed(t):
-    """A program whose glibc lacks it is executed without us: what says so must not lag behind."""
+    """Children with an older glibc (another root directory, RHEL 8) load it too: what is newer is looked for at run time."""
     versions = set(re.findall(r"\(GLIBC_([0-9.]+)\)", tool("objdump", "-T", t.library)))
     newest = max(versions, key=lambda version: [int(part) for part in version.split(".")])
-    t.equal("newest version of glibc that is needed", "GLIBC_" + newest, NEEDS_GLIBC)
+    t.equal("newest version of glibc that is needed", newest, "2.17")
 
 
 def test_exports(t):

@@ -4,7 +4,7 @@ import shutil
 import subprocess
 import tempfile
 
-from harness import NEEDS_GLIBC, Failed, Skipped, cases
+from harness import Failed, Skipped, cases
 from unprivileged import AS_NOBODY, NOBODY, give_to_nobody, set_id_works
 
 
@@ -101,22 +101,6 @@ def test_child_with_another_loader(t, how):
             file.write(loader.encode().ljust(len(want), b"\0"))
         report, stderr = recorded(t, *started(t, how, other))
         says(t, report, stderr, other, "another C library")
-
-
-@cases(how=("sh", "python", "make", "alone"))
-def test_child_of_an_older_glibc(t, how):
-    """What an older one lacks is the version that the recorder needs: a loader without it stands for one."""
-    loader = t.file("ld-linux-x86-64.so.2")
-    with open("/lib64/ld-linux-x86-64.so.2", "rb") as file:
-        content = file.read()
-    with open(loader, "wb") as out:
-        out.write(content.replace(NEEDS_GLIBC.encode() + b"\0", b"GLIBC_2.09\0"))
-    os.chmod(loader, 0o755)
-    program = t.build("ends.c", "-O1", "-Wl,--dynamic-linker=" + loader)
-    status = t.plain(program, "return", env={"LD_PRELOAD": t.library})[2]
-    t.equal("status if it were told to load our library", status, 1)
-    report, stderr = recorded(t, *((program, "return") if how == "alone" else started(t, how, program)))
-    says(t, report, stderr, program, "glibc is older", NEEDS_GLIBC)
 
 
 @cases(how=("sh", "python"))
