@@ -138,6 +138,31 @@ def test_holes_between_segments_of_a_library(t, page):
     t.equal("module", modules, {"plugin_deep.so"})
 
 
+@cases(what=("direct", "library", "reloads"))
+def test_older_glibc(t, what):
+    """Before 2.35 there is no _dl_find_object. A libc without that name stands for an older one."""
+    folder = t.file("lib")
+    os.mkdir(folder)
+    with open(os.path.realpath("/lib/x86_64-linux-gnu/libc.so.6"), "rb") as file:
+        content = file.read()
+    t.true("libc has it", b"_dl_find_object\0" in content)
+    with open(os.path.join(folder, "libc.so.6"), "wb") as out:
+        out.write(content.replace(b"_dl_find_object\0", b"_dl_lost_object\0"))
+    older = ("env", "LD_LIBRARY_PATH=" + folder)
+    if what == "reloads":
+        profile = t.record(*older, t.build("reloads.c", "-O1"), "plain", *two_plugins(t))
+        found = {name: figures for (name, module), figures in inner(t, profile).items() if module == "plugin_life.so"}
+        want = {name + "_" + what: (size * LOOP, LOOP) for name, sizes in (("a", (301, 303, 302)), ("b", (301, 304, 302)))
+                for what, size in zip(("begins", "work", "ends"), sizes)}
+        t.equal("functions", found, want)
+        t.equal("incomplete", t.report(profile)["totals"]["incomplete_stacks"], 0)
+        return
+    library = t.build("plugin_deep.c", "-O2", "-Wl,-z,max-page-size=65536", shared=True)
+    profile = t.record(*older, t.build("holes.c", "-O2", "-Wl,-z,max-page-size=65536"), what, library)
+    names = ("inner", "middle", "outer") if what == "direct" else ("deep_inner", "deep_middle", "deep_outer")
+    t.equal("stacks, incomplete", known_stacks(t, profile, names[0]), ({(*names, "main"): (7700, 100)}, 0))
+
+
 @cases(opt=("-O0", "-O2"))
 def test_functions_without_unwind_information(t, opt):
     """A frame pointer that is not theirs would lead past their callers: such a stack is incomplete, and says so."""
