@@ -13,8 +13,8 @@
 #include <stdlib.h>
 
 #include "record/definition.h"
-#include "record/recorder.h"
 #include "record/libc.h"
+#include "record/recorder.h"
 
 enum owner { UNKNOWN, RUNTIME, ALLOCATOR };
 

@@ -44,12 +44,20 @@ static int compare_one(struct dl_phdr_info *info, size_t size, void *arg)
     return 1;
 }
 
+static bool forked;
+
 /* Holds a lock of the loader's for a moment, as whoever throws an exception does: it is held only
- * to change the list of files, and recursive. So none of ours may be held here. */
+ * to change the list of files, and recursive. So none of ours may be held here. In a child of a
+ * process with threads, one that is not there may hold it for ever: there, no file is found. */
 static bool find_in_list(uint64_t address, struct libc_object *o)
 {
     struct question q = {address, o};
-    return dl_iterate_phdr(compare_one, &q) == 1;
+    return !forked && dl_iterate_phdr(compare_one, &q) == 1;
+}
+
+void loaded_forked(void)
+{
+    forked = true;
 }
 
 /* --- all versions ----------------------------------------------------------------------------- */

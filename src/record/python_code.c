@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "record/python.h"
 #include "record/libc.h"
+#include "record/python.h"
 
 #define KNOWN      (1u << 18)
 #define TEXT_MOST  4096

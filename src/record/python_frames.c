@@ -1,5 +1,5 @@
-#include "record/python.h"
 #include "record/libc.h"
+#include "record/python.h"
 
 #include <pthread.h>
 

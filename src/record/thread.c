@@ -15,9 +15,10 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "record/libc.h"
+#include "record/loaded.h"
 #include "record/python.h"
 #include "record/recorder.h"
-#include "record/libc.h"
 
 __thread struct tls tls __attribute__((tls_model("initial-exec")));
 
@@ -263,7 +264,8 @@ void threads_reset(void)
     free_threads = NULL;
     thread_count = 0;
     spin_reset(&threads_lock);
-    atomic_store(&recorder.clocked, false);
+    if (atomic_exchange(&recorder.clocked, false))
+        loaded_forked();
     tls.thread = NULL;
 }
 
