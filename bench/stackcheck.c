@@ -8,7 +8,6 @@
  * to a mapped file (STACKCHECK_FILE), so that they are there however the program ends; the first
  * differences go beside it, as text.
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,6 +18,7 @@
 #include <unistd.h>
 #include <unwind.h>
 
+#include "record/loaded.h"
 #include "unwind/walk.h"
 
 /* An address of the walk has the module epoch in its high 16 bits. */
@@ -53,13 +53,11 @@ static size_t early_used;
 static int find(const struct unwind_space *self, uint64_t address, struct unwind_module *out)
 {
     (void)self;
-    struct dl_find_object object;
+    struct loaded file;
 
-    if (_dl_find_object((void *)address, &object) != 0 || !object.dlfo_eh_frame)
+    if (!loaded_find(address, &file) || !file.tables.header)
         return -1;
-    *out = (struct unwind_module){.cfi = {.begin = object.dlfo_map_start,
-                                          .end = object.dlfo_map_end,
-                                          .header = object.dlfo_eh_frame}};
+    *out = (struct unwind_module){.cfi = file.tables};
     return 0;
 }
 
@@ -72,7 +70,14 @@ static int read_word(const struct unwind_space *self, uint64_t address, uint64_t
     return 0;
 }
 
-static const struct unwind_space space = {.find = find, .read = read_word};
+static bool follows_call(const struct unwind_space *self, uint64_t address)
+{
+    (void)self;
+    return loaded_follows_call(address);
+}
+
+static const struct unwind_space space = {
+    .find = find, .read = read_word, .follows_call = follows_call};
 
 static void *map_memory(size_t size)
 {

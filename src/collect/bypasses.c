@@ -41,19 +41,29 @@ static bool is_libc(const struct proc_mappings *all, uint64_t address)
     return false;
 }
 
-static bool is_known(const struct unseen *u, const struct target *t, const char *path)
+static struct bypass *find(const struct unseen *u, const struct target *t, const char *path)
 {
     for (size_t i = 0; i < u->bypasses.count; i++)
         if (u->bypasses.items[i].target == t && strcmp(u->bypasses.items[i].library, path) == 0)
-            return true;
-    return false;
+            return &u->bypasses.items[i];
+    return NULL;
 }
 
 static void add(struct unseen *u, struct target *t, const char *path, enum bypass_way way)
 {
-    if (!is_known(u, t, path))
+    if (u->bypasses.count < BYPASSES_MAX && *path && !find(u, t, path))
         *vec_push(&u->bypasses) =
             (struct bypass){.target = t, .library = xstrdup(path), .way = way};
+}
+
+/* It may have been looked at just before, when it was still bound to libc's. */
+void bypasses_bound(struct unseen *u, struct target *t, const char *path, bool missed)
+{
+    struct bypass *b = find(u, t, path);
+    if (!b)
+        add(u, t, path, missed ? BYPASS_EARLY : BYPASS_BOUND);
+    else if (b->way != BYPASS_EARLY)
+        b->way = missed ? BYPASS_EARLY : BYPASS_BOUND;
 }
 
 static void look_at_library(struct unseen *u, struct target *t, const char *path, uint64_t start,
@@ -101,6 +111,9 @@ static const char *const reasons[] = {
                    "load it with dlopen and without that flag",
     [BYPASS_LIBC] = "it calls libc's malloc past tidemark, because it was loaded with "
                     "RTLD_DEEPBIND or dlmopen; what others free or allocate for it is seen in half",
+    [BYPASS_EARLY] =
+        "it was loaded with RTLD_DEEPBIND, and called libc's malloc past tidemark until "
+        "that was noticed; what it called after its constructors is seen",
 };
 
 /* One note for all libraries of a target that pass us by in the same way: there may be many. */
@@ -112,11 +125,13 @@ void bypasses_explain(const struct unseen *u)
         for (size_t k = 0; k < u->bypasses.count; k++)
             if (u->bypasses.items[k].target == b->target && u->bypasses.items[k].way == b->way)
                 *(k < i ? &before : &more) += 1;
-        if (before)
+        if (before || b->way == BYPASS_BOUND)
             continue;
         char *others = more > 1 ? xasprintf(" (and by %zu more libraries)", more - 1) : xstrdup("");
-        *vec_push(&b->target->profile.notes) = xasprintf(
-            "allocations by %s%s could not be seen: %s", b->library, others, reasons[b->way]);
+        *vec_push(&b->target->profile.notes) =
+            xasprintf("%s by %s%s could not be seen: %s",
+                      b->way == BYPASS_EARLY ? "the first allocations" : "allocations", b->library,
+                      others, reasons[b->way]);
         free(others);
     }
 }

@@ -9,6 +9,8 @@
 #ifndef TIDE_COLLECT_BYPASSES_H
 #define TIDE_COLLECT_BYPASSES_H
 
+#include <stdbool.h>
+
 struct target;
 struct unseen;
 
@@ -16,6 +18,8 @@ enum bypass_way {
     BYPASS_HIDDEN, /* it has a malloc that it does not export */
     BYPASS_OWN,    /* it exports one, which comes after ours, yet calls it: RTLD_DEEPBIND */
     BYPASS_LIBC,   /* it has none and calls libc's instead of ours: RTLD_DEEPBIND too */
+    BYPASS_EARLY,  /* likewise, but only at first: then it was bound to ours */
+    BYPASS_BOUND,  /* nothing was missed before that */
 };
 
 struct bypass {
@@ -25,6 +29,8 @@ struct bypass {
 };
 
 void bypasses_look(struct unseen *u, struct target *t);
+/* The program has bound one to our functions, whatever was seen of it before. */
+void bypasses_bound(struct unseen *u, struct target *t, const char *path, bool missed);
 /* Adds the notes. */
 void bypasses_explain(const struct unseen *u);
 

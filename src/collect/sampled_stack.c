@@ -36,6 +36,22 @@ static int find_tables(const struct unwind_space *self, uint64_t address, struct
     return m && code_file_tables(m->file, m->bias, &out->cfi) ? 0 : -1;
 }
 
+/* Is the word there behind a call, in a file's code? */
+static bool read_call(const struct process *p, uint64_t address, uint8_t code[ARCH_CALL_LONGEST])
+{
+    return code_at(p, address - 1) &&
+           blocked_read_code(p->pid, address - ARCH_CALL_LONGEST, code, ARCH_CALL_LONGEST) &&
+           arch_is_call(code);
+}
+
+static bool follows_call(const struct unwind_space *self, uint64_t address)
+{
+    const struct sampled_space *space =
+        (const void *)((const char *)self - offsetof(struct sampled_space, copied.space));
+    uint8_t code[ARCH_CALL_LONGEST];
+    return read_call(space->process, address, code);
+}
+
 uint64_t node_address(struct process *p, uint64_t address)
 {
     struct area *m = code_at(p, address - 1);
@@ -74,12 +90,13 @@ static struct sampled_space space_of(struct process *p, const struct arch_regist
 {
     if (!p->rules)
         p->rules = xcalloc(1, sizeof *p->rules);
-    return (struct sampled_space){.copied = {.space = {.find = find_tables},
-                                             .rules = p->rules,
-                                             .bytes = stack,
-                                             .start = r->value[ARCH_REG_SP],
-                                             .size = size},
-                                  .process = p};
+    return (struct sampled_space){
+        .copied = {.space = {.find = find_tables, .follows_call = follows_call},
+                   .rules = p->rules,
+                   .bytes = stack,
+                   .start = r->value[ARCH_REG_SP],
+                   .size = size},
+        .process = p};
 }
 
 /* Is what is copied of stacks too little, for more than one in a hundred? */
@@ -130,10 +147,8 @@ static uint64_t function_at(const struct sampled_space *space, uint64_t address)
  * function's name, or through a pointer. */
 static bool is_call_of(const struct sampled_space *space, uint64_t address, uint64_t function)
 {
-    uint8_t code[7];
-    pid_t pid = space->process->pid;
-    if (!code_at(space->process, address - 1) ||
-        !blocked_read_code(pid, address - sizeof code, code, sizeof code))
+    uint8_t code[ARCH_CALL_LONGEST];
+    if (!read_call(space->process, address, code))
         return false;
     if (code[2] == 0xe8) {
         int32_t distance;
@@ -141,13 +156,7 @@ static bool is_call_of(const struct sampled_space *space, uint64_t address, uint
         uint64_t called = address + (uint64_t)(int64_t)distance;
         return called == function || function_at(space, called) != called;
     }
-    static const size_t lengths[] = {2, 3, 4, 6, 7}; /* of calls through a pointer */
-    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-        const uint8_t *at = code + sizeof code - lengths[i];
-        if (at[0] == 0xff && (at[1] & 0x38) == 0x10)
-            return true;
-    }
-    return false;
+    return true; /* through a pointer */
 }
 
 /* Room that a function makes on its stack when it begins, by sub from %rsp; 0: none is seen. What

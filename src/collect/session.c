@@ -243,6 +243,16 @@ static void give_functions(struct session *s, struct visitor *v)
     mark_on_answer(&s->mark_on, v, t ? t->profile.executable : NULL);
 }
 
+static void take_missed(struct session *s, struct visitor *v)
+{
+    struct target *t = session_target(s, v->pid);
+    if (v->request.kind == WIRE_LEFT_OUT)
+        unseen_left_out(&s->unseen, v->text, v->request.small);
+    else if (t)
+        bypasses_bound(&s->unseen, t, v->text, v->request.small == 1);
+    visitor_reply(v, 0, -1, 0, 0);
+}
+
 static void answer_door(struct session *s)
 {
     struct visitor v;
@@ -255,6 +265,8 @@ static void answer_door(struct session *s)
             give_functions(s, &v);
         else if (v.request.kind == WIRE_LEFT_ALONE)
             mark_on_left_alone(&s->mark_on, &v);
+        else if (v.request.kind == WIRE_LEFT_OUT || v.request.kind == WIRE_BOUND)
+            take_missed(s, &v);
         else
             request_answer(s, &v);
         bool held = v.request.kind == WIRE_HELLO || v.request.kind == WIRE_EXITING;

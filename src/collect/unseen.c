@@ -45,6 +45,10 @@ bool unseen_is_wanted(const char *only, const char *path)
     return !only;
 }
 
+static const char *const libc_reason =
+    "it uses another C library than glibc; record a build for glibc";
+static const char *const narrow_reason = "it is a 32-bit program; record a 64-bit build of it";
+
 /* Why nothing can be preloaded into it, and what to do; NULL: it could be. */
 static const char *kind_reason(const struct executable *e)
 {
@@ -55,11 +59,11 @@ static const char *kind_reason(const struct executable *e)
                         : "it is statically linked, so nothing can be preloaded into it; "
                           "record a dynamically linked build of it";
     case EXECUTABLE_32_BIT:
-        return "it is a 32-bit program; record a 64-bit build of it";
+        return narrow_reason;
     case EXECUTABLE_FOREIGN:
         return "it is a program for another kind of machine; record a native build of it";
     case EXECUTABLE_OTHER_LOADER:
-        return "it uses another C library than glibc; record a build for glibc";
+        return libc_reason;
     case EXECUTABLE_DYNAMIC:
     case EXECUTABLE_UNKNOWN:
         break;
@@ -293,6 +297,20 @@ static uint64_t next_look(uint64_t now_ns, uint64_t first_ns, unsigned share)
     return now_ns + (pause > LOOK_LONGEST_NS ? LOOK_LONGEST_NS : pause);
 }
 
+void unseen_left_out(struct unseen *u, const char *path, uint32_t why)
+{
+    if (u->no_children || !*path || why == WIRE_OUT_NONE || why > WIRE_OUT_32_BIT ||
+        !unseen_is_wanted(u->only, path))
+        return;
+    for (size_t i = 0; i < u->left_out.count; i++)
+        if (strcmp(u->left_out.items[i].path, path) == 0) {
+            u->left_out.items[i].times++;
+            return;
+        }
+    if (u->left_out.count < NOTES_MAX)
+        *vec_push(&u->left_out) = (struct left_out){xstrdup(path), (enum wire_out)why, 1};
+}
+
 void unseen_look(struct unseen *u, struct target *const *targets, size_t count, uint64_t now_ns)
 {
     if (now_ns < u->next_look_ns)
@@ -348,6 +366,31 @@ static char *became_note(struct unseen *u, const struct watched *w)
                                     "namespace, or was started without tidemark's environment");
 }
 
+static bool is_noted(struct target *const *targets, size_t count, const char *path)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < targets[i]->profile.notes.count; k++)
+            if (strstr(targets[i]->profile.notes.items[k], path))
+                return true;
+    return false;
+}
+
+/* What the looks at /proc found of them is told already, with the process. */
+static void explain_left_out(const struct unseen *u, struct target *const *targets, size_t count,
+                             struct target *main)
+{
+    for (size_t i = 0; i < u->left_out.count; i++) {
+        const struct left_out *l = &u->left_out.items[i];
+        if (is_noted(targets, count, l->path))
+            continue;
+        char *times = l->times > 1 ? xasprintf(" (%u times)", l->times) : xstrdup("");
+        *vec_push(&main->profile.notes) =
+            xasprintf("nothing could be seen in %s%s: %s", l->path, times,
+                      l->why == WIRE_OUT_LIBC ? libc_reason : narrow_reason);
+        free(times);
+    }
+}
+
 void unseen_explain(struct unseen *u, struct target *const *targets, size_t count, pid_t program)
 {
     if (!count)
@@ -374,4 +417,5 @@ void unseen_explain(struct unseen *u, struct target *const *targets, size_t coun
     for (size_t i = 0; i < u->strangers.count; i++)
         if (!is_target(targets, count, u->strangers.items[i].pid))
             *vec_push(&main->profile.notes) = xstrdup(u->strangers.items[i].note);
+    explain_left_out(u, targets, count, main);
 }

@@ -29,6 +29,13 @@ struct stranger {
     char *note;
 };
 
+/* A program that was executed without the recorder, which its loader cannot load. */
+struct left_out {
+    char *path;
+    enum wire_out why;
+    unsigned times;
+};
+
 /* A program file that was looked at: families run the same few over and over. */
 struct looked {
     char *path;
@@ -42,10 +49,14 @@ struct unseen {
     VEC(struct looked) looked;
     VEC(struct bypass) bypasses;
     VEC(struct stranger) strangers; /* children that can never say hello */
+    VEC(struct left_out) left_out;
 };
 
 /* The file, looked at once. Valid until the next call. */
 const struct executable *unseen_file(struct unseen *u, const char *path);
+
+/* A recorded process says that it executes a program without us. `why`: an enum wire_out. */
+void unseen_left_out(struct unseen *u, const char *path, uint32_t why);
 
 /* At every turn of the loop; looks if it is time. */
 void unseen_look(struct unseen *u, struct target *const *targets, size_t count, uint64_t now_ns);

@@ -23,6 +23,7 @@
 #include <time.h>
 
 #include "record/exports.h"
+#include "record/loaded.h"
 #include "record/recorder.h"
 
 #define SHORT_NS 1000000    /* an answer that takes no longer does not matter at the end */
@@ -54,10 +55,9 @@ static _Atomic uint64_t spent_ns;     /* of CREDIT */
 
 static const struct link_map *file_of(const void *slot)
 {
-    struct dl_find_object o;
     void *f;
     memcpy(&f, slot, sizeof f);
-    return f && _dl_find_object(f, &o) == 0 ? o.dlfo_link_map : NULL;
+    return f ? loaded_map(f) : NULL;
 }
 
 static bool has(const struct exports *x, const char *name, enum wire_allocator who)

@@ -4,6 +4,8 @@
 #include <link.h>
 
 #include "record/exports.h"
+#include "record/libc.h"
+#include "record/loaded.h"
 #include "record/recorder.h"
 
 #define HELD_MOST 8
@@ -11,11 +13,6 @@
 static size_t at_start;                  /* so many files came with the program */
 static uint64_t own;                     /* where ours is */
 static _Atomic(void *) loose[HELD_MOST]; /* found in files that may go */
-
-static bool file_of(const void *address, struct dl_find_object *o)
-{
-    return _dl_find_object((void *)(uintptr_t)address, o) == 0;
-}
 
 static int count_one(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -26,12 +23,12 @@ static int count_one(struct dl_phdr_info *info, size_t size, void *arg)
 
 void definition_start(void)
 {
-    struct dl_find_object o;
+    const struct link_map *ours = loaded_map(&own);
     size_t count = 0;
     dl_iterate_phdr(count_one, &count);
     at_start = count;
-    if (file_of(&own, &o))
-        own = o.dlfo_link_map->l_addr;
+    if (ours)
+        own = ours->l_addr;
 }
 
 struct search {
@@ -73,20 +70,20 @@ static int look_into(struct dl_phdr_info *info, size_t size, void *arg)
  */
 static void *ask_loader(const char *name, uint64_t pc)
 {
-    struct dl_find_object o;
     uintptr_t busy = tls.busy;
     tls.busy = (uintptr_t)__builtin_frame_address(0);
-    void *function = dlsym(RTLD_NEXT, name);
-    if (!function) {
-        dlerror();
-        dlerror();
+    void *function = libc_next(name);
+    if (!function && libc.dlerror) {
+        libc.dlerror();
+        libc.dlerror();
     }
     tls.busy = busy;
-    if (function || !file_of((void *)(uintptr_t)(pc - 1), &o))
+    const struct link_map *caller = function ? NULL : loaded_map((void *)(uintptr_t)(pc - 1));
+    if (!caller || !next.dlopen || !libc.dlsym)
         return function;
     /* a handle of its own: what was loaded because others need it cannot be searched as it is */
-    void *handle = dlopen(o.dlfo_link_map->l_name, RTLD_LAZY | RTLD_NOLOAD);
-    function = handle ? dlsym(handle, name) : NULL;
+    void *handle = next.dlopen(caller->l_name, RTLD_LAZY | RTLD_NOLOAD);
+    function = handle ? libc.dlsym(handle, name) : NULL;
     if (handle)
         next.dlclose(handle);
     return function;
@@ -94,12 +91,12 @@ static void *ask_loader(const char *name, uint64_t pc)
 
 static void keep_in_mind(void *function)
 {
-    struct dl_find_object a, b;
-    for (unsigned i = 0; i < HELD_MOST; i++) {
+    const struct link_map *file = loaded_map(function);
+    for (unsigned i = 0; file && i < HELD_MOST; i++) {
         void *there = NULL;
         if (atomic_compare_exchange_strong(&loose[i], &there, function))
             return;
-        if (file_of(there, &a) && file_of(function, &b) && a.dlfo_map_start == b.dlfo_map_start)
+        if (loaded_map(there) == file)
             return;
     }
 }
@@ -120,10 +117,10 @@ void *definition_of(const char *name, uint64_t pc)
 
 void definition_hold(void)
 {
-    struct dl_find_object o;
     for (unsigned i = 0; i < HELD_MOST; i++) {
         void *function = atomic_exchange(&loose[i], NULL);
-        if (function && file_of(function, &o))
-            dlopen(o.dlfo_link_map->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+        const struct link_map *file = function ? loaded_map(function) : NULL;
+        if (file && next.dlopen)
+            next.dlopen(file->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
     }
 }

@@ -3,10 +3,10 @@
 #include <link.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/single_threaded.h>
 
 #include "record/entry.h"
 #include "record/exports.h"
+#include "record/loaded.h"
 #include "record/recorder.h"
 
 #define PAGE 4096
@@ -240,11 +240,8 @@ static void set_next(const struct exports *x)
 
 static const struct link_map *main_program(void)
 {
-    struct dl_find_object o;
-    if (_dl_find_object((void *)(uintptr_t)code, &o) != 0)
-        return NULL;
-    const struct link_map *m = o.dlfo_link_map;
-    while (m->l_prev)
+    const struct link_map *m = loaded_map(code);
+    while (m && m->l_prev)
         m = m->l_prev;
     return m;
 }
@@ -253,19 +250,19 @@ void entry_take_over(void)
 {
     static bool tried;
     struct exports x;
-    struct dl_find_object o;
+    struct loaded l;
     const struct link_map *program = tried ? NULL : main_program();
     tried = true;
-    if (!program || !__libc_single_threaded)
+    if (!program || !recorder_is_alone())
         return;
     exports_read(&x, program);
-    if (!find_functions(&x) || _dl_find_object((void *)(uintptr_t)MALLOC->address, &o) != 0)
+    if (!find_functions(&x) || !loaded_find(MALLOC->address, &l))
         return;
     long memory =
         sys_call(SYS_openat, (long)AT_FDCWD, "/proc/self/mem", (long)(O_RDWR | O_CLOEXEC));
     if (memory < 0)
         return;
-    uint8_t *island = entry_island((uintptr_t)o.dlfo_map_start, ISLAND);
+    uint8_t *island = entry_island(l.start, ISLAND);
     if (island && drop_operators(memory) && make_all(island, memory) &&
         sys_call(SYS_mprotect, island, (long)ISLAND, (long)(PROT_READ | PROT_EXEC)) == 0 &&
         write_all(memory)) {

@@ -19,12 +19,20 @@ void exports_read(struct exports *x, const struct link_map *m)
             x->gnu_hash = at;
         else if (d->d_tag == DT_HASH)
             x->hash = at;
+        else if (d->d_tag == DT_VERSYM)
+            x->versions = at;
     }
 }
 
 static bool is_named(const struct exports *x, uint32_t i, const char *name)
 {
     return strcmp(x->strings + x->symbols[i].st_name, name) == 0;
+}
+
+/* Of several versions, those for programs of old are hidden. */
+static bool is_hidden(const struct exports *x, const ElfW(Sym) * s)
+{
+    return x->versions && x->versions[s - x->symbols] & 0x8000;
 }
 
 const ElfW(Sym) * exports_find(const struct exports *x, const char *name)
@@ -39,14 +47,14 @@ const ElfW(Sym) * exports_find(const struct exports *x, const char *name)
         for (const char *c = name; *c; c++)
             wanted = wanted * 33 + (uint8_t)*c;
         uint32_t i = h[0] ? buckets[wanted % h[0]] : 0;
-        for (; i >= h[1] && i && !found; i++) {
+        for (; i >= h[1] && i && (!found || is_hidden(x, found)); i++) {
             if ((chains[i - h[1]] | 1) == (wanted | 1) && is_named(x, i, name))
                 found = &x->symbols[i];
             if (chains[i - h[1]] & 1)
                 break;
         }
     } else if (x->hash) {
-        for (uint32_t i = 1; i < x->hash[1] && !found; i++)
+        for (uint32_t i = 1; i < x->hash[1] && (!found || is_hidden(x, found)); i++)
             if (is_named(x, i, name))
                 found = &x->symbols[i];
     }

@@ -8,18 +8,19 @@
  * the stack is passed on as it is, and so is one that names another session.
  *
  * Where the library cannot be read (after chroot, or as another user), the loader would complain on
- * the program's stderr: there it is taken out of LD_PRELOAD.
+ * the program's stderr, and that of another C library would not even start the program: there it is
+ * taken out of LD_PRELOAD.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <dlfcn.h>
-#include <link.h>
-
+#include "record/loaded.h"
+#include "record/program.h"
 #include "record/recorder.h"
 
 #define PRELOAD         "LD_PRELOAD="
@@ -49,13 +50,13 @@ static char *put(char *at, const char *name, const char *value)
 
 bool exec_remember(const char *socket, const char *key, const char *only, const char *filters)
 {
-    struct dl_find_object self;
+    const struct link_map *self = loaded_map(ours.text);
     char *at = ours.text;
-    if (_dl_find_object(ours.text, &self) != 0 || !self.dlfo_link_map->l_name[0])
+    if (!self || !self->l_name[0])
         return false;
     ours.preload = at;
     ours.library = at + PRELOAD_SIZE;
-    at = put(at, "LD_PRELOAD", self.dlfo_link_map->l_name);
+    at = put(at, "LD_PRELOAD", self->l_name);
     ours.socket = at;
     at = at ? put(at, WIRE_ENV_SOCKET, socket) : NULL;
     ours.key = at;
@@ -111,7 +112,7 @@ static bool library_unreachable(void)
 }
 
 /* Bytes of stack that handover_fill() needs; 0: the environment is passed on as it is. */
-static size_t handover_plan(struct handover *h, char *const *environment)
+static size_t handover_plan(struct handover *h, char *const *environment, bool loadable)
 {
     static char *const nothing[] = {NULL};
     const char *const all[SESSION_VARIABLES] = {ours.socket, ours.key, ours.only, ours.filters};
@@ -135,7 +136,7 @@ static size_t handover_plan(struct handover *h, char *const *environment)
     const char *found = preload ? find_ours(preload) : NULL;
     h->has_ours = found != NULL;
     h->ours_at = found ? (size_t)(found - preload) : 0;
-    h->take_out = library_unreachable();
+    h->take_out = !loadable || library_unreachable();
     bool any_missing = !found;
     for (unsigned i = 0; i < SESSION_VARIABLES; i++)
         any_missing |= h->missing[i] != NULL;
@@ -198,13 +199,29 @@ static char *const *handover_fill(const struct handover *h, char *const *environ
 
 /* --- the family ------------------------------------------------------------------------------- */
 
+/* Can the program load the library? If not, the recording says so. */
+static __attribute__((noinline)) bool is_loadable(int folder, const char *path, bool search)
+{
+    struct program p;
+    if (UNLIKELY(!next.execve))
+        recorder_start();
+    if (!recorder.hand_on || !path)
+        return true;
+    if (search)
+        program_look_for(&p, path);
+    else
+        program_look(&p, folder, path);
+    if (p.why)
+        recorder_left_out(p.name, p.why);
+    return !p.why;
+}
+
 /* `environment`, or one made on the stack of the function this stands in. */
-#define HAND_ON(environment)                                                                       \
+#define HAND_ON(environment, loadable)                                                             \
     do {                                                                                           \
         struct handover plan;                                                                      \
-        if (UNLIKELY(!next.execve))                                                                \
-            recorder_start();                                                                      \
-        size_t room = handover_plan(&plan, environment);                                           \
+        bool can_load = loadable;                                                                  \
+        size_t room = handover_plan(&plan, environment, can_load);                                 \
         if (room)                                                                                  \
             environment = handover_fill(&plan, environment, __builtin_alloca(room));               \
     } while (0)
@@ -226,7 +243,7 @@ static char *const *handover_fill(const struct handover *h, char *const *environ
 
 static int run_path(const char *path, char *const *argv, char *const *environment)
 {
-    HAND_ON(environment);
+    HAND_ON(environment, is_loadable(AT_FDCWD, path, false));
     return next.execve(path, argv, environment);
 }
 
@@ -234,14 +251,14 @@ static int run_path(const char *path, char *const *argv, char *const *environmen
 static int run_path_inheriting(const char *path, char *const *argv)
 {
     char *const *environment = environ;
-    HAND_ON(environment);
+    HAND_ON(environment, is_loadable(AT_FDCWD, path, false));
     return environment == environ ? next.execv(path, argv) : next.execve(path, argv, environment);
 }
 
 static int run_file_inheriting(const char *file, char *const *argv)
 {
     char *const *environment = environ;
-    HAND_ON(environment);
+    HAND_ON(environment, is_loadable(AT_FDCWD, file, true));
     return environment == environ ? next.execvp(file, argv) : next.execvpe(file, argv, environment);
 }
 
@@ -252,21 +269,23 @@ EXPORT int execve(const char *path, char *const argv[], char *const environment[
 
 EXPORT int execvpe(const char *file, char *const argv[], char *const environment[])
 {
-    HAND_ON(environment);
+    HAND_ON(environment, is_loadable(AT_FDCWD, file, true));
     return next.execvpe(file, argv, environment);
 }
 
 EXPORT int fexecve(int fd, char *const argv[], char *const environment[])
 {
-    HAND_ON(environment);
+    HAND_ON(environment, is_loadable(fd, "", false));
     return next.fexecve(fd, argv, environment);
 }
 
 EXPORT int execveat(int folder, const char *path, char *const argv[], char *const environment[],
                     int flags)
 {
-    HAND_ON(environment);
-    return next.execveat(folder, path, argv, environment, flags);
+    HAND_ON(environment, is_loadable(folder, path, false));
+    if (next.execveat)
+        return next.execveat(folder, path, argv, environment, flags);
+    return (int)next.syscall(SYS_execveat, folder, path, argv, environment, flags);
 }
 
 EXPORT int execv(const char *path, char *const argv[])
@@ -314,7 +333,7 @@ EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_acti
                        const posix_spawnattr_t *attributes, char *const argv[],
                        char *const environment[])
 {
-    HAND_ON(environment);
+    HAND_ON(environment, is_loadable(AT_FDCWD, path, false));
     return next.posix_spawn(pid, path, actions, attributes, argv, environment);
 }
 
@@ -322,6 +341,6 @@ EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_act
                         const posix_spawnattr_t *attributes, char *const argv[],
                         char *const environment[])
 {
-    HAND_ON(environment);
+    HAND_ON(environment, is_loadable(AT_FDCWD, file, true));
     return next.posix_spawnp(pid, file, actions, attributes, argv, environment);
 }

@@ -12,15 +12,56 @@
 #include <unistd.h>
 
 #include "record/definition.h"
+#include "record/libc.h"
 #include "record/nodes.h"
 #include "record/python.h"
+#include "record/rebind.h"
 #include "record/recorder.h"
+
+/* Where the library is by its path, nothing depends on who asks for it. */
+static __attribute__((noinline)) void *open_deeply(const char *file, int mode)
+{
+    void *handle = next.dlopen(file, mode);
+    int saved = errno;
+    if (handle && !(mode & RTLD_NOLOAD))
+        rebind(handle);
+    errno = saved;
+    return handle;
+}
+
+/*
+ * Only for libraries that would pass us by (rebind.h). The loader searches on behalf of whoever it
+ * returns to: so that this stays the caller, the call is the last thing done here, a jump.
+ */
+EXPORT void *dlopen(const char *file, int mode)
+{
+    if (UNLIKELY(!next.dlopen)) {
+        recorder_start();
+        if (!next.dlopen) { /* of a libdl that was loaded later */
+            void *f = libc_find("dlopen");
+            memcpy(&next.dlopen, &f, sizeof f);
+        }
+    }
+    rebind_now();
+    if (UNLIKELY(mode & RTLD_DEEPBIND)) {
+        if (file && strchr(file, '/') && !strchr(file, '$'))
+            return open_deeply(file, mode);
+        rebind_later();
+    }
+    return next.dlopen(file, mode);
+}
 
 /* What was learnt of the unloaded addresses is forgotten. */
 EXPORT int dlclose(void *handle)
 {
-    if (UNLIKELY(!next.dlclose))
+    if (UNLIKELY(!next.dlclose)) {
         recorder_start();
+        if (!next.dlclose) {
+            void *f = libc_find("dlclose");
+            memcpy(&next.dlclose, &f, sizeof f);
+        }
+    }
+    rebind_now();
     definition_hold();
     bool closed = python_close(handle);
     int result = next.dlclose(handle);
@@ -67,7 +108,7 @@ EXPORT pid_t _Fork(void)
     if (UNLIKELY(!next.fork))
         recorder_start();
     about_to_fork(false); /* without what libc does for malloc's sake */
-    return next._Fork();
+    return next._Fork ? next._Fork() : next.fork();
 }
 
 /* The new thread cannot ask for the size of its stack without allocating. */
@@ -77,7 +118,7 @@ static void note_stack_size(const pthread_attr_t *attributes)
     size_t size = 0, least = atomic_load(&recorder.least_stack);
     if (!attributes && pthread_attr_init(&usual) == 0)
         attributes = &usual;
-    if (attributes && pthread_attr_getstacksize(attributes, &size) == 0)
+    if (attributes && libc.attr_getstacksize && libc.attr_getstacksize(attributes, &size) == 0)
         while ((!least || size < least) &&
                !atomic_compare_exchange_weak(&recorder.least_stack, &least, size))
             ;
@@ -91,6 +132,11 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 {
     if (UNLIKELY(!next.pthread_create))
         recorder_start();
+    if (UNLIKELY(!next.pthread_create)) { /* of a libpthread that was loaded later */
+        void *f = libc_find("pthread_create");
+        libc_look();
+        memcpy(&next.pthread_create, &f, sizeof f);
+    }
     if (UNLIKELY(!atomic_load_explicit(&recorder.clocked, memory_order_relaxed)))
         atomic_store(&recorder.clocked, true);
     note_stack_size(attributes);
@@ -101,6 +147,10 @@ EXPORT int pthread_setname_np(pthread_t thread, const char *name)
 {
     if (UNLIKELY(!next.pthread_setname_np))
         recorder_start();
+    if (UNLIKELY(!next.pthread_setname_np)) {
+        void *f = libc_find("pthread_setname_np");
+        memcpy(&next.pthread_setname_np, &f, sizeof f);
+    }
     int result = next.pthread_setname_np(thread, name);
     struct thread *t = result == 0 && pthread_equal(thread, pthread_self()) ? thread_enter() : NULL;
     if (t) {
@@ -118,7 +168,7 @@ EXPORT int sigaction(int number, const struct sigaction *action, struct sigactio
 {
     if (UNLIKELY(!next.sigaction)) {
         int (*libcs)(int, const struct sigaction *, struct sigaction *);
-        void *f = dlsym(RTLD_NEXT, "sigaction");
+        void *f = libc_next("sigaction");
         memcpy(&libcs, &f, sizeof f);
         return libcs(number, action, old);
     }

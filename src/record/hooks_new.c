@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "record/definition.h"
+#include "record/libc.h"
 #include "record/recorder.h"
 
 enum owner { UNKNOWN, RUNTIME, ALLOCATOR };
@@ -59,7 +60,7 @@ static bool new_handler_set(void)
     if (UNLIKELY(!atomic_load_explicit(&looked, memory_order_acquire))) {
         uintptr_t busy = tls.busy;
         tls.busy = (uintptr_t)__builtin_frame_address(0); /* dlsym may allocate */
-        atomic_store(&getter, dlsym(RTLD_DEFAULT, "_ZSt15get_new_handlerv"));
+        atomic_store(&getter, libc_default("_ZSt15get_new_handlerv"));
         tls.busy = busy;
         atomic_store(&looked, true);
     }

@@ -17,9 +17,10 @@
 #include <link.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/single_threaded.h>
 
 #include "record/entry.h"
+#include "record/libc.h"
+#include "record/loaded.h"
 #include "record/recorder.h"
 
 #define ISLAND        (WIRE_FUNCTIONS_MAX * ENTRY_SLOT)
@@ -76,7 +77,7 @@ static bool prepare(const struct wire_function *f, uint64_t base, long memory, u
                       .number = f->number};
     uint64_t trampoline;
     *why = WIRE_LEFT_NEEDED;
-    if (e.address == (uintptr_t)_dl_find_object) /* by which a hook within a hook is told */
+    if (e.address == (uintptr_t)libc.find_object) /* by which a hook within a hook is told */
         return false;
     e.readable = read_code(memory, e.address, e.size);
     *why = WIRE_LEFT_CHANGED;
@@ -109,9 +110,8 @@ static uint8_t *replace_all(const struct link_map *m, const struct wire_function
     struct patch patches[WIRE_FUNCTIONS_MAX];
     uint64_t numbers[WIRE_FUNCTIONS_MAX];
     unsigned ready = 0;
-    struct dl_find_object o;
-    uint64_t start = _dl_find_object((void *)m->l_ld, &o) == 0 ? (uintptr_t)o.dlfo_map_start
-                                                               : (uintptr_t)m->l_ld;
+    struct loaded l;
+    uint64_t start = loaded_find((uintptr_t)m->l_ld, &l) ? l.start : (uintptr_t)m->l_ld;
     uint8_t *island = memory < 0 ? NULL : entry_island(start, ISLAND);
     for (unsigned i = 0; i < count; i++) {
         enum wire_left why = WIRE_LEFT_REFUSED;
@@ -140,9 +140,8 @@ static uint8_t *replace_all(const struct link_map *m, const struct wire_function
 /* Neither ourselves nor the loader: both are at work while a mark is made. */
 static bool is_ours(const struct link_map *m)
 {
-    struct dl_find_object own;
     return (uint64_t)(uintptr_t)m->l_ld - recorder.loader < recorder.loader_size ||
-           (_dl_find_object((void *)(uintptr_t)mark_on_start, &own) == 0 && own.dlfo_link_map == m);
+           loaded_map((void *)(uintptr_t)mark_on_start) == m;
 }
 
 static uint8_t *see_to(const struct link_map *m, bool alone)
@@ -246,7 +245,7 @@ void mark_on_start(void)
         recorder_left_alone("", 0, WIRE_LEFT_REFUSED);
         return;
     }
-    bool alone = __libc_single_threaded;
+    bool alone = recorder_is_alone();
     look_at_files(alone);
     if (!alone || !watch_loader())
         recorder_left_alone("", 0, WIRE_LEFT_REFUSED);

@@ -9,7 +9,7 @@
  * libc also unloads what it loaded itself (character sets, name services), and that passes no hook.
  * But new code can come to old addresses only through the loader, which allocates for every file
  * that it loads, before it runs any of it. So when the loader is who allocates, it is seen whether
- * all that is known is still there (_dl_find_object takes no lock).
+ * all that is known is still there (loaded_find takes no lock).
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "record/loaded.h"
 #include "record/python.h"
 #include "record/recorder.h"
 
@@ -38,16 +39,16 @@ static struct spin known_lock; /* taken for the first address of a module only *
 
 bool modules_reset(void)
 {
-    struct dl_find_object o;
+    struct loaded l;
     if (!known)
         recorder_own(known = sys_map(MODULES * sizeof *known), MODULES * sizeof *known);
     if (!known)
         return false;
     atomic_store(&known_count, 0);
     spin_reset(&known_lock);
-    if (_dl_find_object((void *)&_r_debug, &o) == 0) {
-        recorder.loader = (uint64_t)(uintptr_t)o.dlfo_map_start;
-        recorder.loader_size = (uint64_t)(uintptr_t)o.dlfo_map_end - recorder.loader;
+    if (loaded_find((uintptr_t)&_r_debug, &l)) {
+        recorder.loader = l.start;
+        recorder.loader_size = l.end - l.start;
     }
     return true;
 }
@@ -66,10 +67,9 @@ void modules_forget(void)
 
 static bool is_gone(const struct known *k, uint32_t *generation)
 {
-    struct dl_find_object o;
+    struct loaded l;
     *generation = atomic_load_explicit(&k->generation, memory_order_acquire);
-    return *generation != GONE && (_dl_find_object((void *)(uintptr_t)k->start, &o) != 0 ||
-                                   (uint64_t)(uintptr_t)o.dlfo_map_start != k->start);
+    return *generation != GONE && (!loaded_find(k->start, &l) || l.start != k->start);
 }
 
 /* Marked when all is forgotten and not before: another thread that finds the mark, and loads
@@ -158,9 +158,10 @@ static void announce(const struct known *k, uint64_t bias, const char *name, con
     atomic_store_explicit(&h->modules_used, (uint32_t)(used + record), memory_order_release);
 }
 
-/* The epoch of the module at [start, end), met now for the first time or after a dlclose. */
-static uint32_t module_epoch(const struct dl_find_object *o, uint64_t start, uint64_t end)
+/* The epoch of a module, met now for the first time or after a dlclose. */
+static uint32_t module_epoch(const struct loaded *l)
 {
+    uint64_t start = l->start, end = l->end;
     uint32_t generation = atomic_load(&recorder.generation);
     uint32_t n = atomic_load_explicit(&known_count, memory_order_acquire);
     for (uint32_t i = n; i-- > 0;)
@@ -169,8 +170,8 @@ static uint32_t module_epoch(const struct dl_find_object *o, uint64_t start, uin
             return known[i].epoch;
 
     uint8_t id[32];
-    uint64_t bias = o->dlfo_link_map->l_addr;
-    const char *name = o->dlfo_link_map->l_name ? o->dlfo_link_map->l_name : "";
+    uint64_t bias = l->map->l_addr;
+    const char *name = l->map->l_name ? l->map->l_name : "";
     unsigned id_size = build_id(start, end, bias, id);
     uint64_t identity = mix(mix(UINT64_C(0xcbf29ce484222325), id, id_size), name, strlen(name));
     uint32_t epoch = 0;
@@ -197,7 +198,7 @@ static uint32_t module_epoch(const struct dl_find_object *o, uint64_t start, uin
         atomic_store_explicit(&known_count, n + 1, memory_order_release);
     }
 out:
-    python_meet(o->dlfo_link_map);
+    python_meet(l->map);
     spin_unlock(&known_lock);
     return epoch;
 }
@@ -213,25 +214,20 @@ void modules_meet(const struct link_map *m)
 static int quiet_find(const struct unwind_space *self, uint64_t address, struct unwind_module *out)
 {
     (void)self;
-    struct dl_find_object o;
-    if (_dl_find_object((void *)(uintptr_t)address, &o) != 0)
+    struct loaded l;
+    if (!loaded_find(address, &l))
         return -1;
-    *out = (struct unwind_module){
-        .cfi = {.begin = o.dlfo_map_start, .end = o.dlfo_map_end, .header = o.dlfo_eh_frame}};
+    *out = (struct unwind_module){.cfi = l.tables};
     return out->cfi.header ? 0 : -1;
 }
 
 static int own_find(const struct unwind_space *self, uint64_t address, struct unwind_module *out)
 {
     (void)self;
-    struct dl_find_object o;
-    if (_dl_find_object((void *)(uintptr_t)address, &o) != 0)
+    struct loaded l;
+    if (!loaded_find(address, &l))
         return -1;
-    uint64_t start = (uint64_t)(uintptr_t)o.dlfo_map_start,
-             end = (uint64_t)(uintptr_t)o.dlfo_map_end;
-    out->epoch = module_epoch(&o, start, end);
-    out->cfi = (struct cfi_section){
-        .begin = o.dlfo_map_start, .end = o.dlfo_map_end, .header = o.dlfo_eh_frame};
+    *out = (struct unwind_module){.cfi = l.tables, .epoch = module_epoch(&l)};
     return out->cfi.header ? 0 : -1;
 }
 
@@ -254,7 +250,15 @@ static bool own_readable(const struct unwind_space *self, uint64_t address)
     return sys_call(SYS_rt_sigprocmask, -1L, address, 0L, 8L) == -EINVAL;
 }
 
+static bool own_follows_call(const struct unwind_space *self, uint64_t address)
+{
+    (void)self;
+    return loaded_follows_call(address);
+}
+
 const struct unwind_space own_space = {
-    .find = own_find, .read = own_read, .readable = own_readable};
-const struct unwind_space quiet_space = {
-    .find = quiet_find, .read = own_read, .readable = own_readable};
+    .find = own_find, .read = own_read, .readable = own_readable, .follows_call = own_follows_call};
+const struct unwind_space quiet_space = {.find = quiet_find,
+                                         .read = own_read,
+                                         .readable = own_readable,
+                                         .follows_call = own_follows_call};

@@ -12,6 +12,8 @@
 #include <sys/un.h>
 
 #include "record/definition.h"
+#include "record/libc.h"
+#include "record/loaded.h"
 #include "record/nodes.h"
 #include "record/python.h"
 #include "record/recorder.h"
@@ -64,18 +66,17 @@ size_t boot_room(const void *p)
 
 static void find_next(const char *name, void *slot, size_t size)
 {
-    void *f = dlsym(RTLD_NEXT, name);
+    void *f = libc_next(name);
     memcpy(slot, &f, size);
 }
 
 static bool same_module(const void *slot, const void *other)
 {
-    struct dl_find_object a, b;
     void *f, *g;
     memcpy(&f, slot, sizeof f);
     memcpy(&g, other, sizeof g);
-    return _dl_find_object(f, &a) == 0 && _dl_find_object(g, &b) == 0 &&
-           a.dlfo_link_map == b.dlfo_link_map;
+    const struct link_map *file = loaded_map(f);
+    return file && loaded_map(g) == file;
 }
 
 /* All at once, so that a hook that dlsym itself calls finds either everything or nothing. */
@@ -95,6 +96,7 @@ static void find_all(void)
     FIND(mmap);
     FIND(munmap);
     FIND(mremap);
+    FIND(dlopen);
     FIND(dlclose);
     FIND(pthread_create);
     FIND(pthread_setname_np);
@@ -122,6 +124,12 @@ static void find_all(void)
         found.malloc_usable_size = NULL;
     found.pvalloc_is_foreign = !same_module(&found.pvalloc, &found.free);
     next = found;
+}
+
+/* Where libc does not tell: pthread_create does before it makes the second one. */
+bool recorder_is_alone(void)
+{
+    return libc.single_threaded ? *libc.single_threaded : !atomic_load(&recorder.clocked);
 }
 
 bool recorder_owns_allocations(const void *function)
@@ -313,6 +321,20 @@ int recorder_figures(bool restart, struct wire_figures *out)
         return answer.reply.status ? answer.reply.status : -EIO;
     *out = answer.figures;
     return 0;
+}
+
+void recorder_bound(const char *path, bool missed)
+{
+    struct wire_request request = {.kind = WIRE_BOUND, .small = missed};
+    struct wire_reply reply;
+    ask(&request, path, &reply);
+}
+
+void recorder_left_out(const char *path, enum wire_out why)
+{
+    struct wire_request request = {.kind = WIRE_LEFT_OUT, .small = (uint32_t)why};
+    struct wire_reply reply;
+    ask(&request, path, &reply);
 }
 
 void recorder_python_ends(void)

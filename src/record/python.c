@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "record/exports.h"
+#include "record/loaded.h"
 
 #define CLOSING_NAPS 10000
 #define LOOP_FRAME   4096 /* bytes of stack: a call of the evaluation loop has less */
@@ -218,9 +219,7 @@ static bool fence_all(void)
 
 static bool is_in(const void *handle)
 {
-    struct dl_find_object o;
-    return atomic_load(&recorder.python) &&
-           _dl_find_object((void *)(uintptr_t)python.runtime, &o) == 0 && o.dlfo_link_map == handle;
+    return atomic_load(&recorder.python) && loaded_map((void *)(uintptr_t)python.runtime) == handle;
 }
 
 /*

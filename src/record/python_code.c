@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "record/libc.h"
 #include "record/python.h"
 #include "record/python_lines.h"
 
@@ -85,8 +86,8 @@ static void prove_runtime(uint64_t state)
         python_load(interpreters + 8) == first)
         atomic_store_explicit(&python.interpreters, interpreters, memory_order_relaxed);
     uint64_t place = python.runtime + python.layout.runtime_key, key = python_load(place);
-    if (python_load(place - 8) == first && (uint32_t)key == 1 &&
-        (uint64_t)(uintptr_t)pthread_getspecific((pthread_key_t)(key >> 32)) == state)
+    if (python_load(place - 8) == first && (uint32_t)key == 1 && libc.getspecific &&
+        (uint64_t)(uintptr_t)libc.getspecific((pthread_key_t)(key >> 32)) == state)
         atomic_store_explicit(&python.key, place, memory_order_relaxed);
 }
 

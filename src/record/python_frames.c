@@ -1,3 +1,4 @@
+#include "record/libc.h"
 #include "record/python.h"
 
 #include <pthread.h>
@@ -334,7 +335,7 @@ static inline uint64_t first_state(void)
         return (uint64_t)(uintptr_t)python.thread_state();
     uint64_t key = python_load(place);
     return LIKELY((uint32_t)key == 1)
-               ? (uint64_t)(uintptr_t)pthread_getspecific((pthread_key_t)(key >> 32))
+               ? (uint64_t)(uintptr_t)libc.getspecific((pthread_key_t)(key >> 32))
                : 0;
 }
 

@@ -1,18 +1,17 @@
 #include "record/python_objects.h"
 
-#include <dlfcn.h>
 #include <string.h>
 
 #include "record/instruction.h"
+#include "record/loaded.h"
 
 struct python_codes python_codes = {.type = PYTHON_UNWATCHED, .era = 1};
 
 static bool is_gone(const struct python_wrapper *w)
 {
-    struct dl_find_object o;
     void *f;
     memcpy(&f, &w->next.malloc, sizeof f);
-    return _dl_find_object(f, &o) != 0;
+    return !loaded_map(f);
 }
 
 /* The wrapper that calls this allocator; NULL: all are taken. One whose interpreter was unloaded is
@@ -44,12 +43,11 @@ static bool is_wrapped(const struct python_allocator *a)
  * program's is elsewhere; the program may have set either before the interpreter was met. */
 static bool is_built_in(const struct python_tables *tables, const struct python_allocator *a)
 {
-    struct dl_find_object interpreter, o;
     void *get, *f;
     memcpy(&get, &tables->get, sizeof get);
     memcpy(&f, &a->malloc, sizeof f);
-    return !a->context && _dl_find_object(get, &interpreter) == 0 && _dl_find_object(f, &o) == 0 &&
-           o.dlfo_link_map == interpreter.dlfo_link_map;
+    const struct link_map *interpreter = loaded_map(get);
+    return !a->context && interpreter && loaded_map(f) == interpreter;
 }
 
 static void watch(uint64_t code_type)

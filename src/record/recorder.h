@@ -164,6 +164,7 @@ struct next {
     void *(*mmap)(void *, size_t, int, int, int, long);
     int (*munmap)(void *, size_t);
     void *(*mremap)(void *, size_t, size_t, int, ...);
+    void *(*dlopen)(const char *, int);
     int (*dlclose)(void *);
     int (*pthread_create)(unsigned long *, const void *, void *(*)(void *), void *);
     int (*pthread_setname_np)(unsigned long, const char *);
@@ -197,6 +198,7 @@ void recorder_own(const void *start, size_t size); /* mapped by us: the collecto
 struct wire_ring *recorder_ring(void);             /* a ring no thread uses; NULL: none to be had */
 void recorder_stop(void);                          /* the collector is gone */
 bool recorder_collector_alive(void);
+bool recorder_is_alone(void);                         /* there is one thread */
 bool recorder_owns_allocations(const void *function); /* is it in the allocator's module? */
 /* Asks for one; 0 once it is being written. */
 int recorder_snapshot(const char *path, const struct wire_held *held);
@@ -209,6 +211,10 @@ void recorder_left_alone(const char *path, uint64_t number, enum wire_left why);
  * frames.
  */
 void recorder_python_ends(void);
+/* A library was bound to our hooks; `missed`: it may have called past them before. */
+void recorder_bound(const char *path, bool missed);
+/* A program is executed without us. */
+void recorder_left_out(const char *path, enum wire_out why);
 void recorder_exiting(enum wire_exit what, uint64_t stack, const struct wire_held *held);
 void *boot_alloc(size_t size); /* before `next` is known: dlsym itself may allocate */
 bool boot_owns(const void *p);

@@ -15,6 +15,8 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "record/libc.h"
+#include "record/loaded.h"
 #include "record/python.h"
 #include "record/recorder.h"
 
@@ -75,7 +77,7 @@ static void thread_end(void *arg)
     if (tls.thread != t || t->tick == 0)
         return; /* a forked child's copy */
     if (++t->exits < PTHREAD_DESTRUCTOR_ITERATIONS) {
-        pthread_setspecific(end_key, t);
+        libc.setspecific(end_key, t);
         return;
     }
     if (tls.busy) /* cancelled in a hook */
@@ -153,7 +155,9 @@ static uint32_t own_tid(void)
     clockid_t clock;
     if (!atomic_load_explicit(&recorder.confined, memory_order_relaxed))
         return (uint32_t)sys_call(SYS_gettid);
-    return pthread_getcpuclockid(pthread_self(), &clock) == 0 ? (uint32_t) ~(clock >> 3) : 0;
+    return libc.getcpuclockid && libc.getcpuclockid(pthread_self(), &clock) == 0
+               ? (uint32_t) ~(clock >> 3)
+               : 0;
 }
 
 /* A thread of Python begins before its code does: then its next events look again, as if the tick
@@ -220,7 +224,7 @@ static struct thread *thread_adopt(struct thread *t)
     }
     tls.thread = t;
     if (end_key_made)
-        pthread_setspecific(end_key, t);
+        libc.setspecific(end_key, t);
     t->looks = PYTHON_LOOKS;
     look_at_python(t);
     return t;
@@ -240,7 +244,7 @@ struct thread *thread_begin(void)
     }
     spin_lock(&threads_lock);
     if (!end_key_made)
-        end_key_made = pthread_key_create(&end_key, thread_end) == 0;
+        end_key_made = libc.key_create && libc.key_create(&end_key, thread_end) == 0;
     if (!free_threads && thread_count >= 4 && (thread_count & (thread_count - 1)) == 0)
         take_back_dead();
     t = free_threads;
@@ -265,7 +269,8 @@ void threads_reset(void)
     free_threads = NULL;
     thread_count = 0;
     spin_reset(&threads_lock);
-    atomic_store(&recorder.clocked, false);
+    if (atomic_exchange(&recorder.clocked, false))
+        loaded_forked();
     tls.thread = NULL;
 }
 

@@ -4,6 +4,7 @@
 #ifndef TIDE_UNWIND_ARCH_X86_64_H
 #define TIDE_UNWIND_ARCH_X86_64_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define ARCH_REGISTERS   17 /* rax rdx rcx rbx rsi rdi rbp rsp r8-r15, return address */
@@ -33,6 +34,22 @@ static inline __attribute__((always_inline)) void arch_capture(struct arch_regis
                      : "r"(r->value)
                      : "rax", "memory");
     r->known = 1u << 3 | 1u << ARCH_REG_FP | 1u << ARCH_REG_SP | 0xfu << 12 | 1u << ARCH_REG_PC;
+}
+
+#define ARCH_CALL_LONGEST 7
+
+/* Is it a call that ends here? `code`: the bytes before a return address. */
+static inline bool arch_is_call(const uint8_t code[ARCH_CALL_LONGEST])
+{
+    static const uint8_t lengths[] = {2, 3, 4, 6, 7}; /* of calls through a pointer */
+    if (code[ARCH_CALL_LONGEST - 5] == 0xe8)
+        return true;
+    for (unsigned i = 0; i < sizeof lengths; i++) {
+        const uint8_t *at = code + ARCH_CALL_LONGEST - lengths[i];
+        if (at[0] == 0xff && (at[1] & 0x38) == 0x10)
+            return true;
+    }
+    return false;
 }
 
 /* A system call without libc: the result or a negative errno. */

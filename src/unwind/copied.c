@@ -44,8 +44,8 @@ static int step_by_rule(struct copied_stack *s, struct arch_registers *r)
             return -1;
         break;
     case RULE_GUESS:
-        if (fp == 0) /* as the kernel starts a program: code without tables that nobody called */
-            return 0;
+        if (fp == 0)
+            return step_is_first(&s->space, sp, s->start + s->size, false) ? 0 : -1;
         if (!step_fp_plausible(&s->space, sp, fp, false))
             return -1;
         cfa = fp + 16;

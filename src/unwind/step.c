@@ -2,7 +2,47 @@
 
 #include "unwind/expr.h"
 
-#define LOWEST_CODE 4096 /* nothing is ever mapped at page 0 */
+#define LOWEST_CODE   4096       /* nothing is ever mapped at page 0 */
+#define GUESS_LARGEST (64 << 10) /* bytes of a frame that is guessed */
+#define FIRST_SEARCH  4096       /* bytes beyond a frame that is said to be the first */
+
+/* Is there a return address in [from, to)? `unread`: the answer where the stack cannot be read. */
+static bool has_return_address(const struct unwind_space *space, uint64_t from, uint64_t to,
+                               bool prove, bool unread)
+{
+    uint64_t page = from >> 12, word;
+    from = (from + 7) & ~UINT64_C(7);
+    if (!space->follows_call)
+        return false;
+    for (uint64_t at = from; at < to; at += 8) {
+        if (prove && at >> 12 != page && space->readable && !space->readable(space, at))
+            return unread;
+        page = at >> 12;
+        if (space->read(space, at, &word))
+            return unread;
+        if (word >= LOWEST_CODE && word >> 47 == 0 && space->follows_call(space, word))
+            return true;
+    }
+    return false;
+}
+
+bool step_fp_plausible(const struct unwind_space *space, uint64_t sp, uint64_t fp, bool prove)
+{
+    if (fp % 8 || fp < sp || fp - sp > GUESS_LARGEST)
+        return false;
+    if (prove && (fp + 8) >> 12 != sp >> 12 && space->readable &&
+        !(space->readable(space, fp) && space->readable(space, fp + 8)))
+        return false;
+    return !has_return_address(space, sp, fp, prove, true);
+}
+
+bool step_is_first(const struct unwind_space *space, uint64_t sp, uint64_t end, bool prove)
+{
+    uint64_t most = prove && !space->readable ? (sp | 4095) + 1 : sp + FIRST_SEARCH;
+    if (end > most)
+        end = most;
+    return !has_return_address(space, sp, end, prove, false);
+}
 
 /* The value that register `n` has in the caller; 0, or -1 when it cannot be known. */
 static int restored(const struct unwind_space *space, const struct arch_registers *r,

@@ -32,6 +32,9 @@ struct unwind_space {
     int (*read)(const struct unwind_space *self, uint64_t address, uint64_t *out);
     /* For guesses, which may point anywhere: is the word at `address` there? NULL: it always is. */
     bool (*readable)(const struct unwind_space *self, uint64_t address);
+    /* May this be a return address: is it in a file's code, behind a call? NULL: nobody can tell.
+     */
+    bool (*follows_call)(const struct unwind_space *self, uint64_t address);
 };
 
 struct step_result {
@@ -56,16 +59,15 @@ enum step_end unwind_step(const struct unwind_space *space, struct arch_register
 
 /*
  * May fp be the frame pointer of a function without unwind information, which is called at sp? On a
- * stack whose end is not known, what it points at must be on the same page or proven to be there.
+ * stack whose end is not known (`prove`), what is read must be on the same page or proven to be
+ * there. Code that keeps no frame pointer leaves its callers' one in place, and following that
+ * would leave frames out: but those have return addresses between sp and fp, so there must be none.
  */
-static inline bool step_fp_plausible(const struct unwind_space *space, uint64_t sp, uint64_t fp,
-                                     bool prove)
-{
-    if (fp % 8 || fp < sp || fp - sp > 1u << 20)
-        return false;
-    return !prove || (fp + 8) >> 12 == sp >> 12 || !space->readable ||
-           (space->readable(space, fp) && space->readable(space, fp + 8));
-}
+bool step_fp_plausible(const struct unwind_space *space, uint64_t sp, uint64_t fp, bool prove);
+
+/* Without unwind information and with a frame pointer of 0, as the kernel starts a program: did
+ * nobody call it? Then no return address is further out, up to `end` or for some kilobytes. */
+bool step_is_first(const struct unwind_space *space, uint64_t sp, uint64_t end, bool prove);
 
 /* The frame pointer's frame: [fp] is the caller's fp, [fp + 8] the return address. For code without
  * unwind information. */

@@ -255,8 +255,9 @@ again:
             case RULE_GUESS:
                 cfa = fp + 16;
                 s->uses_fp = true;
-                if (fp == 0) { /* as the kernel starts a program: code without tables that nobody
-                                  called */
+                if (fp == 0) {
+                    if (!step_is_first(space, sp, w->stack_end, !w->stack_sure))
+                        goto lost;
                     s->return_slot = 0;
                     steps++;
                     root = WALK_WHOLE;

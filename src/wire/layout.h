@@ -304,12 +304,21 @@ enum wire_request_kind {
     WIRE_EXITING, /* from the program, which waits for the answer; about: enum wire_exit */
     WIRE_SCAN,    /* what points to each block, now; answered by a text */
     /* run --mark-on. The collector knows the names, and looks in the files. */
-    WIRE_FUNCTIONS,  /* text: a loaded file, "": the program. Answered by ring_count wire_functions
-                      */
-    WIRE_LEFT_ALONE, /* function `about` (0: all to come) of that file, because of `small`: an enum
-                        wire_left */
-    WIRE_FIGURES,    /* answered by a wire_figures; about: 1: the peak begins anew */
-    WIRE_PYTHON_ENDS /* its interpreter is about to free its objects; it waits, as at its exit */
+    WIRE_FUNCTIONS,   /* text: a loaded file, "": the program. Answered by ring_count wire_functions
+                       */
+    WIRE_LEFT_ALONE,  /* function `about` (0: all to come) of that file, because of `small`: an enum
+                         wire_left */
+    WIRE_FIGURES,     /* answered by a wire_figures; about: 1: the peak begins anew */
+    WIRE_PYTHON_ENDS, /* its interpreter is about to free its objects; it waits, as at its exit */
+    WIRE_BOUND,   /* text: a library that called the allocator past us, and does so no more; small:
+                     1: what it called before was missed */
+    WIRE_LEFT_OUT /* it executes a program that cannot load the recorder, because of `small`: an
+                     enum wire_out; text: that program's file */
+};
+enum wire_out {
+    WIRE_OUT_NONE,
+    WIRE_OUT_LIBC, /* it uses another C library */
+    WIRE_OUT_32_BIT
 };
 enum wire_exit {
     WIRE_EXIT_BEGINS, /* nothing that runs at exit has run yet */

@@ -54,11 +54,29 @@ def test_more_libraries_at_one_address(t):
 
 
 def test_deepbind(t):
-    """Such a library calls libc's malloc past everything that is preloaded: not seen, and no harm done."""
+    """Such a library prefers libc's malloc to what is preloaded: it is bound to ours once its constructors have run."""
     first, second = two_plugins(t)
     profile = t.record(t.build("reloads.c", "-O1"), "deepbind", first, second)
     t.consistent(profile)
-    t.equal("seen of the libraries", [name for name, module in inner(t, profile) if module == "plugin_life.so"], [])
+    t.equal("seen of the libraries", {name: figures for (name, module), figures in inner(t, profile).items() if module == "plugin_life.so"},
+            {"a_work": (303 * LOOP, LOOP), "a_ends": (302 * LOOP, LOOP), "b_work": (304 * LOOP, LOOP), "b_ends": (302 * LOOP, LOOP)})
+    notes = [note for note in t.report(profile)["notes"] if "RTLD_DEEPBIND" in note]
+    t.equal("notes on what was not seen: %r" % notes, len(notes), 1)
+    t.true("names one and counts the other", "plugin_life.so (and by 1 more libraries)" in notes[0] and "first allocations" in notes[0], notes)
+
+
+@cases(bind=("now", "lazy"))
+def test_deepbind_pairs(t, bind):
+    """What the program allocates and such a library frees, and the other way round, is no leak: in each of 20 runs."""
+    plugin, program = t.build("plugin_pairs.c", "-O1", "-Wl,-z," + bind, shared=True), t.build("deep_pairs.c", "-O1")
+    for _ in range(10):
+        profile = t.record(program, plugin)
+        t.equal("unknown frees", t.report(profile)["totals"]["unknown_frees"], 0)
+        made = {name: figures for (name, _), figures in inner(t, profile).items() if name in ("round_trip", "pair_give")}
+        t.equal("allocated", made, {"round_trip": (500, 5), "pair_give": (1000, 5)})
+        t.equal("live", [name for name, _ in inner(t, profile, "live") if name in made], [])
+        t.equal("status of leaks --fail", t.run("leaks", "--fail", profile)[2], 0)
+        t.equal("notes", t.report(profile)["notes"], [])
 
 
 def test_other_namespace(t):
@@ -85,6 +103,76 @@ def test_code_made_at_run_time(t, how, opt):
                 {("calls", "main"): 50, ("calls", "calls_deeper", "main"): 50})
     else:
         t.equal("incomplete stacks", totals["incomplete_stacks"], 100)
+
+
+
+def known_stacks(t, profile, innermost):
+    """The 100 allocations of 77 bytes by the program holes: {names up to main: count}, and incomplete stacks."""
+    report = t.report(profile, "total", "--by", "stack")
+    stacks = {}
+    for row in report["rows"]:
+        names = [bare(f["function"]) for f in row["stack"]]
+        if names[0] == innermost:
+            end = names.index("main") + 1 if "main" in names else len(names)
+            stacks[tuple(names[:end])] = (row["bytes"], row["count"])
+    return stacks, report["totals"]["incomplete_stacks"]
+
+
+@cases(page=("4096", "65536", "0x200000"), how=(("-fPIE", "-pie"), ("-fno-pie", "-no-pie")), opt=("-O0", "-O2"))
+def test_holes_between_segments(t, page, how, opt):
+    """A file linked for large pages: its tables are in another segment than its code, with nothing in between."""
+    profile = t.record(t.build("holes.c", opt, *how, "-Wl,-z,max-page-size=" + page), "direct")
+    t.consistent(profile)
+    t.equal("stacks, incomplete", known_stacks(t, profile, "inner"), ({("inner", "middle", "outer", "main"): (7700, 100)}, 0))
+
+
+@cases(page=("65536", "0x200000"))
+def test_holes_between_segments_of_a_library(t, page):
+    library = t.build("plugin_deep.c", "-O2", "-Wl,-z,max-page-size=" + page, shared=True)
+    profile = t.record(t.build("holes.c", "-O2"), "library", library)
+    t.consistent(profile)
+    t.equal("stacks, incomplete", known_stacks(t, profile, "deep_inner"),
+            ({("deep_inner", "deep_middle", "deep_outer", "main"): (7700, 100)}, 0))
+    modules = {os.path.basename(f["module"]) for row in t.report(profile, "total", "--by", "stack")["rows"]
+               for f in row["stack"] if f["function"].startswith("deep_")}
+    t.equal("module", modules, {"plugin_deep.so"})
+
+
+@cases(what=("direct", "library", "reloads"))
+def test_older_glibc(t, what):
+    """Before 2.35 there is no _dl_find_object. A libc without that name stands for an older one."""
+    folder = t.file("lib")
+    os.mkdir(folder)
+    with open(os.path.realpath("/lib/x86_64-linux-gnu/libc.so.6"), "rb") as file:
+        content = file.read()
+    t.true("libc has it", b"_dl_find_object\0" in content)
+    with open(os.path.join(folder, "libc.so.6"), "wb") as out:
+        out.write(content.replace(b"_dl_find_object\0", b"_dl_lost_object\0"))
+    older = ("env", "LD_LIBRARY_PATH=" + folder)
+    if what == "reloads":
+        profile = t.record(*older, t.build("reloads.c", "-O1"), "plain", *two_plugins(t))
+        found = {name: figures for (name, module), figures in inner(t, profile).items() if module == "plugin_life.so"}
+        want = {name + "_" + what: (size * LOOP, LOOP) for name, sizes in (("a", (301, 303, 302)), ("b", (301, 304, 302)))
+                for what, size in zip(("begins", "work", "ends"), sizes)}
+        t.equal("functions", found, want)
+        t.equal("incomplete", t.report(profile)["totals"]["incomplete_stacks"], 0)
+        return
+    library = t.build("plugin_deep.c", "-O2", "-Wl,-z,max-page-size=65536", shared=True)
+    profile = t.record(*older, t.build("holes.c", "-O2", "-Wl,-z,max-page-size=65536"), what, library)
+    names = ("inner", "middle", "outer") if what == "direct" else ("deep_inner", "deep_middle", "deep_outer")
+    t.equal("stacks, incomplete", known_stacks(t, profile, names[0]), ({(*names, "main"): (7700, 100)}, 0))
+
+
+@cases(opt=("-O0", "-O2"))
+def test_functions_without_unwind_information(t, opt):
+    """A frame pointer that is not theirs would lead past their callers: such a stack is incomplete, and says so."""
+    program = t.build("holes.c", opt, "-fno-omit-frame-pointer")
+    stacks, incomplete = known_stacks(t, t.record(program, "bare"), "inner")
+    t.equal("without a frame pointer", (stacks, incomplete),
+            ({("inner", "middle", "outer", "bare_inner", "[no unwind information]"): (7700, 100)}, 100))
+    stacks, incomplete = known_stacks(t, t.record(program, "framed"), "inner")
+    t.equal("with a frame pointer", (stacks, incomplete),
+            ({("inner", "middle", "outer", "framed", "has_frame", "main"): (7700, 100)}, 0))
 
 
 @cases(where=("first", "thread", "filtered"))

@@ -31,6 +31,13 @@ def test_needs_only_libc(t):
     t.equal("needed", needed - {"libc.so.6", "ld-linux-x86-64.so.2"}, set())
 
 
+def test_newest_version_needed(t):
+    """Children with an older glibc (another root directory, RHEL 8) load it too: what is newer is looked for at run time."""
+    versions = set(re.findall(r"\(GLIBC_([0-9.]+)\)", tool("objdump", "-T", t.library)))
+    newest = max(versions, key=lambda version: [int(part) for part in version.split(".")])
+    t.equal("newest version of glibc that is needed", newest, "2.17")
+
+
 def test_exports(t):
     with open(os.path.join(HERE, "exports.txt")) as lines:
         allowed = {line.split("#")[0].strip() for line in lines} - {""}

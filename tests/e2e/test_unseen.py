@@ -3,6 +3,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 
 from harness import Failed, Skipped, cases
 from unprivileged import AS_NOBODY, NOBODY, give_to_nobody, set_id_works
@@ -60,6 +61,65 @@ def test_program_of_another_c_library(t):
         raise Failed("no musl-gcc: install musl-tools")
     report, stderr = recorded(t, t.build("ends.c", "-O1", cc="musl-gcc"), "return")
     says(t, report, stderr, "another C library")
+
+
+
+STARTERS = {"sh": ("sh", "-c", '"$0" return; echo status $?'),
+            "exec": ("sh", "-c", 'exec "$0" return'),
+            "env -i": ("sh", "-c", 'env -i "$0" return; echo status $?'),
+            "python": ("/usr/bin/python3", "-c", "import subprocess, sys; print(subprocess.run([sys.argv[1], 'return']).returncode)"),
+            "spawn": ("/usr/bin/python3", "-c", "import os, sys; print(os.waitpid(os.posix_spawn(sys.argv[1], [sys.argv[1], 'return'], "
+                      "os.environ), 0)[1])"),
+            "make": ("make", "-s", "-f", "makefile")}
+
+
+def started(t, how, program):
+    """The command line that runs a program below another."""
+    with open(t.file("makefile"), "w") as out:
+        out.write("all:\n\t%s return || echo status $$?\n" % program)
+    return STARTERS[how] if how == "make" else (*STARTERS[how], program)
+
+
+@cases(how=tuple(STARTERS))
+def test_child_of_another_c_library(t, how):
+    """Its loader would give up if it were told to load our library: it is not told."""
+    program = t.build("ends.c", "-O1", cc="musl-gcc")
+    report, stderr = recorded(t, *started(t, how, program))
+    says(t, report, stderr, program, "another C library", "build for glibc")
+
+
+@cases(how=("sh", "python"))
+def test_child_with_another_loader(t, how):
+    """A loader by another name stands for every other C library."""
+    with tempfile.TemporaryDirectory(dir="/tmp", prefix="t") as folder:
+        loader, other = os.path.join(folder, "ld-other.so"), t.file("other")
+        os.symlink("/lib64/ld-linux-x86-64.so.2", loader)
+        shutil.copy(t.build("ends.c", "-O1"), other)
+        with open(other, "r+b") as file:
+            content = file.read()
+            want = b"/lib64/ld-linux-x86-64.so.2\0"
+            file.seek(content.index(want))
+            file.write(loader.encode().ljust(len(want), b"\0"))
+        report, stderr = recorded(t, *started(t, how, other))
+        says(t, report, stderr, other, "another C library")
+
+
+@cases(how=("sh", "python"))
+def test_child_that_is_a_script_of_another_c_library(t, how):
+    script, program = t.file("script"), t.build("ends.c", "-O1", cc="musl-gcc")
+    with open(script, "w") as out:
+        out.write("#! %s\n" % program)
+    os.chmod(script, 0o755)
+    report, stderr = recorded(t, *started(t, how, script))
+    says(t, report, stderr, program, "another C library")
+
+
+def test_child_of_another_c_library_among_others(t):
+    """Those that can be recorded are, and many of one program make one note."""
+    musl, program = t.build("ends.c", "-O1", cc="musl-gcc"), t.build("executes.c", "-O1")
+    report, stderr = recorded(t, "sh", "-c", 'for i in 1 2 3 4 5 6 7 8; do "$0" return; done; "$1" child; echo $?', musl, program)
+    says(t, report, stderr, musl, "another C library")
+    t.equal("recorded", [p["exit_code"] for p in report["processes"] if p["command"][-1] == "child"], [5])
 
 
 def test_go_program(t):
@@ -120,16 +180,27 @@ def test_library_whose_malloc_is_not_used(t):
     t.equal("the plugin's", t.total(t.report(t.file("p.tide"), "total"), "plugin_work"), (7000, 7))
 
 
-def test_library_that_calls_libc_past_us(t):
-    """Without a malloc of its own and loaded to prefer what it is linked with, it calls libc's."""
+@cases(how=("deepbind", "load"))
+def test_library_that_would_call_libc_past_us(t, how):
+    """Without a malloc of its own, and loaded to prefer what it is linked with: its calls are seen all the same."""
     plugin = t.build("plugin_calls.c", "-O1", shared=True)
-    program = t.build("looked_at.c", "-O1")
-    report, stderr = recorded(t, program, "deepbind", plugin)
-    says(t, report, stderr, plugin, "libc's malloc", "RTLD_DEEPBIND")
+    report, stderr = recorded(t, t.build("looked_at.c", "-O1"), how, plugin)
+    t.equal("notes", report["notes"], [])
     t.equal("the program's", t.total(report, "in_parent"), (1000, 10))
-    report, stderr = recorded(t, program, "load", plugin)
-    t.equal("notes, if it is loaded as usual", report["notes"], [])
     t.equal("the plugin's", t.total(t.report(t.file("p.tide"), "total"), "plugin_work"), (7000, 7))
+
+
+@cases(how=("deepbind", "load"))
+def test_library_that_is_searched_for(t, how):
+    """dlopen searches where its caller says. Then a library that calls libc's malloc is only found afterwards, and named."""
+    plugin = t.build("plugin_calls.c", "-O1", shared=True)
+    program = t.build("looked_at.c", "-O1", "-Wl,--enable-new-dtags,-rpath," + os.path.dirname(plugin))
+    report, stderr = recorded(t, program, how, os.path.basename(plugin))
+    if how == "deepbind":
+        says(t, report, stderr, plugin, "libc's malloc", "RTLD_DEEPBIND")
+    else:
+        t.equal("notes", report["notes"], [])
+        t.equal("the plugin's", t.total(t.report(t.file("p.tide"), "total"), "plugin_work"), (7000, 7))
 
 
 def test_file_that_is_only_read(t):

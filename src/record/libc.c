@@ -1,0 +1,77 @@
+#include "record/libc.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#include "record/exports.h"
+
+struct libc libc;
+
+static void *find_in(const struct link_map *m, const char *name)
+{
+    struct exports x;
+    exports_read(&x, m);
+    const ElfW(Sym) *s = m->l_ld ? exports_find(&x, name) : NULL;
+    return s ? (void *)(uintptr_t)(x.base + s->st_value) : NULL;
+}
+
+/* In the order in which they were loaded, which for those that the program begins with is the order
+ * in which the loader looks. `after`: of those after this one. */
+static void *find_from(const struct link_map *after, const char *name)
+{
+    const struct link_map *m = after ? after->l_next : _r_debug.r_map;
+    void *found = NULL;
+    for (; m && !found; m = m->l_next)
+        found = find_in(m, name);
+    return found;
+}
+
+static const struct link_map *own_map(void)
+{
+    const struct link_map *m = _r_debug.r_map;
+    while (m && m->l_ld != _DYNAMIC)
+        m = m->l_next;
+    return m;
+}
+
+static void look(void *slot, size_t size, const char *name)
+{
+    void *there, *found;
+    memcpy(&there, slot, size);
+    if (!there && (found = find_from(own_map(), name)))
+        memcpy(slot, &found, size);
+}
+#define LOOK(field, name) look(&libc.field, sizeof libc.field, name)
+
+void libc_look(void)
+{
+    LOOK(find_object, "_dl_find_object");
+    LOOK(single_threaded, "__libc_single_threaded");
+    LOOK(dlsym, "dlsym");
+    LOOK(dlerror, "dlerror");
+    LOOK(attr_getstacksize, "pthread_attr_getstacksize");
+    LOOK(getcpuclockid, "pthread_getcpuclockid");
+    LOOK(key_create, "pthread_key_create");
+    LOOK(getspecific, "pthread_getspecific");
+    LOOK(setspecific, "pthread_setspecific");
+    libc.looked = true;
+}
+
+void *libc_find(const char *name)
+{
+    return find_from(own_map(), name);
+}
+
+void *libc_next(const char *name)
+{
+    if (!libc.looked)
+        libc_look();
+    return libc.dlsym ? libc.dlsym(RTLD_NEXT, name) : libc_find(name);
+}
+
+void *libc_default(const char *name)
+{
+    if (!libc.looked)
+        libc_look();
+    return libc.dlsym ? libc.dlsym(RTLD_DEFAULT, name) : find_from(NULL, name);
+}

@@ -1,0 +1,55 @@
+/*
+ * libc: what newer versions of glibc have, and older ones have elsewhere or not at all.
+ *
+ * To link such a function would bind us to the version that has it, and a program with an older one
+ * could not load us. So they are looked for in the tables of the files that the program begins
+ * with, and each has something that does without it.
+ * [malloc-free] [async-signal-safe]
+ */
+#ifndef TIDE_RECORD_LIBC_H
+#define TIDE_RECORD_LIBC_H
+
+#include <link.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <time.h>
+
+/* As glibc 2.35 and later declare it. */
+struct libc_object {
+    unsigned long long flags;
+    void *map_start, *map_end;
+    struct link_map *link_map;
+    void *eh_frame;
+    unsigned long long reserved[7];
+};
+
+/* NULL where it is missing: before 2.35 the first, and in 2.28 to 2.33 those of threads and of
+ * dlfcn.h while nobody has loaded libpthread and libdl. */
+struct libc {
+    int (*find_object)(void *, struct libc_object *);
+    const char *single_threaded;
+    void *(*dlsym)(void *, const char *);
+    char *(*dlerror)(void);
+    int (*attr_getstacksize)(const pthread_attr_t *, size_t *);
+    int (*getcpuclockid)(pthread_t, clockid_t *);
+    int (*key_create)(pthread_key_t *, void (*)(void *));
+    void *(*getspecific)(pthread_key_t);
+    int (*setspecific)(pthread_key_t, const void *);
+    bool looked;
+};
+extern struct libc libc;
+
+/* Looks for what is missing. Again when a thread begins: libpthread is there by then. */
+void libc_look(void);
+
+/* What the name means to those after us, as RTLD_NEXT has it. */
+void *libc_next(const char *name);
+
+/* The same in files that came later, too. */
+void *libc_find(const char *name);
+
+/* What the name means to the program. */
+void *libc_default(const char *name);
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * loaded: the file that an address belongs to, as the loader has it.
+ *
+ * A file whose segments are not next to each other (linked for large pages, say) is one file all
+ * the same: the loader tells of one segment, and the others are found from there.
+ * [malloc-free] [async-signal-safe]
+ */
+#ifndef TIDE_RECORD_LOADED_H
+#define TIDE_RECORD_LOADED_H
+
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "unwind/cfi.h"
+
+struct loaded {
+    uint64_t start, end; /* from its first segment to the end of its last */
+    const struct link_map *map;
+    struct cfi_section tables; /* its call frame information; header NULL: it has none */
+};
+
+/* In a forked child of a process that had threads. */
+void loaded_forked(void);
+
+/* false: no file has it. */
+bool loaded_find(uint64_t address, struct loaded *out);
+
+/* The same for a function or an object; NULL: no file has it. */
+const struct link_map *loaded_map(const void *address);
+
+/* Is it in a file, and behind a call there? */
+bool loaded_follows_call(uint64_t address);
+
+#endif

@@ -1,0 +1,162 @@
+#include "record/program.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "record/recorder.h"
+
+#define INTERPRETERS_MAX 4 /* the kernel follows no more */
+#define FIRST_BYTES      256
+#define HEADERS_MAX      64
+#define PATH_OTHERWISE   "/bin:/usr/bin"
+
+#if defined(__x86_64__)
+#define OWN_MACHINE EM_X86_64
+#define OWN_LOADER  "ld-linux-x86-64.so.2"
+#elif defined(__aarch64__)
+#define OWN_MACHINE EM_AARCH64
+#define OWN_LOADER  "ld-linux-aarch64.so.1"
+#else
+#error "which machine and loader are ours?"
+#endif
+
+extern char **environ;
+
+static bool read_at(long fd, void *out, size_t size, uint64_t offset)
+{
+    return sys_call(SYS_pread64, fd, out, size, offset) == (long)size;
+}
+
+/* "/proc/self/fd/N" */
+static void descriptor_path(long fd, char out[32])
+{
+    char digits[16];
+    unsigned n = 0;
+    strcpy(out, "/proc/self/fd/");
+    char *at = out + strlen(out);
+    do
+        digits[n++] = (char)('0' + fd % 10);
+    while (fd /= 10);
+    while (n)
+        *at++ = digits[--n];
+    *at = '\0';
+}
+
+/* A C library in an odd place still has its loader's name. */
+static enum wire_out judge_loader(long fd, const Elf64_Ehdr *e)
+{
+    for (unsigned i = 0; i < e->e_phnum && i < HEADERS_MAX; i++) {
+        Elf64_Phdr h;
+        char loader[FIRST_BYTES];
+        if (!read_at(fd, &h, sizeof h, e->e_phoff + (uint64_t)i * sizeof h))
+            return WIRE_OUT_NONE;
+        if (h.p_type != PT_INTERP)
+            continue;
+        if (h.p_filesz < 2 || h.p_filesz > sizeof loader ||
+            !read_at(fd, loader, h.p_filesz, h.p_offset))
+            return WIRE_OUT_NONE;
+        loader[h.p_filesz - 1] = '\0';
+        const char *slash = strrchr(loader, '/');
+        return strcmp(slash ? slash + 1 : loader, OWN_LOADER) == 0 ? WIRE_OUT_NONE : WIRE_OUT_LIBC;
+    }
+    return WIRE_OUT_NONE;
+}
+
+static enum wire_out judge(long fd, const char *first)
+{
+    Elf64_Ehdr e;
+    memcpy(&e, first, sizeof e);
+    if (memcmp(e.e_ident, ELFMAG, SELFMAG) != 0)
+        return WIRE_OUT_NONE;
+    if (e.e_machine == EM_386 || e.e_machine == EM_ARM ||
+        (e.e_machine == OWN_MACHINE && e.e_ident[EI_CLASS] != ELFCLASS64))
+        return WIRE_OUT_32_BIT;
+    if (e.e_machine != OWN_MACHINE || e.e_phentsize != sizeof(Elf64_Phdr))
+        return WIRE_OUT_NONE; /* an emulator runs it, which may hand it on */
+    return judge_loader(fd, &e);
+}
+
+/* The name in a #! line, ended in place; NULL: there is none. */
+static char *named_interpreter(char line[FIRST_BYTES + 1])
+{
+    if (line[0] != '#' || line[1] != '!')
+        return NULL;
+    char *start = line + 2;
+    while (*start == ' ' || *start == '\t')
+        start++;
+    start[strcspn(start, " \t\r\n")] = '\0';
+    return *start ? start : NULL;
+}
+
+void program_look(struct program *p, int folder, const char *path)
+{
+    char first[FIRST_BYTES + 1], itself[32];
+    p->why = WIRE_OUT_NONE;
+    if (!*path)
+        descriptor_path(folder, itself);
+    path = *path ? path : itself;
+    for (int i = 0; i <= INTERPRETERS_MAX && path; i++) {
+        long fd = sys_call(SYS_openat, (long)(i ? AT_FDCWD : folder), path,
+                           (long)(O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+        if (fd < 0)
+            return;
+        memset(first, 0, sizeof first);
+        long n = sys_call(SYS_pread64, fd, first, (long)FIRST_BYTES, 0L);
+        path = n > 2 ? named_interpreter(first) : NULL;
+        if (!path && n >= (long)sizeof(Elf64_Ehdr))
+            p->why = judge(fd, first);
+        if (p->why) {
+            descriptor_path(fd, itself);
+            n = sys_call(SYS_readlinkat, (long)AT_FDCWD, itself, p->name, sizeof p->name - 1);
+            p->name[n > 0 ? n : 0] = '\0';
+        }
+        sys_call(SYS_close, fd);
+    }
+}
+
+static const char *search_path(void)
+{
+    for (char **e = environ; e && *e; e++)
+        if (strncmp(*e, "PATH=", 5) == 0)
+            return *e + 5;
+    return PATH_OTHERWISE;
+}
+
+static bool can_be_run(const char *path)
+{
+    struct stat s;
+    return sys_call(SYS_newfstatat, (long)AT_FDCWD, path, &s, 0L) == 0 && S_ISREG(s.st_mode) &&
+           sys_call(SYS_faccessat, (long)AT_FDCWD, path, (long)X_OK) == 0;
+}
+
+void program_look_for(struct program *p, const char *name)
+{
+    char path[2 * PROGRAM_NAME_MAX];
+    size_t name_size = strlen(name);
+    p->why = WIRE_OUT_NONE;
+    if (strchr(name, '/')) {
+        program_look(p, AT_FDCWD, name);
+        return;
+    }
+    for (const char *at = search_path();; at++) {
+        size_t size = strcspn(at, ":");
+        if (size + name_size + 3 < sizeof path) {
+            memcpy(path, size ? at : ".", size ? size : 1);
+            size_t end = size ? size : 1;
+            path[end] = '/';
+            memcpy(path + end + 1, name, name_size + 1);
+            if (can_be_run(path)) {
+                program_look(p, AT_FDCWD, path);
+                return;
+            }
+        }
+        at += size;
+        if (!*at)
+            return;
+    }
+}
