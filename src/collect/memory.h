@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "collect/extents.h"
+#include "collect/remote_memory.h"
 
 enum region_kind {
     REGION_ANONYMOUS,
@@ -29,7 +30,7 @@ struct region {
 };
 
 struct memory {
-    pid_t pid;
+    struct remote_memory remote; /* opened by memory_map */
     VEC(struct region) regions; /* in order */
     struct extents resident;    /* of what is writable */
     bool residency;             /* that is known; else all of it is taken to be */

@@ -54,7 +54,7 @@ static void add_segments(const struct region *m, const char *header, struct exte
 static void find_module_data(const struct memory *m, struct module_data *out)
 {
     /* Their first pages are not writable, so their residency is not known: they are read. */
-    struct memory plain = {.pid = m->pid};
+    struct memory plain = {.remote = m->remote};
     char header[PAGE];
     extents_add(&plain.resident, 0, UINT64_MAX);
     for (size_t i = 0; i < m->regions.count; i++) {
