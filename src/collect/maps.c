@@ -165,8 +165,8 @@ static bool has_exit(const struct target *t)
 
 void maps_if_due(struct target *t, uint64_t now_ns)
 {
-    if (has_exit(t)) /* it may take a while to end */
-        return;
+    if (has_exit(t) && !target_went_on(t, vec_last(&t->profile.captures)->time_ns, now_ns))
+        return; /* it may take a while to end */
     if (!t->profile.captures.count) {
         if (now_ns >= FIRST_NS && now_ns >= t->next_maps_ns)
             maps_take(t, CAPTURE_START, now_ns);

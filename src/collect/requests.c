@@ -69,7 +69,7 @@ static void see_to_exit(struct session *s, struct visitor *v)
     if (t && v->request.small)
         t->python_ended = true;
     struct scanning look = {.target = t,
-                            .kind = v->request.about == WIRE_EXIT_BEGINS ? SCAN_EXIT : SCAN_END,
+                            .kind = v->request.about == WIRE_EXIT_ENDS ? SCAN_END : SCAN_EXIT,
                             .waiting = &v->request};
     struct footprint_look pages = {0};
     t = t && t->header ? t : NULL;
@@ -84,7 +84,9 @@ static void see_to_exit(struct session *s, struct visitor *v)
     if (account && s->options->no_scan)
         footprint_look(&pages, t, FOOTPRINT_EXIT, elapsed_ns(s) - t->start_ns,
                        hold_count(t->pid) == 1);
-    if (t && v->request.about == WIRE_EXIT_BEGINS)
+    if (t)
+        t->ends_early = v->request.about == WIRE_EXIT_PYTHON;
+    if (t && v->request.about != WIRE_EXIT_ENDS)
         stamp_at_exit(t, elapsed_ns(s) - t->start_ns, &v->request.held);
     if (t)
         maps_at_exit(t, elapsed_ns(s) - t->start_ns);

@@ -72,6 +72,18 @@ void set_status(struct profile *p, int wait_status)
 /* It was not looked at in time: why? */
 static void explain_end(const struct session *s, struct target *t)
 {
+    static const char *const why[] = {
+        [WIRE_END_THREADS] = "other threads of the program still ran after its destructors, so it "
+                             "was not made to wait",
+        [WIRE_END_PYTHON] = "other threads of the program still ran after its Python interpreter "
+                            "had ended, so it was not made to wait",
+        [WIRE_END_FILTER] = "the program runs under a seccomp filter of its own, so it could not "
+                            "ask to be looked at",
+        [WIRE_END_DESCRIPTORS] = "the program had no file descriptor left to ask to be looked at "
+                                 "(ulimit -n)",
+        [WIRE_END_NO_ANSWER] = "the program could not reach the collector when it ended, or got no "
+                               "answer in time",
+    };
     if (s->options->no_scan)
         target_explain(t, "nobody looked what points to these blocks: --no-scan");
     else if (t->profile.execed)
@@ -79,10 +91,11 @@ static void explain_end(const struct session *s, struct target *t)
     else if (t->profile.signal)
         target_explain(t, "the program was killed by signal %d before it could be looked at",
                        t->profile.signal);
+    else if (t->end < sizeof why / sizeof *why && why[t->end])
+        target_explain(t, "%s", why[t->end]);
     else
-        target_explain(t, "the program ended without a word before it could be looked at: while "
-                          "other threads ran, by a system call of its own, under a seccomp "
-                          "filter, or with no file descriptor left");
+        target_explain(t, "the program ended without a word: by a system call of its own, and not "
+                          "through exit or _exit");
 }
 
 void session_end_target(struct session *s, struct target *t, bool execed)

@@ -25,6 +25,7 @@
 #define PYTHON_SMALL     (1u << 21)
 #define FIRST_STAMP_NS   2000000
 #define DESCRIPTORS_KEPT 8
+#define PYTHON_ENDS_NS   1000000000 /* what an interpreter takes to end, and hardly ever more */
 
 static size_t whole_pages(size_t size)
 {
@@ -366,6 +367,11 @@ void target_own(const struct target *t, struct extents *out)
     extents_settle(out);
 }
 
+bool target_went_on(const struct target *t, uint64_t looked_ns, uint64_t now_ns)
+{
+    return t->ends_early && now_ns > looked_ns + PYTHON_ENDS_NS;
+}
+
 bool target_may_lack_blocks(const struct target *t)
 {
     uint64_t lost = t->ledger.lost_events;
@@ -396,6 +402,7 @@ void target_pause(struct target *t, uint64_t now_ns)
         return;
     t->unfollowed = atomic_load(&t->header->unfollowed);
     t->entries_taken = atomic_load(&t->header->entries_taken);
+    t->end = atomic_load(&t->header->end);
     t->was_joined = atomic_load(&t->header->own[0].start) != 0;
     t->python_state = atomic_load(&t->header->python);
     t->python_version = atomic_load(&t->header->python_version);

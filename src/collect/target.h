@@ -160,6 +160,7 @@ struct target {
     uint64_t unrecorded;   /* of header->unrecorded, what has been counted as lost */
     uint32_t unfollowed;   /* header->unfollowed, in the end */
     bool entries_taken;    /* header->entries_taken, in the end */
+    uint32_t end;          /* header->end, in the end */
     bool was_joined;       /* the program has made use of the memory that it was given */
     uint32_t python_state, python_version, objects_state; /* of the header, in the end */
     bool objects_wanted;
@@ -168,6 +169,7 @@ struct target {
     VEC(uint32_t) unnamed_nodes; /* late ones that came, and are to be queued for names */
     struct profile profile;
     bool python_ended;        /* its interpreter has: what it leaves is not what it had */
+    bool ends_early;          /* it was looked at when Python began to end, and may go on */
     uint32_t python_end_tick; /* the first since it began to; 0: it has not */
     uint64_t arenas_length_ns, next_arenas_ns; /* arenas.c: distance of looks, when one is due */
     uint64_t stamp_length_ns, next_stamp_ns;
@@ -220,6 +222,8 @@ void target_pause(struct target *t, uint64_t now_ns);
 void target_update_code(struct target *t);
 /* The memory that the recorder has mapped for itself in the program. */
 void target_own(const struct target *t, struct extents *out);
+/* It was looked at as if it were ending, and has gone on since: only its Python ended. */
+bool target_went_on(const struct target *t, uint64_t looked_ns, uint64_t now_ns);
 /* May there be blocks that were never announced? */
 bool target_may_lack_blocks(const struct target *t);
 /* Fills target.profile's sites and totals; the interval log is in target.timeline. */
