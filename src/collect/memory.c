@@ -122,6 +122,25 @@ void memory_find_resident(struct memory *m)
     extents_settle(&m->resident);
 }
 
+bool memory_find_written(struct memory *m)
+{
+    int fd = m->residency ? pagemap_open(m->remote.pid) : -1;
+    bool known = fd >= 0;
+    struct page_runs runs = {0};
+    for (size_t i = 0; known && i < m->resident.items.count; i++) {
+        struct extent each = m->resident.items.items[i];
+        known = pagemap_own(fd, each.start, each.end, &runs);
+    }
+    if (fd >= 0)
+        close(fd);
+    for (size_t i = 0; i < runs.items.count; i++)
+        extents_add(&m->written, runs.items.items[i].start, runs.items.items[i].end);
+    vec_release(&runs.items);
+    extents_settle(&m->written);
+    m->only_written = known;
+    return known;
+}
+
 /* --- what is in them -------------------------------------------------------------------------- */
 
 /* What cannot be read is zero. */
@@ -145,16 +164,16 @@ static void read_span(const struct remote_memory *m, uint64_t start, uint64_t en
 void memory_read(void *memory, const struct extent *spans, size_t count, char *out)
 {
     const struct memory *m = memory;
+    const struct extents *there = m->only_written ? &m->written : &m->resident;
     size_t at = 0;
     for (size_t i = 0; i < count; i++) {
         uint64_t start = spans[i].start, end = spans[i].end;
-        const struct extent *last =
-            at < m->resident.items.count ? &m->resident.items.items[at] : NULL;
+        const struct extent *last = at < there->items.count ? &there->items.items[at] : NULL;
         if (!last || start < last->start || start >= last->end)
-            at = extents_find(&m->resident, start);
+            at = extents_find(there, start);
         for (size_t k = at; start < end; k++) {
-            struct extent in = k < m->resident.items.count ? m->resident.items.items[k]
-                                                           : (struct extent){end, end};
+            struct extent in =
+                k < there->items.count ? there->items.items[k] : (struct extent){end, end};
             uint64_t from = in.start < start ? start : in.start < end ? in.start : end;
             uint64_t to = in.end < end ? in.end : end;
             memset(out, 0, from - start);
@@ -185,6 +204,7 @@ void memory_release(struct memory *m)
 {
     vec_release(&m->regions);
     extents_release(&m->resident);
+    extents_release(&m->written);
     remote_memory_close(&m->remote);
     *m = (struct memory){0};
 }

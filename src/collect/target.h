@@ -147,6 +147,9 @@ struct target {
     struct extents inherited_maps; /* and their mappings */
     struct extents loader;         /* what was mapped before malloc was there */
     bool heap_unknown;             /* it was forked, and what it inherited is not known */
+    bool forked;                   /* it goes on with its parent's program */
+    bool has_forked;               /* so that its pages may be its children's too */
+    uint64_t end_spent_ns;         /* on its end: end_budget.h */
     struct timeline timeline;
 
     uint64_t pass_words; /* the most that one ring had in the last pass */
