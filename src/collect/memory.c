@@ -164,7 +164,7 @@ static void read_span(const struct remote_memory *m, uint64_t start, uint64_t en
 void memory_read(void *memory, const struct extent *spans, size_t count, char *out)
 {
     const struct memory *m = memory;
-    const struct extents *there = m->only_written ? &m->written : &m->resident;
+    const struct extents *there = memory_there(m);
     size_t at = 0;
     for (size_t i = 0; i < count; i++) {
         uint64_t start = spans[i].start, end = spans[i].end;

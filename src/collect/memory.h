@@ -47,6 +47,11 @@ void memory_find_resident(struct memory *m);
  * process shares with children of its own cannot be told from those. false: it cannot be found out.
  */
 bool memory_find_written(struct memory *m);
+/* What of it is read; the rest are zeros. */
+static inline const struct extents *memory_there(const struct memory *m)
+{
+    return m->only_written ? &m->written : &m->resident;
+}
 /* The mapping that an address is in, or NULL. */
 const struct region *memory_at(const struct memory *m, uint64_t address);
 /* One after the other; zeros where nothing can be read. */

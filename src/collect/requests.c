@@ -63,6 +63,11 @@ static int mark_from_outside(struct session *s, pid_t about, const char *label)
     return 0;
 }
 
+/* The account and the mappings may each take a third of what is left. A forked process has nearly
+ * the same as its parent: the scan comes first there. */
+#define PROGRAM_SHARE 3
+#define FORKED_SHARE  16
+
 /* What is done at the end of a process besides the scan, and what the scan may take. */
 struct end_plan {
     bool footprint, maps;
@@ -86,8 +91,9 @@ static struct end_plan plan_end(const struct session *s, struct target *t)
     uint64_t left = end_budget_left(s, t);
     uint64_t footprint_ns = end_cost_footprint(t), maps_ns = end_cost_maps(t);
     bool account = !footprint_has_exit(t), capture = !maps_has_exit(t);
-    struct end_plan plan = {.footprint = account && footprint_ns <= left / 2,
-                            .maps = capture && maps_ns <= left / 4,
+    uint64_t share = left / (t->forked ? FORKED_SHARE : PROGRAM_SHARE);
+    struct end_plan plan = {.footprint = account && footprint_ns <= share,
+                            .maps = capture && maps_ns <= share,
                             .scan_ns = left};
     if (account && !plan.footprint)
         leave_out(t, "the account of resident memory", footprint_ns);

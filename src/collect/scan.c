@@ -17,7 +17,7 @@
 
 /* What a look takes, in ns of processor time: to find pages that are shared; by all threads that
  * read, for a byte and for a block; afterwards for a block, and of that to sum it up. */
-#define COST_PAGE  25
+#define COST_PAGE  15
 #define COST_BYTE  1
 #define COST_BLOCK 100
 #define COST_REACH 75
@@ -135,8 +135,10 @@ static int check_cost(struct scanning *s, struct err *err)
     if (s->limit_ns == UINT64_MAX)
         return 0;
     if (t->forked && !t->has_forked && s->memory.residency) {
-        cost_ns = bytes / PAGE * COST_PAGE;
-        if (cost_ns + blocks * COST_REACH <= s->limit_ns && memory_find_written(&s->memory))
+        cost_ns = bytes / PAGE * COST_PAGE + blocks * COST_REACH;
+        if (cost_ns > s->limit_ns)
+            return refuse(s, cost_ns, blocks, err);
+        if (memory_find_written(&s->memory))
             bytes = extents_bytes(&s->memory.written);
     }
     for (size_t i = 0; i < t->inherited.count && !s->memory.only_written; i++)
