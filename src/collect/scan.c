@@ -250,10 +250,13 @@ static void sum_up(void *context, const struct block *b)
 void scan_finish(struct scanning *s)
 {
     struct target *t = s->target;
-    if (s->left_out && s->kind == SCAN_EXIT && t->blocks.count * COST_SUM > s->limit_ns) {
-        flood_release(&s->flood); /* even the sums would take too long, and more follow at the end */
+    if (s->left_out && t->blocks.count * COST_SUM > s->limit_ns) {
+        /* Even these sums would take too long. Those that target_pause makes tell less, and take
+         * half of the time. */
+        flood_release(&s->flood);
         memory_release(&s->memory);
-        free(s->unreachable);
+        free(t->scan_left_out);
+        t->scan_left_out = s->unreachable;
         return;
     }
     struct survivors *survivors = vec_push(&t->scans);

@@ -87,6 +87,8 @@ static void explain_end(const struct session *s, struct target *t)
     };
     if (s->options->no_scan)
         target_explain(t, "recorded with --no-scan (--scan=off)");
+    else if (t->scan_left_out)
+        target_explain(t, "%s", t->scan_left_out);
     else if (t->profile.execed)
         target_explain(t, "the program became another one (exec) before it could be looked at");
     else if (t->profile.signal)

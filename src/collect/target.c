@@ -266,6 +266,7 @@ void target_free(struct target *t)
     births_release(&t->births);
     for (size_t i = 0; i < t->scans.count; i++)
         survivors_release(&t->scans.items[i]);
+    free(t->scan_left_out);
     untouched_release(t);
     growths_release(t);
     vec_release(&t->scans);

@@ -150,6 +150,7 @@ struct target {
     bool forked;                   /* it goes on with its parent's program */
     bool has_forked;               /* so that its pages may be its children's too */
     uint64_t end_spent_ns;         /* on its end: end_budget.h */
+    char *scan_left_out;           /* why there was no time for a scan at its end; or NULL */
     struct timeline timeline;
 
     uint64_t pass_words; /* the most that one ring had in the last pass */
