@@ -6,8 +6,8 @@
  * their parent's program share 2.5 % of the session, or 100 ms: there may be many, and they end
  * together. `run --scan=full` sets no bounds.
  *
- * Budgets are in processor time, so that what is done does not depend on what else runs here. What
- * a step takes is estimated before it begins; a step that does not fit is left out.
+ * Budgets are in processor time, so that what is done depends little on what else runs here. What a
+ * step takes is estimated before it begins; a step that does not fit is left out.
  */
 #ifndef TIDE_COLLECT_END_BUDGET_H
 #define TIDE_COLLECT_END_BUDGET_H

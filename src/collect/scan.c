@@ -17,7 +17,7 @@
 
 /* What a look takes, in ns of processor time: to find pages that are shared; by all threads that
  * read, for a byte and for a block; afterwards for a block, and of that to sum it up. */
-#define COST_PAGE  15
+#define COST_PAGE  150
 #define COST_BYTE  1
 #define COST_BLOCK 100
 #define COST_REACH 75
@@ -115,16 +115,32 @@ static void follow_pointers(struct scanning *s, const struct hold *h)
 static int refuse(struct scanning *s, uint64_t cost_ns, uint64_t blocks, struct err *err)
 {
     struct strbuf text = {0};
-    unit_counted(&text, (int64_t)blocks, "block");
+    unit_blocks(&text, (int64_t)blocks);
     strbuf_puts(&text, " would have taken about ");
     unit_time(&text, cost_ns);
     err_set(err, -ETIME,
-            "to find out what points to %s, more than the end of a process may take; 'tidemark run "
-            "--scan=full' does it",
-            text.data);
+            "to find out what points to %s, more than %s; 'tidemark run --scan=full' does it",
+            text.data,
+            s->target->forked ? "is left for the ends of forked processes"
+                              : "the end of a process may take");
     strbuf_release(&text);
     s->left_out = true;
     return -ETIME;
+}
+
+/* That it would take too long is plain before anything is read. */
+static bool is_hopeless(struct scanning *s)
+{
+    const struct target *t = s->target;
+    const struct profile *p = &t->profile;
+    uint64_t rss = p->stamps.count ? vec_last(&p->stamps)->rss_bytes : 0;
+    uint64_t cost_ns = t->blocks.count * COST_REACH + (t->forked ? rss / PAGE * COST_PAGE : 0);
+    struct err err = {0};
+    if (!t->blocks.count || cost_ns <= s->limit_ns)
+        return false;
+    refuse(s, cost_ns, t->blocks.count, &err);
+    s->unreachable = xstrdup(err.text);
+    return true;
 }
 
 /* Does it take no longer than it may? */
@@ -206,6 +222,12 @@ void scan_look(struct scanning *s)
     pthread_t holder;
     struct target *t = s->target;
     target_drain(t, since_start_ns(t));
+    if (is_hopeless(s)) {
+        mark_moment(s);
+        if (s->footprint)
+            footprint_look(s->footprint, t, FOOTPRINT_EXIT, s->time_ns, hold_count(t->pid) == 1);
+        return;
+    }
     bool stands_still = s->waiting && (!t->blocks.count || hold_count(t->pid) == 1);
     if (stands_still || pthread_create(&holder, NULL, look_and_hold, s) != 0)
         look(s, false);

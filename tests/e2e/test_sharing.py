@@ -20,7 +20,7 @@ class Family:
 
     def __init__(self, t, mib, before=()):
         self.t, self.profile = t, t.file("family.tide")
-        self.tool = subprocess.Popen([*before, t.tidemark, "run", "--quiet", "-o", self.profile, "--",
+        self.tool = subprocess.Popen([*before, t.tidemark, "run", "--quiet", "--scan=full", "-o", self.profile, "--",
                                       t.build("shares_heap.c", "-O1"), str(mib), str(CHILDREN)],
                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=t.dir)
         self.children = [int(pid) for pid in self.tool.stdout.readline().split()]
