@@ -163,7 +163,8 @@ void check_ptrace(struct finding *f)
                     : "leaks cannot be told from what is still reachable, and a running process "
                       "cannot be attached to; heap recordings do not need it",
                 "PTRACE_SEIZE of a child: %s; reading its memory: %s; yama's ptrace_scope is ",
-                seizes ? "works" : strerror(seize_error), reads ? "works" : strerror(n < 0 ? (int)-n : EIO));
+                seizes ? "works" : strerror(seize_error),
+                reads ? "works" : strerror(n < 0 ? (int)-n : EIO));
     if (scope < 0)
         strbuf_puts(&f->found, "absent");
     else

@@ -34,7 +34,7 @@ struct memory {
     VEC(struct region) regions; /* in order */
     struct extents resident;    /* of what is writable */
     bool residency;             /* that is known; else all of it is taken to be */
-    bool only_written;          /* memory_find_written was asked: what is not there reads as zeros */
+    bool only_written;          /* memory_find_written was asked: the rest reads as zeros */
     struct extents written;     /* of resident, in order */
 };
 

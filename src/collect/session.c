@@ -23,6 +23,7 @@
 #include "collect/scan.h"
 #include "collect/stamps.h"
 #include "collect/threads.h"
+#include "collect/unscanned.h"
 
 #define NAMING_EVERY_NS   100000000
 #define NAMING_SOONEST_NS 1000000 /* a short run's names should not all wait for its end */
@@ -70,37 +71,6 @@ void set_status(struct profile *p, int wait_status)
     p->signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
 }
 
-/* It was not looked at in time: why? */
-static void explain_end(const struct session *s, struct target *t)
-{
-    static const char *const why[] = {
-        [WIRE_END_THREADS] = "other threads of the program still ran after its destructors, so it "
-                             "was not made to wait",
-        [WIRE_END_PYTHON] = "other threads of the program still ran after its Python interpreter "
-                            "had ended, so it was not made to wait",
-        [WIRE_END_FILTER] = "the program runs under a seccomp filter of its own, so it could not "
-                            "ask to be looked at",
-        [WIRE_END_DESCRIPTORS] = "the program had no file descriptor left to ask to be looked at "
-                                 "(ulimit -n)",
-        [WIRE_END_NO_ANSWER] = "the program could not reach the collector when it ended, or got no "
-                               "answer in time",
-    };
-    if (s->options->no_scan)
-        target_explain(t, "recorded with --no-scan (--scan=off)");
-    else if (t->scan_left_out)
-        target_explain(t, "%s", t->scan_left_out);
-    else if (t->profile.execed)
-        target_explain(t, "the program became another one (exec) before it could be looked at");
-    else if (t->profile.signal)
-        target_explain(t, "the program was killed by signal %d before it could be looked at",
-                       t->profile.signal);
-    else if (t->end < sizeof why / sizeof *why && why[t->end])
-        target_explain(t, "%s", why[t->end]);
-    else
-        target_explain(t, "the program ended without a word: by a system call of its own, and not "
-                          "through exit or _exit");
-}
-
 void session_end_target(struct session *s, struct target *t, bool execed)
 {
     int status = s->wait_status;
@@ -113,7 +83,7 @@ void session_end_target(struct session *s, struct target *t, bool execed)
     t->profile.execed = execed;
     if (!execed && (t->pid == s->program || kin_status(t->pid, t->pidfd, &status)))
         set_status(&t->profile, status);
-    explain_end(s, t);
+    unscanned_explain(t, s->options->no_scan);
     if (t->pidfd >= 0)
         close(t->pidfd);
     t->pidfd = -1;
