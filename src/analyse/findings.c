@@ -66,6 +66,23 @@ static void leave_out_planted(struct findings *f)
         }
 }
 
+/* Where frames are missing, the function that is charged may not be the one to blame. */
+static void leave_out_cut(struct findings *f)
+{
+    const struct profile *p = f->places.total.profile;
+    uint64_t cut = 0;
+    for (size_t i = 0; i < p->intervals.count; i++)
+        cut += p->intervals.items[i].truncated_stacks;
+    uint8_t *ends = cut ? profile_stack_ends(p) : NULL;
+    for (size_t i = 0; cut && i < p->sites.count; i++)
+        if (f->places.of_site[i] != PLACE_NONE && ends[p->sites.items[i].node] == NODE_TRUNCATED) {
+            f->places.of_site[i] = PLACE_NONE;
+            f->cut_peak_bytes += p->sites.items[i].at_peak_bytes;
+            f->cut_stacks++;
+        }
+    free(ends);
+}
+
 int findings_init(struct findings *f, const struct recording *r, const struct query *q,
                   struct err *err)
 {
@@ -74,6 +91,7 @@ int findings_init(struct findings *f, const struct recording *r, const struct qu
     if (code)
         return code;
     leave_out_planted(f);
+    leave_out_cut(f);
     f->basis.peak_bytes = f->places.total.profile->peak_bytes;
     detect_leaks(f);
     detect_growth(f);

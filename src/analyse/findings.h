@@ -62,6 +62,8 @@ struct findings {
     struct findings_basis basis;
     struct chains chains;
     uint64_t planted_bytes, planted_blocks; /* of run --plant-leak: left out */
+    uint64_t cut_stacks, cut_peak_bytes;    /* stacks without their outer frames: left out; and
+                                               what was live of them at the peak */
     VEC(struct finding) list;               /* the most worthwhile first */
 };
 

@@ -237,7 +237,7 @@ void run_show_summary(const struct session_result *r, bool all)
     if (truncated || incomplete) {
         strbuf_puts(&b, "  stacks: ");
         unit_count(&b, (int64_t)truncated);
-        strbuf_puts(&b, " cut for depth, ");
+        strbuf_puts(&b, " cut off, ");
         unit_count(&b, (int64_t)incomplete);
         strbuf_puts(&b, " not followed to their end\n");
     }

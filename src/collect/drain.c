@@ -90,26 +90,17 @@ static void thread_record(struct target *t, struct reader *r, const uint64_t *w,
 
 /* --- blocks ----------------------------------------------------------------------------------- */
 
-static enum stack_state state_of(struct target *t, uint32_t node)
-{
-    if (node >= t->stack_states.count && node < t->nodes_capacity &&
-        node < atomic_load_explicit(&t->header->node_count, memory_order_relaxed))
-        target_update_code(t); /* else it will not turn up, however often we look */
-    return node < t->stack_states.count ? t->stack_states.items[node] : STACK_INCOMPLETE;
-}
-
 static uint32_t account_of(struct target *t, const struct reader *r, uint32_t stack,
                            enum domain domain)
 {
     uint32_t known = ledger_find(&t->ledger, stack, r->thread, domain);
     if (known != MAP_NONE)
         return known;
-    uint32_t node = stack & ~WIRE_STACK_CUT;
-    enum stack_state state = state_of(t, node);
-    if (node >= t->stack_states.count)
-        stack = 0; /* the program never made such a node: damage */
-    else if (stack & WIRE_STACK_CUT)
-        state = STACK_TRUNCATED;
+    enum stack_state state;
+    if (!program_stacks_state(&t->program_stacks, stack, &state)) {
+        stack = 0; /* the program never made such a stack: damage */
+        state = STACK_INCOMPLETE;
+    }
     return ledger_account(&t->ledger, stack, r->thread, domain, state);
 }
 

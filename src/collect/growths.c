@@ -178,7 +178,7 @@ static void grow(struct growth_table *c, const struct fresh *f, const struct blo
 
 static struct node node_at(const struct target *t, uint32_t number)
 {
-    return number < t->profile.nodes.count ? t->profile.nodes.items[number] : (struct node){0};
+    return program_stacks_node(&t->program_stacks, number);
 }
 
 /* Is it the same place, reached in another way? See growths.h. */

@@ -58,7 +58,7 @@ uint32_t ledger_account(struct ledger *l, uint32_t node, uint32_t thread, enum d
     if (l->accounts.count == l->accounts.capacity)
         grow_accounts(l);
     *vec_push(&l->accounts) = (struct account){
-        .site = {.node = node & ~WIRE_STACK_CUT, .thread = thread, .domain = domain},
+        .site = {.node = node, .thread = thread, .domain = domain},
         .thread = (uint16_t)thread,
         .domain = (uint8_t)domain,
         .stack_state = (uint8_t)state};

@@ -77,12 +77,6 @@ static const struct module *place_of(struct naming *n, const struct profile *p, 
     return m;
 }
 
-void naming_add(struct naming *n, const struct profile *p, size_t first)
-{
-    if (first < p->nodes.count)
-        naming_add_nodes(n, p, p->nodes.items + first, p->nodes.count - first);
-}
-
 void naming_add_nodes(struct naming *n, const struct profile *p, const struct node *nodes,
                       size_t count)
 {

@@ -16,12 +16,10 @@ struct naming;
 
 /* `in_turn`: as other processes; else it does its work when they leave the processor to it. */
 struct naming *naming_new(bool in_turn);
-/* Queues the addresses of the profile's nodes from number `first` on. */
-void naming_add(struct naming *n, const struct profile *p, size_t first);
-/* The same for nodes that are not the profile's yet, but of its modules. */
+/* Queues the addresses of nodes, which are in the profile's modules. */
 void naming_add_nodes(struct naming *n, const struct profile *p, const struct node *nodes,
                       size_t count);
-/* Waits until all is resolved. No naming_add after it. */
+/* Waits until all is resolved. No naming_add_nodes after it. */
 void naming_wait(struct naming *n);
 /* Fills p's frames, frame_runs and symbols, with strings in `strings`. After naming_wait; or in a
  * forked child, where what is not resolved yet reads module+0x1234. `python`: NULL is fine. */

@@ -3,15 +3,10 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "symbol/python_lines.h"
 #include "wire/layout.h"
 
 #define TEXT_MOST 65536
 
-/* The same forms under two names. */
-static_assert((int)WIRE_LINES_LNOTAB == (int)PYTHON_LNOTAB, "wire ABI");
-static_assert((int)WIRE_LINES_RANGES == (int)PYTHON_RANGES, "wire ABI");
-static_assert((int)WIRE_LINES_LOCATIONS == (int)PYTHON_LOCATIONS, "wire ABI");
 static_assert(WIRE_NODE_PYTHON == NODE_PYTHON, "the same bit under two names");
 
 void python_codes_read(struct python_codes *c, const void *memory, uint32_t size, uint32_t used)
@@ -64,9 +59,7 @@ struct frame python_codes_frame(const struct python_codes *c, uint64_t address,
              &table)) {
         f.function = text(c, code.name, strings);
         f.file = f.module = text(c, code.file, strings);
-        if (code.lines <= WIRE_LINES_LOCATIONS)
-            f.line = python_line((enum python_lines)code.lines, (const uint8_t *)table, code.size,
-                                 code.first_line, (int32_t)(uint32_t)address);
+        f.line = (uint32_t)address;
     }
     if (!f.function)
         f.function = strpool_add(strings, "[unknown Python code]");

@@ -71,6 +71,8 @@ void set_status(struct profile *p, int wait_status)
     p->signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
 }
 
+static void queue_names_of(struct session *s, struct target *t);
+
 void session_end_target(struct session *s, struct target *t, bool execed)
 {
     int status = s->wait_status;
@@ -90,8 +92,10 @@ void session_end_target(struct session *s, struct target *t, bool execed)
     for (size_t i = 0; i < s->live.count; i++)
         if (s->live.items[i] == t)
             s->live.items[i--] = s->live.items[--s->live.count];
-    if (execed || s->live.count) /* after the last one we end soon, and all at once */
+    if (execed || s->live.count) { /* after the last one we end soon, and all at once */
+        queue_names_of(s, t);
         target_let_go(t);
+    }
 }
 
 /* Times count from now. */
@@ -111,7 +115,6 @@ static void begin_target(struct session *s, struct target *t)
         *vec_push(&t->profile.notes) = xstrdup(s->options->sampling_refused);
     *vec_push(&s->targets) = t;
     *vec_push(&s->live) = t;
-    *vec_push(&s->named) = 0;
     s->alone_since_ns = 0;
 }
 
@@ -358,23 +361,24 @@ static void tell_progress(struct session *s, uint64_t now)
     s->next_progress_ns = now + PROGRESS_EVERY_NS;
 }
 
+static void queue_names_of(struct session *s, struct target *t)
+{
+    struct node fresh[1024];
+    size_t count;
+    if (!t->ended)
+        target_update_code(t);
+    while ((count = program_stacks_fresh(&t->program_stacks, fresh, sizeof fresh / sizeof *fresh)))
+        naming_add_nodes(s->naming, &t->profile, fresh, count);
+    if (t->stacks_named < t->stacks.nodes.count)
+        naming_add_nodes(s->naming, &t->profile, t->stacks.nodes.items + t->stacks_named,
+                         t->stacks.nodes.count - t->stacks_named);
+    t->stacks_named = t->stacks.nodes.count;
+}
+
 void queue_names(struct session *s)
 {
-    for (size_t i = 0; i < s->targets.count; i++) {
-        struct target *t = s->targets.items[i];
-        if (!t->ended)
-            target_update_code(t);
-        naming_add(s->naming, &t->profile, s->named.items[i]);
-        s->named.items[i] = t->profile.nodes.count;
-        for (size_t k = 0; k < t->unnamed_nodes.count; k++)
-            naming_add_nodes(s->naming, &t->profile,
-                             &t->profile.nodes.items[t->unnamed_nodes.items[k]], 1);
-        t->unnamed_nodes.count = 0;
-        if (t->stacks_named < t->stacks.nodes.count)
-            naming_add_nodes(s->naming, &t->profile, t->stacks.nodes.items + t->stacks_named,
-                             t->stacks.nodes.count - t->stacks_named);
-        t->stacks_named = t->stacks.nodes.count;
-    }
+    for (size_t i = 0; i < s->targets.count; i++)
+        queue_names_of(s, s->targets.items[i]);
 }
 
 static void find_names(struct session *s, uint64_t now)

@@ -29,7 +29,6 @@ struct session {
     uint64_t start_ns, start_unix_ns;
     VEC(struct target *) targets;
     VEC(struct target *) live; /* those that have not ended: there may be few of many */
-    VEC(size_t) named;         /* per target: nodes handed to naming */
     struct naming *naming;
     struct unseen unseen;
     struct mark_on mark_on;

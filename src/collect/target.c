@@ -15,26 +15,19 @@
 #include "base/err.h"
 #include "collect/proc.h"
 
-#define NODES_LARGE      (1u << 22)
-#define NODES_SMALL      (1u << 18)
 #define RINGS_FIRST      4
 #define RINGS_MAX        512   /* in one request */
 #define BOUNDARIES_MAX   65536 /* in one pass */
 #define MODULES_BYTES    (1u << 20)
-#define PYTHON_LARGE     (1u << 25)
+#define PYTHON_LARGE     (1u << 27)
 #define PYTHON_SMALL     (1u << 21)
 #define FIRST_STAMP_NS   2000000
 #define DESCRIPTORS_KEPT 8
 #define PYTHON_ENDS_NS   1000000000 /* what an interpreter takes to end, and hardly ever more */
 
-static size_t whole_pages(size_t size)
-{
-    return (size + WIRE_PAGE - 1) & ~(size_t)(WIRE_PAGE - 1);
-}
-
-/* A memfd whose size nobody can change (cut short, it would kill us), and our mapping; the fd, or a
- * negative errno. */
-static int shared_memory(size_t size, void **memory)
+/* A memfd whose size nobody can change (cut short, it would kill us), and our mapping of its first
+ * `mapped` bytes; the fd, or a negative errno. */
+static int shared_memory(size_t size, size_t mapped, void **memory)
 {
     int fd = memfd_create("tidemark", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)
@@ -42,7 +35,7 @@ static int shared_memory(size_t size, void **memory)
     /* 0777 otherwise: nobody but us and whom we pass it to shall open it. */
     if (fchmod(fd, 0600) == 0 && ftruncate(fd, (off_t)size) == 0 &&
         fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) {
-        *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        *memory = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         if (*memory != MAP_FAILED)
             return fd;
     }
@@ -126,22 +119,19 @@ static int open_pidfd(pid_t pid)
     return fd;
 }
 
-/* Where everything is in a process's first shared memory; its size. */
+/* Where everything is in a process's first shared memory; the size of the file. */
 static size_t lay_out(bool small, struct wire_header *h)
 {
-    h->node_capacity = small ? NODES_SMALL : NODES_LARGE;
-    h->index_levels = 1;
-    while (WIRE_INDEX_SLOTS(h->index_levels - 1) < h->node_capacity * 2)
-        h->index_levels++;
+    size_t size;
     h->ring_count = RINGS_FIRST;
     h->modules_offset = WIRE_PAGE;
     h->modules_size = MODULES_BYTES;
-    h->nodes_offset = h->modules_offset + MODULES_BYTES;
-    h->index_offset = h->nodes_offset + h->node_capacity * sizeof(struct wire_node);
-    h->python_offset = whole_pages(h->index_offset + (size_t)WIRE_INDEX_START(h->index_levels) * 4);
+    h->python_offset = h->modules_offset + MODULES_BYTES;
     h->python_size = small ? PYTHON_SMALL : PYTHON_LARGE;
     h->rings_offset = h->python_offset + h->python_size;
-    return h->size = h->rings_offset + (size_t)RINGS_FIRST * WIRE_RING_BYTES;
+    h->size = program_stacks_lay_out(h, h->rings_offset + (size_t)RINGS_FIRST * WIRE_RING_BYTES,
+                                     &size);
+    return size;
 }
 
 int target_attach(struct target *t, bool small, enum wire_on_full on_full, struct err *err)
@@ -150,21 +140,20 @@ int target_attach(struct target *t, bool small, enum wire_on_full on_full, struc
                                  .version = WIRE_VERSION,
                                  .on_full = on_full,
                                  .tick = t->tick,
-                                 .node_count = 1,
                                  .python_used = 8};
     size_t size = lay_out(small, &layout);
     void *memory = NULL;
-    int fd = shared_memory(size, &memory);
+    int fd = shared_memory(size, layout.size, &memory);
     if (fd < 0)
         return err_set(err, fd, "cannot make shared memory for process %d: %s", t->pid,
                        strerror(-fd));
     t->fd = fd;
     t->header = memory;
-    t->size = size;
-    t->nodes_capacity = layout.node_capacity;
+    t->size = layout.size;
     t->python_offset = layout.python_offset;
     t->python_size = layout.python_size;
     memcpy(memory, &layout, sizeof layout);
+    program_stacks_open(&t->program_stacks, memory, &layout);
     add_readers(t, (char *)memory + layout.rings_offset, RINGS_FIRST);
     return 0;
 }
@@ -182,7 +171,6 @@ struct target *target_new_bare(pid_t pid, uint64_t interval_ns)
     t->stamp_length_ns = FIRST_STAMP_NS;
     t->profile.pid = (uint32_t)pid;
     t->profile.exit_code = -1;
-    *vec_push(&t->stack_states) = STACK_WHOLE;
     *vec_push(&t->profile.nodes) = (struct node){0};
     read_command(t);
     return t;
@@ -207,15 +195,15 @@ void target_look(struct target *t)
 int target_check(struct err *err)
 {
     void *memory = NULL;
-    struct wire_header layout;
+    struct wire_header layout = {0};
     size_t size = lay_out(true, &layout);
-    int fd = shared_memory(size, &memory);
+    int fd = shared_memory(size, layout.size, &memory);
     if (fd < 0)
         return err_set(err, fd, "cannot make shared memory: %s%s", strerror(-fd),
                        fd == -EFBIG    ? "; raise the limit on file sizes (ulimit -f)"
                        : fd == -ENOMEM ? "; raise the limit on memory (ulimit -v, ulimit -d)"
                                        : "; memfd_create must be permitted");
-    munmap(memory, size);
+    munmap(memory, layout.size);
     close(fd);
     return 0;
 }
@@ -225,6 +213,8 @@ void target_let_go(struct target *t)
     if (t->fd >= 0)
         close(t->fd);
     t->fd = -1;
+    program_stacks_settle(&t->program_stacks, &t->ledger, &t->profile);
+    program_stacks_release(&t->program_stacks);
     if (t->header)
         munmap(t->header, t->size);
     t->header = NULL;
@@ -237,9 +227,6 @@ void target_let_go(struct target *t)
     growths_let_go(t);
     vec_release(&t->boundaries);
     vec_release(&t->active);
-    vec_release(&t->stack_states);
-    vec_release(&t->late_nodes);
-    vec_release(&t->unnamed_nodes);
     free(t->batch);
     t->batch = NULL;
     for (size_t i = 0; i < t->inherited.count; i++)
@@ -282,7 +269,7 @@ int target_more_rings(struct target *t, uint32_t count, size_t *size)
     if (count == 0 || count > RINGS_MAX)
         return -EINVAL;
     *size = (size_t)count * WIRE_RING_BYTES;
-    int fd = shared_memory(*size, &memory);
+    int fd = shared_memory(*size, *size, &memory);
     if (fd < 0)
         return fd;
     *vec_push(&t->segments) = (struct segment){memory, *size};
@@ -451,62 +438,12 @@ static void read_modules(struct target *t)
     }
 }
 
-static enum stack_state node_state(const struct target *t, struct node n)
-{
-    if (n.address == WIRE_NODE_TRUNCATED)
-        return STACK_TRUNCATED;
-    if (n.address == WIRE_NODE_INCOMPLETE)
-        return STACK_INCOMPLETE;
-    return (enum stack_state)t->stack_states.items[n.parent];
-}
-
-/* Copies node `i`; false: its number was taken, but nothing is there yet (and nobody refers to it).
- */
-static bool read_node(struct target *t, uint32_t i)
-{
-    const struct wire_node *nodes =
-        (const void *)((const char *)t->header + WIRE_PAGE + MODULES_BYTES);
-    /* The address is written last, so it is read first. */
-    struct node n = {.address = __atomic_load_n(&nodes[i].address, __ATOMIC_ACQUIRE)};
-    n.parent = *(const volatile uint32_t *)&nodes[i].parent;
-    if (n.parent >= i)
-        n = (struct node){.address = WIRE_NODE_INCOMPLETE}; /* damage: a parent comes first */
-    t->profile.nodes.items[i] = n;
-    t->stack_states.items[i] = (uint8_t)node_state(t, n);
-    return n.address != 0;
-}
-
 void target_update_code(struct target *t)
 {
     if (!t->header)
         return;
-    uint32_t count = atomic_load_explicit(&t->header->node_count, memory_order_acquire);
-    read_modules(t); /* after the number: who has one has told its module before */
-    if (count > t->nodes_capacity)
-        count = t->nodes_capacity;
-    size_t late = t->late_nodes.count, still = 0;
-    size_t settled = SIZE_MAX;
-    for (uint32_t i = (uint32_t)t->profile.nodes.count; i < count; i++) {
-        vec_push(&t->profile.nodes);
-        vec_push(&t->stack_states);
-        if (!read_node(t, i))
-            *vec_push(&t->late_nodes) = i;
-    }
-    /* All late ones, also of this time: what refers to them and was read is there by now. */
-    for (size_t k = 0; k < t->late_nodes.count; k++) {
-        uint32_t i = t->late_nodes.items[k];
-        if (!read_node(t, i)) {
-            t->late_nodes.items[still++] = i;
-            continue;
-        }
-        if (k < late)
-            *vec_push(&t->unnamed_nodes) = i;
-        if (i < settled)
-            settled = i;
-    }
-    t->late_nodes.count = still;
-    for (size_t i = settled; i < t->profile.nodes.count; i++) /* those that stand on them */
-        t->stack_states.items[i] = (uint8_t)node_state(t, t->profile.nodes.items[i]);
+    program_stacks_update(&t->program_stacks);
+    read_modules(t); /* after the stacks: who has one has told its module before */
     /* After the nodes: what they refer to was told before them. */
     python_codes_read(&t->python, (const char *)t->header + t->python_offset, t->python_size,
                       atomic_load_explicit(&t->header->python_used, memory_order_acquire));
@@ -515,12 +452,12 @@ void target_update_code(struct target *t)
 void target_finish(struct target *t)
 {
     struct profile *p = &t->profile;
+    program_stacks_settle(&t->program_stacks, &t->ledger, p);
     uint32_t joined = stack_tree_join(&t->stacks, p);
     for (size_t i = 0; i < t->ledger.accounts.count; i++) {
         const struct account *a = &t->ledger.accounts.items[i];
         uint32_t domain = a->site.domain;
-        bool sampled = domain == DOMAIN_CPU || domain == DOMAIN_FAULTS ||
-                       domain == DOMAIN_WAITING || domain == DOMAIN_READY;
+        bool sampled = domain_is_sampled(domain);
         bool counted = sampled || domain == DOMAIN_TOUCHED || domain == DOMAIN_FOREIGN;
         struct amount peak = counted ? (struct amount){0} : ledger_at_peak(&t->ledger, a);
         struct site *s = vec_push(&p->sites);

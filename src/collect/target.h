@@ -22,6 +22,7 @@
 #include "collect/ledger.h"
 #include "collect/mark_on.h"
 #include "collect/pools.h"
+#include "collect/program_stacks.h"
 #include "collect/python.h"
 #include "collect/ranges.h"
 #include "collect/extents.h"
@@ -121,7 +122,6 @@ struct target {
     struct python_codes python;
     bool ended;
     bool gone; /* the process is, but what it left may not have been read */
-    uint32_t nodes_capacity;
     VEC(struct segment) segments; /* further rings */
 
     VEC(struct reader) readers;
@@ -168,9 +168,7 @@ struct target {
     bool was_joined;       /* the program has made use of the memory that it was given */
     uint32_t python_state, python_version, objects_state; /* of the header, in the end */
     bool objects_wanted;
-    VEC(uint8_t) stack_states;   /* by node: enum stack_state */
-    VEC(uint32_t) late_nodes;    /* whose number was taken before they were written */
-    VEC(uint32_t) unnamed_nodes; /* late ones that came, and are to be queued for names */
+    struct program_stacks program_stacks;
     struct profile profile;
     bool python_ended;        /* its interpreter has: what it leaves is not what it had */
     bool ends_early;          /* it was looked at when Python began to end, and may go on */
@@ -222,7 +220,7 @@ void target_explain(struct target *t, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Closes the last interval with what was read so far, for target_finish to be called next. */
 void target_pause(struct target *t, uint64_t now_ns);
-/* Moves modules and nodes that are new into the profile. */
+/* Takes note of modules, stacks and Python code that are new. */
 void target_update_code(struct target *t);
 /* The memory that the recorder has mapped for itself in the program. */
 void target_own(const struct target *t, struct extents *out);

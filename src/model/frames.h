@@ -31,7 +31,7 @@ enum call_flag {
     CALL_IGNORED = 8,  /* matches --ignore */
     CALL_DROPPED = 16, /* matches --fold, or not of the kind asked for: never listed */
     CALL_RENAMED = 32, /* by --merge or to match another recording: one row for all modules */
-    CALL_MARKER = 64,  /* no function: "[truncated]", "[unknown]" and the like */
+    CALL_MARKER = 64,  /* no function: "[cut]", "[unknown]" and the like */
     CALL_PYTHON = 128, /* a Python function */
     CALL_IN_PATH = 256,  /* its file is one of --within-path */
     CALL_RECORDER = 512, /* a function of ours inside the program: never listed */
@@ -82,7 +82,7 @@ struct frame_run frame_table_run(struct frame_table *t, uint64_t address);
  * none. */
 const struct module *module_at(const struct profile *p, uint64_t address);
 
-/* The number of a frame that stands for something else than a function, such as "[truncated]". */
+/* The number of a frame that stands for something else than a function, such as "[cut]". */
 uint32_t frame_table_marker(struct frame_table *t, const char *name);
 
 /* Are stacks without a frame that is CALL_WITHIN left out? */

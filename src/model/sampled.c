@@ -5,19 +5,6 @@
 
 #include "model/measure.h"
 
-/* For each node what its stack ends with: 0, NODE_TRUNCATED or NODE_INCOMPLETE. Caller frees. */
-static uint8_t *stack_ends(const struct profile *p)
-{
-    uint8_t *ends = xcalloc(p->nodes.count + 1, 1);
-    for (size_t i = 1; i < p->nodes.count; i++) { /* a parent comes before its children */
-        uint64_t address = p->nodes.items[i].address;
-        ends[i] = address == NODE_TRUNCATED || address == NODE_INCOMPLETE
-                      ? (uint8_t)address
-                      : ends[p->nodes.items[i].parent];
-    }
-    return ends;
-}
-
 static void add_row(struct sampled_totals *t, const struct site *s, const uint64_t *columns)
 {
     if (s->domain == DOMAIN_CPU) {
@@ -46,7 +33,7 @@ struct sampled_totals sampled_totals(const struct profile *p, const struct windo
     struct sampled_totals t = {0};
     if (!profile_is_sampled(p))
         return t;
-    uint8_t *ends = stack_ends(p);
+    uint8_t *ends = profile_stack_ends(p);
     bool sampled = metric_is_sampled(metric);
     for (size_t i = w->since.intervals; i < w->at.intervals; i++) {
         const struct interval *iv = &p->intervals.items[i];

@@ -1,136 +1,52 @@
 /* From a hook's call to words in the ring: the stack, its number, the record. */
 #include <sys/syscall.h>
 
+#include "record/nodes.h"
 #include "record/python.h"
 #include "record/recorder.h"
 
-static uint64_t node_hash(uint32_t parent, uint64_t address)
+/* The walk's innermost frames alone, when there is no memory for all of them. */
+static __attribute__((noinline, cold)) uint32_t cut_number(const struct walk *w)
 {
-    uint64_t h = (address ^ ((uint64_t)parent << 32 | parent)) * UINT64_C(0x9e3779b97f4a7c15);
-    return h ^ h >> 29;
+    uint64_t frames[NODES_CUT_FRAMES];
+    uint32_t kept = w->count < NODES_CUT_FRAMES ? w->count : NODES_CUT_FRAMES;
+    for (uint32_t i = 0; i < kept; i++)
+        frames[i] = w->frames[w->count - kept + i].address;
+    return nodes_cut(frames, kept);
 }
 
-/* The node's place in one level of the index, or the empty slot where it would go; NULL: too
- * crowded. */
-static inline _Atomic uint32_t *index_slot(unsigned level, uint64_t hash, uint32_t parent,
-                                           uint64_t address, uint32_t *found)
+/* The number of the frames that the walk has found, of which those from `first` on have none. */
+static uint32_t walk_number(struct thread *t, uint32_t first)
 {
-    uint32_t mask = WIRE_INDEX_SLOTS(level) - 1;
-    _Atomic uint32_t *slots = recorder.index + WIRE_INDEX_START(level);
-    for (uint32_t i = (uint32_t)(hash >> 20), tries = 0; tries < 64; i++, tries++) {
-        _Atomic uint32_t *slot = &slots[i & mask];
-        uint32_t id = atomic_load_explicit(slot, memory_order_acquire);
-        *found = id;
-        if (!id || (recorder.nodes[id].parent == parent && recorder.nodes[id].address == address))
-            return slot;
+    struct walk *w = &t->walk;
+    uint32_t count = w->count - first, caller = 0, n = 0;
+    if (LIKELY(first > 0))
+        caller = (uint32_t)w->frames[first - 1].id;
+    else if (w->root != WALK_WHOLE)
+        t->path[n++] = w->root == WALK_TRUNCATED ? WIRE_NODE_TRUNCATED : WIRE_NODE_INCOMPLETE;
+    for (uint32_t i = 0; i < count; i++)
+        t->path[n + i] = w->frames[first + i].address;
+    uint32_t number = nodes_extend(caller, t->path, n + count, t->path_ids);
+    if (UNLIKELY(!number || t->hashed))
+        return number ? number : cut_number(w);
+    for (uint32_t i = 0; i < count; i++)
+        w->frames[first + i].id = t->path_ids[n + i];
+    return number;
+}
+
+/* Of a thread of Python, native frames have no nodes of their own: their name is a hash. */
+static uint64_t walk_hash(struct walk *w)
+{
+    uint64_t name = w->fresh ? w->frames[w->fresh - 1].id : (uint64_t)w->root;
+    for (uint32_t i = w->fresh; i < w->count; i++) {
+        name = (name ^ w->frames[i].address) * UINT64_C(0x9e3779b97f4a7c15);
+        w->frames[i].id = name = (name ^ name >> 29) | UINT64_C(1) << 63;
     }
-    return NULL;
+    return name;
 }
 
-static bool is_child(uint32_t id, uint32_t parent, uint64_t address)
-{
-    const struct wire_node *n = &recorder.nodes[id];
-    return id && n->address == address && n->parent == parent;
-}
-
-/* Enters a node that is not in a level yet. */
-static void index_enter(unsigned level, uint32_t id)
-{
-    const struct wire_node *n = &recorder.nodes[id];
-    uint64_t hash = node_hash(n->parent, n->address);
-    for (;;) {
-        uint32_t there;
-        _Atomic uint32_t *slot = index_slot(level, hash, n->parent, n->address, &there);
-        if (!slot || there || atomic_compare_exchange_strong(slot, &there, id))
-            return;
-    }
-}
-
-/*
- * Half full: one thread fills the next level and then makes it the one that all use. What others
- * add meanwhile goes to the old one; a node that is missed so will be made again, and a stack has
- * two numbers, which does no harm.
- */
-static __attribute__((noinline)) void index_grow(unsigned level)
-{
-    struct wire_header *h = recorder.header;
-    if (level + 1 >= h->index_levels || atomic_exchange(&recorder.index_growing, true))
-        return;
-    for (uint32_t id = 1; id < atomic_load(&h->node_count) && id < h->node_capacity; id++)
-        if (__atomic_load_n(&recorder.nodes[id].address, __ATOMIC_ACQUIRE) &&
-            atomic_load_explicit(&recorder.nodes[recorder.nodes[id].parent].first,
-                                 memory_order_relaxed) != id)
-            index_enter(level + 1, id);
-    atomic_store_explicit(&recorder.index_level, level + 1, memory_order_release);
-    atomic_store(&recorder.index_growing, false);
-}
-
-/* 0: no room. */
-static uint32_t node_new(uint32_t parent, uint64_t address)
-{
-    struct wire_header *h = recorder.header;
-    uint32_t id = atomic_load_explicit(&h->node_count, memory_order_relaxed);
-    do {
-        if (id >= h->node_capacity)
-            return 0;
-    } while (!atomic_compare_exchange_weak(&h->node_count, &id, id + 1));
-    recorder.nodes[id].parent = parent;
-    /* Pairs with the acquire of the collector: who sees the address sees the parent. */
-    __atomic_store_n(&recorder.nodes[id].address, address, __ATOMIC_RELEASE);
-    return id;
-}
-
-/* A child that is neither its parent's first nor its most recent one: in the index, or new. */
-static __attribute__((noinline)) uint32_t node_lookup(uint32_t parent, uint64_t address)
-{
-    struct wire_node *p = &recorder.nodes[parent];
-    unsigned level = atomic_load_explicit(&recorder.index_level, memory_order_acquire);
-    uint32_t first = atomic_load_explicit(&p->first, memory_order_acquire), id;
-    if (!first) {
-        id = node_new(parent, address);
-        /* Pairs with the acquire above: who finds the number finds the node. */
-        if (!id || atomic_compare_exchange_strong(&p->first, &first, id))
-            return id ? id : parent | WIRE_STACK_CUT;
-        /* another thread's is the first; ours goes to the index */
-    } else {
-        index_slot(level, node_hash(parent, address), parent, address, &id);
-        if (is_child(id, parent, address)) {
-            atomic_store_explicit(&p->recent, id, memory_order_relaxed);
-            return id;
-        }
-        id = node_new(parent, address);
-        if (!id)
-            return parent | WIRE_STACK_CUT; /* the stack as far as there was room */
-    }
-    index_enter(level, id);
-    atomic_store_explicit(&p->recent, id, memory_order_relaxed);
-    if (atomic_fetch_add_explicit(&recorder.index_count, 1, memory_order_relaxed) * 2 >
-        WIRE_INDEX_SLOTS(level))
-        index_grow(level);
-    return id;
-}
-
-/* Nodes made together are neighbours in memory: mostly the child is in the cache when the index
- * would not be. */
-static inline uint32_t node_intern(uint32_t parent, uint64_t address)
-{
-    if (UNLIKELY(parent & WIRE_STACK_CUT))
-        return parent;
-    const struct wire_node *p = &recorder.nodes[parent];
-    uint32_t id = atomic_load_explicit(&p->recent, memory_order_relaxed);
-    if (is_child(id, parent, address))
-        return id;
-    id = atomic_load_explicit(&p->first, memory_order_relaxed);
-    return is_child(id, parent, address) ? id : node_lookup(parent, address);
-}
-
-uint32_t node_of(uint32_t parent, uint64_t address)
-{
-    return node_intern(parent, address);
-}
-
-/* The number of the caller's native stack, by walking it. */
-static uint32_t walked_number(struct thread *t, const uint64_t *caller)
+/* The name of the caller's native stack, by walking it: its number, or its hash. */
+static uint64_t walked_name(struct thread *t, const uint64_t *caller)
 {
     struct walk *w = &t->walk;
     w->stack_sure = CALLER_SP(caller) >= t->stack_sure && CALLER_SP(caller) < t->stack_high;
@@ -142,40 +58,51 @@ static uint32_t walked_number(struct thread *t, const uint64_t *caller)
         modules_check(t);
     walk_stack(w, recorder.rules, &own_space, CALLER_PC(caller), CALLER_SP(caller),
                CALLER_FP(caller));
-    uint32_t i = w->fresh, id;
-    if (LIKELY(i > 0))
-        id = w->frames[i - 1].id;
-    else if (w->root == WALK_WHOLE)
-        id = 0;
-    else
-        id = node_intern(0, w->root == WALK_TRUNCATED ? WIRE_NODE_TRUNCATED : WIRE_NODE_INCOMPLETE);
-    for (; i < w->count; i++)
-        w->frames[i].id = id = node_intern(id, w->frames[i].address);
-    if (LIKELY(!loader)) /* a leaf would hide that it is at work again */
+    uint64_t name = t->hashed ? walk_hash(w) : walk_number(t, w->fresh);
+    if (UNLIKELY(name >= WIRE_CUT_FIRST && !t->hashed))
+        w->trusted = 0; /* frames that have no number cannot be built upon */
+    else if (LIKELY(!loader)) /* a leaf would hide that it is at work again */
         walk_keep_leaf(w);
-    return id;
+    return name;
 }
 
 /* Frames through which a signal came need the slow path; such stacks are not trusted. */
 bool event_stack_is_plain(struct thread *t, const uint64_t *caller)
 {
-    walked_number(t, caller);
+    walked_name(t, caller);
     return t->walk.root == WALK_WHOLE && t->walk.trusted == t->walk.count;
 }
 
-/* The stack of native and Python frames. `walked`: the walk has just found the native ones. */
+/* The stack of native and Python frames. `walked`: the walk has just found the native ones, which
+ * have that name. */
 static __attribute__((noinline)) uint32_t python_number(struct thread *t, const uint64_t *caller,
-                                                        uint32_t native, bool walked)
+                                                        uint64_t native, bool walked)
 {
-    if (!python_enter(t))
-        return native;
+    uint64_t key;
+    uint32_t number = 0;
+    if (!python_enter(t)) {
+        if (!t->hashed)
+            return (uint32_t)native;
+        if (!walked)
+            walked_name(t, caller);
+        return walk_number(t, 0);
+    }
     if (UNLIKELY(atomic_load_explicit(&recorder.objects_unsettled, memory_order_relaxed)))
         python_settle();
-    uint64_t key;
-    uint32_t number = python_known(t, native, &key);
+    if (UNLIKELY(!t->hashed)) {
+        if (!python_runs(t)) {
+            python_leave(t);
+            return (uint32_t)native;
+        }
+        t->hashed = true;
+        walk_forget(&t->walk);
+        native = walked_name(t, caller);
+        walked = true;
+    }
+    number = python_known(t, native, &key);
     if (UNLIKELY(!number)) {
         if (!walked)
-            walked_number(t, caller);
+            walked_name(t, caller);
         number = python_merge(t, key);
     }
     python_leave(t);
@@ -185,14 +112,14 @@ static __attribute__((noinline)) uint32_t python_number(struct thread *t, const 
 /* The number of the caller's stack. */
 static inline uint32_t stack_number(struct thread *t, const uint64_t *caller)
 {
-    uint32_t known =
+    uint64_t known =
         walk_leaf_id(&t->walk, CALLER_PC(caller), CALLER_SP(caller), CALLER_FP(caller));
     bool walked = UNLIKELY(!known);
     if (walked)
-        known = walked_number(t, caller);
-    if (UNLIKELY(atomic_load_explicit(&recorder.python, memory_order_acquire)))
-        known = python_number(t, caller, known, walked);
-    return known;
+        known = walked_name(t, caller);
+    if (UNLIKELY(atomic_load_explicit(&recorder.python, memory_order_acquire) || t->hashed))
+        return python_number(t, caller, known, walked);
+    return (uint32_t)known;
 }
 
 /* An exchange, not a store: others may be here for neighbouring blocks, and no stamp may be lost.
@@ -342,7 +269,10 @@ void event_pool_alloc(struct thread *t, unsigned pool, const void *p, size_t siz
 {
     uint64_t address = (uint64_t)(uintptr_t)p & WIRE_LOW48;
     event_tick(t);
-    uint32_t stack = node_intern(stack_number(t, caller), WIRE_NODE_POOL + pool);
+    const uint64_t frame = WIRE_NODE_POOL + pool;
+    uint32_t id, stack = nodes_extend(stack_number(t, caller), &frame, 1, &id);
+    if (UNLIKELY(!stack))
+        stack = nodes_cut(&frame, 1);
     if (event_room(t, 4)) {
         event_clock(t, address);
         event_word(t, WIRE_WORD(WIRE_MAP, pool, address));

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "record/definition.h"
+#include "record/nodes.h"
 #include "record/python.h"
 #include "record/recorder.h"
 
@@ -136,6 +137,7 @@ static bool confine(void)
     if (atomic_load(&recorder.confined) ||
         (tls.thread && tls.thread->tick && sys_call(SYS_getpid) != (long)recorder.pid))
         return false;
+    nodes_prepare();
     atomic_store(&recorder.confined, true);
     return true;
 }

@@ -12,6 +12,7 @@
 #include <sys/un.h>
 
 #include "record/definition.h"
+#include "record/nodes.h"
 #include "record/python.h"
 #include "record/recorder.h"
 
@@ -404,17 +405,12 @@ bool recorder_connect(void)
     if (!recorder.clocks)
         recorder_own(recorder.clocks = sys_map(CLOCKS * sizeof *recorder.clocks),
                      CLOCKS * sizeof *recorder.clocks);
-    if (!recorder.rules || !recorder.clocks || !modules_reset()) {
+    if (!recorder.rules || !recorder.clocks || !nodes_reset(h) || !modules_reset()) {
         recorder_stop();
         return false;
     }
     rules_forget(recorder.rules); /* so that modules are announced in the new memory */
     recorder.header = h;
-    recorder.nodes = (void *)(memory + h->nodes_offset);
-    recorder.index = (void *)(memory + h->index_offset);
-    atomic_store(&recorder.index_level, 0);
-    atomic_store(&recorder.index_growing, false);
-    atomic_store(&recorder.index_count, 0);
     segments[0] = (struct segment){memory, reply.size, h->ring_count, 0, h->rings_offset};
     segment_count = 1;
     recorder.python_memory = memory + h->python_offset;

@@ -1,3 +1,4 @@
+#include "record/nodes.h"
 #include "record/python.h"
 
 #include <dlfcn.h>
@@ -283,6 +284,7 @@ void python_recover(struct thread *t)
         p->count = 0;
         memset(p->codes, 0, sizeof p->codes);
         memset(p->pairs, 0, sizeof p->pairs);
+        memset(p->lines, 0, sizeof p->lines);
         memset(&p->name, 0, sizeof p->name);
     }
     python_code_recover();
@@ -419,36 +421,63 @@ static bool is_merged(const struct walk *w, const struct python_thread *p, uint3
            m->sp == w->frames[0].sp;
 }
 
+/* The innermost Python frame and what it called, when there is no memory for the whole stack. */
+static __attribute__((noinline, cold)) uint32_t cut_merged(const struct walk *w,
+                                                           const struct python_thread *p)
+{
+    uint64_t frames[NODES_CUT_FRAMES];
+    uint32_t count = 0, i = p->count, first = w->count < NODES_CUT_FRAMES ? 0 : w->count - NODES_CUT_FRAMES;
+    while (i && !p->remembered[i - 1].number)
+        i--;
+    if (i) {
+        const struct python_frame *f = &p->remembered[i - 1];
+        frames[count++] = WIRE_PYTHON(f->number, f->line);
+        first += first > 0;
+        if (first < p->natives[i - 1])
+            first = p->natives[i - 1];
+    }
+    for (; first < w->count; first++)
+        frames[count++] = w->frames[first].address;
+    return nodes_cut(frames, count);
+}
+
 /* Outermost first: each call of the evaluation loop, then the Python frames that it runs. It goes
  * on from the innermost frame up to which the last stack was the same. */
 uint32_t python_merge(struct thread *t, uint64_t key)
 {
     const struct walk *w = &t->walk;
     struct python_thread *p = t->python;
-    uint32_t native = 0, id = 0, i = p->count;
+    uint32_t native = 0, caller = 0, n = 0, first;
     find_natives(w, p);
-    while (i && !is_merged(w, p, i - 1))
-        i--;
-    if (i) {
-        native = p->natives[i - 1];
-        id = p->merged[i - 1].stack;
+    for (first = p->count; first && !is_merged(w, p, first - 1);)
+        first--;
+    if (first) {
+        native = p->natives[first - 1];
+        caller = p->merged[first - 1].stack;
     } else if (p->cut || w->root == WALK_TRUNCATED) {
-        id = node_of(0, WIRE_NODE_TRUNCATED);
+        t->path[n++] = WIRE_NODE_TRUNCATED;
     } else if (w->root == WALK_INCOMPLETE) {
-        id = node_of(0, WIRE_NODE_INCOMPLETE);
+        t->path[n++] = WIRE_NODE_INCOMPLETE;
     }
-    for (; i < p->count; i++) {
+    for (uint32_t i = first; i < p->count; i++) {
         const struct python_frame *f = &p->remembered[i];
         for (; native < p->natives[i]; native++)
-            id = node_of(id, w->frames[native].address);
+            t->path[n++] = w->frames[native].address;
         if (f->number)
-            id = node_of(id, WIRE_PYTHON(f->number, f->byte));
-        p->merged[i] = (struct python_merged){.sp = w->frames[0].sp, .stack = id};
+            t->path[n++] = WIRE_PYTHON(f->number, f->line);
+        p->merged[i] = (struct python_merged){.sp = w->frames[0].sp, .stack = n};
         if (native)
             p->merged[i].native = w->frames[native - 1].id;
     }
     for (; native < w->count; native++)
-        id = node_of(id, w->frames[native].address);
-    python_keep(t, key, id);
-    return id;
+        t->path[n++] = w->frames[native].address;
+    uint32_t number = nodes_extend(caller, t->path, n, t->path_ids);
+    for (uint32_t i = first; i < p->count; i++) { /* from a place in the path to the number there */
+        struct python_merged *m = &p->merged[i];
+        m->stack = !number ? 0 : m->stack ? t->path_ids[m->stack - 1] : caller;
+    }
+    if (UNLIKELY(!number))
+        return cut_merged(w, p);
+    python_keep(t, key, number);
+    return number;
 }

@@ -34,6 +34,7 @@
 #define PYTHON_FRAMES 8192 /* deeper chains lose their outer frames */
 #define PYTHON_PLACES 256  /* by address of a frame */
 #define PYTHON_CODES  4096
+#define PYTHON_LINES  4096
 #define PYTHON_PAIRS  8192
 
 /* What a code object points to, by address, and some of what is there. */
@@ -53,7 +54,7 @@ struct python_frame {
     uint64_t caller;   /* the next frame that is a function's; 0: none */
     uint64_t hash;     /* of this frame and all further out */
     uint32_t number;   /* of the code; 0: not shown */
-    uint32_t byte;
+    uint32_t line;    /* 0: not known */
     uint32_t entries; /* calls of the evaluation loop that begin with it: 0 or 1, seldom more */
 };
 static_assert(sizeof(struct python_frame) == 64, "one line");
@@ -63,10 +64,16 @@ struct python_code {
     uint32_t number;
 };
 
+/* The line that an instruction of a code is in. */
+struct python_line_at {
+    uint64_t key; /* number of the code << 32 | byte of the instruction; 0: nothing here */
+    uint32_t line;
+};
+
 /* The stack up to a remembered frame, as it was merged last. */
 struct python_merged {
     uint64_t sp; /* the outermost native frame's: of that very stack, not of another coroutine */
-    uint32_t native; /* the stack of the native frames in it */
+    uint64_t native; /* the name of the stack of the native frames in it */
     uint32_t stack;  /* 0: the frame is another */
 };
 
@@ -123,6 +130,7 @@ struct python_thread {
     uint16_t place[PYTHON_PLACES]; /* of a frame in remembered, if it is there */
     struct python_code codes[PYTHON_CODES];
     struct python_pair pairs[PYTHON_PAIRS];
+    struct python_line_at lines[PYTHON_LINES];
 };
 
 /* The interpreter that was met. */
@@ -213,8 +221,11 @@ struct python_thread *python_thread_new(struct thread *t); /* NULL: no memory */
 uint32_t python_merge(struct thread *t, uint64_t key);
 
 /* python_frames.c */
-/* The stack of these native frames and the thread's Python frames; 0: none was kept under *key. */
-uint32_t python_known(struct thread *t, uint32_t native, uint64_t *key);
+/* Does the thread run Python code? Reads its frames. */
+bool python_runs(struct thread *t);
+/* The stack of the native frames of that name and the thread's Python frames, if it has any; 0:
+ * none was kept under *key. */
+uint32_t python_known(struct thread *t, uint64_t native, uint64_t *key);
 void python_keep(struct thread *t, uint64_t key, uint32_t stack);
 /* Without an allocation: is the thread's name another? False: it runs no Python code. */
 bool python_look(struct thread *t);
@@ -225,6 +236,8 @@ bool python_prove(uint64_t state);
 uint32_t python_code_number(struct python_thread *p, uint64_t code, uint64_t stamp);
 /* The same of one that was met in this era; false: it was not. */
 bool python_code_met(const struct python_thread *p, uint64_t code, uint32_t *number);
+/* The line of an instruction of the code of that number. */
+uint32_t python_code_line(struct python_thread *p, uint32_t number, uint32_t byte);
 void python_code_reset(void);
 void python_code_recover(void);
 /* Where the characters of a str are; false: not where they could be read. */

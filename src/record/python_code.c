@@ -8,8 +8,9 @@
 #include <sys/mman.h>
 
 #include "record/python.h"
+#include "record/python_lines.h"
 
-#define KNOWN      (1u << 18)
+#define KNOWN      (1u << 20)
 #define TEXT_MOST  4096
 #define RESERVE    65536u /* never kept: so that a record can be made, to find an equal one */
 #define TABLE_MOST (1u << 20)
@@ -307,6 +308,28 @@ static __attribute__((noinline)) uint32_t number_of(uint64_t code)
         number = tell(code);
     spin_unlock(&lock);
     return number;
+}
+
+/* From the copy of the table that the collector was given. */
+static __attribute__((noinline)) uint32_t find_line(uint32_t number, uint32_t byte)
+{
+    const struct wire_code *c = (const void *)(recorder.python_memory + (uint64_t)number * 8);
+    uint64_t end = (uint64_t)number * 8 + sizeof *c;
+    if (c->lines > WIRE_LINES_LOCATIONS || end > recorder.python_size ||
+        c->size > recorder.python_size - end)
+        return 0; /* somebody wrote over it */
+    return python_line((enum wire_lines)c->lines, (const uint8_t *)(c + 1), c->size, c->first_line,
+                       (int32_t)byte);
+}
+
+uint32_t python_code_line(struct python_thread *p, uint32_t number, uint32_t byte)
+{
+    uint64_t key = (uint64_t)number << 32 | byte;
+    static_assert(PYTHON_LINES == 1 << (64 - 52), "as many bits of the hash");
+    struct python_line_at *at = &p->lines[key * UINT64_C(0x9e3779b97f4a7c15) >> 52];
+    if (UNLIKELY(at->key != key))
+        *at = (struct python_line_at){key, find_line(number, byte)};
+    return at->line;
 }
 
 static inline uint64_t code_place(uint64_t code)

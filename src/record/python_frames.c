@@ -271,8 +271,8 @@ static bool remember(struct python_thread *p, uint32_t fresh, uint32_t before)
         } else if (!python_code_met(p, f->code, &f->number)) {
             f->number = examine_code(p, f);
         }
-        f->byte = byte_of(f);
-        hash = (hash ^ ((uint64_t)f->number << 34 ^ (uint64_t)f->byte << 2 ^ f->entries)) * MIX;
+        f->line = f->number ? python_code_line(p, f->number, byte_of(f)) : 0;
+        hash = (hash ^ ((uint64_t)f->number << 34 ^ (uint64_t)f->line << 2 ^ f->entries)) * MIX;
         f->hash = hash ^= hash >> 29;
         *place_of(p, f->frame) = (uint16_t)p->count;
         p->merged[p->count].stack = 0;
@@ -389,6 +389,12 @@ static inline struct python_thread *read_thread(struct thread *t, uint32_t *shim
     return p;
 }
 
+bool python_runs(struct thread *t)
+{
+    uint32_t shims;
+    return read_thread(t, &shims, false) != NULL;
+}
+
 bool python_look(struct thread *t)
 {
     uint32_t shims;
@@ -399,10 +405,11 @@ bool python_look(struct thread *t)
     return runs;
 }
 
-static inline uint64_t key_of(const struct python_thread *p, uint32_t native, uint32_t shims)
+static inline uint64_t key_of(const struct python_thread *p, uint64_t native, uint32_t shims)
 {
-    uint64_t key =
-        (p->remembered[p->count - 1].hash ^ (uint64_t)native << 3 ^ shims << 1 ^ p->cut) * MIX;
+    uint64_t chain = p->count ? p->remembered[p->count - 1].hash : 0;
+    uint64_t key = (chain ^ (native << 23 | native >> 41) ^ shims << 1 ^ p->cut) * MIX;
+    key ^= key >> 32;
     return key ? key : 1;
 }
 
@@ -412,15 +419,17 @@ static inline struct python_pair *pair_of(struct python_thread *p, uint64_t key)
     return &p->pairs[key >> 51];
 }
 
-uint32_t python_known(struct thread *t, uint32_t native, uint64_t *key)
+uint32_t python_known(struct thread *t, uint64_t native, uint64_t *key)
 {
     uint32_t shims;
     struct python_thread *p = t->python;
     if (LIKELY(p && p->count)) /* if the frames are what they were, and mostly they are */
         __builtin_prefetch(pair_of(p, key_of(p, native, 0)));
-    p = read_thread(t, &shims, false);
-    if (!p)
-        return native;
+    if (UNLIKELY(!read_thread(t, &shims, false))) { /* its stack is native alone, for now */
+        shims = 0;
+        p->count = 0;
+        p->cut = false;
+    }
     *key = key_of(p, native, shims);
     const struct python_pair *pair = pair_of(p, *key);
     return pair->key == *key ? pair->stack : 0;

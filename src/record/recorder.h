@@ -10,6 +10,7 @@
  *   thread.c    a thread's ring and remembered stack; made on first use, reused after its end
  *   modules.c   which file an address belongs to
  *   event.c     from a hook's call to words in the ring
+ *   nodes.c     the tree of call stacks
  *   allocator.c what the allocator says of itself
  *   large.c     large blocks: were they ever touched?
  *   python.h    the frames of CPython
@@ -78,7 +79,10 @@ struct thread {
     uint64_t stack_low, stack_high; /* the thread's own stack is between: bounds for the walk */
     uint64_t stack_sure;            /* from here to stack_high it surely is, and nothing else */
     struct walk walk;
+    uint64_t *path;               /* [THREAD_PATH]: frames on their way to the tree, outermost first, */
+    uint32_t *path_ids;           /* and their numbers there */
     struct python_thread *python; /* python.h; NULL: no Python frames were met */
+    bool hashed;                  /* native stacks are named by a hash: it runs Python code */
     _Atomic bool in_python;       /* it reads the interpreter, which may not go away now */
     uint32_t tid;
     uint32_t number;     /* 1 to 65535 */
@@ -88,6 +92,8 @@ struct thread {
     bool python_named;   /* by Python: what the kernel calls it does not matter */
     struct thread *next; /* in the list of free ones */
 };
+
+#define THREAD_PATH (WALK_FRAMES + 8192) /* native and Python frames of the deepest stack */
 
 enum recorder_state {
     STATE_BOOTING, /* nothing known yet */
@@ -114,11 +120,6 @@ extern __thread struct tls tls __attribute__((tls_model("initial-exec")));
 
 struct recorder {
     struct wire_header *header;
-    struct wire_node *nodes;
-    _Atomic uint32_t *index;
-    _Atomic unsigned index_level; /* the one in use */
-    _Atomic bool index_growing;
-    _Atomic uint32_t index_count; /* entries in it */
     struct rules *rules;
     _Atomic int state;
     bool hand_on; /* there is a session: what is executed shall be part of it (hooks_exec.c) */
@@ -305,7 +306,6 @@ void event_pool_free(struct thread *t, unsigned pool, const void *p);
 /* Is this thread where it is by calls alone, with no signal in between? false: not to be proven. */
 bool event_stack_is_plain(struct thread *t, const uint64_t *caller);
 void event_meet(struct thread *t, uint64_t address); /* another thread's stamp is here */
-uint32_t node_of(uint32_t parent, uint64_t address); /* that child's number in the tree */
 
 /* large.c */
 #define LARGE_BLOCK ((size_t)256 << 10)
@@ -339,6 +339,9 @@ static inline bool recorder_paused(void)
 long sys_call(long number, ...); /* the result or a negative errno */
 void sys_yield(void);
 void sys_nap(void);         /* about a millisecond */
+/* Under a limit on the program's address space: may we take so much of it? A quarter of what is left
+ * at the most, so that the program goes on. */
+bool sys_leaves_room(size_t size);
 void *sys_map(size_t size); /* private, zeroed, no huge pages; NULL: none */
 
 /* A lock that knows its holder: a thread that was torn out (longjmp, cancellation) lets go later.

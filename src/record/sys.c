@@ -1,6 +1,8 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include "record/recorder.h"
@@ -38,6 +40,30 @@ void *sys_map(size_t size)
     /* A huge page would turn a few touched kilobytes into 2 MiB of the program's RSS. */
     sys_call(SYS_madvise, p, (long)size, (long)MADV_NOHUGEPAGE);
     return (void *)p;
+}
+
+/* The address space that the program has, in bytes; 0: not known. */
+static uint64_t address_space(void)
+{
+    char text[64];
+    uint64_t pages = 0;
+    long fd = sys_call(SYS_openat, (long)AT_FDCWD, "/proc/self/statm", (long)(O_RDONLY | O_CLOEXEC));
+    long n = fd < 0 ? 0 : sys_call(SYS_read, fd, text, sizeof text);
+    if (fd >= 0)
+        sys_call(SYS_close, fd);
+    for (long i = 0; i < n && text[i] >= '0' && text[i] <= '9'; i++)
+        pages = pages * 10 + (uint64_t)(text[i] - '0');
+    return pages * WIRE_PAGE;
+}
+
+bool sys_leaves_room(size_t size)
+{
+    struct rlimit limit;
+    if (sys_call(SYS_prlimit64, 0L, (long)RLIMIT_AS, 0L, &limit) < 0 ||
+        limit.rlim_cur == RLIM_INFINITY)
+        return true;
+    uint64_t taken = address_space();
+    return taken && limit.rlim_cur > taken && (limit.rlim_cur - taken) / 4 >= size;
 }
 
 void sys_nap(void)

@@ -122,9 +122,11 @@ static struct thread *thread_new(void)
         atomic_store(&recorder.clocked, true);
     if (thread_count == sizeof all_threads / sizeof *all_threads)
         return NULL;
+    struct thread *t;
     struct wire_ring *ring = recorder_ring();
-    size_t size = ((sizeof(struct thread) + 63) & ~(size_t)63) + WALK_BYTES;
-    struct thread *t = ring ? sys_map(size) : NULL;
+    const size_t own = (sizeof(struct thread) + 63) & ~(size_t)63;
+    const size_t size = own + WALK_BYTES + THREAD_PATH * (sizeof *t->path + sizeof *t->path_ids);
+    t = ring ? sys_map(size) : NULL;
     if (!t)
         return NULL;
     if (sys_call(SYS_madvise, t, size, (long)MADV_WIPEONFORK) < 0) {
@@ -135,7 +137,9 @@ static struct thread *thread_new(void)
     atomic_store_explicit(&ring->own[0].size, size, memory_order_release);
     t->ring = ring;
     t->free_places = (1u << WIRE_CHUNKS) - 1;
-    walk_init(&t->walk, (char *)t + ((sizeof(struct thread) + 63) & ~(size_t)63));
+    walk_init(&t->walk, (char *)t + own);
+    t->path = (void *)((char *)t + own + WALK_BYTES);
+    t->path_ids = (void *)(t->path + THREAD_PATH);
     all_threads[thread_count++] = t;
     t->number = thread_count;
     t->stamp = t->number;
@@ -192,6 +196,7 @@ static struct thread *thread_adopt(struct thread *t)
     t->named = t->python_named = false;
     t->generation = atomic_load(&recorder.generation);
     walk_forget(&t->walk);
+    t->hashed = false;
     python_begin(t);
 
     /* glibc keeps a thread's descriptor at the top of its stack; the first thread's stack ends

@@ -69,6 +69,13 @@ void findings_text(const struct findings *f, const char *file, size_t most, cons
         unit_blocks(out, (int64_t)f->planted_blocks);
         strbuf_puts(out, " were leaked on purpose (--plant-leak); they are left out\n");
     }
+    if (f->cut_stacks) {
+        summary_label(out, s, "left out");
+        unit_counted(out, (int64_t)f->cut_stacks, "stack");
+        strbuf_puts(out, " whose outer frames are missing ([cut]); they held ");
+        unit_bytes(out, (int64_t)f->cut_peak_bytes);
+        strbuf_puts(out, " at the peak\n");
+    }
     strbuf_putc(out, '\n');
     if (!f->list.count) {
         struct strbuf why = {0};

@@ -7,6 +7,18 @@ struct recording *recording_new(void)
     return xcalloc(1, sizeof(struct recording));
 }
 
+uint8_t *profile_stack_ends(const struct profile *p)
+{
+    uint8_t *ends = xcalloc(p->nodes.count + 1, 1);
+    for (size_t i = 1; i < p->nodes.count; i++) { /* a parent comes before its children */
+        uint64_t address = p->nodes.items[i].address;
+        ends[i] = address == NODE_TRUNCATED || address == NODE_INCOMPLETE
+                      ? (uint8_t)address
+                      : ends[p->nodes.items[i].parent];
+    }
+    return ends;
+}
+
 void profile_release(struct profile *p)
 {
     for (size_t i = 0; i < p->command.count; i++)

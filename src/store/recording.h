@@ -34,6 +34,13 @@ enum domain {
     DOMAIN_COUNT
 };
 
+/* Are the stacks of this domain found by the collector, and not by the program itself? */
+static inline bool domain_is_sampled(uint32_t domain)
+{
+    return domain == DOMAIN_CPU || domain == DOMAIN_FAULTS || domain == DOMAIN_WAITING ||
+           domain == DOMAIN_READY;
+}
+
 /* The columns of a row: what happened at one site in one interval. Each only ever grows over time.
  */
 enum column {
@@ -471,6 +478,9 @@ static inline bool profile_is_sampled(const struct profile *p)
 
 struct recording *recording_new(void);
 void profile_release(struct profile *p);
+/* For each node what its stack ends with: 0, NODE_TRUNCATED or NODE_INCOMPLETE. The caller frees it.
+ */
+uint8_t *profile_stack_ends(const struct profile *p);
 void recording_free(struct recording *r); /* NULL is fine */
 
 #endif

@@ -75,7 +75,7 @@ static inline bool leaf_holds(const struct walk *w, const struct walk_leaf *l, u
            (!base->fp_matters || base->fp == l->base_fp) && !changed(w->reads, base->reads);
 }
 
-uint32_t walk_leaf_id(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp)
+uint64_t walk_leaf_id(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp)
 {
     const struct walk_leaf_set *set = walk_leaves(w, pc, sp);
     for (unsigned i = 0; i < WALK_LEAF_WAYS; i++)

@@ -35,7 +35,7 @@
 struct walk_frame {
     uint64_t address; /* return address, module epoch in the high 16 bits */
     uint64_t sp, fp;  /* as they are in this frame */
-    uint32_t id;      /* the caller's of this module: its name for the stack from here outwards */
+    uint64_t id;      /* the caller's of this module: its name for the stack from here outwards */
     uint32_t reads : 31,
         fp_matters : 1; /* reads: number of words remembered up to and including this frame */
 };
@@ -52,9 +52,9 @@ struct walk_read {
 
 struct walk_leaf {
     uint64_t pc, sp, fp; /* the innermost frame's */
-    uint64_t base_sp, base_fp;
-    uint32_t base_id, base; /* frames[base] is what it stands on */
-    uint32_t id;            /* of the whole stack; 0: this leaf is empty */
+    uint64_t base_sp, base_fp, base_id;
+    uint64_t id;   /* of the whole stack; 0: this leaf is empty */
+    uint32_t base; /* frames[base] is what it stands on */
     uint8_t reads;          /* even: the last may be there twice */
     bool fp_matters;
     uint16_t offset[WALK_LEAF_READS]; /* of the words read, innermost first: from sp, in words */
@@ -124,7 +124,7 @@ walk_prefetch(const struct walk *w, const struct rules *rules, uint64_t pc, uint
 }
 
 /* The id of this stack, if it is one of the leaves' and nothing has changed; 0: not known. */
-uint32_t walk_leaf_id(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp);
+uint64_t walk_leaf_id(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp);
 
 /* After walk_stack, when the innermost frame has its id: keeps the stack as a leaf. */
 void walk_keep_leaf(struct walk *w);

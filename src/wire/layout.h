@@ -6,9 +6,10 @@
  * because the collector holds its own mapping. The program may scribble over all of it: the
  * collector trusts nothing here (collect/drain.c checks every number before use).
  *
- *     header | modules | stack nodes | node index, level by level | Python code | rings
+ *     header | modules | Python code | rings | cut stacks | stack tree, without end
  *
- * More rings, when the program has more threads than rings, come in further memfds that hold
+ * Both sides map the file up to the first window of the stack tree, and further windows when the
+ * tree has grown into them. More rings, when the program has more threads than rings, come in further memfds that hold
  * nothing but rings. The sizes below are part of the ABI and asserted; change WIRE_VERSION with
  * them.
  */
@@ -38,14 +39,38 @@
 #define WIRE_RING_BYTES (WIRE_PAGE + WIRE_RING_WORDS * 8)
 
 /*
- * The node index: a hash table of the children that are not their parent's first, used by the
- * program alone. It is in levels, each twice the last; one is in use at a time, and when that is
- * half full the next is filled. So it grows without a lock, and what readers hold on to never
- * moves.
+ * The stack tree is an array of 64-bit slots, which the program appends to. A slot holds a frame (a
+ * return address, or one of the WIRE_NODE_ values below) or begins a branch. A stack is the number
+ * of its innermost frame's slot. The caller of a frame is the slot before it; if a branch begins
+ * there, the caller is the frame that the branch names. So the frames of a stack that are new are
+ * one branch slot and one slot each, written in one go. A slot that reads 0 was claimed by a thread
+ * that has not written it yet. Slot 0 is the root, and no frame.
+ *
+ * The file has room for WIRE_SLOTS_MAX slots and no memory behind those that were never written.
+ * Neither side maps all of it: window k is the 2^(WIRE_WINDOW_BITS + k) slots that follow those of
+ * window k - 1, and is mapped when it is needed. Window 0 is part of the first mapping.
+ *
+ * Should there be no memory for the tree, stacks are kept without their outer frames, in the
+ * WIRE_CUT_SLOTS slots whose numbers begin at WIRE_CUT_FIRST and which are always mapped.
  */
-#define WIRE_INDEX_FIRST_BITS   12
-#define WIRE_INDEX_SLOTS(level) (1u << (WIRE_INDEX_FIRST_BITS + (level)))
-#define WIRE_INDEX_START(level) (((1u << (level)) - 1) << WIRE_INDEX_FIRST_BITS) /* in slots */
+#define WIRE_SLOT_BRANCH (UINT64_C(1) << 62) /* in the low 32 bits: the caller's slot */
+#define WIRE_WINDOW_BITS 14
+#define WIRE_WINDOWS     17 /* the last one is that of the cut stacks */
+#define WIRE_CUT_FIRST   (1u << 30)
+#define WIRE_CUT_ROOT    (WIRE_CUT_FIRST + 1) /* WIRE_NODE_TRUNCATED: written by the collector */
+#define WIRE_CUT_SLOTS   8192u
+#define WIRE_SLOTS_MAX   (WIRE_CUT_FIRST - (1u << WIRE_WINDOW_BITS))
+
+/* The window that a slot is in, and the first slot of a window. */
+static inline unsigned wire_window(uint32_t slot)
+{
+    return 31 - WIRE_WINDOW_BITS - (unsigned)__builtin_clz(slot + (1u << WIRE_WINDOW_BITS));
+}
+
+static inline uint32_t wire_window_start(unsigned window)
+{
+    return (1u << (WIRE_WINDOW_BITS + window)) - (1u << WIRE_WINDOW_BITS);
+}
 
 /* Environment of the program: where the collector listens, and the word that proves who asks. */
 #define WIRE_ENV_SOCKET  "TIDEMARK_SOCKET"
@@ -54,29 +79,15 @@
 #define WIRE_ENV_FILTERS "TIDEMARK_FILTERS" /* seccomp filters that the collector is under */
 #define WIRE_KEY_SIZE    32                 /* hexadecimal digits */
 
-/* A stack is a node: its innermost frame, and the node of the rest. Node 0 is the root, and no
- * frame. */
-struct wire_node {
-    uint64_t address; /* return address, module epoch in bits 48 to 59; or a WIRE_NODE_ below */
-    uint32_t parent;
-    _Atomic uint32_t first;  /* its first child: not in the index, as most nodes have no other */
-    _Atomic uint32_t recent; /* the child found last */
-    uint32_t unused;
-};
-
-/* Of the number of a stack: there was no room for a node, and frames further in are left out. */
-#define WIRE_STACK_CUT (1u << 31)
-static_assert(sizeof(struct wire_node) == 24, "wire ABI");
-
-#define WIRE_NODE_TRUNCATED  UINT64_C(1)  /* outer frames beyond the depth limit */
+/* A frame's slot: a return address with the module epoch in bits 48 to 59; or one of these. */
+#define WIRE_NODE_TRUNCATED  UINT64_C(1)  /* outer frames that were left out */
 #define WIRE_NODE_INCOMPLETE UINT64_C(2)  /* the walk could not go on: no unwind information */
 #define WIRE_NODE_POOL       UINT64_C(16) /* + number: no frame, but the pool a block is from */
 #define WIRE_POOLS           4096         /* numbers of pools are less */
 
-/* A frame of Python: the number of its code (place of its wire_code / 8) and how far it was in its
- * instructions, in bytes. */
+/* A frame of Python: the number of its code (place of its wire_code / 8) and the line it is in. */
 #define WIRE_NODE_PYTHON        (UINT64_C(1) << 63)
-#define WIRE_PYTHON(code, byte) (WIRE_NODE_PYTHON | (uint64_t)(code) << 32 | (uint32_t)(byte))
+#define WIRE_PYTHON(code, line) (WIRE_NODE_PYTHON | (uint64_t)(code) << 32 | (uint32_t)(line))
 #define WIRE_CODE_MAX           (1u << 28) /* code numbers are below this */
 
 /*
@@ -98,7 +109,7 @@ static_assert(sizeof(struct wire_text) == 8, "wire ABI");
 
 struct wire_code {
     uint32_t kind;
-    uint32_t size; /* bytes of the line table, after this struct */
+    uint32_t size; /* bytes of the line table, after this struct: the recorder's own use */
     uint32_t file, name;
     uint32_t first_line;
     uint32_t lines; /* enum wire_lines */
@@ -153,8 +164,8 @@ struct wire_header {
     uint32_t version, on_full;
     uint64_t size;
     uint64_t modules_offset, modules_size;
-    uint64_t nodes_offset, index_offset, rings_offset;
-    uint32_t node_capacity, index_levels, ring_count;
+    uint64_t cut_offset, slots_offset, rings_offset;
+    uint32_t ring_count;
     uint32_t python_size; /* 0: Python's frames are not wanted */
     uint64_t python_offset;
     uint32_t mark_on;        /* functions whose entries shall be marks; 0: none (WIRE_FUNCTIONS) */
@@ -168,8 +179,9 @@ struct wire_header {
     _Atomic uint32_t paused;            /* by either side: allocations are not recorded */
 
     /* Written by the program. */
-    _Alignas(64) _Atomic uint32_t node_count; /* claimed, node 0 included */
-    _Atomic uint32_t modules_used;            /* bytes of complete module records */
+    _Alignas(64) _Atomic uint32_t slots_end; /* of the stack tree: slots below it are claimed */
+    _Atomic uint32_t cut_end;                /* likewise, of the cut stacks */
+    _Atomic uint32_t modules_used;           /* bytes of complete module records */
     _Atomic uint32_t unfollowed;              /* children that could not ask for memory */
     _Atomic uint32_t entries_taken;           /* 1: the executable's own malloc calls us */
     _Atomic uint64_t unrecorded;              /* events of threads that could get no ring */

@@ -162,7 +162,7 @@ def test_too_deep_a_stack_loses_its_outer_end(t):
     t.true("stacks cut off", abs(report["sampling"]["truncated_stacks"] - samples) <= 3, report["sampling"])
     for _, _, names in t.stacks(profile, "work", "cpu"):
         t.true("depth", names.count("deep") > 100, names.count("deep"))
-        t.equal("outermost", names[-1], "[truncated]")
+        t.equal("outermost", names[-1], "[cut]")
 
 
 @cases(depth=(50, 600, 2000))
@@ -171,7 +171,7 @@ def test_deep_stacks(t, depth):
     profile = t.record(t.build("deep_work.c", "-O1"), str(depth), str(2 * ROUNDS), opts=("--only-cpu",))
     whole = cut = 0
     for _, count, names in t.stacks(profile, "work", "cpu"):
-        if names[-1] == "[truncated]":
+        if names[-1] == "[cut]":
             cut += count
         else:
             whole += count

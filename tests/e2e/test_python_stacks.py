@@ -344,16 +344,29 @@ def test_no_room_for_any_stack(t, version):
     """A thread whose outermost frame finds no room in the tree of stacks, and which has no Python frames."""
     program = t.file("full.py")
     with open(program, "w") as out:
-        out.write("import ctypes\n"
+        out.write("import ctypes, resource\n"
                   "c, thread = ctypes.PyDLL(None), ctypes.c_ulong()\n"
                   "c.malloc.restype, c.malloc.argtypes = None, (ctypes.c_size_t,)\n"
-                  "for k in range(60):\n"
-                  "    exec('def f(m):\\n' + ' m(16)\\n' * 2000)\n"
-                  "    exec(compile('f(c.malloc)', 'x%d' % k, 'exec'))\n"
+                  "m = c.malloc\n"
+                  "def f(depth, path):\n"
+                  "    if not depth:\n"
+                  "        m(16)\n"
+                  "    elif path & 1:\n"
+                  "        f(depth - 1, path >> 1)\n"
+                  "    else:\n"
+                  "        f(depth - 1, path >> 1)\n"
+                  "vm = int(open('/proc/self/statm').read().split()[0]) * 4096\n"
+                  "resource.setrlimit(resource.RLIMIT_AS, (vm + (8 << 20), resource.RLIM_INFINITY))\n"
+                  "for path in range(1 << 17): f(17, path)\n"
+                  "resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))\n"
                   "c = ctypes.CDLL(None)\n"
                   "c.pthread_create(ctypes.byref(thread), None, ctypes.cast(c.malloc, ctypes.c_void_p), ctypes.c_void_p(64))\n"
                   "c.pthread_join(thread, None)\n"
                   "print('survived')\n")
-    profile = t.record("/bin/sh", "-c", "ulimit -v 3500000; exec %s %s" % (interpreter(version), program))
+    profile = t.record(interpreter(version), program)
     t.equal("it did", (t.stdout, t.status), ("survived\n", 0))
-    t.true("cut off, and counted", t.report(profile)["totals"]["truncated_stacks"] > 0, t.report(profile)["totals"])
+    t.true("cut off, and counted", t.report(profile)["totals"]["truncated_stacks"] > 1000, t.report(profile)["totals"])
+    rows = t.report(profile, "total", "--by", "stack", "--top", "0", "--min", "0", "--no-fold")["rows"]
+    cut = [r for r in rows if r["stack"][-1]["function"] == "[cut]"]
+    t.true("stacks that were cut have their Python line",
+           sum(r["count"] for r in cut if [f["function"] for f in r["stack"] if f["kind"] == "python"] == ["f"]) > 1000, cut)

@@ -34,6 +34,41 @@ def test_too_deep_stack_loses_its_outer_end(t, opt):
     t.equal("the next stack is whole", [names[:2] for _, _, names in after], [["after", "main"]])
 
 
+@cases(cc=("gcc", "clang"))
+def test_more_stacks_than_any_table(t, cc):
+    """Half a million different stacks: none is cut, each is there with its one block, and the tree takes little memory."""
+    depth = 19
+    profile = t.record(t.build("many_stacks.c", "-O1", cc=cc), str(depth))
+    totals = t.consistent(profile)
+    t.equal("cut, not followed", (totals["truncated_stacks"], totals["incomplete_stacks"]), (0, 0))
+    rows = t.report(profile, "live", "--by", "line", "--top", "0", "--min", "0")["rows"]
+    t.equal("blocks of leaf", [r["self_count"] for r in rows if r["name"] == "leaf"], [1 << depth])
+    calls = [r["total_count"] for r in rows if r["name"] == "branch"]
+    t.true("each line of branch calls half of them at least", len(calls) > 1 and min(calls) >= 1 << depth - 1, calls)
+
+
+def test_no_memory_for_stacks(t):
+    """When the kernel gives no more memory, stacks lose their outer frames, and say so; the innermost are there."""
+    depth = 17
+    profile = t.record(t.build("many_stacks.c", "-O1"), str(depth), "6000")
+    totals = t.consistent(profile)
+    cut = totals["truncated_stacks"]
+    t.equal("the program ended well, and every block counts", (t.status, totals["live_blocks"] >= 1 << depth), (0, True))
+    t.true("some were cut, some were not", 1000 < cut < (1 << depth) - 1000, cut)
+    rows = t.report(profile, "live", "--by", "stack", "--top", "0", "--min", "0")["rows"]
+    leaves = [([f["function"] for f in r["stack"]], r["count"]) for r in rows if r["bytes"] == 16 * r["count"]]
+    t.equal("the innermost frame of each", {names[0] for names, _ in leaves}, {"leaf"})
+    t.equal("all blocks", sum(count for _, count in leaves), 1 << depth)
+    t.equal("blocks in stacks that end with [cut]", sum(count for names, count in leaves if names[-1] == "[cut]"), cut)
+    t.equal("frames of those", {len(names) for names, _ in leaves if names[-1] == "[cut]"}, {9})
+    t.equal("frames of the others", {names[depth + 1:depth + 3] == ["branch", "main"] for names, _ in leaves
+                                     if names[-1] != "[cut]"}, {True})
+    t.run("findings", profile)
+    t.true("findings say what they leave out", "whose outer frames are missing" in t.stdout, t.stdout)
+    found = t.ask(profile, "findings")["findings"]
+    t.equal("no finding rests on them", [f for f in found if any(s["function"] == "[cut]" for s in f["stack"])], [])
+
+
 @cases(opt=LEVELS, cc=("gcc", "clang"), frame=("-fomit-frame-pointer", "-fno-omit-frame-pointer"))
 def test_frame_shapes(t, opt, cc, frame):
     profile = t.record(t.build("shapes.c", opt, frame, cc=cc))

@@ -7,7 +7,7 @@
 #include "fuzz.h"
 
 #include "collect/python.h"
-#include "symbol/python_lines.h"
+#include "record/python_lines.h"
 #include "wire/layout.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -35,8 +35,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_must(f.file < strings.strings.count && f.module == f.file);
     for (uint64_t number = 1; number <= room / 8; number++)
         python_codes_frame(&codes, WIRE_PYTHON(number, address), &strings);
-    for (int form = PYTHON_LNOTAB; form <= PYTHON_LOCATIONS; form++)
-        python_line((enum python_lines)form, data + 10, room, data[0], (int32_t)address);
+    for (int form = WIRE_LINES_LNOTAB; form <= WIRE_LINES_LOCATIONS; form++)
+        python_line((enum wire_lines)form, data + 10, room, data[0], (int32_t)address);
     strpool_release(&strings);
     python_codes_release(&codes);
     free(records);

@@ -30,7 +30,7 @@ enum deed {
     DEEDS
 };
 
-enum { NODES_MOST = 2000 }; /* a quarter of a million each time would take most of the time */
+enum { SLOTS_MOST = 2000 }; /* more would take most of the time */
 
 struct input {
     const uint8_t *at, *end;
@@ -106,14 +106,14 @@ static void do_deed(struct target *t, struct input *in)
         break;
     }
     case DEED_NODE: {
-        struct wire_node *n = (struct wire_node *)(base + t->header->nodes_offset) + take(in, 1);
-        n->parent = (uint32_t)take(in, 2);
-        n->address = take(in, 8);
+        uint64_t *slot = (uint64_t *)(void *)(base + t->header->slots_offset) + take(in, 1);
+        *slot = take(in, 8);
         break;
     }
     case DEED_NODES: {
         uint32_t count = (uint32_t)take(in, 1);
-        t->header->node_count = count == 255 ? NODES_MOST : count;
+        t->header->slots_end = count == 255 ? SLOTS_MOST : count;
+        t->header->cut_end = WIRE_CUT_FIRST + count;
         break;
     }
     case DEED_MODULES: {
@@ -125,11 +125,9 @@ static void do_deed(struct target *t, struct input *in)
     }
     case DEED_HEADER: {
         uint64_t offset = take(in, 2) % (WIRE_PAGE - 8), bytes = take(in, 8);
-        uint64_t nodes = t->header->nodes_offset;
+        uint64_t slots = t->header->slots_offset;
         memcpy(base + offset, &bytes, 8);
-        t->header->nodes_offset = nodes; /* this fuzzer itself relies on it */
-        if (t->header->node_count > NODES_MOST)
-            t->header->node_count = NODES_MOST;
+        t->header->slots_offset = slots; /* this fuzzer itself relies on it */
         break;
     }
     case DEED_DROPPED:

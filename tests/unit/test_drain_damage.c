@@ -1,4 +1,6 @@
 /* Code, and what a program may scribble over the shared memory: the collector must not care. */
+#include <sys/mman.h>
+
 #include "test_drain_fixture.h"
 
 /* --- code ------------------------------------------------------------------------------------- */
@@ -8,67 +10,128 @@ static void test_stack_states(void **state)
     (void)state;
     struct ring r[3];
     struct target *t = target_open(r);
-    uint32_t cut = node(t, 0, WIRE_NODE_TRUNCATED), cut_child = node(t, cut, 0x4000);
+    uint32_t deep = node(t, 0, WIRE_NODE_TRUNCATED), deep_child = node(t, deep, 0x4000);
     uint32_t lost = node(t, 0, WIRE_NODE_INCOMPLETE), lost_child = node(t, lost, 0x4000);
+    uint32_t other = node(t, lost_child, 0x5000), beside = node(t, lost_child, 0x6000);
     alloc(&r[0], 0x10000, 1, 0, 3);
-    alloc(&r[0], 0x20000, 1, 0, cut_child);
+    alloc(&r[0], 0x20000, 1, 0, deep_child);
     alloc(&r[0], 0x30000, 1, 0, lost_child);
     alloc(&r[0], 0x40000, 1, 0, lost_child);
-    alloc(&r[0], 0x50000, 1, 0, 4000000000u); /* no such node */
-    alloc(&r[0], 0x60000, 1, 0, 3 | WIRE_STACK_CUT);
+    alloc(&r[0], 0x50000, 1, 0, 4000000000u); /* no such stack */
+    alloc(&r[0], 0x60000, 1, 0, WIRE_CUT_ROOT);
     alloc(&r[0], 0x70000, 1, 0, 3);
+    alloc(&r[0], 0x80000, 1, 0, other);
+    alloc(&r[0], 0x90000, 1, 0, beside);
     target_drain(t, 1);
     assert_u64_equal(t->ledger.truncated_stacks, 2);
-    assert_u64_equal(t->ledger.incomplete_stacks, 3);
+    assert_u64_equal(t->ledger.incomplete_stacks, 5);
     assert_u64_equal(total(t, 0, 0, COL_ALLOCS), 1);
     target_end(t, 2);
     target_finish(t);
-    size_t of_node_3 = 0; /* whole, and cut off there */
-    for (size_t i = 0; i < t->profile.sites.count; i++) {
+    for (size_t i = 0; i < t->profile.sites.count; i++)
         assert_true(t->profile.sites.items[i].node < t->profile.nodes.count);
-        of_node_3 += t->profile.sites.items[i].node == 3;
-    }
-    assert_int_equal(of_node_3, 2);
     target_free(t);
 }
 
-/* Nodes that are their own ancestors, or were counted before they were written. */
-static void test_bad_and_late_nodes(void **state)
+static const struct node *node_of_site(struct target *t, size_t site)
+{
+    return &t->profile.nodes.items[t->profile.sites.items[site].node];
+}
+
+/* The profile's nodes are frames alone: slots that begin branches, or were never written, go. */
+static void test_nodes_of_the_profile(void **state)
 {
     (void)state;
     struct ring r[3];
     struct target *t = target_open(r);
-    uint32_t own = node(t, 4, 0x5000), later = node(t, 7, 0x6000);
-    struct wire_node *nodes = (void *)((char *)t->header + t->header->nodes_offset);
-    uint32_t late = node(t, 0, 0);
-    assert_int_equal(own, 4);
-    assert_int_equal(later, 5);
+    uint32_t branch = node(t, 1, 0x4000), end = node(t, branch, 0x5000);
+    uint64_t *cut = (uint64_t *)(void *)((char *)t->header + t->header->cut_offset);
+    cut[2] = WIRE_SLOT_BRANCH | WIRE_CUT_ROOT;
+    cut[3] = 0x9000;
+    t->header->cut_end = WIRE_CUT_FIRST + 4;
+    alloc(&r[0], 0x10000, 1, 0, 3);
+    alloc(&r[0], 0x20000, 1, 0, end);
+    alloc(&r[0], 0x30000, 1, 0, WIRE_CUT_FIRST + 3);
+    node(t, 0, 0);
+    target_end(t, 1);
+    target_finish(t);
+    const struct node *nodes = t->profile.nodes.items, *n;
+    assert_int_equal(t->profile.nodes.count, 1 + 3 + 2 + 2);
+    n = node_of_site(t, 0);
+    assert_u64_equal(n->address, 0x3000);
+    assert_u64_equal(nodes[n->parent].address, 0x2000);
+    assert_u64_equal(nodes[nodes[n->parent].parent].address, 0x1000);
+    n = node_of_site(t, 1);
+    assert_u64_equal(n->address, 0x5000);
+    assert_u64_equal(nodes[n->parent].address, 0x4000);
+    assert_u64_equal(nodes[nodes[n->parent].parent].address, 0x1000);
+    n = node_of_site(t, 2);
+    assert_u64_equal(n->address, 0x9000);
+    assert_u64_equal(nodes[n->parent].address, NODE_TRUNCATED);
+    assert_int_equal(nodes[n->parent].parent, 0);
+    target_free(t);
+}
+
+static enum stack_state state_of(struct target *t, uint32_t stack)
+{
+    enum stack_state state = STACK_WHOLE;
+    assert_true(program_stacks_state(&t->program_stacks, stack, &state));
+    return state;
+}
+
+/* Frames that are their own callers, or were claimed before they were written. */
+static void test_bad_and_late_slots(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    enum stack_state any;
+    uint32_t own = node(t, 5, 0x5000), later = node(t, 70, 0x6000), late = node(t, 0, 0);
+    assert_int_equal(own, 5);
     target_update_code(t);
-    assert_int_equal(t->profile.nodes.count, 7);
-    assert_int_equal(t->profile.nodes.items[own].parent, 0);
-    assert_u64_equal(t->profile.nodes.items[own].address, WIRE_NODE_INCOMPLETE);
-    assert_int_equal(t->profile.nodes.items[later].parent, 0);
-    assert_u64_equal(t->profile.nodes.items[late].address, 0);
-    nodes[late].parent = 3;
-    nodes[late].address = 0x7000;
+    assert_u64_equal(program_stacks_node(&t->program_stacks, own).address, NODE_INCOMPLETE);
+    assert_u64_equal(program_stacks_node(&t->program_stacks, later).address, NODE_INCOMPLETE);
+    assert_int_equal(state_of(t, own), STACK_INCOMPLETE);
+    assert_false(program_stacks_state(&t->program_stacks, late, &any));
+    uint32_t above = node(t, late, 0x8000);
+    target_update_code(t); /* its caller is not known yet, so nothing is known of it */
+    assert_false(program_stacks_state(&t->program_stacks, above, &any));
+    slots(t)[late] = WIRE_NODE_TRUNCATED;
+    assert_int_equal(state_of(t, above), STACK_TRUNCATED);
+    assert_int_equal(state_of(t, late), STACK_TRUNCATED);
+    assert_int_equal(t->program_stacks.late.count, 0);
+    t->header->slots_end = UINT32_MAX; /* more than there can be, and nothing is in them */
+    t->header->cut_end = UINT32_MAX;
     target_update_code(t);
-    assert_u64_equal(t->profile.nodes.items[late].address, 0x7000);
-    assert_int_equal(t->profile.nodes.items[late].parent, 3);
-    assert_int_equal(t->late_nodes.count, 0);
-    uint32_t cut =
-        node(t, 0, 0); /* its number is taken, and it is the end of a stack that was cut */
+    assert_true(t->program_stacks.states.count <= WIRE_PAGE / 8);
+    assert_int_equal(t->program_stacks.cut_states.count, WIRE_CUT_SLOTS);
+    t->header->slots_end = 1;
     target_update_code(t);
-    nodes[cut].address = WIRE_NODE_TRUNCATED;
-    uint32_t above = node(t, cut, 0x8000);
-    target_update_code(t);
-    assert_int_equal(t->stack_states.items[cut], STACK_TRUNCATED);
-    assert_int_equal(t->stack_states.items[above], STACK_TRUNCATED);
-    t->header->node_count = UINT32_MAX; /* more than there is room for */
-    target_update_code(t);
-    assert_int_equal(t->profile.nodes.count, t->nodes_capacity);
-    t->header->node_count = 1;
-    target_update_code(t);
-    assert_int_equal(t->profile.nodes.count, t->nodes_capacity);
+    target_free(t);
+}
+
+/* A tree of several windows. */
+static void test_windows(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    const uint32_t many = 5u << WIRE_WINDOW_BITS;
+    char *all = mremap((char *)t->header + t->header->slots_offset, 0, many * 8, MREMAP_MAYMOVE);
+    assert_ptr_not_equal(all, MAP_FAILED);
+    uint64_t *slot = (uint64_t *)(void *)all;
+    for (uint32_t i = 4; i < many; i++)
+        slot[i] = (uint64_t)i << 8;
+    t->header->slots_end = many;
+    alloc(&r[0], 0x10000, 1, 0, many - 1);
+    target_end(t, 1);
+    assert_u64_equal(t->ledger.incomplete_stacks, 0);
+    target_finish(t);
+    assert_int_equal(t->profile.nodes.count, many);
+    for (uint32_t i = 1; i < many; i++)
+        assert_int_equal(t->profile.nodes.items[i].parent, i - 1);
+    assert_u64_equal(node_of_site(t, 0)->address, (uint64_t)(many - 1) << 8);
+    munmap(all, many * 8);
     target_free(t);
 }
 
@@ -295,7 +358,7 @@ static void test_missing_stacks_cost_little(void **state)
     (void)state;
     struct ring r[3];
     struct target *t = target_open(r);
-    t->header->node_count = UINT32_MAX; /* all of them, and nothing is in any */
+    t->header->slots_end = UINT32_MAX; /* all of them, and nothing is in any */
     for (uint64_t i = 0; i < 20000; i++)
         alloc(&r[0], 0x10000 + i * 16, 1, 0, UINT32_MAX - (uint32_t)i);
     clock_t before = clock();
@@ -341,7 +404,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stack_states),
-        cmocka_unit_test(test_bad_and_late_nodes),
+        cmocka_unit_test(test_bad_and_late_slots),
+        cmocka_unit_test(test_nodes_of_the_profile),
+        cmocka_unit_test(test_windows),
         cmocka_unit_test(test_modules),
         cmocka_unit_test(test_damage),
         cmocka_unit_test(test_place_after_the_last),

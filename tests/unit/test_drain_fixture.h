@@ -110,24 +110,31 @@ static inline void name(struct ring *r, uint32_t tid, const char *text)
     record(r, 3, WIRE_WORD(WIRE_THREAD_NAME, 0, tid), words[0], words[1], 0);
 }
 
-static inline uint32_t node(struct target *t, uint32_t parent, uint64_t address)
+/* The slots of the stack tree, those of its first window. */
+static inline uint64_t *slots(struct target *t)
 {
-    struct wire_node *nodes = (void *)((char *)t->header + t->header->nodes_offset);
-    uint32_t id = t->header->node_count++;
-    nodes[id].parent = parent;
-    nodes[id].address = address;
-    return id;
+    return (uint64_t *)(void *)((char *)t->header + t->header->slots_offset);
 }
 
-/* A target with nodes 1, 2 and 3 (3 below 2), and the rings 0 to 2 begun by threads 100 to 102. */
+/* As the recorder does it: a branch, unless the caller is the slot before. */
+static inline uint32_t node(struct target *t, uint32_t caller, uint64_t address)
+{
+    uint32_t at = t->header->slots_end;
+    if (caller != at - 1)
+        slots(t)[at++] = WIRE_SLOT_BRANCH | caller;
+    slots(t)[at] = address;
+    t->header->slots_end = at + 1;
+    return at;
+}
+
+/* A target with stacks 1, 2 and 3, each calling the next, and the rings 0 to 2 begun by threads 100 to 102. */
 static inline struct target *target_open(struct ring rings[3])
 {
     struct err err;
     struct target *t = target_new(getpid(), true, WIRE_WAIT, INTERVAL, &err);
     assert_non_null(t);
-    node(t, 0, 0x1000);
-    node(t, 0, 0x2000);
-    node(t, 2, 0x3000);
+    for (uint32_t i = 1; i <= 3; i++)
+        assert_int_equal(node(t, i - 1, i << 12), i);
     for (unsigned i = 0; i < 3; i++) {
         rings[i] = ring_of(t, i);
         begin(&rings[i], 100 + i);

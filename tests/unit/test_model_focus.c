@@ -77,7 +77,7 @@ static void test_fold_nothing_left(void **state)
     struct answer a;
     fx_answer(&a, r, &q);
     fx_expect(&a, "std::locale::classic()", 1 + 4, 2, 5, 2);
-    fx_expect(&a, "[truncated]", 0, 0, 4, 1);
+    fx_expect(&a, "[cut]", 0, 0, 4, 1);
     fx_expect(&a, "[unknown]", 2 + 8 + 16, 3, 26, 3);
     fx_expect_sum(&a, 31, 5);
     answer_release(&a);

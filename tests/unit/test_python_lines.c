@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbol/python_lines.h"
+#include "record/python_lines.h"
 
 /* Prints for each code object: form, first line, table in hexadecimal, then start:end:line ... */
 static const char script[] =
@@ -62,9 +62,9 @@ static size_t check_code(char *line)
         unsigned want;
         assert_int_equal(sscanf(range, "%d:%d:%u", &start, &end, &want), 3);
         for (int byte = start; byte < end; byte += 2, compared++)
-            assert_int_equal(python_line((enum python_lines)form, table, size, first, byte), want);
+            assert_int_equal(python_line((enum wire_lines)form, table, size, first, byte), want);
     }
-    assert_int_equal(python_line((enum python_lines)form, table, size, first, -1), first);
+    assert_int_equal(python_line((enum wire_lines)form, table, size, first, -1), first);
     free(table);
     return compared;
 }
@@ -114,11 +114,11 @@ static void test_ranges(void **state)
 {
     (void)state;
     const uint8_t table[] = {4, 1, 2, 0x80, 254, 127, 6, 0xff};
-    assert_int_equal(python_line(PYTHON_RANGES, table, sizeof table, 10, 0), 11);
-    assert_int_equal(python_line(PYTHON_RANGES, table, sizeof table, 10, 4), 0);
-    assert_int_equal(python_line(PYTHON_RANGES, table, sizeof table, 10, 6), 138);
-    assert_int_equal(python_line(PYTHON_RANGES, table, sizeof table, 10, 260), 137);
-    assert_int_equal(python_line(PYTHON_RANGES, table, sizeof table, 10, 266), 0);
+    assert_int_equal(python_line(WIRE_LINES_RANGES, table, sizeof table, 10, 0), 11);
+    assert_int_equal(python_line(WIRE_LINES_RANGES, table, sizeof table, 10, 4), 0);
+    assert_int_equal(python_line(WIRE_LINES_RANGES, table, sizeof table, 10, 6), 138);
+    assert_int_equal(python_line(WIRE_LINES_RANGES, table, sizeof table, 10, 260), 137);
+    assert_int_equal(python_line(WIRE_LINES_RANGES, table, sizeof table, 10, 266), 0);
 }
 
 static void test_tables_that_end_too_soon(void **state)
@@ -128,10 +128,10 @@ static void test_tables_that_end_too_soon(void **state)
     for (size_t size = 0; size <= sizeof bytes; size++) {
         uint8_t *table = malloc(size ? size : 1);
         memcpy(table, bytes, size);
-        for (int form = PYTHON_LNOTAB; form <= PYTHON_LOCATIONS; form++)
+        for (int form = WIRE_LINES_LNOTAB; form <= WIRE_LINES_LOCATIONS; form++)
             for (int byte = -1; byte < 64; byte++)
-                python_line((enum python_lines)form, table, size, 1, byte);
-        assert_int_equal(python_line(PYTHON_LOCATIONS, table, 0, 7, 2), 7);
+                python_line((enum wire_lines)form, table, size, 1, byte);
+        assert_int_equal(python_line(WIRE_LINES_LOCATIONS, table, 0, 7, 2), 7);
         free(table);
     }
 }

@@ -1,4 +1,4 @@
-#include "symbol/python_lines.h"
+#include "record/python_lines.h"
 
 #include <stdbool.h>
 
@@ -73,13 +73,13 @@ static uint32_t by_locations(const uint8_t *table, size_t size, uint32_t line, u
     return 0;
 }
 
-uint32_t python_line(enum python_lines form, const uint8_t *table, size_t size, uint32_t first_line,
+uint32_t python_line(enum wire_lines form, const uint8_t *table, size_t size, uint32_t first_line,
                      int32_t byte)
 {
     if (byte < 0 || !size)
         return first_line;
     uint32_t at = (uint32_t)byte;
-    return form == PYTHON_LNOTAB   ? by_increments(table, size, first_line, at)
-           : form == PYTHON_RANGES ? by_ranges(table, size, first_line, at)
+    return form == WIRE_LINES_LNOTAB   ? by_increments(table, size, first_line, at)
+           : form == WIRE_LINES_RANGES ? by_ranges(table, size, first_line, at)
                                    : by_locations(table, size, first_line, at);
 }

@@ -1,0 +1,297 @@
+#include "record/nodes.h"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "record/recorder.h"
+
+#define INDEX_FIRST_BITS 12
+#define INDEX_LEVELS     20
+#define INDEX_TRIES      64
+#define INDEX_MOVED      16         /* slots of the smaller table that each new entry carries over */
+#define PREPARED_SLOTS   (1u << 25) /* mapped before a filter is installed: 256 MiB of addresses */
+
+static struct {
+    struct wire_header *header;
+    _Atomic uintptr_t windows[WIRE_WINDOWS]; /* where slot 0 would be; 0: it is not mapped */
+    _Atomic(uint32_t *) levels[INDEX_LEVELS];
+    _Atomic unsigned level;      /* the one in use */
+    _Atomic uint32_t entries;    /* in the index */
+    _Atomic uint32_t moved;      /* slots of the level before, carried over so far */
+    _Atomic bool growing;        /* a thread makes the next level */
+} tree;
+
+static inline uint32_t level_slots(unsigned level)
+{
+    return 1u << (INDEX_FIRST_BITS + level);
+}
+
+/* A slot in a window that is mapped. */
+static inline _Atomic uint64_t *slot_at(uint32_t number)
+{
+    uintptr_t window =
+        atomic_load_explicit(&tree.windows[wire_window(number)], memory_order_acquire);
+    return (_Atomic uint64_t *)(window + (uintptr_t)number * 8);
+}
+
+static inline uint64_t slot_get(uint32_t number)
+{
+    return atomic_load_explicit(slot_at(number), memory_order_acquire);
+}
+
+/* Pairs with the acquire of slot_get and of the collector: who sees a slot sees those before it. */
+static inline void slot_set(uint32_t number, uint64_t word)
+{
+    atomic_store_explicit(slot_at(number), word, memory_order_release);
+}
+
+/* --- the index -------------------------------------------------------------------------------- */
+
+static inline uint64_t hash_of(uint32_t caller, uint64_t frame)
+{
+    uint64_t h = (frame ^ ((uint64_t)caller << 32 | caller)) * UINT64_C(0x9e3779b97f4a7c15);
+    return (h ^ h >> 29) >> 20;
+}
+
+static inline bool begins_branch(uint32_t number, uint32_t caller, uint64_t frame)
+{
+    return slot_get(number) == frame && slot_get(number - 1) == (WIRE_SLOT_BRANCH | caller);
+}
+
+/* The node, or 0, in one level. */
+static inline uint32_t level_find(unsigned level, uint64_t hash, uint32_t caller, uint64_t frame)
+{
+    _Atomic uint32_t *slots =
+        (_Atomic uint32_t *)atomic_load_explicit(&tree.levels[level], memory_order_acquire);
+    uint32_t mask = level_slots(level) - 1;
+    for (uint32_t i = (uint32_t)hash, tries = 0; tries < INDEX_TRIES; i++, tries++) {
+        uint32_t number = atomic_load_explicit(&slots[i & mask], memory_order_acquire);
+        if (!number || begins_branch(number, caller, frame))
+            return number;
+    }
+    return 0;
+}
+
+/* Where the table is too crowded, the node will be made again. */
+static void level_enter(unsigned level, uint64_t hash, uint32_t number)
+{
+    _Atomic uint32_t *slots =
+        (_Atomic uint32_t *)atomic_load_explicit(&tree.levels[level], memory_order_acquire);
+    uint32_t mask = level_slots(level) - 1;
+    for (uint32_t i = (uint32_t)hash, tries = 0; tries < INDEX_TRIES; i++, tries++) {
+        uint32_t none = 0;
+        if (atomic_compare_exchange_strong(&slots[i & mask], &none, number))
+            return;
+    }
+}
+
+/* Memory for a level, once. A forked child finds it zeroed. */
+static bool level_make(unsigned level)
+{
+    uint32_t *none = NULL, *slots;
+    size_t size = (size_t)level_slots(level) * sizeof *slots;
+    if (atomic_load(&tree.levels[level]))
+        return true;
+    if (!sys_leaves_room(size) || !(slots = sys_map(size)))
+        return false;
+    if (sys_call(SYS_madvise, slots, size, (long)MADV_WIPEONFORK) < 0 ||
+        !atomic_compare_exchange_strong(&tree.levels[level], &none, slots))
+        sys_call(SYS_munmap, slots, size);
+    return atomic_load(&tree.levels[level]) != NULL;
+}
+
+/* Is the table before this level still needed? */
+static inline bool is_moving(unsigned level)
+{
+    return level && atomic_load_explicit(&tree.moved, memory_order_acquire) < level_slots(level - 1);
+}
+
+/* Carries some entries of the table before this level over. Who takes the last ones gives its
+ * memory back; what others have in hand then is lost, and made again when it is met. */
+static void index_move(unsigned level)
+{
+    uint32_t old = level_slots(level - 1);
+    uint32_t at = atomic_fetch_add(&tree.moved, INDEX_MOVED);
+    if (at >= old) {
+        atomic_store(&tree.moved, old);
+        return;
+    }
+    uint32_t *slots = atomic_load(&tree.levels[level - 1]);
+    for (uint32_t i = at; i < at + INDEX_MOVED; i++) {
+        uint32_t number = atomic_load_explicit((_Atomic uint32_t *)&slots[i], memory_order_acquire);
+        if (number) {
+            uint32_t caller = (uint32_t)slot_get(number - 1);
+            level_enter(level, hash_of(caller, slot_get(number)), number);
+        }
+    }
+    if (at + INDEX_MOVED == old)
+        sys_call(SYS_madvise, slots, (size_t)old * sizeof *slots, (long)MADV_DONTNEED);
+}
+
+/* Half full: from here on, entries go to a table of twice the size. */
+static __attribute__((noinline)) void index_grow(unsigned level)
+{
+    if (level + 1 == INDEX_LEVELS || is_moving(level) || atomic_exchange(&tree.growing, true))
+        return;
+    if (atomic_load(&tree.level) == level && level_make(level + 1)) {
+        atomic_store(&tree.moved, 0);
+        atomic_store_explicit(&tree.level, level + 1, memory_order_release);
+    }
+    atomic_store(&tree.growing, false);
+}
+
+static void index_enter(uint32_t caller, uint64_t frame, uint32_t number)
+{
+    unsigned level = atomic_load_explicit(&tree.level, memory_order_acquire);
+    level_enter(level, hash_of(caller, frame), number);
+    if (is_moving(level))
+        index_move(level);
+    if (atomic_fetch_add_explicit(&tree.entries, 1, memory_order_relaxed) * 2 > level_slots(level))
+        index_grow(level);
+}
+
+/* The node of a frame that `caller` called; 0: there is none yet. */
+static inline uint32_t node_find(uint32_t caller, uint64_t frame)
+{
+    if (caller && slot_get(caller + 1) == frame) /* it is mapped: see claim() */
+        return caller + 1;
+    unsigned level = atomic_load_explicit(&tree.level, memory_order_acquire);
+    uint64_t hash = hash_of(caller, frame);
+    uint32_t number = level_find(level, hash, caller, frame);
+    if (!number && UNLIKELY(is_moving(level)))
+        number = level_find(level - 1, hash, caller, frame);
+    return number;
+}
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+/* Where a window is or shall be in an array of all slots. */
+static inline size_t bytes_before(unsigned window)
+{
+    return (size_t)wire_window_start(window) * 8;
+}
+
+/*
+ * Maps a window. There is no descriptor to map it from, but the window before it is a mapping of
+ * the same file, and mremap makes a longer copy of a shared mapping if told that it had no length.
+ * The copy begins with the last page of the window before, which is not needed twice.
+ */
+static __attribute__((noinline)) bool window_map(unsigned window)
+{
+    uintptr_t none = 0;
+    size_t size = bytes_before(window + 1) - bytes_before(window);
+    if (window >= WIRE_WINDOWS - 1)
+        return false;
+    if (atomic_load(&tree.windows[window]))
+        return true;
+    if (!sys_leaves_room(size))
+        return false;
+    uintptr_t last_page =
+        atomic_load(&tree.windows[window - 1]) + bytes_before(window) - WIRE_PAGE;
+    long copy = sys_call(SYS_mremap, last_page, 0L, size + WIRE_PAGE, (long)MREMAP_MAYMOVE, 0L);
+    if (copy < 0 && copy > -4096)
+        return false;
+    sys_call(SYS_munmap, copy, (long)WIRE_PAGE);
+    sys_call(SYS_madvise, copy + WIRE_PAGE, size, (long)MADV_DONTDUMP);
+    if (!atomic_compare_exchange_strong(&tree.windows[window], &none,
+                                        (uintptr_t)copy + WIRE_PAGE - bytes_before(window)))
+        sys_call(SYS_munmap, copy + WIRE_PAGE, size);
+    return true;
+}
+
+/* Are all windows up to that of a slot mapped? */
+static inline bool mapped_up_to(uint32_t slot)
+{
+    unsigned last = wire_window(slot), window = last;
+    while (!atomic_load_explicit(&tree.windows[window], memory_order_acquire))
+        window--; /* the first always is */
+    while (window < last)
+        if (!window_map(++window))
+            return false;
+    return true;
+}
+
+/* The slots of one tree: the whole stacks', or that of those that were cut. */
+struct room {
+    _Atomic uint32_t *end; /* claimed so far */
+    uint32_t limit;
+};
+
+/* Claims a branch slot and `count` slots behind it; 0: no memory. The slot that follows is mapped
+ * too, so that node_find may look there. */
+static uint32_t claim(struct room r, uint32_t count)
+{
+    uint32_t first = atomic_load_explicit(r.end, memory_order_relaxed);
+    do {
+        if (first >= r.limit || count + 2 > r.limit - first || !mapped_up_to(first + count + 1))
+            return 0;
+    } while (!atomic_compare_exchange_weak(r.end, &first, first + count + 1));
+    return first;
+}
+
+static inline uint32_t extend(struct room r, uint32_t caller, const uint64_t *frames,
+                              uint32_t count, uint32_t *ids)
+{
+    uint32_t known = 0, at = caller;
+    for (uint32_t found; known < count && (found = node_find(at, frames[known])); known++)
+        ids[known] = at = found;
+    if (known == count)
+        return at;
+    uint32_t branch = claim(r, count - known);
+    if (UNLIKELY(!branch))
+        return 0;
+    slot_set(branch, WIRE_SLOT_BRANCH | at);
+    for (uint32_t i = known; i < count; i++) {
+        ids[i] = branch + 1 + i - known;
+        slot_set(ids[i], frames[i]);
+    }
+    index_enter(at, frames[known], branch + 1);
+    return ids[count - 1];
+}
+
+uint32_t nodes_extend(uint32_t caller, const uint64_t *frames, uint32_t count, uint32_t *ids)
+{
+    return extend((struct room){&tree.header->slots_end, WIRE_SLOTS_MAX}, caller, frames, count,
+                  ids);
+}
+
+uint32_t nodes_cut(const uint64_t *frames, uint32_t count)
+{
+    struct room r = {&tree.header->cut_end, WIRE_CUT_FIRST + WIRE_CUT_SLOTS};
+    uint32_t ids[NODES_CUT_FRAMES], number = 0;
+    uint32_t kept = count < NODES_CUT_FRAMES ? count : NODES_CUT_FRAMES;
+    for (; kept && !number; kept = kept > 1)
+        number = extend(r, WIRE_CUT_ROOT, frames + count - kept, kept, ids);
+    return number ? number : WIRE_CUT_ROOT;
+}
+
+/* --- start ------------------------------------------------------------------------------------ */
+
+bool nodes_reset(struct wire_header *h)
+{
+    uintptr_t base = (uintptr_t)h;
+    for (unsigned i = 1; i < WIRE_WINDOWS - 1; i++) { /* a forked child has those of its parent */
+        uintptr_t window = atomic_exchange(&tree.windows[i], 0);
+        if (window)
+            sys_call(SYS_munmap, window + bytes_before(i), bytes_before(i + 1) - bytes_before(i));
+    }
+    for (unsigned i = 0; i < INDEX_LEVELS; i++)
+        if (atomic_load(&tree.levels[i])) /* zeroes it */
+            sys_call(SYS_madvise, atomic_load(&tree.levels[i]),
+                     (size_t)level_slots(i) * sizeof *tree.levels[i], (long)MADV_DONTNEED);
+    tree.header = h;
+    atomic_store(&tree.windows[WIRE_WINDOWS - 1],
+                 base + h->cut_offset - (uintptr_t)WIRE_CUT_FIRST * 8);
+    atomic_store(&tree.windows[0], base + h->slots_offset);
+    atomic_store(&tree.level, 0);
+    atomic_store(&tree.entries, 0);
+    atomic_store(&tree.moved, 0);
+    atomic_store(&tree.growing, false);
+    return level_make(0);
+}
+
+void nodes_prepare(void)
+{
+    if (tree.header)
+        mapped_up_to(PREPARED_SLOTS);
+}

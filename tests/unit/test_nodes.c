@@ -1,0 +1,275 @@
+/* The stack tree: what the recorder writes (record/nodes.h) and what the collector reads of it. */
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collect/program_stacks.h"
+#include "record/nodes.h"
+#include "unit.h"
+
+/* --- what nodes.c wants of the recorder ------------------------------------------------------- */
+
+long sys_call(long number, ...);
+void *sys_map(size_t size);
+bool sys_leaves_room(size_t size);
+
+static bool memory_left = true;
+
+long sys_call(long number, ...)
+{
+    long a[6];
+    va_list args;
+    va_start(args, number);
+    for (int i = 0; i < 6; i++)
+        a[i] = va_arg(args, long);
+    va_end(args);
+    return syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]); /* of errors the sign is enough */
+}
+
+void *sys_map(size_t size)
+{
+    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+bool sys_leaves_room(size_t size)
+{
+    (void)size;
+    return memory_left;
+}
+
+/* --- a tree ----------------------------------------------------------------------------------- */
+
+struct tree {
+    struct wire_header *header;
+    size_t mapped;
+    struct program_stacks read;
+};
+
+static struct tree tree_open(void)
+{
+    struct wire_header layout = {0};
+    size_t size;
+    struct tree t = {.mapped = program_stacks_lay_out(&layout, WIRE_PAGE, &size)};
+    int fd = memfd_create("tree", 0);
+    assert_int_equal(ftruncate(fd, (off_t)size), 0);
+    void *memory = mmap(NULL, t.mapped, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_ptr_not_equal(memory, MAP_FAILED);
+    close(fd);
+    memcpy(memory, &layout, sizeof layout);
+    t.header = memory;
+    program_stacks_open(&t.read, memory, &layout);
+    memory_left = true;
+    assert_true(nodes_reset(t.header));
+    return t;
+}
+
+static void tree_close(struct tree *t)
+{
+    program_stacks_release(&t->read);
+    munmap(t->header, t->mapped);
+}
+
+/* The frames of a stack as the collector sees them, innermost first; how many. */
+static size_t frames_of(struct tree *t, uint32_t number, uint64_t *out, size_t most)
+{
+    enum stack_state state;
+    size_t count = 0;
+    assert_true(program_stacks_state(&t->read, number, &state));
+    while (number && count < most) {
+        struct node n = program_stacks_node(&t->read, number);
+        assert_true(n.parent < number);
+        out[count++] = n.address;
+        number = n.parent;
+    }
+    return count;
+}
+
+#define DEPTH 12
+
+/* Stack `which` of many: its outer frames are those of many others. */
+static void make_stack(uint32_t which, uint64_t frames[DEPTH])
+{
+    for (unsigned i = 0; i < DEPTH; i++)
+        frames[i] = 0x1000 + (i < 4 ? 0 : which >> (DEPTH - 1 - i) * 2) % 65536 * 64 + i;
+}
+
+static void check_stack(struct tree *t, uint32_t which, uint32_t number)
+{
+    uint64_t wanted[DEPTH], found[DEPTH + 1];
+    make_stack(which, wanted);
+    assert_int_equal(frames_of(t, number, found, DEPTH + 1), DEPTH);
+    for (unsigned i = 0; i < DEPTH; i++)
+        assert_u64_equal(found[i], wanted[DEPTH - 1 - i]);
+}
+
+/* --- tests ------------------------------------------------------------------------------------ */
+
+static void test_stacks_are_numbers(void **state)
+{
+    (void)state;
+    struct tree t = tree_open();
+    uint64_t a[] = {1000, 2000, 3000}, b[] = {1000, 2000, 4000, 5000};
+    uint32_t ids[4], more[4];
+    uint32_t first = nodes_extend(0, a, 3, ids);
+    assert_int_equal(first, ids[2]);
+    assert_int_equal(t.header->slots_end, 1 + 4); /* one branch, three frames */
+    assert_int_equal(nodes_extend(0, a, 3, more), first);
+    assert_memory_equal(ids, more, 3 * sizeof *ids);
+    uint32_t second = nodes_extend(0, b, 4, more);
+    assert_int_equal(more[1], ids[1]);
+    assert_int_equal(t.header->slots_end, 1 + 4 + 3);
+    assert_int_equal(nodes_extend(ids[1], b + 2, 2, more), second);
+    assert_int_equal(nodes_extend(first, NULL, 0, more), first);
+    assert_int_equal(t.header->slots_end, 1 + 4 + 3);
+    uint64_t found[5];
+    assert_int_equal(frames_of(&t, second, found, 5), 4);
+    assert_u64_equal(found[0], 5000);
+    assert_u64_equal(found[3], 1000);
+    tree_close(&t);
+}
+
+/* Several windows and many levels of the index, by one thread: every stack has one number. */
+static void test_it_grows(void **state)
+{
+    (void)state;
+    enum { MANY = 300000 };
+    struct tree t = tree_open();
+    static uint32_t numbers[MANY];
+    uint64_t frames[DEPTH];
+    uint32_t ids[DEPTH];
+    for (uint32_t i = 0; i < MANY; i++) {
+        make_stack(i, frames);
+        numbers[i] = nodes_extend(0, frames, DEPTH, ids);
+        assert_int_not_equal(numbers[i], 0);
+    }
+    uint32_t end = t.header->slots_end;
+    assert_true(wire_window(end) > 3);
+    assert_true(end < MANY * 3u); /* a third of them share each frame with three others */
+    for (uint32_t i = 0; i < MANY; i++) {
+        make_stack(i, frames);
+        assert_int_equal(nodes_extend(0, frames, DEPTH, ids), numbers[i]);
+        if (i % 97 == 0)
+            check_stack(&t, i, numbers[i]);
+    }
+    assert_int_equal(t.header->slots_end, end);
+    tree_close(&t);
+}
+
+enum { THREADS = 4, EACH = 60000, DIFFERENT = 40000 };
+static uint32_t of_thread[THREADS][EACH];
+
+static void *intern_many(void *arg)
+{
+    uint32_t *numbers = arg, ids[DEPTH];
+    uint64_t frames[DEPTH];
+    for (uint32_t i = 0; i < EACH; i++) {
+        make_stack(i % DIFFERENT, frames);
+        numbers[i] = nodes_extend(0, frames, DEPTH, ids);
+    }
+    return NULL;
+}
+
+/* Threads that meet the same stacks at the same time: each number is the right stack, and few
+ * stacks have several. */
+static void test_threads(void **state)
+{
+    (void)state;
+    struct tree t = tree_open();
+    pthread_t threads[THREADS];
+    for (unsigned i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, intern_many, of_thread[i]), 0);
+    for (unsigned i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    program_stacks_update(&t.read);
+    assert_int_equal(t.read.late.count, 0);
+    for (unsigned k = 0; k < THREADS; k++)
+        for (uint32_t i = 0; i < EACH; i += 7)
+            check_stack(&t, i % DIFFERENT, of_thread[k][i]);
+    assert_true(t.header->slots_end < DIFFERENT * 3 * 2); /* all of them twice would be twice that */
+    tree_close(&t);
+}
+
+/* No memory: what is new is cut, what is known is not; and the innermost frames are there as long
+ * as there is any room for them. */
+static void test_no_memory(void **state)
+{
+    (void)state;
+    struct tree t = tree_open();
+    uint64_t frames[DEPTH], found[DEPTH];
+    uint32_t ids[DEPTH], which = 0, known;
+    make_stack(0, frames);
+    known = nodes_extend(0, frames, DEPTH, ids);
+    memory_left = false;
+    do
+        make_stack(++which, frames);
+    while (nodes_extend(0, frames, DEPTH, ids));
+    assert_true(t.header->slots_end <= 1u << WIRE_WINDOW_BITS);
+    uint32_t cut = nodes_cut(frames, DEPTH);
+    assert_true(cut > WIRE_CUT_ROOT);
+    assert_int_equal(nodes_cut(frames, DEPTH), cut);
+    assert_int_equal(frames_of(&t, cut, found, DEPTH), NODES_CUT_FRAMES + 1);
+    for (unsigned i = 0; i < NODES_CUT_FRAMES; i++)
+        assert_u64_equal(found[i], frames[DEPTH - 1 - i]);
+    assert_u64_equal(found[NODES_CUT_FRAMES], WIRE_NODE_TRUNCATED);
+    for (uint32_t i = 0; i < 100000; i++) { /* until there is no room for one frame */
+        frames[DEPTH - 1] = 0x900000 + i;
+        uint32_t number = nodes_cut(frames, DEPTH);
+        assert_true(number >= WIRE_CUT_ROOT && number < WIRE_CUT_FIRST + WIRE_CUT_SLOTS);
+        frames_of(&t, number, found, DEPTH);
+        assert_u64_equal(found[0],
+                         number == WIRE_CUT_ROOT ? WIRE_NODE_TRUNCATED : frames[DEPTH - 1]);
+    }
+    assert_int_equal(nodes_cut(frames, DEPTH), WIRE_CUT_ROOT);
+    make_stack(0, frames);
+    assert_int_equal(nodes_extend(0, frames, DEPTH, ids), known);
+    memory_left = true;
+    make_stack(which, frames);
+    assert_int_not_equal(nodes_extend(0, frames, DEPTH, ids), 0);
+    tree_close(&t);
+}
+
+/* A forked child makes a tree of its own; its parent's is not touched, nor searched. */
+static void test_fork(void **state)
+{
+    (void)state;
+    struct tree t = tree_open();
+    uint64_t frames[DEPTH];
+    uint32_t ids[DEPTH];
+    for (uint32_t i = 0; i < 30000; i++) {
+        make_stack(i, frames);
+        nodes_extend(0, frames, DEPTH, ids);
+    }
+    uint32_t end = t.header->slots_end;
+    pid_t child = fork();
+    if (child == 0) {
+        struct tree own = tree_open();
+        for (uint32_t i = 0; i < 30000; i++) {
+            make_stack(i, frames);
+            nodes_extend(0, frames, DEPTH, ids);
+        }
+        _exit(own.header->slots_end != end || t.header->slots_end != end);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    assert_int_equal(status, 0);
+    make_stack(29999, frames);
+    nodes_extend(0, frames, DEPTH, ids);
+    assert_int_equal(t.header->slots_end, end);
+    tree_close(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stacks_are_numbers), cmocka_unit_test(test_it_grows),
+        cmocka_unit_test(test_threads),            cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_fork),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
