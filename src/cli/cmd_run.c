@@ -23,6 +23,7 @@ enum {
     OPT_NO_FOLLOW,
     OPT_PAUSED,
     OPT_NO_SCAN,
+    OPT_SCAN,
     OPT_CPU,
     OPT_FAULTS,
     OPT_ONLY_CPU,
@@ -46,6 +47,7 @@ static const struct option long_options[] = {
     {"no-follow", no_argument, NULL, OPT_NO_FOLLOW},
     {"paused", no_argument, NULL, OPT_PAUSED},
     {"no-scan", no_argument, NULL, OPT_NO_SCAN},
+    {"scan", required_argument, NULL, OPT_SCAN},
     {"cpu", optional_argument, NULL, OPT_CPU},
     {"faults", optional_argument, NULL, OPT_FAULTS},
     {"only-cpu", optional_argument, NULL, OPT_ONLY_CPU},
@@ -80,9 +82,12 @@ static const char help[] =
     "      --paused       begin with recording off; tide_resume() or 'tidemark ctl PID resume' "
     "turn\n"
     "                     it on\n"
-    "      --no-scan      do not look at the end what still points to each block: leaks are not "
-    "told\n"
-    "                     from what is reachable\n"
+    "      --scan=WHEN    look at the end what still points to each block: 'auto' (the default) "
+    "if\n"
+    "                     that takes less than 5 % of the run or 200 ms, 'full' however long it "
+    "takes,\n"
+    "                     'off' never: leaks are then not told from what is reachable\n"
+    "      --no-scan      the same as --scan=off\n"
     "      --cpu[=HZ]     also sample CPU time, with stacks, HZ times in each second of CPU time "
     "of\n"
     "                     each thread (default 999)\n"
@@ -254,8 +259,14 @@ static int parse(int argc, char **argv, struct run_options *o)
             o->session.paused = true;
             break;
         case OPT_NO_SCAN:
-            o->session.no_scan = true;
+        case OPT_SCAN: {
+            const char *when = c == OPT_SCAN ? optarg : "off";
+            if (strcmp(when, "auto") != 0 && strcmp(when, "full") != 0 && strcmp(when, "off") != 0)
+                return usage_error("--scan takes 'auto', 'full' or 'off', not '%s'", when);
+            o->session.no_scan = when[0] == 'o';
+            o->session.full_scan = when[0] == 'f';
             break;
+        }
         case OPT_ONLY_CPU:
         case OPT_CPU: {
             const char *given = optarg ? optarg : "";

@@ -13,12 +13,12 @@
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/doctor.h"
+#include "collect/remote_memory.h"
 
 /* --- what recordings of the heap need -----------------------------------------------------------
  */
@@ -146,10 +146,11 @@ void check_ptrace(struct finding *f)
     static const long known = 0x7469646d61726b; /* at the same address in the child */
     long seen = 0;
     pid_t child = start_child();
-    struct iovec here = {&seen, sizeof seen}, there = {(void *)&known, sizeof known};
-    bool reads =
-        process_vm_readv(child, &here, 1, &there, 1, 0) == (ssize_t)sizeof seen && seen == known;
-    int read_error = errno;
+    struct remote_memory memory;
+    remote_memory_open(&memory, child);
+    ssize_t n = remote_memory_read(&memory, (uintptr_t)&known, &seen, sizeof seen);
+    bool reads = n == (ssize_t)sizeof seen && seen == known;
+    remote_memory_close(&memory);
     bool seizes = ptrace(PTRACE_SEIZE, child, NULL, NULL) == 0;
     int seize_error = errno;
     end_child(child);
@@ -161,8 +162,9 @@ void check_ptrace(struct finding *f)
                           : ""
                     : "leaks cannot be told from what is still reachable, and a running process "
                       "cannot be attached to; heap recordings do not need it",
-                "PTRACE_SEIZE of a child: %s; process_vm_readv: %s; yama's ptrace_scope is ",
-                seizes ? "works" : strerror(seize_error), reads ? "works" : strerror(read_error));
+                "PTRACE_SEIZE of a child: %s; reading its memory: %s; yama's ptrace_scope is ",
+                seizes ? "works" : strerror(seize_error),
+                reads ? "works" : strerror(n < 0 ? (int)-n : EIO));
     if (scope < 0)
         strbuf_puts(&f->found, "absent");
     else

@@ -3,9 +3,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "collect/remote_memory.h"
 
 #define PAGE       4096u
 #define POOLS_MOST 64u  /* in an arena, of either form */
@@ -32,7 +33,7 @@ struct form {
 };
 
 struct looking {
-    pid_t pid;
+    struct remote_memory memory;
     int pagemap;
     struct form form;
     struct arena_look sum;
@@ -50,21 +51,21 @@ static bool is_pool(const struct pool_header *h, const struct form *f)
 static bool read_headers(const struct looking *l, uint64_t start, struct pool_header *out,
                          uint32_t pools)
 {
-    struct iovec local[POOLS_MOST], remote[POOLS_MOST];
     uint64_t entries[PAGES_MOST], step = l->form.pool_bytes / PAGE;
-    size_t pages = (pools - 1) * step + 1, there = 0;
+    size_t pages = (pools - 1) * step + 1;
+    bool any = false;
     if (pread(l->pagemap, entries, pages * 8, (off_t)(start / PAGE * 8)) != (ssize_t)(pages * 8))
         return false;
     memset(out, 0, pools * sizeof *out);
     for (uint32_t i = 0; i < pools; i++) {
         if (!(entries[i * step] & PRESENT))
             continue;
-        local[there] = (struct iovec){&out[i], sizeof *out};
-        remote[there++] =
-            (struct iovec){(void *)(uintptr_t)(start + i * l->form.pool_bytes), sizeof *out};
+        any = true;
+        if (remote_memory_read(&l->memory, start + i * l->form.pool_bytes, &out[i], sizeof *out) !=
+            (ssize_t)sizeof *out)
+            return false;
     }
-    return there && process_vm_readv(l->pid, local, there, remote, there, 0) ==
-                        (ssize_t)(there * sizeof *out);
+    return any;
 }
 
 /* Adds up what is in [start, start + arena_bytes), if that is an arena: its first pool was made
@@ -103,9 +104,8 @@ static void keep(struct target *t, const struct arena_look *look)
 static bool is_ending(const struct target *t)
 {
     uint64_t finalizer = 0, address = atomic_load(&t->header->python_finalizing);
-    struct iovec local = {&finalizer, sizeof finalizer},
-                 remote = {(void *)(uintptr_t)address, sizeof finalizer};
-    return t->python_ended || process_vm_readv(t->pid, &local, 1, &remote, 1, 0) != 8 || finalizer;
+    return t->python_ended ||
+           !remote_memory_copy(t->pid, address, &finalizer, sizeof finalizer) || finalizer;
 }
 
 /* `whole`: it is ending, but waits for us. */
@@ -114,8 +114,7 @@ static void look(struct target *t, uint64_t now_ns, bool whole)
     uint32_t state = t->header ? atomic_load(&t->header->python) : WIRE_PYTHON_NONE;
     uint32_t minor = t->header ? atomic_load(&t->header->python_version) >> 16 & 0xff : 0;
     char path[64];
-    struct looking l = {.pid = t->pid,
-                        .form = minor < 10 ? (struct form){256 << 10, 4 << 10}
+    struct looking l = {.form = minor < 10 ? (struct form){256 << 10, 4 << 10}
                                            : (struct form){1 << 20, 16 << 10},
                         .sum = {.time_ns = now_ns}};
     if ((state != WIRE_PYTHON_ON && state != WIRE_PYTHON_FULL) || (!whole && is_ending(t)))
@@ -124,6 +123,7 @@ static void look(struct target *t, uint64_t now_ns, bool whole)
     l.pagemap = open(path, O_RDONLY | O_CLOEXEC);
     if (l.pagemap < 0)
         return;
+    remote_memory_open(&l.memory, t->pid);
     for (size_t i = 0; i < t->ranges.items.count; i++) {
         const struct range *r = &t->ranges.items.items[i];
         if (r->end - r->start == l.form.arena_bytes)
@@ -136,6 +136,7 @@ static void look(struct target *t, uint64_t now_ns, bool whole)
             add_arena(&l, at);
     }
     close(l.pagemap);
+    remote_memory_close(&l.memory);
     /* If it ended meanwhile, only a part was seen. */
     if (l.sum.arenas && (whole || !is_ending(t)))
         keep(t, &l.sum);

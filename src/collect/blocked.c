@@ -3,12 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 
 #include "collect/proc.h"
-
-#define PAGE_BYTES 4096
-#define PARTS      (BLOCKED_STACK / PAGE_BYTES + 1)
+#include "collect/remote_memory.h"
 
 /* "0 0x3 0x7f.. ... SP PC", or "-1 SP PC" outside of system calls, or "running". */
 static bool read_call(pid_t pid, pid_t tid, char *text, size_t size)
@@ -32,18 +29,13 @@ static bool parse_call(const char *text, uint64_t *sp, uint64_t *pc)
     return (words == 9 || words == 3) && *sp && *pc;
 }
 
-/* Page by page: the stack may end before the copy does. */
+/* The stack may end before the copy does. */
 static uint64_t read_stack(pid_t pid, uint64_t sp, uint8_t *out)
 {
-    struct iovec here = {out, BLOCKED_STACK}, there[PARTS];
-    size_t parts = 0;
-    for (uint64_t at = sp, end = sp + BLOCKED_STACK; at < end && parts < PARTS; parts++) {
-        uint64_t next = (at / PAGE_BYTES + 1) * PAGE_BYTES;
-        next = next < end ? next : end;
-        there[parts] = (struct iovec){(void *)(uintptr_t)at, next - at};
-        at = next;
-    }
-    ssize_t n = process_vm_readv(pid, &here, 1, there, parts, 0);
+    struct remote_memory m;
+    remote_memory_open(&m, pid);
+    ssize_t n = remote_memory_read(&m, sp, out, BLOCKED_STACK);
+    remote_memory_close(&m);
     return n > 0 ? (uint64_t)n : 0;
 }
 
@@ -64,6 +56,5 @@ bool blocked_look(struct blocked *b, pid_t pid, pid_t tid)
 
 bool blocked_read_code(pid_t pid, uint64_t address, uint8_t *out, size_t size)
 {
-    struct iovec here = {out, size}, there = {(void *)(uintptr_t)address, size};
-    return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)size;
+    return remote_memory_copy(pid, address, out, size);
 }

@@ -2,12 +2,12 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "collect/map_facts.h"
 #include "collect/proc_maps.h"
+#include "collect/remote_memory.h"
 #include "collect/unseen.h"
 
 #define BYPASSES_MAX 1024
@@ -18,17 +18,11 @@ static const char *file_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static bool read_word(pid_t pid, uint64_t address, uint64_t *word)
-{
-    struct iovec here = {word, sizeof *word}, there = {(void *)(uintptr_t)address, sizeof *word};
-    return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)sizeof *word;
-}
-
 /* What the loader put into a slot of the library at `start`; 0: there is no such slot. */
 static uint64_t bound_to(const struct target *t, uint64_t start, uint64_t slot)
 {
     uint64_t called;
-    return slot && read_word(t->pid, start + slot, &called) ? called : 0;
+    return slot && remote_memory_copy(t->pid, start + slot, &called, sizeof called) ? called : 0;
 }
 
 static bool is_libc(const struct proc_mappings *all, uint64_t address)

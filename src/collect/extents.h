@@ -36,6 +36,13 @@ size_t extents_find(const struct extents *s, uint64_t address);
 /* Adds to `out` what of [start, end) is in the set; or what is not. */
 void extents_inside(const struct extents *s, uint64_t start, uint64_t end, struct extents *out);
 void extents_outside(const struct extents *s, uint64_t start, uint64_t end, struct extents *out);
+static inline uint64_t extents_bytes(const struct extents *s)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < s->items.count; i++)
+        bytes += s->items.items[i].end - s->items.items[i].start;
+    return bytes;
+}
 static inline void extents_release(struct extents *s)
 {
     vec_release(&s->items);

@@ -334,6 +334,13 @@ static void *note_part(void *part)
     return NULL;
 }
 
+unsigned flood_threads(uint64_t bytes)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned most = processors < 2 ? 1 : processors < PARTS ? (unsigned)processors : PARTS;
+    return bytes / PART_BYTES < most ? (unsigned)(bytes / PART_BYTES) + 1 : most;
+}
+
 /* Parts of about the same number of bytes: how many. */
 static unsigned divide(const struct flood *f, struct notes parts[PARTS])
 {
@@ -341,10 +348,7 @@ static unsigned divide(const struct flood *f, struct notes parts[PARTS])
     uint64_t bytes = 0, before = 0;
     for (uint32_t i = 0; i < count; i++)
         bytes += f->blocks.items[i].size;
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    unsigned most = processors < 2 ? 1 : processors < PARTS ? (unsigned)processors : PARTS, n = 0;
-    if (bytes / PART_BYTES < most)
-        most = (unsigned)(bytes / PART_BYTES) + 1;
+    unsigned most = flood_threads(bytes), n = 0;
     parts[0] = (struct notes){.flood = f};
     for (uint32_t i = 0; i < count; i++) {
         if (n + 1 < most && before > bytes / most * (n + 1)) {

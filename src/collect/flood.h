@@ -61,6 +61,8 @@ void flood_word(struct flood *f, uint64_t word);
  */
 void flood_from(struct flood *f, uint64_t start, uint64_t end, bool malloc_state);
 void flood_note(struct flood *f);
+/* How many threads flood_note uses for so many bytes of blocks. */
+unsigned flood_threads(uint64_t bytes);
 /* Then flood.blocks have their states. */
 void flood_run(struct flood *f);
 /* The number of the block that an address is in; UINT32_MAX: none. */

@@ -54,6 +54,7 @@ void inherit_fork(struct target *t, uint32_t number)
     const struct inherited *i = &t->profile.inherited;
     struct fork_image image = {.number = number, .live = t->ledger.live};
     make_room(t);
+    t->has_forked = true;
     image.live.blocks += i->blocks - i->freed_blocks;
     image.live.bytes += i->bytes - i->freed_bytes;
     image_add(&image, &t->blocks);

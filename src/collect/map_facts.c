@@ -4,8 +4,9 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
+
+#include "collect/remote_memory.h"
 
 bool proc_read_all(pid_t pid, const char *name, struct strbuf *out)
 {
@@ -72,12 +73,11 @@ static bool is_recorders_memory(const struct extents *own, const struct mapping 
 }
 
 /* How far a program or library reaches in memory, by its own headers; 0: not known. */
-static uint64_t image_end(const struct target *t, uint64_t base)
+static uint64_t image_end(const struct remote_memory *m, uint64_t base)
 {
     char head[1024]; /* headers follow each other closely */
-    struct iovec local = {head, sizeof head}, remote = {(void *)(uintptr_t)base, sizeof head};
     Elf64_Ehdr file;
-    if (process_vm_readv(t->pid, &local, 1, &remote, 1, 0) != (ssize_t)sizeof head)
+    if (remote_memory_read(m, base, head, sizeof head) != (ssize_t)sizeof head)
         return 0;
     memcpy(&file, head, sizeof file);
     if (memcmp(file.e_ident, ELFMAG, SELFMAG) != 0 || file.e_phentsize != sizeof(Elf64_Phdr))
@@ -102,6 +102,8 @@ static uint64_t image_end(const struct target *t, uint64_t base)
 static void mark_zeroed(const struct target *t, struct proc_mappings *all)
 {
     const struct mapping *base = NULL; /* of the last file: where its beginning is */
+    struct remote_memory memory;
+    remote_memory_open(&memory, t->pid);
     for (size_t i = 0; i < all->items.count; i++) {
         struct proc_mapping *m = &all->items.items[i];
         const struct proc_mapping *before = i ? m - 1 : NULL;
@@ -116,11 +118,12 @@ static void mark_zeroed(const struct target *t, struct proc_mappings *all)
         if (!base || !before || !*before->name || before->mapping.end != m->mapping.start ||
             !(before->mapping.flags & m->mapping.flags & MAPPING_WRITE))
             continue;
-        uint64_t end = image_end(t, base->start);
+        uint64_t end = image_end(&memory, base->start);
         if (end > m->mapping.start &&
             end - m->mapping.start > (m->mapping.end - m->mapping.start) / 2)
             m->mapping.flags |= MAPPING_ZEROED;
     }
+    remote_memory_close(&memory);
 }
 
 static void mark_own(const struct target *t, struct proc_mappings *all)

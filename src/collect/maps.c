@@ -158,15 +158,15 @@ static bool changed_much(const struct target *t)
     return change > MUCH_BYTES && change > before / 4;
 }
 
-static bool has_exit(const struct target *t)
+bool maps_has_exit(const struct target *t)
 {
     return t->profile.captures.count && vec_last(&t->profile.captures)->kind == CAPTURE_EXIT;
 }
 
 void maps_if_due(struct target *t, uint64_t now_ns)
 {
-    if (has_exit(t)) /* it may take a while to end */
-        return;
+    if (maps_has_exit(t) && !target_went_on(t, vec_last(&t->profile.captures)->time_ns, now_ns))
+        return; /* it may take a while to end */
     if (!t->profile.captures.count) {
         if (now_ns >= FIRST_NS && now_ns >= t->next_maps_ns)
             maps_take(t, CAPTURE_START, now_ns);
@@ -177,6 +177,6 @@ void maps_if_due(struct target *t, uint64_t now_ns)
 
 void maps_at_exit(struct target *t, uint64_t now_ns)
 {
-    if (!has_exit(t))
+    if (!maps_has_exit(t))
         maps_take(t, CAPTURE_EXIT, now_ns);
 }

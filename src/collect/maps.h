@@ -19,6 +19,8 @@
 /* After target_drain. */
 void maps_take(struct target *t, enum capture_kind kind, uint64_t now_ns);
 void maps_if_due(struct target *t, uint64_t now_ns);
+/* Have the mappings been listed since the program began to end? */
+bool maps_has_exit(const struct target *t);
 /* The program begins to end, or is at its end; only the first time counts. */
 void maps_at_exit(struct target *t, uint64_t now_ns);
 

@@ -5,14 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/strbuf.h"
 #include "collect/pagemap.h"
 
-#define PAGE   UINT64_C(4096)
-#define PIECES 512 /* in one call */
+#define PAGE UINT64_C(4096)
 
 /* --- what is mapped --------------------------------------------------------------------------- */
 
@@ -61,7 +59,8 @@ int memory_map(struct memory *m, pid_t pid)
 {
     char path[64], part[16384];
     struct strbuf text = {0};
-    m->pid = pid;
+    remote_memory_close(&m->remote);
+    remote_memory_open(&m->remote, pid);
     snprintf(path, sizeof path, "/proc/%d/maps", pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC), code = fd < 0 ? -errno : 0;
     for (ssize_t n; fd >= 0 && (n = read(fd, part, sizeof part)) != 0;) {
@@ -103,7 +102,7 @@ void memory_find_resident(struct memory *m)
 {
     const uint64_t there = PAGE_PRESENT | PAGE_SWAPPED;
     struct page_runs runs = {0};
-    int fd = pagemap_open(m->pid);
+    int fd = pagemap_open(m->remote.pid);
     m->residency = fd >= 0;
     m->resident.items.count = 0;
     for (size_t i = 0; i < m->regions.count; i++) {
@@ -123,62 +122,69 @@ void memory_find_resident(struct memory *m)
     extents_settle(&m->resident);
 }
 
+bool memory_find_written(struct memory *m)
+{
+    int fd = m->residency ? pagemap_open(m->remote.pid) : -1;
+    bool known = fd >= 0;
+    struct page_runs runs = {0};
+    for (size_t i = 0; known && i < m->resident.items.count; i++) {
+        struct extent each = m->resident.items.items[i];
+        known = pagemap_own(fd, each.start, each.end, &runs);
+    }
+    if (fd >= 0)
+        close(fd);
+    for (size_t i = 0; i < runs.items.count; i++)
+        extents_add(&m->written, runs.items.items[i].start, runs.items.items[i].end);
+    vec_release(&runs.items);
+    extents_settle(&m->written);
+    m->only_written = known;
+    return known;
+}
+
 /* --- what is in them -------------------------------------------------------------------------- */
 
-/* Pieces of there and here, of the same sizes. What cannot be read is zero. */
-static void read_pieces(pid_t pid, struct iovec *there, struct iovec *here, size_t count)
+/* What cannot be read is zero. */
+static void read_span(const struct remote_memory *m, uint64_t start, uint64_t end, char *out)
 {
-    while (count) {
-        ssize_t n = process_vm_readv(pid, here, count, there, count, 0);
-        size_t done = n > 0 ? (size_t)n : 0;
-        while (count && done >= there->iov_len) {
-            done -= there->iov_len;
-            there++, here++, count--;
-        }
-        if (!count)
+    while (start < end) {
+        ssize_t n = remote_memory_read(m, start, out, end - start);
+        uint64_t done = n > 0 ? (uint64_t)n : 0;
+        start += done;
+        out += done;
+        if (start == end)
             return;
-        /* Beyond this page, which cannot be. */
-        size_t skip = done + PAGE - ((uintptr_t)there->iov_base + done) % PAGE;
-        skip = skip < there->iov_len ? skip : there->iov_len;
-        memset((char *)here->iov_base + done, 0, skip - done);
-        there->iov_base = (char *)there->iov_base + skip;
-        here->iov_base = (char *)here->iov_base + skip;
-        there->iov_len -= skip;
-        here->iov_len -= skip;
+        uint64_t next = (start / PAGE + 1) * PAGE; /* beyond this page, which cannot be read */
+        next = next < end ? next : end;
+        memset(out, 0, next - start);
+        out += next - start;
+        start = next;
     }
 }
 
 void memory_read(void *memory, const struct extent *spans, size_t count, char *out)
 {
     const struct memory *m = memory;
-    struct iovec there[PIECES], here[PIECES];
-    size_t pieces = 0, at = 0;
+    const struct extents *there = memory_there(m);
+    size_t at = 0;
     for (size_t i = 0; i < count; i++) {
         uint64_t start = spans[i].start, end = spans[i].end;
-        const struct extent *last =
-            at < m->resident.items.count ? &m->resident.items.items[at] : NULL;
+        const struct extent *last = at < there->items.count ? &there->items.items[at] : NULL;
         if (!last || start < last->start || start >= last->end)
-            at = extents_find(&m->resident, start);
+            at = extents_find(there, start);
         for (size_t k = at; start < end; k++) {
-            struct extent in = k < m->resident.items.count ? m->resident.items.items[k]
-                                                           : (struct extent){end, end};
+            struct extent in =
+                k < there->items.count ? there->items.items[k] : (struct extent){end, end};
             uint64_t from = in.start < start ? start : in.start < end ? in.start : end;
             uint64_t to = in.end < end ? in.end : end;
             memset(out, 0, from - start);
             out += from - start;
             if (from < to) {
-                there[pieces] = (struct iovec){(void *)(uintptr_t)from, to - from};
-                here[pieces++] = (struct iovec){out, to - from};
+                read_span(&m->remote, from, to, out);
                 out += to - from;
             }
             start = from > to ? from : to;
-            if (pieces == PIECES) {
-                read_pieces(m->pid, there, here, pieces);
-                pieces = 0;
-            }
         }
     }
-    read_pieces(m->pid, there, here, pieces);
 }
 
 int memory_try(const struct memory *m)
@@ -186,11 +192,10 @@ int memory_try(const struct memory *m)
     char byte;
     for (size_t i = 0; i < m->regions.count; i++) {
         const struct region *each = &m->regions.items[i];
-        struct iovec there = {(void *)(uintptr_t)each->start, 1}, here = {&byte, 1};
-        if (each->kind == REGION_FILE && each->readable)
-            return process_vm_readv(m->pid, &here, 1, &there, 1, 0) == 1 || errno == EFAULT
-                       ? 0
-                       : -errno;
+        if (each->kind != REGION_FILE || !each->readable)
+            continue;
+        ssize_t n = remote_memory_read(&m->remote, each->start, &byte, 1);
+        return n == 1 || n == -EFAULT || n == -EIO ? 0 : (int)n;
     }
     return 0;
 }
@@ -199,5 +204,7 @@ void memory_release(struct memory *m)
 {
     vec_release(&m->regions);
     extents_release(&m->resident);
+    extents_release(&m->written);
+    remote_memory_close(&m->remote);
     *m = (struct memory){0};
 }

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "collect/extents.h"
+#include "collect/remote_memory.h"
 
 enum region_kind {
     REGION_ANONYMOUS,
@@ -29,15 +30,28 @@ struct region {
 };
 
 struct memory {
-    pid_t pid;
+    struct remote_memory remote; /* opened by memory_map */
     VEC(struct region) regions; /* in order */
     struct extents resident;    /* of what is writable */
     bool residency;             /* that is known; else all of it is taken to be */
+    bool only_written;          /* memory_find_written was asked: the rest reads as zeros */
+    struct extents written;     /* of resident, in order */
 };
 
 /* 0, or a negative errno: it may not be looked at, or is gone. */
 int memory_map(struct memory *m, pid_t pid);
 void memory_find_resident(struct memory *m);
+/*
+ * Of a forked process: which of those pages it has, or may have, written to since. The others it
+ * still shares with its parent or its brothers, so they are as they were at the fork. Pages that a
+ * process shares with children of its own cannot be told from those. false: it cannot be found out.
+ */
+bool memory_find_written(struct memory *m);
+/* What of it is read; the rest are zeros. */
+static inline const struct extents *memory_there(const struct memory *m)
+{
+    return m->only_written ? &m->written : &m->resident;
+}
 /* The mapping that an address is in, or NULL. */
 const struct region *memory_at(const struct memory *m, uint64_t address);
 /* One after the other; zeros where nothing can be read. */

@@ -5,7 +5,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define PAGE UINT64_C(4096)
+#define PAGE          UINT64_C(4096)
+#define MAPPED_BY_ONE (UINT64_C(1) << 56)
 
 /* <linux/fs.h> of Linux 6.7 and later. */
 struct pm_scan_arg {
@@ -86,4 +87,23 @@ bool pagemap_runs(int fd, uint64_t start, uint64_t end, uint64_t wanted, uint64_
         return true;
     out->items.count = before;
     return ask_pages(fd, &ask, out);
+}
+
+bool pagemap_own(int fd, uint64_t start, uint64_t end, struct page_runs *out)
+{
+    uint64_t entries[2048];
+    size_t first = out->items.count;
+    for (uint64_t page = start / PAGE, last = end / PAGE; page < last;) {
+        uint64_t wanted = last - page < 2048 ? last - page : 2048;
+        ssize_t n = pread(fd, entries, wanted * 8, (off_t)(page * 8));
+        if (n < 8)
+            return false;
+        for (ssize_t i = 0; i < n / 8; i++, page++) {
+            bool shared =
+                flags_of(entries[i]) == PAGE_PRESENT && !(entries[i] & MAPPED_BY_ONE);
+            if (!shared)
+                add_run(out, first, (struct page_run){page * PAGE, (page + 1) * PAGE, 0});
+        }
+    }
+    return true;
 }

@@ -36,4 +36,8 @@ int pagemap_open(pid_t pid);
 bool pagemap_runs(int fd, uint64_t start, uint64_t end, uint64_t wanted, uint64_t told,
                   struct page_runs *out);
 
+/* The same for those pages of [start, end) that this process alone has, or that are swapped out or
+ * part of a file: all but those that it shares since a fork. */
+bool pagemap_own(int fd, uint64_t start, uint64_t end, struct page_runs *out);
+
 #endif

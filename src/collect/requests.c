@@ -4,6 +4,7 @@
 
 #include "base/units.h"
 #include "collect/arenas.h"
+#include "collect/end_budget.h"
 #include "collect/hold.h"
 #include "collect/maps.h"
 #include "collect/scan.h"
@@ -62,37 +63,84 @@ static int mark_from_outside(struct session *s, pid_t about, const char *label)
     return 0;
 }
 
+/* The account and the mappings may each take a third of what is left. A forked process has nearly
+ * the same as its parent: the scan comes first there. */
+#define PROGRAM_SHARE 3
+#define FORKED_SHARE  16
+
+/* What is done at the end of a process besides the scan, and what the scan may take. */
+struct end_plan {
+    bool footprint, maps;
+    uint64_t scan_ns;
+};
+
+static void leave_out(struct target *t, const char *what, uint64_t cost_ns)
+{
+    struct strbuf time = {0};
+    unit_time(&time, cost_ns);
+    if (!t->forked && !t->end_spent_ns) /* many forked ones may be as large as their parent */
+        *vec_push(&t->profile.notes) =
+            xasprintf("%s at the end was left out: it would have taken about %s, more than the end "
+                      "of a process may take; 'tidemark run --scan=full' makes it",
+                      what, time.data);
+    strbuf_release(&time);
+}
+
+static struct end_plan plan_end(const struct session *s, struct target *t)
+{
+    uint64_t left = end_budget_left(s, t);
+    uint64_t footprint_ns = end_cost_footprint(t), maps_ns = end_cost_maps(t);
+    bool account = !footprint_has_exit(t), capture = !maps_has_exit(t);
+    uint64_t share = left / (t->forked ? FORKED_SHARE : PROGRAM_SHARE);
+    struct end_plan plan = {.footprint = account && footprint_ns <= share,
+                            .maps = capture && maps_ns <= share,
+                            .scan_ns = left};
+    if (account && !plan.footprint)
+        leave_out(t, "the account of resident memory", footprint_ns);
+    if (capture && !plan.maps)
+        leave_out(t, "the list of mappings", maps_ns);
+    if (left != UINT64_MAX)
+        plan.scan_ns -= (plan.footprint ? footprint_ns : 0) + (plan.maps ? maps_ns : 0);
+    return plan;
+}
+
 /* It waits: what can only be seen while it lives is looked at now. */
 static void see_to_exit(struct session *s, struct visitor *v)
 {
     struct target *t = session_target(s, v->pid);
-    if (t && v->request.small)
+    if (!t || !t->header) {
+        visitor_reply(v, -ESRCH, -1, 0, 0);
+        return;
+    }
+    if (v->request.small)
         t->python_ended = true;
-    struct scanning look = {.target = t,
-                            .kind = v->request.about == WIRE_EXIT_BEGINS ? SCAN_EXIT : SCAN_END,
-                            .waiting = &v->request};
     struct footprint_look pages = {0};
-    t = t && t->header ? t : NULL;
-    if (t)
-        queue_names(s); /* they are found while we look */
-    bool account = t && !footprint_has_exit(t);
-    look.footprint = account ? &pages : NULL;
-    if (t && !s->options->no_scan)
+    uint64_t begun = end_budget_start();
+    struct end_plan plan = plan_end(s, t);
+    struct scanning look = {.target = t,
+                            .kind = v->request.about == WIRE_EXIT_ENDS ? SCAN_END : SCAN_EXIT,
+                            .waiting = &v->request,
+                            .footprint = plan.footprint ? &pages : NULL,
+                            .limit_ns = plan.scan_ns};
+    queue_names(s); /* they are found while we look */
+    if (!s->options->no_scan)
         scan_look(&look);
-    else if (t)
+    else
         target_drain(t, elapsed_ns(s) - t->start_ns);
-    if (account && s->options->no_scan)
+    if (plan.footprint && s->options->no_scan)
         footprint_look(&pages, t, FOOTPRINT_EXIT, elapsed_ns(s) - t->start_ns,
                        hold_count(t->pid) == 1);
-    if (t && v->request.about == WIRE_EXIT_BEGINS)
+    t->ends_early = v->request.about == WIRE_EXIT_PYTHON;
+    if (v->request.about != WIRE_EXIT_ENDS)
         stamp_at_exit(t, elapsed_ns(s) - t->start_ns, &v->request.held);
-    if (t)
+    if (plan.maps)
         maps_at_exit(t, elapsed_ns(s) - t->start_ns);
-    visitor_reply(v, t ? 0 : -ESRCH, -1, 0, 0);
-    if (account)
+    visitor_reply(v, 0, -1, 0, 0);
+    if (plan.footprint)
         footprint_finish(&pages, t);
-    if (t && !s->options->no_scan)
+    if (!s->options->no_scan)
         scan_finish(&look);
+    end_budget_stop(s, t, begun, look.cost_ns);
 }
 
 /* It waits: in a moment its objects will be gone. */
@@ -165,7 +213,8 @@ static void scan_from_outside(struct session *s, struct visitor *v)
     struct strbuf text = {0};
     int code = s->live.count ? 0 : -ESRCH;
     for (size_t i = 0; i < s->live.count; i++) {
-        struct scanning look = {.target = s->live.items[i], .kind = SCAN_ASKED};
+        struct scanning look = {
+            .target = s->live.items[i], .kind = SCAN_ASKED, .limit_ns = UINT64_MAX};
         if ((one && look.target != one) || !look.target->header)
             continue;
         scan_look(&look);

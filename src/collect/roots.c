@@ -54,7 +54,7 @@ static void add_segments(const struct region *m, const char *header, struct exte
 static void find_module_data(const struct memory *m, struct module_data *out)
 {
     /* Their first pages are not writable, so their residency is not known: they are read. */
-    struct memory plain = {.pid = m->pid};
+    struct memory plain = {.remote = m->remote};
     char header[PAGE];
     extents_add(&plain.resident, 0, UINT64_MAX);
     for (size_t i = 0; i < m->regions.count; i++) {
@@ -157,7 +157,7 @@ static uint64_t stack_start(const struct root_facts *f, const struct region *m)
 void roots_take(const struct root_facts *f, struct flood *flood)
 {
     struct module_data data = {0};
-    struct extents anonymous = {0}, not_ours = {0}, roots = {0};
+    struct extents anonymous = {0}, not_ours = {0}, roots = {0}, there = {0};
     find_module_data(f->memory, &data);
     extents_copy(&data.ours, &f->own);
     extents_settle(&data.ours);
@@ -180,7 +180,10 @@ void roots_take(const struct root_facts *f, struct flood *flood)
     }
     extents_settle(&roots);
     for (size_t i = 0; i < roots.items.count; i++)
-        extents_outside(&data.ours, roots.items.items[i].start, roots.items.items[i].end,
+        extents_inside(memory_there(f->memory), roots.items.items[i].start,
+                       roots.items.items[i].end, &there);
+    for (size_t i = 0; i < there.items.count; i++)
+        extents_outside(&data.ours, there.items.items[i].start, there.items.items[i].end,
                         &not_ours);
     for (size_t i = 0; i < not_ours.items.count; i++) {
         struct extent s = not_ours.items.items[i];
@@ -199,5 +202,6 @@ void roots_take(const struct root_facts *f, struct flood *flood)
     extents_release(&data.ours);
     extents_release(&anonymous);
     extents_release(&roots);
+    extents_release(&there);
     extents_release(&not_ours);
 }

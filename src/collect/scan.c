@@ -7,11 +7,22 @@
 #include <time.h>
 
 #include "collect/hold.h"
+#include "base/units.h"
 #include "collect/roots.h"
+#include "collect/scan_forked.h"
 
 #define TRIES       50
 #define TRY_NAP_NS  200000
 #define LEAKS_LABEL "leaks"
+
+/* What a look takes, in ns of processor time: to find pages that are shared; by all threads that
+ * read, for a byte and for a block; afterwards for a block, and of that to sum it up. */
+#define COST_PAGE  150
+#define COST_BYTE  1
+#define COST_BLOCK 100
+#define COST_REACH 75
+#define COST_SUM   40
+#define PAGE       4096
 
 static uint64_t since_start_ns(const struct target *t)
 {
@@ -82,21 +93,75 @@ static void gather_facts(const struct scanning *s, const struct hold *h, struct 
 
 static void follow_pointers(struct scanning *s, const struct hold *h)
 {
-    const struct target *t = s->target;
+    struct target *t = s->target;
     struct root_facts facts = {0};
     vec_reserve(&s->flood.blocks, t->blocks.count);
     blocks_in_order(&t->blocks, add_block, &s->flood);
-    for (size_t i = 0; i < t->inherited.count; i++)
+    for (size_t i = 0; i < t->inherited.count && !s->memory.only_written; i++)
         blocks_in_order(&t->inherited.items[i], add_block, &s->flood);
     flood_ready(&s->flood, memory_read, &s->memory);
     gather_facts(s, h, &facts);
     for (size_t i = 0; i < h->registers.count; i++)
         flood_word(&s->flood, h->registers.items[i]);
     roots_take(&facts, &s->flood);
+    if (s->memory.only_written)
+        scan_forked_roots(t, &s->memory, &s->flood);
     flood_note(&s->flood);
     extents_release(&facts.mapped);
     extents_release(&facts.own);
     vec_release(&facts.threads);
+}
+
+static int refuse(struct scanning *s, uint64_t cost_ns, uint64_t blocks, struct err *err)
+{
+    struct strbuf text = {0};
+    unit_blocks(&text, (int64_t)blocks);
+    strbuf_puts(&text, " would have taken about ");
+    unit_time(&text, cost_ns);
+    err_set(err, -ETIME,
+            "to find out what points to %s, more than %s; 'tidemark run --scan=full' does it",
+            text.data,
+            s->target->forked ? "is left for the ends of forked processes"
+                              : "the end of a process may take");
+    strbuf_release(&text);
+    s->left_out = true;
+    return -ETIME;
+}
+
+/* That it would take too long is plain before anything is read. */
+static bool is_hopeless(struct scanning *s)
+{
+    const struct target *t = s->target;
+    const struct profile *p = &t->profile;
+    uint64_t rss = p->stamps.count ? vec_last(&p->stamps)->rss_bytes : 0;
+    uint64_t cost_ns = t->blocks.count * COST_REACH + (t->forked ? rss / PAGE * COST_PAGE : 0);
+    struct err err = {0};
+    if (!t->blocks.count || cost_ns <= s->limit_ns)
+        return false;
+    refuse(s, cost_ns, t->blocks.count, &err);
+    s->unreachable = xstrdup(err.text);
+    return true;
+}
+
+/* Does it take no longer than it may? */
+static int check_cost(struct scanning *s, struct err *err)
+{
+    const struct target *t = s->target;
+    uint64_t blocks = t->blocks.count, cost_ns = 0, bytes = extents_bytes(&s->memory.resident);
+    if (s->limit_ns == UINT64_MAX)
+        return 0;
+    if (t->forked && !t->has_forked && s->memory.residency) {
+        cost_ns = bytes / PAGE * COST_PAGE + blocks * COST_REACH;
+        if (cost_ns > s->limit_ns)
+            return refuse(s, cost_ns, blocks, err);
+        if (memory_find_written(&s->memory))
+            bytes = extents_bytes(&s->memory.written);
+    }
+    for (size_t i = 0; i < t->inherited.count && !s->memory.only_written; i++)
+        blocks += t->inherited.items[i].count;
+    cost_ns += (bytes * COST_BYTE + blocks * COST_BLOCK) / flood_threads(bytes);
+    cost_ns += blocks * COST_REACH;
+    return cost_ns > s->limit_ns ? refuse(s, cost_ns, blocks, err) : 0;
 }
 
 static void look(struct scanning *s, bool hold_threads)
@@ -129,6 +194,8 @@ static void look(struct scanning *s, bool hold_threads)
                        "permitted ('tidemark doctor' tells what forbids it)",
                        strerror(-seen));
     if (!code && t->blocks.count)
+        code = check_cost(s, &err);
+    if (!code && t->blocks.count)
         follow_pointers(s, &h);
     if (s->footprint)
         footprint_look(s->footprint, t, FOOTPRINT_EXIT, s->time_ns,
@@ -142,7 +209,11 @@ static void look(struct scanning *s, bool hold_threads)
 
 static void *look_and_hold(void *scanning)
 {
-    look(scanning, true);
+    struct scanning *s = scanning;
+    struct timespec used;
+    look(s, true);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    s->cost_ns = (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
     return NULL;
 }
 
@@ -151,6 +222,12 @@ void scan_look(struct scanning *s)
     pthread_t holder;
     struct target *t = s->target;
     target_drain(t, since_start_ns(t));
+    if (is_hopeless(s)) {
+        mark_moment(s);
+        if (s->footprint)
+            footprint_look(s->footprint, t, FOOTPRINT_EXIT, s->time_ns, hold_count(t->pid) == 1);
+        return;
+    }
     bool stands_still = s->waiting && (!t->blocks.count || hold_count(t->pid) == 1);
     if (stands_still || pthread_create(&holder, NULL, look_and_hold, s) != 0)
         look(s, false);
@@ -195,6 +272,15 @@ static void sum_up(void *context, const struct block *b)
 void scan_finish(struct scanning *s)
 {
     struct target *t = s->target;
+    if (s->left_out && t->blocks.count * COST_SUM > s->limit_ns) {
+        /* Even these sums would take too long. Those that target_pause makes tell less, and take
+         * half of the time. */
+        flood_release(&s->flood);
+        memory_release(&s->memory);
+        free(t->scan_left_out);
+        t->scan_left_out = s->unreachable;
+        return;
+    }
     struct survivors *survivors = vec_push(&t->scans);
     struct summing k = {.scanning = s, .survivors = survivors};
     if (s->unreachable)
@@ -205,7 +291,7 @@ void scan_finish(struct scanning *s)
     survivors->scan.held_ns = s->held_ns;
     survivors->scan.residency = s->memory.residency;
     survivors->scan.unreachable = s->unreachable;
-    survivors->looked = true;
+    survivors->looked = !s->left_out; /* else what was seen when it began to end stands */
     blocks_in_order(&t->blocks, sum_up, &k);
     flood_release(&s->flood);
     memory_release(&s->memory);

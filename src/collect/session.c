@@ -23,12 +23,14 @@
 #include "collect/scan.h"
 #include "collect/stamps.h"
 #include "collect/threads.h"
+#include "collect/unscanned.h"
 
 #define NAMING_EVERY_NS   100000000
 #define NAMING_SOONEST_NS 1000000 /* a short run's names should not all wait for its end */
 #define PROGRESS_EVERY_NS 250000000
 #define SHORTEST_NAP_NS   30000 /* less is not worth the system call */
 
+#define FORKED_APART     50 /* times what a look at a forked process took */
 #define LOOKS_APART_NS   20000000
 #define PATIENCE_NS      1000000000  /* for programs that sleep and have not said hello */
 #define LONG_PATIENCE_NS 10000000000 /* for those that may be about to */
@@ -69,22 +71,6 @@ void set_status(struct profile *p, int wait_status)
     p->signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
 }
 
-/* It was not looked at in time: why? */
-static void explain_end(const struct session *s, struct target *t)
-{
-    if (s->options->no_scan)
-        target_explain(t, "nobody looked what points to these blocks: --no-scan");
-    else if (t->profile.execed)
-        target_explain(t, "the program became another one (exec) before it could be looked at");
-    else if (t->profile.signal)
-        target_explain(t, "the program was killed by signal %d before it could be looked at",
-                       t->profile.signal);
-    else
-        target_explain(t, "the program ended without a word before it could be looked at: while "
-                          "other threads ran, by a system call of its own, under a seccomp "
-                          "filter, or with no file descriptor left");
-}
-
 static void queue_names_of(struct session *s, struct target *t);
 
 void session_end_target(struct session *s, struct target *t, bool execed)
@@ -99,7 +85,7 @@ void session_end_target(struct session *s, struct target *t, bool execed)
     t->profile.execed = execed;
     if (!execed && (t->pid == s->program || kin_status(t->pid, t->pidfd, &status)))
         set_status(&t->profile, status);
-    explain_end(s, t);
+    unscanned_explain(t, s->options->no_scan);
     if (t->pidfd >= 0)
         close(t->pidfd);
     t->pidfd = -1;
@@ -210,7 +196,7 @@ static void say_hello(struct session *s, struct visitor *v)
         target_look(t);
     else
         begin_target(s, t);
-    t->heap_unknown = v->request.parent != 0;
+    t->heap_unknown = t->forked = v->request.parent != 0;
     inherit(s, t, v->request.parent, v->request.fork);
     scan_prepare(t, v->request.thread_pointer);
     t->mark_on = &s->mark_on;
@@ -447,6 +433,22 @@ static bool wait_for_news(struct session *s, const struct timespec *nap)
     return any;
 }
 
+/*
+ * Each process is looked at for a small share of its time. Forked ones are like each other, large
+ * and perhaps many: all of them together get as much as one.
+ */
+static void look_if_due(struct session *s, struct target *t, uint64_t now_ns)
+{
+    uint64_t begun = elapsed_ns(s);
+    if (t->forked && begun < s->next_forked_ns)
+        return;
+    maps_if_due(t, now_ns);
+    footprint_if_due(t, now_ns);
+    arenas_if_due(t, now_ns);
+    if (t->forked)
+        s->next_forked_ns = begun + (elapsed_ns(s) - begun) * FORKED_APART;
+}
+
 static void record(struct session *s)
 {
     unsigned idle = 0;
@@ -463,11 +465,8 @@ static void record(struct session *s)
                 samples_count(t);
                 target_look(t);
             }
-            if (!s->options->all) {
-                maps_if_due(t, now);
-                footprint_if_due(t, now);
-                arenas_if_due(t, now);
-            }
+            if (!s->options->all)
+                look_if_due(s, t, now);
             most = t->pass_words > most ? t->pass_words : most;
         }
         uint64_t now = elapsed_ns(s);

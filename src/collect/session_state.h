@@ -40,6 +40,8 @@ struct session {
     VEC(pid_t) snapshots;                  /* those that write one each */
     unsigned snapshot_count;               /* begun so far */
     uint64_t next_snapshot_ns;
+    uint64_t forked_spent_ns; /* at the ends of forked processes (end_budget.h) */
+    uint64_t next_forked_ns;  /* when one of them is next looked at while it runs */
     bool paused;             /* processes that begin are */
     struct samples *samples; /* NULL: none are taken */
     struct sampling before;  /* what the kernel had counted before the program was executed */

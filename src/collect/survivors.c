@@ -26,6 +26,15 @@ void survivors_begin(struct survivors *s, const struct target *t, enum scan_kind
 void survivors_add(struct survivors *s, const struct target *t, const struct block *b,
                    enum reach reach, uint64_t untouched)
 {
+    struct live_row *last = s->rows.count ? &s->rows.items[s->last_row] : NULL;
+    if (last && last->site == b->site && s->last_birth == b->birth &&
+        last->reach == (uint32_t)reach) {
+        last->blocks++;
+        last->bytes += b->size;
+        last->usable += b->usable;
+        last->untouched += untouched;
+        return;
+    }
     size_t era = births_place(&t->births, b->birth);
     uint32_t tick = s->era_ticks.items[era];
     uint64_t time_ns = t->births.eras.items[era].start_ns;
@@ -47,6 +56,8 @@ void survivors_add(struct survivors *s, const struct target *t, const struct blo
     r->untouched += untouched;
     r->first_ns = time_ns < r->first_ns ? time_ns : r->first_ns;
     r->last_ns = time_ns > r->last_ns ? time_ns : r->last_ns;
+    s->last_row = *place;
+    s->last_birth = b->birth;
 }
 
 struct taking {

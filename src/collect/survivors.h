@@ -20,6 +20,8 @@ struct survivors {
     VEC(struct live_row) rows;
     struct map index;        /* site and place -> row */
     VEC(uint32_t) era_ticks; /* place of era -> tick of its interval as it is now */
+    uint32_t last_row;       /* that of the last block: most are like the one before */
+    uint32_t last_birth;
 };
 
 /* No events are read between this and the last survivors_add. */

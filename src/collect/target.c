@@ -23,6 +23,7 @@
 #define PYTHON_SMALL     (1u << 21)
 #define FIRST_STAMP_NS   2000000
 #define DESCRIPTORS_KEPT 8
+#define PYTHON_ENDS_NS   1000000000 /* what an interpreter takes to end, and hardly ever more */
 
 /* A memfd whose size nobody can change (cut short, it would kill us), and our mapping of its first
  * `mapped` bytes; the fd, or a negative errno. */
@@ -252,6 +253,7 @@ void target_free(struct target *t)
     births_release(&t->births);
     for (size_t i = 0; i < t->scans.count; i++)
         survivors_release(&t->scans.items[i]);
+    free(t->scan_left_out);
     untouched_release(t);
     growths_release(t);
     vec_release(&t->scans);
@@ -353,6 +355,11 @@ void target_own(const struct target *t, struct extents *out)
     extents_settle(out);
 }
 
+bool target_went_on(const struct target *t, uint64_t looked_ns, uint64_t now_ns)
+{
+    return t->ends_early && now_ns > looked_ns + PYTHON_ENDS_NS;
+}
+
 bool target_may_lack_blocks(const struct target *t)
 {
     uint64_t lost = t->ledger.lost_events;
@@ -383,6 +390,7 @@ void target_pause(struct target *t, uint64_t now_ns)
         return;
     t->unfollowed = atomic_load(&t->header->unfollowed);
     t->entries_taken = atomic_load(&t->header->entries_taken);
+    t->end = atomic_load(&t->header->end);
     t->was_joined = atomic_load(&t->header->own[0].start) != 0;
     t->python_state = atomic_load(&t->header->python);
     t->python_version = atomic_load(&t->header->python_version);

@@ -147,6 +147,10 @@ struct target {
     struct extents inherited_maps; /* and their mappings */
     struct extents loader;         /* what was mapped before malloc was there */
     bool heap_unknown;             /* it was forked, and what it inherited is not known */
+    bool forked;                   /* it goes on with its parent's program */
+    bool has_forked;               /* so that its pages may be its children's too */
+    uint64_t end_spent_ns;         /* on its end: end_budget.h */
+    char *scan_left_out;           /* why there was no time for a scan at its end; or NULL */
     struct timeline timeline;
 
     uint64_t pass_words; /* the most that one ring had in the last pass */
@@ -160,12 +164,14 @@ struct target {
     uint64_t unrecorded;   /* of header->unrecorded, what has been counted as lost */
     uint32_t unfollowed;   /* header->unfollowed, in the end */
     bool entries_taken;    /* header->entries_taken, in the end */
+    uint32_t end;          /* header->end, in the end */
     bool was_joined;       /* the program has made use of the memory that it was given */
     uint32_t python_state, python_version, objects_state; /* of the header, in the end */
     bool objects_wanted;
     struct program_stacks program_stacks;
     struct profile profile;
     bool python_ended;        /* its interpreter has: what it leaves is not what it had */
+    bool ends_early;          /* it was looked at when Python began to end, and may go on */
     uint32_t python_end_tick; /* the first since it began to; 0: it has not */
     uint64_t arenas_length_ns, next_arenas_ns; /* arenas.c: distance of looks, when one is due */
     uint64_t stamp_length_ns, next_stamp_ns;
@@ -218,6 +224,8 @@ void target_pause(struct target *t, uint64_t now_ns);
 void target_update_code(struct target *t);
 /* The memory that the recorder has mapped for itself in the program. */
 void target_own(const struct target *t, struct extents *out);
+/* It was looked at as if it were ending, and has gone on since: only its Python ended. */
+bool target_went_on(const struct target *t, uint64_t looked_ns, uint64_t now_ns);
 /* May there be blocks that were never announced? */
 bool target_may_lack_blocks(const struct target *t);
 /* Fills target.profile's sites and totals; the interval log is in target.timeline. */

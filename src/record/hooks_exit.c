@@ -22,6 +22,7 @@ EXPORT _Noreturn void quick_exit(int status);
 static main_function *program_main;
 static void (*loaders_end)(void);
 static _Atomic uint32_t told; /* a bit for each enum wire_exit */
+static _Atomic bool looked_early; /* when Python began to end */
 
 #define SAVED_REGISTERS 64 /* bytes below a frame that are more than those take */
 
@@ -34,6 +35,13 @@ static __attribute__((noinline)) void ask_allocator(struct wire_held *out)
     }
 }
 
+/* Why there was no look at the end, or that there was one. */
+static void tell_end(enum wire_end what)
+{
+    if (atomic_load(&recorder.state) == STATE_LIVE && recorder.header)
+        atomic_store(&recorder.header->end, (uint32_t)what);
+}
+
 /*
  * A child that shares our memory (vfork), or has not said hello, has nothing to tell. The caller's
  * registers are saved at the top of this frame; what is further down is ours, and what older frames
@@ -42,14 +50,18 @@ static __attribute__((noinline)) void ask_allocator(struct wire_held *out)
 static __attribute__((noinline)) void exiting(enum wire_exit what)
 {
     int saved = errno;
-    if (atomic_load(&recorder.state) == STATE_LIVE && sys_call(SYS_getpid) == (long)recorder.pid &&
-        !(atomic_fetch_or(&told, 1u << what) >> what)) {
+    if (atomic_load(&recorder.confined))
+        tell_end(WIRE_END_FILTER);
+    else if (atomic_load(&recorder.state) == STATE_LIVE &&
+             sys_call(SYS_getpid) == (long)recorder.pid &&
+             !(atomic_fetch_or(&told, 1u << what) >> what)) {
         struct wire_held held = {0};
-        if (what == WIRE_EXIT_BEGINS)
+        if (what != WIRE_EXIT_ENDS)
             ask_allocator(&held);
         thread_look();
         __builtin_unwind_init(); /* registers onto the stack, where they can be looked at */
-        recorder_exiting(what, (uintptr_t)__builtin_frame_address(0) - SAVED_REGISTERS, &held);
+        tell_end(recorder_exiting(what, (uintptr_t)__builtin_frame_address(0) - SAVED_REGISTERS,
+                                  &held));
     }
     errno = saved;
 }
@@ -65,9 +77,28 @@ static bool has_other_threads(void)
                                                              : tasks.st_nlink > 3;
 }
 
+static bool is_told(enum wire_exit what)
+{
+    return atomic_load(&told) >> what & 1;
+}
+
+/*
+ * Python has torn down its interpreter before main returns, and its threads that still run must not
+ * be kept waiting then. Where there are such, or threads of libraries, the end begins here, while
+ * all of it is still whole.
+ */
+void exit_python_ends(void)
+{
+    recorder_python_ends();
+    if (!has_other_threads())
+        return;
+    exiting(WIRE_EXIT_PYTHON);
+    atomic_store(&looked_early, true);
+    atomic_fetch_and(&told, ~(1u << WIRE_EXIT_PYTHON)); /* it may begin anew, and end again */
+}
+
 static void begins(void)
 {
-    /* Python has torn down its interpreter before main returns. */
     if (!atomic_load(&recorder.python) || !has_other_threads())
         exiting(WIRE_EXIT_BEGINS);
 }
@@ -76,11 +107,15 @@ static void ends(void)
 {
     if (!has_other_threads())
         exiting(WIRE_EXIT_ENDS);
+    else if (!is_told(WIRE_EXIT_ENDS) && sys_call(SYS_getpid) == (long)recorder.pid)
+        tell_end(is_told(WIRE_EXIT_BEGINS) || atomic_load(&looked_early) ? WIRE_END_THREADS
+                                                                         : WIRE_END_PYTHON);
 }
 
 void exit_forget(void)
 {
     atomic_store(&told, 0);
+    atomic_store(&looked_early, false);
 }
 
 static int main_watched(int argc, char **argv, char **environment)

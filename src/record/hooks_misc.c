@@ -174,7 +174,7 @@ EXPORT int sigaction(int number, const struct sigaction *action, struct sigactio
     }
     if (action && python_begins_to_end() && sys_call(SYS_getpid) == (long)recorder.pid) {
         int saved = errno;
-        recorder_python_ends();
+        exit_python_ends();
         errno = saved;
     }
     return next.sigaction(number, action, old);

@@ -344,15 +344,21 @@ void recorder_python_ends(void)
     ask(&request, "", &reply);
 }
 
-void recorder_exiting(enum wire_exit what, uint64_t stack, const struct wire_held *held)
+enum wire_end recorder_exiting(enum wire_exit what, uint64_t stack, const struct wire_held *held)
 {
     struct wire_request request = {.kind = WIRE_EXITING,
                                    .about = (uint32_t)what,
-                                   .small = python_has_ended(),
+                                   .small = what != WIRE_EXIT_PYTHON && python_has_ended(),
                                    .stack = stack,
                                    .held = *held};
-    struct wire_reply reply;
+    struct wire_reply reply = {.status = -EIO};
     ask(&request, "", &reply);
+    if (reply.status == 0)
+        return WIRE_END_ASKED;
+    int fd = dial(); /* why not? */
+    if (fd >= 0)
+        sys_call(SYS_close, (long)fd);
+    return fd == -EMFILE || fd == -ENFILE ? WIRE_END_DESCRIPTORS : WIRE_END_NO_ANSWER;
 }
 
 /* After fork: lets go of the parent's memory, but for the header, which is returned. */

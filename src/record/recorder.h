@@ -215,7 +215,8 @@ void recorder_python_ends(void);
 void recorder_bound(const char *path, bool missed);
 /* A program is executed without us. */
 void recorder_left_out(const char *path, enum wire_out why);
-void recorder_exiting(enum wire_exit what, uint64_t stack, const struct wire_held *held);
+/* The collector is told, and waited for. */
+enum wire_end recorder_exiting(enum wire_exit what, uint64_t stack, const struct wire_held *held);
 void *boot_alloc(size_t size); /* before `next` is known: dlsym itself may allocate */
 bool boot_owns(const void *p);
 size_t boot_room(const void *p); /* bytes that can be read from p on */
@@ -240,6 +241,7 @@ const char *exec_library(void); /* our own file; NULL: not known */
 
 /* hooks_exit.c */
 void exit_forget(void); /* in a forked child: it has not begun to end */
+void exit_python_ends(void); /* its interpreter is about to free its objects */
 
 /* hooks_malloc.c */
 void own_free(void *p); /* our free, whoever else defines one */

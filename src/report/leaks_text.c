@@ -96,7 +96,7 @@ static void line_kind(const struct leaks *l, const struct style *s, const char *
     strbuf_puts(out, meaning);
     if (kind == REACH_UNKNOWN) {
         unit_text(out, l->scan->unreachable ? l->scan->unreachable
-                                            : "nobody looked whether anything points there");
+                                            : "allocated after the last look at the program's memory");
         add_earlier(l, out);
     }
     if (kind == REACH_REACHABLE && l->growing.places) {

@@ -147,6 +147,17 @@ struct wire_own {
 
 enum wire_on_full { WIRE_WAIT, WIRE_DROP };
 
+/* Why the collector was not asked to look at the program's end; the last reason counts. */
+enum wire_end {
+    WIRE_END_UNKNOWN,     /* the program did not come to an exit function that is hooked */
+    WIRE_END_ASKED,       /* it was asked, and answered */
+    WIRE_END_THREADS,     /* after destructors ran, other threads were still there */
+    WIRE_END_PYTHON,      /* the same, and Python had ended before it could be asked */
+    WIRE_END_FILTER,      /* the program runs under a seccomp filter of its own */
+    WIRE_END_DESCRIPTORS, /* it has no file descriptor left */
+    WIRE_END_NO_ANSWER    /* the collector could not be reached, or did not answer in time */
+};
+
 struct wire_header {
     /* Written by the collector before the program maps it; constant. */
     uint64_t magic;
@@ -182,6 +193,7 @@ struct wire_header {
         python_finalizing; /* where it says who finalises the interpreter; 0: nowhere */
     struct wire_own
         own[WIRE_OWN]; /* memory that the recorder mapped for itself, but for that of threads */
+    _Atomic uint32_t end; /* enum wire_end */
 };
 static_assert(sizeof(struct wire_header) <= WIRE_PAGE, "the header is one page");
 
@@ -322,7 +334,9 @@ enum wire_out {
 };
 enum wire_exit {
     WIRE_EXIT_BEGINS, /* nothing that runs at exit has run yet */
-    WIRE_EXIT_ENDS    /* all of it has */
+    WIRE_EXIT_ENDS,   /* all of it has */
+    WIRE_EXIT_PYTHON  /* its Python begins to end, and there are other threads: in a moment it will
+                         be too late to wait; the program may go on, if Python is only a part of it */
 };
 
 /* The heap of the process that asks, after all that it has recorded before. */

@@ -93,7 +93,6 @@ FORBIDDEN = {  # system call: check, state, words, can programs still be recorde
     "memfd_create": ("shared-memory", "missing", "memfd_create", False),
     "socket": ("socket", "missing", "sockets", False),
     "ptrace": ("ptrace", "limited", "attached", True),
-    "process_vm_readv": ("ptrace", "limited", "attached", True),
     "pidfd_open": ("pidfd", "limited", "exit status", True),
 }
 

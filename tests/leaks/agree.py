@@ -134,7 +134,7 @@ def by_tidemark(argv, folder, tidemark):
     out = os.path.join(folder, "recording.tide")
     if os.path.exists(out):
         os.remove(out)
-    done = subprocess.run([tidemark, "run", "--quiet", "-o", out, "--", *argv], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+    done = subprocess.run([tidemark, "run", "--quiet", "--scan=full", "-o", out, "--", *argv], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                    stderr=subprocess.DEVNULL, cwd=folder, timeout=LIMIT_S, env={**os.environ, **ENVIRONMENT})
     last = scans.scans(Quiet(), out)[-1]
     found = {kind: collections.Counter() for kind in ("blocks", "bytes")}

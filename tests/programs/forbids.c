@@ -20,7 +20,6 @@ static const struct {
     {"memfd_create", SYS_memfd_create},
     {"socket", SYS_socket},
     {"ptrace", SYS_ptrace},
-    {"process_vm_readv", SYS_process_vm_readv},
     {"pidfd_open", SYS_pidfd_open},
 };
 

@@ -3,7 +3,9 @@
  * apart by their sizes; nothing but what the mode says points to them.
  */
 #include <errno.h>
+#include <linux/filter.h>
 #include <linux/futex.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
@@ -11,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -234,6 +237,10 @@ int main(int argc, char **argv)
         clear_stack();
         await_end();
         _exit(0);
+    } else if (strcmp(mode, "running") == 0) { /* threads that still work when main returns */
+        start(at_work, 3);
+        lose(2003);
+        clear_stack();
     } else if (strcmp(mode, "thread") == 0) {
         pthread_t id;
         lose(2010);
@@ -277,6 +284,14 @@ int main(int argc, char **argv)
             atexit(free_global);
         lose(2010);
         clear_stack();
+        if (strcmp(mode, "filter") == 0) { /* one that permits everything */
+            struct sock_filter permit = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+            struct sock_fprog program = {1, &permit};
+            prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+        }
+        if (strcmp(mode, "descriptors") == 0)
+            setrlimit(RLIMIT_NOFILE, &(struct rlimit){5, 5}); /* gate has the last two */
         if (strcmp(mode, "exit") == 0)
             exit(0);
         if (strcmp(mode, "quick_exit") == 0)

@@ -1,0 +1,12 @@
+/*
+ * unscanned: why it is not known what pointed to a process's last blocks: the one cause, in words.
+ */
+#ifndef TIDE_COLLECT_UNSCANNED_H
+#define TIDE_COLLECT_UNSCANNED_H
+
+#include "collect/target.h"
+
+/* After target_end, when it is known how the process ended. Does nothing if it was scanned. */
+void unscanned_explain(struct target *t, bool no_scan);
+
+#endif
