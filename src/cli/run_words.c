@@ -217,15 +217,8 @@ static void add_findings(struct strbuf *b, const struct session_result *result)
 /* The last line is what to do next. */
 void run_show_summary(const struct session_result *r, bool all)
 {
-    uint64_t lost = 0, truncated = 0, incomplete = 0;
-    for (size_t i = 0; i < r->recording->profiles.count; i++) {
-        const struct profile *each = &r->recording->profiles.items[i];
-        for (size_t k = 0; k < each->intervals.count; k++) {
-            lost += each->intervals.items[k].lost_events;
-            truncated += each->intervals.items[k].truncated_stacks;
-            incomplete += each->intervals.items[k].incomplete_stacks;
-        }
-    }
+    uint64_t lost = r->lost_events, truncated = r->truncated_stacks;
+    uint64_t incomplete = r->incomplete_stacks;
     struct strbuf b = {0};
     add_figures(&b, r);
     if (lost) {

@@ -20,22 +20,54 @@
 #define CHECKPOINTS_APART_COST 50   /* times what the last one took: they take 2 % of a processor */
 #define FAULT_NS               1000 /* to copy a page that is shared with the copy of us */
 
-/* --- the file --------------------------------------------------------------------------------- */
+/* --- processes that have ended ----------------------------------------------------------------- */
 
-static void write_target(struct strbuf *out, uint32_t number, const struct target *t,
-                         const struct profile *p)
+static void name_target(struct session *s, size_t number)
 {
-    size_t n = t->timeline.slices.count;
-    const struct strbuf **rows = xmalloc(n * sizeof *rows);
-    size_t *counts = xmalloc(n * sizeof *counts);
-    for (size_t i = 0; i < n; i++) {
-        rows[i] = &t->timeline.slices.items[i].rows;
-        counts[i] = t->timeline.slices.items[i].row_count;
-    }
-    writer_profile(out, number, p, &(struct packed_rows){rows, counts});
-    free(rows);
-    free(counts);
+    struct target *t = s->targets.items[number];
+    naming_add(s->naming, &t->profile, s->named.items[number]);
+    s->named.items[number] = t->profile.nodes.count;
+    for (size_t k = 0; k < t->unnamed_nodes.count; k++)
+        naming_add_nodes(s->naming, &t->profile,
+                         &t->profile.nodes.items[t->unnamed_nodes.items[k]], 1);
+    t->unnamed_nodes.count = 0;
+    if (t->stacks_named < t->stacks.nodes.count)
+        naming_add_nodes(s->naming, &t->profile, t->stacks.nodes.items + t->stacks_named,
+                         t->stacks.nodes.count - t->stacks_named);
+    t->stacks_named = t->stacks.nodes.count;
 }
+
+void queue_names(struct session *s)
+{
+    for (size_t i = 0; i < s->targets.count; i++) {
+        struct target *t = s->targets.items[i];
+        if (!t->ended)
+            target_update_code(t);
+        if (!t->packed.figures)
+            name_target(s, i);
+    }
+}
+
+void put_away(struct session *s, struct target *t)
+{
+    for (size_t i = s->targets.count; i-- > 0;)
+        if (s->targets.items[i] == t)
+            name_target(s, i);
+    target_let_go(t);
+    packing_figures(t, &s->strings);
+    *vec_push(&s->unnamed) = t;
+}
+
+void put_names_away(struct session *s)
+{
+    if (!s->unnamed.count || !naming_is_settled(s->naming))
+        return;
+    for (size_t i = 0; i < s->unnamed.count; i++)
+        packing_names(s->unnamed.items[i], s->naming, &s->strings);
+    s->unnamed.count = 0;
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
 
 static char *refusal(unsigned processes)
 {
@@ -88,6 +120,8 @@ static void compose(struct session *s, struct recording *r, struct strbuf *bytes
         *vec_push(&r->defaults) =
             (struct recorded_default){d->kind, xstrdup(d->name), xstrdup(d->text)};
     }
+    r->strings = s->strings;
+    s->strings = (struct strpool){0};
     writer_begin(bytes);
     if (program_is_missing(s)) {
         naming_fill(s->naming, unseen_program(s, r), NULL, &r->strings);
@@ -95,13 +129,9 @@ static void compose(struct session *s, struct recording *r, struct strbuf *bytes
     }
     for (size_t i = 0; i < s->targets.count; i++) {
         struct target *t = s->targets.items[i];
-        target_finish(t);
-        marks_finish(t, &r->strings);
-        pools_finish(t, &r->strings);
         if (i == 0 && s->refused + s->door.refused)
             *vec_push(&t->profile.notes) = refusal(s->refused + s->door.refused);
-        naming_fill(s->naming, &t->profile, &t->python, &r->strings);
-        write_target(bytes, (uint32_t)r->profiles.count, t, &t->profile);
+        packing_write(t, s->naming, &r->strings, (uint32_t)r->profiles.count, bytes);
         *vec_push(&r->profiles) = t->profile;
         t->profile = (struct profile){0};
     }
@@ -311,25 +341,9 @@ void snapshot_if_due(struct session *s, uint64_t now)
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-static void sum_samples(const struct target *t, struct session_result *result)
-{
-    for (size_t i = 0; i < t->ledger.accounts.count; i++) {
-        const struct account *a = &t->ledger.accounts.items[i];
-        if (a->site.domain == DOMAIN_CPU) {
-            result->cpu_ns += a->live.bytes;
-            result->cpu_samples += a->live.blocks;
-        } else if (a->site.domain == DOMAIN_FAULTS) {
-            result->fault_bytes += a->live.bytes;
-            result->faults += a->live.blocks;
-        }
-    }
-}
-
 static uint64_t samples_of(const struct target *t)
 {
-    struct session_result sums = {0};
-    sum_samples(t, &sums);
-    return sums.cpu_samples + sums.faults;
+    return t->packed.cpu_samples + t->packed.faults;
 }
 
 static int busier_first(const void *a, const void *b)
@@ -381,6 +395,13 @@ int finish(struct session *s, struct session_result *result, struct err *err)
             target_explain(t, "the program went on when recording ended");
         }
     }
+    for (size_t i = 0; i < s->targets.count; i++) {
+        struct packed *k = &s->targets.items[i]->packed;
+        packing_count(s->targets.items[i]);
+        result->lost_events += k->lost_events;
+        result->truncated_stacks += k->truncated_stacks;
+        result->incomplete_stacks += k->incomplete_stacks;
+    }
     queue_names(s);
     naming_wait(s->naming);
     if (s->options->library)
@@ -393,7 +414,10 @@ int finish(struct session *s, struct session_result *result, struct err *err)
         result->allocations = program->ledger.allocations;
         result->live_bytes = program->ledger.live.bytes;
         result->live_blocks = program->ledger.live.blocks;
-        sum_samples(program, result);
+        result->cpu_ns = program->packed.cpu_ns;
+        result->cpu_samples = program->packed.cpu_samples;
+        result->faults = program->packed.faults;
+        result->fault_bytes = program->packed.fault_bytes;
     }
     compose(s, r, &bytes);
     int code = output_write(&s->file, &bytes, err);

@@ -104,8 +104,10 @@ void session_end_target(struct session *s, struct target *t, bool execed)
     for (size_t i = 0; i < s->live.count; i++)
         if (s->live.items[i] == t)
             s->live.items[i--] = s->live.items[--s->live.count];
-    if (execed || s->live.count) /* after the last one we end soon, and all at once */
-        target_let_go(t);
+    if (execed || s->live.count)
+        put_away(s, t);
+    else /* after the last one we end soon, and all at once */
+        s->last_ended = t;
 }
 
 /* Times count from now. */
@@ -123,6 +125,9 @@ static void begin_target(struct session *s, struct target *t)
     t->profile.sampling.fault_period = s->samples ? s->options->sampling.fault_period : 0;
     if (!s->targets.count && s->options->sampling_refused)
         *vec_push(&t->profile.notes) = xstrdup(s->options->sampling_refused);
+    if (s->last_ended) /* it was not the last after all */
+        put_away(s, s->last_ended);
+    s->last_ended = NULL;
     *vec_push(&s->targets) = t;
     *vec_push(&s->live) = t;
     *vec_push(&s->named) = 0;
@@ -372,25 +377,6 @@ static void tell_progress(struct session *s, uint64_t now)
     s->next_progress_ns = now + PROGRESS_EVERY_NS;
 }
 
-void queue_names(struct session *s)
-{
-    for (size_t i = 0; i < s->targets.count; i++) {
-        struct target *t = s->targets.items[i];
-        if (!t->ended)
-            target_update_code(t);
-        naming_add(s->naming, &t->profile, s->named.items[i]);
-        s->named.items[i] = t->profile.nodes.count;
-        for (size_t k = 0; k < t->unnamed_nodes.count; k++)
-            naming_add_nodes(s->naming, &t->profile,
-                             &t->profile.nodes.items[t->unnamed_nodes.items[k]], 1);
-        t->unnamed_nodes.count = 0;
-        if (t->stacks_named < t->stacks.nodes.count)
-            naming_add_nodes(s->naming, &t->profile, t->stacks.nodes.items + t->stacks_named,
-                             t->stacks.nodes.count - t->stacks_named);
-        t->stacks_named = t->stacks.nodes.count;
-    }
-}
-
 static void find_names(struct session *s, uint64_t now)
 {
     if (now < s->next_naming_ns)
@@ -456,6 +442,7 @@ static void record(struct session *s)
         }
         uint64_t now = elapsed_ns(s);
         find_names(s, now);
+        put_names_away(s);
         if (s->options->library)
             unseen_look(&s->unseen, s->targets.items, s->targets.count, now);
         tell_progress(s, now);

@@ -52,7 +52,8 @@ struct session_options {
 
 struct session_result {
     int status;                  /* as a shell gives it: exit code, or 128 + signal */
-    struct recording *recording; /* without rows: they are in the file */
+    struct recording *recording; /* processes without figures: they are in the file */
+    uint64_t lost_events, truncated_stacks, incomplete_stacks; /* of all of them */
     uint64_t allocations, live_bytes, live_blocks; /* of the program, at its end */
     uint64_t cpu_ns, cpu_samples, faults, fault_bytes;
     char *file; /* where it went; NULL if it could be written nowhere */

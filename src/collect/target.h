@@ -21,6 +21,7 @@
 #include "collect/growths.h"
 #include "collect/ledger.h"
 #include "collect/mark_on.h"
+#include "collect/naming.h"
 #include "collect/pools.h"
 #include "collect/python.h"
 #include "collect/ranges.h"
@@ -98,6 +99,16 @@ struct watched {
     bool is_elsewhere; /* in another network namespace */
 };
 
+/* What became of a process that has ended (packing.c): its chunks of the file, and what is asked of
+ * it once its tables are gone. */
+struct packed {
+    bool figures, names;  /* their chunks are made */
+    struct strbuf chunks; /* of process 0: who writes them gives them their number */
+    bool counted;         /* what follows is known */
+    uint64_t lost_events, truncated_stacks, incomplete_stacks;
+    uint64_t cpu_ns, cpu_samples, faults, fault_bytes;
+};
+
 struct segment {
     void *memory;
     size_t size;
@@ -167,6 +178,7 @@ struct target {
     VEC(uint32_t) late_nodes;    /* whose number was taken before they were written */
     VEC(uint32_t) unnamed_nodes; /* late ones that came, and are to be queued for names */
     struct profile profile;
+    struct packed packed;
     bool python_ended;        /* its interpreter has: what it leaves is not what it had */
     uint32_t python_end_tick; /* the first since it began to; 0: it has not */
     uint64_t arenas_length_ns, next_arenas_ns; /* arenas.c: distance of looks, when one is due */
@@ -210,6 +222,8 @@ void target_end(struct target *t, uint64_t now_ns);
 /* Gives back what was needed only to read events; what its children inherit stays. After
  * target_end. */
 void target_let_go(struct target *t);
+/* After that, gives back what target_finish makes a profile from. */
+void target_release_figures(struct target *t);
 /* Why it is not known what pointed to its last blocks, if that is so and no reason was given yet.
  */
 void target_explain(struct target *t, const char *format, ...)
@@ -224,6 +238,19 @@ void target_own(const struct target *t, struct extents *out);
 bool target_may_lack_blocks(const struct target *t);
 /* Fills target.profile's sites and totals; the interval log is in target.timeline. */
 void target_finish(struct target *t);
+
+/* packing.c */
+/* It has ended: fills the sums in target.packed. */
+void packing_count(struct target *t);
+/* It has ended: makes the chunks of its figures, and gives back what they were made from. Strings
+ * go to `strings`, which must be those of the file. */
+void packing_figures(struct target *t, struct strpool *strings);
+/* After that, when its names are known: the rest that is not small. */
+void packing_names(struct target *t, struct naming *naming, struct strpool *strings);
+/* Appends all its chunks as those of process `number`, those too that are not made yet. Its profile
+ * has then lost its figures and its code. */
+void packing_write(struct target *t, struct naming *naming, struct strpool *strings,
+                   uint32_t number, struct strbuf *out);
 
 /* drain.c */
 uint64_t drain_rings(struct target *t, uint64_t now_ns);

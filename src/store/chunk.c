@@ -67,6 +67,18 @@ void chunk_append(struct strbuf *out, enum chunk_type type, uint32_t process,
     out->size += CHUNK_HEADER + stored;
 }
 
+void chunks_renumber(struct strbuf *chunks, uint32_t process)
+{
+    for (size_t at = 0; at < chunks->size;) {
+        uint8_t *header = (uint8_t *)chunks->data + at;
+        size_t stored = get_u32(header + 8);
+        put_u32(header + 4, process);
+        uint64_t checksum = checksum_of(header, header + CHUNK_HEADER, stored);
+        memcpy(header + 16, &checksum, 8);
+        at += CHUNK_HEADER + stored;
+    }
+}
+
 /* Memory grows with what is really there, not with what a header promises. */
 #define TAKE_STEP (UINT64_C(1) << 20)
 

@@ -86,6 +86,8 @@ void chunk_source_release(struct chunk_source *s); /* the fd is the caller's */
 /* Appends a chunk to `out`. */
 void chunk_append(struct strbuf *out, enum chunk_type type, uint32_t process,
                   const struct strbuf *payload);
+/* Gives whole chunks that were appended to `chunks` another process. */
+void chunks_renumber(struct strbuf *chunks, uint32_t process);
 /* Reads the next `size` bytes, or as many as there are, into `held`; how many, or a negative errno.
  */
 int64_t chunk_source_take(struct chunk_source *s, size_t size);

@@ -471,6 +471,9 @@ static inline bool profile_is_sampled(const struct profile *p)
 
 struct recording *recording_new(void);
 void profile_release(struct profile *p);
+/* What was counted of it; then its code: who it is, how it ended and its threads stay. */
+void profile_release_figures(struct profile *p);
+void profile_release_names(struct profile *p);
 void recording_free(struct recording *r); /* NULL is fine */
 
 #endif
