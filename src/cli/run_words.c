@@ -1,12 +1,12 @@
 #include "cli/run_words.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "analyse/leaks.h"
-#include "model/sampled.h"
 #include "report/findings.h"
 #include "report/summary.h"
 #include "report/units.h"
@@ -16,6 +16,7 @@
 #define NOTES_SHOWN     5
 #define FINDINGS_SHOWN  3
 #define PROCESSES_SHOWN 5
+#define READ_BACK_MOST  (UINT64_C(24) << 20) /* it takes up to 16 times as much as it is read */
 
 /* The terminal is the program's: where it writes to it, a line of ours would wipe out half of one
  * of its own, or be in the midst of its picture. Nor is it ours in the background. */
@@ -148,16 +149,16 @@ static void add_figures(struct strbuf *b, const struct session_result *r)
     }
     if (g->cpu_period_ns) {
         strbuf_puts(b, "  CPU time ");
-        unit_ms(b, (int64_t)r->cpu_ns);
+        unit_ms(b, (int64_t)r->sampled.cpu_ns);
         strbuf_puts(b, " in ");
-        unit_counted(b, (int64_t)r->cpu_samples, "sample");
+        unit_counted(b, (int64_t)r->sampled.cpu_samples, "sample");
         strbuf_putc(b, '\n');
     }
     if (g->fault_period) {
         strbuf_puts(b, "  page faults ");
-        unit_count(b, (int64_t)r->faults);
+        unit_count(b, (int64_t)r->sampled.faults);
         strbuf_puts(b, ", which made ");
-        unit_bytes(b, (int64_t)r->fault_bytes);
+        unit_bytes(b, (int64_t)r->sampled.fault_bytes);
         strbuf_puts(b, " resident\n");
     }
     if (lost) {
@@ -168,40 +169,44 @@ static void add_figures(struct strbuf *b, const struct session_result *r)
 }
 
 /* Of many processes: those that used most. */
-static void add_processes(struct strbuf *b, const char *file)
+static void add_processes(struct strbuf *b, const struct session_result *r)
 {
-    struct recording *r = NULL;
-    struct err err;
-    if (recording_read(file, &r, &err))
-        return;
-    for (size_t i = 0; i < r->profiles.count && i < PROCESSES_SHOWN; i++) {
-        const struct profile *p = &r->profiles.items[i];
-        struct sampled_totals t = sampled_whole(p);
+    for (size_t i = 0; i < r->samples.count && i < PROCESSES_SHOWN; i++) {
+        const struct profile *p = &r->recording->profiles.items[i];
         strbuf_puts(b, "  ");
         if (p->sampling.cpu_period_ns)
-            unit_ms(b, (int64_t)t.cpu_ns);
+            unit_ms(b, (int64_t)r->samples.items[i].cpu_ns);
         if (p->sampling.fault_period) {
             strbuf_puts(b, p->sampling.cpu_period_ns ? ", " : "");
-            unit_counted(b, (int64_t)t.faults, "fault");
+            unit_counted(b, (int64_t)r->samples.items[i].faults, "fault");
         }
         strbuf_printf(b, "  %u ", (unsigned)p->pid);
         summary_command(p, 60, b);
         strbuf_putc(b, '\n');
     }
-    recording_free(r);
 }
 
-/* The first few, from what was written: anybody will find the same in it. */
+/* The first few, from what was written: anybody will find the same in it. What is not needed for
+ * them is not read: we shall not take more memory to tell of a program than to record it. */
 static void add_findings(struct strbuf *b, const struct session_result *result)
 {
     const struct strbuf *passed_on = &result->passed_on;
     const char *file = passed_on->size ? "FILE" : result->file;
+    const struct profile *p;
     struct recording *r = NULL;
     struct findings findings;
     struct query query;
     struct err err;
-    if (passed_on->size ? recording_parse(passed_on->data, passed_on->size, file, &r, &err)
-                        : recording_read(file, &r, &err))
+    if (answer_process(result->recording, NULL, &p, NULL))
+        return;
+    const struct reader_choice only = {.process = (uint32_t)(p - result->recording->profiles.items),
+                                       .most = READ_BACK_MOST};
+    int code = passed_on->size
+                   ? recording_parse_some(passed_on->data, passed_on->size, file, &only, &r, &err)
+                   : recording_read_some(file, &only, &r, &err);
+    if (code == -E2BIG)
+        strbuf_printf(b, "  what stands out: tidemark findings %s\n", file);
+    if (code)
         return;
     add_lost(b, r, file);
     query_init(&query);
@@ -237,7 +242,7 @@ void run_show_summary(const struct session_result *r, bool all)
     add_notes(&b, r->recording);
     bool piped = r->file && r->file[0] == '|';
     if (all && r->file && !piped)
-        add_processes(&b, r->file);
+        add_processes(&b, r);
     if (r->file && !r->recording->profiles.items[0].sampling.alone) /* they are about the heap */
         add_findings(&b, r);
     if (piped)

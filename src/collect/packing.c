@@ -1,10 +1,10 @@
 /*
  * packing: a process that has ended takes little more memory than it will take in the file.
  *
- * A build or a test suite has hundreds of processes, of which few live at a time. When one ends, its
- * figures are complete: they become the chunks that the file will hold, and its tables are freed.
- * Its names may not have been found by then, and what is noted of it may come last of all, so these
- * chunks are made later; all that is kept for them is which addresses there are.
+ * A build or a test suite has hundreds of processes, of which few live at a time. When one ends,
+ * its figures are complete: they become the chunks that the file will hold, and its tables are
+ * freed. Its names may not have been found by then, and what is noted of it may come last of all,
+ * so these chunks are made later; all that is kept for them is which addresses there are.
  */
 #include <stdlib.h>
 
@@ -41,11 +41,11 @@ void packing_count(struct target *t)
     for (size_t i = 0; i < t->ledger.accounts.count; i++) {
         const struct account *a = &t->ledger.accounts.items[i];
         if (a->site.domain == DOMAIN_CPU) {
-            k->cpu_ns += a->live.bytes;
-            k->cpu_samples += a->live.blocks;
+            k->sampled.cpu_ns += a->live.bytes;
+            k->sampled.cpu_samples += a->live.blocks;
         } else if (a->site.domain == DOMAIN_FAULTS) {
-            k->fault_bytes += a->live.bytes;
-            k->faults += a->live.blocks;
+            k->sampled.fault_bytes += a->live.bytes;
+            k->sampled.faults += a->live.blocks;
         }
     }
 }

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,7 +21,8 @@
 #define CHECKPOINTS_APART_COST 50   /* times what the last one took: they take 2 % of a processor */
 #define FAULT_NS               1000 /* to copy a page that is shared with the copy of us */
 
-/* --- processes that have ended ----------------------------------------------------------------- */
+/* --- processes that have ended -----------------------------------------------------------------
+ */
 
 static void name_target(struct session *s, size_t number)
 {
@@ -28,8 +30,8 @@ static void name_target(struct session *s, size_t number)
     naming_add(s->naming, &t->profile, s->named.items[number]);
     s->named.items[number] = t->profile.nodes.count;
     for (size_t k = 0; k < t->unnamed_nodes.count; k++)
-        naming_add_nodes(s->naming, &t->profile,
-                         &t->profile.nodes.items[t->unnamed_nodes.items[k]], 1);
+        naming_add_nodes(s->naming, &t->profile, &t->profile.nodes.items[t->unnamed_nodes.items[k]],
+                         1);
     t->unnamed_nodes.count = 0;
     if (t->stacks_named < t->stacks.nodes.count)
         naming_add_nodes(s->naming, &t->profile, t->stacks.nodes.items + t->stacks_named,
@@ -343,7 +345,7 @@ void snapshot_if_due(struct session *s, uint64_t now)
 
 static uint64_t samples_of(const struct target *t)
 {
-    return t->packed.cpu_samples + t->packed.faults;
+    return t->packed.sampled.cpu_samples + t->packed.sampled.faults;
 }
 
 static int busier_first(const void *a, const void *b)
@@ -375,6 +377,19 @@ static const struct target *after_exec(const struct session *s)
         if (s->targets.items[i]->pid == program->pid)
             program = s->targets.items[i];
     return program;
+}
+
+/* The file is made, and reading it takes memory. What would take long to free piece by piece goes
+ * when we end. */
+static void give_back(struct session *s)
+{
+    for (size_t i = 0; i < s->targets.count; i++) {
+        struct target *t = s->targets.items[i];
+        if (t->header)
+            munmap(t->header, t->size);
+        t->header = NULL;
+        target_release_figures(t);
+    }
 }
 
 int finish(struct session *s, struct session_result *result, struct err *err)
@@ -414,12 +429,14 @@ int finish(struct session *s, struct session_result *result, struct err *err)
         result->allocations = program->ledger.allocations;
         result->live_bytes = program->ledger.live.bytes;
         result->live_blocks = program->ledger.live.blocks;
-        result->cpu_ns = program->packed.cpu_ns;
-        result->cpu_samples = program->packed.cpu_samples;
-        result->faults = program->packed.faults;
-        result->fault_bytes = program->packed.fault_bytes;
+        result->sampled = program->packed.sampled;
     }
+    if (program_is_missing(s))
+        *vec_push(&result->samples) = (struct sample_sums){0};
+    for (size_t i = 0; i < s->targets.count; i++)
+        *vec_push(&result->samples) = s->targets.items[i]->packed.sampled;
     compose(s, r, &bytes);
+    give_back(s);
     int code = output_write(&s->file, &bytes, err);
     if (s->file && s->file[0] == '|')
         result->passed_on = bytes;

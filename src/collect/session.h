@@ -14,6 +14,8 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "base/vec.h"
+#include "collect/ledger.h"
 #include "collect/perf.h"
 #include "store/recording.h"
 #include "wire/layout.h"
@@ -54,9 +56,10 @@ struct session_result {
     int status;                  /* as a shell gives it: exit code, or 128 + signal */
     struct recording *recording; /* processes without figures: they are in the file */
     uint64_t lost_events, truncated_stacks, incomplete_stacks; /* of all of them */
-    uint64_t allocations, live_bytes, live_blocks; /* of the program, at its end */
-    uint64_t cpu_ns, cpu_samples, faults, fault_bytes;
-    char *file; /* where it went; NULL if it could be written nowhere */
+    uint64_t allocations, live_bytes, live_blocks;             /* of the program, at its end */
+    struct sample_sums sampled;                                /* of it too, */
+    VEC(struct sample_sums) samples; /* and of each process, in the order of the recording */
+    char *file;                      /* where it went; NULL if it could be written nowhere */
     struct strbuf
         passed_on; /* the recording, where it went to a command and cannot be read again */
 };

@@ -106,7 +106,7 @@ struct packed {
     struct strbuf chunks; /* of process 0: who writes them gives them their number */
     bool counted;         /* what follows is known */
     uint64_t lost_events, truncated_stacks, incomplete_stacks;
-    uint64_t cpu_ns, cpu_samples, faults, fault_bytes;
+    struct sample_sums sampled;
 };
 
 struct segment {

@@ -311,12 +311,39 @@ struct packing {
     struct strbuf out[PARTS];
 };
 
+/* What a reader makes of the chunk, where it is far more than its bytes. */
+static uint64_t memory_of(const struct packing *k, enum chunk_type type)
+{
+    const struct profile *p = k->profile;
+    uint64_t rows = 0;
+    switch (type) {
+    case CHUNK_NODES: /* each may have an address of its own */
+        return p->nodes.count * (sizeof(struct node) + sizeof(uint64_t));
+    case CHUNK_SITES:
+        return p->sites.count * sizeof(struct site);
+    case CHUNK_INTERVALS:
+        for (size_t i = 0; i < p->intervals.count; i++)
+            rows += k->packed ? k->packed->counts[i] : p->intervals.items[i].row_count;
+        return rows * sizeof(struct row) + p->intervals.count * sizeof(struct interval);
+    case CHUNK_LIVE:
+        return p->live.count * sizeof(struct live_row);
+    case CHUNK_HISTOGRAMS:
+        return (p->sizes.count + p->lifetimes.count) * sizeof(struct bucket_row) +
+               p->looks.count * sizeof(struct freed_look);
+    case CHUNK_FRAMES:
+        return p->frame_runs.count * SYMBOL_BYTES + p->frames.count * sizeof(struct frame);
+    default:
+        return 0;
+    }
+}
+
 static void *pack_parts(void *arg)
 {
     struct packing *k = arg;
     struct strbuf b = {0};
     for (size_t i; (i = atomic_fetch_add(&k->next, 1)) < PARTS;) {
-        if (!(parts[i].part & k->wanted) || (parts[i].type == CHUNK_NOTES && !k->profile->notes.count) ||
+        if (!(parts[i].part & k->wanted) ||
+            (parts[i].type == CHUNK_NOTES && !k->profile->notes.count) ||
             (parts[i].type == CHUNK_MARKS && !k->profile->marks.count) ||
             (parts[i].type == CHUNK_HISTOGRAMS && !k->profile->has_histograms) ||
             (parts[i].type == CHUNK_CHAINS && !k->profile->chains.count) ||
@@ -332,7 +359,7 @@ static void *pack_parts(void *arg)
             parts[i].put(&b, k->profile);
         else
             put_intervals(&b, k->profile, k->packed);
-        chunk_append(&k->out[i], parts[i].type, k->process, &b);
+        chunk_append_large(&k->out[i], parts[i].type, k->process, &b, memory_of(k, parts[i].type));
     }
     strbuf_release(&b);
     return NULL;
