@@ -23,9 +23,24 @@ void survivors_begin(struct survivors *s, const struct target *t, enum scan_kind
         *vec_push(&s->era_ticks) = tick_of(t, &t->births.eras.items[i]);
 }
 
+static void count(struct live_row *r, const struct block *b, uint64_t untouched)
+{
+    r->blocks++;
+    r->bytes += b->size;
+    r->usable += b->usable;
+    r->untouched += untouched;
+}
+
 void survivors_add(struct survivors *s, const struct target *t, const struct block *b,
                    enum reach reach, uint64_t untouched)
 {
+    struct survivor *recent =
+        &s->recent[(b->site * 31 + b->birth) * 4 % SURVIVORS_RECENT + (unsigned)reach % 4];
+    if (recent->row && recent->site == b->site && recent->birth == b->birth &&
+        recent->reach == (uint32_t)reach) {
+        count(&s->rows.items[recent->row - 1], b, untouched);
+        return;
+    }
     size_t era = births_place(&t->births, b->birth);
     uint32_t tick = s->era_ticks.items[era];
     uint64_t time_ns = t->births.eras.items[era].start_ns;
@@ -41,12 +56,11 @@ void survivors_add(struct survivors *s, const struct target *t, const struct blo
                                .first_ns = time_ns,
                                .last_ns = time_ns};
     }
-    r->blocks++;
-    r->bytes += b->size;
-    r->usable += b->usable;
-    r->untouched += untouched;
+    count(r, b, untouched);
     r->first_ns = time_ns < r->first_ns ? time_ns : r->first_ns;
     r->last_ns = time_ns > r->last_ns ? time_ns : r->last_ns;
+    *recent =
+        (struct survivor){b->site, b->birth, (uint32_t)reach, (uint32_t)(r - s->rows.items) + 1};
 }
 
 struct taking {
