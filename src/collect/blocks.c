@@ -60,8 +60,8 @@ static inline uint32_t room_capacity(uint32_t size)
     return 2u << size;
 }
 
-/* The most blocks that may be in it: small ones may be full, to waste nothing. */
-static inline uint32_t room_limit(uint32_t size)
+/* With more, taking a block out of it means to look through all of it. */
+static inline uint32_t room_easy(uint32_t size)
 {
     return room_capacity(size) - room_capacity(size) / 64 * 4;
 }
@@ -262,7 +262,7 @@ static inline void entry_add(struct blocks *t, struct block_page *p, struct entr
         t->slots += room_capacity(0);
         *room_slot(p->room, 0, first.key - 1u) = first;
         empty = room_slot(p->room, 0, e.key - 1u);
-    } else if (__builtin_expect(p->count == room_limit(p->size), 0)) {
+    } else if (__builtin_expect(p->count == room_capacity(p->size), 0)) {
         page_move(t, p, p->size + (may_leap(t, p) ? 2u : 1u));
         empty = room_slot(p->room, p->size, e.key - 1u);
     } else {
@@ -277,6 +277,12 @@ static void entry_remove(struct blocks *t, struct block_page *p, struct entry *e
     if (p->count == 1) {
         p->count = 0;
         return;
+    }
+    if (__builtin_expect(p->count > room_easy(p->size), 0)) {
+        /* Blocks that only come fill their room; where they go too, there must be gaps. */
+        uint32_t place = e->key - 1u;
+        page_move(t, p, p->size + 1u);
+        e = room_slot(p->room, p->size, place);
     }
     page_own(p, &e);
     room_close_gap(p->room, p->size, (uint32_t)(e - p->room->entries));
