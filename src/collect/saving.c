@@ -18,7 +18,8 @@
 
 #define FIRST_CHECKPOINT_NS    250000000
 #define CHECKPOINTS_APART_NS   500000000
-#define CHECKPOINTS_APART_COST 50   /* times what the last one took: they take 2 % of a processor */
+#define CHECKPOINTS_APART_COST 50 /* times what the last one took: they take 2 % of a processor */
+#define ENDED_IMAGES_BYTES     ((size_t)8 << 20)
 #define FAULT_NS               1000 /* to copy a page that is shared with the copy of us */
 
 /* --- processes that have ended -----------------------------------------------------------------
@@ -50,6 +51,15 @@ void queue_names(struct session *s)
     }
 }
 
+/* Who was forked by a process that has ended, and has not said hello yet, was forked of late. */
+static void forget_old_images(struct session *s)
+{
+    size_t left = ENDED_IMAGES_BYTES;
+    for (size_t i = s->targets.count; i-- > 0;)
+        if (s->targets.items[i]->ended && s->targets.items[i]->images.count)
+            left -= inherit_keep(s->targets.items[i], left);
+}
+
 void put_away(struct session *s, struct target *t)
 {
     for (size_t i = s->targets.count; i-- > 0;)
@@ -57,6 +67,7 @@ void put_away(struct session *s, struct target *t)
             name_target(s, i);
     target_let_go(t);
     packing_figures(t, &s->strings);
+    forget_old_images(s);
     *vec_push(&s->unnamed) = t;
 }
 

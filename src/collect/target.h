@@ -281,6 +281,8 @@ void inherit_fork(struct target *t, uint32_t number); /* the process is about to
 bool inherit_take(struct target *t, uint64_t address, struct block *out, struct blocks **table);
 /* That did not happen after all. */
 void inherit_put(struct target *t, struct blocks *table, const struct block *b);
+/* Gives back all images but the last ones, of at most so many bytes; how many those have. */
+size_t inherit_keep(struct target *t, size_t bytes);
 void inherit_release(struct target *t);
 
 #endif
