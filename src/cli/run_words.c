@@ -1,12 +1,12 @@
 #include "cli/run_words.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "analyse/leaks.h"
-#include "model/sampled.h"
 #include "report/findings.h"
 #include "report/notes.h"
 #include "report/summary.h"
@@ -18,6 +18,7 @@
 #define FINDINGS_SHOWN  3
 #define FINDINGS_NS     200000000 /* the user waits */
 #define PROCESSES_SHOWN 5
+#define READ_BACK_MOST  (UINT64_C(24) << 20) /* it takes up to 16 times as much as it is read */
 
 /* The terminal is the program's: where it writes to it, a line of ours would wipe out half of one
  * of its own, or be in the midst of its picture. Nor is it ours in the background. */
@@ -178,16 +179,16 @@ static void add_figures(struct strbuf *b, const struct session_result *r, const 
     }
     if (g->cpu_period_ns) {
         strbuf_puts(b, "  CPU time ");
-        unit_ms(b, (int64_t)f->cpu_ns);
+        unit_ms(b, (int64_t)f->sampled.cpu_ns);
         strbuf_puts(b, " in ");
-        unit_counted(b, (int64_t)f->cpu_samples, "sample");
+        unit_counted(b, (int64_t)f->sampled.cpu_samples, "sample");
         strbuf_putc(b, '\n');
     }
     if (g->fault_period) {
         strbuf_puts(b, "  page faults ");
-        unit_count(b, (int64_t)f->faults);
+        unit_count(b, (int64_t)f->sampled.faults);
         strbuf_puts(b, ", which made ");
-        unit_bytes(b, (int64_t)f->fault_bytes);
+        unit_bytes(b, (int64_t)f->sampled.fault_bytes);
         strbuf_puts(b, " resident\n");
     }
     if (lost) {
@@ -198,40 +199,44 @@ static void add_figures(struct strbuf *b, const struct session_result *r, const 
 }
 
 /* Of many processes: those that used most. */
-static void add_processes(struct strbuf *b, const char *file)
+static void add_processes(struct strbuf *b, const struct session_result *r)
 {
-    struct recording *r = NULL;
-    struct err err;
-    if (recording_read(file, &r, &err))
-        return;
-    for (size_t i = 0; i < r->profiles.count && i < PROCESSES_SHOWN; i++) {
-        const struct profile *p = &r->profiles.items[i];
-        struct sampled_totals t = sampled_whole(p);
+    for (size_t i = 0; i < r->figures.count && i < PROCESSES_SHOWN; i++) {
+        const struct profile *p = &r->recording->profiles.items[i];
         strbuf_puts(b, "  ");
         if (p->sampling.cpu_period_ns)
-            unit_ms(b, (int64_t)t.cpu_ns);
+            unit_ms(b, (int64_t)r->figures.items[i].sampled.cpu_ns);
         if (p->sampling.fault_period) {
             strbuf_puts(b, p->sampling.cpu_period_ns ? ", " : "");
-            unit_counted(b, (int64_t)t.faults, "fault");
+            unit_counted(b, (int64_t)r->figures.items[i].sampled.faults, "fault");
         }
         strbuf_printf(b, "  %u ", (unsigned)p->pid);
         summary_command(p, 60, b);
         strbuf_putc(b, '\n');
     }
-    recording_free(r);
 }
 
-/* The first few, from what was written: anybody will find the same in it. */
+/* The first few, from what was written: anybody will find the same in it. What is not needed for
+ * them is not read: we shall not take more memory to tell of a program than to record it. */
 static void add_findings(struct strbuf *b, const struct session_result *result)
 {
     const struct strbuf *passed_on = &result->passed_on;
     const char *file = passed_on->size ? "FILE" : result->file;
+    const struct profile *p;
     struct recording *r = NULL;
     struct findings_all findings;
     struct query query;
     struct err err;
-    if (passed_on->size ? recording_parse(passed_on->data, passed_on->size, file, &r, &err)
-                        : recording_read(file, &r, &err))
+    if (answer_process(result->recording, NULL, &p, NULL))
+        return;
+    const struct reader_choice only = {.process = (uint32_t)(p - result->recording->profiles.items),
+                                       .most = READ_BACK_MOST};
+    int code = passed_on->size
+                   ? recording_parse_some(passed_on->data, passed_on->size, file, &only, &r, &err)
+                   : recording_read_some(file, &only, &r, &err);
+    if (code == -E2BIG)
+        strbuf_printf(b, "  what stands out: tidemark findings %s\n", file);
+    if (code)
         return;
     add_mapped(b, r, file);
     add_lost(b, r, file);
@@ -249,15 +254,8 @@ static void add_findings(struct strbuf *b, const struct session_result *result)
 /* The last line is what to do next. */
 void run_show_summary(const struct session_result *r, bool all)
 {
-    uint64_t lost = 0, truncated = 0, incomplete = 0;
-    for (size_t i = 0; i < r->recording->profiles.count; i++) {
-        const struct profile *each = &r->recording->profiles.items[i];
-        for (size_t k = 0; k < each->intervals.count; k++) {
-            lost += each->intervals.items[k].lost_events;
-            truncated += each->intervals.items[k].truncated_stacks;
-            incomplete += each->intervals.items[k].incomplete_stacks;
-        }
-    }
+    uint64_t lost = r->lost_events, truncated = r->truncated_stacks;
+    uint64_t incomplete = r->incomplete_stacks;
     struct strbuf b = {0};
     const struct profile *p = NULL;
     answer_process(r->recording, NULL, &p,
@@ -279,7 +277,7 @@ void run_show_summary(const struct session_result *r, bool all)
     add_notes(&b, r->recording, p);
     bool piped = r->file && r->file[0] == '|';
     if (all && r->file && !piped)
-        add_processes(&b, r->file);
+        add_processes(&b, r);
     if (r->file && !r->recording->profiles.items[0].sampling.alone) /* they are about the heap */
         add_findings(&b, r);
     if (piped)

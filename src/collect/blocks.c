@@ -60,8 +60,8 @@ static inline uint32_t room_capacity(uint32_t size)
     return 2u << size;
 }
 
-/* The most blocks that may be in it: small ones may be full, to waste nothing. */
-static inline uint32_t room_limit(uint32_t size)
+/* With more, taking a block out of it means to look through all of it. */
+static inline uint32_t room_easy(uint32_t size)
 {
     return room_capacity(size) - room_capacity(size) / 64 * 4;
 }
@@ -262,7 +262,7 @@ static inline void entry_add(struct blocks *t, struct block_page *p, struct entr
         t->slots += room_capacity(0);
         *room_slot(p->room, 0, first.key - 1u) = first;
         empty = room_slot(p->room, 0, e.key - 1u);
-    } else if (__builtin_expect(p->count == room_limit(p->size), 0)) {
+    } else if (__builtin_expect(p->count == room_capacity(p->size), 0)) {
         page_move(t, p, p->size + (may_leap(t, p) ? 2u : 1u));
         empty = room_slot(p->room, p->size, e.key - 1u);
     } else {
@@ -277,6 +277,12 @@ static void entry_remove(struct blocks *t, struct block_page *p, struct entry *e
     if (p->count == 1) {
         p->count = 0;
         return;
+    }
+    if (__builtin_expect(p->count > room_easy(p->size), 0)) {
+        /* Blocks that only come fill their room; where they go too, there must be gaps. */
+        uint32_t place = e->key - 1u;
+        page_move(t, p, p->size + 1u);
+        e = room_slot(p->room, p->size, place);
     }
     page_own(p, &e);
     room_close_gap(p->room, p->size, (uint32_t)(e - p->room->entries));
@@ -416,15 +422,47 @@ void blocks_prefetch_entry(const struct blocks *t, uint64_t address)
     __builtin_prefetch(e + 1); /* when it goes, the next one is looked at */
 }
 
+#define PAGES_AHEAD 4 /* whose rooms are on their way into the cache */
+
+static inline void room_prefetch(const struct block_page *p)
+{
+    if (!is_many(p))
+        return;
+    const char *at = (const char *)p->room, *end = at + room_bytes(p->size);
+    for (; at < end; at += 64)
+        __builtin_prefetch(at);
+}
+
+/* The numbers of the entries that hold a block. A table has gaps nobody can foretell: finding them
+ * without a branch is faster. */
+static inline uint32_t room_taken(const struct room *r, uint32_t size, uint16_t numbers[PLACES + 1])
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < room_capacity(size); i++) {
+        numbers[count] = (uint16_t)i;
+        count += r->entries[i].key != 0;
+    }
+    return count;
+}
+
 void blocks_each(const struct blocks *t, void (*visit)(void *context, const struct block *b),
                  void *context)
 {
+    uint16_t numbers[PLACES + 1];
+    struct block b;
     for (size_t i = 0; i < t->size; i++) {
         const struct block_page *p = &t->pages[i];
-        const struct entry *e;
-        for (uint32_t at = 0; (e = page_next(p, &at));) {
-            struct block b;
-            unpack((struct blocks *)t, p, e, &b);
+        if (i + PAGES_AHEAD < t->size)
+            room_prefetch(p + PAGES_AHEAD);
+        if (p->count == 1) {
+            unpack((struct blocks *)t, p, &p->one, &b);
+            visit(context, &b);
+        }
+        if (!is_many(p))
+            continue;
+        uint32_t count = room_taken(p->room, p->size, numbers);
+        for (uint32_t k = 0; k < count; k++) {
+            unpack((struct blocks *)t, p, &p->room->entries[numbers[k]], &b);
             visit(context, &b);
         }
     }

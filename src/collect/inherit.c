@@ -106,6 +106,20 @@ void inherit_put(struct target *t, struct blocks *table, const struct block *b)
     t->profile.inherited.freed_bytes -= b->size;
 }
 
+size_t inherit_keep(struct target *t, size_t bytes)
+{
+    size_t kept = 0, first = t->images.count;
+    while (first && kept + t->images.items[first - 1].bytes <= bytes)
+        kept += t->images.items[--first].bytes;
+    for (size_t i = 0; i < first; i++)
+        image_release(&t->images.items[i]);
+    t->images.count -= first;
+    memmove(t->images.items, t->images.items + first, t->images.count * sizeof *t->images.items);
+    if (!t->images.count)
+        vec_release(&t->images);
+    return kept;
+}
+
 void inherit_release(struct target *t)
 {
     for (size_t i = 0; i < t->images.count; i++)

@@ -26,6 +26,11 @@ struct amount {
     uint64_t bytes, blocks, usable;
 };
 
+/* What was sampled of a process in all. */
+struct sample_sums {
+    uint64_t cpu_ns, cpu_samples, faults, fault_bytes;
+};
+
 /* Lifetimes that are counted in the account: from 1 ms to 1 s. Longer ones are rare and go to the
  * histogram, shorter ones are the other frees. */
 #define LEDGER_LIVES 10

@@ -9,7 +9,7 @@
 struct naming {
     struct resolver *resolver;
     struct {
-        const char *path; /* a module's: it lives as long as we do */
+        const char *path; /* a module's */
         uint32_t file;
     } recent[8];
 };
@@ -88,6 +88,16 @@ void naming_add_nodes(struct naming *n, const struct profile *p, const struct no
     resolver_send(n->resolver);
 }
 
+bool naming_is_settled(struct naming *n)
+{
+    return resolver_is_settled(n->resolver);
+}
+
+void naming_forget(struct naming *n)
+{
+    memset(n->recent, 0, sizeof n->recent); /* it knows modules by where their paths are */
+}
+
 void naming_wait(struct naming *n)
 {
     resolver_wait(n->resolver);
@@ -148,7 +158,7 @@ static void put_paths(struct naming *n, struct profile *p)
         free(m->path);
         m->path = xstrdup(loaded->path);
     }
-    memset(n->recent, 0, sizeof n->recent); /* it knows modules by where their paths are */
+    naming_forget(n);
 }
 
 void naming_fill(struct naming *n, struct profile *p, const struct python_codes *python,

@@ -19,10 +19,14 @@ struct naming *naming_new(bool in_turn);
 /* Queues the addresses of nodes, which are in the profile's modules. */
 void naming_add_nodes(struct naming *n, const struct profile *p, const struct node *nodes,
                       size_t count);
+/* Is all resolved that was queued? */
+bool naming_is_settled(struct naming *n);
+/* The paths of a profile's modules are about to be freed. */
+void naming_forget(struct naming *n);
 /* Waits until all is resolved. No naming_add_nodes after it. */
 void naming_wait(struct naming *n);
-/* Fills p's frames, frame_runs and symbols, with strings in `strings`. After naming_wait; or in a
- * forked child, where what is not resolved yet reads module+0x1234. `python`: NULL is fine. */
+/* Fills p's frames, frame_runs and symbols, with strings in `strings`. After naming_wait or while
+ * naming_is_settled; or in a forked child, where what is not resolved yet reads module+0x1234. `python`: NULL is fine. */
 void naming_fill(struct naming *n, struct profile *p, const struct python_codes *python,
                  struct strpool *strings);
 /* In a forked child, after naming_hold and before naming_go_on: what is missing is resolved by

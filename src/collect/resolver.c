@@ -221,6 +221,16 @@ void resolver_send(struct resolver *r)
     r->unsent.count = 0;
 }
 
+bool resolver_is_settled(struct resolver *r)
+{
+    bool settled = true;
+    pthread_mutex_lock(&r->lock);
+    for (size_t i = 0; i < r->files.count; i++)
+        settled &= !r->files.items[i]->asked.count && !r->files.items[i]->busy;
+    pthread_mutex_unlock(&r->lock);
+    return settled;
+}
+
 /* As many as can be of use. What the background is at is left to one of them, at our priority. */
 static size_t helpers_wanted(const struct resolver *r)
 {

@@ -31,6 +31,8 @@ const char *resolver_path(const struct resolver *r, uint32_t file);
 /* Asks for a place, unless it was asked before; work begins with resolver_send. */
 void resolver_ask(struct resolver *r, struct place_asked place);
 void resolver_send(struct resolver *r);
+/* Is all that was sent found? */
+bool resolver_is_settled(struct resolver *r);
 /* Waits until all that was sent is found. Nothing is asked after it. */
 void resolver_wait(struct resolver *r);
 /* The frames of a place, innermost first, good until the next call; their strings are

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,25 +18,64 @@
 
 #define FIRST_CHECKPOINT_NS    250000000
 #define CHECKPOINTS_APART_NS   500000000
-#define CHECKPOINTS_APART_COST 50   /* times what the last one took: they take 2 % of a processor */
+#define CHECKPOINTS_APART_COST 50 /* times what the last one took: they take 2 % of a processor */
+#define ENDED_IMAGES_BYTES     ((size_t)8 << 20)
 #define FAULT_NS               1000 /* to copy a page that is shared with the copy of us */
 
-/* --- the file --------------------------------------------------------------------------------- */
+/* --- processes that have ended -----------------------------------------------------------------
+ */
 
-static void write_target(struct strbuf *out, uint32_t number, const struct target *t,
-                         const struct profile *p)
+static void name_target(struct session *s, struct target *t)
 {
-    size_t n = t->timeline.slices.count;
-    const struct strbuf **rows = xmalloc(n * sizeof *rows);
-    size_t *counts = xmalloc(n * sizeof *counts);
-    for (size_t i = 0; i < n; i++) {
-        rows[i] = &t->timeline.slices.items[i].rows;
-        counts[i] = t->timeline.slices.items[i].row_count;
-    }
-    writer_profile(out, number, p, &(struct packed_rows){rows, counts});
-    free(rows);
-    free(counts);
+    struct node fresh[1024];
+    size_t count;
+    while ((count = program_stacks_fresh(&t->program_stacks, fresh, sizeof fresh / sizeof *fresh)))
+        naming_add_nodes(s->naming, &t->profile, fresh, count);
+    if (t->stacks_named < t->stacks.nodes.count)
+        naming_add_nodes(s->naming, &t->profile, t->stacks.nodes.items + t->stacks_named,
+                         t->stacks.nodes.count - t->stacks_named);
+    t->stacks_named = t->stacks.nodes.count;
 }
+
+void queue_names(struct session *s)
+{
+    for (size_t i = 0; i < s->targets.count; i++) {
+        struct target *t = s->targets.items[i];
+        if (!t->ended)
+            target_update_code(t);
+        if (!t->packed.figures)
+            name_target(s, t);
+    }
+}
+
+/* Who was forked by a process that has ended, and has not said hello yet, was forked of late. */
+static void forget_old_images(struct session *s)
+{
+    size_t left = ENDED_IMAGES_BYTES;
+    for (size_t i = s->targets.count; i-- > 0;)
+        if (s->targets.items[i]->ended && s->targets.items[i]->images.count)
+            left -= inherit_keep(s->targets.items[i], left);
+}
+
+void put_away(struct session *s, struct target *t)
+{
+    name_target(s, t);
+    target_let_go(t);
+    packing_figures(t, &s->strings);
+    forget_old_images(s);
+    *vec_push(&s->unnamed) = t;
+}
+
+void put_names_away(struct session *s)
+{
+    if (!s->unnamed.count || !naming_is_settled(s->naming))
+        return;
+    for (size_t i = 0; i < s->unnamed.count; i++)
+        packing_names(s->unnamed.items[i], s->naming, &s->strings);
+    s->unnamed.count = 0;
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
 
 static char *refusal(unsigned processes)
 {
@@ -88,6 +128,8 @@ static void compose(struct session *s, struct recording *r, struct strbuf *bytes
         *vec_push(&r->defaults) =
             (struct recorded_default){d->kind, xstrdup(d->name), xstrdup(d->text)};
     }
+    r->strings = s->strings;
+    s->strings = (struct strpool){0};
     writer_begin(bytes);
     if (program_is_missing(s)) {
         naming_fill(s->naming, unseen_program(s, r), NULL, &r->strings);
@@ -95,13 +137,9 @@ static void compose(struct session *s, struct recording *r, struct strbuf *bytes
     }
     for (size_t i = 0; i < s->targets.count; i++) {
         struct target *t = s->targets.items[i];
-        target_finish(t);
-        marks_finish(t, &r->strings);
-        pools_finish(t, &r->strings);
         if (i == 0 && s->refused + s->door.refused)
             *vec_push(&t->profile.notes) = refusal(s->refused + s->door.refused);
-        naming_fill(s->naming, &t->profile, &t->python, &r->strings);
-        write_target(bytes, (uint32_t)r->profiles.count, t, &t->profile);
+        packing_write(t, s->naming, &r->strings, (uint32_t)r->profiles.count, bytes);
         *vec_push(&r->profiles) = t->profile;
         t->profile = (struct profile){0};
     }
@@ -311,25 +349,9 @@ void snapshot_if_due(struct session *s, uint64_t now)
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-static void sum_samples(const struct target *t, struct process_figures *result)
-{
-    for (size_t i = 0; i < t->ledger.accounts.count; i++) {
-        const struct account *a = &t->ledger.accounts.items[i];
-        if (a->site.domain == DOMAIN_CPU) {
-            result->cpu_ns += a->live.bytes;
-            result->cpu_samples += a->live.blocks;
-        } else if (a->site.domain == DOMAIN_FAULTS) {
-            result->fault_bytes += a->live.bytes;
-            result->faults += a->live.blocks;
-        }
-    }
-}
-
 static uint64_t samples_of(const struct target *t)
 {
-    struct process_figures sums = {0};
-    sum_samples(t, &sums);
-    return sums.cpu_samples + sums.faults;
+    return t->packed.sampled.cpu_samples + t->packed.sampled.faults;
 }
 
 static int busier_first(const void *a, const void *b)
@@ -357,9 +379,22 @@ static struct process_figures figures_of(const struct target *t)
 {
     struct process_figures f = {.allocations = t->ledger.allocations,
                                 .live_bytes = t->ledger.live.bytes,
-                                .live_blocks = t->ledger.live.blocks};
-    sum_samples(t, &f);
+                                .live_blocks = t->ledger.live.blocks,
+                                .sampled = t->packed.sampled};
     return f;
+}
+
+/* The file is made, and reading it takes memory. What would take long to free piece by piece goes
+ * when we end. */
+static void give_back(struct session *s)
+{
+    for (size_t i = 0; i < s->targets.count; i++) {
+        struct target *t = s->targets.items[i];
+        if (t->header)
+            munmap(t->header, t->size);
+        t->header = NULL;
+        target_release_figures(t);
+    }
 }
 
 int finish(struct session *s, struct session_result *result, struct err *err)
@@ -380,6 +415,13 @@ int finish(struct session *s, struct session_result *result, struct err *err)
             target_explain(t, "the program went on when recording ended");
         }
     }
+    for (size_t i = 0; i < s->targets.count; i++) {
+        struct packed *k = &s->targets.items[i]->packed;
+        packing_count(s->targets.items[i]);
+        result->lost_events += k->lost_events;
+        result->truncated_stacks += k->truncated_stacks;
+        result->incomplete_stacks += k->incomplete_stacks;
+    }
     queue_names(s);
     naming_wait(s->naming);
     if (s->options->library)
@@ -392,6 +434,7 @@ int finish(struct session *s, struct session_result *result, struct err *err)
     for (size_t i = 0; i < s->targets.count; i++)
         *vec_push(&result->figures) = figures_of(s->targets.items[i]);
     compose(s, r, &bytes);
+    give_back(s);
     int code = output_write(&s->file, &bytes, err);
     if (s->file && s->file[0] == '|')
         result->passed_on = bytes;

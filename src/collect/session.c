@@ -71,8 +71,6 @@ void set_status(struct profile *p, int wait_status)
     p->signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
 }
 
-static void queue_names_of(struct session *s, struct target *t);
-
 void session_end_target(struct session *s, struct target *t, bool execed)
 {
     int status = s->wait_status;
@@ -92,10 +90,10 @@ void session_end_target(struct session *s, struct target *t, bool execed)
     for (size_t i = 0; i < s->live.count; i++)
         if (s->live.items[i] == t)
             s->live.items[i--] = s->live.items[--s->live.count];
-    if (execed || s->live.count) { /* after the last one we end soon, and all at once */
-        queue_names_of(s, t);
-        target_let_go(t);
-    }
+    if (execed || s->live.count)
+        put_away(s, t);
+    else /* after the last one we end soon, and all at once */
+        s->last_ended = t;
 }
 
 /* Times count from now. */
@@ -113,6 +111,9 @@ static void begin_target(struct session *s, struct target *t)
     t->profile.sampling.fault_period = s->samples ? s->options->sampling.fault_period : 0;
     if (!s->targets.count && s->options->sampling_refused)
         *vec_push(&t->profile.notes) = xstrdup(s->options->sampling_refused);
+    if (s->last_ended) /* it was not the last after all */
+        put_away(s, s->last_ended);
+    s->last_ended = NULL;
     *vec_push(&s->targets) = t;
     *vec_push(&s->live) = t;
     s->alone_since_ns = 0;
@@ -373,26 +374,6 @@ static void tell_progress(struct session *s, uint64_t now)
     s->next_progress_ns = now + PROGRESS_EVERY_NS;
 }
 
-static void queue_names_of(struct session *s, struct target *t)
-{
-    struct node fresh[1024];
-    size_t count;
-    if (!t->ended)
-        target_update_code(t);
-    while ((count = program_stacks_fresh(&t->program_stacks, fresh, sizeof fresh / sizeof *fresh)))
-        naming_add_nodes(s->naming, &t->profile, fresh, count);
-    if (t->stacks_named < t->stacks.nodes.count)
-        naming_add_nodes(s->naming, &t->profile, t->stacks.nodes.items + t->stacks_named,
-                         t->stacks.nodes.count - t->stacks_named);
-    t->stacks_named = t->stacks.nodes.count;
-}
-
-void queue_names(struct session *s)
-{
-    for (size_t i = 0; i < s->targets.count; i++)
-        queue_names_of(s, s->targets.items[i]);
-}
-
 static void find_names(struct session *s, uint64_t now)
 {
     if (now < s->next_naming_ns)
@@ -471,6 +452,7 @@ static void record(struct session *s)
         }
         uint64_t now = elapsed_ns(s);
         find_names(s, now);
+        put_names_away(s);
         if (s->options->library)
             unseen_look(&s->unseen, s->targets.items, s->targets.count, now);
         tell_progress(s, now);

@@ -14,6 +14,8 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "base/vec.h"
+#include "collect/ledger.h"
 #include "collect/perf.h"
 #include "store/recording.h"
 #include "wire/layout.h"
@@ -54,12 +56,13 @@ struct session_options {
 /* What a process did, in all. */
 struct process_figures {
     uint64_t allocations, live_bytes, live_blocks; /* live: at its end */
-    uint64_t cpu_ns, cpu_samples, faults, fault_bytes;
+    struct sample_sums sampled;
 };
 
 struct session_result {
     int status;                          /* as a shell gives it: exit code, or 128 + signal */
-    struct recording *recording;         /* without rows: they are in the file */
+    struct recording *recording;         /* processes without figures: they are in the file */
+    uint64_t lost_events, truncated_stacks, incomplete_stacks; /* of all of them */
     VEC(struct process_figures) figures; /* one for each profile of the recording */
     char *file;                          /* where it went; NULL if it could be written nowhere */
     struct strbuf

@@ -29,7 +29,10 @@ struct session {
     uint64_t start_ns, start_unix_ns;
     VEC(struct target *) targets;
     VEC(struct target *) live; /* those that have not ended: there may be few of many */
+    struct target *last_ended; /* after which none was left, and which is as it ended; or NULL */
+    VEC(struct target *) unnamed; /* whose figures are packed, and whose names are not */
     struct naming *naming;
+    struct strpool strings; /* of the file */
     struct unseen unseen;
     struct mark_on mark_on;
     uint64_t next_naming_ns, next_progress_ns, next_checkpoint_ns;
@@ -62,13 +65,17 @@ void session_end_target(struct session *s, struct target *t, bool execed);
 void session_drain(struct session *s);
 /* Does --only ask for what the process executes? `name`: the kernel's; NULL: not known. */
 bool session_is_wanted(const struct session *s, pid_t pid, const char *name);
-/* Hands nodes that are new to naming. */
-void queue_names(struct session *s);
 
 /* requests.c */
 void request_answer(struct session *s, struct visitor *v);
 
 /* saving.c */
+/* Hands nodes that are new to naming. */
+void queue_names(struct session *s);
+/* It has ended, and others go on: it is packed as the file will hold it, all but its names. */
+void put_away(struct session *s, struct target *t);
+/* At every turn of the loop: packs these too, where all have been found. */
+void put_names_away(struct session *s);
 void checkpoint_if_due(struct session *s, uint64_t now);
 /* Begins to write what there is now, to a name with %I or a command; "": a name is chosen. Ends the
  * visit of who asks, or NULL. */

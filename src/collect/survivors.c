@@ -23,16 +23,22 @@ void survivors_begin(struct survivors *s, const struct target *t, enum scan_kind
         *vec_push(&s->era_ticks) = tick_of(t, &t->births.eras.items[i]);
 }
 
+static void count(struct live_row *r, const struct block *b, uint64_t untouched)
+{
+    r->blocks++;
+    r->bytes += b->size;
+    r->usable += b->usable;
+    r->untouched += untouched;
+}
+
 void survivors_add(struct survivors *s, const struct target *t, const struct block *b,
                    enum reach reach, uint64_t untouched)
 {
-    struct live_row *last = s->rows.count ? &s->rows.items[s->last_row] : NULL;
-    if (last && last->site == b->site && s->last_birth == b->birth &&
-        last->reach == (uint32_t)reach) {
-        last->blocks++;
-        last->bytes += b->size;
-        last->usable += b->usable;
-        last->untouched += untouched;
+    struct survivor *recent =
+        &s->recent[(b->site * 31 + b->birth) * 4 % SURVIVORS_RECENT + (unsigned)reach % 4];
+    if (recent->row && recent->site == b->site && recent->birth == b->birth &&
+        recent->reach == (uint32_t)reach) {
+        count(&s->rows.items[recent->row - 1], b, untouched);
         return;
     }
     size_t era = births_place(&t->births, b->birth);
@@ -50,14 +56,11 @@ void survivors_add(struct survivors *s, const struct target *t, const struct blo
                                .first_ns = time_ns,
                                .last_ns = time_ns};
     }
-    r->blocks++;
-    r->bytes += b->size;
-    r->usable += b->usable;
-    r->untouched += untouched;
+    count(r, b, untouched);
     r->first_ns = time_ns < r->first_ns ? time_ns : r->first_ns;
     r->last_ns = time_ns > r->last_ns ? time_ns : r->last_ns;
-    s->last_row = *place;
-    s->last_birth = b->birth;
+    *recent =
+        (struct survivor){b->site, b->birth, (uint32_t)reach, (uint32_t)(r - s->rows.items) + 1};
 }
 
 struct taking {

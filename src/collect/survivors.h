@@ -13,6 +13,14 @@
 
 struct target;
 
+#define SURVIVORS_RECENT 256
+
+/* Blocks of one site and era follow each other: to which row they go. */
+struct survivor {
+    uint32_t site, birth, reach;
+    uint32_t row; /* + 1; 0: none */
+};
+
 struct survivors {
     struct scan scan; /* intervals: a tick */
     bool looked;      /* into the process, or tried to */
@@ -20,8 +28,7 @@ struct survivors {
     VEC(struct live_row) rows;
     struct map index;        /* site and place -> row */
     VEC(uint32_t) era_ticks; /* place of era -> tick of its interval as it is now */
-    uint32_t last_row;       /* that of the last block: most are like the one before */
-    uint32_t last_birth;
+    struct survivor recent[SURVIVORS_RECENT];
 };
 
 /* No events are read between this and the last survivors_add. */

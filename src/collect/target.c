@@ -237,18 +237,11 @@ void target_let_go(struct target *t)
     pools_let_go(&t->pools);
 }
 
-void target_free(struct target *t)
+void target_release_figures(struct target *t)
 {
-    if (!t)
-        return;
-    if (t->pidfd >= 0)
-        close(t->pidfd);
-    target_let_go(t);
-    inherit_release(t);
     marks_release(t);
     stack_tree_release(&t->stacks);
     vec_release(&t->sampled_threads);
-    python_codes_release(&t->python);
     pools_release(&t->pools);
     births_release(&t->births);
     for (size_t i = 0; i < t->scans.count; i++)
@@ -259,6 +252,21 @@ void target_free(struct target *t)
     vec_release(&t->scans);
     ledger_release(&t->ledger);
     timeline_release(&t->timeline);
+    extents_release(&t->inherited_maps);
+    extents_release(&t->loader);
+}
+
+void target_free(struct target *t)
+{
+    if (!t)
+        return;
+    if (t->pidfd >= 0)
+        close(t->pidfd);
+    target_let_go(t);
+    inherit_release(t);
+    target_release_figures(t);
+    python_codes_release(&t->python);
+    strbuf_release(&t->packed.chunks);
     profile_release(&t->profile);
     free(t);
 }

@@ -21,6 +21,7 @@
 #include "collect/growths.h"
 #include "collect/ledger.h"
 #include "collect/mark_on.h"
+#include "collect/naming.h"
 #include "collect/pools.h"
 #include "collect/program_stacks.h"
 #include "collect/python.h"
@@ -99,6 +100,16 @@ struct watched {
     bool is_elsewhere; /* in another network namespace */
 };
 
+/* What became of a process that has ended (packing.c): its chunks of the file, and what is asked of
+ * it once its tables are gone. */
+struct packed {
+    bool figures, names;  /* their chunks are made */
+    struct strbuf chunks; /* of process 0: who writes them gives them their number */
+    bool counted;         /* what follows is known */
+    uint64_t lost_events, truncated_stacks, incomplete_stacks;
+    struct sample_sums sampled;
+};
+
 struct segment {
     void *memory;
     size_t size;
@@ -170,6 +181,7 @@ struct target {
     bool objects_wanted;
     struct program_stacks program_stacks;
     struct profile profile;
+    struct packed packed;
     bool python_ended;        /* its interpreter has: what it leaves is not what it had */
     bool ends_early;          /* it was looked at when Python began to end, and may go on */
     uint32_t python_end_tick; /* the first since it began to; 0: it has not */
@@ -214,6 +226,8 @@ void target_end(struct target *t, uint64_t now_ns);
 /* Gives back what was needed only to read events; what its children inherit stays. After
  * target_end. */
 void target_let_go(struct target *t);
+/* After that, gives back what target_finish makes a profile from. */
+void target_release_figures(struct target *t);
 /* Why it is not known what pointed to its last blocks, if that is so and no reason was given yet.
  */
 void target_explain(struct target *t, const char *format, ...)
@@ -230,6 +244,19 @@ bool target_went_on(const struct target *t, uint64_t looked_ns, uint64_t now_ns)
 bool target_may_lack_blocks(const struct target *t);
 /* Fills target.profile's sites and totals; the interval log is in target.timeline. */
 void target_finish(struct target *t);
+
+/* packing.c */
+/* It has ended: fills the sums in target.packed. */
+void packing_count(struct target *t);
+/* It has ended: makes the chunks of its figures, and gives back what they were made from. Strings
+ * go to `strings`, which must be those of the file. */
+void packing_figures(struct target *t, struct strpool *strings);
+/* After that, when its names are known: the rest that is not small. */
+void packing_names(struct target *t, struct naming *naming, struct strpool *strings);
+/* Appends all its chunks as those of process `number`, those too that are not made yet. Its profile
+ * has then lost its figures and its code. */
+void packing_write(struct target *t, struct naming *naming, struct strpool *strings,
+                   uint32_t number, struct strbuf *out);
 
 /* drain.c */
 uint64_t drain_rings(struct target *t, uint64_t now_ns);
@@ -260,6 +287,8 @@ void inherit_fork(struct target *t, uint32_t number); /* the process is about to
 bool inherit_take(struct target *t, uint64_t address, struct block *out, struct blocks **table);
 /* That did not happen after all. */
 void inherit_put(struct target *t, struct blocks *table, const struct block *b);
+/* Gives back all images but the last ones, of at most so many bytes; how many those have. */
+size_t inherit_keep(struct target *t, size_t bytes);
 void inherit_release(struct target *t);
 
 #endif

@@ -52,7 +52,8 @@ static void take_nodes(struct cursor *c, struct profile *p, struct mapping *m)
 {
     m->first_node = p->map_nodes.count;
     uint64_t least = 0;
-    for (uint64_t n = cursor_count(c, LEAST_NODE); n > 0 && !c->bad; n--) {
+    for (uint64_t n = cursor_items(c, LEAST_NODE, sizeof(struct mapping_node)); n > 0 && !c->bad;
+         n--) {
         uint64_t node = cursor_varint(c);
         if (node < least || node >= NUMA_NODES)
             c->bad = true;
@@ -86,17 +87,19 @@ static void take_mapping(struct cursor *c, struct profile *p, uint64_t *before)
 
 void captures_take(struct cursor *c, struct profile *p)
 {
-    for (uint64_t n = cursor_count(c, 1); n > 0 && !c->bad; n--) {
+    for (uint64_t n = cursor_items(c, 1, STRING_INDEX); n > 0 && !c->bad; n--) {
         char *name = cursor_string(c);
         strpool_add(&p->map_names, name);
         free(name);
     }
-    for (uint64_t n = cursor_count(c, LEAST_CAPTURE); n > 0 && !c->bad; n--) {
+    for (uint64_t n = cursor_items(c, LEAST_CAPTURE, sizeof(struct capture)); n > 0 && !c->bad;
+         n--) {
         struct capture capture = {.kind = (uint32_t)(cursor_varint(c) % CAPTURE_KINDS),
                                   .time_ns = cursor_varint(c),
                                   .first = p->mappings.count};
         uint64_t before = 0;
-        for (uint64_t k = cursor_count(c, LEAST_MAPPING); k > 0 && !c->bad; k--)
+        for (uint64_t k = cursor_items(c, LEAST_MAPPING, sizeof(struct mapping)); k > 0 && !c->bad;
+             k--)
             take_mapping(c, p, &before);
         capture.count = p->mappings.count - capture.first;
         if (p->captures.count && vec_last(&p->captures)->time_ns > capture.time_ns)

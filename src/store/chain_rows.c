@@ -19,7 +19,7 @@ void chain_rows_put(struct strbuf *b, const struct profile *p)
 void chain_rows_take(struct cursor *c, struct profile *p)
 {
     uint64_t site = 0;
-    for (uint64_t n = cursor_count(c, 1 + FIGURES); n > 0; n--) {
+    for (uint64_t n = cursor_items(c, 1 + FIGURES, sizeof(struct chain_row)); n > 0; n--) {
         struct chain_row row;
         uint64_t further = cursor_varint(c), *figures = (uint64_t *)&row.of;
         site += further;

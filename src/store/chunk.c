@@ -50,14 +50,23 @@ static size_t fill_up(uint8_t *payload, size_t stored, size_t least)
 void chunk_append(struct strbuf *out, enum chunk_type type, uint32_t process,
                   const struct strbuf *payload)
 {
+    chunk_append_large(out, type, process, payload, 0);
+}
+
+void chunk_append_large(struct strbuf *out, enum chunk_type type, uint32_t process,
+                        const struct strbuf *payload, uint64_t memory)
+{
     size_t bound = ZSTD_compressBound(payload->size);
-    strbuf_reserve(out, CHUNK_HEADER + bound);
+    size_t least = payload->size / CHUNK_RATIO;
+    if (memory / MEMORY_RATIO > least)
+        least = (size_t)(memory / MEMORY_RATIO);
+    strbuf_reserve(out, CHUNK_HEADER + SKIPPED_HEADER + (bound > least ? bound : least));
     uint8_t *header = (uint8_t *)out->data + out->size;
     size_t stored = ZSTD_compress(header + CHUNK_HEADER, bound, payload->data ? payload->data : "",
                                   payload->size, level_for(payload->size));
     if (ZSTD_isError(stored))
         must_alloc(NULL); /* the only way it fails with a large enough buffer */
-    stored = fill_up(header + CHUNK_HEADER, stored, payload->size / CHUNK_RATIO);
+    stored = fill_up(header + CHUNK_HEADER, stored, least);
     put_u32(header, type);
     put_u32(header + 4, process);
     put_u32(header + 8, (uint32_t)stored);
@@ -65,6 +74,18 @@ void chunk_append(struct strbuf *out, enum chunk_type type, uint32_t process,
     uint64_t checksum = checksum_of(header, header + CHUNK_HEADER, stored);
     memcpy(header + 16, &checksum, 8);
     out->size += CHUNK_HEADER + stored;
+}
+
+void chunks_renumber(struct strbuf *chunks, uint32_t process)
+{
+    for (size_t at = 0; at < chunks->size;) {
+        uint8_t *header = (uint8_t *)chunks->data + at;
+        size_t stored = get_u32(header + 8);
+        put_u32(header + 4, process);
+        uint64_t checksum = checksum_of(header, header + CHUNK_HEADER, stored);
+        memcpy(header + 16, &checksum, 8);
+        at += CHUNK_HEADER + stored;
+    }
 }
 
 /* Memory grows with what is really there, not with what a header promises. */

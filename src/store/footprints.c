@@ -34,7 +34,7 @@ void footprints_put(struct strbuf *b, const struct profile *p)
 static void take_pins(struct cursor *c, struct profile *p, struct footprint *f)
 {
     f->first_pin = p->pins.count;
-    for (uint64_t n = cursor_count(c, LEAST_PIN); n > 0 && !c->bad; n--) {
+    for (uint64_t n = cursor_items(c, LEAST_PIN, sizeof(struct pin)); n > 0 && !c->bad; n--) {
         uint64_t site = cursor_varint(c), pinned = cursor_varint(c), bytes = cursor_varint(c);
         if (site >= p->sites.count) {
             c->bad = true;
@@ -47,7 +47,7 @@ static void take_pins(struct cursor *c, struct profile *p, struct footprint *f)
 
 void footprints_take(struct cursor *c, struct profile *p)
 {
-    uint64_t n = cursor_count(c, LEAST_FOOTPRINT);
+    uint64_t n = cursor_items(c, LEAST_FOOTPRINT, sizeof(struct footprint));
     c->bad |= n > MOST;
     for (; n > 0 && !c->bad; n--) {
         struct footprint f = {.kind = (uint32_t)(cursor_varint(c) % FOOTPRINT_KINDS)};

@@ -48,7 +48,8 @@ static void take_rows(struct cursor *c, const struct profile *p, struct bucket_r
                       unsigned buckets, bool with_bytes)
 {
     uint64_t site = 0;
-    for (uint64_t n = cursor_count(c, with_bytes ? 4 : 3); n > 0 && take_site(c, p, &site); n--) {
+    for (uint64_t n = cursor_items(c, with_bytes ? 4 : 3, sizeof(struct bucket_row));
+         n > 0 && take_site(c, p, &site); n--) {
         uint64_t bucket = cursor_varint(c);
         struct bucket_row row = {.site = (uint32_t)site, .bucket = (uint32_t)bucket};
         row.count = cursor_varint(c);
@@ -68,7 +69,8 @@ void histograms_take(struct cursor *c, struct profile *p)
     p->has_histograms = true;
     take_rows(c, p, &p->sizes, SIZE_BUCKETS, true);
     take_rows(c, p, &p->lifetimes, LIFE_BUCKETS, false);
-    for (uint64_t n = cursor_count(c, 5); n > 0 && take_site(c, p, &site); n--) {
+    for (uint64_t n = cursor_items(c, 5, sizeof(struct freed_look));
+         n > 0 && take_site(c, p, &site); n--) {
         struct freed_look k = {.site = (uint32_t)site, .blocks = cursor_varint(c)};
         k.bytes = cursor_varint(c);
         k.untouched_blocks = cursor_varint(c);

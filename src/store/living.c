@@ -62,7 +62,7 @@ static void take_row(struct cursor *c, struct profile *p, uint64_t *site)
 
 void living_take(struct cursor *c, struct profile *p)
 {
-    for (uint64_t n = cursor_count(c, LEAST_SCAN); n > 0 && !c->bad; n--) {
+    for (uint64_t n = cursor_items(c, LEAST_SCAN, sizeof(struct scan)); n > 0 && !c->bad; n--) {
         struct scan s = {.kind = (uint32_t)cursor_varint(c) % SCAN_KINDS};
         s.time_ns = cursor_varint(c);
         s.intervals = cursor_varint(c);
@@ -75,7 +75,8 @@ void living_take(struct cursor *c, struct profile *p)
             free(why);
         s.first_row = p->live.count;
         uint64_t site = 0;
-        for (uint64_t k = cursor_count(c, LEAST_ROW); k > 0 && !c->bad; k--)
+        for (uint64_t k = cursor_items(c, LEAST_ROW, sizeof(struct live_row)); k > 0 && !c->bad;
+             k--)
             take_row(c, p, &site);
         s.row_count = p->live.count - s.first_row;
         if (s.intervals > p->intervals.count) {

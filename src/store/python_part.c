@@ -22,7 +22,8 @@ void python_take(struct cursor *c, struct profile *p)
 {
     p->python_version = (uint32_t)cursor_varint(c);
     p->python_objects = cursor_varint(c) != 0;
-    for (uint64_t n = cursor_count(c, LEAST_LOOK); n > 0 && !c->bad; n--) {
+    for (uint64_t n = cursor_items(c, LEAST_LOOK, sizeof(struct arena_look)); n > 0 && !c->bad;
+         n--) {
         struct arena_look look = {.time_ns = cursor_varint(c)};
         look.arenas = cursor_varint(c);
         look.bytes = cursor_varint(c);

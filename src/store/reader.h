@@ -14,4 +14,15 @@ int recording_read(const char *path, struct recording **out, struct err *err);
 int recording_parse(const void *bytes, size_t size, const char *name, struct recording **out,
                     struct err *err);
 
+/* One process, where there are many: of the others it is only known who they are. */
+struct reader_choice {
+    uint32_t process;
+    uint64_t most; /* bytes that its chunks may have when unpacked; more: -E2BIG */
+};
+/* The same with a choice; NULL: all. */
+int recording_read_some(const char *path, const struct reader_choice *only, struct recording **out,
+                        struct err *err);
+int recording_parse_some(const void *bytes, size_t size, const char *name,
+                         const struct reader_choice *only, struct recording **out, struct err *err);
+
 #endif

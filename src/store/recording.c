@@ -19,29 +19,14 @@ uint8_t *profile_stack_ends(const struct profile *p)
     return ends;
 }
 
-void profile_release(struct profile *p)
+void profile_release_figures(struct profile *p)
 {
-    for (size_t i = 0; i < p->command.count; i++)
-        free(p->command.items[i]);
-    for (size_t i = 0; i < p->modules.count; i++)
-        free(p->modules.items[i].path);
-    for (size_t i = 0; i < p->threads.count; i++)
-        free(p->threads.items[i].name);
-    for (size_t i = 0; i < p->notes.count; i++)
-        free(p->notes.items[i]);
     for (size_t i = 0; i < p->scans.count; i++)
         free(p->scans.items[i].unreachable);
-    free(p->executable);
-    free(p->host);
-    vec_release(&p->command);
-    vec_release(&p->modules);
-    vec_release(&p->nodes);
-    vec_release(&p->threads);
     vec_release(&p->sites);
     vec_release(&p->intervals);
     vec_release(&p->rows);
     vec_release(&p->stamps);
-    vec_release(&p->notes);
     vec_release(&p->marks);
     vec_release(&p->mark_values);
     vec_release(&p->scans);
@@ -57,9 +42,34 @@ void profile_release(struct profile *p)
     vec_release(&p->lifetimes);
     vec_release(&p->looks);
     vec_release(&p->chains);
+}
+
+void profile_release_names(struct profile *p)
+{
+    for (size_t i = 0; i < p->modules.count; i++)
+        free(p->modules.items[i].path);
+    vec_release(&p->modules);
+    vec_release(&p->nodes);
     vec_release(&p->frames);
     vec_release(&p->frame_runs);
     map_release(&p->symbols);
+}
+
+void profile_release(struct profile *p)
+{
+    profile_release_figures(p);
+    profile_release_names(p);
+    for (size_t i = 0; i < p->command.count; i++)
+        free(p->command.items[i]);
+    for (size_t i = 0; i < p->threads.count; i++)
+        free(p->threads.items[i].name);
+    for (size_t i = 0; i < p->notes.count; i++)
+        free(p->notes.items[i]);
+    free(p->executable);
+    free(p->host);
+    vec_release(&p->command);
+    vec_release(&p->threads);
+    vec_release(&p->notes);
 }
 
 void recording_free(struct recording *r)

@@ -481,6 +481,9 @@ void profile_release(struct profile *p);
 /* For each node what its stack ends with: 0, NODE_TRUNCATED or NODE_INCOMPLETE. The caller frees it.
  */
 uint8_t *profile_stack_ends(const struct profile *p);
+/* What was counted of it; then its code: who it is, how it ended and its threads stay. */
+void profile_release_figures(struct profile *p);
+void profile_release_names(struct profile *p);
 void recording_free(struct recording *r); /* NULL is fine */
 
 #endif

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#define STRING_OVERHEAD 32 /* of the allocator, and for the pointer to it */
+
 uint64_t cursor_varint(struct cursor *c)
 {
     uint64_t v = 0;
@@ -28,9 +30,31 @@ uint64_t cursor_count(struct cursor *c, size_t least)
     return n;
 }
 
+bool cursor_room(struct cursor *c, uint64_t count, size_t size)
+{
+    if (!c->room)
+        return true;
+    if (count * size > *c->room) {
+        *c->room = 0;
+        c->bad = true;
+        c->at = c->end;
+        return false;
+    }
+    *c->room -= count * size;
+    return true;
+}
+
+uint64_t cursor_items(struct cursor *c, size_t least, size_t size)
+{
+    uint64_t n = cursor_count(c, least);
+    return cursor_room(c, n, size) ? n : 0;
+}
+
 char *cursor_string(struct cursor *c)
 {
     uint64_t size = cursor_count(c, 1);
+    if (!cursor_room(c, 1, size + STRING_OVERHEAD))
+        size = 0;
     char *s = xstrndup((const char *)c->at, size);
     c->at += size;
     return s;

@@ -17,8 +17,13 @@
 #include "base/strbuf.h"
 #include "store/recording.h"
 
+#define SYMBOL_BYTES                                                                               \
+    (2 * sizeof *((struct map *)0)->slots + sizeof(uint32_t)) /* of a run of frames */
+#define STRING_INDEX 48 /* bytes that a string takes in a pool, beside its own */
+
 struct cursor {
     const uint8_t *at, *end;
+    uint64_t *room; /* bytes that what is read may take in memory; NULL: there is no limit */
     bool bad;
 };
 
@@ -26,6 +31,12 @@ uint64_t cursor_varint(struct cursor *c);
 /* A count of things that take at least `least` bytes each in what is left; more is damage, and
  * gives 0. */
 uint64_t cursor_count(struct cursor *c, size_t least);
+/* The same of things that take `size` bytes each in memory: more than there is room for is damage
+ * too. */
+uint64_t cursor_items(struct cursor *c, size_t least, size_t size);
+/* false: there is no room in memory for so many things of that size; both are small enough to be
+ * multiplied. */
+bool cursor_room(struct cursor *c, uint64_t count, size_t size);
 /* A string in a pool-independent form: varint size, bytes. Caller frees. */
 char *cursor_string(struct cursor *c);
 

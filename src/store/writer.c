@@ -280,32 +280,70 @@ void writer_begin(struct strbuf *out)
 /* In the order of the file. */
 static const struct part {
     enum chunk_type type;
+    enum profile_part part;
     void (*put)(struct strbuf *b, const struct profile *p); /* NULL: put_intervals */
-} parts[] = {{CHUNK_PROCESS, put_process},       {CHUNK_MODULES, put_modules},
-             {CHUNK_THREADS, put_threads},       {CHUNK_NODES, put_nodes},
-             {CHUNK_SITES, put_sites},           {CHUNK_INTERVALS, NULL},
-             {CHUNK_STAMPS, put_stamps},         {CHUNK_MARKS, put_marks},
-             {CHUNK_INHERITED, put_inherited},   {CHUNK_SAMPLING, put_sampling},
-             {CHUNK_LIVE, living_put},           {CHUNK_MAPS, captures_put},
-             {CHUNK_FOOTPRINTS, footprints_put}, {CHUNK_PYTHON, python_put},
-             {CHUNK_HISTOGRAMS, histograms_put}, {CHUNK_CHAINS, chain_rows_put},
-             {CHUNK_NOTES, put_notes},           {CHUNK_FRAMES, put_frames}};
+} parts[] = {{CHUNK_PROCESS, PROFILE_ENDING, put_process},
+             {CHUNK_SAMPLING, PROFILE_ENDING, put_sampling},
+             {CHUNK_NOTES, PROFILE_ENDING, put_notes},
+             {CHUNK_THREADS, PROFILE_FIGURES, put_threads},
+             {CHUNK_NODES, PROFILE_FIGURES, put_nodes},
+             {CHUNK_SITES, PROFILE_FIGURES, put_sites},
+             {CHUNK_INTERVALS, PROFILE_FIGURES, NULL},
+             {CHUNK_STAMPS, PROFILE_FIGURES, put_stamps},
+             {CHUNK_MARKS, PROFILE_FIGURES, put_marks},
+             {CHUNK_INHERITED, PROFILE_FIGURES, put_inherited},
+             {CHUNK_LIVE, PROFILE_FIGURES, living_put},
+             {CHUNK_MAPS, PROFILE_FIGURES, captures_put},
+             {CHUNK_FOOTPRINTS, PROFILE_FIGURES, footprints_put},
+             {CHUNK_PYTHON, PROFILE_FIGURES, python_put},
+             {CHUNK_HISTOGRAMS, PROFILE_FIGURES, histograms_put},
+             {CHUNK_CHAINS, PROFILE_FIGURES, chain_rows_put},
+             {CHUNK_MODULES, PROFILE_NAMES, put_modules},
+             {CHUNK_FRAMES, PROFILE_NAMES, put_frames}};
 #define PARTS (sizeof parts / sizeof *parts)
 
 struct packing {
     uint32_t process;
+    unsigned wanted; /* of profile_part */
     const struct profile *profile;
     const struct packed_rows *packed;
     _Atomic size_t next; /* the part that nobody has taken yet */
     struct strbuf out[PARTS];
 };
 
+/* What a reader makes of the chunk, where it is far more than its bytes. */
+static uint64_t memory_of(const struct packing *k, enum chunk_type type)
+{
+    const struct profile *p = k->profile;
+    uint64_t rows = 0;
+    switch (type) {
+    case CHUNK_NODES: /* each may have an address of its own */
+        return p->nodes.count * (sizeof(struct node) + sizeof(uint64_t));
+    case CHUNK_SITES:
+        return p->sites.count * sizeof(struct site);
+    case CHUNK_INTERVALS:
+        for (size_t i = 0; i < p->intervals.count; i++)
+            rows += k->packed ? k->packed->counts[i] : p->intervals.items[i].row_count;
+        return rows * sizeof(struct row) + p->intervals.count * sizeof(struct interval);
+    case CHUNK_LIVE:
+        return p->live.count * sizeof(struct live_row);
+    case CHUNK_HISTOGRAMS:
+        return (p->sizes.count + p->lifetimes.count) * sizeof(struct bucket_row) +
+               p->looks.count * sizeof(struct freed_look);
+    case CHUNK_FRAMES:
+        return p->frame_runs.count * SYMBOL_BYTES + p->frames.count * sizeof(struct frame);
+    default:
+        return 0;
+    }
+}
+
 static void *pack_parts(void *arg)
 {
     struct packing *k = arg;
     struct strbuf b = {0};
     for (size_t i; (i = atomic_fetch_add(&k->next, 1)) < PARTS;) {
-        if ((parts[i].type == CHUNK_NOTES && !k->profile->notes.count) ||
+        if (!(parts[i].part & k->wanted) ||
+            (parts[i].type == CHUNK_NOTES && !k->profile->notes.count) ||
             (parts[i].type == CHUNK_MARKS && !k->profile->marks.count) ||
             (parts[i].type == CHUNK_HISTOGRAMS && !k->profile->has_histograms) ||
             (parts[i].type == CHUNK_CHAINS && !k->profile->chains.count) ||
@@ -321,19 +359,19 @@ static void *pack_parts(void *arg)
             parts[i].put(&b, k->profile);
         else
             put_intervals(&b, k->profile, k->packed);
-        chunk_append(&k->out[i], parts[i].type, k->process, &b);
+        chunk_append_large(&k->out[i], parts[i].type, k->process, &b, memory_of(k, parts[i].type));
     }
     strbuf_release(&b);
     return NULL;
 }
 
-void writer_profile(struct strbuf *out, uint32_t process, const struct profile *p,
-                    const struct packed_rows *packed)
+void writer_parts(struct strbuf *out, uint32_t process, const struct profile *p, unsigned wanted,
+                  const struct packed_rows *packed)
 {
-    struct packing k = {.process = process, .profile = p, .packed = packed};
+    struct packing k = {.process = process, .wanted = wanted, .profile = p, .packed = packed};
     pthread_t helper;
-    bool helped =
-        p->nodes.count > WORTH_A_THREAD && pthread_create(&helper, NULL, pack_parts, &k) == 0;
+    bool helped = wanted != PROFILE_ENDING && p->nodes.count > WORTH_A_THREAD &&
+                  pthread_create(&helper, NULL, pack_parts, &k) == 0;
     pack_parts(&k);
     if (helped)
         pthread_join(helper, NULL);
@@ -341,6 +379,12 @@ void writer_profile(struct strbuf *out, uint32_t process, const struct profile *
         strbuf_add(out, k.out[i].data ? k.out[i].data : "", k.out[i].size);
         strbuf_release(&k.out[i]);
     }
+}
+
+void writer_profile(struct strbuf *out, uint32_t process, const struct profile *p,
+                    const struct packed_rows *packed)
+{
+    writer_parts(out, process, p, PROFILE_ENDING | PROFILE_FIGURES | PROFILE_NAMES, packed);
 }
 
 static void put_defaults(struct strbuf *b, const struct recording *r)

@@ -332,7 +332,41 @@ def test_bombs(t, kind):
         if kind in ("NODE", "SITE", "LIVE"):
             got = report(t, saved(t, content), "--freed-at-exit", command="leaks")
             t.equal("leaks, %d" % size, (got[2], got[1].count("\n"), " is incomplete: " in got[1]), (0, 1, True))
-        t.equal("refused, %d" % size, "unpacks to more" in (missing(t, "as text", content) or ""), much)
+        refused = "unpacks to more" in (missing(t, "as text", content) or "")
+        t.true("refused, %d" % size, refused or not much)
+
+
+def filled(kind, raw):
+    """A chunk with as many bytes in the file as 64 bytes of content each ask for."""
+    payload = packed(raw)
+    filling = max(len(raw) // 64 - len(payload) - 8, 0)
+    payload += struct.pack("<II", 0x184d2a50, filling) + bytes(filling)
+    xxh64 = library("xxhash", "XXH64", ctypes.c_uint64, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64)
+    header = struct.pack("<4sIII", kind.encode(), 0, len(payload), len(raw))
+    return header + struct.pack("<Q", xxh64(payload, len(payload), xxh64(header, 16, 0))) + payload
+
+
+@cases(kind=("IVAL", "NODE", "SITE", "NOTE", "LIVE"))
+def test_memory_in_proportion(t, kind):
+    """1 MB that unpacks to 64 MB of the smallest things there are: in memory they would take up to 2.7 GB."""
+    size, sites = 64 << 20, 10000
+    many = filled("SITE", varints(sites) + bytes(11 * sites))
+    rows = size // (2 * sites + 9)
+    content = HEADER + PROCESS + THREADS + {
+        "IVAL": lambda: NODES + many + filled("IVAL", varints(rows) + varints(*[0] * 6, sites) * rows + b"\1\0" * sites * rows),
+        "NODE": lambda: filled("NODE", varints(1, 4711, size // 2) + b"\1" * (size // 2) + bytes(size // 2)) + SITES,
+        "SITE": lambda: NODES + filled("SITE", varints(size // 11) + bytes(size)),
+        "NOTE": lambda: NODES + SITES + filled("NOTE", varints(size) + bytes(size)),
+        "LIVE": lambda: NODES + many + filled("IVAL", varints(1) + bytes(7)) + filled("LIVE", varints(1) + bytes(5) + varints(size // 9) + bytes(size)),
+    }[kind]()
+    t.true("about 1 MB", 1 << 20 <= len(content) < 1200000, len(content))
+    path = saved(t, content)
+    for command in ("report", "leaks", "findings"):
+        child = subprocess.Popen([t.tidemark, command, path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        t.equal(command, child.returncode, 0)
+        t.true("memory, " + command, usage.ru_maxrss < 700 << 10, "%d MiB" % (usage.ru_maxrss >> 10))
 
 
 # A program that writes over what it shares with the collector

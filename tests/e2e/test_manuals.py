@@ -402,7 +402,7 @@ def test_format_is_as_documented(t):
         elif kind != "DONE":
             READERS[kind](payload, profile)
         t.equal("bytes left in " + kind, len(payload.data) - payload.at, 0)
-    t.equal("order", order, "PROC MODS THRD NODE SITE IVAL STMP LIVE MAPS FOOT HIST CHNS FRAM STRS DONE".split())
+    t.equal("order", order, "PROC THRD NODE SITE IVAL STMP LIVE MAPS FOOT HIST CHNS MODS FRAM STRS DONE".split())
 
     report = t.report(path)
     totals = report["totals"]

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import time
 
-from harness import cases, eventually
+from harness import cases, eventually, line_of
 
 
 def by_pid(t, profile, pid, name):
@@ -157,3 +157,22 @@ def test_what_a_killed_collector_had_read_is_in_the_file(t):
     _, count = allocations_in(t, path)
     t.equal("allocations, after all is over", count, 1000)
     t.equal("files left", sorted(os.listdir(t.dir)), ["go-on", "p.tide"])
+
+
+def test_memory_of_many_processes(t):
+    """Processes that have ended take little more than in the file: 40 of them, of 33,000 stacks each."""
+    count, stacks = 40, 1 << 15
+    program, path = t.build("many_stacks.c", "-O1"), t.file("many.tide")
+    script = "%s; exit 3" % "; ".join([program + " 15"] * count)
+    child = subprocess.Popen([t.tidemark, "run", "--no-scan", "-o", path, "/bin/sh", "-c", script], stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    t.equal("status", child.returncode, 3)
+    t.true("memory", usage.ru_maxrss < 160 << 10, "%d MiB" % (usage.ru_maxrss >> 10))
+    report = t.report(path)
+    children = [p["pid"] for p in report["processes"] if p["pid"] != report["pid"]]
+    t.equal("children", len(children), count)
+    for pid in children[0], children[count // 2], children[-1]:
+        t.equal("its blocks", by_pid(t, path, pid, "leaf"), (16 * stacks, stacks))
+        rows = t.report(path, "total", "--process", str(pid), "--by", "line")["rows"]
+        t.equal("its line", [r.get("line") for r in rows if r["name"] == "leaf"], [line_of("many_stacks.c", "leaf")])

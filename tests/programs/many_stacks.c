@@ -13,7 +13,7 @@ static void **list;
 
 SITE static void leaf(void)
 {
-    void **block = malloc(16);
+    void **block = malloc(16); /* leaf */
 
     *block = list;
     list = block;

@@ -331,13 +331,51 @@ static void test_addresses_inside_blocks(void **state)
     blocks_release(&t);
 }
 
+/* Pages that only fill are packed full; where a block goes too, there is room again. */
+static void test_full_pages(void **state)
+{
+    (void)state;
+    enum { PAGES = 50, STEPS = 4 };
+    static const unsigned steps[STEPS] = {32, 64, 128, 16};
+    for (unsigned s = 0; s < STEPS; s++) {
+        struct blocks t = {0};
+        struct block b = {0}, old;
+        for (uint64_t at = 0; at < PAGES * 4096; at += steps[s]) {
+            b = (struct block){
+                .address = 0x10000 + at, .size = 8, .usable = 24, .site = (uint32_t)at};
+            assert_false(blocks_put(&t, &b, &old));
+        }
+        assert_int_equal(t.count, PAGES * 4096 / steps[s]);
+        assert_int_equal(t.slots, t.count);
+        for (unsigned page = 0; page < PAGES; page++) {
+            uint64_t at = page * 4096 + page % (4096 / steps[s]) * steps[s];
+            assert_true(blocks_take(&t, 0x10000 + at, &b));
+            assert_int_equal(b.site, at);
+            assert_false(blocks_take(&t, 0x10000 + at, &old));
+            assert_false(blocks_put(&t, &b, &old));
+        }
+        assert_in_range(t.slots, t.count, t.count * 2);
+        for (uint64_t at = 0; at < PAGES * 4096; at += steps[s]) {
+            assert_true(blocks_take(&t, 0x10000 + at, &b));
+            assert_int_equal(b.site, at);
+        }
+        assert_int_equal(t.count, 0);
+        blocks_release(&t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_empty),           cmocka_unit_test(test_against_model),
-        cmocka_unit_test(test_clone),           cmocka_unit_test(test_one_page),
-        cmocka_unit_test(test_passing_through), cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_a_million),       cmocka_unit_test(test_addresses_inside_blocks),
+        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_against_model),
+        cmocka_unit_test(test_clone),
+        cmocka_unit_test(test_one_page),
+        cmocka_unit_test(test_passing_through),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_a_million),
+        cmocka_unit_test(test_full_pages),
+        cmocka_unit_test(test_addresses_inside_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
