@@ -245,7 +245,7 @@ ALL = {
     "pandas": script("pandas"),
     "scipy": script("scipy"),
     "scikit-learn": script("sklearn"),
-    "polars": script("polars", metric="mapped"),
+    "polars": script("polars", metric="mapped", in_stack=True),
     "jax": script("jax"),
     "torch": script("torch", python=from_debian),
     "DataLoader, 12 workers": script("loader", python=from_debian, ratio=1.5),

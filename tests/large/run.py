@@ -69,16 +69,17 @@ class Recording:
         return json.loads(done.stdout)
 
     def sums(self):
-        """(stacks cut, allocations, nodes, time that the first process took) over all processes."""
+        """(stacks cut, incomplete ones, allocations, nodes, seconds that the first process took) over all processes."""
         first = self.ask("--top", "1")
-        cut = allocations = nodes = 0
+        cut = incomplete = allocations = nodes = 0
         for process in first["processes"][:PROCESSES]:
             found = self.ask("--top", "1", "--process", str(process["pid"]))
             cut += found["totals"]["truncated_stacks"]
+            incomplete += found["totals"]["incomplete_stacks"]
             allocations += found["totals"]["allocations"]
             nodes += found["stack_nodes"]
         root = self.ask("--top", "1", "--process", str(first["processes"][0]["pid"]))
-        return cut, allocations, nodes, root["duration_ns"] / 1e9
+        return cut, incomplete, allocations, nodes, root["duration_ns"] / 1e9
 
 
 def where(row):
@@ -105,6 +106,11 @@ def first_row(giant, recording):
     if named != wanted and python == wanted:
         return False, "%s; with --python-only %s" % (named, python)
     return named == wanted, named
+
+
+def share(part, whole):
+    percent = 100 * part / whole
+    return "0" if not part else "%.0f %%" % percent if percent >= 1 else "%.1g %%" % percent
 
 
 def leaves(giant, run):
@@ -146,10 +152,10 @@ def measure(name, options, kept, fresh):
     cells = {"plain": "%.1f s" % plain_s, "ratio": "%.2f" % (recorded_s / plain_s), "collector": "%.0f MB" % (recorded.peak_bytes / 1e6)}
     if not os.path.exists(recording.path):
         return cells, failures + ["no recording: " + recorded.stderr.strip()[-200:]]
-    cut, allocations, nodes, duration_s = recording.sums()
+    cut, incomplete, allocations, nodes, duration_s = recording.sums()
     end_s = max(0, recorded.wall_s - duration_s)
     named, what = first_row(giant, recording)
-    cells.update({"cut": "%.0f %%" % (100 * cut / allocations) if cut else "0", "nodes": "{:,}".format(nodes),
+    cells.update({"cut": share(cut, allocations) + (", incomplete " + share(incomplete, allocations) if incomplete else ""), "nodes": "{:,}".format(nodes),
                   "file": "%.1f MB" % (os.path.getsize(recording.path) / 1e6), "end": "%.1f s" % end_s, "first row": what})
     os.remove(recording.path)
     if cut:
