@@ -24,7 +24,6 @@ itertools = "0.13"
 rand = "0.8"
 rayon = "1"
 regex = "1"
-reqwest = { version = "0.12", default-features = false, features = ["json"] }
 serde = { version = "1", features = ["derive"] }
 serde_json = "1"
 tempfile = "3"
@@ -32,7 +31,6 @@ thiserror = "1"
 tokio = { version = "1", features = ["full"] }
 toml = "0.8"
 tracing-subscriber = "0.3"
-url = "2"
 walkdir = "2"
 """
 
