@@ -9,6 +9,7 @@ marked. What is needed is installed once, below BUILD/large. Exit status 1: some
 import argparse
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -40,11 +41,17 @@ class Run:
                 if time.monotonic() - begin > limit_s and not self.timed_out:
                     self.timed_out = True
                     os.killpg(child.pid, signal.SIGKILL)
-            self.wall_s = time.monotonic() - begin
+            self.end_s = time.monotonic()
+            self.wall_s = self.end_s - begin
             self.status = child.returncode
             out.seek(0)
             err.seek(0)
             self.stdout, self.stderr = (f.read().decode(errors="replace") for f in (out, err))
+
+    def after_end_s(self):
+        """Seconds since the program said that it ends; None: it did not."""
+        said = re.search(r"^ended at ([0-9.]+)$", self.stderr, re.M)
+        return self.end_s - float(said.group(1)) if said else None
 
     def look(self, pid):
         """VmHWM never falls; that of wait4 would be that of the program too."""
@@ -153,7 +160,8 @@ def measure(name, options, kept, fresh):
     if not os.path.exists(recording.path):
         return cells, failures + ["no recording: " + recorded.stderr.strip()[-200:]]
     cut, incomplete, allocations, nodes, duration_s = recording.sums()
-    end_s = max(0, recorded.wall_s - duration_s)
+    end_s = recorded.after_end_s()
+    end_s = max(0, recorded.wall_s - duration_s) if end_s is None else end_s
     named, what = first_row(giant, recording)
     cells.update({"cut": share(cut, allocations) + (", incomplete " + share(incomplete, allocations) if incomplete else ""), "nodes": "{:,}".format(nodes),
                   "file": "%.1f MB" % (os.path.getsize(recording.path) / 1e6), "end": "%.1f s" % end_s, "first row": what})

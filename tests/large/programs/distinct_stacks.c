@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define LEVELS 25
 
@@ -34,5 +35,8 @@ int main(int argc, char **argv)
     for (unsigned long i = 0; i < count; i++)
         choose(LEVELS, i);
     printf("%lu allocations, %d\n", made, big[size - 1]);
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    fprintf(stderr, "ended at %ld.%09ld\n", (long)now.tv_sec, now.tv_nsec);
     return 0;
 }
