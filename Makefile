@@ -2,7 +2,7 @@
 BUILD ?= build
 PYTHON ?= /usr/bin/python3
 
-.PHONY: all demo test test-programs test-python test-leaks test-growth deps format lint fuzz soak kills bench bench-python bench-check install clean
+.PHONY: all demo test test-programs test-large test-python test-leaks test-growth deps format lint fuzz soak kills bench bench-python bench-check install clean
 
 all: deps
 	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --buildtype=release >$(BUILD).log 2>&1 || (cat $(BUILD).log; exit 1)
@@ -22,6 +22,12 @@ test: all
 # Real programs with and without tidemark; installs those that are missing. PROGRAM=NAME picks some.
 test-programs: all
 	@$(PYTHON) tests/real/run.py --build $(BUILD) -k "$(PROGRAM)"
+
+# Giants with and without tidemark (docs/large.md): installs some GB below BUILD/large. LARGE=NAME picks some,
+# WRITE=docs/large.md puts their rows into the table there.
+test-large: all
+	@scripts/install-deps.sh large || true
+	@$(PYTHON) tests/large/run.py --build $(BUILD) -k "$(LARGE)" $(if $(WRITE),--write $(WRITE))
 
 # CPython's own tests with and without tidemark, on every interpreter: PYTHONS=3.12 and MODULE=gc pick some.
 test-python: all

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that are needed to build, or to test, bench or lint:
-#   scripts/install-deps.sh [test|bench|lint]
+# Installs the Debian packages that are needed to build, or to test, bench, lint or run giants:
+#   scripts/install-deps.sh [test|bench|lint|large]
 # Asks dpkg first, so that it costs a few milliseconds when nothing is missing.
 set -u
 
@@ -10,14 +10,16 @@ base="build-essential pkg-config meson ninja-build libdw-dev libelf-dev libzstd-
 test="chromium python3-pytest python3-pytest-xdist python3-ipython"
 bench="heaptrack zstd lua5.4 libxml2-utils jq sqlite3 perl git libunwind-dev clang python3 time"
 lint="clang clang-format clang-tidy shellcheck"
+large="clang chromium libreoffice-writer-nogui python3-torch python3-venv"
 
 case "${1:-base}" in
 base) wanted=$base ;;
 test) wanted=$test ;;
 bench) wanted=$bench ;;
 lint) wanted=$lint ;;
+large) wanted=$large ;;
 *)
-    echo "install-deps.sh: unknown set '$1'; it takes nothing, or 'test', 'bench' or 'lint'" >&2
+    echo "install-deps.sh: unknown set '$1'; it takes nothing, or 'test', 'bench', 'lint' or 'large'" >&2
     exit 2
     ;;
 esac

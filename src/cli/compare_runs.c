@@ -115,17 +115,19 @@ static void read_ends(struct compare_runs *r, int which, int fd)
 
 int compare_runs_record(struct compare_runs *r, int which, struct err *err)
 {
-    const struct sigaction note = {.sa_handler = note_signal};
-    struct sigaction before[2];
+    const struct sigaction note = {.sa_handler = note_signal}, normal = {.sa_handler = SIG_DFL};
+    struct sigaction before[3];
     int report[2], status;
     if (pipe2(report, O_CLOEXEC) != 0)
         return err_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
     sigaction(SIGINT, &note, &before[0]);
     sigaction(SIGTERM, &note, &before[1]);
+    sigaction(SIGCHLD, &normal, &before[2]); /* who ignores it is not told how children end */
     pid_t recorder = fork();
     if (recorder == 0) {
         sigaction(SIGINT, &before[0], NULL);
         sigaction(SIGTERM, &before[1], NULL);
+        sigaction(SIGCHLD, &before[2], NULL);
         fcntl(report[1], F_SETFD, 0);
         be_recorder(r, which, report[1]);
     }
@@ -141,6 +143,7 @@ int compare_runs_record(struct compare_runs *r, int which, struct err *err)
     close(report[0]);
     sigaction(SIGINT, &before[0], NULL);
     sigaction(SIGTERM, &before[1], NULL);
+    sigaction(SIGCHLD, &before[2], NULL);
     r->interrupted |= asked_to_stop != 0;
     size_t wanted = which ? r->copies : 1;
     if (r->ends[which].count != wanted || !WIFEXITED(status) || WEXITSTATUS(status))

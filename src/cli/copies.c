@@ -17,8 +17,14 @@ static const int forwarded[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
 #define FORWARDED (sizeof forwarded / sizeof *forwarded)
 
+/* What the copies are to inherit of how we were started. */
+struct inherited {
+    sigset_t mask;
+    struct sigaction sigchld;
+};
+
 static _Noreturn void be_copy(int number, char **argv, const int go[2], int report,
-                              const sigset_t *mask)
+                              const struct inherited *before)
 {
     char text[16], byte;
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -28,7 +34,8 @@ static _Noreturn void be_copy(int number, char **argv, const int go[2], int repo
     }
     snprintf(text, sizeof text, "%d", number);
     setenv("TIDEMARK_COPY", text, 1);
-    sigprocmask(SIG_SETMASK, mask, NULL);
+    sigaction(SIGCHLD, &before->sigchld, NULL);
+    sigprocmask(SIG_SETMASK, &before->mask, NULL);
     close(go[1]);
     while (read(go[0], &byte, 1) < 0 && errno == EINTR)
         ;
@@ -86,12 +93,16 @@ int cmd_copies(int argc, char **argv)
     int go[2], report[2], started = 0;
     if (pipe2(go, O_CLOEXEC) != 0 || pipe2(report, O_CLOEXEC) != 0)
         return 125;
-    sigset_t waited, before;
+    /* Who ignores SIGCHLD gets none, and has no zombies to ask. */
+    const struct sigaction normal = {.sa_handler = SIG_DFL};
+    struct inherited before;
+    sigset_t waited;
     sigemptyset(&waited);
     static const int taken[] = {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
         sigaddset(&waited, taken[i]);
-    sigprocmask(SIG_BLOCK, &waited, &before);
+    sigprocmask(SIG_BLOCK, &waited, &before.mask);
+    sigaction(SIGCHLD, &normal, &before.sigchld);
     struct copy_end *ends = xcalloc((size_t)count, sizeof *ends);
     for (; started < count; started++) {
         ends[started].pid = fork();

@@ -2,7 +2,10 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,9 +60,29 @@ static unsigned long stat_field(const char *stat, unsigned number)
 }
 
 #define STAT_FLAGS     9
+#define STAT_THREADS   20
 #define STAT_ENV_END   51
 #define STAT_EXIT_CODE 52
 #define KERNEL_THREAD  0x200000ul
+
+/*
+ * A pidfd tells it of the whole process: the thread that was the first may have ended long before
+ * the others, and looks like a zombie then. Without one (Linux before 5.3, or no descriptor is
+ * left) /proc tells it, and without that whether there is such a process at all.
+ */
+bool kin_runs(pid_t pid)
+{
+    char stat[1024];
+    struct pollfd p = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+    if (p.fd >= 0) {
+        bool runs = poll(&p, 1, 0) == 0;
+        close(p.fd);
+        return runs;
+    }
+    if (errno != ESRCH && read_stat(pid, stat, sizeof stat))
+        return (stat[0] != 'Z' && stat[0] != 'X') || stat_field(stat, STAT_THREADS) > 1;
+    return kill(pid, 0) == 0 || errno == EPERM;
+}
 
 /* Until then it is a zombie, whose status is in stat, to those who may read it; the owner of its
  * folder, not of the files, is its user. */

@@ -10,6 +10,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+/* Does any thread of the process still run? A zombie does not, although it can be sent signals. */
+bool kin_runs(pid_t pid);
+
 /* How a process ended that did, as waitpid would tell it; false: not known any more. */
 bool kin_status(pid_t pid, int pidfd, int *wait_status);
 

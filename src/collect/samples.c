@@ -1,11 +1,11 @@
 #include "collect/samples_state.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "collect/kin.h"
 
 #define GIVE_BACK_AT 64 /* records */
 
@@ -168,12 +168,14 @@ void samples_pause(struct samples *s, bool paused)
         cut_waits(s, paused, monotonic_ns());
 }
 
+/* The record that a process ended may be lost like any other, so the kernel is asked. */
 unsigned samples_running(const struct samples *s)
 {
     unsigned n = 0;
     for (size_t i = 0; i < s->processes.count; i++) {
         const struct process *p = s->processes.items[i];
-        n += p->alive && !p->skipped && (kill(p->pid, 0) == 0 || errno == EPERM);
+        bool seen_to_end = p->target && p->target->ended && !p->target->profile.execed;
+        n += p->alive && !p->skipped && !seen_to_end && kin_runs(p->pid);
     }
     return n;
 }

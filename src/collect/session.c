@@ -62,7 +62,7 @@ static bool is_gone(const struct session *s, const struct target *t)
     struct pollfd p = {.fd = t->pidfd, .events = POLLIN};
     return t->pid == s->program ? s->program_ended
            : t->pidfd >= 0      ? poll(&p, 1, 0) == 1
-                                : kill(t->pid, 0) != 0 && errno == ESRCH;
+                                : !kin_runs(t->pid);
 }
 
 void set_status(struct profile *p, int wait_status)
