@@ -216,6 +216,15 @@ static void add_processes(struct strbuf *b, const struct session_result *r)
     }
 }
 
+static int read_back(const struct session_result *result, const char *name,
+                     const struct reader_choice *choice, struct recording **out, struct err *err)
+{
+    const struct strbuf *passed_on = &result->passed_on;
+    return passed_on->size
+               ? recording_parse_some(passed_on->data, passed_on->size, name, choice, out, err)
+               : recording_read_some(name, choice, out, err);
+}
+
 /* The first few, from what was written: anybody will find the same in it. What is not needed for
  * them is not read: we shall not take more memory to tell of a program than to record it. */
 static void add_findings(struct strbuf *b, const struct session_result *result)
@@ -229,11 +238,12 @@ static void add_findings(struct strbuf *b, const struct session_result *result)
     struct err err;
     if (answer_process(result->recording, NULL, &p, NULL))
         return;
-    const struct reader_choice only = {.process = (uint32_t)(p - result->recording->profiles.items),
-                                       .most = READ_BACK_MOST};
-    int code = passed_on->size
-                   ? recording_parse_some(passed_on->data, passed_on->size, file, &only, &r, &err)
-                   : recording_read_some(file, &only, &r, &err);
+    struct reader_choice choice = {.process = READER_ALL, .most = READ_BACK_MOST};
+    int code = read_back(result, file, &choice, &r, &err);
+    if (code == -E2BIG) {
+        choice.process = (uint32_t)(p - result->recording->profiles.items);
+        code = read_back(result, file, &choice, &r, &err);
+    }
     if (code == -E2BIG)
         strbuf_printf(b, "  what stands out: tidemark findings %s\n", file);
     if (code)

@@ -56,7 +56,7 @@ static int take_header(struct chunk_source *s, const char *name, struct err *err
 static bool is_wanted(const struct chunk *c, const struct reader_choice *only)
 {
     return parts_know(c->type) &&
-           (!only || c->process == only->process || c->type == CHUNK_PROCESS ||
+           (!only || only->process == READER_ALL || c->process == only->process || c->type == CHUNK_PROCESS ||
             c->type == CHUNK_STRINGS || c->type == CHUNK_DEFAULTS);
 }
 
@@ -113,8 +113,7 @@ static int parse(struct chunk_source *s, const char *name, const struct reader_c
     status = take_chunks(s, only, r, &damage);
     if (status == -E2BIG) {
         recording_free(r);
-        return err_set(err, -E2BIG, "process %u of %s is too large to look at here", only->process,
-                       name);
+        return err_set(err, -E2BIG, "%s is too large to look at here", name);
     }
     if (status < 0) {
         r->complete = false;

@@ -15,9 +15,10 @@ int recording_parse(const void *bytes, size_t size, const char *name, struct rec
                     struct err *err);
 
 /* One process, where there are many: of the others it is only known who they are. */
+#define READER_ALL UINT32_MAX
 struct reader_choice {
-    uint32_t process;
-    uint64_t most; /* bytes that its chunks may have when unpacked; more: -E2BIG */
+    uint32_t process; /* READER_ALL: every one */
+    uint64_t most;    /* bytes that the chunks may have when unpacked; more: -E2BIG */
 };
 /* The same with a choice; NULL: all. */
 int recording_read_some(const char *path, const struct reader_choice *only, struct recording **out,
