@@ -14,9 +14,8 @@ deps:
 demo: all
 	@scripts/demo.sh $(BUILD)
 
-# Without a browser the tests of pictures are skipped.
 test: all
-	@scripts/install-deps.sh test || true
+	@scripts/install-deps.sh test
 	@scripts/test.sh $(BUILD)
 
 # Real programs with and without tidemark; installs those that are missing. PROGRAM=NAME picks some.

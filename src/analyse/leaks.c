@@ -216,7 +216,7 @@ static int add_group(struct leaks *l, struct leak_group *g, const struct source 
             value_join(&m.sites[s->rows[i].site],
                        (struct value){(int64_t)s->rows[i].bytes, (int64_t)s->rows[i].blocks},
                        false);
-    int code = call_tree_build(&g->tree, &l->frames, &m, err);
+    int code = call_tree_build(&g->tree, &l->frames, &m, CHARGE_INNERMOST, err);
     measure_release(&m);
     if (code)
         return code;

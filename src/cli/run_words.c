@@ -238,10 +238,11 @@ static void add_findings(struct strbuf *b, const struct session_result *result)
     struct err err;
     if (answer_process(result->recording, NULL, &p, NULL))
         return;
-    struct reader_choice choice = {.process = READER_ALL, .most = READ_BACK_MOST};
+    struct reader_choice choice = {.process = READER_ALL, .most = READ_BACK_MOST / 4};
     int code = read_back(result, file, &choice, &r, &err);
     if (code == -E2BIG) {
         choice.process = (uint32_t)(p - result->recording->profiles.items);
+        choice.most = READ_BACK_MOST;
         code = read_back(result, file, &choice, &r, &err);
     }
     if (code == -E2BIG)

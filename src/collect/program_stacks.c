@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "base/err.h"
 
@@ -10,20 +11,32 @@
 #define FIRST_SLOTS (1u << WIRE_WINDOW_BITS)
 #define CUT_WINDOW  (WIRE_WINDOWS - 1)
 
+/* So many slots, and a file of that size may be made: whole windows, the first of them at least. */
+static uint32_t slots_that_fit(size_t offset)
+{
+    struct rlimit limit;
+    unsigned windows = CUT_WINDOW;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0)
+        while (windows > 1 && offset + (size_t)wire_window_start(windows) * 8 > limit.rlim_cur)
+            windows--;
+    return wire_window_start(windows);
+}
+
 size_t program_stacks_lay_out(struct wire_header *h, size_t offset, size_t *file_size)
 {
     h->slots_end = 1;
     h->cut_end = WIRE_CUT_ROOT + 1;
     h->cut_offset = offset;
     h->slots_offset = offset + (size_t)WIRE_CUT_SLOTS * 8;
-    *file_size = h->slots_offset + (size_t)WIRE_SLOTS_MAX * 8;
+    h->slots_limit = slots_that_fit(h->slots_offset);
+    *file_size = h->slots_offset + (size_t)h->slots_limit * 8;
     return h->slots_offset + (size_t)FIRST_SLOTS * 8;
 }
 
 void program_stacks_open(struct program_stacks *s, void *memory, const struct wire_header *h)
 {
     uint64_t *cut = (void *)((char *)memory + h->cut_offset);
-    *s = (struct program_stacks){.header = memory, .taken = 1};
+    *s = (struct program_stacks){.header = memory, .limit = h->slots_limit, .taken = 1};
     s->windows[0] = (const void *)((const char *)memory + h->slots_offset);
     s->windows[CUT_WINDOW] = (const void *)cut;
     *vec_push(&s->states) = STACK_WHOLE; /* the root */
@@ -140,7 +153,7 @@ void program_stacks_update(struct program_stacks *s)
     uint32_t cut_end = atomic_load_explicit(&s->header->cut_end, memory_order_acquire);
     size_t late = s->late.count, still = 0;
     const uint32_t cut_limit = WIRE_CUT_FIRST + WIRE_CUT_SLOTS;
-    read_slots(s, end < WIRE_SLOTS_MAX ? end : WIRE_SLOTS_MAX, false);
+    read_slots(s, end < s->limit ? end : s->limit, false);
     read_slots(s, cut_end < cut_limit ? cut_end : cut_limit, true);
     /* Also those of this time: what refers to them and was published is there by now. */
     for (size_t k = 0; k < s->late.count; k++) {

@@ -25,6 +25,7 @@
 
 struct program_stacks {
     const struct wire_header *header; /* NULL: no memory, or it was let go */
+    uint32_t limit;                   /* slots that the file has room for */
     const _Atomic uint64_t *windows[WIRE_WINDOWS];
     VEC(uint8_t) states;     /* by slot: enum stack_state, or late */
     VEC(uint8_t) cut_states; /* the same of the cut stacks, from WIRE_CUT_FIRST on */

@@ -173,6 +173,15 @@ static int make_rows(struct answer *a, struct err *err)
     return 0;
 }
 
+/* A table of functions, lines or files names what the user wrote. Stacks and trees show all frames
+ * anyway, and a library is native. */
+static enum charge charge_of(const struct query *q)
+{
+    bool by_code = q->by == BY_FUNCTION || q->by == BY_LINE || q->by == BY_FILE;
+    return q->shape == SHAPE_TABLE && by_code && !q->focus.native_only ? CHARGE_PYTHON
+                                                                      : CHARGE_INNERMOST;
+}
+
 int answer_query(struct answer *a, const struct recording *r, const struct query *q,
                  struct err *err)
 {
@@ -189,7 +198,7 @@ int answer_query(struct answer *a, const struct recording *r, const struct query
     a->totals = totals_of(a->profile, &a->window);
     frame_table_init(&a->frames, r, a->profile, &q->focus);
     measure_sites(&a->measure, a->profile, q->metric, q->size, &a->window);
-    code = call_tree_build(&a->tree, &a->frames, &a->measure, err);
+    code = call_tree_build(&a->tree, &a->frames, &a->measure, charge_of(q), err);
     if (!code)
         code = make_rows(a, err);
     if (!code && q->histogram)

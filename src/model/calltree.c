@@ -13,6 +13,7 @@ struct builder {
     const struct profile *profile;
     const struct focus *focus;
     bool in_place;                        /* measure.h */
+    enum charge charge;
     uint32_t *first_child, *next_sibling; /* of the nodes that are needed; 0: none */
     uint32_t *leaf;                       /* node -> its innermost listed call */
     uint16_t *flags;                      /* node -> flags of all frames of its stack */
@@ -146,13 +147,21 @@ static void add_calls(struct builder *b, const struct measure *m)
     visit_nodes(b, enter_node);
 }
 
-/* The call that is charged for what was allocated at `call`; 0: no frame is left. */
-static uint32_t charged(const struct builder *b, uint32_t call)
+/* The call that is charged for what was allocated at the end of a stack; 0: no frame is left. */
+static uint32_t charged(const struct builder *b, uint32_t node)
 {
     const uint32_t *parent = b->tree->parent.items;
     const uint16_t *flags = b->call_flags.items;
+    uint32_t call = b->leaf[node];
     if (b->in_place)
         return call;
+    if (b->charge == CHARGE_PYTHON && b->flags[node] & CALL_PYTHON) {
+        uint32_t python = call;
+        while (python && !(flags[python] & CALL_PYTHON))
+            python = parent[python];
+        if (python)
+            return python;
+    }
     while (call && (flags[call] & CALL_ALLOCATOR))
         call = parent[call];
     if (b->focus && b->focus->no_fold)
@@ -277,7 +286,7 @@ static int place_sites(struct builder *b, const struct measure *m, struct err *e
         } else if (!ignore_site(b, known ? site->node : 0, flags, m->sites[s],
                                 b->resized && b->resized[s] ? ALLOCATION_REALLOC : ALLOCATION_OTHER,
                                 by_rule)) {
-            uint32_t call = known ? charged(b, b->leaf[site->node]) : 0;
+            uint32_t call = known ? charged(b, site->node) : 0;
             t->site_call[s] = call ? call : charged_marker(b, site->node, markers);
             value_join(&t->sum, m->sites[s], m->by_max);
         }
@@ -307,7 +316,7 @@ static void add_up(struct call_tree *t, const struct measure *m)
 }
 
 int call_tree_build(struct call_tree *t, struct frame_table *frames, const struct measure *m,
-                    struct err *err)
+                    enum charge charge, struct err *err)
 {
     size_t nodes = frames->profile->nodes.count + 1;
     *t = (struct call_tree){.frames = frames, .by_max = m->by_max};
@@ -316,6 +325,7 @@ int call_tree_build(struct call_tree *t, struct frame_table *frames, const struc
                         .profile = frames->profile,
                         .focus = frames->focus,
                         .in_place = m->in_place,
+                        .charge = charge,
                         .first_child = xcalloc(nodes, sizeof(uint32_t)),
                         .next_sibling = xcalloc(nodes, sizeof(uint32_t)),
                         .leaf = xcalloc(nodes, sizeof(uint32_t)),

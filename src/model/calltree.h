@@ -49,9 +49,13 @@ struct call_tree {
     struct value outside;                /* taken out by --within or --thread */
 };
 
+/* Which call of a stack is charged: its innermost one that is not folded, or the innermost one of
+ * Python, if it has any. */
+enum charge { CHARGE_INNERMOST, CHARGE_PYTHON };
+
 /* -ENOENT: the focus names a thread that does not exist. */
 int call_tree_build(struct call_tree *t, struct frame_table *frames, const struct measure *m,
-                    struct err *err);
+                    enum charge charge, struct err *err);
 void call_tree_release(struct call_tree *t);
 
 /*

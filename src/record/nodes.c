@@ -13,6 +13,7 @@
 
 static struct {
     struct wire_header *header;
+    uint32_t limit; /* header->slots_limit */
     _Atomic uintptr_t windows[WIRE_WINDOWS]; /* where slot 0 would be; 0: it is not mapped */
     _Atomic(uint32_t *) levels[INDEX_LEVELS];
     _Atomic unsigned level;      /* the one in use */
@@ -97,6 +98,8 @@ static bool level_make(unsigned level)
     if (sys_call(SYS_madvise, slots, size, (long)MADV_WIPEONFORK) < 0 ||
         !atomic_compare_exchange_strong(&tree.levels[level], &none, slots))
         sys_call(SYS_munmap, slots, size);
+    else
+        recorder_own(slots, size);
     return atomic_load(&tree.levels[level]) != NULL;
 }
 
@@ -251,8 +254,7 @@ static inline uint32_t extend(struct room r, uint32_t caller, const uint64_t *fr
 
 uint32_t nodes_extend(uint32_t caller, const uint64_t *frames, uint32_t count, uint32_t *ids)
 {
-    return extend((struct room){&tree.header->slots_end, WIRE_SLOTS_MAX}, caller, frames, count,
-                  ids);
+    return extend((struct room){&tree.header->slots_end, tree.limit}, caller, frames, count, ids);
 }
 
 uint32_t nodes_cut(const uint64_t *frames, uint32_t count)
@@ -280,6 +282,7 @@ bool nodes_reset(struct wire_header *h)
             sys_call(SYS_madvise, atomic_load(&tree.levels[i]),
                      (size_t)level_slots(i) * sizeof *tree.levels[i], (long)MADV_DONTNEED);
     tree.header = h;
+    tree.limit = h->slots_limit < WIRE_SLOTS_MAX ? h->slots_limit : WIRE_SLOTS_MAX;
     atomic_store(&tree.windows[WIRE_WINDOWS - 1],
                  base + h->cut_offset - (uintptr_t)WIRE_CUT_FIRST * 8);
     atomic_store(&tree.windows[0], base + h->slots_offset);
@@ -293,5 +296,5 @@ bool nodes_reset(struct wire_header *h)
 void nodes_prepare(void)
 {
     if (tree.header)
-        mapped_up_to(PREPARED_SLOTS);
+        mapped_up_to(PREPARED_SLOTS < tree.limit ? PREPARED_SLOTS : tree.limit - 1);
 }

@@ -34,8 +34,8 @@ static void add_of_program(struct notes *n, const struct profile *program, const
             strbuf_puts(&text, ": ");
         }
         strbuf_puts(&text, note);
-        *vec_push(&n->texts) = xstrdup(text.data);
-        strbuf_release(&text);
+        *vec_push(&n->made) = strbuf_detach(&text);
+        *vec_push(&n->texts) = *vec_last(&n->made);
     }
 }
 
@@ -44,14 +44,13 @@ void notes_init(struct notes *n, const struct recording *r, const struct profile
     const struct profile *program = answer_program(r);
     *n = (struct notes){0};
     for (size_t i = 0; i < p->notes.count; i++)
-        *vec_push(&n->texts) = xstrdup(p->notes.items[i]);
+        *vec_push(&n->texts) = p->notes.items[i];
     if (program && program->pid != p->pid && !p->together)
         add_of_program(n, program, p);
 }
 
 void notes_drop(struct notes *n, size_t number)
 {
-    free(n->texts.items[number]);
     n->texts.count--;
     for (size_t i = number; i < n->texts.count; i++)
         n->texts.items[i] = n->texts.items[i + 1];
@@ -59,7 +58,8 @@ void notes_drop(struct notes *n, size_t number)
 
 void notes_release(struct notes *n)
 {
-    for (size_t i = 0; i < n->texts.count; i++)
-        free(n->texts.items[i]);
+    for (size_t i = 0; i < n->made.count; i++)
+        free(n->made.items[i]);
+    vec_release(&n->made);
     vec_release(&n->texts);
 }

@@ -5,7 +5,7 @@
  * with the program that was started. A report on another process tells that too, after its own
  * notes, with the name of that program.
  *
- * Ownership: notes_release frees the texts.
+ * Ownership: texts point into the recording, or to what notes_release frees.
  */
 #ifndef TIDE_REPORT_NOTES_H
 #define TIDE_REPORT_NOTES_H
@@ -13,7 +13,8 @@
 #include "store/recording.h"
 
 struct notes {
-    VEC(char *) texts;
+    VEC(const char *) texts; /* the recording's own, or one of these: */
+    VEC(char *) made;
 };
 
 void notes_init(struct notes *n, const struct recording *r, const struct profile *p);

@@ -46,7 +46,7 @@
  * one branch slot and one slot each, written in one go. A slot that reads 0 was claimed by a thread
  * that has not written it yet. Slot 0 is the root, and no frame.
  *
- * The file has room for WIRE_SLOTS_MAX slots and no memory behind those that were never written.
+ * The file has room for up to WIRE_SLOTS_MAX slots and no memory behind those never written.
  * Neither side maps all of it: window k is the 2^(WIRE_WINDOW_BITS + k) slots that follow those of
  * window k - 1, and is mapped when it is needed. Window 0 is part of the first mapping.
  *
@@ -143,7 +143,7 @@ static_assert(sizeof(struct wire_module) == 64, "wire ABI");
 struct wire_own {
     _Atomic uint64_t start, size;
 };
-#define WIRE_OWN 16
+#define WIRE_OWN 40
 
 enum wire_on_full { WIRE_WAIT, WIRE_DROP };
 
@@ -166,6 +166,7 @@ struct wire_header {
     uint64_t modules_offset, modules_size;
     uint64_t cut_offset, slots_offset, rings_offset;
     uint32_t ring_count;
+    uint32_t slots_limit; /* the file has room for so many slots of the stack tree */
     uint32_t python_size; /* 0: Python's frames are not wanted */
     uint64_t python_offset;
     uint32_t mark_on;        /* functions whose entries shall be marks; 0: none (WIRE_FUNCTIONS) */

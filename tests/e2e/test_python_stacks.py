@@ -370,3 +370,25 @@ def test_no_room_for_any_stack(t, version):
     cut = [r for r in rows if r["stack"][-1]["function"] == "[cut]"]
     t.true("stacks that were cut have their Python line",
            sum(r["count"] for r in cut if [f["function"] for f in r["stack"] if f["kind"] == "python"] == ["f"]) > 1000, cut)
+
+
+def test_the_python_line_is_charged(t):
+    """A table names the innermost Python line; stacks have the C functions beneath it, and --native-only charges them."""
+    program = t.file("charged.py")
+    with open(program, "w") as out:
+        out.write("import ctypes\n"
+                  "m = ctypes.CDLL(None).malloc\n"
+                  "def keeps():\n"
+                  "    m(7000007)\n"
+                  "keeps()\n")
+    profile = t.record("/usr/bin/python3", program)
+    for by in "function", "line":
+        row = t.report(profile, "peak", "--by", by)["rows"][0]
+        t.equal("by " + by, (row["name"], row["line"], row["self_bytes"] >= 7000007), ("keeps", 4, True))
+    row = t.report(profile, "peak", "--by", "file")["rows"][0]
+    t.true("by file", row["name"].endswith("charged.py") and row["self_bytes"] >= 7000007, row)
+    native = t.report(profile, "peak", "--native-only")["rows"]
+    t.equal("natively", [r for r in native if r["name"] == "keeps"], [])
+    t.true("natively, a C function", native[0]["self_bytes"] >= 7000007, native[0])
+    stack = t.report(profile, "peak", "--by", "stack")["rows"][0]["stack"]
+    t.true("the stack begins with C functions", stack[0]["kind"] != "python" and "keeps" in [f["function"] for f in stack], stack)

@@ -210,7 +210,7 @@ def test_file_that_is_only_read(t):
     t.equal("notes", report["notes"], [])
 
 
-@cases(limit=("--nofile=4:4", "--as=20000000"))
+@cases(limit=("--nofile=4:4", "--as=9000000"))
 def test_program_without_room_for_us(t, limit):
     """It says hello, but cannot take what it is given. That is not the same as having made no allocations."""
     report, stderr = recorded(t, "prlimit", limit, t.build("looked_at.c", "-O1"), "nothing")

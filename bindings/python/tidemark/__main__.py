@@ -12,7 +12,7 @@ import sys
 from tidemark import _tool
 
 # Options of `tidemark run` whose value is a word of its own.
-WITH_VALUE = ("-o", "--only", "--mark-on", "--plant-leak", "--within", "--ignore", "--suppressions",
+WITH_VALUE = ("-o", "--only", "--mark-on", "--plant-leak", "--within", "--ignore", "--scan", "--suppressions",
               "--snapshot-every", "--on-full", "--interval", "--python")
 
 
