@@ -258,4 +258,5 @@ void program_stacks_settle(struct program_stacks *s, struct ledger *l, struct pr
     }
     free(whole);
     free(cut);
+    program_stacks_release(s);
 }

@@ -48,7 +48,7 @@ bool program_stacks_state(struct program_stacks *s, uint32_t stack, enum stack_s
 struct node program_stacks_node(const struct program_stacks *s, uint32_t number);
 /* Frames that were not handed out before, `most` at a time; how many. */
 size_t program_stacks_fresh(struct program_stacks *s, struct node *out, size_t most);
-/* Fills the profile's nodes and renumbers the accounts' stacks. Once. */
+/* Fills the profile's nodes and renumbers the accounts' stacks, once; then lets the tree go. */
 void program_stacks_settle(struct program_stacks *s, struct ledger *l, struct profile *p);
 void program_stacks_release(struct program_stacks *s);
 
