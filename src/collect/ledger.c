@@ -2,9 +2,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "store/buckets.h"
 #include "wire/layout.h"
+
+#define ACCOUNTS_FIRST 64
 
 void ledger_init(struct ledger *l)
 {
@@ -12,26 +15,36 @@ void ledger_init(struct ledger *l)
     histogram_init(&l->histogram);
 }
 
-void ledger_release(struct ledger *l)
+void ledger_close(struct ledger *l)
 {
-    vec_release(&l->accounts);
     vec_release(&l->dirty);
     vec_release(&l->deltas);
-    vec_release(&l->lives);
-    histogram_release(&l->histogram);
     map_release(&l->index);
 }
 
-/* Accounts begin at a cache line, which realloc would not see to. */
+void ledger_release(struct ledger *l)
+{
+    ledger_close(l);
+    if (l->accounts.items)
+        munmap(l->accounts.items, l->accounts.capacity * sizeof *l->accounts.items);
+    l->accounts.items = NULL;
+    l->accounts.count = l->accounts.capacity = 0;
+    vec_release(&l->lives);
+    histogram_release(&l->histogram);
+}
+
+/* Pages of their own: accounts begin at a cache line, and the table grows without being copied. */
 static void grow_accounts(struct ledger *l)
 {
-    size_t capacity = l->accounts.capacity ? l->accounts.capacity * 2 : 16;
-    struct account *larger = xtable(capacity * sizeof *larger);
-    if (l->accounts.count)
-        memcpy(larger, l->accounts.items, l->accounts.count * sizeof *larger);
-    free(l->accounts.items);
+    const size_t had = l->accounts.capacity * sizeof *l->accounts.items;
+    const size_t size = had ? had * 2 : ACCOUNTS_FIRST * sizeof *l->accounts.items;
+    void *larger = had ? mremap(l->accounts.items, had, size, MREMAP_MAYMOVE)
+                       : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    must_alloc(larger == MAP_FAILED ? NULL : larger);
+    if (size >= HUGE_PAGE)
+        madvise(larger, size, MADV_HUGEPAGE); /* else each would want an entry of the TLB */
     l->accounts.items = larger;
-    l->accounts.capacity = capacity;
+    l->accounts.capacity = size / sizeof *l->accounts.items;
 }
 
 static inline uint64_t key_of(uint32_t node, uint32_t thread, enum domain domain)
@@ -345,6 +358,34 @@ struct amount ledger_at_peak(const struct ledger *l, const struct account *a)
                ? (struct amount){a->site.at_peak_bytes, a->site.at_peak_blocks,
                                  a->site.at_peak_usable}
                : a->live;
+}
+
+static struct site site_of(const struct ledger *l, const struct account *a, uint32_t joined)
+{
+    struct site s = a->site;
+    bool sampled = domain_is_sampled(s.domain);
+    bool counted = sampled || s.domain == DOMAIN_TOUCHED || s.domain == DOMAIN_FOREIGN;
+    struct amount peak = counted ? (struct amount){0} : ledger_at_peak(l, a);
+    if (sampled && s.node)
+        s.node += joined;
+    s.at_peak_bytes = peak.bytes;
+    s.at_peak_blocks = peak.blocks;
+    s.at_peak_usable = peak.usable;
+    return s;
+}
+
+#define GIVEN_BACK ((size_t)4 << 20) /* bytes of accounts at a time */
+
+void ledger_become_sites(struct ledger *l, struct profile *p, uint32_t joined)
+{
+    const size_t count = l->accounts.count, at_once = GIVEN_BACK / sizeof *l->accounts.items;
+    vec_reserve(&p->sites, count);
+    for (size_t i = 0; i < count; i++) {
+        *vec_push(&p->sites) = site_of(l, &l->accounts.items[i], joined);
+        if ((i + 1) % at_once == 0)
+            madvise(&l->accounts.items[i + 1 - at_once], GIVEN_BACK, MADV_DONTNEED);
+    }
+    ledger_release(l);
 }
 
 static int in_order(const void *a, const void *b)

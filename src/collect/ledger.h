@@ -88,6 +88,8 @@ struct ledger {
 
 void ledger_init(struct ledger *l);
 void ledger_release(struct ledger *l);
+/* The last interval has ended: gives back what is needed to count more. */
+void ledger_close(struct ledger *l);
 
 /* The account's number; MAP_NONE: there is none yet. */
 uint32_t ledger_find(const struct ledger *l, uint32_t node, uint32_t thread, enum domain domain);
@@ -124,6 +126,9 @@ void ledger_unfree(struct ledger *l, uint32_t account, uint64_t size, uint64_t u
 void ledger_shrink(struct ledger *l, uint32_t account, uint64_t size);
 void ledger_unshrink(struct ledger *l, uint32_t account, uint64_t size);
 
+/* Fills the profile's sites, and gives the memory of the accounts back on the way: both at once would
+ * be much. `joined`: what is to be added to the nodes of samples (collect/stacktree.h). Last of all. */
+void ledger_become_sites(struct ledger *l, struct profile *p, uint32_t joined);
 /* Fills the profile's sizes and lifetimes. */
 void ledger_histograms(const struct ledger *l, struct profile *p);
 /* Samples, worth `amount` in all: CPU time, or what page faults made resident. `kind`: the column

@@ -54,7 +54,6 @@ static void make_figures(struct target *t, struct strpool *strings)
 {
     packing_count(t);
     target_finish(t);
-    ledger_release(&t->ledger); /* the profile has it all, and it is large */
     marks_finish(t, strings);
     pools_finish(t, strings);
     t->packed.figures = true;

@@ -460,27 +460,15 @@ void target_update_code(struct target *t)
 void target_finish(struct target *t)
 {
     struct profile *p = &t->profile;
+    ledger_close(&t->ledger);
     program_stacks_settle(&t->program_stacks, &t->ledger, p);
     uint32_t joined = stack_tree_join(&t->stacks, p);
-    for (size_t i = 0; i < t->ledger.accounts.count; i++) {
-        const struct account *a = &t->ledger.accounts.items[i];
-        uint32_t domain = a->site.domain;
-        bool sampled = domain_is_sampled(domain);
-        bool counted = sampled || domain == DOMAIN_TOUCHED || domain == DOMAIN_FOREIGN;
-        struct amount peak = counted ? (struct amount){0} : ledger_at_peak(&t->ledger, a);
-        struct site *s = vec_push(&p->sites);
-        *s = a->site;
-        if (sampled && s->node)
-            s->node += joined;
-        s->at_peak_bytes = peak.bytes;
-        s->at_peak_blocks = peak.blocks;
-        s->at_peak_usable = peak.usable;
-    }
     ledger_histograms(&t->ledger, p);
     untouched_finish(t);
     growths_finish(t);
     for (size_t i = 0; i < t->scans.count; i++)
         survivors_finish(&t->scans.items[i], t);
+    ledger_become_sites(&t->ledger, p, joined);
     for (size_t i = 0; i < t->timeline.slices.count; i++)
         *vec_push(&p->intervals) = t->timeline.slices.items[i].interval;
     if (t->unfollowed)

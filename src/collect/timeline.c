@@ -37,21 +37,18 @@ static void sort_dirty(struct ledger *l)
             l->dirty.items[n++] = i;
 }
 
-/* rows.h wants the sites' units in an array; the ledger keeps sites inside accounts. */
-static struct site *copy_sites(const struct ledger *l)
+static struct units units_of(const struct ledger *l)
 {
-    struct site *sites = xmalloc(l->accounts.count * sizeof *sites);
-    for (size_t i = 0; i < l->accounts.count; i++)
-        sites[i] = l->accounts.items[i].site;
-    return sites;
+    return (struct units){(const char *)l->accounts.items + offsetof(struct account, site.unit),
+                          sizeof *l->accounts.items, l->accounts.count};
 }
 
 /* Slice i and the next become one, in i. The next is left empty. */
-static void merge_pair(struct timeline *t, size_t i, const struct site *sites, size_t site_count)
+static void merge_pair(struct timeline *t, size_t i, const struct units *units)
 {
     struct slice a = t->slices.items[i], b = t->slices.items[i + 1], sum = b;
     sum.rows = (struct strbuf){0};
-    rows_merge(&sum.rows, &sum.row_count, &a.rows, &b.rows, sites, site_count);
+    rows_merge(&sum.rows, &sum.row_count, &a.rows, &b.rows, units);
     if (a.interval.peak_bytes > sum.interval.peak_bytes)
         sum.interval.peak_bytes = a.interval.peak_bytes;
     sum.interval.unknown_frees += a.interval.unknown_frees;
@@ -67,18 +64,17 @@ static void merge_pair(struct timeline *t, size_t i, const struct site *sites, s
 
 static void merge_neighbours(struct timeline *t, const struct ledger *l)
 {
-    struct site *sites = copy_sites(l);
+    const struct units units = units_of(l);
     size_t n = 0;
     for (size_t i = 0; i < t->slices.count; i++, n++) {
         if (i + 1 < t->slices.count && !t->slices.items[i].kept) {
-            merge_pair(t, i, sites, l->accounts.count);
+            merge_pair(t, i, &units);
             t->slices.items[n] = t->slices.items[i++];
         } else {
             t->slices.items[n] = t->slices.items[i];
         }
     }
     t->slices.count = n;
-    free(sites);
 }
 
 static bool has_too_many_rows(const struct timeline *t, const struct ledger *l)
@@ -101,19 +97,18 @@ static size_t cheapest(const struct timeline *t)
 
 void timeline_settle(struct timeline *t, const struct ledger *l)
 {
-    struct site *sites = copy_sites(l);
+    const struct units units = units_of(l);
     for (size_t n; n = t->slices.count - t->kept,
                    n > TIMELINE_MAX / 2 || (n > TIMELINE_MIN / 2 && t->crowded) ||
                        (n > TIMELINE_LEAST && t->bytes > TIMELINE_SETTLED(l->accounts.count));) {
         size_t best = cheapest(t);
         if (best + 1 >= t->slices.count)
             break;
-        merge_pair(t, best, sites, l->accounts.count);
+        merge_pair(t, best, &units);
         t->slices.count--;
         memmove(&t->slices.items[best + 1], &t->slices.items[best + 2],
                 (t->slices.count - best - 1) * sizeof *t->slices.items);
     }
-    free(sites);
 }
 
 void timeline_let_go(struct timeline *t, uint32_t tick)
@@ -162,7 +157,7 @@ void timeline_close(struct timeline *t, struct ledger *l, uint64_t end_ns, uint3
         struct account *a = &l->accounts.items[l->dirty.items[i]];
         struct row row = {.site = l->dirty.items[i]};
         memcpy(row.columns, l->deltas.items[a->delta - 1].columns, sizeof row.columns);
-        row_put(&s->rows, &previous, &row, &a->site);
+        row_put(&s->rows, &previous, &row, &a->site.unit);
         a->delta = 0;
     }
     size_t rows = s->row_count = l->dirty.count;

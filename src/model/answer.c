@@ -178,8 +178,8 @@ static int make_rows(struct answer *a, struct err *err)
 static enum charge charge_of(const struct query *q)
 {
     bool by_code = q->by == BY_FUNCTION || q->by == BY_LINE || q->by == BY_FILE;
-    return q->shape == SHAPE_TABLE && by_code && !q->focus.native_only ? CHARGE_PYTHON
-                                                                      : CHARGE_INNERMOST;
+    bool as_is = q->focus.native_only || q->focus.no_fold;
+    return q->shape == SHAPE_TABLE && by_code && !as_is ? CHARGE_PYTHON : CHARGE_INNERMOST;
 }
 
 int answer_query(struct answer *a, const struct recording *r, const struct query *q,

@@ -133,6 +133,7 @@ static void take_sites(struct cursor *c, struct profile *p)
 
 static void take_intervals(struct cursor *c, struct profile *p)
 {
+    const struct units units = UNITS_OF(p->sites.items, p->sites.count);
     uint64_t n = cursor_items(c, 7, sizeof(struct interval)), end = 0;
     for (uint64_t i = 0; i < n; i++) {
         struct interval *v = vec_push(&p->intervals);
@@ -150,7 +151,7 @@ static void take_intervals(struct cursor *c, struct profile *p)
         v->first_row = p->rows.count;
         for (size_t k = 0; k < v->row_count; k++) {
             struct row row;
-            if (!row_take(c, &previous, &row, p->sites.items, p->sites.count)) {
+            if (!row_take(c, &previous, &row, &units)) {
                 v->row_count = k;
                 break;
             }

@@ -101,13 +101,23 @@ struct thread {
     uint64_t start_ns, end_ns;
 };
 
+/* What a block takes: asked for, and set aside. */
+struct unit {
+    uint64_t bytes, usable;
+};
+
 struct site {
     /* Over the whole run; these cannot be had from rows. */
     uint64_t at_peak_bytes,
         at_peak_blocks; /* live here when the process's live total was highest */
     uint64_t at_peak_usable;
     /* Of its first allocation. Most sites have one size: store/rows.h */
-    uint64_t unit_bytes, unit_usable;
+    union {
+        struct {
+            uint64_t unit_bytes, unit_usable;
+        };
+        struct unit unit;
+    };
     uint64_t own_peak_blocks; /* those of own_peak_bytes */
     uint32_t node, thread, domain;
     uint64_t own_peak_bytes; /* the most that was ever live here */

@@ -62,23 +62,23 @@ char *cursor_string(struct cursor *c)
 
 /* What the columns before it (in `order`) say of a column: most sites free all they allocate, in
  * blocks of one size. */
-static uint64_t predicted(const uint64_t *columns, unsigned column, const struct site *site,
+static uint64_t predicted(const uint64_t *columns, unsigned column, const struct unit *unit,
                           bool all_temporary)
 {
     bool all_freed = columns[COL_FREES] == columns[COL_ALLOCS];
-    uint64_t over = site->unit_usable - site->unit_bytes;
+    uint64_t over = unit->usable - unit->bytes;
     switch (column) {
     case COL_FREES:
         return columns[COL_ALLOCS];
     case COL_TEMPS:
         return all_temporary ? columns[COL_FREES] : 0;
     case COL_BYTES:
-        return columns[COL_ALLOCS] * site->unit_bytes;
+        return columns[COL_ALLOCS] * unit->bytes;
     case COL_FREED:
-        return all_freed ? columns[COL_BYTES] : columns[COL_FREES] * site->unit_bytes;
+        return all_freed ? columns[COL_BYTES] : columns[COL_FREES] * unit->bytes;
     case COL_TEMP_BYTES:
         return columns[COL_TEMPS] == columns[COL_FREES] ? columns[COL_FREED]
-                                                        : columns[COL_TEMPS] * site->unit_bytes;
+                                                        : columns[COL_TEMPS] * unit->bytes;
     case COL_USABLE:
         return columns[COL_BYTES] + columns[COL_ALLOCS] * over;
     case COL_USABLE_FREED:
@@ -93,13 +93,13 @@ static const uint8_t order[COLUMNS] = {COL_ALLOCS,     COL_FREES,  COL_TEMPS,
                                        COL_REALLOCS,   COL_BYTES,  COL_FREED,
                                        COL_TEMP_BYTES, COL_USABLE, COL_USABLE_FREED};
 
-void row_put(struct strbuf *out, uint32_t *previous, const struct row *row, const struct site *site)
+void row_put(struct strbuf *out, uint32_t *previous, const struct row *row, const struct unit *unit)
 {
     bool all_temporary =
         row->columns[COL_TEMPS] && row->columns[COL_TEMPS] == row->columns[COL_FREES];
     uint64_t mask = (uint64_t)all_temporary << COLUMNS, values[COLUMNS];
     for (unsigned i = 0; i < COLUMNS; i++) {
-        values[i] = row->columns[order[i]] - predicted(row->columns, order[i], site, all_temporary);
+        values[i] = row->columns[order[i]] - predicted(row->columns, order[i], unit, all_temporary);
         mask |= (uint64_t)(values[i] != 0) << i;
     }
     strbuf_varint(out, row->site - *previous);
@@ -110,14 +110,13 @@ void row_put(struct strbuf *out, uint32_t *previous, const struct row *row, cons
     *previous = row->site;
 }
 
-bool row_take(struct cursor *c, uint32_t *previous, struct row *row, const struct site *sites,
-              size_t site_count)
+bool row_take(struct cursor *c, uint32_t *previous, struct row *row, const struct units *units)
 {
     uint64_t step = cursor_varint(c), mask = cursor_varint(c);
     uint64_t site = (uint64_t)*previous + step;
     if (*previous == UINT32_MAX)
         site = step - 1;
-    if (c->bad || step == 0 || step > site_count || site >= site_count || mask >> (COLUMNS + 1)) {
+    if (c->bad || step == 0 || step > units->count || site >= units->count || mask >> (COLUMNS + 1)) {
         c->bad = true;
         return false;
     }
@@ -125,14 +124,14 @@ bool row_take(struct cursor *c, uint32_t *previous, struct row *row, const struc
     for (unsigned i = 0; i < COLUMNS; i++) {
         uint64_t value = mask >> i & 1 ? (uint64_t)unzigzag(cursor_varint(c)) : 0;
         row->columns[order[i]] =
-            value + predicted(row->columns, order[i], &sites[site], mask >> COLUMNS & 1);
+            value + predicted(row->columns, order[i], unit_of(units, site), mask >> COLUMNS & 1);
     }
     *previous = row->site;
     return !c->bad;
 }
 
 void rows_merge(struct strbuf *out, size_t *count, const struct strbuf *a, const struct strbuf *b,
-                const struct site *sites, size_t site_count)
+                const struct units *units)
 {
     const struct strbuf *in[2] = {a, b};
     struct cursor c[2];
@@ -142,7 +141,7 @@ void rows_merge(struct strbuf *out, size_t *count, const struct strbuf *a, const
     for (int i = 0; i < 2; i++) {
         const uint8_t *bytes = (const uint8_t *)in[i]->data;
         c[i] = (struct cursor){.at = bytes, .end = bytes ? bytes + in[i]->size : bytes};
-        has[i] = c[i].at < c[i].end && row_take(&c[i], &from[i], &row[i], sites, site_count);
+        has[i] = c[i].at < c[i].end && row_take(&c[i], &from[i], &row[i], units);
     }
     *count = 0;
     while (has[0] || has[1]) {
@@ -153,11 +152,11 @@ void rows_merge(struct strbuf *out, size_t *count, const struct strbuf *a, const
         if (same)
             for (unsigned k = 0; k < COLUMNS; k++)
                 sum.columns[k] += row[other].columns[k];
-        row_put(out, &previous, &sum, &sites[sum.site]);
+        row_put(out, &previous, &sum, unit_of(units, sum.site));
         ++*count;
         for (int i = 0; i < 2; i++)
             if (i == first || same)
                 has[i] =
-                    c[i].at < c[i].end && row_take(&c[i], &from[i], &row[i], sites, site_count);
+                    c[i].at < c[i].end && row_take(&c[i], &from[i], &row[i], units);
     }
 }

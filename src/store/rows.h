@@ -27,6 +27,19 @@ struct cursor {
     bool bad;
 };
 
+/* The units of sites, wherever these are: `stride` bytes apart. */
+struct units {
+    const char *first;
+    size_t stride, count;
+};
+#define UNITS_OF(sites, n)                                                                         \
+    ((struct units){(const char *)(sites) + offsetof(struct site, unit), sizeof(struct site), (n)})
+
+static inline const struct unit *unit_of(const struct units *u, size_t site)
+{
+    return (const struct unit *)(const void *)(u->first + site * u->stride);
+}
+
 uint64_t cursor_varint(struct cursor *c);
 /* A count of things that take at least `least` bytes each in what is left; more is damage, and
  * gives 0. */
@@ -42,13 +55,12 @@ char *cursor_string(struct cursor *c);
 
 /* `previous` starts at UINT32_MAX for each interval. */
 void row_put(struct strbuf *out, uint32_t *previous, const struct row *row,
-             const struct site *site);
-/* false: damage. `sites`: for the units; a site number beyond `site_count` is damage. */
-bool row_take(struct cursor *c, uint32_t *previous, struct row *row, const struct site *sites,
-              size_t site_count);
+             const struct unit *unit);
+/* false: damage. A site number for which there is no unit is damage. */
+bool row_take(struct cursor *c, uint32_t *previous, struct row *row, const struct units *units);
 
 /* Both inputs in order of site; rows of the same site are added up. */
 void rows_merge(struct strbuf *out, size_t *count, const struct strbuf *a, const struct strbuf *b,
-                const struct site *sites, size_t site_count);
+                const struct units *units);
 
 #endif

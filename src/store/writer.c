@@ -172,7 +172,7 @@ static void put_intervals(struct strbuf *b, const struct profile *p,
         uint32_t from = UINT32_MAX;
         for (size_t k = 0; k < v->row_count; k++) {
             const struct row *row = &p->rows.items[v->first_row + k];
-            row_put(b, &from, row, &p->sites.items[row->site]);
+            row_put(b, &from, row, &p->sites.items[row->site].unit);
         }
     }
 }

@@ -27,13 +27,13 @@ static void test_one_size_is_small(void **state)
     row.columns[COL_USABLE] = row.columns[COL_USABLE_FREED] = UINT64_C(50) * 1234576;
     struct strbuf b = {0};
     uint32_t previous = UINT32_MAX;
-    row_put(&b, &previous, &row, &site);
+    row_put(&b, &previous, &row, &site.unit);
     assert_int_equal(b.size, 3);
     assert_memory_equal(b.data, "\x01\x01\x64", 3); /* site 0, only the allocations, 50 of them */
     struct cursor c = cursor_of(&b);
     struct row got;
     previous = UINT32_MAX;
-    assert_true(row_take(&c, &previous, &got, &site, 1));
+    assert_true(row_take(&c, &previous, &got, &UNITS_OF(&site, 1)));
     assert_rows_equal(&row, &got);
     strbuf_release(&b);
 }
@@ -58,20 +58,20 @@ static void test_any_numbers(void **state)
         for (unsigned k = 0; k < COLUMNS; k++)
             row->columns[k] =
                 unit_random(&seed) % 2 ? unit_random(&seed) >> unit_random(&seed) % 64 : 0;
-        row_put(&b, &previous, row, &sites[i]);
+        row_put(&b, &previous, row, &sites[i].unit);
         assert_int_equal(previous, i);
     }
     struct cursor c = cursor_of(&b);
     previous = UINT32_MAX;
     for (size_t i = 0; i < n; i++) {
         struct row got;
-        assert_true(row_take(&c, &previous, &got, sites, SITES));
+        assert_true(row_take(&c, &previous, &got, &UNITS_OF(sites, SITES)));
         assert_rows_equal(&rows[i], &got);
     }
     assert_ptr_equal(c.at, c.end);
     assert_false(c.bad);
     struct row more;
-    assert_false(row_take(&c, &previous, &more, sites, SITES));
+    assert_false(row_take(&c, &previous, &more, &UNITS_OF(sites, SITES)));
     assert_true(c.bad);
     strbuf_release(&b);
 }
@@ -81,7 +81,7 @@ static bool takes(const char *bytes, size_t size, uint32_t previous, size_t site
     static const struct site sites[8];
     struct cursor c = {.at = (const uint8_t *)bytes, .end = (const uint8_t *)bytes + size};
     struct row row;
-    bool taken = row_take(&c, &previous, &row, sites, site_count);
+    bool taken = row_take(&c, &previous, &row, &UNITS_OF(sites, site_count));
     assert_int_equal(taken, !c.bad);
     return taken;
 }
@@ -127,7 +127,7 @@ static size_t random_interval(struct strbuf *out, uint64_t *seed, const struct s
             sums[i][k] += row.columns[k];
         }
         present[i] = true;
-        row_put(out, &previous, &row, &sites[i]);
+        row_put(out, &previous, &row, &sites[i].unit);
         n++;
     }
     return n;
@@ -143,7 +143,7 @@ static void check_merged(const struct strbuf *b, size_t count, const struct site
         if (!present[i])
             continue;
         struct row row;
-        assert_true(row_take(&c, &previous, &row, sites, MERGE_SITES));
+        assert_true(row_take(&c, &previous, &row, &UNITS_OF(sites, MERGE_SITES)));
         assert_int_equal(row.site, i);
         for (unsigned k = 0; k < COLUMNS; k++)
             assert_u64_equal(row.columns[k], sums[i][k]);
@@ -168,7 +168,7 @@ static void test_merge_adds_up(void **state)
         size_t n;
         random_interval(&a, &seed, sites, 1 + (unsigned)round % 7, sums, present);
         random_interval(&b, &seed, sites, 1 + (unsigned)round % 11, sums, present);
-        rows_merge(&ab, &n, &a, &b, sites, MERGE_SITES);
+        rows_merge(&ab, &n, &a, &b, &UNITS_OF(sites, MERGE_SITES));
         check_merged(&ab, n, sites, sums, present);
         strbuf_release(&a);
         strbuf_release(&b);
@@ -184,16 +184,16 @@ static void test_merge_with_nothing(void **state)
     bool present[MERGE_SITES] = {0};
     struct strbuf a = {0}, none = {0}, out = {0};
     size_t n = 7;
-    rows_merge(&out, &n, &none, &none, sites, MERGE_SITES);
+    rows_merge(&out, &n, &none, &none, &UNITS_OF(sites, MERGE_SITES));
     assert_int_equal(n, 0);
     assert_int_equal(out.size, 0);
     random_interval(&a, &seed, sites, 3, sums, present);
-    rows_merge(&out, &n, &a, &none, sites, MERGE_SITES);
+    rows_merge(&out, &n, &a, &none, &UNITS_OF(sites, MERGE_SITES));
     check_merged(&out, n, sites, sums, present);
     assert_int_equal(out.size, a.size);
     assert_memory_equal(out.data, a.data, a.size);
     strbuf_clear(&out);
-    rows_merge(&out, &n, &none, &a, sites, MERGE_SITES);
+    rows_merge(&out, &n, &none, &a, &UNITS_OF(sites, MERGE_SITES));
     assert_int_equal(out.size, a.size);
     assert_memory_equal(out.data, a.data, a.size);
     strbuf_release(&a);

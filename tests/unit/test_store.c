@@ -443,7 +443,7 @@ static void test_packed_rows(void **state)
         counts[i] = v->row_count;
         for (size_t k = 0; k < v->row_count; k++) {
             const struct row *row = &p->rows.items[v->first_row + k];
-            row_put(&rows[i], &previous, row, &p->sites.items[row->site]);
+            row_put(&rows[i], &previous, row, &p->sites.items[row->site].unit);
         }
     }
     const struct packed_rows packed = {.rows = list, .counts = counts};

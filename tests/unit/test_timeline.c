@@ -68,7 +68,7 @@ static struct sums add_up(const struct timeline *t, const struct ledger *l, uint
         uint32_t previous = UINT32_MAX;
         for (size_t k = 0; k < s->row_count; k++) {
             struct row row;
-            assert_true(row_take(&c, &previous, &row, sites, SITES));
+            assert_true(row_take(&c, &previous, &row, &UNITS_OF(sites, SITES)));
             for (unsigned m = 0; m < COLUMNS; m++)
                 sums.columns[row.site][m] += row.columns[m];
         }
