@@ -44,12 +44,20 @@ static bool read_call(const struct process *p, uint64_t address, uint8_t code[AR
            arch_is_call(code);
 }
 
-static bool follows_call(const struct unwind_space *self, uint64_t address)
+static bool follows_call(const struct unwind_space *self, uint64_t address, uint64_t callee)
 {
     const struct sampled_space *space =
         (const void *)((const char *)self - offsetof(struct sampled_space, copied.space));
-    uint8_t code[ARCH_CALL_LONGEST];
-    return read_call(space->process, address, code);
+    uint8_t code[ARCH_CALL_LONGEST], begin[ARCH_PROLOGUE];
+    uint64_t target;
+    if (!read_call(space->process, address, code))
+        return false;
+    if (!callee)
+        return true;
+    return arch_calls_around(code, address, callee, &target) &&
+           !(code_at(space->process, target) &&
+             blocked_read_code(space->process->pid, target, begin, sizeof begin) &&
+             arch_keeps_frame(begin));
 }
 
 uint64_t node_address(struct process *p, uint64_t address)

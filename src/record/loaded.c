@@ -127,7 +127,7 @@ const struct link_map *loaded_map(const void *address)
     return find((uintptr_t)address, &o) ? o.link_map : NULL;
 }
 
-bool loaded_follows_call(uint64_t address)
+bool loaded_follows_call(uint64_t address, uint64_t callee)
 {
     struct libc_object o;
     const ElfW(Phdr) * p;
@@ -136,8 +136,15 @@ bool loaded_follows_call(uint64_t address)
     for (unsigned i = 0, n = all_headers(&o, &p); i < n; i++) {
         uint64_t start = o.link_map->l_addr + p[i].p_vaddr;
         if (p[i].p_type == PT_LOAD && p[i].p_flags & PF_X && p[i].p_flags & PF_R &&
-            address >= start + ARCH_CALL_LONGEST && address <= start + p[i].p_filesz)
-            return arch_is_call((const uint8_t *)(uintptr_t)address - ARCH_CALL_LONGEST);
+            address >= start + ARCH_CALL_LONGEST && address <= start + p[i].p_filesz) {
+            const uint8_t *code = (const uint8_t *)(uintptr_t)address - ARCH_CALL_LONGEST;
+            uint64_t target, end = start + p[i].p_filesz - ARCH_PROLOGUE;
+            if (!callee)
+                return arch_is_call(code);
+            return arch_calls_around(code, address, callee, &target) &&
+                   !(target >= start && target < end &&
+                     arch_keeps_frame((const uint8_t *)(uintptr_t)target));
+        }
     }
     return false;
 }

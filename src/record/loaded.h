@@ -29,7 +29,7 @@ bool loaded_find(uint64_t address, struct loaded *out);
 /* The same for a function or an object; NULL: no file has it. */
 const struct link_map *loaded_map(const void *address);
 
-/* Is it in a file, and behind a call there? */
-bool loaded_follows_call(uint64_t address);
+/* Is it in a file, and behind a call there? `callee`: as in unwind/step.h. */
+bool loaded_follows_call(uint64_t address, uint64_t callee);
 
 #endif

@@ -250,10 +250,10 @@ static bool own_readable(const struct unwind_space *self, uint64_t address)
     return sys_call(SYS_rt_sigprocmask, -1L, address, 0L, 8L) == -EINVAL;
 }
 
-static bool own_follows_call(const struct unwind_space *self, uint64_t address)
+static bool own_follows_call(const struct unwind_space *self, uint64_t address, uint64_t callee)
 {
     (void)self;
-    return loaded_follows_call(address);
+    return loaded_follows_call(address, callee);
 }
 
 const struct unwind_space own_space = {

@@ -52,6 +52,31 @@ static inline bool arch_is_call(const uint8_t code[ARCH_CALL_LONGEST])
     return false;
 }
 
+#define ARCH_FUNCTION_LARGEST (64 << 10)
+#define ARCH_PROLOGUE         8
+
+/* Of such a call: does it name a function that the code at `callee` may belong to? Where that
+ * begins is *target then. */
+static inline bool arch_calls_around(const uint8_t code[ARCH_CALL_LONGEST], uint64_t address,
+                                     uint64_t callee, uint64_t *target)
+{
+    int32_t distance;
+    if (code[ARCH_CALL_LONGEST - 5] != 0xe8)
+        return false;
+    __builtin_memcpy(&distance, code + ARCH_CALL_LONGEST - 4, sizeof distance);
+    *target = address + (uint64_t)(int64_t)distance;
+    return callee - *target < ARCH_FUNCTION_LARGEST;
+}
+
+/* Does a function that begins like this keep a frame pointer? push %rbp; mov %rsp, %rbp */
+static inline bool arch_keeps_frame(const uint8_t code[ARCH_PROLOGUE])
+{
+    static const uint8_t landing[] = {0xf3, 0x0f, 0x1e, 0xfa}, push[] = {0x55, 0x48, 0x89, 0xe5};
+    if (__builtin_memcmp(code, landing, sizeof landing) == 0)
+        code += sizeof landing;
+    return __builtin_memcmp(code, push, sizeof push) == 0;
+}
+
 /* A system call without libc: the result or a negative errno. */
 static inline long arch_syscall(long number, const long a[6])
 {

@@ -6,9 +6,10 @@
 #define GUESS_LARGEST (64 << 10) /* bytes of a frame that is guessed */
 #define FIRST_SEARCH  4096       /* bytes beyond a frame that is said to be the first */
 
-/* Is there a return address in [from, to)? `unread`: the answer where the stack cannot be read. */
+/* Is there a return address in [from, to), of a call of `callee` if that is not 0? `unread`: the
+ * answer where the stack cannot be read. */
 static bool has_return_address(const struct unwind_space *space, uint64_t from, uint64_t to,
-                               bool prove, bool unread)
+                               uint64_t callee, bool prove, bool unread)
 {
     uint64_t page = from >> 12, word;
     from = (from + 7) & ~UINT64_C(7);
@@ -20,20 +21,26 @@ static bool has_return_address(const struct unwind_space *space, uint64_t from, 
         page = at >> 12;
         if (space->read(space, at, &word))
             return unread;
-        if (word >= LOWEST_CODE && word >> 47 == 0 && space->follows_call(space, word))
+        if (word >= LOWEST_CODE && word >> 47 == 0 && space->follows_call(space, word, callee))
             return true;
     }
     return false;
 }
 
-bool step_fp_plausible(const struct unwind_space *space, uint64_t sp, uint64_t fp, bool prove)
+bool step_fp_plausible(const struct unwind_space *space, uint64_t pc, uint64_t sp, uint64_t fp,
+                       bool prove)
 {
+    uint64_t back;
     if (fp % 8 || fp < sp || fp - sp > GUESS_LARGEST)
         return false;
     if (prove && (fp + 8) >> 12 != sp >> 12 && space->readable &&
         !(space->readable(space, fp) && space->readable(space, fp + 8)))
         return false;
-    return !has_return_address(space, sp, fp, prove, true);
+    if (space->follows_call &&
+        (space->read(space, fp + 8, &back) || (back >= LOWEST_CODE && back >> 47 == 0 &&
+                                               !space->follows_call(space, back, 0))))
+        return false;
+    return !has_return_address(space, sp, fp, pc, prove, true);
 }
 
 bool step_is_first(const struct unwind_space *space, uint64_t sp, uint64_t end, bool prove)
@@ -41,7 +48,7 @@ bool step_is_first(const struct unwind_space *space, uint64_t sp, uint64_t end, 
     uint64_t most = prove && !space->readable ? (sp | 4095) + 1 : sp + FIRST_SEARCH;
     if (end > most)
         end = most;
-    return !has_return_address(space, sp, end, prove, false);
+    return !has_return_address(space, sp, end, 0, prove, false);
 }
 
 /* The value that register `n` has in the caller; 0, or -1 when it cannot be known. */
@@ -132,7 +139,7 @@ enum step_end unwind_step_fp(const struct unwind_space *space, struct arch_regis
                              struct step_result *result)
 {
     uint64_t fp = r->value[ARCH_REG_FP], sp = r->value[ARCH_REG_SP], up, return_address;
-    if (!(r->known >> ARCH_REG_FP & 1) || !step_fp_plausible(space, sp, fp, true))
+    if (!(r->known >> ARCH_REG_FP & 1) || !step_fp_plausible(space, r->value[ARCH_REG_PC], sp, fp, true))
         return STEP_LOST;
     if (space->read(space, fp, &up) || space->read(space, fp + 8, &return_address) ||
         return_address < LOWEST_CODE)

@@ -32,9 +32,10 @@ struct unwind_space {
     int (*read)(const struct unwind_space *self, uint64_t address, uint64_t *out);
     /* For guesses, which may point anywhere: is the word at `address` there? NULL: it always is. */
     bool (*readable)(const struct unwind_space *self, uint64_t address);
-    /* May this be a return address: is it in a file's code, behind a call? NULL: nobody can tell.
-     */
-    bool (*follows_call)(const struct unwind_space *self, uint64_t address);
+    /* May this be a return address: is it in a file's code, behind a call? If `callee` is not 0: a
+     * call by name, of a function that `callee` may be in and that keeps no frame pointer. NULL:
+     * nobody can tell. */
+    bool (*follows_call)(const struct unwind_space *self, uint64_t address, uint64_t callee);
 };
 
 struct step_result {
@@ -58,12 +59,15 @@ enum step_end unwind_step(const struct unwind_space *space, struct arch_register
                           struct step_result *result);
 
 /*
- * May fp be the frame pointer of a function without unwind information, which is called at sp? On a
- * stack whose end is not known (`prove`), what is read must be on the same page or proven to be
- * there. Code that keeps no frame pointer leaves its callers' one in place, and following that
- * would leave frames out: but those have return addresses between sp and fp, so there must be none.
+ * May fp be the frame pointer of the function at pc, which has no unwind information and is called
+ * at sp? On a stack whose end is not known (`prove`), what is read must be on the same page or
+ * proven to be there. Code that keeps no frame pointer leaves its callers' one in place, and
+ * following that would leave frames out: but then the return address into its caller is between sp
+ * and fp. So nothing there may follow a call of this function by name, unless the function begins
+ * with keeping a frame pointer; and what fp leads to must follow a call. Other return addresses mean nothing: they are left of calls that ended.
  */
-bool step_fp_plausible(const struct unwind_space *space, uint64_t sp, uint64_t fp, bool prove);
+bool step_fp_plausible(const struct unwind_space *space, uint64_t pc, uint64_t sp, uint64_t fp,
+                       bool prove);
 
 /* Without unwind information and with a frame pointer of 0, as the kernel starts a program: did
  * nobody call it? Then no return address is further out, up to `end` or for some kilobytes. */
