@@ -9,6 +9,8 @@
 
 #define LATE        UINT8_MAX
 #define FIRST_SLOTS (1u << WIRE_WINDOW_BITS)
+#define SLOTS_OF_PAGE (WIRE_PAGE / 8)
+#define SLOTS_AHEAD   (1u << 17)
 #define CUT_WINDOW  (WIRE_WINDOWS - 1)
 
 /* So many slots, and a file of that size may be made: whole windows, the first of them at least. */
@@ -134,18 +136,35 @@ static uint8_t read_state(struct program_stacks *s, uint32_t number)
     return *state_of(s, number - 1);
 }
 
-static void read_slots(struct program_stacks *s, uint32_t end, bool cut)
+/* A page is not there, but one behind it is, in which `known` has been written: then the first was
+ * claimed by a thread that has not come to write it, or it was swapped out. Its slots are late. */
+static bool is_followed(struct program_stacks *s, uint32_t slot, uint32_t known)
 {
+    if (known <= slot || known >= s->limit || known - slot >= SLOTS_AHEAD)
+        return false;
+    for (unsigned window = wire_window(slot); window <= wire_window(known); window++)
+        if (!window_map(s, window))
+            return false;
+    return has_memory(s, known);
+}
+
+static void read_slots(struct program_stacks *s, uint32_t end, uint32_t known, bool cut)
+{
+    bool there = true;
     for (uint32_t i = next_of(s, cut); i < end; i++) {
-        if (!cut && i % (WIRE_PAGE / 8) == 0 && !(window_map(s, wire_window(i)) && has_memory(s, i)))
-            return;
+        if (!cut && i % SLOTS_OF_PAGE == 0) {
+            if (!window_map(s, wire_window(i)) ||
+                (!(there = has_memory(s, i)) && !is_followed(s, i, known)))
+                return;
+        }
         uint8_t *state = cut ? vec_push(&s->cut_states) : vec_push(&s->states);
-        if ((*state = read_state(s, i)) == LATE)
+        if ((*state = there ? read_state(s, i) : LATE) == LATE)
             *vec_push(&s->late) = i;
     }
 }
 
-void program_stacks_update(struct program_stacks *s)
+/* `known`: a slot that was surely written, if the program is right. */
+static void update(struct program_stacks *s, uint32_t known)
 {
     if (!s->header)
         return;
@@ -153,8 +172,8 @@ void program_stacks_update(struct program_stacks *s)
     uint32_t cut_end = atomic_load_explicit(&s->header->cut_end, memory_order_acquire);
     size_t late = s->late.count, still = 0;
     const uint32_t cut_limit = WIRE_CUT_FIRST + WIRE_CUT_SLOTS;
-    read_slots(s, end < s->limit ? end : s->limit, false);
-    read_slots(s, cut_end < cut_limit ? cut_end : cut_limit, true);
+    read_slots(s, end < s->limit ? end : s->limit, known, false);
+    read_slots(s, cut_end < cut_limit ? cut_end : cut_limit, 0, true);
     /* Also those of this time: what refers to them and was published is there by now. */
     for (size_t k = 0; k < s->late.count; k++) {
         uint32_t i = s->late.items[k];
@@ -166,11 +185,16 @@ void program_stacks_update(struct program_stacks *s)
     s->late.count = still;
 }
 
+void program_stacks_update(struct program_stacks *s)
+{
+    update(s, 0);
+}
+
 bool program_stacks_state(struct program_stacks *s, uint32_t stack, enum stack_state *state)
 {
     bool cut = stack >= WIRE_CUT_FIRST;
     if (stack >= next_of(s, cut) || *state_of(s, stack) == LATE)
-        program_stacks_update(s);
+        update(s, stack);
     if (stack >= next_of(s, cut) || *state_of(s, stack) == LATE)
         return false;
     *state = *state_of(s, stack);

@@ -44,20 +44,21 @@ static bool read_call(const struct process *p, uint64_t address, uint8_t code[AR
            arch_is_call(code);
 }
 
-static bool follows_call(const struct unwind_space *self, uint64_t address, uint64_t callee)
+static enum step_call call_at(const struct unwind_space *self, uint64_t address, uint64_t callee)
 {
     const struct sampled_space *space =
         (const void *)((const char *)self - offsetof(struct sampled_space, copied.space));
+    const struct process *p = space->process;
     uint8_t code[ARCH_CALL_LONGEST], begin[ARCH_PROLOGUE];
     uint64_t target;
-    if (!read_call(space->process, address, code))
-        return false;
-    if (!callee)
-        return true;
-    return arch_calls_around(code, address, callee, &target) &&
-           !(code_at(space->process, target) &&
-             blocked_read_code(space->process->pid, target, begin, sizeof begin) &&
-             arch_keeps_frame(begin));
+    if (!read_call(p, address, code))
+        return CALL_NONE;
+    if (!arch_calls_around(code, address, callee, &target))
+        return CALL_ANY;
+    return code_at(p, target) && blocked_read_code(p->pid, target, begin, sizeof begin) &&
+                   arch_keeps_frame(begin)
+               ? CALL_FRAMED
+               : CALL_BARE;
 }
 
 uint64_t node_address(struct process *p, uint64_t address)
@@ -99,7 +100,7 @@ static struct sampled_space space_of(struct process *p, const struct arch_regist
     if (!p->rules)
         p->rules = xcalloc(1, sizeof *p->rules);
     return (struct sampled_space){
-        .copied = {.space = {.find = find_tables, .follows_call = follows_call},
+        .copied = {.space = {.find = find_tables, .call = call_at},
                    .rules = p->rules,
                    .bytes = stack,
                    .start = r->value[ARCH_REG_SP],

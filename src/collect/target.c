@@ -247,6 +247,7 @@ void target_release_figures(struct target *t)
     for (size_t i = 0; i < t->scans.count; i++)
         survivors_release(&t->scans.items[i]);
     free(t->scan_left_out);
+    t->scan_left_out = NULL;
     untouched_release(t);
     growths_release(t);
     vec_release(&t->scans);

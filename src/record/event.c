@@ -270,8 +270,10 @@ void event_pool_alloc(struct thread *t, unsigned pool, const void *p, size_t siz
     uint64_t address = (uint64_t)(uintptr_t)p & WIRE_LOW48;
     event_tick(t);
     const uint64_t frame = WIRE_NODE_POOL + pool;
-    uint32_t id, stack = nodes_extend(stack_number(t, caller), &frame, 1, &id);
-    if (UNLIKELY(!stack))
+    uint32_t id, stack = stack_number(t, caller);
+    if (LIKELY(stack < WIRE_CUT_FIRST))
+        stack = nodes_extend(stack, &frame, 1, &id);
+    if (UNLIKELY(!stack || stack >= WIRE_CUT_FIRST))
         stack = nodes_cut(&frame, 1);
     if (event_room(t, 4)) {
         event_clock(t, address);

@@ -121,30 +121,39 @@ bool loaded_find(uint64_t address, struct loaded *out)
     return true;
 }
 
+bool loaded_begins_at(uint64_t address)
+{
+    struct libc_object o;
+    return find(address, &o) && (uintptr_t)o.map_start == address;
+}
+
 const struct link_map *loaded_map(const void *address)
 {
     struct libc_object o;
     return find((uintptr_t)address, &o) ? o.link_map : NULL;
 }
 
-bool loaded_follows_call(uint64_t address, uint64_t callee)
+enum step_call loaded_call(uint64_t address, uint64_t callee)
 {
     struct libc_object o;
     const ElfW(Phdr) * p;
+    uint64_t target;
     if (!find(address - 1, &o))
-        return false;
+        return CALL_NONE;
     for (unsigned i = 0, n = all_headers(&o, &p); i < n; i++) {
-        uint64_t start = o.link_map->l_addr + p[i].p_vaddr;
-        if (p[i].p_type == PT_LOAD && p[i].p_flags & PF_X && p[i].p_flags & PF_R &&
-            address >= start + ARCH_CALL_LONGEST && address <= start + p[i].p_filesz) {
-            const uint8_t *code = (const uint8_t *)(uintptr_t)address - ARCH_CALL_LONGEST;
-            uint64_t target, end = start + p[i].p_filesz - ARCH_PROLOGUE;
-            if (!callee)
-                return arch_is_call(code);
-            return arch_calls_around(code, address, callee, &target) &&
-                   !(target >= start && target < end &&
-                     arch_keeps_frame((const uint8_t *)(uintptr_t)target));
-        }
+        uint64_t start = o.link_map->l_addr + p[i].p_vaddr, end = start + p[i].p_filesz;
+        if (p[i].p_type != PT_LOAD || !(p[i].p_flags & PF_X) || !(p[i].p_flags & PF_R) ||
+            address < start + ARCH_CALL_LONGEST || address > end)
+            continue;
+        const uint8_t *code = (const uint8_t *)(uintptr_t)address - ARCH_CALL_LONGEST;
+        if (!arch_is_call(code))
+            return CALL_NONE;
+        if (!arch_calls_around(code, address, callee, &target))
+            return CALL_ANY;
+        return target >= start && target + ARCH_PROLOGUE <= end &&
+                       arch_keeps_frame((const uint8_t *)(uintptr_t)target)
+                   ? CALL_FRAMED
+                   : CALL_BARE;
     }
-    return false;
+    return CALL_NONE;
 }

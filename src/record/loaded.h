@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "unwind/cfi.h"
+#include "unwind/step.h"
 
 struct loaded {
     uint64_t start, end; /* from its first segment to the end of its last */
@@ -26,10 +27,13 @@ void loaded_forked(void);
 /* false: no file has it. */
 bool loaded_find(uint64_t address, struct loaded *out);
 
+/* Does a file, or a segment of one, begin here? Reads nothing of the file: it may be going away. */
+bool loaded_begins_at(uint64_t address);
+
 /* The same for a function or an object; NULL: no file has it. */
 const struct link_map *loaded_map(const void *address);
 
-/* Is it in a file, and behind a call there? `callee`: as in unwind/step.h. */
-bool loaded_follows_call(uint64_t address, uint64_t callee);
+/* As struct unwind_space wants it: what call ends there? */
+enum step_call loaded_call(uint64_t address, uint64_t callee);
 
 #endif

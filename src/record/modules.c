@@ -67,9 +67,8 @@ void modules_forget(void)
 
 static bool is_gone(const struct known *k, uint32_t *generation)
 {
-    struct loaded l;
     *generation = atomic_load_explicit(&k->generation, memory_order_acquire);
-    return *generation != GONE && (!loaded_find(k->start, &l) || l.start != k->start);
+    return *generation != GONE && !loaded_begins_at(k->start);
 }
 
 /* Marked when all is forgotten and not before: another thread that finds the mark, and loads
@@ -250,15 +249,15 @@ static bool own_readable(const struct unwind_space *self, uint64_t address)
     return sys_call(SYS_rt_sigprocmask, -1L, address, 0L, 8L) == -EINVAL;
 }
 
-static bool own_follows_call(const struct unwind_space *self, uint64_t address, uint64_t callee)
+static enum step_call own_call(const struct unwind_space *self, uint64_t address, uint64_t callee)
 {
     (void)self;
-    return loaded_follows_call(address, callee);
+    return loaded_call(address, callee);
 }
 
 const struct unwind_space own_space = {
-    .find = own_find, .read = own_read, .readable = own_readable, .follows_call = own_follows_call};
+    .find = own_find, .read = own_read, .readable = own_readable, .call = own_call};
 const struct unwind_space quiet_space = {.find = quiet_find,
                                          .read = own_read,
                                          .readable = own_readable,
-                                         .follows_call = own_follows_call};
+                                         .call = own_call};

@@ -9,6 +9,7 @@
 #define INDEX_LEVELS     20
 #define INDEX_TRIES      64
 #define INDEX_MOVED      16         /* slots of the smaller table that each new entry carries over */
+#define ABANDONED        1024       /* ticks */
 #define PREPARED_SLOTS   (1u << 25) /* mapped before a filter is installed: 256 MiB of addresses */
 
 static struct {
@@ -19,12 +20,33 @@ static struct {
     _Atomic unsigned level;      /* the one in use */
     _Atomic uint32_t entries;    /* in the index */
     _Atomic uint32_t moved;      /* slots of the level before, carried over so far */
-    _Atomic bool growing;        /* a thread makes the next level */
+    _Atomic uint32_t growing;    /* the tick at which a thread began to make the next level, or 0 */
+    _Atomic uint32_t refused;    /* the tick at which there was no memory, or 0 */
 } tree;
 
 static inline uint32_t level_slots(unsigned level)
 {
     return 1u << (INDEX_FIRST_BITS + level);
+}
+
+/* The collector's clock; never 0. */
+static uint32_t tick(void)
+{
+    uint32_t now =
+        tree.header ? atomic_load_explicit(&tree.header->tick, memory_order_relaxed) : 1;
+    return now ? now : 1;
+}
+
+/* May we map so much? Asked once a tick, as finding out takes system calls. */
+static bool may_take(size_t size)
+{
+    uint32_t now = tick();
+    if (atomic_load_explicit(&tree.refused, memory_order_relaxed) == now)
+        return false;
+    if (sys_leaves_room(size))
+        return true;
+    atomic_store_explicit(&tree.refused, now, memory_order_relaxed);
+    return false;
 }
 
 /* A slot in a window that is mapped. */
@@ -93,7 +115,7 @@ static bool level_make(unsigned level)
     size_t size = (size_t)level_slots(level) * sizeof *slots;
     if (atomic_load(&tree.levels[level]))
         return true;
-    if (!sys_leaves_room(size) || !(slots = sys_map(size)))
+    if (!may_take(size) || !(slots = sys_map(size)))
         return false;
     if (sys_call(SYS_madvise, slots, size, (long)MADV_WIPEONFORK) < 0 ||
         !atomic_compare_exchange_strong(&tree.levels[level], &none, slots))
@@ -134,13 +156,16 @@ static void index_move(unsigned level)
 /* Half full: from here on, entries go to a table of twice the size. */
 static __attribute__((noinline)) void index_grow(unsigned level)
 {
-    if (level + 1 == INDEX_LEVELS || is_moving(level) || atomic_exchange(&tree.growing, true))
+    uint32_t now = tick(), since = atomic_load(&tree.growing);
+    if (level + 1 == INDEX_LEVELS || is_moving(level) ||
+        (since && now - since < ABANDONED) || /* else that thread was torn out of its hook */
+        !atomic_compare_exchange_strong(&tree.growing, &since, now))
         return;
     if (atomic_load(&tree.level) == level && level_make(level + 1)) {
         atomic_store(&tree.moved, 0);
         atomic_store_explicit(&tree.level, level + 1, memory_order_release);
     }
-    atomic_store(&tree.growing, false);
+    atomic_store(&tree.growing, 0);
 }
 
 static void index_enter(uint32_t caller, uint64_t frame, uint32_t number)
@@ -187,7 +212,7 @@ static __attribute__((noinline)) bool window_map(unsigned window)
         return false;
     if (atomic_load(&tree.windows[window]))
         return true;
-    if (!sys_leaves_room(size))
+    if (!may_take(size))
         return false;
     uintptr_t last_page =
         atomic_load(&tree.windows[window - 1]) + bytes_before(window) - WIRE_PAGE;
@@ -269,14 +294,20 @@ uint32_t nodes_cut(const uint64_t *frames, uint32_t count)
 
 /* --- start ------------------------------------------------------------------------------------ */
 
-bool nodes_reset(struct wire_header *h)
+void nodes_drop(void)
 {
-    uintptr_t base = (uintptr_t)h;
-    for (unsigned i = 1; i < WIRE_WINDOWS - 1; i++) { /* a forked child has those of its parent */
+    for (unsigned i = 1; i < WIRE_WINDOWS - 1; i++) {
         uintptr_t window = atomic_exchange(&tree.windows[i], 0);
         if (window)
             sys_call(SYS_munmap, window + bytes_before(i), bytes_before(i + 1) - bytes_before(i));
     }
+    tree.header = NULL;
+}
+
+bool nodes_reset(struct wire_header *h)
+{
+    uintptr_t base = (uintptr_t)h;
+    nodes_drop();
     for (unsigned i = 0; i < INDEX_LEVELS; i++)
         if (atomic_load(&tree.levels[i])) /* zeroes it */
             sys_call(SYS_madvise, atomic_load(&tree.levels[i]),
@@ -289,7 +320,8 @@ bool nodes_reset(struct wire_header *h)
     atomic_store(&tree.level, 0);
     atomic_store(&tree.entries, 0);
     atomic_store(&tree.moved, 0);
-    atomic_store(&tree.growing, false);
+    atomic_store(&tree.growing, 0);
+    atomic_store(&tree.refused, 0);
     return level_make(0);
 }
 

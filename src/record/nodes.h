@@ -24,6 +24,8 @@
 
 #define NODES_CUT_FRAMES 8 /* innermost frames that a cut stack keeps */
 
+/* In a forked child: lets go of its parent's tree. */
+void nodes_drop(void);
 /* A new tree, in shared memory that was just mapped; false: no memory for the index. */
 bool nodes_reset(struct wire_header *h);
 /* Before a seccomp filter takes the means away: maps what the tree may need. */

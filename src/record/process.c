@@ -223,9 +223,10 @@ static char *converse(int fd, struct wire_request *request, const char *text,
     struct msghdr receive = {
         .msg_iov = &in, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
     long n;
-    if ((request->kind == WIRE_EXITING || request->kind == WIRE_FIGURES ||
-         request->kind == WIRE_PYTHON_ENDS) &&
-        recorder.header->on_full == WIRE_DROP)
+    if (request->kind == WIRE_LEFT_OUT || request->kind == WIRE_BOUND ||
+        ((request->kind == WIRE_EXITING || request->kind == WIRE_FIGURES ||
+          request->kind == WIRE_PYTHON_ENDS) &&
+         recorder.header->on_full == WIRE_DROP))
         sys_call(SYS_setsockopt, (long)fd, (long)SOL_SOCKET, (long)SO_RCVTIMEO, &patience,
                  sizeof patience); /* the program must not wait for a collector that is held up */
     do
@@ -371,6 +372,7 @@ static struct wire_header *drop_segments(void)
         sys_call(SYS_munmap, segments[i].start + kept, segments[i].size - kept);
     }
     segment_count = 0;
+    nodes_drop();
     return (void *)segments[0].start;
 }
 

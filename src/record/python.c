@@ -425,16 +425,16 @@ static __attribute__((noinline, cold)) uint32_t cut_merged(const struct walk *w,
                                                            const struct python_thread *p)
 {
     uint64_t frames[NODES_CUT_FRAMES];
-    uint32_t count = 0, i = p->count, first = w->count < NODES_CUT_FRAMES ? 0 : w->count - NODES_CUT_FRAMES;
+    uint32_t count = 0, i = p->count, first = 0;
     while (i && !p->remembered[i - 1].number)
         i--;
     if (i) {
         const struct python_frame *f = &p->remembered[i - 1];
         frames[count++] = WIRE_PYTHON(f->number, f->line);
-        first += first > 0;
-        if (first < p->natives[i - 1])
-            first = p->natives[i - 1];
+        first = p->natives[i - 1];
     }
+    if (w->count - first > NODES_CUT_FRAMES - count)
+        first = w->count - (NODES_CUT_FRAMES - count);
     for (; first < w->count; first++)
         frames[count++] = w->frames[first].address;
     return nodes_cut(frames, count);

@@ -93,7 +93,7 @@ struct thread {
     struct thread *next; /* in the list of free ones */
 };
 
-#define THREAD_PATH (WALK_FRAMES + 8192) /* native and Python frames of the deepest stack */
+#define THREAD_PATH (WALK_FRAMES + 8192 + 8) /* native and Python frames of the deepest stack */
 
 enum recorder_state {
     STATE_BOOTING, /* nothing known yet */

@@ -6,22 +6,20 @@
 #define GUESS_LARGEST (64 << 10) /* bytes of a frame that is guessed */
 #define FIRST_SEARCH  4096       /* bytes beyond a frame that is said to be the first */
 
-/* Is there a return address in [from, to), of a call of `callee` if that is not 0? `unread`: the
- * answer where the stack cannot be read. */
+/* Is there a return address in [from, to), at least of this kind? `unread`: the answer where the
+ * stack cannot be read. */
 static bool has_return_address(const struct unwind_space *space, uint64_t from, uint64_t to,
-                               uint64_t callee, bool prove, bool unread)
+                               uint64_t callee, enum step_call kind, bool prove, bool unread)
 {
     uint64_t page = from >> 12, word;
     from = (from + 7) & ~UINT64_C(7);
-    if (!space->follows_call)
-        return false;
     for (uint64_t at = from; at < to; at += 8) {
         if (prove && at >> 12 != page && space->readable && !space->readable(space, at))
             return unread;
         page = at >> 12;
         if (space->read(space, at, &word))
             return unread;
-        if (word >= LOWEST_CODE && word >> 47 == 0 && space->follows_call(space, word, callee))
+        if (word >= LOWEST_CODE && word >> 47 == 0 && space->call(space, word, callee) >= kind)
             return true;
     }
     return false;
@@ -36,11 +34,16 @@ bool step_fp_plausible(const struct unwind_space *space, uint64_t pc, uint64_t s
     if (prove && (fp + 8) >> 12 != sp >> 12 && space->readable &&
         !(space->readable(space, fp) && space->readable(space, fp + 8)))
         return false;
-    if (space->follows_call &&
-        (space->read(space, fp + 8, &back) || (back >= LOWEST_CODE && back >> 47 == 0 &&
-                                               !space->follows_call(space, back, 0))))
+    if (!space->call)
+        return true;
+    if (space->read(space, fp + 8, &back))
         return false;
-    return !has_return_address(space, sp, fp, pc, prove, true);
+    if (back >= LOWEST_CODE && back >> 47 == 0) {
+        enum step_call call = space->call(space, back, pc);
+        if (call == CALL_NONE || call == CALL_FRAMED)
+            return call == CALL_FRAMED;
+    }
+    return !has_return_address(space, sp, fp, pc, CALL_BARE, prove, true);
 }
 
 bool step_is_first(const struct unwind_space *space, uint64_t sp, uint64_t end, bool prove)
@@ -48,7 +51,7 @@ bool step_is_first(const struct unwind_space *space, uint64_t sp, uint64_t end, 
     uint64_t most = prove && !space->readable ? (sp | 4095) + 1 : sp + FIRST_SEARCH;
     if (end > most)
         end = most;
-    return !has_return_address(space, sp, end, 0, prove, false);
+    return !space->call || !has_return_address(space, sp, end, 0, CALL_ANY, prove, false);
 }
 
 /* The value that register `n` has in the caller; 0, or -1 when it cannot be known. */

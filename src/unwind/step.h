@@ -25,6 +25,13 @@ struct unwind_module {
 };
 
 /* Its owner may embed it in something larger, which the functions find through `self`. */
+enum step_call {
+    CALL_NONE,   /* none: it is no return address */
+    CALL_ANY,    /* through a pointer, or of a function that `callee` is not in */
+    CALL_FRAMED, /* by name, of a function that `callee` may be in, which keeps a frame pointer, */
+    CALL_BARE    /* or which does not begin so */
+};
+
 struct unwind_space {
     /* 0 and the module that holds `address`, or -1: none with unwind information. */
     int (*find)(const struct unwind_space *self, uint64_t address, struct unwind_module *out);
@@ -32,10 +39,8 @@ struct unwind_space {
     int (*read)(const struct unwind_space *self, uint64_t address, uint64_t *out);
     /* For guesses, which may point anywhere: is the word at `address` there? NULL: it always is. */
     bool (*readable)(const struct unwind_space *self, uint64_t address);
-    /* May this be a return address: is it in a file's code, behind a call? If `callee` is not 0: a
-     * call by name, of a function that `callee` may be in and that keeps no frame pointer. NULL:
-     * nobody can tell. */
-    bool (*follows_call)(const struct unwind_space *self, uint64_t address, uint64_t callee);
+    /* What call ends at this address, if it is in a file's code? NULL: nobody can tell. */
+    enum step_call (*call)(const struct unwind_space *self, uint64_t address, uint64_t callee);
 };
 
 struct step_result {
@@ -63,8 +68,9 @@ enum step_end unwind_step(const struct unwind_space *space, struct arch_register
  * at sp? On a stack whose end is not known (`prove`), what is read must be on the same page or
  * proven to be there. Code that keeps no frame pointer leaves its callers' one in place, and
  * following that would leave frames out: but then the return address into its caller is between sp
- * and fp. So nothing there may follow a call of this function by name, unless the function begins
- * with keeping a frame pointer; and what fp leads to must follow a call. Other return addresses mean nothing: they are left of calls that ended.
+ * and fp. So what fp leads to must follow a call; if that is not one of this function by name, and
+ * it keeps a frame pointer, then nothing between sp and fp may follow a call by name of a function
+ * around pc that keeps none. Other return addresses mean nothing: they are left of calls that ended.
  */
 bool step_fp_plausible(const struct unwind_space *space, uint64_t pc, uint64_t sp, uint64_t fp,
                        bool prove);

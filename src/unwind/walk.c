@@ -263,7 +263,7 @@ again:
                     root = WALK_WHOLE;
                     goto end;
                 }
-                if (!step_fp_plausible(space, pc, sp, fp, !w->stack_sure))
+                if (fp >= w->stack_end || !step_fp_plausible(space, pc, sp, fp, !w->stack_sure))
                     goto lost;
                 break;
             case RULE_OUTERMOST:

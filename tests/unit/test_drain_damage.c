@@ -110,6 +110,29 @@ static void test_bad_and_late_slots(void **state)
     target_free(t);
 }
 
+/* A thread has claimed a whole page and not written it yet; what others wrote behind it is read. */
+static void test_page_that_is_late(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    const uint32_t page = WIRE_PAGE / 8, behind = 20 * page;
+    t->header->slots_end = behind + 2;
+    slots(t)[behind] = WIRE_SLOT_BRANCH | 1;
+    slots(t)[behind + 1] = 0x9000;
+    alloc(&r[0], 0x10000, 1, 0, behind + 1);
+    target_drain(t, 1);
+    assert_u64_equal(t->ledger.incomplete_stacks, 0);
+    assert_u64_equal(total(t, behind + 1, 0, COL_ALLOCS), 1);
+    assert_int_equal(t->program_stacks.late.count, behind - 4);
+    slots(t)[4] = WIRE_SLOT_BRANCH | 2;
+    for (uint32_t i = 5; i < behind; i++)
+        slots(t)[i] = 0x100000 + i;
+    target_update_code(t);
+    assert_int_equal(t->program_stacks.late.count, 0);
+    target_free(t);
+}
+
 /* A tree of several windows. */
 static void test_windows(void **state)
 {
@@ -407,6 +430,7 @@ int main(void)
         cmocka_unit_test(test_bad_and_late_slots),
         cmocka_unit_test(test_nodes_of_the_profile),
         cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_page_that_is_late),
         cmocka_unit_test(test_modules),
         cmocka_unit_test(test_damage),
         cmocka_unit_test(test_place_after_the_last),

@@ -68,6 +68,7 @@ static struct tree tree_open(void)
     void *memory = mmap(NULL, t.mapped, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     assert_ptr_not_equal(memory, MAP_FAILED);
     close(fd);
+    layout.tick = 1;
     memcpy(memory, &layout, sizeof layout);
     t.header = memory;
     program_stacks_open(&t.read, memory, &layout);
@@ -236,6 +237,7 @@ static void test_no_memory(void **state)
     make_stack(0, frames);
     assert_int_equal(nodes_extend(0, frames, DEPTH, ids), known);
     memory_left = true;
+    t.header->tick++; /* memory is asked for once a tick */
     make_stack(which, frames);
     assert_int_not_equal(nodes_extend(0, frames, DEPTH, ids), 0);
     tree_close(&t);
