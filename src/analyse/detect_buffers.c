@@ -112,7 +112,7 @@ void detect_chains(struct findings *f)
                           : 0;
         struct finding *n = detect_add(f, FINDING_CHAIN, c->place, f->places.total.measure.sites,
                                        time > memory ? time : memory);
-        n->call = c->call;
+        n->call = n->leaf = c->call;
         n->chain = c;
         n->bytes = (int64_t)c->of.copied_bytes;
         n->count = (int64_t)c->of.growths;

@@ -20,10 +20,8 @@ struct finding *detect_add(struct findings *f, enum finding_kind kind, uint32_t 
                            const struct value *sites, double worth)
 {
     struct finding *n = vec_push(&f->list);
-    *n = (struct finding){.kind = kind,
-                          .place = place,
-                          .worth = worth,
-                          .call = places_call(&f->places, place, sites)};
+    *n = (struct finding){.kind = kind, .place = place, .worth = worth};
+    n->call = places_call(&f->places, place, sites, &n->leaf);
     return n;
 }
 

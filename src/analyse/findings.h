@@ -33,6 +33,7 @@ struct finding {
     enum finding_kind kind;
     double worth;
     uint32_t place, call; /* in places */
+    uint32_t leaf;        /* where its stack begins: C functions that `call` called, or `call` */
     int64_t bytes, count; /* what fixing it would save */
     int64_t of_bytes;     /* and of how much: of this place's own, or of the process's peak */
     double per_mark;      /* growth: bytes each; 0: there are no marks to count by */

@@ -338,7 +338,7 @@ static void find_sites(struct growth *g)
         bool ramp = growth_is_sure(&site.trend) && site.trend.slope > 0;
         if (!ramp && !is_other(g, &site))
             continue;
-        site.call = places_call(&g->places, i, m.sites);
+        site.call = places_call(&g->places, i, m.sites, &site.leaf);
         if (after[i].amount < 0)
             site.freed_bytes = after[i].amount > -site.bytes ? -after[i].amount : site.bytes;
         if (ramp)

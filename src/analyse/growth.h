@@ -51,6 +51,7 @@ struct growth_question {
 /* A function that grows. */
 struct growth_site {
     uint32_t place, call;  /* in places */
+    uint32_t leaf;         /* where its stack begins */
     int64_t bytes, blocks; /* gained between the first and the last mark that count */
     int64_t lost_bytes;    /* allocated between them, and lost */
     int64_t freed_bytes;   /* of what was gained: freed after the last mark, before the end */

@@ -44,9 +44,10 @@ static void gather_pins(struct growth_account *a, const struct places *places)
                    false);
     }
     struct value *sums = places_sum(places, pinned);
+    uint32_t leaf; /* not wanted */
     for (uint32_t i = 0; i < places->count; i++)
         if (sums[i].amount > 0)
-            *vec_push(&a->pins) = (struct growth_pin){i, places_call(places, i, pinned),
+            *vec_push(&a->pins) = (struct growth_pin){i, places_call(places, i, pinned, &leaf),
                                                       sums[i].amount, sums[i].count};
     if (a->pins.count)
         qsort(a->pins.items, a->pins.count, sizeof *a->pins.items, by_pinned);

@@ -54,13 +54,16 @@ struct value *places_sum(const struct places *p, const struct value *sites)
     return sums;
 }
 
-uint32_t places_call(const struct places *p, uint32_t place, const struct value *sites)
+uint32_t places_call(const struct places *p, uint32_t place, const struct value *sites,
+                     uint32_t *leaf)
 {
     uint32_t best = CALL_NONE;
+    *leaf = CALL_NONE;
     int64_t most = 0;
     for (size_t i = 0; i < p->total.measure.count; i++)
         if (p->of_site[i] == place && (best == CALL_NONE || sites[i].amount > most)) {
             best = p->total.tree.site_call[i];
+            *leaf = p->total.tree.site_leaf[i];
             most = sites[i].amount;
         }
     return best;

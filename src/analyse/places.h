@@ -29,8 +29,9 @@ void places_release(struct places *p);
 
 /* One value for each place; caller frees. */
 struct value *places_sum(const struct places *p, const struct value *sites);
-/* The call with the largest amount among the sites of a place. */
-uint32_t places_call(const struct places *p, uint32_t place, const struct value *sites);
+/* The call with the largest amount among the sites of a place, and where its stack begins. */
+uint32_t places_call(const struct places *p, uint32_t place, const struct value *sites,
+                     uint32_t *leaf);
 /* The frame of a call. */
 const struct call_frame *places_frame(const struct places *p, uint32_t call);
 

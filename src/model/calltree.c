@@ -148,14 +148,14 @@ static void add_calls(struct builder *b, const struct measure *m)
 }
 
 /* The call that is charged for what was allocated at the end of a stack; 0: no frame is left. */
-static uint32_t charged(const struct builder *b, uint32_t node)
+static uint32_t charged(const struct builder *b, uint32_t node, enum charge charge)
 {
     const uint32_t *parent = b->tree->parent.items;
     const uint16_t *flags = b->call_flags.items;
     uint32_t call = b->leaf[node];
     if (b->in_place)
         return call;
-    if (b->charge == CHARGE_PYTHON && b->flags[node] & CALL_PYTHON) {
+    if (charge == CHARGE_PYTHON && b->flags[node] & CALL_PYTHON) {
         uint32_t python = call;
         while (python && !(flags[python] & CALL_PYTHON))
             python = parent[python];
@@ -275,7 +275,7 @@ static int place_sites(struct builder *b, const struct measure *m, struct err *e
     uint32_t markers[MARKERS] = {0};
     for (size_t s = 0; s < m->count; s++) {
         const struct site *site = &b->profile->sites.items[s];
-        t->site_call[s] = CALL_NONE;
+        t->site_call[s] = t->site_leaf[s] = CALL_NONE;
         if (value_is_zero(m->sites[s]))
             continue;
         bool known = site->node < b->profile->nodes.count;
@@ -286,8 +286,9 @@ static int place_sites(struct builder *b, const struct measure *m, struct err *e
         } else if (!ignore_site(b, known ? site->node : 0, flags, m->sites[s],
                                 b->resized && b->resized[s] ? ALLOCATION_REALLOC : ALLOCATION_OTHER,
                                 by_rule)) {
-            uint32_t call = known ? charged(b, site->node) : 0;
+            uint32_t call = known ? charged(b, site->node, b->charge) : 0;
             t->site_call[s] = call ? call : charged_marker(b, site->node, markers);
+            t->site_leaf[s] = call ? charged(b, site->node, CHARGE_INNERMOST) : t->site_call[s];
             value_join(&t->sum, m->sites[s], m->by_max);
         }
     }
@@ -331,6 +332,7 @@ int call_tree_build(struct call_tree *t, struct frame_table *frames, const struc
                         .leaf = xcalloc(nodes, sizeof(uint32_t)),
                         .flags = xcalloc(nodes, sizeof(uint16_t))};
     t->site_call = xmalloc((m->count + 1) * sizeof *t->site_call);
+    t->site_leaf = xmalloc((m->count + 1) * sizeof *t->site_leaf);
     suppress_match_init(&b.suppress, frames);
     if (b.suppress.rules.count) {
         b.rule = xmalloc(nodes * sizeof *b.rule);
@@ -364,6 +366,7 @@ void call_tree_release(struct call_tree *t)
     free(t->own);
     free(t->below);
     free(t->site_call);
+    free(t->site_leaf);
     *t = (struct call_tree){0};
 }
 

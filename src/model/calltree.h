@@ -37,7 +37,8 @@ struct call_tree {
     struct value *own;   /* charged to this call itself */
     struct value *below; /* own and everything it called */
     uint32_t
-        *site_call; /* for each site of the profile the call that is charged; CALL_NONE: none */
+        *site_call, /* for each site of the profile the call that is charged; CALL_NONE: none */
+        *site_leaf; /* and the innermost call that is not folded */
     bool by_max;
     struct value sum; /* of all that is in the tree */
     int64_t

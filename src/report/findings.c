@@ -253,7 +253,7 @@ static void json_finding(struct json *j, const struct findings_all *all,
         json_u64(j, "line", frame->line);
     else
         json_null(j, "line");
-    json_frames(j, &stacks, a->tree.parent.items, a->tree.frame.items, f->own->call);
+    json_frames(j, &stacks, a->tree.parent.items, a->tree.frame.items, f->own->leaf);
     json_end(j);
     json_stacks_release(&stacks);
 }

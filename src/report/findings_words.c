@@ -267,7 +267,7 @@ void finding_place(const struct findings *f, uint32_t call, struct strbuf *out)
 /* main is where everybody's way ends; what called it is libc's. */
 static bool is_start(const struct findings *f, const struct finding *n, uint32_t call)
 {
-    return call != n->call && strncmp(function_of(f, call), "__libc_start", 12) == 0;
+    return call != n->leaf && strncmp(function_of(f, call), "__libc_start", 12) == 0;
 }
 
 void finding_path(const struct findings *f, const struct finding *n, size_t width,
@@ -275,9 +275,9 @@ void finding_path(const struct findings *f, const struct finding *n, size_t widt
 {
     const struct call_tree *t = &f->places.total.tree;
     size_t used = 0;
-    for (uint32_t call = n->call; call && !is_start(f, n, call); call = t->parent.items[call]) {
+    for (uint32_t call = n->leaf; call && !is_start(f, n, call); call = t->parent.items[call]) {
         struct strbuf step = {0};
-        strbuf_puts(&step, call == n->call ? "" : " < ");
+        strbuf_puts(&step, call == n->leaf ? "" : " < ");
         short_function(f, call, &step);
         if (call == n->call)
             finding_place(f, call, &step);

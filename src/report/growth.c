@@ -244,7 +244,7 @@ static void json_site(struct json *j, const struct growth *g, const struct growt
     json_double(j, "low", site->trend.low);
     json_double(j, "high", site->trend.high);
     json_string(j, "model", trend_model_name(site->trend.model));
-    json_frames(j, stacks, a->tree.parent.items, a->tree.frame.items, site->call);
+    json_frames(j, stacks, a->tree.parent.items, a->tree.frame.items, site->leaf);
     json_end(j);
 }
 

@@ -162,7 +162,7 @@ def test_leak_in_an_extension(t, version):
                  ("work", "python", "uses.py"), ("<module>", "python", "uses.py")])
         t.equal("lines of Python", [f[3] for f in frames[2:4]], [3, 5])
     first = t.ask(profile, "findings")["findings"][0]
-    t.equal("the finding", (first["kind"], first["function"]), ("leak", "leak_some"))
+    t.equal("the finding", (first["kind"], first["function"], first["stack"][0]["function"]), ("leak", "work", "leak_some"))
     t.true("with the line of Python", [program, 3] in [[f["file"], f["line"]] for f in first["stack"]], first["stack"])
 
 
