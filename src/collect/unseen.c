@@ -375,7 +375,16 @@ static bool is_noted(struct target *const *targets, size_t count, const char *pa
     return false;
 }
 
-/* What the looks at /proc found of them is told already, with the process. */
+/* Is this about a program that was left out? Of those, one note tells of all processes. */
+static bool names_left_out(const struct unseen *u, const char *note)
+{
+    for (size_t i = 0; i < u->left_out.count; i++)
+        if (strstr(note, u->left_out.items[i].path))
+            return true;
+    return false;
+}
+
+/* What a recorded process became is told already, with the process. */
 static void explain_left_out(const struct unseen *u, struct target *const *targets, size_t count,
                              struct target *main)
 {
@@ -415,7 +424,8 @@ void unseen_explain(struct unseen *u, struct target *const *targets, size_t coun
     }
     bypasses_explain(u);
     for (size_t i = 0; i < u->strangers.count; i++)
-        if (!is_target(targets, count, u->strangers.items[i].pid))
+        if (!is_target(targets, count, u->strangers.items[i].pid) &&
+            !names_left_out(u, u->strangers.items[i].note))
             *vec_push(&main->profile.notes) = xstrdup(u->strangers.items[i].note);
     explain_left_out(u, targets, count, main);
 }
