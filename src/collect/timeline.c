@@ -39,7 +39,7 @@ static void sort_dirty(struct ledger *l)
 
 static struct units units_of(const struct ledger *l)
 {
-    return (struct units){(const char *)l->accounts.items + offsetof(struct account, site.unit),
+    return (struct units){l->accounts.items, offsetof(struct account, site.unit),
                           sizeof *l->accounts.items, l->accounts.count};
 }
 

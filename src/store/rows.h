@@ -27,17 +27,17 @@ struct cursor {
     bool bad;
 };
 
-/* The units of sites, wherever these are: `stride` bytes apart. */
+/* The units of sites, wherever these are: in items of `size` bytes, at `offset` in each. */
 struct units {
-    const char *first;
-    size_t stride, count;
+    const void *items; /* NULL, if there are none */
+    size_t offset, size, count;
 };
 #define UNITS_OF(sites, n)                                                                         \
-    ((struct units){(const char *)(sites) + offsetof(struct site, unit), sizeof(struct site), (n)})
+    ((struct units){(sites), offsetof(struct site, unit), sizeof(struct site), (n)})
 
 static inline const struct unit *unit_of(const struct units *u, size_t site)
 {
-    return (const struct unit *)(const void *)(u->first + site * u->stride);
+    return (const struct unit *)(const void *)((const char *)u->items + site * u->size + u->offset);
 }
 
 uint64_t cursor_varint(struct cursor *c);
