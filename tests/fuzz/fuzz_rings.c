@@ -170,10 +170,10 @@ static void name_python(const struct target *t)
 }
 
 /* What the ledger, the profile and the ranges promise, whatever was in the rings. */
-static void check(const struct target *t)
+static void check(const struct target *t, size_t accounts)
 {
     const struct profile *p = &t->profile;
-    fuzz_must(p->sites.count == t->ledger.accounts.count);
+    fuzz_must(p->sites.count == accounts);
     for (size_t i = 0; i < p->sites.count; i++)
         fuzz_must(p->sites.items[i].node < p->nodes.count &&
                   p->sites.items[i].thread < p->threads.count);
@@ -224,8 +224,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         do_deed(t, &in);
     target_drain(t, 20000000);
     target_end(t, 20000001);
+    size_t accounts = t->ledger.accounts.count;
     target_finish(t);
-    check(t);
+    check(t, accounts);
     name_python(t);
     if (size % 64 == 0) /* packing takes longer than all the rest */
         write_and_open(t);
