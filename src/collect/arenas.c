@@ -104,8 +104,8 @@ static void keep(struct target *t, const struct arena_look *look)
 static bool is_ending(const struct target *t)
 {
     uint64_t finalizer = 0, address = atomic_load(&t->header->python_finalizing);
-    return t->python_ended ||
-           !remote_memory_copy(t->pid, address, &finalizer, sizeof finalizer) || finalizer;
+    return t->python_ended || !remote_memory_copy(t->pid, address, &finalizer, sizeof finalizer) ||
+           finalizer;
 }
 
 /* `whole`: it is ending, but waits for us. */

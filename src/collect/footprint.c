@@ -165,7 +165,7 @@ void footprint_if_due(struct target *t, uint64_t now_ns)
 {
     if (!t->header || (footprint_has_exit(t) &&
                        !target_went_on(t, vec_last(&t->profile.footprints)->time_ns, now_ns)))
-        return; /* it may take a while to end */
+        return;                       /* it may take a while to end */
     bool first = !t->footprint_marks; /* of the marks */
     if (t->marks.count != t->footprint_marks && (first || now_ns >= t->footprint_rest_ns))
         footprint_take(t, FOOTPRINT_MARK, now_ns);

@@ -38,8 +38,9 @@ static void grow_accounts(struct ledger *l)
 {
     const size_t had = l->accounts.capacity * sizeof *l->accounts.items;
     const size_t size = had ? had * 2 : ACCOUNTS_FIRST * sizeof *l->accounts.items;
-    void *larger = had ? mremap(l->accounts.items, had, size, MREMAP_MAYMOVE)
-                       : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *larger =
+        had ? mremap(l->accounts.items, had, size, MREMAP_MAYMOVE)
+            : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     must_alloc(larger == MAP_FAILED ? NULL : larger);
     if (size >= HUGE_PAGE)
         madvise(larger, size, MADV_HUGEPAGE); /* else each would want an entry of the TLB */
@@ -72,11 +73,11 @@ uint32_t ledger_account(struct ledger *l, uint32_t node, uint32_t thread, enum d
     *number = (uint32_t)l->accounts.count;
     if (l->accounts.count == l->accounts.capacity)
         grow_accounts(l);
-    *vec_push(&l->accounts) = (struct account){
-        .site = {.node = node, .thread = thread, .domain = domain},
-        .thread = (uint16_t)thread,
-        .domain = (uint8_t)domain,
-        .stack_state = (uint8_t)state};
+    *vec_push(&l->accounts) =
+        (struct account){.site = {.node = node, .thread = thread, .domain = domain},
+                         .thread = (uint16_t)thread,
+                         .domain = (uint8_t)domain,
+                         .stack_state = (uint8_t)state};
     return (uint32_t)(l->accounts.count - 1);
 }
 
@@ -248,7 +249,7 @@ void ledger_unfree(struct ledger *l, uint32_t account, uint64_t size, uint64_t u
     struct account *a = &l->accounts.items[account];
     uint64_t *delta = delta_of(l, a);
     delta[COL_FREES]--; /* may have been an earlier interval's: differences add up all the same
-                            */
+                         */
     delta[COL_FREED] -= size;
     delta[COL_USABLE_FREED] -= usable;
     before_change(l, a);

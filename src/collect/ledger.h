@@ -70,7 +70,7 @@ enum stack_state { STACK_WHOLE, STACK_TRUNCATED, STACK_INCOMPLETE };
 
 struct ledger {
     VEC(struct account) accounts;
-    struct map index; /* domain | thread | node -> account */
+    struct map index;    /* domain | thread | node -> account */
     VEC(uint32_t) dirty; /* accounts with a delta */
     VEC(struct delta) deltas;
     VEC(struct lives) lives;
@@ -126,8 +126,9 @@ void ledger_unfree(struct ledger *l, uint32_t account, uint64_t size, uint64_t u
 void ledger_shrink(struct ledger *l, uint32_t account, uint64_t size);
 void ledger_unshrink(struct ledger *l, uint32_t account, uint64_t size);
 
-/* Fills the profile's sites, and gives the memory of the accounts back on the way: both at once would
- * be much. `joined`: what is to be added to the nodes of samples (collect/stacktree.h). Last of all. */
+/* Fills the profile's sites, and gives the memory of the accounts back on the way: both at once
+ * would be much. `joined`: what is to be added to the nodes of samples (collect/stacktree.h). Last
+ * of all. */
 void ledger_become_sites(struct ledger *l, struct profile *p, uint32_t joined);
 /* Fills the profile's sizes and lifetimes. */
 void ledger_histograms(const struct ledger *l, struct profile *p);
@@ -152,8 +153,7 @@ static inline void ledger_lived(struct ledger *l, uint32_t account, unsigned buc
     struct account *a = &l->accounts.items[account];
     if (__builtin_expect(!a->lives, 0))
         ledger_begin_lives(l, a);
-    if (__builtin_expect(bucket > LEDGER_LIVES ||
-                             !++l->lives.items[a->lives - 1].count[bucket - 1],
+    if (__builtin_expect(bucket > LEDGER_LIVES || !++l->lives.items[a->lives - 1].count[bucket - 1],
                          0))
         histogram_add(&l->histogram, HISTOGRAM_LIVES, account, bucket,
                       bucket > LEDGER_LIVES ? 1 : UINT64_C(1) << 32, 0);

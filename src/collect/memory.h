@@ -31,11 +31,11 @@ struct region {
 
 struct memory {
     struct remote_memory remote; /* opened by memory_map */
-    VEC(struct region) regions; /* in order */
-    struct extents resident;    /* of what is writable */
-    bool residency;             /* that is known; else all of it is taken to be */
-    bool only_written;          /* memory_find_written was asked: the rest reads as zeros */
-    struct extents written;     /* of resident, in order */
+    VEC(struct region) regions;  /* in order */
+    struct extents resident;     /* of what is writable */
+    bool residency;              /* that is known; else all of it is taken to be */
+    bool only_written;           /* memory_find_written was asked: the rest reads as zeros */
+    struct extents written;      /* of resident, in order */
 };
 
 /* 0, or a negative errno: it may not be looked at, or is gone. */

@@ -26,7 +26,8 @@ void naming_forget(struct naming *n);
 /* Waits until all is resolved. No naming_add_nodes after it. */
 void naming_wait(struct naming *n);
 /* Fills p's frames, frame_runs and symbols, with strings in `strings`. After naming_wait or while
- * naming_is_settled; or in a forked child, where what is not resolved yet reads module+0x1234. `python`: NULL is fine. */
+ * naming_is_settled; or in a forked child, where what is not resolved yet reads module+0x1234.
+ * `python`: NULL is fine. */
 void naming_fill(struct naming *n, struct profile *p, const struct python_codes *python,
                  struct strpool *strings);
 /* In a forked child, after naming_hold and before naming_go_on: what is missing is resolved by

@@ -99,8 +99,7 @@ bool pagemap_own(int fd, uint64_t start, uint64_t end, struct page_runs *out)
         if (n < 8)
             return false;
         for (ssize_t i = 0; i < n / 8; i++, page++) {
-            bool shared =
-                flags_of(entries[i]) == PAGE_PRESENT && !(entries[i] & MAPPED_BY_ONE);
+            bool shared = flags_of(entries[i]) == PAGE_PRESENT && !(entries[i] & MAPPED_BY_ONE);
             if (!shared)
                 add_run(out, first, (struct page_run){page * PAGE, (page + 1) * PAGE, 0});
         }

@@ -7,11 +7,11 @@
 
 #include "base/err.h"
 
-#define LATE        UINT8_MAX
-#define FIRST_SLOTS (1u << WIRE_WINDOW_BITS)
+#define LATE          UINT8_MAX
+#define FIRST_SLOTS   (1u << WIRE_WINDOW_BITS)
 #define SLOTS_OF_PAGE (WIRE_PAGE / 8)
 #define SLOTS_AHEAD   (1u << 17)
-#define CUT_WINDOW  (WIRE_WINDOWS - 1)
+#define CUT_WINDOW    (WIRE_WINDOWS - 1)
 
 /* So many slots, and a file of that size may be made: whole windows, the first of them at least. */
 static uint32_t slots_that_fit(size_t offset)
@@ -276,7 +276,7 @@ void program_stacks_settle(struct program_stacks *s, struct ledger *l, struct pr
         if (domain_is_sampled(site->domain))
             continue; /* its stacks are the collector's own */
         uint32_t n = site->node;
-        site->node = n < s->states.count                               ? whole[n]
+        site->node = n < s->states.count                        ? whole[n]
                      : n - WIRE_CUT_FIRST < s->cut_states.count ? cut[n - WIRE_CUT_FIRST]
                                                                 : 0;
     }

@@ -2,9 +2,9 @@
  * program_stacks: the stack tree that a program writes in shared memory (wire/layout.h), as the
  * collector reads it.
  *
- * Slots are read where they are, through windows that are mapped as the tree grows; all that is kept
- * of each is one byte, its state. The program may write nonsense: a caller must come before its
- * callee, and no slot is read that has no memory behind it.
+ * Slots are read where they are, through windows that are mapped as the tree grows; all that is
+ * kept of each is one byte, its state. The program may write nonsense: a caller must come before
+ * its callee, and no slot is read that has no memory behind it.
  *
  * Slots that a thread has claimed and not written yet are late: nothing that was published refers
  * to them, and they are looked at again at each update.
@@ -27,12 +27,12 @@ struct program_stacks {
     const struct wire_header *header; /* NULL: no memory, or it was let go */
     uint32_t limit;                   /* slots that the file has room for */
     const _Atomic uint64_t *windows[WIRE_WINDOWS];
-    VEC(uint8_t) states;     /* by slot: enum stack_state, or late */
-    VEC(uint8_t) cut_states; /* the same of the cut stacks, from WIRE_CUT_FIRST on */
-    VEC(uint32_t) late;      /* slots */
-    VEC(uint32_t) arrived;   /* late slots that came since program_stacks_fresh */
+    VEC(uint8_t) states;       /* by slot: enum stack_state, or late */
+    VEC(uint8_t) cut_states;   /* the same of the cut stacks, from WIRE_CUT_FIRST on */
+    VEC(uint32_t) late;        /* slots */
+    VEC(uint32_t) arrived;     /* late slots that came since program_stacks_fresh */
     uint32_t taken, cut_taken; /* slots that program_stacks_fresh has seen to */
-    bool settled;            /* the profile has the nodes, and sites their numbers */
+    bool settled;              /* the profile has the nodes, and sites their numbers */
 };
 
 /* Lays the tree out behind what takes `offset` bytes: how much is mapped at first, and the size of

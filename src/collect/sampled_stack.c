@@ -99,13 +99,12 @@ static struct sampled_space space_of(struct process *p, const struct arch_regist
 {
     if (!p->rules)
         p->rules = xcalloc(1, sizeof *p->rules);
-    return (struct sampled_space){
-        .copied = {.space = {.find = find_tables, .call = call_at},
-                   .rules = p->rules,
-                   .bytes = stack,
-                   .start = r->value[ARCH_REG_SP],
-                   .size = size},
-        .process = p};
+    return (struct sampled_space){.copied = {.space = {.find = find_tables, .call = call_at},
+                                             .rules = p->rules,
+                                             .bytes = stack,
+                                             .start = r->value[ARCH_REG_SP],
+                                             .size = size},
+                                  .process = p};
 }
 
 /* Is what is copied of stacks too little, for more than one in a hundred? */

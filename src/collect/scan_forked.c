@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#define BUFFER  65536
+#define BUFFER   65536
 #define FARTHEST (UINT64_C(64) << 20) /* from the beginning of a block that is found */
 
 /* The last inherited block that was found. */

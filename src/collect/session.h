@@ -60,8 +60,8 @@ struct process_figures {
 };
 
 struct session_result {
-    int status;                          /* as a shell gives it: exit code, or 128 + signal */
-    struct recording *recording;         /* processes without figures: they are in the file */
+    int status;                  /* as a shell gives it: exit code, or 128 + signal */
+    struct recording *recording; /* processes without figures: they are in the file */
     uint64_t lost_events, truncated_stacks, incomplete_stacks; /* of all of them */
     VEC(struct process_figures) figures; /* one for each profile of the recording */
     char *file;                          /* where it went; NULL if it could be written nowhere */

@@ -28,8 +28,8 @@ struct session {
     unsigned refused;         /* processes for which there was no memory, or no descriptor */
     uint64_t start_ns, start_unix_ns;
     VEC(struct target *) targets;
-    VEC(struct target *) live; /* those that have not ended: there may be few of many */
-    struct target *last_ended; /* after which none was left, and which is as it ended; or NULL */
+    VEC(struct target *) live;    /* those that have not ended: there may be few of many */
+    struct target *last_ended;    /* after which none was left, and which is as it ended; or NULL */
     VEC(struct target *) unnamed; /* whose figures are packed, and whose names are not */
     struct naming *naming;
     struct strpool strings; /* of the file */
@@ -45,9 +45,9 @@ struct session {
     uint64_t next_snapshot_ns;
     uint64_t forked_spent_ns; /* at the ends of forked processes (end_budget.h) */
     uint64_t next_forked_ns;  /* when one of them is next looked at while it runs */
-    bool paused;             /* processes that begin are */
-    struct samples *samples; /* NULL: none are taken */
-    struct sampling before;  /* what the kernel had counted before the program was executed */
+    bool paused;              /* processes that begin are */
+    struct samples *samples;  /* NULL: none are taken */
+    struct sampling before;   /* what the kernel had counted before the program was executed */
     VEC(struct pollfd) waits;
     char *file;
 };

@@ -129,8 +129,8 @@ static size_t lay_out(bool small, struct wire_header *h)
     h->python_offset = h->modules_offset + MODULES_BYTES;
     h->python_size = small ? PYTHON_SMALL : PYTHON_LARGE;
     h->rings_offset = h->python_offset + h->python_size;
-    h->size = program_stacks_lay_out(h, h->rings_offset + (size_t)RINGS_FIRST * WIRE_RING_BYTES,
-                                     &size);
+    h->size =
+        program_stacks_lay_out(h, h->rings_offset + (size_t)RINGS_FIRST * WIRE_RING_BYTES, &size);
     return size;
 }
 

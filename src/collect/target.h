@@ -132,7 +132,7 @@ struct target {
     uint32_t python_size;
     struct python_codes python;
     bool ended;
-    bool gone; /* the process is, but what it left may not have been read */
+    bool gone;                    /* the process is, but what it left may not have been read */
     VEC(struct segment) segments; /* further rings */
 
     VEC(struct reader) readers;

@@ -12,7 +12,7 @@ struct builder {
     struct frame_table *frames;
     const struct profile *profile;
     const struct focus *focus;
-    bool in_place;                        /* measure.h */
+    bool in_place; /* measure.h */
     enum charge charge;
     uint32_t *first_child, *next_sibling; /* of the nodes that are needed; 0: none */
     uint32_t *leaf;                       /* node -> its innermost listed call */

@@ -263,8 +263,8 @@ struct frame_run frame_table_run(struct frame_table *t, uint64_t address)
     uint32_t symbols = map_get(&p->symbols, address);
     const struct module *m = NODE_IS_PYTHON(address) ? NULL : module_at(p, address);
     if (address == NODE_TRUNCATED || address == NODE_INCOMPLETE) {
-        *vec_push(&t->list) = frame_table_marker(
-            t, address == NODE_TRUNCATED ? "[cut]" : "[no unwind information]");
+        *vec_push(&t->list) =
+            frame_table_marker(t, address == NODE_TRUNCATED ? "[cut]" : "[no unwind information]");
     } else if (symbols == MAP_NONE && NODE_IS_PYTHON(address)) {
         *vec_push(&t->list) = frame_table_marker(t, "[unknown Python code]");
     } else if (symbols != MAP_NONE && symbols + 1 < p->frame_runs.count) {

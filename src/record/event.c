@@ -60,7 +60,7 @@ static uint64_t walked_name(struct thread *t, const uint64_t *caller)
                CALLER_FP(caller));
     uint64_t name = t->hashed ? walk_hash(w) : walk_number(t, w->fresh);
     if (UNLIKELY(name >= WIRE_CUT_FIRST && !t->hashed))
-        w->trusted = 0; /* frames that have no number cannot be built upon */
+        w->trusted = 0;       /* frames that have no number cannot be built upon */
     else if (LIKELY(!loader)) /* a leaf would hide that it is at work again */
         walk_keep_leaf(w);
     return name;

@@ -21,7 +21,7 @@ EXPORT _Noreturn void quick_exit(int status);
 
 static main_function *program_main;
 static void (*loaders_end)(void);
-static _Atomic uint32_t told; /* a bit for each enum wire_exit */
+static _Atomic uint32_t told;     /* a bit for each enum wire_exit */
 static _Atomic bool looked_early; /* when Python began to end */
 
 #define SAVED_REGISTERS 64 /* bytes below a frame that are more than those take */
@@ -60,8 +60,8 @@ static __attribute__((noinline)) void exiting(enum wire_exit what)
             ask_allocator(&held);
         thread_look();
         __builtin_unwind_init(); /* registers onto the stack, where they can be looked at */
-        tell_end(recorder_exiting(what, (uintptr_t)__builtin_frame_address(0) - SAVED_REGISTERS,
-                                  &held));
+        tell_end(
+            recorder_exiting(what, (uintptr_t)__builtin_frame_address(0) - SAVED_REGISTERS, &held));
     }
     errno = saved;
 }

@@ -257,7 +257,5 @@ static enum step_call own_call(const struct unwind_space *self, uint64_t address
 
 const struct unwind_space own_space = {
     .find = own_find, .read = own_read, .readable = own_readable, .call = own_call};
-const struct unwind_space quiet_space = {.find = quiet_find,
-                                         .read = own_read,
-                                         .readable = own_readable,
-                                         .call = own_call};
+const struct unwind_space quiet_space = {
+    .find = quiet_find, .read = own_read, .readable = own_readable, .call = own_call};

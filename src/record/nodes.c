@@ -8,20 +8,20 @@
 #define INDEX_FIRST_BITS 12
 #define INDEX_LEVELS     20
 #define INDEX_TRIES      64
-#define INDEX_MOVED      16         /* slots of the smaller table that each new entry carries over */
-#define ABANDONED        1024       /* ticks */
+#define INDEX_MOVED      16   /* slots of the smaller table that each new entry carries over */
+#define ABANDONED        1024 /* ticks */
 #define PREPARED_SLOTS   (1u << 25) /* mapped before a filter is installed: 256 MiB of addresses */
 
 static struct {
     struct wire_header *header;
-    uint32_t limit; /* header->slots_limit */
+    uint32_t limit;                          /* header->slots_limit */
     _Atomic uintptr_t windows[WIRE_WINDOWS]; /* where slot 0 would be; 0: it is not mapped */
     _Atomic(uint32_t *) levels[INDEX_LEVELS];
-    _Atomic unsigned level;      /* the one in use */
-    _Atomic uint32_t entries;    /* in the index */
-    _Atomic uint32_t moved;      /* slots of the level before, carried over so far */
-    _Atomic uint32_t growing;    /* the tick at which a thread began to make the next level, or 0 */
-    _Atomic uint32_t refused;    /* the tick at which there was no memory, or 0 */
+    _Atomic unsigned level;   /* the one in use */
+    _Atomic uint32_t entries; /* in the index */
+    _Atomic uint32_t moved;   /* slots of the level before, carried over so far */
+    _Atomic uint32_t growing; /* the tick at which a thread began to make the next level, or 0 */
+    _Atomic uint32_t refused; /* the tick at which there was no memory, or 0 */
 } tree;
 
 static inline uint32_t level_slots(unsigned level)
@@ -32,8 +32,7 @@ static inline uint32_t level_slots(unsigned level)
 /* The collector's clock; never 0. */
 static uint32_t tick(void)
 {
-    uint32_t now =
-        tree.header ? atomic_load_explicit(&tree.header->tick, memory_order_relaxed) : 1;
+    uint32_t now = tree.header ? atomic_load_explicit(&tree.header->tick, memory_order_relaxed) : 1;
     return now ? now : 1;
 }
 
@@ -128,11 +127,13 @@ static bool level_make(unsigned level)
 /* Is the table before this level still needed? */
 static inline bool is_moving(unsigned level)
 {
-    return level && atomic_load_explicit(&tree.moved, memory_order_acquire) < level_slots(level - 1);
+    return level &&
+           atomic_load_explicit(&tree.moved, memory_order_acquire) < level_slots(level - 1);
 }
 
-/* Carries some entries of the table before this level over. Who takes the last ones gives its
- * memory back; what others have in hand then is lost, and made again when it is met. */
+/* Moves some entries of the smaller table to this level. The thread that moves the last ones gives
+ * the smaller table's memory back. Entries that another thread is still moving are lost then; their
+ * nodes are made again when they are met. */
 static void index_move(unsigned level)
 {
     uint32_t old = level_slots(level - 1);
@@ -214,8 +215,7 @@ static __attribute__((noinline)) bool window_map(unsigned window)
         return true;
     if (!may_take(size))
         return false;
-    uintptr_t last_page =
-        atomic_load(&tree.windows[window - 1]) + bytes_before(window) - WIRE_PAGE;
+    uintptr_t last_page = atomic_load(&tree.windows[window - 1]) + bytes_before(window) - WIRE_PAGE;
     long copy = sys_call(SYS_mremap, last_page, 0L, size + WIRE_PAGE, (long)MREMAP_MAYMOVE, 0L);
     if (copy < 0 && copy > -4096)
         return false;
@@ -239,7 +239,7 @@ static inline bool mapped_up_to(uint32_t slot)
     return true;
 }
 
-/* The slots of one tree: the whole stacks', or that of those that were cut. */
+/* Where slots are claimed: in the tree of whole stacks, or in that of cut stacks. */
 struct room {
     _Atomic uint32_t *end; /* claimed so far */
     uint32_t limit;

@@ -3,7 +3,8 @@
  *
  * The loader of another C library, or of 32-bit programs, complains about it or even gives up. So
  * the file is looked at first: through its #! line to the program that runs it, and there to the
- * loader that it names, which must be glibc's. A program without a loader ignores LD_PRELOAD but may hand it on.
+ * loader that it names, which must be glibc's. A program without a loader ignores LD_PRELOAD but
+ * may hand it on.
  *
  * This may run in a vfork child: system calls and the stack only.
  */

@@ -54,8 +54,8 @@ struct python_frame {
     uint64_t caller;   /* the next frame that is a function's; 0: none */
     uint64_t hash;     /* of this frame and all further out */
     uint32_t number;   /* of the code; 0: not shown */
-    uint32_t line;    /* 0: not known */
-    uint32_t entries; /* calls of the evaluation loop that begin with it: 0 or 1, seldom more */
+    uint32_t line;     /* 0: not known */
+    uint32_t entries;  /* calls of the evaluation loop that begin with it: 0 or 1, seldom more */
 };
 static_assert(sizeof(struct python_frame) == 64, "one line");
 

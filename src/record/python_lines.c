@@ -81,5 +81,5 @@ uint32_t python_line(enum wire_lines form, const uint8_t *table, size_t size, ui
     uint32_t at = (uint32_t)byte;
     return form == WIRE_LINES_LNOTAB   ? by_increments(table, size, first_line, at)
            : form == WIRE_LINES_RANGES ? by_ranges(table, size, first_line, at)
-                                   : by_locations(table, size, first_line, at);
+                                       : by_locations(table, size, first_line, at);
 }

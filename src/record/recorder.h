@@ -79,8 +79,8 @@ struct thread {
     uint64_t stack_low, stack_high; /* the thread's own stack is between: bounds for the walk */
     uint64_t stack_sure;            /* from here to stack_high it surely is, and nothing else */
     struct walk walk;
-    uint64_t *path;               /* [THREAD_PATH]: frames on their way to the tree, outermost first, */
-    uint32_t *path_ids;           /* and their numbers there */
+    uint64_t *path;     /* [THREAD_PATH]: frames on their way to the tree, outermost first, */
+    uint32_t *path_ids; /* and their numbers there */
     struct python_thread *python; /* python.h; NULL: no Python frames were met */
     bool hashed;                  /* native stacks are named by a hash: it runs Python code */
     _Atomic bool in_python;       /* it reads the interpreter, which may not go away now */
@@ -240,7 +240,7 @@ bool exec_remember(const char *socket, const char *key, const char *only, const 
 const char *exec_library(void); /* our own file; NULL: not known */
 
 /* hooks_exit.c */
-void exit_forget(void); /* in a forked child: it has not begun to end */
+void exit_forget(void);      /* in a forked child: it has not begun to end */
 void exit_python_ends(void); /* its interpreter is about to free its objects */
 
 /* hooks_malloc.c */
@@ -344,9 +344,9 @@ static inline bool recorder_paused(void)
  * allocator makes anyway; the others are -EPERM without the kernel being asked. */
 long sys_call(long number, ...); /* the result or a negative errno */
 void sys_yield(void);
-void sys_nap(void);         /* about a millisecond */
-/* Under a limit on the program's address space: may we take so much of it? A quarter of what is left
- * at the most, so that the program goes on. */
+void sys_nap(void); /* about a millisecond */
+/* Under a limit on the program's address space: may we take so much of it? A quarter of what is
+ * left at the most, so that the program goes on. */
 bool sys_leaves_room(size_t size);
 void *sys_map(size_t size); /* private, zeroed, no huge pages; NULL: none */
 

@@ -47,7 +47,8 @@ static uint64_t address_space(void)
 {
     char text[64];
     uint64_t pages = 0;
-    long fd = sys_call(SYS_openat, (long)AT_FDCWD, "/proc/self/statm", (long)(O_RDONLY | O_CLOEXEC));
+    long fd =
+        sys_call(SYS_openat, (long)AT_FDCWD, "/proc/self/statm", (long)(O_RDONLY | O_CLOEXEC));
     long n = fd < 0 ? 0 : sys_call(SYS_read, fd, text, sizeof text);
     if (fd >= 0)
         sys_call(SYS_close, fd);

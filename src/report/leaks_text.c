@@ -95,8 +95,9 @@ static void line_kind(const struct leaks *l, const struct style *s, const char *
     add_sum(out, &l->sums[kind]);
     strbuf_puts(out, meaning);
     if (kind == REACH_UNKNOWN) {
-        unit_text(out, l->scan->unreachable ? l->scan->unreachable
-                                            : "allocated after the last look at the program's memory");
+        unit_text(out, l->scan->unreachable
+                           ? l->scan->unreachable
+                           : "allocated after the last look at the program's memory");
         add_earlier(l, out);
     }
     if (kind == REACH_REACHABLE && l->growing.places) {

@@ -56,8 +56,8 @@ static int take_header(struct chunk_source *s, const char *name, struct err *err
 static bool is_wanted(const struct chunk *c, const struct reader_choice *only)
 {
     return parts_know(c->type) &&
-           (!only || only->process == READER_ALL || c->process == only->process || c->type == CHUNK_PROCESS ||
-            c->type == CHUNK_STRINGS || c->type == CHUNK_DEFAULTS);
+           (!only || only->process == READER_ALL || c->process == only->process ||
+            c->type == CHUNK_PROCESS || c->type == CHUNK_STRINGS || c->type == CHUNK_DEFAULTS);
 }
 
 /* Chunk after chunk up to the end or the first damage: 0, or negative and a sentence. */

@@ -488,7 +488,8 @@ static inline bool profile_is_sampled(const struct profile *p)
 
 struct recording *recording_new(void);
 void profile_release(struct profile *p);
-/* For each node what its stack ends with: 0, NODE_TRUNCATED or NODE_INCOMPLETE. The caller frees it.
+/* For each node what its stack ends with: 0, NODE_TRUNCATED or NODE_INCOMPLETE. The caller frees
+ * it.
  */
 uint8_t *profile_stack_ends(const struct profile *p);
 /* What was counted of it; then its code: who it is, how it ended and its threads stay. */

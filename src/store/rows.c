@@ -116,7 +116,8 @@ bool row_take(struct cursor *c, uint32_t *previous, struct row *row, const struc
     uint64_t site = (uint64_t)*previous + step;
     if (*previous == UINT32_MAX)
         site = step - 1;
-    if (c->bad || step == 0 || step > units->count || site >= units->count || mask >> (COLUMNS + 1)) {
+    if (c->bad || step == 0 || step > units->count || site >= units->count ||
+        mask >> (COLUMNS + 1)) {
         c->bad = true;
         return false;
     }
@@ -156,7 +157,6 @@ void rows_merge(struct strbuf *out, size_t *count, const struct strbuf *a, const
         ++*count;
         for (int i = 0; i < 2; i++)
             if (i == first || same)
-                has[i] =
-                    c[i].at < c[i].end && row_take(&c[i], &from[i], &row[i], units);
+                has[i] = c[i].at < c[i].end && row_take(&c[i], &from[i], &row[i], units);
     }
 }

@@ -142,7 +142,8 @@ enum step_end unwind_step_fp(const struct unwind_space *space, struct arch_regis
                              struct step_result *result)
 {
     uint64_t fp = r->value[ARCH_REG_FP], sp = r->value[ARCH_REG_SP], up, return_address;
-    if (!(r->known >> ARCH_REG_FP & 1) || !step_fp_plausible(space, r->value[ARCH_REG_PC], sp, fp, true))
+    if (!(r->known >> ARCH_REG_FP & 1) ||
+        !step_fp_plausible(space, r->value[ARCH_REG_PC], sp, fp, true))
         return STEP_LOST;
     if (space->read(space, fp, &up) || space->read(space, fp + 8, &return_address) ||
         return_address < LOWEST_CODE)

@@ -70,7 +70,8 @@ enum step_end unwind_step(const struct unwind_space *space, struct arch_register
  * following that would leave frames out: but then the return address into its caller is between sp
  * and fp. So what fp leads to must follow a call; if that is not one of this function by name, and
  * it keeps a frame pointer, then nothing between sp and fp may follow a call by name of a function
- * around pc that keeps none. Other return addresses mean nothing: they are left of calls that ended.
+ * around pc that keeps none. Other return addresses mean nothing: they are left of calls that
+ * ended.
  */
 bool step_fp_plausible(const struct unwind_space *space, uint64_t pc, uint64_t sp, uint64_t fp,
                        bool prove);

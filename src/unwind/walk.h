@@ -55,7 +55,7 @@ struct walk_leaf {
     uint64_t base_sp, base_fp, base_id;
     uint64_t id;   /* of the whole stack; 0: this leaf is empty */
     uint32_t base; /* frames[base] is what it stands on */
-    uint8_t reads;          /* even: the last may be there twice */
+    uint8_t reads; /* even: the last may be there twice */
     bool fp_matters;
     uint16_t offset[WALK_LEAF_READS]; /* of the words read, innermost first: from sp, in words */
     uint64_t value[WALK_LEAF_READS];

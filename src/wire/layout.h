@@ -9,9 +9,9 @@
  *     header | modules | Python code | rings | cut stacks | stack tree, without end
  *
  * Both sides map the file up to the first window of the stack tree, and further windows when the
- * tree has grown into them. More rings, when the program has more threads than rings, come in further memfds that hold
- * nothing but rings. The sizes below are part of the ABI and asserted; change WIRE_VERSION with
- * them.
+ * tree has grown into them. More rings, when the program has more threads than rings, come in
+ * further memfds that hold nothing but rings. The sizes below are part of the ABI and asserted;
+ * change WIRE_VERSION with them.
  */
 #ifndef TIDE_WIRE_LAYOUT_H
 #define TIDE_WIRE_LAYOUT_H
@@ -183,17 +183,17 @@ struct wire_header {
     _Alignas(64) _Atomic uint32_t slots_end; /* of the stack tree: slots below it are claimed */
     _Atomic uint32_t cut_end;                /* likewise, of the cut stacks */
     _Atomic uint32_t modules_used;           /* bytes of complete module records */
-    _Atomic uint32_t unfollowed;              /* children that could not ask for memory */
-    _Atomic uint32_t entries_taken;           /* 1: the executable's own malloc calls us */
-    _Atomic uint64_t unrecorded;              /* events of threads that could get no ring */
-    _Atomic uint32_t python;                  /* enum wire_python_state */
-    _Atomic uint32_t python_version;          /* 0x030b07f0: 3.11.7; 0: not known */
-    _Atomic uint32_t python_used;             /* bytes of complete records, from 8 on */
-    _Atomic uint32_t objects;                 /* enum wire_objects */
+    _Atomic uint32_t unfollowed;             /* children that could not ask for memory */
+    _Atomic uint32_t entries_taken;          /* 1: the executable's own malloc calls us */
+    _Atomic uint64_t unrecorded;             /* events of threads that could get no ring */
+    _Atomic uint32_t python;                 /* enum wire_python_state */
+    _Atomic uint32_t python_version;         /* 0x030b07f0: 3.11.7; 0: not known */
+    _Atomic uint32_t python_used;            /* bytes of complete records, from 8 on */
+    _Atomic uint32_t objects;                /* enum wire_objects */
     _Atomic uint64_t
         python_finalizing; /* where it says who finalises the interpreter; 0: nowhere */
     struct wire_own
-        own[WIRE_OWN]; /* memory that the recorder mapped for itself, but for that of threads */
+        own[WIRE_OWN];    /* memory that the recorder mapped for itself, but for that of threads */
     _Atomic uint32_t end; /* enum wire_end */
 };
 static_assert(sizeof(struct wire_header) <= WIRE_PAGE, "the header is one page");
@@ -337,7 +337,8 @@ enum wire_exit {
     WIRE_EXIT_BEGINS, /* nothing that runs at exit has run yet */
     WIRE_EXIT_ENDS,   /* all of it has */
     WIRE_EXIT_PYTHON  /* its Python begins to end, and there are other threads: in a moment it will
-                         be too late to wait; the program may go on, if Python is only a part of it */
+                         be too late to wait; the program may go on, if Python is only a part of it
+                       */
 };
 
 /* The heap of the process that asks, after all that it has recorded before. */

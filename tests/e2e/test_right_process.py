@@ -69,7 +69,7 @@ def test_program_that_a_launcher_becomes(t):
 
 
 def test_process_of_the_marks(t):
-    """A mark that is asked for is in one process, the highest peak in another."""
+    """The marks are in one process, the highest peak in another."""
     program = t.build("loses_in_family.c", "-O1", *API)
     profile = t.record("sh", "-c", "%s 2 500000; %s 9000000; true" % (program, t.build("holds.c", "-O1")))
     report = t.report(profile)

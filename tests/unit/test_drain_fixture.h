@@ -127,7 +127,8 @@ static inline uint32_t node(struct target *t, uint32_t caller, uint64_t address)
     return at;
 }
 
-/* A target with stacks 1, 2 and 3, each calling the next, and the rings 0 to 2 begun by threads 100 to 102. */
+/* A target with stacks 1, 2 and 3, each calling the next, and the rings 0 to 2 begun by threads 100
+ * to 102. */
 static inline struct target *target_open(struct ring rings[3])
 {
     struct err err;

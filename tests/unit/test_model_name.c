@@ -157,7 +157,7 @@ static void test_rust(void **state)
         "<std::collections::hash::map::HashMap<u64, alloc::string::String>>::insert",
         "core::iter::traits::iterator::Iterator::collect",
         ("<core::iter::adapters::map::Map<core::ops::range::Range<i32>, a::set::{closure#0}> as "
-        "core::iter::traits::iterator::Iterator>::fold::<()>"),
+         "core::iter::traits::iterator::Iterator>::fold::<()>"),
         "core::ops::function::FnOnce::call_once",
         "__rustc::__rust_alloc",
         "__rustc[4425a7e20b4c8619]::__rdl_alloc",

@@ -199,7 +199,8 @@ static void test_threads(void **state)
     for (unsigned k = 0; k < THREADS; k++)
         for (uint32_t i = 0; i < EACH; i += 7)
             check_stack(&t, i % DIFFERENT, of_thread[k][i]);
-    assert_true(t.header->slots_end < DIFFERENT * 3 * 2); /* all of them twice would be twice that */
+    assert_true(t.header->slots_end <
+                DIFFERENT * 3 * 2); /* all of them twice would be twice that */
     tree_close(&t);
 }
 
@@ -276,8 +277,10 @@ static void test_fork(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stacks_are_numbers), cmocka_unit_test(test_it_grows),
-        cmocka_unit_test(test_threads),            cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_stacks_are_numbers),
+        cmocka_unit_test(test_it_grows),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_fork),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
