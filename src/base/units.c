@@ -64,3 +64,25 @@ void unit_time(struct strbuf *out, uint64_t ns)
         strbuf_printf(out, "%" PRIu64 " h %d min", ns / 3600000000000u,
                       (int)(ns / 60000000000u % 60));
 }
+
+void unit_ms(struct strbuf *out, int64_t ns)
+{
+    uint64_t size = ns < 0 ? -(uint64_t)ns : (uint64_t)ns, tenths = (size + 50000) / 100000;
+    strbuf_puts(out, ns < 0 && tenths ? "-" : "");
+    unit_count(out, (int64_t)(tenths / 10));
+    strbuf_printf(out, ".%u ms", (unsigned)(tenths % 10));
+}
+
+void unit_text(struct strbuf *out, const char *text)
+{
+    for (const unsigned char *s = (const unsigned char *)text; *s; s++)
+        strbuf_putc(out, *s < 0x20 || *s == 0x7f ? '?' : (char)*s);
+}
+
+size_t unit_columns(const char *text)
+{
+    size_t n = 0;
+    for (; *text; text++)
+        n += ((unsigned char)*text & 0xc0) != 0x80;
+    return n;
+}

@@ -16,5 +16,11 @@ void unit_count(struct strbuf *out, int64_t count); /* "1,234,567" */
 void unit_counted(struct strbuf *out, int64_t count, const char *word);
 void unit_blocks(struct strbuf *out, int64_t count); /* "1 block", "1,234 blocks" */
 void unit_time(struct strbuf *out, uint64_t ns);     /* "0 s", "3.2 ms", "12.345 s", "2 min 3 s" */
+void unit_ms(struct strbuf *out, int64_t ns);        /* "1,234.5 ms" */
+
+/* Appends text with control characters shown as '?': a profile must not drive the terminal. */
+void unit_text(struct strbuf *out, const char *text);
+/* Columns that UTF-8 text takes on a terminal, each character as one. */
+size_t unit_columns(const char *text);
 
 #endif
