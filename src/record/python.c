@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include "record/exports.h"
 #include "record/loaded.h"
@@ -105,6 +106,35 @@ static enum wire_python_state examine(const struct exports x[2], uint64_t runtim
         python_objects_unwatch(); /* of another interpreter, which is gone */
     python = found;
     return WIRE_PYTHON_ON;
+}
+
+/* As reports have it (model/frames.c): python3.11, libpython3.11.so.1.0. */
+static bool is_interpreters_name(const char *path)
+{
+    static const char digits[] = "0123456789";
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    if (strncmp(name, "libpython", 9) == 0)
+        return strspn(name + 9, digits) != 0;
+    return strncmp(name, "python", 6) == 0 && !name[6 + strspn(name + 6, "0123456789.")];
+}
+
+/* A program that has the interpreter in itself is not nothing but an interpreter. */
+void python_find_image(void)
+{
+    char program[512];
+    struct loaded l;
+    if (!python.loop || !loaded_find(python.loop, &l))
+        return;
+    const char *name = l.map->l_name;
+    if (!name || !*name) {
+        long n = sys_call(SYS_readlink, "/proc/self/exe", program, sizeof program - 1);
+        program[n > 0 ? n : 0] = '\0';
+        name = program;
+    }
+    if (is_interpreters_name(name)) {
+        python.image = l.start;
+        python.image_size = l.end - l.start;
+    }
 }
 
 /*
@@ -284,6 +314,7 @@ void python_recover(struct thread *t)
         memset(p->codes, 0, sizeof p->codes);
         memset(p->pairs, 0, sizeof p->pairs);
         memset(p->lines, 0, sizeof p->lines);
+        memset(p->readings, 0, sizeof p->readings);
         memset(&p->name, 0, sizeof p->name);
     }
     python_code_recover();
@@ -440,8 +471,18 @@ static __attribute__((noinline, cold)) uint32_t cut_merged(const struct walk *w,
     return nodes_cut(frames, count);
 }
 
-/* Outermost first: each call of the evaluation loop, then the Python frames that it runs. It goes
- * on from the innermost frame up to which the last stack was the same. */
+/* Is it the interpreter's own C code, which says how one Python frame came to call the next? */
+static bool is_between(uint64_t address)
+{
+    return (address & WIRE_LOW48) - 1 - python.image < python.image_size;
+}
+
+/*
+ * Outermost first: each call of the evaluation loop, then the Python frames that it runs. It goes
+ * on from the innermost frame up to which the last stack was the same. What the interpreter does
+ * between two Python frames has no nodes but for the loop: there are many such frames, and the
+ * Python frames say the same. Frames of others that lie there have theirs.
+ */
 uint32_t python_merge(struct thread *t, uint64_t key)
 {
     const struct walk *w = &t->walk;
@@ -460,8 +501,10 @@ uint32_t python_merge(struct thread *t, uint64_t key)
     }
     for (uint32_t i = first; i < p->count; i++) {
         const struct python_frame *f = &p->remembered[i];
+        bool between = i && f->number;
         for (; native < p->natives[i]; native++)
-            t->path[n++] = w->frames[native].address;
+            if (!between || native + 1 == p->natives[i] || !is_between(w->frames[native].address))
+                t->path[n++] = w->frames[native].address;
         if (f->number)
             t->path[n++] = WIRE_PYTHON(f->number, f->line);
         p->merged[i] = (struct python_merged){.sp = w->frames[0].sp, .stack = n};

@@ -28,14 +28,16 @@
 #include <link.h>
 
 #include "record/python_layout.h"
+#include "record/python_lines.h"
 #include "record/python_objects.h"
 #include "record/recorder.h"
 
-#define PYTHON_FRAMES 8192 /* deeper chains lose their outer frames */
-#define PYTHON_PLACES 256  /* by address of a frame */
-#define PYTHON_CODES  4096
-#define PYTHON_LINES  4096
-#define PYTHON_PAIRS  8192
+#define PYTHON_FRAMES  8192 /* deeper chains lose their outer frames */
+#define PYTHON_PLACES  256  /* by address of a frame */
+#define PYTHON_CODES   4096
+#define PYTHON_LINES   4096
+#define PYTHON_CURSORS 256
+#define PYTHON_PAIRS   8192
 
 /* What a code object points to, by address, and some of what is there. */
 struct python_parts {
@@ -68,6 +70,12 @@ struct python_code {
 struct python_line_at {
     uint64_t key; /* number of the code << 32 | byte of the instruction; 0: nothing here */
     uint32_t line;
+};
+
+/* How far the line table of a code was read. */
+struct python_reading {
+    uint32_t number; /* of the code; 0: none */
+    struct python_cursor cursor;
 };
 
 /* The stack up to a remembered frame, as it was merged last. */
@@ -131,6 +139,7 @@ struct python_thread {
     struct python_code codes[PYTHON_CODES];
     struct python_pair pairs[PYTHON_PAIRS];
     struct python_line_at lines[PYTHON_LINES];
+    struct python_reading readings[PYTHON_CURSORS];
 };
 
 /* The interpreter that was met. */
@@ -138,7 +147,8 @@ struct python {
     struct python_layout layout;
     uint32_t version;
     uint64_t runtime, code_type, text_type, bytes_type, dict_type;
-    uint64_t loop, loop_size; /* _PyEval_EvalFrameDefault, for where frames do not tell */
+    uint64_t loop, loop_size;   /* _PyEval_EvalFrameDefault, for where frames do not tell */
+    uint64_t image, image_size; /* of the file it is in; 0: that has other things in it as well */
     void *(*thread_state)(void);
     void *(*current_state)(void); /* of whoever holds the lock; NULL: nobody, or not this thread */
     void *(*first_interpreter)(void); /* up to 3.11, for subinterpreters */
@@ -216,6 +226,7 @@ void python_meet_all(void);      /* at the start: what is loaded, before it runs
 bool python_begins_to_end(void); /* this thread has just begun to finalise it; once */
 bool python_has_ended(void);     /* it was met, and is not (any more) at work */
 void python_settle(void);        /* wraps its allocators again, if they were replaced */
+void python_find_image(void);    /* before it is proven */
 struct python_thread *python_thread_new(struct thread *t); /* NULL: no memory */
 /* Makes a stack, from the frames that python_known and the walk have just found. */
 uint32_t python_merge(struct thread *t, uint64_t key);

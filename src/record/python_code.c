@@ -11,11 +11,12 @@
 #include "record/python.h"
 #include "record/python_lines.h"
 
-#define KNOWN      (1u << 20)
-#define TEXT_MOST  4096
-#define RESERVE    65536u /* never kept: so that a record can be made, to find an equal one */
-#define TABLE_MOST (1u << 20)
-#define PROVEN_BY  64 /* frames */
+#define KNOWN       (1u << 20)
+#define TEXT_MOST   4096
+#define RESERVE     65536u /* never kept: so that a record can be made, to find an equal one */
+#define TABLE_MOST  (1u << 20)
+#define TABLE_SMALL 512 /* bytes, which are soon read */
+#define PROVEN_BY   64  /* frames */
 
 static struct {
     uint64_t hash; /* of a record; 0: nothing here */
@@ -118,6 +119,8 @@ bool python_prove(uint64_t state)
     }
     if (seen && !strange && l->runtime_key)
         prove_runtime(state);
+    if (seen && !strange)
+        python_find_image();
     if (strange)
         python_give_up(WIRE_PYTHON_STRANGE);
     else if (seen && !atomic_exchange(&python.proven, true) && !recorder.header->objects_wanted &&
@@ -311,16 +314,29 @@ static __attribute__((noinline)) uint32_t number_of(uint64_t code)
     return number;
 }
 
+/* Where the table of a large code was read last. */
+static struct python_cursor *cursor_of(struct python_thread *p, uint32_t number)
+{
+    static_assert(PYTHON_CURSORS == 1 << (32 - 24), "as many bits of the hash");
+    struct python_reading *r = &p->readings[number * UINT32_C(0x9e3779b9) >> 24];
+    if (r->number != number)
+        *r = (struct python_reading){.number = number};
+    return &r->cursor;
+}
+
 /* From the copy of the table that the collector was given. */
-static __attribute__((noinline)) uint32_t find_line(uint32_t number, uint32_t byte)
+static __attribute__((noinline)) uint32_t find_line(struct python_thread *p, uint32_t number,
+                                                    uint32_t byte)
 {
     const struct wire_code *c = (const void *)(recorder.python_memory + (uint64_t)number * 8);
     uint64_t end = (uint64_t)number * 8 + sizeof *c;
     if (c->lines > WIRE_LINES_LOCATIONS || end > recorder.python_size ||
         c->size > recorder.python_size - end)
         return 0; /* somebody wrote over it */
-    return python_line((enum wire_lines)c->lines, (const uint8_t *)(c + 1), c->size, c->first_line,
-                       (int32_t)byte);
+    struct python_cursor start = {0};
+    return python_line_from(c->size > TABLE_SMALL ? cursor_of(p, number) : &start,
+                            (enum wire_lines)c->lines, (const uint8_t *)(c + 1), c->size,
+                            c->first_line, (int32_t)byte);
 }
 
 uint32_t python_code_line(struct python_thread *p, uint32_t number, uint32_t byte)
@@ -329,7 +345,7 @@ uint32_t python_code_line(struct python_thread *p, uint32_t number, uint32_t byt
     static_assert(PYTHON_LINES == 1 << (64 - 52), "as many bits of the hash");
     struct python_line_at *at = &p->lines[key * UINT64_C(0x9e3779b97f4a7c15) >> 52];
     if (UNLIKELY(at->key != key))
-        *at = (struct python_line_at){key, find_line(number, byte)};
+        *at = (struct python_line_at){key, find_line(p, number, byte)};
     return at->line;
 }
 

@@ -2,28 +2,25 @@
 
 #include <stdbool.h>
 
-static uint32_t by_increments(const uint8_t *table, size_t size, uint32_t line, uint32_t byte)
+static uint32_t by_increments(const uint8_t *table, size_t size, struct python_cursor *c,
+                              uint32_t byte)
 {
-    uint64_t at = 0;
-    for (size_t i = 0; i + 1 < size; i += 2) {
-        at += table[i];
-        if (at > byte)
-            break;
-        line += (uint32_t)(int8_t)table[i + 1];
+    for (; c->at + 1 < size && c->byte + table[c->at] <= byte; c->at += 2) {
+        c->byte += table[c->at];
+        c->line += (uint32_t)(int8_t)table[c->at + 1];
     }
-    return line;
+    return c->line;
 }
 
-static uint32_t by_ranges(const uint8_t *table, size_t size, uint32_t line, uint32_t byte)
+static uint32_t by_ranges(const uint8_t *table, size_t size, struct python_cursor *c, uint32_t byte)
 {
-    uint64_t end = 0;
-    for (size_t i = 0; i + 1 < size; i += 2) {
-        bool none = (int8_t)table[i + 1] == -128;
-        if (!none)
-            line += (uint32_t)(int8_t)table[i + 1];
-        end += table[i];
-        if (byte < end)
+    for (; c->at + 1 < size; c->at += 2) {
+        bool none = (int8_t)table[c->at + 1] == -128;
+        uint32_t line = none ? c->line : c->line + (uint32_t)(int8_t)table[c->at + 1];
+        if (byte < c->byte + table[c->at])
             return none ? 0 : line;
+        c->byte += table[c->at];
+        c->line = line;
     }
     return 0;
 }
@@ -50,12 +47,14 @@ static uint32_t difference(const uint8_t *table, size_t size, size_t *i)
 
 enum { SHORT_LAST = 9, ONE_LINE = 10, ONE_LINE_LAST = 12, NO_COLUMNS = 13, LONG = 14, NONE = 15 };
 
-static uint32_t by_locations(const uint8_t *table, size_t size, uint32_t line, uint32_t byte)
+static uint32_t by_locations(const uint8_t *table, size_t size, struct python_cursor *c,
+                             uint32_t byte)
 {
-    uint64_t end = 0;
-    for (size_t i = 0; i < size;) {
+    while (c->at < size) {
+        size_t i = c->at;
         unsigned kind = table[i] >> 3 & 15;
-        end += ((table[i] & 7) + 1) * 2u;
+        uint64_t end = c->byte + ((table[i] & 7) + 1) * 2u;
+        uint32_t line = c->line;
         i++;
         if (kind <= SHORT_LAST) {
             i++;
@@ -69,17 +68,27 @@ static uint32_t by_locations(const uint8_t *table, size_t size, uint32_t line, u
         }
         if (byte < end)
             return kind == NONE ? 0 : line;
+        *c = (struct python_cursor){.at = i, .byte = end, .line = line};
     }
     return 0;
+}
+
+uint32_t python_line_from(struct python_cursor *c, enum wire_lines form, const uint8_t *table,
+                          size_t size, uint32_t first_line, int32_t byte)
+{
+    if (byte < 0 || !size)
+        return first_line;
+    uint32_t at = (uint32_t)byte;
+    if (at < c->byte || !c->at)
+        *c = (struct python_cursor){.line = first_line};
+    return form == WIRE_LINES_LNOTAB   ? by_increments(table, size, c, at)
+           : form == WIRE_LINES_RANGES ? by_ranges(table, size, c, at)
+                                       : by_locations(table, size, c, at);
 }
 
 uint32_t python_line(enum wire_lines form, const uint8_t *table, size_t size, uint32_t first_line,
                      int32_t byte)
 {
-    if (byte < 0 || !size)
-        return first_line;
-    uint32_t at = (uint32_t)byte;
-    return form == WIRE_LINES_LNOTAB   ? by_increments(table, size, first_line, at)
-           : form == WIRE_LINES_RANGES ? by_ranges(table, size, first_line, at)
-                                       : by_locations(table, size, first_line, at);
+    struct python_cursor start = {0};
+    return python_line_from(&start, form, table, size, first_line, byte);
 }

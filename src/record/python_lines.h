@@ -13,8 +13,20 @@
 
 #include "wire/layout.h"
 
+/* Where an entry of a table begins, and what those before it add up to. {0}: the first. */
+struct python_cursor {
+    uint64_t at;   /* in the table */
+    uint64_t byte; /* of the code */
+    uint32_t line;
+};
+
 /* `byte`: of the instruction; -1: none has run yet. 0: it belongs to no line. */
 uint32_t python_line(enum wire_lines form, const uint8_t *table, size_t size, uint32_t first_line,
                      int32_t byte);
+/* The same, read from `c` on if that is not behind the instruction already, and *c is moved there:
+ * code that goes on is not read from its start for each of its lines. All of the table is good: `c`
+ * was used for no other. */
+uint32_t python_line_from(struct python_cursor *c, enum wire_lines form, const uint8_t *table,
+                          size_t size, uint32_t first_line, int32_t byte);
 
 #endif

@@ -3,6 +3,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import zipfile
 
 from harness import PROGRAMS, Skipped, cases
@@ -108,6 +109,67 @@ def test_stacks_are_the_interpreters_own(t, version, opts):
                 nested += 1
     t.true("callbacks within callbacks", nested)
     t.equal("stacks cut off or incomplete", t.report(profile)["totals"]["truncated_stacks"], 0)
+
+
+def between(stack):
+    """For each pair of Python frames with native ones between: the names of those of the interpreter, and of the others."""
+    found, run = [], None
+    for frame in stack:
+        if frame["kind"] == "python":
+            if run and (run[0] or run[1]):
+                found.append(run)
+            run = [], []
+        elif run and frame["kind"] == "native":
+            run[0 if re.match(r"(lib)?python3", frame["module"] or "") else 1].append(frame["function"])
+    return found
+
+
+CALLS_THROUGH_C = """import ctypes
+malloc = ctypes.CDLL(None).malloc
+def deep(n):
+    if n:
+        return max([n], key=lambda k: deep(n - 1))  # by C code of the interpreter
+    malloc(2000000)
+    return 1
+compare = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(lambda a, b: deep(3) and 0)
+ctypes.CDLL(None).qsort(ctypes.create_string_buffer(16), 2, 8, compare)
+"""
+
+
+@cases(version=VERSIONS)
+def test_interpreter_between_python_frames(t, version):
+    """What the interpreter does between two Python frames is one frame, its loop; C functions of others stay, and so does what
+    is outside of all Python frames, or within."""
+    program = t.file("x.py")
+    with open(program, "w") as out:
+        out.write(CALLS_THROUGH_C)
+    profile = t.record(interpreter(version), program)
+    rows = t.report(profile, "live", "--by", "stack", "--no-fold")["rows"]
+    stack = next(r["stack"] for r in rows if r["bytes"] == 2000000)
+    runs = between(stack)
+    t.true("max was called thrice, qsort once", len(runs) >= 4, stack)
+    t.equal("calls of the loop", [len(own) for own, _ in runs], [1] * len(runs))
+    if version != "system":
+        t.equal("which are that", {own[0] for own, _ in runs}, {LOOP})
+    t.equal("calls of qsort", sum(any("qsort" in f for f in others) for _, others in runs), 1)
+    native = [f["function"] for f in stack if f["kind"] == "native"]
+    t.true("from the start of the program", "Py_BytesMain" in native and native[-1] == "_start", native)
+    t.equal("native only", [f["function"] for f in next(
+        r["stack"] for r in t.report(profile, "live", "--by", "stack", "--native-only")["rows"] if r["bytes"] == 2000000)
+        if f["kind"] == "native"], native)
+
+
+def test_program_that_has_the_interpreter_in_it(t):
+    """Of a program that is more than an interpreter, nothing is left out."""
+    program, python = t.file("x.py"), t.file("calculator")
+    with open(program, "w") as out:
+        out.write(CALLS_THROUGH_C)
+    shutil.copy(os.path.realpath("/usr/bin/python3"), python)
+    profile = t.record(python, program)
+    rows = t.report(profile, "live", "--by", "stack", "--no-fold")["rows"]
+    stack = next(r["stack"] for r in rows if r["bytes"] == 2000000)
+    others = [f for _, f in between(stack)]
+    t.true("more than the loop", others and min(map(len, others)) > 1, stack)
 
 
 @cases(version=VERSIONS)

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "record/python_lines.h"
 
@@ -57,12 +59,18 @@ static size_t check_code(char *line)
     unsigned first = (unsigned)atoi(strtok_r(rest, " \n", &rest));
     uint8_t *table;
     size_t size = unhex(strtok_r(rest, " \n", &rest), &table);
+    struct python_cursor forth = {0}, to_and_fro = {0};
     for (char *range; (range = strtok_r(rest, " \n", &rest));) {
         int start, end;
         unsigned want;
         assert_int_equal(sscanf(range, "%d:%d:%u", &start, &end, &want), 3);
-        for (int byte = start; byte < end; byte += 2, compared++)
-            assert_int_equal(python_line((enum wire_lines)form, table, size, first, byte), want);
+        for (int byte = start; byte < end; byte += 2, compared++) {
+            enum wire_lines f = (enum wire_lines)form;
+            assert_int_equal(python_line(f, table, size, first, byte), want);
+            assert_int_equal(python_line_from(&forth, f, table, size, first, byte), want);
+            python_line_from(&to_and_fro, f, table, size, first, byte / 2 + compared % 3 * 16);
+            assert_int_equal(python_line_from(&to_and_fro, f, table, size, first, byte), want);
+        }
     }
     assert_int_equal(python_line((enum wire_lines)form, table, size, first, -1), first);
     free(table);
@@ -136,11 +144,38 @@ static void test_tables_that_end_too_soon(void **state)
     }
 }
 
+/* Code that goes on is not read again from its start: here that cannot be read any more. */
+static void test_large_tables_are_read_on(void **state)
+{
+    (void)state;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), size = 16 * page;
+    /* Each entry of each form: 2 bytes of code, one line further. */
+    static const uint8_t entries[][2] = {{2, 1}, {2, 1}, {0xe8, 2}};
+    for (int form = WIRE_LINES_LNOTAB; form <= WIRE_LINES_LOCATIONS; form++) {
+        uint8_t *table =
+            mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        assert_ptr_not_equal(table, MAP_FAILED);
+        for (size_t i = 0; i < size; i++)
+            table[i] = entries[form][i % 2];
+        struct python_cursor cursor = {0};
+        const int lines = (int)size / 2;
+        for (int i = 0; i + 1 < lines; i += 100) {
+            uint32_t want = (uint32_t)i + (form == WIRE_LINES_LNOTAB ? 5 : 6);
+            assert_int_equal(
+                python_line_from(&cursor, (enum wire_lines)form, table, size, 5, i * 2), want);
+            if (i * 2 > (int)page)
+                mprotect(table, (size_t)(i * 2) / page * page - page, PROT_NONE);
+        }
+        munmap(table, size);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines_of_real_code),
         cmocka_unit_test(test_ranges),
+        cmocka_unit_test(test_large_tables_are_read_on),
         cmocka_unit_test(test_tables_that_end_too_soon),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
