@@ -40,6 +40,11 @@ static inline void *vec_grown(void *items, size_t *capacity, size_t wanted, size
 /* A pointer to one new item, not initialised. */
 #define vec_push(v) (vec_reserve(v, (v)->count + 1), &(v)->items[(v)->count++])
 
+/* The first `kept` items stay, and take no more memory than they need. Not for none. */
+#define vec_shrink(v, kept)                                                                        \
+    ((v)->count = (v)->capacity = (kept),                                                          \
+     (v)->items = xrealloc((v)->items, (v)->count * sizeof *(v)->items))
+
 #define vec_last(v) (&(v)->items[(v)->count - 1])
 
 #define vec_release(v) (free((v)->items), (v)->items = NULL, (v)->count = (v)->capacity = 0)

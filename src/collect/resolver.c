@@ -1,5 +1,6 @@
 #include "collect/resolver.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +76,13 @@ static void resolve(struct resolver *r, uint32_t number, struct file *file, uint
     pthread_mutex_unlock(&r->lock);
 }
 
+static void close_symbols(struct file *file)
+{
+    symbolizer_free(file->symbolizer);
+    file->symbolizer = NULL;
+    file->symbols = NULL;
+}
+
 /* The one with most to do: it takes longest, others can be done beside it. NULL: none is free. */
 static struct file *next_file(const struct resolver *r, uint32_t *number)
 {
@@ -101,6 +109,8 @@ static void work_on(struct resolver *r, struct file *file, uint32_t number, bool
         resolve(r, number, file, asked[done++]);
         pthread_mutex_lock(&r->lock);
     }
+    if (file->symbols)
+        symbol_file_let_go(file->symbols);
     for (; done < count; done++)
         *vec_push(&file->asked) = asked[done];
     file->busy = false;
@@ -261,6 +271,9 @@ void resolver_wait(struct resolver *r)
         work_to_the_end(r);
     for (size_t i = 0; i < started; i++)
         pthread_join(helpers[i], NULL);
+    for (size_t i = 0; i < r->files.count; i++)
+        close_symbols(r->files.items[i]);
+    malloc_trim(0); /* what follows needs as much, elsewhere */
     if (r->has_background)
         pthread_detach(r->background); /* it has nothing to do; at its priority, that takes long */
     r->finished = true;
@@ -314,7 +327,7 @@ void resolver_free(struct resolver *r)
     pthread_mutex_unlock(&r->lock);
     for (size_t i = 0; i < r->files.count; i++) {
         struct file *f = r->files.items[i];
-        symbolizer_free(f->symbolizer);
+        close_symbols(f);
         vec_release(&f->asked);
         free(f->path);
         free(f);

@@ -160,6 +160,7 @@ static void remember_reach(struct profile *p, const struct scan *before, size_t 
 void survivors_finish(struct survivors *s, struct target *t)
 {
     struct profile *p = &t->profile;
+    map_release(&s->index);
     for (size_t i = 0; i < s->rows.count; i++)
         s->rows.items[i].interval = interval_of(t, s->rows.items[i].interval);
     if (s->rows.count)
@@ -172,6 +173,7 @@ void survivors_finish(struct survivors *s, struct target *t)
         else
             *vec_push(&p->live) = s->rows.items[i];
     }
+    vec_release(&s->rows); /* with many blocks, that is as much again */
     const struct scan *before = p->scans.count ? vec_last(&p->scans) : NULL;
     if (s->scan.kind == SCAN_END && !s->looked && before && before->kind == SCAN_EXIT &&
         !before->unreachable) {

@@ -192,6 +192,20 @@ Elf_Data *elf_image_section(const struct elf_image *image, const char *name)
     return NULL;
 }
 
+void elf_image_let_go(const struct elf_image *image, const Elf_Data *data)
+{
+    size_t size;
+    const char *file = elf_rawfile(image->elf, &size), *at = data ? data->d_buf : NULL;
+    if (!file || !at || (uintptr_t)at < (uintptr_t)file || data->d_size > size ||
+        (uintptr_t)at - (uintptr_t)file > size - data->d_size)
+        return; /* libelf made a copy */
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t begin = ((uintptr_t)at + page - 1) & ~(page - 1);
+    uintptr_t end = ((uintptr_t)at + data->d_size) & ~(page - 1);
+    if (begin < end)
+        madvise((void *)begin, end - begin, MADV_DONTNEED);
+}
+
 uint32_t elf_image_crc(const struct elf_image *image)
 {
     uint32_t table[256];

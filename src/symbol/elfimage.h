@@ -45,6 +45,10 @@ const uint8_t *elf_image_bytes(const struct elf_image *image, uint64_t address, 
  * opened. */
 Elf_Data *elf_image_section(const struct elf_image *image, const char *name);
 
+/* Gives back the pages of a section that nobody writes to: they are read from the file again when
+ * they are needed. `data`: NULL is fine. */
+void elf_image_let_go(const struct elf_image *image, const Elf_Data *data);
+
 /* Before libdw opens it: it would uncompress all debug sections, also those that nobody here reads.
  * Changes what elf_image_crc says. */
 void elf_image_hide_unread(const struct elf_image *image);

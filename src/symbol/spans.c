@@ -53,6 +53,8 @@ void spans_flatten(struct spans *s)
     vec_release(&open);
     vec_release(s);
     *s = pieces;
+    if (s->count)
+        vec_shrink(s, s->count);
 }
 
 const struct span *spans_from(const struct spans *s, uint64_t address)

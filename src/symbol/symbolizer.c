@@ -91,6 +91,12 @@ struct symbol_file *symbolizer_file(struct symbolizer *s, const char *path, cons
     return file;
 }
 
+void symbol_file_let_go(struct symbol_file *file)
+{
+    symtab_let_go(&file->debug);
+    symtab_let_go(&file->main);
+}
+
 static void symbol_file_open(struct symbol_file *file)
 {
     if (file->opened)
@@ -116,6 +122,7 @@ static void symbol_file_open(struct symbol_file *file)
     strbuf_release(&debug_path);
     symtab_load(&file->symtab, &file->main);
     symtab_index(&file->symtab, code);
+    symbol_file_let_go(file);
 }
 
 bool symbol_file_has_lines(struct symbolizer *s, struct symbol_file *file)

@@ -43,6 +43,10 @@ struct symbol_file *symbolizer_file(struct symbolizer *s, const char *path, cons
 size_t symbolizer_resolve(struct symbolizer *s, struct symbol_file *file, uint64_t address,
                           const struct symbol_frame **frames);
 
+/* Gives back what is resident of the file's symbol tables: a name takes a page, and its neighbours
+ * come with it. They are read again where they are needed. */
+void symbol_file_let_go(struct symbol_file *file);
+
 enum symbol_file_state {
     SYMBOL_FILE_GOOD,
     SYMBOL_FILE_MISSING, /* or no ELF file, or not ours to read */

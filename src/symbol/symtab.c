@@ -10,12 +10,21 @@ enum {
     RANK_FUNCTION = 2, /* not just a label in assembler code */
 };
 
-static bool symbol_is_function(const GElf_Sym *sym, const char *name)
+/* $x and $d mark code and data on ARM and RISC-V. */
+static bool has_marks(Elf *elf)
+{
+    GElf_Ehdr header;
+    return !gelf_getehdr(elf, &header) ||
+           (header.e_machine != EM_X86_64 && header.e_machine != EM_386);
+}
+
+/* The name is looked at only where it must be: names are most of a large file's tables. */
+static bool symbol_is_function(const GElf_Sym *sym, const char *name, bool marks)
 {
     int type = GELF_ST_TYPE(sym->st_info);
     if (sym->st_shndx == SHN_UNDEF || sym->st_shndx == SHN_ABS || sym->st_shndx == SHN_COMMON)
         return false;
-    if (!*name || *name == '$') /* $x and $d mark code and data on ARM */
+    if (!sym->st_name || (marks && (!*name || *name == '$')))
         return false;
     return type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE;
 }
@@ -33,12 +42,14 @@ static void section_load(struct symtab *t, Elf *elf, Elf_Scn *section, const GEl
         return;
     size_t entry = gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT);
     size_t count = entry ? data->d_size / entry : 0;
+    bool marks = has_marks(elf);
+    vec_reserve(&t->symbols, t->symbols.count + count);
     for (size_t i = 0; i < count && i < INT32_MAX; i++) {
         GElf_Sym sym;
         if (!gelf_getsym(data, (int)i, &sym) || sym.st_name >= strings->d_size)
             continue;
         const char *name = text + sym.st_name;
-        if (!symbol_is_function(&sym, name))
+        if (!symbol_is_function(&sym, name, marks))
             continue;
         int rank = GELF_ST_TYPE(sym.st_info) == STT_NOTYPE ? 0 : RANK_FUNCTION;
         rank += GELF_ST_BIND(sym.st_info) == STB_LOCAL ? RANK_LOCAL : RANK_EXPORTED;
@@ -48,13 +59,29 @@ static void section_load(struct symtab *t, Elf *elf, Elf_Scn *section, const GEl
     }
 }
 
+static bool header_is_symbols(const GElf_Shdr *header)
+{
+    return header->sh_type == SHT_SYMTAB || header->sh_type == SHT_DYNSYM;
+}
+
 void symtab_load(struct symtab *t, const struct elf_image *image)
 {
     for (Elf_Scn *section = NULL; (section = elf_nextscn(image->elf, section));) {
         GElf_Shdr header;
-        if (gelf_getshdr(section, &header) &&
-            (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
+        if (gelf_getshdr(section, &header) && header_is_symbols(&header))
             section_load(t, image->elf, section, &header);
+    }
+}
+
+void symtab_let_go(const struct elf_image *image)
+{
+    for (Elf_Scn *section = NULL; image->elf && (section = elf_nextscn(image->elf, section));) {
+        GElf_Shdr header;
+        if (!gelf_getshdr(section, &header) || !header_is_symbols(&header))
+            continue;
+        Elf_Scn *strings = elf_getscn(image->elf, header.sh_link);
+        elf_image_let_go(image, elf_getdata(section, NULL));
+        elf_image_let_go(image, strings ? elf_getdata(strings, NULL) : NULL);
     }
 }
 
@@ -87,6 +114,21 @@ static int symbol_compare(const void *left, const void *right)
     return strcmp(b->name, a->name);
 }
 
+/* Most exported functions are in both tables: of those with one place and size, the last has the
+ * best name. */
+static void symtab_unite(struct symtab *t)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < t->symbols.count; i++) {
+        const struct symbol *symbol = &t->symbols.items[i];
+        if (i + 1 < t->symbols.count && symbol[1].address == symbol->address &&
+            symbol[1].size_bytes == symbol->size_bytes)
+            continue;
+        t->symbols.items[kept++] = *symbol;
+    }
+    vec_shrink(&t->symbols, kept);
+}
+
 /* Gives symbols without a size what is left between those that have one. */
 static void symtab_fill_gaps(struct symtab *t, const struct spans *code)
 {
@@ -117,6 +159,7 @@ void symtab_index(struct symtab *t, const struct spans *code)
     if (!t->symbols.count)
         return;
     qsort(t->symbols.items, t->symbols.count, sizeof *t->symbols.items, symbol_compare);
+    symtab_unite(t);
     for (size_t i = 0; i < t->symbols.count; i++) {
         struct symbol *symbol = &t->symbols.items[i];
         const struct span *section = spans_find(code, symbol->address);
@@ -133,7 +176,8 @@ void symtab_index(struct symtab *t, const struct spans *code)
 const struct symbol *symtab_find(const struct symtab *t, uint64_t address)
 {
     const struct span *span = spans_find(&t->spans, address);
-    return span ? &t->symbols.items[span->owner] : NULL;
+    const struct symbol *symbol = span ? &t->symbols.items[span->owner] : NULL;
+    return symbol && *symbol->name ? symbol : NULL;
 }
 
 bool symbol_is_exported(const struct symbol *symbol)

@@ -1,6 +1,9 @@
 /* Names found by several threads: the same that a symbolizer finds alone. */
 #include "unit.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -78,6 +81,67 @@ static size_t compare_all(struct resolver *r, uint32_t file)
     return lines;
 }
 
+/* KiB of a file of ours that are resident here; *mapped: is it mapped at all? */
+static size_t resident_kib(const char *part, bool *mapped)
+{
+    char *line = NULL;
+    size_t room = 0, sum = 0, kib;
+    bool wanted = false;
+    FILE *f = fopen("/proc/self/smaps", "r");
+    assert_non_null(f);
+    *mapped = false;
+    while (getline(&line, &room, f) > 0) {
+        if (strchr("0123456789abcdef", line[0])) {
+            wanted = strstr(line, part) != NULL;
+            *mapped |= wanted;
+        } else if (wanted && sscanf(line, "Rss: %zu", &kib) == 1) {
+            sum += kib;
+        }
+    }
+    free(line);
+    fclose(f);
+    return sum;
+}
+
+/* Symbol tables of 20,000 long names are read through for one name, and do not stay. */
+static void test_large_tables_do_not_stay(void **state)
+{
+    (void)state;
+    char command[1024], path[64];
+    bool mapped;
+    size_t count;
+    snprintf(path, sizeof path, "%s/large.so", directory);
+    snprintf(command, sizeof command,
+             "cd %s && awk 'BEGIN { for (i = 0; i < 20000; i++) {"
+             " n = sprintf(\"function_%%090d\", i);"
+             " print \".globl \" n \"\\n.type \" n \", @function\\n\" n"
+             " \": ret\\n.size \" n \", 1\" } }' >large.s &&"
+             " cc -shared -nostdlib -o large.so large.s",
+             directory);
+    assert_int_equal(system(command), 0);
+    struct resolver *r = resolver_new(true);
+    struct place_asked place = {resolver_file(r, path, NULL, 0), 0};
+    for (place.address = 0x1000; place.address < 0x1000000; place.address += 0x1000)
+        resolver_ask(r, place); /* wherever the code is */
+    resolver_send(r);
+    while (!resolver_is_settled(r))
+        usleep(1000);
+    size_t kib = resident_kib("/large.so", &mapped);
+    assert_true(mapped);
+    assert_true(kib < 1024); /* the tables have more than 5,000 */
+    resolver_wait(r);
+    resident_kib("/large.so", &mapped);
+    assert_false(mapped);
+    size_t named = 0;
+    for (place.address = 0x1000; place.address < 0x1000000; place.address += 0x1000) {
+        const struct frame *frames = resolver_frames(r, place, &count);
+        assert_non_null(frames);
+        named += strncmp(resolver_string(r, frames[0].function), "function_0", 10) == 0;
+    }
+    assert_true(named >= 4);
+    resolver_free(r);
+}
+
 /* Some is asked before the end, the rest right before it, and some of it twice. */
 static void test_threads(void **state)
 {
@@ -98,6 +162,9 @@ static void test_threads(void **state)
                 resolver_send(r);
         }
         resolver_wait(r);
+        bool mapped;
+        resident_kib(directory, &mapped);
+        assert_false(mapped); /* all that is needed of the files is in memory */
         for (int f = 0; f < FILES; f++)
             assert_true(compare_all(r, files[f]) > 20);
         resolver_free(r);
@@ -136,6 +203,8 @@ static void test_fork(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_threads), cmocka_unit_test(test_fork)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_threads),
+                                       cmocka_unit_test(test_large_tables_do_not_stay),
+                                       cmocka_unit_test(test_fork)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }
