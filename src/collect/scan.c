@@ -293,6 +293,7 @@ void scan_finish(struct scanning *s)
     survivors->scan.unreachable = s->unreachable;
     survivors->looked = !s->left_out; /* else what was seen when it began to end stands */
     blocks_in_order(&t->blocks, sum_up, &k);
+    survivors_close(survivors);
     flood_release(&s->flood);
     memory_release(&s->memory);
 }

@@ -63,6 +63,12 @@ void survivors_add(struct survivors *s, const struct target *t, const struct blo
         (struct survivor){b->site, b->birth, (uint32_t)reach, (uint32_t)(r - s->rows.items) + 1};
 }
 
+void survivors_close(struct survivors *s)
+{
+    map_release(&s->index);
+    vec_release(&s->era_ticks);
+}
+
 struct taking {
     struct survivors *survivors;
     const struct target *target;
@@ -79,6 +85,7 @@ void survivors_take(struct survivors *s, struct target *t, enum scan_kind kind, 
     survivors_begin(s, t, kind, now_ns);
     struct taking k = {s, t};
     blocks_each(&t->blocks, take, &k);
+    survivors_close(s);
 }
 
 static int in_order(const void *a, const void *b)
@@ -160,7 +167,6 @@ static void remember_reach(struct profile *p, const struct scan *before, size_t 
 void survivors_finish(struct survivors *s, struct target *t)
 {
     struct profile *p = &t->profile;
-    map_release(&s->index);
     for (size_t i = 0; i < s->rows.count; i++)
         s->rows.items[i].interval = interval_of(t, s->rows.items[i].interval);
     if (s->rows.count)

@@ -36,6 +36,8 @@ void survivors_begin(struct survivors *s, const struct target *t, enum scan_kind
                      uint64_t now_ns);
 void survivors_add(struct survivors *s, const struct target *t, const struct block *b,
                    enum reach reach, uint64_t untouched);
+/* After the last of them: gives back what only survivors_add needs. */
+void survivors_close(struct survivors *s);
 /* Of the blocks that are there now, with no word on what points to them. */
 void survivors_take(struct survivors *s, struct target *t, enum scan_kind kind, uint64_t now_ns);
 /* Appends to the profile, whose intervals are final. */
