@@ -70,7 +70,7 @@ static const struct module *place_of(struct naming *n, const struct profile *p, 
                                      struct place_asked *place)
 {
     const struct module *m =
-        address > NODE_INCOMPLETE && !NODE_IS_PYTHON(address) ? module_of(p, address) : NULL;
+        address > NODE_KERNEL && !NODE_IS_PYTHON(address) ? module_of(p, address) : NULL;
     if (m)
         *place =
             (struct place_asked){.file = file_of(n, m), .address = NODE_PC(address) - 1 - m->bias};

@@ -8,6 +8,7 @@
  */
 #include <stdlib.h>
 
+#include "collect/samples.h"
 #include "collect/target.h"
 #include "store/chunk.h"
 #include "store/writer.h"
@@ -43,6 +44,7 @@ void packing_count(struct target *t)
         if (a->site.domain == DOMAIN_CPU) {
             k->sampled.cpu_ns += a->live.bytes;
             k->sampled.cpu_samples += a->live.blocks;
+            k->sampled.kernel_ns += samples_in_kernel(t, a) ? a->live.bytes : 0;
         } else if (a->site.domain == DOMAIN_FAULTS) {
             k->sampled.fault_bytes += a->live.bytes;
             k->sampled.faults += a->live.blocks;

@@ -115,6 +115,8 @@ static void thread_settle(struct samples *s, struct process *p, struct sampled_t
                           uint64_t time_ns)
 {
     settle_faults(s, p, t);
+    if (perf_estimates(&s->perf))
+        kernel_settle(s, p, t, time_ns);
     if (s->perf.options.wall)
         settle_off(s, p, t, time_ns);
 }
@@ -167,6 +169,7 @@ void take_name(struct samples *s, struct process *p, const struct perf_record *r
         take_exec(s, p, r->name, r->time_ns);
         if (p->target)
             snprintf(p->target->name, sizeof p->target->name, "%s", r->name);
+        kernel_switch(thread_of(p, r->tid), true, r->time_ns);
         return;
     }
     struct sampled_thread *t = thread_of(p, r->tid);

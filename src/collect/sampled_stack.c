@@ -7,7 +7,8 @@
 #include "collect/blocked.h"
 #include "unwind/copied.h"
 
-#define FP_SEARCHED 4096 /* bytes of a frame, for where a frame pointer may point to */
+#define FP_SEARCHED    4096 /* bytes of a frame, for where a frame pointer may point to */
+#define SHALLOW_STACKS 256  /* in turn, of faults */
 
 struct sampled_space {
     struct copied_stack copied;
@@ -118,17 +119,74 @@ static void note_end(struct samples *s, const struct perf_record *r, enum copied
         s->copied = s->cut = 0;
 }
 
-uint32_t stack_of(struct samples *s, struct process *p, const struct perf_record *r)
+/*
+ * Most storms of faults come from stacks that are shallow, and the copy is most of what they cost.
+ * So the copy is made smaller when many stacks in turn needed much less; if one of them is too deep
+ * then, it is large for good.
+ */
+static void note_depth(struct samples *s, const struct perf_record *r, uint64_t needed, bool cut)
+{
+    if (s->was_deep || s->perf.options.all || r->stack_room != perf_fault_copied(&s->perf))
+        return;
+    if (cut && s->perf.fault_copy) {
+        s->was_deep = true;
+        perf_copy_faults(&s->perf, UINT64_MAX);
+        return;
+    }
+    s->deepest = needed > s->deepest ? needed : s->deepest;
+    if (++s->shallow < SHALLOW_STACKS)
+        return;
+    if (!s->perf.fault_copy)
+        perf_copy_faults(&s->perf, s->deepest + s->deepest / 4);
+    s->shallow = 0;
+    s->deepest = 0;
+}
+
+/* *needed: how many bytes of the copy were. */
+static uint32_t walk_sample(struct samples *s, struct process *p, const struct perf_record *r,
+                            enum copied_end *end, uint64_t *needed)
 {
     uint32_t count = 0;
-    enum copied_end end = COPIED_LOST;
+    *end = COPIED_LOST;
+    *needed = r->stack_size;
     if (r->registers.known) {
         struct sampled_space space = space_of(p, &r->registers, r->stack, r->stack_size);
-        count = copied_walk(&space.copied, &r->registers, s->addresses, FRAMES_MAX, &end);
-        note_end(s, r, end);
-    } else { /* a 32-bit program, say */
+        count = copied_walk(&space.copied, &r->registers, s->addresses, FRAMES_MAX, end);
+        uint64_t depth = space.copied.end_sp - r->registers.value[ARCH_REG_SP];
+        if (*end == COPIED_WHOLE && depth < *needed)
+            *needed = depth;
+    } else if (!r->in_kernel) { /* a 32-bit program, say */
         s->addresses[count++] = r->registers.value[ARCH_REG_PC] + 1;
+    } else { /* at the end of a process, say: nothing of the program is there any more */
+        *end = COPIED_WHOLE;
     }
+    return count;
+}
+
+uint32_t kernel_stack(struct process *p, uint32_t stack)
+{
+    return stack_tree_child(&p->target->stacks, stack, NODE_KERNEL);
+}
+
+uint32_t stack_of(struct samples *s, struct process *p, const struct perf_record *r)
+{
+    enum copied_end end;
+    uint64_t needed;
+    uint32_t count = walk_sample(s, p, r, &end, &needed);
+    if (r->registers.known)
+        note_end(s, r, end);
+    uint32_t node = stack_node(s, p, count, end);
+    return r->in_kernel && r->kind == PERF_CPU ? kernel_stack(p, node) : node;
+}
+
+uint32_t stack_of_fault(struct samples *s, struct process *p, const struct perf_record *r,
+                        bool *cut)
+{
+    enum copied_end end;
+    uint64_t needed;
+    uint32_t count = walk_sample(s, p, r, &end, &needed);
+    *cut = end == COPIED_TRUNCATED && count < FRAMES_MAX && r->stack_size == r->stack_room;
+    note_depth(s, r, needed, *cut);
     return stack_node(s, p, count, end);
 }
 
@@ -149,6 +207,13 @@ static uint64_t function_at(const struct sampled_space *space, uint64_t address)
                    cfi_row(&module.cfi, address, &row) == 0
                ? row.function
                : 0;
+}
+
+bool is_same_function(struct process *p, uint64_t a, uint64_t b)
+{
+    const struct sampled_space space = {.process = p};
+    uint64_t function = function_at(&space, NODE_PC(a) - 1);
+    return function && function == function_at(&space, NODE_PC(b) - 1);
 }
 
 /* May this be the return address of a call of the function? By address, through a stub that has no
