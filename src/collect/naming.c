@@ -162,7 +162,7 @@ static void put_paths(struct naming *n, struct profile *p)
 }
 
 void naming_fill(struct naming *n, struct profile *p, const struct python_codes *python,
-                 struct strpool *strings)
+                 const struct jit_names *jit, struct strpool *strings)
 {
     strpool_add(strings, "");
     for (size_t i = 1; i < p->nodes.count; i++) {
@@ -181,6 +181,11 @@ void naming_fill(struct naming *n, struct profile *p, const struct python_codes 
         const struct module *m = place_of(n, p, address, &place);
         if (!m)
             continue; /* an empty run: no module covers it */
+        struct frame made;
+        if (jit && jit_names_frame(jit, m, NODE_PC(address) - 1, strings, &made)) {
+            *vec_push(&p->frames) = made;
+            continue;
+        }
         const char *module = base_name(as_loaded(p, m)->path);
         size_t count = 0;
         const struct frame *frames = resolver_frames(n->resolver, place, &count);

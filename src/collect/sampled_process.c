@@ -29,6 +29,8 @@ static void process_forget(struct process *p)
     pages_clear(&p->pages);
     free(p->rules);
     p->rules = NULL;
+    map_release(&p->epilogues);
+    p->epilogues = (struct map){0};
 }
 
 void process_clear(struct process *p)

@@ -7,8 +7,10 @@
 #include "collect/blocked.h"
 #include "unwind/copied.h"
 
-#define FP_SEARCHED    4096 /* bytes of a frame, for where a frame pointer may point to */
-#define SHALLOW_STACKS 256  /* in turn, of faults */
+#define FP_SEARCHED    4096  /* bytes of a frame, for where a frame pointer may point to */
+#define EPILOGUE_MOST  32768 /* bytes of a frame without unwind information */
+#define SHALLOW_STACKS 256   /* in turn, of faults */
+#define SHALLOW_MARGIN 64    /* bytes, that one may be deeper */
 
 struct sampled_space {
     struct copied_stack copied;
@@ -62,6 +64,33 @@ static enum step_call call_at(const struct unwind_space *self, uint64_t address,
                : CALL_BARE;
 }
 
+/* What was found is kept: when the last samples are looked at, the process may be gone. */
+static bool epilogue_at(const struct unwind_space *self, uint64_t address,
+                        struct arch_epilogue *out)
+{
+    const struct sampled_space *space =
+        (const void *)((const char *)self - offsetof(struct sampled_space, copied.space));
+    struct process *p = space->process;
+    uint8_t code[ARCH_CALL_LONGEST + ARCH_EPILOGUE_LONGEST] = {0};
+    const struct area *m = code_at(p, address - 1);
+    if (!m)
+        return false;
+    uint64_t from = address - ARCH_CALL_LONGEST, to = address + ARCH_EPILOGUE_LONGEST;
+    from = from < m->start ? m->start : from; /* beyond it there may be nothing */
+    to = to > m->end ? m->end : to;
+    uint32_t known = map_get(&p->epilogues, address);
+    if (blocked_read_code(p->pid, from, code + (from + ARCH_CALL_LONGEST - address), to - from)) {
+        bool found = arch_is_call(code) && arch_epilogue(code + ARCH_CALL_LONGEST, out) &&
+                     out->size < EPILOGUE_MOST;
+        if (found)
+            *map_at(&p->epilogues, address) = out->size << 16 | (out->fp & 0xffff);
+        return found;
+    }
+    *out = (struct arch_epilogue){known >> 16,
+                                  (known & 0xffff) == 0xffff ? UINT32_MAX : (known & 0xffff)};
+    return known != MAP_NONE;
+}
+
 uint64_t node_address(struct process *p, uint64_t address)
 {
     struct area *m = code_at(p, address - 1);
@@ -100,12 +129,13 @@ static struct sampled_space space_of(struct process *p, const struct arch_regist
 {
     if (!p->rules)
         p->rules = xcalloc(1, sizeof *p->rules);
-    return (struct sampled_space){.copied = {.space = {.find = find_tables, .call = call_at},
-                                             .rules = p->rules,
-                                             .bytes = stack,
-                                             .start = r->value[ARCH_REG_SP],
-                                             .size = size},
-                                  .process = p};
+    return (struct sampled_space){
+        .copied = {.space = {.find = find_tables, .call = call_at, .epilogue = epilogue_at},
+                   .rules = p->rules,
+                   .bytes = stack,
+                   .start = r->value[ARCH_REG_SP],
+                   .size = size},
+        .process = p};
 }
 
 /* Is what is copied of stacks too little, for more than one in a hundred? */
@@ -137,7 +167,7 @@ static void note_depth(struct samples *s, const struct perf_record *r, uint64_t 
     if (++s->shallow < SHALLOW_STACKS)
         return;
     if (!s->perf.fault_copy)
-        perf_copy_faults(&s->perf, s->deepest + s->deepest / 4);
+        perf_copy_faults(&s->perf, s->deepest + SHALLOW_MARGIN);
     s->shallow = 0;
     s->deepest = 0;
 }

@@ -210,7 +210,8 @@ void samples_end(struct samples *s, struct target *t)
     struct profile *profile = &t->profile;
     if (p && p->target == t)
         process_settle(s, p, monotonic_ns());
-    if (!profile->command.count) /* its life was too short to ask for it */
+    jit_names_look(&t->jit, profile); /* while the file is there */
+    if (!profile->command.count)      /* its life was too short to ask for it */
         *vec_push(&profile->command) =
             xstrdup(*profile->executable ? profile->executable : t->name);
 }

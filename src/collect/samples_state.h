@@ -77,7 +77,8 @@ struct process {
     bool fresh;            /* forked, and has used next to nothing since that is not recorded */
     struct target *target; /* NULL: nothing to count yet */
     struct areas mappings;
-    struct rules *rules; /* NULL: no stack yet */
+    struct rules *rules;  /* NULL: no stack yet */
+    struct map epilogues; /* return address in code without unwind information -> its frame */
     struct pages pages;
     VEC(struct sampled_thread) threads; /* that have not ended */
     struct map by_tid;                  /* -> place in threads */

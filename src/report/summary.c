@@ -340,10 +340,12 @@ static void line_pools(const struct answer *a, const struct style *s, struct str
 static void line_no_python(const struct answer *a, const struct style *s, struct strbuf *out)
 {
     const struct frame_table *t = &a->frames;
-    bool found = false;
-    for (size_t i = 0; i < t->frames.count && !found; i++)
-        found = t->frames.items[i].interpreter;
-    if (!found || a->query->metric == METRIC_TOUCHED) /* whose stacks are the heap's */
+    bool found = false, python = false;
+    for (size_t i = 0; i < t->frames.count; i++) {
+        found |= t->frames.items[i].interpreter;
+        python |= t->frames.items[i].kind == FRAME_PYTHON; /* with -X perf */
+    }
+    if (!found || python || a->query->metric == METRIC_TOUCHED) /* whose stacks are the heap's */
         return;
     summary_label(out, s, "python");
     strbuf_puts(out,
