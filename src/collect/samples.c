@@ -134,6 +134,7 @@ struct samples *samples_new(struct session *session, const struct perf_options *
         process_new(s, getpid(), 0)->skipped = true;
     struct process *p = process_new(s, program, getpid());
     p->expects_exec = true;
+    p->skipped = session->options->only; /* until it is known what it executes */
     thread_of(p, program);
     if (s->watches) /* now, when the program has not started others yet */
         watch_others(s);
