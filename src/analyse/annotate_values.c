@@ -51,7 +51,7 @@ static bool is_same_file(const struct module *a, const struct module *b)
 
 uint32_t annotation_code(struct annotation *a, uint64_t *address)
 {
-    if (*address <= NODE_INCOMPLETE || NODE_IS_POOL(*address) || NODE_IS_PYTHON(*address))
+    if (*address <= NODE_KERNEL || NODE_IS_POOL(*address) || NODE_IS_PYTHON(*address))
         return CODE_NONE;
     const struct module *m = module_at(a->answer.profile, *address);
     if (!m || !m->path || !*m->path) /* model/whole.h */

@@ -182,6 +182,12 @@ static void add_figures(struct strbuf *b, const struct session_result *r, const 
         unit_ms(b, (int64_t)f->sampled.cpu_ns);
         strbuf_puts(b, " in ");
         unit_counted(b, (int64_t)f->sampled.cpu_samples, "sample");
+        if (g->kernel) {
+            strbuf_puts(b, ", of it ");
+            unit_ms(b, (int64_t)f->sampled.kernel_ns);
+            strbuf_puts(b, g->kernel == KERNEL_SAMPLED ? " in the kernel"
+                                                       : " in the kernel, where by an estimate");
+        }
         strbuf_putc(b, '\n');
     }
     if (g->fault_period) {

@@ -359,6 +359,8 @@ bool blocks_put(struct blocks *t, const struct block *b, struct block *old)
         *there = pack(t, b);
         return true;
     }
+    if (!p->count)
+        t->fresh[t->fresh_count++ % BLOCKS_FRESH] = b->address >> PAGE_BITS;
     entry_add(t, p, pack(t, b), there);
     t->count++;
     return false;
@@ -377,24 +379,48 @@ bool blocks_take(struct blocks *t, uint64_t address, struct block *out)
     return true;
 }
 
-bool blocks_holding(struct blocks *t, uint64_t address, uint64_t lowest, struct block *out)
+/* Are the pages of the gap empty still? */
+static bool gap_holds(const struct blocks *t, const struct blocks_gap *gap)
 {
-    for (uint64_t page = address >> PAGE_BITS; page + 1 > lowest >> PAGE_BITS && page; page--) {
-        const struct block_page *p = page_find(t, page << PAGE_BITS, false);
-        bool found = false;
-        const struct entry *e;
-        for (uint32_t at = 0; p && (e = page_next(p, &at));) {
-            struct block b;
-            unpack(t, p, e, &b);
-            if (b.address > address || (found && b.address < out->address))
-                continue;
-            *out = b;
-            found = true;
-        }
-        if (found) /* the last one before it: others end before this one begins */
-            return address - out->address < out->usable;
+    if (!gap->fresh || t->fresh_count + 1 - gap->fresh > BLOCKS_FRESH)
+        return false;
+    for (uint64_t i = gap->fresh - 1; i < t->fresh_count; i++)
+        if (t->fresh[i % BLOCKS_FRESH] - gap->low <= gap->high - gap->low)
+            return false;
+    return true;
+}
+
+/* The last block of a page that does not begin behind an address. */
+static bool last_up_to(struct blocks *t, const struct block_page *p, uint64_t address,
+                       struct block *out)
+{
+    bool found = false;
+    const struct entry *e;
+    for (uint32_t at = 0; p && (e = page_next(p, &at));) {
+        struct block b;
+        unpack(t, p, e, &b);
+        if (b.address > address || (found && b.address < out->address))
+            continue;
+        found = true;
+        *out = b;
     }
-    return false;
+    return found;
+}
+
+bool blocks_holding(struct blocks *t, uint64_t address, uint64_t lowest, struct blocks_gap *gap,
+                    struct block *out)
+{
+    uint64_t first = address >> PAGE_BITS, page = first;
+    bool known = gap && gap_holds(t, gap), found = false;
+    for (; page + 1 > lowest >> PAGE_BITS && page; page--) {
+        if (known && page - gap->low <= gap->high - gap->low)
+            page = gap->low;
+        else if ((found = last_up_to(t, page_find(t, page << PAGE_BITS, false), address, out)))
+            break;
+    }
+    if (gap && page + 1 < first) /* whose own page may have a block behind the address */
+        *gap = (struct blocks_gap){.low = page + 1, .high = first - 1, .fresh = t->fresh_count + 1};
+    return found && address - out->address < out->usable; /* others end before it begins */
 }
 
 void blocks_prefetch(const struct blocks *t, uint64_t address)

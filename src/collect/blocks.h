@@ -29,14 +29,24 @@ struct block_large {
     uint64_t size, usable;
 };
 
+#define BLOCKS_FRESH 64
+
+/* Pages without a block, for those who ask of one address after another. */
+struct blocks_gap {
+    uint64_t low, high; /* numbers of pages, both in it */
+    uint64_t fresh;     /* blocks.fresh_count when they were looked at; 0: there is none */
+};
+
 struct blocks {
     struct block_page *pages;
     size_t size, used; /* of pages: places, and places taken */
     struct block_page *last;
     uint64_t count;
-    uint64_t slots; /* for blocks, in all pages with more than one */
+    uint64_t slots;                /* for blocks, in all pages with more than one */
     VEC(struct block_large) large; /* sizes that do not fit where small ones are kept */
     VEC(uint32_t) large_free;      /* places in it */
+    uint64_t fresh[BLOCKS_FRESH];  /* numbers of pages that got their first block last, by turns, */
+    uint64_t fresh_count;          /* of so many */
 };
 
 /* Adds a block. If there is one at its address, *old is that one, which is replaced, and the answer
@@ -45,8 +55,10 @@ bool blocks_put(struct blocks *t, const struct block *b, struct block *old);
 /* Removes the block at an address into *out; false: there is none. */
 bool blocks_take(struct blocks *t, uint64_t address, struct block *out);
 /* The block that holds an address, which may be anywhere in it; it is looked for down to `lowest`,
- * page by page. false: there is none. */
-bool blocks_holding(struct blocks *t, uint64_t address, uint64_t lowest, struct block *out);
+ * page by page. false: there is none. `gap`: NULL, or pages that are known to be empty, of an
+ * earlier call; they are not looked at again. */
+bool blocks_holding(struct blocks *t, uint64_t address, uint64_t lowest, struct blocks_gap *gap,
+                    struct block *out);
 /* Before a block is put or taken, some events apart from each other and in this order: what leads
  * to it is brought into the cache. */
 void blocks_prefetch(const struct blocks *t, uint64_t address);

@@ -28,7 +28,7 @@ struct amount {
 
 /* What was sampled of a process in all. */
 struct sample_sums {
-    uint64_t cpu_ns, cpu_samples, faults, fault_bytes;
+    uint64_t cpu_ns, cpu_samples, kernel_ns, faults, fault_bytes;
 };
 
 /* Lifetimes that are counted in the account: from 1 ms to 1 s. Longer ones are rare and go to the

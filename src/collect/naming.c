@@ -70,7 +70,7 @@ static const struct module *place_of(struct naming *n, const struct profile *p, 
                                      struct place_asked *place)
 {
     const struct module *m =
-        address > NODE_INCOMPLETE && !NODE_IS_PYTHON(address) ? module_of(p, address) : NULL;
+        address > NODE_KERNEL && !NODE_IS_PYTHON(address) ? module_of(p, address) : NULL;
     if (m)
         *place =
             (struct place_asked){.file = file_of(n, m), .address = NODE_PC(address) - 1 - m->bias};
@@ -162,7 +162,7 @@ static void put_paths(struct naming *n, struct profile *p)
 }
 
 void naming_fill(struct naming *n, struct profile *p, const struct python_codes *python,
-                 struct strpool *strings)
+                 const struct jit_names *jit, struct strpool *strings)
 {
     strpool_add(strings, "");
     for (size_t i = 1; i < p->nodes.count; i++) {
@@ -181,6 +181,11 @@ void naming_fill(struct naming *n, struct profile *p, const struct python_codes 
         const struct module *m = place_of(n, p, address, &place);
         if (!m)
             continue; /* an empty run: no module covers it */
+        struct frame made;
+        if (jit && jit_names_frame(jit, m, NODE_PC(address) - 1, strings, &made)) {
+            *vec_push(&p->frames) = made;
+            continue;
+        }
         const char *module = base_name(as_loaded(p, m)->path);
         size_t count = 0;
         const struct frame *frames = resolver_frames(n->resolver, place, &count);

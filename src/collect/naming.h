@@ -9,6 +9,7 @@
 #ifndef TIDE_COLLECT_NAMING_H
 #define TIDE_COLLECT_NAMING_H
 
+#include "collect/jit_names.h"
 #include "collect/python.h"
 #include "store/recording.h"
 
@@ -27,9 +28,9 @@ void naming_forget(struct naming *n);
 void naming_wait(struct naming *n);
 /* Fills p's frames, frame_runs and symbols, with strings in `strings`. After naming_wait or while
  * naming_is_settled; or in a forked child, where what is not resolved yet reads module+0x1234.
- * `python`: NULL is fine. */
+ * `python`, `jit`: NULL is fine. */
 void naming_fill(struct naming *n, struct profile *p, const struct python_codes *python,
-                 struct strpool *strings);
+                 const struct jit_names *jit, struct strpool *strings);
 /* In a forked child, after naming_hold and before naming_go_on: what is missing is resolved by
  * naming_fill, without other threads. */
 void naming_alone(struct naming *n);

@@ -27,8 +27,8 @@ int output_check(const char *name, struct err *err);
 int output_write_file(const char *name, const struct strbuf *bytes);
 /* Removes what a process that was killed meanwhile left of its output_write_file. */
 void output_discard(const char *name, pid_t writer);
-/* Writes the bytes; on failure tries the temporary directory and then *name says where it went, NULL
- * if nowhere. */
+/* Writes the bytes; on failure tries the temporary directory and then *name says where it went,
+ * NULL if nowhere. */
 int output_write(char **name, const struct strbuf *bytes, struct err *err);
 
 #endif

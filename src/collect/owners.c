@@ -7,8 +7,8 @@ static bool is_last(struct owner *last, struct target *t, uint64_t address)
 {
     struct block now, *b = &last->block;
     return address >= b->address && address - b->address < b->usable &&
-           blocks_holding(&t->blocks, b->address, b->address, &now) && now.address == b->address &&
-           now.usable == b->usable && now.site == b->site;
+           blocks_holding(&t->blocks, b->address, b->address, NULL, &now) &&
+           now.address == b->address && now.usable == b->usable && now.site == b->site;
 }
 
 bool owner_find(struct owner *last, struct target *t, const struct area *m, uint64_t address,
@@ -20,7 +20,8 @@ bool owner_find(struct owner *last, struct target *t, const struct area *m, uint
     uint64_t lowest = range ? range->start : m->start;
     if (address - lowest > FURTHEST)
         lowest = address - FURTHEST;
-    if (is_last(last, t, address) || blocks_holding(&t->blocks, address, lowest, &last->block)) {
+    if (is_last(last, t, address) ||
+        blocks_holding(&t->blocks, address, lowest, &last->gap, &last->block)) {
         *account = last->block.site;
         return true;
     }

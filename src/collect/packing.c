@@ -8,6 +8,7 @@
  */
 #include <stdlib.h>
 
+#include "collect/samples.h"
 #include "collect/target.h"
 #include "store/chunk.h"
 #include "store/writer.h"
@@ -43,6 +44,7 @@ void packing_count(struct target *t)
         if (a->site.domain == DOMAIN_CPU) {
             k->sampled.cpu_ns += a->live.bytes;
             k->sampled.cpu_samples += a->live.blocks;
+            k->sampled.kernel_ns += samples_in_kernel(t, a) ? a->live.bytes : 0;
         } else if (a->site.domain == DOMAIN_FAULTS) {
             k->sampled.fault_bytes += a->live.bytes;
             k->sampled.faults += a->live.blocks;
@@ -90,13 +92,15 @@ static void release_names(struct target *t, struct naming *naming)
     naming_forget(naming);
     profile_release_names(&t->profile);
     python_codes_release(&t->python);
+    jit_names_release(&t->jit);
     t->packed.names = true;
 }
 
 void packing_names(struct target *t, struct naming *naming, struct strpool *strings)
 {
     struct strbuf *chunks = &t->packed.chunks;
-    naming_fill(naming, &t->profile, &t->python, strings);
+    jit_names_look(&t->jit, &t->profile);
+    naming_fill(naming, &t->profile, &t->python, &t->jit, strings);
     writer_parts(chunks, 0, &t->profile, PROFILE_NAMES, NULL);
     release_names(t, naming);
     chunks->data = xrealloc(chunks->data, chunks->size + 1);
@@ -113,7 +117,8 @@ void packing_write(struct target *t, struct naming *naming, struct strpool *stri
         parts |= PROFILE_FIGURES;
     }
     if (!k->names) {
-        naming_fill(naming, &t->profile, &t->python, strings);
+        jit_names_look(&t->jit, &t->profile);
+        naming_fill(naming, &t->profile, &t->python, &t->jit, strings);
         parts |= PROFILE_NAMES;
     }
     if (parts & PROFILE_FIGURES) {

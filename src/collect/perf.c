@@ -13,12 +13,13 @@
 
 #include "collect/perf_registers.h"
 
-#define FAULT_STACK_BYTES 8192
+#define OFF_STACK_BYTES   8192
+#define ENTRY_STACK_BYTES 4096
+#define ENTRIES_APART     64        /* faults */
 #define NOTHING_TO_LOCK   (-EDQUOT) /* how a ring is refused, unlike an event */
 #define RING_LARGEST      ((size_t)4 << 20)
 #define RING_SMALLEST     ((size_t)64 << 10)
 #define RINGS_IN_ALL      ((size_t)64 << 20)
-#define PAGE_BYTES        4096
 #define RECORD_LARGEST    65536 /* their size is a 16-bit number */
 
 #define SAMPLE_FIELDS                                                                              \
@@ -33,6 +34,14 @@
 static const uint32_t cpu_stack_bytes[PERF_CPU_COPIES] = {4096, 16384, 49152};
 #define COPY_OF_ALL       1
 #define LARGEST_IN_A_RING 32
+
+/* Of a fault, of which there may be a million a second: less when stacks were seen to be shallow.
+ */
+static const uint32_t fault_stack_bytes[PERF_FAULT_COPIES] = {PERF_FAULT_LARGEST, 2048, 1024};
+
+#ifndef PERF_FORMAT_LOST /* Linux 6.0 */
+#define PERF_FORMAT_LOST (1U << 4)
+#endif
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
@@ -56,20 +65,22 @@ static struct perf_event_attr attributes(uint64_t config, uint64_t period)
                                     .watermark = 1};
 }
 
-static struct perf_event_attr tracker_attributes(const struct perf_options *o)
+static struct perf_event_attr tracker_attributes(const struct perf_options *o, bool switches)
 {
     struct perf_event_attr a = attributes(PERF_COUNT_SW_DUMMY, 0);
     a.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
     a.sample_regs_user = 0;
     a.mmap = a.mmap2 = a.comm = a.comm_exec = a.task = a.build_id = 1;
     a.mmap_data = o->fault_period != 0;
-    a.context_switch = o->wall;
+    a.context_switch = o->wall || switches;
     return a;
 }
 
-static struct perf_event_attr cpu_attributes(const struct perf_options *o, unsigned copy)
+static struct perf_event_attr cpu_attributes(const struct perf_options *o, unsigned copy,
+                                             bool kernel)
 {
     struct perf_event_attr a = attributes(PERF_COUNT_SW_TASK_CLOCK, o->cpu_period_ns);
+    a.exclude_kernel = !kernel;
     a.sample_type |= PERF_SAMPLE_STACK_USER;
     a.sample_stack_user = cpu_stack_bytes[copy];
     return a;
@@ -80,11 +91,19 @@ static struct perf_event_attr fault_attributes(const struct perf_options *o)
     return attributes(PERF_COUNT_SW_PAGE_FAULTS, o->fault_period);
 }
 
-static struct perf_event_attr fault_stack_attributes(const struct perf_options *o)
+static struct perf_event_attr fault_stack_attributes(const struct perf_options *o, unsigned copy)
 {
-    struct perf_event_attr a = attributes(PERF_COUNT_SW_PAGE_FAULTS, o->fault_period);
+    struct perf_event_attr a = fault_attributes(o);
     a.sample_type |= PERF_SAMPLE_STACK_USER;
-    a.sample_stack_user = FAULT_STACK_BYTES;
+    a.sample_stack_user = fault_stack_bytes[copy];
+    return a;
+}
+
+static struct perf_event_attr entry_attributes(void)
+{
+    struct perf_event_attr a = attributes(PERF_COUNT_SW_PAGE_FAULTS, ENTRIES_APART);
+    a.sample_type |= PERF_SAMPLE_STACK_USER;
+    a.sample_stack_user = ENTRY_STACK_BYTES;
     return a;
 }
 
@@ -94,7 +113,7 @@ static struct perf_event_attr off_stack_attributes(void)
     struct perf_event_attr a = attributes(PERF_COUNT_SW_CONTEXT_SWITCHES, 1);
     a.exclude_kernel = 0;
     a.sample_type |= PERF_SAMPLE_STACK_USER;
-    a.sample_stack_user = FAULT_STACK_BYTES;
+    a.sample_stack_user = OFF_STACK_BYTES;
     return a;
 }
 
@@ -135,10 +154,11 @@ static int event_add_as(struct perf *p, struct perf_event_attr a, enum perf_kind
     a.inherit = pid != -1;
     a.enable_on_exec = !p->at_once && !asleep;
     a.disabled = !p->at_once || asleep;
+    a.read_format = p->counts_lost ? PERF_FORMAT_LOST : 0;
     int fd = event_open(&a, pid, cpu);
     if (fd < 0)
         return fd;
-    *vec_push(&p->fds) = fd;
+    *vec_push(&p->events) = (struct perf_event){.fd = fd};
     if (ioctl(fd, PERF_EVENT_IOC_ID, &id) != 0)
         return -errno;
     *map_at(&p->kinds, id) = kind;
@@ -151,15 +171,24 @@ static int event_add(struct perf *p, struct perf_event_attr a, enum perf_kind ki
     return event_add_as(p, a, kind, pid, cpu, false);
 }
 
+static int event_into(struct perf *p, struct perf_event_attr a, enum perf_kind kind, pid_t pid,
+                      int cpu, int ring, bool asleep)
+{
+    int fd = event_add_as(p, a, kind, pid, cpu, asleep);
+    if (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring) != 0)
+        return -errno;
+    return fd;
+}
+
 /* One for each size of the copy; all but that of p->copy sleep, and so do what inherits them. */
 static int cpu_events_add(struct perf *p, pid_t pid, int cpu, int main)
 {
     for (unsigned i = p->copy; i <= p->copy_most; i++) {
-        struct perf_event_attr a = cpu_attributes(&p->options, i);
-        int fd = event_add_as(p, a, PERF_CPU, pid, cpu, i != p->copy);
-        if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, main) != 0)
-            return fd < 0 ? fd : -errno;
-        *vec_push(&p->copies) = (struct perf_copy){.fd = fd, .copy = i};
+        struct perf_event_attr a = cpu_attributes(&p->options, i, p->kernel);
+        int fd = event_into(p, a, PERF_CPU, pid, cpu, main, i != p->copy);
+        if (fd < 0)
+            return fd;
+        *vec_push(&p->copies) = (struct perf_copy){.fd = fd, .kind = PERF_CPU, .copy = i};
     }
     return 0;
 }
@@ -167,43 +196,60 @@ static int cpu_events_add(struct perf *p, pid_t pid, int cpu, int main)
 static int ring_add(struct perf *p, int fd, int cpu, bool stacks)
 {
     void *memory =
-        mmap(NULL, p->ring_bytes + PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        mmap(NULL, p->ring_bytes + PERF_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (memory == MAP_FAILED)
         return errno == EPERM ? NOTHING_TO_LOCK : -errno;
     *vec_push(&p->rings) = (struct perf_ring){
         .fd = fd, .cpu = cpu, .memory = memory, .next_time_ns = UINT64_MAX, .stacks = stacks};
+    if (stacks)
+        vec_last(&p->events)->stacks = true;
     return 0;
 }
 
 /*
- * The events of one CPU. The kernel (6.18) prepares a sample once for all events of a fault,
- * beginning with the one that was opened last: what it has found for that, its id and the size of
- * its parts, serves for the next one too. So both ask for the same registers, the one without a
- * stack comes last, and they are told apart by the ring that they are in.
+ * The kernel (6.18) prepares a sample once for all events of a fault, beginning with the one that
+ * was opened last: what it has found for that, its id and the size of its parts, serves for the
+ * next one too. So all ask for the same registers, the one without a stack comes last, and they are
+ * told apart by the ring that they are in.
  */
+static int fault_events_add(struct perf *p, pid_t pid, int cpu, int main)
+{
+    const struct perf_options *o = &p->options;
+    int ring = -1;
+    for (unsigned i = 0; i < PERF_FAULT_COPIES; i++) {
+        struct perf_event_attr a = fault_stack_attributes(o, i);
+        int fd = ring < 0 ? event_add_as(p, a, PERF_FAULT, pid, cpu, i != p->fault_copy)
+                          : event_into(p, a, PERF_FAULT, pid, cpu, ring, i != p->fault_copy);
+        if (fd < 0)
+            return fd;
+        int code = ring < 0 ? ring_add(p, fd, cpu, true) : 0;
+        if (code)
+            return code;
+        ring = ring < 0 ? fd : ring;
+        vec_last(&p->events)->stacks = true;
+        *vec_push(&p->copies) = (struct perf_copy){.fd = fd, .kind = PERF_FAULT, .copy = i};
+    }
+    int fd = event_into(p, fault_attributes(o), PERF_FAULT, pid, cpu, main, false);
+    return fd < 0 ? fd : 0;
+}
+
+/* The events of one CPU. */
 static int open_cpu(struct perf *p, pid_t pid, int cpu)
 {
     const struct perf_options *o = &p->options;
-    int main = event_add(p, tracker_attributes(o), PERF_OTHER, pid, cpu), fd;
+    int main = event_add(p, tracker_attributes(o, perf_estimates(p)), PERF_OTHER, pid, cpu), fd;
     if (main < 0)
         return main == -ENODEV ? 0 : main; /* a CPU that is not there */
     int code = ring_add(p, main, cpu, false);
-    if (code)
-        return code;
-    if (o->cpu_period_ns)
+    if (!code && o->cpu_period_ns)
         code = cpu_events_add(p, pid, cpu, main);
-    if (code)
-        return code;
-    if (o->fault_period) {
-        fd = event_add(p, fault_stack_attributes(o), PERF_FAULT, pid, cpu);
-        code = fd < 0 ? fd : ring_add(p, fd, cpu, true);
-        if (code)
-            return code;
-        fd = event_add(p, fault_attributes(o), PERF_FAULT, pid, cpu);
-        if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, main) != 0)
-            return fd < 0 ? fd : -errno;
+    if (!code && o->fault_period)
+        code = fault_events_add(p, pid, cpu, main);
+    if (!code && perf_estimates(p) && !o->fault_period) {
+        fd = event_into(p, entry_attributes(), PERF_ENTRY, pid, cpu, main, false);
+        code = fd < 0 ? fd : 0;
     }
-    if (o->wall) { /* if it may not be, threads that wait are looked at (blocked.h) */
+    if (!code && o->wall) { /* if it may not be, threads that wait are looked at (blocked.h) */
         fd = event_add(p, off_stack_attributes(), PERF_OFF_STACK, pid, cpu);
         if (fd >= 0)
             code = ring_add(p, fd, cpu, true);
@@ -211,6 +257,16 @@ static int open_cpu(struct perf *p, pid_t pid, int cpu)
             code = fd;
     }
     return code;
+}
+
+bool perf_estimates(const struct perf *p)
+{
+    return p->options.cpu_period_ns && !p->kernel;
+}
+
+uint64_t perf_entries_apart(const struct perf *p)
+{
+    return p->options.fault_period ? p->options.fault_period : ENTRIES_APART;
 }
 
 /* The largest only where so many fit into a ring that none is lost while others have a turn. */
@@ -223,12 +279,27 @@ static void copies_begin(struct perf *p)
                                                                  : PERF_CPU_COPIES - 1;
 }
 
+/* Of a process of our own, on any CPU: a negative errno, or 0. */
+static int event_try(struct perf_event_attr a)
+{
+    int fd = event_open(&a, 0, -1);
+    if (fd >= 0)
+        close(fd);
+    return fd < 0 ? fd : 0;
+}
+
 /* With rings of this size. */
 static int open_all(struct perf *p, const struct perf_options *o, pid_t pid, size_t ring_bytes)
 {
     long cpus = sysconf(_SC_NPROCESSORS_CONF);
     int code = 0;
-    *p = (struct perf){.options = *o, .ring_bytes = ring_bytes, .at_once = o->system};
+    struct perf_event_attr counting = tracker_attributes(o, false);
+    counting.read_format = PERF_FORMAT_LOST;
+    *p = (struct perf){.options = *o,
+                       .ring_bytes = ring_bytes,
+                       .at_once = o->system,
+                       .kernel = o->cpu_period_ns && event_try(cpu_attributes(o, 0, true)) == 0,
+                       .counts_lost = event_try(counting) == 0};
     copies_begin(p);
     for (int cpu = 0; cpu < cpus && !code; cpu++)
         code = open_cpu(p, o->system ? -1 : pid, cpu);
@@ -242,17 +313,15 @@ static int open_all(struct perf *p, const struct perf_options *o, pid_t pid, siz
 int perf_check(const struct perf_options *o, struct err *err)
 {
     struct perf p;
-    struct perf_event_attr all[] = {tracker_attributes(o), cpu_attributes(o, 0),
-                                    fault_stack_attributes(o)};
+    struct perf_event_attr all[] = {tracker_attributes(o, false), cpu_attributes(o, 0, false),
+                                    fault_stack_attributes(o, 0)};
     bool wanted[] = {true, o->cpu_period_ns != 0, o->fault_period != 0};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        int fd = wanted[i] ? event_open(&all[i], 0, -1) : -1;
-        if (wanted[i] && fd < 0)
-            return refusal(fd, o, err);
-        if (fd >= 0)
-            close(fd);
-    }
-    int code = open_all(&p, o, 0, RING_SMALLEST);
+    int code = 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all && !code; i++)
+        code = wanted[i] ? event_try(all[i]) : 0;
+    if (code)
+        return refusal(code, o, err);
+    code = open_all(&p, o, 0, RING_SMALLEST);
     if (code)
         return refusal(code, o, err);
     perf_close(&p);
@@ -278,11 +347,13 @@ int perf_open(struct perf *p, const struct perf_options *o, pid_t pid, struct er
 static int watch_on(struct perf *p, struct perf_event_attr a, enum perf_kind kind, pid_t tid,
                     const struct perf_ring *into)
 {
-    int fd = event_add(p, a, kind, tid, into->cpu);
-    return fd < 0 ? fd : ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, into->fd) != 0 ? -errno : 0;
+    int fd = event_into(p, a, kind, tid, into->cpu, into->fd, false);
+    if (fd >= 0)
+        vec_last(&p->events)->stacks = into->stacks;
+    return fd < 0 ? fd : 0;
 }
 
-/* In the order of open_cpu. */
+/* In the order of open_cpu. Copies of stacks stay as they are. */
 int perf_watch(struct perf *p, pid_t tid)
 {
     const struct perf_options *o = &p->options;
@@ -292,28 +363,32 @@ int perf_watch(struct perf *p, pid_t tid)
         const struct perf_ring *r = &p->rings.items[i], *stacks = r + 1;
         if (r->stacks)
             continue;
-        code = watch_on(p, tracker_attributes(o), PERF_OTHER, tid, r);
+        code = watch_on(p, tracker_attributes(o, perf_estimates(p)), PERF_OTHER, tid, r);
         if (!code && o->cpu_period_ns)
-            code = watch_on(p, cpu_attributes(o, p->copy), PERF_CPU, tid, r);
+            code = watch_on(p, cpu_attributes(o, p->copy, p->kernel), PERF_CPU, tid, r);
         if (!code && o->fault_period)
-            code = watch_on(p, fault_stack_attributes(o), PERF_FAULT, tid, stacks);
+            code = watch_on(p, fault_stack_attributes(o, 0), PERF_FAULT, tid, stacks);
         if (!code && o->fault_period)
             code = watch_on(p, fault_attributes(o), PERF_FAULT, tid, r);
+        if (!code && perf_estimates(p) && !o->fault_period)
+            code = watch_on(p, entry_attributes(), PERF_ENTRY, tid, r);
     }
     return code;
+}
+
+static void copies_turn(struct perf *p, enum perf_kind kind, unsigned copy, unsigned long request)
+{
+    for (size_t i = 0; i < p->copies.count; i++)
+        if (p->copies.items[i].kind == kind && p->copies.items[i].copy == copy)
+            ioctl(p->copies.items[i].fd, request, 0);
 }
 
 bool perf_copy_more(struct perf *p)
 {
     if (p->copy == p->copy_most)
         return false;
-    p->copy++;
-    for (size_t i = 0; i < p->copies.count; i++)
-        if (p->copies.items[i].copy == p->copy - 1)
-            ioctl(p->copies.items[i].fd, PERF_EVENT_IOC_DISABLE, 0);
-    for (size_t i = 0; i < p->copies.count; i++)
-        if (p->copies.items[i].copy == p->copy)
-            ioctl(p->copies.items[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+    copies_turn(p, PERF_CPU, p->copy++, PERF_EVENT_IOC_DISABLE);
+    copies_turn(p, PERF_CPU, p->copy, PERF_EVENT_IOC_ENABLE);
     return true;
 }
 
@@ -322,232 +397,48 @@ uint32_t perf_copied(const struct perf *p)
     return cpu_stack_bytes[p->copy];
 }
 
+/* In between some faults have two stacks, but each has one. */
+void perf_copy_faults(struct perf *p, uint64_t bytes)
+{
+    unsigned before = p->fault_copy, copy = PERF_FAULT_COPIES - 1;
+    while (copy && fault_stack_bytes[copy] < bytes)
+        copy--;
+    if (copy == before)
+        return;
+    p->fault_copy = copy;
+    copies_turn(p, PERF_FAULT, copy, PERF_EVENT_IOC_ENABLE);
+    copies_turn(p, PERF_FAULT, before, PERF_EVENT_IOC_DISABLE);
+}
+
+uint32_t perf_fault_copied(const struct perf *p)
+{
+    return fault_stack_bytes[p->fault_copy];
+}
+
+bool perf_lost(const struct perf *p, uint64_t *lost)
+{
+    *lost = 0;
+    for (size_t i = 0; i < p->events.count && p->counts_lost; i++) {
+        uint64_t values[2]; /* its count, and what was lost */
+        if (p->events.items[i].stacks)
+            continue;
+        if (read(p->events.items[i].fd, values, sizeof values) != sizeof values)
+            return false;
+        *lost += values[1];
+    }
+    return p->counts_lost;
+}
+
 void perf_close(struct perf *p)
 {
     for (size_t i = 0; i < p->rings.count; i++)
-        munmap(p->rings.items[i].memory, p->ring_bytes + PAGE_BYTES);
-    for (size_t i = 0; i < p->fds.count; i++)
-        close(p->fds.items[i]);
+        munmap(p->rings.items[i].memory, p->ring_bytes + PERF_PAGE_BYTES);
+    for (size_t i = 0; i < p->events.count; i++)
+        close(p->events.items[i].fd);
     vec_release(&p->rings);
-    vec_release(&p->fds);
+    vec_release(&p->events);
     vec_release(&p->copies);
     map_release(&p->kinds);
     free(p->whole);
     p->whole = NULL;
-}
-
-/* --- reading ---------------------------------------------------------------------------------- */
-
-static const char *ring_at(const struct perf *p, const struct perf_ring *r, uint64_t at)
-{
-    return r->memory + PAGE_BYTES + at % p->ring_bytes;
-}
-
-/* The bytes of the record at r->at, in one piece; NULL: none. */
-static const struct perf_event_header *record_at(const struct perf *p, const struct perf_ring *r)
-{
-    if (r->head - r->at < sizeof(struct perf_event_header))
-        return NULL;
-    const struct perf_event_header *h = (const void *)ring_at(p, r, r->at);
-    uint64_t left = p->ring_bytes - r->at % p->ring_bytes;
-    if (h->size < sizeof *h || h->size > r->head - r->at)
-        return NULL;
-    if (h->size <= left)
-        return h;
-    uint16_t size = h->size;
-    memcpy(p->whole, h, left);
-    memcpy(p->whole + left, r->memory + PAGE_BYTES, size - left);
-    return (const void *)p->whole;
-}
-
-/* Samples have it behind id, ip and thread; all others at their end, before the id. */
-static uint64_t time_of(const struct perf_event_header *h)
-{
-    uint64_t time_ns = 0;
-    size_t at = h->type == PERF_RECORD_SAMPLE ? 32 : (size_t)h->size - 16;
-    if (h->size >= at + 8 && at >= sizeof *h)
-        memcpy(&time_ns, (const char *)h + at, 8);
-    return time_ns;
-}
-
-static void ring_peek(const struct perf *p, struct perf_ring *r)
-{
-    const struct perf_event_header *h = record_at(p, r);
-    r->next_time_ns = h ? time_of(h) : UINT64_MAX;
-}
-
-bool perf_look(struct perf *p)
-{
-    bool pressed = false;
-    for (size_t i = 0; i < p->rings.count; i++) {
-        struct perf_ring *r = &p->rings.items[i];
-        const struct perf_event_mmap_page *page = (const void *)r->memory;
-        /* Pairs with the kernel's barrier before it moves the head. */
-        r->head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
-        pressed |= r->head - r->at > p->ring_bytes / 2;
-        ring_peek(p, r);
-    }
-    return pressed;
-}
-
-void perf_give_back(struct perf *p)
-{
-    for (size_t i = 0; i < p->rings.count; i++) {
-        struct perf_ring *r = &p->rings.items[i];
-        struct perf_event_mmap_page *page = (void *)r->memory;
-        __atomic_store_n(&page->data_tail, r->at, __ATOMIC_RELEASE);
-    }
-}
-
-/* What is left of a record, read word by word. */
-struct words {
-    const char *at, *end;
-};
-
-static uint64_t take(struct words *w)
-{
-    uint64_t v = 0;
-    if (w->end - w->at >= 8) {
-        memcpy(&v, w->at, 8);
-        w->at += 8;
-    }
-    return v;
-}
-
-static void take_sample(const struct perf *p, struct words w, bool stacks, struct perf_record *out)
-{
-    uint32_t kind = map_get(&p->kinds, take(&w));
-    out->kind = kind == MAP_NONE               ? PERF_OTHER
-                : kind == PERF_FAULT && stacks ? PERF_FAULT_STACK
-                                               : (enum perf_kind)kind;
-    uint64_t pc = take(&w), thread = take(&w);
-    out->pid = (pid_t)(uint32_t)thread;
-    out->tid = (pid_t)(thread >> 32);
-    take(&w); /* the time */
-    out->address = take(&w);
-    out->registers = (struct arch_registers){.known = 0};
-    out->stack = NULL;
-    out->stack_size = out->stack_room = 0;
-    uint64_t abi = take(&w);
-    if (abi == PERF_SAMPLE_REGS_ABI_64) {
-        for (size_t i = 0; i < sizeof perf_register_order; i++)
-            out->registers.value[perf_register_order[i]] = take(&w);
-        out->registers.known = (1u << ARCH_REGISTERS) - 1;
-    }
-    if (out->registers.known && out->kind != PERF_FAULT) {
-        uint64_t size = take(&w);
-        out->stack = (const uint8_t *)w.at;
-        if (size && size <= (uint64_t)(w.end - w.at)) {
-            out->stack_room = size;
-            w.at += size;
-            uint64_t there = take(&w);
-            out->stack_size = there < size ? there : size;
-        }
-    }
-    if (out->kind != PERF_OFF_STACK) /* which has a place in the kernel */
-        out->registers.value[ARCH_REG_PC] = pc;
-}
-
-static void take_mmap(struct words w, bool has_build_id, bool is_data, struct perf_record *out)
-{
-    uint64_t thread = take(&w);
-    *out = (struct perf_record){.kind = PERF_MMAP,
-                                .time_ns = out->time_ns,
-                                .pid = (pid_t)(uint32_t)thread,
-                                .tid = (pid_t)(thread >> 32)};
-    out->start = take(&w);
-    out->size = take(&w);
-    out->offset = take(&w);
-    if (has_build_id && w.end - w.at >= 24) {
-        out->build_id_size = (uint8_t)w.at[0] <= 20 ? (uint8_t)w.at[0] : 20;
-        out->build_id = (const uint8_t *)w.at + 4;
-    }
-    w.at += w.end - w.at >= 24 ? 24 : 0;
-    take(&w); /* protection, flags */
-    out->executable = !is_data;
-    out->path = w.at < w.end && memchr(w.at, '\0', (size_t)(w.end - w.at)) ? w.at : "";
-}
-
-static void take_other(const struct perf_event_header *h, struct words w, bool stacks,
-                       struct perf_record *out)
-{
-    uint64_t a;
-    switch (h->type) {
-    case PERF_RECORD_MMAP2:
-        take_mmap(w, h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID, h->misc & PERF_RECORD_MISC_MMAP_DATA,
-                  out);
-        break;
-    case PERF_RECORD_COMM:
-        a = take(&w);
-        out->kind = PERF_COMM;
-        out->pid = (pid_t)(uint32_t)a;
-        out->tid = (pid_t)(a >> 32);
-        out->exec = h->misc & PERF_RECORD_MISC_COMM_EXEC;
-        out->name = memchr(w.at, '\0', (size_t)(w.end - w.at)) ? w.at : "";
-        break;
-    case PERF_RECORD_FORK:
-    case PERF_RECORD_EXIT: {
-        uint64_t pids = take(&w), tids = take(&w);
-        out->kind = h->type == PERF_RECORD_FORK ? PERF_FORK : PERF_EXIT;
-        out->pid = (pid_t)(uint32_t)pids;
-        out->parent = (pid_t)(pids >> 32);
-        out->tid = (pid_t)(uint32_t)tids;
-        out->parent_tid = (pid_t)(tids >> 32);
-        break;
-    }
-    case PERF_RECORD_SWITCH:
-        a = take(&w);
-        out->kind = h->misc & PERF_RECORD_MISC_SWITCH_OUT ? PERF_OFF : PERF_ON;
-        out->pid = (pid_t)(uint32_t)a;
-        out->tid = (pid_t)(a >> 32);
-        out->preempted = h->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
-        break;
-    case PERF_RECORD_LOST:
-        take(&w);
-        out->kind = PERF_LOST;
-        out->lost = take(&w);
-        out->lost_stacks = stacks;
-        break;
-    default:
-        out->kind = PERF_OTHER;
-    }
-}
-
-bool perf_next(struct perf *p, uint64_t until_ns, struct perf_record *out)
-{
-    struct perf_ring *oldest = NULL;
-    for (size_t i = 0; i < p->rings.count; i++) {
-        struct perf_ring *r = &p->rings.items[i];
-        if (!oldest || r->next_time_ns < oldest->next_time_ns)
-            oldest = r;
-    }
-    if (!oldest || oldest->next_time_ns == UINT64_MAX || oldest->next_time_ns > until_ns)
-        return false;
-    const struct perf_event_header *h = record_at(p, oldest);
-    struct words w = {(const char *)(h + 1), (const char *)h + h->size};
-    out->time_ns = oldest->next_time_ns;
-    if (h->type == PERF_RECORD_SAMPLE)
-        take_sample(p, w, oldest->stacks, out);
-    else
-        take_other(h, w, oldest->stacks, out);
-    oldest->at += h->size;
-    ring_peek(p, oldest); /* if this one is in `whole`, the next one cannot be */
-    return true;
-}
-
-size_t perf_poll(struct perf *p, struct pollfd *out)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < p->rings.count; i++)
-        if (!p->rings.items[i].closed)
-            out[n++] = (struct pollfd){.fd = p->rings.items[i].fd, .events = POLLIN};
-    return n;
-}
-
-void perf_polled(struct perf *p, const struct pollfd *in, size_t count)
-{
-    for (size_t k = 0; k < count; k++)
-        for (size_t i = 0; i < p->rings.count && in[k].revents & (POLLHUP | POLLERR); i++)
-            if (p->rings.items[i].fd == in[k].fd)
-                p->rings.items[i].closed = true;
 }

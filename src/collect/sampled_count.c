@@ -44,29 +44,45 @@ void samples_count(struct target *t)
     g->major_faults = state.major_faults - t->before.major_faults;
 }
 
+bool samples_in_kernel(const struct target *t, const struct account *a)
+{
+    uint32_t node = a->site.node;
+    return node < t->stacks.nodes.count && t->stacks.nodes.items[node].address == NODE_KERNEL;
+}
+
+static void set_units(struct target *t, uint64_t unit, bool kernel)
+{
+    for (size_t i = 0; i < t->ledger.accounts.count; i++) {
+        struct account *a = &t->ledger.accounts.items[i];
+        if (a->site.domain != DOMAIN_CPU || samples_in_kernel(t, a) != kernel)
+            continue;
+        a->site.unit_bytes = a->site.unit_usable = a->site.largest_bytes = unit;
+        a->live.bytes = a->live.blocks * unit;
+    }
+}
+
 /*
  * Samples are a period of CPU time apart, but some do not come: where another virtual machine had
- * the processor, or while the kernel was at work. In the end each counts for its share of what the
- * kernel says was used, unless that is far off. Rows are kept as samples x unit, so this is all.
+ * the processor, say. In the end each counts for its share of what the kernel says was used, unless
+ * that is far off. Where time in the kernel is estimated, it is what those of user mode leave. Rows
+ * are kept as samples x unit, so this is all.
  */
 void samples_settle(struct target *t)
 {
     const struct sampling *g = &t->profile.sampling;
-    uint64_t count = 0, unit;
-    for (size_t i = 0; i < t->ledger.accounts.count; i++)
-        if (t->ledger.accounts.items[i].site.domain == DOMAIN_CPU)
-            count += t->ledger.accounts.items[i].live.blocks;
-    if (!g->counted || t->was_paused || count < SETTLED_SAMPLES)
-        return;
-    unit = g->user_ns / count;
-    if (unit < g->cpu_period_ns - g->cpu_period_ns / 5 ||
-        unit > g->cpu_period_ns + g->cpu_period_ns / 4)
-        return;
+    uint64_t user = 0, kernel = 0, period = g->cpu_period_ns, all_ns = g->user_ns + g->system_ns;
     for (size_t i = 0; i < t->ledger.accounts.count; i++) {
-        struct account *a = &t->ledger.accounts.items[i];
-        if (a->site.domain != DOMAIN_CPU)
-            continue;
-        a->site.unit_bytes = a->site.unit_usable = a->site.largest_bytes = unit;
-        a->live.bytes = a->live.blocks * unit;
+        const struct account *a = &t->ledger.accounts.items[i];
+        if (a->site.domain == DOMAIN_CPU)
+            *(samples_in_kernel(t, a) ? &kernel : &user) += a->live.blocks;
+    }
+    if (!g->counted || t->was_paused || user + kernel < SETTLED_SAMPLES)
+        return;
+    uint64_t unit = all_ns / (user + kernel), low = period - period / 5, high = period + period / 4;
+    if (unit >= low && unit <= high) {
+        set_units(t, unit, false);
+        set_units(t, unit, true);
+    } else if (unit < low && g->kernel == KERNEL_ESTIMATED && kernel && all_ns > user * period) {
+        set_units(t, (all_ns - user * period) / kernel, true);
     }
 }

@@ -24,6 +24,13 @@ static void count_fault(struct samples *s, struct process *p, struct sampled_thr
     }
 }
 
+static uint32_t stack_of_place(struct process *p, uint64_t pc)
+{
+    struct stack_tree *tree = &p->target->stacks;
+    uint32_t node = stack_tree_child(tree, 0, NODE_TRUNCATED);
+    return stack_tree_child(tree, node, node_address(p, pc + 1));
+}
+
 /* Faults whose stack, or one like it, was the last have found theirs. `any`: whatever they wait
  * for, they wait no longer. */
 static void settle_lone(struct samples *s, struct process *p, struct sampled_thread *t, bool any)
@@ -36,10 +43,7 @@ static void settle_lone(struct samples *s, struct process *p, struct sampled_thr
             t->last_counted |= w.address == t->last.address;
             count_fault(s, p, t, w.address, t->last_stack);
         } else if (any) {
-            struct stack_tree *tree = &p->target->stacks;
-            uint32_t node = stack_tree_child(tree, 0, NODE_TRUNCATED);
-            node = stack_tree_child(tree, node, node_address(p, w.pc + 1));
-            count_fault(s, p, t, w.address, node);
+            count_fault(s, p, t, w.address, w.part ? w.part : stack_of_place(p, w.pc));
         } else {
             t->lone.items[left++] = w;
         }
@@ -58,6 +62,33 @@ void settle_faults(struct samples *s, struct process *p, struct sampled_thread *
     settle_lone(s, p, t, true);
 }
 
+/* The stack of a fault, which comes before or after the small record of it. */
+static void take_stack(struct samples *s, struct process *p, struct sampled_thread *t,
+                       struct lone_fault *w, const struct perf_record *r)
+{
+    bool cut = false;
+    w->part = is_recorder(p, w->pc) ? recorder_stack(p, w->pc) : stack_of_fault(s, p, r, &cut);
+    if (perf_estimates(&s->perf))
+        kernel_entered(s, p, t, r->time_ns, w->part);
+    /* Of a fault just like it before, the stack may be known as a whole. */
+    if (cut && t->last_stack && w->pc == t->last.pc && w->sp == t->last.sp) {
+        t->last.address = w->address;
+    } else if (cut && r->stack_room < PERF_FAULT_LARGEST) {
+        t->cut = *w;
+        for (size_t i = t->lone.count; i-- > 0;)
+            if (t->lone.items[i].address == w->address && !t->lone.items[i].part) {
+                t->lone.items[i].part = w->part;
+                break;
+            }
+        return;
+    } else {
+        t->last = *w;
+        t->last_stack = w->part;
+    }
+    t->last_counted = false;
+    settle_lone(s, p, t, false);
+}
+
 void take_fault(struct samples *s, struct process *p, const struct perf_record *r)
 {
     if (!has_target(s, p))
@@ -67,10 +98,7 @@ void take_fault(struct samples *s, struct process *p, const struct perf_record *
                            .sp = r->registers.value[ARCH_REG_SP],
                            .address = r->address};
     if (r->kind == PERF_FAULT_STACK) {
-        t->last = w;
-        t->last_stack = is_recorder(p, w.pc) ? recorder_stack(p, w.pc) : stack_of(s, p, r);
-        t->last_counted = false;
-        settle_lone(s, p, t, false);
+        take_stack(s, p, t, &w, r);
         return;
     }
     if (t->last_stack && !t->last_counted && w.address == t->last.address) {
@@ -78,6 +106,7 @@ void take_fault(struct samples *s, struct process *p, const struct perf_record *
         count_fault(s, p, t, w.address, t->last_stack);
         return;
     }
+    w.part = w.address == t->cut.address ? t->cut.part : 0;
     /* Its own stack comes next, if it was not lost; that of those before it was. */
     settle_lone(s, p, t, t->lone.count == LONE_MAX);
     *vec_push(&t->lone) = w;

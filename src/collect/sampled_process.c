@@ -29,6 +29,8 @@ static void process_forget(struct process *p)
     pages_clear(&p->pages);
     free(p->rules);
     p->rules = NULL;
+    map_release(&p->epilogues);
+    p->epilogues = (struct map){0};
 }
 
 void process_clear(struct process *p)
@@ -115,6 +117,8 @@ static void thread_settle(struct samples *s, struct process *p, struct sampled_t
                           uint64_t time_ns)
 {
     settle_faults(s, p, t);
+    if (perf_estimates(&s->perf))
+        kernel_settle(s, p, t, time_ns);
     if (s->perf.options.wall)
         settle_off(s, p, t, time_ns);
 }
@@ -167,6 +171,7 @@ void take_name(struct samples *s, struct process *p, const struct perf_record *r
         take_exec(s, p, r->name, r->time_ns);
         if (p->target)
             snprintf(p->target->name, sizeof p->target->name, "%s", r->name);
+        kernel_switch(thread_of(p, r->tid), true, r->time_ns);
         return;
     }
     struct sampled_thread *t = thread_of(p, r->tid);

@@ -7,7 +7,10 @@
 #include "collect/blocked.h"
 #include "unwind/copied.h"
 
-#define FP_SEARCHED 4096 /* bytes of a frame, for where a frame pointer may point to */
+#define FP_SEARCHED    4096  /* bytes of a frame, for where a frame pointer may point to */
+#define EPILOGUE_MOST  32768 /* bytes of a frame without unwind information */
+#define SHALLOW_STACKS 256   /* in turn, of faults */
+#define SHALLOW_MARGIN 64    /* bytes, that one may be deeper */
 
 struct sampled_space {
     struct copied_stack copied;
@@ -61,6 +64,33 @@ static enum step_call call_at(const struct unwind_space *self, uint64_t address,
                : CALL_BARE;
 }
 
+/* What was found is kept: when the last samples are looked at, the process may be gone. */
+static bool epilogue_at(const struct unwind_space *self, uint64_t address,
+                        struct arch_epilogue *out)
+{
+    const struct sampled_space *space =
+        (const void *)((const char *)self - offsetof(struct sampled_space, copied.space));
+    struct process *p = space->process;
+    uint8_t code[ARCH_CALL_LONGEST + ARCH_EPILOGUE_LONGEST] = {0};
+    const struct area *m = code_at(p, address - 1);
+    if (!m)
+        return false;
+    uint64_t from = address - ARCH_CALL_LONGEST, to = address + ARCH_EPILOGUE_LONGEST;
+    from = from < m->start ? m->start : from; /* beyond it there may be nothing */
+    to = to > m->end ? m->end : to;
+    uint32_t known = map_get(&p->epilogues, address);
+    if (blocked_read_code(p->pid, from, code + (from + ARCH_CALL_LONGEST - address), to - from)) {
+        bool found = arch_is_call(code) && arch_epilogue(code + ARCH_CALL_LONGEST, out) &&
+                     out->size < EPILOGUE_MOST;
+        if (found)
+            *map_at(&p->epilogues, address) = out->size << 16 | (out->fp & 0xffff);
+        return found;
+    }
+    *out = (struct arch_epilogue){known >> 16,
+                                  (known & 0xffff) == 0xffff ? UINT32_MAX : (known & 0xffff)};
+    return known != MAP_NONE;
+}
+
 uint64_t node_address(struct process *p, uint64_t address)
 {
     struct area *m = code_at(p, address - 1);
@@ -99,12 +129,13 @@ static struct sampled_space space_of(struct process *p, const struct arch_regist
 {
     if (!p->rules)
         p->rules = xcalloc(1, sizeof *p->rules);
-    return (struct sampled_space){.copied = {.space = {.find = find_tables, .call = call_at},
-                                             .rules = p->rules,
-                                             .bytes = stack,
-                                             .start = r->value[ARCH_REG_SP],
-                                             .size = size},
-                                  .process = p};
+    return (struct sampled_space){
+        .copied = {.space = {.find = find_tables, .call = call_at, .epilogue = epilogue_at},
+                   .rules = p->rules,
+                   .bytes = stack,
+                   .start = r->value[ARCH_REG_SP],
+                   .size = size},
+        .process = p};
 }
 
 /* Is what is copied of stacks too little, for more than one in a hundred? */
@@ -118,17 +149,74 @@ static void note_end(struct samples *s, const struct perf_record *r, enum copied
         s->copied = s->cut = 0;
 }
 
-uint32_t stack_of(struct samples *s, struct process *p, const struct perf_record *r)
+/*
+ * Most storms of faults come from stacks that are shallow, and the copy is most of what they cost.
+ * So the copy is made smaller when many stacks in turn needed much less; if one of them is too deep
+ * then, it is large for good.
+ */
+static void note_depth(struct samples *s, const struct perf_record *r, uint64_t needed, bool cut)
+{
+    if (s->was_deep || s->perf.options.all || r->stack_room != perf_fault_copied(&s->perf))
+        return;
+    if (cut && s->perf.fault_copy) {
+        s->was_deep = true;
+        perf_copy_faults(&s->perf, UINT64_MAX);
+        return;
+    }
+    s->deepest = needed > s->deepest ? needed : s->deepest;
+    if (++s->shallow < SHALLOW_STACKS)
+        return;
+    if (!s->perf.fault_copy)
+        perf_copy_faults(&s->perf, s->deepest + SHALLOW_MARGIN);
+    s->shallow = 0;
+    s->deepest = 0;
+}
+
+/* *needed: how many bytes of the copy were. */
+static uint32_t walk_sample(struct samples *s, struct process *p, const struct perf_record *r,
+                            enum copied_end *end, uint64_t *needed)
 {
     uint32_t count = 0;
-    enum copied_end end = COPIED_LOST;
+    *end = COPIED_LOST;
+    *needed = r->stack_size;
     if (r->registers.known) {
         struct sampled_space space = space_of(p, &r->registers, r->stack, r->stack_size);
-        count = copied_walk(&space.copied, &r->registers, s->addresses, FRAMES_MAX, &end);
-        note_end(s, r, end);
-    } else { /* a 32-bit program, say */
+        count = copied_walk(&space.copied, &r->registers, s->addresses, FRAMES_MAX, end);
+        uint64_t depth = space.copied.end_sp - r->registers.value[ARCH_REG_SP];
+        if (*end == COPIED_WHOLE && depth < *needed)
+            *needed = depth;
+    } else if (!r->in_kernel) { /* a 32-bit program, say */
         s->addresses[count++] = r->registers.value[ARCH_REG_PC] + 1;
+    } else { /* at the end of a process, say: nothing of the program is there any more */
+        *end = COPIED_WHOLE;
     }
+    return count;
+}
+
+uint32_t kernel_stack(struct process *p, uint32_t stack)
+{
+    return stack_tree_child(&p->target->stacks, stack, NODE_KERNEL);
+}
+
+uint32_t stack_of(struct samples *s, struct process *p, const struct perf_record *r)
+{
+    enum copied_end end;
+    uint64_t needed;
+    uint32_t count = walk_sample(s, p, r, &end, &needed);
+    if (r->registers.known)
+        note_end(s, r, end);
+    uint32_t node = stack_node(s, p, count, end);
+    return r->in_kernel && r->kind == PERF_CPU ? kernel_stack(p, node) : node;
+}
+
+uint32_t stack_of_fault(struct samples *s, struct process *p, const struct perf_record *r,
+                        bool *cut)
+{
+    enum copied_end end;
+    uint64_t needed;
+    uint32_t count = walk_sample(s, p, r, &end, &needed);
+    *cut = end == COPIED_TRUNCATED && count < FRAMES_MAX && r->stack_size == r->stack_room;
+    note_depth(s, r, needed, *cut);
     return stack_node(s, p, count, end);
 }
 
@@ -149,6 +237,13 @@ static uint64_t function_at(const struct sampled_space *space, uint64_t address)
                    cfi_row(&module.cfi, address, &row) == 0
                ? row.function
                : 0;
+}
+
+bool is_same_function(struct process *p, uint64_t a, uint64_t b)
+{
+    const struct sampled_space space = {.process = p};
+    uint64_t function = function_at(&space, NODE_PC(a) - 1);
+    return function && function == function_at(&space, NODE_PC(b) - 1);
 }
 
 /* May this be the return address of a call of the function? By address, through a stub that has no

@@ -18,7 +18,8 @@ uint64_t monotonic_ns(void)
 
 static void count_cpu(struct samples *s, struct process *p, const struct perf_record *r)
 {
-    if (!has_target(s, p))
+    /* Those of the kernel's own threads have no program's registers. */
+    if ((r->in_kernel && !r->registers.known && s->perf.options.system) || !has_target(s, p))
         return;
     struct target *t = p->target;
     struct sampled_thread *sampled = thread_of(p, r->tid);
@@ -26,14 +27,33 @@ static void count_cpu(struct samples *s, struct process *p, const struct perf_re
     uint32_t account = ledger_account(&t->ledger, stack, thread, DOMAIN_CPU, STACK_WHOLE);
     ledger_sample(&t->ledger, account, 1, s->perf.options.cpu_period_ns, COLUMNS);
     t->events++;
+    if (perf_estimates(&s->perf))
+        kernel_sampled(s, p, sampled, r->time_ns, stack);
     if (s->perf.options.wall)
         note_sample(s, p, sampled, stack);
 }
 
+static void take_entry(struct samples *s, struct process *p, const struct perf_record *r)
+{
+    if (has_target(s, p))
+        kernel_entered(s, p, thread_of(p, r->tid), r->time_ns, stack_of(s, p, r));
+}
+
+static void take_on_or_off(struct samples *s, struct process *p, const struct perf_record *r)
+{
+    if (p->alive && perf_estimates(&s->perf))
+        kernel_switch(thread_of(p, r->tid), r->kind == PERF_ON, r->time_ns);
+    if (s->perf.options.wall)
+        take_switch(s, p, r);
+}
+
 static void take_lost(struct samples *s, const struct perf_record *r)
 {
-    if (!r->lost_stacks && s->session->targets.count)
+    if (r->lost_stacks)
+        return;
+    if (s->session->targets.count)
         s->session->targets.items[0]->profile.sampling.lost += r->lost;
+    kernel_forget(s);
 }
 
 static void take_record(struct samples *s, const struct perf_record *r)
@@ -62,9 +82,12 @@ static void take_record(struct samples *s, const struct perf_record *r)
     case PERF_OFF_STACK:
         take_off_stack(s, p, r);
         break;
+    case PERF_ENTRY:
+        take_entry(s, p, r);
+        break;
     case PERF_OFF:
     case PERF_ON:
-        take_switch(s, p, r);
+        take_on_or_off(s, p, r);
         break;
     case PERF_MMAP:
         take_mapping(s, p, r);
@@ -80,7 +103,8 @@ static void take_record(struct samples *s, const struct perf_record *r)
     }
 }
 
-/* Every thread that is watched needs some on each processor. The program has its own limit. */
+/* There are several on each processor, and as many again of every thread that is watched. The
+ * program has its own limit. */
 static void use_all_descriptors(void)
 {
     struct rlimit limit;
@@ -99,6 +123,7 @@ struct samples *samples_new(struct session *session, const struct perf_options *
     struct perf_options one = *o, system = *o;
     one.all = system.all = all;
     system.system = true;
+    use_all_descriptors();
     bool whole = all && geteuid() == 0 && perf_open(&s->perf, &system, program, err) == 0;
     if (!whole && perf_open(&s->perf, &one, program, err)) {
         free(s);
@@ -109,11 +134,10 @@ struct samples *samples_new(struct session *session, const struct perf_options *
         process_new(s, getpid(), 0)->skipped = true;
     struct process *p = process_new(s, program, getpid());
     p->expects_exec = true;
+    p->skipped = session->options->only; /* until it is known what it executes */
     thread_of(p, program);
-    if (s->watches) { /* now, when the program has not started others yet */
-        use_all_descriptors();
+    if (s->watches) /* now, when the program has not started others yet */
         watch_others(s);
-    }
     return s;
 }
 
@@ -144,7 +168,7 @@ void samples_drain(struct samples *s, bool all)
 {
     uint64_t now_ns = monotonic_ns();
     bool pressed = perf_look(&s->perf);
-    uint64_t until_ns = all || pressed ? UINT64_MAX : s->passed_ns;
+    uint64_t until_ns = all ? UINT64_MAX : pressed ? now_ns : s->passed_ns;
     if (s->watches && now_ns >= s->next_scan_ns)
         watch_others(s);
     if (all || pressed)
@@ -164,6 +188,7 @@ void samples_drain(struct samples *s, bool all)
 void samples_pause(struct samples *s, bool paused)
 {
     samples_drain(s, true);
+    kernel_forget(s);
     if (s->perf.options.wall && paused != s->session->paused)
         cut_waits(s, paused, monotonic_ns());
 }
@@ -186,9 +211,22 @@ void samples_end(struct samples *s, struct target *t)
     struct profile *profile = &t->profile;
     if (p && p->target == t)
         process_settle(s, p, monotonic_ns());
-    if (!profile->command.count) /* its life was too short to ask for it */
+    jit_names_look(&t->jit, profile); /* while the file is there */
+    if (!profile->command.count)      /* its life was too short to ask for it */
         *vec_push(&profile->command) =
             xstrdup(*profile->executable ? profile->executable : t->name);
+}
+
+bool samples_see_kernel(const struct samples *s)
+{
+    return s->perf.kernel;
+}
+
+void samples_count_lost(struct samples *s)
+{
+    uint64_t lost;
+    if (s->session->targets.count && perf_lost(&s->perf, &lost))
+        s->session->targets.items[0]->profile.sampling.lost = lost;
 }
 
 unsigned samples_unwatched(const struct samples *s)

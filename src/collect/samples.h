@@ -7,8 +7,9 @@
  * they were taken.
  *
  * A page fault comes as a small record, which is counted, and as a copy of the stack, which says
- * where. Where the copy was lost (they are large), the fault is charged to the stack that the same
- * thread had before or has next at the same instruction with the same stack pointer.
+ * where. Where the copy was lost (they are large) or too small, the fault is charged to the stack
+ * that the same thread had before or has next at the same instruction with the same stack pointer.
+ * Copies become small when stacks are seen to be shallow.
  *
  * Called from the session's one thread.
  */
@@ -42,10 +43,17 @@ unsigned samples_running(const struct samples *s);
 /* What the kernel itself counted; while the process lives, and once more when it has ended and is
  * not reaped yet. */
 void samples_count(struct target *t);
+/* Of an account of CPU time: was the kernel at work? */
+bool samples_in_kernel(const struct target *t, const struct account *a);
 /* The target has ended and its last samples were read: brings their sum to what was counted. */
 void samples_settle(struct target *t);
 /* The process has ended, or is not followed any longer: settles what waits for a stack. */
 void samples_end(struct samples *s, struct target *t);
+
+/* Is CPU time sampled in the kernel, too? Else it is estimated. */
+bool samples_see_kernel(const struct samples *s);
+/* At the end: what was lost, the last of it too, where the kernel counts it. */
+void samples_count_lost(struct samples *s);
 
 /* Of all processes of a user, those that could not be watched. */
 unsigned samples_unwatched(const struct samples *s);

@@ -6,6 +6,7 @@
  *   sampled_stack.c    from registers and a copy of the stack to a node
  *   sampled_fault.c    page faults: joined with their stacks, and counted
  *   sampled_wait.c     time off the processor
+ *   sampled_kernel.c   time in the kernel, where it may not be sampled
  *   sampled_found.c    processes that were there before us, of which the kernel told nothing
  *   sampled_count.c    what the kernel itself counted
  */
@@ -20,9 +21,10 @@
 
 #define FRAMES_MAX 2048
 
-/* A fault whose stack has not come. */
+/* A fault whose stack has not come, or not all of it. */
 struct lone_fault {
     uint64_t pc, sp, address;
+    uint32_t part; /* the stack as far as it was copied; 0: nothing of it is known */
 };
 
 /* A thread's time off the processor; stacks are nodes, 0: none is known. */
@@ -40,16 +42,31 @@ struct off {
     uint64_t next_look_ns;
 };
 
+/* Where a thread's time in the kernel goes that may not be sampled. Times are CPU time of the
+ * thread; stacks are nodes, 0: none. */
+struct unsampled {
+    bool on;
+    uint64_t on_ns;    /* since when; the one time that is on the clock */
+    uint64_t used_ns;  /* before that */
+    uint64_t until_ns; /* what was used up to here is charged, or waits */
+    uint32_t entry;    /* the last that entered the kernel, */
+    uint64_t entry_ns; /* then */
+    uint64_t waiting;  /* periods, for the next stack that is known */
+    uint32_t last;     /* and the last one before it */
+};
+
 struct sampled_thread {
     pid_t tid;
     uint32_t number;        /* in profile.threads of the target; NO_THREAD: not yet */
     char name[16];          /* empty: it was given none */
     struct lone_fault last; /* the last fault with a stack, */
     uint32_t last_stack;    /* which is this; 0: none */
+    struct lone_fault cut;  /* the last one with a part of its stack */
     struct owner owner;
     bool last_counted;
     VEC(struct lone_fault) lone;
     struct off off;
+    struct unsampled unsampled;
 };
 
 struct process {
@@ -60,7 +77,8 @@ struct process {
     bool fresh;            /* forked, and has used next to nothing since that is not recorded */
     struct target *target; /* NULL: nothing to count yet */
     struct areas mappings;
-    struct rules *rules; /* NULL: no stack yet */
+    struct rules *rules;  /* NULL: no stack yet */
+    struct map epilogues; /* return address in code without unwind information -> its frame */
     struct pages pages;
     VEC(struct sampled_thread) threads; /* that have not ended */
     struct map by_tid;                  /* -> place in threads */
@@ -90,6 +108,9 @@ struct samples {
     struct own_wait own_waits[OWN_WAITS]; /* by turns, */
     size_t own_wait_count;                /* of so many */
     uint64_t copied, cut; /* samples with a copy of the present size, and of them, too deep */
+    unsigned shallow; /* stacks of faults since the copy had another size, or since the start, */
+    uint64_t deepest; /* and the most bytes that one of them needed */
+    bool was_deep;    /* a small copy was too small once: from then on it is the largest */
     uint64_t addresses[FRAMES_MAX];
 };
 
@@ -129,6 +150,13 @@ void watch_others(struct samples *s);
 
 /* The stack of a sample, in the target's own tree. */
 uint32_t stack_of(struct samples *s, struct process *p, const struct perf_record *r);
+/* Of a fault: the same. *cut: there is more, but it was not copied. */
+uint32_t stack_of_fault(struct samples *s, struct process *p, const struct perf_record *r,
+                        bool *cut);
+/* Of two addresses of nodes: are they in one function? */
+bool is_same_function(struct process *p, uint64_t a, uint64_t b);
+/* Below a stack of the program: the kernel works for it. */
+uint32_t kernel_stack(struct process *p, uint32_t stack);
 /* The address as a node has it, its module made known to the profile. */
 uint64_t node_address(struct process *p, uint64_t address);
 /* The stack of a thread that waits, as it is found now, and whether it does so in the recorder; 0:
@@ -155,5 +183,21 @@ void look_at_waits(struct samples *s, uint64_t until_ns);
 void cut_waits(struct samples *s, bool paused, uint64_t time_ns);
 /* The thread ends, or is not followed any longer. */
 void settle_off(struct samples *s, struct process *p, struct sampled_thread *t, uint64_t time_ns);
+
+/* sampled_kernel.c */
+
+/* The thread gets the processor, or leaves it. */
+void kernel_switch(struct sampled_thread *t, bool on, uint64_t time_ns);
+/* It had this stack in user mode when a period of its CPU time was over. */
+void kernel_sampled(struct samples *s, struct process *p, struct sampled_thread *t,
+                    uint64_t time_ns, uint32_t stack);
+/* It entered the kernel with this stack. */
+void kernel_entered(struct samples *s, struct process *p, struct sampled_thread *t,
+                    uint64_t time_ns, uint32_t stack);
+/* It ends, or is not followed any longer. */
+void kernel_settle(struct samples *s, struct process *p, struct sampled_thread *t,
+                   uint64_t time_ns);
+/* Records were lost: what is not charged yet is not known. */
+void kernel_forget(struct samples *s);
 
 #endif

@@ -132,7 +132,7 @@ static void compose(struct session *s, struct recording *r, struct strbuf *bytes
     s->strings = (struct strpool){0};
     writer_begin(bytes);
     if (program_is_missing(s)) {
-        naming_fill(s->naming, unseen_program(s, r), NULL, &r->strings);
+        naming_fill(s->naming, unseen_program(s, r), NULL, NULL, &r->strings);
         writer_profile(bytes, 0, &r->profiles.items[0], NULL);
     }
     for (size_t i = 0; i < s->targets.count; i++) {

@@ -17,7 +17,7 @@ static bool is_inherited(struct target *t, uint64_t address, uint64_t lowest, st
         return true;
     lowest = address - lowest > FARTHEST ? address - FARTHEST : lowest;
     for (size_t i = 0; i < t->inherited.count; i++)
-        if (blocks_holding(&t->inherited.items[i], address, lowest, &last->block))
+        if (blocks_holding(&t->inherited.items[i], address, lowest, NULL, &last->block))
             return last->any = true;
     return false;
 }

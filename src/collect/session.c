@@ -108,6 +108,9 @@ static void begin_target(struct session *s, struct target *t)
     t->profile.sampling.alone = !s->options->library;
     t->profile.sampling.cpu_period_ns = s->samples ? s->options->sampling.cpu_period_ns : 0;
     t->profile.sampling.wall = s->samples && s->options->sampling.wall;
+    if (t->profile.sampling.cpu_period_ns)
+        t->profile.sampling.kernel =
+            samples_see_kernel(s->samples) ? KERNEL_SAMPLED : KERNEL_ESTIMATED;
     t->profile.sampling.fault_period = s->samples ? s->options->sampling.fault_period : 0;
     if (!s->targets.count && s->options->sampling_refused)
         *vec_push(&t->profile.notes) = xstrdup(s->options->sampling_refused);
@@ -553,8 +556,10 @@ int session_run(const struct session_options *o, struct session_result *result, 
     if (s.samples && !o->launcher && (!o->only || session_is_wanted(&s, s.program, NULL)))
         samples_begin(s.samples, session_add_target(&s, s.program, false));
     record(&s);
-    if (s.samples)
+    if (s.samples) {
         samples_drain(s.samples, true);
+        samples_count_lost(s.samples);
+    }
     if (o->all && s.targets.count && samples_unwatched(s.samples))
         *vec_push(&s.targets.items[0]->profile.notes) =
             xasprintf("%u processes could not be watched, or not all of their threads; raise the "

@@ -267,6 +267,7 @@ void target_free(struct target *t)
     inherit_release(t);
     target_release_figures(t);
     python_codes_release(&t->python);
+    jit_names_release(&t->jit);
     strbuf_release(&t->packed.chunks);
     profile_release(&t->profile);
     free(t);

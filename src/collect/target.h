@@ -24,6 +24,7 @@
 #include "collect/naming.h"
 #include "collect/pools.h"
 #include "collect/program_stacks.h"
+#include "collect/jit_names.h"
 #include "collect/python.h"
 #include "collect/ranges.h"
 #include "collect/extents.h"
@@ -131,6 +132,7 @@ struct target {
     uint64_t python_offset; /* of its records, and their room */
     uint32_t python_size;
     struct python_codes python;
+    struct jit_names jit;
     bool ended;
     bool gone;                    /* the process is, but what it left may not have been read */
     VEC(struct segment) segments; /* further rings */

@@ -153,8 +153,10 @@ static uint32_t charged(const struct builder *b, uint32_t node, enum charge char
     const uint32_t *parent = b->tree->parent.items;
     const uint16_t *flags = b->call_flags.items;
     uint32_t call = b->leaf[node];
-    if (b->in_place)
-        return call;
+    if (b->in_place) {
+        bool kernel = charge == CHARGE_PYTHON && flags[call] & CALL_KERNEL;
+        return kernel && parent[call] ? parent[call] : call;
+    }
     if (charge == CHARGE_PYTHON && b->flags[node] & CALL_PYTHON) {
         uint32_t python = call;
         while (python && !(flags[python] & CALL_PYTHON))

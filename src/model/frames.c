@@ -265,6 +265,11 @@ struct frame_run frame_table_run(struct frame_table *t, uint64_t address)
     if (address == NODE_TRUNCATED || address == NODE_INCOMPLETE) {
         *vec_push(&t->list) =
             frame_table_marker(t, address == NODE_TRUNCATED ? "[cut]" : "[no unwind information]");
+    } else if (address == NODE_KERNEL) {
+        struct renamed kernel = examine(t, "[kernel]");
+        *vec_push(&t->list) =
+            intern(t, (struct call_frame){.name = kernel.name,
+                                          .flags = kernel.flags | CALL_MARKER | CALL_KERNEL});
     } else if (symbols == MAP_NONE && NODE_IS_PYTHON(address)) {
         *vec_push(&t->list) = frame_table_marker(t, "[unknown Python code]");
     } else if (symbols != MAP_NONE && symbols + 1 < p->frame_runs.count) {

@@ -35,6 +35,7 @@ enum call_flag {
     CALL_PYTHON = 128, /* a Python function */
     CALL_IN_PATH = 256,  /* its file is one of --within-path */
     CALL_RECORDER = 512, /* a function of ours inside the program: never listed */
+    CALL_KERNEL = 1024,  /* "[kernel]": time that it spent for the program */
 };
 
 struct call_frame {

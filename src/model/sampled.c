@@ -5,11 +5,15 @@
 
 #include "model/measure.h"
 
-static void add_row(struct sampled_totals *t, const struct site *s, const uint64_t *columns)
+static void add_row(struct sampled_totals *t, const struct profile *p, const struct site *s,
+                    const uint64_t *columns)
 {
     if (s->domain == DOMAIN_CPU) {
+        bool kernel = s->node < p->nodes.count && p->nodes.items[s->node].address == NODE_KERNEL;
         t->cpu_ns += columns[COL_BYTES];
         t->cpu_samples += columns[COL_ALLOCS];
+        t->kernel_ns += kernel ? columns[COL_BYTES] : 0;
+        t->kernel_samples += kernel ? columns[COL_ALLOCS] : 0;
     } else if (s->domain == DOMAIN_WAITING) {
         t->waiting_ns += columns[COL_BYTES];
         t->waits += columns[COL_ALLOCS];
@@ -40,7 +44,7 @@ struct sampled_totals sampled_totals(const struct profile *p, const struct windo
         for (size_t r = iv->first_row; r < iv->first_row + iv->row_count; r++) {
             const struct row *row = &p->rows.items[r];
             const struct site *s = &p->sites.items[row->site];
-            add_row(&t, s, row->columns);
+            add_row(&t, p, s, row->columns);
             if (!sampled || !metric_measures(metric, s->domain))
                 continue;
             if (ends[s->node] == NODE_TRUNCATED)

@@ -10,6 +10,7 @@
 
 struct sampled_totals {
     uint64_t cpu_ns, cpu_samples;
+    uint64_t kernel_ns, kernel_samples;   /* of them, in the kernel */
     uint64_t waiting_ns, waits, ready_ns; /* off the processor */
     uint64_t faults, fault_bytes;
     uint64_t huge_faults, file_faults, copy_faults; /* of faults; the others are first touches */

@@ -483,6 +483,8 @@ static void describe(struct whole *w)
         if (p->sampling.fault_period)
             s->fault_period = p->sampling.fault_period;
         s->wall |= p->sampling.wall;
+        if (p->sampling.kernel)
+            s->kernel = p->sampling.kernel;
         s->alone &= p->sampling.alone;
         s->counted &= p->sampling.counted;
         s->lost += p->sampling.lost;

@@ -128,6 +128,11 @@ void json_sampling(struct json *j, const struct answer *a)
     json_u64(j, "cpu_period_ns", g->cpu_period_ns);
     json_u64(j, "cpu_ns", t.cpu_ns);
     json_u64(j, "cpu_samples", t.cpu_samples);
+    if (g->kernel) {
+        json_u64(j, "cpu_kernel_ns", t.kernel_ns);
+        json_u64(j, "cpu_kernel_samples", t.kernel_samples);
+        json_string(j, "cpu_kernel", g->kernel == KERNEL_SAMPLED ? "sampled" : "estimated");
+    }
     if (g->wall) {
         json_u64(j, "waiting_ns", t.waiting_ns);
         json_u64(j, "waits", t.waits);

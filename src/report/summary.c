@@ -183,7 +183,11 @@ static void line_cpu(const struct sampling *g, const struct sampled_totals *t,
 {
     summary_label(out, s, "cpu");
     unit_ms(out, (int64_t)t->cpu_ns);
-    strbuf_puts(out, " in user mode, ");
+    strbuf_puts(out, g->kernel ? ", " : " in user mode, ");
+    if (g->kernel) {
+        unit_ms(out, (int64_t)t->kernel_ns);
+        strbuf_puts(out, " of it in the kernel, ");
+    }
     unit_counted(out, (int64_t)t->cpu_samples, "sample");
     strbuf_puts(out, ", one each ");
     unit_time(out, g->cpu_period_ns);
@@ -204,7 +208,10 @@ static void line_cpu(const struct sampling *g, const struct sampled_totals *t,
     unit_ticks(out, g->user_ns);
     strbuf_puts(out, " in user mode, ");
     unit_ticks(out, g->system_ns);
-    strbuf_puts(out, " in the kernel, not sampled\n");
+    static const char *const how[] = {[KERNEL_COUNTED] = "not sampled",
+                                      [KERNEL_SAMPLED] = "charged to who called it",
+                                      [KERNEL_ESTIMATED] = "charged by an estimate"};
+    strbuf_printf(out, " in the kernel, %s\n", how[g->kernel]);
 }
 
 static void part(struct strbuf *out, uint64_t count, const char *word, const char *rest)
@@ -333,10 +340,12 @@ static void line_pools(const struct answer *a, const struct style *s, struct str
 static void line_no_python(const struct answer *a, const struct style *s, struct strbuf *out)
 {
     const struct frame_table *t = &a->frames;
-    bool found = false;
-    for (size_t i = 0; i < t->frames.count && !found; i++)
-        found = t->frames.items[i].interpreter;
-    if (!found || a->query->metric == METRIC_TOUCHED) /* whose stacks are the heap's */
+    bool found = false, python = false;
+    for (size_t i = 0; i < t->frames.count; i++) {
+        found |= t->frames.items[i].interpreter;
+        python |= t->frames.items[i].kind == FRAME_PYTHON; /* with -X perf */
+    }
+    if (!found || python || a->query->metric == METRIC_TOUCHED) /* whose stacks are the heap's */
         return;
     summary_label(out, s, "python");
     strbuf_puts(out,

@@ -223,6 +223,8 @@ static void take_sampling(struct cursor *c, struct profile *p)
     g->alone = flags & 1;
     g->counted = flags >> 1 & 1;
     g->wall = flags >> 2 & 1;
+    g->kernel = flags >> 3 & 3;
+    c->bad |= g->kernel > KERNEL_ESTIMATED;
     g->cpu_period_ns = cursor_varint(c);
     g->fault_period = cursor_varint(c);
     g->lost = cursor_varint(c);

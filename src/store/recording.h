@@ -78,7 +78,8 @@ struct module {
  * address in the low 48 bits (look up address - 1) and the module epoch in the high 16; or, with
  * the highest bit set, a frame of Python, which only profile.symbols explains.
  * NODE_TRUNCATED and NODE_INCOMPLETE are not frames: they stand for outer frames that were cut off,
- * or could not be found. NODE_POOL + its number is the pool that a block is from; it has a name as
+ * or could not be found. NODE_KERNEL is the innermost frame of a sample of CPU time that the kernel
+ * spent for the program. NODE_POOL + its number is the pool that a block is from; it has a name as
  * functions have.
  */
 struct node {
@@ -88,6 +89,7 @@ struct node {
 
 #define NODE_TRUNCATED          UINT64_C(1)
 #define NODE_INCOMPLETE         UINT64_C(2)
+#define NODE_KERNEL             UINT64_C(3)
 #define NODE_POOL               UINT64_C(16)
 #define NODE_IS_POOL(address)   ((address) > NODE_POOL && (address) < NODE_POOL + 4096)
 #define NODE_PYTHON             (UINT64_C(1) << 63)
@@ -397,10 +399,15 @@ struct inherited {
     uint64_t freed_blocks, freed_bytes; /* of them, by this process */
 };
 
+/* What is known of CPU time in the kernel: how much it was in all; or, where the program was then.
+ */
+enum sampled_kernel { KERNEL_COUNTED, KERNEL_SAMPLED, KERNEL_ESTIMATED };
+
 /* How the kernel was asked for samples, and what it counted itself. */
 struct sampling {
-    bool alone;             /* nothing was preloaded: there is no heap to tell of */
-    bool wall;              /* time off the processor was recorded */
+    bool alone; /* nothing was preloaded: there is no heap to tell of */
+    bool wall;  /* time off the processor was recorded */
+    enum sampled_kernel kernel;
     uint64_t cpu_period_ns; /* CPU time between two samples of a thread; 0: not sampled */
     uint64_t fault_period;  /* faults from one that is recorded to the next; 0: not recorded */
     uint64_t lost;          /* samples of any process, for want of room; in the first profile */

@@ -234,7 +234,8 @@ static void put_inherited(struct strbuf *b, const struct profile *p)
 static void put_sampling(struct strbuf *b, const struct profile *p)
 {
     const struct sampling *g = &p->sampling;
-    strbuf_varint(b, (uint64_t)g->alone | (uint64_t)g->counted << 1 | (uint64_t)g->wall << 2);
+    strbuf_varint(b, (uint64_t)g->alone | (uint64_t)g->counted << 1 | (uint64_t)g->wall << 2 |
+                         (uint64_t)g->kernel << 3);
     strbuf_varint(b, g->cpu_period_ns);
     strbuf_varint(b, g->fault_period);
     strbuf_varint(b, g->lost);

@@ -77,6 +77,48 @@ static inline bool arch_keeps_frame(const uint8_t code[ARCH_PROLOGUE])
     return __builtin_memcmp(code, push, sizeof push) == 0;
 }
 
+/* How a frame is taken down after a call: sp grows by `size` up to the return address. */
+struct arch_epilogue {
+    uint32_t size;
+    uint32_t fp; /* where the caller's frame pointer is in it; UINT32_MAX: in the register still */
+};
+
+#define ARCH_EPILOGUE_LONGEST 32
+
+/*
+ * Does the code behind a call take down its frame and return, with nothing in between? Then that is
+ * as good as unwind information. Trampolines are such code, which have none: those of CPython's -X
+ * perf are sub $8, %rsp; call *%rcx; add $8, %rsp; ret, or the same with push and pop %rbp.
+ */
+static inline bool arch_epilogue(const uint8_t code[ARCH_EPILOGUE_LONGEST],
+                                 struct arch_epilogue *out)
+{
+    *out = (struct arch_epilogue){.fp = UINT32_MAX};
+    for (unsigned at = 0; at + 7 <= ARCH_EPILOGUE_LONGEST;) {
+        const uint8_t *c = code + at;
+        if (c[0] == 0xc3 || (c[0] == 0xf3 && c[1] == 0xc3)) /* ret */
+            return true;
+        if (c[0] == 0x48 && c[1] == 0x83 && c[2] == 0xc4 && c[3] < 128) { /* add $n, %rsp */
+            out->size += c[3];
+            at += 4;
+        } else if (c[0] == 0x48 && c[1] == 0x81 && c[2] == 0xc4 && c[5] == 0 && c[6] == 0) {
+            out->size += c[3] | (uint32_t)c[4] << 8;
+            at += 7;
+        } else if (c[0] >= 0x58 && c[0] <= 0x5f && c[0] != 0x5c) { /* pop, but not %rsp */
+            if (c[0] == 0x5d)
+                out->fp = out->size;
+            out->size += 8;
+            at += 1;
+        } else if (c[0] == 0x41 && c[1] >= 0x58 && c[1] <= 0x5f) { /* pop %r8 to %r15 */
+            out->size += 8;
+            at += 2;
+        } else {
+            return false;
+        }
+    }
+    return false;
+}
+
 /* A system call without libc: the result or a negative errno. */
 static inline long arch_syscall(long number, const long a[6])
 {

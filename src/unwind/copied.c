@@ -22,12 +22,39 @@ static int space_read(const struct unwind_space *self, uint64_t address, uint64_
     return read_copy(s, address, out) ? 0 : -1;
 }
 
-/* One step by a rule: 1: done; 0: no caller; -1: lost; 2: the rule is too slow for this. */
-static int step_by_rule(struct copied_stack *s, struct arch_registers *r)
+/* A step by the code behind the call, for code without unwind information. What it returns to must
+ * be known, or be such code itself. */
+static bool step_by_code(struct copied_stack *s, struct arch_registers *r)
+{
+    struct arch_epilogue own, next;
+    struct unwind_module module;
+    uint64_t sp = r->value[ARCH_REG_SP], fp = r->value[ARCH_REG_FP], pc;
+    if (!s->space.epilogue || !s->space.epilogue(&s->space, r->value[ARCH_REG_PC], &own) ||
+        !read_copy(s, sp + own.size, &pc) || pc < LOWEST_CODE || pc >> 47)
+        return false;
+    if (s->space.find(&s->space, pc - 1, &module) && !s->space.epilogue(&s->space, pc, &next))
+        return false;
+    if (own.fp != UINT32_MAX) {
+        if (!read_copy(s, sp + own.fp, &fp))
+            return false;
+        r->known |= 1u << ARCH_REG_FP;
+    }
+    r->value[ARCH_REG_PC] = pc;
+    r->value[ARCH_REG_SP] = sp + own.size + 8;
+    r->value[ARCH_REG_FP] = fp;
+    r->known &= 1u << ARCH_REG_PC | 1u << ARCH_REG_SP | 1u << ARCH_REG_FP;
+    return true;
+}
+
+/* One step by a rule: 1: done; 0: no caller; -1: lost; 2: the rule is too slow for this. `called`:
+ * the pc is a return address, and not where a sample was taken. */
+static int step_by_rule(struct copied_stack *s, struct arch_registers *r, bool called)
 {
     uint64_t pc = r->value[ARCH_REG_PC], sp = r->value[ARCH_REG_SP], fp = r->value[ARCH_REG_FP];
     rule_word rule = rule_get(s->rules, &s->space, pc);
     uint64_t cfa = sp + (uint64_t)rule_cfa_offset(rule);
+    if (rule_kind(rule) == RULE_GUESS && called && step_by_code(s, r))
+        return 1;
     bool fp_known = r->known >> ARCH_REG_FP & 1;
     s->wants_fp = !fp_known && (rule_kind(rule) == RULE_FP || rule_kind(rule) == RULE_FP_DEREF ||
                                 rule_kind(rule) == RULE_GUESS);
@@ -97,13 +124,15 @@ again:
             return count;
         }
         addresses[count++] = r.value[ARCH_REG_PC];
-        int code = slowly ? 2 : step_by_rule(s, &r);
+        int code = slowly ? 2 : step_by_rule(s, &r, count > 1);
         if (code == 2) {
             enum step_end step = unwind_step(&s->space, &r, &result);
             if (step == STEP_LOST && by_rules && !s->past_end) {
                 slowly = true;
                 goto again;
             }
+            if (step == STEP_LOST && count > 1 && step_by_code(s, &r))
+                step = STEP_OK;
             code = step == STEP_OK ? 1 : step == STEP_OUTERMOST ? 0 : -1;
         } else {
             by_rules = true;

@@ -41,6 +41,9 @@ struct unwind_space {
     bool (*readable)(const struct unwind_space *self, uint64_t address);
     /* What call ends at this address, if it is in a file's code? NULL: nobody can tell. */
     enum step_call (*call)(const struct unwind_space *self, uint64_t address, uint64_t callee);
+    /* Of code without unwind information: does a call end at this address, and is its frame taken
+     * down directly behind it? NULL: nobody can tell. */
+    bool (*epilogue)(const struct unwind_space *self, uint64_t address, struct arch_epilogue *out);
 };
 
 struct step_result {

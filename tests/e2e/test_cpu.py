@@ -198,7 +198,7 @@ def test_marks_and_pauses_from_outside(t):
     first = str(processes[0]["pid"])
     labels = [m["label"] for m in t.ask(profile, "marks", "--process", first + "#1")["marks"]]
     t.equal("marks", labels, ["here", "snapshot"])
-    t.equal("the snapshot opens", t.report(t.file("s.tide"), "cpu")["pid"], processes[0]["pid"])
+    t.equal("the snapshot opens", t.report(t.file("s.tide"), "cpu")["processes"][0]["pid"], processes[0]["pid"])
     t.equal("nothing was sampled while paused", [p["command"][0] for p in processes if "shares" in p["command"][0]], [])
 
 

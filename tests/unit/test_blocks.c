@@ -308,7 +308,7 @@ static void test_addresses_inside_blocks(void **state)
         {.address = 0x20000, .size = UINT64_C(6) << 30, .usable = UINT64_C(6) << 30, .site = 4},
     };
     const size_t count = sizeof all / sizeof *all;
-    assert_false(blocks_holding(&t, 0x10010, 0, &found));
+    assert_false(blocks_holding(&t, 0x10010, 0, NULL, &found));
     for (size_t i = 0; i < count; i++)
         assert_false(blocks_put(&t, &all[i], &old));
     for (size_t i = 0; i < count; i++) {
@@ -316,18 +316,64 @@ static void test_addresses_inside_blocks(void **state)
         const uint64_t inside[] = {b->address, b->address + b->size / 2,
                                    b->address + b->usable - 1};
         for (size_t k = 0; k < 3; k++) {
-            assert_true(blocks_holding(&t, inside[k], 0x10000, &found));
+            assert_true(blocks_holding(&t, inside[k], 0x10000, NULL, &found));
             assert_int_equal(found.site, b->site);
             assert_u64_equal(found.address, b->address);
         }
     }
-    assert_false(blocks_holding(&t, 0x1000f, 0, &found));
-    assert_false(blocks_holding(&t, 0x10028, 0, &found));
-    assert_false(blocks_holding(&t, 0x10040, 0, &found));
-    assert_false(blocks_holding(&t, 0x11ff0 + 0x5008, 0, &found));
-    assert_false(blocks_holding(&t, 0x40000, 0x30000, &found)); /* no further than that */
+    assert_false(blocks_holding(&t, 0x1000f, 0, NULL, &found));
+    assert_false(blocks_holding(&t, 0x10028, 0, NULL, &found));
+    assert_false(blocks_holding(&t, 0x10040, 0, NULL, &found));
+    assert_false(blocks_holding(&t, 0x11ff0 + 0x5008, 0, NULL, &found));
+    assert_false(blocks_holding(&t, 0x40000, 0x30000, NULL, &found)); /* no further than that */
     assert_true(blocks_take(&t, 0x11ff0, &old));
-    assert_false(blocks_holding(&t, 0x13000, 0, &found));
+    assert_false(blocks_holding(&t, 0x13000, 0, NULL, &found));
+    blocks_release(&t);
+}
+
+/* With what is known of empty pages the answers are the same, whatever comes and goes meanwhile. */
+static void test_gaps(void **state)
+{
+    (void)state;
+    enum { PAGES = 300, STEPS = 200000 };
+    struct blocks t = {0};
+    struct blocks_gap gap = {0};
+    struct block old, a, b;
+    uint64_t seed = 1;
+    for (unsigned i = 0; i < STEPS; i++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        uint64_t page = seed >> 33 & 511, place = seed >> 45 & 511, kind = seed >> 60;
+        uint64_t address = (1000 + page % PAGES) * 4096 + place * 8;
+        if (kind == 0) /* some reach over pages; a real one would not overlap others */
+            blocks_put(&t, &(struct block){.address = address, .size = 8, .usable = place * 64},
+                       &old);
+        if (kind < 3 && blocks_holding(&t, address, 0, NULL, &a))
+            blocks_take(&t, a.address, &old);
+        uint64_t at = (1000 + i % PAGES) * 4096 + place * 8; /* one after another */
+        bool plain = blocks_holding(&t, at, 900 * 4096, NULL, &a);
+        assert_int_equal(blocks_holding(&t, at, 900 * 4096, &gap, &b), plain);
+        if (plain)
+            assert_u64_equal(a.address, b.address);
+    }
+    blocks_release(&t);
+}
+
+/* A large mapping without blocks is touched page by page, while others come elsewhere: each page is
+ * looked at a few times, or this would take minutes. */
+static void test_a_large_gap(void **state)
+{
+    (void)state;
+    enum { PAGES = 260000 };
+    const uint64_t start = UINT64_C(1) << 40;
+    struct blocks t = {0};
+    struct blocks_gap gap = {0};
+    struct block old, found;
+    for (uint64_t i = 0; i < PAGES; i++) {
+        blocks_put(&t, &(struct block){.address = 4096 + i * 4096, .size = 8, .usable = 8}, &old);
+        assert_false(blocks_holding(&t, start + i * 4096, start, &gap, &found));
+    }
+    blocks_put(&t, &(struct block){.address = start, .size = 1u << 30, .usable = 1u << 30}, &old);
+    assert_true(blocks_holding(&t, start + 100 * 4096, start, &gap, &found));
     blocks_release(&t);
 }
 
@@ -376,6 +422,8 @@ int main(void)
         cmocka_unit_test(test_a_million),
         cmocka_unit_test(test_full_pages),
         cmocka_unit_test(test_addresses_inside_blocks),
+        cmocka_unit_test(test_gaps),
+        cmocka_unit_test(test_a_large_gap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
