@@ -89,6 +89,16 @@ def test_scan_switched_off(t):
     t.true("reason", "--no-scan" in found[0].reason, found[0].reason)
 
 
+@cases(allocator=tuple(ALLOCATORS))
+def test_empty_arrays(t, allocator):
+    """new T[0] of a type with a destructor: what is kept is one past the block, and keeps it."""
+    preload = {"LD_PRELOAD": ALLOCATORS[allocator]} if ALLOCATORS[allocator] else {}
+    for scan in scans(t, t.record(t.build("empty_arrays.cpp", "-O0"), env=preload)):
+        t.equal("lost", scan.sizes().get("lost"), [8, 8 + 7 * 4])
+        reachable = scan.sizes()["reachable"]
+        t.true("kept", {8, 16, 8 + 5 * 4} <= set(reachable), reachable)
+
+
 def test_exit_from_a_thread(t):
     """The first thread waits elsewhere; the block on the stack of the one that ends is reachable."""
     for scan in scans(t, t.record(program(t), "thread")):
