@@ -174,7 +174,7 @@ struct target {
     uint64_t unseen_frees; /* and this many frees are theirs */
     uint64_t unrecorded;   /* of header->unrecorded, what has been counted as lost */
     uint32_t unfollowed;   /* header->unfollowed, in the end */
-    bool entries_taken;    /* header->entries_taken, in the end */
+    uint32_t entries_taken; /* header->entries_taken, in the end */
     uint32_t end;          /* header->end, in the end */
     bool was_joined;       /* the program has made use of the memory that it was given */
     uint32_t python_state, python_version, objects_state; /* of the header, in the end */

@@ -114,11 +114,16 @@ static char *quiet_note(struct unseen *u, const struct target *t)
     bool none = t->ledger.allocations == 0;
     const struct executable *e = unseen_file(u, path);
     if (e->own_malloc == OWN_MALLOC_HIDDEN ||
-        (none && e->own_malloc == OWN_MALLOC_EXPORTED && !t->entries_taken))
+        (none && e->own_malloc == OWN_MALLOC_EXPORTED && !(t->entries_taken & WIRE_TAKEN_MALLOC)))
         return xasprintf("%s by %s could be seen: a malloc of its own is linked into it, and "
                          "calls of that pass tidemark by; link the allocator as a shared library",
                          none ? "no allocations" : "only allocations by libraries and not those",
                          path);
+    if (e->inner && e->own_malloc == OWN_MALLOC_NONE && !(t->entries_taken & WIRE_TAKEN_INNER))
+        return xasprintf("blocks of the %s inside %s could not be seen: it is linked into the "
+                         "program under names of its own; what it maps is in --metric mapped; "
+                         "link it as a shared library, or use the system's malloc",
+                         e->inner, path);
     if (!none)
         return NULL;
     if (e->is_go)
