@@ -51,6 +51,8 @@ struct reader {
     uint64_t clock;         /* logical time of what comes next */
     uint32_t tick;
     uint32_t thread;     /* whose events these are, in profile.threads; NO_THREAD at first */
+    uint32_t first_thread; /* what that was under its first name */
+    uint32_t names;        /* that it has told: the first is inherited, the second its own */
     uint64_t last_alloc; /* address of this thread's latest allocation, while it may be temporary */
     struct fresh fresh;  /* the same, until it does anything else to the heap */
     uint64_t dropped;

@@ -97,7 +97,8 @@ struct node {
 
 struct thread {
     uint32_t tid;
-    char *name; /* its last one; "main" for the first thread unless it was renamed */
+    char *name; /* "main" for the first thread unless it was renamed. One that had a name of its own
+                   and took another is two of these, with the same tid. */
     uint64_t start_ns, end_ns;
 };
 
