@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "collect/lsan.h"
 #include "symbol/elfimage.h"
 
 #define INTERPRETERS_MAX 4 /* the kernel follows no more */
@@ -144,6 +145,8 @@ static void look_at_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
                 e->malloc_address = symbol.st_value;
             enum own_malloc own = dynamic ? OWN_MALLOC_EXPORTED : OWN_MALLOC_HIDDEN;
             e->own_malloc = own > e->own_malloc ? own : e->own_malloc;
+        } else if (strcmp(name, LSAN_FUNCTION) == 0) {
+            e->has_suppressions = true;
         } else if (!e->inner) {
             e->inner = inner_allocator(name);
         }

@@ -465,11 +465,17 @@ struct profile {
 };
 
 /* What `run` was told to leave out of reports, unless they are asked not to. */
-enum default_kind { DEFAULT_WITHIN, DEFAULT_IGNORE, DEFAULT_SUPPRESSIONS, DEFAULT_KINDS };
+enum default_kind {
+    DEFAULT_WITHIN,
+    DEFAULT_IGNORE,
+    DEFAULT_SUPPRESSIONS,
+    DEFAULT_OF_PROGRAM, /* suppressions that the program has inside it, for leaks alone */
+    DEFAULT_KINDS
+};
 
 struct recorded_default {
     enum default_kind kind;
-    char *name; /* of suppressions: the file they came from; else "" */
+    char *name; /* of suppressions: the file they came from, or the program; else "" */
     char *text; /* the regular expression, or the whole file */
 };
 
