@@ -57,23 +57,13 @@ static void find_peaks(struct peaks *p, const struct peak_options *o, uint32_t l
         add_peak(p, o, line, high / each, low / each, live[high]);
 }
 
-/* Does the focus leave anything out? */
-static bool is_part(const struct timelines *t)
-{
-    for (size_t i = 0; i < t->profile->sites.count; i++)
-        if (t->profile->sites.items[i].domain == DOMAIN_HEAP && !t->counted[i])
-            return true;
-    return false;
-}
-
 /* Of the whole process its highest between two moments is known, and what it had then. */
 static void find_process_peaks(struct peaks *p, const struct peak_options *o)
 {
     size_t n = p->lines.moments;
-    bool part = is_part(&p->lines);
     int64_t *live = xcalloc(2 * n + 1, sizeof *live);
     for (size_t i = 0; i < n; i++) {
-        live[2 * i] = part ? p->lines.total[i] : p->lines.process[i];
+        live[2 * i] = p->lines.process[i];
         live[2 * i + 1] = p->lines.total[i];
     }
     find_peaks(p, o, TIMELINES_PROCESS, live, 2 * n, 2);

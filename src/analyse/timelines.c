@@ -20,9 +20,11 @@ static int find_counted(struct timelines *t, const struct recording *r, const st
         return code;
     t->profile = a.profile;
     t->counted = xcalloc(a.measure.count + 1, sizeof *t->counted);
-    for (size_t i = 0; i < a.measure.count; i++)
-        t->counted[i] =
-            a.profile->sites.items[i].domain == DOMAIN_HEAP && a.tree.site_call[i] != CALL_NONE;
+    for (size_t i = 0; i < a.measure.count; i++) {
+        bool is_heap = a.profile->sites.items[i].domain == DOMAIN_HEAP;
+        t->counted[i] = is_heap && a.tree.site_call[i] != CALL_NONE;
+        t->part |= is_heap && !t->counted[i];
+    }
     answer_release(&a);
     return window_resolve(t->profile, asked->since, asked->at, &t->window, err);
 }
@@ -109,7 +111,7 @@ static void follow(struct timelines *t)
     int64_t highest = 0, live = 0;
     for (size_t i = 0; i <= last; i++) {
         while (moment < t->moments && t->intervals[moment] == i) {
-            t->process[moment] = highest > live ? highest : live;
+            t->process[moment] = highest > live && !t->part ? highest : live;
             t->total[moment] = live;
             note_moment(t, moment++);
             highest = 0;

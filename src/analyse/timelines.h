@@ -7,7 +7,7 @@
  * are ends of intervals; of many intervals some are taken, evenly.
  *
  * The process's value at a moment is its highest since the moment before; a thread's is what it had
- * then.
+ * then, and so is the process's where the focus leaves something out.
  *
  * Ownership: borrows recording and query; timelines_release frees the rest.
  */
@@ -41,6 +41,7 @@ struct timelines {
     int64_t *process;                /* highest live total since the moment before, */
     int64_t *total;                  /* and the live total then */
     bool *counted;                   /* by site: in focus */
+    bool part;                       /* not all of the heap is */
     VEC(struct timeline_line) lines; /* highest first */
     uint64_t peak_bytes;             /* of the process in the window */
 };

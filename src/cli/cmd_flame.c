@@ -46,7 +46,7 @@ static const struct option extra[] = {{"output", required_argument, NULL, OPT_OU
 
 struct wanted {
     const char *output, *diff, *title;
-    bool normalise, inverted, reverse, by_thread, folded, from_folded;
+    bool normalise, inverted, reverse, by_thread, folded, from_folded, lines;
     double min_width;
     int colors; /* -1: by the metric */
 };
@@ -72,7 +72,10 @@ static void print_help(void)
          "  --diff FILE      red grew and blue shrank since this other recording; so too with "
          "--since\n"
          "  --normalise      with --diff: as if both runs had the same sum\n"
-         "  --inverted       the root on top\n"
+         "  --by WHAT        line: calls from two lines of a function are two boxes (default of a "
+         "picture);\n"
+         "                   function: they are one (default with --folded and --diff)\n"
+         "  --inverted       the root on top; so are pictures that are higher than a window\n"
          "  --reverse        merge stacks from the function that is charged, not from main\n"
          "  --by-thread      a part for each thread\n"
          "  --title TEXT     (default: the command)\n"
@@ -164,7 +167,8 @@ static int add_answer(struct flame *flame, const struct recording *r, const stru
     int code = answer_query(&a, r, q, err);
     if (code)
         return code;
-    const struct flame_shape shape = {.reverse = w->reverse, .by_thread = w->by_thread};
+    const struct flame_shape shape = {
+        .lines = w->lines, .reverse = w->reverse, .by_thread = w->by_thread};
     flame_add_stacks(flame, &a, &shape, before);
     if (title)
         summary_command(a.profile, 90, title);
@@ -237,9 +241,9 @@ static void subtitle_of(const struct query *q, const struct wanted *w, struct st
 
 int cmd_flame(int argc, char **argv)
 {
-    static const char *const common[] = {"metric",      "size",        "at",      "since", "within",
-                                         "ignore",      "fold",        "no-fold", "merge", "thread",
-                                         "python-only", "native-only", "process", "help",  NULL};
+    static const char *const common[] = {
+        "metric", "size",   "at",          "since",       "within",  "ignore", "fold", "no-fold",
+        "merge",  "thread", "python-only", "native-only", "process", "by",     "help", NULL};
     struct wanted w = {.min_width = 0.3, .colors = -1};
     const struct query_command command = {.name = "flame",
                                           .files = 1,
@@ -269,6 +273,13 @@ int cmd_flame(int argc, char **argv)
                        "'--folded' for text");
         goto out;
     }
+    if (o.by_given && o.query.by != BY_FUNCTION && o.query.by != BY_LINE) {
+        code = err_set(&err, -EINVAL, "the boxes are by function or by line, not by %s",
+                       grouping_name(o.query.by));
+        goto out;
+    }
+    /* Lines of two versions of a program are not the same, and folded text has names alone. */
+    w.lines = o.by_given ? o.query.by == BY_LINE : !w.folded && !w.diff;
     if (w.from_folded)
         code = read_folded(&flame, o.files.items[0], &both, &err);
     else

@@ -2,6 +2,7 @@
 #include "cli/cmd_peaks.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include "cli/picture.h"
 #include "cli/query_options.h"
 #include "export/threads_plot.h"
+#include "report/next.h"
 #include "report/peaks.h"
 
 #define TEXT_ROWS 20
@@ -111,20 +113,44 @@ static int draw(const struct peaks *p, const struct wanted *w, struct err *err)
     return code;
 }
 
-static int print(const struct recording *r, const struct peaks *p, const struct query_options *o,
-                 struct err *err)
+/* What decides which peaks there are and what their numbers mean: with other options, peak 2 is
+ * another. */
+static void put_options(const struct query_options *o, const struct wanted *w, struct strbuf *out)
 {
-    struct strbuf out = {0};
+    const struct peak_options usual = PEAK_OPTIONS_DEFAULT;
+    strbuf_puts(out, "");
+    next_focus(out, &o->query.focus);
+    for (size_t i = 0; i < o->suppressions.count; i++)
+        next_option(out, "--suppressions", o->suppressions.items[i]);
+    strbuf_puts(out, o->query.focus.presets ? " --presets" : "");
+    strbuf_puts(out, o->query.focus.no_defaults ? " --no-defaults" : "");
+    next_option(out, "--since", o->query.since);
+    next_option(out, "--at", o->query.at);
+    if (w->peaks.least_bytes != usual.least_bytes)
+        strbuf_printf(out, " --peak-least %" PRId64, w->peaks.least_bytes);
+    if (w->peaks.least_change != usual.least_change)
+        strbuf_printf(out, " --peak-delta-value %" PRId64, w->peaks.least_change);
+    if (w->peaks.least_time_ns != usual.least_time_ns)
+        strbuf_printf(out, " --peak-delta-time %.9gs", (double)w->peaks.least_time_ns / 1e9);
+}
+
+static int print(const struct recording *r, const struct peaks *p, const struct query_options *o,
+                 const struct wanted *w, struct err *err)
+{
+    struct strbuf out = {0}, options = {0};
     if (o->output == OUTPUT_JSON) {
         peaks_json(r, p, &out);
     } else if (o->output == OUTPUT_CSV) {
         peaks_csv(p, &out);
     } else {
         struct style style = style_of(STDOUT_FILENO);
-        peaks_text(p, o->files.items[0], o->top_given ? o->query.top : TEXT_ROWS, &style, &out);
+        put_options(o, w, &options);
+        peaks_text(p, o->files.items[0], options.data, o->top_given ? o->query.top : TEXT_ROWS,
+                   &style, &out);
     }
     int code = picture_write(NULL, &out, err);
     strbuf_release(&out);
+    strbuf_release(&options);
     return code;
 }
 
@@ -155,7 +181,7 @@ int cmd_peaks(int argc, char **argv)
         if (w.plot)
             code = draw(&peaks, &w, &err);
         if (!code)
-            code = print(recording, &peaks, &o, &err);
+            code = print(recording, &peaks, &o, &w, &err);
         peaks_release(&peaks);
     }
 out:

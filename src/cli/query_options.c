@@ -134,7 +134,7 @@ static int take_common(struct query_options *o, int val, const char *text, struc
     case OPT_SIZE:
         return size_kind_parse(text, &q->size, err);
     case OPT_BY:
-        q->histogram_rows = true;
+        q->histogram_rows = o->by_given = true;
         return grouping_parse(text, &q->by, err);
     case OPT_AT:
         q->at = text;
@@ -175,6 +175,7 @@ static int take_common(struct query_options *o, int val, const char *text, struc
         q->focus.native_only = true;
         return 0;
     case OPT_SUPPRESSIONS:
+        *vec_push(&o->suppressions) = text;
         return suppressions_read(&q->focus.suppress, text, NULL, err);
     case OPT_PRESETS:
     case OPT_NO_PRESETS:
@@ -347,6 +348,7 @@ void query_options_release(struct query_options *o)
 {
     query_release(&o->query);
     vec_release(&o->files);
+    vec_release(&o->suppressions);
 }
 
 int query_read(const struct query_options *o, const char *file, struct recording **out,
@@ -376,7 +378,8 @@ const char *query_options_help(void)
            "  --metric M       live (default), total, peak, sitepeak, largest, temporary, mapped,\n"
            "                   pool, untouched; cpu, wall, waiting, faults, touched (if recorded)\n"
            "  --size S         requested (default), usable, overhead: of live, total and peak\n"
-           "  --at WHEN        start, end (default), peak, LABEL#N (a mark), 12.5s, 50%\n"
+           "  --at WHEN        start, exit (before destructors run), end (default), peak, LABEL#N (a\n"
+           "                   mark), 12.5s, 50%\n"
            "  --since WHEN     the difference from WHEN to --at\n"
            "  --process PID    another process than the one with the highest peak (PID#N: its "
            "N-th\n"

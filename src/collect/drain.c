@@ -72,14 +72,20 @@ static void thread_record(struct target *t, struct reader *r, const uint64_t *w,
     uint32_t tid = (uint32_t)w[0];
     switch (WIRE_KIND(w[0])) {
     case WIRE_THREAD_BEGIN:
-        r->thread = thread_begin(t, tid, WIRE_SMALL(w[0]) != 0, now_ns);
+        r->thread = r->first_thread = thread_begin(t, tid, WIRE_SMALL(w[0]) != 0, now_ns);
+        r->names = 0;
         r->last_alloc = 0;
         r->fresh.account = FRESH_NONE;
         break;
     case WIRE_THREAD_NAME: {
         char name[17] = {0};
         memcpy(name, &w[1], 16);
-        thread_rename(t, r->thread, tid, WIRE_SMALL(w[0]), name);
+        if (WIRE_SMALL(w[0]) || r->names++ < 2) {
+            thread_rename(t, r->thread, tid, WIRE_SMALL(w[0]), name);
+            break;
+        }
+        r->thread = thread_renames(t, r->thread, r->first_thread, tid, name, now_ns);
+        r->fresh.account = FRESH_NONE;
         break;
     }
     default:

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "collect/lsan.h"
 #include "symbol/elfimage.h"
 
 #define INTERPRETERS_MAX 4 /* the kernel follows no more */
@@ -111,6 +112,14 @@ static bool is_allocation_function(const char *name)
     return false;
 }
 
+/* An allocator whose functions have a prefix, so that it can live beside malloc. */
+static const char *inner_allocator(const char *name)
+{
+    if (strcmp(name, "_rjem_malloc") == 0 || strcmp(name, "je_mallocx") == 0)
+        return "jemalloc";
+    return strcmp(name, "mi_malloc") == 0 ? "mimalloc" : NULL;
+}
+
 static void look_at_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
                             struct executable *e)
 {
@@ -136,6 +145,10 @@ static void look_at_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
                 e->malloc_address = symbol.st_value;
             enum own_malloc own = dynamic ? OWN_MALLOC_EXPORTED : OWN_MALLOC_HIDDEN;
             e->own_malloc = own > e->own_malloc ? own : e->own_malloc;
+        } else if (strcmp(name, LSAN_FUNCTION) == 0) {
+            e->has_suppressions = true;
+        } else if (!e->inner) {
+            e->inner = inner_allocator(name);
         }
     }
 }

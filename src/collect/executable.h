@@ -32,8 +32,10 @@ struct executable {
     enum executable_kind kind;
     enum own_malloc own_malloc;
     bool is_go;
-    bool imports_malloc; /* or another allocation function */
-    bool has_symbols;    /* a symbol table: own_malloc can be trusted */
+    bool imports_malloc;   /* or another allocation function */
+    bool has_symbols;      /* a symbol table: own_malloc can be trusted */
+    bool has_suppressions; /* for LeakSanitizer: lsan.h */
+    const char *inner; /* an allocator that it has beside malloc, by name; NULL: none is known */
     /* For libraries, relative to where they are loaded; 0: none. */
     uint64_t malloc_address; /* of the malloc it exports */
     uint64_t malloc_slot;    /* where the loader puts the address of the malloc that it calls, */

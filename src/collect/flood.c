@@ -55,6 +55,12 @@ static uint64_t end_of(const struct flood_block *b)
     return b->address + b->size;
 }
 
+/* Is it as large as what stands before the elements of an array? */
+static bool may_be_empty_array(const struct flood_block *b)
+{
+    return b->size == 8 || (b->size == 16 && b->address % 16 == 0);
+}
+
 static void make_cells(struct flood *f, struct flood_area *a, uint32_t end)
 {
     const struct flood_block *b = f->blocks.items;
@@ -88,7 +94,8 @@ void flood_ready(struct flood *f, flood_read *read, void *context)
         }
         if (!a.end)
             a = (struct flood_area){.start = b[i].address, .first = (uint32_t)i, .shift = 4};
-        a.end = end_of(&b[i]) > a.end ? end_of(&b[i]) : a.end;
+        /* one more: an array may begin there */
+        a.end = end_of(&b[i]) >= a.end ? end_of(&b[i]) + 1 : a.end;
         high = a.end > high ? a.end : high;
     }
     if (a.end) {
@@ -118,8 +125,9 @@ static const uint32_t *cell_of(const struct flood *f, const struct flood_area *a
     return &f->cells.items[a->first_cell + ((address - a->start) >> a->shift)];
 }
 
+/* `ended`: the block that ends at the address, if it may be an empty array. */
 static uint32_t block_in(const struct flood *f, const struct flood_area *a, const uint32_t *cell,
-                         uint64_t address)
+                         uint64_t address, uint32_t *ended)
 {
     const struct flood_block *b = f->blocks.items;
     uint32_t low = cell[0]; /* the first that begins after the address; no branch can be guessed */
@@ -129,13 +137,22 @@ static uint32_t block_in(const struct flood *f, const struct flood_area *a, cons
         low += after ? half + 1 : 0;
         count = after ? count - half - 1 : half;
     }
-    return low > a->first && address - b[low - 1].address < b[low - 1].size ? low - 1 : NONE;
+    uint32_t before = low > a->first ? low - 1 : NONE, found = before;
+    *ended = NONE;
+    if (before == NONE || address - b[before].address >= b[before].size)
+        found = NONE;
+    else if (address == b[before].address)
+        before = before > a->first ? before - 1 : NONE;
+    if (before != NONE && end_of(&b[before]) == address && may_be_empty_array(&b[before]))
+        *ended = before;
+    return found;
 }
 
 uint32_t flood_find(const struct flood *f, uint64_t address)
 {
     const struct flood_area *a = address - f->low < f->span ? area_of(f, address) : NULL;
-    return a ? block_in(f, a, cell_of(f, a, address), address) : NONE;
+    uint32_t ended;
+    return a ? block_in(f, a, cell_of(f, a, address), address, &ended) : NONE;
 }
 
 /* --- words ------------------------------------------------------------------------------------ */
@@ -150,9 +167,13 @@ static void mark(struct flood *f, uint32_t block)
 
 void flood_word(struct flood *f, uint64_t word)
 {
-    uint32_t block = flood_find(f, word);
+    const struct flood_area *a = word - f->low < f->span ? area_of(f, word) : NULL;
+    uint32_t ended = NONE;
+    uint32_t block = a ? block_in(f, a, cell_of(f, a, word), word, &ended) : NONE;
     if (block != NONE)
         mark(f, block);
+    if (ended != NONE)
+        *vec_push(&f->ended) = ended;
 }
 
 /* What blocks point to, of a part of them that is read by one thread. */
@@ -162,26 +183,34 @@ struct notes {
     VEC(uint32_t) pointers; /* of each block: how many, and to which */
     size_t open;            /* in it: those of the block that is being read, */
     uint32_t begun;         /* which is the one before this */
+    VEC(uint32_t) empty;    /* blocks whose last word is 0, and which may be empty arrays */
     char *buffer;
     pthread_t reader;
     bool has_reader;
 };
 
-/* A pointer was found: `from` has it, or NONE. `taker` is a flood for roots, else notes. */
+/* A pointer was found: `from` has it, or NONE. `taker` is a flood for roots, else notes. `to` may
+ * have FLOOD_PAST_END. */
 typedef void take_pointer(void *taker, uint32_t from, uint64_t word, uint32_t to);
 
 static void take_root(void *taker, uint32_t from, uint64_t word, uint32_t to)
 {
+    struct flood *f = taker;
     (void)from;
     (void)word;
-    mark(taker, to);
+    if (to & FLOOD_PAST_END)
+        *vec_push(&f->ended) = to & ~FLOOD_PAST_END;
+    else
+        mark(f, to);
 }
 
 static void take_malloc_state(void *taker, uint32_t from, uint64_t word, uint32_t to)
 {
     struct flood *f = taker;
-    const struct flood_block *b = &f->blocks.items[to];
     (void)from;
+    if (to & FLOOD_PAST_END)
+        return; /* the header of a free chunk may begin where a block ends */
+    const struct flood_block *b = &f->blocks.items[to];
     /* A chunk is a multiple of 16 bytes, 32 at the least, and 8 larger than what is usable. */
     if (b->size <= 16 || word - b->address != ((b->size + 23) & ~UINT64_C(15)) - 16)
         mark(f, to);
@@ -202,7 +231,9 @@ static void take_note(void *taker, uint32_t from, uint64_t word, uint32_t to)
     struct notes *n = taker;
     (void)word;
     begin_block(n, from);
-    if (to == from || (n->pointers.items[n->open] && *vec_last(&n->pointers) == to))
+    if ((to & ~FLOOD_PAST_END) == from ||
+        (n->pointers.items[n->open] &&
+         (*vec_last(&n->pointers) == to || *vec_last(&n->pointers) == (to & ~FLOOD_PAST_END))))
         return;
     n->pointers.items[n->open]++;
     *vec_push(&n->pointers) = to;
@@ -225,9 +256,12 @@ static inline void looks_finish(const struct flood *f, struct looks *l, take_poi
     for (unsigned i = 0; i < l->count; i++)
         __builtin_prefetch(&f->blocks.items[l->items[i].cell[0]]);
     for (unsigned i = 0; i < l->count; i++) {
-        uint32_t to = block_in(f, l->items[i].area, l->items[i].cell, l->items[i].word);
+        uint32_t ended;
+        uint32_t to = block_in(f, l->items[i].area, l->items[i].cell, l->items[i].word, &ended);
         if (to != NONE)
             take(taker, l->items[i].from, l->items[i].word, to);
+        if (ended != NONE)
+            take(taker, l->items[i].from, l->items[i].word, ended | FLOOD_PAST_END);
     }
     l->count = 0;
 }
@@ -300,8 +334,15 @@ static void note_blocks(struct notes *n, uint32_t first, uint32_t end, uint64_t 
     struct extent s = {start, last_address};
     struct looks looks = {.count = 0};
     f->read(f->context, &s, 1, n->buffer);
-    for (uint32_t i = first; i < end; i++)
+    for (uint32_t i = first; i < end; i++) {
+        if (may_be_empty_array(&b[i])) {
+            uint64_t length;
+            memcpy(&length, n->buffer + (end_of(&b[i]) - 8 - start), 8);
+            if (!length)
+                *vec_push(&n->empty) = i;
+        }
         take_words(f, &looks, n->buffer + (b[i].address - start), b[i].size, i, take_note, n);
+    }
     looks_finish(f, &looks, take_note, n);
 }
 
@@ -361,6 +402,13 @@ static unsigned divide(const struct flood *f, struct notes parts[PARTS])
     return n + 1;
 }
 
+static void tell_empty(struct flood *f, struct notes *n)
+{
+    for (size_t i = 0; i < n->empty.count; i++)
+        f->blocks.items[n->empty.items[i]].empty = true;
+    vec_release(&n->empty);
+}
+
 /* The process stands still meanwhile, and leaves us its processor. */
 void flood_note(struct flood *f)
 {
@@ -389,6 +437,8 @@ void flood_note(struct flood *f)
         f->pointers.count += n->pointers.count;
         vec_release(&n->pointers);
     }
+    for (unsigned i = 0; i < count; i++)
+        tell_empty(f, &parts[i]);
 }
 
 /* What was found, and all that it leads to, from one state into another. */
@@ -397,11 +447,14 @@ static void spread(struct flood *f, unsigned from, unsigned to)
     while (f->found.count) {
         const struct flood_block *b = &f->blocks.items[f->found.items[--f->found.count]];
         const uint32_t *pointers = &f->pointers.items[b->size];
-        for (uint32_t i = 1; i <= pointers[0]; i++)
-            if (f->blocks.items[pointers[i]].state == from) {
-                f->blocks.items[pointers[i]].state = (uint16_t)to;
-                *vec_push(&f->found) = pointers[i];
+        for (uint32_t i = 1; i <= pointers[0]; i++) {
+            uint32_t target = pointers[i] & ~FLOOD_PAST_END;
+            struct flood_block *t = &f->blocks.items[target];
+            if (t->state == from && (target == pointers[i] || t->empty)) {
+                t->state = to & 0x7fff;
+                *vec_push(&f->found) = target;
             }
+        }
     }
 }
 
@@ -440,6 +493,9 @@ void flood_run(struct flood *f)
         f->blocks.items[i].size = at;
         at += 1 + f->pointers.items[at];
     }
+    for (size_t i = 0; i < f->ended.count; i++)
+        if (f->blocks.items[f->ended.items[i]].empty)
+            mark(f, f->ended.items[i]);
     spread(f, REACH_UNKNOWN, REACH_REACHABLE);
     tell_lost(f);
 }
@@ -450,6 +506,7 @@ void flood_release(struct flood *f)
     vec_release(&f->areas);
     vec_release(&f->cells);
     vec_release(&f->found);
+    vec_release(&f->ended);
     vec_release(&f->pointers);
     free(f->buffer);
     *f = (struct flood){0};

@@ -2,10 +2,13 @@
  * flood: which blocks can still be got at, from words in memory that may be pointers.
  *
  * Any aligned word that holds an address inside a block keeps it: at its beginning or further in,
- * but not one past its end. What is reached from the roots is reachable, and so is what reachable
- * blocks point to. Of the rest a block is lost if no other of the rest leads to it; what lost
- * blocks lead to is indirect. Blocks that lead to each other in a circle, with nothing else leading
- * there: the one with the lowest address is lost, the others indirect.
+ * but not one past its end, unless the block is an empty C++ array: those of a type with a
+ * destructor have their length before the first element, so that the array begins where the block
+ * ends. Such a block has 8 or 16 bytes, the last 8 of which are 0. What is reached from the roots
+ * is reachable, and so is what reachable blocks point to. Of the rest a block is lost if no other
+ * of the rest leads to it; what lost blocks lead to is indirect. Blocks that lead to each other in
+ * a circle, with nothing else leading there: the one with the lowest address is lost, the others
+ * indirect.
  *
  * In this order: flood_add for all blocks, flood_ready; flood_word and flood_from for the roots and
  * flood_note for the blocks, which read memory; then flood_run, which does not. So all of memory is
@@ -25,8 +28,11 @@
 /* Fills `out` with what is in the extents, one after the other; zeros where nothing can be read. */
 typedef void flood_read(void *context, const struct extent *extents, size_t count, char *out);
 
+#define FLOOD_PAST_END (UINT32_C(1) << 31) /* one past its end: it counts if that is an array */
+
 struct flood_block {
-    uint64_t address : 48, state : 16; /* enum reach */
+    uint64_t address : 48, state : 15; /* enum reach */
+    uint64_t empty : 1;                /* it is an empty array */
     uint64_t size;                     /* later: where its pointers are in flood.pointers */
 };
 
@@ -44,7 +50,8 @@ struct flood {
     VEC(uint32_t) cells;    /* how many blocks begin before the cell; one more at an area's end */
     uint64_t low, span;     /* of all blocks */
     VEC(uint32_t) found;    /* and not looked into yet */
-    VEC(uint32_t) pointers; /* of each block: how many, and to which */
+    VEC(uint32_t) ended;    /* blocks with a root one past their end */
+    VEC(uint32_t) pointers; /* of each block: how many, and to which; perhaps FLOOD_PAST_END */
     flood_read *read;
     void *context;
     char *buffer;

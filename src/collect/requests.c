@@ -123,13 +123,18 @@ static void see_to_exit(struct session *s, struct visitor *v)
                             .footprint = plan.footprint ? &pages : NULL,
                             .limit_ns = plan.scan_ns};
     queue_names(s); /* they are found while we look */
-    if (!s->options->no_scan)
+    uint64_t now_ns = elapsed_ns(s) - t->start_ns;
+    if (!s->options->no_scan) {
         scan_look(&look);
-    else
-        target_drain(t, elapsed_ns(s) - t->start_ns);
+    } else {
+        if (look.kind == SCAN_EXIT) {
+            target_boundary(t, now_ns);
+            vec_last(&t->boundaries)->marked = true; /* as scan_look does it */
+        }
+        target_drain(t, now_ns);
+    }
     if (plan.footprint && s->options->no_scan)
-        footprint_look(&pages, t, FOOTPRINT_EXIT, elapsed_ns(s) - t->start_ns,
-                       hold_count(t->pid) == 1);
+        footprint_look(&pages, t, FOOTPRINT_EXIT, now_ns, hold_count(t->pid) == 1);
     t->ends_early = v->request.about == WIRE_EXIT_PYTHON;
     if (v->request.about != WIRE_EXIT_ENDS)
         stamp_at_exit(t, elapsed_ns(s) - t->start_ns, &v->request.held);

@@ -128,6 +128,11 @@ static void compose(struct session *s, struct recording *r, struct strbuf *bytes
         *vec_push(&r->defaults) =
             (struct recorded_default){d->kind, xstrdup(d->name), xstrdup(d->text)};
     }
+    for (size_t i = 0; i < s->unseen.suppressions.count; i++) {
+        const struct recorded_default *d = &s->unseen.suppressions.items[i];
+        *vec_push(&r->defaults) =
+            (struct recorded_default){d->kind, xstrdup(d->name), xstrdup(d->text)};
+    }
     r->strings = s->strings;
     s->strings = (struct strpool){0};
     writer_begin(bytes);

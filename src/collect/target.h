@@ -52,6 +52,8 @@ struct reader {
     uint64_t clock;         /* logical time of what comes next */
     uint32_t tick;
     uint32_t thread;     /* whose events these are, in profile.threads; NO_THREAD at first */
+    uint32_t first_thread; /* what that was under its first name */
+    uint32_t names;        /* that it has told: the first is inherited, the second its own */
     uint64_t last_alloc; /* address of this thread's latest allocation, while it may be temporary */
     struct fresh fresh;  /* the same, until it does anything else to the heap */
     uint64_t dropped;
@@ -176,7 +178,7 @@ struct target {
     uint64_t unseen_frees; /* and this many frees are theirs */
     uint64_t unrecorded;   /* of header->unrecorded, what has been counted as lost */
     uint32_t unfollowed;   /* header->unfollowed, in the end */
-    bool entries_taken;    /* header->entries_taken, in the end */
+    uint32_t entries_taken; /* header->entries_taken, in the end */
     uint32_t end;          /* header->end, in the end */
     bool was_joined;       /* the program has made use of the memory that it was given */
     uint32_t python_state, python_version, objects_state; /* of the header, in the end */

@@ -5,6 +5,8 @@
 
 #define PART          16   /* bytes of a name in one record */
 #define THREADS_APART 4096 /* those that come after are counted together */
+#define NAMES_MOST    16   /* of one thread; then the last one is replaced */
+#define RENAMED_MOST  2048 /* threads and names; some are left for threads that are to come */
 
 static uint32_t thread_new(struct target *t, uint32_t tid, uint64_t now_ns)
 {
@@ -90,6 +92,34 @@ void thread_rename(struct target *t, uint32_t number, uint32_t tid, unsigned par
         return;
     free(thread->name);
     thread->name = xstrdup(name);
+}
+
+uint32_t thread_renames(struct target *t, uint32_t number, uint32_t first, uint32_t tid,
+                        const char *name, uint64_t now_ns)
+{
+    struct thread *thread = &t->profile.threads.items[number];
+    size_t names = 0;
+    if (thread->tid != tid || !*name || strcmp(thread->name, name) == 0 || number >= THREADS_APART)
+        return number;
+    for (size_t i = t->profile.threads.count; i-- > first;) {
+        struct thread *other = &t->profile.threads.items[i];
+        if (other->tid != tid || (uint32_t)i == number)
+            continue;
+        names++;
+        if (strncmp(other->name, name, PART) == 0) { /* it had this one before */
+            thread->end_ns = now_ns;
+            other->end_ns = 0;
+            return (uint32_t)i;
+        }
+    }
+    if (names >= NAMES_MOST || t->profile.threads.count >= RENAMED_MOST) {
+        thread_rename(t, number, tid, 0, name);
+        return number;
+    }
+    uint32_t renamed = thread_new(t, tid, now_ns);
+    t->profile.threads.items[number].end_ns = now_ns;
+    thread_rename(t, renamed, tid, 0, name);
+    return renamed;
 }
 
 void thread_rename_sampled(struct target *t, uint32_t number, uint32_t tid, const char *name)

@@ -9,10 +9,12 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "collect/lsan.h"
 
-#define LOOK_FIRST_NS   2000000
-#define LOOK_LONGEST_NS 1000000000
-#define NOTES_MAX       16 /* about children; more would hide the rest */
+#define LOOK_FIRST_NS     2000000
+#define LOOK_LONGEST_NS   1000000000
+#define NOTES_MAX         16 /* about children; more would hide the rest */
+#define SUPPRESSIONS_MOST 8
 
 /* --- why ----------------------------------------------------------------------------------------
  */
@@ -114,11 +116,16 @@ static char *quiet_note(struct unseen *u, const struct target *t)
     bool none = t->ledger.allocations == 0;
     const struct executable *e = unseen_file(u, path);
     if (e->own_malloc == OWN_MALLOC_HIDDEN ||
-        (none && e->own_malloc == OWN_MALLOC_EXPORTED && !t->entries_taken))
+        (none && e->own_malloc == OWN_MALLOC_EXPORTED && !(t->entries_taken & WIRE_TAKEN_MALLOC)))
         return xasprintf("%s by %s could be seen: a malloc of its own is linked into it, and "
                          "calls of that pass tidemark by; link the allocator as a shared library",
                          none ? "no allocations" : "only allocations by libraries and not those",
                          path);
+    if (e->inner && e->own_malloc == OWN_MALLOC_NONE && !(t->entries_taken & WIRE_TAKEN_INNER))
+        return xasprintf("blocks of the %s inside %s could not be seen: it is linked into the "
+                         "program under names of its own; what it maps is in --metric mapped; "
+                         "link it as a shared library, or use the system's malloc",
+                         e->inner, path);
     if (!none)
         return NULL;
     if (e->is_go)
@@ -400,6 +407,28 @@ static void explain_left_out(const struct unseen *u, struct target *const *targe
     }
 }
 
+/* What a program tells LeakSanitizer not to report, once for all its processes. */
+static void take_suppressions(struct unseen *u, struct target *t)
+{
+    const char *path = t->profile.executable, *name = file_name(path);
+    bool unread;
+    if (!*path || !unseen_file(u, path)->has_suppressions ||
+        u->suppressions.count == SUPPRESSIONS_MOST)
+        return;
+    for (size_t i = 0; i < u->suppressions.count; i++)
+        if (strcmp(u->suppressions.items[i].name, name) == 0)
+            return;
+    char *text = lsan_suppressions(path, &unread);
+    if (unread)
+        *vec_push(&t->profile.notes) =
+            xasprintf("%s has a function " LSAN_FUNCTION ", and what it returns could not be told "
+                      "without calling it; give these suppressions to 'tidemark leaks' as a file",
+                      path);
+    if (text)
+        *vec_push(&u->suppressions) = (struct recorded_default){
+            .kind = DEFAULT_OF_PROGRAM, .name = xstrdup(name), .text = text};
+}
+
 void unseen_explain(struct unseen *u, struct target *const *targets, size_t count, pid_t program)
 {
     if (!count)
@@ -419,6 +448,7 @@ void unseen_explain(struct unseen *u, struct target *const *targets, size_t coun
                 xasprintf("process %d, %s: %s", t->pid, file_name(t->profile.executable), note);
         if (note)
             *vec_push(&t->profile.notes) = note;
+        take_suppressions(u, t);
         if ((note = quiet_note(u, t)))
             *vec_push(&t->profile.notes) = note;
     }

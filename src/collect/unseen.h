@@ -50,6 +50,7 @@ struct unseen {
     VEC(struct bypass) bypasses;
     VEC(struct stranger) strangers; /* children that can never say hello */
     VEC(struct left_out) left_out;
+    VEC(struct recorded_default) suppressions; /* inside the programs; known at the end */
 };
 
 /* The file, looked at once. Valid until the next call. */

@@ -20,13 +20,19 @@ void flame_release(struct flame *f)
 
 static uint32_t child_of(struct flame *f, uint32_t parent, const struct flame_frame *frame)
 {
-    uint32_t name = strpool_add(&f->names, frame->name);
-    uint32_t *known = map_at(&f->children, (uint64_t)parent << 32 | name);
+    uint32_t name = strpool_add(&f->names, frame->name), place = 0, key = name;
+    if (frame->place && *frame->place) {
+        char *both = xasprintf("%s\n%s", frame->name, frame->place);
+        place = strpool_add(&f->names, frame->place);
+        key = strpool_add(&f->names, both);
+        free(both);
+    }
+    uint32_t *known = map_at(&f->children, (uint64_t)parent << 32 | key);
     if (*known == MAP_NONE) {
         *known = (uint32_t)f->nodes.count;
         uint32_t depth = f->nodes.items[parent].depth + 1;
         *vec_push(&f->nodes) = (struct flame_node){
-            .parent = parent, .name = name, .kind = frame->kind, .depth = depth};
+            .parent = parent, .name = name, .place = place, .kind = frame->kind, .depth = depth};
         f->depth = depth > f->depth ? depth : f->depth;
     }
     return *known;
@@ -49,7 +55,7 @@ void flame_add(struct flame *f, const struct flame_frame *frames, size_t count, 
 }
 
 struct sibling {
-    const char *name;
+    const char *name, *place;
     uint32_t node, parent;
 };
 
@@ -58,7 +64,8 @@ static int by_parent_and_name(const void *a, const void *b)
     const struct sibling *x = a, *y = b;
     if (x->parent != y->parent)
         return x->parent < y->parent ? -1 : 1;
-    return strcmp(x->name, y->name);
+    int order = strcmp(x->name, y->name);
+    return order ? order : strverscmp(x->place, y->place);
 }
 
 static void put_in_order(struct flame *f)
@@ -68,7 +75,8 @@ static void put_in_order(struct flame *f)
     uint32_t *first = xcalloc(n + 1, sizeof *first); /* of each node's children, in `all` */
     for (uint32_t i = 1; i < n; i++) {
         const struct flame_node *node = &f->nodes.items[i];
-        all[i - 1] = (struct sibling){strpool_get(&f->names, node->name), i, node->parent};
+        all[i - 1] = (struct sibling){strpool_get(&f->names, node->name),
+                                      strpool_get(&f->names, node->place), i, node->parent};
         first[node->parent + 1]++;
     }
     qsort(all, n - 1, sizeof *all, by_parent_and_name);

@@ -32,10 +32,13 @@ enum flame_kind {
 struct flame_frame {
     const char *name;
     enum flame_kind kind;
+    const char *place; /* "/src/file.c:12": boxes of one function that differ here are apart; NULL:
+                          not known, or not wanted */
 };
 
 struct flame_node {
     uint32_t parent, name;
+    uint32_t place; /* in names; 0: none */
     enum flame_kind kind;
     int64_t before, now; /* own and, after flame_finish, of all below */
     uint64_t width;      /* likewise */
@@ -45,7 +48,7 @@ struct flame_node {
 struct flame {
     struct strpool names;
     VEC(struct flame_node) nodes; /* node 0 is the root; a parent comes before its children */
-    struct map children;          /* parent and name -> node */
+    struct map children;          /* parent, and name with place -> node */
     VEC(uint32_t) order;          /* after flame_finish: depth first, children by name */
     uint32_t depth;               /* of the deepest */
 };
@@ -68,7 +71,7 @@ enum flame_colors { FLAME_HEAP, FLAME_CPU, FLAME_FAULTS, FLAME_MAPPED, FLAME_DIF
 struct flame_options {
     const char *title;
     const char *subtitle; /* what is shown: metric, moments */
-    bool inverted;        /* the root on top */
+    bool inverted;        /* the root on top; a picture higher than a window is so anyway */
     bool normalised;      /* differences: as if both had the same sum */
     double min_width;     /* in pixels of 1200: narrower boxes are left out */
     enum flame_colors colors;

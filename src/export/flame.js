@@ -6,6 +6,7 @@
     const r = g.querySelector('rect');
     return {
       g: g, r: r, t: g.querySelector('text'), i: i, name: g.getAttribute('data-n'),
+      label: g.getAttribute('data-l') || g.getAttribute('data-n'),
       x: +r.getAttribute('x'), w: +r.getAttribute('width'), y: +r.getAttribute('y'), d: +g.getAttribute('data-d')
     };
   });
@@ -16,7 +17,7 @@
 
   function fit(b, w) {
     const room = Math.floor((w - 6) / CHAR);
-    b.t.textContent = room < 3 ? '' : b.name.length <= room ? b.name : b.name.slice(0, room - 2) + '..';
+    b.t.textContent = room < 3 ? '' : b.label.length <= room ? b.label : b.label.slice(0, room - 2) + '..';
   }
 
   function zoom(to) {
@@ -55,7 +56,7 @@
   function find(text) {
     try { pattern = text ? new RegExp(text) : null; } catch (e) { matched.textContent = 'not a regular expression'; return; }
     boxes.forEach(function (b) {
-      b.hit = !!pattern && pattern.test(b.name);
+      b.hit = !!pattern && (pattern.test(b.name) || pattern.test(b.label));
       b.g.classList.toggle('hit', b.hit);
     });
     search.textContent = pattern ? 'clear search' : 'search';

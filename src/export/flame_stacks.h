@@ -8,6 +8,7 @@
 #include "model/answer.h"
 
 struct flame_shape {
+    bool lines;     /* calls from two lines of a function are two boxes */
     bool reverse;   /* merged from the function that is charged */
     bool by_thread; /* a part for each thread */
     double units;   /* amounts are divided by this; 0: they are not */

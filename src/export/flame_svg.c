@@ -11,7 +11,8 @@
 #define ROW        17
 #define HEAD       62
 #define FOOT       14
-#define TEXT_SHOWN 21 /* boxes narrower than this have no room for three letters */
+#define TALL       900 /* higher than a window: the root is put where it is seen at once */
+#define TEXT_SHOWN 21  /* boxes narrower than this have no room for three letters */
 #define LETTER     7.1
 
 /* Hues by kind of frame, one table a palette: degrees, saturation, lightness; the name moves hue
@@ -98,6 +99,8 @@ static void put_title(const struct flame *f, const struct flame_node *n,
     struct strbuf text = {0};
     strbuf_puts(&text, n == root ? "all" : strpool_get(&f->names, n->name));
     strbuf_putc(&text, '\n');
+    if (n->place)
+        strbuf_printf(&text, "%s\n", strpool_get(&f->names, n->place));
     if (o->colors == FLAME_DIFF) {
         double before = fmax(-9e18, fmin((double)n->before * scale, 9e18));
         o->amount(&text, (int64_t)before);
@@ -156,16 +159,23 @@ static void put_boxes(const struct flame *f, const struct flame_options *o, doub
         double y = o->inverted ? HEAD + (double)n->depth * ROW
                                : height - FOOT - ((double)n->depth + 1) * ROW;
         const char *name = number ? strpool_get(&f->names, n->name) : "all";
+        const char *place = strpool_get(&f->names, n->place), *slash = strrchr(place, '/');
+        char *label = xasprintf("%s%s%s", name, *place ? "  " : "", slash ? slash + 1 : place);
         strbuf_printf(out, "<g class=\"f\" data-d=\"%u\" data-n=\"", n->depth);
         svg_text(out, name);
+        if (*place) {
+            strbuf_puts(out, "\" data-l=\"");
+            svg_text(out, label);
+        }
         strbuf_puts(out, "\">");
         put_title(f, n, o, scale, out);
         strbuf_printf(out, "<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%d\" fill=\"",
                       x[number], y, width, ROW - 1);
         color_of(out, f, n, o, scale);
         strbuf_puts(out, "\"/>");
-        put_label(name, x[number], y, width, out);
+        put_label(label, x[number], y, width, out);
         strbuf_puts(out, "</g>\n");
+        free(label);
     }
     free(x);
 }
@@ -187,6 +197,8 @@ static uint32_t drawn_depth(const struct flame *f, double min_width)
 void flame_write_svg(const struct flame *f, const struct flame_options *o, struct strbuf *out)
 {
     double height = HEAD + FOOT + ((double)drawn_depth(f, o->min_width) + 1) * ROW;
+    struct flame_options shown = *o;
+    shown.inverted |= height > TALL;
     svg_open(out, WIDTH, height);
     strbuf_puts(out, "<style>.f{cursor:pointer}.f text{pointer-events:none}.f.on rect{stroke:#000}"
                      ".f.hit rect{fill:#e600e6}.b{cursor:pointer;fill:#06c}</style>\n");
@@ -196,7 +208,7 @@ void flame_write_svg(const struct flame *f, const struct flame_options *o, struc
     svg_label(out, WIDTH - PAD, 22, "id=\"search\" class=\"b\" text-anchor=\"end\"", "search");
     svg_label(out, WIDTH - PAD, 54, "id=\"matched\" text-anchor=\"end\"", "");
     svg_label(out, PAD, 54, "id=\"details\"", "");
-    put_boxes(f, o, height, out);
+    put_boxes(f, &shown, height, out);
     strbuf_puts(out, "<script><![CDATA[\n");
     strbuf_add(out, flame_script, flame_script_size);
     strbuf_puts(out, "]]></script>\n</svg>\n");

@@ -23,7 +23,12 @@ static void put_stack(const struct flame *f, uint32_t node, struct strbuf *out)
     for (uint32_t n = node; n; n = f->nodes.items[n].parent)
         *vec_push(&path) = n;
     for (size_t i = path.count; i-- > 0;) {
-        put_name(out, strpool_get(&f->names, f->nodes.items[path.items[i]].name));
+        const struct flame_node *n = &f->nodes.items[path.items[i]];
+        put_name(out, strpool_get(&f->names, n->name));
+        if (n->place) {
+            strbuf_putc(out, ' ');
+            put_name(out, strpool_get(&f->names, n->place));
+        }
         strbuf_puts(out, i ? ";" : "");
     }
     vec_release(&path);

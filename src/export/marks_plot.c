@@ -66,6 +66,7 @@ static void draw(struct drawing *d, const struct mark_rows *m)
                 continue;
             if (!l) {
                 l = plot_add(&d->plot, fields[f].title);
+                l->steps = true; /* nothing is known between two moments but the first of them */
                 l->strong = strcmp(fields[f].name, "live_bytes") == 0;
                 l->below = strcmp(fields[f].name, "vm_bytes") == 0;
             }

@@ -10,6 +10,7 @@ static struct plot_line *add_line(struct plot *p, const char *name, const struct
                                   const int64_t *values)
 {
     struct plot_line *l = plot_add(p, name);
+    l->steps = true; /* what is live stays live until something happens */
     for (size_t i = 0; i < t->moments; i++)
         plot_put(l, (double)t->time_ns[i] / 1e9, (double)values[i]);
     return l;
@@ -21,6 +22,7 @@ static void add_rss(struct plot *p, const struct timelines *t, bool rebase)
     struct plot_line *l =
         plot_add(p, rebase ? "RSS of the process, rebased" : "RSS of the process");
     uint64_t base = 0;
+    l->steps = true;
     for (size_t i = 0; i < profile->stamps.count; i++) {
         const struct stamp *s = &profile->stamps.items[i];
         if (s->time_ns < t->window.since.time_ns || s->time_ns > t->window.at.time_ns)
@@ -41,7 +43,9 @@ void threads_plot_init(struct threads_plot *p, const struct timelines *t, bool r
                                        .panel_titles = {NULL, "threads, on a scale of their own"}}};
     summary_command(t->profile, 90, &p->title);
     p->plot.title = p->title.data;
-    add_line(&p->plot, "heap of the process", t, t->process)->strong = true;
+    add_line(&p->plot, t->part ? "heap of the process, as filtered" : "heap of the process", t,
+             t->process)
+        ->strong = true;
     add_rss(&p->plot, t, rebase);
     size_t shown = t->lines.count <= THREADS_DRAWN + 1 ? t->lines.count : THREADS_DRAWN;
     for (size_t i = 0; i < shown; i++)

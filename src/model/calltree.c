@@ -318,6 +318,41 @@ static void add_up(struct call_tree *t, const struct measure *m)
         value_join(&t->below[t->parent.items[c]], t->below[c], t->by_max);
 }
 
+/* Whether one of the frames met so far, and of all stacks there are, has the flag. */
+static bool any_frame_has(struct frame_table *t, enum call_flag flag)
+{
+    const struct profile *p = t->profile;
+    for (size_t i = 0; i < t->frames.count; i++)
+        if (t->frames.items[i].flags & flag)
+            return true;
+    for (size_t n = 1; n < p->nodes.count; n++) {
+        struct frame_run run = frame_table_run(t, p->nodes.items[n].address);
+        for (uint32_t i = 0; i < run.count; i++)
+            if (t->frames.items[t->list.items[run.first + i]].flags & flag)
+                return true;
+    }
+    return false;
+}
+
+/* What is asked for in vain is mistyped, or was never there: zeros would hide that. */
+static int check_focus(struct frame_table *t, struct err *err)
+{
+    const struct focus *f = t->focus;
+    if (!f || t->profile->nodes.count < 2)
+        return 0;
+    if (f->within.patterns.count && !any_frame_has(t, CALL_WITHIN))
+        return err_set(err, -ENOENT,
+                       "no stack of this process has a function that matches --within '%s'%s",
+                       f->within.patterns.items[0].text,
+                       f->within.patterns.count > 1 ? ", nor the others" : "");
+    if (f->paths.count && !any_frame_has(t, CALL_IN_PATH))
+        return err_set(err, -ENOENT,
+                       "no stack of this process has a function whose file begins with "
+                       "--within-path '%s'%s; --by file lists the files",
+                       f->paths.items[0], f->paths.count > 1 ? ", nor with the others" : "");
+    return 0;
+}
+
 int call_tree_build(struct call_tree *t, struct frame_table *frames, const struct measure *m,
                     enum charge charge, struct err *err)
 {
@@ -344,6 +379,8 @@ int call_tree_build(struct call_tree *t, struct frame_table *frames, const struc
     add_call(&b, 0, CALL_NONE, 0, 0);
     add_calls(&b, m);
     int code = place_sites(&b, m, err);
+    if (!code)
+        code = check_focus(frames, err);
     if (!code)
         add_up(t, m);
     free(b.first_child);

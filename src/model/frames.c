@@ -9,19 +9,29 @@
 #include "model/presets.h"
 #include "model/rust_name.h"
 
+static void take_suppressions(struct frame_table *t, const struct recorded_default *d)
+{
+    struct suppressions *s = &t->recorded_suppress;
+    size_t before = s->rules.count;
+    suppressions_parse(s, d->text, strlen(d->text), d->name, NULL);
+    for (size_t i = before; i < s->rules.count; i++)
+        s->rules.items[i].only_leaks = d->kind == DEFAULT_OF_PROGRAM;
+}
+
 /* A --within of the question stands instead of the recorded one; what is ignored adds up. */
 static void take_defaults(struct frame_table *t)
 {
     for (size_t i = 0; i < t->recording->defaults.count; i++) {
         const struct recorded_default *d = &t->recording->defaults.items[i];
-        if (d->kind != DEFAULT_SUPPRESSIONS && !pattern_is_harmless(d->text))
+        if ((d->kind == DEFAULT_WITHIN || d->kind == DEFAULT_IGNORE) &&
+            !pattern_is_harmless(d->text))
             continue;
         if (d->kind == DEFAULT_WITHIN && !t->focus->within.patterns.count)
             pattern_list_add(&t->recorded_within, d->text, "--within", NULL);
         else if (d->kind == DEFAULT_IGNORE)
             pattern_list_add(&t->recorded_ignore, d->text, "--ignore", NULL);
-        else if (d->kind == DEFAULT_SUPPRESSIONS)
-            suppressions_parse(&t->recorded_suppress, d->text, strlen(d->text), d->name, NULL);
+        else if (d->kind == DEFAULT_SUPPRESSIONS || d->kind == DEFAULT_OF_PROGRAM)
+            take_suppressions(t, d);
     }
 }
 

@@ -39,6 +39,24 @@ static struct moment at_peak(const struct profile *p, const char *word)
                            .time_ns = p->peak_time_ns};
 }
 
+/* When it began to end, before its destructors ran; false: it never said so. */
+static bool at_exit(const struct profile *p, const char *word, struct moment *out)
+{
+    for (size_t i = p->scans.count; i-- > 0;)
+        if (p->scans.items[i].kind == SCAN_EXIT) {
+            *out = (struct moment){.word = word,
+                                   .intervals = p->scans.items[i].intervals,
+                                   .time_ns = p->scans.items[i].time_ns};
+            return true;
+        }
+    for (size_t i = p->footprints.count; i-- > 0;)
+        if (p->footprints.items[i].kind == FOOTPRINT_EXIT) {
+            *out = nearest(p, word, p->footprints.items[i].time_ns);
+            return true;
+        }
+    return false;
+}
+
 bool duration_parse(const char *word, double *ns)
 {
     static const struct {
@@ -111,6 +129,11 @@ int moment_resolve(const struct profile *p, const char *word, struct moment *out
         *out = (struct moment){.word = word, .intervals = all, .time_ns = p->duration_ns};
     } else if (strcmp(word, "peak") == 0) {
         *out = at_peak(p, word);
+    } else if (strcmp(word, "exit") == 0 && !moment_is_mark(p, word)) {
+        if (!at_exit(p, word, out))
+            return err_set(err, -EINVAL,
+                           "when this process began to end is not known: it was killed, called "
+                           "_exit or exec, or what is done at the end was switched off");
     } else if (parse_time(word, p->duration_ns, &ns)) {
         uint64_t last = p->duration_ns > boundary_ns(p, all) ? p->duration_ns : boundary_ns(p, all);
         /* Half a ms of grace, so that the duration as it was printed can be typed back. */
@@ -125,11 +148,12 @@ int moment_resolve(const struct profile *p, const char *word, struct moment *out
         if (!m) {
             struct strbuf labels = {0};
             mark_labels(p, &labels);
-            err_set(err, -EINVAL,
-                    "'%s' is not a moment of this recording; known are start, end, peak, a time "
-                    "such as 12.5s, a share such as 50%% (%s%s)",
-                    word, labels.size ? "or a mark: " : "it has no marks or snapshots",
-                    labels.size ? labels.data : "");
+            err_set(
+                err, -EINVAL,
+                "'%s' is not a moment of this recording; known are start, exit, end, peak, a time "
+                "such as 12.5s, a share such as 50%% (%s%s)",
+                word, labels.size ? "or a mark: " : "it has no marks or snapshots",
+                labels.size ? labels.data : "");
             strbuf_release(&labels);
             return -EINVAL;
         }

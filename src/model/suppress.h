@@ -57,6 +57,7 @@ struct suppression {
     uint32_t first, count; /* in suppressions.places */
     uint32_t preset;       /* model/presets.h; of those read from files 0 */
     uint8_t leak_kinds;
+    bool only_leaks;      /* not where anything else is asked for than leaks */
     bool from_allocation; /* its first place is the allocation function, not its caller */
 };
 

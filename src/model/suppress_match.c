@@ -11,7 +11,7 @@ static void add_rules(struct suppress_match *m, const struct suppressions *s, bo
     for (size_t i = 0; i < s->rules.count; i++) {
         const struct suppression *rule = &s->rules.items[i];
         const struct place *places = &s->places.items[rule->first];
-        if (focus->leak_kinds && !(focus->leak_kinds & rule->leak_kinds))
+        if (focus->leak_kinds ? !(focus->leak_kinds & rule->leak_kinds) : rule->only_leaks)
             continue;
         bool anywhere = rule->count == 2 && places[0].kind == PLACE_ANY_NUMBER &&
                         !places[0].object && places[1].kind != PLACE_ANY_NUMBER &&

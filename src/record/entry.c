@@ -23,6 +23,8 @@
     WITH_NEXT(memalign)                                                                            \
     WITH_NEXT(valloc)                                                                              \
     WITH_NEXT(pvalloc)                                                                             \
+    WITH_NEXT(free_sized)                                                                          \
+    WITH_NEXT(free_aligned_sized)                                                                  \
     WITHOUT(reallocarray)                                                                          \
     WITHOUT(cfree)                                                                                 \
     WITHOUT(_Znwm)                                                                                 \
@@ -67,7 +69,7 @@ static struct function {
 #define MALLOC  (&functions[0])
 #define FREE    (&functions[1])
 #define PVALLOC (&functions[8])
-#define C_COUNT 11
+#define C_COUNT 13
 #define ISLAND  ((COUNT * ENTRY_SLOT + PAGE - 1) / PAGE * PAGE)
 
 static bool taken_over;
@@ -75,6 +77,14 @@ static bool taken_over;
 bool entry_taken_over(void)
 {
     return taken_over;
+}
+
+bool entry_took(uint64_t address)
+{
+    for (size_t i = 0; taken_over && i < COUNT; i++)
+        if (functions[i].address == address)
+            return true;
+    return false;
 }
 
 void *entry_original(const char *name)
@@ -228,7 +238,7 @@ static void set_next(const struct exports *x)
     for (struct function *f = functions; f < functions + COUNT; f++) {
         if (f->next == NO_NEXT)
             continue;
-        if (f->trampoline)
+        if (f->trampoline || f > PVALLOC) /* what is newer than C11 may be missing */
             memcpy((char *)&next + f->next, &f->trampoline, sizeof f->trampoline);
         else if (f != PVALLOC)
             size_of = 0;

@@ -98,6 +98,30 @@ void HOOK(cfree)(void *p)
     HOOK(free)(p);
 }
 
+/* What the size is for is the allocator's affair, if it has these at all. */
+#define FREE_SIZED(name, parameters, arguments)                                                    \
+    EXPORT void HOOK(name) parameters;                                                             \
+    void HOOK(name) parameters                                                                     \
+    {                                                                                              \
+        if (!p || UNLIKELY(boot_owns(p)))                                                          \
+            return;                                                                                \
+        if (UNLIKELY(!next.name)) {                                                                \
+            HOOK(free)(p);                                                                         \
+            return;                                                                                \
+        }                                                                                          \
+        struct thread *t = thread_enter();                                                         \
+        if (LIKELY(t != NULL))                                                                     \
+            event_free(t, p, EVENT_SURE);                                                          \
+        else                                                                                       \
+            free_beneath(p);                                                                       \
+        next.name arguments;                                                                       \
+        if (LIKELY(t != NULL))                                                                     \
+            thread_leave();                                                                        \
+    }
+
+FREE_SIZED(free_sized, (void *p, size_t size), (p, size))
+FREE_SIZED(free_aligned_sized, (void *p, size_t alignment, size_t size), (p, alignment, size))
+
 /*
  * The old block is recorded as free before it is, as in free(); if nothing came of it, that is
  * taken back. With size 0 a realloc may be a free.

@@ -12,6 +12,8 @@
 #include <sys/un.h>
 
 #include "record/definition.h"
+#include "record/exports.h"
+#include "record/inner.h"
 #include "record/libc.h"
 #include "record/loaded.h"
 #include "record/nodes.h"
@@ -79,6 +81,22 @@ static bool same_module(const void *slot, const void *other)
     return file && loaded_map(g) == file;
 }
 
+/* Few allocators have it, and to ask dlsym for what is missing makes it allocate. */
+static void find_beside_free(const char *name, const void *free_slot, void *slot, size_t size)
+{
+    void *f;
+    struct exports x;
+    memcpy(&f, free_slot, sizeof f);
+    const struct link_map *file = loaded_map(f);
+    memset(slot, 0, size);
+    if (!file)
+        return;
+    exports_read(&x, file);
+    const ElfW(Sym) *symbol = exports_find(&x, name);
+    uint64_t address = symbol ? x.base + symbol->st_value : 0;
+    memcpy(slot, &address, size);
+}
+
 /* All at once, so that a hook that dlsym itself calls finds either everything or nothing. */
 static void find_all(void)
 {
@@ -122,6 +140,9 @@ static void find_all(void)
     /* A size may only be asked of who made the block: of the module that frees it. */
     if (!same_module(&found.malloc_usable_size, &found.free))
         found.malloc_usable_size = NULL;
+    find_beside_free("free_sized", &found.free, &found.free_sized, sizeof found.free_sized);
+    find_beside_free("free_aligned_sized", &found.free, &found.free_aligned_sized,
+                     sizeof found.free_aligned_sized);
     found.pvalloc_is_foreign = !same_module(&found.pvalloc, &found.free);
     next = found;
 }
@@ -442,7 +463,9 @@ bool recorder_connect(void)
     python_reset();
     pools_reset();
     entry_take_over();
-    atomic_store(&h->entries_taken, entry_taken_over());
+    inner_take_over();
+    atomic_store(&h->entries_taken, (entry_taken_over() ? WIRE_TAKEN_MALLOC : 0u) |
+                                        (inner_taken_over() ? WIRE_TAKEN_INNER : 0u));
     allocator_find();
     mark_on_start();
     for (unsigned i = 0; i < WIRE_OWN; i++)

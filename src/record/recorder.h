@@ -16,6 +16,7 @@
  *   python.h    the frames of CPython
  *   python_objects.h   its allocators, wrapped
  *   entry.c     programs that define malloc themselves
+ *   inner.c     allocators that are called by other names
  *   mark_on.c   functions whose entries are marks
  *   nested.c    a hook within a hook, and hooks that were left by longjmp
  *   hooks_*.c   the functions that take the place of libc's
@@ -158,6 +159,8 @@ struct next {
     void *(*memalign)(size_t, size_t);
     void *(*valloc)(size_t);
     void *(*pvalloc)(size_t);
+    void (*free_sized)(void *, size_t); /* NULL: free does the same */
+    void (*free_aligned_sized)(void *, size_t, size_t);
     size_t (*malloc_usable_size)(void *); /* NULL: not of who frees */
     size_t (*allocator)(void *);          /* the same, whoever has it: hooks between us do not */
     bool pvalloc_is_foreign;              /* libc's, where another allocator has none */
@@ -224,6 +227,7 @@ size_t boot_room(const void *p); /* bytes that can be read from p on */
 /* entry.c */
 void entry_take_over(void); /* once, at the start: makes an executable's own malloc call us */
 bool entry_taken_over(void);
+bool entry_took(uint64_t address);      /* is the function there one of those? */
 void *entry_original(const char *name); /* the next in line then; NULL: the executable has none */
 
 /* allocator.c */

@@ -7,6 +7,7 @@
 #ifndef TIDE_REPORT_DIFF_H
 #define TIDE_REPORT_DIFF_H
 
+#include "base/json.h"
 #include "model/diff.h"
 #include "report/report.h"
 
@@ -16,5 +17,9 @@ void diff_csv(const struct diff *d, const struct report_sink *sink, struct strbu
 
 /* "new", "gone", "changed", "same" */
 const char *diff_status_name(enum diff_status s);
+
+/* Live heap, RSS and VM at the marks that both recordings have; nothing where there are none. */
+void diff_marks_text(const struct diff *d, const struct style *s, struct strbuf *out);
+void diff_marks_json(const struct diff *d, struct json *j);
 
 #endif

@@ -141,6 +141,7 @@ void diff_json(const struct diff *d, const struct report_sink *sink, struct strb
         report_flush(sink, out);
     }
     json_end(&j);
+    diff_marks_json(d, &j);
     json_end(&j);
     json_stacks_release(&stacks[0]);
     json_stacks_release(&stacks[1]);

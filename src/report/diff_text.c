@@ -380,5 +380,6 @@ void diff_text(const struct diff *d, const struct style *s, struct strbuf *out)
     else
         add_table(d, s, out);
     add_left_out(d, out);
+    diff_marks_text(d, s, out);
     add_next(d, s, out);
 }

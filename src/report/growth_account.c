@@ -26,7 +26,8 @@ static const struct {
 };
 
 /* The mark that a moment is soon after, with its number; false: none. */
-static bool mark_before(const struct profile *p, const struct footprint *f, struct strbuf *out)
+static bool mark_before(const struct profile *p, const struct footprint *f, struct strbuf *out,
+                        uint64_t *time_ns)
 {
     const struct mark *last = NULL;
     size_t number = 0;
@@ -36,6 +37,7 @@ static bool mark_before(const struct profile *p, const struct footprint *f, stru
         number += p->marks.items[i].label == last->label;
     if (!last)
         return false;
+    *time_ns = last->stamp.time_ns;
     strbuf_puts(out, last->name);
     strbuf_printf(out, "#%zu", number);
     return true;
@@ -49,13 +51,15 @@ static void moment_name(const struct profile *p, const struct footprint *f, size
                         struct strbuf *out)
 {
     struct strbuf mark = {0};
+    uint64_t time_ns;
     if (f->kind == FOOTPRINT_EXIT) {
         strbuf_puts(out, "at the end");
-    } else if (f->kind == FOOTPRINT_MARK && mark_before(p, f, &mark)) {
+    } else if (f->kind == FOOTPRINT_MARK && mark_before(p, f, &mark, &time_ns)) {
         struct strbuf clean = {0};
         strbuf_puts(&clean, "");
         unit_text(&clean, mark.data);
-        strbuf_puts(out, "after ");
+        unit_time(out, f->time_ns - time_ns); /* it may be in the middle of what follows the mark */
+        strbuf_puts(out, " after ");
         table_path(out, clean.data, most);
         strbuf_release(&clean);
     } else {
@@ -236,10 +240,14 @@ static void json_footprint(struct json *j, const struct profile *p, const struct
 {
     static const char *const kinds[] = {"periodic", "mark", "snapshot", "exit"};
     struct strbuf mark = {0};
+    uint64_t mark_ns = 0;
     json_object(j, NULL);
     json_string(j, "kind", kinds[f->kind % FOOTPRINT_KINDS]);
     json_u64(j, "time_ns", f->time_ns);
-    json_string(j, "mark", mark_before(p, f, &mark) ? mark.data : NULL);
+    bool marked = mark_before(p, f, &mark, &mark_ns);
+    json_string(j, "mark", marked ? mark.data : NULL);
+    if (marked)
+        json_u64(j, "after_mark_ns", f->time_ns - mark_ns);
     json_bool(j, "exact", f->exact);
     json_bool(j, "partial", f->partial);
     json_u64(j, "rss_bytes", f->rss_bytes);

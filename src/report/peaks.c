@@ -105,8 +105,8 @@ static int by_number(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
-void peaks_text(const struct peaks *p, const char *file, size_t top, const struct style *s,
-                struct strbuf *out)
+void peaks_text(const struct peaks *p, const char *file, const char *options, size_t top,
+                const struct style *s, struct strbuf *out)
 {
     size_t n = p->list.count, shown = n < top ? n : top;
     const struct peak **order = xmalloc((n + 1) * sizeof *order);
@@ -150,7 +150,7 @@ void peaks_text(const struct peaks *p, const char *file, size_t top, const struc
         strbuf_printf(out, "\n%snext: tidemark tree ", style_faint(s));
         next_word(out, file);
         unit_process(out, p->places.query.process);
-        strbuf_printf(out, " --peak N shows what led there%s\n", style_plain(s));
+        strbuf_printf(out, "%s --peak N shows what led there%s\n", options, style_plain(s));
     }
     free(order);
 }

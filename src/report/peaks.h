@@ -12,8 +12,9 @@ void peak_listed_words(const struct peaks *p, const struct peak *k, struct strbu
 /* "18: worker-6>main.py:44:run=>212992": number, thread, place of its largest stack, bytes; in
  * `most` columns if the function's name can be that short. */
 void peak_legend(const struct peaks *p, const struct peak *k, size_t most, struct strbuf *out);
-void peaks_text(const struct peaks *p, const char *file, size_t top, const struct style *s,
-                struct strbuf *out);
+/* `options`: those that the list was asked for with, as tidemark tree takes them; "": none. */
+void peaks_text(const struct peaks *p, const char *file, const char *options, size_t top,
+                const struct style *s, struct strbuf *out);
 void peaks_json(const struct recording *r, const struct peaks *p, struct strbuf *out);
 void peaks_csv(const struct peaks *p, struct strbuf *out);
 

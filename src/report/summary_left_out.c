@@ -44,7 +44,9 @@ static void add_defaults(const struct recording *r, struct strbuf *out)
 {
     static const char *const options[] = {[DEFAULT_WITHIN] = "--within",
                                           [DEFAULT_IGNORE] = "--ignore",
-                                          [DEFAULT_SUPPRESSIONS] = "--suppressions"};
+                                          [DEFAULT_SUPPRESSIONS] = "--suppressions",
+                                          [DEFAULT_OF_PROGRAM] = "the suppressions inside"};
+    bool given = false;
     for (size_t i = 0; i < r->defaults.count; i++) {
         const struct recorded_default *d = &r->defaults.items[i];
         if (i == DEFAULTS_SHOWN) {
@@ -52,9 +54,11 @@ static void add_defaults(const struct recording *r, struct strbuf *out)
             break;
         }
         strbuf_printf(out, "%s%s ", i ? ", " : "", options[d->kind]);
-        unit_text(out, d->kind == DEFAULT_SUPPRESSIONS ? d->name : d->text);
+        unit_text(out, *d->name ? d->name : d->text);
+        given |= d->kind != DEFAULT_OF_PROGRAM;
     }
-    strbuf_puts(out, " were given to run; --no-defaults leaves them out");
+    strbuf_printf(out, "%s; --no-defaults leaves them out",
+                  given ? " were given to run" : " are for LeakSanitizer");
 }
 
 /* What was left out because someone asked for it; nothing when nobody did. */

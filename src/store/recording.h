@@ -99,7 +99,8 @@ struct node {
 
 struct thread {
     uint32_t tid;
-    char *name; /* its last one; "main" for the first thread unless it was renamed */
+    char *name; /* "main" for the first thread unless it was renamed. One that had a name of its own
+                   and took another is two of these, with the same tid. */
     uint64_t start_ns, end_ns;
 };
 
@@ -471,11 +472,17 @@ struct profile {
 };
 
 /* What `run` was told to leave out of reports, unless they are asked not to. */
-enum default_kind { DEFAULT_WITHIN, DEFAULT_IGNORE, DEFAULT_SUPPRESSIONS, DEFAULT_KINDS };
+enum default_kind {
+    DEFAULT_WITHIN,
+    DEFAULT_IGNORE,
+    DEFAULT_SUPPRESSIONS,
+    DEFAULT_OF_PROGRAM, /* suppressions that the program has inside it, for leaks alone */
+    DEFAULT_KINDS
+};
 
 struct recorded_default {
     enum default_kind kind;
-    char *name; /* of suppressions: the file they came from; else "" */
+    char *name; /* of suppressions: the file they came from, or the program; else "" */
     char *text; /* the regular expression, or the whole file */
 };
 

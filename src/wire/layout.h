@@ -147,6 +147,10 @@ struct wire_own {
 
 enum wire_on_full { WIRE_WAIT, WIRE_DROP };
 
+/* Functions whose first bytes lead to us. */
+#define WIRE_TAKEN_MALLOC 1u /* malloc and its family, of the executable */
+#define WIRE_TAKEN_INNER  2u /* those of an allocator that is called by other names */
+
 /* Why the collector was not asked to look at the program's end; the last reason counts. */
 enum wire_end {
     WIRE_END_UNKNOWN,     /* the program did not come to an exit function that is hooked */
@@ -184,7 +188,7 @@ struct wire_header {
     _Atomic uint32_t cut_end;                /* likewise, of the cut stacks */
     _Atomic uint32_t modules_used;           /* bytes of complete module records */
     _Atomic uint32_t unfollowed;             /* children that could not ask for memory */
-    _Atomic uint32_t entries_taken;          /* 1: the executable's own malloc calls us */
+    _Atomic uint32_t entries_taken;          /* of WIRE_TAKEN_ */
     _Atomic uint64_t unrecorded;             /* events of threads that could get no ring */
     _Atomic uint32_t python;                 /* enum wire_python_state */
     _Atomic uint32_t python_version;         /* 0x030b07f0: 3.11.7; 0: not known */

@@ -251,3 +251,24 @@ def test_usage(t):
 def test_next_command_is_of_the_same_stacks(t):
     text = t.run("diff", *versions(t), "--within", "grows", "--ignore", "no such")[0]
     t.true("the same", text.splitlines()[-1].endswith(" --within grows --ignore 'no such' --by stack --top 3"), text)
+
+
+def test_sizes_at_marks(t):
+    """Live heap, RSS and VM at each mark that both have, as `marks` has them; in the text ten of them."""
+    program = t.build("planted.cpp", "-O1", "-I", os.path.join(ROOT, "include"))
+    a, b = t.record(program, "0", "marks"), t.record(program, "1", "marks")
+    wanted = [{(m["label"], m["index"]): m for m in t.ask(file, "marks")["marks"]} for file in (a, b)]
+    marks = diff(t, a, b)["marks"]
+    t.equal("all of them", [(m["label"], m["index"]) for m in marks], list(wanted[1]))
+    for m in marks:
+        for side, want in zip("ab", wanted):
+            there = want[m["label"], m["index"]]
+            t.equal("%s#%d of %s" % (m["label"], m["index"], side), [m[side][k] for k in ("live_bytes", "rss_bytes", "vm_bytes")],
+                    [there[k] for k in ("live_bytes", "rss_bytes", "vm_bytes")])
+    grown = [m["b"]["live_bytes"] - m["a"]["live_bytes"] for m in marks]
+    t.equal("what was planted", grown[-1] - grown[0], (len(marks) - 1) * 400)
+    text = t.run("diff", a, b)[0]
+    table = text.split("the process at its marks")[1].split("next:")[0].strip().splitlines()
+    t.equal("rows", len(table) - 2, 10)
+    t.true("the last one", table[-1].split()[0] == "event#%d" % len(marks), table)
+    t.equal("none without marks", diff(t, *versions(t))["marks"], [])

@@ -126,6 +126,45 @@ def test_picture_of_a_program(t):
         t.equal("in the browser, %s" % (options,), seen, ["0", "true", "true"])
 
 
+def test_lines(t):
+    """Two lines of one function are two boxes, which say where they are; by function they are one."""
+    profile = t.record(t.build("lines.c", "-O0"))
+    rows = t.report(profile, "live", "--by", "line")["rows"]
+    main = sorted("main  lines.c:%d" % r["line"] for r in rows if r["name"] == "main" and r["total_bytes"])
+    script = """
+        const main = window.tidemark.boxes.filter((b) => b.name === 'main');
+        seen.push(main.map((b) => b.label).sort().join(), main.map((b) => b.g.querySelector('title').textContent.split('\\n')[1]).sort().join());
+        window.tidemark.find('lines.c:');
+        seen.push(document.querySelectorAll('.hit').length > 0);
+        """
+    seen = browser.look(t, t.run("flame", profile)[0], script)
+    t.true("several lines", len(main) > 1, rows)
+    t.equal("labels", seen[0], ",".join(main))
+    t.true("tooltips have the path", all(p.startswith("/") and "/lines.c:" in p for p in seen[1].split(",")), seen[1])
+    t.equal("found by file", seen[2], "true")
+    seen = browser.look(t, t.run("flame", profile, "--by", "function")[0], script)
+    t.equal("by function", seen, ["main", "%s" % seen[1], "false"])
+    lines = folded(t.run("flame", profile, "--folded", "--by", "line")[0])
+    t.equal("folded by line", sum(lines.values()), sum(folded(t.run("flame", profile, "--folded")[0]).values()))
+    t.true("and says which", any("lines.c:" in stack for stack in lines), lines)
+    _, stderr, status = t.run("flame", profile, "--by", "thread", "--folded")
+    t.true("nothing else", status == 2 and "by function or by line" in stderr, (status, stderr))
+
+
+def test_deep_stacks_open_on_something(t):
+    """Higher than a window: its root is on top, where the picture opens."""
+    script = "def down(n): return [down(n - 1)] if n else bytearray(1 << 20)\nkept = down(150)\nimport os; os._exit(0)"
+    profile = t.record("/usr/bin/python3", "-c", script)
+    seen = browser.look(t, t.run("flame", profile)[0], """
+        const svg = document.querySelector('svg'), boxes = window.tidemark.boxes;
+        seen.push(+svg.getAttribute('viewBox').split(' ')[3] > 2000);
+        seen.push(Math.max(...boxes.slice(0, 1).map((b) => b.y)) < 100, boxes.filter((b) => b.y < 600 && b.w > 500).length > 25);
+        """)
+    t.equal("tall, its root on top, boxes in sight", seen, ["true"] * 3)
+    seen = browser.look(t, draw(t, "main;a 3\nmain;b 4\n"), "seen.push(window.tidemark.boxes[0].y > window.tidemark.boxes[1].y);")
+    t.equal("a low one stands on it", seen, ["true"])
+
+
 def test_wrong_usage(t):
     for arguments, wants in ((("--min-width", "x"), "--min-width 'x' is not a number"),
                              (("--colors", "mauve"), "--colors 'mauve' is not one of")):

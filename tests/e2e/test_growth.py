@@ -1,5 +1,6 @@
 """tidemark growth: programs that grow in a known way get the right verdict, and the right numbers."""
 import os
+import re
 import shutil
 import subprocess
 
@@ -288,3 +289,15 @@ def test_one_thread(t):
         growth = t.ask(profile, "growth", *thread)
         t.equal("sites %s" % (thread,), {s["function"]: s["bytes_per_mark"] for s in growth["sites"]}, want)
         t.equal("live of the process", growth["slopes"]["live"]["bytes_per_mark"], 4000)
+
+
+def test_how_long_after_a_mark_it_looked(t):
+    """An account is made soon after a mark, and maybe in the middle of what follows: the title says how long after."""
+    profile = t.record(t.build("event_gaps.c", "-O1", *API))
+    times = {"%s#%d" % (m["label"], m["index"]): m["time_ns"] for m in t.ask(profile, "marks")["marks"]}
+    account = [a for a in t.ask(profile, "growth", "--mark", "event")["account"] if a["kind"] == "mark"]
+    t.true("some were made", account)
+    for a in account:
+        t.equal("after " + a["mark"], a["time_ns"] - a["after_mark_ns"], times[a["mark"]])
+    text = t.run("growth", profile, "--mark", "event")[0]
+    t.true("the title", re.search(r"[0-9.]+ (ns|us|ms|s) after event#[0-9]+ ", text), text)

@@ -330,3 +330,24 @@ def test_ten_million_blocks(t):
     answer = leaks(t, profile)
     t.equal("entries", [(e["bytes"], e["count"]) for e in answer["leaks"]], [(240000000, 10000000)])
     t.true("the file is small", os.path.getsize(profile) < 100000, os.path.getsize(profile))
+
+
+@cases(flags=("-O0", "-O2", "-O2 -no-pie", "-O0 -no-pie", "-O2 -rdynamic -s"))
+def test_suppressions_inside_the_program(t, flags):
+    """What __lsan_default_suppressions returns counts for leaks, and for nothing else."""
+    profile = t.record(t.build("suppressed_inside.c", *flags.split()))
+    report = t.ask(profile, "leaks", "--no-presets")
+    stripped = "-s" in flags  # known by the exported function, but the stacks have no names
+    t.equal("lost", report["totals"]["bytes"], 7000 if stripped else 4000)
+    t.equal("ignored", report["totals"]["ignored_bytes"], 0 if stripped else 3000)
+    t.equal("without them", t.ask(profile, "leaks", "--no-presets", "--no-defaults")["totals"]["bytes"], 7000)
+    t.equal("a report has all", t.report(profile)["sum"]["bytes"], 7000)
+    if not stripped:
+        text = t.run("leaks", profile)[0]
+        t.true("the text says so", "the suppressions inside suppressed_inside are for LeakSanitizer" in " ".join(text.split()), text)
+
+
+def test_suppressions_that_are_computed(t):
+    profile = t.record(t.build("suppressed_inside.c", "-O1", "-DCOMPUTED"))
+    t.equal("all are told", t.ask(profile, "leaks", "--no-presets")["totals"]["bytes"], 7000)
+    t.true("a note", any("__lsan_default_suppressions" in n for n in t.report(profile)["notes"]), t.report(profile)["notes"])

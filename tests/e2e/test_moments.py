@@ -1,5 +1,7 @@
 """Peaks, each site's own peak, the largest block, and the state at a moment."""
-from harness import cases
+import os
+
+from harness import ROOT, cases
 
 PEAK = 12345 + 20 * 500000
 
@@ -92,3 +94,21 @@ def test_moments_never_go_back(t):
     seen = [t.report(profile, "live", "--at", "%d%%" % percent)["totals"]["live_bytes"] for percent in range(0, 101, 10)]
     t.equal("live bytes of a program that only allocates", seen, sorted(seen))
     t.equal("at the end", seen[-1], 250_000)
+
+
+@cases(mode=("exit", "return", "quick_exit", "handler"), opts=((), ("--no-scan",)))
+def test_when_it_begins_to_end(t, mode, opts):
+    """--at exit: nothing that runs at exit has run. What it frees then, and allocates, is not there yet."""
+    program = t.build("scanned.c", "-O1", "-I", os.path.join(ROOT, "include"))
+    profile = t.record(program, mode, opts=opts)
+    for moment, sizes in (("exit", [2010, 2020]), ("end", [2010, 2021])):
+        rows = t.report(profile, "live", "--by", "stack", "--at", moment)["rows"]
+        t.equal("at " + moment, sorted(row["bytes"] for row in rows), sizes)
+    t.equal("since exit", sorted(row["bytes"] for row in t.report(profile, "total", "--by", "stack", "--since", "exit")["rows"]), [2021])
+    t.equal("flame at exit", t.run("flame", profile, "--folded", "--at", "exit")[2], 0)
+
+
+def test_a_process_that_did_not_say_that_it_ends(t):
+    profile = t.record(t.build("scanned.c", "-O1", "-I", os.path.join(ROOT, "include")), "killed", status=137)
+    _, stderr, status = t.run("report", profile, "--at", "exit")
+    t.true("one line", status == 2 and stderr.count("\n") == 1 and "began to end is not known" in stderr, (status, stderr))

@@ -1,5 +1,7 @@
 """tidemark peaks and tree: numbered peaks of threads that rise and fall, and the calls that led there."""
 import os
+import re
+import shlex
 
 import browser
 from harness import ROOT
@@ -123,3 +125,39 @@ def test_wrong_usage(t):
                                    (("tree", profile, "--order", "name"), "--order takes 'time' or 'size'", 2)):
         _, stderr, status = t.run(*arguments)
         t.true(wants, status == code and wants in stderr and stderr.count("\n") == 1, (status, stderr))
+
+
+def test_the_command_that_follows_has_the_filters(t):
+    """Peak 2 of what was asked for is peak 2 of the command that is suggested."""
+    profile = record(t)
+    asked = ("--within", "^pile_up$", "--thread", "climber", "--peak", "20K", "--peak-delta-time", "0.001", "--since", "top#1")
+    text = t.run("peaks", profile, *asked)[0]
+    following = [line for line in text.splitlines() if line.startswith("next: ")][0]
+    words = shlex.split(following.split(" shows what")[0][len("next: tidemark "):])
+    t.equal("options", words[2:], ["--within", "^pile_up$", "--thread", "climber", "--since", "top#1", "--peak-least", "20480",
+                                   "--peak-delta-time", "0.001s", "--peak", "N"])
+    for peak in peaks_of(t, profile, *asked):
+        tree = t.run(*[w if w != "N" else str(peak["number"]) for w in words])[0]
+        t.true("peak %d" % peak["number"], tree.startswith("peak " + peak["legend"]), (tree[:100], peak["legend"]))
+
+
+def points(svg, name):
+    line = re.search(r'points="([^"]*)"><title>%s</title>' % re.escape(name), svg).group(1)
+    return [tuple(float(c) for c in p.split(",")) for p in line.split()]
+
+
+def test_dots_lie_on_the_line(t):
+    """Of a part of the heap too; and lines hold a value until the next one, so all their parts are level or upright."""
+    profile, path = record(t), t.file("peaks.svg")
+    for filters, name in (((), "heap of the process"), (("--within", "^walker$"), "heap of the process, as filtered")):
+        t.run("peaks", profile, "--plot", path, *filters)
+        with open(path) as file:
+            svg = file.read()
+        line = points(svg, name)
+        t.true("steps", all(a[0] == b[0] or a[1] == b[1] for a, b in zip(line, line[1:])), line[:20])
+        process = [p for p in peaks_of(t, profile, *filters) if p["thread"] is None]
+        t.true("peaks of the process", process)
+        for p in process:
+            dot = re.search(r'<title>%s</title><circle cx="([0-9.]+)" cy="([0-9.]+)"' % re.escape(
+                p["legend"].replace("&", "&amp;").replace(">", "&gt;")), svg)
+            t.true("dot %d" % p["number"], dot and (float(dot.group(1)), float(dot.group(2))) in line, p["legend"])

@@ -89,6 +89,29 @@ def test_scan_switched_off(t):
     t.true("reason", "--no-scan" in found[0].reason, found[0].reason)
 
 
+@cases(allocator=tuple(ALLOCATORS))
+def test_empty_arrays(t, allocator):
+    """new T[0] of a type with a destructor: what is kept is one past the block, and keeps it."""
+    preload = {"LD_PRELOAD": ALLOCATORS[allocator]} if ALLOCATORS[allocator] else {}
+    for scan in scans(t, t.record(t.build("empty_arrays.cpp", "-O0"), env=preload)):
+        t.equal("lost", scan.sizes().get("lost"), [8, 8 + 7 * 4])
+        reachable = scan.sizes()["reachable"]
+        t.true("kept", {8, 16, 8 + 5 * 4} <= set(reachable), reachable)
+
+
+def test_unusual_holders(t):
+    """Data of keys, of a library and of its threads hold a block; other disguises, the kernel and what was unloaded do not."""
+    library, closed = (t.build("plugin_roots.c", flag, shared=True) for flag in ("-O1", "-O2"))
+    program = t.build("leak_roots.c", "-O1")
+    for scan in scans(t, t.record(program, library, closed)):
+        if scan.kind != EXIT:
+            continue  # afterwards the keys' and the library's data are as before, but the loader has cleaned up
+        sizes = scan.sizes()
+        t.equal("held", [s for s in sizes["reachable"] if 3100 <= s < 3300], [3100, 3101, 3120, 3121])
+        t.equal("not held", [s for s in sizes["lost"] + sizes.get("indirect", []) if s >= 3100],
+                [3200, 3201, 3202, 3203, 3210, 3211, 3221, 3222, 3223, 3230, 3231, 3264, 5000000])
+
+
 def test_exit_from_a_thread(t):
     """The first thread waits elsewhere; the block on the stack of the one that ends is reachable."""
     for scan in scans(t, t.record(program(t), "thread")):

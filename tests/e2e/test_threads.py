@@ -36,3 +36,17 @@ def test_thread_names(t):
     t.equal("of all threads", sum(sizes.values()), 1100 + 2000 + 3000 + 4000 + 5000)
     only = t.report(profile, "live", "--thread", "by-prctl")
     t.equal("--thread", t.total(only, "leak"), (2000, 1))
+
+
+def test_each_name_holds_for_its_time(t):
+    """A name that a thread had before is the same row again; of very many names the last stands for the rest."""
+    profile = t.record(t.build("thread_renames.c", "-O1"))
+    t.consistent(profile)
+    rows = t.report(profile, "live", "--by", "thread", "--within", "^leak$")["rows"]
+    t.equal("sizes", {r["name"]: r["self_bytes"] for r in rows}, {"reading": 9001, "fitting": 2000, "writing": 4000, "main": 5000})
+    t.equal("--thread", t.total(t.report(profile, "live", "--thread", "fitting"), "leak"), (2000, 1))
+    profile = t.record(t.build("thread_renames.c", "-O1"), "many")
+    t.consistent(profile)
+    sizes = {r["name"]: r["self_count"] for r in t.report(profile, "live", "--by", "thread", "--within", "^leak$")["rows"]}
+    t.equal("sum", sum(sizes.values()), 3001)
+    t.equal("first and last", (sizes.get("job-1"), sizes.get("job-2999"), len(sizes)), (1, 3000 - 16, 18))

@@ -41,7 +41,6 @@ def test_python(t):
     t.equal("theirs: it calls ours", sizes(t.file("theirs/")), [1000000, 2000000])
     t.equal("one file", sizes(t.file("ours/work.py")), [1000000])
     t.equal("either", sizes(t.file("ours"), t.file("nothing")), [1000000])
-    t.equal("neither", sizes("/nowhere/"), [])
     t.equal("both --within and --within-path",
             large(t.report(profile, "live", "--by", "stack", "--within-path", t.file("theirs"), "--within", "^own$")), [2000000])
     whole = t.report(profile, "live")
@@ -85,4 +84,21 @@ def test_native(t):
         return t.report(profile, "total", "--within-path", path)["sum"]["count"]
     t.equal("of the program", count(os.path.join(PROGRAMS, "lines.c")), 3)
     t.equal("of its folder", count(PROGRAMS), 3)
-    t.equal("of none", count("/nowhere"), 0)
+
+
+def test_filters_that_match_nothing(t):
+    """One line that names the filter, and a status that scripts see; not a report of zeros."""
+    profile = t.record(t.build("phases.c", "-O1"))
+    for filters, word in ((("--within-path", "/nowhere/"), "--within-path '/nowhere/'"),
+                          (("--within-path", "/nowhere/", "--within-path", "/none"), "nor with the others"),
+                          (("--within", "no_such_function"), "--within 'no_such_function'"),
+                          (("--thread", "nobody"), "'nobody'")):
+        for command in (("report",), ("report", "--metric", "peak", "--json"), ("flame", "--folded"), ("peaks",), ("tree",),
+                        ("threads",), ("leaks",), ("leaks", "--fail")):
+            stdout, stderr, status = t.run(command[0], profile, *command[1:], *filters)
+            if "--thread" in filters and "unknown option" in stderr:
+                continue
+            t.equal("%s %s: status, lines" % (" ".join(command), filters), (status, stderr.count("\n"), stdout), (1, 1, ""))
+            t.true("%s %s names it" % (command[0], filters), word in stderr, stderr)
+    report = t.report(profile, "live", "--within", "^spike$")
+    t.equal("a function that has nothing now is no error", report["sum"]["bytes"], 0)

@@ -253,7 +253,7 @@ static inline void look_peaks(const struct recording *r, uint64_t hash)
         timelines_release(&t);
     }
     if (peaks_init(&p, r, &q, &options, &err) == 0) {
-        peaks_text(&p, "x.tide", 10, &style, &out);
+        peaks_text(&p, "x.tide", "", 10, &style, &out);
         peaks_json(r, &p, &out);
         peaks_csv(&p, &out);
         peaks_release(&p);

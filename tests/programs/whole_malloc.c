@@ -72,6 +72,27 @@ int posix_memalign(void **block, size_t alignment, size_t size)
     return *block ? 0 : ENOMEM;
 }
 
+#ifdef WITH_FREE_SIZED
+void free_sized(void *block, size_t size);
+void free_sized(void *block, size_t size)
+{
+    size_t known = size;
+    if (block)
+        memcpy(&known, (char *)block - 8, 8);
+    if (known != size)
+        __builtin_trap();
+    free(block);
+}
+
+void free_aligned_sized(void *block, size_t alignment, size_t size);
+void free_aligned_sized(void *block, size_t alignment, size_t size)
+{
+    if ((uintptr_t)block % alignment)
+        __builtin_trap();
+    free_sized(block, size);
+}
+#endif
+
 #ifdef WITH_MAIN
 SITE static void takes(size_t size)
 {

@@ -77,6 +77,43 @@ static void test_pointers(void **unused)
     assert_int_equal(state(170), REACH_LOST);
 }
 
+/* The array begins one past the block, which has its length and nothing else. */
+static void test_empty_arrays(void **unused)
+{
+    (void)unused;
+    begin();
+    for (size_t i = 0; i < 6; i++)
+        add(100 + 10 * i, 1);
+    add(160, 2); /* of elements that are aligned to 16 bytes */
+    add(171, 2); /* not aligned to them */
+    add(180, 1);
+    add(181, 1);        /* right behind it */
+    add(190, 1);        /* the last block of all */
+    image[0] = AT(101); /* an empty array */
+    image[1] = AT(111); /* one of length 7 is longer than that */
+    image[110] = 7;
+    image[2] = AT(121) + 1; /* two past it */
+    image[3] = AT(130);     /* another block has the pointer */
+    image[130] = AT(141);
+    image[150] = AT(151); /* it points to itself */
+    image[4] = AT(162);
+    image[160] = 99; /* room before the length */
+    image[5] = AT(173);
+    image[6] = AT(181);
+    image[7] = AT(191);
+    run();
+    assert_int_equal(state(100), REACH_REACHABLE);
+    assert_int_equal(state(110), REACH_LOST);
+    assert_int_equal(state(120), REACH_LOST);
+    assert_int_equal(state(140), REACH_REACHABLE);
+    assert_int_equal(state(150), REACH_LOST);
+    assert_int_equal(state(160), REACH_REACHABLE);
+    assert_int_equal(state(171), REACH_LOST);
+    assert_int_equal(state(180), REACH_REACHABLE);
+    assert_int_equal(state(181), REACH_REACHABLE);
+    assert_int_equal(state(190), REACH_REACHABLE);
+}
+
 static void test_chains(void **unused)
 {
     (void)unused;
@@ -358,6 +395,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pointers),
+        cmocka_unit_test(test_empty_arrays),
         cmocka_unit_test(test_chains),
         cmocka_unit_test(test_circles),
         cmocka_unit_test(test_blocks_among_roots),

@@ -1,0 +1,181 @@
+/*
+ * The hooks for allocation functions with other names than malloc's (inner.h). They are jumped to
+ * from the functions' own code, and go on there. Compiled with frame pointers (CALLER()).
+ *
+ * Frees may be of blocks that were not seen: an allocator has more ways to give a block than are
+ * hooked.
+ */
+#include "record/inner.h"
+#include "record/recorder.h"
+
+#define HOOK_OF(name) inner_hook_##name
+
+static inline __attribute__((always_inline)) bool record(struct thread *t, void *p, size_t size,
+                                                         const uint64_t *caller)
+{
+    return event_alloc_sized(t, p, size, inner_usable ? inner_usable(p) : size, caller);
+}
+
+#define ALLOCATING(name, size, parameters, arguments)                                              \
+    void *HOOK_OF(name) parameters;                                                                \
+    void *HOOK_OF(name) parameters                                                                 \
+    {                                                                                              \
+        void *(*function)parameters = inner_next[INNER_##name];                                    \
+        struct thread *t = thread_enter();                                                         \
+        if (UNLIKELY(!t))                                                                          \
+            return function arguments;                                                             \
+        event_prefetch(t, CALLER());                                                               \
+        void *p = function arguments;                                                              \
+        if (LIKELY(p != NULL))                                                                     \
+            record(t, p, (size), CALLER());                                                        \
+        thread_leave();                                                                            \
+        return p;                                                                                  \
+    }
+
+/* The old block is recorded as free before it is; if nothing came of it, that is taken back. */
+#define REALLOCATING(name, size, parameters, arguments)                                            \
+    void *HOOK_OF(name) parameters;                                                                \
+    void *HOOK_OF(name) parameters                                                                 \
+    {                                                                                              \
+        void *(*function)parameters = inner_next[INNER_##name];                                    \
+        struct thread *t = thread_enter();                                                         \
+        if (UNLIKELY(!t))                                                                          \
+            return function arguments;                                                             \
+        event_prefetch(t, CALLER());                                                               \
+        size_t large = old && UNLIKELY(large_may_be(old)) ? large_drop(old) : 0;                   \
+        if (old)                                                                                   \
+            event_realloc(t, old, EVENT_MAYBE);                                                    \
+        void *p = function arguments;                                                              \
+        if (UNLIKELY(!p)) {                                                                        \
+            if (old)                                                                               \
+                event_realloc_failed(t);                                                           \
+            if (large)                                                                             \
+                large_keep(old, large);                                                            \
+        } else if (UNLIKELY(!record(t, p, (size), CALLER())) && old) {                             \
+            note_unrecorded(t);                                                                    \
+        }                                                                                          \
+        thread_leave();                                                                            \
+        return p;                                                                                  \
+    }
+
+#define FREEING(name, parameters, arguments)                                                       \
+    void HOOK_OF(name) parameters;                                                                 \
+    void HOOK_OF(name) parameters                                                                  \
+    {                                                                                              \
+        void(*function) parameters = inner_next[INNER_##name];                                     \
+        struct thread *t = p ? thread_enter() : NULL;                                              \
+        if (LIKELY(t != NULL))                                                                     \
+            event_free(t, p, EVENT_MAYBE);                                                         \
+        function arguments;                                                                        \
+        if (LIKELY(t != NULL))                                                                     \
+            thread_leave();                                                                        \
+    }
+
+/* As malloc's. Those that return NULL for a product that is too large never come to its size. */
+ALLOCATING(malloc, size, (size_t size), (size))
+ALLOCATING(calloc, count *size, (size_t count, size_t size), (count, size))
+ALLOCATING(aligned_alloc, size, (size_t alignment, size_t size), (alignment, size))
+ALLOCATING(memalign, size, (size_t alignment, size_t size), (alignment, size))
+ALLOCATING(valloc, size, (size_t size), (size))
+ALLOCATING(pvalloc, (size + 4095) & ~(size_t)4095, (size_t size), (size))
+REALLOCATING(reallocarray, count *size, (void *old, size_t count, size_t size), (old, count, size))
+FREEING(free, (void *p), (p))
+FREEING(free_sized, (void *p, size_t size), (p, size))
+
+/* With size 0 a realloc may be a free, or give another block. */
+void *HOOK_OF(realloc)(void *old, size_t size);
+void *HOOK_OF(realloc)(void *old, size_t size)
+{
+    void *(*function)(void *, size_t) = inner_next[INNER_realloc];
+    struct thread *t = thread_enter();
+    if (UNLIKELY(!t))
+        return function(old, size);
+    event_prefetch(t, CALLER());
+    size_t large = old && size && UNLIKELY(large_may_be(old)) ? large_drop(old) : 0;
+    if (old)
+        size ? event_realloc(t, old, EVENT_MAYBE) : event_free(t, old, EVENT_MAYBE);
+    void *p = function(old, size);
+    if (UNLIKELY(!p)) {
+        if (old && size)
+            event_realloc_failed(t);
+        if (large)
+            large_keep(old, large);
+    } else if (UNLIKELY(!record(t, p, size, CALLER())) && old) {
+        note_unrecorded(t);
+    }
+    thread_leave();
+    return p;
+}
+
+int HOOK_OF(posix_memalign)(void **out, size_t alignment, size_t size);
+int HOOK_OF(posix_memalign)(void **out, size_t alignment, size_t size)
+{
+    int (*function)(void **, size_t, size_t) = inner_next[INNER_posix_memalign];
+    struct thread *t = thread_enter();
+    int result = function(out, alignment, size);
+    if (UNLIKELY(!t))
+        return result;
+    if (result == 0 && *out)
+        record(t, *out, size, CALLER());
+    thread_leave();
+    return result;
+}
+
+/* jemalloc's */
+ALLOCATING(mallocx, size, (size_t size, int flags), (size, flags))
+REALLOCATING(rallocx, size, (void *old, size_t size, int flags), (old, size, flags))
+FREEING(dallocx, (void *p, int flags), (p, flags))
+FREEING(sdallocx, (void *p, size_t size, int flags), (p, size, flags))
+
+/* In place; what it returns is how large the block is then. */
+size_t HOOK_OF(xallocx)(void *p, size_t size, size_t extra, int flags);
+size_t HOOK_OF(xallocx)(void *p, size_t size, size_t extra, int flags)
+{
+    size_t (*function)(void *, size_t, size_t, int) = inner_next[INNER_xallocx];
+    struct thread *t = thread_enter();
+    if (UNLIKELY(!t))
+        return function(p, size, extra, flags);
+    event_prefetch(t, CALLER());
+    size_t large = UNLIKELY(large_may_be(p)) ? large_drop(p) : 0;
+    event_realloc(t, p, EVENT_MAYBE);
+    size_t room = function(p, size, extra, flags);
+    size_t most = extra <= SIZE_MAX - size ? size + extra : SIZE_MAX;
+    if (room < size) {
+        event_realloc_failed(t);
+        if (large)
+            large_keep(p, large);
+    } else if (UNLIKELY(!record(t, p, room < most ? room : most, CALLER()))) {
+        note_unrecorded(t);
+    }
+    thread_leave();
+    return room;
+}
+
+/* mimalloc's */
+ALLOCATING(malloc_small, size, (size_t size), (size))
+ALLOCATING(zalloc_small, size, (size_t size), (size))
+ALLOCATING(zalloc, size, (size_t size), (size))
+ALLOCATING(mallocn, count *size, (size_t count, size_t size), (count, size))
+ALLOCATING(malloc_aligned, size, (size_t size, size_t alignment), (size, alignment))
+ALLOCATING(zalloc_aligned, size, (size_t size, size_t alignment), (size, alignment))
+ALLOCATING(calloc_aligned, count *size, (size_t count, size_t size, size_t alignment),
+           (count, size, alignment))
+REALLOCATING(reallocn, count *size, (void *old, size_t count, size_t size), (old, count, size))
+REALLOCATING(rezalloc, size, (void *old, size_t size), (old, size))
+REALLOCATING(recalloc, count *size, (void *old, size_t count, size_t size), (old, count, size))
+REALLOCATING(realloc_aligned, size, (void *old, size_t size, size_t alignment),
+             (old, size, alignment))
+FREEING(free_size, (void *p, size_t size), (p, size))
+FREEING(free_aligned, (void *p, size_t alignment), (p, alignment))
+FREEING(free_size_aligned, (void *p, size_t size, size_t alignment), (p, size, alignment))
+
+static size_t length_of(const char *text, size_t most)
+{
+    size_t n = 0;
+    while (n < most && text[n])
+        n++;
+    return n;
+}
+
+ALLOCATING(strdup, length_of(text, SIZE_MAX) + 1, (const char *text), (text))
+ALLOCATING(strndup, length_of(text, most) + 1, (const char *text, size_t most), (text, most))

@@ -1,0 +1,351 @@
+#include "record/inner.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "record/entry.h"
+#include "record/exports.h"
+#include "record/loaded.h"
+#include "record/recorder.h"
+
+#define PAGE   4096
+#define ISLAND ((INNER_COUNT * ENTRY_SLOT + PAGE - 1) / PAGE * PAGE)
+
+void *inner_next[INNER_COUNT];
+size_t (*inner_usable)(const void *);
+
+#define DECLARE(name)                                                                              \
+    extern const char hook_##name[] __asm__("inner_hook_" #name)                                   \
+        __attribute__((visibility("hidden")));
+INNER_FUNCTIONS(DECLARE)
+
+static struct function {
+    const char *name;
+    const void *hook;
+    uint64_t address, size; /* 0: the file has none */
+    uint64_t trampoline;
+    uint8_t before[ENTRY_PATCH], patch[ENTRY_PATCH];
+} functions[INNER_COUNT] = {
+#define FUNCTION(n) [INNER_##n] = {.name = #n, .hook = hook_##n},
+    INNER_FUNCTIONS(FUNCTION)};
+
+/* Who has such functions: by prefix, and by the one that is always there. Of one without a prefix,
+ * those that have the names of malloc's family are hooked already. */
+static const struct family {
+    const char *prefix, *key, *usable;
+    enum inner_function first;
+} families[] = {{"", "mallocx", "malloc_usable_size", INNER_mallocx},
+                {"_rjem_", "malloc", "malloc_usable_size", INNER_malloc},
+                {"je_", "mallocx", "malloc_usable_size", INNER_malloc},
+                {"mi_", "malloc", "usable_size", INNER_malloc},
+                {"tc_", "malloc", "malloc_size", INNER_malloc}};
+#define FAMILIES  (sizeof families / sizeof *families)
+#define NAME_SIZE 48
+
+static bool taken_over;
+static uint8_t code[65536]; /* of a function; a longer one is not understood */
+
+bool inner_taken_over(void)
+{
+    return taken_over;
+}
+
+/* --- where they are --------------------------------------------------------------------------- */
+
+static const char *full_name(const struct family *f, const char *name, char out[NAME_SIZE])
+{
+    size_t prefix = strlen(f->prefix), size = strlen(name) + 1;
+    memcpy(out, f->prefix, prefix);
+    memcpy(out + prefix, name, size);
+    return out;
+}
+
+/* The symbols that a file needs of others come before those in its table of hashes. */
+static bool imports(const struct exports *x, const struct family *f)
+{
+    size_t prefix = strlen(f->prefix), end = x->gnu_hash ? x->gnu_hash[1] : 0;
+    if (!x->gnu_hash && x->hash)
+        end = x->hash[1];
+    for (size_t i = 1; x->symbols && x->strings && i < end; i++) {
+        const char *name = x->strings + x->symbols[i].st_name;
+        if (x->symbols[i].st_shndx != SHN_UNDEF || strncmp(name, f->prefix, prefix) != 0)
+            continue;
+        for (unsigned k = f->first; k < INNER_COUNT; k++)
+            if (strcmp(name + prefix, functions[k].name) == 0)
+                return true;
+    }
+    return false;
+}
+
+struct search {
+    const struct family *family; /* looked for, or found */
+    struct exports exports;
+    uint64_t own;
+    bool is_program, found;
+};
+
+static void read_exports(struct exports *x, const struct dl_phdr_info *info)
+{
+    struct link_map m = {.l_addr = info->dlpi_addr};
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            m.l_ld = (ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+    exports_read(x, &m);
+}
+
+static int look_into(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    struct search *s = arg;
+    char name[NAME_SIZE];
+    bool is_program = s->is_program;
+    (void)size;
+    s->is_program = false;
+    if (info->dlpi_addr == s->own || info->dlpi_addr == recorder.loader)
+        return 0;
+    read_exports(&s->exports, info);
+    for (s->family = families; s->family < families + FAMILIES; s->family++)
+        if (exports_find(&s->exports, full_name(s->family, s->family->key, name)) &&
+            !exports_find(&s->exports, "__asan_init")) {
+            s->is_program = is_program;
+            s->found = true;
+            return 1;
+        }
+    return 0;
+}
+
+static int look_for_users(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    const struct search *s = arg;
+    struct exports x;
+    (void)size;
+    if (info->dlpi_addr == s->own || info->dlpi_addr == s->exports.base)
+        return 0;
+    read_exports(&x, info);
+    return imports(&x, s->family);
+}
+
+static void note_function(const char *name, uint64_t address, uint64_t size, const struct family *f)
+{
+    char wanted[NAME_SIZE];
+    if (strcmp(name, full_name(f, f->usable, wanted)) == 0)
+        memcpy(&inner_usable, &address, sizeof address);
+    for (unsigned k = f->first; k < INNER_COUNT; k++)
+        if (strcmp(name, full_name(f, functions[k].name, wanted)) == 0) {
+            functions[k].address = address;
+            functions[k].size = size;
+        }
+}
+
+/* In a library, only if somebody calls them. */
+static bool find_exported(void)
+{
+    const struct link_map *own = loaded_map(functions);
+    struct search s = {.own = own ? own->l_addr : 0, .is_program = true};
+    char name[NAME_SIZE];
+    dl_iterate_phdr(look_into, &s);
+    if (!s.found || (!s.is_program && !dl_iterate_phdr(look_for_users, &s)))
+        return false;
+    for (unsigned k = 0; k <= INNER_COUNT; k++) {
+        const char *last = k < INNER_COUNT ? functions[k].name : s.family->usable;
+        const ElfW(Sym) *symbol = exports_find(&s.exports, full_name(s.family, last, name));
+        if (symbol && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_size)
+            note_function(name, s.exports.base + symbol->st_value, symbol->st_size, s.family);
+    }
+    return true;
+}
+
+/* --- a program of Rust: its functions are in the table of symbols that nobody loads ----------- */
+
+struct image {
+    const char *bytes;
+    size_t size;
+};
+
+static const void *part(const struct image *m, uint64_t offset, uint64_t size)
+{
+    return offset <= m->size && size <= m->size - offset ? m->bytes + offset : NULL;
+}
+
+static const Elf64_Shdr *section(const struct image *m, const Elf64_Ehdr *e, unsigned i)
+{
+    return i < e->e_shnum
+               ? part(m, e->e_shoff + (uint64_t)i * sizeof(Elf64_Shdr), sizeof(Elf64_Shdr))
+               : NULL;
+}
+
+static bool is_of_rust(const struct image *m, const Elf64_Ehdr *e)
+{
+    const Elf64_Shdr *names = section(m, e, e->e_shstrndx);
+    for (unsigned i = 1; names && i < e->e_shnum; i++) {
+        const Elf64_Shdr *s = section(m, e, i);
+        const char *name = s ? part(m, names->sh_offset + s->sh_name, sizeof ".comment") : NULL;
+        const char *text = name && memcmp(name, ".comment", sizeof ".comment") == 0
+                               ? part(m, s->sh_offset, s->sh_size)
+                               : NULL;
+        if (text)
+            return memmem(text, s->sh_size, "rustc", 5);
+    }
+    return false;
+}
+
+static bool find_in_table(const struct image *m, const Elf64_Ehdr *e, uint64_t base)
+{
+    static const struct family *const in_rust[] = {&families[1], &families[3]};
+    const struct family *family = NULL;
+    for (unsigned i = 1; i < e->e_shnum; i++) {
+        const Elf64_Shdr *s = section(m, e, i);
+        const Elf64_Shdr *t = s && s->sh_type == SHT_SYMTAB ? section(m, e, s->sh_link) : NULL;
+        const Elf64_Sym *symbols = t ? part(m, s->sh_offset, s->sh_size) : NULL;
+        const char *text = t ? part(m, t->sh_offset, t->sh_size) : NULL;
+        if (!symbols || !text || !t->sh_size || text[t->sh_size - 1])
+            continue;
+        for (size_t k = 1; k < s->sh_size / sizeof *symbols; k++) {
+            const Elf64_Sym *y = &symbols[k];
+            if (ELF64_ST_TYPE(y->st_info) != STT_FUNC || !y->st_shndx || !y->st_size ||
+                y->st_name >= t->sh_size)
+                continue;
+            const char *name = text + y->st_name;
+            for (unsigned f = 0; f < 2; f++)
+                if (strncmp(name, in_rust[f]->prefix, strlen(in_rust[f]->prefix)) == 0 &&
+                    (!family || family == in_rust[f])) {
+                    note_function(name, base + y->st_value, y->st_size, in_rust[f]);
+                    if (functions[INNER_malloc].address)
+                        family = in_rust[f];
+                }
+        }
+    }
+    return family != NULL;
+}
+
+static bool find_hidden(void)
+{
+    const struct link_map *program = loaded_map(functions);
+    bool found = false;
+    while (program && program->l_prev)
+        program = program->l_prev;
+    long fd = sys_call(SYS_openat, (long)AT_FDCWD, "/proc/self/exe", (long)(O_RDONLY | O_CLOEXEC));
+    if (fd < 0 || !program)
+        return false;
+    long size = sys_call(SYS_lseek, fd, 0L, (long)SEEK_END);
+    long p = size > (long)sizeof(Elf64_Ehdr)
+                 ? sys_call(SYS_mmap, 0L, size, (long)PROT_READ, (long)MAP_PRIVATE, fd, 0L)
+                 : -1;
+    sys_call(SYS_close, fd);
+    if (p < 0 && p > -4096)
+        return false;
+    struct image image = {(const char *)p, (size_t)size};
+    const Elf64_Ehdr *e = (const Elf64_Ehdr *)p;
+    if (e->e_shentsize == sizeof(Elf64_Shdr) && is_of_rust(&image, e))
+        found = find_in_table(&image, e, program->l_addr);
+    sys_call(SYS_munmap, p, size);
+    return found;
+}
+
+/* --- their code ------------------------------------------------------------------------------- */
+
+static const struct function *same_function(const struct function *f)
+{
+    for (const struct function *g = functions; g < f; g++)
+        if (g->address == f->address)
+            return g;
+    return NULL;
+}
+
+static bool make_one(struct function *f, uint8_t *slot, long memory)
+{
+    uint64_t page_end = (f->address + f->size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+    size_t room = page_end - f->address < sizeof code ? page_end - f->address : sizeof code;
+    if (sys_call(SYS_pread64, memory, code, room, f->address) != (long)room)
+        return false;
+    memcpy(f->before, code, sizeof f->before);
+    struct entry e = {.address = f->address,
+                      .code = code,
+                      .size = f->size < sizeof code ? f->size : sizeof code,
+                      .readable = room,
+                      .hook = f->hook};
+    return entry_make(&e, slot, (uintptr_t)slot, f->patch, &f->trampoline);
+}
+
+static bool make_all(uint8_t *island, long memory)
+{
+    unsigned made = 0;
+    for (struct function *f = functions; f < functions + INNER_COUNT; f++) {
+        if (entry_took(f->address))
+            f->address = 0; /* one of malloc's own under another name */
+        const struct function *same = f->address ? same_function(f) : NULL;
+        if (same) {
+            f->trampoline = same->trampoline;
+        } else if (f->address) {
+            if (!make_one(f, island + (size_t)(f - functions) * ENTRY_SLOT, memory))
+                return false;
+            made++;
+        }
+    }
+    return made > 0;
+}
+
+/* If that is refused half way, what was written is taken back. */
+static bool write_all(long memory)
+{
+    for (struct function *f = functions; f < functions + INNER_COUNT; f++) {
+        if (!f->address || same_function(f) ||
+            sys_call(SYS_pwrite64, memory, f->patch, (long)ENTRY_PATCH, f->address) == ENTRY_PATCH)
+            continue;
+        while (f-- > functions)
+            if (f->address && !same_function(f))
+                sys_call(SYS_pwrite64, memory, f->before, (long)ENTRY_PATCH, f->address);
+        return false;
+    }
+    return true;
+}
+
+/* A function that is malloc's too is now reached by its trampoline. */
+static void set_next(void)
+{
+    void *slots[] = {
+        &next.malloc,         &next.calloc,        &next.realloc,           &next.free,
+        &next.posix_memalign, &next.aligned_alloc, &next.memalign,          &next.valloc,
+        &next.pvalloc,        &next.free_sized,    &next.free_aligned_sized};
+    for (const struct function *f = functions; f < functions + INNER_COUNT; f++) {
+        memcpy(&inner_next[f - functions], &f->trampoline, sizeof f->trampoline);
+        for (size_t i = 0; f->address && i < sizeof slots / sizeof *slots; i++)
+            if (memcmp(slots[i], &f->address, sizeof f->address) == 0)
+                memcpy(slots[i], &f->trampoline, sizeof f->trampoline);
+    }
+}
+
+void inner_take_over(void)
+{
+    static bool tried;
+    uint64_t near = 0;
+    struct loaded l;
+    if (tried || !recorder_is_alone())
+        return;
+    tried = true;
+    if (!find_exported() && !find_hidden())
+        return;
+    for (const struct function *f = functions; f < functions + INNER_COUNT && !near; f++)
+        near = f->address;
+    if (!near || !loaded_find(near, &l))
+        return;
+    long memory =
+        sys_call(SYS_openat, (long)AT_FDCWD, "/proc/self/mem", (long)(O_RDWR | O_CLOEXEC));
+    if (memory < 0)
+        return;
+    uint8_t *island = entry_island(l.start, ISLAND);
+    if (island && make_all(island, memory) &&
+        sys_call(SYS_mprotect, island, (long)ISLAND, (long)(PROT_READ | PROT_EXEC)) == 0 &&
+        write_all(memory)) {
+        set_next();
+        recorder_own(island, ISLAND);
+        taken_over = true;
+    } else if (island) {
+        sys_call(SYS_munmap, island, (long)ISLAND);
+    }
+    sys_call(SYS_close, memory);
+}
