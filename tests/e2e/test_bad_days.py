@@ -413,6 +413,12 @@ def test_filter_installed_by_the_program(t, action, calls):
     t.true("a note", any("1 child processes were not recorded" in n for n in report["notes"]), report["notes"])
 
 
+def test_filter_in_a_program_that_locks_its_memory(t):
+    """Before a filter is installed, addresses are set aside for stacks. They do not become memory because all is locked."""
+    record(t, (), t.build("locked.c", "-O1"), status=0)
+    t.equal("16 MiB of shared memory more", t.stdout, "0\n")
+
+
 @cases(action=("errno", "kill"), calls=(("socket", "connect"), OURS[:-3]))
 def test_filter_inherited_by_the_program(t, action, calls):
     """Installed by who starts it: it runs as without us, unrecorded, and the report says so."""
