@@ -28,6 +28,10 @@ static void set_environment(const struct launch *l, bool is_static)
     char filters[16];
     snprintf(filters, sizeof filters, "%u", filters_of(getpid()));
     setenv(WIRE_ENV_FILTERS, filters, 1);
+    if (l->drop)
+        setenv(WIRE_ENV_DROP, "1", 1);
+    else
+        unsetenv(WIRE_ENV_DROP);
     if (l->only)
         setenv(WIRE_ENV_ONLY, l->only, 1);
     else

@@ -35,11 +35,11 @@
 
 /* The variables as they go into an environment; NULL in `only`: all programs are recorded. */
 static struct {
-    char text[6 * STRINGS_MAX]; /* what the others point into */
-    const char *library, *socket, *key, *only, *filters;
+    char text[7 * STRINGS_MAX]; /* what the others point into */
+    const char *library, *socket, *key, *only, *filters, *drop;
     const char *guarded; /* the library's name for what a static program may execute */
 } ours;
-#define SESSION_VARIABLES 4                       /* socket, key, only, filters */
+#define SESSION_VARIABLES 5                       /* socket, key, only, filters, drop */
 #define ADDED_VARIABLES   (SESSION_VARIABLES + 2) /* those, LD_PRELOAD, and the NULL at the end */
 
 /* NAME=VALUE at `at`; where the next one goes, or NULL: no room. */
@@ -54,7 +54,8 @@ static char *put(char *at, const char *name, const char *value)
     return at + n + v + 2;
 }
 
-bool exec_remember(const char *socket, const char *key, const char *only, const char *filters)
+bool exec_remember(const char *socket, const char *key, const char *only, const char *filters,
+                   const char *drop)
 {
     const struct link_map *self = loaded_map(ours.text);
     char *at = ours.text;
@@ -75,6 +76,8 @@ bool exec_remember(const char *socket, const char *key, const char *only, const 
     at = at ? put(at, WIRE_ENV_KEY, key) : NULL;
     ours.filters = filters ? at : NULL;
     at = at && filters ? put(at, WIRE_ENV_FILTERS, filters) : at;
+    ours.drop = drop ? at : NULL;
+    at = at && drop ? put(at, WIRE_ENV_DROP, drop) : at;
     ours.only = only ? at : NULL;
     return at && (!only || put(at, WIRE_ENV_ONLY, only));
 }
@@ -135,11 +138,12 @@ static bool library_unreachable(void)
 static size_t handover_plan(struct handover *h, char *const *environment, enum preloading what)
 {
     static char *const nothing[] = {NULL};
-    const char *const all[SESSION_VARIABLES] = {ours.socket, ours.key, ours.only, ours.filters};
+    const char *const all[SESSION_VARIABLES] = {ours.socket, ours.key, ours.only, ours.filters,
+                                                ours.drop};
     if (!recorder.hand_on)
         return 0;
     environment = environment ? environment : nothing;
-    *h = (struct handover){.missing = {ours.socket, ours.key, ours.only, ours.filters}};
+    *h = (struct handover){.missing = {ours.socket, ours.key, ours.only, ours.filters, ours.drop}};
     const char *preload = NULL;
     for (; environment[h->count]; h->count++) {
         const char *e = environment[h->count];

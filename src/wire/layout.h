@@ -77,6 +77,7 @@ static inline uint32_t wire_window_start(unsigned window)
 #define WIRE_ENV_KEY     "TIDEMARK_KEY"
 #define WIRE_ENV_ONLY    "TIDEMARK_ONLY"
 #define WIRE_ENV_FILTERS "TIDEMARK_FILTERS" /* seccomp filters that the collector is under */
+#define WIRE_ENV_DROP    "TIDEMARK_DROP"    /* there: --on-full=drop */
 #define WIRE_KEY_SIZE    32                 /* hexadecimal digits */
 
 /* Before the library's path in LD_PRELOAD, where a static program hands it on: loaders that do not
