@@ -76,7 +76,7 @@ static void look_at_library(struct unseen *u, struct target *t, const char *path
 
 /* A file of which nothing may be executed is no library, but read: its own debug information, say,
  * by a program that prints its stack. */
-void bypasses_look(struct unseen *u, struct target *t)
+size_t bypasses_look(struct unseen *u, struct target *t)
 {
     struct strbuf text = {0};
     struct proc_mappings all = {0};
@@ -94,8 +94,10 @@ void bypasses_look(struct unseen *u, struct target *t)
             strcmp(file_name(p->name), "libtidemark.so") != 0)
             look_at_library(u, t, p->name, begins->mapping.start, &all);
     }
+    size_t count = all.items.count;
     strbuf_release(&text);
     vec_release(&all.items);
+    return count;
 }
 
 static const char *const reasons[] = {

@@ -10,6 +10,7 @@
 #define TIDE_COLLECT_BYPASSES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct target;
 struct unseen;
@@ -28,7 +29,8 @@ struct bypass {
     enum bypass_way way;
 };
 
-void bypasses_look(struct unseen *u, struct target *t);
+/* Returns how many mappings the process has: so long it took. */
+size_t bypasses_look(struct unseen *u, struct target *t);
 /* The program has bound one to our functions, whatever was seen of it before. */
 void bypasses_bound(struct unseen *u, struct target *t, const char *path, bool missed);
 /* Adds the notes. */

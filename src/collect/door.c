@@ -228,6 +228,12 @@ void visitor_tell(struct visitor *v, int status, const char *text)
     answer(v, status, text, strlen(text), 0);
 }
 
+bool visitor_has_left(const struct visitor *v)
+{
+    struct pollfd p = {.fd = v->fd};
+    return poll(&p, 1, 0) == 1;
+}
+
 void visitor_leave(struct visitor *v)
 {
     v->left_ns = monotonic();

@@ -54,6 +54,8 @@ void visitor_reply(struct visitor *v, int status, int memory, size_t size, uint3
 void visitor_give(struct visitor *v, const void *data, size_t size, uint32_t count);
 /* Ends it with a text. */
 void visitor_tell(struct visitor *v, int status, const char *text);
+/* Does nobody wait for the answer any longer? */
+bool visitor_has_left(const struct visitor *v);
 /* Ends it for us: a copy of us, which has the visitor too, will answer. */
 void visitor_leave(struct visitor *v);
 

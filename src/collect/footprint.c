@@ -4,6 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collect/end_budget.h"
 #include "collect/map_facts.h"
 #include "collect/stamps.h"
 
@@ -169,7 +170,8 @@ void footprint_if_due(struct target *t, uint64_t now_ns)
     bool first = !t->footprint_marks; /* of the marks */
     if (t->marks.count != t->footprint_marks && (first || now_ns >= t->footprint_rest_ns))
         footprint_take(t, FOOTPRINT_MARK, now_ns);
-    else if (now_ns >= FIRST_NS && now_ns >= t->next_footprint_ns)
+    else if (now_ns >= FIRST_NS && now_ns >= t->next_footprint_ns &&
+             now_ns >= end_cost_footprint(t) * APART_COST) /* it may have grown much since */
         footprint_take(t, FOOTPRINT_PERIODIC, now_ns);
 }
 

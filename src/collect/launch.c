@@ -15,19 +15,23 @@
 #include "wire/layout.h"
 
 /* The door is for `tidemark ctl` too. */
-static void set_environment(const struct launch *l)
+static void set_environment(const struct launch *l, bool is_static)
 {
     setenv(WIRE_ENV_SOCKET, l->socket, 1);
     setenv(WIRE_ENV_KEY, l->key, 1);
     if (!l->library)
         return;
     const char *others = getenv("LD_PRELOAD");
-    char *preload =
-        others && *others ? xasprintf("%s:%s", l->library, others) : xstrdup(l->library);
+    char *preload = xasprintf("%s%s%s%s", is_static ? WIRE_PRELOAD_GUARD : "", l->library,
+                              others && *others ? ":" : "", others ? others : "");
     setenv("LD_PRELOAD", preload, 1);
     char filters[16];
     snprintf(filters, sizeof filters, "%u", filters_of(getpid()));
     setenv(WIRE_ENV_FILTERS, filters, 1);
+    if (l->drop)
+        setenv(WIRE_ENV_DROP, "1", 1);
+    else
+        unsetenv(WIRE_ENV_DROP);
     if (l->only)
         setenv(WIRE_ENV_ONLY, l->only, 1);
     else
@@ -35,13 +39,14 @@ static void set_environment(const struct launch *l)
 }
 
 /* The process that becomes the program: waits until the pipe is closed, and tells an errno. */
-static _Noreturn void be_program(const struct launch *l, bool set_up, const int go[2], int report)
+static _Noreturn void be_program(const struct launch *l, bool set_up, bool is_static,
+                                 const int go[2], int report)
 {
     char byte;
     close(go[1]);
     surroundings_restore(l->surroundings);
     if (set_up)
-        set_environment(l);
+        set_environment(l, is_static);
     while (read(go[0], &byte, 1) < 0 && errno == EINTR)
         ;
     execvp(l->argv[0], l->argv);
@@ -54,7 +59,7 @@ static _Noreturn void be_program(const struct launch *l, bool set_up, const int 
 int launch_program(const struct launch *l, pid_t *pid, struct err *err)
 {
     int report[2], go[2], code = 0;
-    bool set_up = true;
+    bool set_up = true, is_static = false;
     char *file = executable_find(l->argv[0]);
     if (file) {
         char *program = executable_interpreter(file);
@@ -62,6 +67,7 @@ int launch_program(const struct launch *l, pid_t *pid, struct err *err)
         /* Their loaders would complain on the program's stderr, or even give up. */
         enum executable_kind kind = executable_kind(program);
         set_up = !l->library || (kind != EXECUTABLE_32_BIT && kind != EXECUTABLE_OTHER_LOADER);
+        is_static = kind == EXECUTABLE_STATIC;
         free(file);
         free(program);
         if (refused)
@@ -81,7 +87,7 @@ int launch_program(const struct launch *l, pid_t *pid, struct err *err)
     }
     pid_t child = fork();
     if (child == 0)
-        be_program(l, set_up, go, report[1]);
+        be_program(l, set_up, is_static, go, report[1]);
     if (child < 0)
         code = err_set(err, -errno, "cannot start a process: %s", strerror(errno));
     close(report[1]);

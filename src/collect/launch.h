@@ -6,6 +6,7 @@
 #define TIDE_COLLECT_LAUNCH_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -15,6 +16,7 @@ struct launch {
     char *const *argv;
     const char *library; /* NULL: nothing is preloaded */
     const char *socket, *key, *only;
+    bool drop;                               /* it would rather not be recorded than wait for us */
     const struct surroundings *surroundings; /* what it is to find */
     /* Called before the program is executed, when its process is there; NULL: nothing to do. Not 0:
      * it is not executed. */

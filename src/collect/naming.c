@@ -6,8 +6,14 @@
 #include "collect/areas.h"
 #include "collect/resolver.h"
 
+#define RECENT_ADDRESSES 8192 /* a power of two */
+
 struct naming {
     struct resolver *resolver;
+    /* Addresses of one profile that need not be looked up again. A tree of millions of nodes has
+     * some ten thousand of them, and neighbours have the same. */
+    uint64_t addresses[RECENT_ADDRESSES];
+    const struct profile *addresses_of;
     struct {
         const char *path; /* a module's */
         uint32_t file;
@@ -77,13 +83,30 @@ static const struct module *place_of(struct naming *n, const struct profile *p, 
     return m;
 }
 
+static uint64_t *recent_address(struct naming *n, uint64_t address)
+{
+    uint64_t mixed = (address ^ address >> 32) * UINT64_C(0x9e3779b97f4a7c15);
+    return &n->addresses[mixed >> 32 & (RECENT_ADDRESSES - 1)];
+}
+
+static void forget_addresses(struct naming *n, const struct profile *p)
+{
+    memset(n->addresses, 0, sizeof n->addresses);
+    n->addresses_of = p;
+}
+
 void naming_add_nodes(struct naming *n, const struct profile *p, const struct node *nodes,
                       size_t count)
 {
+    if (n->addresses_of != p)
+        forget_addresses(n, p);
     for (size_t i = 0; i < count; i++) {
         struct place_asked place;
-        if (place_of(n, p, nodes[i].address, &place))
-            resolver_ask(n->resolver, place);
+        uint64_t *recent = recent_address(n, nodes[i].address);
+        if (*recent == nodes[i].address || !place_of(n, p, nodes[i].address, &place))
+            continue;
+        *recent = nodes[i].address;
+        resolver_ask(n->resolver, place);
     }
     resolver_send(n->resolver);
 }
@@ -96,6 +119,7 @@ bool naming_is_settled(struct naming *n)
 void naming_forget(struct naming *n)
 {
     memset(n->recent, 0, sizeof n->recent); /* it knows modules by where their paths are */
+    n->addresses_of = NULL;
 }
 
 void naming_wait(struct naming *n)
@@ -165,8 +189,13 @@ void naming_fill(struct naming *n, struct profile *p, const struct python_codes 
                  const struct jit_names *jit, struct strpool *strings)
 {
     strpool_add(strings, "");
+    forget_addresses(n, NULL);
     for (size_t i = 1; i < p->nodes.count; i++) {
         uint64_t address = p->nodes.items[i].address;
+        uint64_t *recent = recent_address(n, address);
+        if (*recent == address && address)
+            continue;
+        *recent = address;
         uint32_t *number = map_at(&p->symbols, address);
         struct place_asked place;
         if (*number != MAP_NONE)

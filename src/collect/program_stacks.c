@@ -246,6 +246,7 @@ static uint32_t *number_frames(const struct program_stacks *s, struct profile *p
                                size_t count)
 {
     uint32_t *numbers = xcalloc(count ? count : 1, sizeof *numbers);
+    vec_reserve(&p->nodes, p->nodes.count + count);
     for (uint32_t i = first ? 0 : 1; i < count; i++) {
         struct node n = program_stacks_node(s, first + i);
         if (!n.address)

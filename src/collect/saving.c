@@ -84,6 +84,14 @@ static char *refusal(unsigned processes)
                      processes);
 }
 
+static char *impatience(unsigned processes)
+{
+    return xasprintf(
+        "%u processes were not recorded: the collector was held up when they began, and "
+        "with --on-full=drop they do not wait",
+        processes);
+}
+
 /* The program was never heard of: a profile that says so is better than none. */
 static struct profile *unseen_program(struct session *s, struct recording *r)
 {
@@ -100,7 +108,8 @@ static struct profile *unseen_program(struct session *s, struct recording *r)
     *vec_push(&p->nodes) = (struct node){0};
     unsigned refused = s->refused + s->door.refused;
     *vec_push(&p->notes) =
-        refused ? refusal(refused)
+        refused   ? refusal(refused)
+        : s->left ? impatience(s->left)
         : s->program_filters > filters_of(getpid())
             ? xasprintf("nothing was recorded of %s: it runs under a seccomp filter, which may "
                         "forbid what recording needs; record it without",
@@ -144,6 +153,8 @@ static void compose(struct session *s, struct recording *r, struct strbuf *bytes
         struct target *t = s->targets.items[i];
         if (i == 0 && s->refused + s->door.refused)
             *vec_push(&t->profile.notes) = refusal(s->refused + s->door.refused);
+        if (i == 0 && s->left)
+            *vec_push(&t->profile.notes) = impatience(s->left);
         packing_write(t, s->naming, &r->strings, (uint32_t)r->profiles.count, bytes);
         *vec_push(&r->profiles) = t->profile;
         t->profile = (struct profile){0};

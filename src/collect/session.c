@@ -187,6 +187,11 @@ static void say_hello(struct session *s, struct visitor *v)
     bool met = before && !before->header; /* it was sampled */
     if (before && !met)                   /* it has become another program */
         session_end_target(s, before, !is_gone(s, before));
+    if (visitor_has_left(v)) {         /* it would not wait, and runs without us */
+        s->left += !v->request.parent; /* who forked it tells of it otherwise */
+        visitor_leave(v);
+        return;
+    }
     struct target *t = met ? before : target_new_bare(v->pid, o->interval_ns);
     if (target_attach(t, v->request.small, o->on_full, NULL) &&
         target_attach(t, true, o->on_full, NULL)) {
@@ -532,6 +537,7 @@ int session_run(const struct session_options *o, struct session_result *result, 
                             .socket = s.door.name,
                             .key = s.door.key,
                             .only = o->only,
+                            .drop = o->on_full == WIRE_DROP,
                             .surroundings = &s.surroundings,
                             .prepare = open_samples,
                             .context = &s};

@@ -25,6 +25,7 @@ struct session {
     int wait_status;
     bool program_ended, abandoned;
     unsigned program_filters; /* seccomp: when it ended */
+    unsigned left;            /* processes that would not wait for an answer */
     unsigned refused;         /* processes for which there was no memory, or no descriptor */
     uint64_t start_ns, start_unix_ns;
     VEC(struct target *) targets;

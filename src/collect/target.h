@@ -100,7 +100,8 @@ struct watched {
     char last_name[16]; /* and when it had ended; empty: too late */
     char *became; /* file of another program, or its name; NULL: still the one that said hello */
     bool is_path;
-    bool is_elsewhere; /* in another network namespace */
+    bool is_elsewhere;        /* in another network namespace */
+    unsigned libraries_looks; /* how often its libraries were looked at */
 };
 
 /* What became of a process that has ended (packing.c): its chunks of the file, and what is asked of

@@ -13,7 +13,9 @@
 
 #define LOOK_FIRST_NS     2000000
 #define LOOK_LONGEST_NS   1000000000
-#define NOTES_MAX         16 /* about children; more would hide the rest */
+#define MAPPING_NS        3000 /* a look at libraries takes so long for each mapping */
+#define LOOK_APART        50   /* times what the last look at libraries took: 2 % of a processor */
+#define NOTES_MAX         16   /* about children; more would hide the rest */
 #define SUPPRESSIONS_MOST 8
 
 /* --- why ----------------------------------------------------------------------------------------
@@ -318,22 +320,50 @@ void unseen_left_out(struct unseen *u, const char *path, uint32_t why)
         *vec_push(&u->left_out) = (struct left_out){xstrdup(path), (enum wire_out)why, 1};
 }
 
+static bool has_libraries(const struct target *t)
+{
+    return !t->ended && t->size && !t->watched.became;
+}
+
+/* Forked processes have their parent's libraries, and there may be many: each time one of them is
+ * looked at, in turn. */
+static void look_at_libraries(struct unseen *u, struct target *const *targets, size_t count,
+                              uint64_t now_ns)
+{
+    uint64_t mappings = 0;
+    struct target *forked = NULL;
+    if (now_ns < u->next_map_look_ns)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        struct target *t = targets[i];
+        if (!has_libraries(t))
+            continue;
+        if (!t->forked)
+            mappings += bypasses_look(u, t);
+        else if (!forked || t->watched.libraries_looks < forked->watched.libraries_looks)
+            forked = t;
+    }
+    if (forked) {
+        mappings += bypasses_look(u, forked);
+        forked->watched.libraries_looks++;
+    }
+    uint64_t paid_ns = now_ns + mappings * MAPPING_NS * LOOK_APART;
+    u->next_map_look_ns = next_look(now_ns, LOOK_FIRST_NS * 8, 8);
+    u->next_map_look_ns = u->next_map_look_ns > paid_ns ? u->next_map_look_ns : paid_ns;
+}
+
 void unseen_look(struct unseen *u, struct target *const *targets, size_t count, uint64_t now_ns)
 {
     if (now_ns < u->next_look_ns)
         return;
-    bool libraries = now_ns >= u->next_map_look_ns;
-    if (libraries)
-        u->next_map_look_ns = next_look(now_ns, LOOK_FIRST_NS * 8, 8);
     for (size_t i = 0; i < count; i++) {
         if (targets[i]->ended)
             continue;
         look_at_target(targets[i]);
         if (!u->no_children && u->strangers.count < NOTES_MAX)
             look_at_children(u, targets, count, targets[i]);
-        if (libraries && targets[i]->size && !targets[i]->watched.became)
-            bypasses_look(u, targets[i]);
     }
+    look_at_libraries(u, targets, count, now_ns);
     u->next_look_ns = next_look(now_ns, LOOK_FIRST_NS, 64);
 }
 

@@ -10,6 +10,11 @@
  * Where the library cannot be read (after chroot, or as another user), the loader would complain on
  * the program's stderr, and that of another C library would not even start the program: there it is
  * taken out of LD_PRELOAD.
+ *
+ * A static program hands LD_PRELOAD on to programs that nobody looks at, and the loader of another
+ * C library gives up on ours. There the name begins with $ORIGIN, the folder of whatever program is
+ * run, and leads from there to the root: glibc's loader follows it, others find no such file and go
+ * on without.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,10 +35,11 @@
 
 /* The variables as they go into an environment; NULL in `only`: all programs are recorded. */
 static struct {
-    char text[5 * STRINGS_MAX]; /* what the others point into */
-    const char *preload, *library, *socket, *key, *only, *filters;
+    char text[7 * STRINGS_MAX]; /* what the others point into */
+    const char *library, *socket, *key, *only, *filters, *drop;
+    const char *guarded; /* the library's name for what a static program may execute */
 } ours;
-#define SESSION_VARIABLES 4                       /* socket, key, only, filters */
+#define SESSION_VARIABLES 5                       /* socket, key, only, filters, drop */
 #define ADDED_VARIABLES   (SESSION_VARIABLES + 2) /* those, LD_PRELOAD, and the NULL at the end */
 
 /* NAME=VALUE at `at`; where the next one goes, or NULL: no room. */
@@ -48,21 +54,30 @@ static char *put(char *at, const char *name, const char *value)
     return at + n + v + 2;
 }
 
-bool exec_remember(const char *socket, const char *key, const char *only, const char *filters)
+bool exec_remember(const char *socket, const char *key, const char *only, const char *filters,
+                   const char *drop)
 {
     const struct link_map *self = loaded_map(ours.text);
     char *at = ours.text;
     if (!self || !self->l_name[0])
         return false;
-    ours.preload = at;
-    ours.library = at + PRELOAD_SIZE;
-    at = put(at, "LD_PRELOAD", self->l_name);
+    const char *up = strstr(self->l_name, WIRE_PRELOAD_UP); /* its guarded name, expanded */
+    const char *library = up ? up + sizeof WIRE_PRELOAD_UP - 1 : self->l_name;
+    size_t size = strlen(library);
+    if (size + sizeof WIRE_PRELOAD_GUARD > STRINGS_MAX)
+        return false;
+    ours.guarded = memcpy(at, WIRE_PRELOAD_GUARD, sizeof WIRE_PRELOAD_GUARD - 1);
+    at += sizeof WIRE_PRELOAD_GUARD - 1;
+    ours.library = memcpy(at, library, size + 1);
+    at += size + 1;
     ours.socket = at;
     at = at ? put(at, WIRE_ENV_SOCKET, socket) : NULL;
     ours.key = at;
     at = at ? put(at, WIRE_ENV_KEY, key) : NULL;
     ours.filters = filters ? at : NULL;
     at = at && filters ? put(at, WIRE_ENV_FILTERS, filters) : at;
+    ours.drop = drop ? at : NULL;
+    at = at && drop ? put(at, WIRE_ENV_DROP, drop) : at;
     ours.only = only ? at : NULL;
     return at && (!only || put(at, WIRE_ENV_ONLY, only));
 }
@@ -80,18 +95,26 @@ struct handover {
     const char *others; /* what is in it: others_size bytes, whatever another thread does to them */
     size_t others_size;
     bool has_ours;
-    size_t ours_at;                         /* in `others` */
+    size_t ours_at, ours_size;              /* in `others` */
     const char *missing[SESSION_VARIABLES]; /* of ours; or NULL */
     bool take_out;
+    const char *name; /* that our library is to have; NULL: as it is called there */
 };
 
-/* Where our library is in a list, separated by colons and blanks as the loader has it. */
-static const char *find_ours(const char *list)
+/* What the program that is executed does with LD_PRELOAD. */
+enum preloading { LOADS_IT, HANDS_IT_ON, CANNOT_LOAD_IT };
+
+static bool is_text(const char *bytes, size_t size, const char *text)
 {
-    size_t size = strlen(ours.library);
+    return strlen(text) == size && memcmp(bytes, text, size) == 0;
+}
+
+/* Where our library is in a list, separated by colons and blanks as the loader has it. */
+static const char *find_ours(const char *list, size_t *size)
+{
     while (*list) {
-        size_t n = strcspn(list, ": ");
-        if (n == size && memcmp(list, ours.library, n) == 0)
+        size_t n = *size = strcspn(list, ": ");
+        if (is_text(list, n, ours.library) || is_text(list, n, ours.guarded))
             return list;
         list += n + (list[n] != '\0');
     }
@@ -112,14 +135,15 @@ static bool library_unreachable(void)
 }
 
 /* Bytes of stack that handover_fill() needs; 0: the environment is passed on as it is. */
-static size_t handover_plan(struct handover *h, char *const *environment, bool loadable)
+static size_t handover_plan(struct handover *h, char *const *environment, enum preloading what)
 {
     static char *const nothing[] = {NULL};
-    const char *const all[SESSION_VARIABLES] = {ours.socket, ours.key, ours.only, ours.filters};
+    const char *const all[SESSION_VARIABLES] = {ours.socket, ours.key, ours.only, ours.filters,
+                                                ours.drop};
     if (!recorder.hand_on)
         return 0;
     environment = environment ? environment : nothing;
-    *h = (struct handover){.missing = {ours.socket, ours.key, ours.only, ours.filters}};
+    *h = (struct handover){.missing = {ours.socket, ours.key, ours.only, ours.filters, ours.drop}};
     const char *preload = NULL;
     for (; environment[h->count]; h->count++) {
         const char *e = environment[h->count];
@@ -133,11 +157,13 @@ static size_t handover_plan(struct handover *h, char *const *environment, bool l
         if (same_name(e, ours.socket) && strcmp(e, ours.socket) != 0)
             return 0; /* another session's */
     }
-    const char *found = preload ? find_ours(preload) : NULL;
+    const char *found = preload ? find_ours(preload, &h->ours_size) : NULL;
     h->has_ours = found != NULL;
     h->ours_at = found ? (size_t)(found - preload) : 0;
-    h->take_out = !loadable || library_unreachable();
-    bool any_missing = !found;
+    h->take_out = what == CANNOT_LOAD_IT || library_unreachable();
+    h->name = what == HANDS_IT_ON ? ours.guarded : found ? NULL : ours.library;
+    bool any_missing =
+        !found || (h->name && !is_text(found, h->ours_size, h->name)); /* by that name */
     for (unsigned i = 0; i < SESSION_VARIABLES; i++)
         any_missing |= h->missing[i] != NULL;
     if (h->take_out ? !found : !any_missing)
@@ -148,7 +174,7 @@ static size_t handover_plan(struct handover *h, char *const *environment, bool l
         h->preload_at = h->count;
     if (h->count > ENVIRONMENT_MAX || h->others_size > STRINGS_MAX)
         return 0;
-    return (h->count + ADDED_VARIABLES) * sizeof(char *) + PRELOAD_SIZE + strlen(ours.library) +
+    return (h->count + ADDED_VARIABLES) * sizeof(char *) + PRELOAD_SIZE + strlen(ours.guarded) +
            h->others_size + 2;
 }
 
@@ -161,16 +187,20 @@ static char *append(char *at, const char *text, size_t size)
 /* LD_PRELOAD with our library at its head, or where it was; or without it. */
 static const char *write_preload(const struct handover *h, char *start)
 {
-    size_t library = strlen(ours.library);
+    size_t after = h->ours_at + h->ours_size;
     char *at = append(start, PRELOAD, PRELOAD_SIZE);
     if (h->take_out) {
-        size_t after = h->ours_at + library;
         at = append(at, h->others, h->ours_at);
         if (after < h->others_size) /* with the separator before the next */
             at = append(at, h->others + after + 1, h->others_size - after - 1);
+    } else if (h->has_ours && h->name) {
+        at = append(at, h->others, h->ours_at);
+        at = append(at, h->name, strlen(h->name));
+        if (after < h->others_size)
+            at = append(at, h->others + after, h->others_size - after);
     } else {
         if (!h->has_ours) {
-            at = append(at, ours.library, library);
+            at = append(at, h->name, strlen(h->name));
             at = append(at, ":", h->others_size ? 1 : 0);
         }
         at = append(at, h->others, h->others_size);
@@ -199,29 +229,29 @@ static char *const *handover_fill(const struct handover *h, char *const *environ
 
 /* --- the family ------------------------------------------------------------------------------- */
 
-/* Can the program load the library? If not, the recording says so. */
-static __attribute__((noinline)) bool is_loadable(int folder, const char *path, bool search)
+/* If the program cannot load the library, the recording says so. */
+static __attribute__((noinline)) enum preloading look_at(int folder, const char *path, bool search)
 {
     struct program p;
     if (UNLIKELY(!next.execve))
         recorder_start();
     if (!recorder.hand_on || !path)
-        return true;
+        return LOADS_IT;
     if (search)
         program_look_for(&p, path);
     else
         program_look(&p, folder, path);
     if (p.why)
         recorder_left_out(p.name, p.why);
-    return !p.why;
+    return p.why ? CANNOT_LOAD_IT : p.has_loader ? LOADS_IT : HANDS_IT_ON;
 }
 
 /* `environment`, or one made on the stack of the function this stands in. */
-#define HAND_ON(environment, loadable)                                                             \
+#define HAND_ON(environment, looked)                                                               \
     do {                                                                                           \
         struct handover plan;                                                                      \
-        bool can_load = loadable;                                                                  \
-        size_t room = handover_plan(&plan, environment, can_load);                                 \
+        enum preloading what = looked;                                                             \
+        size_t room = handover_plan(&plan, environment, what);                                     \
         if (room)                                                                                  \
             environment = handover_fill(&plan, environment, __builtin_alloca(room));               \
     } while (0)
@@ -243,7 +273,7 @@ static __attribute__((noinline)) bool is_loadable(int folder, const char *path, 
 
 static int run_path(const char *path, char *const *argv, char *const *environment)
 {
-    HAND_ON(environment, is_loadable(AT_FDCWD, path, false));
+    HAND_ON(environment, look_at(AT_FDCWD, path, false));
     return next.execve(path, argv, environment);
 }
 
@@ -251,14 +281,14 @@ static int run_path(const char *path, char *const *argv, char *const *environmen
 static int run_path_inheriting(const char *path, char *const *argv)
 {
     char *const *environment = environ;
-    HAND_ON(environment, is_loadable(AT_FDCWD, path, false));
+    HAND_ON(environment, look_at(AT_FDCWD, path, false));
     return environment == environ ? next.execv(path, argv) : next.execve(path, argv, environment);
 }
 
 static int run_file_inheriting(const char *file, char *const *argv)
 {
     char *const *environment = environ;
-    HAND_ON(environment, is_loadable(AT_FDCWD, file, true));
+    HAND_ON(environment, look_at(AT_FDCWD, file, true));
     return environment == environ ? next.execvp(file, argv) : next.execvpe(file, argv, environment);
 }
 
@@ -269,20 +299,20 @@ EXPORT int execve(const char *path, char *const argv[], char *const environment[
 
 EXPORT int execvpe(const char *file, char *const argv[], char *const environment[])
 {
-    HAND_ON(environment, is_loadable(AT_FDCWD, file, true));
+    HAND_ON(environment, look_at(AT_FDCWD, file, true));
     return next.execvpe(file, argv, environment);
 }
 
 EXPORT int fexecve(int fd, char *const argv[], char *const environment[])
 {
-    HAND_ON(environment, is_loadable(fd, "", false));
+    HAND_ON(environment, look_at(fd, "", false));
     return next.fexecve(fd, argv, environment);
 }
 
 EXPORT int execveat(int folder, const char *path, char *const argv[], char *const environment[],
                     int flags)
 {
-    HAND_ON(environment, is_loadable(folder, path, false));
+    HAND_ON(environment, look_at(folder, path, false));
     if (next.execveat)
         return next.execveat(folder, path, argv, environment, flags);
     return (int)next.syscall(SYS_execveat, folder, path, argv, environment, flags);
@@ -333,7 +363,7 @@ EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_acti
                        const posix_spawnattr_t *attributes, char *const argv[],
                        char *const environment[])
 {
-    HAND_ON(environment, is_loadable(AT_FDCWD, path, false));
+    HAND_ON(environment, look_at(AT_FDCWD, path, false));
     return next.posix_spawn(pid, path, actions, attributes, argv, environment);
 }
 
@@ -341,6 +371,6 @@ EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_act
                         const posix_spawnattr_t *attributes, char *const argv[],
                         char *const environment[])
 {
-    HAND_ON(environment, is_loadable(AT_FDCWD, file, true));
+    HAND_ON(environment, look_at(AT_FDCWD, file, true));
     return next.posix_spawnp(pid, file, actions, attributes, argv, environment);
 }

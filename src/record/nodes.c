@@ -203,7 +203,9 @@ static inline size_t bytes_before(unsigned window)
 /*
  * Maps a window. There is no descriptor to map it from, but the window before it is a mapping of
  * the same file, and mremap makes a longer copy of a shared mapping if told that it had no length.
- * The copy begins with the last page of the window before, which is not needed twice.
+ * The copy begins with the last page of the window before, which is not needed twice. If the program
+ * has locked its memory, that page is unlocked first: the copy of a locked one would be filled with
+ * pages from its beginning to its end.
  */
 static __attribute__((noinline)) bool window_map(unsigned window)
 {
@@ -216,6 +218,7 @@ static __attribute__((noinline)) bool window_map(unsigned window)
     if (!may_take(size))
         return false;
     uintptr_t last_page = atomic_load(&tree.windows[window - 1]) + bytes_before(window) - WIRE_PAGE;
+    sys_call(SYS_munlock, last_page, (long)WIRE_PAGE);
     long copy = sys_call(SYS_mremap, last_page, 0L, size + WIRE_PAGE, (long)MREMAP_MAYMOVE, 0L);
     if (copy < 0 && copy > -4096)
         return false;

@@ -25,10 +25,11 @@ struct next next;
 
 extern char **environ;
 
-#define PATIENCE_S 3 /* at the end, of a program that would rather lose events than wait */
+#define PATIENCE_S 3 /* of a program that would rather lose events than wait */
 
 static char socket_name[sizeof(((struct sockaddr_un *)0)->sun_path)];
 static char socket_key[WIRE_KEY_SIZE + 1];
+static bool drops; /* the program would rather lose events than wait */
 
 /* Shared memory mapped so far: the header's and further rings'. A forked child lets go of it. */
 static struct segment {
@@ -245,9 +246,7 @@ static char *converse(int fd, struct wire_request *request, const char *text,
         .msg_iov = &in, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
     long n;
     if (request->kind == WIRE_LEFT_OUT || request->kind == WIRE_BOUND ||
-        ((request->kind == WIRE_EXITING || request->kind == WIRE_FIGURES ||
-          request->kind == WIRE_PYTHON_ENDS) &&
-         recorder.header->on_full == WIRE_DROP))
+        (drops && request->kind != WIRE_SNAPSHOT))
         sys_call(SYS_setsockopt, (long)fd, (long)SOL_SOCKET, (long)SO_RCVTIMEO, &patience,
                  sizeof patience); /* the program must not wait for a collector that is held up */
     do
@@ -573,7 +572,9 @@ void recorder_start(void)
     if (!name || !key || strlen(name) >= sizeof socket_name - 1 || strlen(key) != WIRE_KEY_SIZE) {
         recorder_stop();
     } else {
-        recorder.hand_on = exec_remember(name, key, only, allowed);
+        const char *drop = environment(WIRE_ENV_DROP);
+        drops = drop != NULL;
+        recorder.hand_on = exec_remember(name, key, only, allowed, drop);
         memcpy(socket_name, name, strlen(name) + 1);
         memcpy(socket_key, key, WIRE_KEY_SIZE);
         if (wanted(only) && filters() <= number(allowed))

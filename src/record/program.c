@@ -48,7 +48,7 @@ static void descriptor_path(long fd, char out[32])
 }
 
 /* A C library in an odd place still has its loader's name. */
-static enum wire_out judge_loader(long fd, const Elf64_Ehdr *e)
+static enum wire_out judge_loader(struct program *p, long fd, const Elf64_Ehdr *e)
 {
     for (unsigned i = 0; i < e->e_phnum && i < HEADERS_MAX; i++) {
         Elf64_Phdr h;
@@ -64,10 +64,11 @@ static enum wire_out judge_loader(long fd, const Elf64_Ehdr *e)
         const char *slash = strrchr(loader, '/');
         return strcmp(slash ? slash + 1 : loader, OWN_LOADER) == 0 ? WIRE_OUT_NONE : WIRE_OUT_LIBC;
     }
+    p->has_loader = false;
     return WIRE_OUT_NONE;
 }
 
-static enum wire_out judge(long fd, const char *first)
+static enum wire_out judge(struct program *p, long fd, const char *first)
 {
     Elf64_Ehdr e;
     memcpy(&e, first, sizeof e);
@@ -78,7 +79,7 @@ static enum wire_out judge(long fd, const char *first)
         return WIRE_OUT_32_BIT;
     if (e.e_machine != OWN_MACHINE || e.e_phentsize != sizeof(Elf64_Phdr))
         return WIRE_OUT_NONE; /* an emulator runs it, which may hand it on */
-    return judge_loader(fd, &e);
+    return judge_loader(p, fd, &e);
 }
 
 /* The name in a #! line, ended in place; NULL: there is none. */
@@ -97,6 +98,7 @@ void program_look(struct program *p, int folder, const char *path)
 {
     char first[FIRST_BYTES + 1], itself[32];
     p->why = WIRE_OUT_NONE;
+    p->has_loader = true;
     if (!*path)
         descriptor_path(folder, itself);
     path = *path ? path : itself;
@@ -109,7 +111,7 @@ void program_look(struct program *p, int folder, const char *path)
         long n = sys_call(SYS_pread64, fd, first, (long)FIRST_BYTES, 0L);
         path = n > 2 ? named_interpreter(first) : NULL;
         if (!path && n >= (long)sizeof(Elf64_Ehdr))
-            p->why = judge(fd, first);
+            p->why = judge(p, fd, first);
         if (p->why) {
             descriptor_path(fd, itself);
             n = sys_call(SYS_readlinkat, (long)AT_FDCWD, itself, p->name, sizeof p->name - 1);
@@ -139,6 +141,7 @@ void program_look_for(struct program *p, const char *name)
     char path[2 * PROGRAM_NAME_MAX];
     size_t name_size = strlen(name);
     p->why = WIRE_OUT_NONE;
+    p->has_loader = true;
     if (strchr(name, '/')) {
         program_look(p, AT_FDCWD, name);
         return;

@@ -239,7 +239,8 @@ bool allocator_ask(struct thread *t, const uint64_t *caller, struct wire_held *o
 bool allocator_ask_at_exit(struct thread *t, const uint64_t *caller, struct wire_held *out);
 
 /* hooks_exec.c: what programs that are executed later need in their environment; false: too long */
-bool exec_remember(const char *socket, const char *key, const char *only, const char *filters);
+bool exec_remember(const char *socket, const char *key, const char *only, const char *filters,
+                   const char *drop);
 
 const char *exec_library(void); /* our own file; NULL: not known */
 

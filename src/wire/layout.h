@@ -77,7 +77,14 @@ static inline uint32_t wire_window_start(unsigned window)
 #define WIRE_ENV_KEY     "TIDEMARK_KEY"
 #define WIRE_ENV_ONLY    "TIDEMARK_ONLY"
 #define WIRE_ENV_FILTERS "TIDEMARK_FILTERS" /* seccomp filters that the collector is under */
+#define WIRE_ENV_DROP    "TIDEMARK_DROP"    /* there: --on-full=drop */
 #define WIRE_KEY_SIZE    32                 /* hexadecimal digits */
+
+/* Before the library's path in LD_PRELOAD, where a static program hands it on: loaders that do not
+ * know $ORIGIN find no such file. The folder of a program is no deeper than that. */
+#define WIRE_PRELOAD_UP_8  "/../../../../../../../.."
+#define WIRE_PRELOAD_UP    WIRE_PRELOAD_UP_8 WIRE_PRELOAD_UP_8 WIRE_PRELOAD_UP_8 WIRE_PRELOAD_UP_8
+#define WIRE_PRELOAD_GUARD "$ORIGIN" WIRE_PRELOAD_UP
 
 /* A frame's slot: a return address with the module epoch in bits 48 to 59; or one of these. */
 #define WIRE_NODE_TRUNCATED  UINT64_C(1)  /* outer frames that were left out */

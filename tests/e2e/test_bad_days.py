@@ -300,6 +300,16 @@ def test_collector_stopped_and_events_are_dropped(t, how):
         t.true("the report says so", "lost" in t.run("report", profile)[0], t.stdout[:500])
 
 
+def test_collector_stopped_and_a_child_begins(t):
+    """It would wait for an answer for ever. With --on-full=drop it runs, unrecorded, and a note says so."""
+    profile = record(t, (), "sh", "-c", 'kill -STOP $PPID; "$0" child; echo $?; kill -CONT $PPID', t.build("executes.c", "-O1"),
+                     opts=("--on-full=drop",), status=0)
+    t.equal("the child's status", t.stdout, "5\n")
+    report = t.report(profile)
+    t.equal("recorded", [p["command"][0] for p in report["processes"]], ["sh"])
+    t.true("a note", any("1 processes were not recorded" in n and "--on-full=drop" in n for n in report["notes"]), report["notes"])
+
+
 @cases(how=("STOP", "TSTP"))
 def test_program_stopped_and_continued(t, how):
     tool, pid, profile = start(t)
@@ -411,6 +421,12 @@ def test_filter_installed_by_the_program(t, action, calls):
     t.equal("in_threads", t.total(report, "in_threads"), (32 * 300, 300))
     t.equal("lost", report["totals"]["lost_events"], 300)
     t.true("a note", any("1 child processes were not recorded" in n for n in report["notes"]), report["notes"])
+
+
+def test_filter_in_a_program_that_locks_its_memory(t):
+    """Before a filter is installed, addresses are set aside for stacks. They do not become memory because all is locked."""
+    record(t, (), t.build("locked.c", "-O1"), status=0)
+    t.equal("16 MiB of shared memory more", t.stdout, "0\n")
 
 
 @cases(action=("errno", "kill"), calls=(("socket", "connect"), OURS[:-3]))

@@ -275,6 +275,17 @@ def test_children_of_a_static_program(t):
     t.equal("the child's", t.total(report, "in_child"), (7000, 7))
 
 
+@cases(how=("first", "below"))
+def test_other_c_library_below_a_static_program(t, how):
+    """Nobody looks at what a static program executes. glibc's loader is told of us there, and others do not understand it."""
+    static, musl = t.build("looked_at.c", "-O1", "-static", "-Wno-error"), t.build("ends.c", "-O1", cc="musl-gcc")
+    program = t.build("executes.c", "-O1")
+    runner = t.build("runs.c", "-O1", "-static")
+    argv = (runner, "sh", "-c", '"$0" "$1" return; echo $?; "$0" "$2" child; echo $?', runner, musl, program)
+    report, stderr = recorded(t, *(argv if how == "first" else argv[1:]))
+    t.equal("recorded", [p["exit_code"] for p in report["processes"] if p["command"][-1] == "child"], [5])
+
+
 # Other rights
 
 def copy_of(t, name, owner=0, mode=0o755, capability=None):
