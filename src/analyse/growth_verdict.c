@@ -1,7 +1,7 @@
 /*
- * What kind of growth it is. Leaks first: what is lost grows or it does not, whatever else the
- * process does. Then what the program itself holds, then what only the allocator does, then what
- * is not even memory.
+ * What kind of growth it is. What is lost comes first if it is not far less than the rest; then
+ * whatever explains most of what RSS gained; then what does not show in RSS. "Stable" is what is
+ * left when nothing rose.
  */
 #include <math.h>
 
@@ -10,23 +10,27 @@
 #define KIB 1024.0
 #define MIB (1024 * KIB)
 
-/* Times half the 95 % interval. Seven lines are looked at, and every function: a flat one should
- * not pass for one that grows more than once in some ten thousand. */
-#define SURE            2
-#define PROCESS_GAIN    (256 * KIB) /* of sizes of the process: less may be the recorder's */
-#define LOST_SHARE      0.1         /* of what grows, to be what it is about */
-#define HELD_LEAST      (4 * MIB)   /* beyond live blocks, to be worth a name */
-#define HELD_SHARE      0.25        /* of anonymous RSS */
-#define ALLOCATOR_SHARE 0.5         /* of what grows, to be what it is about */
-#define PINNED_SHARE    0.25        /* of what is kept: free space that live blocks keep */
-#define RISE_SHARE      0.02        /* of a size: less is no rise */
-#define RISE_LEAST      (64 * KIB)
-#define FALL_SHARE      0.1 /* of a rise: a series that falls more does not settle */
+#define PROCESS_GAIN (256 * KIB) /* of sizes of the process: less may be the recorder's */
+#define STEPS_GAIN   (1 * MIB)   /* of these, in steps; */
+#define STEPS_SHARE  0.05        /* and of the size */
+#define LOST_SHARE   0.1         /* of what grows, to be what it is about */
+#define LOST_RISES   3           /* marks between which something was lost: it happens again */
+#define LOST_MUCH    (64 * KIB)  /* lost, if more seldom */
+#define SHARE_LEAST  0.01        /* of RSS: less is not worth a verdict */
+#define LIVE_SHARE   0.25        /* of what RSS gains: live blocks that grow are what it is about */
+#define HELD_LEAST   (4 * MIB)   /* beyond live blocks, to be worth a name */
+#define HELD_SHARE   0.25        /* of anonymous RSS */
+#define PINNED_SHARE 0.25        /* of what is kept: free space that live blocks keep */
+#define RISE_LEAST   (64 * KIB)
+#define RISE_SHARE   0.02 /* of the live heap: less is no rise */
+#define FALLS        1.5  /* times what a series falls: a rise of less is no rise */
 
 const char *growth_verdict_name(enum growth_verdict v)
 {
     static const char *const names[VERDICTS] = {[VERDICT_LEAK] = "leak",
                                                 [VERDICT_GROWTH] = "growth",
+                                                [VERDICT_MAPPED] = "mapped",
+                                                [VERDICT_SHARED] = "shared",
                                                 [VERDICT_FRAGMENTATION] = "fragmentation",
                                                 [VERDICT_RETENTION] = "retention",
                                                 [VERDICT_ADDRESS_SPACE] = "address-space",
@@ -35,34 +39,37 @@ const char *growth_verdict_name(enum growth_verdict v)
     return names[v];
 }
 
-double growth_last(const struct growth *g, enum growth_line line)
-{
-    return g->count ? g->series[line][g->count - 1] : 0;
-}
+/* --- what is true of a line ------------------------------------------------------------------- */
 
-bool growth_is_sure(const struct trend *t)
+static bool is_exact(enum growth_line line)
 {
-    return t->model == TREND_RAMP && fabs(t->slope) > SURE * (t->slope - t->low);
-}
-
-/* Each lost block is a fact, whatever their sizes are: all through the run is enough. */
-static bool loses_throughout(const struct growth *g)
-{
-    const double *lost = g->series[GROWTH_LOST];
-    size_t rises = 0;
-    for (size_t i = 1; i < g->count; i++)
-        rises += lost[i] > lost[i - 1];
-    return rises && 2 * rises >= g->count - 1;
+    return line == GROWTH_LIVE || line == GROWTH_LOST || line == GROWTH_MAPPED ||
+           line == GROWTH_POOLS || line == GROWTH_ARENAS;
 }
 
 bool growth_grows(const struct growth *g, enum growth_line line)
 {
     const struct trend *t = &g->trends[line];
-    if (line == GROWTH_LOST && g->known && loses_throughout(g))
-        return true;
-    bool own = line == GROWTH_LIVE || line == GROWTH_LOST || line == GROWTH_MAPPED;
-    return growth_is_sure(t) && t->slope > 0 &&
-           (own || t->slope * (double)(t->used - 1) >= PROCESS_GAIN);
+    if (!g->known || t->slope <= 0 || t->stopped)
+        return false;
+    bool ramp = t->model == TREND_RAMP && t->sure;
+    if (is_exact(line))
+        return ramp || t->steady;
+    double gain = growth_last(g, line) - g->series[line][t->skipped];
+    return gain >= PROCESS_GAIN &&
+           (ramp || (t->steady && gain >= STEPS_GAIN && gain >= STEPS_SHARE * growth_last(g, line)));
+}
+
+/* Each lost block is a fact. What is lost once, at the beginning, or little of it, is no leak that
+ * anybody looks for. */
+bool growth_leaks(const struct growth *g)
+{
+    const struct trend *t = &g->trends[GROWTH_LOST];
+    double lost = growth_last(g, GROWTH_LOST) - (g->count ? g->series[GROWTH_LOST][0] : 0);
+    if (!g->known || !g->scan || !t->rises)
+        return false;
+    bool much = lost >= LOST_MUCH || lost >= SHARE_LEAST * growth_last(g, GROWTH_RSS);
+    return much || (t->rises >= LOST_RISES && !t->stopped);
 }
 
 /* Between the lowest and the highest. */
@@ -78,18 +85,19 @@ static double swing(const struct growth *g, enum growth_line line)
 
 /* A size of the process follows the highest that the live heap ever was: where that goes up and
  * down, as much of a rise is its doing. */
-bool growth_settles(const struct growth *g, enum growth_line line)
+bool growth_rose(const struct growth *g, enum growth_line line)
 {
-    const double *y = g->series[line];
-    double last = growth_last(g, line), rise = last - y[0], highest = y[0], fall = 0;
-    double least = line == GROWTH_LIVE ? RISE_LEAST : PROCESS_GAIN + swing(g, GROWTH_LIVE);
-    if (g->trends[line].model == TREND_RAMP || rise < least || rise < RISE_SHARE * last)
+    const struct trend *t = &g->trends[line];
+    if (!g->known)
         return false;
-    for (size_t i = 0; i < g->count; i++) {
-        highest = fmax(highest, y[i]);
-        fall = fmax(fall, highest - y[i]);
-    }
-    return fall <= FALL_SHARE * rise;
+    double rise = growth_last(g, line) - g->series[line][0], rss = growth_last(g, GROWTH_RSS);
+    double least = is_exact(line) ? RISE_LEAST : PROCESS_GAIN;
+    if (line == GROWTH_RSS)
+        rise -= g->rates.parts[GAIN_RECORDER] * growth_span(g, g->rates.begin, g->rates.end);
+    if (!is_exact(line) && line != GROWTH_SHARED && !growth_rose(g, GROWTH_LIVE))
+        least += swing(g, GROWTH_LIVE);
+    double share = line == GROWTH_LIVE ? RISE_SHARE * growth_last(g, line) : SHARE_LEAST * rss;
+    return rise >= FALLS * t->fall + least && rise >= share;
 }
 
 bool growth_pins_matter(const struct growth *g)
@@ -135,30 +143,6 @@ static bool holds_much(const struct growth *g)
     return kept(g) >= HELD_LEAST && kept(g) >= HELD_SHARE * anonymous(g);
 }
 
-/* What a line gained, by its trend, while the account did: the first one may be of a later mark. */
-static double gained_meanwhile(const struct growth *g, const struct trend *t)
-{
-    size_t marks = 0;
-    for (size_t i = g->count; i-- > 0 && marks + 1 < t->used;)
-        if (!g->account.first || g->stamp[i]->time_ns > g->account.first->time_ns)
-            marks++;
-    return t->slope * (double)marks;
-}
-
-/* Is it the allocator that makes a line grow? Without an account: nothing else is known to. */
-static bool allocator_grows(const struct growth *g, enum growth_line line)
-{
-    const struct growth_account *a = &g->account;
-    const struct trend *t = &g->trends[line];
-    if (!growth_grows(g, line))
-        return false;
-    if (!has_account(g))
-        return line == GROWTH_HELD && g->trends[GROWTH_MAPPED].slope < ALLOCATOR_SHARE * t->slope;
-    return (double)growth_account_gain(a, PART_HELD) + (double)growth_account_gain(a, PART_FREE) -
-               freed_since(g) >=
-           ALLOCATOR_SHARE * gained_meanwhile(g, t);
-}
-
 /* Free space that live blocks keep is fragmentation; whole free pages are kept by the allocator's
  * own will. */
 static enum growth_verdict kind_of_kept(double held, double free)
@@ -171,7 +155,7 @@ static enum growth_verdict kind_of_gain(const struct growth *g)
     const struct growth_account *a = &g->account;
     return has_account(g) ? kind_of_kept((double)growth_account_gain(a, PART_HELD),
                                          (double)growth_account_gain(a, PART_FREE))
-                          : VERDICT_FRAGMENTATION;
+                          : VERDICT_RETENTION;
 }
 
 static enum growth_verdict kind_of_level(const struct growth *g)
@@ -182,34 +166,143 @@ static enum growth_verdict kind_of_level(const struct growth *g)
                           : VERDICT_RETENTION;
 }
 
-enum growth_verdict growth_judge(const struct growth *g)
+/* --- the verdict ------------------------------------------------------------------------------ */
+
+/* The marks between which RSS grew, or all that count. */
+static struct growth_rates rates_of(const struct growth *g, const struct trend *t)
 {
-    const struct trend *t = g->trends;
-    if (!g->known)
-        return VERDICT_NONE;
-    bool held_grows = holds_much(g) && allocator_grows(g, GROWTH_HELD);
-    double most = held_grows ? t[GROWTH_HELD].slope : 0;
-    if (growth_grows(g, GROWTH_LOST) &&
-        t[GROWTH_LOST].slope >=
-            LOST_SHARE * fmax(most, growth_grows(g, GROWTH_LIVE) ? t[GROWTH_LIVE].slope : 0))
+    if (t->end > t->begin)
+        return growth_rates_between(g, t->begin, t->end);
+    return growth_rates_between(g, t->skipped < g->count - 1 ? t->skipped : 0, g->count - 1);
+}
+
+static enum growth_part largest(const struct growth_rates *r)
+{
+    enum growth_part most = GAIN_OTHER;
+    for (int i = 0; i < GAIN_OTHER; i++)
+        if (i != GAIN_RECORDER && i != GAIN_ROUNDING && r->parts[i] > r->parts[most])
+            most = (enum growth_part)i;
+    return most;
+}
+
+static bool process_grows(const struct growth *g)
+{
+    return growth_grows(g, GROWTH_RSS) || growth_grows(g, GROWTH_ANON) ||
+           growth_grows(g, GROWTH_SHARED);
+}
+
+/* RSS grows: by what most? */
+static enum growth_verdict kind_of_growth(const struct growth *g)
+{
+    const struct growth_rates *r = &g->rates;
+    double live = r->parts[GAIN_LOST] + r->parts[GAIN_REACHABLE];
+    if (growth_grows(g, GROWTH_LIVE) && live >= LIVE_SHARE * r->rss &&
+        r->parts[GAIN_FREE] < live)
+        return VERDICT_GROWTH;
+    switch (largest(r)) {
+    case GAIN_MAPPED:
+        /* Pools take what they hand out from somewhere. */
+        return growth_grows(g, GROWTH_POOLS) ? VERDICT_GROWTH : VERDICT_MAPPED;
+    case GAIN_SHARED:
+    case GAIN_FILES:
+        return VERDICT_SHARED;
+    case GAIN_FREE:
+        return kind_of_gain(g);
+    default:
+        return VERDICT_GROWTH;
+    }
+}
+
+static bool leak_matters(const struct growth *g)
+{
+    const struct trend *lost = &g->trends[GROWTH_LOST];
+    double rate = lost->rate > 0 ? lost->rate : lost->slope, others = 0;
+    if (!growth_leaks(g))
+        return false;
+    if (process_grows(g))
+        others = g->rates.rss;
+    else if (growth_grows(g, GROWTH_LIVE))
+        others = g->trends[GROWTH_LIVE].slope;
+    return !(rate < LOST_SHARE * others);
+}
+
+static bool anything_rose(const struct growth *g)
+{
+    for (int line = 0; line < GROWTH_LINES; line++)
+        if (line != GROWTH_HELD && growth_rose(g, (enum growth_line)line))
+            return true;
+    return false;
+}
+
+static enum growth_verdict verdict_of(const struct growth *g)
+{
+    if (leak_matters(g))
         return VERDICT_LEAK;
-    if (held_grows && most > t[GROWTH_LIVE].slope)
-        return kind_of_gain(g);
-    if (growth_grows(g, GROWTH_LIVE))
+    if (process_grows(g))
+        return kind_of_growth(g);
+    if (growth_grows(g, GROWTH_LIVE) || growth_grows(g, GROWTH_POOLS) ||
+        growth_grows(g, GROWTH_ARENAS))
         return VERDICT_GROWTH;
-    if (growth_grows(g, GROWTH_ANON) && growth_grows(g, GROWTH_MAPPED))
-        return VERDICT_GROWTH;
-    if (growth_grows(g, GROWTH_VM) && !growth_grows(g, GROWTH_RSS))
-        return VERDICT_ADDRESS_SPACE;
-    if (has_account(g) && allocator_grows(g, GROWTH_ANON))
-        return kind_of_gain(g);
-    if (growth_grows(g, GROWTH_ANON))
-        return VERDICT_NONE; /* stacks, shared copies: nothing that blocks or mappings explain */
+    if (growth_grows(g, GROWTH_VM) || growth_grows(g, GROWTH_MAPPED))
+        return growth_rose(g, GROWTH_RSS) && growth_grows(g, GROWTH_MAPPED) ? VERDICT_MAPPED
+                                                                            : VERDICT_ADDRESS_SPACE;
     /* Only what was in use once can be kept. */
     if (holds_much(g) &&
         (has_account(g) || (double)g->peak_bytes - growth_last(g, GROWTH_LIVE) >= 0.5 * kept(g)))
         return kind_of_level(g);
-    bool settles = growth_settles(g, GROWTH_LIVE) || growth_settles(g, GROWTH_ANON) ||
-                   growth_settles(g, GROWTH_VM);
-    return settles ? VERDICT_WARM_UP : VERDICT_STABLE;
+    return anything_rose(g) ? VERDICT_WARM_UP : VERDICT_STABLE;
+}
+
+/* --- since when ------------------------------------------------------------------------------- */
+
+static const struct trend *site_of(const struct growth *g, enum domain domain)
+{
+    for (size_t i = 0; i < g->sites.count; i++)
+        if (g->sites.items[i].domain == domain)
+            return &g->sites.items[i].trend;
+    return NULL;
+}
+
+/* A function's own series has less noise than those of the process. */
+static const struct trend *cause_of(const struct growth *g)
+{
+    const struct trend *t = g->trends, *site = NULL;
+    switch (g->verdict) {
+    case VERDICT_LEAK:
+        return &t[GROWTH_LOST];
+    case VERDICT_GROWTH:
+        site = site_of(g, growth_grows(g, GROWTH_POOLS) ? DOMAIN_POOL : DOMAIN_HEAP);
+        if (growth_grows(g, GROWTH_POOLS))
+            return site ? site : &t[GROWTH_POOLS];
+        if (largest(&g->rates) == GAIN_ARENAS && growth_grows(g, GROWTH_ARENAS))
+            return &t[GROWTH_ARENAS];
+        if (growth_grows(g, GROWTH_LIVE))
+            return &t[GROWTH_LIVE];
+        return site ? site : &t[GROWTH_RSS];
+    case VERDICT_MAPPED:
+        site = site_of(g, DOMAIN_MAPPED);
+        return site ? site : &t[GROWTH_ANON];
+    case VERDICT_SHARED:
+        return &t[GROWTH_SHARED];
+    case VERDICT_FRAGMENTATION:
+    case VERDICT_RETENTION:
+        return &t[GROWTH_ANON];
+    case VERDICT_ADDRESS_SPACE:
+        return &t[GROWTH_VM];
+    default:
+        return growth_rose(g, GROWTH_LIVE)  ? &t[GROWTH_LIVE]
+               : growth_rose(g, GROWTH_RSS) ? &t[GROWTH_RSS]
+                                            : &t[GROWTH_VM];
+    }
+}
+
+void growth_judge(struct growth *g)
+{
+    if (!g->known)
+        return;
+    g->rates = rates_of(g, &g->trends[GROWTH_RSS]);
+    g->verdict = verdict_of(g);
+    g->cause = *cause_of(g);
+    if (g->cause.end > g->cause.begin)
+        g->rates = growth_rates_between(g, g->cause.begin, g->cause.end);
 }

@@ -14,7 +14,7 @@ void growth_plot(const struct growth *g, struct strbuf *out)
     const char *verdict = growth_verdict_name(g->verdict);
     summary_command(g->places.total.profile, 90, &title);
     strbuf_printf(&subtitle, "%s%s", verdict ? verdict : "", verdict ? ": " : "");
-    growth_title(g, &subtitle);
+    growth_answer(g, &subtitle);
     struct plot plot = {.title = title.data,
                         .subtitle = subtitle.data,
                         .x_unit = PLOT_SECONDS,
