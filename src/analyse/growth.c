@@ -9,7 +9,6 @@
 #include "analyse/leak_scan.h"
 #include "analyse/planted.h"
 #include "analyse/work_end.h"
-#include "model/arenas_at.h"
 #include "model/mark_rows.h"
 
 #define BLOCK_BYTES 8 /* of bookkeeping for a block, beyond what is usable */
@@ -112,18 +111,33 @@ static double recorder_at(const struct profile *p, uint64_t time_ns)
            share * (double)after->parts[PART_RECORDER];
 }
 
+/* What CPython had for small objects at a moment, likewise: they were not looked at at every mark. */
+static double arenas_about(const struct profile *p, uint64_t time_ns)
+{
+    const struct arena_look *before = NULL, *after = NULL;
+    for (size_t i = 0; i < p->arenas.count && !after; i++) {
+        if (p->arenas.items[i].time_ns <= time_ns)
+            before = &p->arenas.items[i];
+        else
+            after = &p->arenas.items[i];
+    }
+    if (!before || !after)
+        return before || after ? (double)(before ? before : after)->bytes : 0;
+    double share = (double)(time_ns - before->time_ns) / (double)(after->time_ns - before->time_ns);
+    return (1 - share) * (double)before->bytes + share * (double)after->bytes;
+}
+
 static void series_of_stamps(struct growth *g, const struct profile *p)
 {
     for (size_t k = 0; k < g->count; k++) {
         const struct stamp *s = g->stamp[k];
-        const struct arena_look *arenas = arenas_at(p, s->time_ns);
         g->series[GROWTH_LIVE][k] = (double)s->live_bytes;
         g->series[GROWTH_RSS][k] = (double)s->rss_bytes;
         g->series[GROWTH_VM][k] = (double)s->vm_bytes;
         g->series[GROWTH_ANON][k] = (double)s->anon_bytes;
         g->series[GROWTH_SHARED][k] =
             (double)s->rss_bytes - (double)s->anon_bytes - recorder_at(p, s->time_ns);
-        g->series[GROWTH_ARENAS][k] = arenas ? (double)arenas->bytes : 0;
+        g->series[GROWTH_ARENAS][k] = arenas_about(p, s->time_ns);
     }
 }
 

@@ -87,6 +87,21 @@ static double resident_share(const struct looks *l)
     return fmin(fmax(resident / live, 0), 1);
 }
 
+/* Of what is lost, how much was ever written to. */
+static double touched_share(const struct growth *g)
+{
+    const struct profile *p = g->places.total.profile;
+    double bytes = 0, untouched = 0;
+    for (size_t i = 0; g->scan && g->scan->residency && i < g->scan->row_count; i++) {
+        const struct live_row *row = &p->live.items[g->scan->first_row + i];
+        if (growth_row_is_lost(g, row)) {
+            bytes += (double)row->bytes;
+            untouched += (double)row->untouched;
+        }
+    }
+    return bytes > 0 ? fmax(1 - untouched / bytes, 0) : 1;
+}
+
 static double least_of(double a, double b)
 {
     return fmax(fmin(a, b), 0);
@@ -141,8 +156,8 @@ struct growth_rates growth_rates_between(const struct growth *g, size_t begin, s
     double there = l.first ? resident_share(&l) : 1;
     r.rss = gain[GROWTH_RSS];
     r.error = (rss->high - rss->low) / 2;
-    parts[GAIN_LOST] = there * gain[GROWTH_LOST];
-    parts[GAIN_REACHABLE] = there * (gain[GROWTH_LIVE] - gain[GROWTH_LOST]);
+    parts[GAIN_LOST] = touched_share(g) * gain[GROWTH_LOST];
+    parts[GAIN_REACHABLE] = there * gain[GROWTH_LIVE] - parts[GAIN_LOST];
     /* What the allocator adds: anonymous memory less what is held is what blocks really take. */
     parts[GAIN_ROUNDING] =
         there * (gain[GROWTH_ANON] - gain[GROWTH_HELD] - gain[GROWTH_LIVE]);

@@ -18,7 +18,9 @@
 #define LOST_MUCH    (64 * KIB)  /* lost, if more seldom */
 #define SHARE_LEAST  0.01        /* of RSS: less is not worth a verdict */
 #define LIVE_SHARE   0.25        /* of what RSS gains: live blocks that grow are what it is about */
+#define ARENAS_SHARE 0.5         /* of what is mapped beside: they are not looked at at every mark */
 #define HELD_LEAST   (4 * MIB)   /* beyond live blocks, to be worth a name */
+#define HELD_GROWS   (1 * MIB)   /* likewise, where it grows */
 #define HELD_SHARE   0.25        /* of anonymous RSS */
 #define PINNED_SHARE 0.25        /* of what is kept: free space that live blocks keep */
 #define RISE_LEAST   (64 * KIB)
@@ -47,10 +49,26 @@ static bool is_exact(enum growth_line line)
            line == GROWTH_POOLS || line == GROWTH_ARENAS;
 }
 
+/* Functions have less noise than their sum: where most was gained by some that do not grow, the sum
+ * does not either. */
+static bool functions_grow(const struct growth *g)
+{
+    double grown = 0, settled = 0;
+    for (size_t i = 0; i < g->sites.count; i++)
+        if (g->sites.items[i].domain == DOMAIN_HEAP)
+            grown += (double)g->sites.items[i].bytes;
+    for (size_t i = 0; i < g->other.count; i++)
+        if (g->other.items[i].domain == DOMAIN_HEAP)
+            settled += (double)g->other.items[i].bytes;
+    return grown >= settled || settled < 0.5 * (double)g->gained_bytes;
+}
+
 bool growth_grows(const struct growth *g, enum growth_line line)
 {
     const struct trend *t = &g->trends[line];
     if (!g->known || t->slope <= 0 || t->stopped)
+        return false;
+    if (line == GROWTH_LIVE && !functions_grow(g))
         return false;
     bool ramp = t->model == TREND_RAMP && t->sure;
     if (is_exact(line))
@@ -72,19 +90,6 @@ bool growth_leaks(const struct growth *g)
     return much || (t->rises >= LOST_RISES && !t->stopped);
 }
 
-/* Between the lowest and the highest. */
-static double swing(const struct growth *g, enum growth_line line)
-{
-    double low = g->series[line][0], high = low;
-    for (size_t i = 1; i < g->count; i++) {
-        low = fmin(low, g->series[line][i]);
-        high = fmax(high, g->series[line][i]);
-    }
-    return high - low;
-}
-
-/* A size of the process follows the highest that the live heap ever was: where that goes up and
- * down, as much of a rise is its doing. */
 bool growth_rose(const struct growth *g, enum growth_line line)
 {
     const struct trend *t = &g->trends[line];
@@ -94,8 +99,6 @@ bool growth_rose(const struct growth *g, enum growth_line line)
     double least = is_exact(line) ? RISE_LEAST : PROCESS_GAIN;
     if (line == GROWTH_RSS)
         rise -= g->rates.parts[GAIN_RECORDER] * growth_span(g, g->rates.begin, g->rates.end);
-    if (!is_exact(line) && line != GROWTH_SHARED && !growth_rose(g, GROWTH_LIVE))
-        least += swing(g, GROWTH_LIVE);
     double share = line == GROWTH_LIVE ? RISE_SHARE * growth_last(g, line) : SHARE_LEAST * rss;
     return rise >= FALLS * t->fall + least && rise >= share;
 }
@@ -185,8 +188,18 @@ static enum growth_part largest(const struct growth_rates *r)
     return most;
 }
 
+/* What the allocator keeps follows from how blocks lie, and creeps up in every program for a while:
+ * as long as it is little, it is no verdict. */
+static bool keeps_little(const struct growth *g)
+{
+    return largest(&g->rates) == GAIN_FREE &&
+           !(kept(g) >= HELD_GROWS && kept(g) >= HELD_SHARE * anonymous(g));
+}
+
 static bool process_grows(const struct growth *g)
 {
+    if (keeps_little(g))
+        return false;
     return growth_grows(g, GROWTH_RSS) || growth_grows(g, GROWTH_ANON) ||
            growth_grows(g, GROWTH_SHARED);
 }
@@ -201,6 +214,9 @@ static enum growth_verdict kind_of_growth(const struct growth *g)
         return VERDICT_GROWTH;
     switch (largest(r)) {
     case GAIN_MAPPED:
+        if (growth_grows(g, GROWTH_ARENAS) &&
+            r->parts[GAIN_ARENAS] >= ARENAS_SHARE * r->parts[GAIN_MAPPED])
+            return VERDICT_GROWTH;
         /* Pools take what they hand out from somewhere. */
         return growth_grows(g, GROWTH_POOLS) ? VERDICT_GROWTH : VERDICT_MAPPED;
     case GAIN_SHARED:
@@ -243,9 +259,12 @@ static enum growth_verdict verdict_of(const struct growth *g)
     if (growth_grows(g, GROWTH_LIVE) || growth_grows(g, GROWTH_POOLS) ||
         growth_grows(g, GROWTH_ARENAS))
         return VERDICT_GROWTH;
-    if (growth_grows(g, GROWTH_VM) || growth_grows(g, GROWTH_MAPPED))
-        return growth_rose(g, GROWTH_RSS) && growth_grows(g, GROWTH_MAPPED) ? VERDICT_MAPPED
-                                                                            : VERDICT_ADDRESS_SPACE;
+    if (growth_grows(g, GROWTH_MAPPED) && growth_rose(g, GROWTH_RSS) &&
+        largest(&g->rates) == GAIN_MAPPED)
+        return VERDICT_MAPPED;
+    if ((growth_grows(g, GROWTH_VM) || growth_grows(g, GROWTH_MAPPED)) &&
+        !growth_rose(g, GROWTH_RSS))
+        return VERDICT_ADDRESS_SPACE;
     /* Only what was in use once can be kept. */
     if (holds_much(g) &&
         (has_account(g) || (double)g->peak_bytes - growth_last(g, GROWTH_LIVE) >= 0.5 * kept(g)))

@@ -44,10 +44,18 @@ static const char *base_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-static void place_words(const struct places *p, uint32_t call, struct strbuf *out)
+/* Blocks of a pool have its name before the function that asked for them. */
+static void place_words(const struct places *p, enum domain domain, uint32_t call,
+                        struct strbuf *out)
 {
     const struct call_frame *frame = places_frame(p, call);
+    uint32_t caller = p->total.tree.parent.items[call];
     unit_text(out, frame_table_string(&p->total.frames, frame->name));
+    if (domain == DOMAIN_POOL && caller) {
+        frame = places_frame(p, caller);
+        strbuf_puts(out, " from ");
+        unit_text(out, frame_table_string(&p->total.frames, frame->name));
+    }
     if (!frame->file)
         return;
     strbuf_puts(out, ", ");
@@ -83,7 +91,7 @@ static bool who_of(const struct growth *g, enum domain domain, bool lost, struct
         if (i && (double)weight(named[i], lost) < NAME_LEAST * (double)weight(named[0], lost))
             break;
         strbuf_puts(out, i ? more ? ", " : ", and " : ": ");
-        place_words(growth_places(g, domain), named[i]->call, out);
+        place_words(growth_places(g, domain), domain, named[i]->call, out);
         if (i + 1 == count && more)
             say(out, ", and %N other(s)", more);
     }
@@ -109,7 +117,7 @@ static bool who(const struct growth *g, struct strbuf *out)
         if (!g->account.pins.count)
             return false;
         strbuf_puts(out, ": ");
-        place_words(&g->places, g->account.pins.items[0].call, out);
+        place_words(&g->places, DOMAIN_HEAP, g->account.pins.items[0].call, out);
         return true;
     default:
         return false;
