@@ -10,6 +10,9 @@
 
 #include "analyse/growth.h"
 
+#define AWAY       0.3     /* of what RSS gained: a look at the end that differs by more is no use */
+#define AWAY_LEAST 1048576 /* gained, to ask so */
+
 const char *growth_part_name(enum growth_part part)
 {
     static const char *const names[GROWTH_PARTS] = {
@@ -34,15 +37,26 @@ static double position(const struct growth *g, uint64_t time_ns, size_t begin, s
     return at + share * growth_span(g, k, k + 1);
 }
 
-static const struct footprint *nearest(const struct profile *p, uint64_t time_ns,
-                                       const struct footprint *but)
+/* By its end a program may have given back what it had at its last mark: an interpreter does. */
+static bool is_of_its_time(const struct growth *g, const struct footprint *f, size_t begin,
+                           size_t end)
 {
+    double gained = g->series[GROWTH_RSS][end] - g->series[GROWTH_RSS][begin];
+    return f->time_ns <= g->stamp[end]->time_ns ||
+           fabs((double)f->rss_bytes - g->series[GROWTH_RSS][end]) <= AWAY * fmax(gained, 0) ||
+           gained < AWAY_LEAST;
+}
+
+static const struct footprint *nearest(const struct growth *g, size_t begin, size_t end,
+                                       uint64_t time_ns, const struct footprint *but)
+{
+    const struct profile *p = g->places.total.profile;
     const struct footprint *best = NULL;
     uint64_t least = UINT64_MAX;
     for (size_t i = 0; i < p->footprints.count; i++) {
         const struct footprint *f = &p->footprints.items[i];
         uint64_t away = f->time_ns > time_ns ? f->time_ns - time_ns : time_ns - f->time_ns;
-        if (f != but && (!best || away <= least)) {
+        if (f != but && (!best || away <= least) && is_of_its_time(g, f, begin, end)) {
             best = f;
             least = away;
         }
@@ -58,9 +72,8 @@ struct looks {
 
 static struct looks looks_between(const struct growth *g, size_t begin, size_t end)
 {
-    const struct profile *p = g->places.total.profile;
-    struct looks l = {.last = nearest(p, g->stamp[end]->time_ns, NULL)};
-    l.first = l.last ? nearest(p, g->stamp[begin]->time_ns, l.last) : NULL;
+    struct looks l = {.last = nearest(g, begin, end, g->stamp[end]->time_ns, NULL)};
+    l.first = l.last ? nearest(g, begin, end, g->stamp[begin]->time_ns, l.last) : NULL;
     if (!l.first || l.first->time_ns >= l.last->time_ns || l.last->partial)
         return (struct looks){0};
     l.span = position(g, l.last->time_ns, begin, end) - position(g, l.first->time_ns, begin, end);

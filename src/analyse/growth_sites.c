@@ -12,7 +12,8 @@
 #define MOMENTS     4096  /* of these series; of more marks some are taken, evenly */
 #define SITE_SHARE  0.005 /* of what all functions gained: less is not worth a row */
 #define OTHER_SHARE 0.02  /* of the live heap: a gain that is no ramp, to be worth a row */
-#define OTHER_LEAST 65536
+#define OTHER_LEAST 16384
+#define QUIET       0.1 /* of the run, at its end: what rose last before that has stopped */
 #define FREED_SHARE 0.95 /* of what grew: as good as all */
 
 struct finder {
@@ -60,6 +61,10 @@ struct chosen {
     uint32_t *number;     /* of each place among them, from 1; 0: not chosen */
     size_t moments, step; /* every step-th mark */
     double *live, *x;     /* [number * moments + moment] */
+    struct {              /* without marks: the same at the ends of intervals, */
+        size_t moments;
+        double *live, *time, *work; /* by time, and by allocations that were made */
+    } by;
 };
 
 /* Whatever gained or lost most goes first. */
@@ -88,35 +93,71 @@ static void choose(struct chosen *c, const struct finder *f)
         c->number[c->places[k]] = (uint32_t)k + 1;
 }
 
+/* What an interval changed: of those that are chosen, and the number of allocations. */
+static void add_interval(const struct chosen *c, const struct finder *f, size_t interval,
+                         int64_t *live, double *work)
+{
+    const struct profile *p = f->places->total.profile;
+    const struct interval *v = &p->intervals.items[interval];
+    for (size_t i = v->first_row; i < v->first_row + v->row_count; i++) {
+        const struct row *row = &p->rows.items[i];
+        uint32_t place = f->places->of_site[row->site];
+        if (p->sites.items[row->site].domain != (uint32_t)f->domain)
+            continue;
+        *work += (double)row->columns[COL_ALLOCS];
+        if (place == PLACE_NONE || !c->number[place])
+            continue;
+        int64_t *own = &live[c->number[place] - 1];
+        *own = wrapped(*own, (int64_t)(row->columns[COL_BYTES] - row->columns[COL_FREED]));
+    }
+}
+
+/*
+ * Without marks there is nothing that is the same work each time. Time alone would be a clock that
+ * goes as the machine is busy, and allocations alone one that stands still while the program
+ * computes: both are asked.
+ */
+static void follow_intervals(struct chosen *c, const struct finder *f)
+{
+    const struct profile *p = f->places->total.profile;
+    size_t last = work_end(p), step = last / MOMENTS + 1;
+    int64_t live[CANDIDATES] = {0};
+    double work = 0;
+    c->by.moments = last / step;
+    c->by.live = xcalloc(c->count * c->by.moments + 1, sizeof *c->by.live);
+    c->by.time = xcalloc(2 * c->by.moments + 1, sizeof *c->by.time);
+    c->by.work = c->by.time + c->by.moments;
+    for (size_t i = 0; i < c->by.moments * step; i++) {
+        size_t k = i / step;
+        add_interval(c, f, i, live, &work);
+        c->by.time[k] = (double)p->intervals.items[i].end_ns;
+        c->by.work[k] = work;
+        for (size_t n = 0; n < c->count && (i + 1) % step == 0; n++)
+            c->by.live[n * c->by.moments + k] = (double)live[n];
+    }
+}
+
 static void follow(struct chosen *c, const struct finder *f)
 {
     const struct growth *g = f->g;
     const struct profile *p = f->places->total.profile;
     int64_t live[CANDIDATES] = {0};
     size_t interval = 0;
+    double work = 0;
     c->step = (g->count + MOMENTS - 1) / MOMENTS;
     c->moments = (g->count - 1) / c->step + 1;
     c->live = xcalloc(c->count * c->moments + 1, sizeof *c->live);
     c->x = xcalloc(c->moments, sizeof *c->x);
     for (size_t k = 0; k < c->moments; k++) {
         size_t mark = k * c->step;
-        for (; interval < g->intervals[mark] && interval < p->intervals.count; interval++) {
-            const struct interval *v = &p->intervals.items[interval];
-            for (size_t i = v->first_row; i < v->first_row + v->row_count; i++) {
-                const struct row *row = &p->rows.items[i];
-                uint32_t place = f->places->of_site[row->site];
-                if (p->sites.items[row->site].domain != (uint32_t)f->domain ||
-                    place == PLACE_NONE || !c->number[place])
-                    continue;
-                int64_t *own = &live[c->number[place] - 1];
-                *own =
-                    wrapped(*own, (int64_t)(row->columns[COL_BYTES] - row->columns[COL_FREED]));
-            }
-        }
+        for (; interval < g->intervals[mark] && interval < p->intervals.count; interval++)
+            add_interval(c, f, interval, live, &work);
         c->x[k] = g->when ? g->when[mark] : (double)mark;
         for (size_t i = 0; i < c->count; i++)
             c->live[i * c->moments + k] = (double)live[i];
     }
+    if (!g->mark)
+        follow_intervals(c, f);
 }
 
 /* --- what comes of it ------------------------------------------------------------------------- */
@@ -124,6 +165,19 @@ static void follow(struct chosen *c, const struct finder *f)
 static bool goes_on(const struct trend *t)
 {
     return t->slope > 0 && !t->stopped && ((t->model == TREND_RAMP && t->sure) || t->steady);
+}
+
+/* As work goes on it grows, and did so not long before the end. */
+static bool goes_on_without_marks(const struct chosen *c, size_t k)
+{
+    const double *live = c->by.live + k * c->by.moments;
+    size_t n = c->by.moments, last = n ? n - 1 : 0;
+    struct trend t;
+    if (!trend_of(&t, live, c->by.work, n) || !goes_on(&t))
+        return false;
+    while (last > 0 && live[last] <= live[last - 1])
+        last--;
+    return c->by.time[n - 1] - c->by.time[last] <= QUIET * c->by.time[n - 1];
 }
 
 /* Has it gained much all the same? An array that doubles does, in a jump or two. */
@@ -157,7 +211,7 @@ static void judge(struct finder *f, const struct chosen *c, size_t k)
         site.trend.high /= step;
         site.trend.detectable /= step;
     }
-    site.grows = goes_on(&site.trend);
+    site.grows = g->mark ? goes_on(&site.trend) : goes_on_without_marks(c, k);
     if (!site.grows && !is_other(g, &site))
         return;
     site.call = places_call(f->places, place, f->gained.sites, &site.leaf);
@@ -195,6 +249,8 @@ static void find(struct growth *g, const struct places *places, enum domain doma
     free(c.number);
     free(c.live);
     free(c.x);
+    free(c.by.live);
+    free(c.by.time);
     free(f.at_last);
     free(f.after);
     free(f.lost);

@@ -11,6 +11,10 @@
 #define MIB (1024 * KIB)
 
 #define PROCESS_GAIN (256 * KIB) /* of sizes of the process: less may be the recorder's */
+#define TIME_LEAST   1.0         /* seconds of growth, where there are no marks: less is its start */
+#define TIME_PART    0.1         /* of the size, likewise */
+#define TIME_GAIN    (1 * MIB)   /* of functions, likewise */
+#define TIME_SHARE   0.25        /* and of the peak */
 #define STEPS_GAIN   (1 * MIB)   /* of these, in steps; */
 #define STEPS_SHARE  0.05        /* and of the size */
 #define LOST_SHARE   0.1         /* of what grows, to be what it is about */
@@ -19,12 +23,12 @@
 #define SHARE_LEAST  0.01        /* of RSS: less is not worth a verdict */
 #define LIVE_SHARE   0.25        /* of what RSS gains: live blocks that grow are what it is about */
 #define ARENAS_SHARE 0.5         /* of what is mapped beside: they are not looked at at every mark */
+#define MOST_SHARE   0.8         /* of what all functions gained: as good as all */
 #define HELD_LEAST   (4 * MIB)   /* beyond live blocks, to be worth a name */
 #define HELD_GROWS   (1 * MIB)   /* likewise, where it grows */
 #define HELD_SHARE   0.25        /* of anonymous RSS */
 #define PINNED_SHARE 0.25        /* of what is kept: free space that live blocks keep */
-#define RISE_LEAST   (64 * KIB)
-#define RISE_SHARE   0.02 /* of the live heap: less is no rise */
+#define RISE_LEAST   (16 * KIB)
 #define FALLS        1.5  /* times what a series falls: a rise of less is no rise */
 
 const char *growth_verdict_name(enum growth_verdict v)
@@ -63,12 +67,32 @@ static bool functions_grow(const struct growth *g)
     return grown >= settled || settled < 0.5 * (double)g->gained_bytes;
 }
 
+/* Without marks a program that reads its input grows, too: only what is much counts. */
+static bool live_grows_over_time(const struct growth *g)
+{
+    double grown = 0;
+    for (size_t i = 0; i < g->sites.count; i++)
+        if (g->sites.items[i].domain == DOMAIN_HEAP)
+            grown += (double)g->sites.items[i].bytes;
+    return grown >= TIME_GAIN && grown >= TIME_SHARE * (double)g->peak_bytes;
+}
+
 bool growth_grows(const struct growth *g, enum growth_line line)
 {
     const struct trend *t = &g->trends[line];
-    if (!g->known || t->slope <= 0 || t->stopped)
+    if (!g->known)
         return false;
-    if (line == GROWTH_LIVE && !functions_grow(g))
+    if (line == GROWTH_LIVE && !g->mark)
+        return live_grows_over_time(g);
+    if (line == GROWTH_ARENAS && growth_last(g, line) - g->series[line][0] >= RISE_LEAST &&
+        growth_last(g, line) - g->series[line][0] >=
+            ARENAS_SHARE * (growth_last(g, GROWTH_MAPPED) - g->series[GROWTH_MAPPED][0]))
+        return growth_grows(g, GROWTH_MAPPED); /* which is known at every mark */
+    if (t->slope <= 0 || t->stopped || (line == GROWTH_LIVE && !functions_grow(g)))
+        return false;
+    if (!g->mark && (growth_span(g, t->skipped, g->count - 1) < TIME_LEAST ||
+                     growth_last(g, line) - g->series[line][t->skipped] <
+                         TIME_PART * growth_last(g, line)))
         return false;
     bool ramp = t->model == TREND_RAMP && t->sure;
     if (is_exact(line))
@@ -99,8 +123,7 @@ bool growth_rose(const struct growth *g, enum growth_line line)
     double least = is_exact(line) ? RISE_LEAST : PROCESS_GAIN;
     if (line == GROWTH_RSS)
         rise -= g->rates.parts[GAIN_RECORDER] * growth_span(g, g->rates.begin, g->rates.end);
-    double share = line == GROWTH_LIVE ? RISE_SHARE * growth_last(g, line) : SHARE_LEAST * rss;
-    return rise >= FALLS * t->fall + least && rise >= share;
+    return rise >= FALLS * t->fall + least && rise >= SHARE_LEAST * rss;
 }
 
 bool growth_pins_matter(const struct growth *g)
@@ -242,8 +265,23 @@ static bool leak_matters(const struct growth *g)
     return !(rate < LOST_SHARE * others);
 }
 
+/* A function that gained more than it ever gave back, below the noise of others. */
+static bool function_rose(const struct growth *g)
+{
+    for (size_t i = 0; i < g->sites.count + g->other.count; i++) {
+        const struct growth_site *s =
+            i < g->sites.count ? &g->sites.items[i] : &g->other.items[i - g->sites.count];
+        if ((double)s->bytes >= FALLS * s->trend.fall + RISE_LEAST &&
+            (double)s->bytes >= SHARE_LEAST * growth_last(g, GROWTH_RSS))
+            return true;
+    }
+    return false;
+}
+
 static bool anything_rose(const struct growth *g)
 {
+    if (function_rose(g))
+        return true;
     for (int line = 0; line < GROWTH_LINES; line++)
         if (line != GROWTH_HELD && growth_rose(g, (enum growth_line)line))
             return true;
@@ -282,6 +320,15 @@ static const struct trend *site_of(const struct growth *g, enum domain domain)
     return NULL;
 }
 
+/* Is the first function as good as all that grows? */
+static bool site_is_most(const struct growth *g)
+{
+    for (size_t i = 0; i < g->sites.count; i++)
+        if (g->sites.items[i].domain == DOMAIN_HEAP)
+            return (double)g->sites.items[i].bytes >= MOST_SHARE * (double)g->gained_bytes;
+    return false;
+}
+
 /* A function's own series has less noise than those of the process. */
 static const struct trend *cause_of(const struct growth *g)
 {
@@ -296,8 +343,8 @@ static const struct trend *cause_of(const struct growth *g)
         if (largest(&g->rates) == GAIN_ARENAS && growth_grows(g, GROWTH_ARENAS))
             return &t[GROWTH_ARENAS];
         if (growth_grows(g, GROWTH_LIVE))
-            return &t[GROWTH_LIVE];
-        return site ? site : &t[GROWTH_RSS];
+            return site && site_is_most(g) ? site : &t[GROWTH_LIVE];
+        return &t[GROWTH_RSS];
     case VERDICT_MAPPED:
         site = site_of(g, DOMAIN_MAPPED);
         return site ? site : &t[GROWTH_ANON];

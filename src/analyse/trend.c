@@ -11,6 +11,7 @@
 #define LATE_HALF 0.25 /* of what the early half gained: less is no ramp */
 #define LATE_LEAST                                                                                 \
     4 /* rises in the later half: of the maxima of random sizes, 0.7 are expected there */
+#define ALIKE       0.25 /* of the mean rise, to count as one of them */
 #define STEPS_LEAST 3 /* rises, to call them steps that go on */
 #define TEETH       2 /* falls of most of the range, to call it a sawtooth */
 #define TOOTH       0.4
@@ -192,6 +193,17 @@ static size_t count_rises(const struct series *s, size_t from)
     return rises;
 }
 
+/* Rises that are not far smaller than the others: a small one at every event does not make steady
+ * what a few large ones gained. */
+static size_t count_alike(const struct series *s, size_t from)
+{
+    double mean = (s->y[s->count - 1] - s->y[0]) / fmax((double)count_rises(s, 0), 1);
+    size_t rises = 0;
+    for (size_t i = from + 1; i < s->count; i++)
+        rises += s->y[i] - s->y[i - 1] >= ALIKE * mean;
+    return rises;
+}
+
 /* Only ever rises, and about as much in its later half. */
 static bool is_steady(const struct series *s)
 {
@@ -199,7 +211,7 @@ static bool is_steady(const struct series *s)
     double x0 = at(s, 0), x1 = at(s, s->count - 1);
     while (s->x && late > 0 && at(s, late) - x0 > (x1 - x0) / 2)
         late--;
-    return one_way(s) && s->y[s->count - 1] > s->y[0] && count_rises(s, late) >= LATE_LEAST &&
+    return one_way(s) && s->y[s->count - 1] > s->y[0] && count_alike(s, late) >= LATE_LEAST &&
            late_half_grows(s, 1);
 }
 

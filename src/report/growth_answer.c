@@ -198,7 +198,7 @@ static void growth_words(const struct growth *g, struct strbuf *out)
     if (growth_grows(g, GROWTH_LIVE) && !growth_grows(g, GROWTH_POOLS) && most != GAIN_ARENAS)
         strbuf_puts(out, g->all_freed   ? ", and frees it after the last one"
                          : g->scan      ? ", and something still points to it"
-                                        : "");
+                                        : ", and nobody looked whether anything points to it");
 }
 
 static void kept_words(const struct growth *g, struct strbuf *out)

@@ -83,7 +83,8 @@ def test_numbers(t):
     t.equal("function", (site["bytes"], site["count"], site["bytes_per_mark"]), (190000, 19, 10000))
     t.true("its place", site["file"].endswith("grows.c") and site["stack"][1]["function"] == "main", site)
     text = t.run("growth", profile)[0]
-    t.true("text", "leak: 9.8 KiB are lost at each mark" in text and "20 of 'event'" in text, text)
+    t.true("the answer is first", text.startswith("leak: It leaks 9.8 KiB per event: lost, grows.c:"), text)
+    t.true("text", "RSS otherwise stays flat.\n" in text and "20 of 'event'" in text, text)
     drawn = t.file("growth.svg")
     t.equal("plot", t.run("growth", profile, "--plot", drawn)[2], 0)
     with open(drawn) as picture:
@@ -93,12 +94,12 @@ def test_numbers(t):
 
 def test_freed_after_the_last_mark(t):
     """It grows from mark to mark all the same, but nothing is left that could be reached."""
-    for kind, freed, title in (("reachable", 0, "are live at each mark, and can still be reached"),
-                               ("cleared", 190000, "are live at each mark until the last, and were freed after it")):
+    for kind, freed, title in (("reachable", 0, "per event more, and something still points to it: linked, "),
+                               ("cleared", 190000, "per event more, and frees it after the last one: linked, ")):
         profile = record(t, kind, 20, 1)
         growth, text = t.ask(profile, "growth"), t.run("growth", profile)[0]
         t.equal(kind, [(s["bytes"], s["freed_bytes"]) for s in growth["sites"]], [(190000, freed)])
-        t.true("title of " + kind, title + "\n" in text, text)
+        t.true("answer of " + kind, title in text, text)
         t.equal("says so of " + kind, sum("185.5 KiB were freed after the last mark" in e for e in growth["evidence"]), int(freed > 0))
 
 
@@ -212,7 +213,7 @@ def test_account_of_known_memory(t):
     pins = growth["pinned"]
     t.equal("who keeps pages", [pin["function"] for pin in pins], ["small"])
     t.true("all of it", last["held_bytes"] - 1 <= pins[0]["pinned_bytes"] <= last["held_bytes"], (pins, last))
-    text = t.run("growth", profile)[0]
+    text = t.run("growth", profile, "--why")[0]
     t.true("text", "resident memory" in text and "not explained" in text, text)
 
 

@@ -78,7 +78,7 @@ def agrees(t, profile, growth):
 def test_way(t, kind, size, noise, seed):
     verdicts, function, part = KINDS[kind]
     size = size_of(kind, size)
-    profile = t.record(t.build("ways.c", "-O1", *API), kind, str(EVENTS), str(seed), str(size), noise)
+    profile = t.record(t.build("ways.c", "-O1", *API), kind, str(EVENTS), str(seed), str(size), noise, opts=("--scan=full",))
     told = [tuple(int(n) for n in line.split()) for line in t.stdout.splitlines()]
     growth = t.ask(profile, "growth")
     answer = growth["answer"]

@@ -230,8 +230,8 @@ static void act(const char *kind, int fd)
         keep(size);
     else if (!strcmp(kind, "cache"))
         cache();
-    else if (!strcmp(kind, "saturating"))
-        keep((size_t)((double)size * fading()) + 8);
+    else if (!strcmp(kind, "saturating") && event <= 45)
+        keep((size_t)((double)size * fading()) + sizeof(struct link));
     else if (!strcmp(kind, "sawtooth"))
         event % 8 == 7 ? drop_all() : keep(size);
     else if (!strcmp(kind, "mmap") || (!strcmp(kind, "late-mmap") && event >= 51))

@@ -54,6 +54,12 @@ static void test_uneven_rises_are_no_growth(void **state)
     struct trend t = trend(items, 10);
     assert_int_equal(t.model, TREND_STEPS);
     assert_true(t.low < 0);
+    assert_false(t.sure || t.steady);
+    double with_leak[10]; /* new maxima, and a little at each event besides */
+    for (int i = 0; i < 10; i++)
+        with_leak[i] = items[i] + i * 0.5;
+    t = trend(with_leak, 10);
+    assert_false(t.sure || t.steady);
 }
 
 static void test_constant(void **state)
