@@ -19,8 +19,7 @@ static void add(struct findings *f, const struct growth *g, const struct growth_
     if (s->domain != DOMAIN_HEAP || s->bytes < (g->mark ? MARK_BYTES : TIME_BYTES) ||
         share < (g->mark ? MARK_SHARE : TIME_SHARE))
         return;
-    struct window grown = {.since = {.intervals = g->intervals[g->first]},
-                           .at = {.intervals = g->intervals[g->count - 1]}};
+    struct window grown = {.since = {.intervals = g->since}, .at = {.intervals = g->until}};
     struct measure m; /* of the sites that grew */
     measure_sites(&m, f->places.total.profile, METRIC_LIVE, SIZE_REQUESTED, &grown);
     struct finding *n = detect_add(f, FINDING_GROWTH, s->place, m.sites, share);
@@ -42,7 +41,7 @@ void detect_growth(struct findings *f)
     if (p->together > 1)
         return; /* marks and times of several processes are no series */
     growth_of_places(&g, &f->places);
-    f->basis.growth_known |= g.known;
+    f->basis.growth_known |= g.known || (!g.mark && g.until >= GROWTH_STAMPS_LEAST);
     for (size_t i = 0; i < g.sites.count; i++)
         add(f, &g, &g.sites.items[i]);
     growth_release(&g);

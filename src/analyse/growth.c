@@ -274,7 +274,10 @@ static void begin(struct growth *g, const char *mark)
     size_t most = p->marks.count > p->stamps.count ? p->marks.count : p->stamps.count;
     g->stamp = xcalloc(most + 1, sizeof *g->stamp);
     g->intervals = xcalloc(most + 1, sizeof *g->intervals);
-    g->mark = mark ? mark : labels_busiest(p, &(size_t){0});
+    size_t marks = 0;
+    g->mark = mark ? mark : labels_busiest(p, &marks);
+    if (!mark && marks < TREND_LEAST && p->stamps.count >= GROWTH_STAMPS_LEAST)
+        g->mark = NULL; /* these tell something, and so few marks do not */
     if (g->mark)
         take_marks(g, p);
     else
@@ -285,7 +288,10 @@ static void begin(struct growth *g, const char *mark)
 static void conclude(struct growth *g, const struct recording *r)
 {
     growth_account_init(&g->account, &g->places, g->count ? g->stamp[g->first]->time_ns : 0);
-    if (g->known)
+    g->since = g->count ? g->intervals[g->first] : 0;
+    g->until = g->mark ? (g->count ? g->intervals[g->count - 1] : 0)
+                       : work_end(g->places.total.profile);
+    if (g->known || (!g->mark && g->until >= GROWTH_STAMPS_LEAST))
         growth_find_sites(g, r);
     growth_judge(g);
 }

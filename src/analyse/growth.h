@@ -108,6 +108,7 @@ struct growth {
     struct trend trends[GROWTH_LINES];
     size_t skipped; /* the longest warm-up of the lines that are shown */
     size_t first;   /* mark from which functions are compared */
+    size_t since, until; /* intervals before that, and before the last mark or the end of work */
 
     const char *per; /* the value's key; NULL: none */
     double *units;   /* its sum so far, at each mark */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyse/growth.h"
+#include "analyse/leak_scan.h"
 #include "analyse/work_end.h"
 
 #define CANDIDATES  64    /* functions of a domain whose series are looked at */
@@ -144,10 +145,10 @@ static void follow(struct chosen *c, const struct finder *f)
     int64_t live[CANDIDATES] = {0};
     size_t interval = 0;
     double work = 0;
-    c->step = (g->count + MOMENTS - 1) / MOMENTS;
-    c->moments = (g->count - 1) / c->step + 1;
+    c->step = g->count / MOMENTS + 1;
+    c->moments = g->known ? (g->count - 1) / c->step + 1 : 0;
     c->live = xcalloc(c->count * c->moments + 1, sizeof *c->live);
-    c->x = xcalloc(c->moments, sizeof *c->x);
+    c->x = xcalloc(c->moments + 1, sizeof *c->x);
     for (size_t k = 0; k < c->moments; k++) {
         size_t mark = k * c->step;
         for (; interval < g->intervals[mark] && interval < p->intervals.count; interval++)
@@ -167,17 +168,26 @@ static bool goes_on(const struct trend *t)
     return t->slope > 0 && !t->stopped && ((t->model == TREND_RAMP && t->sure) || t->steady);
 }
 
+/* When the program did nothing more of its own. */
+static double end_of_time(const struct chosen *c, const struct profile *p)
+{
+    const struct scan *end = leak_scan_of(p, SCAN_END);
+    double last = c->by.time[c->by.moments - 1];
+    return end && end->time_ns && (double)end->time_ns < last ? (double)end->time_ns : last;
+}
+
 /* As work goes on it grows, and did so not long before the end. */
-static bool goes_on_without_marks(const struct chosen *c, size_t k)
+static bool goes_on_without_marks(const struct chosen *c, const struct finder *f, size_t k,
+                                  struct trend *t)
 {
     const double *live = c->by.live + k * c->by.moments;
     size_t n = c->by.moments, last = n ? n - 1 : 0;
-    struct trend t;
-    if (!trend_of(&t, live, c->by.work, n) || !goes_on(&t))
+    if (!trend_of(t, live, c->by.work, n) || !goes_on(t))
         return false;
     while (last > 0 && live[last] <= live[last - 1])
         last--;
-    return c->by.time[n - 1] - c->by.time[last] <= QUIET * c->by.time[n - 1];
+    double end = end_of_time(c, f->places->total.profile);
+    return end - c->by.time[last] <= QUIET * end;
 }
 
 /* Has it gained much all the same? An array that doubles does, in a jump or two. */
@@ -198,7 +208,9 @@ static void judge(struct finder *f, const struct chosen *c, size_t k)
                                .blocks = f->by_place[place].count,
                                .held_blocks = f->at_last[place].count,
                                .lost_bytes = f->lost[place].amount};
-    if (!trend_of(&site.trend, c->live + k * c->moments, g->when ? c->x : NULL, c->moments))
+    struct trend work = {0};
+    if (!trend_of(&site.trend, c->live + k * c->moments, g->when ? c->x : NULL, c->moments) &&
+        g->known)
         return;
     if (c->step > 1) { /* numbers of marks, and bytes for each of them */
         double step = g->when ? 1 : (double)c->step;
@@ -211,9 +223,11 @@ static void judge(struct finder *f, const struct chosen *c, size_t k)
         site.trend.high /= step;
         site.trend.detectable /= step;
     }
-    site.grows = g->mark ? goes_on(&site.trend) : goes_on_without_marks(c, k);
+    site.grows = g->mark ? goes_on(&site.trend) : goes_on_without_marks(c, f, k, &work);
     if (!site.grows && !is_other(g, &site))
         return;
+    if (!g->known)
+        site.trend.fall = work.fall; /* all that can be said of it */
     site.call = places_call(f->places, place, f->gained.sites, &site.leaf);
     if (after < 0)
         site.freed_bytes = after > -site.bytes ? -after : site.bytes > 0 ? site.bytes : 0;
@@ -227,7 +241,7 @@ static void find(struct growth *g, const struct places *places, enum domain doma
                  enum metric metric)
 {
     struct finder f = {.g = g, .places = places, .domain = domain, .metric = metric};
-    size_t first = g->intervals[g->first], last = g->intervals[g->count - 1];
+    size_t first = g->since, last = g->until > g->since ? g->until : g->since;
     struct window w = {.since = {.intervals = first}, .at = {.intervals = last}};
     measure_sites(&f.gained, places->total.profile, metric, SIZE_REQUESTED, &w);
     f.by_place = places_sum(places, f.gained.sites);
@@ -306,7 +320,7 @@ static bool open_places(struct growth *g, const struct recording *r, enum metric
 
 static bool gained(const struct growth *g, enum growth_line line)
 {
-    return growth_last(g, line) - g->series[line][0] >= OTHER_LEAST;
+    return g->count && growth_last(g, line) - g->series[line][0] >= OTHER_LEAST;
 }
 
 void growth_find_sites(struct growth *g, const struct recording *r)
