@@ -11,7 +11,9 @@
 #include "analyse/work_end.h"
 #include "model/mark_rows.h"
 
-#define BLOCK_BYTES 8 /* of bookkeeping for a block, beyond what is usable */
+#define START_SHARE 20        /* one part in so many of the run is its start, */
+#define START_NS    200000000 /* and not more than that */
+#define BLOCK_BYTES 8         /* of bookkeeping for a block, beyond what is usable */
 
 /* --- which marks ------------------------------------------------------------------------------ */
 
@@ -28,15 +30,34 @@ static void take_marks(struct growth *g, const struct profile *p)
             add_moment(g, &p->marks.items[i].stamp, p->marks.items[i].intervals);
 }
 
+/* What a program does to start, and the recorder with it, is no part of the series if there are
+ * enough stamps without. */
+static uint64_t start_ns(const struct profile *p, uint64_t end_ns)
+{
+    size_t after = 0;
+    uint64_t last = p->stamps.count ? vec_last(&p->stamps)->time_ns : 0;
+    uint64_t start = (last < end_ns ? last : end_ns) / START_SHARE;
+    start = start < START_NS ? start : START_NS;
+    for (size_t i = 0; i < p->stamps.count; i++)
+        after += p->stamps.items[i].time_ns >= start && p->stamps.items[i].time_ns <= end_ns;
+    return after >= 2 * GROWTH_STAMPS_LEAST ? start : 0;
+}
+
 /* Up to the moment at which the program began to end. */
 static void take_stamps(struct growth *g, const struct profile *p)
 {
+    const struct scan *end = leak_scan_of(p, SCAN_END);
     uint64_t end_ns = work_end_ns(p);
+    if (end && end->time_ns && end->time_ns < end_ns)
+        end_ns = end->time_ns; /* from then on it was looked at */
+    uint64_t begin_ns = start_ns(p, end_ns);
     size_t intervals = 0;
     for (size_t i = 0; i < p->stamps.count; i++) {
         const struct stamp *s = &p->stamps.items[i];
         if (s->time_ns > end_ns)
             break;
+        if (s->time_ns < begin_ns)
+            continue;
         while (intervals < p->intervals.count && p->intervals.items[intervals].end_ns <= s->time_ns)
             intervals++;
         add_moment(g, s, intervals);
@@ -111,7 +132,8 @@ static double recorder_at(const struct profile *p, uint64_t time_ns)
            share * (double)after->parts[PART_RECORDER];
 }
 
-/* What CPython had for small objects at a moment, likewise: they were not looked at at every mark. */
+/* What CPython had for small objects at a moment, likewise: they were not looked at at every mark.
+ */
 static double arenas_about(const struct profile *p, uint64_t time_ns)
 {
     const struct arena_look *before = NULL, *after = NULL;
@@ -289,8 +311,8 @@ static void conclude(struct growth *g, const struct recording *r)
 {
     growth_account_init(&g->account, &g->places, g->count ? g->stamp[g->first]->time_ns : 0);
     g->since = g->count ? g->intervals[g->first] : 0;
-    g->until = g->mark ? (g->count ? g->intervals[g->count - 1] : 0)
-                       : work_end(g->places.total.profile);
+    g->until =
+        g->mark ? (g->count ? g->intervals[g->count - 1] : 0) : work_end(g->places.total.profile);
     if (g->known || (!g->mark && g->until >= GROWTH_STAMPS_LEAST))
         growth_find_sites(g, r);
     growth_judge(g);

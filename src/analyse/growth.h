@@ -95,8 +95,8 @@ struct growth_site {
 };
 
 struct growth {
-    struct places places; /* of the heap; */
-    bool borrowed;        /* they are somebody else's */
+    struct places places;        /* of the heap; */
+    bool borrowed;               /* they are somebody else's */
     struct places mapped, pools; /* these are empty where nothing of that kind gained */
     const char *mark;            /* NULL: there are none, the collector's stamps are used */
     size_t count;                /* of marks */
@@ -106,8 +106,8 @@ struct growth {
     double *when; /* of stamps, in seconds; NULL: marks */
     bool known;   /* enough marks for trends */
     struct trend trends[GROWTH_LINES];
-    size_t skipped; /* the longest warm-up of the lines that are shown */
-    size_t first;   /* mark from which functions are compared */
+    size_t skipped;      /* the longest warm-up of the lines that are shown */
+    size_t first;        /* mark from which functions are compared */
     size_t since, until; /* intervals before that, and before the last mark or the end of work */
 
     const char *per; /* the value's key; NULL: none */

@@ -10,8 +10,8 @@
 
 #include "analyse/growth.h"
 
-#define AWAY       0.3     /* of what RSS gained: a look at the end that differs by more is no use */
-#define AWAY_LEAST 1048576 /* gained, to ask so */
+#define AWAY       0.3    /* of what RSS gained: a look at the end that differs by more is no use */
+#define AWAY_LEAST 131072 /* gained, to ask so */
 
 const char *growth_part_name(enum growth_part part)
 {
@@ -172,10 +172,9 @@ struct growth_rates growth_rates_between(const struct growth *g, size_t begin, s
     parts[GAIN_LOST] = touched_share(g) * gain[GROWTH_LOST];
     parts[GAIN_REACHABLE] = there * gain[GROWTH_LIVE] - parts[GAIN_LOST];
     /* What the allocator adds: anonymous memory less what is held is what blocks really take. */
-    parts[GAIN_ROUNDING] =
-        there * (gain[GROWTH_ANON] - gain[GROWTH_HELD] - gain[GROWTH_LIVE]);
-    double anonymous = gain[GROWTH_ANON] - parts[GAIN_LOST] - parts[GAIN_REACHABLE] -
-                       parts[GAIN_ROUNDING];
+    parts[GAIN_ROUNDING] = there * (gain[GROWTH_ANON] - gain[GROWTH_HELD] - gain[GROWTH_LIVE]);
+    double anonymous =
+        gain[GROWTH_ANON] - parts[GAIN_LOST] - parts[GAIN_REACHABLE] - parts[GAIN_ROUNDING];
     double shared = gain[GROWTH_SHARED];
     parts[GAIN_RECORDER] = gain[GROWTH_RSS] - gain[GROWTH_ANON] - shared;
     if (l.first)

@@ -2,6 +2,7 @@
  * Functions that grow, each by the series of what it has at every mark: blocks of the heap, what it
  * mapped itself, blocks of pools. Series are made only of those that gained most.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@
 #define SITE_SHARE  0.005 /* of what all functions gained: less is not worth a row */
 #define OTHER_SHARE 0.02  /* of the live heap: a gain that is no ramp, to be worth a row */
 #define OTHER_LEAST 16384
-#define QUIET       0.1 /* of the run, at its end: what rose last before that has stopped */
+#define QUIET       0.2  /* of the run, at its end: what rose last before that has stopped */
 #define FREED_SHARE 0.95 /* of what grew: as good as all */
 
 struct finder {
@@ -22,12 +23,12 @@ struct finder {
     const struct places *places;
     enum domain domain;
     enum metric metric;
-    struct measure gained;   /* by site, between the marks that count */
-    struct value *by_place;  /* the same */
-    struct value *lost;      /* by place, likewise */
-    struct value *after;     /* by place: from the last mark until the program begins to end */
-    struct value *at_last;   /* by place: live at the last mark */
-    double all;              /* gained by those that gained */
+    struct measure gained;  /* by site, between the marks that count */
+    struct value *by_place; /* the same */
+    struct value *lost;     /* by place, likewise */
+    struct value *after;    /* by place: from the last mark until the program begins to end */
+    struct value *at_last;  /* by place: live at the last mark */
+    double all;             /* gained by those that gained */
 };
 
 static struct value *change(const struct finder *f, size_t since, size_t at)
@@ -61,10 +62,10 @@ struct chosen {
     size_t count;
     uint32_t *number;     /* of each place among them, from 1; 0: not chosen */
     size_t moments, step; /* every step-th mark */
-    double *live, *x;     /* [number * moments + moment] */
+    double *live;         /* [number * moments + moment] */
     struct {              /* without marks: the same at the ends of intervals, */
         size_t moments;
-        double *live, *time, *work; /* by time, and by allocations that were made */
+        double *live, *time, *work; /* by seconds, and by allocations that were made */
     } by;
 };
 
@@ -131,7 +132,7 @@ static void follow_intervals(struct chosen *c, const struct finder *f)
     for (size_t i = 0; i < c->by.moments * step; i++) {
         size_t k = i / step;
         add_interval(c, f, i, live, &work);
-        c->by.time[k] = (double)p->intervals.items[i].end_ns;
+        c->by.time[k] = (double)p->intervals.items[i].end_ns / 1e9;
         c->by.work[k] = work;
         for (size_t n = 0; n < c->count && (i + 1) % step == 0; n++)
             c->by.live[n * c->by.moments + k] = (double)live[n];
@@ -146,14 +147,12 @@ static void follow(struct chosen *c, const struct finder *f)
     size_t interval = 0;
     double work = 0;
     c->step = g->count / MOMENTS + 1;
-    c->moments = g->known ? (g->count - 1) / c->step + 1 : 0;
+    c->moments = g->mark && g->count ? (g->count - 1) / c->step + 1 : 0;
     c->live = xcalloc(c->count * c->moments + 1, sizeof *c->live);
-    c->x = xcalloc(c->moments + 1, sizeof *c->x);
     for (size_t k = 0; k < c->moments; k++) {
         size_t mark = k * c->step;
         for (; interval < g->intervals[mark] && interval < p->intervals.count; interval++)
             add_interval(c, f, interval, live, &work);
-        c->x[k] = g->when ? g->when[mark] : (double)mark;
         for (size_t i = 0; i < c->count; i++)
             c->live[i * c->moments + k] = (double)live[i];
     }
@@ -173,7 +172,7 @@ static double end_of_time(const struct chosen *c, const struct profile *p)
 {
     const struct scan *end = leak_scan_of(p, SCAN_END);
     double last = c->by.time[c->by.moments - 1];
-    return end && end->time_ns && (double)end->time_ns < last ? (double)end->time_ns : last;
+    return end && end->time_ns ? fmin((double)end->time_ns / 1e9, last) : last;
 }
 
 /* As work goes on it grows, and did so not long before the end. */
@@ -186,15 +185,54 @@ static bool goes_on_without_marks(const struct chosen *c, const struct finder *f
         return false;
     while (last > 0 && live[last] <= live[last - 1])
         last--;
-    double end = end_of_time(c, f->places->total.profile);
-    return end - c->by.time[last] <= QUIET * end;
+    /* In the interval of the last rise nothing may have happened after it. */
+    double end = end_of_time(c, f->places->total.profile), at = last ? c->by.time[last - 1] : 0;
+    return end - at <= QUIET * end;
 }
 
 /* Has it gained much all the same? An array that doubles does, in a jump or two. */
 static bool is_other(const struct growth *g, const struct growth_site *site)
 {
-    return site->lost_bytes > 0 || (site->bytes >= OTHER_LEAST &&
-                                    (double)site->bytes >= OTHER_SHARE * growth_last(g, GROWTH_LIVE));
+    return site->lost_bytes > 0 ||
+           (site->bytes >= OTHER_LEAST &&
+            (double)site->bytes >= OTHER_SHARE * growth_last(g, GROWTH_LIVE));
+}
+
+static bool trend_by_marks(const struct chosen *c, size_t k, struct trend *t)
+{
+    if (!trend_of(t, c->live + k * c->moments, NULL, c->moments))
+        return false;
+    double step = (double)c->step; /* numbers of marks, and bytes for each of them */
+    t->begin *= c->step;
+    t->end *= c->step;
+    t->skipped *= c->step;
+    t->slope /= step;
+    t->rate /= step;
+    t->low /= step;
+    t->high /= step;
+    t->detectable /= step;
+    return true;
+}
+
+/* The first stamp that is not before a moment. */
+static size_t stamp_after(const struct growth *g, double seconds)
+{
+    size_t k = 0;
+    while (k + 1 < g->count && (double)g->stamp[k]->time_ns / 1e9 < seconds)
+        k++;
+    return k;
+}
+
+/* Intervals do not end at stamps: what a function has is known at the ends of intervals only. */
+static bool trend_by_time(const struct growth *g, const struct chosen *c, size_t k, struct trend *t)
+{
+    if (!trend_of(t, c->by.live + k * c->by.moments, c->by.time, c->by.moments))
+        return false;
+    bool part = t->end > t->begin;
+    t->begin = part ? stamp_after(g, c->by.time[t->begin]) : 0;
+    t->end = part ? stamp_after(g, c->by.time[t->end]) : 0;
+    t->skipped = stamp_after(g, c->by.time[t->skipped]);
+    return true;
 }
 
 static void judge(struct finder *f, const struct chosen *c, size_t k)
@@ -209,25 +247,12 @@ static void judge(struct finder *f, const struct chosen *c, size_t k)
                                .held_blocks = f->at_last[place].count,
                                .lost_bytes = f->lost[place].amount};
     struct trend work = {0};
-    if (!trend_of(&site.trend, c->live + k * c->moments, g->when ? c->x : NULL, c->moments) &&
-        g->known)
+    if (!(g->mark ? trend_by_marks(c, k, &site.trend) : trend_by_time(g, c, k, &site.trend)))
         return;
-    if (c->step > 1) { /* numbers of marks, and bytes for each of them */
-        double step = g->when ? 1 : (double)c->step;
-        site.trend.begin *= c->step;
-        site.trend.end *= c->step;
-        site.trend.skipped *= c->step;
-        site.trend.slope /= step;
-        site.trend.rate /= step;
-        site.trend.low /= step;
-        site.trend.high /= step;
-        site.trend.detectable /= step;
-    }
-    site.grows = g->mark ? goes_on(&site.trend) : goes_on_without_marks(c, f, k, &work);
+    site.grows = g->mark ? goes_on(&site.trend)
+                         : !site.trend.stopped && goes_on_without_marks(c, f, k, &work);
     if (!site.grows && !is_other(g, &site))
         return;
-    if (!g->known)
-        site.trend.fall = work.fall; /* all that can be said of it */
     site.call = places_call(f->places, place, f->gained.sites, &site.leaf);
     if (after < 0)
         site.freed_bytes = after > -site.bytes ? -after : site.bytes > 0 ? site.bytes : 0;
@@ -262,7 +287,6 @@ static void find(struct growth *g, const struct places *places, enum domain doma
         judge(&f, &c, k);
     free(c.number);
     free(c.live);
-    free(c.x);
     free(c.by.live);
     free(c.by.time);
     free(f.at_last);

@@ -11,25 +11,25 @@
 #define MIB (1024 * KIB)
 
 #define PROCESS_GAIN (256 * KIB) /* of sizes of the process: less may be the recorder's */
-#define TIME_LEAST   1.0         /* seconds of growth, where there are no marks: less is its start */
-#define TIME_PART    0.1         /* of the size, likewise */
-#define TIME_GAIN    (1 * MIB)   /* of functions, likewise */
-#define TIME_SHARE   0.25        /* and of the peak */
-#define STEPS_GAIN   (1 * MIB)   /* of these, in steps; */
-#define STEPS_SHARE  0.05        /* and of the size */
-#define LOST_SHARE   0.1         /* of what grows, to be what it is about */
-#define LOST_RISES   3           /* marks between which something was lost: it happens again */
-#define LOST_MUCH    (64 * KIB)  /* lost, if more seldom */
-#define SHARE_LEAST  0.01        /* of RSS: less is not worth a verdict */
-#define LIVE_SHARE   0.25        /* of what RSS gains: live blocks that grow are what it is about */
-#define ARENAS_SHARE 0.5         /* of what is mapped beside: they are not looked at at every mark */
-#define MOST_SHARE   0.8         /* of what all functions gained: as good as all */
-#define HELD_LEAST   (4 * MIB)   /* beyond live blocks, to be worth a name */
-#define HELD_GROWS   (1 * MIB)   /* likewise, where it grows */
-#define HELD_SHARE   0.25        /* of anonymous RSS */
-#define PINNED_SHARE 0.25        /* of what is kept: free space that live blocks keep */
+#define TIME_LEAST   1.0        /* seconds of growth, where there are no marks: less is its start */
+#define TIME_PART    0.1        /* of the size, likewise */
+#define TIME_GAIN    (1 * MIB)  /* of functions, likewise */
+#define TIME_SHARE   0.25       /* and of the peak */
+#define STEPS_GAIN   (1 * MIB)  /* of these, in steps; */
+#define STEPS_SHARE  0.05       /* and of the size */
+#define LOST_SHARE   0.1        /* of what grows, to be what it is about */
+#define LOST_RISES   3          /* marks between which something was lost: it happens again */
+#define LOST_MUCH    (64 * KIB) /* lost, if more seldom */
+#define SHARE_LEAST  0.01       /* of RSS: less is not worth a verdict */
+#define LIVE_SHARE   0.25       /* of what RSS gains: live blocks that grow are what it is about */
+#define ARENAS_SHARE 0.5        /* of what is mapped beside: they are not looked at at every mark */
+#define MOST_SHARE   0.8        /* of what all functions gained: as good as all */
+#define HELD_LEAST   (4 * MIB)  /* beyond live blocks, to be worth a name */
+#define HELD_GROWS   (1 * MIB)  /* likewise, where it grows */
+#define HELD_SHARE   0.25       /* of anonymous RSS */
+#define PINNED_SHARE 0.25       /* of what is kept: free space that live blocks keep */
 #define RISE_LEAST   (16 * KIB)
-#define FALLS        1.5  /* times what a series falls: a rise of less is no rise */
+#define FALLS        1.5 /* times what a series falls: a rise of less is no rise */
 
 const char *growth_verdict_name(enum growth_verdict v)
 {
@@ -90,16 +90,16 @@ bool growth_grows(const struct growth *g, enum growth_line line)
         return growth_grows(g, GROWTH_MAPPED); /* which is known at every mark */
     if (t->slope <= 0 || t->stopped || (line == GROWTH_LIVE && !functions_grow(g)))
         return false;
-    if (!g->mark && (growth_span(g, t->skipped, g->count - 1) < TIME_LEAST ||
-                     growth_last(g, line) - g->series[line][t->skipped] <
-                         TIME_PART * growth_last(g, line)))
+    if (!g->mark &&
+        (growth_span(g, t->skipped, g->count - 1) < TIME_LEAST ||
+         growth_last(g, line) - g->series[line][t->skipped] < TIME_PART * growth_last(g, line)))
         return false;
     bool ramp = t->model == TREND_RAMP && t->sure;
     if (is_exact(line))
         return ramp || t->steady;
     double gain = growth_last(g, line) - g->series[line][t->skipped];
-    return gain >= PROCESS_GAIN &&
-           (ramp || (t->steady && gain >= STEPS_GAIN && gain >= STEPS_SHARE * growth_last(g, line)));
+    return gain >= PROCESS_GAIN && (ramp || (t->steady && gain >= STEPS_GAIN &&
+                                             gain >= STEPS_SHARE * growth_last(g, line)));
 }
 
 /* Each lost block is a fact. What is lost once, at the beginning, or little of it, is no leak that
@@ -232,8 +232,7 @@ static enum growth_verdict kind_of_growth(const struct growth *g)
 {
     const struct growth_rates *r = &g->rates;
     double live = r->parts[GAIN_LOST] + r->parts[GAIN_REACHABLE];
-    if (growth_grows(g, GROWTH_LIVE) && live >= LIVE_SHARE * r->rss &&
-        r->parts[GAIN_FREE] < live)
+    if (growth_grows(g, GROWTH_LIVE) && live >= LIVE_SHARE * r->rss && r->parts[GAIN_FREE] < live)
         return VERDICT_GROWTH;
     switch (largest(r)) {
     case GAIN_MAPPED:

@@ -12,8 +12,8 @@
 #define LATE_LEAST                                                                                 \
     4 /* rises in the later half: of the maxima of random sizes, 0.7 are expected there */
 #define ALIKE       0.25 /* of the mean rise, to count as one of them */
-#define STEPS_LEAST 3 /* rises, to call them steps that go on */
-#define TEETH       2 /* falls of most of the range, to call it a sawtooth */
+#define STEPS_LEAST 3    /* rises, to call them steps that go on */
+#define TEETH       2    /* falls of most of the range, to call it a sawtooth */
 #define TOOTH       0.4
 /* Times half the 95 % interval. Many lines are looked at, and every function: a flat one should not
  * pass for one that grows more than once in some ten thousand. */

@@ -18,8 +18,8 @@
 
 #define CHANCE     0.001 /* that all rises lie where they lie */
 #define BENT_LEAST 12    /* values, to look for a bend below noise */
-#define MEANS      256   /* that are taken of more values: where it bends need not be known better */
-#define BETTER     30    /* F of a bent line against a straight one, to believe it */
+#define MEANS      256 /* that are taken of more values: where it bends need not be known better */
+#define BETTER     30  /* F of a bent line against a straight one, to believe it */
 
 static double at(const double *x, size_t i)
 {

@@ -309,8 +309,7 @@ static void json_trend(struct json *j, const char *key, const char *unit, const 
 }
 
 /* A moment as --at takes it. */
-static void json_moment(struct json *j, const char *key, const struct growth *g, bool is,
-                        size_t k)
+static void json_moment(struct json *j, const char *key, const struct growth *g, bool is, size_t k)
 {
     struct strbuf text = {0};
     if (is && k < g->count && g->mark)
@@ -333,9 +332,8 @@ static void json_phase(struct json *j, const struct growth *g, const struct tren
 static void json_site(struct json *j, const struct growth *g, const struct growth_site *site,
                       struct json_stacks *stacks)
 {
-    static const char *const domains[] = {[DOMAIN_HEAP] = "heap",
-                                          [DOMAIN_MAPPED] = "mapped",
-                                          [DOMAIN_POOL] = "pool"};
+    static const char *const domains[] = {
+        [DOMAIN_HEAP] = "heap", [DOMAIN_MAPPED] = "mapped", [DOMAIN_POOL] = "pool"};
     const struct places *p = growth_places(g, site->domain);
     const struct answer *a = &p->total;
     const struct call_frame *frame = places_frame(p, site->call);
@@ -368,8 +366,7 @@ static void json_list(struct json *j, const struct growth *g, const char *key,
 {
     json_array(j, key);
     for (size_t i = 0; i < count; i++) {
-        struct json_stacks stacks = {
-            .frames = &growth_places(g, list[i].domain)->total.frames};
+        struct json_stacks stacks = {.frames = &growth_places(g, list[i].domain)->total.frames};
         json_site(j, g, &list[i], &stacks);
         json_stacks_release(&stacks);
     }

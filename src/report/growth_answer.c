@@ -3,11 +3,13 @@
 #include <string.h>
 
 #include "base/say.h"
+#include "model/name.h"
 #include "report/growth.h"
 #include "report/units.h"
 
-#define NAMED     2    /* functions in a sentence */
-#define NAME_LEAST 0.1 /* of the largest, to be named beside it */
+#define NAMED      2    /* functions in a sentence */
+#define NAME_WIDTH 32   /* columns of each */
+#define NAME_LEAST 0.1  /* of the largest, to be named or counted beside it */
 #define PART_LEAST 0.05 /* of the gain of RSS, to be told */
 #define MOSTLY     0.8  /* of the gain: as good as all of it */
 
@@ -44,17 +46,27 @@ static const char *base_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
+static void function_words(const struct places *p, const struct call_frame *frame,
+                           struct strbuf *out)
+{
+    struct strbuf clean = {0};
+    strbuf_puts(&clean, "");
+    unit_text(&clean, frame_table_string(&p->total.frames, frame->name));
+    name_shorten(out, clean.data, NAME_WIDTH);
+    strbuf_release(&clean);
+}
+
 /* Blocks of a pool have its name before the function that asked for them. */
 static void place_words(const struct places *p, enum domain domain, uint32_t call,
                         struct strbuf *out)
 {
     const struct call_frame *frame = places_frame(p, call);
     uint32_t caller = p->total.tree.parent.items[call];
-    unit_text(out, frame_table_string(&p->total.frames, frame->name));
+    function_words(p, frame, out);
     if (domain == DOMAIN_POOL && caller) {
         frame = places_frame(p, caller);
         strbuf_puts(out, " from ");
-        unit_text(out, frame_table_string(&p->total.frames, frame->name));
+        function_words(p, frame, out);
     }
     if (!frame->file)
         return;
@@ -69,15 +81,23 @@ static int64_t weight(const struct growth_site *s, bool lost)
     return lost ? s->lost_bytes : s->bytes;
 }
 
+static const struct growth_site *site_at(const struct growth *g, size_t i)
+{
+    return i < g->sites.count ? &g->sites.items[i] : &g->other.items[i - g->sites.count];
+}
+
 /* Functions of a domain, those that lost or gained most first; false: there are none. */
 static bool who_of(const struct growth *g, enum domain domain, bool lost, struct strbuf *out)
 {
     const struct growth_site *named[NAMED] = {0};
     size_t all = g->sites.count + g->other.count, count = 0, more = 0;
-    for (size_t i = 0; i < all; i++) {
-        const struct growth_site *s =
-            i < g->sites.count ? &g->sites.items[i] : &g->other.items[i - g->sites.count];
-        if (s->domain != domain || weight(s, lost) <= 0)
+    int64_t most = 0;
+    for (size_t i = 0; i < all; i++)
+        if (site_at(g, i)->domain == domain && weight(site_at(g, i), lost) > most)
+            most = weight(site_at(g, i), lost);
+    for (size_t i = 0; i < all && most > 0; i++) {
+        const struct growth_site *s = site_at(g, i);
+        if (s->domain != domain || (double)weight(s, lost) < NAME_LEAST * (double)most)
             continue;
         size_t at = count < NAMED ? count++ : NAMED;
         more += at == NAMED;
@@ -88,13 +108,11 @@ static bool who_of(const struct growth *g, enum domain domain, bool lost, struct
             named[at] = s;
     }
     for (size_t i = 0; i < count; i++) {
-        if (i && (double)weight(named[i], lost) < NAME_LEAST * (double)weight(named[0], lost))
-            break;
         strbuf_puts(out, i ? more ? ", " : ", and " : ": ");
         place_words(growth_places(g, domain), domain, named[i]->call, out);
-        if (i + 1 == count && more)
-            say(out, ", and %N other(s)", more);
     }
+    if (more)
+        say(out, ", and %N other(s)", more);
     return count > 0;
 }
 
@@ -196,9 +214,9 @@ static void growth_words(const struct growth *g, struct strbuf *out)
     }
     when(g, out);
     if (growth_grows(g, GROWTH_LIVE) && !growth_grows(g, GROWTH_POOLS) && most != GAIN_ARENAS)
-        strbuf_puts(out, g->all_freed   ? ", and frees it after the last one"
-                         : g->scan      ? ", and something still points to it"
-                                        : ", and nobody looked whether anything points to it");
+        strbuf_puts(out, g->all_freed ? ", and frees it after the last one"
+                         : g->scan    ? ", and something still points to it"
+                                      : ", and nobody looked whether anything points to it");
 }
 
 static void kept_words(const struct growth *g, struct strbuf *out)
@@ -228,10 +246,12 @@ static void rise_words(const struct growth *g, struct strbuf *out)
     static const struct {
         enum growth_line line;
         const char *name;
-    } lines[] = {{GROWTH_LIVE, "The live heap"}, {GROWTH_RSS, "RSS"},
+    } lines[] = {{GROWTH_LIVE, "The live heap"},
+                 {GROWTH_RSS, "RSS"},
                  {GROWTH_SHARED, "Shared memory and files"},
                  {GROWTH_MAPPED, "What it maps itself"},
-                 {GROWTH_POOLS, "What its pools have"}, {GROWTH_ANON, "Anonymous memory"},
+                 {GROWTH_POOLS, "What its pools have"},
+                 {GROWTH_ANON, "Anonymous memory"},
                  {GROWTH_VM, "VM"}};
     size_t i = 0;
     while (i + 1 < sizeof lines / sizeof *lines && !growth_rose(g, lines[i].line))
@@ -307,18 +327,17 @@ static void first_sentence(const struct growth *g, struct strbuf *out)
 
 const char *growth_part_title(enum growth_part part)
 {
-    static const char *const titles[GROWTH_PARTS] = {
-        [GAIN_LOST] = "lost",
-        [GAIN_REACHABLE] = "reachable",
-        [GAIN_ROUNDING] = "rounding of blocks",
-        [GAIN_MAPPED] = "mapped by the program",
-        [GAIN_SHARED] = "shared memory",
-        [GAIN_FILES] = "pages of files",
-        [GAIN_ARENAS] = "Python arenas",
-        [GAIN_FREE] = "free in the allocator",
-        [GAIN_STACKS] = "stacks of threads",
-        [GAIN_RECORDER] = "tidemark's own",
-        [GAIN_OTHER] = "not explained"};
+    static const char *const titles[GROWTH_PARTS] = {[GAIN_LOST] = "lost",
+                                                     [GAIN_REACHABLE] = "reachable",
+                                                     [GAIN_ROUNDING] = "rounding of blocks",
+                                                     [GAIN_MAPPED] = "mapped by the program",
+                                                     [GAIN_SHARED] = "shared memory",
+                                                     [GAIN_FILES] = "pages of files",
+                                                     [GAIN_ARENAS] = "Python arenas",
+                                                     [GAIN_FREE] = "free in the allocator",
+                                                     [GAIN_STACKS] = "stacks of threads",
+                                                     [GAIN_RECORDER] = "tidemark's own",
+                                                     [GAIN_OTHER] = "not explained"};
     return titles[part];
 }
 
@@ -343,7 +362,10 @@ bool growth_account_words(const struct growth *g, struct strbuf *out)
         double part = r->parts[i];
         if (fabs(part) < PART_LEAST * r->rss)
             continue;
-        say(out, " %r %B %s", told++ ? part < 0 ? "-" : "+" : part < 0 ? "= -" : "=",
+        say(out, " %r %B %s",
+            told++     ? part < 0 ? "-" : "+"
+            : part < 0 ? "= -"
+                       : "=",
             whole(fabs(part)), growth_part_title((enum growth_part)i));
         if (i == GAIN_FREE && g->account.last && g->account.last->arenas > 1)
             say(out, " (%N arena(s))", g->account.last->arenas);
@@ -361,8 +383,7 @@ static void second_sentence(const struct growth *g, struct strbuf *out)
         g->verdict == VERDICT_ADDRESS_SPACE)
         return;
     bool rss = growth_grows(g, GROWTH_RSS) || growth_rose(g, GROWTH_RSS);
-    double told = g->verdict == VERDICT_LEAK ? r->parts[GAIN_LOST]
-                                             : r->parts[growth_main_part(g)];
+    double told = g->verdict == VERDICT_LEAK ? r->parts[GAIN_LOST] : r->parts[growth_main_part(g)];
     told += g->verdict == VERDICT_LEAK || growth_main_part(g) == GAIN_REACHABLE
                 ? r->parts[GAIN_ROUNDING]
                 : 0;

@@ -7,17 +7,17 @@
 #include "report/growth_account.h"
 #include "report/units.h"
 
-static const char *const titles[GROWTH_LINES] = {[GROWTH_LIVE] = "the live heap",
-                                                 [GROWTH_RSS] = "RSS",
-                                                 [GROWTH_VM] = "VM",
-                                                 [GROWTH_ANON] = "anonymous RSS",
-                                                 [GROWTH_MAPPED] =
-                                                     "what the program itself has mapped",
-                                                 [GROWTH_LOST] = "what is lost",
-                                                 [GROWTH_HELD] = "memory held beyond live blocks",
-                                                 [GROWTH_SHARED] = "shared memory and pages of files",
-                                                 [GROWTH_POOLS] = "what its pools have",
-                                                 [GROWTH_ARENAS] = "arenas of Python"};
+static const char *const titles[GROWTH_LINES] = {
+    [GROWTH_LIVE] = "the live heap",
+    [GROWTH_RSS] = "RSS",
+    [GROWTH_VM] = "VM",
+    [GROWTH_ANON] = "anonymous RSS",
+    [GROWTH_MAPPED] = "what the program itself has mapped",
+    [GROWTH_LOST] = "what is lost",
+    [GROWTH_HELD] = "memory held beyond live blocks",
+    [GROWTH_SHARED] = "shared memory and pages of files",
+    [GROWTH_POOLS] = "what its pools have",
+    [GROWTH_ARENAS] = "arenas of Python"};
 
 static const char *mark_word(const struct growth *g)
 {

@@ -96,8 +96,8 @@ def test_way(t, kind, size, noise, seed):
     if function and kind not in ("tenth", "rare"):
         gained = sum(n for e, n in told if e > 1)
         rate = gained / (last - first + (kind in BEGAN))
-        # Whole pages are mapped; what is live has noise of its own.
-        room = {"mapped": 4096, "reachable": 0.05 * rate + 1500}.get(part, 0.001 * rate)
+        # Whole pages are mapped; what is live has noise of its own; a register may point to the last lost block or two.
+        room = {"mapped": 4096, "reachable": 0.05 * rate + 1500}.get(part, 2.1 * rate / (last - first))
         if part in ("lost", "reachable", "mapped"):
             t.true("rate", abs(growth["rate"] - rate) <= room, (growth["rate"], rate))
         if size >= 64000:
@@ -107,7 +107,7 @@ def test_way(t, kind, size, noise, seed):
         t.equal("lost in all", sum(s["lost_bytes"] for s in growth["sites"] + growth["other_sites"] if s["function"] == "lose"), lost)
 
 
-@cases(size=(8000, 64000, 500000) if FULL else (64000,), seed=tuple(SEEDS) if FULL else (1,))
+@cases(size=(16000, 64000, 500000) if FULL else (64000,), seed=tuple(SEEDS) if FULL else (1,))
 def test_python_objects(t, size, seed):
     """Small objects are in arenas, which no block of the heap is."""
     profile = t.record(PYTHON, os.path.join(PROGRAMS, "ways.py"), "60", str(size), env=ON_PATH)

@@ -125,8 +125,8 @@ SITE static void from_pool(void)
 {
     static char *pool;
     if (!pool) {
-        pool = mmap(NULL, size * events, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-                    0);
+        pool =
+            mmap(NULL, size * events, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (pool == MAP_FAILED)
             abort();
     }
@@ -220,9 +220,9 @@ static void work(void)
 static void act(const char *kind, int fd)
 {
     pthread_t thread;
-    if (!strcmp(kind, "leak") || !strcmp(kind, "child") || (!strcmp(kind, "tenth") && event % 10 == 5) ||
-        (!strcmp(kind, "rare") && below(12) == 0) || (!strcmp(kind, "late") && event >= 71) ||
-        (!strcmp(kind, "stopping") && event <= 60))
+    if (!strcmp(kind, "leak") || !strcmp(kind, "child") ||
+        (!strcmp(kind, "tenth") && event % 10 == 5) || (!strcmp(kind, "rare") && below(12) == 0) ||
+        (!strcmp(kind, "late") && event >= 71) || (!strcmp(kind, "stopping") && event <= 60))
         lose();
     else if (!strcmp(kind, "indirect"))
         lose_tree();

@@ -220,7 +220,7 @@ int main(void)
         cmocka_unit_test(test_growth_with_falls),
         cmocka_unit_test(test_growth_by_work_in_uneven_intervals),
         cmocka_unit_test(test_builds_and_computes),
-                                       cmocka_unit_test(test_too_few_moments),
+        cmocka_unit_test(test_too_few_moments),
         cmocka_unit_test(test_own_labels),
         cmocka_unit_test(test_wrappers),
     };
