@@ -144,15 +144,27 @@ static void share_out(struct growth_rates *r, const struct looks *l, double anon
     }
 }
 
-/* Nobody looked at the pages, or not twice. */
-static void guess(struct growth_rates *r, double anonymous, double shared, double arenas,
-                  double mapped)
+/* Pages were not looked at twice: what there was of each kind at last bounds what it gained. */
+static void guess(struct growth_rates *r, const struct footprint *last, double span,
+                  double anonymous, double shared, double arenas, double mapped)
 {
-    double *parts = r->parts;
+    double *parts = r->parts, files = 0;
     parts[GAIN_ARENAS] = least_of(arenas, anonymous);
     parts[GAIN_MAPPED] = least_of(mapped - arenas, anonymous - parts[GAIN_ARENAS]);
     parts[GAIN_FREE] = anonymous - parts[GAIN_ARENAS] - parts[GAIN_MAPPED];
-    parts[GAIN_SHARED] = shared;
+    if (last && last->parts[PART_FILES] + last->parts[PART_SHARED] > 0)
+        files = (double)last->parts[PART_FILES] /
+                (double)(last->parts[PART_FILES] + last->parts[PART_SHARED]);
+    if (last) {
+        parts[GAIN_MAPPED] = fmin(parts[GAIN_MAPPED], (double)last->parts[PART_MAPPED] / span);
+        parts[GAIN_FREE] = fmin(parts[GAIN_FREE],
+                                (double)(last->parts[PART_FREE] + last->parts[PART_HELD]) / span);
+        parts[GAIN_STACKS] =
+            least_of(anonymous - parts[GAIN_ARENAS] - parts[GAIN_MAPPED] - parts[GAIN_FREE],
+                     (double)last->parts[PART_STACKS] / span);
+    }
+    parts[GAIN_FILES] = shared * files;
+    parts[GAIN_SHARED] = shared - parts[GAIN_FILES];
 }
 
 struct growth_rates growth_rates_between(const struct growth *g, size_t begin, size_t end)
@@ -180,7 +192,8 @@ struct growth_rates growth_rates_between(const struct growth *g, size_t begin, s
     if (l.first)
         share_out(&r, &l, anonymous, shared, gain[GROWTH_ARENAS]);
     else
-        guess(&r, anonymous, shared, gain[GROWTH_ARENAS], gain[GROWTH_MAPPED]);
+        guess(&r, nearest(g, begin, end, g->stamp[end]->time_ns, NULL), span, anonymous, shared,
+              gain[GROWTH_ARENAS], gain[GROWTH_MAPPED]);
     parts[GAIN_OTHER] = r.rss;
     for (int i = 0; i < GAIN_OTHER; i++)
         parts[GAIN_OTHER] -= parts[i];

@@ -10,26 +10,27 @@
 #define KIB 1024.0
 #define MIB (1024 * KIB)
 
-#define PROCESS_GAIN (256 * KIB) /* of sizes of the process: less may be the recorder's */
-#define TIME_LEAST   1.0        /* seconds of growth, where there are no marks: less is its start */
-#define TIME_PART    0.1        /* of the size, likewise */
-#define TIME_GAIN    (1 * MIB)  /* of functions, likewise */
-#define TIME_SHARE   0.25       /* and of the peak */
-#define STEPS_GAIN   (1 * MIB)  /* of these, in steps; */
-#define STEPS_SHARE  0.05       /* and of the size */
-#define LOST_SHARE   0.1        /* of what grows, to be what it is about */
-#define LOST_RISES   3          /* marks between which something was lost: it happens again */
-#define LOST_MUCH    (64 * KIB) /* lost, if more seldom */
-#define SHARE_LEAST  0.01       /* of RSS: less is not worth a verdict */
-#define LIVE_SHARE   0.25       /* of what RSS gains: live blocks that grow are what it is about */
-#define ARENAS_SHARE 0.5        /* of what is mapped beside: they are not looked at at every mark */
-#define MOST_SHARE   0.8        /* of what all functions gained: as good as all */
-#define HELD_LEAST   (4 * MIB)  /* beyond live blocks, to be worth a name */
-#define HELD_GROWS   (1 * MIB)  /* likewise, where it grows */
-#define HELD_SHARE   0.25       /* of anonymous RSS */
-#define PINNED_SHARE 0.25       /* of what is kept: free space that live blocks keep */
-#define RISE_LEAST   (16 * KIB)
-#define FALLS        1.5 /* times what a series falls: a rise of less is no rise */
+#define PROCESS_GAIN   (256 * KIB) /* of sizes of the process: less may be the recorder's */
+#define TIME_LEAST     1.0 /* seconds of growth, where there are no marks: less is its start */
+#define TIME_PART      0.1 /* of the size, likewise */
+#define TIME_GAIN      (1 * MIB)  /* of functions, likewise */
+#define TIME_SHARE     0.25       /* and of the peak */
+#define STEPS_GAIN     (1 * MIB)  /* of these, in steps; */
+#define STEPS_SHARE    0.05       /* and of the size */
+#define LOST_SHARE     0.1        /* of what grows, to be what it is about */
+#define LOST_RISES     3          /* marks between which something was lost: it happens again */
+#define LOST_MUCH      (64 * KIB) /* lost, if more seldom */
+#define SHARE_LEAST    0.01       /* of RSS: less is not worth a verdict */
+#define LIVE_SHARE     0.25 /* of what RSS gains: live blocks that grow are what it is about */
+#define ARENAS_SHARE   0.5  /* of what is mapped beside: they are not looked at at every mark */
+#define RESIDENT_SHARE 0.5  /* of what is mapped: it is touched */
+#define MOST_SHARE     0.8  /* of what all functions gained: as good as all */
+#define HELD_LEAST     (4 * MIB) /* beyond live blocks, to be worth a name */
+#define HELD_GROWS     (1 * MIB) /* likewise, where it grows */
+#define HELD_SHARE     0.25      /* of anonymous RSS */
+#define PINNED_SHARE   0.25      /* of what is kept: free space that live blocks keep */
+#define RISE_LEAST     (16 * KIB)
+#define FALLS          1.5 /* times what a series falls: a rise of less is no rise */
 
 const char *growth_verdict_name(enum growth_verdict v)
 {
@@ -77,6 +78,17 @@ static bool live_grows_over_time(const struct growth *g)
     return grown >= TIME_GAIN && grown >= TIME_SHARE * (double)g->peak_bytes;
 }
 
+/* Without what the recorder itself gained; and less than the live heap falls at times: RSS follows
+ * the highest that it ever was. */
+static double gain_since(const struct growth *g, enum growth_line line, size_t since)
+{
+    double gain = growth_last(g, line) - g->series[line][since];
+    if (line == GROWTH_RSS)
+        gain = growth_last(g, GROWTH_ANON) - g->series[GROWTH_ANON][since] +
+               growth_last(g, GROWTH_SHARED) - g->series[GROWTH_SHARED][since];
+    return line == GROWTH_RSS || line == GROWTH_ANON ? gain - g->trends[GROWTH_LIVE].fall : gain;
+}
+
 bool growth_grows(const struct growth *g, enum growth_line line)
 {
     const struct trend *t = &g->trends[line];
@@ -97,7 +109,7 @@ bool growth_grows(const struct growth *g, enum growth_line line)
     bool ramp = t->model == TREND_RAMP && t->sure;
     if (is_exact(line))
         return ramp || t->steady;
-    double gain = growth_last(g, line) - g->series[line][t->skipped];
+    double gain = gain_since(g, line, t->skipped);
     return gain >= PROCESS_GAIN && (ramp || (t->steady && gain >= STEPS_GAIN &&
                                              gain >= STEPS_SHARE * growth_last(g, line)));
 }
@@ -202,11 +214,37 @@ static struct growth_rates rates_of(const struct growth *g, const struct trend *
     return growth_rates_between(g, t->skipped < g->count - 1 ? t->skipped : 0, g->count - 1);
 }
 
-static enum growth_part largest(const struct growth_rates *r)
+/* A part that gained counts only if a series of its own says that it grows. */
+static bool may_be(const struct growth *g, enum growth_part part)
 {
-    enum growth_part most = GAIN_OTHER;
-    for (int i = 0; i < GAIN_OTHER; i++)
-        if (i != GAIN_RECORDER && i != GAIN_ROUNDING && r->parts[i] > r->parts[most])
+    switch (part) {
+    case GAIN_LOST:
+        return growth_leaks(g);
+    case GAIN_REACHABLE:
+        return growth_grows(g, GROWTH_LIVE);
+    case GAIN_MAPPED:
+        return growth_grows(g, GROWTH_MAPPED) || growth_grows(g, GROWTH_POOLS) ||
+               growth_grows(g, GROWTH_ANON);
+    case GAIN_SHARED:
+    case GAIN_FILES:
+        return growth_grows(g, GROWTH_SHARED);
+    case GAIN_ARENAS:
+        return growth_grows(g, GROWTH_ARENAS);
+    case GAIN_FREE:
+    case GAIN_STACKS:
+    case GAIN_OTHER:
+        return growth_grows(g, GROWTH_ANON);
+    default:
+        return false; /* rounding, and the recorder's own */
+    }
+}
+
+enum growth_part growth_main_part(const struct growth *g)
+{
+    enum growth_part most = GROWTH_PARTS;
+    for (int i = 0; i < GROWTH_PARTS; i++)
+        if (may_be(g, (enum growth_part)i) && g->rates.parts[i] > 0 &&
+            (most == GROWTH_PARTS || g->rates.parts[i] > g->rates.parts[most]))
             most = (enum growth_part)i;
     return most;
 }
@@ -215,16 +253,27 @@ static enum growth_part largest(const struct growth_rates *r)
  * as long as it is little, it is no verdict. */
 static bool keeps_little(const struct growth *g)
 {
-    return largest(&g->rates) == GAIN_FREE &&
+    return growth_main_part(g) == GAIN_FREE &&
            !(kept(g) >= HELD_GROWS && kept(g) >= HELD_SHARE * anonymous(g));
 }
 
 static bool process_grows(const struct growth *g)
 {
-    if (keeps_little(g))
+    if (keeps_little(g) || growth_main_part(g) == GROWTH_PARTS)
         return false;
     return growth_grows(g, GROWTH_RSS) || growth_grows(g, GROWTH_ANON) ||
            growth_grows(g, GROWTH_SHARED);
+}
+
+/* What is mapped at each mark is exact, and shows below the noise of RSS: was it touched, too? */
+static bool mapped_is_resident(const struct growth *g)
+{
+    const struct trend *t = &g->trends[GROWTH_MAPPED];
+    if (!growth_grows(g, GROWTH_MAPPED))
+        return false;
+    size_t begin = t->end > t->begin ? t->begin : t->skipped;
+    double mapped = growth_last(g, GROWTH_MAPPED) - g->series[GROWTH_MAPPED][begin];
+    return growth_last(g, GROWTH_ANON) - g->series[GROWTH_ANON][begin] >= RESIDENT_SHARE * mapped;
 }
 
 /* RSS grows: by what most? */
@@ -234,7 +283,7 @@ static enum growth_verdict kind_of_growth(const struct growth *g)
     double live = r->parts[GAIN_LOST] + r->parts[GAIN_REACHABLE];
     if (growth_grows(g, GROWTH_LIVE) && live >= LIVE_SHARE * r->rss && r->parts[GAIN_FREE] < live)
         return VERDICT_GROWTH;
-    switch (largest(r)) {
+    switch (growth_main_part(g)) {
     case GAIN_MAPPED:
         if (growth_grows(g, GROWTH_ARENAS) &&
             r->parts[GAIN_ARENAS] >= ARENAS_SHARE * r->parts[GAIN_MAPPED])
@@ -246,6 +295,11 @@ static enum growth_verdict kind_of_growth(const struct growth *g)
         return VERDICT_SHARED;
     case GAIN_FREE:
         return kind_of_gain(g);
+    case GAIN_OTHER:
+        return mapped_is_resident(g) && !growth_grows(g, GROWTH_POOLS) &&
+                       !growth_grows(g, GROWTH_ARENAS)
+                   ? VERDICT_MAPPED
+                   : VERDICT_GROWTH;
     default:
         return VERDICT_GROWTH;
     }
@@ -296,8 +350,7 @@ static enum growth_verdict verdict_of(const struct growth *g)
     if (growth_grows(g, GROWTH_LIVE) || growth_grows(g, GROWTH_POOLS) ||
         growth_grows(g, GROWTH_ARENAS))
         return VERDICT_GROWTH;
-    if (growth_grows(g, GROWTH_MAPPED) && growth_rose(g, GROWTH_RSS) &&
-        largest(&g->rates) == GAIN_MAPPED)
+    if (mapped_is_resident(g))
         return VERDICT_MAPPED;
     if ((growth_grows(g, GROWTH_VM) || growth_grows(g, GROWTH_MAPPED)) &&
         !growth_rose(g, GROWTH_RSS))
@@ -339,7 +392,7 @@ static const struct trend *cause_of(const struct growth *g)
         site = site_of(g, growth_grows(g, GROWTH_POOLS) ? DOMAIN_POOL : DOMAIN_HEAP);
         if (growth_grows(g, GROWTH_POOLS))
             return site ? site : &t[GROWTH_POOLS];
-        if (largest(&g->rates) == GAIN_ARENAS && growth_grows(g, GROWTH_ARENAS))
+        if (growth_main_part(g) == GAIN_ARENAS && growth_grows(g, GROWTH_ARENAS))
             return &t[GROWTH_ARENAS];
         if (growth_grows(g, GROWTH_LIVE))
             return site && site_is_most(g) ? site : &t[GROWTH_LIVE];

@@ -11,6 +11,8 @@
 #include "report/units.h"
 #include "report/wrap.h"
 
+#define UNIT_WIDTH 14 /* columns of a title */
+
 static const char *const line_names[GROWTH_SHOWN] = {"live", "rss", "vm"};
 static const char *const line_titles[GROWTH_SHOWN] = {"live", "RSS", "VM"};
 
@@ -32,6 +34,10 @@ static struct strbuf unit_title(const struct growth *g)
 {
     struct strbuf title = {0};
     growth_unit(g, &title);
+    if (unit_columns(title.data) > UNIT_WIDTH) {
+        strbuf_release(&title);
+        strbuf_puts(&title, "per mark");
+    }
     return title;
 }
 
@@ -94,6 +100,15 @@ static const char *form_of(const struct growth_site *site)
                                                  : "unsteady";
 }
 
+/* "#71", as a label may be long; "12.5 s" */
+static void moment_cell(const struct growth *g, size_t k, struct strbuf *cell)
+{
+    if (g->mark)
+        strbuf_printf(cell, "#%zu", k + 1);
+    else
+        growth_moment(g, k, cell);
+}
+
 /* What it gained for each mark, or in which form; where it began late or stopped, that too. */
 static void add_rate(const struct growth *g, const struct growth_site *site, struct table *t)
 {
@@ -105,9 +120,9 @@ static void add_rate(const struct growth *g, const struct growth_site *site, str
         strbuf_puts(table_cell(t), form_of(site));
     struct strbuf *since = table_cell(t), *until = table_cell(t);
     if (part && r->began && r->begin + 1 < g->count)
-        growth_moment(g, r->begin + 1, since);
+        moment_cell(g, r->begin + 1, since);
     if (part && r->stopped)
-        growth_moment(g, r->end, until);
+        moment_cell(g, r->end, until);
 }
 
 static void add_site(const struct growth *g, const struct growth_site *site, struct table *t)

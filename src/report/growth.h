@@ -23,8 +23,7 @@ void growth_missing_words(const struct growth *g, struct strbuf *out);
 void growth_answer(const struct growth *g, struct strbuf *out);
 /* "RSS +6.7 KiB per event = 0.4 KiB lost + ..."; false: RSS gained nothing. */
 bool growth_account_words(const struct growth *g, struct strbuf *out);
-/* The part that gained most, rounding and the recorder's own left out; in words. */
-enum growth_part growth_main_part(const struct growth *g);
+/* In words; "not explained" of GROWTH_PARTS. */
 const char *growth_part_title(enum growth_part part);
 /* "per event", "per second" */
 void growth_unit(const struct growth *g, struct strbuf *out);

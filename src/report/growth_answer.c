@@ -338,16 +338,7 @@ const char *growth_part_title(enum growth_part part)
                                                      [GAIN_STACKS] = "stacks of threads",
                                                      [GAIN_RECORDER] = "tidemark's own",
                                                      [GAIN_OTHER] = "not explained"};
-    return titles[part];
-}
-
-enum growth_part growth_main_part(const struct growth *g)
-{
-    enum growth_part most = GAIN_OTHER;
-    for (int i = 0; i < GAIN_OTHER; i++)
-        if (i != GAIN_RECORDER && i != GAIN_ROUNDING && g->rates.parts[i] > g->rates.parts[most])
-            most = (enum growth_part)i;
-    return most;
+    return titles[part < GROWTH_PARTS ? part : GAIN_OTHER];
 }
 
 bool growth_account_words(const struct growth *g, struct strbuf *out)
@@ -383,10 +374,11 @@ static void second_sentence(const struct growth *g, struct strbuf *out)
         g->verdict == VERDICT_ADDRESS_SPACE)
         return;
     bool rss = growth_grows(g, GROWTH_RSS) || growth_rose(g, GROWTH_RSS);
-    double told = g->verdict == VERDICT_LEAK ? r->parts[GAIN_LOST] : r->parts[growth_main_part(g)];
-    told += g->verdict == VERDICT_LEAK || growth_main_part(g) == GAIN_REACHABLE
-                ? r->parts[GAIN_ROUNDING]
-                : 0;
+    enum growth_part most = growth_main_part(g);
+    double told = g->verdict == VERDICT_LEAK ? r->parts[GAIN_LOST]
+                  : most < GROWTH_PARTS      ? r->parts[most]
+                                             : 0;
+    told += g->verdict == VERDICT_LEAK || most == GAIN_REACHABLE ? r->parts[GAIN_ROUNDING] : 0;
     bool explained = r->rss <= 0 || told >= MOSTLY * (r->rss - r->parts[GAIN_RECORDER]);
     if (g->verdict == VERDICT_LEAK || g->verdict == VERDICT_GROWTH) {
         if (!rss || explained) {
