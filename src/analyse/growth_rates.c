@@ -151,6 +151,9 @@ static void guess(struct growth_rates *r, const struct footprint *last, double s
     double *parts = r->parts, files = 0;
     parts[GAIN_ARENAS] = least_of(arenas, anonymous);
     parts[GAIN_MAPPED] = least_of(mapped - arenas, anonymous - parts[GAIN_ARENAS]);
+    /* Arenas become resident as they are filled, those of before as well. */
+    if (parts[GAIN_ARENAS] >= anonymous / 2)
+        parts[GAIN_ARENAS] = anonymous - parts[GAIN_MAPPED];
     parts[GAIN_FREE] = anonymous - parts[GAIN_ARENAS] - parts[GAIN_MAPPED];
     if (last && last->parts[PART_FILES] + last->parts[PART_SHARED] > 0)
         files = (double)last->parts[PART_FILES] /
