@@ -170,6 +170,18 @@ static void guess(struct growth_rates *r, const struct footprint *last, double s
     parts[GAIN_SHARED] = shared - parts[GAIN_FILES];
 }
 
+/* Of what is mapped, which is known at every mark, how much was arenas at the last look at them. */
+static double share_of_arenas(const struct growth *g)
+{
+    const struct profile *p = g->places.total.profile;
+    const struct arena_look *last = p->arenas.count ? vec_last(&p->arenas) : NULL;
+    size_t k = 0;
+    while (last && k + 1 < g->count && g->stamp[k + 1]->time_ns <= last->time_ns)
+        k++;
+    double mapped = last ? g->series[GROWTH_MAPPED][k] : 0;
+    return mapped > 0 ? fmin((double)last->bytes / mapped, 1) : 0;
+}
+
 struct growth_rates growth_rates_between(const struct growth *g, size_t begin, size_t end)
 {
     struct growth_rates r = {.begin = begin, .end = end};
@@ -179,6 +191,7 @@ struct growth_rates growth_rates_between(const struct growth *g, size_t begin, s
     double gain[GROWTH_LINES];
     for (int line = 0; line < GROWTH_LINES; line++)
         gain[line] = (g->series[line][end] - g->series[line][begin]) / span;
+    gain[GROWTH_ARENAS] = fmax(gain[GROWTH_ARENAS], share_of_arenas(g) * gain[GROWTH_MAPPED]);
     const struct trend *rss = &g->trends[GROWTH_RSS];
     struct looks l = looks_between(g, begin, end);
     double there = l.first ? resident_share(&l) : 1;

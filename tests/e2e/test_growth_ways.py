@@ -114,6 +114,7 @@ def test_python_objects(t, size, seed):
     growth = t.ask(profile, "growth")
     t.equal("verdict", growth["verdict"], "growth")
     account = growth["account"]
-    t.true("the account names them", account["arenas"] + account["reachable"] >= 0.75 * (account["rss"] - account["recorder"]), account)
+    # Pages are looked at while the program runs on: what it allocates meanwhile counts as free.
+    t.true("the account names them", account["arenas"] >= 0.5 * (account["rss"] - account["recorder"]), account)
     t.true("and says so", "Python" in growth["answer"] or "remember" in growth["answer"], growth["answer"])
     agrees(t, profile, growth)
