@@ -6,16 +6,14 @@
 #include <string.h>
 
 #include "analyse/labels.h"
+#include "analyse/leak_scan.h"
 #include "analyse/planted.h"
 #include "analyse/work_end.h"
 #include "model/mark_rows.h"
 
-#define SAMPLES     32    /* moments at which functions are compared */
-#define BLOCK_BYTES 8     /* of bookkeeping for a block, beyond what is usable */
-#define SITE_SHARE  0.005 /* of what all functions gained: less is not worth a row */
-#define OTHER_SHARE 0.02  /* of the live heap: a gain that is no ramp, to be worth a row */
-#define OTHER_LEAST 65536
-#define FREED_SHARE 0.95 /* of what grew: as good as all */
+#define START_SHARE 20        /* one part in so many of the run is its start, */
+#define START_NS    200000000 /* and not more than that */
+#define BLOCK_BYTES 8         /* of bookkeeping for a block, beyond what is usable */
 
 /* --- which marks ------------------------------------------------------------------------------ */
 
@@ -32,15 +30,34 @@ static void take_marks(struct growth *g, const struct profile *p)
             add_moment(g, &p->marks.items[i].stamp, p->marks.items[i].intervals);
 }
 
+/* What a program does to start, and the recorder with it, is no part of the series if there are
+ * enough stamps without. */
+static uint64_t start_ns(const struct profile *p, uint64_t end_ns)
+{
+    size_t after = 0;
+    uint64_t last = p->stamps.count ? vec_last(&p->stamps)->time_ns : 0;
+    uint64_t start = (last < end_ns ? last : end_ns) / START_SHARE;
+    start = start < START_NS ? start : START_NS;
+    for (size_t i = 0; i < p->stamps.count; i++)
+        after += p->stamps.items[i].time_ns >= start && p->stamps.items[i].time_ns <= end_ns;
+    return after >= 2 * GROWTH_STAMPS_LEAST ? start : 0;
+}
+
 /* Up to the moment at which the program began to end. */
 static void take_stamps(struct growth *g, const struct profile *p)
 {
+    const struct scan *end = leak_scan_of(p, SCAN_END);
     uint64_t end_ns = work_end_ns(p);
+    if (end && end->time_ns && end->time_ns < end_ns)
+        end_ns = end->time_ns; /* from then on it was looked at */
+    uint64_t begin_ns = start_ns(p, end_ns);
     size_t intervals = 0;
     for (size_t i = 0; i < p->stamps.count; i++) {
         const struct stamp *s = &p->stamps.items[i];
         if (s->time_ns > end_ns)
             break;
+        if (s->time_ns < begin_ns)
+            continue;
         while (intervals < p->intervals.count && p->intervals.items[intervals].end_ns <= s->time_ns)
             intervals++;
         add_moment(g, s, intervals);
@@ -49,10 +66,10 @@ static void take_stamps(struct growth *g, const struct profile *p)
 
 /* --- series ----------------------------------------------------------------------------------- */
 
-/* Sums over intervals: what is mapped, and what live blocks really take. */
+/* Sums over intervals: what is mapped, what pools have, and what live blocks really take. */
 static void series_of_rows(struct growth *g, const struct profile *p)
 {
-    uint64_t mapped = 0, usable = 0;
+    uint64_t mapped = 0, pools = 0, usable = 0;
     size_t interval = 0;
     for (size_t k = 0; k < g->count; k++) {
         for (; interval < g->intervals[k] && interval < p->intervals.count; interval++) {
@@ -64,45 +81,29 @@ static void series_of_rows(struct growth *g, const struct profile *p)
                 uint32_t domain = p->sites.items[row->site].domain;
                 if (domain == DOMAIN_MAPPED)
                     mapped += row->columns[COL_BYTES] - row->columns[COL_FREED];
+                else if (domain == DOMAIN_POOL)
+                    pools += row->columns[COL_BYTES] - row->columns[COL_FREED];
                 else if (domain == DOMAIN_HEAP)
                     usable += row->columns[COL_USABLE] - row->columns[COL_USABLE_FREED];
             }
         }
         const struct stamp *s = g->stamp[k];
         g->series[GROWTH_MAPPED][k] = (double)(int64_t)mapped;
+        g->series[GROWTH_POOLS][k] = (double)(int64_t)pools;
         g->series[GROWTH_HELD][k] =
             (double)s->anon_bytes - (double)(int64_t)usable - BLOCK_BYTES * (double)s->live_blocks;
     }
 }
 
-static bool is_lost(const struct growth *g, const struct live_row *row)
-{
-    return (row->reach == REACH_LOST || row->reach == REACH_INDIRECT) &&
-           g->places.of_site[row->site] != PLACE_NONE;
-}
-
-/* The last look that told what is lost; the one before destructors ran if there is one. */
-static void choose_scan(struct growth *g, const struct profile *p)
-{
-    for (size_t i = p->scans.count; i-- > 0;) {
-        const struct scan *s = &p->scans.items[i];
-        if (s->unreachable) {
-            if (!g->no_scan)
-                g->no_scan = s->unreachable;
-        } else if (!g->scan || (g->scan->kind == SCAN_END && s->kind == SCAN_EXIT)) {
-            g->scan = s;
-        }
-    }
-}
-
 static void series_of_lost(struct growth *g, const struct profile *p)
 {
+    g->scan = leak_scan_judged(p, &g->no_scan);
     if (!g->scan)
         return;
     uint64_t *born = xcalloc(p->intervals.count + 1, sizeof *born), sum = 0;
     for (size_t i = g->scan->first_row; i < g->scan->first_row + g->scan->row_count; i++) {
         const struct live_row *row = &p->live.items[i];
-        if (is_lost(g, row) && row->interval < p->intervals.count)
+        if (growth_row_is_lost(g, row) && row->interval < p->intervals.count)
             born[row->interval] += row->bytes;
     }
     for (size_t k = 0, interval = 0; k < g->count; k++) {
@@ -113,39 +114,84 @@ static void series_of_lost(struct growth *g, const struct profile *p)
     free(born);
 }
 
-/* In units of their mean distance, so that a slope is by stamp. */
+/* What the recorder itself had at a moment, by the looks before and after it. */
+static double recorder_at(const struct profile *p, uint64_t time_ns)
+{
+    const struct footprint *before = NULL, *after = NULL;
+    for (size_t i = 0; i < p->footprints.count; i++) {
+        const struct footprint *f = &p->footprints.items[i];
+        if (f->time_ns <= time_ns)
+            before = f;
+        else if (!after)
+            after = f;
+    }
+    if (!before || !after)
+        return before || after ? (double)(before ? before : after)->parts[PART_RECORDER] : 0;
+    double share = (double)(time_ns - before->time_ns) / (double)(after->time_ns - before->time_ns);
+    return (1 - share) * (double)before->parts[PART_RECORDER] +
+           share * (double)after->parts[PART_RECORDER];
+}
+
+/* What CPython had for small objects at a moment, likewise: they were not looked at at every mark.
+ */
+static double arenas_about(const struct profile *p, uint64_t time_ns)
+{
+    const struct arena_look *before = NULL, *after = NULL;
+    for (size_t i = 0; i < p->arenas.count && !after; i++) {
+        if (p->arenas.items[i].time_ns <= time_ns)
+            before = &p->arenas.items[i];
+        else
+            after = &p->arenas.items[i];
+    }
+    if (!before || !after)
+        return before || after ? (double)(before ? before : after)->bytes : 0;
+    double share = (double)(time_ns - before->time_ns) / (double)(after->time_ns - before->time_ns);
+    return (1 - share) * (double)before->bytes + share * (double)after->bytes;
+}
+
+static void series_of_stamps(struct growth *g, const struct profile *p)
+{
+    for (size_t k = 0; k < g->count; k++) {
+        const struct stamp *s = g->stamp[k];
+        g->series[GROWTH_LIVE][k] = (double)s->live_bytes;
+        g->series[GROWTH_RSS][k] = (double)s->rss_bytes;
+        g->series[GROWTH_VM][k] = (double)s->vm_bytes;
+        g->series[GROWTH_ANON][k] = (double)s->anon_bytes;
+        g->series[GROWTH_SHARED][k] =
+            (double)s->rss_bytes - (double)s->anon_bytes - recorder_at(p, s->time_ns);
+        g->series[GROWTH_ARENAS][k] = arenas_about(p, s->time_ns);
+    }
+}
+
 static void times_of_stamps(struct growth *g)
 {
     uint64_t begin = g->count ? g->stamp[0]->time_ns : 0;
-    double all = g->count ? (double)(g->stamp[g->count - 1]->time_ns - begin) : 0;
-    if (!(all > 0))
+    if (!g->count || g->stamp[g->count - 1]->time_ns <= begin)
         return;
     g->when = xcalloc(g->count, sizeof *g->when);
     for (size_t k = 0; k < g->count; k++)
-        g->when[k] = (double)(g->stamp[k]->time_ns - begin) / all * (double)(g->count - 1);
+        g->when[k] = (double)(g->stamp[k]->time_ns - begin) / 1e9;
 }
 
 static void make_series(struct growth *g, const struct profile *p)
 {
     for (int line = 0; line < GROWTH_LINES; line++)
         g->series[line] = xcalloc(g->count + 1, sizeof(double));
-    for (size_t k = 0; k < g->count; k++) {
-        g->series[GROWTH_LIVE][k] = (double)g->stamp[k]->live_bytes;
-        g->series[GROWTH_RSS][k] = (double)g->stamp[k]->rss_bytes;
-        g->series[GROWTH_VM][k] = (double)g->stamp[k]->vm_bytes;
-        g->series[GROWTH_ANON][k] = (double)g->stamp[k]->anon_bytes;
-    }
+    series_of_stamps(g, p);
     series_of_rows(g, p);
-    choose_scan(g, p);
     series_of_lost(g, p);
     if (!g->mark)
         times_of_stamps(g);
-    g->known = g->count >= (g->mark ? TREND_LEAST : GROWTH_STAMPS_LEAST);
+    g->known = g->count >= (g->mark ? TREND_LEAST : GROWTH_STAMPS_LEAST) && (g->mark || g->when);
     for (int line = 0; line < GROWTH_LINES && g->known; line++) {
         trend_of(&g->trends[line], g->series[line], g->when, g->count);
         if (line < GROWTH_SHOWN && g->trends[line].skipped > g->skipped)
             g->skipped = g->trends[line].skipped;
     }
+    const struct trend *live = &g->trends[GROWTH_LIVE];
+    g->first = live->began || live->stopped ? live->begin : live->skipped;
+    if (g->scan && g->trends[GROWTH_LOST].rises && g->trends[GROWTH_LOST].begin < g->first)
+        g->first = g->trends[GROWTH_LOST].begin;
 }
 
 /* --- values of marks -------------------------------------------------------------------------- */
@@ -221,142 +267,55 @@ static int use_values(struct growth *g, const struct growth_question *q, struct 
     return code;
 }
 
-/* --- functions -------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
 
-static struct value *lost_by_site(const struct growth *g, size_t since, size_t at)
+double growth_span(const struct growth *g, size_t begin, size_t end)
+{
+    return g->when ? g->when[end] - g->when[begin] : (double)end - (double)begin;
+}
+
+double growth_last(const struct growth *g, enum growth_line line)
+{
+    return g->count ? g->series[line][g->count - 1] : 0;
+}
+
+const struct places *growth_places(const struct growth *g, enum domain domain)
+{
+    return domain == DOMAIN_MAPPED ? &g->mapped : domain == DOMAIN_POOL ? &g->pools : &g->places;
+}
+
+bool growth_row_is_lost(const struct growth *g, const struct live_row *row)
+{
+    return (row->reach == REACH_LOST || row->reach == REACH_INDIRECT) &&
+           g->places.of_site[row->site] != PLACE_NONE;
+}
+
+static void begin(struct growth *g, const char *mark)
 {
     const struct profile *p = g->places.total.profile;
-    struct value *lost = xcalloc(p->sites.count + 1, sizeof *lost);
-    for (size_t i = 0; g->scan && i < g->scan->row_count; i++) {
-        const struct live_row *row = &p->live.items[g->scan->first_row + i];
-        if (is_lost(g, row) && row->interval >= since && row->interval < at)
-            value_join(&lost[row->site], (struct value){(int64_t)row->bytes, (int64_t)row->blocks},
-                       false);
-    }
-    return lost;
+    size_t most = p->marks.count > p->stamps.count ? p->marks.count : p->stamps.count;
+    g->stamp = xcalloc(most + 1, sizeof *g->stamp);
+    g->intervals = xcalloc(most + 1, sizeof *g->intervals);
+    size_t marks = 0;
+    g->mark = mark ? mark : labels_busiest(p, &marks);
+    if (!mark && marks < TREND_LEAST && p->stamps.count >= GROWTH_STAMPS_LEAST)
+        g->mark = NULL; /* these tell something, and so few marks do not */
+    if (g->mark)
+        take_marks(g, p);
+    else
+        take_stamps(g, p);
+    make_series(g, p);
 }
 
-struct sampled {
-    size_t count, mark[SAMPLES];
-    double x[SAMPLES];
-    double *live;         /* [place * SAMPLES + moment] */
-    struct value *gained; /* by place, in all */
-};
-
-static void sample(struct sampled *s, const struct growth *g, size_t first)
+static void conclude(struct growth *g, const struct recording *r)
 {
-    size_t left = g->count - first;
-    s->count = left < SAMPLES ? left : SAMPLES;
-    s->live = xcalloc(((size_t)g->places.count + 1) * SAMPLES, sizeof *s->live);
-    s->gained = xcalloc((size_t)g->places.count + 1, sizeof *s->gained);
-    size_t before = g->intervals[first];
-    for (size_t k = 0; k < s->count; k++) {
-        s->mark[k] = first + k * (left - 1) / (s->count - 1);
-        s->x[k] = g->when ? g->when[s->mark[k]] : (double)s->mark[k];
-        struct window w = {.since = {.intervals = before},
-                           .at = {.intervals = g->intervals[s->mark[k]]}};
-        struct measure m;
-        measure_sites(&m, g->places.total.profile, METRIC_LIVE, SIZE_REQUESTED, &w);
-        struct value *sums = places_sum(&g->places, m.sites);
-        for (uint32_t i = 0; i < g->places.count; i++) {
-            value_join(&s->gained[i], sums[i], false);
-            s->live[(size_t)i * SAMPLES + k] = (double)s->gained[i].amount;
-        }
-        free(sums);
-        measure_release(&m);
-        before = w.at.intervals;
-    }
-}
-
-static int by_growth(const void *a, const void *b)
-{
-    const struct growth_site *x = a, *y = b;
-    if (x->lost_bytes != y->lost_bytes)
-        return x->lost_bytes > y->lost_bytes ? -1 : 1;
-    return x->bytes != y->bytes ? (x->bytes > y->bytes ? -1 : 1)
-                                : (x->place > y->place) - (x->place < y->place);
-}
-
-/* What each function has more, or less, when the program begins to end than at the last mark. */
-static struct value *change_after(const struct growth *g)
-{
-    const struct profile *p = g->places.total.profile;
-    size_t last = g->intervals[g->count - 1], end = work_end(p);
-    struct window w = {.since = {.intervals = last}, .at = {.intervals = end > last ? end : last}};
-    struct measure m;
-    measure_sites(&m, p, METRIC_LIVE, SIZE_REQUESTED, &w);
-    struct value *sums = places_sum(&g->places, m.sites);
-    measure_release(&m);
-    return sums;
-}
-
-static void sum_freed(struct growth *g)
-{
-    double gained = 0, freed = 0;
-    for (size_t i = 0; i < g->sites.count; i++) {
-        gained += (double)g->sites.items[i].bytes;
-        freed += (double)g->sites.items[i].freed_bytes;
-        g->freed_bytes = wrapped(g->freed_bytes, g->sites.items[i].freed_bytes);
-    }
-    if (freed < 0.01 * gained)
-        g->freed_bytes = 0; /* as every program frees something */
-    g->all_freed = freed > 0 && freed >= FREED_SHARE * gained;
-}
-
-/* Has it gained much all the same? An array that doubles does, in a jump or two. */
-static bool is_other(const struct growth *g, const struct growth_site *site)
-{
-    return g->verdict != VERDICT_STABLE && site->bytes >= OTHER_LEAST &&
-           (double)site->bytes >= OTHER_SHARE * growth_last(g, GROWTH_LIVE);
-}
-
-static void find_sites(struct growth *g)
-{
-    size_t first = g->trends[GROWTH_LIVE].skipped, last = g->count - 1;
-    struct sampled s;
-    sample(&s, g, first);
-    struct window w = {.since = {.intervals = g->intervals[first]},
-                       .at = {.intervals = g->intervals[last]}};
-    struct measure m;
-    measure_sites(&m, g->places.total.profile, METRIC_LIVE, SIZE_REQUESTED, &w);
-    struct value *lost = lost_by_site(g, w.since.intervals, w.at.intervals);
-    struct value *lost_sums = places_sum(&g->places, lost);
-    struct value *after = change_after(g);
-    double all = 0;
-    for (uint32_t i = 0; i < g->places.count; i++)
-        all += s.gained[i].amount > 0 ? (double)s.gained[i].amount : 0;
-    for (uint32_t i = 0; i < g->places.count; i++) {
-        struct growth_site site = {.place = i,
-                                   .bytes = s.gained[i].amount,
-                                   .blocks = s.gained[i].count,
-                                   .lost_bytes = lost_sums[i].amount};
-        g->gained_bytes = wrapped(g->gained_bytes, site.bytes);
-        g->gained_blocks = wrapped(g->gained_blocks, site.blocks);
-        if (!trend_of(&site.trend, s.live + (size_t)i * SAMPLES, s.x, s.count) ||
-            (double)site.bytes < SITE_SHARE * all)
-            continue;
-        bool ramp = growth_is_sure(&site.trend) && site.trend.slope > 0;
-        if (!ramp && !is_other(g, &site))
-            continue;
-        site.call = places_call(&g->places, i, m.sites, &site.leaf);
-        if (after[i].amount < 0)
-            site.freed_bytes = after[i].amount > -site.bytes ? -after[i].amount : site.bytes;
-        if (ramp)
-            *vec_push(&g->sites) = site;
-        else
-            *vec_push(&g->other) = site;
-    }
-    if (g->sites.count)
-        qsort(g->sites.items, g->sites.count, sizeof *g->sites.items, by_growth);
-    if (g->other.count)
-        qsort(g->other.items, g->other.count, sizeof *g->other.items, by_growth);
-    sum_freed(g);
-    free(after);
-    free(lost_sums);
-    free(lost);
-    measure_release(&m);
-    free(s.live);
-    free(s.gained);
+    growth_account_init(&g->account, &g->places, g->count ? g->stamp[g->first]->time_ns : 0);
+    g->since = g->count ? g->intervals[g->first] : 0;
+    g->until =
+        g->mark ? (g->count ? g->intervals[g->count - 1] : 0) : work_end(g->places.total.profile);
+    if (g->known || (!g->mark && g->until >= GROWTH_STAMPS_LEAST))
+        growth_find_sites(g, r);
+    growth_judge(g);
 }
 
 int growth_init(struct growth *g, const struct recording *r, const struct growth_question *q,
@@ -366,27 +325,22 @@ int growth_init(struct growth *g, const struct recording *r, const struct growth
     int code = places_init(&g->places, r, &q->query, err);
     if (code)
         return code;
-    const struct profile *p = g->places.total.profile;
-    size_t most = p->marks.count > p->stamps.count ? p->marks.count : p->stamps.count;
-    g->stamp = xcalloc(most + 1, sizeof *g->stamp);
-    g->intervals = xcalloc(most + 1, sizeof *g->intervals);
-    g->mark = q->mark ? q->mark : labels_busiest(p, &(size_t){0});
-    if (g->mark)
-        take_marks(g, p);
-    else
-        take_stamps(g, p);
-    make_series(g, p);
+    begin(g, q->mark);
     code = use_values(g, q, err); /* refuses a label that there is not */
     if (code) {
         growth_release(g);
         return code;
     }
-    growth_account_init(&g->account, &g->places, g->count ? g->stamp[g->skipped]->time_ns : 0);
-    g->verdict = growth_judge(g);
-    if (g->known)
-        find_sites(g);
+    conclude(g, r);
     chains_find(&g->chains, &g->places);
     return 0;
+}
+
+void growth_of_places(struct growth *g, const struct places *places)
+{
+    *g = (struct growth){.places = *places, .borrowed = true};
+    begin(g, NULL);
+    conclude(g, places->total.recording);
 }
 
 void growth_release(struct growth *g)
@@ -401,6 +355,9 @@ void growth_release(struct growth *g)
     vec_release(&g->other);
     growth_account_release(&g->account);
     chains_release(&g->chains);
-    places_release(&g->places);
+    if (!g->borrowed)
+        places_release(&g->places);
+    places_release(&g->mapped);
+    places_release(&g->pools);
     *g = (struct growth){0};
 }

@@ -1,7 +1,7 @@
 /*
- * What kind of growth it is. Leaks first: what is lost grows or it does not, whatever else the
- * process does. Then what the program itself holds, then what only the allocator does, then what
- * is not even memory.
+ * What kind of growth it is. What is lost comes first if it is not far less than the rest; then
+ * whatever explains most of what RSS gained; then what does not show in RSS. "Stable" is what is
+ * left when nothing rose.
  */
 #include <math.h>
 
@@ -10,23 +10,34 @@
 #define KIB 1024.0
 #define MIB (1024 * KIB)
 
-/* Times half the 95 % interval. Seven lines are looked at, and every function: a flat one should
- * not pass for one that grows more than once in some ten thousand. */
-#define SURE            2
-#define PROCESS_GAIN    (256 * KIB) /* of sizes of the process: less may be the recorder's */
-#define LOST_SHARE      0.1         /* of what grows, to be what it is about */
-#define HELD_LEAST      (4 * MIB)   /* beyond live blocks, to be worth a name */
-#define HELD_SHARE      0.25        /* of anonymous RSS */
-#define ALLOCATOR_SHARE 0.5         /* of what grows, to be what it is about */
-#define PINNED_SHARE    0.25        /* of what is kept: free space that live blocks keep */
-#define RISE_SHARE      0.02        /* of a size: less is no rise */
-#define RISE_LEAST      (64 * KIB)
-#define FALL_SHARE      0.1 /* of a rise: a series that falls more does not settle */
+#define PROCESS_GAIN   (256 * KIB) /* of sizes of the process: less may be the recorder's */
+#define TIME_LEAST     1.0 /* seconds of growth, where there are no marks: less is its start */
+#define TIME_PART      0.1 /* of the size, likewise */
+#define TIME_GAIN      (1 * MIB)  /* of functions, likewise */
+#define TIME_SHARE     0.25       /* and of the peak */
+#define STEPS_GAIN     (1 * MIB)  /* of these, in steps; */
+#define STEPS_SHARE    0.05       /* and of the size */
+#define LOST_SHARE     0.1        /* of what grows, to be what it is about */
+#define LOST_RISES     3          /* marks between which something was lost: it happens again */
+#define LOST_MUCH      (64 * KIB) /* lost, if more seldom */
+#define SHARE_LEAST    0.01       /* of RSS: less is not worth a verdict */
+#define LIVE_SHARE     0.25 /* of what RSS gains: live blocks that grow are what it is about */
+#define ARENAS_SHARE   0.5  /* of what is mapped beside: they are not looked at at every mark */
+#define RESIDENT_SHARE 0.5  /* of what is mapped: it is touched */
+#define MOST_SHARE     0.8  /* of what all functions gained: as good as all */
+#define HELD_LEAST     (4 * MIB) /* beyond live blocks, to be worth a name */
+#define HELD_GROWS     (1 * MIB) /* likewise, where it grows */
+#define HELD_SHARE     0.25      /* of anonymous RSS */
+#define PINNED_SHARE   0.25      /* of what is kept: free space that live blocks keep */
+#define RISE_LEAST     (16 * KIB)
+#define FALLS          1.5 /* times what a series falls: a rise of less is no rise */
 
 const char *growth_verdict_name(enum growth_verdict v)
 {
     static const char *const names[VERDICTS] = {[VERDICT_LEAK] = "leak",
                                                 [VERDICT_GROWTH] = "growth",
+                                                [VERDICT_MAPPED] = "mapped",
+                                                [VERDICT_SHARED] = "shared",
                                                 [VERDICT_FRAGMENTATION] = "fragmentation",
                                                 [VERDICT_RETENTION] = "retention",
                                                 [VERDICT_ADDRESS_SPACE] = "address-space",
@@ -35,61 +46,96 @@ const char *growth_verdict_name(enum growth_verdict v)
     return names[v];
 }
 
-double growth_last(const struct growth *g, enum growth_line line)
+/* --- what is true of a line ------------------------------------------------------------------- */
+
+static bool is_exact(enum growth_line line)
 {
-    return g->count ? g->series[line][g->count - 1] : 0;
+    return line == GROWTH_LIVE || line == GROWTH_LOST || line == GROWTH_MAPPED ||
+           line == GROWTH_POOLS || line == GROWTH_ARENAS;
 }
 
-bool growth_is_sure(const struct trend *t)
+/* Functions have less noise than their sum: where most was gained by some that do not grow, the sum
+ * does not either. */
+static bool functions_grow(const struct growth *g)
 {
-    return t->model == TREND_RAMP && fabs(t->slope) > SURE * (t->slope - t->low);
+    double grown = 0, settled = 0;
+    for (size_t i = 0; i < g->sites.count; i++)
+        if (g->sites.items[i].domain == DOMAIN_HEAP)
+            grown += (double)g->sites.items[i].bytes;
+    for (size_t i = 0; i < g->other.count; i++)
+        if (g->other.items[i].domain == DOMAIN_HEAP)
+            settled += (double)g->other.items[i].bytes;
+    return grown >= settled || settled < 0.5 * (double)g->gained_bytes;
 }
 
-/* Each lost block is a fact, whatever their sizes are: all through the run is enough. */
-static bool loses_throughout(const struct growth *g)
+/* Without marks a program that reads its input grows, too: only what is much counts. */
+static bool live_grows_over_time(const struct growth *g)
 {
-    const double *lost = g->series[GROWTH_LOST];
-    size_t rises = 0;
-    for (size_t i = 1; i < g->count; i++)
-        rises += lost[i] > lost[i - 1];
-    return rises && 2 * rises >= g->count - 1;
+    double grown = 0;
+    for (size_t i = 0; i < g->sites.count; i++)
+        if (g->sites.items[i].domain == DOMAIN_HEAP)
+            grown += (double)g->sites.items[i].bytes;
+    return grown >= TIME_GAIN && grown >= TIME_SHARE * (double)g->peak_bytes;
+}
+
+/* Without what the recorder itself gained; and less than the live heap falls at times: RSS follows
+ * the highest that it ever was. */
+static double gain_since(const struct growth *g, enum growth_line line, size_t since)
+{
+    double gain = growth_last(g, line) - g->series[line][since];
+    if (line == GROWTH_RSS)
+        gain = growth_last(g, GROWTH_ANON) - g->series[GROWTH_ANON][since] +
+               growth_last(g, GROWTH_SHARED) - g->series[GROWTH_SHARED][since];
+    return line == GROWTH_RSS || line == GROWTH_ANON ? gain - g->trends[GROWTH_LIVE].fall : gain;
 }
 
 bool growth_grows(const struct growth *g, enum growth_line line)
 {
     const struct trend *t = &g->trends[line];
-    if (line == GROWTH_LOST && g->known && loses_throughout(g))
-        return true;
-    bool own = line == GROWTH_LIVE || line == GROWTH_LOST || line == GROWTH_MAPPED;
-    return growth_is_sure(t) && t->slope > 0 &&
-           (own || t->slope * (double)(t->used - 1) >= PROCESS_GAIN);
-}
-
-/* Between the lowest and the highest. */
-static double swing(const struct growth *g, enum growth_line line)
-{
-    double low = g->series[line][0], high = low;
-    for (size_t i = 1; i < g->count; i++) {
-        low = fmin(low, g->series[line][i]);
-        high = fmax(high, g->series[line][i]);
-    }
-    return high - low;
-}
-
-/* A size of the process follows the highest that the live heap ever was: where that goes up and
- * down, as much of a rise is its doing. */
-bool growth_settles(const struct growth *g, enum growth_line line)
-{
-    const double *y = g->series[line];
-    double last = growth_last(g, line), rise = last - y[0], highest = y[0], fall = 0;
-    double least = line == GROWTH_LIVE ? RISE_LEAST : PROCESS_GAIN + swing(g, GROWTH_LIVE);
-    if (g->trends[line].model == TREND_RAMP || rise < least || rise < RISE_SHARE * last)
+    if (!g->known)
         return false;
-    for (size_t i = 0; i < g->count; i++) {
-        highest = fmax(highest, y[i]);
-        fall = fmax(fall, highest - y[i]);
-    }
-    return fall <= FALL_SHARE * rise;
+    if (line == GROWTH_LIVE && !g->mark)
+        return live_grows_over_time(g);
+    if (line == GROWTH_ARENAS && growth_last(g, line) - g->series[line][0] >= RISE_LEAST &&
+        growth_last(g, line) - g->series[line][0] >=
+            ARENAS_SHARE * (growth_last(g, GROWTH_MAPPED) - g->series[GROWTH_MAPPED][0]))
+        return growth_grows(g, GROWTH_MAPPED); /* which is known at every mark */
+    if (t->slope <= 0 || t->stopped || (line == GROWTH_LIVE && !functions_grow(g)))
+        return false;
+    if (!g->mark &&
+        (growth_span(g, t->skipped, g->count - 1) < TIME_LEAST ||
+         growth_last(g, line) - g->series[line][t->skipped] < TIME_PART * growth_last(g, line)))
+        return false;
+    bool ramp = t->model == TREND_RAMP && t->sure;
+    if (is_exact(line))
+        return ramp || t->steady;
+    double gain = gain_since(g, line, t->skipped);
+    return gain >= PROCESS_GAIN && (ramp || (t->steady && gain >= STEPS_GAIN &&
+                                             gain >= STEPS_SHARE * growth_last(g, line)));
+}
+
+/* Each lost block is a fact. What is lost once, at the beginning, or little of it, is no leak that
+ * anybody looks for. */
+bool growth_leaks(const struct growth *g)
+{
+    const struct trend *t = &g->trends[GROWTH_LOST];
+    double lost = growth_last(g, GROWTH_LOST) - (g->count ? g->series[GROWTH_LOST][0] : 0);
+    if (!g->known || !g->scan || !t->rises)
+        return false;
+    bool much = lost >= LOST_MUCH || lost >= SHARE_LEAST * growth_last(g, GROWTH_RSS);
+    return much || (t->rises >= LOST_RISES && !t->stopped);
+}
+
+bool growth_rose(const struct growth *g, enum growth_line line)
+{
+    const struct trend *t = &g->trends[line];
+    if (!g->known)
+        return false;
+    double rise = growth_last(g, line) - g->series[line][0], rss = growth_last(g, GROWTH_RSS);
+    double least = is_exact(line) ? RISE_LEAST : PROCESS_GAIN;
+    if (line == GROWTH_RSS)
+        rise -= g->rates.parts[GAIN_RECORDER] * growth_span(g, g->rates.begin, g->rates.end);
+    return rise >= FALLS * t->fall + least && rise >= SHARE_LEAST * rss;
 }
 
 bool growth_pins_matter(const struct growth *g)
@@ -135,30 +181,6 @@ static bool holds_much(const struct growth *g)
     return kept(g) >= HELD_LEAST && kept(g) >= HELD_SHARE * anonymous(g);
 }
 
-/* What a line gained, by its trend, while the account did: the first one may be of a later mark. */
-static double gained_meanwhile(const struct growth *g, const struct trend *t)
-{
-    size_t marks = 0;
-    for (size_t i = g->count; i-- > 0 && marks + 1 < t->used;)
-        if (!g->account.first || g->stamp[i]->time_ns > g->account.first->time_ns)
-            marks++;
-    return t->slope * (double)marks;
-}
-
-/* Is it the allocator that makes a line grow? Without an account: nothing else is known to. */
-static bool allocator_grows(const struct growth *g, enum growth_line line)
-{
-    const struct growth_account *a = &g->account;
-    const struct trend *t = &g->trends[line];
-    if (!growth_grows(g, line))
-        return false;
-    if (!has_account(g))
-        return line == GROWTH_HELD && g->trends[GROWTH_MAPPED].slope < ALLOCATOR_SHARE * t->slope;
-    return (double)growth_account_gain(a, PART_HELD) + (double)growth_account_gain(a, PART_FREE) -
-               freed_since(g) >=
-           ALLOCATOR_SHARE * gained_meanwhile(g, t);
-}
-
 /* Free space that live blocks keep is fragmentation; whole free pages are kept by the allocator's
  * own will. */
 static enum growth_verdict kind_of_kept(double held, double free)
@@ -171,7 +193,7 @@ static enum growth_verdict kind_of_gain(const struct growth *g)
     const struct growth_account *a = &g->account;
     return has_account(g) ? kind_of_kept((double)growth_account_gain(a, PART_HELD),
                                          (double)growth_account_gain(a, PART_FREE))
-                          : VERDICT_FRAGMENTATION;
+                          : VERDICT_RETENTION;
 }
 
 static enum growth_verdict kind_of_level(const struct growth *g)
@@ -182,34 +204,223 @@ static enum growth_verdict kind_of_level(const struct growth *g)
                           : VERDICT_RETENTION;
 }
 
-enum growth_verdict growth_judge(const struct growth *g)
+/* --- the verdict ------------------------------------------------------------------------------ */
+
+/* The marks between which RSS grew, or all that count. */
+static struct growth_rates rates_of(const struct growth *g, const struct trend *t)
 {
-    const struct trend *t = g->trends;
-    if (!g->known)
-        return VERDICT_NONE;
-    bool held_grows = holds_much(g) && allocator_grows(g, GROWTH_HELD);
-    double most = held_grows ? t[GROWTH_HELD].slope : 0;
-    if (growth_grows(g, GROWTH_LOST) &&
-        t[GROWTH_LOST].slope >=
-            LOST_SHARE * fmax(most, growth_grows(g, GROWTH_LIVE) ? t[GROWTH_LIVE].slope : 0))
+    if (t->end > t->begin)
+        return growth_rates_between(g, t->begin, t->end);
+    return growth_rates_between(g, t->skipped < g->count - 1 ? t->skipped : 0, g->count - 1);
+}
+
+/* A part that gained counts only if a series of its own says that it grows. */
+static bool may_be(const struct growth *g, enum growth_part part)
+{
+    switch (part) {
+    case GAIN_LOST:
+        return growth_leaks(g);
+    case GAIN_REACHABLE:
+        return growth_grows(g, GROWTH_LIVE);
+    case GAIN_MAPPED:
+        return growth_grows(g, GROWTH_MAPPED) || growth_grows(g, GROWTH_POOLS) ||
+               growth_grows(g, GROWTH_ANON);
+    case GAIN_SHARED:
+    case GAIN_FILES:
+        return growth_grows(g, GROWTH_SHARED);
+    case GAIN_ARENAS:
+        return growth_grows(g, GROWTH_ARENAS);
+    case GAIN_FREE:
+    case GAIN_STACKS:
+    case GAIN_OTHER:
+        return growth_grows(g, GROWTH_ANON);
+    default:
+        return false; /* rounding, and the recorder's own */
+    }
+}
+
+enum growth_part growth_main_part(const struct growth *g)
+{
+    enum growth_part most = GROWTH_PARTS;
+    for (int i = 0; i < GROWTH_PARTS; i++)
+        if (may_be(g, (enum growth_part)i) && g->rates.parts[i] > 0 &&
+            (most == GROWTH_PARTS || g->rates.parts[i] > g->rates.parts[most]))
+            most = (enum growth_part)i;
+    return most;
+}
+
+/* What the allocator keeps follows from how blocks lie, and creeps up in every program for a while:
+ * as long as it is little, it is no verdict. */
+static bool keeps_little(const struct growth *g)
+{
+    return growth_main_part(g) == GAIN_FREE &&
+           !(kept(g) >= HELD_GROWS && kept(g) >= HELD_SHARE * anonymous(g));
+}
+
+static bool process_grows(const struct growth *g)
+{
+    if (keeps_little(g) || growth_main_part(g) == GROWTH_PARTS)
+        return false;
+    return growth_grows(g, GROWTH_RSS) || growth_grows(g, GROWTH_ANON) ||
+           growth_grows(g, GROWTH_SHARED);
+}
+
+/* What is mapped at each mark is exact, and shows below the noise of RSS: was it touched, too? */
+static bool mapped_is_resident(const struct growth *g)
+{
+    const struct trend *t = &g->trends[GROWTH_MAPPED];
+    if (!growth_grows(g, GROWTH_MAPPED))
+        return false;
+    size_t begin = t->end > t->begin ? t->begin : t->skipped;
+    double mapped = growth_last(g, GROWTH_MAPPED) - g->series[GROWTH_MAPPED][begin];
+    return growth_last(g, GROWTH_ANON) - g->series[GROWTH_ANON][begin] >= RESIDENT_SHARE * mapped;
+}
+
+/* RSS grows: by what most? */
+static enum growth_verdict kind_of_growth(const struct growth *g)
+{
+    const struct growth_rates *r = &g->rates;
+    double live = r->parts[GAIN_LOST] + r->parts[GAIN_REACHABLE];
+    if (growth_grows(g, GROWTH_LIVE) && live >= LIVE_SHARE * r->rss && r->parts[GAIN_FREE] < live)
+        return VERDICT_GROWTH;
+    switch (growth_main_part(g)) {
+    case GAIN_MAPPED:
+        if (growth_grows(g, GROWTH_ARENAS) &&
+            r->parts[GAIN_ARENAS] >= ARENAS_SHARE * r->parts[GAIN_MAPPED])
+            return VERDICT_GROWTH;
+        /* Pools take what they hand out from somewhere. */
+        return growth_grows(g, GROWTH_POOLS) ? VERDICT_GROWTH : VERDICT_MAPPED;
+    case GAIN_SHARED:
+    case GAIN_FILES:
+        return VERDICT_SHARED;
+    case GAIN_FREE:
+        return kind_of_gain(g);
+    case GAIN_OTHER:
+        return mapped_is_resident(g) && !growth_grows(g, GROWTH_POOLS) &&
+                       !growth_grows(g, GROWTH_ARENAS)
+                   ? VERDICT_MAPPED
+                   : VERDICT_GROWTH;
+    default:
+        return VERDICT_GROWTH;
+    }
+}
+
+static bool leak_matters(const struct growth *g)
+{
+    const struct trend *lost = &g->trends[GROWTH_LOST];
+    double rate = lost->rate > 0 ? lost->rate : lost->slope, others = 0;
+    if (!growth_leaks(g))
+        return false;
+    if (process_grows(g))
+        others = g->rates.rss;
+    else if (growth_grows(g, GROWTH_LIVE))
+        others = g->trends[GROWTH_LIVE].slope;
+    return !(rate < LOST_SHARE * others);
+}
+
+/* A function that gained more than it ever gave back, below the noise of others. */
+static bool function_rose(const struct growth *g)
+{
+    for (size_t i = 0; i < g->sites.count + g->other.count; i++) {
+        const struct growth_site *s =
+            i < g->sites.count ? &g->sites.items[i] : &g->other.items[i - g->sites.count];
+        if ((double)s->bytes >= FALLS * s->trend.fall + RISE_LEAST &&
+            (double)s->bytes >= SHARE_LEAST * growth_last(g, GROWTH_RSS))
+            return true;
+    }
+    return false;
+}
+
+static bool anything_rose(const struct growth *g)
+{
+    if (function_rose(g))
+        return true;
+    for (int line = 0; line < GROWTH_LINES; line++)
+        if (line != GROWTH_HELD && growth_rose(g, (enum growth_line)line))
+            return true;
+    return false;
+}
+
+static enum growth_verdict verdict_of(const struct growth *g)
+{
+    if (leak_matters(g))
         return VERDICT_LEAK;
-    if (held_grows && most > t[GROWTH_LIVE].slope)
-        return kind_of_gain(g);
-    if (growth_grows(g, GROWTH_LIVE))
+    if (process_grows(g))
+        return kind_of_growth(g);
+    if (growth_grows(g, GROWTH_LIVE) || growth_grows(g, GROWTH_POOLS) ||
+        growth_grows(g, GROWTH_ARENAS))
         return VERDICT_GROWTH;
-    if (growth_grows(g, GROWTH_ANON) && growth_grows(g, GROWTH_MAPPED))
-        return VERDICT_GROWTH;
-    if (growth_grows(g, GROWTH_VM) && !growth_grows(g, GROWTH_RSS))
+    if (mapped_is_resident(g))
+        return VERDICT_MAPPED;
+    if ((growth_grows(g, GROWTH_VM) || growth_grows(g, GROWTH_MAPPED)) &&
+        !growth_rose(g, GROWTH_RSS))
         return VERDICT_ADDRESS_SPACE;
-    if (has_account(g) && allocator_grows(g, GROWTH_ANON))
-        return kind_of_gain(g);
-    if (growth_grows(g, GROWTH_ANON))
-        return VERDICT_NONE; /* stacks, shared copies: nothing that blocks or mappings explain */
     /* Only what was in use once can be kept. */
     if (holds_much(g) &&
         (has_account(g) || (double)g->peak_bytes - growth_last(g, GROWTH_LIVE) >= 0.5 * kept(g)))
         return kind_of_level(g);
-    bool settles = growth_settles(g, GROWTH_LIVE) || growth_settles(g, GROWTH_ANON) ||
-                   growth_settles(g, GROWTH_VM);
-    return settles ? VERDICT_WARM_UP : VERDICT_STABLE;
+    return anything_rose(g) ? VERDICT_WARM_UP : VERDICT_STABLE;
+}
+
+/* --- since when ------------------------------------------------------------------------------- */
+
+static const struct trend *site_of(const struct growth *g, enum domain domain)
+{
+    for (size_t i = 0; i < g->sites.count; i++)
+        if (g->sites.items[i].domain == domain)
+            return &g->sites.items[i].trend;
+    return NULL;
+}
+
+/* Is the first function as good as all that grows? */
+static bool site_is_most(const struct growth *g)
+{
+    for (size_t i = 0; i < g->sites.count; i++)
+        if (g->sites.items[i].domain == DOMAIN_HEAP)
+            return (double)g->sites.items[i].bytes >= MOST_SHARE * (double)g->gained_bytes;
+    return false;
+}
+
+/* A function's own series has less noise than those of the process. */
+static const struct trend *cause_of(const struct growth *g)
+{
+    const struct trend *t = g->trends, *site = NULL;
+    switch (g->verdict) {
+    case VERDICT_LEAK:
+        return &t[GROWTH_LOST];
+    case VERDICT_GROWTH:
+        site = site_of(g, growth_grows(g, GROWTH_POOLS) ? DOMAIN_POOL : DOMAIN_HEAP);
+        if (growth_grows(g, GROWTH_POOLS))
+            return site ? site : &t[GROWTH_POOLS];
+        if (growth_main_part(g) == GAIN_ARENAS && growth_grows(g, GROWTH_ARENAS))
+            return &t[GROWTH_ARENAS];
+        if (growth_grows(g, GROWTH_LIVE))
+            return site && site_is_most(g) ? site : &t[GROWTH_LIVE];
+        return &t[GROWTH_RSS];
+    case VERDICT_MAPPED:
+        site = site_of(g, DOMAIN_MAPPED);
+        return site ? site : &t[GROWTH_ANON];
+    case VERDICT_SHARED:
+        return &t[GROWTH_SHARED];
+    case VERDICT_FRAGMENTATION:
+    case VERDICT_RETENTION:
+        return &t[GROWTH_ANON];
+    case VERDICT_ADDRESS_SPACE:
+        return &t[GROWTH_VM];
+    default:
+        return growth_rose(g, GROWTH_LIVE)  ? &t[GROWTH_LIVE]
+               : growth_rose(g, GROWTH_RSS) ? &t[GROWTH_RSS]
+                                            : &t[GROWTH_VM];
+    }
+}
+
+void growth_judge(struct growth *g)
+{
+    if (!g->known)
+        return;
+    g->rates = rates_of(g, &g->trends[GROWTH_RSS]);
+    g->verdict = verdict_of(g);
+    g->cause = *cause_of(g);
+    if (g->cause.end > g->cause.begin)
+        g->rates = growth_rates_between(g, g->cause.begin, g->cause.end);
 }

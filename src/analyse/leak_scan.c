@@ -17,6 +17,18 @@ const struct scan *leak_scan_of(const struct profile *p, enum scan_kind kind)
     return NULL;
 }
 
+const struct scan *leak_scan_judged(const struct profile *p, const char **why)
+{
+    *why = NULL;
+    for (size_t i = p->scans.count; i-- > 0;) {
+        if (!p->scans.items[i].unreachable)
+            return &p->scans.items[i];
+        if (!*why)
+            *why = p->scans.items[i].unreachable;
+    }
+    return NULL;
+}
+
 void leak_scan_name(const struct profile *p, const struct scan *s, struct strbuf *out)
 {
     if (s->kind != SCAN_ASKED) {

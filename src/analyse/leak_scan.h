@@ -24,6 +24,12 @@ int leak_scan_resolve(const struct profile *p, const char *word, const struct sc
 /* The last scan of a kind, or NULL. */
 const struct scan *leak_scan_of(const struct profile *p, enum scan_kind kind);
 
+/*
+ * The look by which blocks are called lost, for all commands that do: the last one that could tell,
+ * which is the end's if that could. NULL: none; *why is then the reason in words, or NULL.
+ */
+const struct scan *leak_scan_judged(const struct profile *p, const char **why);
+
 /* "end", "exit", "leaks#2". */
 void leak_scan_name(const struct profile *p, const struct scan *s, struct strbuf *out);
 

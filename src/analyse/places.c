@@ -2,14 +2,12 @@
 
 #include <stdlib.h>
 
-int places_init(struct places *p, const struct recording *r, const struct query *q, struct err *err)
+static int init(struct places *p, const struct recording *r, struct err *err)
 {
-    *p = (struct places){.query = *q};
-    p->query.metric = METRIC_TOTAL;
     p->query.size = SIZE_REQUESTED;
     p->query.by = BY_FUNCTION;
     p->query.shape = SHAPE_TABLE;
-    p->query.since = p->query.at = NULL;
+    p->query.since = NULL;
     p->query.top = 0;
     int code = answer_query(&p->total, r, &p->query, err);
     if (code)
@@ -36,6 +34,22 @@ int places_init(struct places *p, const struct recording *r, const struct query 
     map_release(&numbers);
     group_release(&functions);
     return 0;
+}
+
+int places_init(struct places *p, const struct recording *r, const struct query *q, struct err *err)
+{
+    *p = (struct places){.query = *q};
+    p->query.metric = METRIC_TOTAL;
+    p->query.at = NULL;
+    return init(p, r, err);
+}
+
+int places_init_live(struct places *p, const struct recording *r, const struct query *q,
+                     enum metric metric, struct err *err)
+{
+    *p = (struct places){.query = *q};
+    p->query.metric = metric;
+    return init(p, r, err);
 }
 
 void places_release(struct places *p)

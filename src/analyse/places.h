@@ -25,6 +25,9 @@ struct places {
 /* `q` gives process and focus. Errors are answer_query's. */
 int places_init(struct places *p, const struct recording *r, const struct query *q,
                 struct err *err);
+/* The functions charged for what is live of another metric (mapped, pool) at q->at. */
+int places_init_live(struct places *p, const struct recording *r, const struct query *q,
+                     enum metric metric, struct err *err);
 void places_release(struct places *p);
 
 /* One value for each place; caller frees. */

@@ -9,13 +9,23 @@
 #define FALLS     0.05 /* of what a series rises: less is no noise, it only ever rises */
 #define WARMER    0.7  /* of the spread of all: where more is left, noise has chosen, not warm-up */
 #define LATE_HALF 0.25 /* of what the early half gained: less is no ramp */
+#define LATE_LEAST                                                                                 \
+    4 /* rises in the later half: of the maxima of random sizes, 0.7 are expected there */
+#define ALIKE       0.25 /* of the mean rise, to count as one of them */
+#define STEPS_LEAST 3    /* rises, to call them steps that go on */
+#define TEETH       2    /* falls of most of the range, to call it a sawtooth */
+#define TOOTH       0.4
+/* Times half the 95 % interval. Many lines are looked at, and every function: a flat one should not
+ * pass for one that grows more than once in some ten thousand. */
+#define SURE 2
 
 const char *trend_model_name(enum trend_model m)
 {
     static const char *const names[TREND_MODELS] = {[TREND_FLAT] = "flat",
                                                     [TREND_PLATEAU] = "plateau",
                                                     [TREND_STEPS] = "steps",
-                                                    [TREND_RAMP] = "ramp"};
+                                                    [TREND_RAMP] = "ramp",
+                                                    [TREND_SAWTOOTH] = "sawtooth"};
     return names[m];
 }
 
@@ -139,19 +149,122 @@ static bool late_half_grows(const struct series *s, double slope)
     return slope > 0 ? late >= LATE_HALF * early : late <= LATE_HALF * early;
 }
 
+/* The most that it is below what it was before. */
+static double deepest_fall(const double *y, size_t count)
+{
+    double highest = y[0], fall = 0;
+    for (size_t i = 1; i < count; i++) {
+        highest = fmax(highest, y[i]);
+        fall = fmax(fall, highest - y[i]);
+    }
+    return fall;
+}
+
+static bool is_sawtooth(const double *y, size_t count)
+{
+    double low = y[0], high = y[0], top = y[0], bottom = y[0];
+    size_t teeth = 0;
+    bool falling = false;
+    for (size_t i = 1; i < count; i++) {
+        low = fmin(low, y[i]);
+        high = fmax(high, y[i]);
+    }
+    double tooth = TOOTH * (high - low);
+    for (size_t i = 1; i < count && tooth > 0; i++) {
+        top = falling ? top : fmax(top, y[i]);
+        bottom = falling ? fmin(bottom, y[i]) : bottom;
+        if (!falling && top - y[i] >= tooth) {
+            falling = true;
+            bottom = y[i];
+            teeth++;
+        } else if (falling && y[i] - bottom >= tooth) {
+            falling = false;
+            top = y[i];
+        }
+    }
+    return teeth >= TEETH;
+}
+
+static size_t count_rises(const struct series *s, size_t from)
+{
+    size_t rises = 0;
+    for (size_t i = from + 1; i < s->count; i++)
+        rises += s->y[i] > s->y[i - 1];
+    return rises;
+}
+
+/* Rises that are not far smaller than the others: a small one at every event does not make steady
+ * what a few large ones gained. */
+static size_t count_alike(const struct series *s, size_t from)
+{
+    double mean = (s->y[s->count - 1] - s->y[0]) / fmax((double)count_rises(s, 0), 1);
+    size_t rises = 0;
+    for (size_t i = from + 1; i < s->count; i++)
+        rises += s->y[i] - s->y[i - 1] >= ALIKE * mean;
+    return rises;
+}
+
+/* Only ever rises, and about as much in its later half. */
+static bool is_steady(const struct series *s)
+{
+    size_t late = s->count / 2;
+    double x0 = at(s, 0), x1 = at(s, s->count - 1);
+    while (s->x && late > 0 && at(s, late) - x0 > (x1 - x0) / 2)
+        late--;
+    return one_way(s) && s->y[s->count - 1] > s->y[0] && count_alike(s, late) >= LATE_LEAST &&
+           late_half_grows(s, 1);
+}
+
+static double rate_between(const struct series *s, size_t begin, size_t end)
+{
+    double span = at(s, end) - at(s, begin);
+    return span > 0 ? (s->y[end] - s->y[begin]) / span : 0;
+}
+
+/* Which part grows, if it is not the whole. */
+static struct trend_part part_of(const struct series *s)
+{
+    return one_way(s) ? trend_part_of_rises(s->y, s->x, s->count)
+                      : trend_part_of_line(s->y, s->x, s->count);
+}
+
+static void use_part(struct trend *t, const struct series *s, const struct trend_part *p)
+{
+    t->began = p->began;
+    t->stopped = p->stopped;
+    t->begin = p->begin;
+    t->end = p->end;
+    t->rate = rate_between(s, p->begin, p->end);
+    t->skipped = p->stopped ? p->end : p->begin;
+}
+
+static bool too_short(const struct series *s, size_t skipped)
+{
+    return s->count - skipped < TREND_LEAST || (s->x && s->x[s->count - 1] <= s->x[skipped]);
+}
+
 bool trend_of(struct trend *t, const double *y, const double *x, size_t count)
 {
     *t = (struct trend){0};
     if (count < TREND_LEAST || (x && x[count - 1] <= x[0]))
         return false;
     struct series all = {y, x, count};
-    t->skipped = warm_up(&all);
-    if (count - t->skipped < TREND_LEAST || (x && x[count - 1] <= x[t->skipped]))
+    struct trend_part part = part_of(&all);
+    if (part.found)
+        use_part(t, &all, &part);
+    else
+        t->skipped = warm_up(&all);
+    if (too_short(&all, t->skipped))
+        t->skipped = part.found && part.stopped ? count - TREND_LEAST : 0;
+    if (too_short(&all, t->skipped))
         t->skipped = 0;
     t->warm_up = y[t->skipped] - y[0];
+    t->rises = count_rises(&all, 0);
+    t->fall = deepest_fall(y, count);
     struct series s = {y + t->skipped, x ? x + t->skipped : NULL, count - t->skipped};
     t->used = s.count;
     t->jumps = count_jumps(&s);
+    t->steady = is_steady(&s);
     bool steps = (double)t->jumps < MOSTLY * (double)(s.count - 1);
     double correlation = 0;
     struct estimate e = steps ? by_differences(&s) : by_line(&s, &correlation);
@@ -163,12 +276,30 @@ bool trend_of(struct trend *t, const double *y, const double *x, size_t count)
     t->high = e.slope + q * e.error;
     t->detectable = (q + POWER) * e.error;
     bool parts = t->jumps && (steps || one_way(&s));
-    bool sure = t->low > 0 || t->high < 0;
-    if (sure && parts && !late_half_grows(&s, t->slope))
-        sure = false;
-    t->model = sure                            ? TREND_RAMP
-               : parts                         ? TREND_STEPS
-               : t->skipped && t->warm_up != 0 ? TREND_PLATEAU
-                                               : TREND_FLAT;
+    bool ramp = t->low > 0 || t->high < 0;
+    if (ramp && parts && !late_half_grows(&s, t->slope))
+        ramp = false;
+    t->sure = ramp && fabs(t->slope) > SURE * (t->slope - t->low);
+    bool stopped = t->stopped && t->rate > 0 && !t->sure;
+    t->model = stopped && (t->rises >= STEPS_LEAST || !one_way(&all)) ? TREND_PLATEAU
+               : ramp                                                 ? TREND_RAMP
+               : is_sawtooth(y, count)                                ? TREND_SAWTOOTH
+               : parts                                                ? TREND_STEPS
+               : t->skipped && t->warm_up != 0                        ? TREND_PLATEAU
+                                                                      : TREND_FLAT;
+    if (!part.found && t->model == TREND_RAMP) {
+        t->begin = t->skipped;
+        t->end = count - 1;
+        t->rate = t->slope;
+    } else if (!part.found && t->model == TREND_PLATEAU) {
+        t->end = t->skipped;
+        t->rate = rate_between(&all, 0, t->end);
+        t->stopped = true;
+    } else if (t->model == TREND_RAMP && t->stopped) {
+        t->stopped = t->began = false; /* it goes on after all, and before there was more */
+        t->begin = t->skipped;
+        t->end = count - 1;
+        t->rate = t->slope;
+    }
     return true;
 }

@@ -14,27 +14,28 @@
 
 #define SITES_SHOWN 10
 
-enum { OPT_MARK = QUERY_EXTRA, OPT_PER, OPT_PLOT };
+enum { OPT_MARK = QUERY_EXTRA, OPT_PER, OPT_PLOT, OPT_WHY };
 
 struct wanted {
     const char *mark, *per, *plot;
+    bool why;
 };
 
 static void print_help(void)
 {
     puts("usage: tidemark growth FILE [OPTIONS]\n"
          "\n"
-         "Says whether the program grows from mark to mark: by how much, with its confidence, and\n"
-         "what kind of growth it is: leak, growth, fragmentation, retention, address-space, "
-         "warm-up or\n"
-         "stable, with the evidence; then the functions that grow, and what resident memory is "
-         "made of.\n"
+         "Says whether the program grows from mark to mark (per second where there are none): by\n"
+         "how much, since when, by what and by whom. The verdict is leak, growth, mapped, shared,\n"
+         "fragmentation, retention, address-space, warm-up or stable; functions follow.\n"
          "\n"
          "  --mark LABEL     marks to compare (default: the label with most marks; the "
          "collector's\n"
          "                   stamps where there are none)\n"
          "  --per KEY        also for each unit of a value that the marks have: bytes per photon\n"
          "  --top N          at most N functions (default 10)\n"
+         "  --why            also what it rests on: evidence, intervals, what RSS is made of, "
+         "arrays\n"
          "  --plot FILE      live bytes, RSS and VM at the marks, as an SVG\n"
          "  --within REGEX   only stacks with a matching function (repeatable)\n"
          "  --within-path PREFIX  only stacks with a function whose file begins so (repeatable)\n"
@@ -62,11 +63,15 @@ static int take(void *context, int val, const char *argument, struct err *err)
 {
     struct wanted *w = context;
     (void)err;
+    if (val == OPT_WHY) {
+        w->why = true;
+        return 0;
+    }
     *(val == OPT_MARK ? &w->mark : val == OPT_PER ? &w->per : &w->plot) = argument;
     return 0;
 }
 
-static int print_growth(const struct growth *g, const struct query_options *o)
+static int print_growth(const struct growth *g, const struct query_options *o, bool why)
 {
     struct strbuf out = {0};
     size_t most = o->top_given ? o->query.top : SITES_SHOWN;
@@ -74,7 +79,7 @@ static int print_growth(const struct growth *g, const struct query_options *o)
         growth_json(g, most, &out);
     } else {
         struct style style = style_of(STDOUT_FILENO);
-        growth_text(g, o->files.items[0], most, &style, &out);
+        growth_text(g, o->files.items[0], most, why, &style, &out);
     }
     return command_print("growth", &out);
 }
@@ -93,6 +98,7 @@ int cmd_growth(int argc, char **argv)
     static const struct option extra[] = {{"mark", required_argument, NULL, OPT_MARK},
                                           {"per", required_argument, NULL, OPT_PER},
                                           {"plot", required_argument, NULL, OPT_PLOT},
+                                          {"why", no_argument, NULL, OPT_WHY},
                                           {0}};
     static const char *const common[] = {
         "top",         "within",      "ignore", "fold", "no-fold", "merge", "process",
@@ -129,7 +135,7 @@ int cmd_growth(int argc, char **argv)
         goto out;
     }
     if (!wanted.plot)
-        status = print_growth(&growth, &o);
+        status = print_growth(&growth, &o, wanted.why);
     else if (draw(&growth, wanted.plot, &err))
         status = command_fail("growth", &err, 1);
     growth_release(&growth);

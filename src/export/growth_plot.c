@@ -1,10 +1,39 @@
 #include "export/growth_plot.h"
 
+#include <math.h>
 #include <stdlib.h>
 
+#include "base/say.h"
 #include "export/plot.h"
 #include "report/growth.h"
 #include "report/summary.h"
+
+/* The line that was fitted to a series while it grew, by marks: over time it bends where they are
+ * not evenly apart. */
+static void add_fit(struct plot *plot, const struct growth *g, int line, char *name)
+{
+    const struct trend *t = &g->trends[line];
+    const double *y = g->series[line];
+    double n = (double)(t->end - t->begin + 1), middle = 0, mean = 0;
+    for (size_t k = t->begin; k <= t->end; k++) {
+        middle += growth_span(g, t->begin, k) / n;
+        mean += y[k] / n;
+    }
+    struct plot_line *l = plot_add(plot, name);
+    l->below = line == GROWTH_VM;
+    for (size_t k = t->begin; k <= t->end; k++)
+        plot_put(l, (double)g->stamp[k]->time_ns / 1e9,
+                 mean + t->rate * (growth_span(g, t->begin, k) - middle));
+}
+
+static char *fit_name(const struct growth *g, int line, const char *name)
+{
+    struct strbuf text = {0};
+    double rate = fmin(fmax(round(g->trends[line].rate), -9e18), 9e18);
+    say(&text, "%r, fitted: %+B ", name, (int64_t)rate);
+    growth_unit(g, &text);
+    return strbuf_detach(&text);
+}
 
 void growth_plot(const struct growth *g, struct strbuf *out)
 {
@@ -14,7 +43,7 @@ void growth_plot(const struct growth *g, struct strbuf *out)
     const char *verdict = growth_verdict_name(g->verdict);
     summary_command(g->places.total.profile, 90, &title);
     strbuf_printf(&subtitle, "%s%s", verdict ? verdict : "", verdict ? ": " : "");
-    growth_title(g, &subtitle);
+    growth_answer(g, &subtitle);
     struct plot plot = {.title = title.data,
                         .subtitle = subtitle.data,
                         .x_unit = PLOT_SECONDS,
@@ -27,6 +56,14 @@ void growth_plot(const struct growth *g, struct strbuf *out)
         l->below = line == GROWTH_VM;
         for (size_t k = 0; k < g->count; k++)
             plot_put(l, (double)g->stamp[k]->time_ns / 1e9, g->series[line][k]);
+    }
+    for (int line = 0; line < GROWTH_SHOWN; line++) {
+        const struct trend *t = &g->trends[line];
+        if (!g->known || t->end <= t->begin ||
+            (t->model != TREND_RAMP && t->model != TREND_PLATEAU))
+            continue;
+        *vec_push(&labels) = fit_name(g, line, names[line]);
+        add_fit(&plot, g, line, *vec_last(&labels));
     }
     for (size_t k = 0; g->mark && k < g->count; k++) {
         char *label = xasprintf("%s#%zu", g->mark, k + 1);

@@ -1,5 +1,6 @@
 #include "report/growth_account.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "report/json_parts.h"
@@ -203,20 +204,6 @@ void growth_kept_words(const struct growth *g, struct strbuf *out)
     }
 }
 
-bool growth_gainer_words(const struct growth *g, struct strbuf *out)
-{
-    const struct growth_account *a = &g->account;
-    enum footprint_part most = PART_LIVE;
-    if (!a->first)
-        return false;
-    for (int i = 0; i < FOOTPRINT_PARTS; i++)
-        if (growth_account_gain(a, (enum footprint_part)i) > growth_account_gain(a, most))
-            most = (enum footprint_part)i;
-    strbuf_printf(out, "most was gained by '%s', ", parts[most].title);
-    unit_bytes(out, growth_account_gain(a, most));
-    return true;
-}
-
 bool growth_pinned_words(const struct growth *g, struct strbuf *out)
 {
     const struct growth_account *a = &g->account;
@@ -265,7 +252,13 @@ void growth_account_json(struct json *j, const struct growth *g, size_t most)
 {
     const struct answer *a = &g->places.total;
     struct json_stacks stacks = {.frames = &a->frames};
-    json_array(j, "account");
+    json_object(j, "account");
+    json_double(j, "rss", g->rates.rss);
+    json_double(j, "error", isfinite(g->rates.error) ? g->rates.error : 0);
+    for (int i = 0; i < GROWTH_PARTS; i++)
+        json_double(j, growth_part_name((enum growth_part)i), g->rates.parts[i]);
+    json_end(j);
+    json_array(j, "footprints");
     for (size_t i = 0; i < a->profile->footprints.count; i++)
         json_footprint(j, a->profile, &a->profile->footprints.items[i]);
     json_end(j);

@@ -2,7 +2,7 @@
  * growth_account: the account of RSS in the answer of `tidemark growth`: a table of the first and
  * the last moment, the functions whose blocks keep pages, sentences, and JSON.
  *
- * All append and cannot fail. Without an account they append nothing (JSON: an empty array).
+ * All append and cannot fail. Without an account they append nothing (JSON: empty arrays).
  */
 #ifndef TIDE_REPORT_GROWTH_ACCOUNT_H
 #define TIDE_REPORT_GROWTH_ACCOUNT_H
@@ -13,12 +13,10 @@
 
 void growth_account_text(const struct growth *g, size_t most, const struct style *s,
                          struct strbuf *out);
-/* Members account and pinned. */
+/* Members account (rates), footprints and pinned. */
 void growth_account_json(struct json *j, const struct growth *g, size_t most);
 /* What the allocator keeps at the end, and what a trim would return. */
 void growth_kept_words(const struct growth *g, struct strbuf *out);
-/* Which part gained most; false: it is not known. */
-bool growth_gainer_words(const struct growth *g, struct strbuf *out);
 /* Who keeps pages that are mostly empty; false: nobody. */
 bool growth_pinned_words(const struct growth *g, struct strbuf *out);
 

@@ -7,14 +7,17 @@
 #include "report/growth_account.h"
 #include "report/units.h"
 
-static const char *const titles[GROWTH_LINES] = {[GROWTH_LIVE] = "the live heap",
-                                                 [GROWTH_RSS] = "RSS",
-                                                 [GROWTH_VM] = "VM",
-                                                 [GROWTH_ANON] = "anonymous RSS",
-                                                 [GROWTH_MAPPED] =
-                                                     "what the program itself has mapped",
-                                                 [GROWTH_LOST] = "what is lost",
-                                                 [GROWTH_HELD] = "memory held beyond live blocks"};
+static const char *const titles[GROWTH_LINES] = {
+    [GROWTH_LIVE] = "the live heap",
+    [GROWTH_RSS] = "RSS",
+    [GROWTH_VM] = "VM",
+    [GROWTH_ANON] = "anonymous RSS",
+    [GROWTH_MAPPED] = "what the program itself has mapped",
+    [GROWTH_LOST] = "what is lost",
+    [GROWTH_HELD] = "memory held beyond live blocks",
+    [GROWTH_SHARED] = "shared memory and pages of files",
+    [GROWTH_POOLS] = "what its pools have",
+    [GROWTH_ARENAS] = "arenas of Python"};
 
 static const char *mark_word(const struct growth *g)
 {
@@ -24,83 +27,6 @@ static const char *mark_word(const struct growth *g)
 static void bytes(struct strbuf *out, double value)
 {
     unit_bytes(out, (int64_t)fmin(fmax(round(value), -9e18), 9e18));
-}
-
-static bool moves_in_steps(const struct growth *g)
-{
-    return g->trends[GROWTH_LIVE].model == TREND_STEPS || g->trends[GROWTH_VM].model == TREND_STEPS;
-}
-
-void growth_title(const struct growth *g, struct strbuf *out)
-{
-    const struct trend *t = g->trends;
-    switch (g->verdict) {
-    case VERDICT_LEAK:
-        bytes(out, t[GROWTH_LOST].slope);
-        strbuf_printf(out, " are lost at each %s", mark_word(g));
-        if (g->planted_bytes > 0) {
-            strbuf_puts(out, ", ");
-            bytes(out, g->planted_bytes);
-            strbuf_puts(out, " of them on purpose (--plant-leak)");
-        }
-        break;
-    case VERDICT_GROWTH:
-        if (growth_grows(g, GROWTH_LIVE)) {
-            bytes(out, t[GROWTH_LIVE].slope);
-            strbuf_printf(out, " more are live at each %s", mark_word(g));
-            if (g->all_freed)
-                strbuf_puts(out, " until the last, and were freed after it");
-            else if (g->scan)
-                strbuf_puts(out, g->freed_bytes > 0 ? ", and what is left can still be reached"
-                                                    : ", and can still be reached");
-        } else {
-            bytes(out, t[GROWTH_MAPPED].slope);
-            strbuf_printf(out, " more are mapped by the program at each %s", mark_word(g));
-        }
-        break;
-    case VERDICT_FRAGMENTATION:
-        if (growth_grows(g, GROWTH_HELD)) {
-            strbuf_puts(out, "the allocator holds ");
-            bytes(out, t[GROWTH_HELD].slope);
-            strbuf_printf(out, " more at each %s than live blocks explain", mark_word(g));
-        } else {
-            strbuf_puts(out, "live blocks keep ");
-            unit_bytes(out, growth_account_part(&g->account, PART_HELD));
-            strbuf_puts(out, " on their pages that are free");
-        }
-        break;
-    case VERDICT_RETENTION:
-        strbuf_puts(out, "the allocator keeps ");
-        if (!g->account.last) {
-            bytes(out, growth_last(g, GROWTH_HELD));
-            strbuf_puts(out, " that were freed");
-            break;
-        }
-        unit_bytes(out, growth_account_part(&g->account, PART_FREE));
-        strbuf_puts(out, " of whole free pages");
-        if (g->account.last->arenas > 1) {
-            strbuf_puts(out, " in ");
-            unit_counted(out, (int64_t)g->account.last->arenas, "arena");
-        }
-        if (growth_grows(g, GROWTH_HELD))
-            strbuf_printf(out, ", and more at each %s", mark_word(g));
-        break;
-    case VERDICT_ADDRESS_SPACE:
-        bytes(out, t[GROWTH_VM].slope);
-        strbuf_printf(out, " more addresses at each %s, and no more memory", mark_word(g));
-        break;
-    case VERDICT_WARM_UP:
-        strbuf_puts(out, moves_in_steps(g)
-                             ? "it rises to new maxima in a few jumps, and not steadily"
-                             : "it grew to what it needs, and stays there");
-        break;
-    case VERDICT_STABLE:
-        strbuf_puts(out, "nothing grows");
-        break;
-    default:
-        strbuf_puts(out, "no verdict");
-        break;
-    }
 }
 
 static void put(struct sentences *s, struct strbuf *text)
@@ -119,14 +45,20 @@ static void line_words(const struct growth *g, enum growth_line line, struct str
     strbuf_puts(out, titles[line]);
     switch (t->model) {
     case TREND_RAMP:
-        strbuf_puts(out, growth_is_sure(t) ? "" : " perhaps");
+        strbuf_puts(out, t->sure ? "" : " perhaps");
         strbuf_puts(out, t->slope > 0 ? " grows by " : " shrinks by ");
         bytes(out, fabs(t->slope));
-        strbuf_printf(out, " at each %s (95 %% interval ", mark);
+        strbuf_putc(out, ' ');
+        growth_unit(g, out);
+        if (t->began && t->begin + 1 < g->count) {
+            strbuf_puts(out, " since ");
+            growth_moment(g, t->begin + 1, out);
+        }
+        strbuf_puts(out, " (95 % interval ");
         bytes(out, t->slope > 0 ? t->low : -t->high);
         strbuf_puts(out, " to ");
         bytes(out, t->slope > 0 ? t->high : -t->low);
-        strbuf_puts(out, growth_is_sure(t) ? ")" : "), too little to be sure of");
+        strbuf_puts(out, t->sure ? ")" : "), too little to be sure of");
         break;
     case TREND_STEPS:
         strbuf_puts(out, " moves in ");
@@ -137,10 +69,20 @@ static void line_words(const struct growth *g, enum growth_line line, struct str
         break;
     case TREND_PLATEAU:
         strbuf_puts(out, t->warm_up > 0 ? " gained " : " lost ");
-        bytes(out, fabs(t->warm_up));
-        strbuf_puts(out, " in the first ");
-        unit_counted(out, (int64_t)t->skipped, mark);
+        bytes(out, fabs(y[t->end] - y[t->begin]));
+        if (t->began && t->begin + 1 < g->count) {
+            strbuf_puts(out, " from ");
+            growth_moment(g, t->begin + 1, out);
+            strbuf_puts(out, " to ");
+        } else {
+            strbuf_puts(out, " up to ");
+        }
+        growth_moment(g, t->end, out);
         strbuf_puts(out, ", and is on a plateau since");
+        break;
+    case TREND_SAWTOOTH:
+        strbuf_puts(out, " rises and falls again, by up to ");
+        bytes(out, t->fall);
         break;
     default:
         strbuf_puts(out, " is flat");
@@ -149,9 +91,11 @@ static void line_words(const struct growth *g, enum growth_line line, struct str
     if (t->model != TREND_RAMP) {
         strbuf_puts(out, "; growth of ");
         bytes(out, fmax(ceil(t->detectable), 1));
-        strbuf_printf(out, " at each %s would have been seen", mark);
+        strbuf_putc(out, ' ');
+        growth_unit(g, out);
+        strbuf_puts(out, " would have been seen");
     }
-    if (t->model != TREND_PLATEAU && t->skipped && t->warm_up != 0) {
+    if (t->model != TREND_PLATEAU && !t->began && t->skipped && t->warm_up != 0) {
         strbuf_puts(out, "; warm-up, not counted: ");
         bytes(out, t->warm_up);
         strbuf_puts(out, " in the first ");
@@ -161,7 +105,7 @@ static void line_words(const struct growth *g, enum growth_line line, struct str
 
 static void lost_words(const struct growth *g, struct strbuf *out)
 {
-    size_t first = g->trends[GROWTH_LIVE].skipped;
+    size_t first = g->first;
     const double *lost = g->series[GROWTH_LOST], *live = g->series[GROWTH_LIVE];
     size_t last = g->count - 1;
     if (!g->scan) {
@@ -225,16 +169,8 @@ static void planted_words(const struct growth *g, struct strbuf *out)
         strbuf_puts(out, "and live bytes grow by less: the program gives back memory meanwhile");
 }
 
-static void missing_words(const struct growth *g, struct strbuf *out)
+void growth_missing_words(const struct growth *g, struct strbuf *out)
 {
-    if (g->known) {
-        strbuf_puts(out, "memory grows that is neither a recorded block nor a mapping of the "
-                         "program: ");
-        if (!growth_gainer_words(g, out))
-            strbuf_puts(out, "stacks of threads, or data that was not written to before");
-        strbuf_puts(out, "; 'tidemark maps --since' shows where");
-        return;
-    }
     strbuf_puts(out, "with ");
     unit_counted(out, (int64_t)g->count, mark_word(g));
     if (g->mark) {
@@ -255,7 +191,7 @@ void growth_evidence(const struct growth *g, struct sentences *out)
 {
     struct strbuf text = {0};
     if (g->verdict == VERDICT_NONE) {
-        missing_words(g, &text);
+        growth_missing_words(g, &text);
         put(out, &text);
     }
     if (!g->mark) {
@@ -296,16 +232,15 @@ void growth_evidence(const struct growth *g, struct sentences *out)
         line_words(g, GROWTH_MAPPED, &text);
         put(out, &text);
     }
-    const struct trend *rss = &g->trends[GROWTH_RSS];
-    if (rss->model == TREND_RAMP && rss->slope > 0 && !growth_grows(g, GROWTH_ANON)) {
-        strbuf_puts(&text, "RSS grows and its anonymous part does not: pages of files and shared "
-                           "memory, the recorder's own among them");
-        if (g->account.first && growth_account_gain(&g->account, PART_RECORDER) > 0) {
-            strbuf_puts(&text, ", which gained ");
-            unit_bytes(&text, growth_account_gain(&g->account, PART_RECORDER));
+    for (int line = GROWTH_SHARED; line < GROWTH_LINES; line++)
+        if (growth_grows(g, (enum growth_line)line) || growth_rose(g, (enum growth_line)line)) {
+            line_words(g, (enum growth_line)line, &text);
+            put(out, &text);
         }
+    if (growth_account_words(g, &text))
         put(out, &text);
-    }
+    else
+        strbuf_release(&text);
     if (g->planted_bytes > 0) {
         planted_words(g, &text);
         put(out, &text);

@@ -77,7 +77,7 @@ def test_realloc(t, kind, scale):
     t.equal("some in place", 0 < chain["in_place_growths"] < known[1], True)
     t.true("at most", " growths and at most " in chain["advice"], chain["advice"])
     t.true("says how", "by realloc (%d of %d in place)" % (chain["in_place_growths"], known[1])
-           in " ".join(t.run("growth", profile)[0].split()), t.stdout)
+           in " ".join(t.run("growth", profile, "--why")[0].split()), t.stdout)
 
 
 @cases(kind=("double-buffer", "two-buffers", "shuffled", "sawtooth"))
@@ -128,12 +128,12 @@ def test_findings(t):
 
 
 def test_text(t):
-    text = t.run("growth", record(t, "kept", 10, SMALL)[0])[0]
+    text = t.run("growth", record(t, "kept", 10, SMALL)[0], "--why")[0]
     flat = " ".join(text.split())
     t.true("heading", "arrays that grow step by step" in text, text)
     t.true("history", "from 96 B to 3.0 MiB by a factor of 2, in up to 15 growths; 4.5 MiB during a copy, "
            "3.0 MiB left behind in freed blocks; reserve 32,768 items of 96 bytes" in flat, text)
     fixed = "reserve this maximum once and keep it, not the size that each event needs"
     t.true("one array is of no event", "of copying saved" in flat and fixed not in flat, text)
-    flat = " ".join(t.run("growth", record(t, "fresh", 10, SMALL)[0])[0].split())
+    flat = " ".join(t.run("growth", record(t, "fresh", 10, SMALL)[0], "--why")[0].split())
     t.true("a fixed maximum", fixed in flat, flat)

@@ -20,7 +20,7 @@ KINDS = (("leak", 20, "leak", "lost"),
          ("steps-leak", 100, "leak", "lost"),
          ("reachable", 20, "growth", "linked"),
          ("cleared", 20, "growth", "linked"),
-         ("mapped", 20, "growth", None),
+         ("mapped", 20, "mapped", "mapped"),
          ("cache", 60, "warm-up", None),
          ("steps", 10, "warm-up", None),
          ("steps", 100, "warm-up", None),
@@ -31,7 +31,7 @@ KINDS = (("leak", 20, "leak", "lost"),
          ("pinned", 40, "fragmentation", "pinned"),
          ("burst", 30, "retention", None),
          ("arenas", 20, "retention", "stays"),
-         ("space", 20, "address-space", None))
+         ("space", 20, "address-space", "mapped"))
 
 
 def record(t, kind, events, seed, *opts):
@@ -57,12 +57,12 @@ def adds_up(t, what, account):
 def test_verdict(t, kind, seed):
     kind, events, verdict, function = next(k for k in KINDS if "%s-%d" % k[:2] == kind)
     growth = t.ask(record(t, kind, events, seed), "growth")
-    last = growth["account"][-1]
+    last = growth["footprints"][-1]
     t.equal("verdict", growth["verdict"], verdict)
     t.equal("marks", (growth["mark"], growth["n"]), ("event", events))
     t.equal("functions", sites(growth), [function] if function else [])
     t.true("evidence", len(growth["evidence"]) >= 5, growth["evidence"])
-    adds_up(t, kind, growth["account"])
+    adds_up(t, kind, growth["footprints"])
     if kind == "pinned":
         pin = growth["pinned"][0]
         t.true("who keeps pages", pin["function"] == "pinned" and pin["pinned_bytes"] > 0.99 * last["held_bytes"], pin)
@@ -84,7 +84,8 @@ def test_numbers(t):
     t.equal("function", (site["bytes"], site["count"], site["bytes_per_mark"]), (190000, 19, 10000))
     t.true("its place", site["file"].endswith("grows.c") and site["stack"][1]["function"] == "main", site)
     text = t.run("growth", profile)[0]
-    t.true("text", "leak: 9.8 KiB are lost at each mark" in text and "20 of 'event'" in text, text)
+    t.true("the answer is first", text.startswith("leak: It leaks 9.8 KiB per event: lost, grows.c:"), text)
+    t.true("text", "RSS otherwise stays flat.\n" in text and "20 of 'event'" in text, text)
     drawn = t.file("growth.svg")
     t.equal("plot", t.run("growth", profile, "--plot", drawn)[2], 0)
     with open(drawn) as picture:
@@ -94,12 +95,12 @@ def test_numbers(t):
 
 def test_freed_after_the_last_mark(t):
     """It grows from mark to mark all the same, but nothing is left that could be reached."""
-    for kind, freed, title in (("reachable", 0, "are live at each mark, and can still be reached"),
-                               ("cleared", 190000, "are live at each mark until the last, and were freed after it")):
+    for kind, freed, title in (("reachable", 0, "per event more, and something still points to it: linked, "),
+                               ("cleared", 190000, "per event more, and frees it after the last one: linked, ")):
         profile = record(t, kind, 20, 1)
         growth, text = t.ask(profile, "growth"), t.run("growth", profile)[0]
         t.equal(kind, [(s["bytes"], s["freed_bytes"]) for s in growth["sites"]], [(190000, freed)])
-        t.true("title of " + kind, title + "\n" in text, text)
+        t.true("answer of " + kind, title in text, text)
         t.equal("says so of " + kind, sum("185.5 KiB were freed after the last mark" in e for e in growth["evidence"]), int(freed > 0))
 
 
@@ -173,7 +174,7 @@ def test_planted_leak(t, seed):
         t.true("RSS and VM of %s within 1 %%" % kind, all(abs(slope - want) < 0.01 * want for slope in others), others)
         t.true("says so", any("--plant-leak: 9.5 MiB" in e and ("inside" in e) == (not own) for e in growth["evidence"]),
                growth["evidence"])
-        adds_up(t, kind, growth["account"])
+        adds_up(t, kind, growth["footprints"])
 
 
 def test_planted_leak_at_entries(t):
@@ -197,8 +198,8 @@ def test_account_of_known_memory(t):
     """Every page is known: what the program asked for, touched and mapped; and what the kernel says of the rest."""
     profile = t.record(t.build("accounted.c", "-O1", *API), "known")
     growth = t.ask(profile, "growth")
-    adds_up(t, "known", growth["account"])
-    last = growth["account"][-1]
+    adds_up(t, "known", growth["footprints"])
+    last = growth["footprints"][-1]
     small, large = 500, 100
     t.equal("live, on pages that are there", last["live_bytes"], small * 1000 + large * (10 * 4096 - 16))
     t.equal("headers: 8 bytes a block, 16 where it is mapped alone", last["rounding_bytes"], small * 8 + large * 16)
@@ -213,7 +214,7 @@ def test_account_of_known_memory(t):
     pins = growth["pinned"]
     t.equal("who keeps pages", [pin["function"] for pin in pins], ["small"])
     t.true("all of it", last["held_bytes"] - 1 <= pins[0]["pinned_bytes"] <= last["held_bytes"], (pins, last))
-    text = t.run("growth", profile)[0]
+    text = t.run("growth", profile, "--why")[0]
     t.true("text", "resident memory" in text and "not explained" in text, text)
 
 
@@ -222,7 +223,7 @@ def test_trim(t, kind):
     """What malloc_trim(0) gave back is about what the account at a snapshot just before says, and no more than its bound."""
     profile = t.record(t.build("accounted.c", "-O1", *API), kind, t.dir)
     given = int(t.stdout)
-    account = [a for a in t.ask(profile, "growth")["account"] if a["kind"] == "snapshot"]
+    account = [a for a in t.ask(profile, "growth")["footprints"] if a["kind"] == "snapshot"]
     t.equal("one snapshot", len(account), 1)
     told, most = account[0]["trim_bytes"], account[0]["free_bytes"]
     # 7 blocks of each size below 1 KiB are kept for a thread: they may lie anywhere.
@@ -242,7 +243,7 @@ def test_account_of_real_programs(t, program):
                  "git": ("hash-object", source),
                  "clang": ("-c", "-O2", "-g", "-I", os.path.join(ROOT, "include"), source, "-o", t.file("out.o"))}[program]
     profile = t.record(path, *arguments)
-    adds_up(t, program, t.ask(profile, "growth")["account"])
+    adds_up(t, program, t.ask(profile, "growth")["footprints"])
 
 
 def test_account_of_children(t):
@@ -252,13 +253,13 @@ def test_account_of_children(t):
     children = [p["pid"] for p in t.report(profile)["processes"]]
     t.equal("two processes", len(children), 2)
     for pid in children:
-        adds_up(t, "process %d" % pid, t.ask(profile, "growth", "--process", str(pid))["account"])
+        adds_up(t, "process %d" % pid, t.ask(profile, "growth", "--process", str(pid))["footprints"])
 
 
 def test_looked_at_once_at_the_end(t):
     """When it begins to end, and not again, however long that takes."""
     profile = t.record(t.build("ends_slowly.c", "-O1"), "2000")
-    account = t.ask(profile, "growth")["account"]
+    account = t.ask(profile, "growth")["footprints"]
     t.equal("at the end", [a["kind"] for a in account if a["kind"] == "exit"], [a["kind"] for a in account[-1:]])
     adds_up(t, "all", account)
     captures = [c["label"] for c in t.ask(profile, "maps")["captures"]]
@@ -267,7 +268,7 @@ def test_looked_at_once_at_the_end(t):
 
 def test_what_is_missing(t):
     """No verdict from too little; and without a look at what is lost, growth is not called a leak."""
-    few = t.ask(record(t, "leak", 3, 1), "growth")
+    few = t.ask(record(t, "leak", 3, 1), "growth", "--mark", "event")
     t.equal("three marks", (few["verdict"], few["n"], few["slopes"]), (None, 3, {}))
     t.true("says so", "with 3 marks 'event' growth cannot be told" in few["evidence"][0], few["evidence"])
     unscanned = t.ask(record(t, "leak", 20, 1, "--no-scan"), "growth")

@@ -445,7 +445,7 @@ def test_format_is_as_documented(t):
             sorted((r["start"], r["end"], r["offset"], r["access"], r["policy"], *[r[k + "_bytes"] for k in keys], r["nodes"])
                    for r in maps["rows"]))
 
-    account = t.ask(path, "growth")["account"]
+    account = t.ask(path, "growth")["footprints"]
     parts = ("live", "rounding", "held", "free", "mapped", "stacks", "text", "data", "files", "shared", "kernel", "recorder",
              "unknown")
     t.equal("accounts", [(f["time"], bool(f["flags"] & 1), bool(f["flags"] & 2), f["rss"], f["live"], *f["parts"], f["trim"], f["arenas"])

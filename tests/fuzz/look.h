@@ -206,7 +206,7 @@ static inline void look_growth(const struct recording *r, uint64_t hash)
     if (growth_init(&g, r, &q, &err) == 0) {
         struct strbuf out = {0};
         const struct style style = {0};
-        growth_text(&g, "x.tide", 10, &style, &out);
+        growth_text(&g, "x.tide", 10, hash % 2, &style, &out);
         growth_json(&g, 10, &out);
         strbuf_release(&out);
         growth_release(&g);

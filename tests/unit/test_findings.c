@@ -29,6 +29,7 @@ static struct recording *marked(const char *label, const int64_t *live, const ui
         m.name = strpool_get(&r->strings, m.label);
         m.stamp = (struct stamp){.time_ns = (i + 1) * SECOND, .live_bytes = (uint64_t)live[i]};
         *vec_push(&p->marks) = m;
+        *vec_push(&p->stamps) = m.stamp;
     }
     p->duration_ns = count * SECOND;
     p->peak_bytes = PEAK;
@@ -125,6 +126,21 @@ static void test_growth_by_work_in_uneven_intervals(void **state)
     assert_int_equal(growth_in(marked("snapshot", live, calls, 40), &by_work), -1);
 }
 
+/* It builds for six seconds, and computes for two: that is no growth up to the end. */
+static void test_builds_and_computes(void **state)
+{
+    (void)state;
+    int64_t live[80];
+    bool by_work = false;
+    for (int i = 0; i < 80; i++)
+        live[i] = 100000 * (i < 60 ? i + 1 : 60);
+    assert_int_equal(growth_of("snapshot", live, 80, &by_work), -1);
+    for (int i = 0; i < 80; i++)
+        live[i] = 100000 * (i + 1);
+    assert_true(growth_of("snapshot", live, 80, &by_work) > 1 << 20);
+    assert_true(by_work);
+}
+
 /* Whether something grew is not claimed where nothing could be compared. */
 static void test_too_few_moments(void **state)
 {
@@ -203,6 +219,7 @@ int main(void)
         cmocka_unit_test(test_sawtooth_is_no_growth),
         cmocka_unit_test(test_growth_with_falls),
         cmocka_unit_test(test_growth_by_work_in_uneven_intervals),
+        cmocka_unit_test(test_builds_and_computes),
         cmocka_unit_test(test_too_few_moments),
         cmocka_unit_test(test_own_labels),
         cmocka_unit_test(test_wrappers),

@@ -43,6 +43,7 @@ static void test_few_steps_are_no_growth(void **state)
     assert_true(t.low < 0);
     assert_true(t.high > t.slope);
     assert_true(t.detectable > 10);
+    assert_false(t.sure || t.steady);
 }
 
 /* What the same events touch: six of nine differences are something, and still it is new maxima. */
@@ -53,6 +54,12 @@ static void test_uneven_rises_are_no_growth(void **state)
     struct trend t = trend(items, 10);
     assert_int_equal(t.model, TREND_STEPS);
     assert_true(t.low < 0);
+    assert_false(t.sure || t.steady);
+    double with_leak[10]; /* new maxima, and a little at each event besides */
+    for (int i = 0; i < 10; i++)
+        with_leak[i] = items[i] + i * 0.5;
+    t = trend(with_leak, 10);
+    assert_false(t.sure || t.steady);
 }
 
 static void test_constant(void **state)
@@ -173,6 +180,135 @@ static void test_against_a_value(void **state)
     assert_true(fabs(t.slope - 96) < 1e-6 * 96);
 }
 
+/* Nothing until 70 of 100, and then `rate` at each, or at every `often`th. */
+static struct trend late(size_t begin, size_t end, int often, double wide)
+{
+    double y[100];
+    for (size_t i = 0; i < 100; i++) {
+        size_t grown = i < begin ? 0 : i > end ? end - begin : i - begin;
+        y[i] = 1e6 + 1000 * (double)(grown / (size_t)often * (size_t)often) + wide * noise();
+    }
+    return trend(y, 100);
+}
+
+static void test_onset(void **state)
+{
+    (void)state;
+    struct trend t = late(70, 99, 1, 0);
+    assert_int_equal(t.model, TREND_RAMP);
+    assert_true(t.began && !t.stopped && t.sure && t.steady);
+    assert_int_equal(t.begin, 70);
+    assert_int_equal(t.end, 99);
+    assert_true(fabs(t.rate - 1000) < 1e-6 && fabs(t.slope - 1000) < 1e-6);
+}
+
+static void test_end(void **state)
+{
+    (void)state;
+    struct trend t = late(0, 60, 1, 0);
+    assert_int_equal(t.model, TREND_PLATEAU);
+    assert_true(!t.began && t.stopped);
+    assert_int_equal(t.begin, 0);
+    assert_int_equal(t.end, 60);
+    assert_true(fabs(t.rate - 1000) < 1e-6 && t.slope == 0);
+    t = late(30, 60, 1, 0);
+    assert_int_equal(t.model, TREND_PLATEAU);
+    assert_true(t.began && t.stopped && t.begin == 30 && t.end == 60);
+    assert_true(fabs(t.rate - 1000) < 1e-6);
+}
+
+/* Below noise as wide as what two values gain, the bend is found within a few values. */
+static void test_onset_and_end_below_noise(void **state)
+{
+    (void)state;
+    int begins = 0, ends = 0;
+    for (uint64_t own = 1; own <= 100; own++) {
+        seed = own * 1000003u;
+        struct trend t = late(60, 99, 1, 2000);
+        begins += t.model == TREND_RAMP && t.began && t.begin >= 55 && t.begin <= 65 &&
+                  fabs(t.rate - 1000) < 150;
+        t = late(0, 50, 1, 2000);
+        ends += t.model == TREND_PLATEAU && t.stopped && t.end >= 45 && t.end <= 55 &&
+                fabs(t.rate - 1000) < 150;
+    }
+    assert_in_range(begins, 98, 100);
+    assert_in_range(ends, 98, 100);
+}
+
+/* Something at every tenth value is growth that goes on, and so is what comes by chance. */
+static void test_rare_steps_go_on(void **state)
+{
+    (void)state;
+    struct trend t = late(0, 99, 10, 0);
+    assert_true(t.steady && !t.stopped && !t.began);
+    assert_true(t.slope > 800 && t.slope < 1000);
+    double y[400];
+    for (uint64_t own = 1; own <= 50; own++) {
+        seed = own * 7919;
+        double sum = 0;
+        for (int i = 0; i < 400; i++)
+            y[i] = sum += uniform() < 0.05 ? 1 << 20 : 0;
+        t = trend(y, 400);
+        assert_true(t.steady);
+        assert_false(t.stopped || t.began);
+    }
+}
+
+/* A flat series, however noisy, has neither a beginning nor an end of growth. */
+static void test_no_bend_in_noise(void **state)
+{
+    (void)state;
+    int found = 0;
+    double y[100];
+    for (uint64_t own = 1; own <= 300; own++) {
+        seed = own * 1000003u;
+        double kept = 0;
+        for (int i = 0; i < 100; i++) {
+            kept = 0.6 * kept + noise(); /* an event leaves something to the next */
+            y[i] = 1e6 + 1000 * kept;
+        }
+        struct trend t = trend(y, 100);
+        found += t.began || (t.model == TREND_PLATEAU && t.begin != t.end && t.stopped);
+    }
+    assert_in_range(found, 0, 9);
+}
+
+static void test_sawtooth_is_named(void **state)
+{
+    (void)state;
+    double y[120];
+    for (int length = 4; length <= 40; length++) {
+        for (int i = 0; i < 120; i++)
+            y[i] = 1e6 + 1e5 * (i % length);
+        assert_int_equal(trend(y, 120).model, TREND_SAWTOOTH);
+    }
+}
+
+/* A cache that fills: most at first, nothing at last. */
+static void test_saturates(void **state)
+{
+    (void)state;
+    double y[100];
+    for (int i = 0; i < 100; i++)
+        y[i] = floor(40 * (1 - exp(-i / 10.0))) * 50000;
+    struct trend t = trend(y, 100);
+    assert_int_equal(t.model, TREND_PLATEAU);
+    assert_true(t.stopped && t.end < 60 && y[t.end] == y[99]);
+}
+
+/* More values than are looked at one by one. */
+static void test_many_values(void **state)
+{
+    (void)state;
+    static double y[20000];
+    seed = 5;
+    for (int i = 0; i < 20000; i++)
+        y[i] = 1e6 + 1000 * noise() + (i > 12000 ? i - 12000 : 0);
+    struct trend t = trend(y, 20000);
+    assert_true(t.model == TREND_RAMP && t.began && t.sure);
+    assert_in_range(t.begin, 11500, 12500);
+}
+
 static void test_too_little(void **state)
 {
     (void)state;
@@ -206,6 +342,14 @@ int main(void)
                                        cmocka_unit_test(test_many_steps_are_growth),
                                        cmocka_unit_test(test_new_maxima),
                                        cmocka_unit_test(test_against_a_value),
+                                       cmocka_unit_test(test_onset),
+                                       cmocka_unit_test(test_end),
+                                       cmocka_unit_test(test_onset_and_end_below_noise),
+                                       cmocka_unit_test(test_rare_steps_go_on),
+                                       cmocka_unit_test(test_no_bend_in_noise),
+                                       cmocka_unit_test(test_sawtooth_is_named),
+                                       cmocka_unit_test(test_saturates),
+                                       cmocka_unit_test(test_many_values),
                                        cmocka_unit_test(test_too_little),
                                        cmocka_unit_test(test_quantile)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,217 @@
+/*
+ * What RSS gained between two marks, divided up among its parts.
+ *
+ * RSS, its anonymous part and the live heap are known at every mark, and what is lost by when it
+ * was allocated. The rest is known where pages were looked at (struct footprint): soon after some
+ * marks, and at the end. Rates of these parts are taken between the looks nearest to both marks.
+ * What the parts do not explain is "other", so that the sum is always RSS.
+ */
+#include <math.h>
+
+#include "analyse/growth.h"
+
+#define AWAY       0.3    /* of what RSS gained: a look at the end that differs by more is no use */
+#define AWAY_LEAST 131072 /* gained, to ask so */
+
+const char *growth_part_name(enum growth_part part)
+{
+    static const char *const names[GROWTH_PARTS] = {
+        [GAIN_LOST] = "lost",         [GAIN_REACHABLE] = "reachable", [GAIN_ROUNDING] = "rounding",
+        [GAIN_MAPPED] = "mapped",     [GAIN_SHARED] = "shared",       [GAIN_FILES] = "files",
+        [GAIN_ARENAS] = "arenas",     [GAIN_FREE] = "free",           [GAIN_STACKS] = "stacks",
+        [GAIN_RECORDER] = "recorder", [GAIN_OTHER] = "other"};
+    return names[part];
+}
+
+/* Where a moment lies among the marks, or in seconds, within the two that count. */
+static double position(const struct growth *g, uint64_t time_ns, size_t begin, size_t end)
+{
+    size_t k = begin;
+    while (k < end && g->stamp[k + 1]->time_ns <= time_ns)
+        k++;
+    double at = growth_span(g, begin, k);
+    if (k == end || time_ns <= g->stamp[k]->time_ns)
+        return at;
+    double share = (double)(time_ns - g->stamp[k]->time_ns) /
+                   (double)(g->stamp[k + 1]->time_ns - g->stamp[k]->time_ns);
+    return at + share * growth_span(g, k, k + 1);
+}
+
+/* By its end a program may have given back what it had at its last mark: an interpreter does. */
+static bool is_of_its_time(const struct growth *g, const struct footprint *f, size_t begin,
+                           size_t end)
+{
+    double gained = g->series[GROWTH_RSS][end] - g->series[GROWTH_RSS][begin];
+    return f->time_ns <= g->stamp[end]->time_ns ||
+           fabs((double)f->rss_bytes - g->series[GROWTH_RSS][end]) <= AWAY * fmax(gained, 0) ||
+           gained < AWAY_LEAST;
+}
+
+static const struct footprint *nearest(const struct growth *g, size_t begin, size_t end,
+                                       uint64_t time_ns, const struct footprint *but)
+{
+    const struct profile *p = g->places.total.profile;
+    const struct footprint *best = NULL;
+    uint64_t least = UINT64_MAX;
+    for (size_t i = 0; i < p->footprints.count; i++) {
+        const struct footprint *f = &p->footprints.items[i];
+        uint64_t away = f->time_ns > time_ns ? f->time_ns - time_ns : time_ns - f->time_ns;
+        if (f != but && (!best || away <= least) && is_of_its_time(g, f, begin, end)) {
+            best = f;
+            least = away;
+        }
+    }
+    return best;
+}
+
+struct looks {
+    const struct footprint *first, *last; /* NULL: there are not two that are far enough apart */
+    double span;
+    double freed; /* at the second, of blocks that were live at the mark: free there, not before */
+};
+
+static struct looks looks_between(const struct growth *g, size_t begin, size_t end)
+{
+    struct looks l = {.last = nearest(g, begin, end, g->stamp[end]->time_ns, NULL)};
+    l.first = l.last ? nearest(g, begin, end, g->stamp[begin]->time_ns, l.last) : NULL;
+    if (!l.first || l.first->time_ns >= l.last->time_ns || l.last->partial)
+        return (struct looks){0};
+    l.span = position(g, l.last->time_ns, begin, end) - position(g, l.first->time_ns, begin, end);
+    double whole = growth_span(g, begin, end);
+    if (!(l.span > 0) || l.span < 0.05 * whole)
+        return (struct looks){0};
+    if (l.last->kind == FOOTPRINT_EXIT)
+        l.freed = fmax(g->series[GROWTH_LIVE][end] - (double)l.last->live_bytes, 0);
+    return l;
+}
+
+static double part(const struct looks *l, enum footprint_part part)
+{
+    return ((double)l->last->parts[part] - (double)l->first->parts[part]) / l->span;
+}
+
+/* How much of what became live is there: memory that nobody has written to is not. */
+static double resident_share(const struct looks *l)
+{
+    double live = (double)l->last->live_bytes - (double)l->first->live_bytes;
+    double resident = (double)l->last->parts[PART_LIVE] - (double)l->first->parts[PART_LIVE];
+    if (live < 65536 || l->freed > 0)
+        return 1;
+    return fmin(fmax(resident / live, 0), 1);
+}
+
+/* Of what is lost, how much was ever written to. */
+static double touched_share(const struct growth *g)
+{
+    const struct profile *p = g->places.total.profile;
+    double bytes = 0, untouched = 0;
+    for (size_t i = 0; g->scan && g->scan->residency && i < g->scan->row_count; i++) {
+        const struct live_row *row = &p->live.items[g->scan->first_row + i];
+        if (growth_row_is_lost(g, row)) {
+            bytes += (double)row->bytes;
+            untouched += (double)row->untouched;
+        }
+    }
+    return bytes > 0 ? fmax(1 - untouched / bytes, 0) : 1;
+}
+
+static double least_of(double a, double b)
+{
+    return fmax(fmin(a, b), 0);
+}
+
+/* The sums are exact, as the marks know them; the looks say how they are divided up. */
+static void share_out(struct growth_rates *r, const struct looks *l, double anonymous,
+                      double shared, double arenas)
+{
+    double *parts = r->parts;
+    double mapped = fmax(part(l, PART_MAPPED), 0), stacks = fmax(part(l, PART_STACKS), 0);
+    double free = fmax(part(l, PART_HELD) + part(l, PART_FREE) - l->freed / l->span, 0);
+    double other = fmax(part(l, PART_DATA), 0) + fmax(part(l, PART_UNKNOWN), 0);
+    double files = fmax(part(l, PART_FILES), 0) + fmax(part(l, PART_TEXT), 0);
+    double memory = fmax(part(l, PART_SHARED), 0), all = mapped + stacks + free + other;
+    if (anonymous < 0) {
+        parts[GAIN_FREE] = anonymous; /* new blocks lie where others were freed */
+    } else if (all > 0) {
+        parts[GAIN_ARENAS] = least_of(arenas, anonymous * mapped / all);
+        parts[GAIN_MAPPED] = anonymous * mapped / all - parts[GAIN_ARENAS];
+        parts[GAIN_STACKS] = anonymous * stacks / all;
+        parts[GAIN_FREE] = anonymous * free / all;
+    }
+    if (files + memory > 0) {
+        parts[GAIN_FILES] = shared * files / (files + memory);
+        parts[GAIN_SHARED] = shared * memory / (files + memory);
+    }
+}
+
+/* Pages were not looked at twice: what there was of each kind at last bounds what it gained. */
+static void guess(struct growth_rates *r, const struct footprint *last, double span,
+                  double anonymous, double shared, double arenas, double mapped)
+{
+    double *parts = r->parts, files = 0;
+    parts[GAIN_ARENAS] = least_of(arenas, anonymous);
+    parts[GAIN_MAPPED] = least_of(mapped - arenas, anonymous - parts[GAIN_ARENAS]);
+    /* Arenas become resident as they are filled, those of before as well. */
+    if (parts[GAIN_ARENAS] >= anonymous / 2)
+        parts[GAIN_ARENAS] = anonymous - parts[GAIN_MAPPED];
+    parts[GAIN_FREE] = anonymous - parts[GAIN_ARENAS] - parts[GAIN_MAPPED];
+    if (last && last->parts[PART_FILES] + last->parts[PART_SHARED] > 0)
+        files = (double)last->parts[PART_FILES] /
+                (double)(last->parts[PART_FILES] + last->parts[PART_SHARED]);
+    if (last) {
+        parts[GAIN_MAPPED] = fmin(parts[GAIN_MAPPED], (double)last->parts[PART_MAPPED] / span);
+        parts[GAIN_FREE] = fmin(parts[GAIN_FREE],
+                                (double)(last->parts[PART_FREE] + last->parts[PART_HELD]) / span);
+        parts[GAIN_STACKS] =
+            least_of(anonymous - parts[GAIN_ARENAS] - parts[GAIN_MAPPED] - parts[GAIN_FREE],
+                     (double)last->parts[PART_STACKS] / span);
+    }
+    parts[GAIN_FILES] = shared * files;
+    parts[GAIN_SHARED] = shared - parts[GAIN_FILES];
+}
+
+/* Of what is mapped, which is known at every mark, how much was arenas at the last look at them. */
+static double share_of_arenas(const struct growth *g)
+{
+    const struct profile *p = g->places.total.profile;
+    const struct arena_look *last = p->arenas.count ? vec_last(&p->arenas) : NULL;
+    size_t k = 0;
+    while (last && k + 1 < g->count && g->stamp[k + 1]->time_ns <= last->time_ns)
+        k++;
+    double mapped = last ? g->series[GROWTH_MAPPED][k] : 0;
+    return mapped > 0 ? fmin((double)last->bytes / mapped, 1) : 0;
+}
+
+struct growth_rates growth_rates_between(const struct growth *g, size_t begin, size_t end)
+{
+    struct growth_rates r = {.begin = begin, .end = end};
+    double *parts = r.parts, span = growth_span(g, begin, end);
+    if (!(span > 0))
+        return r;
+    double gain[GROWTH_LINES];
+    for (int line = 0; line < GROWTH_LINES; line++)
+        gain[line] = (g->series[line][end] - g->series[line][begin]) / span;
+    gain[GROWTH_ARENAS] = fmax(gain[GROWTH_ARENAS], share_of_arenas(g) * gain[GROWTH_MAPPED]);
+    const struct trend *rss = &g->trends[GROWTH_RSS];
+    struct looks l = looks_between(g, begin, end);
+    double there = l.first ? resident_share(&l) : 1;
+    r.rss = gain[GROWTH_RSS];
+    r.error = (rss->high - rss->low) / 2;
+    parts[GAIN_LOST] = touched_share(g) * gain[GROWTH_LOST];
+    parts[GAIN_REACHABLE] = there * gain[GROWTH_LIVE] - parts[GAIN_LOST];
+    /* What the allocator adds: anonymous memory less what is held is what blocks really take. */
+    parts[GAIN_ROUNDING] = there * (gain[GROWTH_ANON] - gain[GROWTH_HELD] - gain[GROWTH_LIVE]);
+    double anonymous =
+        gain[GROWTH_ANON] - parts[GAIN_LOST] - parts[GAIN_REACHABLE] - parts[GAIN_ROUNDING];
+    double shared = gain[GROWTH_SHARED];
+    parts[GAIN_RECORDER] = gain[GROWTH_RSS] - gain[GROWTH_ANON] - shared;
+    if (l.first)
+        share_out(&r, &l, anonymous, shared, gain[GROWTH_ARENAS]);
+    else
+        guess(&r, nearest(g, begin, end, g->stamp[end]->time_ns, NULL), span, anonymous, shared,
+              gain[GROWTH_ARENAS], gain[GROWTH_MAPPED]);
+    parts[GAIN_OTHER] = r.rss;
+    for (int i = 0; i < GAIN_OTHER; i++)
+        parts[GAIN_OTHER] -= parts[i];
+    return r;
+}

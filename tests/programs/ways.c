@@ -1,0 +1,277 @@
+/*
+ * ways KIND EVENTS SEED SIZE NOISE: EVENTS events, each ended by a mark "event". What KIND names
+ * happens by SIZE bytes an event, beside work that leaves nothing behind; with NOISE 1 other blocks
+ * of random sizes come and go, so that no size of the process is ever the same twice. SEED decides
+ * about sizes and, for "rare", which events. Prints the events at which memory was gained, counted
+ * from 1, and the bytes of each.
+ */
+#include <fcntl.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "known.h"
+#include "tidemark.h"
+
+#define FILLED(size)                                                                               \
+    ({                                                                                             \
+        size_t size_ = (size);                                                                     \
+        memset(malloc(size_), 1, size_);                                                           \
+    })
+
+static uint64_t seed;
+static size_t size;
+static unsigned events, event; /* from 1 */
+
+static unsigned below(unsigned n)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)((seed >> 33) % n);
+}
+
+static void told(size_t bytes)
+{
+    char line[64];
+    int n = snprintf(line, sizeof line, "%u %zu\n", event, bytes);
+    if (write(1, line, (size_t)n) != n)
+        abort();
+}
+
+SITE static void lose(void)
+{
+    known_sink = FILLED(size); /* lost */
+    known_sink = NULL;
+    told(size);
+}
+
+/* A root that is lost, and three blocks that only it leads to. */
+SITE static void lose_tree(void)
+{
+    char **root = malloc(3 * sizeof *root);
+    for (int i = 0; i < 3; i++)
+        root[i] = FILLED(size / 3);
+    known_sink = root;
+    known_sink = NULL;
+    told(3 * sizeof *root + 3 * (size / 3));
+}
+
+struct link {
+    struct link *next;
+};
+static struct link *list;
+
+SITE static void keep(size_t bytes)
+{
+    struct link *l = FILLED(bytes);
+    l->next = list;
+    list = l;
+    told(bytes);
+}
+
+static void drop_all(void)
+{
+    while (list) {
+        struct link *next = list->next;
+        free(list);
+        list = next;
+    }
+}
+
+SITE static void cache(void)
+{
+    static char *entries[40];
+    for (int i = 0; i < 8; i++) {
+        unsigned key = below(40);
+        if (!entries[key]) {
+            entries[key] = FILLED(size);
+            told(size);
+        }
+    }
+}
+
+SITE static void map_more(int flags, int fd)
+{
+    char *p = mmap(NULL, size, PROT_READ | PROT_WRITE, flags, fd, 0);
+    if (p == MAP_FAILED)
+        abort();
+    if (fd < 0)
+        memset(p, 1, size);
+    else
+        for (size_t i = 0; i < size; i += 4096)
+            known_sink = (void *)(uintptr_t)p[i]; /* read in */
+    told(size);
+}
+
+static int file_of_size(void)
+{
+    char name[] = "/tmp/ways.XXXXXX";
+    int fd = mkstemp(name);
+    char *block = FILLED(size);
+    if (fd < 0 || write(fd, block, size) != (ssize_t)size)
+        abort();
+    unlink(name);
+    free(block);
+    return fd;
+}
+
+/* Memory is mapped at first, and handed out piece by piece. */
+SITE static void from_pool(void)
+{
+    static char *pool;
+    if (!pool) {
+        pool =
+            mmap(NULL, size * events, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (pool == MAP_FAILED)
+            abort();
+    }
+    char *block = pool + size * (event - 1);
+    memset(block, 1, size);
+    tide_alloc("hits", block, size);
+    told(size);
+}
+
+static pthread_barrier_t worked;
+
+/* What a thread keeps was allocated last, so that its arena cannot give back the rest. */
+static void *stays(void *kept)
+{
+    enum { COUNT = 1024 };
+    static __thread char *blocks[COUNT];
+    size_t count = size / 1000 < COUNT ? size / 1000 : COUNT;
+    for (size_t i = 0; i < count; i++)
+        blocks[i] = FILLED(1000);
+    *(char **)kept = FILLED(16);
+    for (size_t i = 0; i < count; i++)
+        free(blocks[i]);
+    pthread_barrier_wait(&worked);
+    pause();
+    return NULL;
+}
+
+SITE static void crowd(void)
+{
+    static char *kept[1024];
+    pthread_t thread;
+    if (event == 1) {
+        pthread_barrier_init(&worked, NULL, 2);
+        mallopt(M_ARENA_MAX, 2048);
+    }
+    if (pthread_create(&thread, NULL, stays, &kept[event]))
+        abort();
+    pthread_barrier_wait(&worked);
+    told(size);
+}
+
+/* Blocks that shrink leave holes that the next event's, which are larger, do not fit into. */
+SITE static void pin(void)
+{
+    static struct link *pins;
+    size_t each = 8192 + 64 * event, count = size / each + 1;
+    char **blocks = malloc(count * sizeof *blocks);
+    for (size_t i = 0; i < count; i++)
+        blocks[i] = FILLED(each);
+    for (size_t i = 0; i < count; i++) {
+        struct link *p = realloc(blocks[i], sizeof *p);
+        p->next = pins;
+        pins = p;
+    }
+    free(blocks);
+    told(size);
+}
+
+static void *in_thread(void *unused)
+{
+    (void)unused;
+    lose();
+    return NULL;
+}
+
+/* Less and less: a twelfth less at each event. */
+static double fading(void)
+{
+    static double left = 1;
+    return left *= 11.0 / 12;
+}
+
+static void noise(void)
+{
+    static char *held[64];
+    for (int i = 0; i < 64; i++) {
+        free(held[i]);
+        held[i] = FILLED(1 + below(8192));
+    }
+}
+
+static void work(void)
+{
+    char *blocks[16];
+    for (int i = 0; i < 16; i++)
+        blocks[i] = FILLED(1 + below(4096));
+    for (int i = 0; i < 16; i++)
+        free(blocks[i]);
+}
+
+static void act(const char *kind, int fd)
+{
+    pthread_t thread;
+    if (!strcmp(kind, "leak") || !strcmp(kind, "child") ||
+        (!strcmp(kind, "tenth") && event % 10 == 5) || (!strcmp(kind, "rare") && below(12) == 0) ||
+        (!strcmp(kind, "late") && event >= 71) || (!strcmp(kind, "stopping") && event <= 60))
+        lose();
+    else if (!strcmp(kind, "indirect"))
+        lose_tree();
+    else if (!strcmp(kind, "list") || (!strcmp(kind, "late-list") && event >= 41))
+        keep(size);
+    else if (!strcmp(kind, "cache"))
+        cache();
+    else if (!strcmp(kind, "saturating") && event <= 45)
+        keep((size_t)((double)size * fading()) + sizeof(struct link));
+    else if (!strcmp(kind, "sawtooth"))
+        event % 8 == 7 ? drop_all() : keep(size);
+    else if (!strcmp(kind, "mmap") || (!strcmp(kind, "late-mmap") && event >= 51))
+        map_more(MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    else if (!strcmp(kind, "shared"))
+        map_more(MAP_SHARED | MAP_ANONYMOUS, -1);
+    else if (!strcmp(kind, "file"))
+        map_more(MAP_SHARED, fd);
+    else if (!strcmp(kind, "pool"))
+        from_pool();
+    else if (!strcmp(kind, "arena"))
+        crowd();
+    else if (!strcmp(kind, "fragmentation"))
+        pin();
+    else if (!strcmp(kind, "thread") &&
+             (pthread_create(&thread, NULL, in_thread, NULL) || pthread_join(thread, NULL)))
+        abort();
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 6)
+        return 2;
+    events = (unsigned)atoi(argv[2]);
+    seed = (uint64_t)atoi(argv[3]) * 7919;
+    size = (size_t)atol(argv[4]);
+    int fd = strcmp(argv[1], "file") == 0 ? file_of_size() : -1;
+    if (strcmp(argv[1], "child") == 0) {
+        pid_t child = fork();
+        if (child) {
+            int status;
+            return waitpid(child, &status, 0) == child ? status : 1;
+        }
+    }
+    for (event = 1; event <= events; event++) {
+        work();
+        if (atoi(argv[5]))
+            noise();
+        act(argv[1], fd);
+        tide_mark("event");
+    }
+    return 0;
+}
