@@ -95,19 +95,19 @@ static void joining_release(struct joining *j)
     vec_release(&j->most);
 }
 
-static const char *function_of(const struct findings *f, uint32_t call)
+static const char *function_of(const struct places *p, uint32_t call)
 {
-    return call ? frame_table_string(&f->places.total.frames, places_frame(&f->places, call)->name)
-                : "";
+    return call ? frame_table_string(&p->total.frames, places_frame(p, call)->name) : "";
 }
 
 /* What makes findings of two processes the same. */
 static uint32_t identity(struct strpool *pool, const struct findings *f, const struct finding *n)
 {
+    const struct places *places = finding_places(f, n);
     struct strbuf text = {0};
     strbuf_printf(&text, "%d\n%s\n%s\n%s", (int)n->kind, program_of(profile_of(f)),
-                  function_of(f, n->call),
-                  function_of(f, f->places.total.tree.parent.items[n->call]));
+                  function_of(places, n->call),
+                  function_of(places, places->total.tree.parent.items[n->call]));
     uint32_t number = strpool_add(pool, text.data);
     strbuf_release(&text);
     return number;
@@ -142,6 +142,8 @@ static void join(struct joined_finding *j, const struct profile *p, size_t numbe
     sum.count = wrapped(j->sum.count, n->count);
     sum.of_bytes = wrapped(j->sum.of_bytes, n->of_bytes);
     sum.freed_bytes = wrapped(j->sum.freed_bytes, n->freed_bytes);
+    sum.led_bytes = wrapped(j->sum.led_bytes, n->led_bytes);
+    sum.led_count = wrapped(j->sum.led_count, n->led_count);
     sum.never_less = j->sum.never_less && n->never_less;
     sum.worth = j->sum.worth + worth;
     j->sum = sum;

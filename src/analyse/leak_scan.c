@@ -17,6 +17,51 @@ const struct scan *leak_scan_of(const struct profile *p, enum scan_kind kind)
     return NULL;
 }
 
+/* Was it found out what points to the blocks? */
+static bool knows_reach(const struct profile *p, const struct scan *s)
+{
+    if (s->unreachable)
+        return false;
+    for (size_t i = 0; i < s->row_count; i++)
+        if (p->live.items[s->first_row + i].reach != REACH_UNKNOWN)
+            return true;
+    return !s->row_count;
+}
+
+const struct scan *leak_scan_known(const struct profile *p)
+{
+    for (size_t i = p->scans.count; i-- > 0;)
+        if (knows_reach(p, &p->scans.items[i]))
+            return &p->scans.items[i];
+    return NULL;
+}
+
+static bool is_lost(const struct live_row *r)
+{
+    return r->reach == REACH_LOST || r->reach == REACH_INDIRECT;
+}
+
+int64_t *leak_scan_lost_late(const struct profile *p)
+{
+    const struct scan *before = leak_scan_of(p, SCAN_EXIT), *end = leak_scan_of(p, SCAN_END);
+    int64_t *late = xcalloc(p->sites.count + 1, sizeof *late);
+    if (!before || !end || !knows_reach(p, before) || end != leak_scan_known(p))
+        return late;
+    for (size_t i = 0; i < end->row_count; i++) {
+        const struct live_row *r = &p->live.items[end->first_row + i];
+        if (is_lost(r) && r->interval < before->intervals)
+            late[r->site] = (int64_t)((uint64_t)late[r->site] + r->bytes);
+    }
+    for (size_t i = 0; i < before->row_count; i++) {
+        const struct live_row *r = &p->live.items[before->first_row + i];
+        if (is_lost(r))
+            late[r->site] = (int64_t)((uint64_t)late[r->site] - r->bytes);
+    }
+    for (size_t i = 0; i < p->sites.count; i++)
+        late[i] = late[i] > 0 ? late[i] : 0;
+    return late;
+}
+
 void leak_scan_name(const struct profile *p, const struct scan *s, struct strbuf *out)
 {
     if (s->kind != SCAN_ASKED) {

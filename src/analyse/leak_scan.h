@@ -24,6 +24,16 @@ int leak_scan_resolve(const struct profile *p, const char *word, const struct sc
 /* The last scan of a kind, or NULL. */
 const struct scan *leak_scan_of(const struct profile *p, enum scan_kind kind);
 
+/*
+ * The look that says what is lost, for every command that says it without being asked for a moment:
+ * the last one that knows what points to blocks, as `leaks` shows it. NULL: there is none.
+ */
+const struct scan *leak_scan_known(const struct profile *p);
+
+/* Of what is lost at the end, by site: bytes that something pointed to when the program began to
+ * end, so that only its destructors lost them. One value a site, which the caller frees. */
+int64_t *leak_scan_lost_late(const struct profile *p);
+
 /* "end", "exit", "leaks#2". */
 void leak_scan_name(const struct profile *p, const struct scan *s, struct strbuf *out);
 

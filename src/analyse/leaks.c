@@ -60,7 +60,7 @@ bool leak_grew(const struct leak *leak)
 
 struct leak_sum leaks_lost(const struct profile *p)
 {
-    const struct scan *s = leak_scan_of(p, SCAN_END);
+    const struct scan *s = leak_scan_known(p);
     struct leak_sum sum = {0};
     for (size_t i = 0; s && i < s->row_count; i++) {
         const struct live_row *r = &p->live.items[s->first_row + i];
@@ -158,6 +158,8 @@ static void add_row(struct making *m, const struct live_row *r, enum reach kind)
     e->bytes += r->bytes;
     e->usable += r->usable;
     e->untouched += r->untouched;
+    e->led_blocks += r->led_blocks;
+    e->led_bytes += r->led_bytes;
     e->first_ns = r->first_ns < e->first_ns ? r->first_ns : e->first_ns;
     e->last_ns = r->last_ns > e->last_ns ? r->last_ns : e->last_ns;
     /* A row that spans several parts proves its two ends only. */
@@ -238,6 +240,8 @@ static int compare_leaks(const void *pa, const void *pb, void *by_size)
     int rank = kind_ranks[a->kind] - kind_ranks[b->kind];
     if (!*(const bool *)by_size && rank)
         return rank;
+    if (a->bytes + a->led_bytes != b->bytes + b->led_bytes && !*(const bool *)by_size)
+        return a->bytes + a->led_bytes > b->bytes + b->led_bytes ? -1 : 1;
     if (a->bytes != b->bytes)
         return a->bytes > b->bytes ? -1 : 1;
     if (a->blocks != b->blocks)
@@ -341,6 +345,26 @@ static int add_kinds(struct leaks *l, struct err *err)
     return 0;
 }
 
+/* Where what lost entries lead to is all that is indirect here, it is not listed once more. Where
+ * the focus leaves out some of it, each entry has its own blocks alone. */
+static void join_indirect(struct leaks *l)
+{
+    uint64_t led = 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < l->list.leaks.count; i++)
+        led += l->list.leaks.items[i].led_bytes;
+    bool whole = l->question->whole && l->scan->led && led == l->sums[REACH_INDIRECT].bytes;
+    for (size_t i = 0; i < l->list.leaks.count; i++) {
+        struct leak e = l->list.leaks.items[i];
+        if (whole && e.kind == REACH_INDIRECT)
+            continue;
+        if (l->question->whole && !whole)
+            e.led_blocks = e.led_bytes = 0;
+        l->list.leaks.items[kept++] = e;
+    }
+    l->list.leaks.count = kept;
+}
+
 static int add_freed(struct leaks *l, struct err *err)
 {
     struct live_rows freed = {0};
@@ -369,6 +393,7 @@ int leaks_find(struct leaks *l, const struct recording *r, const struct leaks_qu
         leaks_release(l);
         return code;
     }
+    join_indirect(l);
     sort_and_cut(&l->list, q);
     sort_and_cut(&l->freed_list, q);
     return 0;

@@ -30,6 +30,7 @@ struct leaks_question {
     bool
         by_size; /* largest first; otherwise lost, indirect, unclassified, reachable, and by size */
     bool freed;  /* list what was freed at exit, too */
+    bool whole;  /* a lost block and what it leads to are one entry, where that is known */
 };
 
 #define LEAK_PARTS 8 /* of the time from the start to the scan */
@@ -41,6 +42,7 @@ struct leak {
     const char *thread; /* that allocated most of it; NULL: not known */
     uint32_t threads;   /* how many names of threads there are */
     uint64_t blocks, bytes, usable, untouched;
+    uint64_t led_blocks, led_bytes; /* of lost ones: indirect blocks that are their share */
     uint64_t first_ns, last_ns;
     uint64_t births[LEAK_PARTS]; /* blocks by when they were allocated */
 };

@@ -25,6 +25,10 @@ struct places {
 /* `q` gives process and focus. Errors are answer_query's. */
 int places_init(struct places *p, const struct recording *r, const struct query *q,
                 struct err *err);
+/* The same for one metric at one moment (NULL: the end), as a report of it has them: what has
+ * nothing then is no place. `total` is then of that metric. `at` is borrowed. */
+int places_init_at(struct places *p, const struct recording *r, const struct query *q,
+                   enum metric metric, const char *at, struct err *err);
 void places_release(struct places *p);
 
 /* One value for each place; caller frees. */
@@ -32,6 +36,9 @@ struct value *places_sum(const struct places *p, const struct value *sites);
 /* The call with the largest amount among the sites of a place, and where its stack begins. */
 uint32_t places_call(const struct places *p, uint32_t place, const struct value *sites,
                      uint32_t *leaf);
+/* The call itself, or of those that led to it the innermost that its user wrote: no library of
+ * Python's, and nothing without a known source where something has one. */
+uint32_t places_own(const struct places *p, uint32_t call);
 /* The frame of a call. */
 const struct call_frame *places_frame(const struct places *p, uint32_t call);
 

@@ -189,6 +189,7 @@ static struct leaks_question question_of(const struct query_options *o, const st
         .query = o->query, .older_ns = w->older_ns, .freed = w->freed, .by_size = !text};
     /* Text is for a screen, so it starts with what matters; data is complete. */
     q.kinds = w->kinds ? w->kinds : text ? LEAKS_NOT_FREED : LEAKS_ALL;
+    q.whole = text && (!w->kinds || w->kinds == LEAKS_ALL);
     if (text && !o->top_given)
         q.query.top = TEXT_ENTRIES;
     return q;

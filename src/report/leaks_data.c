@@ -45,6 +45,10 @@ static void json_list(struct json *j, const char *key, const struct leaks *l,
         json_u64(j, "bytes", e->bytes);
         json_u64(j, "count", e->blocks);
         json_u64(j, "usable_bytes", e->usable);
+        if (l->scan->led && e->kind == REACH_LOST && !freed) {
+            json_u64(j, "indirect_bytes", e->led_bytes);
+            json_u64(j, "indirect_count", e->led_blocks);
+        }
         if (l->scan->residency && !freed)
             json_u64(j, "untouched_bytes", e->untouched);
         else

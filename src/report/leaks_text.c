@@ -206,14 +206,23 @@ static void add_list(const struct leaks *l, const struct leak_list *list, const 
         strbuf_printf(out, "%s%zu. %s", style_bold(s), i + 1,
                       kind ? kind : leak_kind_name(e->kind));
         strbuf_printf(out, ": ");
-        unit_bytes(out, (int64_t)e->bytes);
+        unit_bytes(out, (int64_t)(e->bytes + e->led_bytes));
         strbuf_puts(out, style_plain(s));
         strbuf_puts(out, " in ");
-        unit_blocks(out, (int64_t)e->blocks);
-        if (e->blocks > 1) {
+        unit_blocks(out, (int64_t)(e->blocks + e->led_blocks));
+        if (e->led_blocks) {
+            strbuf_puts(out, ": ");
+            unit_blocks(out, (int64_t)e->blocks);
+        }
+        if (e->blocks > 1 || e->led_blocks) {
             strbuf_puts(out, " of ");
             unit_bytes(out, (int64_t)(e->bytes / e->blocks));
             strbuf_puts(out, e->bytes % e->blocks ? " on average" : "");
+        }
+        if (e->led_blocks) {
+            strbuf_puts(out, ", and ");
+            unit_bytes(out, (int64_t)e->led_bytes);
+            strbuf_puts(out, " that only they lead to");
         }
         strbuf_printf(out, "\n    %s", style_faint(s));
         add_times(e, l->scan->residency && !kind, out);
