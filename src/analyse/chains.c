@@ -153,8 +153,8 @@ bool chain_matters(const struct places *places, const struct chain *chain)
 {
     const struct call_frame *frame = places_frame(places, chain->call);
     const char *file = frame->file ? frame_table_string(&places->total.frames, frame->file) : "";
-    return !chain_is_frozen(file) && (chain->of.largest_bytes >= MATTERS_LARGEST ||
-                                      chain->of.copied_bytes >= MATTERS_COPIED);
+    return !chain_is_frozen(file) &&
+           (chain->of.largest_bytes >= MATTERS_LARGEST || chain->of.copied_bytes >= MATTERS_COPIED);
 }
 
 void chains_release(struct chains *c)

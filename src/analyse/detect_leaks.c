@@ -1,6 +1,6 @@
 /*
- * Blocks that nothing points to any more. What hangs on a lost block is part of it, whoever allocated
- * it: it would go with its owner.
+ * Blocks that nothing points to any more. What hangs on a lost block is part of it, whoever
+ * allocated it: it would go with its owner.
  */
 #include <stdlib.h>
 
@@ -23,9 +23,9 @@ struct age {
 
 /* While the rows of a look are gathered. */
 struct losing {
-    struct value *sites;  /* lost, and what that leads to */
-    struct value *led;    /* by place: of these, the latter */
-    struct age *ages;     /* by place */
+    struct value *sites;   /* lost, and what that leads to */
+    struct value *led;     /* by place: of these, the latter */
+    struct age *ages;      /* by place */
     struct value indirect; /* all of it, in focus */
 };
 
@@ -47,11 +47,12 @@ static void add_row(struct findings *f, struct losing *l, const struct live_row 
         age->last_ns = r->last_ns + 1;
 }
 
-static bool is_worth_it(const struct findings *f, struct value all, const struct age *age)
+static bool is_worth_it(const struct findings *f, struct value all, int64_t direct,
+                        const struct age *age)
 {
     double share = share_of(all.amount, f->basis.peak_bytes);
     bool spread = age->last_ns > age->first_ns + 1;
-    bool repeated = all.count >= LEAK_REPEAT && (spread || all.amount >= LEAK_MUCH) &&
+    bool repeated = direct >= LEAK_REPEAT && (spread || all.amount >= LEAK_MUCH) &&
                     (share >= LEAK_LEAST || all.amount >= LEAK_ALWAYS);
     bool large = all.amount >= LEAK_ONCE && share >= LEAK_SHARE;
     return all.amount >= LEAK_BYTES && (repeated || large);
@@ -62,7 +63,7 @@ static void add_place(struct findings *f, const struct losing *l, uint32_t place
 {
     struct value all = direct, led = l->led[place];
     value_join(&all, led, false);
-    if (!is_worth_it(f, all, &l->ages[place]))
+    if (!is_worth_it(f, all, direct.count, &l->ages[place]))
         return;
     double share = share_of(all.amount, f->basis.peak_bytes);
     struct finding *n = detect_add(f, FINDING_LEAK, place, l->sites, LEAK_WEIGHT * share);
@@ -89,7 +90,8 @@ static void forget_led(const struct findings *f, struct losing *l)
 void detect_leaks(struct findings *f)
 {
     const struct profile *p = f->places.total.profile;
-    const struct scan *scan = leak_scan_known(p);
+    const char *why;
+    const struct scan *scan = leak_scan_judged(p, &why);
     f->lost = xcalloc((size_t)f->places.count + 1, sizeof *f->lost);
     if (!scan)
         return;

@@ -11,6 +11,7 @@
 
 #include "analyse/detect.h"
 #include "analyse/growth_account.h"
+#include "analyse/work_end.h"
 #include "model/mapped_by.h"
 
 #define MAPPED_BYTES   (16 * MIB) /* less troubles nobody */
@@ -30,12 +31,34 @@ static uint64_t mappings_of(const struct footprint *l)
     return l->parts[PART_MAPPED] + l->parts[PART_SHARED] + l->parts[PART_FILES];
 }
 
+#define KEPT_TIME 0.1 /* of the run: what is freed right before the end nobody misses */
+
+/* Was at least half as much kept beside live blocks for a while, before the program ended? */
+static bool was_kept(const struct profile *p, uint64_t bytes)
+{
+    uint64_t end = work_end_ns(p) < p->duration_ns ? work_end_ns(p) : p->duration_ns, time = 0;
+    for (size_t i = 0; i < p->stamps.count; i++) {
+        const struct stamp *s = &p->stamps.items[i];
+        uint64_t until = i + 1 < p->stamps.count ? p->stamps.items[i + 1].time_ns : end;
+        until = until < end ? until : end;
+        uint64_t beside = s->anon_bytes > s->live_bytes ? s->anon_bytes - s->live_bytes : 0;
+        if (stamp_free_known(s) && s->free_bytes < beside)
+            beside = s->free_bytes; /* the rest is rounding */
+        if (beside >= bytes / 2 && until > s->time_ns)
+            time += until - s->time_ns;
+    }
+    return (double)time >= KEPT_TIME * (double)end;
+}
+
 /* What a program allocates while it is looked at counts as free: then only what was free at the
  * moment before and after is. */
 static uint64_t kept_at(const struct profile *p, const struct footprint *l)
 {
     uint64_t kept = l->partial ? 0 : l->parts[PART_FREE] + l->parts[PART_HELD];
-    if (l->exact || !kept)
+    if (kept < KEPT_BYTES || (work_end_of_python(p) && l->time_ns > work_end_ns(p)) ||
+        !was_kept(p, kept))
+        return 0;
+    if (l->exact)
         return kept;
     const struct footprint *first = p->footprints.items, *last = first + p->footprints.count;
     const struct footprint *near[] = {l > first ? l - 1 : NULL, l + 1 < last ? l + 1 : NULL};
@@ -53,6 +76,8 @@ static const struct footprint *choose(const struct profile *p)
     for (size_t i = 0; i < p->footprints.count; i++) {
         const struct footprint *l = &p->footprints.items[i];
         uint64_t beside = mappings_of(l) + kept_at(p, l);
+        if (best && work_end_of_python(p) && l->time_ns > work_end_ns(p))
+            break; /* what Python had is gone by then */
         if (best && (double)beside < RECENT_SHARE * (double)most)
             continue;
         most = beside > most ? beside : most;
@@ -61,11 +86,12 @@ static const struct footprint *choose(const struct profile *p)
     return best;
 }
 
-static void find_highest(struct findings_basis *b, const struct profile *p)
+void resident_highest(const struct profile *p, struct findings_basis *b)
 {
+    b->rss_bytes = 0;
     for (size_t i = 0; i < p->stamps.count + p->marks.count; i++) {
-        const struct stamp *s = i < p->stamps.count ? &p->stamps.items[i]
-                                                    : &p->marks.items[i - p->stamps.count].stamp;
+        const struct stamp *s =
+            i < p->stamps.count ? &p->stamps.items[i] : &p->marks.items[i - p->stamps.count].stamp;
         if (s->rss_bytes > b->rss_bytes) {
             b->rss_bytes = s->rss_bytes;
             b->rss_ns = s->time_ns;
@@ -115,10 +141,34 @@ static int by_amount(const void *a, const void *b, void *sums)
     return (x > y) - (x < y);
 }
 
-static void share_out(struct findings *f, struct value *sums)
+/* When most was resident of what was mapped. The parts are counted seldom; where anonymous memory
+ * beyond live blocks was more at another moment, that one counts. */
+struct mapped_look {
+    uint64_t time_ns, rss_bytes, bytes;
+    bool shared;
+};
+
+static struct mapped_look look_at_mapped(const struct findings *f)
 {
+    const struct profile *p = f->places.total.profile;
     const struct footprint *l = f->basis.look;
-    int64_t left = (int64_t)mappings_of(l), all = 0;
+    struct mapped_look best = {l->time_ns, l->rss_bytes, mappings_of(l),
+                               l->parts[PART_SHARED] >= mappings_of(l) / 2};
+    uint64_t kept = l->parts[PART_FREE] + l->parts[PART_HELD];
+    for (size_t i = 0; i < p->stamps.count; i++) {
+        const struct stamp *s = &p->stamps.items[i];
+        if (s->anon_bytes <= s->live_bytes + kept ||
+            s->anon_bytes - s->live_bytes - kept <= best.bytes + best.bytes / 4)
+            continue;
+        best = (struct mapped_look){s->time_ns, s->rss_bytes, s->anon_bytes - s->live_bytes - kept,
+                                    false};
+    }
+    return best;
+}
+
+static void share_out(struct findings *f, const struct mapped_look *l, struct value *sums)
+{
+    int64_t left = (int64_t)l->bytes, all = 0;
     uint32_t *order = xcalloc((size_t)f->mapped.count + 1, sizeof *order);
     for (uint32_t i = 0; i < f->mapped.count; i++) {
         order[i] = i;
@@ -126,7 +176,6 @@ static void share_out(struct findings *f, struct value *sums)
     }
     qsort_r(order, f->mapped.count, sizeof *order, by_amount, sums);
     bool at_most = (double)all > MAPPED_SLACK * (double)left;
-    bool shared = l->parts[PART_SHARED] >= mappings_of(l) / 2;
     for (uint32_t k = 0; k < f->mapped.count; k++) {
         uint32_t i = order[k];
         int64_t bytes = sums[i].amount < left ? sums[i].amount : left;
@@ -135,7 +184,9 @@ static void share_out(struct findings *f, struct value *sums)
         struct finding *n = add(f, FINDING_MAPPED, i, f->mapped.total.measure.sites, bytes);
         n->count = sums[i].count;
         n->at_most = at_most;
-        n->mapped = is_mostly_arenas(f, i) ? MAPPED_ARENAS : shared ? MAPPED_SHARED : MAPPED_ANY;
+        n->mapped = is_mostly_arenas(f, i) ? MAPPED_ARENAS : l->shared ? MAPPED_SHARED : MAPPED_ANY;
+        n->of_bytes = (int64_t)l->rss_bytes;
+        n->moment_ns = l->time_ns;
         left -= bytes;
     }
     free(order);
@@ -143,17 +194,18 @@ static void share_out(struct findings *f, struct value *sums)
 
 static void add_mapped(struct findings *f, const struct recording *r, const struct query *q)
 {
-    const struct footprint *l = f->basis.look;
-    uint64_t bytes = mappings_of(l);
-    if (bytes < MAPPED_BYTES || (double)bytes < MAPPED_SHARE * (double)l->rss_bytes)
+    struct mapped_look l = look_at_mapped(f);
+    if (l.bytes < MAPPED_BYTES || (double)l.bytes < MAPPED_SHARE * (double)l.rss_bytes)
         return;
-    snprintf(f->mapped_at, sizeof f->mapped_at, "%.6fs", (double)l->time_ns / 1e9);
-    if (places_init_at(&f->mapped, r, q, METRIC_MAPPED, f->mapped_at, NULL)) {
+    snprintf(f->mapped_at, sizeof f->mapped_at, "%.6fs", (double)l.time_ns / 1e9);
+    struct query then = *q;
+    then.at = f->mapped_at;
+    if (places_init_live(&f->mapped, r, &then, METRIC_MAPPED, NULL)) {
         *f->mapped_at = '\0';
         return;
     }
     struct value *sums = places_sum(&f->mapped, f->mapped.total.measure.sites);
-    share_out(f, sums);
+    share_out(f, &l, sums);
     free(sums);
 }
 
@@ -229,7 +281,7 @@ static void add_kept(struct findings *f)
 void detect_resident(struct findings *f, const struct recording *r, const struct query *q)
 {
     const struct profile *p = f->places.total.profile;
-    find_highest(&f->basis, p);
+    resident_highest(p, &f->basis);
     f->basis.look = p->together ? NULL : choose(p);
     if (!f->basis.look)
         return;

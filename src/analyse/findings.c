@@ -8,11 +8,16 @@
 const char *finding_kind_name(enum finding_kind kind)
 {
     static const char *const names[FINDING_KINDS] = {
-        [FINDING_LEAK] = "leak",           [FINDING_GROWTH] = "growth",
-        [FINDING_PEAK] = "peak",           [FINDING_CHURN] = "churn",
-        [FINDING_OVERSIZED] = "oversized", [FINDING_UNTOUCHED] = "untouched",
-        [FINDING_OVERHEAD] = "overhead",   [FINDING_CHAIN] = "chain",
-        [FINDING_MAPPED] = "mapped",       [FINDING_RETAINED] = "retained",
+        [FINDING_LEAK] = "leak",
+        [FINDING_GROWTH] = "growth",
+        [FINDING_PEAK] = "peak",
+        [FINDING_CHURN] = "churn",
+        [FINDING_OVERSIZED] = "oversized",
+        [FINDING_UNTOUCHED] = "untouched",
+        [FINDING_OVERHEAD] = "overhead",
+        [FINDING_CHAIN] = "chain",
+        [FINDING_MAPPED] = "mapped",
+        [FINDING_RETAINED] = "retained",
         [FINDING_FRAGMENTED] = "fragmented",
     };
     return names[kind];

@@ -47,15 +47,15 @@ struct finding {
     int64_t freed_bytes;  /* growth: of `bytes`, freed after the last mark and before the end */
     bool never_less;      /* growth: at none of the moments that were compared */
     double share;         /* churn: of the time; peak: of the run that it is that high; else 0 */
-    uint64_t first_ns, last_ns; /* leak: when the first and the last were allocated */
+    uint64_t first_ns, last_ns;   /* leak: when the first and the last were allocated */
     int64_t led_bytes, led_count; /* leak: of bytes and count, what only the lost blocks lead to,
                                      of whatever function */
     int64_t late_bytes; /* leak: of bytes, what something pointed to until destructors ran */
     uint64_t moment_ns; /* mapped, retained, fragmented: when the process was looked at */
     enum finding_mapped mapped;
-    bool at_most;          /* mapped: how much of it is resident is not known */
-    int64_t pinning_bytes; /* fragmented: of the blocks that keep the pages */
-    const struct chain *chain;  /* chain: all that is known of it, in `chains` */
+    bool at_most;              /* mapped: how much of it is resident is not known */
+    int64_t pinning_bytes;     /* fragmented: of the blocks that keep the pages */
+    const struct chain *chain; /* chain: all that is known of it, in `chains` */
 };
 
 /* What was looked at, for the sentence about a clean program. */
@@ -75,9 +75,9 @@ struct findings_basis {
 
 struct findings {
     struct places places;
-    struct places mapped;   /* of FINDING_MAPPED: who mapped what was there at mapped_at */
-    char mapped_at[32];     /* a moment as --at takes it; "": `mapped` is not there */
-    struct value *lost;     /* by place: lost and indirect */
+    struct places mapped; /* of FINDING_MAPPED: who mapped what was there at mapped_at */
+    char mapped_at[32];   /* a moment as --at takes it; "": `mapped` is not there */
+    struct value *lost;   /* by place: lost and indirect */
     struct findings_basis basis;
     struct chains chains;
     uint64_t planted_bytes, planted_blocks; /* of run --plant-leak: left out */
@@ -85,6 +85,9 @@ struct findings {
                                                what was live of them at the peak */
     VEC(struct finding) list;               /* the most worthwhile first */
 };
+
+/* Sets rss_bytes and rss_ns. */
+void resident_highest(const struct profile *p, struct findings_basis *b);
 
 const char *finding_kind_name(enum finding_kind kind);
 /* Where its place and calls are. */

@@ -17,22 +17,15 @@ const struct scan *leak_scan_of(const struct profile *p, enum scan_kind kind)
     return NULL;
 }
 
-/* Was it found out what points to the blocks? */
-static bool knows_reach(const struct profile *p, const struct scan *s)
+const struct scan *leak_scan_judged(const struct profile *p, const char **why)
 {
-    if (s->unreachable)
-        return false;
-    for (size_t i = 0; i < s->row_count; i++)
-        if (p->live.items[s->first_row + i].reach != REACH_UNKNOWN)
-            return true;
-    return !s->row_count;
-}
-
-const struct scan *leak_scan_known(const struct profile *p)
-{
-    for (size_t i = p->scans.count; i-- > 0;)
-        if (knows_reach(p, &p->scans.items[i]))
+    *why = NULL;
+    for (size_t i = p->scans.count; i-- > 0;) {
+        if (!p->scans.items[i].unreachable)
             return &p->scans.items[i];
+        if (!*why)
+            *why = p->scans.items[i].unreachable;
+    }
     return NULL;
 }
 
@@ -45,7 +38,7 @@ int64_t *leak_scan_lost_late(const struct profile *p)
 {
     const struct scan *before = leak_scan_of(p, SCAN_EXIT), *end = leak_scan_of(p, SCAN_END);
     int64_t *late = xcalloc(p->sites.count + 1, sizeof *late);
-    if (!before || !end || !knows_reach(p, before) || end != leak_scan_known(p))
+    if (!before || !end || before->unreachable || end->unreachable)
         return late;
     for (size_t i = 0; i < end->row_count; i++) {
         const struct live_row *r = &p->live.items[end->first_row + i];

@@ -25,10 +25,10 @@ int leak_scan_resolve(const struct profile *p, const char *word, const struct sc
 const struct scan *leak_scan_of(const struct profile *p, enum scan_kind kind);
 
 /*
- * The look that says what is lost, for every command that says it without being asked for a moment:
- * the last one that knows what points to blocks, as `leaks` shows it. NULL: there is none.
+ * The look by which blocks are called lost, for all commands that do: the last one that could tell,
+ * which is the end's if that could. NULL: none; *why is then the reason in words, or NULL.
  */
-const struct scan *leak_scan_known(const struct profile *p);
+const struct scan *leak_scan_judged(const struct profile *p, const char **why);
 
 /* Of what is lost at the end, by site: bytes that something pointed to when the program began to
  * end, so that only its destructors lost them. One value a site, which the caller frees. */

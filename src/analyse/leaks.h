@@ -41,6 +41,7 @@ struct leak {
     const struct merged *tree;
     const char *thread; /* that allocated most of it; NULL: not known */
     uint32_t threads;   /* how many names of threads there are */
+    uint32_t processes; /* of all as one (model/whole.h): that have it */
     uint64_t blocks, bytes, usable, untouched;
     uint64_t led_blocks, led_bytes; /* of lost ones: indirect blocks that are their share */
     uint64_t first_ns, last_ns;
@@ -74,6 +75,8 @@ struct leaks {
     struct leak_sum sums[REACHES], all;
     struct leak_sum freed;     /* at exit */
     struct leak_sum growing;   /* of the reachable: grew through the whole run */
+    struct leak_sum may_match; /* not within the focus as far as can be seen, but their stacks were
+                                  cut off: what is missing may be. Not reachable ones; no places */
     struct call_tree left_out; /* only what it left out, and why: of the trees of all kinds */
     struct leak_list list, freed_list;
 };

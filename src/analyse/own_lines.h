@@ -10,7 +10,7 @@
 #include "analyse/places.h"
 
 struct own_line {
-    uint32_t call;          /* in places; one of those of this line; CALL_NONE: there is none */
+    uint32_t call;           /* in places; one of those of this line; CALL_NONE: there is none */
     int64_t bytes, of_bytes; /* live when the heap was highest, of how much */
 };
 

@@ -3,21 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-int places_init(struct places *p, const struct recording *r, const struct query *q, struct err *err)
+static int init(struct places *p, const struct recording *r, struct err *err)
 {
-    return places_init_at(p, r, q, METRIC_TOTAL, NULL, err);
-}
-
-int places_init_at(struct places *p, const struct recording *r, const struct query *q,
-                   enum metric metric, const char *at, struct err *err)
-{
-    *p = (struct places){.query = *q};
-    p->query.metric = metric;
     p->query.size = SIZE_REQUESTED;
     p->query.by = BY_FUNCTION;
     p->query.shape = SHAPE_TABLE;
     p->query.since = NULL;
-    p->query.at = at;
     p->query.top = 0;
     int code = answer_query(&p->total, r, &p->query, err);
     if (code)
@@ -44,6 +35,22 @@ int places_init_at(struct places *p, const struct recording *r, const struct que
     map_release(&numbers);
     group_release(&functions);
     return 0;
+}
+
+int places_init(struct places *p, const struct recording *r, const struct query *q, struct err *err)
+{
+    *p = (struct places){.query = *q};
+    p->query.metric = METRIC_TOTAL;
+    p->query.at = NULL;
+    return init(p, r, err);
+}
+
+int places_init_live(struct places *p, const struct recording *r, const struct query *q,
+                     enum metric metric, struct err *err)
+{
+    *p = (struct places){.query = *q};
+    p->query.metric = metric;
+    return init(p, r, err);
 }
 
 void places_release(struct places *p)
@@ -83,7 +90,8 @@ static bool is_own(const struct places *p, uint32_t call)
                                             "/usr/include/"};
     const struct call_frame *frame = places_frame(p, call);
     const char *file = frame->file ? frame_table_string(&p->total.frames, frame->file) : "<";
-    if (*file == '<' || strncmp(frame_table_string(&p->total.frames, frame->name), "__libc_", 7) == 0)
+    if (*file == '<' ||
+        strncmp(frame_table_string(&p->total.frames, frame->name), "__libc_", 7) == 0)
         return false;
     for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
         if (strstr(file, libraries[i]))

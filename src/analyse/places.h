@@ -25,10 +25,9 @@ struct places {
 /* `q` gives process and focus. Errors are answer_query's. */
 int places_init(struct places *p, const struct recording *r, const struct query *q,
                 struct err *err);
-/* The same for one metric at one moment (NULL: the end), as a report of it has them: what has
- * nothing then is no place. `total` is then of that metric. `at` is borrowed. */
-int places_init_at(struct places *p, const struct recording *r, const struct query *q,
-                   enum metric metric, const char *at, struct err *err);
+/* The functions charged for what is live of another metric (mapped, pool) at q->at. */
+int places_init_live(struct places *p, const struct recording *r, const struct query *q,
+                     enum metric metric, struct err *err);
 void places_release(struct places *p);
 
 /* One value for each place; caller frees. */

@@ -110,6 +110,9 @@ static void follow(struct timelines *t)
     for (size_t i = 0; i <= last; i++) {
         while (moment < t->moments && t->intervals[moment] == i) {
             t->process[moment] = highest > live ? highest : live;
+            /* Of several processes `live` has what others had when they ended. */
+            if (p->together && t->process[moment] > (int64_t)p->peak_bytes)
+                t->process[moment] = (int64_t)p->peak_bytes;
             t->total[moment] = live;
             note_moment(t, moment++);
             highest = 0;

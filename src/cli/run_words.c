@@ -114,7 +114,7 @@ static void add_lost_by_others(struct strbuf *b, const struct findings_all *all,
     unit_bytes(b, wrapped_less(all->lost_bytes, own->lost_bytes));
     strbuf_puts(b, " in ");
     unit_blocks(b, blocks);
-    strbuf_printf(b, ": tidemark leaks %s --process PID\n", name);
+    strbuf_printf(b, ": tidemark leaks %s\n", name);
 }
 
 /* A child is often what it is about: a shell that starts the program, say. */
@@ -249,11 +249,16 @@ static void add_findings(struct strbuf *b, const struct session_result *result, 
         strbuf_printf(b, "  what stands out: tidemark findings %s\n", file);
     if (code)
         return;
-    add_mapped(b, r, file);
-    add_lost(b, r, file);
     query_init(&query);
     query.focus.presets = true; /* as tidemark findings does */
-    if (findings_all_init(&findings, r, &query, FINDINGS_NS, &err) == 0) {
+    code = findings_all_init(&findings, r, &query, FINDINGS_NS, &err);
+    bool told = false;
+    for (size_t i = 0; !code && i < findings.list.count && i < FINDINGS_SHOWN; i++)
+        told |= findings.list.items[i].own->kind == FINDING_MAPPED;
+    if (!told)
+        add_mapped(b, r, file);
+    add_lost(b, r, file);
+    if (code == 0) {
         add_lost_by_others(b, &findings, file);
         findings_brief(&findings, file, FINDINGS_SHOWN, b);
         if (findings.list.count)

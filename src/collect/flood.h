@@ -5,8 +5,8 @@
  * but not one past its end. What is reached from the roots is reachable, and so is what reachable
  * blocks point to. Of the rest a block is lost if no other of the rest leads to it; what lost
  * blocks lead to is indirect. Blocks that lead to each other in a circle, with nothing else leading
- * there: the one with the lowest address is lost, the others indirect. Each indirect block belongs to
- * one lost block, its root, that leads to it: to one of them, where several do.
+ * there: the one with the lowest address is lost, the others indirect. Each indirect block belongs
+ * to one lost block, its root, that leads to it: to one of them, where several do.
  *
  * In this order: flood_add for all blocks, flood_ready; flood_word and flood_from for the roots and
  * flood_note for the blocks, which read memory; then flood_run, which does not. So all of memory is

@@ -60,10 +60,14 @@ static void add_processes(const struct findings_all *all, const struct joined_fi
         return;
     if (j->pids.count == 1)
         strbuf_printf(out, ", in process %" PRIu32 " (", p->pid);
+    else if (j->workers)
+        strbuf_printf(out, ", in %zu of %" PRIu32 " workers of ", j->pids.count, j->workers);
     else
         strbuf_printf(out, ", in %zu of %" PRIu32 " processes of ", j->pids.count, j->alike);
     summary_program_name(p, out);
     strbuf_puts(out, j->pids.count == 1 ? ")" : "");
+    if (j->own->kind == FINDING_LEAK && j->unknown)
+        strbuf_printf(out, " (%" PRIu32 " could not be looked at)", j->unknown);
 }
 
 static void add_title(const struct findings_all *all, const struct joined_finding *j,
@@ -166,10 +170,8 @@ void findings_next(const struct findings_all *all, const char *file, struct strb
     next_word(out, file);
     if (asked)
         unit_process(out, asked);
-    else if (all->looked > 1 && !(leak && j->pids.count > 1))
+    else if (all->looked > 1 && !leak) /* leaks is about all of them */
         strbuf_printf(out, " --process %" PRIu32, j->of->places.total.profile->pid);
-    else if (all->looked > 1)
-        strbuf_puts(out, " --process all");
     if (leak || kind == FINDING_GROWTH || kind == FINDING_FRAGMENTED)
         return;
     struct strbuf name = {0};
@@ -211,19 +213,20 @@ static void add_account(const struct findings_all *all, struct strbuf *out)
     int told = 0;
     if (!l)
         return;
-    strbuf_puts(out, "Resident at ");
-    unit_time(out, l->time_ns);
-    strbuf_puts(out, ": ");
     unit_bytes(out, (int64_t)l->rss_bytes);
+    strbuf_puts(out, " were resident at ");
+    unit_time(out, l->time_ns);
     uint64_t rss = l->rss_bytes;
-    add_part(out, l->parts[PART_LIVE] + l->parts[PART_ROUNDING], rss, "in blocks of the heap", &told);
+    add_part(out, l->parts[PART_LIVE] + l->parts[PART_ROUNDING], rss, "in blocks of the heap",
+             &told);
     add_part(out, l->parts[PART_MAPPED], rss, "mapped by the program", &told);
     add_part(out, l->parts[PART_SHARED], rss, "shared memory", &told);
     add_part(out, l->parts[PART_FILES], rss, "mapped files", &told);
     add_part(out, l->parts[PART_FREE] + l->parts[PART_HELD], rss, "free, kept by the allocator",
              &told);
     add_part(out, l->parts[PART_STACKS], rss, "stacks", &told);
-    add_part(out, l->parts[PART_TEXT] + l->parts[PART_DATA], rss, "of program and libraries", &told);
+    add_part(out, l->parts[PART_TEXT] + l->parts[PART_DATA], rss, "of program and libraries",
+             &told);
     add_part(out, l->parts[PART_RECORDER], rss, "tidemark's own", &told);
     add_part(out, l->parts[PART_UNKNOWN], rss, "not explained", &told);
     strbuf_puts(out, ".");
@@ -303,8 +306,9 @@ static void add_own_line(const struct findings_all *all, size_t most, struct str
     const struct places *p = &findings_chosen(all)->places;
     struct own_line line = own_lines_most(p);
     struct strbuf text = {0};
+    bool python = findings_chosen(all)->places.total.profile->python_version;
     for (size_t i = 0; i < shown(all, most); i++)
-        if (all->list.items[i].own->kind == FINDING_PEAK)
+        if (!python || all->list.items[i].own->kind == FINDING_PEAK)
             return;
     if (line.call == CALL_NONE || line.bytes < OWN_BYTES ||
         (double)line.bytes < OWN_SHARE * (double)line.of_bytes)

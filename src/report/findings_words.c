@@ -173,7 +173,7 @@ static void why_leak(const struct findings *f, const struct finding *n, struct s
         strbuf_puts(out, ": none since");
 }
 
-static void why_growth(const struct finding *n, struct strbuf *out)
+static void why_growth(const struct findings *f, const struct finding *n, struct strbuf *out)
 {
     strbuf_printf(out, "its live bytes rose %s the time", n->never_less ? "all" : "most of");
     if (n->mark) {
@@ -188,6 +188,8 @@ static void why_growth(const struct finding *n, struct strbuf *out)
     strbuf_puts(out, "; they are ");
     percent(out, (double)n->bytes, (double)n->of_bytes);
     strbuf_puts(out, " of the peak");
+    if (!f->basis.reach_known)
+        strbuf_puts(out, "; whether anything still points to them is not known");
 }
 
 static void why_peak(const struct finding *n, struct strbuf *out)
@@ -251,7 +253,7 @@ void finding_why(const struct findings *f, const struct finding *n, struct strbu
         why_leak(f, n, out);
         break;
     case FINDING_GROWTH:
-        why_growth(n, out);
+        why_growth(f, n, out);
         break;
     case FINDING_PEAK:
         why_peak(n, out);

@@ -28,6 +28,8 @@ static void json_totals_of(struct json *j, const struct leaks *l)
     json_i64(j, "ignored_blocks", l->left_out.ignored.count);
     json_i64(j, "outside_bytes", l->left_out.outside.amount);
     json_i64(j, "outside_blocks", l->left_out.outside.count);
+    json_u64(j, "may_match_bytes", l->may_match.bytes);
+    json_u64(j, "may_match_blocks", l->may_match.blocks);
     json_end(j);
 }
 

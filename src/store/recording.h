@@ -201,8 +201,8 @@ struct live_row {
     uint32_t interval; /* in which they were allocated */
     uint32_t reach;    /* enum reach */
     uint64_t blocks, bytes, usable;
-    uint64_t untouched;         /* of bytes: on pages that were never resident */
-    uint64_t first_ns, last_ns; /* about when the first and the last of them was allocated */
+    uint64_t untouched;             /* of bytes: on pages that were never resident */
+    uint64_t first_ns, last_ns;     /* about when the first and the last of them was allocated */
     uint64_t led_blocks, led_bytes; /* of lost ones: indirect blocks that they lead to, each the
                                        share of one lost block */
 };
