@@ -33,15 +33,20 @@ static uint64_t mappings_of(const struct footprint *l)
 
 #define KEPT_TIME 0.1 /* of the run: what is freed right before the end nobody misses */
 
-/* Was at least half as much kept beside live blocks for a while, before the program ended? */
-static bool was_kept(const struct profile *p, uint64_t bytes)
+/* Was at least half as much kept beside live blocks for a while, before the program ended? `freed`
+ * bytes of blocks were live at the peak and are not any more: at least half of these were gone. */
+static bool was_kept(const struct profile *p, uint64_t bytes, uint64_t freed)
 {
+    uint64_t highest = 0;
     uint64_t end = work_end_ns(p) < p->duration_ns ? work_end_ns(p) : p->duration_ns, time = 0;
     for (size_t i = 0; i < p->stamps.count; i++) {
         const struct stamp *s = &p->stamps.items[i];
         uint64_t until = i + 1 < p->stamps.count ? p->stamps.items[i + 1].time_ns : end;
         until = until < end ? until : end;
         uint64_t beside = s->anon_bytes > s->live_bytes ? s->anon_bytes - s->live_bytes : 0;
+        highest = s->live_bytes > highest ? s->live_bytes : highest;
+        if (s->live_bytes + freed / 2 > highest)
+            continue;
         if (stamp_free_known(s) && s->free_bytes < beside)
             beside = s->free_bytes; /* the rest is rounding */
         if (beside >= bytes / 2 && until > s->time_ns)
@@ -56,7 +61,7 @@ static uint64_t kept_at(const struct profile *p, const struct footprint *l)
 {
     uint64_t kept = l->partial ? 0 : l->parts[PART_FREE] + l->parts[PART_HELD];
     if (kept < KEPT_BYTES || (work_end_of_python(p) && l->time_ns > work_end_ns(p)) ||
-        !was_kept(p, kept))
+        !was_kept(p, kept, p->peak_bytes > l->live_bytes ? p->peak_bytes - l->live_bytes : 0))
         return 0;
     if (l->exact)
         return kept;
