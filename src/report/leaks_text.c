@@ -345,6 +345,10 @@ static void add_answer(const struct leaks *l, const struct style *s, struct strb
         strbuf_putc(&text, '.');
     } else if (l->sums[REACH_UNKNOWN].blocks) {
         strbuf_puts(&text, "Whether anything was lost is not known.");
+    } else if (l->may_match.blocks) {
+        strbuf_puts(&text, "Nothing was lost that is known to match; ");
+        add_amount(&text, l->may_match.bytes, l->may_match.blocks);
+        strbuf_puts(&text, " may: their stacks were cut off.");
     } else {
         strbuf_puts(&text, "Nothing was lost.");
     }

@@ -333,3 +333,17 @@ def test_ten_million_blocks(t):
     answer = leaks(t, profile)
     t.equal("entries", [(e["bytes"], e["count"]) for e in answer["leaks"]], [(240000000, 10000000)])
     t.true("the file is small", os.path.getsize(profile) < 100000, os.path.getsize(profile))
+
+
+def test_cut_stacks_may_match(t):
+    """A stack that was cut off before the function that is asked for is no proof that it is not there."""
+    program = t.build("deep_leak.c", "-O1", "-fno-optimize-sibling-calls")
+    whole, cut = t.record(program, "10"), t.record(program, "20000")
+    for profile, lost, may in ((whole, 20000, 0), (cut, 0, 20000)):
+        totals = leaks(t, profile, "--within", "wanted")["totals"]
+        t.equal("lost, may match", (totals["lost_bytes"], totals["may_match_bytes"]), (lost, may))
+        t.equal("--fail", t.run("leaks", profile, "--within", "wanted", "--fail")[2], 3)
+    t.true("it is said", "tidemark leaks: process" in t.stderr and "whose stacks were cut off: they may match" in t.stderr, t.stderr)
+    t.true("and in the text", "\nmay match  19.5 KiB in 20 blocks" in t.stdout, t.stdout)
+    t.equal("of a whole stack it is known", t.run("leaks", whole, "--within", "nobody", "--fail")[2], 0)
+    t.equal("nor is it lost where nobody asks", leaks(t, cut)["totals"]["may_match_bytes"], 0)
