@@ -30,10 +30,6 @@ const struct scan *leak_scan_of(const struct profile *p, enum scan_kind kind);
  */
 const struct scan *leak_scan_judged(const struct profile *p, const char **why);
 
-/* Of what is lost at the end, by site: bytes that something pointed to when the program began to
- * end, so that only its destructors lost them. One value a site, which the caller frees. */
-int64_t *leak_scan_lost_late(const struct profile *p);
-
 /* "end", "exit", "leaks#2". */
 void leak_scan_name(const struct profile *p, const struct scan *s, struct strbuf *out);
 
@@ -47,5 +43,9 @@ struct live_rows {
  * are of all that was live before, in these intervals.
  */
 void leak_scan_freed(const struct profile *p, struct live_rows *out);
+
+/* Of what is lost at the end, by site: bytes that something pointed to when the program began to
+ * end, so that only its destructors lost them. One value a site, which the caller frees. */
+int64_t *leak_scan_lost_late(const struct profile *p);
 
 #endif
