@@ -33,35 +33,26 @@ static uint64_t mappings_of(const struct footprint *l)
 
 #define KEPT_TIME 0.1 /* of the run: what is freed right before the end nobody misses */
 
-/* Was at least half as much kept beside live blocks for a while, before the program ended? `freed`
- * bytes of blocks were live at the peak and are not any more: at least half of these were gone. */
-static bool was_kept(const struct profile *p, uint64_t bytes, uint64_t freed)
+/* Were the blocks that left it free gone for a while at the end of the run? What is used again and
+ * again, or freed right before the end, nobody misses. `freed` bytes were live at the peak and are
+ * not at the look: the heap counts as high with more than half of these. */
+static bool was_kept(const struct profile *p, const struct footprint *l)
 {
-    uint64_t highest = 0;
-    uint64_t end = work_end_ns(p) < p->duration_ns ? work_end_ns(p) : p->duration_ns, time = 0;
-    for (size_t i = 0; i < p->stamps.count; i++) {
-        const struct stamp *s = &p->stamps.items[i];
-        uint64_t until = i + 1 < p->stamps.count ? p->stamps.items[i + 1].time_ns : end;
-        until = until < end ? until : end;
-        uint64_t beside = s->anon_bytes > s->live_bytes ? s->anon_bytes - s->live_bytes : 0;
-        highest = s->live_bytes > highest ? s->live_bytes : highest;
-        if (s->live_bytes + freed / 2 > highest)
-            continue;
-        if (stamp_free_known(s) && s->free_bytes < beside)
-            beside = s->free_bytes; /* the rest is rounding */
-        if (beside >= bytes / 2 && until > s->time_ns)
-            time += until - s->time_ns;
-    }
-    return (double)time >= KEPT_TIME * (double)end;
+    uint64_t end = work_end_ns(p) < p->duration_ns ? work_end_ns(p) : p->duration_ns, high = 0;
+    uint64_t freed = p->peak_bytes > l->live_bytes ? p->peak_bytes - l->live_bytes : 0;
+    for (size_t i = 0; i < p->intervals.count; i++)
+        if (p->intervals.items[i].peak_bytes + freed / 2 > p->peak_bytes)
+            high = p->intervals.items[i].end_ns;
+    return freed && high < l->time_ns && high < end &&
+           (double)(end - high) >= KEPT_TIME * (double)end;
 }
 
 /* What a program allocates while it is looked at counts as free: then only what was free at the
  * moment before and after is. */
 static uint64_t kept_at(const struct profile *p, const struct footprint *l)
 {
-    uint64_t kept = l->partial ? 0 : l->parts[PART_FREE] + l->parts[PART_HELD];
-    if (kept < KEPT_BYTES || (work_end_of_python(p) && l->time_ns > work_end_ns(p)) ||
-        !was_kept(p, kept, p->peak_bytes > l->live_bytes ? p->peak_bytes - l->live_bytes : 0))
+    uint64_t kept = l->parts[PART_HELD] + (was_kept(p, l) ? l->parts[PART_FREE] : 0);
+    if (l->partial || kept < KEPT_BYTES || (work_end_of_python(p) && l->time_ns > work_end_ns(p)))
         return 0;
     if (l->exact)
         return kept;

@@ -176,3 +176,13 @@ def test_children(t):
     t.true("in the summary", "child_loses loses 390.6 KiB in 200 blocks, in 4 of 4 workers" in told.summary, told.summary)
     all_threads = t.ask(told.profile, "threads", "--process", "all")
     t.equal("the peak of all", all_threads["peak_bytes"], t.ask(told.profile, "report", "--metric", "peak", "--process", "all")["totals"]["peak_bytes"])
+
+
+def test_highest_of_threads_of_all(t):
+    """A thread's highest is the same whether its process is looked at alone or with all others."""
+    profile = t.record(t.build("scenarios.c", "-O1", *API), "spikes")
+    together = {line["tid"]: line["highest_bytes"] for line in t.ask(profile, "threads", "--process", "all")["threads"]}
+    for process in t.ask(profile, "report")["processes"]:
+        for line in t.ask(profile, "threads", "--process", str(process["pid"]))["threads"]:
+            t.equal("of %d" % line["tid"], together[line["tid"]], line["highest_bytes"])
+    t.equal("spikes", sorted(together.values()), [10 * MIB, 20 * MIB, 30 * MIB])

@@ -213,6 +213,29 @@ SITE static void fork_children(void)
     free(kept);
 }
 
+/* --- spikes: of two children the first has 30 MiB for a moment, the second 20
+ * --------------------- */
+
+SITE static void spike(size_t size)
+{
+    known_sink = filled(size);
+    free(known_sink);
+}
+
+static void fork_spikes(void)
+{
+    kept = filled(10 * MIB);
+    for (size_t i = 0; i < 2; i++) {
+        pid_t child = fork();
+        if (!child) {
+            spike((30 - 10 * i) * MIB);
+            exit(0);
+        }
+        waitpid(child, NULL, 0);
+    }
+    free(kept);
+}
+
 static int event(const char *name, int n)
 {
     if (strcmp(name, "lost") == 0 || strcmp(name, "killed") == 0)
@@ -248,6 +271,10 @@ int main(int argc, char **argv)
     int status = 0;
     if (argc > 1 && strcmp(argv[1], "children") == 0) {
         fork_children();
+        return 0;
+    }
+    if (argc > 1 && strcmp(argv[1], "spikes") == 0) {
+        fork_spikes();
         return 0;
     }
     for (int i = 0; i < EVENTS && argc > 1 && !status; i++) {
