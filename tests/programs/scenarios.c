@@ -218,7 +218,7 @@ SITE static void fork_children(void)
 
 SITE static void spike(size_t size)
 {
-    known_sink = filled(size);
+    known_sink = malloc(size); /* in no time */
     free(known_sink);
 }
 
