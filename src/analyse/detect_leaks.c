@@ -36,6 +36,7 @@ static void add_row(struct findings *f, struct losing *l, const struct live_row 
     value_join(&f->lost[place], v, false);
     if (r->reach == REACH_INDIRECT) {
         value_join(&l->indirect, v, false);
+        value_join(&f->hangs[place], v, false);
         return;
     }
     struct age *age = &l->ages[place];
@@ -93,6 +94,7 @@ void detect_leaks(struct findings *f)
     const char *why;
     const struct scan *scan = leak_scan_judged(p, &why);
     f->lost = xcalloc((size_t)f->places.count + 1, sizeof *f->lost);
+    f->hangs = xcalloc((size_t)f->places.count + 1, sizeof *f->hangs);
     if (!scan)
         return;
     f->basis.reach_known = true;

@@ -95,15 +95,31 @@ static void leave_out_cut(struct findings *f)
     free(ends);
 }
 
+/* What hangs on lost blocks, and no finding of a leak has it. */
+static int64_t unclaimed(const struct findings *f)
+{
+    int64_t bytes = 0;
+    for (uint32_t i = 0; i < f->places.count; i++)
+        bytes = wrapped(bytes, f->hangs[i].amount);
+    for (size_t i = 0; i < f->list.count; i++)
+        if (f->list.items[i].kind == FINDING_LEAK)
+            bytes = wrapped_less(bytes, f->list.items[i].led_bytes);
+    return bytes > 0 ? bytes : 0;
+}
+
 /* What a function lost, or what hangs on what another one lost, is the leak's: nobody needs to
  * limit it as well. */
 static void leave_out_lost(struct findings *f)
 {
+    int64_t free_to_claim = unclaimed(f);
     size_t kept = 0;
     for (size_t i = 0; i < f->list.count; i++) {
         struct finding n = f->list.items[i];
-        int64_t left = wrapped_less(n.bytes, f->lost[n.place].amount);
-        if (n.kind == FINDING_GROWTH && f->lost[n.place].amount > 0) {
+        int64_t lost = f->lost[n.place].amount, hangs = f->hangs[n.place].amount;
+        if (n.kind == FINDING_GROWTH && lost > 0) {
+            int64_t own = hangs < free_to_claim ? hangs : free_to_claim;
+            free_to_claim -= own;
+            int64_t left = wrapped_less(n.bytes, wrapped_less(lost, own));
             if ((double)left < DETECT_LEFT * (double)n.bytes)
                 continue;
             n.worth *= (double)left / (double)n.bytes;
@@ -173,6 +189,7 @@ void findings_release(struct findings *f)
     vec_release(&f->list);
     chains_release(&f->chains);
     free(f->lost);
+    free(f->hangs);
     if (*f->mapped_at)
         places_release(&f->mapped);
     places_release(&f->places);

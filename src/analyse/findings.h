@@ -77,7 +77,8 @@ struct findings {
     struct places places;
     struct places mapped; /* of FINDING_MAPPED: who mapped what was there at mapped_at */
     char mapped_at[32];   /* a moment as --at takes it; "": `mapped` is not there */
-    struct value *lost;   /* by place: lost and indirect */
+    struct value *lost;   /* by place: lost and indirect; */
+    struct value *hangs;  /* of these, what is indirect */
     struct findings_basis basis;
     struct chains chains;
     uint64_t planted_bytes, planted_blocks; /* of run --plant-leak: left out */
