@@ -1,4 +1,5 @@
-/* deep_leak DEPTH: `wanted` calls itself so often down, and there 20 blocks of 1000 bytes are lost. */
+/* deep_leak DEPTH: so many calls below `wanted`, 20 blocks of 1000 bytes are lost. It frees a block
+ * of its own, and so does `other`. */
 #include <stdlib.h>
 
 #include "known.h"
@@ -17,7 +18,15 @@ SITE static int down(int n)
 
 SITE static int wanted(int n)
 {
+    known_sink = malloc(10);
+    free(known_sink);
     return down(n) + 1;
+}
+
+SITE static void other(void)
+{
+    known_sink = malloc(20);
+    free(known_sink);
 }
 
 SITE static int wipe(void)
@@ -31,5 +40,6 @@ SITE static int wipe(void)
 int main(int argc, char **argv)
 {
     wanted(argc > 1 ? atoi(argv[1]) : 10);
+    other();
     return wipe();
 }
