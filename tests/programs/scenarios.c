@@ -158,14 +158,20 @@ SITE static void lose_early(void)
 /* --- little: 16 blocks of 100 bytes lost, beside 81 MiB ------------------------------------------
  */
 
+static void *volatile large;
+
+SITE static void load_once(void)
+{
+    large = filled(81 * MIB);
+}
+
 SITE static void lose_little(int event)
 {
-    static char *large;
     if (!event)
-        large = filled(81 * MIB);
+        load_once();
     if (event % 6 == 0)
         kept = filled(100);
-    kept = large;
+    kept = NULL;
 }
 
 /* --- owner: a table of 100 blocks of 10,000 bytes is freed at exit, but not the blocks -----------
