@@ -7,6 +7,8 @@
 
 #define GROWTHS_LEAST   3           /* of the longest: fewer may be chance */
 #define COPIED_LEAST    (64 * 1024) /* bytes: less is not worth a line */
+#define MATTERS_LARGEST (16 * 1024) /* bytes of the largest array, or */
+#define MATTERS_COPIED  (64u << 20) /* copied in all */
 #define OTHERWISE_MOST  5           /* one replacement in so many may be by something else */
 #define FRAMES_OF_STD   16          /* that a vector may be behind */
 #define ITEM_BYTES_MOST 65536       /* what is larger is hardly an item */
@@ -140,6 +142,19 @@ void chains_find(struct chains *c, const struct places *places)
     c->list.count = kept;
     if (kept)
         qsort(c->list.items, kept, sizeof *c->list.items, by_copied);
+}
+
+bool chain_is_frozen(const char *file)
+{
+    return strncmp(file, "<frozen ", 8) == 0;
+}
+
+bool chain_matters(const struct places *places, const struct chain *chain)
+{
+    const struct call_frame *frame = places_frame(places, chain->call);
+    const char *file = frame->file ? frame_table_string(&places->total.frames, frame->file) : "";
+    return !chain_is_frozen(file) &&
+           (chain->of.largest_bytes >= MATTERS_LARGEST || chain->of.copied_bytes >= MATTERS_COPIED);
 }
 
 void chains_release(struct chains *c)

@@ -26,6 +26,12 @@ struct chains {
     VEC(struct chain) list; /* most copied first */
 };
 
+/* Is it a file of Python's own machinery, "<frozen importlib._bootstrap>"? */
+bool chain_is_frozen(const char *file);
+/* Large enough, or copied so often, that a reserve would be felt; and of a function that its user
+ * can change. */
+bool chain_matters(const struct places *places, const struct chain *chain);
+
 void chains_find(struct chains *c, const struct places *places);
 void chains_release(struct chains *c);
 

@@ -13,6 +13,9 @@
 struct finding *detect_add(struct findings *f, enum finding_kind kind, uint32_t place,
                            const struct value *sites, double worth);
 
+/* Most of a place is gone where this says so: what was lost of it is another finding's. */
+#define DETECT_LEFT 0.1
+
 static inline double share_of(int64_t part, uint64_t whole)
 {
     return whole && part > 0 ? (double)part / (double)whole : 0;
@@ -25,5 +28,6 @@ void detect_churn(struct findings *f);
 void detect_untouched(struct findings *f);
 void detect_overhead(struct findings *f);
 void detect_chains(struct findings *f);
+void detect_resident(struct findings *f, const struct recording *r, const struct query *q);
 
 #endif

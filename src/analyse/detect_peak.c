@@ -36,7 +36,7 @@ void detect_peak(struct findings *f)
     measure_sites(&peak, p, METRIC_PEAK, SIZE_REQUESTED, &w);
     struct value *places = places_sum(&f->places, peak.sites);
     for (uint32_t i = 0; i < f->places.count; i++) {
-        int64_t bytes = places[i].amount;
+        int64_t bytes = wrapped_less(places[i].amount, f->lost[i].amount);
         double share = share_of(bytes, p->peak_bytes);
         if (bytes < PEAK_BYTES || share < SPIKE_SHARE || share > 1)
             continue;

@@ -8,12 +8,24 @@
 const char *finding_kind_name(enum finding_kind kind)
 {
     static const char *const names[FINDING_KINDS] = {
-        [FINDING_LEAK] = "leak",           [FINDING_GROWTH] = "growth",
-        [FINDING_PEAK] = "peak",           [FINDING_CHURN] = "churn",
-        [FINDING_OVERSIZED] = "oversized", [FINDING_UNTOUCHED] = "untouched",
-        [FINDING_OVERHEAD] = "overhead",   [FINDING_CHAIN] = "chain",
+        [FINDING_LEAK] = "leak",
+        [FINDING_GROWTH] = "growth",
+        [FINDING_PEAK] = "peak",
+        [FINDING_CHURN] = "churn",
+        [FINDING_OVERSIZED] = "oversized",
+        [FINDING_UNTOUCHED] = "untouched",
+        [FINDING_OVERHEAD] = "overhead",
+        [FINDING_CHAIN] = "chain",
+        [FINDING_MAPPED] = "mapped",
+        [FINDING_RETAINED] = "retained",
+        [FINDING_FRAGMENTED] = "fragmented",
     };
     return names[kind];
+}
+
+const struct places *finding_places(const struct findings *f, const struct finding *n)
+{
+    return n->kind == FINDING_MAPPED ? &f->mapped : &f->places;
 }
 
 struct finding *detect_add(struct findings *f, enum finding_kind kind, uint32_t place,
@@ -21,7 +33,7 @@ struct finding *detect_add(struct findings *f, enum finding_kind kind, uint32_t 
 {
     struct finding *n = vec_push(&f->list);
     *n = (struct finding){.kind = kind, .place = place, .worth = worth};
-    n->call = places_call(&f->places, place, sites, &n->leaf);
+    n->call = places_call(finding_places(f, n), place, sites, &n->leaf);
     return n;
 }
 
@@ -44,7 +56,9 @@ static void keep_best(struct findings *f)
     for (size_t i = 0; i < f->list.count && kept < FINDINGS_MAX; i++) {
         bool named = false;
         for (size_t k = 0; k < kept; k++)
-            named |= f->list.items[k].place == f->list.items[i].place;
+            named |= f->list.items[k].place == f->list.items[i].place &&
+                     (f->list.items[k].kind == FINDING_MAPPED) ==
+                         (f->list.items[i].kind == FINDING_MAPPED);
         if (!named)
             f->list.items[kept++] = f->list.items[i];
     }
@@ -81,6 +95,70 @@ static void leave_out_cut(struct findings *f)
     free(ends);
 }
 
+/* What hangs on lost blocks, and no finding of a leak has it. */
+static int64_t unclaimed(const struct findings *f)
+{
+    int64_t bytes = 0;
+    for (uint32_t i = 0; i < f->places.count; i++)
+        bytes = wrapped(bytes, f->hangs[i].amount);
+    for (size_t i = 0; i < f->list.count; i++)
+        if (f->list.items[i].kind == FINDING_LEAK)
+            bytes = wrapped_less(bytes, f->list.items[i].led_bytes);
+    return bytes > 0 ? bytes : 0;
+}
+
+/* What a function lost, or what hangs on what another one lost, is the leak's: nobody needs to
+ * limit it as well. */
+static void leave_out_lost(struct findings *f)
+{
+    int64_t free_to_claim = unclaimed(f);
+    size_t kept = 0;
+    for (size_t i = 0; i < f->list.count; i++) {
+        struct finding n = f->list.items[i];
+        int64_t lost = f->lost[n.place].amount, hangs = f->hangs[n.place].amount;
+        if (n.kind == FINDING_GROWTH && lost > 0) {
+            int64_t own = hangs < free_to_claim ? hangs : free_to_claim;
+            free_to_claim -= own;
+            int64_t left = wrapped_less(n.bytes, wrapped_less(lost, own));
+            if ((double)left < DETECT_LEFT * (double)n.bytes)
+                continue;
+            n.worth *= (double)left / (double)n.bytes;
+            n.per_mark *= (double)left / (double)n.bytes;
+            n.bytes = left;
+        }
+        f->list.items[kept++] = n;
+    }
+    f->list.count = kept;
+}
+
+/* Shares of the heap's peak become shares of what was resident. */
+static void weigh(struct findings *f)
+{
+    double scale = f->basis.rss_bytes > f->basis.peak_bytes
+                       ? (double)f->basis.peak_bytes / (double)f->basis.rss_bytes
+                       : 1;
+    for (size_t i = 0; i < f->list.count; i++) {
+        enum finding_kind kind = f->list.items[i].kind;
+        if (kind == FINDING_LEAK || kind == FINDING_GROWTH || kind == FINDING_PEAK ||
+            kind == FINDING_OVERHEAD)
+            f->list.items[i].worth *= scale;
+    }
+}
+
+/* Nobody can change how Python itself imports. */
+static void leave_out_frozen(struct findings *f)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < f->list.count; i++) {
+        const struct finding *n = &f->list.items[i];
+        const struct places *p = finding_places(f, n);
+        const struct call_frame *frame = places_frame(p, n->call);
+        if (!frame->file || !chain_is_frozen(frame_table_string(&p->total.frames, frame->file)))
+            f->list.items[kept++] = *n;
+    }
+    f->list.count = kept;
+}
+
 int findings_init(struct findings *f, const struct recording *r, const struct query *q,
                   struct err *err)
 {
@@ -93,11 +171,15 @@ int findings_init(struct findings *f, const struct recording *r, const struct qu
     f->basis.peak_bytes = f->places.total.profile->peak_bytes;
     detect_leaks(f);
     detect_growth(f);
+    leave_out_lost(f);
     detect_peak(f);
     detect_churn(f);
     detect_untouched(f);
     detect_overhead(f);
     detect_chains(f);
+    detect_resident(f, r, q);
+    leave_out_frozen(f);
+    weigh(f);
     keep_best(f);
     return 0;
 }
@@ -106,5 +188,9 @@ void findings_release(struct findings *f)
 {
     vec_release(&f->list);
     chains_release(&f->chains);
+    free(f->lost);
+    free(f->hangs);
+    if (*f->mapped_at)
+        places_release(&f->mapped);
     places_release(&f->places);
 }

@@ -26,8 +26,14 @@ enum finding_kind {
     FINDING_UNTOUCHED,
     FINDING_OVERHEAD,
     FINDING_CHAIN,
+    FINDING_MAPPED,     /* memory that the program itself mapped, or that Python did for objects */
+    FINDING_RETAINED,   /* freed, and the allocator keeps it: whole pages, */
+    FINDING_FRAGMENTED, /* or between live blocks, which keep the pages */
     FINDING_KINDS
 };
+
+/* What mapped memory is, as far as it is known. */
+enum finding_mapped { MAPPED_ANY, MAPPED_ARENAS, MAPPED_SHARED };
 
 struct finding {
     enum finding_kind kind;
@@ -41,9 +47,15 @@ struct finding {
     int64_t freed_bytes;  /* growth: of `bytes`, freed after the last mark and before the end */
     bool never_less;      /* growth: at none of the moments that were compared */
     double share;         /* churn: of the time; peak: of the run that it is that high; else 0 */
-    uint64_t first_ns, last_ns; /* leak: when the first and the last were allocated */
-    int64_t indirect_bytes;     /* leak: only lost blocks point to these, of whatever function */
-    const struct chain *chain;  /* chain: all that is known of it, in `chains` */
+    uint64_t first_ns, last_ns;   /* leak: when the first and the last were allocated */
+    int64_t led_bytes, led_count; /* leak: of bytes and count, what only the lost blocks lead to,
+                                     of whatever function */
+    int64_t late_bytes; /* leak: of bytes, what something pointed to until destructors ran */
+    uint64_t moment_ns; /* mapped, retained, fragmented: when the process was looked at */
+    enum finding_mapped mapped;
+    bool at_most;              /* mapped: how much of it is resident is not known */
+    int64_t pinning_bytes;     /* fragmented: of the blocks that keep the pages */
+    const struct chain *chain; /* chain: all that is known of it, in `chains` */
 };
 
 /* What was looked at, for the sentence about a clean program. */
@@ -56,10 +68,17 @@ struct findings_basis {
     double overhead_share;  /* of what the allocator set aside at the peak */
     bool residency_known;
     int64_t untouched_bytes;
+    uint64_t rss_bytes, rss_ns;   /* the highest resident memory that was met; 0: not known */
+    const struct footprint *look; /* what it was made of, when most was beside the heap's blocks */
+    int64_t late_bytes;           /* lost only by destructors */
 };
 
 struct findings {
     struct places places;
+    struct places mapped; /* of FINDING_MAPPED: who mapped what was there at mapped_at */
+    char mapped_at[32];   /* a moment as --at takes it; "": `mapped` is not there */
+    struct value *lost;   /* by place: lost and indirect; */
+    struct value *hangs;  /* of these, what is indirect */
     struct findings_basis basis;
     struct chains chains;
     uint64_t planted_bytes, planted_blocks; /* of run --plant-leak: left out */
@@ -68,7 +87,12 @@ struct findings {
     VEC(struct finding) list;               /* the most worthwhile first */
 };
 
+/* Sets rss_bytes and rss_ns. */
+void resident_highest(const struct profile *p, struct findings_basis *b);
+
 const char *finding_kind_name(enum finding_kind kind);
+/* Where its place and calls are. */
+const struct places *finding_places(const struct findings *f, const struct finding *n);
 
 int findings_init(struct findings *f, const struct recording *r, const struct query *q,
                   struct err *err);

@@ -81,7 +81,9 @@ static void add_basis(struct findings_all *all, const struct findings *f)
 /* While the processes are looked at, one after the other. */
 struct joining {
     struct strpool programs, identities;
-    struct map counts;  /* number of a program -> processes of it */
+    struct map counts;  /* number of a program -> processes of it, */
+    struct map workers; /* those that one of the same program forked, */
+    struct map unknown; /* and those of which it is not known what they lost */
     struct map entries; /* number of an identity -> entry of the list */
     VEC(int64_t) most;  /* by entry: the bytes of the process that has most */
 };
@@ -91,44 +93,48 @@ static void joining_release(struct joining *j)
     strpool_release(&j->programs);
     strpool_release(&j->identities);
     map_release(&j->counts);
+    map_release(&j->workers);
+    map_release(&j->unknown);
     map_release(&j->entries);
     vec_release(&j->most);
 }
 
-static const char *function_of(const struct findings *f, uint32_t call)
+static const char *function_of(const struct places *p, uint32_t call)
 {
-    return call ? frame_table_string(&f->places.total.frames, places_frame(&f->places, call)->name)
-                : "";
+    return call ? frame_table_string(&p->total.frames, places_frame(p, call)->name) : "";
 }
 
 /* What makes findings of two processes the same. */
 static uint32_t identity(struct strpool *pool, const struct findings *f, const struct finding *n)
 {
+    const struct places *places = finding_places(f, n);
     struct strbuf text = {0};
     strbuf_printf(&text, "%d\n%s\n%s\n%s", (int)n->kind, program_of(profile_of(f)),
-                  function_of(f, n->call),
-                  function_of(f, f->places.total.tree.parent.items[n->call]));
+                  function_of(places, n->call),
+                  function_of(places, places->total.tree.parent.items[n->call]));
     uint32_t number = strpool_add(pool, text.data);
     strbuf_release(&text);
     return number;
 }
 
-/* What a process is in the whole recording: by its peak; of churn, which wastes time, by its time
+/* What a process takes: of its peak and its resident memory the more. */
+static uint64_t size_of(const struct profile *p)
+{
+    struct findings_basis b;
+    resident_highest(p, &b);
+    return b.rss_bytes > p->peak_bytes ? b.rss_bytes : p->peak_bytes;
+}
+
+/* What a process is in the whole recording: by its size; of churn, which wastes time, by its time
  * where that is more. */
 static double scale_of(const struct findings_all *all, const struct findings *f,
                        enum finding_kind kind)
 {
-    uint64_t peak = 0, time = 0;
     const struct profile *p = profile_of(f);
     if (p->together)
         return 1;
-    for (size_t i = 0; i < all->recording->profiles.count; i++) {
-        const struct profile *each = &all->recording->profiles.items[i];
-        peak = each->peak_bytes > peak ? each->peak_bytes : peak;
-        time = each->duration_ns > time ? each->duration_ns : time;
-    }
-    double space = peak ? (double)p->peak_bytes / (double)peak : 1;
-    double share = time ? (double)p->duration_ns / (double)time : 1;
+    double space = all->largest_bytes ? (double)size_of(p) / (double)all->largest_bytes : 1;
+    double share = all->longest_ns ? (double)p->duration_ns / (double)all->longest_ns : 1;
     return kind == FINDING_CHURN && share > space ? share : space;
 }
 
@@ -142,6 +148,8 @@ static void join(struct joined_finding *j, const struct profile *p, size_t numbe
     sum.count = wrapped(j->sum.count, n->count);
     sum.of_bytes = wrapped(j->sum.of_bytes, n->of_bytes);
     sum.freed_bytes = wrapped(j->sum.freed_bytes, n->freed_bytes);
+    sum.led_bytes = wrapped(j->sum.led_bytes, n->led_bytes);
+    sum.led_count = wrapped(j->sum.led_count, n->led_count);
     sum.never_less = j->sum.never_less && n->never_less;
     sum.worth = j->sum.worth + worth;
     j->sum = sum;
@@ -156,12 +164,42 @@ static void join(struct joined_finding *j, const struct profile *p, size_t numbe
     j->pids.items[last] = first;
 }
 
+static void count_one(struct map *counts, uint32_t program)
+{
+    uint32_t *count = map_at(counts, program);
+    *count = *count == MAP_NONE ? 1 : *count + 1;
+}
+
+static uint32_t counted(const struct map *counts, uint32_t program)
+{
+    uint32_t count = map_get(counts, program);
+    return count == MAP_NONE ? 0 : count;
+}
+
+/* Was it forked by a process that runs the same program? */
+static bool is_worker(const struct findings_all *all, uint32_t pid)
+{
+    const struct profile *p = NULL, *parent = NULL;
+    const struct recording *r = all->recording;
+    for (size_t i = 0; i < r->profiles.count; i++)
+        if (r->profiles.items[i].pid == pid)
+            p = &r->profiles.items[i];
+    for (size_t i = 0; p && i < r->profiles.count; i++)
+        if (r->profiles.items[i].pid == p->ppid)
+            parent = &r->profiles.items[i];
+    return parent && strcmp(program_of(parent), program_of(p)) == 0;
+}
+
 /* The findings of one more process. */
 static void take(struct findings_all *all, struct joining *j, const struct findings *f)
 {
     const struct profile *p = profile_of(f);
-    uint32_t *count = map_at(&j->counts, strpool_add(&j->programs, program_of(p)));
-    *count = *count == MAP_NONE ? 1 : *count + 1;
+    uint32_t program = strpool_add(&j->programs, program_of(p));
+    count_one(&j->counts, program);
+    if (is_worker(all, p->pid))
+        count_one(&j->workers, program);
+    if (!f->basis.reach_known)
+        count_one(&j->unknown, program);
     add_basis(all, f);
     for (size_t i = 0; i < f->list.count; i++) {
         const struct finding *n = &f->list.items[i];
@@ -263,9 +301,14 @@ static void finish(struct findings_all *all, const struct joining *j, const stru
         struct joined_finding *e = &all->list.items[i];
         e->of = findings_again(all, q, e->profile);
         e->own = &e->of->list.items[e->number];
-        for (size_t k = 0; k < j->programs.strings.count; k++)
-            if (strcmp(strpool_get(&j->programs, (uint32_t)k), program_of(e->profile)) == 0)
-                e->alike = map_get(&j->counts, k);
+        for (uint32_t k = 0; k < j->programs.strings.count; k++)
+            if (strcmp(strpool_get(&j->programs, k), program_of(e->profile)) == 0) {
+                e->alike = counted(&j->counts, k);
+                e->workers = counted(&j->workers, k);
+                e->unknown = counted(&j->unknown, k);
+            }
+        for (size_t k = 0; k < e->pids.count; k++)
+            e->workers = is_worker(all, e->pids.items[k]) ? e->workers : 0;
         /* What points into the findings that were given up. */
         e->sum.chain = e->own->chain;
         e->sum.mark = e->own->mark;
@@ -285,6 +328,12 @@ int findings_all_init(struct findings_all *all, const struct recording *r, const
     if (!chosen)
         return code;
     *vec_push(&all->of) = chosen;
+    for (size_t i = 0; i < r->profiles.count; i++) {
+        const struct profile *p = &r->profiles.items[i];
+        uint64_t size = size_of(p);
+        all->largest_bytes = size > all->largest_bytes ? size : all->largest_bytes;
+        all->longest_ns = p->duration_ns > all->longest_ns ? p->duration_ns : all->longest_ns;
+    }
     take(all, &joining, &chosen->findings);
     if (!q->process)
         look_at_others(all, &joining, q, end_ns);

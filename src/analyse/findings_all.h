@@ -35,7 +35,9 @@ struct joined_finding {
     const struct finding *own;     /* and what was found there */
     struct finding sum;            /* the same with bytes, blocks and worth of all processes */
     VEC(uint32_t) pids;            /* that have it; the first is that of `profile` */
-    uint32_t alike; /* processes of that program that were looked at, these included */
+    uint32_t alike;   /* processes of that program that were looked at, these included */
+    uint32_t workers; /* of alike, those that another one forked; 0: not all of `pids` are such */
+    uint32_t unknown; /* of alike, those of which nobody knows what they lost */
 };
 
 struct findings_all {
@@ -44,6 +46,8 @@ struct findings_all {
     of;                              /* the first is that of the chosen process; of others, those
                                         that the list needs */
     VEC(struct joined_finding) list; /* the most worthwhile first, at most FINDINGS_MAX */
+    uint64_t largest_bytes;          /* of all processes: the most that one takes, */
+    uint64_t longest_ns;             /* and the longest that one ran */
     size_t looked;                   /* processes */
     size_t left_out;                 /* processes that nobody looked at, for want of time */
     int64_t lost_bytes, lost_blocks; /* of all that were looked at */

@@ -150,3 +150,29 @@ void leak_scan_freed(const struct profile *p, struct live_rows *out)
     }
     map_release(&index);
 }
+
+static bool is_lost(const struct live_row *r)
+{
+    return r->reach == REACH_LOST || r->reach == REACH_INDIRECT;
+}
+
+int64_t *leak_scan_lost_late(const struct profile *p)
+{
+    const struct scan *before = leak_scan_of(p, SCAN_EXIT), *end = leak_scan_of(p, SCAN_END);
+    int64_t *late = xcalloc(p->sites.count + 1, sizeof *late);
+    if (!before || !end || before->unreachable || end->unreachable)
+        return late;
+    for (size_t i = 0; i < end->row_count; i++) {
+        const struct live_row *r = &p->live.items[end->first_row + i];
+        if (is_lost(r) && r->interval < before->intervals)
+            late[r->site] = (int64_t)((uint64_t)late[r->site] + r->bytes);
+    }
+    for (size_t i = 0; i < before->row_count; i++) {
+        const struct live_row *r = &p->live.items[before->first_row + i];
+        if (is_lost(r))
+            late[r->site] = (int64_t)((uint64_t)late[r->site] - r->bytes);
+    }
+    for (size_t i = 0; i < p->sites.count; i++)
+        late[i] = late[i] > 0 ? late[i] : 0;
+    return late;
+}

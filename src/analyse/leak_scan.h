@@ -44,4 +44,8 @@ struct live_rows {
  */
 void leak_scan_freed(const struct profile *p, struct live_rows *out);
 
+/* Of what is lost at the end, by site: bytes that something pointed to when the program began to
+ * end, so that only its destructors lost them. One value a site, which the caller frees. */
+int64_t *leak_scan_lost_late(const struct profile *p);
+
 #endif

@@ -60,7 +60,8 @@ bool leak_grew(const struct leak *leak)
 
 struct leak_sum leaks_lost(const struct profile *p)
 {
-    const struct scan *s = leak_scan_of(p, SCAN_END);
+    const char *why;
+    const struct scan *s = leak_scan_judged(p, &why);
     struct leak_sum sum = {0};
     for (size_t i = 0; s && i < s->row_count; i++) {
         const struct live_row *r = &p->live.items[s->first_row + i];
@@ -102,8 +103,36 @@ struct making {
     VEC(struct share) shares; /* of threads in entries, by name */
     struct map of_share;
     struct strpool names;
-    uint32_t *name_of; /* thread -> name; one more for threads that are not known */
+    uint32_t *name_of;     /* thread -> name; one more for threads that are not known */
+    uint32_t *process_of;  /* thread -> process, of all as one; else NULL */
+    struct map of_process; /* of entries */
 };
+
+/* The threads of all as one are those of its processes, one after the other. */
+static void number_processes(struct making *m)
+{
+    const struct profile *p = m->l->profile;
+    const struct recording *r = m->l->recording;
+    size_t thread = 0;
+    if (!p->together)
+        return;
+    m->process_of = xcalloc(p->threads.count + 1, sizeof *m->process_of);
+    for (size_t i = 0; i < r->profiles.count; i++)
+        for (size_t k = 0; k < r->profiles.items[i].threads.count && thread < p->threads.count; k++)
+            m->process_of[thread++] = (uint32_t)i;
+}
+
+static void count_process(struct making *m, uint32_t entry, const struct live_row *r)
+{
+    size_t thread = m->l->profile->sites.items[r->site].thread;
+    if (!m->process_of || thread >= m->l->profile->threads.count)
+        return;
+    uint32_t *place = map_at(&m->of_process, (uint64_t)entry << 32 | m->process_of[thread]);
+    if (*place == MAP_NONE) {
+        *place = 0;
+        m->entries.items[entry].processes++;
+    }
+}
 
 static void name_threads(struct making *m)
 {
@@ -158,12 +187,15 @@ static void add_row(struct making *m, const struct live_row *r, enum reach kind)
     e->bytes += r->bytes;
     e->usable += r->usable;
     e->untouched += r->untouched;
+    e->led_blocks += r->led_blocks;
+    e->led_bytes += r->led_bytes;
     e->first_ns = r->first_ns < e->first_ns ? r->first_ns : e->first_ns;
     e->last_ns = r->last_ns > e->last_ns ? r->last_ns : e->last_ns;
     /* A row that spans several parts proves its two ends only. */
     e->births[part_of(m->l, r->first_ns)] += r->blocks - r->blocks / 2;
     e->births[part_of(m->l, r->last_ns)] += r->blocks / 2;
     add_share(m, entry, r);
+    count_process(m, entry, r);
 }
 
 static void choose_threads(struct making *m)
@@ -202,6 +234,8 @@ static void finish(struct making *m, unsigned kinds, struct leak_sum *sum, struc
     vec_release(&m->shares);
     map_release(&m->of_node);
     map_release(&m->of_share);
+    map_release(&m->of_process);
+    free(m->process_of);
     strpool_release(&m->names);
     free(m->name_of);
 }
@@ -223,6 +257,7 @@ static int add_group(struct leaks *l, struct leak_group *g, const struct source 
     merged_build(&g->merged, &g->tree, NULL, false);
     struct making making = {.l = l, .group = g};
     name_threads(&making);
+    number_processes(&making);
     for (size_t i = 0; i < s->count; i++)
         if (counts(l, s, &s->rows[i]))
             add_row(&making, &s->rows[i], (enum reach)(s->kind < 0 ? REACH_UNKNOWN : s->kind));
@@ -238,6 +273,8 @@ static int compare_leaks(const void *pa, const void *pb, void *by_size)
     int rank = kind_ranks[a->kind] - kind_ranks[b->kind];
     if (!*(const bool *)by_size && rank)
         return rank;
+    if (a->bytes + a->led_bytes != b->bytes + b->led_bytes && !*(const bool *)by_size)
+        return a->bytes + a->led_bytes > b->bytes + b->led_bytes ? -1 : 1;
     if (a->bytes != b->bytes)
         return a->bytes > b->bytes ? -1 : 1;
     if (a->blocks != b->blocks)
@@ -341,6 +378,72 @@ static int add_kinds(struct leaks *l, struct err *err)
     return 0;
 }
 
+/* Where what lost entries lead to is all that is indirect here, it is not listed once more. Where
+ * the focus leaves out some of it, each entry has its own blocks alone. */
+static void join_indirect(struct leaks *l)
+{
+    uint64_t led = 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < l->list.leaks.count; i++)
+        led += l->list.leaks.items[i].led_bytes;
+    bool whole = l->question->whole && l->scan->led && led == l->sums[REACH_INDIRECT].bytes;
+    for (size_t i = 0; i < l->list.leaks.count; i++) {
+        struct leak e = l->list.leaks.items[i];
+        if (whole && e.kind == REACH_INDIRECT)
+            continue;
+        if (!whole && !l->question->by_size) /* data has both */
+            e.led_blocks = e.led_bytes = 0;
+        l->list.leaks.items[kept++] = e;
+    }
+    l->list.leaks.count = kept;
+}
+
+/* Blocks that would count if their stacks were within the focus, and may be: these end where they
+ * were cut off. */
+static int add_may_match(struct leaks *l, struct err *err)
+{
+    const struct profile *p = l->profile;
+    bool within = l->focus.within.patterns.count || l->focus.paths.count;
+    uint64_t cut = 0;
+    for (size_t i = 0; i < p->intervals.count; i++)
+        cut += p->intervals.items[i].truncated_stacks;
+    if (!within || !cut)
+        return 0;
+    struct focus anywhere = l->focus;
+    anywhere.within.patterns.count = 0;
+    anywhere.paths.count = 0;
+    struct frame_table frames;
+    frame_table_init(&frames, l->recording, p, &anywhere);
+    uint8_t *ends = profile_stack_ends(p);
+    int code = 0;
+    for (int kind = 0; kind < REACH_REACHABLE && !code; kind++) {
+        struct source s = {.count = l->scan->row_count, .kind = kind};
+        s.rows = s.count ? &p->live.items[l->scan->first_row] : NULL;
+        struct measure m = {.sites = xcalloc(p->sites.count + 1, sizeof *m.sites),
+                            .count = p->sites.count};
+        for (size_t i = 0; i < s.count; i++)
+            if (counts(l, &s, &s.rows[i]) &&
+                ends[p->sites.items[s.rows[i].site].node] == NODE_TRUNCATED)
+                value_join(&m.sites[s.rows[i].site],
+                           (struct value){(int64_t)s.rows[i].bytes, (int64_t)s.rows[i].blocks},
+                           false);
+        anywhere.leak_kinds = suppressed_kinds[kind];
+        struct call_tree tree;
+        code = call_tree_build(&tree, &frames, &m, CHARGE_INNERMOST, err);
+        for (size_t i = 0; !code && i < p->sites.count; i++)
+            if (tree.site_call[i] != CALL_NONE && l->groups[kind].tree.site_call[i] == CALL_NONE) {
+                l->may_match.bytes += (uint64_t)m.sites[i].amount;
+                l->may_match.blocks += (uint64_t)m.sites[i].count;
+            }
+        if (!code)
+            call_tree_release(&tree);
+        measure_release(&m);
+    }
+    free(ends);
+    frame_table_release(&frames);
+    return code;
+}
+
 static int add_freed(struct leaks *l, struct err *err)
 {
     struct live_rows freed = {0};
@@ -364,11 +467,14 @@ int leaks_find(struct leaks *l, const struct recording *r, const struct leaks_qu
     frame_table_init(&l->frames, r, l->profile, &l->focus);
     code = add_kinds(l, err);
     if (!code)
+        code = add_may_match(l, err);
+    if (!code)
         code = add_freed(l, err);
     if (code) {
         leaks_release(l);
         return code;
     }
+    join_indirect(l);
     sort_and_cut(&l->list, q);
     sort_and_cut(&l->freed_list, q);
     return 0;

@@ -30,6 +30,7 @@ struct leaks_question {
     bool
         by_size; /* largest first; otherwise lost, indirect, unclassified, reachable, and by size */
     bool freed;  /* list what was freed at exit, too */
+    bool whole;  /* a lost block and what it leads to are one entry, where that is known */
 };
 
 #define LEAK_PARTS 8 /* of the time from the start to the scan */
@@ -40,7 +41,9 @@ struct leak {
     const struct merged *tree;
     const char *thread; /* that allocated most of it; NULL: not known */
     uint32_t threads;   /* how many names of threads there are */
+    uint32_t processes; /* of all as one (model/whole.h): that have it */
     uint64_t blocks, bytes, usable, untouched;
+    uint64_t led_blocks, led_bytes; /* of lost ones: indirect blocks that are their share */
     uint64_t first_ns, last_ns;
     uint64_t births[LEAK_PARTS]; /* blocks by when they were allocated */
 };
@@ -72,6 +75,8 @@ struct leaks {
     struct leak_sum sums[REACHES], all;
     struct leak_sum freed;     /* at exit */
     struct leak_sum growing;   /* of the reachable: grew through the whole run */
+    struct leak_sum may_match; /* not within the focus as far as can be seen, but their stacks were
+                                  cut off: what is missing may be. Not reachable ones; no places */
     struct call_tree left_out; /* only what it left out, and why: of the trees of all kinds */
     struct leak_list list, freed_list;
 };

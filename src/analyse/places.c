@@ -1,6 +1,7 @@
 #include "analyse/places.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static int init(struct places *p, const struct recording *r, struct err *err)
 {
@@ -81,6 +82,30 @@ uint32_t places_call(const struct places *p, uint32_t place, const struct value 
             most = sites[i].amount;
         }
     return best;
+}
+
+static bool is_own(const struct places *p, uint32_t call)
+{
+    static const char *const libraries[] = {"/site-packages/", "/dist-packages/", "/lib/python",
+                                            "/usr/include/"};
+    const struct call_frame *frame = places_frame(p, call);
+    const char *file = frame->file ? frame_table_string(&p->total.frames, frame->file) : "<";
+    if (*file == '<' ||
+        strncmp(frame_table_string(&p->total.frames, frame->name), "__libc_", 7) == 0)
+        return false;
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
+        if (strstr(file, libraries[i]))
+            return false;
+    return true;
+}
+
+uint32_t places_own(const struct places *p, uint32_t call)
+{
+    bool python = places_frame(p, call)->flags & CALL_PYTHON;
+    for (uint32_t own = call; own; own = p->total.tree.parent.items[own])
+        if (is_own(p, own) && (!python || places_frame(p, own)->flags & CALL_PYTHON))
+            return own;
+    return call;
 }
 
 const struct call_frame *places_frame(const struct places *p, uint32_t call)

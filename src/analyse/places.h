@@ -35,6 +35,9 @@ struct value *places_sum(const struct places *p, const struct value *sites);
 /* The call with the largest amount among the sites of a place, and where its stack begins. */
 uint32_t places_call(const struct places *p, uint32_t place, const struct value *sites,
                      uint32_t *leaf);
+/* The call itself, or of those that led to it the innermost that its user wrote: no library of
+ * Python's, and nothing without a known source where something has one. */
+uint32_t places_own(const struct places *p, uint32_t call);
 /* The frame of a call. */
 const struct call_frame *places_frame(const struct places *p, uint32_t call);
 

@@ -112,6 +112,9 @@ static void follow(struct timelines *t)
     for (size_t i = 0; i <= last; i++) {
         while (moment < t->moments && t->intervals[moment] == i) {
             t->process[moment] = highest > live && !t->part ? highest : live;
+            /* Of several processes `live` has what others had when they ended. */
+            if (p->together && t->process[moment] > (int64_t)p->peak_bytes)
+                t->process[moment] = (int64_t)p->peak_bytes;
             t->total[moment] = live;
             note_moment(t, moment++);
             highest = 0;
@@ -163,6 +166,37 @@ static void note_peak(struct timelines *t)
     }
 }
 
+/* Of all processes as one: each of them had a peak of its own, and what its threads had then is
+ * known. Threads and sites of all are those of its processes, one after the other. */
+static void note_own_peaks(struct timelines *t, const struct recording *r)
+{
+    size_t thread = 0, site = 0;
+    uint64_t first = UINT64_MAX;
+    if (!t->profile->together || !window_is_whole(t->profile, &t->window))
+        return;
+    for (size_t i = 0; i < r->profiles.count; i++)
+        if (r->profiles.items[i].start_unix_ns < first)
+            first = r->profiles.items[i].start_unix_ns;
+    for (size_t i = 0; i < r->profiles.count; i++) {
+        const struct profile *p = &r->profiles.items[i];
+        int64_t *had = xcalloc(p->threads.count + 1, sizeof *had);
+        for (size_t k = 0; k < p->sites.count; k++)
+            if (t->counted[site + k] && p->sites.items[k].thread < p->threads.count)
+                had[p->sites.items[k].thread] = wrapped(had[p->sites.items[k].thread],
+                                                        (int64_t)p->sites.items[k].at_peak_bytes);
+        for (size_t k = 0; k < p->threads.count; k++) {
+            struct timeline_line *line = &t->lines.items[thread + k];
+            if (had[k] <= line->highest_bytes)
+                continue;
+            line->highest_bytes = had[k];
+            line->highest_ns = p->start_unix_ns - first + p->peak_time_ns;
+        }
+        free(had);
+        thread += p->threads.count;
+        site += p->sites.count;
+    }
+}
+
 static int highest_first(const void *a, const void *b)
 {
     const struct timeline_line *x = a, *y = b;
@@ -192,6 +226,7 @@ int timelines_init(struct timelines *t, const struct recording *r, const struct 
     name_lines(t);
     follow(t);
     note_peak(t);
+    note_own_peaks(t, r);
     if (t->lines.count)
         qsort(t->lines.items, t->lines.count, sizeof *t->lines.items, highest_first);
     return 0;

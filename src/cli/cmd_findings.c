@@ -15,10 +15,10 @@ static void print_help(void)
          "\n"
          "The short list: what in a recording is worth fixing, the most worthwhile first, each "
          "with its\n"
-         "number, its place, why it matters and what to do. At most nine; none for a program "
-         "that is fine.\n"
+         "number and its place; the first three with why it matters and what to do. At most nine; "
+         "none\nfor a program that is fine.\n"
          "\n"
-         "  --top N          at most N\n"
+         "  --top N          at most N, all of them with why it matters and what to do\n"
          "  --within REGEX   only stacks with a matching function (repeatable)\n"
          "  --within-path PREFIX  only stacks with a function whose file begins so (repeatable)\n"
          "  --ignore REGEX   not stacks with a matching function (repeatable)\n"
@@ -64,7 +64,7 @@ int cmd_findings(int argc, char **argv)
         status = command_fail("findings", &err, 1);
         goto out;
     }
-    size_t most = o.top_given ? o.query.top : FINDINGS_MAX;
+    size_t most = o.top_given ? o.query.top : 0;
     int code = findings_all_init(&findings, recording, &o.query, 0, &err);
     if (code) {
         status = command_fail("findings", &err, code == -EINVAL ? 2 : 1);

@@ -10,6 +10,7 @@
 #include "analyse/leaks.h"
 #include "cli/command.h"
 #include "cli/query_options.h"
+#include "model/whole.h"
 #include "report/leaks.h"
 #include "report/units.h"
 
@@ -133,6 +134,18 @@ static bool judge(const struct leaks *l, enum fail_on fail)
         s[REACH_LOST].blocks + s[REACH_INDIRECT].blocks + (all ? s[REACH_UNKNOWN].blocks : 0);
     uint64_t bytes =
         s[REACH_LOST].bytes + s[REACH_INDIRECT].bytes + (all ? s[REACH_UNKNOWN].bytes : 0);
+    if (!blocks && l->may_match.blocks) {
+        struct strbuf may = {0};
+        unit_bytes(&may, (int64_t)l->may_match.bytes);
+        strbuf_puts(&may, " in ");
+        unit_blocks(&may, (int64_t)l->may_match.blocks);
+        fprintf(stderr,
+                "tidemark leaks: process %" PRIu32 " lost %s whose stacks were cut off: they may "
+                "match\n",
+                l->profile->pid, may.data);
+        strbuf_release(&may);
+        return true;
+    }
     if (!blocks)
         return false;
     struct strbuf text = {0};
@@ -189,13 +202,31 @@ static struct leaks_question question_of(const struct query_options *o, const st
         .query = o->query, .older_ns = w->older_ns, .freed = w->freed, .by_size = !text};
     /* Text is for a screen, so it starts with what matters; data is complete. */
     q.kinds = w->kinds ? w->kinds : text ? LEAKS_NOT_FREED : LEAKS_ALL;
+    q.whole = text && (!w->kinds || w->kinds == LEAKS_ALL);
     if (text && !o->top_given)
         q.query.top = TEXT_ENTRIES;
     return q;
 }
 
+/* Without --process, text is about all processes together, where others lost something too. */
+static int print_text(const struct leaks *l, const struct query_options *o,
+                      struct recording *recording)
+{
+    const struct query *asked = &l->question->query;
+    struct leaks all;
+    struct leaks_question q = *l->question;
+    q.query.process = WHOLE_WORD;
+    if (o->output != OUTPUT_TEXT || asked->process || asked->at || asked->since ||
+        !leaks_of_others(l).processes || whole_make(recording, NULL) ||
+        leaks_find(&all, recording, &q, NULL))
+        return print_leaks(l, o);
+    int status = print_leaks(&all, o);
+    leaks_release(&all);
+    return status;
+}
+
 static int answer(const struct query_options *o, const struct wanted *w,
-                  const struct recording *recording)
+                  struct recording *recording)
 {
     struct err err = {{0}};
     struct leaks leaks;
@@ -203,7 +234,7 @@ static int answer(const struct query_options *o, const struct wanted *w,
     int code = leaks_find(&leaks, recording, &q, &err);
     if (code)
         return command_fail("leaks", &err, code == -EINVAL ? 2 : 1);
-    int status = print_leaks(&leaks, o);
+    int status = print_text(&leaks, o, recording);
     if (w->fail && !status)
         status = judge_all(&leaks, w->fail);
     leaks_release(&leaks);

@@ -114,7 +114,7 @@ static void add_lost_by_others(struct strbuf *b, const struct findings_all *all,
     unit_bytes(b, wrapped_less(all->lost_bytes, own->lost_bytes));
     strbuf_puts(b, " in ");
     unit_blocks(b, blocks);
-    strbuf_printf(b, ": tidemark leaks %s --process PID\n", name);
+    strbuf_printf(b, ": tidemark leaks %s\n", name);
 }
 
 /* A child is often what it is about: a shell that starts the program, say. */
@@ -233,7 +233,7 @@ static int read_back(const struct session_result *result, const char *name,
 
 /* The first few, from what was written: anybody will find the same in it. What is not needed for
  * them is not read: we shall not take more memory to tell of a program than to record it. */
-static void add_findings(struct strbuf *b, const struct session_result *result)
+static void add_findings(struct strbuf *b, const struct session_result *result, struct strbuf *next)
 {
     const struct strbuf *passed_on = &result->passed_on;
     const char *file = passed_on->size ? "FILE" : result->file;
@@ -255,13 +255,20 @@ static void add_findings(struct strbuf *b, const struct session_result *result)
         strbuf_printf(b, "  what stands out: tidemark findings %s\n", file);
     if (code)
         return;
-    add_mapped(b, r, file);
-    add_lost(b, r, file);
     query_init(&query);
     query.focus.presets = true; /* as tidemark findings does */
-    if (findings_all_init(&findings, r, &query, FINDINGS_NS, &err) == 0) {
+    code = findings_all_init(&findings, r, &query, FINDINGS_NS, &err);
+    bool told = false;
+    for (size_t i = 0; !code && i < findings.list.count && i < FINDINGS_SHOWN; i++)
+        told |= findings.list.items[i].own->kind == FINDING_MAPPED;
+    if (!told)
+        add_mapped(b, r, file);
+    add_lost(b, r, file);
+    if (code == 0) {
         add_lost_by_others(b, &findings, file);
         findings_brief(&findings, file, FINDINGS_SHOWN, b);
+        if (findings.list.count)
+            findings_next(&findings, file, next);
         findings_all_release(&findings);
     }
     query_release(&query);
@@ -273,7 +280,7 @@ void run_show_summary(const struct session_result *r, bool all)
 {
     uint64_t lost = r->lost_events, truncated = r->truncated_stacks;
     uint64_t incomplete = r->incomplete_stacks;
-    struct strbuf b = {0};
+    struct strbuf b = {0}, next = {0};
     const struct profile *p = NULL;
     answer_process(r->recording, NULL, &p,
                    NULL); /* there is one, if only to say that none was seen */
@@ -296,11 +303,19 @@ void run_show_summary(const struct session_result *r, bool all)
     if (all && r->file && !piped)
         add_processes(&b, r);
     if (r->file && !r->recording->profiles.items[0].sampling.alone) /* they are about the heap */
-        add_findings(&b, r);
+        add_findings(&b, r, &next);
     if (piped)
         strbuf_printf(&b, "  passed to %s\n", r->file + 1);
-    else if (r->file)
-        strbuf_printf(&b, "  written to %s\nnext: tidemark report %s\n", r->file, r->file);
+    else if (r->file) {
+        strbuf_printf(&b, "  written to %s\nnext: ", r->file);
+        if (next.size)
+            strbuf_puts(&b, next.data);
+        else /* what Python had is gone when it has ended */
+            strbuf_printf(&b, "tidemark report %s%s", r->file,
+                          p->python_version ? " --metric peak" : "");
+        strbuf_putc(&b, '\n');
+    }
+    strbuf_release(&next);
     fputs(b.data, stderr);
     strbuf_release(&b);
 }

@@ -441,12 +441,17 @@ void flood_note(struct flood *f)
         tell_empty(f, &parts[i]);
 }
 
-/* What was found, and all that it leads to, from one state into another. */
-static void spread(struct flood *f, unsigned from, unsigned to)
+#define NO_ROOT UINT64_MAX
+
+/* What was found, and all that it leads to, from one state into another. With a root, each of them
+ * has its number from then on, in place of its pointers, which are not needed again. */
+static void spread(struct flood *f, unsigned from, unsigned to, uint64_t root)
 {
     while (f->found.count) {
-        const struct flood_block *b = &f->blocks.items[f->found.items[--f->found.count]];
+        struct flood_block *b = &f->blocks.items[f->found.items[--f->found.count]];
         const uint32_t *pointers = &f->pointers.items[b->size];
+        if (root != NO_ROOT)
+            b->size = root;
         for (uint32_t i = 1; i <= pointers[0]; i++) {
             uint32_t target = pointers[i] & ~FLOOD_PAST_END;
             struct flood_block *t = &f->blocks.items[target];
@@ -470,14 +475,14 @@ static void tell_lost(struct flood *f)
             f->blocks.items[i].state = REACH_INDIRECT;
             *vec_push(&firsts) = i;
             *vec_push(&f->found) = i;
-            spread(f, REACH_UNKNOWN, REACH_INDIRECT);
+            spread(f, REACH_UNKNOWN, REACH_INDIRECT, NO_ROOT);
         }
     for (size_t k = firsts.count; k-- > 0;) {
         struct flood_block *b = &f->blocks.items[firsts.items[k]];
         if (b->state == REACH_INDIRECT) {
             b->state = REACH_LOST;
             *vec_push(&f->found) = firsts.items[k];
-            spread(f, REACH_INDIRECT, SEEN_AGAIN);
+            spread(f, REACH_INDIRECT, SEEN_AGAIN, f->roots++);
         }
     }
     for (size_t i = 0; i < f->blocks.count; i++)
@@ -496,7 +501,7 @@ void flood_run(struct flood *f)
     for (size_t i = 0; i < f->ended.count; i++)
         if (f->blocks.items[f->ended.items[i]].empty)
             mark(f, f->ended.items[i]);
-    spread(f, REACH_UNKNOWN, REACH_REACHABLE);
+    spread(f, REACH_UNKNOWN, REACH_REACHABLE, NO_ROOT);
     tell_lost(f);
 }
 

@@ -8,7 +8,8 @@
  * is reachable, and so is what reachable blocks point to. Of the rest a block is lost if no other
  * of the rest leads to it; what lost blocks lead to is indirect. Blocks that lead to each other in
  * a circle, with nothing else leading there: the one with the lowest address is lost, the others
- * indirect.
+ * indirect. Each indirect block belongs to one lost block, its root, that leads to it: to one of
+ * them, where several do.
  *
  * In this order: flood_add for all blocks, flood_ready; flood_word and flood_from for the roots and
  * flood_note for the blocks, which read memory; then flood_run, which does not. So all of memory is
@@ -33,7 +34,8 @@ typedef void flood_read(void *context, const struct extent *extents, size_t coun
 struct flood_block {
     uint64_t address : 48, state : 15; /* enum reach */
     uint64_t empty : 1;                /* it is an empty array */
-    uint64_t size;                     /* later: where its pointers are in flood.pointers */
+    uint64_t size; /* later: where its pointers are in flood.pointers; in the end, of lost and
+                      indirect ones, the number of the root */
 };
 
 /* Blocks with no large gaps between them. */
@@ -52,6 +54,7 @@ struct flood {
     VEC(uint32_t) found;    /* and not looked into yet */
     VEC(uint32_t) ended;    /* blocks with a root one past their end */
     VEC(uint32_t) pointers; /* of each block: how many, and to which; perhaps FLOOD_PAST_END */
+    size_t roots;           /* lost blocks */
     flood_read *read;
     void *context;
     char *buffer;

@@ -237,11 +237,18 @@ void scan_look(struct scanning *s)
 
 /* --- what comes of it ------------------------------------------------------------------------- */
 
+/* What a lost block leads to, and the row that it is in. */
+struct root {
+    uint64_t bytes;
+    uint32_t blocks, row;
+};
+
 struct summing {
     struct scanning *scanning;
     struct survivors *survivors;
-    size_t block; /* in scanning->flood.blocks */
-    size_t span;  /* in scanning->memory.resident */
+    size_t block;       /* in scanning->flood.blocks */
+    size_t span;        /* in scanning->memory.resident */
+    struct root *roots; /* by their numbers in flood */
 };
 
 static uint64_t untouched_of(struct summing *k, const struct block *b)
@@ -262,11 +269,35 @@ static void sum_up(void *context, const struct block *b)
     struct summing *k = context;
     struct scanning *s = k->scanning;
     enum reach reach = REACH_UNKNOWN;
+    struct root none, *root = &none;
     while (k->block < s->flood.blocks.count && s->flood.blocks.items[k->block].address < b->address)
         k->block++;
-    if (k->block < s->flood.blocks.count && s->flood.blocks.items[k->block].address == b->address)
-        reach = (enum reach)s->flood.blocks.items[k->block].state;
-    survivors_add(k->survivors, s->target, b, reach, s->memory.residency ? untouched_of(k, b) : 0);
+    if (k->block < s->flood.blocks.count && s->flood.blocks.items[k->block].address == b->address) {
+        const struct flood_block *seen = &s->flood.blocks.items[k->block];
+        reach = (enum reach)seen->state;
+        if (reach == REACH_LOST || reach == REACH_INDIRECT)
+            root = &k->roots[seen->size];
+    }
+    uint32_t row = survivors_add(k->survivors, s->target, b, reach,
+                                 s->memory.residency ? untouched_of(k, b) : 0);
+    if (reach == REACH_LOST) {
+        root->row = row;
+    } else if (reach == REACH_INDIRECT) {
+        root->bytes += b->size;
+        root->blocks++;
+    }
+}
+
+/* Each lost row gets what its blocks lead to. */
+static void add_led(struct summing *k)
+{
+    for (size_t i = 0; i < k->scanning->flood.roots; i++) {
+        struct live_row *row = &k->survivors->rows.items[k->roots[i].row];
+        row->led_bytes += k->roots[i].bytes;
+        row->led_blocks += k->roots[i].blocks;
+    }
+    k->survivors->scan.led = !k->scanning->unreachable;
+    free(k->roots);
 }
 
 void scan_finish(struct scanning *s)
@@ -292,8 +323,10 @@ void scan_finish(struct scanning *s)
     survivors->scan.residency = s->memory.residency;
     survivors->scan.unreachable = s->unreachable;
     survivors->looked = !s->left_out; /* else what was seen when it began to end stands */
+    k.roots = xcalloc(s->flood.roots + 1, sizeof *k.roots);
     blocks_in_order(&t->blocks, sum_up, &k);
     survivors_close(survivors);
+    add_led(&k);
     flood_release(&s->flood);
     memory_release(&s->memory);
 }

@@ -31,15 +31,15 @@ static void count(struct live_row *r, const struct block *b, uint64_t untouched)
     r->untouched += untouched;
 }
 
-void survivors_add(struct survivors *s, const struct target *t, const struct block *b,
-                   enum reach reach, uint64_t untouched)
+uint32_t survivors_add(struct survivors *s, const struct target *t, const struct block *b,
+                       enum reach reach, uint64_t untouched)
 {
     struct survivor *recent =
         &s->recent[(b->site * 31 + b->birth) * 4 % SURVIVORS_RECENT + (unsigned)reach % 4];
     if (recent->row && recent->site == b->site && recent->birth == b->birth &&
         recent->reach == (uint32_t)reach) {
         count(&s->rows.items[recent->row - 1], b, untouched);
-        return;
+        return recent->row - 1;
     }
     size_t era = births_place(&t->births, b->birth);
     uint32_t tick = s->era_ticks.items[era];
@@ -61,6 +61,7 @@ void survivors_add(struct survivors *s, const struct target *t, const struct blo
     r->last_ns = time_ns > r->last_ns ? time_ns : r->last_ns;
     *recent =
         (struct survivor){b->site, b->birth, (uint32_t)reach, (uint32_t)(r - s->rows.items) + 1};
+    return recent->row - 1;
 }
 
 void survivors_close(struct survivors *s)
@@ -104,6 +105,8 @@ static void join(struct live_row *into, const struct live_row *r)
     into->bytes += r->bytes;
     into->usable += r->usable;
     into->untouched += r->untouched;
+    into->led_blocks += r->led_blocks;
+    into->led_bytes += r->led_bytes;
     into->first_ns = r->first_ns < into->first_ns ? r->first_ns : into->first_ns;
     into->last_ns = r->last_ns > into->last_ns ? r->last_ns : into->last_ns;
 }
@@ -184,6 +187,7 @@ void survivors_finish(struct survivors *s, struct target *t)
     if (s->scan.kind == SCAN_END && !s->looked && before && before->kind == SCAN_EXIT &&
         !before->unreachable) {
         remember_reach(p, before, s->scan.first_row);
+        s->scan.led = before->led;
         free(s->scan.unreachable);
         s->scan.unreachable = NULL;
     }

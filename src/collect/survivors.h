@@ -34,8 +34,9 @@ struct survivors {
 /* No events are read between this and the last survivors_add. */
 void survivors_begin(struct survivors *s, const struct target *t, enum scan_kind kind,
                      uint64_t now_ns);
-void survivors_add(struct survivors *s, const struct target *t, const struct block *b,
-                   enum reach reach, uint64_t untouched);
+/* The number of the row that it went to. */
+uint32_t survivors_add(struct survivors *s, const struct target *t, const struct block *b,
+                       enum reach reach, uint64_t untouched);
 /* After the last of them: gives back what only survivors_add needs. */
 void survivors_close(struct survivors *s);
 /* Of the blocks that are there now, with no word on what points to them. */

@@ -72,6 +72,12 @@ static int64_t *mapped_bytes(const struct profile *p, uint64_t time_ns)
     return bytes;
 }
 
+bool mapped_by_python(const struct profile *p, const struct site *s)
+{
+    ptrdiff_t module = module_of(p, s);
+    return module >= 0 && is_python(base_name(p->modules.items[module].path));
+}
+
 struct mapped_by mapped_by(const struct profile *p)
 {
     const struct stamp *s = highest_stamp(p);

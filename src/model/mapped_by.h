@@ -24,4 +24,7 @@ struct mapped_by {
 
 struct mapped_by mapped_by(const struct profile *p);
 
+/* Did CPython itself map it, for its small objects? */
+bool mapped_by_python(const struct profile *p, const struct site *s);
+
 #endif

@@ -419,6 +419,7 @@ static void add_scan(struct whole *w, enum scan_kind kind)
                        .time_ns = into->duration_ns,
                        .intervals = into->intervals.count,
                        .residency = true,
+                       .led = true,
                        .first_row = into->live.count};
     bool any = false;
     for (size_t i = 0; i < w->count; i++) {
@@ -435,6 +436,7 @@ static void add_scan(struct whole *w, enum scan_kind kind)
         }
         any |= s != NULL;
         all.residency &= !s || s->residency;
+        all.led &= !s || s->led;
         all.held_ns += s ? s->held_ns : 0;
         if (s && s->unreachable && !all.unreachable)
             all.unreachable = xstrdup(s->unreachable);

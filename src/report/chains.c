@@ -98,11 +98,17 @@ void chains_text(const struct places *p, const struct chains *c, struct chain_ev
                  size_t most, const struct style *s, struct strbuf *out)
 {
     struct strbuf text = {0};
-    if (!c->list.count)
+    size_t shown = 0, rest = 0;
+    for (size_t i = 0; i < c->list.count; i++)
+        rest += chain_matters(p, &c->list.items[i]);
+    if (!rest)
         return;
     strbuf_printf(out, "%sarrays that grow step by step%s\n", style_bold(s), style_plain(s));
-    for (size_t i = 0; i < c->list.count && i < most; i++) {
+    for (size_t i = 0; i < c->list.count && shown < most; i++) {
         const struct chain *chain = &c->list.items[i];
+        if (!chain_matters(p, chain))
+            continue;
+        shown++;
         strbuf_clear(&text);
         unit_text(&text, frame_table_string(&p->total.frames, places_frame(p, chain->call)->name));
         strbuf_puts(&text, ": from ");
@@ -111,8 +117,8 @@ void chains_text(const struct places *p, const struct chains *c, struct chain_ev
         chain_advice(p, chain, events, &text);
         wrap_text("  - ", text.data, s->width, out);
     }
-    if (c->list.count > most)
-        strbuf_printf(out, "and %zu more; --top shows them\n", c->list.count - most);
+    if (rest > shown)
+        strbuf_printf(out, "and %zu more; --top shows them\n", rest - shown);
     strbuf_release(&text);
     strbuf_putc(out, '\n');
 }

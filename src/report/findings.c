@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "analyse/own_lines.h"
 #include "report/json_parts.h"
 #include "report/summary.h"
 #include "report/units.h"
@@ -59,10 +60,14 @@ static void add_processes(const struct findings_all *all, const struct joined_fi
         return;
     if (j->pids.count == 1)
         strbuf_printf(out, ", in process %" PRIu32 " (", p->pid);
+    else if (j->workers)
+        strbuf_printf(out, ", in %zu of %" PRIu32 " workers of ", j->pids.count, j->workers);
     else
         strbuf_printf(out, ", in %zu of %" PRIu32 " processes of ", j->pids.count, j->alike);
     summary_program_name(p, out);
     strbuf_puts(out, j->pids.count == 1 ? ")" : "");
+    if (j->own->kind == FINDING_LEAK && j->unknown)
+        strbuf_printf(out, " (%" PRIu32 " could not be looked at)", j->unknown);
 }
 
 static void add_title(const struct findings_all *all, const struct joined_finding *j,
@@ -149,48 +154,175 @@ static void add_head(const struct findings_all *all, const struct style *s, stru
     strbuf_puts(out, out->size > start ? "\n" : "");
 }
 
-static void add_next(const struct findings_all *all, const char *file, const struct style *s,
-                     struct strbuf *out)
+void findings_next(const struct findings_all *all, const char *file, struct strbuf *out)
 {
+    static const char *const metrics[FINDING_KINDS] = {
+        [FINDING_PEAK] = "peak", [FINDING_MAPPED] = "mapped", [FINDING_RETAINED] = "peak"};
     const struct joined_finding *j = &all->list.items[0];
     const char *asked = findings_chosen(all)->places.query.process;
-    struct strbuf name = {0};
-    strbuf_printf(out, "%snext: tidemark report ", style_faint(s));
+    enum finding_kind kind = j->own->kind;
+    bool leak = kind == FINDING_LEAK;
+    strbuf_printf(out, "tidemark %s ",
+                  leak                         ? "leaks"
+                  : kind == FINDING_GROWTH     ? "growth"
+                  : kind == FINDING_FRAGMENTED ? "growth"
+                                               : "report");
     next_word(out, file);
     if (asked)
         unit_process(out, asked);
-    else if (all->looked > 1)
+    else if (all->looked > 1 && !leak) /* leaks is about all of them */
         strbuf_printf(out, " --process %" PRIu32, j->of->places.total.profile->pid);
+    if (leak || kind == FINDING_GROWTH || kind == FINDING_FRAGMENTED)
+        return;
+    struct strbuf name = {0};
     finding_function(j->of, j->own, &name);
-    strbuf_printf(out, " --metric %s --callers ", j->own->kind == FINDING_PEAK ? "peak" : "total");
+    strbuf_printf(out, " --metric %s", metrics[kind] ? metrics[kind] : "total");
+    if (kind == FINDING_MAPPED)
+        strbuf_printf(out, " --at %s", j->of->mapped_at);
+    strbuf_puts(out, " --callers ");
     unit_text(out, name.data);
-    strbuf_printf(out, "%s\n", style_plain(s));
     strbuf_release(&name);
+}
+
+static void add_next(const struct findings_all *all, const char *file, const struct style *s,
+                     struct strbuf *out)
+{
+    strbuf_printf(out, "%snext: ", style_faint(s));
+    findings_next(all, file, out);
+    strbuf_printf(out, "%s\n", style_plain(s));
+}
+
+/* --- the answer ------------------------------------------------------------------------------- */
+
+#define PART_LEAST 0.1 /* of what is resident: less is not told */
+
+static void add_part(struct strbuf *out, uint64_t bytes, uint64_t all, const char *what, int *told)
+{
+    if ((double)bytes < PART_LEAST * (double)all)
+        return;
+    strbuf_puts(out, (*told)++ ? ", " : ": ");
+    unit_bytes(out, (int64_t)bytes);
+    strbuf_printf(out, " %s", what);
+}
+
+/* What was resident, and what it was made of. */
+static void add_account(const struct findings_all *all, struct strbuf *out)
+{
+    const struct findings *f = findings_chosen(all);
+    const struct footprint *l = f->basis.look;
+    int told = 0;
+    if (!l)
+        return;
+    unit_bytes(out, (int64_t)l->rss_bytes);
+    strbuf_puts(out, " were resident at ");
+    unit_time(out, l->time_ns);
+    uint64_t rss = l->rss_bytes;
+    add_part(out, l->parts[PART_LIVE] + l->parts[PART_ROUNDING], rss, "in blocks of the heap",
+             &told);
+    add_part(out, l->parts[PART_MAPPED], rss, "mapped by the program", &told);
+    add_part(out, l->parts[PART_SHARED], rss, "shared memory", &told);
+    add_part(out, l->parts[PART_FILES], rss, "mapped files", &told);
+    add_part(out, l->parts[PART_FREE] + l->parts[PART_HELD], rss, "free, kept by the allocator",
+             &told);
+    add_part(out, l->parts[PART_STACKS], rss, "stacks", &told);
+    add_part(out, l->parts[PART_TEXT] + l->parts[PART_DATA], rss, "of program and libraries",
+             &told);
+    add_part(out, l->parts[PART_RECORDER], rss, "tidemark's own", &told);
+    add_part(out, l->parts[PART_UNKNOWN], rss, "not explained", &told);
+    strbuf_puts(out, ".");
+}
+
+/* One or two sentences: what is the matter most, and what memory is made of. */
+static void add_answer(const struct findings_all *all, const struct style *s, struct strbuf *out)
+{
+    struct strbuf text = {0};
+    strbuf_puts(&text, "");
+    if (all->list.count) {
+        const struct joined_finding *j = &all->list.items[0];
+        add_title(all, j, &text);
+        strbuf_puts(&text, ":");
+        finding_place(j->of, j->own, &text);
+        strbuf_puts(&text, ". ");
+    } else {
+        strbuf_puts(&text, "There is nothing worth your time. ");
+    }
+    add_account(all, &text);
+    wrap_text("", text.data, s->width, out);
+    strbuf_putc(out, '\n');
+    strbuf_release(&text);
+}
+
+/* One in a line. */
+static void add_line(const struct findings_all *all, const struct joined_finding *j, size_t number,
+                     size_t width, struct strbuf *out)
+{
+    size_t start = out->size;
+    strbuf_printf(out, "%zu. ", number);
+    add_title(all, j, out);
+    strbuf_puts(out, ":");
+    finding_place(j->of, j->own, out);
+    wrap_since(out, start, 3, width);
+    strbuf_putc(out, '\n');
 }
 
 void findings_text(const struct findings_all *all, const char *file, size_t most,
                    const struct style *s, struct strbuf *out)
 {
-    add_head(all, s, out);
     if (!all->list.count && !is_recorded(all)) {
+        add_head(all, s, out);
         strbuf_puts(out, "nothing is known of its memory\n");
         return;
     }
+    add_answer(all, s, out);
+    add_head(all, s, out);
     if (!all->list.count) {
         struct strbuf why = {0};
-        strbuf_printf(out, "%snothing worth your time%s\n", style_bold(s), style_plain(s));
         clean_reason(all, &why);
         wrap_text("  ", why.data, s->width, out);
         strbuf_release(&why);
         return;
     }
-    for (size_t i = 0; i < shown(all, most); i++) {
-        strbuf_puts(out, i ? "\n" : "");
-        add_finding(all, &all->list.items[i], i + 1, s, out);
+    size_t full = most ? most : FINDINGS_FULL, listed = shown(all, most ? most : FINDINGS_MAX);
+    for (size_t i = 0; i < listed; i++) {
+        strbuf_puts(out, i && i <= full ? "\n" : "");
+        if (i < full)
+            add_finding(all, &all->list.items[i], i + 1, s, out);
+        else
+            add_line(all, &all->list.items[i], i + 1, s->width, out);
     }
+    if (listed > full)
+        strbuf_printf(out, "   --top %zu says why\n", listed);
     strbuf_putc(out, '\n');
     summary_wrappers(&findings_chosen(all)->places.total, s, out);
     add_next(all, file, s, out);
+}
+
+#define OWN_BYTES 1048576 /* of the line that holds most: */
+#define OWN_SHARE 0.1     /* less tells nothing */
+
+/* The line of the user's that holds most of the peak, where the findings do not say so. */
+static void add_own_line(const struct findings_all *all, size_t most, struct strbuf *out)
+{
+    const struct places *p = &findings_chosen(all)->places;
+    struct own_line line = own_lines_most(p);
+    struct strbuf text = {0};
+    bool python = findings_chosen(all)->places.total.profile->python_version;
+    for (size_t i = 0; i < shown(all, most); i++)
+        if (!python || all->list.items[i].own->kind == FINDING_PEAK)
+            return;
+    if (line.call == CALL_NONE || line.bytes < OWN_BYTES ||
+        (double)line.bytes < OWN_SHARE * (double)line.of_bytes)
+        return;
+    strbuf_puts(&text, "  at the peak ");
+    place_function(p, line.call, &text);
+    place_words(p, line.call, &text);
+    strbuf_puts(&text, " holds ");
+    unit_bytes(&text, line.bytes);
+    strbuf_puts(&text, " of ");
+    unit_bytes(&text, line.of_bytes);
+    wrap_since(&text, 0, 4, STYLE_WIDTH);
+    strbuf_printf(out, "%s\n", text.data);
+    strbuf_release(&text);
 }
 
 void findings_brief(const struct findings_all *all, const char *file, size_t most,
@@ -202,11 +334,12 @@ void findings_brief(const struct findings_all *all, const char *file, size_t mos
         strbuf_printf(&line, "  %zu. ", i + 1);
         add_title(all, j, &line);
         strbuf_puts(&line, ":");
-        finding_place(j->of, j->own->call, &line);
+        finding_place(j->of, j->own, &line);
         wrap_since(&line, 0, 5, STYLE_WIDTH);
         strbuf_printf(out, "%s\n", line.data);
         strbuf_release(&line);
     }
+    add_own_line(all, most, out);
     if (all->list.count)
         strbuf_printf(out, "  %s: tidemark findings %s\n",
                       all->list.count > most ? "more, with reasons" : "why, and what to do", file);
@@ -229,11 +362,46 @@ static void json_sentences(struct json *j, const struct findings_all *all,
     strbuf_release(&text);
 }
 
+/* The moment that its bytes are of; those of one moment are different bytes. */
+static const char *moment_of(enum finding_kind kind)
+{
+    switch (kind) {
+    case FINDING_LEAK:
+    case FINDING_GROWTH:
+        return "end";
+    case FINDING_PEAK:
+        return "peak";
+    case FINDING_MAPPED:
+    case FINDING_RETAINED:
+    case FINDING_FRAGMENTED:
+        return "resident";
+    default:
+        return NULL;
+    }
+}
+
+/* The line of its user's, where that is another one. */
+static void json_own(struct json *j, const struct places *p, uint32_t call)
+{
+    uint32_t own = places_own(p, call);
+    const struct call_frame *frame = places_frame(p, own);
+    if (own == call) {
+        json_null(j, "for");
+        return;
+    }
+    json_object(j, "for");
+    json_string(j, "function", frame_table_string(&p->total.frames, frame->name));
+    json_string(j, "file", frame->file ? frame_table_string(&p->total.frames, frame->file) : NULL);
+    json_u64(j, "line", frame->line);
+    json_end(j);
+}
+
 static void json_finding(struct json *j, const struct findings_all *all,
                          const struct joined_finding *f)
 {
-    const struct answer *a = &f->of->places.total;
-    const struct call_frame *frame = places_frame(&f->of->places, f->own->call);
+    const struct places *places = finding_places(f->of, f->own);
+    const struct answer *a = &places->total;
+    const struct call_frame *frame = places_frame(places, f->own->call);
     struct json_stacks stacks = {.frames = &a->frames};
     json_object(j, NULL);
     json_string(j, "kind", finding_kind_name(f->own->kind));
@@ -246,6 +414,14 @@ static void json_finding(struct json *j, const struct findings_all *all,
     json_sentences(j, all, f);
     json_i64(j, "bytes", f->sum.bytes);
     json_i64(j, "count", f->sum.count);
+    json_string(j, "moment", moment_of(f->own->kind));
+    if (f->own->moment_ns)
+        json_u64(j, "moment_ns", f->own->moment_ns);
+    json_i64(j, "of_bytes", f->sum.of_bytes);
+    if (f->own->kind == FINDING_LEAK) {
+        json_i64(j, "indirect_bytes", f->sum.led_bytes);
+        json_i64(j, "indirect_count", f->sum.led_count);
+    }
     json_double(j, "worth", f->sum.worth);
     json_string(j, "function", frame_table_string(&a->frames, frame->name));
     json_string(j, "file", frame->file ? frame_table_string(&a->frames, frame->file) : NULL);
@@ -253,6 +429,7 @@ static void json_finding(struct json *j, const struct findings_all *all,
         json_u64(j, "line", frame->line);
     else
         json_null(j, "line");
+    json_own(j, places, f->own->call);
     json_frames(j, &stacks, a->tree.parent.items, a->tree.frame.items, f->own->leaf);
     json_end(j);
     json_stacks_release(&stacks);
@@ -268,7 +445,7 @@ void findings_json(const struct findings_all *all, size_t most, struct strbuf *o
     json_string(&j, "schema", "tidemark.findings/1");
     json_program(&j, a->recording, a->profile);
     json_array(&j, "findings");
-    for (size_t i = 0; i < shown(all, most); i++)
+    for (size_t i = 0; i < shown(all, most ? most : FINDINGS_MAX); i++)
         json_finding(&j, all, &all->list.items[i]);
     json_end(&j);
     json_bool(&j, "clean", all->list.count == 0 && is_recorded(all));

@@ -9,19 +9,14 @@
 #include "report/summary.h"
 #include "report/units.h"
 
-static const struct frame_table *frames_of(const struct findings *f)
+static const char *function_of(const struct places *p, uint32_t call)
 {
-    return &f->places.total.frames;
+    return frame_table_string(&p->total.frames, places_frame(p, call)->name);
 }
 
-static const char *function_of(const struct findings *f, uint32_t call)
+void place_function(const struct places *p, uint32_t call, struct strbuf *out)
 {
-    return frame_table_string(frames_of(f), places_frame(&f->places, call)->name);
-}
-
-static void short_function(const struct findings *f, uint32_t call, struct strbuf *out)
-{
-    struct name_part bare = name_bare(function_of(f, call));
+    struct name_part bare = name_bare(function_of(p, call));
     char *text = xstrndup(bare.text, bare.size);
     struct strbuf clean = {0};
     strbuf_puts(&clean, "");
@@ -33,7 +28,7 @@ static void short_function(const struct findings *f, uint32_t call, struct strbu
 
 void finding_function(const struct findings *f, const struct finding *n, struct strbuf *out)
 {
-    struct name_part bare = name_bare(function_of(f, n->call));
+    struct name_part bare = name_bare(function_of(finding_places(f, n), n->call));
     char *text = xstrndup(bare.text, bare.size);
     summary_argument(out, text);
     free(text);
@@ -52,9 +47,16 @@ static void percent(struct strbuf *out, double part, double whole)
     strbuf_puts(out, " %");
 }
 
+static void add_of_resident(const struct finding *n, struct strbuf *out)
+{
+    strbuf_puts(out, ", of ");
+    unit_bytes(out, n->of_bytes);
+    strbuf_puts(out, " resident");
+}
+
 void finding_title(const struct findings *f, const struct finding *n, struct strbuf *out)
 {
-    short_function(f, n->call, out);
+    place_function(finding_places(f, n), n->call, out);
     switch (n->kind) {
     case FINDING_LEAK:
         strbuf_puts(out, " loses ");
@@ -79,7 +81,8 @@ void finding_title(const struct findings *f, const struct finding *n, struct str
     case FINDING_PEAK:
         strbuf_puts(out, " makes ");
         unit_bytes(out, n->bytes);
-        strbuf_puts(out, " of the peak");
+        strbuf_puts(out, " of the peak of ");
+        unit_bytes(out, n->of_bytes);
         break;
     case FINDING_CHURN:
         strbuf_puts(out, " allocates and frees at once, ");
@@ -106,30 +109,71 @@ void finding_title(const struct findings *f, const struct finding *n, struct str
         strbuf_puts(out, " grows a buffer step by step, and copies ");
         unit_bytes(out, n->bytes);
         break;
+    case FINDING_MAPPED:
+        strbuf_puts(out, n->mapped == MAPPED_ARENAS ? " holds " : " mapped ");
+        strbuf_puts(out, n->at_most ? "up to " : "");
+        unit_bytes(out, n->bytes);
+        strbuf_puts(out, n->mapped == MAPPED_ARENAS   ? " in small Python objects"
+                         : n->mapped == MAPPED_SHARED ? " of shared memory"
+                                                      : " beside the heap");
+        add_of_resident(n, out);
+        break;
+    case FINDING_RETAINED:
+        strbuf_puts(out, " freed most of ");
+        unit_bytes(out, n->bytes);
+        strbuf_puts(out, " that the allocator keeps");
+        add_of_resident(n, out);
+        break;
+    case FINDING_FRAGMENTED:
+        strbuf_puts(out, " holds small blocks that keep ");
+        unit_bytes(out, n->freed_bytes);
+        strbuf_puts(out, " of free memory");
+        add_of_resident(n, out);
+        break;
     default:
         break;
     }
 }
 
+#define LOSES_ON    0.75 /* of the run: where the last was lost later, */
+#define LOSES_PART  0.25 /* and they are spread over so much of it, it goes on */
+#define LOSES_EARLY 0.5  /* of the run: none since is worth a word */
+
 static void why_leak(const struct findings *f, const struct finding *n, struct strbuf *out)
 {
-    const struct profile *p = f->places.total.profile;
-    strbuf_puts(out, "nothing in the program points to them any more; the first was allocated at ");
+    uint64_t run = f->places.total.profile->duration_ns, last = n->last_ns ? n->last_ns - 1 : 0;
+    int64_t direct = wrapped_less(n->count, n->led_count);
+    if (n->late_bytes > n->bytes / 2) {
+        strbuf_puts(out, "nothing points to them since destructors ran; until then something did");
+    } else {
+        strbuf_puts(out, "nothing in the program points to ");
+        if (n->led_bytes > 0) {
+            unit_blocks(out, direct);
+            strbuf_puts(out, direct == 1 ? " of " : " of them, ");
+            unit_bytes(out, wrapped_less(n->bytes, n->led_bytes));
+            strbuf_puts(out, ", any more, and the other ");
+            unit_bytes(out, n->led_bytes);
+            strbuf_puts(out, direct == 1 ? " hang on it" : " hang on these");
+        } else {
+            strbuf_puts(out, "them any more");
+        }
+    }
+    strbuf_puts(out, n->count > 1 ? "; the first was allocated at " : "; it was allocated at ");
     unit_time(out, n->first_ns);
-    if (n->last_ns > n->first_ns + 1) {
-        strbuf_puts(out, ", the last at ");
-        unit_time(out, n->last_ns - 1);
-        strbuf_puts(out, " of ");
-        unit_time(out, p->duration_ns);
+    if (last <= n->first_ns)
+        return;
+    strbuf_puts(out, ", the last at ");
+    unit_time(out, last);
+    strbuf_puts(out, " of ");
+    unit_time(out, run);
+    if ((double)last >= LOSES_ON * (double)run &&
+        (double)(last - n->first_ns) >= LOSES_PART * (double)run)
         strbuf_puts(out, ": a longer run loses more");
-    }
-    if (n->indirect_bytes > 0) {
-        strbuf_puts(out, "; only lost blocks lead to a further ");
-        unit_bytes(out, n->indirect_bytes);
-    }
+    else if ((double)last < LOSES_EARLY * (double)run)
+        strbuf_puts(out, ": none since");
 }
 
-static void why_growth(const struct finding *n, struct strbuf *out)
+static void why_growth(const struct findings *f, const struct finding *n, struct strbuf *out)
 {
     strbuf_printf(out, "its live bytes rose %s the time", n->never_less ? "all" : "most of");
     if (n->mark) {
@@ -144,6 +188,8 @@ static void why_growth(const struct finding *n, struct strbuf *out)
     strbuf_puts(out, "; they are ");
     percent(out, (double)n->bytes, (double)n->of_bytes);
     strbuf_puts(out, " of the peak");
+    if (!f->basis.reach_known)
+        strbuf_puts(out, "; whether anything still points to them is not known");
 }
 
 static void why_peak(const struct finding *n, struct strbuf *out)
@@ -170,6 +216,36 @@ static void why_churn(const struct findings *f, const struct finding *n, struct 
     strbuf_puts(out, " of the time");
 }
 
+static void why_mapped(const struct findings *f, const struct finding *n, struct strbuf *out)
+{
+    percent(out, (double)n->bytes, (double)n->of_bytes);
+    strbuf_puts(out, " of what was resident at ");
+    unit_time(out, n->moment_ns);
+    if (n->mapped == MAPPED_ARENAS) {
+        strbuf_puts(out, ", in Python's arenas, which are not blocks of the heap");
+    } else {
+        strbuf_puts(out, ": ");
+        unit_counted(out, n->count, "mapping");
+        strbuf_puts(out, " of its own, and not blocks of the heap");
+    }
+    if (n->at_most)
+        strbuf_puts(out, "; more is mapped than is resident, so some of it may be others'");
+    (void)f;
+}
+
+static void why_retained(const struct finding *n, struct strbuf *out)
+{
+    strbuf_puts(out, "it had ");
+    unit_bytes(out, n->freed_bytes);
+    strbuf_puts(out, " at the peak that were freed by ");
+    unit_time(out, n->moment_ns);
+    strbuf_puts(out, ", and the allocator did not give the pages back to the system");
+    if (n->count > 0) {
+        strbuf_puts(out, "; malloc_trim(0) would give back about ");
+        unit_bytes(out, n->count);
+    }
+}
+
 void finding_why(const struct findings *f, const struct finding *n, struct strbuf *out)
 {
     switch (n->kind) {
@@ -177,7 +253,7 @@ void finding_why(const struct findings *f, const struct finding *n, struct strbu
         why_leak(f, n, out);
         break;
     case FINDING_GROWTH:
-        why_growth(n, out);
+        why_growth(f, n, out);
         break;
     case FINDING_PEAK:
         why_peak(n, out);
@@ -207,6 +283,22 @@ void finding_why(const struct findings *f, const struct finding *n, struct strbu
         unit_counted(out, (int64_t)n->chain->of.chains, "array");
         strbuf_puts(out, "; each time what is there is copied, and both sizes are live meanwhile");
         break;
+    case FINDING_MAPPED:
+        why_mapped(f, n, out);
+        break;
+    case FINDING_RETAINED:
+        why_retained(n, out);
+        break;
+    case FINDING_FRAGMENTED:
+        strbuf_puts(out, "the allocator keeps ");
+        unit_bytes(out, n->bytes);
+        strbuf_puts(out, " that are free, because ");
+        unit_bytes(out, n->pinning_bytes);
+        strbuf_puts(out, " of its blocks lie on ");
+        unit_bytes(out, n->freed_bytes);
+        strbuf_puts(out, " of these pages, at ");
+        unit_time(out, n->moment_ns);
+        break;
     default:
         break;
     }
@@ -229,7 +321,7 @@ void finding_do(const struct findings *f, const struct finding *n, struct strbuf
         break;
     case FINDING_CHURN:
         strbuf_puts(out, "keep one buffer outside the loop that calls ");
-        short_function(f, n->call, out);
+        place_function(finding_places(f, n), n->call, out);
         strbuf_puts(out, ", or use the stack");
         break;
     case FINDING_OVERSIZED:
@@ -244,16 +336,27 @@ void finding_do(const struct findings *f, const struct finding *n, struct strbuf
     case FINDING_CHAIN:
         chain_advice(&f->places, n->chain, (struct chain_events){0}, out);
         break;
+    case FINDING_MAPPED:
+        strbuf_puts(out, n->mapped == MAPPED_ARENAS
+                             ? "keep fewer objects, or larger ones: arrays, __slots__, tuples"
+                             : "unmap it where its last user goes away, or map less at a time");
+        break;
+    case FINDING_RETAINED:
+        strbuf_puts(out, "call malloc_trim(0) after such a phase, or do it in smaller pieces");
+        break;
+    case FINDING_FRAGMENTED:
+        strbuf_puts(out, "allocate what stays before what goes, or from a pool of its own");
+        break;
     default:
         break;
     }
 }
 
-void finding_place(const struct findings *f, uint32_t call, struct strbuf *out)
+void place_words(const struct places *p, uint32_t call, struct strbuf *out)
 {
-    const struct call_frame *frame = places_frame(&f->places, call);
-    const char *text = frame->file     ? frame_table_string(frames_of(f), frame->file)
-                       : frame->module ? frame_table_string(frames_of(f), frame->module)
+    const struct call_frame *frame = places_frame(p, call);
+    const char *text = frame->file     ? frame_table_string(&p->total.frames, frame->file)
+                       : frame->module ? frame_table_string(&p->total.frames, frame->module)
                                        : NULL;
     if (!text)
         return;
@@ -264,23 +367,37 @@ void finding_place(const struct findings *f, uint32_t call, struct strbuf *out)
         strbuf_printf(out, ":%u", (unsigned)frame->line);
 }
 
-/* main is where everybody's way ends; what called it is libc's. */
-static bool is_start(const struct findings *f, const struct finding *n, uint32_t call)
+void finding_place(const struct findings *f, const struct finding *n, struct strbuf *out)
 {
-    return call != n->leaf && strncmp(function_of(f, call), "__libc_start", 12) == 0;
+    const struct places *p = finding_places(f, n);
+    uint32_t own = places_own(p, n->call);
+    place_words(p, n->call, out);
+    if (own == n->call)
+        return;
+    strbuf_puts(out, ", for ");
+    place_function(p, own, out);
+    place_words(p, own, out);
+}
+
+/* main is where everybody's way ends; what called it is libc's. */
+static bool is_start(const struct places *p, const struct finding *n, uint32_t call)
+{
+    return call != n->leaf && strncmp(function_of(p, call), "__libc_start", 12) == 0;
 }
 
 void finding_path(const struct findings *f, const struct finding *n, size_t width,
                   struct strbuf *out)
 {
-    const struct call_tree *t = &f->places.total.tree;
+    const struct places *p = finding_places(f, n);
+    const struct call_tree *t = &p->total.tree;
+    uint32_t own = places_own(p, n->call);
     size_t used = 0;
-    for (uint32_t call = n->leaf; call && !is_start(f, n, call); call = t->parent.items[call]) {
+    for (uint32_t call = n->leaf; call && !is_start(p, n, call); call = t->parent.items[call]) {
         struct strbuf step = {0};
         strbuf_puts(&step, call == n->leaf ? "" : " < ");
-        short_function(f, call, &step);
-        if (call == n->call)
-            finding_place(f, call, &step);
+        place_function(p, call, &step);
+        if (call == n->call || call == own)
+            place_words(p, call, &step);
         size_t columns = unit_columns(step.data);
         if (used && used + columns + 4 > width) {
             strbuf_puts(out, " ...");

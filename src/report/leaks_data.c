@@ -28,6 +28,8 @@ static void json_totals_of(struct json *j, const struct leaks *l)
     json_i64(j, "ignored_blocks", l->left_out.ignored.count);
     json_i64(j, "outside_bytes", l->left_out.outside.amount);
     json_i64(j, "outside_blocks", l->left_out.outside.count);
+    json_u64(j, "may_match_bytes", l->may_match.bytes);
+    json_u64(j, "may_match_blocks", l->may_match.blocks);
     json_end(j);
 }
 
@@ -45,6 +47,10 @@ static void json_list(struct json *j, const char *key, const struct leaks *l,
         json_u64(j, "bytes", e->bytes);
         json_u64(j, "count", e->blocks);
         json_u64(j, "usable_bytes", e->usable);
+        if (l->scan->led && e->kind == REACH_LOST && !freed) {
+            json_u64(j, "indirect_bytes", e->led_bytes);
+            json_u64(j, "indirect_count", e->led_blocks);
+        }
         if (l->scan->residency && !freed)
             json_u64(j, "untouched_bytes", e->untouched);
         else

@@ -2,6 +2,7 @@
 #include "report/leaks.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/name.h"
 #include "report/stack_text.h"
@@ -169,13 +170,22 @@ static void add_summary(const struct leaks *l, const struct style *s, struct str
         add_amount(out, (uint64_t)outside->amount, (uint64_t)outside->count);
         strbuf_puts(out, " not within the focus, not in the figures above\n");
     }
+    if (l->may_match.blocks) {
+        summary_label(out, s, "may match");
+        size_t line = out->size;
+        add_amount(out, l->may_match.bytes, l->may_match.blocks);
+        strbuf_puts(out, " of these: their stacks were cut off, and what is missing may be within "
+                         "the focus; --fail counts them");
+        wrap_since(out, line, SUMMARY_LABEL, s->width - SUMMARY_LABEL);
+        strbuf_putc(out, '\n');
+    }
     summary_flaws(l->recording, l->profile, &l->totals, s, out);
     summary_notes(l->recording, l->profile, s, start, out);
 }
 
 /* --- the entries ------------------------------------------------------------------------------ */
 
-static void add_times(const struct leak *e, bool residency, struct strbuf *out)
+static void add_times(const struct leak *e, bool residency, uint32_t together, struct strbuf *out)
 {
     if (e->blocks > 1 && e->last_ns != e->first_ns) {
         strbuf_puts(out, "first at ");
@@ -191,6 +201,10 @@ static void add_times(const struct leak *e, bool residency, struct strbuf *out)
     unit_text(out, e->thread && *e->thread ? e->thread : "[unknown]");
     if (e->threads > 1)
         strbuf_printf(out, " and %u more", (unsigned)(e->threads - 1));
+    if (e->processes) {
+        strbuf_printf(out, ", in %u of ", (unsigned)e->processes);
+        unit_counted(out, together, "process");
+    }
     if (residency && e->untouched) {
         strbuf_puts(out, "; ");
         unit_bytes(out, (int64_t)e->untouched);
@@ -206,17 +220,26 @@ static void add_list(const struct leaks *l, const struct leak_list *list, const 
         strbuf_printf(out, "%s%zu. %s", style_bold(s), i + 1,
                       kind ? kind : leak_kind_name(e->kind));
         strbuf_printf(out, ": ");
-        unit_bytes(out, (int64_t)e->bytes);
+        unit_bytes(out, (int64_t)(e->bytes + e->led_bytes));
         strbuf_puts(out, style_plain(s));
         strbuf_puts(out, " in ");
-        unit_blocks(out, (int64_t)e->blocks);
-        if (e->blocks > 1) {
+        unit_blocks(out, (int64_t)(e->blocks + e->led_blocks));
+        if (e->led_blocks) {
+            strbuf_puts(out, ": ");
+            unit_blocks(out, (int64_t)e->blocks);
+        }
+        if (e->blocks > 1 || e->led_blocks) {
             strbuf_puts(out, " of ");
             unit_bytes(out, (int64_t)(e->bytes / e->blocks));
             strbuf_puts(out, e->bytes % e->blocks ? " on average" : "");
         }
+        if (e->led_blocks) {
+            strbuf_puts(out, ", and ");
+            unit_bytes(out, (int64_t)e->led_bytes);
+            strbuf_puts(out, " that only they lead to");
+        }
         strbuf_printf(out, "\n    %s", style_faint(s));
-        add_times(e, l->scan->residency && !kind, out);
+        add_times(e, l->scan->residency && !kind, l->profile->together, out);
         strbuf_printf(out, "%s\n", style_plain(s));
         stack_text(&l->frames, e->tree, e->node, STACK_FRAMES, s, out);
         strbuf_putc(out, '\n');
@@ -262,8 +285,81 @@ static void add_next(const struct leaks *l, const char *file, const struct style
     strbuf_printf(out, "%s\n", style_plain(s));
 }
 
+/* --- the answer ------------------------------------------------------------------------------- */
+
+/* The function that says most: a Python one where there is any, else one whose source is known. */
+static const struct call_frame *telling_frame(const struct leaks *l, const struct leak *e)
+{
+    const struct call_frame *innermost = &l->frames.frames.items[e->tree->key.items[e->node]];
+    const struct call_frame *known = NULL;
+    for (uint32_t n = e->node; n; n = e->tree->parent.items[n]) {
+        const struct call_frame *f = &l->frames.frames.items[e->tree->key.items[n]];
+        const char *name = frame_table_string(&l->frames, f->name);
+        if (f->flags & CALL_PYTHON)
+            return f;
+        if (!known && f->file && !(f->flags & CALL_STD) && strncmp(name, "__libc_", 7) != 0)
+            known = f;
+    }
+    return known ? known : innermost;
+}
+
+static void add_first(const struct leaks *l, uint64_t lost, struct strbuf *out)
+{
+    const struct leak *e = l->list.leaks.count ? &l->list.leaks.items[0] : NULL;
+    if (!e || e->kind != REACH_LOST)
+        return;
+    const struct call_frame *f = telling_frame(l, e);
+    struct name_part bare = name_bare(frame_table_string(&l->frames, f->name));
+    char *name = xstrndup(bare.text, bare.size);
+    uint64_t bytes = e->bytes + e->led_bytes;
+    strbuf_puts(out, ", ");
+    if (bytes < lost)
+        unit_bytes(out, (int64_t)bytes);
+    strbuf_puts(out, bytes < lost ? " of it by " : "all by ");
+    unit_text(out, name);
+    if (f->file) {
+        const char *path = frame_table_string(&l->frames, f->file), *slash = strrchr(path, '/');
+        strbuf_putc(out, ' ');
+        unit_text(out, slash ? slash + 1 : path);
+        if (f->line)
+            strbuf_printf(out, ":%u", (unsigned)f->line);
+    }
+    if (e->processes) {
+        strbuf_printf(out, ", in %u of ", (unsigned)e->processes);
+        unit_counted(out, l->profile->together, "process");
+    }
+    free(name);
+}
+
+/* One sentence: what was lost, and who lost most. */
+static void add_answer(const struct leaks *l, const struct style *s, struct strbuf *out)
+{
+    const struct leak_sum *lost = &l->sums[REACH_LOST], *indirect = &l->sums[REACH_INDIRECT];
+    struct strbuf text = {0};
+    if (not_recorded(l->profile, &(size_t){0}) == RECORDED_NOTHING)
+        return;
+    if (lost->blocks + indirect->blocks) {
+        add_amount(&text, lost->bytes + indirect->bytes, lost->blocks + indirect->blocks);
+        strbuf_puts(&text, lost->blocks + indirect->blocks == 1 ? " was lost" : " were lost");
+        add_first(l, lost->bytes + indirect->bytes, &text);
+        strbuf_putc(&text, '.');
+    } else if (l->sums[REACH_UNKNOWN].blocks) {
+        strbuf_puts(&text, "Whether anything was lost is not known.");
+    } else if (l->may_match.blocks) {
+        strbuf_puts(&text, "Nothing was lost that is known to match; ");
+        add_amount(&text, l->may_match.bytes, l->may_match.blocks);
+        strbuf_puts(&text, " may: their stacks were cut off.");
+    } else {
+        strbuf_puts(&text, "Nothing was lost.");
+    }
+    wrap_text("", text.data, s->width, out);
+    strbuf_putc(out, '\n');
+    strbuf_release(&text);
+}
+
 void leaks_text(const struct leaks *l, const char *file, const struct style *s, struct strbuf *out)
 {
+    add_answer(l, s, out);
     summary_processes(l->recording, l->profile, s, out);
     add_summary(l, s, out);
     strbuf_putc(out, '\n');

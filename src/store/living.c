@@ -19,6 +19,25 @@ static void put_row(struct strbuf *b, const struct live_row *r, const struct liv
     strbuf_varint(b, r->last_ns - r->first_ns);
 }
 
+/* What lost blocks lead to: the rows that have any, by their distance. */
+static void put_led(struct strbuf *b, const struct profile *p, const struct scan *s)
+{
+    size_t count = 0, last = 0;
+    for (size_t k = 0; k < s->row_count; k++)
+        count += p->live.items[s->first_row + k].led_blocks != 0;
+    strbuf_varint(b, s->led);
+    strbuf_varint(b, count);
+    for (size_t k = 0; k < s->row_count; k++) {
+        const struct live_row *r = &p->live.items[s->first_row + k];
+        if (!r->led_blocks)
+            continue;
+        strbuf_varint(b, k - last);
+        strbuf_varint(b, r->led_blocks);
+        strbuf_varint(b, r->led_bytes);
+        last = k;
+    }
+}
+
 void living_put(struct strbuf *b, const struct profile *p)
 {
     strbuf_varint(b, p->scans.count);
@@ -38,6 +57,24 @@ void living_put(struct strbuf *b, const struct profile *p)
             put_row(b, &p->live.items[s->first_row + k], &previous);
             previous = p->live.items[s->first_row + k];
         }
+    }
+    for (size_t i = 0; i < p->scans.count; i++)
+        put_led(b, p, &p->scans.items[i]);
+}
+
+static void take_led(struct cursor *c, struct profile *p, struct scan *s)
+{
+    s->led = cursor_varint(c) & 1;
+    uint64_t row = 0;
+    for (uint64_t n = cursor_varint(c); n > 0 && !c->bad; n--) {
+        row += cursor_varint(c);
+        uint64_t blocks = cursor_varint(c), bytes = cursor_varint(c);
+        if (row >= s->row_count)
+            c->bad = true;
+        if (c->bad)
+            break;
+        p->live.items[s->first_row + row].led_blocks = blocks;
+        p->live.items[s->first_row + row].led_bytes = bytes;
     }
 }
 
@@ -85,4 +122,7 @@ void living_take(struct cursor *c, struct profile *p)
         }
         *vec_push(&p->scans) = s;
     }
+    /* Files of earlier versions end here. */
+    for (size_t i = 0; i < p->scans.count && !c->bad && c->at < c->end; i++)
+        take_led(c, p, &p->scans.items[i]);
 }

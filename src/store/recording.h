@@ -204,8 +204,10 @@ struct live_row {
     uint32_t interval; /* in which they were allocated */
     uint32_t reach;    /* enum reach */
     uint64_t blocks, bytes, usable;
-    uint64_t untouched;         /* of bytes: on pages that were never resident */
-    uint64_t first_ns, last_ns; /* about when the first and the last of them was allocated */
+    uint64_t untouched;             /* of bytes: on pages that were never resident */
+    uint64_t first_ns, last_ns;     /* about when the first and the last of them was allocated */
+    uint64_t led_blocks, led_bytes; /* of lost ones: indirect blocks that they lead to, each the
+                                       share of one lost block */
 };
 
 enum scan_kind {
@@ -222,6 +224,7 @@ struct scan {
     size_t intervals;            /* that lie before it */
     uint64_t held_ns;            /* how long the program was held for it */
     bool residency;              /* live_row.untouched is known */
+    bool led;                    /* live_row.led_bytes is known */
     char *unreachable;           /* NULL, or why no reach is known: one sentence */
     size_t first_row, row_count; /* in profile.live */
 };

@@ -1,5 +1,6 @@
 """tidemark findings: the planted problem is named first, and programs that are fine are left alone."""
 import os
+import re
 import shutil
 
 from harness import ROOT, Skipped, cases
@@ -31,7 +32,7 @@ def test_planted(t, planted):
 
 
 def test_numbers(t):
-    for number, want in ((1, (100, 40000)), (4, (2000000, 2000000 * 64)), (10, (100, 12800))):
+    for number, want in ((1, (100, 40000)), (4, (2000000, 2000000 * 64)), (10, (2000, 256000))):  # of lists all, not their heads
         first = findings_of(t, record(t, number))["findings"][0]
         t.equal("count and bytes of %d" % number, (first["count"], first["bytes"]), want)
     unused = findings_of(t, record(t, 9))["findings"][0]  # the page that libc's header is on was touched
@@ -91,3 +92,51 @@ def test_real_programs_without_a_problem(t, program):
     found = findings_of(t, t.record(*REAL[program]))
     t.equal("nothing worth anybody's time", [(f["kind"], f["function"], f["title"]) for f in found["findings"]], [])
     t.equal("clean", found["clean"], True)
+
+
+PYTHON = "/usr/bin/python3"
+
+
+def own_line(how):
+    with open(os.path.join(ROOT, "tests", "programs", "own_lines.py")) as lines:
+        return next(n for n, line in enumerate(lines, 1) if line.rstrip().endswith("# own: " + how))
+
+
+def run_python(t, how):
+    profile = t.file("python.tide")
+    summary = t.run("run", "-o", profile, "--", PYTHON, os.path.join(ROOT, "tests", "programs", "own_lines.py"), how)[1]
+    return profile, summary
+
+
+def test_python_line_of_the_user(t):
+    """What a library allocates is told with the line of the script, and the next command shows the peak."""
+    profile, summary = run_python(t, "library")
+    place = "load own_lines.py:%d" % own_line("library")
+    held = re.search(r"^  at the peak %s holds (\d+\.\d) MiB of (\d+\.\d) MiB$" % place, summary, re.MULTILINE)
+    t.true("in the summary", held and 23 < float(held.group(1)) <= float(held.group(2)) < 60, summary)  # the parts, and the whole
+    following = re.search(r"^next: tidemark (.*)$", summary, re.MULTILINE).group(1)
+    t.true("the peak comes next", following.startswith("report ") and "--metric peak" in following, following)
+
+
+def test_python_objects_by_line(t):
+    """250,000 small dictionaries are most of what is resident, though no block of the heap is."""
+    profile, summary = run_python(t, "objects")
+    first = findings_of(t, profile)["findings"][0]
+    t.equal("who", (first["function"], os.path.basename(first["file"]), first["line"]), ("explode", "own_lines.py", own_line("objects")))
+    t.true("how much", 40 << 20 <= first["bytes"] <= 90 << 20, first)
+    t.true("in the summary", "explode holds " in summary and "own_lines.py:%d" % own_line("objects") in summary, summary)
+    rows = t.report(profile, "mapped", "--at", "%.6fs" % (first["moment_ns"] / 1e9))
+    t.equal("as in report", t.row(rows, "explode")["self_bytes"], first["bytes"])
+
+
+def test_python_without_a_finding(t):
+    profile, summary = run_python(t, "little")
+    t.equal("clean", findings_of(t, profile)["clean"], True)
+    t.true("what comes next", summary.endswith("next: tidemark report %s --metric peak\n" % profile), summary)
+
+
+def test_frozen_modules_get_no_advice(t):
+    """Nobody can change how Python itself imports."""
+    profile = t.record(PYTHON, "-c", "import asyncio, decimal, email.mime.text, http.server, unittest.mock, xml.dom.minidom")
+    t.equal("findings", [f for f in findings_of(t, profile)["findings"] if (f["file"] or "").startswith("<frozen")], [])
+    t.true("nor in growth", "<frozen" not in t.run("growth", profile)[0].split("arrays that grow")[-1] or "arrays that grow" not in t.stdout, t.stdout)

@@ -10,7 +10,7 @@ from test_ctl import Running
 API = ("-I", os.path.join(ROOT, "include"))
 TOTALS = ["bytes", "blocks", "unique", "lost_bytes", "lost_blocks", "indirect_bytes", "indirect_blocks", "reachable_bytes",
           "reachable_blocks", "unclassified_bytes", "unclassified_blocks", "freed_at_exit_bytes", "freed_at_exit_blocks",
-          "ignored_bytes", "ignored_blocks", "outside_bytes", "outside_blocks"]
+          "ignored_bytes", "ignored_blocks", "outside_bytes", "outside_blocks", "may_match_bytes", "may_match_blocks"]
 # (bytes, blocks) that tests/programs/left_behind.c leaves, by function; libc's own for the thread are not among them.
 DIRTY = {"lose": (1500, 15), "chain": (4 * 64 + 12 * 32, 16), "keep": (1000, 20), "helper": (30, 3)}
 
@@ -87,12 +87,15 @@ def test_what_text_lists(t):
     def kinds(*options):
         return re.findall(r"^\d+\. ([a-z ]+): (.*) in", t.run("leaks", profile, *options)[0], re.MULTILINE)
 
-    usual = [("lost", "1000 B"), ("lost", "500 B"), ("lost", "256 B"), ("lost", "30 B"), ("indirect", "384 B")]
-    t.equal("lost before indirect, and by size", kinds(), usual)
+    usual = [("lost", "1000 B"), ("lost", "640 B"), ("lost", "500 B"), ("lost", "30 B")]  # 256 B, and 384 that they lead to
+    t.equal("by size, with what hangs on them", kinds(), usual)
+    t.equal("--kind lost,indirect lists each", kinds("--kind", "lost,indirect"),
+            [("lost", "1000 B"), ("lost", "500 B"), ("lost", "256 B"), ("lost", "30 B"), ("indirect", "384 B")])
     t.equal("--all", kinds("--all"), [*usual, ("reachable", "1000 B")])
     t.equal("--kind", kinds("--kind", "reachable"), [("reachable", "1000 B")])
     t.equal("--freed-at-exit", kinds("--freed-at-exit"), [*usual, ("freed at exit", "3.9 KiB")])
-    summary = t.run("leaks", profile)[0].split("\n\n")[0]
+    answer, summary = t.run("leaks", profile)[0].split("\n\n")[:2]
+    t.equal("the answer", answer, "2.1 KiB in 34 blocks were lost, 1000 B of it by lose left_behind.c:26.")
     for line in ("lost       1.7 KiB in 22 blocks from 4 places: nothing points there any more",
                  "indirect   384 B in 12 blocks from 1 place: only lost blocks point there",
                  "reachable  1000 B in 20 blocks from 1 place: something still points there; --all lists them",
@@ -351,3 +354,17 @@ def test_suppressions_that_are_computed(t):
     profile = t.record(t.build("suppressed_inside.c", "-O1", "-DCOMPUTED"))
     t.equal("all are told", t.ask(profile, "leaks", "--no-presets")["totals"]["bytes"], 7000)
     t.true("a note", any("__lsan_default_suppressions" in n for n in t.report(profile)["notes"]), t.report(profile)["notes"])
+
+
+def test_cut_stacks_may_match(t):
+    """A stack that was cut off before the function that is asked for is no proof that it is not there."""
+    program = t.build("deep_leak.c", "-O1", "-fno-optimize-sibling-calls")
+    whole, cut = t.record(program, "10"), t.record(program, "20000")
+    for profile, lost, may in ((whole, 20000, 0), (cut, 0, 20000)):
+        totals = leaks(t, profile, "--within", "wanted")["totals"]
+        t.equal("lost, may match", (totals["lost_bytes"], totals["may_match_bytes"]), (lost, may))
+        t.equal("--fail", t.run("leaks", profile, "--within", "wanted", "--fail")[2], 3)
+    t.true("it is said", "tidemark leaks: process" in t.stderr and "whose stacks were cut off: they may match" in t.stderr, t.stderr)
+    t.true("and in the text", "\nmay match  19.5 KiB in 20 blocks" in t.stdout, t.stdout)
+    t.equal("of a whole stack it is known", t.run("leaks", whole, "--within", "other", "--fail")[2], 0)
+    t.equal("nor is it lost where nobody asks", leaks(t, cut)["totals"]["may_match_bytes"], 0)

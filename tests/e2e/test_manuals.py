@@ -330,6 +330,11 @@ def read_live(p, out):
             site += p.varint()
             scan["rows"].append((site, *p.varints(8)))
         out["scans"].append(scan)
+    for scan in out["scans"]:
+        scan["led_known"], scan["led"], row = p.varint(), {}, 0
+        for _ in range(p.varint()):
+            row += p.varint()
+            scan["led"][row] = p.varints(2)
 
 
 def read_maps(p, out):

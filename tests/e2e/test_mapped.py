@@ -40,6 +40,6 @@ def test_memory_beside_the_heap_is_told(t, how):
     t.equal("by whom, how much", (told["module"], told["bytes"]), ("maps_much", 64 << 20))
     t.true("of how much", told["rss_bytes"] > 64 << 20 and told["heap_bytes"] < 1 << 20, told)
     t.true("in the summary", "\nmapped     64.0 MiB by maps_much itself, of " in text and "--metric mapped" in text, text)
-    t.true("at the end of run", "\n  mapped 64.0 MiB by maps_much itself, of " in err, err)
+    t.true("at the end of run", "\n  1. own_arena mapped 64.0 MiB beside the heap, of " in err and "maps_much.c:17\n" in err, err)
     stack = t.stacks(t.file("x.tide"), "own_arena", "mapped")
     t.equal("with its stack", [(size, names[:2]) for size, _, names in stack], [(64 << 20, ["own_arena", "main"])])

@@ -185,7 +185,15 @@ def test_killed_by_a_signal(t):
     t.true("nothing of others", "killed" not in t.run("run", "-o", "y.tide", "--", "sh", "-c", "exit 3")[1])
 
 
-@cases(planted=(("2", "planted_cache", "total"), ("7", "planted_copy", "peak"), ("8", "planted_vector", "total")))
+def test_next_command_of_growth(t):
+    profile = t.record(t.build("planted.cpp", "-O1", *API), "2", "marks")
+    command = re.search(r"^next: (tidemark growth .*)$", t.run("findings", profile)[0], re.MULTILINE).group(1)
+    stdout, stderr, status = t.plain("sh", "-c", command.replace("tidemark", t.tidemark, 1))
+    t.equal("status of " + command, (status, stderr), (0, ""))
+    t.true("it names the function", "planted_cache" in stdout, stdout)
+
+
+@cases(planted=(("7", "planted_copy", "peak"), ("8", "planted_vector", "total")))
 def test_next_command_of_findings(t, planted):
     """It can be copied as it is."""
     profile = t.record(t.build("planted.cpp", "-O1", *API), planted[0], "marks")

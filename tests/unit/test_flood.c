@@ -47,6 +47,16 @@ static enum reach state(size_t word)
     return (enum reach)made.blocks.items[i].state;
 }
 
+/* Of a lost or indirect block. */
+static uint64_t root(size_t word)
+{
+    uint32_t i = 0;
+    while (i < made.blocks.count && made.blocks.items[i].address != AT(word))
+        i++;
+    assert_true(i < made.blocks.count && made.blocks.items[i].size < made.roots);
+    return made.blocks.items[i].size;
+}
+
 static void add(size_t word, size_t words)
 {
     flood_add(&made, AT(word), words * 8);
@@ -158,6 +168,13 @@ static void test_circles(void **unused)
     assert_int_equal(state(150), REACH_INDIRECT);
     assert_int_equal(state(160), REACH_INDIRECT);
     assert_int_equal(state(170), REACH_LOST);
+    assert_int_equal(made.roots, 3);
+    assert_int_equal(root(110), root(100));
+    assert_int_equal(root(120), root(100));
+    assert_int_equal(root(140), root(170));
+    assert_int_equal(root(150), root(170));
+    assert_int_equal(root(160), root(170));
+    assert_true(root(130) != root(100) && root(130) != root(170) && root(100) != root(170));
 }
 
 /* Roots are read around blocks: what is in those counts only if they are reached. */
@@ -283,6 +300,8 @@ static void test_against_the_definition(void **unused)
             for (size_t k = 0; k < n; k++) {
                 assert_false(k != i && led[k] && state(word[k]) == REACH_LOST);
                 told[k] |= led[k];
+                if (state(word[k]) == REACH_INDIRECT && root(word[k]) == root(word[i]))
+                    assert_true(led[k]);
             }
         }
         for (size_t i = 0; i < n; i++)

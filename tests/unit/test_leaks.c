@@ -530,6 +530,8 @@ static void test_text(void **state)
     char *text = print_of(leaky(), &q, TEXT);
     assert_string_equal(
         text,
+        "570 B in 8 blocks were lost, 30 B of it by lose app.c:20.\n"
+        "\n"
         "command    ./app\n"
         "ran        8.000 s, exit status 0, pid 100\n"
         "looked     at end (8.000 s) of the run; the program was held for 2.0 ms\n"
@@ -647,7 +649,7 @@ static void test_json(void **state)
         "\"indirect_blocks\":1,\"reachable_bytes\":800,\"reachable_blocks\":80,"
         "\"unclassified_bytes\":0,\"unclassified_blocks\":0,\"freed_at_exit_bytes\":700,"
         "\"freed_at_exit_blocks\":7,\"ignored_bytes\":40,\"ignored_blocks\":4,"
-        "\"outside_bytes\":0,\"outside_blocks\":0},"
+        "\"outside_bytes\":0,\"outside_blocks\":0,\"may_match_bytes\":0,\"may_match_blocks\":0},"
         "\"others\":{\"processes\":0,\"lost_bytes\":0,\"lost_blocks\":0},"
         "\"ignored\":{\"bytes\":40,\"count\":4,\"by\":[{"
         "\"kind\":\"ignore\",\"name\":\"--ignore\",\"bytes\":40,\"count\":4}]},\"processes\":[{"

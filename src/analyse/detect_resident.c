@@ -1,0 +1,286 @@
+/*
+ * What is resident beside the heap's live blocks, and who mapped it or keeps it.
+ *
+ * The parts of resident memory were counted at some moments (struct footprint). The one counts here
+ * at which most was beside live blocks. No byte is claimed twice: mappings are shared out among
+ * those who mapped, up to what is resident of all mappings; what the allocator keeps is one part.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/detect.h"
+#include "analyse/growth_account.h"
+#include "analyse/work_end.h"
+#include "model/mapped_by.h"
+
+#define MAPPED_BYTES   (16 * MIB) /* less troubles nobody */
+#define MAPPED_SHARE   0.25       /* of what is resident */
+#define MAPPED_WEIGHT  0.6        /* it may well be needed */
+#define MAPPED_SLACK   1.1        /* times what is resident: then all that was mapped is */
+#define KEPT_BYTES     (4 * MIB)
+#define KEPT_SHARE     0.25 /* of anonymous memory */
+#define PINNED_SHARE   0.25 /* of what is kept: live blocks keep it */
+#define RECENT_SHARE   0.9  /* of the most: then the last moment counts */
+#define ARENAS_OF_PART 0.5
+
+/* --- which moment ----------------------------------------------------------------------------- */
+
+static uint64_t mappings_of(const struct footprint *l)
+{
+    return l->parts[PART_MAPPED] + l->parts[PART_SHARED] + l->parts[PART_FILES];
+}
+
+#define KEPT_TIME 0.1 /* of the run: what is freed right before the end nobody misses */
+
+/* Were the blocks that left it free gone for a while at the end of the run? What is used again and
+ * again, or freed right before the end, nobody misses. `freed` bytes were live at the peak and are
+ * not at the look: the heap counts as high with more than half of these. */
+static bool was_kept(const struct profile *p, const struct footprint *l)
+{
+    uint64_t end = work_end_ns(p) < p->duration_ns ? work_end_ns(p) : p->duration_ns, high = 0;
+    uint64_t freed = p->peak_bytes > l->live_bytes ? p->peak_bytes - l->live_bytes : 0;
+    for (size_t i = 0; i < p->intervals.count; i++)
+        if (p->intervals.items[i].peak_bytes + freed / 2 > p->peak_bytes)
+            high = p->intervals.items[i].end_ns;
+    return freed && high < l->time_ns && high < end &&
+           (double)(end - high) >= KEPT_TIME * (double)end;
+}
+
+/* What a program allocates while it is looked at counts as free: then only what was free at the
+ * moment before and after is. */
+static uint64_t kept_at(const struct profile *p, const struct footprint *l)
+{
+    uint64_t kept = l->parts[PART_HELD] + (was_kept(p, l) ? l->parts[PART_FREE] : 0);
+    if (l->partial || kept < KEPT_BYTES || (work_end_of_python(p) && l->time_ns > work_end_ns(p)))
+        return 0;
+    if (l->exact)
+        return kept;
+    const struct footprint *first = p->footprints.items, *last = first + p->footprints.count;
+    const struct footprint *near[] = {l > first ? l - 1 : NULL, l + 1 < last ? l + 1 : NULL};
+    for (size_t i = 0; i < 2; i++) {
+        uint64_t other = near[i] ? near[i]->parts[PART_FREE] + near[i]->parts[PART_HELD] : kept;
+        kept = other < kept ? other : kept;
+    }
+    return p->footprints.count > 1 ? kept : 0;
+}
+
+static const struct footprint *choose(const struct profile *p)
+{
+    const struct footprint *best = NULL;
+    uint64_t most = 0;
+    for (size_t i = 0; i < p->footprints.count; i++) {
+        const struct footprint *l = &p->footprints.items[i];
+        uint64_t beside = mappings_of(l) + kept_at(p, l);
+        if (best && work_end_of_python(p) && l->time_ns > work_end_ns(p))
+            break; /* what Python had is gone by then */
+        if (best && (double)beside < RECENT_SHARE * (double)most)
+            continue;
+        most = beside > most ? beside : most;
+        best = l;
+    }
+    return best;
+}
+
+void resident_highest(const struct profile *p, struct findings_basis *b)
+{
+    b->rss_bytes = 0;
+    for (size_t i = 0; i < p->stamps.count + p->marks.count; i++) {
+        const struct stamp *s =
+            i < p->stamps.count ? &p->stamps.items[i] : &p->marks.items[i - p->stamps.count].stamp;
+        if (s->rss_bytes > b->rss_bytes) {
+            b->rss_bytes = s->rss_bytes;
+            b->rss_ns = s->time_ns;
+        }
+    }
+    for (size_t i = 0; i < p->footprints.count; i++)
+        if (p->footprints.items[i].rss_bytes > b->rss_bytes) {
+            b->rss_bytes = p->footprints.items[i].rss_bytes;
+            b->rss_ns = p->footprints.items[i].time_ns;
+        }
+}
+
+static struct finding *add(struct findings *f, enum finding_kind kind, uint32_t place,
+                           const struct value *sites, int64_t bytes)
+{
+    struct finding *n =
+        detect_add(f, kind, place, sites, MAPPED_WEIGHT * share_of(bytes, f->basis.rss_bytes));
+    n->bytes = bytes;
+    n->of_bytes = (int64_t)f->basis.look->rss_bytes;
+    n->moment_ns = f->basis.look->time_ns;
+    return n;
+}
+
+/* --- what was mapped -------------------------------------------------------------------------- */
+
+static bool is_mostly_arenas(const struct findings *f, uint32_t place)
+{
+    const struct profile *p = f->mapped.total.profile;
+    const struct value *sites = f->mapped.total.measure.sites;
+    int64_t arenas = 0, all = 0;
+    for (size_t i = 0; i < p->sites.count; i++) {
+        if (f->mapped.of_site[i] != place)
+            continue;
+        all = wrapped(all, sites[i].amount);
+        if (mapped_by_python(p, &p->sites.items[i]))
+            arenas = wrapped(arenas, sites[i].amount);
+    }
+    return p->arenas.count && (double)arenas > ARENAS_OF_PART * (double)all;
+}
+
+static int by_amount(const void *a, const void *b, void *sums)
+{
+    const struct value *of = sums;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    if (of[x].amount != of[y].amount)
+        return of[x].amount > of[y].amount ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+/* When most was resident of what was mapped. The parts are counted seldom; where anonymous memory
+ * beyond live blocks was more at another moment, that one counts. */
+struct mapped_look {
+    uint64_t time_ns, rss_bytes, bytes;
+    bool shared;
+};
+
+static struct mapped_look look_at_mapped(const struct findings *f)
+{
+    const struct profile *p = f->places.total.profile;
+    const struct footprint *l = f->basis.look;
+    struct mapped_look best = {l->time_ns, l->rss_bytes, mappings_of(l),
+                               l->parts[PART_SHARED] >= mappings_of(l) / 2};
+    uint64_t kept = l->parts[PART_FREE] + l->parts[PART_HELD];
+    for (size_t i = 0; i < p->stamps.count; i++) {
+        const struct stamp *s = &p->stamps.items[i];
+        if (s->anon_bytes <= s->live_bytes + kept ||
+            s->anon_bytes - s->live_bytes - kept <= best.bytes + best.bytes / 4)
+            continue;
+        best = (struct mapped_look){s->time_ns, s->rss_bytes, s->anon_bytes - s->live_bytes - kept,
+                                    false};
+    }
+    return best;
+}
+
+static void share_out(struct findings *f, const struct mapped_look *l, struct value *sums)
+{
+    int64_t left = (int64_t)l->bytes, all = 0;
+    uint32_t *order = xcalloc((size_t)f->mapped.count + 1, sizeof *order);
+    for (uint32_t i = 0; i < f->mapped.count; i++) {
+        order[i] = i;
+        all = wrapped(all, sums[i].amount);
+    }
+    qsort_r(order, f->mapped.count, sizeof *order, by_amount, sums);
+    bool at_most = (double)all > MAPPED_SLACK * (double)left;
+    for (uint32_t k = 0; k < f->mapped.count; k++) {
+        uint32_t i = order[k];
+        int64_t bytes = sums[i].amount < left ? sums[i].amount : left;
+        if (bytes < MAPPED_BYTES || (double)bytes < MAPPED_SHARE * (double)l->rss_bytes)
+            break;
+        struct finding *n = add(f, FINDING_MAPPED, i, f->mapped.total.measure.sites, bytes);
+        n->count = sums[i].count;
+        n->at_most = at_most;
+        n->mapped = is_mostly_arenas(f, i) ? MAPPED_ARENAS : l->shared ? MAPPED_SHARED : MAPPED_ANY;
+        n->of_bytes = (int64_t)l->rss_bytes;
+        n->moment_ns = l->time_ns;
+        left -= bytes;
+    }
+    free(order);
+}
+
+static void add_mapped(struct findings *f, const struct recording *r, const struct query *q)
+{
+    struct mapped_look l = look_at_mapped(f);
+    if (l.bytes < MAPPED_BYTES || (double)l.bytes < MAPPED_SHARE * (double)l.rss_bytes)
+        return;
+    snprintf(f->mapped_at, sizeof f->mapped_at, "%.6fs", (double)l.time_ns / 1e9);
+    struct query then = *q;
+    then.at = f->mapped_at;
+    if (places_init_live(&f->mapped, r, &then, METRIC_MAPPED, NULL)) {
+        *f->mapped_at = '\0';
+        return;
+    }
+    struct value *sums = places_sum(&f->mapped, f->mapped.total.measure.sites);
+    share_out(f, &l, sums);
+    free(sums);
+}
+
+/* --- what the allocator keeps ----------------------------------------------------------------- */
+
+/* Who had most of what is free since: what each function had at the peak, and has not then. */
+static void add_retained(struct findings *f, int64_t bytes)
+{
+    const struct profile *p = f->places.total.profile;
+    struct window peak = {.at = {.peak = true, .intervals = p->intervals.count}}, then = {0};
+    struct measure had, has;
+    while (then.at.intervals < p->intervals.count &&
+           p->intervals.items[then.at.intervals].end_ns <= f->basis.look->time_ns)
+        then.at.intervals++;
+    measure_sites(&had, p, METRIC_PEAK, SIZE_REQUESTED, &peak);
+    measure_sites(&has, p, METRIC_LIVE, SIZE_REQUESTED, &then);
+    uint32_t best = PLACE_NONE;
+    for (size_t i = 0; i < had.count; i++)
+        had.sites[i].amount = wrapped_less(had.sites[i].amount, has.sites[i].amount);
+    struct value *freed = places_sum(&f->places, had.sites);
+    for (uint32_t i = 0; i < f->places.count; i++)
+        if (freed[i].amount > 0 && (best == PLACE_NONE || freed[i].amount > freed[best].amount))
+            best = i;
+    if (best != PLACE_NONE) {
+        struct finding *n = add(f, FINDING_RETAINED, best, had.sites, bytes);
+        n->freed_bytes = freed[best].amount;
+        n->count = (int64_t)f->basis.look->trim_bytes;
+    }
+    free(freed);
+    measure_release(&has);
+    measure_release(&had);
+}
+
+static void add_fragmented(struct findings *f, int64_t bytes)
+{
+    const struct profile *p = f->places.total.profile;
+    struct growth_account account;
+    growth_account_init(&account, &f->places, 0);
+    if (account.pins.count && account.last == f->basis.look) {
+        const struct growth_pin *pin = &account.pins.items[0];
+        struct value *sites = xcalloc(p->sites.count + 1, sizeof *sites);
+        for (size_t i = 0; i < account.last->pin_count; i++) {
+            const struct pin *each = &p->pins.items[account.last->first_pin + i];
+            sites[each->site].amount = (int64_t)each->pinned;
+        }
+        struct finding *n = add(f, FINDING_FRAGMENTED, pin->place, sites, bytes);
+        n->freed_bytes = pin->pinned_bytes;
+        n->pinning_bytes = pin->bytes;
+        free(sites);
+    } else {
+        add_retained(f, bytes);
+    }
+    growth_account_release(&account);
+}
+
+static void add_kept(struct findings *f)
+{
+    static const enum footprint_part anonymous[] = {PART_LIVE, PART_ROUNDING, PART_HELD,
+                                                    PART_FREE, PART_MAPPED,   PART_STACKS,
+                                                    PART_DATA, PART_UNKNOWN};
+    const struct footprint *l = f->basis.look;
+    uint64_t kept = kept_at(f->places.total.profile, l), all = 0;
+    for (size_t i = 0; i < sizeof anonymous / sizeof *anonymous; i++)
+        all += l->parts[anonymous[i]];
+    if (kept < KEPT_BYTES || (double)kept < KEPT_SHARE * (double)all)
+        return;
+    if ((double)l->parts[PART_HELD] >= PINNED_SHARE * (double)kept)
+        add_fragmented(f, (int64_t)kept);
+    else
+        add_retained(f, (int64_t)kept);
+}
+
+void detect_resident(struct findings *f, const struct recording *r, const struct query *q)
+{
+    const struct profile *p = f->places.total.profile;
+    resident_highest(p, &f->basis);
+    f->basis.look = p->together ? NULL : choose(p);
+    if (!f->basis.look)
+        return;
+    add_mapped(f, r, q);
+    add_kept(f);
+}

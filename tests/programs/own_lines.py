@@ -1,0 +1,27 @@
+"""own_lines.py HOW: what one line of a script makes others hold.
+  library: a string of 24 MB that the json module makes
+  objects: 250,000 small dictionaries, in arenas of the interpreter
+  little:  nothing to speak of"""
+import json
+import sys
+import time
+
+
+def load():
+    return json.dumps(["x" * 1000] * 24000)  # own: library
+
+
+def explode():
+    found = []
+    for i in range(250000):
+        found.append({"number": i})  # own: objects
+    return found
+
+
+def main():
+    held = {"library": load, "objects": explode, "little": list}[sys.argv[1]]()
+    time.sleep(0.3)
+    return held
+
+
+main()
