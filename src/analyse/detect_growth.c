@@ -84,7 +84,7 @@ static void series_of_work(struct series *s, const struct profile *p)
         const struct interval *v = &p->intervals.items[i];
         done[i + 1] = done[i];
         for (size_t k = v->first_row; k < v->first_row + v->row_count; k++)
-            if (p->sites.items[p->rows.items[k].site].domain == DOMAIN_HEAP)
+            if (domain_is_live(p->sites.items[p->rows.items[k].site].domain))
                 done[i + 1] += p->rows.items[k].columns[COL_ALLOCS];
     }
     for (size_t i = 0, k = 0; i < last && k < SAMPLES; i++) {
@@ -188,7 +188,7 @@ static int64_t *falls_at_marks(const struct findings *f, const struct series *s)
             for (size_t k = v->first_row; k < v->first_row + v->row_count; k++) {
                 const struct row *row = &p->rows.items[k];
                 uint32_t place = f->places.of_site[row->site];
-                if (place == PLACE_NONE || p->sites.items[row->site].domain != DOMAIN_HEAP)
+                if (place == PLACE_NONE || !domain_is_live(p->sites.items[row->site].domain))
                     continue;
                 int64_t change = (int64_t)(row->columns[COL_BYTES] - row->columns[COL_FREED]);
                 course[place].live = wrapped(course[place].live, change);

@@ -64,7 +64,7 @@ static void series_of_rows(struct growth *g, const struct profile *p)
                 uint32_t domain = p->sites.items[row->site].domain;
                 if (domain == DOMAIN_MAPPED)
                     mapped += row->columns[COL_BYTES] - row->columns[COL_FREED];
-                else if (domain == DOMAIN_HEAP)
+                else if (domain_is_live(domain))
                     usable += row->columns[COL_USABLE] - row->columns[COL_USABLE_FREED];
             }
         }

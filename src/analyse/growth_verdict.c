@@ -123,7 +123,7 @@ static double anonymous(const struct growth *g)
 {
     static const enum footprint_part parts[] = {PART_LIVE, PART_ROUNDING, PART_HELD,
                                                 PART_FREE, PART_MAPPED,   PART_STACKS,
-                                                PART_DATA, PART_UNKNOWN};
+                                                PART_DATA, PART_UNKNOWN,  PART_ARENAS};
     double sum = 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         sum += (double)growth_account_part(&g->account, parts[i]);

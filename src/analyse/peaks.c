@@ -61,7 +61,7 @@ static void find_peaks(struct peaks *p, const struct peak_options *o, uint32_t l
 static bool is_part(const struct timelines *t)
 {
     for (size_t i = 0; i < t->profile->sites.count; i++)
-        if (t->profile->sites.items[i].domain == DOMAIN_HEAP && !t->counted[i])
+        if (domain_is_live(t->profile->sites.items[i].domain) && !t->counted[i])
             return true;
     return false;
 }
@@ -87,7 +87,7 @@ static bool is_one_thread(const struct timelines *t)
     uint32_t only = UINT32_MAX;
     for (size_t i = 0; i < p->sites.count; i++) {
         const struct site *s = &p->sites.items[i];
-        if (s->domain != DOMAIN_HEAP)
+        if (!domain_is_live(s->domain))
             continue;
         if (!t->counted[i] || (only != UINT32_MAX && s->thread != only))
             return false;

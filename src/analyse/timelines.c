@@ -22,7 +22,7 @@ static int find_counted(struct timelines *t, const struct recording *r, const st
     t->counted = xcalloc(a.measure.count + 1, sizeof *t->counted);
     for (size_t i = 0; i < a.measure.count; i++)
         t->counted[i] =
-            a.profile->sites.items[i].domain == DOMAIN_HEAP && a.tree.site_call[i] != CALL_NONE;
+            domain_is_live(a.profile->sites.items[i].domain) && a.tree.site_call[i] != CALL_NONE;
     answer_release(&a);
     return window_resolve(t->profile, asked->since, asked->at, &t->window, err);
 }

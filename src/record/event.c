@@ -228,16 +228,17 @@ void event_fork(struct thread *t)
 
 /* Mappings are rare, and overlap in ways that blocks do not: all share one clock, that of address
  * 0. */
-void event_map(struct thread *t, void *p, size_t size, const uint64_t *caller)
+void event_map(struct thread *t, void *p, size_t size, bool plain, const uint64_t *caller)
 {
     if (UNLIKELY(recorder_paused()))
         return;
     event_tick(t);
     uint32_t stack = stack_number(t, caller);
+    bool arena = plain && python_maps_arena(CALLER_PC(caller), size);
     if (event_room(t, 4)) {
         event_clock(t, 0);
         event_word(t, WIRE_WORD(WIRE_MAP, 0, (uint64_t)(uintptr_t)p & WIRE_LOW48));
-        event_word(t, stack);
+        event_word(t, stack | (arena ? WIRE_MAP_ARENA : 0));
         event_word(t, size);
         event_publish(t);
     }

@@ -143,6 +143,7 @@ struct python {
     void *(*current_state)(void); /* of whoever holds the lock; NULL: nobody, or not this thread */
     void *(*first_interpreter)(void); /* up to 3.11, for subinterpreters */
     void *(*main_interpreter)(void);
+    uint64_t map_arena;          /* its function that does; 0: not known */
     struct python_tables tables; /* of its allocators */
     _Atomic uint64_t interpreters,
         key;                   /* where the runtime has them (python_layout.h); 0: ask it */
@@ -215,7 +216,8 @@ void python_give_up(enum wire_python_state why);
 void python_meet_all(void);      /* at the start: what is loaded, before it runs */
 bool python_begins_to_end(void); /* this thread has just begun to finalise it; once */
 bool python_has_ended(void);     /* it was met, and is not (any more) at work */
-void python_settle(void);        /* wraps its allocators again, if they were replaced */
+bool python_maps_arena(uint64_t pc, size_t size); /* does mmap, called there, make one? */
+void python_settle(void); /* wraps its allocators again, if they were replaced */
 struct python_thread *python_thread_new(struct thread *t); /* NULL: no memory */
 /* Makes a stack, from the frames that python_known and the walk have just found. */
 uint32_t python_merge(struct thread *t, uint64_t key);

@@ -186,6 +186,7 @@ void growth_text(const struct growth *g, const char *file, size_t most, const st
     if (g->sites.count + g->other.count)
         add_sites(g, most, s, out);
     growth_account_text(g, most, s, out);
+    summary_arenas(a->profile, out);
     chains_text(&g->places, &g->chains, (struct chain_events){g->mark, g->count}, most, s, out);
     if (!g->known && !g->mark) {
         strbuf_printf(out, "%snext: tidemark run --mark-on FUNCTION ", style_faint(s));

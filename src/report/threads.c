@@ -82,6 +82,9 @@ void threads_text(const struct timelines *t, size_t top, const struct style *s, 
     strbuf_printf(out, ". A block counts for the thread that allocated it%s.\n\n",
                   foreign ? ";\n'of others' is what a thread freed that another had allocated"
                           : "");
+    size_t before = out->size;
+    summary_arenas(t->profile, out);
+    strbuf_puts(out, out->size > before ? "\n" : "");
     table_init(&table);
     table_column(&table, "thread", CELL_NAME);
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)

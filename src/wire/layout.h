@@ -225,7 +225,8 @@ enum wire_kind {
                          once: */
                       /* an allocation, or WIRE_REALLOC_FAILED: the old block is as it was */
     WIRE_REALLOC_FAILED,
-    WIRE_MAP,          /* address | stack | length; small: 0, or the pool it is a block of */
+    WIRE_MAP,          /* address | stack, WIRE_MAP_ARENA | length; small: 0, or the pool it is a
+                          block of */
     WIRE_UNMAP,        /* address | length; small = 1: the last one failed, all is as it was; */
                        /* small = 2: address | number of the pool it goes back to */
     WIRE_TICK,         /* tick: what follows happened at or after it */
@@ -283,6 +284,7 @@ static_assert(sizeof(struct wire_held) == 24, "wire ABI");
  * memory never meet. A process with one thread needs none of this and has none of it.
  */
 
+#define WIRE_MAP_ARENA              (UINT64_C(1) << 32) /* of CPython, for small objects */
 #define WIRE_LOW48                  ((UINT64_C(1) << 48) - 1)
 #define WIRE_WORD(kind, small, low) ((uint64_t)(kind) << 60 | (uint64_t)(small) << 48 | (low))
 #define WIRE_KIND(word)             ((unsigned)((word) >> 60))
