@@ -177,8 +177,13 @@ void python_meet(const struct link_map *m)
     exports_read(&x[1], m);
     const ElfW(Sym) *runtime = exports_find(&x[1], "_PyRuntime");
     if (!runtime) {
-        if (exports_find(&x[1], "pypy_execute_source"))
+        if (exports_find(&x[1], "pypy_execute_source")) {
             atomic_store(state, WIRE_PYTHON_PYPY);
+        } else if (exports_find(&x[1], "Py_GetVersion") && exports_find(&x[1], "Py_Main")) {
+            x[0] = x[1]; /* up to 3.6 */
+            atomic_store(&recorder.header->python_version, version(x));
+            atomic_store(state, WIRE_PYTHON_VERSION);
+        }
         return;
     }
     const struct link_map *first = m;

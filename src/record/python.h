@@ -256,5 +256,7 @@ size_t python_text_copy(const struct python_text *text, char *out, size_t most);
 /* python_name.c */
 /* After the frames were read. `now`: even if that takes long. */
 void python_name(struct thread *t, bool now);
+/* Is what the system calls the thread only the beginning of what Python has told? */
+bool python_name_is(const struct thread *t, const char *beginning);
 
 #endif

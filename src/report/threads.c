@@ -86,7 +86,7 @@ void threads_text(const struct timelines *t, size_t top, const struct style *s, 
     summary_arenas(t->profile, out);
     strbuf_puts(out, out->size > before ? "\n" : "");
     table_init(&table);
-    table_column(&table, "thread", CELL_NAME);
+    table_column(&table, "thread", CELL_TITLE);
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
         table_column(&table, titles[i], CELL_RIGHT);
     if (foreign)

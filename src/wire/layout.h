@@ -84,6 +84,7 @@ static inline uint32_t wire_window_start(unsigned window)
 #define WIRE_NODE_INCOMPLETE UINT64_C(2)  /* the walk could not go on: no unwind information */
 #define WIRE_NODE_POOL       UINT64_C(16) /* + number: no frame, but the pool a block is from */
 #define WIRE_POOLS           4096         /* numbers of pools are less */
+#define WIRE_POOL_ARENAS     4094         /* no pool: what arenas of CPython have instead */
 
 /* A frame of Python: the number of its code (place of its wire_code / 8) and the line it is in. */
 #define WIRE_NODE_PYTHON        (UINT64_C(1) << 63)
