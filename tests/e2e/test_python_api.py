@@ -529,13 +529,13 @@ def test_exactly():
 def test_one_byte_more():
     c.free(c.malloc((24 << 20) + 1))
 
-@pytest.mark.limit_leaks("1 MB")
+@pytest.mark.limit_leaks(1000000)
 def test_leaves_as_much_as_it_may():
     keep(400000)
     keep(600000)
     c.free(c.malloc(3 << 20))
 
-@pytest.mark.limit_leaks("1 MB")
+@pytest.mark.limit_leaks(1000000)
 def test_leaves_more():
     keep(1000001)
 
@@ -629,6 +629,53 @@ def test_pytest_limits(t):
     scopes = {s["name"]: s["peak_bytes"] for s in t.ask(t.file(files[0]), "marks", "--scopes")["scopes"]}
     t.equal("every test is a scope", len(scopes), len(RESULTS))
     t.equal("with its peak", scopes["test_limits.py::test_exactly"], 24 << 20)
+
+
+AS_MEMRAY = C_HEAP + """
+import pytest, threading
+
+kept = []
+
+@pytest.mark.limit_memory("1 MB")
+def test_a_megabyte_is_1024_kilobytes():
+    c.free(c.malloc(1 << 20))
+
+@pytest.mark.limit_memory(memory_limit="1 MB")
+def test_a_byte_more():
+    c.free(c.malloc((1 << 20) + 1))
+
+def in_a_thread(size):
+    thread = threading.Thread(target=lambda: kept.append(c.malloc(size)))
+    thread.start()
+    thread.join()
+
+@pytest.mark.limit_memory("1 MB", current_thread_only=True)
+def test_another_thread():
+    in_a_thread(8 << 20)
+
+@pytest.mark.limit_memory("1 MB")
+def test_any_thread():
+    in_a_thread(64 << 20)
+
+def cache(size):
+    kept.append(c.malloc(size))
+
+@pytest.mark.limit_leaks("1 MB", filter_fn=lambda stack: all(f.function != "cache" for f in stack.frames))
+def test_a_cache_is_no_leak():
+    cache(3 << 20)
+
+@pytest.mark.limit_leaks("1 MB", filter_fn=lambda stack: any(f.filename.endswith("test_memray.py") for f in stack.frames if f.filename))
+def test_what_is_chosen():
+    cache(3 << 20)
+"""
+
+
+def test_markers_of_pytest_memray(t):
+    write(t, "test_memray.py", AS_MEMRAY)
+    run_pytest(t, *EXACT, "--junit-xml", "junit.xml", "test_memray.py")
+    t.equal("outcomes", {name: outcome for name, (outcome, _) in junit(t).items()},
+            {"test_a_megabyte_is_1024_kilobytes": "passed", "test_a_byte_more": "failed", "test_another_thread": "passed",
+             "test_any_thread": "failed", "test_a_cache_is_no_leak": "passed", "test_what_is_chosen": "failed"})
 
 
 HELD = """
