@@ -43,5 +43,7 @@ for version in $missing; do
     # Its own loader and libraries, which are newer than those of the machine.
     patchelf --set-interpreter "$root/usr/lib64/ld-linux-x86-64.so.2" --force-rpath \
         --set-rpath "$root/usr/lib/x86_64-linux-gnu" "$root/usr/bin/python$version"
+    # As an installed one has it: else each start would compile what it imports.
+    "$root/usr/bin/python$version" -m compileall -q "$root/usr/lib/python$version" >/dev/null || true
     "$root/usr/bin/python$version" -c 'import sys, threading, json, ctypes; print(sys.version.split()[0])'
 done

@@ -94,7 +94,7 @@ print(figures is not None and figures._fields, tidemark.recorded(), tidemark.act
     lines = t.stdout.splitlines()
     t.equal("live bytes and blocks, total, allocations, peak", lines[:4],
             ["outer 10000 1 350000 4 310000", "inner 0 0 40000 1 40000", "none 0 0 0 0 0", "less -10000 -1 0 0 0"])
-    t.true("a bytearray", lines[4].startswith("bytearray 10485"), lines[4])
+    t.true("a bytearray", lines[4].startswith("bytearray 10485" if version != "3.15" else "bytearray 10486"), lines[4])
     t.equal("words", lines[5], "('live_bytes', 'live_blocks', 'total_bytes', 'allocations', 'peak_bytes') True True")
 
 
@@ -766,8 +766,8 @@ def test_pytest_counts_objects(t):
     t.true("both", 24000000 <= figures["tidemark_peak_bytes"] < 30000000, figures)
     run_pytest(t, *EXACT, "--junit-xml", "junit.xml", "test_small.py")
     outcome, figures = junit(t)["test_small"]
-    t.equal("not counted", outcome, "passed")
-    t.true("the list", 8000000 <= figures["tidemark_peak_bytes"] < 12000000, figures)
+    t.equal("counted as arenas", outcome, "failed")
+    t.true("both, by arenas", 23000000 <= figures["tidemark_peak_bytes"] < 30000000, figures)
 
 
 def test_pytest_under_tidemark_run(t):

@@ -172,11 +172,11 @@ def test_code_at_addresses_used_before(t, version, objects):
                   "for i in range(1000): by_end(i)\n")
     profile = t.record(interpreter(version), program, opts=["--python=objects"] if objects == "watched" else [],
                        env={"PYTHONMALLOC": "malloc"} if objects == "malloc" else {})
-    got = {}
+    got, head = {}, 33 if version == "3.15" else 1  # its bytearray has a bytes in it
     rows = t.report(profile, "total", "--by", "stack", "--no-fold", "--top", "2000", "--min", "0")["rows"]
     t.true("no large ones are left out", len(rows) < 2000 or rows[-1]["bytes"] < 200000, len(rows))
     for row in rows:
-        if row["bytes"] % row["count"] == 0 and row["bytes"] // row["count"] in range(200001, 700002, 100000):
+        if row["bytes"] % row["count"] == 0 and row["bytes"] // row["count"] in range(200000 + head, 700001 + head, 100000):
             place = tuple(python_frames(row["stack"])[0])
             got[place] = got.get(place, 0) + row["count"]
     want = {("ends%04d.py" % i, 1, "<module>"): 1 for i in range(1000)}
