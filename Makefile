@@ -2,7 +2,7 @@
 BUILD ?= build
 PYTHON ?= /usr/bin/python3
 
-.PHONY: all demo test test-programs test-large test-python test-leaks test-growth deps format lint fuzz soak kills bench bench-python bench-check install clean
+.PHONY: all demo test test-programs test-large test-python test-new-pythons test-leaks test-growth deps format lint fuzz soak kills bench bench-python bench-check install clean
 
 all: deps
 	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --buildtype=release >$(BUILD).log 2>&1 || (cat $(BUILD).log; exit 1)
@@ -31,6 +31,12 @@ test-large: all
 # CPython's own tests with and without tidemark, on every interpreter: PYTHONS=3.12 and MODULE=gc pick some.
 test-python: all
 	@$(PYTHON) tests/python/run.py --build $(BUILD) --python "$(PYTHONS)" -k "$(MODULE)"
+
+# The tests of Python on 3.14 and 3.15, which are fetched from Debian's newest suite into BUILD/pythons.
+test-new-pythons: all
+	@scripts/install-deps.sh new-pythons
+	@scripts/new-pythons.sh $(BUILD)/pythons
+	@for v in 3.14 3.15; do TIDEMARK_PYTHONS=$(abspath $(BUILD))/pythons $(PYTHON) tests/e2e/runner.py --build $(BUILD) -k "[$$v]" || exit 1; done
 
 # What is called lost, compared with valgrind and LeakSanitizer (docs/leaks.md). PROGRAM=NAME picks some.
 test-leaks: all

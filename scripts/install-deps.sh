@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that are needed to build, or to test, bench, lint or run giants:
-#   scripts/install-deps.sh [test|bench|lint|large]
+#   scripts/install-deps.sh [test|bench|lint|large|new-pythons]
 # Asks dpkg first, so that it costs a few milliseconds when nothing is missing.
 set -u
 
@@ -8,9 +8,10 @@ base="build-essential pkg-config meson ninja-build libdw-dev libelf-dev libzstd-
       libiberty-dev libcapstone-dev libcmocka-dev clang libclang-rt-dev gfortran python3 binutils valgrind
       libjemalloc2 libgoogle-perftools4 libtcmalloc-minimal4 libmimalloc2.0 libcap2-bin musl-tools python3-greenlet"
 test="chromium python3-pytest python3-pytest-xdist python3-ipython lua5.4 libxml2-utils libjemalloc-dev
-      libgoogle-perftools-dev python3-dbg"
+      libgoogle-perftools-dev python3-dbg python3-numpy"
 bench="heaptrack zstd lua5.4 libxml2-utils jq sqlite3 perl git libunwind-dev clang python3 time"
 lint="clang clang-format clang-tidy shellcheck"
+new_pythons="curl xz-utils patchelf"
 large="clang chromium libreoffice-writer-nogui python3-torch python3-venv"
 
 case "${1:-base}" in
@@ -19,8 +20,9 @@ test) wanted=$test ;;
 bench) wanted=$bench ;;
 lint) wanted=$lint ;;
 large) wanted=$large ;;
+new-pythons) wanted=$new_pythons ;;
 *)
-    echo "install-deps.sh: unknown set '$1'; it takes nothing, or 'test', 'bench', 'lint' or 'large'" >&2
+    echo "install-deps.sh: unknown set '$1'; it takes nothing, or 'test', 'bench', 'lint', 'large' or 'new-pythons'" >&2
     exit 2
     ;;
 esac

@@ -17,7 +17,7 @@ static void add_rows(struct activity *a, const struct decorated *d)
         for (size_t k = v->first_row; k < v->first_row + v->row_count; k++) {
             const struct row *row = &p->rows.items[k];
             if (site_call[row->site] == CALL_NONE ||
-                p->sites.items[row->site].domain != DOMAIN_HEAP)
+                !domain_is_live(p->sites.items[row->site].domain))
                 continue;
             struct activity *n = &a[d->tree.of_call[site_call[row->site]]];
             n->own_gained = wrapped(n->own_gained, (int64_t)row->columns[COL_BYTES]);

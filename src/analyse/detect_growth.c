@@ -16,7 +16,7 @@
 static void add(struct findings *f, const struct growth *g, const struct growth_site *s)
 {
     double share = share_of(s->bytes, f->basis.peak_bytes);
-    if (s->domain != DOMAIN_HEAP || s->bytes < (g->mark ? MARK_BYTES : TIME_BYTES) ||
+    if (!domain_is_live(s->domain) || s->bytes < (g->mark ? MARK_BYTES : TIME_BYTES) ||
         share < (g->mark ? MARK_SHARE : TIME_SHARE))
         return;
     struct window grown = {.since = {.intervals = g->since}, .at = {.intervals = g->until}};

@@ -66,11 +66,14 @@ static void take_stamps(struct growth *g, const struct profile *p)
 
 /* --- series ----------------------------------------------------------------------------------- */
 
-/* Sums over intervals: what is mapped, what pools have, and what live blocks really take. */
+/* Sums over intervals: what is mapped, what pools and arenas have, and what live blocks of the heap
+ * really take. */
 static void series_of_rows(struct growth *g, const struct profile *p)
 {
-    uint64_t mapped = 0, pools = 0, usable = 0;
+    uint64_t mapped = 0, pools = 0, arenas = 0, usable = 0;
     size_t interval = 0;
+    for (size_t i = 0; i < p->sites.count; i++)
+        g->arenas_are_live |= p->sites.items[i].domain == DOMAIN_ARENA;
     for (size_t k = 0; k < g->count; k++) {
         for (; interval < g->intervals[k] && interval < p->intervals.count; interval++) {
             const struct interval *in = &p->intervals.items[interval];
@@ -83,6 +86,8 @@ static void series_of_rows(struct growth *g, const struct profile *p)
                     mapped += row->columns[COL_BYTES] - row->columns[COL_FREED];
                 else if (domain == DOMAIN_POOL)
                     pools += row->columns[COL_BYTES] - row->columns[COL_FREED];
+                else if (domain == DOMAIN_ARENA)
+                    arenas += row->columns[COL_BYTES] - row->columns[COL_FREED];
                 else if (domain == DOMAIN_HEAP)
                     usable += row->columns[COL_USABLE] - row->columns[COL_USABLE_FREED];
             }
@@ -90,6 +95,8 @@ static void series_of_rows(struct growth *g, const struct profile *p)
         const struct stamp *s = g->stamp[k];
         g->series[GROWTH_MAPPED][k] = (double)(int64_t)mapped;
         g->series[GROWTH_POOLS][k] = (double)(int64_t)pools;
+        if (g->arenas_are_live)
+            g->series[GROWTH_ARENAS][k] = (double)(int64_t)arenas;
         g->series[GROWTH_HELD][k] =
             (double)s->anon_bytes - (double)(int64_t)usable - BLOCK_BYTES * (double)s->live_blocks;
     }

@@ -91,10 +91,12 @@ static double part(const struct looks *l, enum footprint_part part)
 }
 
 /* How much of what became live is there: memory that nobody has written to is not. */
-static double resident_share(const struct looks *l)
+static double resident_share(const struct looks *l, bool arenas_are_live)
 {
     double live = (double)l->last->live_bytes - (double)l->first->live_bytes;
-    double resident = (double)l->last->parts[PART_LIVE] - (double)l->first->parts[PART_LIVE];
+    double resident = part(l, PART_LIVE) * l->span;
+    if (arenas_are_live)
+        resident += part(l, PART_ARENAS) * l->span;
     if (live < 65536 || l->freed > 0)
         return 1;
     return fmin(fmax(resident / live, 0), 1);
@@ -125,7 +127,7 @@ static void share_out(struct growth_rates *r, const struct looks *l, double anon
                       double shared, double arenas)
 {
     double *parts = r->parts;
-    double mapped = fmax(part(l, PART_MAPPED), 0), stacks = fmax(part(l, PART_STACKS), 0);
+    double mapped = fmax(part(l, PART_MAPPED) + part(l, PART_ARENAS), 0), stacks = fmax(part(l, PART_STACKS), 0);
     double free = fmax(part(l, PART_HELD) + part(l, PART_FREE) - l->freed / l->span, 0);
     double other = fmax(part(l, PART_DATA), 0) + fmax(part(l, PART_UNKNOWN), 0);
     double files = fmax(part(l, PART_FILES), 0) + fmax(part(l, PART_TEXT), 0);
@@ -191,16 +193,22 @@ struct growth_rates growth_rates_between(const struct growth *g, size_t begin, s
     double gain[GROWTH_LINES];
     for (int line = 0; line < GROWTH_LINES; line++)
         gain[line] = (g->series[line][end] - g->series[line][begin]) / span;
-    gain[GROWTH_ARENAS] = fmax(gain[GROWTH_ARENAS], share_of_arenas(g) * gain[GROWTH_MAPPED]);
+    double live = gain[GROWTH_LIVE], mapped = gain[GROWTH_MAPPED]; /* of the heap; with arenas */
+    if (g->arenas_are_live) {
+        live -= gain[GROWTH_ARENAS];
+        mapped += gain[GROWTH_ARENAS];
+    } else {
+        gain[GROWTH_ARENAS] = fmax(gain[GROWTH_ARENAS], share_of_arenas(g) * mapped);
+    }
     const struct trend *rss = &g->trends[GROWTH_RSS];
     struct looks l = looks_between(g, begin, end);
-    double there = l.first ? resident_share(&l) : 1;
+    double there = l.first ? resident_share(&l, g->arenas_are_live) : 1;
     r.rss = gain[GROWTH_RSS];
     r.error = (rss->high - rss->low) / 2;
     parts[GAIN_LOST] = touched_share(g) * gain[GROWTH_LOST];
-    parts[GAIN_REACHABLE] = there * gain[GROWTH_LIVE] - parts[GAIN_LOST];
+    parts[GAIN_REACHABLE] = there * live - parts[GAIN_LOST];
     /* What the allocator adds: anonymous memory less what is held is what blocks really take. */
-    parts[GAIN_ROUNDING] = there * (gain[GROWTH_ANON] - gain[GROWTH_HELD] - gain[GROWTH_LIVE]);
+    parts[GAIN_ROUNDING] = there * (gain[GROWTH_ANON] - gain[GROWTH_HELD] - live);
     double anonymous =
         gain[GROWTH_ANON] - parts[GAIN_LOST] - parts[GAIN_REACHABLE] - parts[GAIN_ROUNDING];
     double shared = gain[GROWTH_SHARED];
@@ -209,7 +217,7 @@ struct growth_rates growth_rates_between(const struct growth *g, size_t begin, s
         share_out(&r, &l, anonymous, shared, gain[GROWTH_ARENAS]);
     else
         guess(&r, nearest(g, begin, end, g->stamp[end]->time_ns, NULL), span, anonymous, shared,
-              gain[GROWTH_ARENAS], gain[GROWTH_MAPPED]);
+              gain[GROWTH_ARENAS], mapped);
     parts[GAIN_OTHER] = r.rss;
     for (int i = 0; i < GAIN_OTHER; i++)
         parts[GAIN_OTHER] -= parts[i];

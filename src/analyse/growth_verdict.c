@@ -96,7 +96,8 @@ bool growth_grows(const struct growth *g, enum growth_line line)
         return false;
     if (line == GROWTH_LIVE && !g->mark)
         return live_grows_over_time(g);
-    if (line == GROWTH_ARENAS && growth_last(g, line) - g->series[line][0] >= RISE_LEAST &&
+    if (line == GROWTH_ARENAS && !g->arenas_are_live &&
+        growth_last(g, line) - g->series[line][0] >= RISE_LEAST &&
         growth_last(g, line) - g->series[line][0] >=
             ARENAS_SHARE * (growth_last(g, GROWTH_MAPPED) - g->series[GROWTH_MAPPED][0]))
         return growth_grows(g, GROWTH_MAPPED); /* which is known at every mark */
@@ -169,7 +170,7 @@ static double anonymous(const struct growth *g)
 {
     static const enum footprint_part parts[] = {PART_LIVE, PART_ROUNDING, PART_HELD,
                                                 PART_FREE, PART_MAPPED,   PART_STACKS,
-                                                PART_DATA, PART_UNKNOWN};
+                                                PART_DATA, PART_UNKNOWN,  PART_ARENAS};
     double sum = 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         sum += (double)growth_account_part(&g->account, parts[i]);

@@ -77,7 +77,7 @@ static bool is_one_thread(const struct timelines *t)
     uint32_t only = UINT32_MAX;
     for (size_t i = 0; i < p->sites.count; i++) {
         const struct site *s = &p->sites.items[i];
-        if (s->domain != DOMAIN_HEAP)
+        if (!domain_is_live(s->domain))
             continue;
         if (!t->counted[i] || (only != UINT32_MAX && s->thread != only))
             return false;

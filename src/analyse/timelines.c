@@ -21,9 +21,9 @@ static int find_counted(struct timelines *t, const struct recording *r, const st
     t->profile = a.profile;
     t->counted = xcalloc(a.measure.count + 1, sizeof *t->counted);
     for (size_t i = 0; i < a.measure.count; i++) {
-        bool is_heap = a.profile->sites.items[i].domain == DOMAIN_HEAP;
-        t->counted[i] = is_heap && a.tree.site_call[i] != CALL_NONE;
-        t->part |= is_heap && !t->counted[i];
+        bool is_live = domain_is_live(a.profile->sites.items[i].domain);
+        t->counted[i] = is_live && a.tree.site_call[i] != CALL_NONE;
+        t->part |= is_live && !t->counted[i];
     }
     answer_release(&a);
     return window_resolve(t->profile, asked->since, asked->at, &t->window, err);

@@ -360,9 +360,11 @@ static void process_map(struct target *t, struct reader *r, const uint64_t *w)
     } else if (!maps && small == 2) {
         pools_free(t, w[1], address);
     } else if (maps) {
+        bool arena = w[1] & WIRE_MAP_ARENA;
         r->cuts.items.count = 0;
+        t->has_arenas |= arena;
         ranges_map(&t->ranges, &t->ledger, address, w[2],
-                   account_of(t, r, (uint32_t)w[1], DOMAIN_MAPPED));
+                   account_of(t, r, (uint32_t)w[1], arena ? DOMAIN_ARENA : DOMAIN_MAPPED));
     } else if (small == 0) {
         ranges_unmap(&t->ranges, &t->ledger, address, w[1], &r->cuts);
     } else {

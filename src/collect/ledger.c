@@ -162,7 +162,7 @@ void ledger_alloc(struct ledger *l, uint32_t account, uint64_t size, uint64_t us
     delta[COL_BYTES] += size;
     delta[COL_USABLE] += usable;
     delta[COL_REALLOCS] += by_realloc;
-    bool heap = a->domain == DOMAIN_HEAP;
+    bool heap = domain_is_live(a->domain);
     if (!heap || l->live.bytes + size <= l->peak_bytes) /* else the peak is after this */
         before_change(l, a);
     a->live.bytes += size;
@@ -198,7 +198,7 @@ static inline void give_back(struct ledger *l, struct account *a, uint64_t size,
     a->live.bytes -= size;
     a->live.blocks--;
     a->live.usable -= usable;
-    if (a->domain != DOMAIN_HEAP)
+    if (!domain_is_live(a->domain))
         return;
     l->live.bytes -= size;
     l->live.blocks--;
@@ -256,7 +256,7 @@ void ledger_unfree(struct ledger *l, uint32_t account, uint64_t size, uint64_t u
     a->live.bytes += size;
     a->live.blocks++;
     a->live.usable += usable;
-    if (a->site.domain == DOMAIN_HEAP) {
+    if (domain_is_live(a->domain)) {
         l->live.bytes += size;
         l->live.blocks++;
         l->live.usable += usable;
@@ -283,6 +283,10 @@ void ledger_shrink(struct ledger *l, uint32_t account, uint64_t size)
     before_change(l, a);
     a->live.bytes -= size;
     a->live.usable -= size;
+    if (domain_is_live(a->domain)) {
+        l->live.bytes -= size;
+        l->live.usable -= size;
+    }
 }
 
 void ledger_unshrink(struct ledger *l, uint32_t account, uint64_t size)
@@ -294,6 +298,10 @@ void ledger_unshrink(struct ledger *l, uint32_t account, uint64_t size)
     before_change(l, a);
     a->live.bytes += size;
     a->live.usable += size;
+    if (domain_is_live(a->domain)) {
+        l->live.bytes += size;
+        l->live.usable += size;
+    }
     after_growth(l, a);
 }
 

@@ -74,7 +74,7 @@ struct ledger {
     VEC(uint32_t) dirty; /* accounts with a delta */
     VEC(struct delta) deltas;
     VEC(struct lives) lives;
-    struct amount live; /* the heap's; mappings do not count */
+    struct amount live; /* the heap's, and Python's arenas; other mappings do not count */
     uint64_t peak_bytes, peak_blocks;
     uint64_t peak_epoch;
     uint64_t interval_peak_bytes;  /* of the open interval, since ledger_watch if that was later */

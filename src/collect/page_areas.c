@@ -49,8 +49,9 @@ static void gather_claims(struct page_areas *s, const struct target *t)
         *vec_push(&s->claims) = (struct claim){taken.items.items[i].start, taken.items.items[i].end,
                                                PART_RECORDER, false};
     for (size_t i = 0; i < t->ranges.items.count; i++) {
-        add_claims(s, &taken, t->ranges.items.items[i].start, t->ranges.items.items[i].end,
-                   PART_MAPPED);
+        const struct range *r = &t->ranges.items.items[i];
+        bool arena = t->ledger.accounts.items[r->account].domain == DOMAIN_ARENA;
+        add_claims(s, &taken, r->start, r->end, arena ? PART_ARENAS : PART_MAPPED);
         extents_add(&announced, t->ranges.items.items[i].start, t->ranges.items.items[i].end);
     }
     extents_copy(&taken, &announced);

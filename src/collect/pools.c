@@ -55,6 +55,8 @@ void pools_free(struct target *t, uint64_t number, uint64_t address)
 static char *frame_name(const struct pools *p, uint64_t number)
 {
     const struct pool *pool = number < p->list.count ? &p->list.items[number] : NULL;
+    if (number == WIRE_POOL_ARENAS)
+        return xstrdup("[Python arena]");
     if (number == WIRE_POOLS - 1)
         return xstrdup("[pool (others)]");
     return pool && pool->name ? xasprintf("[pool %s]", pool->name)
@@ -64,7 +66,7 @@ static char *frame_name(const struct pools *p, uint64_t number)
 void pools_finish(struct target *t, struct strpool *strings)
 {
     struct profile *p = &t->profile;
-    if (!t->pools.list.count)
+    if (!t->pools.list.count && !t->has_arenas)
         return;
     for (size_t i = 1; i < p->nodes.count; i++) {
         uint64_t address = p->nodes.items[i].address;
@@ -76,9 +78,11 @@ void pools_finish(struct target *t, struct strpool *strings)
         *run = (uint32_t)p->frame_runs.count;
         *vec_push(&p->frame_runs) = (uint32_t)p->frames.count;
         char *name = frame_name(&t->pools, address - NODE_POOL);
-        *vec_push(&p->frames) = (struct frame){.function = strpool_add(strings, name),
-                                               .module = strpool_add(strings, "[pool]"),
-                                               .kind = FRAME_NATIVE};
+        *vec_push(&p->frames) = (struct frame){
+            .function = strpool_add(strings, name),
+            .module = strpool_add(strings,
+                                  address == NODE_POOL + WIRE_POOL_ARENAS ? "[Python]" : "[pool]"),
+            .kind = FRAME_NATIVE};
         free(name);
     }
     if (t->pools.unknown_frees)

@@ -71,9 +71,10 @@ char *python_note(uint32_t state, uint32_t version)
     unsigned major = version >> 24, minor = version >> 16 & 0xff, micro = version >> 8 & 0xff;
     switch (state) {
     case WIRE_PYTHON_VERSION:
-        return xasprintf("stacks are without Python frames: Python %u.%u.%u is not a release that "
-                         "tidemark knows (3.8 to 3.13)",
-                         major, minor, micro);
+        return xasprintf(
+            "Python %u.%u.%u is not supported: stacks have native frames only; tidemark "
+            "knows releases 3.8 to 3.15",
+            major, minor, micro);
     case WIRE_PYTHON_THREADED:
         return xasprintf("stacks are without Python frames: this Python %u.%u.%u is built without "
                          "the global interpreter lock",

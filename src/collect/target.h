@@ -190,6 +190,7 @@ struct target {
     bool python_ended;        /* its interpreter has: what it leaves is not what it had */
     bool ends_early;          /* it was looked at when Python began to end, and may go on */
     uint32_t python_end_tick; /* the first since it began to; 0: it has not */
+    bool has_arenas;          /* CPython has mapped some */
     uint64_t arenas_length_ns, next_arenas_ns; /* arenas.c: distance of looks, when one is due */
     uint64_t stamp_length_ns, next_stamp_ns;
     uint64_t maps_length_ns, next_maps_ns; /* maps.c: distance of captures, when one is due, */

@@ -207,7 +207,7 @@ bool metric_measures(enum metric metric, uint32_t domain)
     case METRIC_WALL:
         return domain == DOMAIN_CPU || domain == DOMAIN_WAITING || domain == DOMAIN_READY;
     default:
-        return domain == DOMAIN_HEAP;
+        return domain_is_live(domain);
     }
 }
 
@@ -256,7 +256,7 @@ static void sum_heap(const struct profile *p, size_t from, size_t to, uint64_t *
         const struct interval *iv = &p->intervals.items[i];
         for (size_t r = iv->first_row; r < iv->first_row + iv->row_count; r++) {
             const struct row *row = &p->rows.items[r];
-            if (p->sites.items[row->site].domain == DOMAIN_HEAP)
+            if (domain_is_live(p->sites.items[row->site].domain))
                 for (int c = 0; c < COLUMNS; c++)
                     columns[c] += row->columns[c];
         }

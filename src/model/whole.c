@@ -252,7 +252,7 @@ static uint64_t live_change(const struct part *part, const struct interval *v)
     uint64_t change = 0;
     for (size_t i = v->first_row; i < v->first_row + v->row_count; i++) {
         const struct row *row = &part->from->rows.items[i];
-        if (part->from->sites.items[row->site].domain == DOMAIN_HEAP)
+        if (domain_is_live(part->from->sites.items[row->site].domain))
             change += row->columns[COL_BYTES] - row->columns[COL_FREED];
     }
     return change;
@@ -327,7 +327,7 @@ static void set_peak(struct whole *w, const struct peak *k, const struct end *en
         }
     }
     for (size_t i = 0; i < into->sites.count; i++)
-        if (into->sites.items[i].domain == DOMAIN_HEAP)
+        if (domain_is_live(into->sites.items[i].domain))
             into->peak_blocks += into->sites.items[i].at_peak_blocks;
     into->peak_bytes = k->highest;
     into->peak_time_ns = k->time_ns;

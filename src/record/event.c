@@ -122,6 +122,15 @@ static inline uint32_t stack_number(struct thread *t, const uint64_t *caller)
     return (uint32_t)known;
 }
 
+/* A stack with one more frame, which no code has. */
+static uint32_t below(uint32_t stack, uint64_t frame)
+{
+    uint32_t id;
+    if (LIKELY(stack < WIRE_CUT_FIRST))
+        stack = nodes_extend(stack, &frame, 1, &id);
+    return LIKELY(stack && stack < WIRE_CUT_FIRST) ? stack : nodes_cut(&frame, 1);
+}
+
 /* An exchange, not a store: others may be here for neighbouring blocks, and no stamp may be lost.
  */
 void event_meet(struct thread *t, uint64_t address)
@@ -228,16 +237,19 @@ void event_fork(struct thread *t)
 
 /* Mappings are rare, and overlap in ways that blocks do not: all share one clock, that of address
  * 0. */
-void event_map(struct thread *t, void *p, size_t size, const uint64_t *caller)
+void event_map(struct thread *t, void *p, size_t size, bool plain, const uint64_t *caller)
 {
     if (UNLIKELY(recorder_paused()))
         return;
     event_tick(t);
     uint32_t stack = stack_number(t, caller);
+    bool arena = plain && python_maps_arena(CALLER_PC(caller), size);
+    if (arena)
+        stack = below(stack, WIRE_NODE_POOL + WIRE_POOL_ARENAS);
     if (event_room(t, 4)) {
         event_clock(t, 0);
         event_word(t, WIRE_WORD(WIRE_MAP, 0, (uint64_t)(uintptr_t)p & WIRE_LOW48));
-        event_word(t, stack);
+        event_word(t, stack | (arena ? WIRE_MAP_ARENA : 0));
         event_word(t, size);
         event_publish(t);
     }
@@ -269,12 +281,7 @@ void event_pool_alloc(struct thread *t, unsigned pool, const void *p, size_t siz
 {
     uint64_t address = (uint64_t)(uintptr_t)p & WIRE_LOW48;
     event_tick(t);
-    const uint64_t frame = WIRE_NODE_POOL + pool;
-    uint32_t id, stack = stack_number(t, caller);
-    if (LIKELY(stack < WIRE_CUT_FIRST))
-        stack = nodes_extend(stack, &frame, 1, &id);
-    if (UNLIKELY(!stack || stack >= WIRE_CUT_FIRST))
-        stack = nodes_cut(&frame, 1);
+    uint32_t stack = below(stack_number(t, caller), WIRE_NODE_POOL + pool);
     if (event_room(t, 4)) {
         event_clock(t, address);
         event_word(t, WIRE_WORD(WIRE_MAP, pool, address));

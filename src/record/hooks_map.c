@@ -47,8 +47,9 @@ EXPORT void *mmap(void *at, size_t size, int protection, int flags, int fd, long
     enum beneath was = BENEATH_NOTHING;
     struct thread *t = next.mmap ? map_enter(&was) : NULL;
     void *p = map_directly(at, size, protection, flags, fd, offset);
+    bool plain = !at && fd == -1 && flags == (MAP_PRIVATE | MAP_ANONYMOUS);
     if (t && p != MAP_FAILED)
-        event_map(t, p, whole_pages(size), CALLER());
+        event_map(t, p, whole_pages(size), plain, CALLER());
     map_leave(t, was);
     return p;
 }
@@ -99,7 +100,7 @@ EXPORT void *mremap(void *old, size_t old_size, size_t size, int flags, ...)
     bool begun = !(flags & MREMAP_DONTUNMAP) && unmap_begins(t, old, old_size);
     void *p = next.mremap(old, old_size, size, flags, wanted);
     if (t && p != MAP_FAILED)
-        event_map(t, p, whole_pages(size), CALLER());
+        event_map(t, p, whole_pages(size), false, CALLER());
     else if (begun)
         event_unmap_failed(t);
     if (t)

@@ -16,6 +16,7 @@
 #include "record/nodes.h"
 #include "record/python.h"
 #include "record/rebind.h"
+#include "record/python.h"
 #include "record/recorder.h"
 
 /* Where the library is by its path, nothing depends on who asks for it. */
@@ -154,7 +155,8 @@ EXPORT int pthread_setname_np(pthread_t thread, const char *name)
     int result = next.pthread_setname_np(thread, name);
     struct thread *t = result == 0 && pthread_equal(thread, pthread_self()) ? thread_enter() : NULL;
     if (t) {
-        thread_named(t, name);
+        if (!python_name_is(t, name))
+            thread_named(t, name);
         thread_leave();
     }
     return result;
@@ -245,7 +247,8 @@ EXPORT int prctl(int option, ...)
     if (t) {
         char name[16] = {0};
         sys_call(SYS_prctl, (long)PR_GET_NAME, name);
-        thread_named(t, name);
+        if (!python_name_is(t, name))
+            thread_named(t, name);
         thread_leave();
     }
     return result;

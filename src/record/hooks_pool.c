@@ -64,7 +64,7 @@ static unsigned number_of(struct thread *t, const char *name)
         if (!there) {
             if (!own) {
                 own = atomic_fetch_add(&p->last, 1) + 1;
-                if (own >= WIRE_POOLS - 1) {
+                if (own >= WIRE_POOL_ARENAS) {
                     atomic_store(&p->last, WIRE_POOLS);
                     return WIRE_POOLS - 1;
                 }

@@ -11,8 +11,11 @@
 #include "record/exports.h"
 #include "record/loaded.h"
 
-#define CLOSING_NAPS 10000
-#define LOOP_FRAME   4096 /* bytes of stack: a call of the evaluation loop has less */
+#define CLOSING_NAPS   10000
+#define ARENA_TO_39    ((size_t)256 << 10)
+#define ARENA_SINCE    ((size_t)1 << 20)
+#define ARENA_FUNCTION 256  /* bytes of code: the interpreter's function has less */
+#define LOOP_FRAME     4096 /* bytes of stack: a call of the evaluation loop has less */
 
 struct python python;
 static _Atomic uint32_t closing; /* threads that unload something, maybe it: it is not met now */
@@ -71,6 +74,39 @@ void python_give_up(enum wire_python_state why)
     atomic_store(&recorder.header->python, why);
 }
 
+/* PyObjectArenaAllocator */
+struct arena_allocator {
+    void *context;
+    void *(*alloc)(void *, size_t);
+    void (*free)(void *, void *, size_t);
+};
+
+/* The function that maps arenas, if it is the interpreter's own; 0: it is not. */
+static uint64_t arena_function(const struct exports x[2])
+{
+    void (*get)(struct arena_allocator *);
+    struct arena_allocator now = {0};
+    uint64_t function;
+    find_function(x, "PyObject_GetArenaAllocator", &get);
+    if (!get)
+        return 0;
+    get(&now);
+    memcpy(&function, &now.alloc, sizeof function);
+    return now.context ? 0 : function;
+}
+
+/*
+ * It was asked for by the interpreter's own function for that, which is short, and has the size of
+ * an arena. Where objects are blocks themselves, arenas are not.
+ */
+bool python_maps_arena(uint64_t pc, size_t size)
+{
+    size_t arena = python.version >> 16 < 0x30a ? ARENA_TO_39 : ARENA_SINCE;
+    return atomic_load_explicit(&recorder.python, memory_order_relaxed) && size == arena &&
+           pc - python.map_arena < ARENA_FUNCTION &&
+           atomic_load_explicit(&recorder.header->objects, memory_order_relaxed) != WIRE_OBJECTS_ON;
+}
+
 static enum wire_python_state examine(const struct exports x[2], uint64_t runtime, uint64_t size)
 {
     struct python found = {.runtime = runtime, .version = version(x)};
@@ -102,6 +138,7 @@ static enum wire_python_state examine(const struct exports x[2], uint64_t runtim
     find_function(x, "PyMem_GetAllocator", &found.tables.get);
     find_function(x, "PyMem_SetAllocator", &found.tables.set);
     find_function(x, "Py_IsInitialized", &found.tables.is_initialized);
+    found.map_arena = arena_function(x);
     if (atomic_load_explicit(&recorder.frees_watched, memory_order_relaxed))
         python_objects_unwatch(); /* of another interpreter, which is gone */
     python = found;
@@ -170,8 +207,13 @@ void python_meet(const struct link_map *m)
     exports_read(&x[1], m);
     const ElfW(Sym) *runtime = exports_find(&x[1], "_PyRuntime");
     if (!runtime) {
-        if (exports_find(&x[1], "pypy_execute_source"))
+        if (exports_find(&x[1], "pypy_execute_source")) {
             atomic_store(state, WIRE_PYTHON_PYPY);
+        } else if (exports_find(&x[1], "Py_GetVersion") && exports_find(&x[1], "Py_Main")) {
+            x[0] = x[1]; /* up to 3.6 */
+            atomic_store(&recorder.header->python_version, version(x));
+            atomic_store(state, WIRE_PYTHON_VERSION);
+        }
         return;
     }
     const struct link_map *first = m;

@@ -153,6 +153,7 @@ struct python {
     void *(*current_state)(void); /* of whoever holds the lock; NULL: nobody, or not this thread */
     void *(*first_interpreter)(void); /* up to 3.11, for subinterpreters */
     void *(*main_interpreter)(void);
+    uint64_t map_arena;          /* its function that does; 0: not known */
     struct python_tables tables; /* of its allocators */
     _Atomic uint64_t interpreters,
         key;                   /* where the runtime has them (python_layout.h); 0: ask it */
@@ -225,6 +226,7 @@ void python_give_up(enum wire_python_state why);
 void python_meet_all(void);      /* at the start: what is loaded, before it runs */
 bool python_begins_to_end(void); /* this thread has just begun to finalise it; once */
 bool python_has_ended(void);     /* it was met, and is not (any more) at work */
+bool python_maps_arena(uint64_t pc, size_t size); /* does mmap, called there, make one? */
 void python_settle(void);        /* wraps its allocators again, if they were replaced */
 void python_find_image(void);    /* before it is proven */
 struct python_thread *python_thread_new(struct thread *t); /* NULL: no memory */
@@ -265,5 +267,7 @@ size_t python_text_copy(const struct python_text *text, char *out, size_t most);
 /* python_name.c */
 /* After the frames were read. `now`: even if that takes long. */
 void python_name(struct thread *t, bool now);
+/* Is what the system calls the thread only the beginning of what Python has told? */
+bool python_name_is(const struct thread *t, const char *beginning);
 
 #endif

@@ -111,8 +111,9 @@ bool python_prove(uint64_t state)
             shim = !strange && (uint8_t)(owner >> l->frame_owner % 8 * 8) >= PYTHON_OWNED_BY_C;
         }
         if (!shim && !strange) {
-            strange = !careful_load(frame + l->frame_code, &code) || !is_code(code) ||
-                      !careful_load(frame + l->frame_at, &at) || !is_at(code, at);
+            strange = !careful_load(frame + l->frame_code, &code) ||
+                      !is_code(PYTHON_REFERENCE(code)) || !careful_load(frame + l->frame_at, &at) ||
+                      !is_at(PYTHON_REFERENCE(code), at);
             seen++;
         }
         strange = strange || !careful_load(frame + l->frame_previous, &frame);
@@ -284,7 +285,7 @@ static uint32_t tell(uint64_t code)
 {
     const struct python_layout *l = &python.layout;
     if (python_load(code + PYTHON_TYPE) != python.code_type ||
-        !python_load(code + PYTHON_REFERENCES))
+        !python_load_half(code + PYTHON_REFERENCES))
         return 0;
     uint64_t file = python_load(code + l->code_file), name = python_load(code + l->code_name);
     uint64_t table = python_load(code + l->code_lines);

@@ -17,15 +17,36 @@ static inline bool is_shim(uint64_t frame)
     return python_load_byte(frame + python.layout.frame_owner) >= PYTHON_OWNED_BY_C;
 }
 
+/* Is it the shim below all others, that no call made? It ends the chain. */
+static inline bool is_base(uint64_t frame)
+{
+    return python.layout.base_frame && frame && is_shim(frame) &&
+           !python_load(frame + python.layout.frame_previous);
+}
+
 /* From a frame's `previous` to one that is a function's. */
 static inline uint64_t skip_shims(uint64_t frame, uint32_t *shims)
 {
     *shims = 0;
     while (frame && is_shim(frame)) {
+        if (UNLIKELY(is_base(frame)))
+            return 0;
         frame = python_load(frame + python.layout.frame_previous);
         ++*shims;
     }
     return frame;
+}
+
+static inline uint64_t code_of(uint64_t frame)
+{
+    return PYTHON_REFERENCE(python_load(frame + python.layout.frame_code));
+}
+
+/* Is that the next frame below a shim? 0: there is none. */
+static inline bool is_below(uint64_t shim, uint64_t frame)
+{
+    uint64_t below = python_load(shim + python.layout.frame_previous);
+    return LIKELY(below == frame) || (!frame && is_base(below));
 }
 
 static inline uint64_t read_at(uint64_t frame)
@@ -95,7 +116,7 @@ static __attribute__((noinline, cold)) bool names_end_there(const struct python_
 static inline uint64_t read_code(uint64_t code, struct python_parts *p)
 {
     const struct python_layout *l = &python.layout;
-    if (UNLIKELY(!python_load(code + PYTHON_REFERENCES)))
+    if (UNLIKELY(!python_load_half(code + PYTHON_REFERENCES)))
         return 0; /* it is about to go away, its parts may have gone */
     p->lines = python_load(code + l->code_lines);
     p->begin = python_load(p->lines + PYTHON_BYTES);
@@ -124,7 +145,8 @@ static inline uint64_t read_code(uint64_t code, struct python_parts *p)
 static inline bool is_as_read(uint64_t code, const struct python_parts *p, bool versions)
 {
     const struct python_layout *l = &python.layout;
-    if (!python_load(code + PYTHON_REFERENCES) || python_load(code + l->code_lines) != p->lines ||
+    if (!python_load_half(code + PYTHON_REFERENCES) ||
+        python_load(code + l->code_lines) != p->lines ||
         python_load(p->lines + PYTHON_BYTES) != p->begin)
         return false;
     if (versions && LIKELY(p->version))
@@ -145,7 +167,7 @@ static inline bool read_frame(struct python_frame *f, uint64_t frame)
     const struct python_layout *l = &python.layout;
     f->frame = frame;
     f->previous = f->caller = python_load(frame + l->frame_previous);
-    f->code = python_load(frame + l->frame_code);
+    f->code = code_of(frame);
     f->at = read_at(frame);
     f->entries = 1;
     if (l->chain == PYTHON_ENTRIES)
@@ -166,21 +188,20 @@ static inline __attribute__((always_inline)) bool stands(const struct python_fra
     if (python_load(f->frame + l->frame_previous) != f->previous)
         return false;
     if (chain < PYTHON_ENTRIES)
-        return python_load(f->frame + l->frame_code) == f->code &&
-               python_load_half(f->frame + l->frame_at) == f->at;
+        return code_of(f->frame) == f->code && python_load_half(f->frame + l->frame_at) == f->at;
     if (python_load(f->frame + l->frame_at) != f->at)
         return false;
     if (chain == PYTHON_ENTRIES)
         return (python_load_byte(f->frame + l->frame_entry) != 0) == f->entries;
-    return !f->entries || (f->entries == 1 && is_shim(f->previous) &&
-                           python_load(f->previous + l->frame_previous) == f->caller);
+    return !f->entries ||
+           (f->entries == 1 && is_shim(f->previous) && is_below(f->previous, f->caller));
 }
 
 /* `known`: the code of the frame that it called, which is as it was. */
 static inline bool has_code(const struct python_frame *f, const struct python_parts *parts,
                             uint64_t known, enum python_chain chain)
 {
-    return python_load(f->frame + python.layout.frame_code) == f->code &&
+    return code_of(f->frame) == f->code &&
            (f->code == known || is_as_read(f->code, parts, chain == PYTHON_SHIMS));
 }
 

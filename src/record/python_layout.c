@@ -123,73 +123,68 @@ static const struct python_layout layouts[] = {
 };
 #define LAYOUTS (sizeof layouts / sizeof *layouts)
 
-/* Words of _Py_DebugOffsets as 3.13 has them. */
-enum {
-    PUBLISHED_COOKIE,
-    PUBLISHED_VERSION,
-    PUBLISHED_FREE_THREADED,
-    PUBLISHED_FINALIZING = 4,
-    PUBLISHED_INTERPRETER_MODULES = 11,
-    PUBLISHED_THREAD_INTERPRETER = 22,
-    PUBLISHED_THREAD_FRAME = 23,
-    PUBLISHED_THREAD_ID = 24,
-    PUBLISHED_FRAME_PREVIOUS = 29,
-    PUBLISHED_FRAME_CODE = 30,
-    PUBLISHED_FRAME_AT = 31,
-    PUBLISHED_FRAME_LOCALS = 32,
-    PUBLISHED_FRAME_OWNER = 33,
-    PUBLISHED_CODE_FILE = 35,
-    PUBLISHED_CODE_NAME = 36,
-    PUBLISHED_CODE_QUALIFIED = 37,
-    PUBLISHED_CODE_LINES = 38,
-    PUBLISHED_CODE_FIRST_LINE = 39,
-    PUBLISHED_CODE_INSTRUCTIONS = 43,
-    PUBLISHED_BYTES_SIZE = 65,
-    PUBLISHED_BYTES = 66,
-    PUBLISHED_TEXT_STATE = 68,
-    PUBLISHED_TEXT_SIZE = 69,
-    PUBLISHED_TEXT_ASCII = 70,
-    PUBLISHED
-};
+/* Words of _Py_DebugOffsets that are where they are in all versions, and how it is found. */
+enum { PUBLISHED_COOKIE, PUBLISHED_VERSION, PUBLISHED_FREE_THREADED, PUBLISHED_FINALIZING = 4 };
 
-static enum wire_python_state take_published(const uint64_t *w, uint32_t version,
+/* The other words, which have moved from version to version. */
+static const struct published {
+    uint8_t modules;                  /* of the interpreter */
+    uint8_t interpreter, current, id; /* of a thread's state */
+    uint8_t previous; /* of a frame; its executable, instruction, locals and owner follow */
+    uint8_t file;     /* of code; its name, qualified name, lines and first line follow */
+    uint8_t instructions;
+    uint8_t bytes_size; /* their contents follow */
+    uint8_t text_state; /* its length and the size of an ASCII one's head follow */
+    uint16_t type_keys; /* not among them: what this version has */
+    bool base_frame;
+} published[] = {
+    [13] = {11, 22, 23, 24, 29, 35, 43, 65, 68, 880, false},
+    [14] = {12, 25, 26, 27, 32, 40, 48, 75, 78, 880, false},
+    [15] = {12, 25, 26, 30, 40, 48, 56, 87, 90, 888, true},
+};
+#define PUBLISHED (sizeof published / sizeof *published)
+
+static enum wire_python_state take_published(const uint64_t *w, uint64_t size, uint32_t version,
                                              struct python_layout *out)
 {
-    if (memcmp(&w[PUBLISHED_COOKIE], "xdebugpy", 8) != 0 ||
+    const struct published *at = &published[version >> 16 & 0xff];
+    if (size < (at->text_state + UINT64_C(3)) * 8 ||
+        memcmp(&w[PUBLISHED_COOKIE], "xdebugpy", 8) != 0 ||
         (uint32_t)w[PUBLISHED_VERSION] != version)
         return WIRE_PYTHON_STRANGE;
     if (w[PUBLISHED_FREE_THREADED])
         return WIRE_PYTHON_THREADED;
-    for (unsigned i = PUBLISHED_FINALIZING; i < PUBLISHED; i++)
-        if (w[i] > UINT16_MAX && i >= PUBLISHED_THREAD_INTERPRETER)
+    for (unsigned i = at->interpreter; i < at->text_state + 3u; i++)
+        if (w[i] > UINT16_MAX)
             return WIRE_PYTHON_STRANGE;
-    if (w[PUBLISHED_FINALIZING] > UINT16_MAX || w[PUBLISHED_BYTES_SIZE] != PYTHON_SIZE ||
-        w[PUBLISHED_BYTES] != PYTHON_BYTES || w[PUBLISHED_TEXT_SIZE] != PYTHON_SIZE ||
-        w[PUBLISHED_TEXT_STATE] != PYTHON_STATE)
+    if (w[PUBLISHED_FINALIZING] > UINT16_MAX || w[at->modules] > UINT16_MAX ||
+        w[at->bytes_size] != PYTHON_SIZE || w[at->bytes_size + 1] != PYTHON_BYTES ||
+        w[at->text_state] != PYTHON_STATE || w[at->text_state + 1] != PYTHON_SIZE)
         return WIRE_PYTHON_STRANGE;
     *out = (struct python_layout){.chain = PYTHON_SHIMS,
                                   .lines = WIRE_LINES_LOCATIONS,
                                   .runtime_finalizing = (uint16_t)w[PUBLISHED_FINALIZING],
-                                  .thread_id = (uint16_t)w[PUBLISHED_THREAD_ID],
-                                  .thread_interpreter = (uint16_t)w[PUBLISHED_THREAD_INTERPRETER],
-                                  .interpreter_modules = (uint16_t)w[PUBLISHED_INTERPRETER_MODULES],
-                                  .thread_frame = (uint16_t)w[PUBLISHED_THREAD_FRAME],
-                                  .frame_previous = (uint16_t)w[PUBLISHED_FRAME_PREVIOUS],
-                                  .frame_code = (uint16_t)w[PUBLISHED_FRAME_CODE],
-                                  .frame_at = (uint16_t)w[PUBLISHED_FRAME_AT],
-                                  .frame_owner = (uint16_t)w[PUBLISHED_FRAME_OWNER],
-                                  .frame_locals = (uint16_t)w[PUBLISHED_FRAME_LOCALS],
-                                  .code_file = (uint16_t)w[PUBLISHED_CODE_FILE],
-                                  .code_name = (uint16_t)w[PUBLISHED_CODE_NAME],
-                                  .code_qualified = (uint16_t)w[PUBLISHED_CODE_QUALIFIED],
-                                  .code_first_line = (uint16_t)w[PUBLISHED_CODE_FIRST_LINE],
-                                  .code_lines = (uint16_t)w[PUBLISHED_CODE_LINES],
-                                  .code_instructions = (uint16_t)w[PUBLISHED_CODE_INSTRUCTIONS],
+                                  .thread_id = (uint16_t)w[at->id],
+                                  .thread_interpreter = (uint16_t)w[at->interpreter],
+                                  .interpreter_modules = (uint16_t)w[at->modules],
+                                  .thread_frame = (uint16_t)w[at->current],
+                                  .frame_previous = (uint16_t)w[at->previous],
+                                  .frame_code = (uint16_t)w[at->previous + 1],
+                                  .frame_at = (uint16_t)w[at->previous + 2],
+                                  .frame_locals = (uint16_t)w[at->previous + 3],
+                                  .frame_owner = (uint16_t)w[at->previous + 4],
+                                  .code_file = (uint16_t)w[at->file],
+                                  .code_name = (uint16_t)w[at->file + 1],
+                                  .code_qualified = (uint16_t)w[at->file + 2],
+                                  .code_lines = (uint16_t)w[at->file + 3],
+                                  .code_first_line = (uint16_t)w[at->file + 4],
+                                  .code_instructions = (uint16_t)w[at->instructions],
                                   .code_version = 92, /* not among them */
-                                  .text_ascii = (uint16_t)w[PUBLISHED_TEXT_ASCII],
-                                  .text_compact = (uint16_t)(w[PUBLISHED_TEXT_ASCII] + 16),
-                                  .type_keys = 880, /* nor these */
-                                  .values_head = 8,
+                                  .text_ascii = (uint16_t)w[at->text_state + 2],
+                                  .text_compact = (uint16_t)(w[at->text_state + 2] + 16),
+                                  .type_keys = at->type_keys,
+                                  .values_head = 8, /* nor this */
+                                  .base_frame = at->base_frame,
                                   .attributes = PYTHON_VALUES_INLINE};
     return WIRE_PYTHON_ON;
 }
@@ -200,10 +195,8 @@ enum wire_python_state python_layout_find(uint32_t version, uint64_t runtime, ui
     unsigned major = version >> 24, minor = version >> 16 & 0xff, level = version >> 4 & 0xf;
     if (major != 3 || level < 0xc) /* alphas and betas may differ from what was released */
         return WIRE_PYTHON_VERSION;
-    if (minor == 13)
-        return runtime_size < PUBLISHED * 8
-                   ? WIRE_PYTHON_STRANGE
-                   : take_published((const void *)(uintptr_t)runtime, version, out);
+    if (minor < PUBLISHED && published[minor].file)
+        return take_published((const void *)(uintptr_t)runtime, runtime_size, version, out);
     if (minor < 8 || minor >= LAYOUTS)
         return WIRE_PYTHON_VERSION;
     *out = layouts[minor];

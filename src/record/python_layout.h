@@ -1,10 +1,10 @@
 /*
  * python_layout: where CPython keeps what the recorder looks at, version by version.
  *
- * 3.13 publishes the places itself (_Py_DebugOffsets at the start of _PyRuntime); for the older
- * ones there is a table. Both hold for release builds with the global lock, on 64-bit machines;
- * python_code.c checks them against the interpreter's type objects before anything is believed.
- * [malloc-free] [async-signal-safe]
+ * From 3.13 on it publishes the places itself (_Py_DebugOffsets at the start of _PyRuntime); for
+ * the older ones there is a table. Both hold for release builds with the global lock, on 64-bit
+ * machines; python_code.c checks them against the interpreter's type objects before anything is
+ * believed. [malloc-free] [async-signal-safe]
  */
 #ifndef TIDE_RECORD_PYTHON_LAYOUT_H
 #define TIDE_RECORD_PYTHON_LAYOUT_H
@@ -27,7 +27,7 @@ enum python_attributes {
     PYTHON_IN_DICT,        /* up to 3.10: in a dict, that the instance points to */
     PYTHON_VALUES_OR_DICT, /* 3.11: in values before the object, named by its type; or in a dict */
     PYTHON_VALUES_TAGGED,  /* 3.12: the same, in one word */
-    PYTHON_VALUES_INLINE   /* 3.13: in values after the object */
+    PYTHON_VALUES_INLINE   /* from 3.13 on: in values after the object */
 };
 
 /* Offsets in bytes, of what the name says after its owner. */
@@ -55,9 +55,13 @@ struct python_layout {
     uint16_t values_head; /* before the values */
     enum python_attributes attributes;
     uint8_t at_scale; /* of a count: bytes of one */
+    bool base_frame;  /* the chain ends with a shim that no call of the evaluation loop made */
 };
 
 #define PYTHON_OWNED_BY_C 3 /* of frame_owner, and above: a shim */
+
+/* Of references that frames hold, from 3.14 on: the low bits say who counts them. */
+#define PYTHON_REFERENCE(word) ((word) & ~UINT64_C(7))
 
 /* Objects, in all versions. */
 #define PYTHON_REFERENCES 0

@@ -1,6 +1,6 @@
 /*
- * What Python calls the thread: threading.Thread's name, which the system does not know (3.14 is
- * the first to tell it).
+ * What Python calls the thread: threading.Thread's name, which the system does not know; from
+ * 3.14 on it is told the first 15 bytes, which do not replace it.
  *
  * The outermost frame of such a thread is Thread._bootstrap(self), so its first local variable is
  * the Thread, and alive as long as that frame is. Its attribute _name is read at every look at the
@@ -325,7 +325,7 @@ static uint64_t thread_of(const struct python_frame *f)
     if (!f->number || !text_ends(python_load(f->code + l->code_name), "_bootstrap") ||
         !text_ends(python_load(f->code + l->code_file), "threading.py"))
         return 0;
-    uint64_t object = python_load(f->frame + l->frame_locals);
+    uint64_t object = PYTHON_REFERENCE(python_load(f->frame + l->frame_locals));
     return python_is_place(object) ? object : 0;
 }
 
@@ -351,7 +351,8 @@ void python_name(struct thread *t, bool now)
     if (p->cut || !python.dict_type || !python.current_state)
         return;
     if (UNLIKELY(n->frame != f->frame || n->hash != f->hash ||
-                 (n->object && n->object != python_load(f->frame + python.layout.frame_locals)))) {
+                 (n->object && n->object != PYTHON_REFERENCE(python_load(
+                                                f->frame + python.layout.frame_locals))))) {
         n->frame = f->frame;
         n->hash = f->hash;
         n->slot = 0;
@@ -386,4 +387,15 @@ void python_name(struct thread *t, bool now)
         n->object = 0;
     if (first || !locked)
         n->slot = 0;
+}
+
+bool python_name_is(const struct thread *t, const char *beginning)
+{
+    const struct python_name *n = t->python && t->python_named ? &t->python->name : NULL;
+    char name[THREAD_NAME_SIZE + 1] = {0};
+    if (!n || !n->size)
+        return false;
+    struct python_text text = {(uint64_t)(uintptr_t)n->raw, n->size / n->width, n->width};
+    python_text_copy(&text, name, THREAD_NAME_SIZE - 4);
+    return strncmp(name, beginning, strlen(beginning)) == 0;
 }

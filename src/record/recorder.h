@@ -308,7 +308,8 @@ bool event_alloc_sized(struct thread *t, void *p, size_t size, size_t usable,
 void event_realloc(struct thread *t, void *old, unsigned small); /* before it is done */
 void event_realloc_failed(struct thread *t);                     /* after; or event_alloc */
 void event_fork(struct thread *t);                               /* before it is done */
-void event_map(struct thread *t, void *p, size_t size, const uint64_t *caller);
+/* `plain`: private, anonymous, at any address: it may be an arena of CPython. */
+void event_map(struct thread *t, void *p, size_t size, bool plain, const uint64_t *caller);
 bool event_unmap(struct thread *t, void *p, size_t size); /* before it is done; was it written? */
 void event_unmap_failed(struct thread *t);                /* after, if it was */
 void event_pool_alloc(struct thread *t, unsigned pool, const void *p, size_t size,

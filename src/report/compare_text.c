@@ -195,7 +195,10 @@ static void add_table(const struct compare *c, enum compare_measure m, const str
     table_column(&t, "alone", CELL_RIGHT);
     table_column(&t, "together", CELL_RIGHT);
     table_column(&t, other == COMPARE_FAULTS ? "faults" : "CPU time", CELL_RIGHT);
-    table_column(&t, grouping_name(by), by == BY_FILE ? CELL_PATH : CELL_NAME);
+    table_column(&t, grouping_name(by),
+                 by == BY_FILE     ? CELL_PATH
+                 : by == BY_THREAD ? CELL_TITLE
+                                   : CELL_NAME);
     if (place)
         table_column(&t, "where", CELL_PATH);
     for (size_t i = 0; i < c->rows.count; i++) {

@@ -270,7 +270,9 @@ static void add_table(const struct diff *d, const struct style *s, struct strbuf
     if (deep)
         table_column(&t, "depth", CELL_RIGHT);
     table_column(&t, tree ? "call tree" : grouping_name(q->by),
-                 q->by == BY_FILE ? CELL_PATH : CELL_NAME);
+                 q->by == BY_FILE     ? CELL_PATH
+                 : q->by == BY_THREAD ? CELL_TITLE
+                                      : CELL_NAME);
     if (place)
         table_column(&t, "where", CELL_PATH);
     for (size_t i = 0; i < d->rows.count; i++) {

@@ -262,6 +262,7 @@ static void add_why(const struct growth *g, size_t most, const struct style *s, 
     if (g->known)
         add_lines(g, true, s, out);
     growth_account_text(g, most, s, out);
+    summary_arenas(g->places.total.profile, out);
     chains_text(&g->places, &g->chains, (struct chain_events){g->mark, g->count}, most, s, out);
 }
 

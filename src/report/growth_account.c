@@ -24,6 +24,7 @@ static const struct {
     [PART_KERNEL] = {"kernel_bytes", "kernel"},
     [PART_RECORDER] = {"recorder_bytes", "tidemark's own"},
     [PART_UNKNOWN] = {"unknown_bytes", "not explained"},
+    [PART_ARENAS] = {"python_arenas_bytes", "Python's arenas for small objects"},
 };
 
 /* The mark that a moment is soon after, with its number; false: none. */
@@ -110,7 +111,8 @@ static void add_table(const struct growth *g, const struct style *s, struct strb
     table_column(&t, "%", CELL_RIGHT);
     int64_t whole = (int64_t)a->last->rss_bytes,
             before = a->first ? (int64_t)a->first->rss_bytes : 0;
-    for (int i = 0; i < FOOTPRINT_PARTS; i++) {
+    for (int k = 0; k < FOOTPRINT_PARTS; k++) {
+        int i = k < PART_UNKNOWN ? k : PART_UNKNOWN + PART_ARENAS - k; /* the unexplained is last */
         int64_t then = a->first ? shown(a->first, i) : 0, now = shown(a->last, i);
         if (then || now || i == PART_UNKNOWN || i <= PART_FREE)
             add_row(&t, parts[i].title, a->first ? &then : NULL, now, whole);

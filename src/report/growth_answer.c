@@ -123,7 +123,8 @@ static bool who(const struct growth *g, struct strbuf *out)
         return who_of(g, DOMAIN_HEAP, true, out);
     case VERDICT_GROWTH:
         return (growth_grows(g, GROWTH_POOLS) && who_of(g, DOMAIN_POOL, false, out)) ||
-               (growth_main_part(g) == GAIN_ARENAS && who_of(g, DOMAIN_MAPPED, false, out)) ||
+               (growth_main_part(g) == GAIN_ARENAS && !g->arenas_are_live &&
+                who_of(g, DOMAIN_MAPPED, false, out)) ||
                who_of(g, DOMAIN_HEAP, false, out) || who_of(g, DOMAIN_MAPPED, false, out);
     case VERDICT_MAPPED:
     case VERDICT_SHARED:

@@ -120,6 +120,7 @@ void peaks_text(const struct peaks *p, const char *file, const char *options, si
     strbuf_printf(out, "%s, pid %" PRIu32 "\n", style_plain(s), p->lines.profile->pid);
     unit_counted(out, (int64_t)n, "peak");
     strbuf_puts(out, shown < n ? ", the highest are shown; --top 0 shows all\n" : "\n");
+    summary_arenas(p->lines.profile, out);
     for (size_t i = 0; i < shown; i++) {
         const struct peak *k = order[i];
         strbuf_printf(out, "\n%s", style_bold(s));

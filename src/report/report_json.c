@@ -180,6 +180,7 @@ static void python(struct json *j, const struct answer *a)
     json_object(j, "python");
     json_string(j, "version", version);
     json_bool(j, "objects", p->python_objects);
+    json_i64(j, "arena_live_bytes", arenas_live(p, &a->window.at).amount);
     if (look) {
         json_object(j, "arenas");
         json_u64(j, "time_ns", look->time_ns);

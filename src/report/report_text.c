@@ -128,7 +128,10 @@ static void add_table(const struct answer *a, const struct style *s, struct strb
         table_column(&t, "total", CELL_RIGHT);
         table_column(&t, "%", CELL_RIGHT);
     }
-    table_column(&t, grouping_name(q->by), q->by == BY_FILE ? CELL_PATH : CELL_NAME);
+    table_column(&t, grouping_name(q->by),
+                 q->by == BY_FILE     ? CELL_PATH
+                 : q->by == BY_THREAD ? CELL_TITLE
+                                      : CELL_NAME);
     if (q->by != BY_LIBRARY)
         table_column(&t,
                      q->by == BY_FILE     ? "library"

@@ -566,6 +566,7 @@ void summary_text(const struct answer *a, const struct style *s, struct strbuf *
         line_inherited(p, s, out);
         line_pools(a, s, out);
         line_python(a, s, out);
+        summary_arenas_charged(a, s, out);
         line_python_freed(a, s, out);
     }
     if (p->threads.count) {

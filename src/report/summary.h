@@ -46,6 +46,10 @@ enum recorded summary_not_recorded(const struct profile *p, const struct style *
 /* What CPython freed when it ended, where that was most of what was live, and nothing but the end
  * is asked for; else 0. */
 int64_t summary_python_freed(const struct answer *a);
+/* One line: how much of what is live are arenas of CPython; none, if nothing is. */
+void summary_arenas_charged(const struct answer *a, const struct style *s, struct strbuf *out);
+/* A sentence, where they are most of the process's peak. */
+void summary_arenas(const struct profile *p, struct strbuf *out);
 /* "431.0 MiB by libpolars.so itself, of 479.0 MiB resident at 1.2 s, ..." */
 void summary_mapped(const struct mapped_by *m, struct strbuf *out);
 /* Lines that are left of a summary that began at `start`. */

@@ -7,6 +7,7 @@
 
 #define GAP            2
 #define FLEXIBLE_LEAST 16
+#define TITLE_LEAST    20 /* "Thread-473 (short)" */
 
 void table_init(struct table *t)
 {
@@ -40,7 +41,7 @@ static const char *cell_text(const struct table *t, size_t i)
 
 static bool is_flexible(enum cell_kind kind)
 {
-    return kind == CELL_NAME || kind == CELL_PATH || kind == CELL_WORDS;
+    return kind == CELL_NAME || kind == CELL_PATH || kind == CELL_WORDS || kind == CELL_TITLE;
 }
 
 /* Columns of a terminal that a table needs, with flexible cells as short as they may become. */
@@ -50,7 +51,8 @@ static size_t least_width(const struct table *t, const size_t *widths, const boo
     for (size_t c = 0; c < t->columns; c++) {
         if (gone[c])
             continue;
-        sum += is_flexible(t->kinds[c]) && widths[c] > FLEXIBLE_LEAST ? FLEXIBLE_LEAST : widths[c];
+        size_t least = t->kinds[c] == CELL_TITLE ? TITLE_LEAST : FLEXIBLE_LEAST;
+        sum += is_flexible(t->kinds[c]) && widths[c] > least ? least : widths[c];
         sum += shown++ ? GAP : 0;
     }
     return sum;
@@ -126,6 +128,19 @@ static void add_words(struct strbuf *out, const char *text, size_t width)
     strbuf_puts(out, "...");
 }
 
+/* Names that begin alike are told apart by their numbers, which are in front. */
+static void add_front(struct strbuf *out, const char *text, size_t width)
+{
+    size_t most = unit_columns(text) > width && width > 3 ? width - 3 : width, i = 0;
+    for (size_t n = 0; text[i]; i++) {
+        n += ((unsigned char)text[i] & 0xc0) != 0x80;
+        if (n > most)
+            break;
+    }
+    strbuf_add(out, text, i);
+    strbuf_puts(out, text[i] && width > 3 ? "..." : "");
+}
+
 static void add_cell(struct strbuf *out, const char *text, enum cell_kind kind, size_t width,
                      bool last)
 {
@@ -135,6 +150,8 @@ static void add_cell(struct strbuf *out, const char *text, enum cell_kind kind, 
         table_path(&cell, text, width);
     } else if (kind == CELL_WORDS) {
         add_words(&cell, text, width);
+    } else if (kind == CELL_TITLE) {
+        add_front(&cell, text, width);
     } else if (kind == CELL_NAME) {
         size_t indent = strspn(text, " "); /* of trees */
         indent = indent > width / 2 ? width / 2 : indent;

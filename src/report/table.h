@@ -25,6 +25,7 @@ enum cell_kind {
     CELL_NAME,  /* function names: flexible */
     CELL_PATH,  /* file:line, label#3: flexible, at most 40 % where there are names too */
     CELL_WORDS, /* flexible: as many as there is room for */
+    CELL_TITLE, /* names of threads: flexible, the front stays */
 };
 
 #define TABLE_COLUMNS 16

@@ -82,8 +82,11 @@ void threads_text(const struct timelines *t, size_t top, const struct style *s, 
     strbuf_printf(out, ". A block counts for the thread that allocated it%s.\n\n",
                   foreign ? ";\n'of others' is what a thread freed that another had allocated"
                           : "");
+    size_t before = out->size;
+    summary_arenas(t->profile, out);
+    strbuf_puts(out, out->size > before ? "\n" : "");
     table_init(&table);
-    table_column(&table, "thread", CELL_NAME);
+    table_column(&table, "thread", CELL_TITLE);
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
         table_column(&table, titles[i], CELL_RIGHT);
     if (foreign)

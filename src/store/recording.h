@@ -31,6 +31,7 @@ enum domain {
     DOMAIN_FOREIGN, /* blocks of the heap that a thread freed and others had allocated; no stack */
     DOMAIN_WAITING, /* off the processor, waiting for something: a block is once, bytes are ns */
     DOMAIN_READY,   /* likewise, for others had a turn */
+    DOMAIN_ARENA,   /* what CPython maps for small objects, where these are not blocks themselves */
     DOMAIN_COUNT
 };
 
@@ -39,6 +40,12 @@ static inline bool domain_is_sampled(uint32_t domain)
 {
     return domain == DOMAIN_CPU || domain == DOMAIN_FAULTS || domain == DOMAIN_WAITING ||
            domain == DOMAIN_READY;
+}
+
+/* Is it part of what is live? */
+static inline bool domain_is_live(uint32_t domain)
+{
+    return domain == DOMAIN_HEAP || domain == DOMAIN_ARENA;
 }
 
 /* The columns of a row: what happened at one site in one interval. Each only ever grows over time.
@@ -304,6 +311,7 @@ enum footprint_part {
     PART_KERNEL,   /* [vdso] and the like */
     PART_RECORDER, /* tidemark's */
     PART_UNKNOWN,  /* anonymous, and nobody is known to have mapped it */
+    PART_ARENAS,   /* of CPython, for small objects, where these are not blocks themselves */
     FOOTPRINT_PARTS
 };
 

@@ -91,6 +91,7 @@ static inline uint32_t wire_window_start(unsigned window)
 #define WIRE_NODE_INCOMPLETE UINT64_C(2)  /* the walk could not go on: no unwind information */
 #define WIRE_NODE_POOL       UINT64_C(16) /* + number: no frame, but the pool a block is from */
 #define WIRE_POOLS           4096         /* numbers of pools are less */
+#define WIRE_POOL_ARENAS     4094         /* no pool: what arenas of CPython have instead */
 
 /* A frame of Python: the number of its code (place of its wire_code / 8) and the line it is in. */
 #define WIRE_NODE_PYTHON        (UINT64_C(1) << 63)
@@ -236,7 +237,8 @@ enum wire_kind {
                          once: */
                       /* an allocation, or WIRE_REALLOC_FAILED: the old block is as it was */
     WIRE_REALLOC_FAILED,
-    WIRE_MAP,          /* address | stack | length; small: 0, or the pool it is a block of */
+    WIRE_MAP,          /* address | stack, WIRE_MAP_ARENA | length; small: 0, or the pool it is a
+                          block of */
     WIRE_UNMAP,        /* address | length; small = 1: the last one failed, all is as it was; */
                        /* small = 2: address | number of the pool it goes back to */
     WIRE_TICK,         /* tick: what follows happened at or after it */
@@ -294,6 +296,7 @@ static_assert(sizeof(struct wire_held) == 24, "wire ABI");
  * memory never meet. A process with one thread needs none of this and has none of it.
  */
 
+#define WIRE_MAP_ARENA              (UINT64_C(1) << 32) /* of CPython, for small objects */
 #define WIRE_LOW48                  ((UINT64_C(1) << 48) - 1)
 #define WIRE_WORD(kind, small, low) ((uint64_t)(kind) << 60 | (uint64_t)(small) << 48 | (low))
 #define WIRE_KIND(word)             ((unsigned)((word) >> 60))

@@ -17,6 +17,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 PROGRAMS = os.path.join(ROOT, "tests", "programs")
+NO_ARENAS = ("--ignore", r"^\[Python arena\]$")  # memory for small objects, of which a test with large ones knows nothing
 COMPILERS = {".c": "gcc", ".cpp": "g++"}
 
 

@@ -12,7 +12,8 @@ SEEDS = range(FIRST, FIRST + int(os.environ.get("GROWTH_SEEDS", "2")))
 
 STAMPS_LEAST = 8  # to be compared where there are no marks
 
-PARTS = ("live", "rounding", "held", "free", "mapped", "stacks", "text", "data", "files", "shared", "kernel", "recorder")
+PARTS = ("live", "rounding", "held", "free", "mapped", "stacks", "text", "data", "files", "shared", "kernel", "recorder",
+         "python_arenas")
 
 # Kind of program, events, verdict, function that grows.
 KINDS = (("leak", 20, "leak", "lost"),

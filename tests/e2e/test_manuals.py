@@ -452,7 +452,7 @@ def test_format_is_as_documented(t):
 
     account = t.ask(path, "growth")["footprints"]
     parts = ("live", "rounding", "held", "free", "mapped", "stacks", "text", "data", "files", "shared", "kernel", "recorder",
-             "unknown")
+             "unknown", "python_arenas")
     t.equal("accounts", [(f["time"], bool(f["flags"] & 1), bool(f["flags"] & 2), f["rss"], f["live"], *f["parts"], f["trim"], f["arenas"])
                          for f in profile["footprints"]],
             [tuple(a[k] for k in ("time_ns", "exact", "partial", "rss_bytes", "heap_bytes", *[part + "_bytes" for part in parts],

@@ -2,7 +2,7 @@
 import json
 import os
 
-from harness import PROGRAMS, ROOT, cases
+from harness import NO_ARENAS, PROGRAMS, ROOT, cases
 from test_python_stacks import VERSIONS, interpreter
 
 SMALLEST = 1000003
@@ -11,7 +11,7 @@ SMALLEST = 1000003
 def leaked(t, profile):
     """{thread: bytes} of the blocks that the program tells of: all others are small."""
     found = {}
-    for row in t.report(profile, "live", "--by", "stack")["rows"]:
+    for row in t.report(profile, "live", "--by", "stack", *NO_ARENAS)["rows"]:
         if row["bytes"] >= SMALLEST:
             found[row["thread"]] = found.get(row["thread"], 0) + row["bytes"]
     return found
@@ -25,7 +25,7 @@ def test_names(t, version):
     t.equal("by name", leaked(t, profile), {name: size for name, size in expected.items() if size})
     names = [thread["name"] for thread in t.ask(profile, "threads")["threads"]]
     t.equal("in threads", sorted(set(expected) - set(names)), [])
-    only = t.report(profile, "live", "--thread", "worker-6", "--by", "stack")["rows"]
+    only = t.report(profile, "live", "--thread", "worker-6", "--by", "stack", *NO_ARENAS)["rows"]
     t.equal("--thread", [row["bytes"] for row in only if row["bytes"] >= SMALLEST], [expected["worker-6"]])
 
 

@@ -4,7 +4,7 @@
  * objects.
  *
  * -DCOOKIE makes it look like one that publishes its offsets, -DFREE_THREADED like one without a
- * lock. Allocates 100 blocks of 100 bytes and ends with 3.
+ * lock, -DOLD="2.7.18 (..." like one that has no _PyRuntime, and tells that version. Allocates 100 blocks of 100 bytes and ends with 3.
  */
 #include <stdint.h>
 #include <string.h>
@@ -13,6 +13,20 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
+#ifdef OLD
+EXPORT const char *Py_GetVersion(void);
+EXPORT int Py_Main(int argc, char **argv);
+
+const char *Py_GetVersion(void)
+{
+    return OLD;
+}
+
+int Py_Main(int argc, char **argv)
+{
+    return argc + !argv;
+}
+#else
 EXPORT const unsigned long Py_Version = VERSION;
 EXPORT uint64_t _PyRuntime[4096] = {
 #ifdef COOKIE
@@ -23,6 +37,7 @@ EXPORT uint64_t _PyRuntime[4096] = {
 #endif
 #endif
 };
+#endif
 EXPORT uint64_t PyCode_Type[64], PyUnicode_Type[64], PyBytes_Type[64];
 
 static uint64_t state[1024];

@@ -26,6 +26,7 @@ malloc = LIBC.malloc
 malloc.restype, malloc.argtypes = ctypes.c_void_p, (ctypes.c_size_t,)
 LOCKED = ctypes.PyDLL(None).malloc  # the same, with the lock of the interpreter held
 LOCKED.restype, LOCKED.argtypes = ctypes.c_void_p, (ctypes.c_size_t,)
+HEAD = 33 if sys.version_info >= (3, 15) else 1  # bytes of a bytearray beside its own: a NUL, or all of a bytes object
 keep = []
 numbers = itertools.count(1)
 CASES = []
@@ -66,7 +67,7 @@ def with_the_lock():
 
 @case
 def interpreters_own():
-    s = new(); keep.append(bytearray(s - 1)); note(s)
+    s = new(); keep.append(bytearray(s - HEAD)); note(s)
 
 
 @case
@@ -96,7 +97,7 @@ class Thing:
 
     @staticmethod
     def static():
-        s = new(); keep.append(bytearray(s - 1)); note(s)
+        s = new(); keep.append(bytearray(s - HEAD)); note(s)
 
     @property
     def prop(self):
@@ -505,7 +506,7 @@ def note(size):
     with open(%r, "a") as out:
         out.write(json.dumps({"case": "subinterpreters", "pid": os.getpid(), "size": size, "stack": stack}) + "\\n")
 def inside():
-    s = %d; keep.append(bytearray(s - 1)); note(s)
+    s = %d; keep.append(bytearray(s - (33 if sys.version_info >= (3, 15) else 1))); note(s)
 [inside() for _ in range(1)]
 """
 

@@ -127,6 +127,26 @@ def lines_at_peak(since, at, peak_bytes, count):
         return [], False
 
 
+def stacks_of(path, since, at):
+    answer = ask("report", path, since, at, "--metric", "live", "--by", "stack", "--python-only", "--top", "0", "--min", "0")
+    return [(row["bytes"], row["thread"], [(f["function"], f["file"], f["line"]) for f in row["stack"]])
+            for row in answer["rows"]] if answer else None
+
+
+def stacks(since, at, peak_bytes=None):
+    """[(bytes, thread, [(function, file, line)])] of what is left at a mark since another, or, with peak_bytes, of
+    what was live between them when most was; None when there is no telling."""
+    try:
+        with so_far() as path:
+            for moment in (moments_of_peak(path, since, at) if peak_bytes else (at,)) if path else ():
+                rows = stacks_of(path, since, moment)
+                if rows and (not peak_bytes or 0.5 * peak_bytes <= sum(r[0] for r in rows) <= 1.1 * peak_bytes):
+                    return rows
+    except (NotFound, OSError, ValueError, KeyError):
+        pass
+    return None
+
+
 def size(count):
     """(int) -> str. Bytes as reports write them."""
     if abs(count) < 1024:

@@ -1,18 +1,24 @@
 """pytest: limits of memory for tests, and which tests need most.
 
-    @pytest.mark.limit_memory("24 MiB")    # at no moment more than that above what was live at its begin
-    @pytest.mark.limit_leaks("1 MiB")      # and so much left at its end, after gc.collect()
+    @pytest.mark.limit_memory("24 MB")    # at no moment more than that above what was live at its begin
+    @pytest.mark.limit_leaks("1 MB")      # and so much left at its end, after gc.collect()
 
     pytest --tidemark                      # records itself; a table of the tests with the highest peaks
 
 Limits are checked when pytest runs under `tidemark run`; --tidemark starts it anew so. What counts is the
 test itself, not its fixtures, and the heap of its process: all blocks from malloc, of all threads, C
 libraries' too; and every object of Python's, unless --tidemark-python says otherwise.
+
+The markers take what those of pytest-memray take: KB, MB and GB are powers of 1,024; current_thread_only=True
+counts the thread that runs the test alone; filter_fn (of limit_leaks) is called with each Stack of what is left,
+and what it is False for does not count.
 """
+import collections
 import gc
 import os
 import re
 import sys
+import threading
 
 import pytest
 
@@ -21,23 +27,27 @@ from tidemark import _tool
 from tidemark.__main__ import interpreter
 
 LIMITS = ("limit_memory", "limit_leaks")
-SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(?:([kmgt])(i?b)?|b)?\s*$", re.IGNORECASE)
+SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(?:([kmgtp])(i?b)?|b)?\s*$", re.IGNORECASE)
 STARTED = "TIDEMARK_PYTEST"  # set for the pytest that we started, so that it starts no other
 OUTPUT = "tidemark.pytest.%p.tide"
 LABEL = 58  # bytes of a test's name in its marks: LABEL and LABEL.end must be short enough
 LINES = 3
+SIZES = ("size", "memory_limit", "location_limit")  # what a size may be called
+OPTIONS = {"limit_memory": {"current_thread_only"}, "limit_leaks": {"current_thread_only", "filter_fn"}}
+
+StackFrame = collections.namedtuple("StackFrame", "function filename lineno")
+Stack = collections.namedtuple("Stack", "frames")  # innermost first
 
 
 def parse(text):
-    """("24 MiB") -> bytes. K and KiB are 1,024, kB 1,000, and so on, as for tidemark itself."""
+    """("24 MB") -> bytes. KB and KiB are both 1,024, and so on, as pytest-memray has it."""
     if isinstance(text, (int, float)) and not isinstance(text, bool):
         return int(text)
     found = SIZE.match(str(text))
     if not found:
-        raise ValueError("'%s' is no size; write it as 64 KiB, 24 MiB or 1.5 GB" % (text,))
-    number, letter, rest = found.groups()
-    base = 1000 if rest and rest.lower() == "b" else 1024
-    return int(float(number) * base ** ("kmgt".index(letter.lower()) + 1 if letter else 0))
+        raise ValueError("'%s' is no size; write it as 64 KiB, 24 MB or 1.5 GB" % (text,))
+    number, letter, _ = found.groups()
+    return int(float(number) * 1024 ** ("kmgtp".index(letter.lower()) + 1 if letter else 0))
 
 
 def limit_of(item, name):
@@ -45,9 +55,9 @@ def limit_of(item, name):
     marker = item.get_closest_marker(name)
     if marker is None:
         return None
-    sizes = list(marker.args) + [marker.kwargs[key] for key in marker.kwargs if key == "size"]
-    if len(sizes) != 1 or set(marker.kwargs) - {"size"}:
-        raise ValueError('%s takes one size, as in %s("24 MiB")' % (name, name))
+    sizes = list(marker.args) + [marker.kwargs[key] for key in marker.kwargs if key in SIZES]
+    if len(sizes) != 1 or set(marker.kwargs) - set(SIZES) - OPTIONS[name]:
+        raise ValueError('%s takes one size, as in %s("24 MB"), and %s' % (name, name, " and ".join(sorted(OPTIONS[name]))))
     try:
         return parse(sizes[0])
     except (ValueError, OverflowError) as e:
@@ -65,8 +75,8 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "limit_memory(size): the test fails if its heap rises further above its begin")
-    config.addinivalue_line("markers", "limit_leaks(size): the test fails if it leaves more behind")
+    config.addinivalue_line("markers", "limit_memory(size, current_thread_only=False): the test fails if its heap rises further above its begin")
+    config.addinivalue_line("markers", "limit_leaks(size, filter_fn=None, current_thread_only=False): the test fails if it leaves more behind")
     config.tidemark_recorded = tidemark.recorded()
 
 
@@ -148,6 +158,21 @@ def pytest_runtest_call(item):
         item.user_properties += [("tidemark_peak_bytes", heap.peak_bytes), ("tidemark_live_bytes", heap.live_bytes)]
 
 
+def counts(thread, frames, mine, chosen):
+    return (not mine or thread == "main") and (not chosen or chosen(Stack(tuple(StackFrame(*f) for f in frames))))
+
+
+def narrowed(item, name, amount, since, at):
+    """Of what was measured, as much as the marker's options let count."""
+    given = item.get_closest_marker(name).kwargs
+    mine = given.get("current_thread_only") and threading.current_thread() is threading.main_thread()
+    chosen = given.get("filter_fn")
+    if not mine and not chosen:
+        return amount
+    found = _tool.stacks(since, at, amount if name == "limit_memory" else None)
+    return amount if found is None else sum(size for size, thread, frames in found if counts(thread, frames, mine, chosen))
+
+
 def complaint(item, heap):
     """What limit the test exceeded, in words; None: none."""
     for name, amount, what in (
@@ -156,8 +181,11 @@ def complaint(item, heap):
         limit = limit_of(item, name)
         if limit is None or amount is None or amount <= limit:
             continue
-        text = ["%s: %s (%d bytes); its limit is %s" % (name, what % _tool.size(amount), amount, _tool.size(limit))]
         since, at = label_of(item) + "#-1", label_of(item) + ".end#-1"
+        amount = narrowed(item, name, amount, since, at)
+        if amount <= limit:
+            continue
+        text = ["%s: %s (%d bytes); its limit is %s" % (name, what % _tool.size(amount), amount, _tool.size(limit))]
         if name == "limit_leaks":
             rows, title = _tool.lines(since, at, "live", LINES), "what is left, by line:"
         else:
