@@ -11,6 +11,7 @@
 #define PROCESS_LINES 6 /* and one before, one after them */
 #define NOBODY        SIZE_MAX
 #define INDENT_MOST   12
+#define MAPPED_LEAST  ((uint64_t)1 << 20) /* beside the heap, to be worth a word */
 
 /* One program of a process, as the tree shows it. */
 struct member {
@@ -22,13 +23,18 @@ struct member {
 
 /* --- which one -------------------------------------------------------------------------------- */
 
-static uint64_t highest_peak(const struct recording *r)
+const char *summary_why_chosen(const struct recording *r, const struct profile *chosen)
 {
-    uint64_t most = 0;
-    for (size_t i = 0; i < r->profiles.count; i++)
-        if (r->profiles.items[i].peak_bytes > most)
-            most = r->profiles.items[i].peak_bytes;
-    return most;
+    uint64_t peak = 0, memory = 0;
+    for (size_t i = 0; i < r->profiles.count; i++) {
+        const struct profile *p = &r->profiles.items[i];
+        peak = p->peak_bytes > peak ? p->peak_bytes : peak;
+        memory = profile_memory(p) > memory ? profile_memory(p) : memory;
+    }
+    if (chosen->peak_bytes && chosen->peak_bytes == peak)
+        return "has the highest peak";
+    return memory && profile_memory(chosen) == memory ? "held the most memory, mappings included"
+                                                      : NULL;
 }
 
 void summary_choice(const struct recording *r, const struct profile *chosen, const struct style *s,
@@ -46,8 +52,9 @@ void summary_choice(const struct recording *r, const struct profile *chosen, con
     } else {
         strbuf_printf(out, "; this is about %" PRIu32 ", ", chosen->pid);
         summary_program_name(chosen, out);
-        if (chosen->peak_bytes && chosen->peak_bytes == highest_peak(r))
-            strbuf_puts(out, ", which has the highest peak");
+        const char *why = summary_why_chosen(r, chosen);
+        if (why)
+            strbuf_printf(out, ", which %s", why);
         strbuf_puts(out, "; --process PID picks another");
     }
     wrap_since(out, start, SUMMARY_LABEL, s->width);
@@ -58,7 +65,7 @@ void summary_choice(const struct recording *r, const struct profile *chosen, con
 
 static uint64_t weight(const struct profile *p)
 {
-    return p->sampling.alone ? sampled_whole(p).cpu_ns : p->peak_bytes;
+    return p->sampling.alone ? sampled_whole(p).cpu_ns : profile_memory(p);
 }
 
 /* Parents come first in a recording. A program's parent is also what its process ran before. */
@@ -108,7 +115,7 @@ static void find_alike(const struct recording *r, const struct profile *chosen,
 /* A shell that becomes the program is worth a line only where there is room. */
 static bool is_launcher(const struct profile *p)
 {
-    return p->execed && p->peak_bytes < ANSWER_LAUNCHER_BYTES;
+    return p->execed && profile_memory(p) < ANSWER_LAUNCHER_BYTES;
 }
 
 static bool goes_before(const struct profile *a, const struct profile *b)
@@ -158,6 +165,11 @@ static void add_figures(const struct profile *p, struct strbuf *out)
     if (!g->alone) {
         strbuf_puts(out, "peak ");
         unit_bytes(out, (int64_t)p->peak_bytes);
+        if (profile_memory(p) >= p->peak_bytes + MAPPED_LEAST) {
+            strbuf_puts(out, " (with mappings ");
+            unit_bytes(out, (int64_t)profile_memory(p));
+            strbuf_putc(out, ')');
+        }
         strbuf_puts(out, ", ");
         return;
     }
@@ -197,7 +209,7 @@ static void add_rest(const struct recording *r, const struct member *members, st
         if (members[members[i].like].shown)
             continue;
         rest++;
-        most = p->peak_bytes > most ? p->peak_bytes : most;
+        most = profile_memory(p) > most ? profile_memory(p) : most;
     }
     if (!rest)
         return;

@@ -37,6 +37,27 @@ def test_largest_process(t, how):
     t.equal("another", t.total(t.report(profile, "live", "--process", str(small["pid"])), "hold"), (1000, 1))
 
 
+def test_process_that_maps_its_memory(t):
+    """A compiler maps what others allocate. What is only reserved is not held, nor what a child shares with its parent."""
+    heap, maps = t.build("holds.c", "-O1"), t.build("holds_mapped.c", "-O1")
+    profile = t.record("sh", "-c", "%s 3000000; %s 40000000 40000000; true" % (heap, maps))
+    report = t.report(profile)
+    t.equal("mapped and touched", report["command"], [maps, "40000000", "40000000"])
+    held = {p["command"][0]: p["memory_peak_bytes"] for p in report["processes"]}
+    t.true("what it held", 40000000 <= held[maps] < 42000000, held)
+    t.equal("the heap is as it is", held[heap], largest(report)["peak_bytes"])
+    for command in ("report", "leaks", "threads", "maps", "tree"):
+        text = t.run(command, profile)[0]
+        t.true("%s says why" % command, "holds_mapped, which held the most memory, mappings included;" in text, text)
+    profile = t.record("sh", "-c", "%s 3000000; %s 40000000 100000; true" % (heap, maps))
+    t.equal("mapped and hardly touched", t.report(profile)["command"], [heap, "3000000"])
+    profile = t.record(maps, "40000000", "40000000", "5000000")
+    report = t.report(profile)
+    t.equal("the parent, not the child", report["pid"], report["processes"][0]["pid"])
+    held = [p["memory_peak_bytes"] for p in report["processes"]]
+    t.true("the child's own", 5000000 <= held[1] < 7000000, held)
+
+
 def test_closing_lines(t):
     """They are of the same process, and say so."""
     program = t.build("holds.c", "-O1")

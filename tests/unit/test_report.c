@@ -61,7 +61,8 @@ static void test_json(void **state)
         "\"sum\":{\"bytes\":3650,\"count\":59},\"ignored\":{\"bytes\":0,\"count\":0,\"by\":[]},"
         "\"outside\":{\"bytes\":0,\"count\":0},\"processes\":[{\"pid\":100,\"ppid\":1,"
         "\"command\":[\"./"
-        "app\"],\"exit_code\":0,\"signal\":null,\"peak_bytes\":3600}],\"notes\":[],\"stack_nodes\":"
+        "app\"],\"exit_code\":0,\"signal\":null,\"peak_bytes\":3600,\"memory_peak_bytes\":3600}],"
+        "\"notes\":[],\"stack_nodes\":"
         "10,\"rows_left_"
         "out\":0,"
         "\"rows\":[{\"name\":\"libx.so+0x1100\",\"module\":\"libx.so\",\"file\":null,\"line\":null,"
@@ -292,6 +293,13 @@ static void test_processes(void **state)
     text = print_of(r, &(struct query){.top = 1}, TEXT, &plain);
     expect_part(text, "processes  3; this is about 100, app, which has the highest peak; --process "
                       "PID picks another\n");
+    free(text);
+    r->profiles.items[1].memory_peak_bytes = 5 << 20;
+    text = print_of(r, &(struct query){.top = 1}, TEXT, &plain);
+    expect_part(text,
+                "processes  3; this is about 101, child, which held the most memory, mappings "
+                "included; --process PID\n");
+    expect_part(text, "     101  child 'two wo...  peak 0 B (with mappings 5.0 MiB), killed by ");
     free(text);
     recording_free(r);
 }

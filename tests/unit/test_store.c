@@ -63,7 +63,8 @@ static void fill_first(struct recording *r, struct profile *p)
                           .peak_bytes = UINT64_C(1) << 40,
                           .peak_blocks = 77,
                           .peak_time_ns = 123,
-                          .peak_skew_bytes = 4096};
+                          .peak_skew_bytes = 4096,
+                          .memory_peak_bytes = 123456789};
     *vec_push(&p->command) = xstrdup("./program");
     *vec_push(&p->command) = xstrdup("");
     *vec_push(&p->command) = xstrdup("--näme=\xff\n");
@@ -212,6 +213,7 @@ static void assert_process_equal(const struct profile *a, const struct profile *
     assert_u64_equal(a->peak_blocks, b->peak_blocks);
     assert_u64_equal(a->peak_time_ns, b->peak_time_ns);
     assert_u64_equal(a->peak_skew_bytes, b->peak_skew_bytes);
+    assert_u64_equal(a->memory_peak_bytes, b->memory_peak_bytes);
 }
 
 static void assert_code_equal(const struct profile *a, const struct profile *b)
