@@ -10,7 +10,7 @@
 
 #define PROCESS_LINES 6 /* and one before, one after them */
 #define NOBODY        SIZE_MAX
-#define INDENT_MOST   12
+#define SMALL_SHARE   100                 /* less than this part of the largest is small */
 #define MAPPED_LEAST  ((uint64_t)1 << 20) /* beside the heap, to be worth a word */
 
 /* One program of a process, as the tree shows it. */
@@ -130,33 +130,41 @@ static size_t show(struct member *m)
     return more;
 }
 
-/* The chosen one (or the first), what started it, then the largest. */
+/* The chosen one (or the first), what started it, then the largest. Small ones share the last line,
+ * unless there is only one of them. */
 static void choose_lines(const struct recording *r, const struct profile *chosen,
                          struct member *members)
 {
     size_t count = r->profiles.count, lines = 0;
+    uint64_t largest = 0;
+    for (size_t i = 0; i < count; i++)
+        largest = weight(&r->profiles.items[i]) > largest ? weight(&r->profiles.items[i]) : largest;
     size_t at = !chosen || chosen->together ? 0 : (size_t)(chosen - r->profiles.items);
     for (; at != NOBODY && lines < PROCESS_LINES / 2; at = members[at].parent)
         if (!is_launcher(&r->profiles.items[at]) || &r->profiles.items[at] == chosen)
             lines += show(&members[members[at].like]);
     while (lines < PROCESS_LINES) {
-        size_t best = NOBODY;
-        for (size_t i = 0; i < count; i++)
-            if (!members[i].shown && members[i].like == i &&
-                (best == NOBODY || goes_before(&r->profiles.items[i], &r->profiles.items[best])))
+        size_t best = NOBODY, left = 0;
+        for (size_t i = 0; i < count; i++) {
+            if (members[i].shown || members[i].like != i)
+                continue;
+            left++;
+            if (best == NOBODY || goes_before(&r->profiles.items[i], &r->profiles.items[best]))
                 best = i;
-        if (best == NOBODY)
+        }
+        if (!left || (left > 1 && weight(&r->profiles.items[best]) < largest / SMALL_SHARE))
             return;
         lines += show(&members[best]);
     }
 }
 
-static size_t shown_depth(const struct member *members, size_t i)
+/* The nearest of those it comes from that has a line, or whose like has. */
+static size_t shown_above(const struct member *members, size_t i)
 {
-    size_t depth = 0;
-    for (size_t at = members[i].parent; at != NOBODY; at = members[at].parent)
-        depth += members[members[at].like].shown;
-    return depth < INDENT_MOST ? depth : INDENT_MOST;
+    size_t at = members[i].parent;
+    while (at != NOBODY && !members[members[at].like].shown)
+        at = members[at].parent;
+    return at == NOBODY ? NOBODY : members[at].like;
 }
 
 static void add_figures(const struct profile *p, struct strbuf *out)
@@ -223,6 +231,20 @@ static void add_rest(const struct recording *r, const struct member *members, st
     strbuf_puts(out, "; --json lists all\n");
 }
 
+/* What a process started comes right below it. */
+static void add_lines_below(const struct recording *r, const struct member *members, size_t above,
+                            size_t depth, const struct profile *chosen, const struct style *s,
+                            struct strbuf *out)
+{
+    for (size_t i = 0; i < r->profiles.count; i++) {
+        if (!members[i].shown || shown_above(members, i) != above)
+            continue;
+        add_line(&r->profiles.items[i], &members[i], depth, &r->profiles.items[i] == chosen, s,
+                 out);
+        add_lines_below(r, members, i, depth + 1, chosen, s, out);
+    }
+}
+
 void summary_processes(const struct recording *r, const struct profile *chosen,
                        const struct style *s, struct strbuf *out)
 {
@@ -233,10 +255,7 @@ void summary_processes(const struct recording *r, const struct profile *chosen,
     find_alike(r, chosen, members);
     choose_lines(r, chosen, members);
     summary_choice(r, chosen, s, out);
-    for (size_t i = 0; i < r->profiles.count; i++)
-        if (members[i].shown)
-            add_line(&r->profiles.items[i], &members[i], shown_depth(members, i),
-                     &r->profiles.items[i] == chosen, s, out);
+    add_lines_below(r, members, NOBODY, 0, chosen, s, out);
     add_rest(r, members, out);
     free(members);
     strbuf_putc(out, '\n');
