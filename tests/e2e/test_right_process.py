@@ -1,6 +1,7 @@
 """Reports open on the process that holds the memory, say which one that is, and findings are of all of them."""
 import os
 import re
+import subprocess
 
 from harness import ROOT, cases
 
@@ -56,6 +57,24 @@ def test_process_that_maps_its_memory(t):
     t.equal("the parent, not the child", report["pid"], report["processes"][0]["pid"])
     held = [p["memory_peak_bytes"] for p in report["processes"]]
     t.true("the child's own", 5000000 <= held[1] < 7000000, held)
+
+
+def peak_kib(*command):
+    """Resident memory of one command, at most."""
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    return os.wait4(child.pid, 0)[2].ru_maxrss
+
+
+def test_report_of_one_of_many_takes_the_memory_of_one(t):
+    """A build has hundreds of processes: a report on one does not read the others."""
+    program = t.build(os.path.join(ROOT, "tests", "large", "programs", "distinct_stacks.c"), "-O1")
+    one = t.record("sh", "-c", "%s 100000; true" % program)
+    many = t.record("sh", "-c", "for i in 1 2 3 4 5 6; do %s 100000; done" % program)
+    few, more = (peak_kib(t.tidemark, "report", profile) for profile in (one, many))
+    t.true("KiB", more < 1.5 * few, (few, more))
+    pid = t.report(many)["pid"]
+    t.equal("the same as with all of them", t.ask(many, "report", "--metric", "total")["totals"],
+            t.ask(many, "report", "--metric", "total", "--process", str(pid))["totals"])
 
 
 def test_closing_lines(t):

@@ -429,6 +429,36 @@ static void test_round_trip(void **state)
     strbuf_release(&again);
 }
 
+/* Of processes that were not chosen it is known who they are, what was noted of them and which
+ * marks they have: enough to choose one, and for the head of a report. */
+static void test_one_process_of_several(void **state)
+{
+    (void)state;
+    struct recording *r = sample(), *got = NULL;
+    struct strbuf file = {0};
+    struct err err;
+    recording_write(&file, r);
+    static const uint32_t choices[] = {READER_NONE, 0, 1};
+    for (size_t k = 0; k < 3; k++) {
+        const struct reader_choice choice = {.process = choices[k], .most = UINT64_MAX};
+        assert_int_equal(recording_parse_some(file.data, file.size, "x", &choice, &got, &err), 0);
+        assert_null(got->incomplete);
+        check_consistent(got);
+        assert_int_equal(got->profiles.count, r->profiles.count);
+        for (size_t i = 0; i < r->profiles.count; i++) {
+            const struct profile *a = &r->profiles.items[i], *b = &got->profiles.items[i];
+            assert_process_equal(a, b);
+            assert_int_equal(a->notes.count, b->notes.count);
+            assert_int_equal(a->marks.count, b->marks.count);
+            assert_int_equal(b->sites.count, choices[k] == i ? a->sites.count : 0);
+            assert_int_equal(b->frames.count, choices[k] == i ? a->frames.count : 0);
+        }
+        recording_free(got);
+    }
+    recording_free(r);
+    strbuf_release(&file);
+}
+
 /* As the collector writes it: rows packed already. */
 static void test_packed_rows(void **state)
 {
@@ -1034,6 +1064,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_one_process_of_several),
         cmocka_unit_test(test_packed_rows),
         cmocka_unit_test(test_read_from_disk),
         cmocka_unit_test(test_unknown_chunks_are_skipped),
