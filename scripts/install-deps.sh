@@ -11,7 +11,7 @@ test="chromium python3-pytest python3-pytest-xdist python3-ipython lua5.4 libxml
       libgoogle-perftools-dev python3-dbg"
 bench="heaptrack zstd lua5.4 libxml2-utils jq sqlite3 perl git libunwind-dev clang python3 time"
 lint="clang clang-format clang-tidy shellcheck"
-large="clang chromium libreoffice-writer-nogui python3-torch python3-venv"
+large="clang chromium libreoffice-writer-nogui python3-torch python3-venv heaptrack cargo"
 
 case "${1:-base}" in
 base) wanted=$base ;;
