@@ -15,10 +15,10 @@ static int read_asked(const struct unwind_space *space, uint64_t address, uint64
 
 /* The code from `from` on. Bytes on a page that cannot be read are 0, which is no instruction that
  * is known here. */
-static void read_code(const struct unwind_space *space, uint64_t from, uint8_t code[CODE_BYTES])
+static void read_code(const struct unwind_space *space, uint64_t from, uint8_t *code, unsigned size)
 {
-    memset(code, 0, CODE_BYTES);
-    for (uint64_t at = from & ~UINT64_C(7); at < from + CODE_BYTES; at += 8) {
+    memset(code, 0, size);
+    for (uint64_t at = from & ~UINT64_C(7); at < from + size; at += 8) {
         uint64_t word;
         uint8_t bytes[8];
         bool same_page = at >> PAGE_SHIFT == from >> PAGE_SHIFT;
@@ -26,7 +26,7 @@ static void read_code(const struct unwind_space *space, uint64_t from, uint8_t c
             return;
         memcpy(bytes, &word, sizeof bytes);
         for (unsigned i = 0; i < 8; i++)
-            if (at + i >= from && at + i < from + CODE_BYTES)
+            if (at + i >= from && at + i < from + size)
                 code[at + i - from] = bytes[i];
     }
 }
@@ -87,7 +87,7 @@ bool go_switches(const struct unwind_space *space, uint64_t pc)
     unsigned size;
     int64_t number;
     bool switched = false;
-    read_code(space, pc, code);
+    read_code(space, pc, code, sizeof code);
     for (unsigned at = 0; at < CODE_BYTES; at += size) {
         enum operation o = decode(code + at, CODE_BYTES - at, &size, &number);
         if (o == RETURN || o == OPERATIONS)
@@ -99,8 +99,8 @@ bool go_switches(const struct unwind_space *space, uint64_t pc)
 
 bool go_is_first(const struct unwind_space *space, uint64_t pc)
 {
-    uint8_t code[CODE_BYTES];
-    read_code(space, pc - 1, code);
+    uint8_t code[7];
+    read_code(space, pc - 1, code, sizeof code);
     return code[0] == 0x90 && code[1] == 0xe8 && code[6] == 0x90; /* nop, call, nop */
 }
 
@@ -112,7 +112,7 @@ enum step_end go_step(const struct unwind_space *space, struct arch_registers *r
     bool fp_known = r->known >> ARCH_REG_FP & 1;
     unsigned size;
     int64_t number;
-    read_code(space, r->value[ARCH_REG_PC], code);
+    read_code(space, r->value[ARCH_REG_PC], code, sizeof code);
     for (unsigned at = 0; at < CODE_BYTES; at += size) {
         enum operation o = decode(code + at, CODE_BYTES - at, &size, &number);
         uint64_t from = (o == LOAD_HIGH ? rdi : sp) + (uint64_t)number;
