@@ -117,6 +117,7 @@ int cmd_annotate(int argc, char **argv)
                                          "process", "json",   "help",    NULL};
     struct wanted w = {.context = CONTEXT};
     const struct query_command command = {.name = "annotate",
+                                          .one_process = true,
                                           .files = 2,
                                           .arguments = "FILE FUNCTION",
                                           .only = common,

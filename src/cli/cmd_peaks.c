@@ -160,8 +160,13 @@ int cmd_peaks(int argc, char **argv)
         "at",     "since",   "top",         "within",      "ignore", "fold", "no-fold", "merge",
         "thread", "process", "python-only", "native-only", "json",   "csv",  "help",    NULL};
     struct wanted w = {.peaks = PEAK_OPTIONS_DEFAULT};
-    const struct query_command command = {
-        .name = "peaks", .files = 1, .only = common, .extra = extra, .take = take, .context = &w};
+    const struct query_command command = {.name = "peaks",
+                                          .files = 1,
+                                          .one_process = true,
+                                          .only = common,
+                                          .extra = extra,
+                                          .take = take,
+                                          .context = &w};
     struct query_options o;
     struct err err = {{0}};
     struct recording *recording = NULL;

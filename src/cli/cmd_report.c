@@ -83,8 +83,13 @@ int cmd_report(int argc, char **argv)
     static const struct option extra[] = {{"histogram", required_argument, NULL, OPT_HISTOGRAM},
                                           {0}};
     struct query_options o;
-    const struct query_command command = {
-        .name = "report", .files = 1, .summary = true, .extra = extra, .take = take, .context = &o};
+    const struct query_command command = {.name = "report",
+                                          .files = 1,
+                                          .one_process = true,
+                                          .summary = true,
+                                          .extra = extra,
+                                          .take = take,
+                                          .context = &o};
     struct err err = {{0}};
     struct recording *recording = NULL;
     if (query_options_parse(&o, argc, argv, &command, &err))

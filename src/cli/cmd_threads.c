@@ -120,8 +120,13 @@ int cmd_threads(int argc, char **argv)
         "at",     "since",   "top",  "within", "ignore", "fold",        "no-fold",     "merge",
         "thread", "process", "json", "csv",    "help",   "python-only", "native-only", NULL};
     struct wanted w = {0};
-    const struct query_command command = {
-        .name = "threads", .files = 1, .only = common, .extra = extra, .take = take, .context = &w};
+    const struct query_command command = {.name = "threads",
+                                          .files = 1,
+                                          .one_process = true,
+                                          .only = common,
+                                          .extra = extra,
+                                          .take = take,
+                                          .context = &w};
     struct query_options o;
     struct err err = {{0}};
     struct recording *recording = NULL;

@@ -182,8 +182,13 @@ int cmd_tree(int argc, char **argv)
                                          "fold",        "no-fold",     "merge", "thread", "process",
                                          "python-only", "native-only", "json",  "help",   NULL};
     struct wanted w = {.peaks = PEAK_OPTIONS_DEFAULT};
-    const struct query_command command = {
-        .name = "tree", .files = 1, .only = common, .extra = extra, .take = take, .context = &w};
+    const struct query_command command = {.name = "tree",
+                                          .files = 1,
+                                          .one_process = true,
+                                          .only = common,
+                                          .extra = extra,
+                                          .take = take,
+                                          .context = &w};
     struct query_options o;
     struct err err = {{0}};
     struct recording *recording = NULL;

@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "model/answer.h"
 #include "model/whole.h"
 #include "report/units.h"
 #include "store/reader.h"
@@ -351,12 +353,35 @@ void query_options_release(struct query_options *o)
     vec_release(&o->suppressions);
 }
 
+/* The process that the query is about, and nothing of the others but who they are: a build has
+ * hundreds, and all of them take gigabytes. false: all must be read, or that will tell what is
+ * wrong. */
+static bool read_one_process(const struct query_options *o, const char *file,
+                             struct recording **out)
+{
+    struct reader_choice choice = {.process = READER_NONE, .most = UINT64_MAX};
+    struct recording *r;
+    struct stat st;
+    const struct profile *p;
+    if (stat(file, &st) || !S_ISREG(st.st_mode) || recording_read_some(file, &choice, &r, NULL))
+        return false;
+    bool one = r->profiles.count > 1 && !r->incomplete;
+    for (size_t i = 0; one && i < r->profiles.count; i++) /* what each used is listed */
+        one = !profile_is_sampled(&r->profiles.items[i]);
+    one = one && answer_process(r, &o->query, &p, NULL) == 0;
+    if (one)
+        choice.process = (uint32_t)(p - r->profiles.items);
+    recording_free(r);
+    return one && recording_read_some(file, &choice, out, NULL) == 0;
+}
+
 int query_read(const struct query_options *o, const char *file, struct recording **out,
                struct err *err)
 {
     const char *process = o->query.process;
-    int code = recording_read(file, out, err);
     bool whole = process && strstr(process, WHOLE_WORD); /* of two files: PID,PID */
+    bool one = o->command->one_process && !whole && read_one_process(o, file, out);
+    int code = one ? 0 : recording_read(file, out, err);
     if (!code)
         query_tell_damage(o, file, *out);
     return !code && whole ? whole_make(*out, err) : code;
@@ -381,9 +406,8 @@ const char *query_options_help(void)
            "  --at WHEN        start, exit (before destructors run), end (default), peak, LABEL#N (a\n"
            "                   mark), 12.5s, 50%\n"
            "  --since WHEN     the difference from WHEN to --at\n"
-           "  --process PID    another process than the one with the highest peak (PID#N: its "
-           "N-th\n"
-           "                   program), or all\n"
+           "  --process PID    another process than the one that held the most memory\n"
+           "                   (PID#N: its N-th program), or all\n"
            "\n"
            "Which stacks:\n"
            "  --within REGEX   only stacks with a matching function (repeatable)\n"

@@ -43,6 +43,7 @@ struct query_command {
     bool letter_o;           /* takes -o VALUE */
     bool summary;            /* do its text and its JSON say themselves what a recording lacks? */
     bool presets;            /* are presets applied unless --no-presets is given? */
+    bool one_process;        /* is nothing read of the other processes but who they are? */
     const char *const *only; /* names of the common options that it takes, ended by NULL; or NULL:
                                 all. With "within" comes within-path; with "ignore" come
                                 suppressions, presets, no-presets and no-defaults */

@@ -124,7 +124,8 @@ static void add_choice(struct strbuf *b, const struct recording *r, const struct
         return;
     strbuf_printf(b, "  this is of process %u (", (unsigned)p->pid);
     summary_short_command(p, 30, b);
-    strbuf_puts(b, "), as reports are: it has the highest peak");
+    const char *why = summary_why_chosen(r, p);
+    strbuf_printf(b, "), as reports are%s%s", why ? ": it " : "", why ? why : "");
     if (p->signal) {
         strbuf_puts(b, "; ");
         summary_ending(p, b);

@@ -4,6 +4,18 @@
 
 #define STAMPS_MAX 128
 
+/* The kernel does not say which of the resident pages the program mapped itself, so it is at most
+ * all anonymous memory beside the heap. Address space that is only reserved does not count. */
+static void note_memory(struct target *t, const struct stamp *s)
+{
+    uint64_t mapped = 0, beside = s->anon_bytes > s->live_bytes ? s->anon_bytes - s->live_bytes : 0;
+    for (size_t i = 0; i < t->ranges.items.count && mapped < beside; i++)
+        mapped += t->ranges.items.items[i].end - t->ranges.items.items[i].start;
+    uint64_t held = s->live_bytes + (mapped < beside ? mapped : beside);
+    if (held > t->profile.memory_peak_bytes)
+        t->profile.memory_peak_bytes = held;
+}
+
 bool stamp_take(struct target *t, uint64_t now_ns, struct stamp *s)
 {
     char text[1024];
@@ -22,6 +34,7 @@ bool stamp_take(struct target *t, uint64_t now_ns, struct stamp *s)
                         .live_bytes = t->ledger.live.bytes,
                         .live_blocks = t->ledger.live.blocks,
                         .allocations = t->ledger.allocations};
+    note_memory(t, s);
     return true;
 }
 

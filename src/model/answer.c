@@ -31,14 +31,14 @@ static const struct profile *program_after_exec(const struct recording *r, const
 static bool is_launcher(const struct recording *r, const struct profile *p)
 {
     const struct profile *next = program_after_exec(r, p);
-    return next && p->peak_bytes < next->peak_bytes + ANSWER_LAUNCHER_BYTES;
+    return next && profile_memory(p) < profile_memory(next) + ANSWER_LAUNCHER_BYTES;
 }
 
 /* Has `a` more to tell than `b`, which comes first in the recording? */
 static bool is_larger(const struct profile *a, const struct profile *b)
 {
-    if (a->peak_bytes != b->peak_bytes || !a->sampling.alone || !b->sampling.alone)
-        return a->peak_bytes > b->peak_bytes;
+    if (!a->sampling.alone || !b->sampling.alone)
+        return profile_memory(a) > profile_memory(b);
     struct sampled_totals x = sampled_whole(a), y = sampled_whole(b);
     return x.cpu_ns != y.cpu_ns ? x.cpu_ns > y.cpu_ns : x.faults > y.faults;
 }

@@ -32,14 +32,14 @@ struct answer {
  * The profile that a query is about. This is the only place where that is decided.
  *
  * --process names it: PID (the last program of that process), PID#N (its N-th, from 1), or all of
- * them together, if whole_make was called. Without --process it is the program with the highest
- * peak; where only samples were taken, the one with the most CPU time, then page faults. Two rules
- * come before that:
+ * them together, if whole_make was called. Without --process it is the program that held the most
+ * memory (profile_memory: a compiler or a browser maps what others allocate); where only samples
+ * were taken, the one with the most CPU time, then page faults. Two rules come before that:
  *
  * - A process that has the marks which the query names (at, since, has_mark) goes before one that
  *   has not.
- * - A program that became another one by exec is mostly a launcher. It is chosen only where its
- *   peak is higher by ANSWER_LAUNCHER_BYTES than that of what it became.
+ * - A program that became another one by exec is mostly a launcher. It is chosen only where it
+ *   held ANSWER_LAUNCHER_BYTES more than what it became.
  *
  * -ENOENT: there is none.
  */

@@ -198,6 +198,7 @@ void json_processes(struct json *j, const struct recording *r, const struct prof
         json_command(j, q);
         json_ending(j, q);
         json_u64(j, "peak_bytes", q->peak_bytes);
+        json_u64(j, "memory_peak_bytes", profile_memory(q));
         struct sampled_totals t = sampled_whole(q);
         if (q->sampling.cpu_period_ns)
             json_u64(j, "cpu_ns", t.cpu_ns);

@@ -10,7 +10,8 @@
 
 #define PROCESS_LINES 6 /* and one before, one after them */
 #define NOBODY        SIZE_MAX
-#define INDENT_MOST   12
+#define SMALL_SHARE   100                 /* less than this part of the largest is small */
+#define MAPPED_LEAST  ((uint64_t)1 << 20) /* beside the heap, to be worth a word */
 
 /* One program of a process, as the tree shows it. */
 struct member {
@@ -22,13 +23,18 @@ struct member {
 
 /* --- which one -------------------------------------------------------------------------------- */
 
-static uint64_t highest_peak(const struct recording *r)
+const char *summary_why_chosen(const struct recording *r, const struct profile *chosen)
 {
-    uint64_t most = 0;
-    for (size_t i = 0; i < r->profiles.count; i++)
-        if (r->profiles.items[i].peak_bytes > most)
-            most = r->profiles.items[i].peak_bytes;
-    return most;
+    uint64_t peak = 0, memory = 0;
+    for (size_t i = 0; i < r->profiles.count; i++) {
+        const struct profile *p = &r->profiles.items[i];
+        peak = p->peak_bytes > peak ? p->peak_bytes : peak;
+        memory = profile_memory(p) > memory ? profile_memory(p) : memory;
+    }
+    if (chosen->peak_bytes && chosen->peak_bytes == peak)
+        return "has the highest peak";
+    return memory && profile_memory(chosen) == memory ? "held the most memory, mappings included"
+                                                      : NULL;
 }
 
 void summary_choice(const struct recording *r, const struct profile *chosen, const struct style *s,
@@ -46,8 +52,9 @@ void summary_choice(const struct recording *r, const struct profile *chosen, con
     } else {
         strbuf_printf(out, "; this is about %" PRIu32 ", ", chosen->pid);
         summary_program_name(chosen, out);
-        if (chosen->peak_bytes && chosen->peak_bytes == highest_peak(r))
-            strbuf_puts(out, ", which has the highest peak");
+        const char *why = summary_why_chosen(r, chosen);
+        if (why)
+            strbuf_printf(out, ", which %s", why);
         strbuf_puts(out, "; --process PID picks another");
     }
     wrap_since(out, start, SUMMARY_LABEL, s->width);
@@ -58,7 +65,7 @@ void summary_choice(const struct recording *r, const struct profile *chosen, con
 
 static uint64_t weight(const struct profile *p)
 {
-    return p->sampling.alone ? sampled_whole(p).cpu_ns : p->peak_bytes;
+    return p->sampling.alone ? sampled_whole(p).cpu_ns : profile_memory(p);
 }
 
 /* Parents come first in a recording. A program's parent is also what its process ran before. */
@@ -108,7 +115,7 @@ static void find_alike(const struct recording *r, const struct profile *chosen,
 /* A shell that becomes the program is worth a line only where there is room. */
 static bool is_launcher(const struct profile *p)
 {
-    return p->execed && p->peak_bytes < ANSWER_LAUNCHER_BYTES;
+    return p->execed && profile_memory(p) < ANSWER_LAUNCHER_BYTES;
 }
 
 static bool goes_before(const struct profile *a, const struct profile *b)
@@ -123,33 +130,41 @@ static size_t show(struct member *m)
     return more;
 }
 
-/* The chosen one (or the first), what started it, then the largest. */
+/* The chosen one (or the first), what started it, then the largest. Small ones share the last line,
+ * unless there is only one of them. */
 static void choose_lines(const struct recording *r, const struct profile *chosen,
                          struct member *members)
 {
     size_t count = r->profiles.count, lines = 0;
+    uint64_t largest = 0;
+    for (size_t i = 0; i < count; i++)
+        largest = weight(&r->profiles.items[i]) > largest ? weight(&r->profiles.items[i]) : largest;
     size_t at = !chosen || chosen->together ? 0 : (size_t)(chosen - r->profiles.items);
     for (; at != NOBODY && lines < PROCESS_LINES / 2; at = members[at].parent)
         if (!is_launcher(&r->profiles.items[at]) || &r->profiles.items[at] == chosen)
             lines += show(&members[members[at].like]);
     while (lines < PROCESS_LINES) {
-        size_t best = NOBODY;
-        for (size_t i = 0; i < count; i++)
-            if (!members[i].shown && members[i].like == i &&
-                (best == NOBODY || goes_before(&r->profiles.items[i], &r->profiles.items[best])))
+        size_t best = NOBODY, left = 0;
+        for (size_t i = 0; i < count; i++) {
+            if (members[i].shown || members[i].like != i)
+                continue;
+            left++;
+            if (best == NOBODY || goes_before(&r->profiles.items[i], &r->profiles.items[best]))
                 best = i;
-        if (best == NOBODY)
+        }
+        if (!left || (left > 1 && weight(&r->profiles.items[best]) < largest / SMALL_SHARE))
             return;
         lines += show(&members[best]);
     }
 }
 
-static size_t shown_depth(const struct member *members, size_t i)
+/* The nearest of those it comes from that has a line, or whose like has. */
+static size_t shown_above(const struct member *members, size_t i)
 {
-    size_t depth = 0;
-    for (size_t at = members[i].parent; at != NOBODY; at = members[at].parent)
-        depth += members[members[at].like].shown;
-    return depth < INDENT_MOST ? depth : INDENT_MOST;
+    size_t at = members[i].parent;
+    while (at != NOBODY && !members[members[at].like].shown)
+        at = members[at].parent;
+    return at == NOBODY ? NOBODY : members[at].like;
 }
 
 static void add_figures(const struct profile *p, struct strbuf *out)
@@ -158,6 +173,11 @@ static void add_figures(const struct profile *p, struct strbuf *out)
     if (!g->alone) {
         strbuf_puts(out, "peak ");
         unit_bytes(out, (int64_t)p->peak_bytes);
+        if (profile_memory(p) >= p->peak_bytes + MAPPED_LEAST) {
+            strbuf_puts(out, " (with mappings ");
+            unit_bytes(out, (int64_t)profile_memory(p));
+            strbuf_putc(out, ')');
+        }
         strbuf_puts(out, ", ");
         return;
     }
@@ -197,7 +217,7 @@ static void add_rest(const struct recording *r, const struct member *members, st
         if (members[members[i].like].shown)
             continue;
         rest++;
-        most = p->peak_bytes > most ? p->peak_bytes : most;
+        most = profile_memory(p) > most ? profile_memory(p) : most;
     }
     if (!rest)
         return;
@@ -211,6 +231,20 @@ static void add_rest(const struct recording *r, const struct member *members, st
     strbuf_puts(out, "; --json lists all\n");
 }
 
+/* What a process started comes right below it. */
+static void add_lines_below(const struct recording *r, const struct member *members, size_t above,
+                            size_t depth, const struct profile *chosen, const struct style *s,
+                            struct strbuf *out)
+{
+    for (size_t i = 0; i < r->profiles.count; i++) {
+        if (!members[i].shown || shown_above(members, i) != above)
+            continue;
+        add_line(&r->profiles.items[i], &members[i], depth, &r->profiles.items[i] == chosen, s,
+                 out);
+        add_lines_below(r, members, i, depth + 1, chosen, s, out);
+    }
+}
+
 void summary_processes(const struct recording *r, const struct profile *chosen,
                        const struct style *s, struct strbuf *out)
 {
@@ -221,10 +255,7 @@ void summary_processes(const struct recording *r, const struct profile *chosen,
     find_alike(r, chosen, members);
     choose_lines(r, chosen, members);
     summary_choice(r, chosen, s, out);
-    for (size_t i = 0; i < r->profiles.count; i++)
-        if (members[i].shown)
-            add_line(&r->profiles.items[i], &members[i], shown_depth(members, i),
-                     &r->profiles.items[i] == chosen, s, out);
+    add_lines_below(r, members, NOBODY, 0, chosen, s, out);
     add_rest(r, members, out);
     free(members);
     strbuf_putc(out, '\n');

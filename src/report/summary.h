@@ -20,8 +20,10 @@
  * each of them) and how to pick another. Nothing when there is one only. */
 void summary_choice(const struct recording *r, const struct profile *chosen, const struct style *s,
                     struct strbuf *out);
-/* The same, and the processes as a tree of a few lines, `chosen` marked: what is small or alike is
- * counted in one line. */
+/* "has the highest peak", or what else sets it apart from the others; NULL: nothing does. */
+const char *summary_why_chosen(const struct recording *r, const struct profile *chosen);
+/* The line of summary_choice, and the processes as a tree of a few lines, `chosen` marked: what is
+ * small or alike is counted in one line. */
 void summary_processes(const struct recording *r, const struct profile *chosen,
                        const struct style *s, struct strbuf *out);
 

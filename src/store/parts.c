@@ -37,6 +37,7 @@ static void take_process(struct cursor *c, struct profile *p)
     p->peak_blocks = cursor_varint(c);
     p->peak_time_ns = cursor_varint(c);
     p->peak_skew_bytes = cursor_varint(c);
+    p->memory_peak_bytes = c->at < c->end ? cursor_varint(c) : 0;
 }
 
 static void take_modules(struct cursor *c, struct profile *p)

@@ -57,7 +57,8 @@ static bool is_wanted(const struct chunk *c, const struct reader_choice *only)
 {
     return parts_know(c->type) &&
            (!only || only->process == READER_ALL || c->process == only->process ||
-            c->type == CHUNK_PROCESS || c->type == CHUNK_STRINGS || c->type == CHUNK_DEFAULTS);
+            c->type == CHUNK_PROCESS || c->type == CHUNK_SAMPLING || c->type == CHUNK_NOTES ||
+            c->type == CHUNK_MARKS || c->type == CHUNK_STRINGS || c->type == CHUNK_DEFAULTS);
 }
 
 /* Chunk after chunk up to the end or the first damage: 0, or negative and a sentence. */

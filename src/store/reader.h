@@ -14,10 +14,12 @@ int recording_read(const char *path, struct recording **out, struct err *err);
 int recording_parse(const void *bytes, size_t size, const char *name, struct recording **out,
                     struct err *err);
 
-/* One process, where there are many: of the others it is only known who they are. */
-#define READER_ALL UINT32_MAX
+/* One process, where there are many: of the others it is only known who they are, with their notes
+ * and marks. */
+#define READER_ALL  UINT32_MAX
+#define READER_NONE (UINT32_MAX - 1)
 struct reader_choice {
-    uint32_t process; /* READER_ALL: every one */
+    uint32_t process; /* READER_ALL: every one; READER_NONE: it is only known who they are */
     uint64_t most;    /* bytes that the chunks may have when unpacked; more: -E2BIG */
 };
 /* The same with a choice; NULL: all. */

@@ -445,6 +445,9 @@ struct profile {
     struct sampling sampling;
     uint64_t peak_bytes, peak_blocks, peak_time_ns;
     uint64_t peak_skew_bytes; /* bound on the peak's error when several threads ran; 0: exact */
+    /* The most memory that it held: its live heap, and of what it mapped itself as much as was
+     * resident. It is known to the stamp, so it may be below peak_bytes. */
+    uint64_t memory_peak_bytes;
 
     VEC(struct module) modules; /* in order of epoch, once they have been read */
     VEC(struct node) nodes;
@@ -505,6 +508,12 @@ struct recording {
     bool complete;    /* the file ends as a finished recording does */
     char *incomplete; /* NULL, or one sentence: what is missing */
 };
+
+/* By this figure processes are compared. */
+static inline uint64_t profile_memory(const struct profile *p)
+{
+    return p->memory_peak_bytes > p->peak_bytes ? p->memory_peak_bytes : p->peak_bytes;
+}
 
 static inline bool profile_is_sampled(const struct profile *p)
 {

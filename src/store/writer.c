@@ -42,6 +42,7 @@ static void put_process(struct strbuf *b, const struct profile *p)
     strbuf_varint(b, p->peak_blocks);
     strbuf_varint(b, p->peak_time_ns);
     strbuf_varint(b, p->peak_skew_bytes);
+    strbuf_varint(b, p->memory_peak_bytes);
 }
 
 static void put_modules(struct strbuf *b, const struct profile *p)

@@ -53,7 +53,7 @@ static inline bool arch_is_call(const uint8_t code[ARCH_CALL_LONGEST])
 }
 
 #define ARCH_FUNCTION_LARGEST (64 << 10)
-#define ARCH_PROLOGUE         8
+#define ARCH_PROLOGUE         64
 
 /* Of such a call: does it name a function that the code at `callee` may belong to? Where that
  * begins is *target then. */
@@ -68,13 +68,47 @@ static inline bool arch_calls_around(const uint8_t code[ARCH_CALL_LONGEST], uint
     return callee - *target < ARCH_FUNCTION_LARGEST;
 }
 
-/* Does a function that begins like this keep a frame pointer? push %rbp; mov %rsp, %rbp */
+/* How many bytes a begin of `code` has: those given, then so many of any value; 0: it is none. */
+static inline unsigned arch_begins(const uint8_t *code, const char *bytes, unsigned size,
+                                   unsigned any)
+{
+    return __builtin_memcmp(code, bytes, size) == 0 ? size + any : 0;
+}
+
+/* Go looks whether there is room on the stack before anything else. */
+static inline unsigned arch_go_check(const uint8_t *code)
+{
+    unsigned at = 0, more;
+    at += arch_begins(code, "\x64\x48\x8b\x0c\x25\xf8\xff\xff\xff", 9, 0); /* mov %fs:-8, %rcx */
+    more = arch_begins(code + at, "\x4c\x8d\x64\x24", 4, 1);               /* lea n(%rsp), %r12 */
+    at += more ? more : arch_begins(code + at, "\x4c\x8d\xa4\x24", 4, 4);
+    more = arch_begins(code + at, "\x49\x3b\x66\x10", 4, 0);               /* cmp 16(%r14), %rsp */
+    more = more ? more : arch_begins(code + at, "\x4d\x3b\x66\x10", 4, 0); /* %r12 */
+    more = more ? more : arch_begins(code + at, "\x48\x3b\x61\x10", 4, 0); /* 16(%rcx), %rsp */
+    if (!more)
+        return 0;
+    at += more;
+    more = arch_begins(code + at, "\x76", 1, 1); /* jbe */
+    more = more ? more : arch_begins(code + at, "\x0f\x86", 2, 4);
+    return more ? at + more : 0;
+}
+
+/* Does a function that begins like this keep a frame pointer? push %rbp; mov %rsp, %rbp, or as Go
+ * did it up to 1.20: sub $n, %rsp; mov %rbp, m(%rsp); lea m(%rsp), %rbp */
 static inline bool arch_keeps_frame(const uint8_t code[ARCH_PROLOGUE])
 {
-    static const uint8_t landing[] = {0xf3, 0x0f, 0x1e, 0xfa}, push[] = {0x55, 0x48, 0x89, 0xe5};
-    if (__builtin_memcmp(code, landing, sizeof landing) == 0)
-        code += sizeof landing;
-    return __builtin_memcmp(code, push, sizeof push) == 0;
+    code += arch_begins(code, "\xf3\x0f\x1e\xfa", 4, 0);
+    code += arch_go_check(code);
+    if (arch_begins(code, "\x55\x48\x89\xe5", 4, 0))
+        return true;
+    unsigned room = arch_begins(code, "\x48\x83\xec", 3, 1);
+    code += room ? room : arch_begins(code, "\x48\x81\xec", 3, 4);
+    unsigned save = arch_begins(code, "\x48\x89\x6c\x24", 4, 1);
+    if (save)
+        return arch_begins(code + save, "\x48\x8d\x6c\x24", 4, 1) && code[4] == code[save + 4];
+    save = arch_begins(code, "\x48\x89\xac\x24", 4, 4);
+    return save && arch_begins(code + save, "\x48\x8d\xac\x24", 4, 4) &&
+           __builtin_memcmp(code + 4, code + save + 4, 4) == 0;
 }
 
 /* How a frame is taken down after a call: sp grows by `size` up to the return address. */

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "unwind/go.h"
+
 static_assert(RULE_SETS == 1 << 13, "rule_get takes 13 bits of the hash");
 static_assert(RULE_MAX < 1 << 16, "a rule's number has 16 bits");
 
@@ -88,7 +90,10 @@ rule_word rule_compute(struct rules *rules, const struct unwind_space *space, ui
     if (address >> 47 || space->find(space, address - 1, &module))
         return rule_pack(RULE_GUESS, 0, 0, 0); /* not kept: code made at run time comes and goes */
     if (cfi_row(&module.cfi, address - 1, &row))
-        rule = rule_pack(cfi_is_planted(&module.cfi, address, &row) ? RULE_OUTERMOST : RULE_GUESS,
+        rule = rule_pack(cfi_is_planted(&module.cfi, address, &row) || go_is_first(space, address)
+                             ? RULE_OUTERMOST
+                         : go_switches(space, address) ? RULE_SLOW
+                                                       : RULE_GUESS,
                          module.epoch, 0, 0);
     else
         rule = rule_from_row(&row, module.epoch);

@@ -1,6 +1,7 @@
 #include "unwind/step.h"
 
 #include "unwind/expr.h"
+#include "unwind/go.h"
 
 #define LOWEST_CODE   4096       /* nothing is ever mapped at page 0 */
 #define GUESS_LARGEST (64 << 10) /* bytes of a frame that is guessed */
@@ -28,6 +29,7 @@ static bool has_return_address(const struct unwind_space *space, uint64_t from, 
 bool step_fp_plausible(const struct unwind_space *space, uint64_t pc, uint64_t sp, uint64_t fp,
                        bool prove)
 {
+    struct unwind_module module;
     uint64_t back;
     if (fp % 8 || fp < sp || fp - sp > GUESS_LARGEST)
         return false;
@@ -41,7 +43,8 @@ bool step_fp_plausible(const struct unwind_space *space, uint64_t pc, uint64_t s
     if (back >= LOWEST_CODE && back >> 47 == 0) {
         enum step_call call = space->call(space, back, pc);
         if (call == CALL_NONE || call == CALL_FRAMED)
-            return call == CALL_FRAMED;
+            return call == CALL_FRAMED ||
+                   (space->find(space, back - 1, &module) == 0 && go_is_first(space, back));
     }
     return !has_return_address(space, sp, fp, pc, CALL_BARE, prove, true);
 }
@@ -97,8 +100,9 @@ enum step_end unwind_step(const struct unwind_space *space, struct arch_register
         return unwind_step_fp(space, r, result);
     result->epoch = module.epoch;
     if (cfi_row(&module.cfi, pc - 1, &row))
-        return cfi_is_planted(&module.cfi, pc, &row) ? STEP_OUTERMOST
-                                                     : unwind_step_fp(space, r, result);
+        return cfi_is_planted(&module.cfi, pc, &row) || go_is_first(space, pc) ? STEP_OUTERMOST
+               : go_switches(space, pc) ? go_step(space, r, result)
+                                        : unwind_step_fp(space, r, result);
 
     uint64_t cfa;
     if (row.cfa_expression) {

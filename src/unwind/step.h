@@ -71,10 +71,10 @@ enum step_end unwind_step(const struct unwind_space *space, struct arch_register
  * at sp? On a stack whose end is not known (`prove`), what is read must be on the same page or
  * proven to be there. Code that keeps no frame pointer leaves its callers' one in place, and
  * following that would leave frames out: but then the return address into its caller is between sp
- * and fp. So what fp leads to must follow a call; if that is not one of this function by name, and
- * it keeps a frame pointer, then nothing between sp and fp may follow a call by name of a function
- * around pc that keeps none. Other return addresses mean nothing: they are left of calls that
- * ended.
+ * and fp. So what fp leads to must follow a call (or be where a goroutine begins, go.h); if that is
+ * not one of this function by name, and it keeps a frame pointer, then nothing between sp and fp
+ * may follow a call by name of a function around pc that keeps none. Other return addresses mean
+ * nothing: they are left of calls that ended.
  */
 bool step_fp_plausible(const struct unwind_space *space, uint64_t pc, uint64_t sp, uint64_t fp,
                        bool prove);

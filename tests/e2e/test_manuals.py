@@ -233,7 +233,7 @@ def read_process(p, out):
     out["start"], out["duration"] = p.varints(2)
     out["exit_code"] = p.zigzag()
     out["signal"], out["flags"] = p.varints(2)
-    out["peak_bytes"], out["peak_blocks"], out["peak_time"], out["peak_skew"] = p.varints(4)
+    out["peak_bytes"], out["peak_blocks"], out["peak_time"], out["peak_skew"], out["memory_peak"] = p.varints(5)
 
 
 def read_modules(p, out):

@@ -1,6 +1,7 @@
 """Reports open on the process that holds the memory, say which one that is, and findings are of all of them."""
 import os
 import re
+import subprocess
 
 from harness import ROOT, cases
 
@@ -35,6 +36,45 @@ def test_largest_process(t, how):
         t.equal("%s says which, once" % command, said, [] if command == "findings" else [str(len(report["processes"]))])
     small = [p for p in report["processes"] if p["command"] == [program, "1000"]][0]
     t.equal("another", t.total(t.report(profile, "live", "--process", str(small["pid"])), "hold"), (1000, 1))
+
+
+def test_process_that_maps_its_memory(t):
+    """A compiler maps what others allocate. What is only reserved is not held, nor what a child shares with its parent."""
+    heap, maps = t.build("holds.c", "-O1"), t.build("holds_mapped.c", "-O1")
+    profile = t.record("sh", "-c", "%s 3000000; %s 40000000 40000000; true" % (heap, maps))
+    report = t.report(profile)
+    t.equal("mapped and touched", report["command"], [maps, "40000000", "40000000"])
+    held = {p["command"][0]: p["memory_peak_bytes"] for p in report["processes"]}
+    t.true("what it held", 40000000 <= held[maps] < 42000000, held)
+    t.equal("the heap is as it is", held[heap], largest(report)["peak_bytes"])
+    for command in ("report", "leaks", "threads", "maps", "tree"):
+        text = t.run(command, profile)[0]
+        t.true("%s says why" % command, "holds_mapped, which held the most memory, mappings included;" in text, text)
+    profile = t.record("sh", "-c", "%s 3000000; %s 40000000 100000; true" % (heap, maps))
+    t.equal("mapped and hardly touched", t.report(profile)["command"], [heap, "3000000"])
+    profile = t.record(maps, "40000000", "40000000", "5000000")
+    report = t.report(profile)
+    t.equal("the parent, not the child", report["pid"], report["processes"][0]["pid"])
+    held = [p["memory_peak_bytes"] for p in report["processes"]]
+    t.true("the child's own", 5000000 <= held[1] < 7000000, held)
+
+
+def peak_kib(*command):
+    """Resident memory of one command, at most."""
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    return os.wait4(child.pid, 0)[2].ru_maxrss
+
+
+def test_report_of_one_of_many_takes_the_memory_of_one(t):
+    """A build has hundreds of processes: a report on one does not read the others."""
+    program = t.build(os.path.join(ROOT, "tests", "large", "programs", "distinct_stacks.c"), "-O1")
+    one = t.record("sh", "-c", "%s 100000; true" % program)
+    many = t.record("sh", "-c", "for i in 1 2 3 4 5 6; do %s 100000; done" % program)
+    few, more = (peak_kib(t.tidemark, "report", profile) for profile in (one, many))
+    t.true("KiB", more < 1.5 * few, (few, more))
+    pid = t.report(many)["pid"]
+    t.equal("the same as with all of them", t.ask(many, "report", "--metric", "total")["totals"],
+            t.ask(many, "report", "--metric", "total", "--process", str(pid))["totals"])
 
 
 def test_closing_lines(t):

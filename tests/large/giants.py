@@ -47,7 +47,8 @@ class Giant:
     in_stack: bool = False  # functions of the library lie between the line and the allocation
     leaves: typing.Callable[[str], bytes] = lambda stdout: stdout.encode()  # what must be the same in both runs
     environment: typing.Dict[str, str] = dataclasses.field(default_factory=dict)
-    ratio: float = 1.8
+    ratio: float = 1.8  # of wall times, at most; 0: heaptrack's
+    heaptrack: bool = False  # is it run under heaptrack too, for comparison?
     rss_bytes: typing.Callable[[int], float] = lambda nodes: 400e6  # that the collector may take
     end_s: float = 0  # the recording may end so long after the program; 0: whatever
 
@@ -252,7 +253,7 @@ ALL = {
     "chromium": chromium,
     "clang": clang,
     "cargo build": cargo,
-    "5 M distinct stacks": program("distinct_stacks", 5_000_000, rss_bytes=room_for_nodes, ratio=16),
-    "50 M live blocks": program("live_blocks", 50_000_000, rss_bytes=lambda nodes: float("inf"), ratio=2.5, end_s=2),
-    "20 M distinct stacks": program("distinct_stacks", 20_000_000, rss_bytes=room_for_nodes, ratio=16),
+    "5 M distinct stacks": program("distinct_stacks", 5_000_000, rss_bytes=room_for_nodes, ratio=0, heaptrack=True),
+    "50 M live blocks": program("live_blocks", 50_000_000, rss_bytes=lambda nodes: float("inf"), ratio=2.5, end_s=2, heaptrack=True),
+    "20 M distinct stacks": program("distinct_stacks", 20_000_000, rss_bytes=room_for_nodes, ratio=0, heaptrack=True),
 }

@@ -7,6 +7,7 @@ wall time against that of the plain run, the most memory that the collector had,
 marked. If the collector had more than it may have, it is recorded itself in another run, to see how much of that is names. What is needed is installed once, below BUILD/large. Exit status 1: some row fails; what cannot be installed does.
 """
 import argparse
+import glob
 import json
 import os
 import re
@@ -28,23 +29,25 @@ NAMES = "^(work_in_background|work_to_the_end|(naming|resolver)_[a-z_]*)$"  # wh
 
 
 class Run:
-    """One run to its end: wall time, output, exit status, and the peak of its own resident memory."""
+    """One run to its end: wall and CPU time, output, exit status, and the peak of its own resident memory."""
 
     def __init__(self, command, environment, limit_s):
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             begin = time.monotonic()
             child = subprocess.Popen(command, stdout=out, stderr=err, stdin=subprocess.DEVNULL, start_new_session=True,
                                      env={**os.environ, **environment})
-            self.peak_bytes, self.own_peak_bytes, self.timed_out = 0, 0, False
-            while child.poll() is None:
+            self.peak_bytes, self.own_peak_bytes, self.timed_out, ended = 0, 0, False, 0
+            while not ended:
                 self.look(child.pid)
                 time.sleep(0.02)
                 if time.monotonic() - begin > limit_s and not self.timed_out:
                     self.timed_out = True
                     os.killpg(child.pid, signal.SIGKILL)
+                ended, status, used = os.wait4(child.pid, os.WNOHANG)
             self.end_s = time.monotonic()
             self.wall_s = self.end_s - begin
-            self.status = child.returncode
+            self.cpu_s = used.ru_utime + used.ru_stime
+            self.status = child.returncode = os.waitstatus_to_exitcode(status)
             out.seek(0)
             err.seek(0)
             self.stdout, self.stderr = (f.read().decode(errors="replace") for f in (out, err))
@@ -151,35 +154,54 @@ def names_bytes(tidemark, make, options, kept, fresh):
                 os.remove(path)
 
 
+def median(values):
+    return sorted(values)[len(values) // 2]
+
+
 def measure(name, options, kept, fresh):
     """(cells of the row, what fails)"""
     make = giants.ALL[name]
     tidemark = os.path.join(options.build, "tidemark")
-    failures, walls = [], ([], [])
-    recorded = recording = giant = None
-    while len(walls[0]) < ROUNDS and (not walls[0] or max(map(sum, walls)) < SHORT_S):
-        results = []
-        for which in range(2):
+    profile, rival = (os.path.join(os.path.dirname(fresh), "giant." + end) for end in ("tide", "heaptrack"))
+    ways = {"plain": [], "recorded": [tidemark, "run", "--quiet", "-o", profile, "--"], "heaptrack": ["heaptrack", "-o", rival]}
+    failures, runs = [], {way: [] for way in ways}
+    giant = make(giants.Place(kept, fresh))
+    if not giant.heaptrack:
+        del ways["heaptrack"]
+    elif not shutil.which("heaptrack"):
+        raise giants.Missing("Debian's heaptrack")
+    while len(runs["plain"]) < ROUNDS and (not runs["plain"] or max(sum(r.wall_s for r in of) for of in runs.values()) < SHORT_S):
+        results = {}
+        for way, before in ways.items():
             empty(fresh)
             giant = make(giants.Place(kept, fresh))
-            profile = os.path.join(os.path.dirname(fresh), "giant.tide")
-            before = [tidemark, "run", "--quiet", "-o", profile, "--"] if which else []
             run = Run(before + giant.command, giant.environment, options.limit)
             if run.timed_out:
-                return {"verdict": ""}, ["%s ran for more than %d s" % ("recorded" if which else "plain", options.limit)]
-            walls[which].append(run.wall_s)
-            results.append((run.status, leaves(giant, run)))
-            if which == 0 and run.status:
+                return {"verdict": ""}, ["%s ran for more than %d s" % (way, options.limit)]
+            runs[way].append(run)
+            results[way] = run.status, leaves(giant, run)
+            if way == "plain" and run.status:
                 return {"verdict": ""}, ["plain: status %d, %s" % (run.status, run.stderr.strip()[-200:])]
-        recorded, recording = run, Recording(tidemark, profile)
-        if results[0][0] != results[1][0]:
-            failures.append("exit status %d instead of %d: %s" % (results[1][0], results[0][0], recorded.stderr.strip()[-200:]))
-        elif results[0][1] != results[1][1]:
-            failures.append("other output: %r instead of %r" % (results[1][1][-60:], results[0][1][-60:]))
+            for left in glob.glob(rival + "*"):
+                os.remove(left)
+        (status, plain_left), (recorded_status, recorded_left) = results["plain"], results["recorded"]
+        if status != recorded_status:
+            failures.append("exit status %d instead of %d: %s" % (recorded_status, status, runs["recorded"][-1].stderr.strip()[-200:]))
+        elif plain_left != recorded_left:
+            failures.append("other output: %r instead of %r" % (recorded_left[-60:], plain_left[-60:]))
         if failures:
             break
-    plain_s, recorded_s = (sorted(w)[len(w) // 2] for w in walls)
-    cells = {"plain": "%.1f s" % plain_s, "ratio": "%.2f" % (recorded_s / plain_s), "collector": "%.0f MB" % (recorded.peak_bytes / 1e6)}
+    recorded, recording = runs["recorded"][-1], Recording(tidemark, profile)
+    wall_s = {way: median([r.wall_s for r in runs[way]]) for way in ways}
+    cpu_s = {way: median([r.cpu_s for r in runs[way]]) for way in ways}
+    ratio = wall_s["recorded"] / wall_s["plain"]
+    print("%s: CPU time %s" % (name, ", ".join("%s %.1f s" % of for of in cpu_s.items())), file=sys.stderr)
+    cells = {"plain": "%.1f s" % wall_s["plain"], "ratio": "%.2f" % ratio, "collector": "%.0f MB" % (recorded.peak_bytes / 1e6)}
+    most = giant.ratio
+    if giant.heaptrack:
+        theirs = wall_s["heaptrack"] / wall_s["plain"]
+        cells["ratio"] += " (heaptrack %.2f)" % theirs
+        most = most or theirs
     if not os.path.exists(recording.path):
         return cells, failures + ["no recording: " + recorded.stderr.strip()[-200:]]
     cut, incomplete, allocations, nodes, duration_s = recording.sums()
@@ -191,8 +213,8 @@ def measure(name, options, kept, fresh):
     os.remove(recording.path)
     if cut:
         failures.append("%s of %s stacks cut" % ("{:,}".format(cut), "{:,}".format(allocations)))
-    if recorded_s / plain_s > giant.ratio:
-        failures.append("ratio above %.1f" % giant.ratio)
+    if ratio > most:
+        failures.append("ratio above %.1f" % most)
     if recorded.peak_bytes > giant.rss_bytes(nodes):
         recorded.own_peak_bytes -= names_bytes(tidemark, make, options, kept, fresh)
         cells["collector"] += ", %.0f without names" % (recorded.own_peak_bytes / 1e6)

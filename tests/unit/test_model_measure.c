@@ -318,6 +318,22 @@ static void test_process_with_the_highest_peak(void **state)
     recording_free(r);
 }
 
+/* What a process mapped itself counts as its heap does. */
+static void test_process_that_mapped_the_most(void **state)
+{
+    (void)state;
+    struct recording *r = recording_new();
+    fx_profile(r, 10, 1, "driver")->peak_bytes = 1000;
+    fx_profile(r, 11, 10, "compiler")->peak_bytes = 7 << 20;
+    fx_profile(r, 12, 10, "assembler")->peak_bytes = 30 << 20;
+    assert_string_equal(ask_process(r, NULL)->command.items[0], "assembler");
+    r->profiles.items[1].memory_peak_bytes = 29 << 20;
+    assert_string_equal(ask_process(r, NULL)->command.items[0], "assembler");
+    r->profiles.items[1].memory_peak_bytes = 150 << 20;
+    assert_string_equal(ask_process(r, NULL)->command.items[0], "compiler");
+    recording_free(r);
+}
+
 /* A mark that the question names is worth more than a peak. */
 static void test_process_with_the_marks(void **state)
 {
@@ -364,6 +380,7 @@ int main(void)
         cmocka_unit_test(test_empty),
         cmocka_unit_test(test_process),
         cmocka_unit_test(test_process_with_the_highest_peak),
+        cmocka_unit_test(test_process_that_mapped_the_most),
         cmocka_unit_test(test_process_with_the_marks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

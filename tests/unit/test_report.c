@@ -61,7 +61,8 @@ static void test_json(void **state)
         "\"sum\":{\"bytes\":3650,\"count\":59},\"ignored\":{\"bytes\":0,\"count\":0,\"by\":[]},"
         "\"outside\":{\"bytes\":0,\"count\":0},\"processes\":[{\"pid\":100,\"ppid\":1,"
         "\"command\":[\"./"
-        "app\"],\"exit_code\":0,\"signal\":null,\"peak_bytes\":3600}],\"notes\":[],\"stack_nodes\":"
+        "app\"],\"exit_code\":0,\"signal\":null,\"peak_bytes\":3600,\"memory_peak_bytes\":3600}],"
+        "\"notes\":[],\"stack_nodes\":"
         "10,\"rows_left_"
         "out\":0,"
         "\"rows\":[{\"name\":\"libx.so+0x1100\",\"module\":\"libx.so\",\"file\":null,\"line\":null,"
@@ -293,6 +294,43 @@ static void test_processes(void **state)
     expect_part(text, "processes  3; this is about 100, app, which has the highest peak; --process "
                       "PID picks another\n");
     free(text);
+    r->profiles.items[1].memory_peak_bytes = 5 << 20;
+    text = print_of(r, &(struct query){.top = 1}, TEXT, &plain);
+    expect_part(text,
+                "processes  3; this is about 101, child, which held the most memory, mappings "
+                "included; --process PID\n");
+    expect_part(text, "     101  child 'two wo...  peak 0 B (with mappings 5.0 MiB), killed by ");
+    free(text);
+    recording_free(r);
+}
+
+/* What a process started is below it, whatever started in between. Small ones share a line. */
+static void test_tree_of_processes(void **state)
+{
+    (void)state;
+    struct recording *r = recording_new();
+    fx_profile(r, 10, 1, "clone")->peak_bytes = 40000;
+    fx_profile(r, 11, 10, "upload")->peak_bytes = 30000;
+    fx_profile(r, 12, 10, "index")->peak_bytes = 20000;
+    fx_profile(r, 13, 11, "pack")->peak_bytes = 50000;
+    fx_profile(r, 14, 10, "sleep")->peak_bytes = 499;
+    char *text = print_of(r, &(struct query){.top = 1}, TEXT, &plain);
+    expect_part(text, "      10  clone  peak 39.1 KiB, exit status 0\n"
+                      "        11  upload  peak 29.3 KiB, exit status 0\n"
+                      "          13  pack  peak 48.8 KiB, exit status 0  <- this report\n"
+                      "        12  index  peak 19.5 KiB, exit status 0\n"
+                      "        14  sleep  peak 499 B, exit status 0\n\n");
+    free(text);
+    fx_profile(r, 15, 10, "cat")->peak_bytes = 400;
+    text = print_of(r, &(struct query){.top = 1}, TEXT, &plain);
+    expect_part(text, "        12  index  peak 19.5 KiB, exit status 0\n"
+                      "          and 2 more, peak at most 499 B; --json lists all\n\n");
+    free(text);
+    r->profiles.items[4].peak_bytes = 500; /* a hundredth of the largest is not small */
+    text = print_of(r, &(struct query){.top = 1}, TEXT, &plain);
+    expect_part(text, "        14  sleep  peak 500 B, exit status 0\n"
+                      "        15  cat  peak 400 B, exit status 0\n\n");
+    free(text);
     recording_free(r);
 }
 
@@ -474,14 +512,23 @@ static void test_units(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json),          cmocka_unit_test(test_json_stack),
-        cmocka_unit_test(test_json_tree),     cmocka_unit_test(test_json_callers),
-        cmocka_unit_test(test_json_endings),  cmocka_unit_test(test_json_deep_tree),
-        cmocka_unit_test(test_csv),           cmocka_unit_test(test_text),
-        cmocka_unit_test(test_summary_lines), cmocka_unit_test(test_processes),
-        cmocka_unit_test(test_narrow),        cmocka_unit_test(test_other_tables),
-        cmocka_unit_test(test_units),         cmocka_unit_test(test_no_room),
-        cmocka_unit_test(test_wrap),          cmocka_unit_test(test_deep_trees),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_json_stack),
+        cmocka_unit_test(test_json_tree),
+        cmocka_unit_test(test_json_callers),
+        cmocka_unit_test(test_json_endings),
+        cmocka_unit_test(test_json_deep_tree),
+        cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_summary_lines),
+        cmocka_unit_test(test_processes),
+        cmocka_unit_test(test_tree_of_processes),
+        cmocka_unit_test(test_narrow),
+        cmocka_unit_test(test_other_tables),
+        cmocka_unit_test(test_units),
+        cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_wrap),
+        cmocka_unit_test(test_deep_trees),
         cmocka_unit_test(test_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

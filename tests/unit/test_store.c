@@ -63,7 +63,8 @@ static void fill_first(struct recording *r, struct profile *p)
                           .peak_bytes = UINT64_C(1) << 40,
                           .peak_blocks = 77,
                           .peak_time_ns = 123,
-                          .peak_skew_bytes = 4096};
+                          .peak_skew_bytes = 4096,
+                          .memory_peak_bytes = 123456789};
     *vec_push(&p->command) = xstrdup("./program");
     *vec_push(&p->command) = xstrdup("");
     *vec_push(&p->command) = xstrdup("--näme=\xff\n");
@@ -212,6 +213,7 @@ static void assert_process_equal(const struct profile *a, const struct profile *
     assert_u64_equal(a->peak_blocks, b->peak_blocks);
     assert_u64_equal(a->peak_time_ns, b->peak_time_ns);
     assert_u64_equal(a->peak_skew_bytes, b->peak_skew_bytes);
+    assert_u64_equal(a->memory_peak_bytes, b->memory_peak_bytes);
 }
 
 static void assert_code_equal(const struct profile *a, const struct profile *b)
@@ -425,6 +427,36 @@ static void test_round_trip(void **state)
     recording_free(r);
     strbuf_release(&file);
     strbuf_release(&again);
+}
+
+/* Of processes that were not chosen it is known who they are, what was noted of them and which
+ * marks they have: enough to choose one, and for the head of a report. */
+static void test_one_process_of_several(void **state)
+{
+    (void)state;
+    struct recording *r = sample(), *got = NULL;
+    struct strbuf file = {0};
+    struct err err;
+    recording_write(&file, r);
+    static const uint32_t choices[] = {READER_NONE, 0, 1};
+    for (size_t k = 0; k < 3; k++) {
+        const struct reader_choice choice = {.process = choices[k], .most = UINT64_MAX};
+        assert_int_equal(recording_parse_some(file.data, file.size, "x", &choice, &got, &err), 0);
+        assert_null(got->incomplete);
+        check_consistent(got);
+        assert_int_equal(got->profiles.count, r->profiles.count);
+        for (size_t i = 0; i < r->profiles.count; i++) {
+            const struct profile *a = &r->profiles.items[i], *b = &got->profiles.items[i];
+            assert_process_equal(a, b);
+            assert_int_equal(a->notes.count, b->notes.count);
+            assert_int_equal(a->marks.count, b->marks.count);
+            assert_int_equal(b->sites.count, choices[k] == i ? a->sites.count : 0);
+            assert_int_equal(b->frames.count, choices[k] == i ? a->frames.count : 0);
+        }
+        recording_free(got);
+    }
+    recording_free(r);
+    strbuf_release(&file);
 }
 
 /* As the collector writes it: rows packed already. */
@@ -1032,6 +1064,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_one_process_of_several),
         cmocka_unit_test(test_packed_rows),
         cmocka_unit_test(test_read_from_disk),
         cmocka_unit_test(test_unknown_chunks_are_skipped),
