@@ -15,6 +15,9 @@
 #define MOST_SHARE  0.5
 #define MOST_WEIGHT 0.3 /* it may well be needed */
 
+#define ARENAS_SHARE                                                                               \
+    0.5 /* of what a function has: small Python objects, one by one too small to see */
+
 /* The share of the run in which the live total came within half of `bytes` of the peak. */
 static double time_at_peak(const struct profile *p, int64_t bytes)
 {
@@ -28,6 +31,19 @@ static double time_at_peak(const struct profile *p, int64_t bytes)
     return start ? (double)high / (double)start : 1;
 }
 
+/* What of the peak is arenas of CPython, by place. */
+static struct value *arenas_of(const struct findings *f, const struct measure *peak)
+{
+    const struct profile *p = f->places.total.profile;
+    struct value *arenas = xcalloc(peak->count + 1, sizeof *arenas);
+    for (size_t i = 0; i < peak->count; i++)
+        if (p->sites.items[i].domain == DOMAIN_ARENA)
+            arenas[i] = peak->sites[i];
+    struct value *places = places_sum(&f->places, arenas);
+    free(arenas);
+    return places;
+}
+
 void detect_peak(struct findings *f)
 {
     const struct profile *p = f->places.total.profile;
@@ -35,6 +51,7 @@ void detect_peak(struct findings *f)
     struct measure peak;
     measure_sites(&peak, p, METRIC_PEAK, SIZE_REQUESTED, &w);
     struct value *places = places_sum(&f->places, peak.sites);
+    struct value *arenas = arenas_of(f, &peak);
     for (uint32_t i = 0; i < f->places.count; i++) {
         int64_t bytes = wrapped_less(places[i].amount, f->lost[i].amount);
         double share = share_of(bytes, p->peak_bytes);
@@ -42,7 +59,8 @@ void detect_peak(struct findings *f)
             continue;
         double time = time_at_peak(p, bytes);
         bool spike = p->intervals.count >= SPIKE_INTERVALS && time <= SPIKE_TIME;
-        bool most = p->peak_bytes >= MOST_PEAK && share >= MOST_SHARE;
+        bool objects = (double)arenas[i].amount > ARENAS_SHARE * (double)bytes;
+        bool most = objects || (p->peak_bytes >= MOST_PEAK && share >= MOST_SHARE);
         if (!spike && !most)
             continue;
         struct finding *n =
@@ -51,7 +69,9 @@ void detect_peak(struct findings *f)
         n->count = places[i].count;
         n->of_bytes = (int64_t)p->peak_bytes;
         n->share = spike ? time : 0;
+        n->mapped = objects ? MAPPED_ARENAS : MAPPED_ANY;
     }
+    free(arenas);
     free(places);
     measure_release(&peak);
 }

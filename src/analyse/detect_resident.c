@@ -207,6 +207,16 @@ static void add_mapped(struct findings *f, const struct recording *r, const stru
 
 /* --- what the allocator keeps ----------------------------------------------------------------- */
 
+/* What a peak leaves behind is resident for longer than the peak: that is told of the two. */
+static void leave_out_peak(struct findings *f, uint32_t place)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < f->list.count; i++)
+        if (f->list.items[i].kind != FINDING_PEAK || f->list.items[i].place != place)
+            f->list.items[kept++] = f->list.items[i];
+    f->list.count = kept;
+}
+
 /* Who had most of what is free since: what each function had at the peak, and has not then. */
 static void add_retained(struct findings *f, int64_t bytes)
 {
@@ -226,6 +236,7 @@ static void add_retained(struct findings *f, int64_t bytes)
         if (freed[i].amount > 0 && (best == PLACE_NONE || freed[i].amount > freed[best].amount))
             best = i;
     if (best != PLACE_NONE) {
+        leave_out_peak(f, best);
         struct finding *n = add(f, FINDING_RETAINED, best, had.sites, bytes);
         n->freed_bytes = freed[best].amount;
         n->count = (int64_t)f->basis.look->trim_bytes;

@@ -103,8 +103,8 @@ struct growth {
     const struct stamp **stamp;  /* at each */
     size_t *intervals;           /* that lie before each */
     double *series[GROWTH_LINES];
-    double *when; /* of stamps, in seconds; NULL: marks */
-    bool known;   /* enough marks for trends */
+    double *when;         /* of stamps, in seconds; NULL: marks */
+    bool known;           /* enough marks for trends */
     bool arenas_are_live; /* CPython's arenas are part of the live bytes, and known at every mark */
     struct trend trends[GROWTH_LINES];
     size_t skipped;      /* the longest warm-up of the lines that are shown */

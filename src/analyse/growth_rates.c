@@ -127,7 +127,8 @@ static void share_out(struct growth_rates *r, const struct looks *l, double anon
                       double shared, double arenas)
 {
     double *parts = r->parts;
-    double mapped = fmax(part(l, PART_MAPPED) + part(l, PART_ARENAS), 0), stacks = fmax(part(l, PART_STACKS), 0);
+    double mapped = fmax(part(l, PART_MAPPED) + part(l, PART_ARENAS), 0),
+           stacks = fmax(part(l, PART_STACKS), 0);
     double free = fmax(part(l, PART_HELD) + part(l, PART_FREE) - l->freed / l->span, 0);
     double other = fmax(part(l, PART_DATA), 0) + fmax(part(l, PART_UNKNOWN), 0);
     double files = fmax(part(l, PART_FILES), 0) + fmax(part(l, PART_TEXT), 0);

@@ -104,7 +104,8 @@ static void add_interval(const struct chosen *c, const struct finder *f, size_t 
     for (size_t i = v->first_row; i < v->first_row + v->row_count; i++) {
         const struct row *row = &p->rows.items[i];
         uint32_t place = f->places->of_site[row->site];
-        if (p->sites.items[row->site].domain != (uint32_t)f->domain)
+        uint32_t domain = p->sites.items[row->site].domain;
+        if (f->domain == DOMAIN_HEAP ? !domain_is_live(domain) : domain != (uint32_t)f->domain)
             continue;
         *work += (double)row->columns[COL_ALLOCS];
         if (place == PLACE_NONE || !c->number[place])
@@ -123,6 +124,7 @@ static void follow_intervals(struct chosen *c, const struct finder *f)
 {
     const struct profile *p = f->places->total.profile;
     size_t last = work_end(p), step = last / MOMENTS + 1;
+    uint64_t stop_ns = work_end_ns(p);
     int64_t live[CANDIDATES] = {0};
     double work = 0;
     c->by.moments = last / step;
@@ -132,7 +134,8 @@ static void follow_intervals(struct chosen *c, const struct finder *f)
     for (size_t i = 0; i < c->by.moments * step; i++) {
         size_t k = i / step;
         add_interval(c, f, i, live, &work);
-        c->by.time[k] = (double)p->intervals.items[i].end_ns / 1e9;
+        uint64_t end_ns = p->intervals.items[i].end_ns;
+        c->by.time[k] = (double)(end_ns < stop_ns ? end_ns : stop_ns) / 1e9;
         c->by.work[k] = work;
         for (size_t n = 0; n < c->count && (i + 1) % step == 0; n++)
             c->by.live[n * c->by.moments + k] = (double)live[n];

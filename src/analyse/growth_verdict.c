@@ -96,11 +96,14 @@ bool growth_grows(const struct growth *g, enum growth_line line)
         return false;
     if (line == GROWTH_LIVE && !g->mark)
         return live_grows_over_time(g);
-    if (line == GROWTH_ARENAS && !g->arenas_are_live &&
-        growth_last(g, line) - g->series[line][0] >= RISE_LEAST &&
-        growth_last(g, line) - g->series[line][0] >=
-            ARENAS_SHARE * (growth_last(g, GROWTH_MAPPED) - g->series[GROWTH_MAPPED][0]))
-        return growth_grows(g, GROWTH_MAPPED); /* which is known at every mark */
+    if (line == GROWTH_ARENAS) {
+        /* Arenas are mapped seldom, and filled page by page. */
+        enum growth_line by = g->arenas_are_live ? GROWTH_ANON : GROWTH_MAPPED;
+        double rose = growth_last(g, line) - g->series[line][0];
+        if (rose >= RISE_LEAST && rose >= ARENAS_SHARE * (growth_last(g, by) - g->series[by][0]) &&
+            growth_grows(g, by))
+            return true;
+    }
     if (t->slope <= 0 || t->stopped || (line == GROWTH_LIVE && !functions_grow(g)))
         return false;
     if (!g->mark &&

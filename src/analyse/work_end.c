@@ -25,16 +25,29 @@ size_t work_end_of_python(const struct profile *p)
     return after * WORK_AFTER < before + after ? end : 0;
 }
 
+/* Intervals up to its last look, for which it was stopped: it does nothing after that. */
+static size_t until_last_look(const struct profile *p)
+{
+    const struct scan *end = leak_scan_of(p, SCAN_END);
+    size_t n = p->intervals.count;
+    while (end && end->time_ns && n > 1 && p->intervals.items[n - 2].end_ns > end->time_ns)
+        n--;
+    return n;
+}
+
 size_t work_end(const struct profile *p)
 {
     size_t python = work_end_of_python(p);
     const struct scan *ending = leak_scan_of(p, SCAN_EXIT);
-    return python ? python : ending && ending->intervals ? ending->intervals : p->intervals.count;
+    return python ? python : ending && ending->intervals ? ending->intervals : until_last_look(p);
 }
 
 uint64_t work_end_ns(const struct profile *p)
 {
     size_t python = work_end_of_python(p);
-    const struct scan *ending = leak_scan_of(p, SCAN_EXIT);
-    return python ? p->intervals.items[python - 1].end_ns : ending ? ending->time_ns : UINT64_MAX;
+    const struct scan *ending = leak_scan_of(p, SCAN_EXIT), *end = leak_scan_of(p, SCAN_END);
+    return python                ? p->intervals.items[python - 1].end_ns
+           : ending              ? ending->time_ns
+           : end && end->time_ns ? end->time_ns
+                                 : UINT64_MAX;
 }

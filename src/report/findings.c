@@ -211,7 +211,7 @@ static void add_account(const struct findings_all *all, struct strbuf *out)
     const struct findings *f = findings_chosen(all);
     const struct footprint *l = f->basis.look;
     int told = 0;
-    if (!l)
+    if (!l || l->rss_bytes < f->basis.rss_bytes / 2) /* it was not looked at when there was most */
         return;
     unit_bytes(out, (int64_t)l->rss_bytes);
     strbuf_puts(out, " were resident at ");
@@ -220,6 +220,7 @@ static void add_account(const struct findings_all *all, struct strbuf *out)
     add_part(out, l->parts[PART_LIVE] + l->parts[PART_ROUNDING], rss, "in blocks of the heap",
              &told);
     add_part(out, l->parts[PART_MAPPED], rss, "mapped by the program", &told);
+    add_part(out, l->parts[PART_ARENAS], rss, "Python's arenas", &told);
     add_part(out, l->parts[PART_SHARED], rss, "shared memory", &told);
     add_part(out, l->parts[PART_FILES], rss, "mapped files", &told);
     add_part(out, l->parts[PART_FREE] + l->parts[PART_HELD], rss, "free, kept by the allocator",

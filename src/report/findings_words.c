@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyse/work_end.h"
+#include "base/say.h"
 #include "model/name.h"
 #include "report/chains.h"
 #include "report/findings.h"
@@ -79,10 +80,10 @@ void finding_title(const struct findings *f, const struct finding *n, struct str
         }
         break;
     case FINDING_PEAK:
-        strbuf_puts(out, " makes ");
-        unit_bytes(out, n->bytes);
-        strbuf_puts(out, " of the peak of ");
-        unit_bytes(out, n->of_bytes);
+        if (n->mapped == MAPPED_ARENAS)
+            say(out, " holds %B in small Python objects, of the peak of %B", n->bytes, n->of_bytes);
+        else
+            say(out, " makes %B of the peak of %B", n->bytes, n->of_bytes);
         break;
     case FINDING_CHURN:
         strbuf_puts(out, " allocates and frees at once, ");
@@ -191,6 +192,8 @@ static void why_growth(const struct findings *f, const struct finding *n, struct
     if (!f->basis.reach_known)
         strbuf_puts(out, "; whether anything still points to them is not known");
 }
+
+#define FEWER_OBJECTS "keep fewer objects, or larger ones: arrays, __slots__, tuples"
 
 static void why_peak(const struct finding *n, struct strbuf *out)
 {
@@ -316,8 +319,9 @@ void finding_do(const struct findings *f, const struct finding *n, struct strbuf
                          "between two moments shows what came in");
         break;
     case FINDING_PEAK:
-        strbuf_puts(out, n->share > 0 ? "do it in pieces, or free what it replaces first"
-                                      : "ask whether all of it is needed at the same time");
+        strbuf_puts(out, n->mapped == MAPPED_ARENAS ? FEWER_OBJECTS
+                         : n->share > 0 ? "do it in pieces, or free what it replaces first"
+                                        : "ask whether all of it is needed at the same time");
         break;
     case FINDING_CHURN:
         strbuf_puts(out, "keep one buffer outside the loop that calls ");
@@ -338,7 +342,7 @@ void finding_do(const struct findings *f, const struct finding *n, struct strbuf
         break;
     case FINDING_MAPPED:
         strbuf_puts(out, n->mapped == MAPPED_ARENAS
-                             ? "keep fewer objects, or larger ones: arrays, __slots__, tuples"
+                             ? FEWER_OBJECTS
                              : "unmap it where its last user goes away, or map less at a time");
         break;
     case FINDING_RETAINED:

@@ -262,7 +262,6 @@ static void add_why(const struct growth *g, size_t most, const struct style *s, 
     if (g->known)
         add_lines(g, true, s, out);
     growth_account_text(g, most, s, out);
-    summary_arenas(g->places.total.profile, out);
     chains_text(&g->places, &g->chains, (struct chain_events){g->mark, g->count}, most, s, out);
 }
 
@@ -297,6 +296,7 @@ void growth_text(const struct growth *g, const char *file, size_t most, bool why
         add_per(g, s, out);
     if (why)
         add_why(g, most, s, out);
+    summary_arenas(g->places.total.profile, out);
     add_about(g, s, out);
     if (!why && g->chains.list.count) {
         summary_label(out, s, "arrays");

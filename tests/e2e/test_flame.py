@@ -153,7 +153,7 @@ def test_lines(t):
 
 def test_deep_stacks_open_on_something(t):
     """Higher than a window: its root is on top, where the picture opens."""
-    script = "def down(n): return [down(n - 1)] if n else bytearray(1 << 20)\nkept = down(150)\nimport os; os._exit(0)"
+    script = "def down(n): return [down(n - 1)] if n else bytearray(1 << 26)\nkept = down(150)\nimport os; os._exit(0)"
     profile = t.record("/usr/bin/python3", "-c", script)
     seen = browser.look(t, t.run("flame", profile)[0], """
         const svg = document.querySelector('svg'), boxes = window.tidemark.boxes;

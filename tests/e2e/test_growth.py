@@ -297,7 +297,7 @@ def test_how_long_after_a_mark_it_looked(t):
     """An account is made soon after a mark, and maybe in the middle of what follows: the title says how long after."""
     profile = t.record(t.build("event_gaps.c", "-O1", *API))
     times = {"%s#%d" % (m["label"], m["index"]): m["time_ns"] for m in t.ask(profile, "marks")["marks"]}
-    account = [a for a in t.ask(profile, "growth", "--mark", "event")["account"] if a["kind"] == "mark"]
+    account = [a for a in t.ask(profile, "growth", "--mark", "event")["footprints"] if a["kind"] == "mark"]
     t.true("some were made", account)
     for a in account:
         t.equal("after " + a["mark"], a["time_ns"] - a["after_mark_ns"], times[a["mark"]])

@@ -73,7 +73,7 @@ def test_commands_tell_of_arenas(t, version):
     for command in ("peaks", "threads", "growth"):
         text, _, _ = t.run(command, profile)
         t.true(command, "are arenas of Python for small objects" in text, text)
-    parts = t.ask(profile, "growth")["account"]
+    parts = t.ask(profile, "growth")["footprints"]
     t.true("resident", any(p["python_arenas_bytes"] > 0 for p in parts), parts)
 
 
