@@ -39,6 +39,7 @@ static struct process_findings *look(const struct recording *r, const struct que
 {
     struct process_findings *p = xcalloc(1, sizeof *p);
     *p = (struct process_findings){.process = process, .query = *q};
+    p->query.focus.lenient = r->profiles.count > 1;
     if (process)
         p->query.process = process;
     *code = findings_init(&p->findings, r, &p->query, err);

@@ -461,6 +461,7 @@ int leaks_find(struct leaks *l, const struct recording *r, const struct leaks_qu
                struct err *err)
 {
     *l = (struct leaks){.recording = r, .question = q, .focus = q->query.focus};
+    l->focus.lenient = r->profiles.count > 1;
     int code = resolve(l, err);
     if (code)
         return code;

@@ -69,6 +69,7 @@ struct focus {
     const struct recording *match; /* names are made comparable with those of this other recording
                                       (model/origin.h), and one function is one row whatever library
                                       it is in; NULL: names as they are */
+    bool lenient;     /* no error if no stack is within: others may be, of another process */
     bool no_defaults; /* not what `run` was given as --within, --ignore, --suppressions */
 };
 

@@ -228,7 +228,7 @@ static void add_list(const struct leaks *l, const struct leak_list *list, const 
             strbuf_puts(out, ": ");
             unit_blocks(out, (int64_t)e->blocks);
         }
-        if (e->blocks > 1 || e->led_blocks) {
+        if (e->blocks && (e->blocks > 1 || e->led_blocks)) {
             strbuf_puts(out, " of ");
             unit_bytes(out, (int64_t)(e->bytes / e->blocks));
             strbuf_puts(out, e->bytes % e->blocks ? " on average" : "");

@@ -203,6 +203,7 @@ static void line_cpu(const struct sampling *g, const struct sampled_totals *t,
     }
     if (!g->counted)
         return;
+    size_t start = out->size;
     summary_label(out, s, "kernel");
     strbuf_puts(out, "in all counted ");
     unit_ticks(out, g->user_ns);
@@ -211,7 +212,9 @@ static void line_cpu(const struct sampling *g, const struct sampled_totals *t,
     static const char *const how[] = {[KERNEL_COUNTED] = "not sampled",
                                       [KERNEL_SAMPLED] = "charged to who called it",
                                       [KERNEL_ESTIMATED] = "charged by an estimate"};
-    strbuf_printf(out, " in the kernel, %s\n", how[g->kernel]);
+    strbuf_printf(out, " in the kernel, %s", how[g->kernel]);
+    wrap_since(out, start, SUMMARY_LABEL, s->width);
+    strbuf_putc(out, '\n');
 }
 
 static void part(struct strbuf *out, uint64_t count, const char *word, const char *rest)

@@ -69,8 +69,8 @@ static void take_led(struct cursor *c, struct profile *p, struct scan *s)
     for (uint64_t n = cursor_varint(c); n > 0 && !c->bad; n--) {
         row += cursor_varint(c);
         uint64_t blocks = cursor_varint(c), bytes = cursor_varint(c);
-        if (row >= s->row_count)
-            c->bad = true;
+        if (row >= s->row_count || !p->live.items[s->first_row + row].blocks)
+            c->bad = true; /* it is a lost block that leads to others */
         if (c->bad)
             break;
         p->live.items[s->first_row + row].led_blocks = blocks;

@@ -1,7 +1,7 @@
 """--within-path: only stacks with a frame whose source file begins so, Python's and native ones, in every report."""
 import os
 
-from harness import PROGRAMS
+from harness import NO_ARENAS, PROGRAMS
 
 SCRIPT = """import sys
 sys.path.insert(0, %r)
@@ -35,7 +35,7 @@ def large(report):
 def test_python(t):
     profile = tree(t)
     def sizes(*paths):
-        return large(t.report(profile, "live", "--by", "stack", *(a for path in paths for a in ("--within-path", path))))
+        return large(t.report(profile, "live", "--by", "stack", *NO_ARENAS, *(a for path in paths for a in ("--within-path", path))))
     t.equal("all", sizes(), [1000000, 2000000])
     t.equal("ours", sizes(t.file("ours")), [1000000])
     t.equal("theirs: it calls ours", sizes(t.file("theirs/")), [1000000, 2000000])

@@ -19,7 +19,7 @@ def entry(i):
 
 def fill(n):
     cache = {}
-    for i in range(n):
+    for i in range(n):  # number
         cache[i] = entry(i)  # fill
     return cache
 
