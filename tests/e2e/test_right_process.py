@@ -146,6 +146,15 @@ def test_findings_of_all_processes(t):
     t.true("in words", re.match(first, " ".join(t.run("leaks", profile)[0].split())), t.stdout)
 
 
+def test_function_that_only_children_call(t):
+    """What is not in the process that has most is in others: that is no mistake in --within."""
+    profile = t.record(t.build("loses_in_family.c", "-O1", *API), "2")
+    t.equal("--fail", t.run("leaks", profile, "--within", "^child_loses$", "--fail")[2], 3)
+    t.equal("of a function that nobody has", t.run("leaks", profile, "--within", "^child_keeps$", "--fail")[2], 0)
+    found = t.ask(profile, "findings", "--within", "^child_loses$")["findings"]
+    t.equal("findings", [(f["kind"], f["bytes"]) for f in found], [("leak", 200000)])
+
+
 def test_many_processes_are_few_lines(t):
     program = t.build("holds.c", "-O1")
     script = "for i in 1 2 3 4 5 6 7 8 9 10; do %s 5000; done; for i in 1 2 3 4 5 6 7 8; do %s ${i}00; done; %s 70000; true"
