@@ -9,8 +9,12 @@
 static void note_memory(struct target *t, const struct stamp *s)
 {
     uint64_t mapped = 0, beside = s->anon_bytes > s->live_bytes ? s->anon_bytes - s->live_bytes : 0;
-    for (size_t i = 0; i < t->ranges.items.count && mapped < beside; i++)
-        mapped += t->ranges.items.items[i].end - t->ranges.items.items[i].start;
+    for (size_t i = 0; i < t->ranges.items.count && mapped < beside; i++) {
+        const struct range *r = &t->ranges.items.items[i];
+        if (t->ledger.accounts.items[r->account].domain !=
+            DOMAIN_ARENA) /* those are live already */
+            mapped += r->end - r->start;
+    }
     uint64_t held = s->live_bytes + (mapped < beside ? mapped : beside);
     if (held > t->profile.memory_peak_bytes)
         t->profile.memory_peak_bytes = held;

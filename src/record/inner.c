@@ -38,14 +38,16 @@ static struct function {
  * those that have the names of malloc's family are hooked already. */
 static const struct family {
     const char *prefix, *key, *usable;
-    enum inner_function first;
-} families[] = {{"", "mallocx", "malloc_usable_size", INNER_mallocx},
-                {"_rjem_", "malloc", "malloc_usable_size", INNER_malloc},
-                {"je_", "mallocx", "malloc_usable_size", INNER_malloc},
-                {"mi_", "malloc", "usable_size", INNER_malloc},
-                {"tc_", "malloc", "malloc_size", INNER_malloc}};
+    enum inner_function first, last; /* a program's own zalloc, say, is no function of jemalloc's */
+} families[] = {{"", "mallocx", "malloc_usable_size", INNER_mallocx, INNER_sdallocx},
+                {"_rjem_", "malloc", "malloc_usable_size", INNER_malloc, INNER_sdallocx},
+                {"je_", "mallocx", "malloc_usable_size", INNER_malloc, INNER_sdallocx},
+                {"mi_", "malloc", "usable_size", INNER_malloc, INNER_strndup},
+                {"tc_", "malloc", "malloc_size", INNER_malloc, INNER_free_sized}};
 #define FAMILIES  (sizeof families / sizeof *families)
 #define NAME_SIZE 48
+
+#define SYMBOLS_BYTES (16u << 20) /* more between symbols and strings is something else */
 
 static bool taken_over;
 static uint8_t code[65536]; /* of a function; a longer one is not understood */
@@ -65,17 +67,31 @@ static const char *full_name(const struct family *f, const char *name, char out[
     return out;
 }
 
-/* The symbols that a file needs of others come before those in its table of hashes. */
+/* The symbols that a file needs of others come before those in its table of hashes. Where that is
+ * empty it does not say how many there are; the strings lie behind the symbols. */
+static size_t imports_end(const struct exports *x)
+{
+    const uint32_t *hash = x->gnu_hash;
+    uintptr_t symbols = (uintptr_t)x->symbols, strings = (uintptr_t)x->strings;
+    if (!hash)
+        return x->hash ? x->hash[1] : 0;
+    const uint32_t *buckets = hash + 4 + 2 * (size_t)hash[2];
+    for (uint32_t i = 0; i < hash[0]; i++)
+        if (buckets[i])
+            return hash[1];
+    return strings > symbols && strings - symbols < SYMBOLS_BYTES
+               ? (strings - symbols) / sizeof *x->symbols
+               : hash[1];
+}
+
 static bool imports(const struct exports *x, const struct family *f)
 {
-    size_t prefix = strlen(f->prefix), end = x->gnu_hash ? x->gnu_hash[1] : 0;
-    if (!x->gnu_hash && x->hash)
-        end = x->hash[1];
+    size_t prefix = strlen(f->prefix), end = x->symbols ? imports_end(x) : 0;
     for (size_t i = 1; x->symbols && x->strings && i < end; i++) {
         const char *name = x->strings + x->symbols[i].st_name;
         if (x->symbols[i].st_shndx != SHN_UNDEF || strncmp(name, f->prefix, prefix) != 0)
             continue;
-        for (unsigned k = f->first; k < INNER_COUNT; k++)
+        for (unsigned k = f->first; k <= f->last; k++)
             if (strcmp(name + prefix, functions[k].name) == 0)
                 return true;
     }
@@ -134,7 +150,7 @@ static void note_function(const char *name, uint64_t address, uint64_t size, con
     char wanted[NAME_SIZE];
     if (strcmp(name, full_name(f, f->usable, wanted)) == 0)
         memcpy(&inner_usable, &address, sizeof address);
-    for (unsigned k = f->first; k < INNER_COUNT; k++)
+    for (unsigned k = f->first; k <= f->last; k++)
         if (strcmp(name, full_name(f, functions[k].name, wanted)) == 0) {
             functions[k].address = address;
             functions[k].size = size;
@@ -150,9 +166,9 @@ static bool find_exported(void)
     dl_iterate_phdr(look_into, &s);
     if (!s.found || (!s.is_program && !dl_iterate_phdr(look_for_users, &s)))
         return false;
-    for (unsigned k = 0; k <= INNER_COUNT; k++) {
-        const char *last = k < INNER_COUNT ? functions[k].name : s.family->usable;
-        const ElfW(Sym) *symbol = exports_find(&s.exports, full_name(s.family, last, name));
+    for (unsigned k = s.family->first; k <= s.family->last + 1u; k++) {
+        const char *wanted = k <= s.family->last ? functions[k].name : s.family->usable;
+        const ElfW(Sym) *symbol = exports_find(&s.exports, full_name(s.family, wanted, name));
         if (symbol && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_size)
             note_function(name, s.exports.base + symbol->st_value, symbol->st_size, s.family);
     }
@@ -193,10 +209,11 @@ static bool is_of_rust(const struct image *m, const Elf64_Ehdr *e)
     return false;
 }
 
-static bool find_in_table(const struct image *m, const Elf64_Ehdr *e, uint64_t base)
+/* Calls `see` for each function that the file itself defines. */
+static void each_function(const struct image *m, const Elf64_Ehdr *e,
+                          void (*see)(void *context, const char *name, const Elf64_Sym *y),
+                          void *context)
 {
-    static const struct family *const in_rust[] = {&families[1], &families[3]};
-    const struct family *family = NULL;
     for (unsigned i = 1; i < e->e_shnum; i++) {
         const Elf64_Shdr *s = section(m, e, i);
         const Elf64_Shdr *t = s && s->sh_type == SHT_SYMTAB ? section(m, e, s->sh_link) : NULL;
@@ -206,20 +223,42 @@ static bool find_in_table(const struct image *m, const Elf64_Ehdr *e, uint64_t b
             continue;
         for (size_t k = 1; k < s->sh_size / sizeof *symbols; k++) {
             const Elf64_Sym *y = &symbols[k];
-            if (ELF64_ST_TYPE(y->st_info) != STT_FUNC || !y->st_shndx || !y->st_size ||
-                y->st_name >= t->sh_size)
-                continue;
-            const char *name = text + y->st_name;
-            for (unsigned f = 0; f < 2; f++)
-                if (strncmp(name, in_rust[f]->prefix, strlen(in_rust[f]->prefix)) == 0 &&
-                    (!family || family == in_rust[f])) {
-                    note_function(name, base + y->st_value, y->st_size, in_rust[f]);
-                    if (functions[INNER_malloc].address)
-                        family = in_rust[f];
-                }
+            if (ELF64_ST_TYPE(y->st_info) == STT_FUNC && y->st_shndx && y->st_size &&
+                y->st_name < t->sh_size)
+                see(context, text + y->st_name, y);
         }
     }
-    return family != NULL;
+}
+
+struct hidden {
+    const struct family *family;
+    uint64_t base;
+};
+
+static void choose_family(void *context, const char *name, const Elf64_Sym *y)
+{
+    static const struct family *const in_rust[] = {&families[1], &families[3]};
+    struct hidden *h = context;
+    char wanted[NAME_SIZE];
+    (void)y;
+    for (unsigned f = 0; f < 2 && !h->family; f++)
+        if (strcmp(name, full_name(in_rust[f], in_rust[f]->key, wanted)) == 0)
+            h->family = in_rust[f];
+}
+
+static void note_hidden(void *context, const char *name, const Elf64_Sym *y)
+{
+    const struct hidden *h = context;
+    note_function(name, h->base + y->st_value, y->st_size, h->family);
+}
+
+static bool find_in_table(const struct image *m, const Elf64_Ehdr *e, uint64_t base)
+{
+    struct hidden h = {.base = base};
+    each_function(m, e, choose_family, &h);
+    if (h.family)
+        each_function(m, e, note_hidden, &h);
+    return h.family != NULL;
 }
 
 static bool find_hidden(void)
@@ -228,8 +267,10 @@ static bool find_hidden(void)
     bool found = false;
     while (program && program->l_prev)
         program = program->l_prev;
+    if (!program)
+        return false;
     long fd = sys_call(SYS_openat, (long)AT_FDCWD, "/proc/self/exe", (long)(O_RDONLY | O_CLOEXEC));
-    if (fd < 0 || !program)
+    if (fd < 0)
         return false;
     long size = sys_call(SYS_lseek, fd, 0L, (long)SEEK_END);
     long p = size > (long)sizeof(Elf64_Ehdr)

@@ -30,6 +30,7 @@ extern char **environ;
 static char socket_name[sizeof(((struct sockaddr_un *)0)->sun_path)];
 static char socket_key[WIRE_KEY_SIZE + 1];
 static bool drops; /* the program would rather lose events than wait */
+static const struct timeval patience = {.tv_sec = PATIENCE_S};
 
 /* Shared memory mapped so far: the header's and further rings'. A forked child lets go of it. */
 static struct segment {
@@ -192,6 +193,9 @@ static int dial(void)
     long fd = sys_call(SYS_socket, (long)AF_UNIX, (long)(SOCK_SEQPACKET | SOCK_CLOEXEC), 0L);
     if (fd < 0)
         return (int)fd;
+    if (drops) /* nor for one that takes no more connections */
+        sys_call(SYS_setsockopt, fd, (long)SOL_SOCKET, (long)SO_SNDTIMEO, &patience,
+                 sizeof patience);
     long connected;
     do
         connected = sys_call(SYS_connect, fd, &address,
@@ -227,7 +231,6 @@ static char *converse(int fd, struct wire_request *request, const char *text,
                       struct wire_reply *reply, size_t room, bool *cut_short)
 {
     char *memory = NULL;
-    struct timeval patience = {.tv_sec = PATIENCE_S};
     request->magic = WIRE_MAGIC;
     request->version = WIRE_VERSION;
     request->thread = (uint32_t)sys_call(SYS_gettid);

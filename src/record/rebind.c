@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 
 #include "record/exports.h"
+#include "record/inner.h"
 #include "record/loaded.h"
 #include "record/recorder.h"
 
@@ -167,6 +168,10 @@ static bool find_functions(struct work *w)
     void *allocator;
     memcpy(&allocator, &next.malloc, sizeof allocator);
     w->allocator = loaded_map(allocator);
+    if (!w->allocator && inner_taken_over()) { /* its malloc is reached by code of ours */
+        memcpy(&allocator, &next.allocator, sizeof allocator);
+        w->allocator = loaded_map(allocator);
+    }
     w->own = loaded_map(names);
     if (!w->allocator || !w->own)
         return false;

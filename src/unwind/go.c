@@ -5,13 +5,18 @@
 #define CODE_BYTES 48 /* that the instructions up to the return have, at most */
 #define PAGE_SHIFT 12
 
-/* Each word of memory is asked for before it is read: a walk may come here by mistake. */
-static int read_asked(const struct unwind_space *space, uint64_t address, uint64_t *out)
+/* Each page is asked for before a word of it is read, as a walk may come here by mistake; `asked`
+ * is the last one. */
+static int read_asked(const struct unwind_space *space, uint64_t address, uint64_t *asked,
+                      uint64_t *out)
 {
-    if (space->readable && !space->readable(space, address))
+    if (*asked != address >> PAGE_SHIFT && space->readable && !space->readable(space, address))
         return -1;
+    *asked = address >> PAGE_SHIFT;
     return space->read(space, address, out);
 }
+
+#define NO_PAGE UINT64_MAX
 
 /* The code from `from` on. Bytes on a page that cannot be read are 0, which is no instruction that
  * is known here. */
@@ -20,11 +25,11 @@ static void read_code(const struct unwind_space *space, uint64_t from, uint8_t *
     memset(code, 0, size);
     if (!space->read) /* rules are made without it */
         return;
+    uint64_t asked = NO_PAGE;
     for (uint64_t at = from & ~UINT64_C(7); at < from + size; at += 8) {
         uint64_t word;
         uint8_t bytes[8];
-        bool same_page = at >> PAGE_SHIFT == from >> PAGE_SHIFT;
-        if (same_page ? space->read(space, at, &word) : read_asked(space, at, &word))
+        if (read_asked(space, at, &asked, &word))
             return;
         memcpy(bytes, &word, sizeof bytes);
         for (unsigned i = 0; i < 8; i++)
@@ -112,6 +117,7 @@ enum step_end go_step(const struct unwind_space *space, struct arch_registers *r
     uint8_t code[CODE_BYTES];
     uint64_t rdi = 0, rsi = 0, word = 0, sp = r->value[ARCH_REG_SP], fp = r->value[ARCH_REG_FP];
     bool fp_known = r->known >> ARCH_REG_FP & 1;
+    uint64_t asked = NO_PAGE;
     unsigned size;
     int64_t number;
     read_code(space, r->value[ARCH_REG_PC], code, sizeof code);
@@ -119,7 +125,7 @@ enum step_end go_step(const struct unwind_space *space, struct arch_registers *r
         enum operation o = decode(code + at, CODE_BYTES - at, &size, &number);
         uint64_t from = (o == LOAD_HIGH ? rdi : sp) + (uint64_t)number;
         bool reads = o != NOTHING && o != SWITCH;
-        if (o == OPERATIONS || (reads && read_asked(space, from, &word)))
+        if (o == OPERATIONS || (reads && read_asked(space, from, &asked, &word)))
             return STEP_LOST;
         switch (o) {
         case LOAD_RDI:
