@@ -84,10 +84,19 @@ def test_prefixed_and_hidden(t):
     t.true("a note", any("blocks of the jemalloc inside" in note for note in report["notes"]), report["notes"])
 
 
-@cases(threads=(1, 4))
-def test_mimalloc(t, threads):
-    program = linked(t, "libmimalloc.so.2", "-DPREFIX=mi_", "-DMIMALLOC")
+@cases(threads=(1, 4), flags=("", "-no-pie"))
+def test_mimalloc(t, threads, flags):
+    """Without -pie an executable exports nothing, and its table of hashes does not say what it needs."""
+    program = linked(t, "libmimalloc.so.2", "-DPREFIX=mi_", "-DMIMALLOC", *flags.split())
     check(t, t.record(program, str(threads)), {**COMMON, **MIMALLOC}, threads, False)
+
+
+def test_own_functions_of_like_names(t):
+    """zalloc as zlib has it is no function of jemalloc's, though the program exports both."""
+    program = t.build("inner.c", "-O2", "-DPREFIX=", "-DOWN_ZALLOC", "-rdynamic", "-Wl,--whole-archive",
+                      os.path.join(LIBRARIES, "libjemalloc.a"), "-Wl,--no-whole-archive", "-lstdc++", "-lm")
+    check(t, t.record(program, "1"), JEMALLOC, 1, True)
+    t.equal("status", t.status, 0)
 
 
 @cases(library=("libtcmalloc.so.4", "libtcmalloc_minimal.so.4"), threads=(1, 4))

@@ -202,8 +202,23 @@ static void *work(void *unused)
     return NULL;
 }
 
+#ifdef OWN_ZALLOC
+/* As zlib calls it: three arguments. */
+void *zalloc(void *opaque, unsigned items, unsigned size);
+__attribute__((noinline)) void *zalloc(void *opaque, unsigned items, unsigned size)
+{
+    __asm__ volatile("" ::: "memory");
+    return items == 3 && size == 5 ? opaque : NULL;
+}
+#endif
+
 int main(int argc, char **argv)
 {
+#ifdef OWN_ZALLOC
+    int mine;
+    if (zalloc(&mine, 3, 5) != &mine)
+        return 9;
+#endif
     known_run(known_argument(argc, argv, 1, 1), work);
     return 0;
 }
