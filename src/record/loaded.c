@@ -150,10 +150,12 @@ enum step_call loaded_call(uint64_t address, uint64_t callee)
             return CALL_NONE;
         if (!arch_calls_around(code, address, callee, &target))
             return CALL_ANY;
-        return target >= start && target + ARCH_PROLOGUE <= end &&
-                       arch_keeps_frame((const uint8_t *)(uintptr_t)target)
-                   ? CALL_FRAMED
-                   : CALL_BARE;
+        if (target < start || target >= end)
+            return CALL_BARE;
+        uint8_t begin[ARCH_PROLOGUE] = {0}; /* the last function may be shorter */
+        memcpy(begin, (const void *)(uintptr_t)target,
+               end - target < sizeof begin ? end - target : sizeof begin);
+        return arch_keeps_frame(begin) ? CALL_FRAMED : CALL_BARE;
     }
     return CALL_NONE;
 }
