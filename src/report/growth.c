@@ -135,6 +135,8 @@ static void add_site(const struct growth *g, const struct growth_site *site, str
     struct strbuf *lost = table_cell(t);
     if (site->domain != DOMAIN_HEAP)
         strbuf_puts(lost, site->domain == DOMAIN_POOL ? "pool" : "mapped");
+    else if (g->scan && site->led_bytes > 0 && !site->lost_bytes)
+        strbuf_puts(lost, "indirectly"); /* counted with what it hangs on */
     else if (g->scan)
         unit_bytes(lost, site->lost_bytes);
     unit_text(table_cell(t), function_of(g, site));
