@@ -425,6 +425,13 @@ void growth_judge(struct growth *g)
     g->rates = rates_of(g, &g->trends[GROWTH_RSS]);
     g->verdict = verdict_of(g);
     g->cause = *cause_of(g);
+    /* What is kept from a burst was gained once: it has no rate. */
+    if ((g->verdict == VERDICT_RETENTION || g->verdict == VERDICT_FRAGMENTATION) &&
+        !process_grows(g)) {
+        size_t first = g->cause.skipped < g->count - 1 ? g->cause.skipped : 0;
+        g->cause = (struct trend){0};
+        g->rates = growth_rates_between(g, first, g->count - 1);
+    }
     if (g->cause.end > g->cause.begin)
         g->rates = growth_rates_between(g, g->cause.begin, g->cause.end);
 }

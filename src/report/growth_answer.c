@@ -222,7 +222,7 @@ static void growth_words(const struct growth *g, struct strbuf *out)
 
 static void kept_words(const struct growth *g, struct strbuf *out)
 {
-    bool grows = growth_grows(g, GROWTH_ANON) || growth_grows(g, GROWTH_RSS);
+    bool grows = g->cause.slope != 0 || g->cause.rate != 0;
     bool pinned = g->verdict == VERDICT_FRAGMENTATION;
     double all = g->account.last ? (double)growth_account_part(&g->account, PART_FREE) +
                                        (double)growth_account_part(&g->account, PART_HELD)

@@ -301,5 +301,5 @@ def test_how_long_after_a_mark_it_looked(t):
     t.true("some were made", account)
     for a in account:
         t.equal("after " + a["mark"], a["time_ns"] - a["after_mark_ns"], times[a["mark"]])
-    text = t.run("growth", profile, "--mark", "event")[0]
+    text = t.run("growth", profile, "--mark", "event", "--why")[0]
     t.true("the title", re.search(r"[0-9.]+ (ns|us|ms|s) after event#[0-9]+ ", text), text)
