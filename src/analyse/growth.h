@@ -118,6 +118,7 @@ struct growth {
 
     const struct scan *scan; /* NULL: nobody looked what is lost */
     const char *no_scan;     /* why not, in words, or NULL */
+    uint64_t lost_bytes;     /* in focus, whenever they were allocated */
     uint64_t peak_bytes;     /* highest live total until the last mark */
     double planted_bytes;    /* from one mark to the next; 0: none */
     struct growth_account account;

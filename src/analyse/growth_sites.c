@@ -16,6 +16,7 @@
 #define OTHER_SHARE 0.02  /* of the live heap: a gain that is no ramp, to be worth a row */
 #define OTHER_LEAST 16384
 #define QUIET       0.2  /* of the run, at its end: what rose last before that has stopped */
+#define WHOLE_SHARE 0.9  /* of what is lost: as good as all */
 #define FREED_SHARE 0.95 /* of what grew: as good as all */
 
 struct finder {
@@ -265,6 +266,16 @@ static bool trend_by_time(const struct growth *g, const struct chosen *c, size_t
     return true;
 }
 
+/* When lost blocks were allocated is known better than by the ends of intervals: where a function
+ * lost what it gained, and nobody else did, the whole leak is its own. */
+static bool is_whole_leak(const struct growth *g, const struct growth_site *site)
+{
+    double lost = growth_last(g, GROWTH_LOST) - g->series[GROWTH_LOST][0];
+    return !g->mark && site->lost_bytes > 0 && (double)site->lost_bytes >= WHOLE_SHARE * lost &&
+           (double)site->lost_bytes >= WHOLE_SHARE * (double)site->bytes &&
+           (double)site->bytes >= WHOLE_SHARE * (double)site->lost_bytes;
+}
+
 static void judge(struct finder *f, const struct chosen *c, size_t k)
 {
     struct growth *g = f->g;
@@ -280,6 +291,8 @@ static void judge(struct finder *f, const struct chosen *c, size_t k)
     struct trend work = {0};
     if (!(g->mark ? trend_by_marks(c, k, &site.trend) : trend_by_time(g, c, k, &site.trend)))
         return;
+    if (is_whole_leak(g, &site))
+        site.trend = g->trends[GROWTH_LOST];
     site.grows = g->mark ? goes_on(&site.trend)
                          : !site.trend.stopped && goes_on_without_marks(c, f, k, &work);
     if (!site.grows && !is_other(g, &site))
