@@ -207,8 +207,6 @@ static void add_moments(const struct growth *g, const struct style *s, struct st
     } else {
         strbuf_puts(out, " of the collector's own: the program made no marks");
     }
-    if (g->skipped)
-        strbuf_printf(out, "; up to %zu at the beginning are warm-up and not counted", g->skipped);
     wrap_since(out, start, SUMMARY_LABEL, s->width);
     strbuf_putc(out, '\n');
 }

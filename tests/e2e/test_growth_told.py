@@ -30,3 +30,41 @@ def test_a_burst_has_no_rate(t):
     t.true("nothing grows", growth["answer"].startswith("Nothing grows, but ") and "per event" not in growth["answer"], growth["answer"])
     t.equal("rate", (growth["rate"], growth["began"], growth["stopped"]), (0, None, None))
     t.true("nor has the account", abs(growth["account"]["rss"]) < 20000, growth["account"])
+
+
+def test_a_leak_without_marks(t):
+    """Lost evenly from the start on: no beginning is told, and headline and table have one rate."""
+    growth = t.ask(record(t, "lose", 250, "unmarked"), "growth")
+    site = next(s for s in growth["sites"] + growth["other_sites"] if s["function"] == "lose")
+    t.equal("verdict", (growth["verdict"], growth["mark"]), ("leak", None))
+    t.equal("from the start to the end", (growth["began"], growth["stopped"]), (None, None))
+    t.equal("one rate", growth["rate"], site["rate"])
+
+
+def test_two_losses_in_all(t):
+    """What was lost before the first stamp and after the last belongs to the sum."""
+    profile = record(t, "twice", 2, "unmarked")
+    totals = t.ask(profile, "leaks")["totals"]
+    growth = t.ask(profile, "growth")
+    lost = totals["lost_bytes"] + totals["indirect_bytes"]
+    t.equal("lost", lost, 4000000)
+    t.true("in all", growth["verdict"] != "leak" or growth["stopped"] is None or "3.8 MiB in all" in growth["answer"], growth["answer"])
+
+
+def test_hardly_any_growth(t):
+    """32 bytes for an event are a fact, and of 50 MiB no verdict."""
+    profile = record(t, "little", 60)
+    growth = t.ask(profile, "growth")
+    t.equal("verdict", growth["verdict"], "stable")
+    t.true("told all the same", growth["answer"].startswith("Hardly anything grows, 32 B per event: from event 1 to "), growth["answer"])
+    t.equal("by whom", [s["function"] for s in growth["sites"]], ["keep_little"])
+
+
+def test_mapped_in_less_than_a_second(t):
+    """A straight ramp without marks is what its table says, however short."""
+    profile = record(t, "map", 60, "unmarked")
+    growth = t.ask(profile, "growth")
+    grows = [s["function"] for s in growth["sites"]]
+    t.equal("what the table says", (growth["verdict"], growth["answer"].startswith("It maps ")),
+            ("mapped", True) if grows == ["map_more"] else (growth["verdict"], False))
+    t.true("what is skipped is for --why", "not counted" not in t.run("growth", profile)[0], growth["answer"])

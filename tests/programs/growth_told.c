@@ -53,7 +53,7 @@ SITE static void lose(size_t bytes)
     known_sink = NULL;
 }
 
-static void *kept[1000];
+static void *volatile kept[1000];
 
 SITE static void keep_little(int i)
 {
@@ -88,7 +88,6 @@ int main(int count, char **words)
             lose(2000000);
             rest(300);
         }
-        free(malloc(1000));
         rest(3);
         if (count <= 3)
             tide_mark("event");
