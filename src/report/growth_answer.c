@@ -267,7 +267,7 @@ static void rise_words(const struct growth *g, struct strbuf *out)
         strbuf_puts(out, ", and not since");
     } else if (t->model == TREND_STEPS && t->jumps) {
         say(out, ", in %N jump(s) to new maxima and not steadily", t->rises);
-    } else if (t->model == TREND_RAMP && t->slope > 0) {
+    } else if (t->model == TREND_RAMP && t->sure && t->slope > 0) {
         /* Steadily, and yet no verdict. */
         if (!g->mark)
             strbuf_puts(out, ", in too short a time to tell whether it goes on");
