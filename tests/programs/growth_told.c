@@ -38,13 +38,15 @@ SITE static struct tree *make_root(void)
 /* A block above all that are freed keeps them. */
 SITE static void burst(void)
 {
-    static void *blocks[5000], *above;
+    static void *volatile blocks[5000], *volatile above;
     for (int i = 0; i < 5000; i++)
         memset(blocks[i] = malloc(4000), 1, 4000);
     above = malloc(24);
     known_sink = above;
-    for (int i = 0; i < 5000; i++)
+    for (int i = 0; i < 5000; i++) {
         free(blocks[i]);
+        blocks[i] = NULL; /* others will lie there */
+    }
 }
 
 SITE static void lose(size_t bytes)
@@ -78,7 +80,11 @@ int main(int count, char **words)
             known_sink = make_root();
         else if (!strcmp(kind, "burst") && i == 20)
             burst();
-        else if (!strcmp(kind, "lose"))
+        else if (!strcmp(kind, "both")) {
+            if (i == 10)
+                burst();
+            lose(4000);
+        } else if (!strcmp(kind, "lose"))
             lose(20000);
         else if (!strcmp(kind, "little"))
             keep_little(i);
