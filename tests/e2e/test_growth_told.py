@@ -1,5 +1,6 @@
 """Growth names whom other commands name, and says nothing that its own table denies."""
 import os
+import re
 
 from harness import ROOT
 
@@ -75,3 +76,12 @@ def test_what_rss_gained_besides(t):
     growth = t.ask(record(t, "both", 60), "growth")
     t.equal("verdict", growth["verdict"], "leak")
     t.true("not flat", "stays flat" not in growth["answer"] and "free in the allocator" in growth["answer"], growth["answer"])
+
+
+def test_what_others_lost(t):
+    """Growth is about the parent, and does not keep silent about the child."""
+    profile = record(t, "fork", 20)
+    text = t.run("growth", profile)[0]
+    others = t.ask(profile, "leaks")["others"]
+    t.true("the child lost it", others["processes"] == 1 and others["lost_bytes"] >= 18 * 20000, others)
+    t.true("one line", re.search(r"\nothers     1 other process lost [0-9.]+ KiB; see tidemark leaks\n", text), text)

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "known.h"
 #include "tidemark.h"
@@ -74,6 +76,14 @@ int main(int count, char **words)
     int events = count > 2 ? atoi(words[2]) : 60;
     if (!strcmp(kind, "little"))
         memset(known_sink = malloc(50 << 20), 1, 50 << 20);
+    if (!strcmp(kind, "fork")) {
+        if (!fork()) {
+            kind = "lose";
+        } else {
+            memset(known_sink = malloc(50 << 20), 1, 50 << 20);
+            wait(NULL);
+        }
+    }
     kept[999] = known_sink;
     for (int i = 0; i < events; i++) {
         if (!strcmp(kind, "tree"))
