@@ -102,10 +102,47 @@ static void series_of_rows(struct growth *g, const struct profile *p)
     }
 }
 
+/* Stamps lie within intervals, and a leak that goes on would seem to begin at the end of the first:
+ * blocks of a row are spread evenly over its time. */
+static void lost_by_time(struct growth *g, const struct live_row *row)
+{
+    size_t k = 0, high = g->count;
+    while (k < high) { /* the first stamp that is not before the first block */
+        size_t middle = k + (high - k) / 2;
+        if (g->stamp[middle]->time_ns < row->first_ns)
+            k = middle + 1;
+        else
+            high = middle;
+    }
+    double *born = g->series[GROWTH_LOST], span = (double)row->last_ns - (double)row->first_ns;
+    double before = 0;
+    for (; k < g->count && before < (double)row->bytes; k++) {
+        double sum = (double)row->bytes;
+        if (g->stamp[k]->time_ns < row->last_ns && row->blocks > 1)
+            sum *= (1 + floor((double)(g->stamp[k]->time_ns - row->first_ns) / span *
+                              (double)(row->blocks - 1))) /
+                   (double)row->blocks;
+        born[k] += sum - before;
+        before = sum;
+    }
+}
+
 static void series_of_lost(struct growth *g, const struct profile *p)
 {
     g->scan = leak_scan_judged(p, &g->no_scan);
     if (!g->scan)
+        return;
+    for (size_t i = 0; i < g->scan->row_count; i++) {
+        const struct live_row *row = &p->live.items[g->scan->first_row + i];
+        if (!growth_row_is_lost(g, row))
+            continue;
+        g->lost_bytes += row->bytes;
+        if (!g->mark)
+            lost_by_time(g, row);
+    }
+    for (size_t k = 1; k < g->count && !g->mark; k++)
+        g->series[GROWTH_LOST][k] += g->series[GROWTH_LOST][k - 1];
+    if (!g->mark)
         return;
     uint64_t *born = xcalloc(p->intervals.count + 1, sizeof *born), sum = 0;
     for (size_t i = g->scan->first_row; i < g->scan->first_row + g->scan->row_count; i++) {

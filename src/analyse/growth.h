@@ -88,7 +88,8 @@ struct growth_site {
     uint32_t leaf;         /* where its stack begins */
     int64_t bytes, blocks; /* gained between the first and the last mark that count */
     int64_t held_blocks;   /* at the last mark, those of before included */
-    int64_t lost_bytes;    /* allocated between them, and lost */
+    int64_t lost_bytes;    /* allocated between them, and lost; with what only these lead to */
+    int64_t led_bytes;     /* allocated between them, and lost as a part of another's */
     int64_t freed_bytes;   /* of what was gained: freed after the last mark, before the end */
     bool grows;            /* up to the last mark */
     struct trend trend;    /* of its live bytes; begin and end are numbers of marks, from 0 */
@@ -117,6 +118,7 @@ struct growth {
 
     const struct scan *scan; /* NULL: nobody looked what is lost */
     const char *no_scan;     /* why not, in words, or NULL */
+    uint64_t lost_bytes;     /* in focus, whenever they were allocated */
     uint64_t peak_bytes;     /* highest live total until the last mark */
     double planted_bytes;    /* from one mark to the next; 0: none */
     struct growth_account account;

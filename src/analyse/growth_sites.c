@@ -16,6 +16,7 @@
 #define OTHER_SHARE 0.02  /* of the live heap: a gain that is no ramp, to be worth a row */
 #define OTHER_LEAST 16384
 #define QUIET       0.2  /* of the run, at its end: what rose last before that has stopped */
+#define WHOLE_SHARE 0.9  /* of what is lost: as good as all */
 #define FREED_SHARE 0.95 /* of what grew: as good as all */
 
 struct finder {
@@ -25,7 +26,8 @@ struct finder {
     enum metric metric;
     struct measure gained;  /* by site, between the marks that count */
     struct value *by_place; /* the same */
-    struct value *lost;     /* by place, likewise */
+    struct value *lost;     /* by place, likewise, with what only these blocks lead to; */
+    struct value *led;      /* and what is counted with another's */
     struct value *after;    /* by place: from the last mark until the program begins to end */
     struct value *at_last;  /* by place: live at the last mark */
     double all;             /* gained by those that gained */
@@ -41,18 +43,44 @@ static struct value *change(const struct finder *f, size_t since, size_t at)
     return sums;
 }
 
-static struct value *lost_between(const struct finder *f, size_t since, size_t at)
+/* Is it known which lost block all the indirect ones hang on? Where the focus leaves out some of
+ * either, it is not. */
+static bool knows_led(const struct growth *g, const struct profile *p)
+{
+    uint64_t led = 0, indirect = 0;
+    for (size_t i = 0; i < g->scan->row_count; i++) {
+        const struct live_row *row = &p->live.items[g->scan->first_row + i];
+        if (growth_row_is_lost(g, row) && row->reach == REACH_INDIRECT)
+            indirect += row->bytes;
+        else if (growth_row_is_lost(g, row))
+            led += row->led_bytes;
+    }
+    return g->scan->led && led == indirect;
+}
+
+/* What hangs on a lost block goes with it, whoever allocated it: leaks and findings say the same.
+ */
+static void lost_between(struct finder *f, size_t since, size_t at)
 {
     const struct growth *g = f->g;
     const struct profile *p = f->places->total.profile;
-    struct value *lost = xcalloc((size_t)f->places->count + 1, sizeof *lost);
-    for (size_t i = 0; f->domain == DOMAIN_HEAP && g->scan && i < g->scan->row_count; i++) {
+    f->lost = xcalloc((size_t)f->places->count + 1, sizeof *f->lost);
+    f->led = xcalloc((size_t)f->places->count + 1, sizeof *f->led);
+    if (f->domain != DOMAIN_HEAP || !g->scan)
+        return;
+    bool whole = knows_led(g, p);
+    for (size_t i = 0; i < g->scan->row_count; i++) {
         const struct live_row *row = &p->live.items[g->scan->first_row + i];
-        if (growth_row_is_lost(g, row) && row->interval >= since && row->interval < at)
-            value_join(&lost[f->places->of_site[row->site]],
-                       (struct value){(int64_t)row->bytes, (int64_t)row->blocks}, false);
+        if (!growth_row_is_lost(g, row) || row->interval < since || row->interval >= at)
+            continue;
+        uint32_t place = f->places->of_site[row->site];
+        struct value own = {(int64_t)row->bytes, (int64_t)row->blocks};
+        bool is_led = whole && row->reach == REACH_INDIRECT;
+        value_join(is_led ? &f->led[place] : &f->lost[place], own, false);
+        if (whole && !is_led)
+            value_join(&f->lost[place],
+                       (struct value){(int64_t)row->led_bytes, (int64_t)row->led_blocks}, false);
     }
-    return lost;
 }
 
 /* --- series ----------------------------------------------------------------------------------- */
@@ -238,6 +266,16 @@ static bool trend_by_time(const struct growth *g, const struct chosen *c, size_t
     return true;
 }
 
+/* When lost blocks were allocated is known better than by the ends of intervals: where a function
+ * lost what it gained, and nobody else did, the whole leak is its own. */
+static bool is_whole_leak(const struct growth *g, const struct growth_site *site)
+{
+    double lost = growth_last(g, GROWTH_LOST) - g->series[GROWTH_LOST][0];
+    return !g->mark && site->lost_bytes > 0 && (double)site->lost_bytes >= WHOLE_SHARE * lost &&
+           (double)site->lost_bytes >= WHOLE_SHARE * (double)site->bytes &&
+           (double)site->bytes >= WHOLE_SHARE * (double)site->lost_bytes;
+}
+
 static void judge(struct finder *f, const struct chosen *c, size_t k)
 {
     struct growth *g = f->g;
@@ -248,10 +286,13 @@ static void judge(struct finder *f, const struct chosen *c, size_t k)
                                .bytes = f->by_place[place].amount,
                                .blocks = f->by_place[place].count,
                                .held_blocks = f->at_last[place].count,
-                               .lost_bytes = f->lost[place].amount};
+                               .lost_bytes = f->lost[place].amount,
+                               .led_bytes = f->led[place].amount};
     struct trend work = {0};
     if (!(g->mark ? trend_by_marks(c, k, &site.trend) : trend_by_time(g, c, k, &site.trend)))
         return;
+    if (is_whole_leak(g, &site))
+        site.trend = g->trends[GROWTH_LOST];
     site.grows = g->mark ? goes_on(&site.trend)
                          : !site.trend.stopped && goes_on_without_marks(c, f, k, &work);
     if (!site.grows && !is_other(g, &site))
@@ -273,7 +314,7 @@ static void find(struct growth *g, const struct places *places, enum domain doma
     struct window w = {.since = {.intervals = first}, .at = {.intervals = last}};
     measure_sites(&f.gained, places->total.profile, metric, SIZE_REQUESTED, &w);
     f.by_place = places_sum(places, f.gained.sites);
-    f.lost = lost_between(&f, first, last);
+    lost_between(&f, first, last);
     f.after = change(&f, last, work_end(places->total.profile));
     f.at_last = change(&f, 0, last);
     for (uint32_t i = 0; i < places->count; i++) {
@@ -294,6 +335,7 @@ static void find(struct growth *g, const struct places *places, enum domain doma
     free(c.by.time);
     free(f.at_last);
     free(f.after);
+    free(f.led);
     free(f.lost);
     free(f.by_place);
     measure_release(&f.gained);

@@ -20,6 +20,7 @@
 #define LOST_SHARE     0.1        /* of what grows, to be what it is about */
 #define LOST_RISES     3          /* marks between which something was lost: it happens again */
 #define LOST_MUCH      (64 * KIB) /* lost, if more seldom */
+#define LIVE_MUCH      (64 * KIB) /* kept, in whatever process */
 #define SHARE_LEAST    0.01       /* of RSS: less is not worth a verdict */
 #define LIVE_SHARE     0.25 /* of what RSS gains: live blocks that grow are what it is about */
 #define ARENAS_SHARE   0.5  /* of what is mapped beside: they are not looked at at every mark */
@@ -69,13 +70,13 @@ static bool functions_grow(const struct growth *g)
 }
 
 /* Without marks a program that reads its input grows, too: only what is much counts. */
-static bool live_grows_over_time(const struct growth *g)
+static bool grows_over_time(const struct growth *g, enum domain domain, double most)
 {
     double grown = 0;
     for (size_t i = 0; i < g->sites.count; i++)
-        if (g->sites.items[i].domain == DOMAIN_HEAP)
+        if (g->sites.items[i].domain == domain)
             grown += (double)g->sites.items[i].bytes;
-    return grown >= TIME_GAIN && grown >= TIME_SHARE * (double)g->peak_bytes;
+    return grown >= TIME_GAIN && grown >= TIME_SHARE * most;
 }
 
 /* Without what the recorder itself gained; and less than the live heap falls at times: RSS follows
@@ -95,7 +96,10 @@ bool growth_grows(const struct growth *g, enum growth_line line)
     if (!g->known)
         return false;
     if (line == GROWTH_LIVE && !g->mark)
-        return live_grows_over_time(g);
+        return grows_over_time(g, DOMAIN_HEAP, (double)g->peak_bytes);
+    if (line == GROWTH_MAPPED && !g->mark &&
+        grows_over_time(g, DOMAIN_MAPPED, growth_last(g, GROWTH_MAPPED)))
+        return true;
     if (line == GROWTH_ARENAS) {
         /* Arenas are mapped seldom, and filled page by page. */
         enum growth_line by = g->arenas_are_live ? GROWTH_ANON : GROWTH_MAPPED;
@@ -345,14 +349,22 @@ static bool anything_rose(const struct growth *g)
     return false;
 }
 
+/* Growth below the noise of RSS: is there enough of it to be worth a verdict? */
+static bool live_matters(const struct growth *g)
+{
+    const struct trend *t = &g->trends[GROWTH_LIVE];
+    double gained = t->slope * growth_span(g, t->skipped, g->count - 1);
+    return growth_grows(g, GROWTH_LIVE) &&
+           (gained >= LIVE_MUCH || gained >= SHARE_LEAST * growth_last(g, GROWTH_RSS) || !g->mark);
+}
+
 static enum growth_verdict verdict_of(const struct growth *g)
 {
     if (leak_matters(g))
         return VERDICT_LEAK;
     if (process_grows(g))
         return kind_of_growth(g);
-    if (growth_grows(g, GROWTH_LIVE) || growth_grows(g, GROWTH_POOLS) ||
-        growth_grows(g, GROWTH_ARENAS))
+    if (live_matters(g) || growth_grows(g, GROWTH_POOLS) || growth_grows(g, GROWTH_ARENAS))
         return VERDICT_GROWTH;
     if (mapped_is_resident(g))
         return VERDICT_MAPPED;
@@ -425,6 +437,13 @@ void growth_judge(struct growth *g)
     g->rates = rates_of(g, &g->trends[GROWTH_RSS]);
     g->verdict = verdict_of(g);
     g->cause = *cause_of(g);
+    /* What is kept from a burst was gained once: it has no rate. */
+    if ((g->verdict == VERDICT_RETENTION || g->verdict == VERDICT_FRAGMENTATION) &&
+        !process_grows(g)) {
+        size_t first = g->cause.skipped < g->count - 1 ? g->cause.skipped : 0;
+        g->cause = (struct trend){0};
+        g->rates = growth_rates_between(g, first, g->count - 1);
+    }
     if (g->cause.end > g->cause.begin)
         g->rates = growth_rates_between(g, g->cause.begin, g->cause.end);
 }

@@ -2,13 +2,14 @@
 
 #include <math.h>
 
-#define NOTHING   0.01 /* of the largest difference: about nothing */
-#define MOSTLY    0.5  /* of the differences are nothing: a series of steps */
-#define POWER     0.84 /* normal quantile: four times in five */
-#define WALK      0.9  /* correlation of residuals: no line has noise like that */
-#define FALLS     0.05 /* of what a series rises: less is no noise, it only ever rises */
-#define WARMER    0.7  /* of the spread of all: where more is left, noise has chosen, not warm-up */
-#define LATE_HALF 0.25 /* of what the early half gained: less is no ramp */
+#define NOTHING     0.01 /* of the largest difference: about nothing */
+#define MOSTLY      0.5  /* of the differences are nothing: a series of steps */
+#define POWER       0.84 /* normal quantile: four times in five */
+#define WALK        0.9  /* correlation of residuals: no line has noise like that */
+#define FALLS       0.05 /* of what a series rises: less is no noise, it only ever rises */
+#define WARMER      0.7 /* of the spread of all: where more is left, noise has chosen, not warm-up */
+#define LATE_HALF   0.25 /* of what the early half gained: less is no ramp */
+#define LATE_FILLED 0.6  /* likewise, of what is left when most has come */
 #define LATE_LEAST                                                                                 \
     4 /* rises in the later half: of the maxima of random sizes, 0.7 are expected there */
 #define ALIKE       0.25 /* of the mean rise, to count as one of them */
@@ -138,7 +139,7 @@ static struct estimate by_line(const struct series *s, double *correlation)
     return (struct estimate){slope, sqrt(ee / (n - 2) / xx * (n / worth)), fmax(1, worth - 2)};
 }
 
-static bool late_half_grows(const struct series *s, double slope)
+static bool late_half_grows(const struct series *s, double slope, double share)
 {
     size_t last = s->count - 1, middle = last / 2;
     while (s->x && middle + 1 < last && at(s, middle) - at(s, 0) < at(s, last) - at(s, middle))
@@ -146,7 +147,7 @@ static bool late_half_grows(const struct series *s, double slope)
     while (s->x && middle > 1 && at(s, middle) - at(s, 0) > at(s, last) - at(s, middle))
         middle--;
     double early = s->y[middle] - s->y[0], late = s->y[last] - s->y[middle];
-    return slope > 0 ? late >= LATE_HALF * early : late <= LATE_HALF * early;
+    return slope > 0 ? late >= share * early : late <= share * early;
 }
 
 /* The most that it is below what it was before. */
@@ -212,7 +213,16 @@ static bool is_steady(const struct series *s)
     while (s->x && late > 0 && at(s, late) - x0 > (x1 - x0) / 2)
         late--;
     return one_way(s) && s->y[s->count - 1] > s->y[0] && count_alike(s, late) >= LATE_LEAST &&
-           late_half_grows(s, 1);
+           late_half_grows(s, 1, LATE_HALF);
+}
+
+/* Was it filled, by more and larger rises than are left? The rest may be the last of them: what is
+ * cached is asked for again, and ever less is new. */
+static bool is_filled(const struct series *all, size_t skipped)
+{
+    size_t left = count_rises(all, skipped), last = all->count - 1;
+    return one_way(all) && count_rises(all, 0) - left > left &&
+           all->y[skipped] - all->y[0] > all->y[last] - all->y[skipped];
 }
 
 static double rate_between(const struct series *s, size_t begin, size_t end)
@@ -264,7 +274,8 @@ bool trend_of(struct trend *t, const double *y, const double *x, size_t count)
     struct series s = {y + t->skipped, x ? x + t->skipped : NULL, count - t->skipped};
     t->used = s.count;
     t->jumps = count_jumps(&s);
-    t->steady = is_steady(&s);
+    bool filled = is_filled(&all, t->skipped);
+    t->steady = is_steady(&s) && !filled;
     bool steps = (double)t->jumps < MOSTLY * (double)(s.count - 1);
     double correlation = 0;
     struct estimate e = steps ? by_differences(&s) : by_line(&s, &correlation);
@@ -277,7 +288,7 @@ bool trend_of(struct trend *t, const double *y, const double *x, size_t count)
     t->detectable = (q + POWER) * e.error;
     bool parts = t->jumps && (steps || one_way(&s));
     bool ramp = t->low > 0 || t->high < 0;
-    if (ramp && parts && !late_half_grows(&s, t->slope))
+    if (ramp && parts && !late_half_grows(&s, t->slope, filled ? LATE_FILLED : LATE_HALF))
         ramp = false;
     t->sure = ramp && fabs(t->slope) > SURE * (t->slope - t->low);
     bool stopped = t->stopped && t->rate > 0 && !t->sure;

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "analyse/leaks.h"
 #include "report/chains.h"
 #include "report/growth_account.h"
 #include "report/json_parts.h"
@@ -135,6 +136,8 @@ static void add_site(const struct growth *g, const struct growth_site *site, str
     struct strbuf *lost = table_cell(t);
     if (site->domain != DOMAIN_HEAP)
         strbuf_puts(lost, site->domain == DOMAIN_POOL ? "pool" : "mapped");
+    else if (g->scan && site->led_bytes > 0 && !site->lost_bytes)
+        strbuf_puts(lost, "indirectly"); /* counted with what it hangs on */
     else if (g->scan)
         unit_bytes(lost, site->lost_bytes);
     unit_text(table_cell(t), function_of(g, site));
@@ -205,8 +208,6 @@ static void add_moments(const struct growth *g, const struct style *s, struct st
     } else {
         strbuf_puts(out, " of the collector's own: the program made no marks");
     }
-    if (g->skipped)
-        strbuf_printf(out, "; up to %zu at the beginning are warm-up and not counted", g->skipped);
     wrap_since(out, start, SUMMARY_LABEL, s->width);
     strbuf_putc(out, '\n');
 }
@@ -265,10 +266,29 @@ static void add_why(const struct growth *g, size_t most, const struct style *s, 
     chains_text(&g->places, &g->chains, (struct chain_events){g->mark, g->count}, most, s, out);
 }
 
+/* Growth is about one process; what others lost is for leaks. */
+static void add_others(const struct growth *g, const struct style *s, struct strbuf *out)
+{
+    const struct leaks_question q = {.query = g->places.query, .kinds = LEAKS_NOT_FREED};
+    const struct leaks own = {
+        .recording = g->places.total.recording, .profile = g->places.total.profile, .question = &q};
+    if (own.profile->together)
+        return;
+    struct leak_others o = leaks_of_others(&own);
+    if (!o.processes)
+        return;
+    summary_label(out, s, "others");
+    unit_counted(out, (int64_t)o.processes, "other process");
+    strbuf_puts(out, " lost ");
+    unit_bytes(out, (int64_t)o.bytes);
+    strbuf_puts(out, "; see tidemark leaks\n");
+}
+
 static void add_about(const struct growth *g, const struct style *s, struct strbuf *out)
 {
     const struct answer *a = &g->places.total;
     summary_choice(a->recording, a->profile, s, out);
+    add_others(g, s, out);
     summary_label(out, s, "command");
     summary_command(a->profile, s->width > 30 ? s->width - 12 : 20, out);
     strbuf_putc(out, '\n');

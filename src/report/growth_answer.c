@@ -173,7 +173,7 @@ static void leak_words(const struct growth *g, struct strbuf *out)
         strbuf_puts(out, "It leaked ");
         rate(g, rate_of_cause(g), out);
         when(g, out);
-        say(out, ", %B in all, and stopped", whole(all));
+        say(out, ", %B in all, and stopped", (int64_t)g->lost_bytes);
     } else if (g->mark && 2 * t->rises < end - begin) {
         say(out, "It leaked %B in %N of %N '%s' marks", whole(all), t->rises, g->count, g->mark);
         when(g, out);
@@ -222,8 +222,9 @@ static void growth_words(const struct growth *g, struct strbuf *out)
 
 static void kept_words(const struct growth *g, struct strbuf *out)
 {
-    bool grows = growth_grows(g, GROWTH_ANON) || growth_grows(g, GROWTH_RSS);
+    bool grows = g->cause.slope != 0 || g->cause.rate != 0;
     bool pinned = g->verdict == VERDICT_FRAGMENTATION;
+    const char *what = growth_grows(g, GROWTH_LIVE) ? "Hardly anything" : "Nothing";
     double all = g->account.last ? (double)growth_account_part(&g->account, PART_FREE) +
                                        (double)growth_account_part(&g->account, PART_HELD)
                                  : growth_last(g, GROWTH_HELD);
@@ -233,10 +234,10 @@ static void kept_words(const struct growth *g, struct strbuf *out)
         say(out, " more than live blocks use%s, %B at last",
             pinned ? ", on pages that few blocks keep" : "", whole(all));
     } else if (pinned) {
-        say(out, "Nothing grows, but live blocks keep %B free on their pages",
+        say(out, "%r grows, but live blocks keep %B free on their pages", what,
             growth_account_part(&g->account, PART_HELD));
     } else {
-        say(out, "Nothing grows, but the allocator keeps %B that no block uses", whole(all));
+        say(out, "%r grows, but the allocator keeps %B that no block uses", what, whole(all));
     }
     if (!pinned && g->account.last && g->account.last->arenas > 1)
         say(out, ", in %N arena(s), one for each thread or two", g->account.last->arenas);
@@ -266,6 +267,10 @@ static void rise_words(const struct growth *g, struct strbuf *out)
         strbuf_puts(out, ", and not since");
     } else if (t->model == TREND_STEPS && t->jumps) {
         say(out, ", in %N jump(s) to new maxima and not steadily", t->rises);
+    } else if (t->model == TREND_RAMP && t->sure && t->slope > 0) {
+        /* Steadily, and yet no verdict. */
+        if (!g->mark)
+            strbuf_puts(out, ", in too short a time to tell whether it goes on");
     } else {
         strbuf_puts(out, ", not steadily");
     }
@@ -273,7 +278,13 @@ static void rise_words(const struct growth *g, struct strbuf *out)
 
 static void stable_words(const struct growth *g, struct strbuf *out)
 {
-    say(out, "Nothing grows: from ");
+    if (growth_grows(g, GROWTH_LIVE)) {
+        strbuf_puts(out, "Hardly anything grows, ");
+        rate(g, g->trends[GROWTH_LIVE].slope, out);
+    } else {
+        strbuf_puts(out, "Nothing grows");
+    }
+    strbuf_puts(out, ": from ");
     growth_moment(g, 0, out);
     strbuf_puts(out, " to ");
     growth_moment(g, g->count - 1, out);
@@ -354,11 +365,11 @@ bool growth_account_words(const struct growth *g, struct strbuf *out)
         double part = r->parts[i];
         if (fabs(part) < PART_LEAST * r->rss)
             continue;
-        say(out, " %r %B %s",
-            told++     ? part < 0 ? "-" : "+"
-            : part < 0 ? "= -"
-                       : "=",
-            whole(fabs(part)), growth_part_title((enum growth_part)i));
+        if (told++)
+            say(out, " %r %B %s", part < 0 ? "-" : "+", whole(fabs(part)),
+                growth_part_title((enum growth_part)i));
+        else
+            say(out, " = %B %s", whole(part), growth_part_title((enum growth_part)i));
         if (i == GAIN_FREE && g->account.last && g->account.last->arenas > 1)
             say(out, " (%N arena(s))", g->account.last->arenas);
     }
@@ -367,23 +378,45 @@ bool growth_account_words(const struct growth *g, struct strbuf *out)
     return true;
 }
 
-/* What the first sentence does not say of RSS. */
-static void second_sentence(const struct growth *g, struct strbuf *out)
+/* Of what RSS gained, what the first sentence tells. */
+static bool is_explained(const struct growth *g, const struct growth_rates *r)
 {
-    const struct growth_rates *r = &g->rates;
-    if (g->verdict == VERDICT_STABLE || g->verdict == VERDICT_WARM_UP ||
-        g->verdict == VERDICT_ADDRESS_SPACE)
-        return;
-    bool rss = growth_grows(g, GROWTH_RSS) || growth_rose(g, GROWTH_RSS);
     enum growth_part most = growth_main_part(g);
     double told = g->verdict == VERDICT_LEAK ? r->parts[GAIN_LOST]
                   : most < GROWTH_PARTS      ? r->parts[most]
                                              : 0;
     told += g->verdict == VERDICT_LEAK || most == GAIN_REACHABLE ? r->parts[GAIN_ROUNDING] : 0;
-    bool explained = r->rss <= 0 || told >= MOSTLY * (r->rss - r->parts[GAIN_RECORDER]);
+    return r->rss <= 0 || told >= MOSTLY * (r->rss - r->parts[GAIN_RECORDER]);
+}
+
+/* The first sentence is about a time in which it grew; before and after that RSS may have gained
+ * more, by something else. */
+static void rest_of_rss(const struct growth *g, struct strbuf *out)
+{
+    struct growth_rates all = growth_rates_between(g, 0, g->count - 1);
+    int most = 0;
+    if (!growth_rose(g, GROWTH_RSS) || is_explained(g, &all)) {
+        strbuf_puts(out, " RSS otherwise stays flat.");
+        return;
+    }
+    for (int i = 0; i < GROWTH_PARTS; i++)
+        if (all.parts[i] > all.parts[most])
+            most = i;
+    say(out, " RSS went from %B to %B, most of it %s.", whole(g->series[GROWTH_RSS][0]),
+        whole(growth_last(g, GROWTH_RSS)), growth_part_title((enum growth_part)most));
+}
+
+/* What the first sentence does not say of RSS. */
+static void second_sentence(const struct growth *g, struct strbuf *out)
+{
+    if (g->verdict == VERDICT_STABLE || g->verdict == VERDICT_WARM_UP ||
+        g->verdict == VERDICT_ADDRESS_SPACE)
+        return;
+    bool rss = growth_grows(g, GROWTH_RSS) || growth_rose(g, GROWTH_RSS);
+    bool explained = is_explained(g, &g->rates);
     if (g->verdict == VERDICT_LEAK || g->verdict == VERDICT_GROWTH) {
         if (!rss || explained) {
-            strbuf_puts(out, " RSS otherwise stays flat.");
+            rest_of_rss(g, out);
             return;
         }
     } else if (!rss || explained) {

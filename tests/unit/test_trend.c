@@ -97,6 +97,36 @@ static void test_plateau(void **state)
     assert_true(t.slope == 0 && t.warm_up == 20000);
 }
 
+/* A cache of 200 keys that are asked for at random fills up, ever more slowly; one that is loaded
+ * at the start, and gains at every tenth event, grows. */
+static void test_filling_cache(void **state)
+{
+    (void)state;
+    int false_alarms = 0;
+    double y[400];
+    for (seed = 1; seed <= 200 * 1000003u; seed += 1000003u) {
+        uint64_t own = seed;
+        bool known[200] = {false};
+        double sum = 0;
+        for (int i = 0; i < 400; i++) {
+            for (int k = 0; k < 3; k++) {
+                int key = (int)(200 * uniform());
+                sum += known[key] ? 0 : 30000;
+                known[key] = true;
+            }
+            y[i] = sum;
+        }
+        struct trend t = trend(y, 400);
+        false_alarms += !t.stopped && (t.steady || (t.model == TREND_RAMP && t.sure));
+        seed = own;
+    }
+    assert_in_range(false_alarms, 0, 2);
+    for (int i = 0; i < 400; i++)
+        y[i] = (i < 20 ? i : 20) * 1e6 + 1000 * (i / 10);
+    struct trend t = trend(y, 400);
+    assert_true(t.steady || t.sure);
+}
+
 /* In 200 series without growth, few are called a ramp; with growth of half the noise's width over
  * the run, nearly all are, and the truth is inside nearly all intervals. */
 static void test_noise(void **state)
@@ -337,6 +367,7 @@ int main(void)
                                        cmocka_unit_test(test_constant),
                                        cmocka_unit_test(test_exact_ramp),
                                        cmocka_unit_test(test_plateau),
+                                       cmocka_unit_test(test_filling_cache),
                                        cmocka_unit_test(test_noise),
                                        cmocka_unit_test(test_sawtooth),
                                        cmocka_unit_test(test_many_steps_are_growth),
