@@ -5,7 +5,7 @@
 #include "analyse/detect.h"
 #include "analyse/planted.h"
 
-const char *finding_kind_name(enum finding_kind kind)
+const char *finding_kind_name(const struct finding *n)
 {
     static const char *const names[FINDING_KINDS] = {
         [FINDING_LEAK] = "leak",
@@ -17,10 +17,10 @@ const char *finding_kind_name(enum finding_kind kind)
         [FINDING_OVERHEAD] = "overhead",
         [FINDING_CHAIN] = "chain",
         [FINDING_MAPPED] = "mapped",
-        [FINDING_RETAINED] = "retained",
-        [FINDING_FRAGMENTED] = "fragmented",
+        [FINDING_RETAINED] = "retention",
+        [FINDING_FRAGMENTED] = "fragmentation",
     };
-    return names[kind];
+    return n->kind == FINDING_MAPPED && n->mapped == MAPPED_SHARED ? "shared" : names[n->kind];
 }
 
 const struct places *finding_places(const struct findings *f, const struct finding *n)

@@ -90,7 +90,8 @@ struct findings {
 /* Sets rss_bytes and rss_ns. */
 void resident_highest(const struct profile *p, struct findings_basis *b);
 
-const char *finding_kind_name(enum finding_kind kind);
+/* As the JSON and the texts have it. */
+const char *finding_kind_name(const struct finding *n);
 /* Where its place and calls are. */
 const struct places *finding_places(const struct findings *f, const struct finding *n);
 

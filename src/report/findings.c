@@ -97,7 +97,7 @@ static void add_finding(const struct findings_all *all, const struct joined_find
     size_t start = out->size;
     strbuf_printf(out, "%s%zu. ", style_bold(s), number);
     add_title(all, j, out);
-    strbuf_printf(out, "%s  [%s]", style_plain(s), finding_kind_name(j->own->kind));
+    strbuf_printf(out, "%s  [%s]", style_plain(s), finding_kind_name(j->own));
     wrap_since(out, start, 3, s->width);
     strbuf_printf(out, "\n   %s", style_faint(s));
     finding_path(j->of, j->own, s->width > 40 ? s->width - 3 : 40, out);
@@ -405,7 +405,7 @@ static void json_finding(struct json *j, const struct findings_all *all,
     const struct call_frame *frame = places_frame(places, f->own->call);
     struct json_stacks stacks = {.frames = &a->frames};
     json_object(j, NULL);
-    json_string(j, "kind", finding_kind_name(f->own->kind));
+    json_string(j, "kind", finding_kind_name(f->own));
     json_u64(j, "pid", a->profile->pid);
     json_array(j, "pids");
     for (size_t i = 0; i < f->pids.count; i++)

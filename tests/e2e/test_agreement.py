@@ -12,8 +12,8 @@ TRUTH = {
     "lost": ("leak", "lose_one", 2000000, 100),
     "tree": ("leak", "plant_tree", 100 * (16 + 63 * 200), 6400),
     "mapped": ("mapped", "map_more", 100 * MIB, 100),
-    "shared": ("mapped", "share_more", 100 * MIB, 100),
-    "retained": ("retained", "burst", None, None),
+    "shared": ("shared", "share_more", 100 * MIB, 100),
+    "retained": ("retention", "burst", None, None),
     "cache": ("growth", "remember", None, None),
     "reserve": ("untouched", "reserve", None, 1),
     "churn": ("churn", "churn", 2000000 * 64, 2000000),
@@ -118,13 +118,13 @@ def check_growth(t, told):
 
 def check_mapped(t, told):
     """What is mapped is as much in report, and resident in maps."""
-    for f in told.kinds("mapped"):
+    for f in told.kinds("mapped", "shared"):
         rows = t.report(told.profile, "mapped", "--at", "%.6fs" % (f["moment_ns"] / 1e9))
         t.equal("in report", t.row(rows, function(f))["self_bytes"], f["bytes"])
         maps = t.ask(told.profile, "maps")["totals"]["rss_bytes"]
         t.true("in maps", f["bytes"] <= maps, maps)
     if told.name == "retained":
-        kept = told.kinds("retained")[0]["bytes"]
+        kept = told.kinds("retention")[0]["bytes"]
         look = told.growth.get("footprints", told.growth["account"])[-1]
         t.equal("as in the account of growth", kept, look["free_bytes"] + look["held_bytes"])
         t.true("all of it", 60000 * 1000 <= kept <= 66 << 20, kept)
