@@ -22,6 +22,7 @@
 #define KEPT_SHARE     0.25 /* of anonymous memory */
 #define PINNED_SHARE   0.25 /* of what is kept: live blocks keep it */
 #define RECENT_SHARE   0.9  /* of the most: then the last moment counts */
+#define BESIDE_SHARE   0.1 /* of what is resident: less is nothing, and the highest moment counts */
 #define ARENAS_OF_PART 0.5
 
 /* --- which moment ----------------------------------------------------------------------------- */
@@ -72,9 +73,13 @@ static const struct footprint *choose(const struct profile *p)
     for (size_t i = 0; i < p->footprints.count; i++) {
         const struct footprint *l = &p->footprints.items[i];
         uint64_t beside = mappings_of(l) + kept_at(p, l);
+        if ((double)beside < BESIDE_SHARE * (double)l->rss_bytes)
+            beside = 0;
         if (best && work_end_of_python(p) && l->time_ns > work_end_ns(p))
             break; /* what Python had is gone by then */
         if (best && (double)beside < RECENT_SHARE * (double)most)
+            continue;
+        if (best && !most && !beside && l->rss_bytes < best->rss_bytes)
             continue;
         most = beside > most ? beside : most;
         best = l;
@@ -270,9 +275,9 @@ static void add_fragmented(struct findings *f, int64_t bytes)
 
 static void add_kept(struct findings *f)
 {
-    static const enum footprint_part anonymous[] = {PART_LIVE, PART_ROUNDING, PART_HELD,
-                                                    PART_FREE, PART_MAPPED,   PART_STACKS,
-                                                    PART_DATA, PART_UNKNOWN};
+    static const enum footprint_part anonymous[] = {PART_LIVE,   PART_ROUNDING, PART_HELD,
+                                                    PART_FREE,   PART_MAPPED,   PART_ARENAS,
+                                                    PART_STACKS, PART_DATA,     PART_UNKNOWN};
     const struct footprint *l = f->basis.look;
     uint64_t kept = kept_at(f->places.total.profile, l), all = 0;
     for (size_t i = 0; i < sizeof anonymous / sizeof *anonymous; i++)

@@ -142,7 +142,8 @@ void finding_title(const struct findings *f, const struct finding *n, struct str
 
 static void why_leak(const struct findings *f, const struct finding *n, struct strbuf *out)
 {
-    uint64_t run = f->places.total.profile->duration_ns, last = n->last_ns ? n->last_ns - 1 : 0;
+    const struct profile *p = f->places.total.profile;
+    uint64_t run = p->duration_ns, last = n->last_ns ? n->last_ns - 1 : 0;
     int64_t direct = wrapped_less(n->count, n->led_count);
     if (n->late_bytes > n->bytes / 2) {
         strbuf_puts(out, "nothing points to them since destructors ran; until then something did");
@@ -163,6 +164,8 @@ static void why_leak(const struct findings *f, const struct finding *n, struct s
     unit_time(out, n->first_ns);
     if (last <= n->first_ns)
         return;
+    if (work_end_ns(p) < run) /* the look for lost blocks takes its time, but is no work */
+        run = work_end_ns(p) > last ? work_end_ns(p) : last;
     strbuf_puts(out, ", the last at ");
     unit_time(out, last);
     strbuf_puts(out, " of ");
