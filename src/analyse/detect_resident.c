@@ -167,9 +167,36 @@ static struct mapped_look look_at_mapped(const struct findings *f)
     return best;
 }
 
+/* Bytes for each mark, or second, of the mappings of a place that become more and more; 0: they do
+ * not. */
+static double grows_by(const struct findings *f, uint32_t place)
+{
+    double most = 0;
+    for (size_t i = 0; f->mapped_grows && i < f->places.total.profile->sites.count; i++)
+        if (f->mapped.of_site[i] == place && f->mapped_grows[i] > most)
+            most = f->mapped_grows[i];
+    return most;
+}
+
+/* Pools have told of theirs. */
+static int64_t in_pools(const struct findings *f)
+{
+    int64_t bytes = 0;
+    for (size_t i = 0; i < f->list.count; i++)
+        if (f->list.items[i].domain == DOMAIN_POOL)
+            bytes = wrapped(bytes, f->list.items[i].bytes);
+    return bytes;
+}
+
+static bool is_much(int64_t bytes, const struct mapped_look *l, bool grows)
+{
+    return bytes >= (grows ? GROWN_BYTES : MAPPED_BYTES) &&
+           (double)bytes >= (grows ? GROWN_SHARE : MAPPED_SHARE) * (double)l->rss_bytes;
+}
+
 static void share_out(struct findings *f, const struct mapped_look *l, struct value *sums)
 {
-    int64_t left = (int64_t)l->bytes, all = 0;
+    int64_t left = wrapped_less((int64_t)l->bytes, in_pools(f)), all = 0;
     uint32_t *order = xcalloc((size_t)f->mapped.count + 1, sizeof *order);
     for (uint32_t i = 0; i < f->mapped.count; i++) {
         order[i] = i;
@@ -180,11 +207,14 @@ static void share_out(struct findings *f, const struct mapped_look *l, struct va
     for (uint32_t k = 0; k < f->mapped.count; k++) {
         uint32_t i = order[k];
         int64_t bytes = sums[i].amount < left ? sums[i].amount : left;
-        if (bytes < MAPPED_BYTES || (double)bytes < MAPPED_SHARE * (double)l->rss_bytes)
-            break;
+        double slope = grows_by(f, i);
+        if (!is_much(bytes, l, slope > 0))
+            continue;
         struct finding *n = add(f, FINDING_MAPPED, i, f->mapped.total.measure.sites, bytes);
         n->count = sums[i].count;
         n->at_most = at_most;
+        n->mark = f->mapped_mark;
+        n->per_mark = f->mapped_mark ? slope : 0;
         n->mapped = is_mostly_arenas(f, i) ? MAPPED_ARENAS : l->shared ? MAPPED_SHARED : MAPPED_ANY;
         n->of_bytes = (int64_t)l->rss_bytes;
         n->moment_ns = l->time_ns;
@@ -196,7 +226,7 @@ static void share_out(struct findings *f, const struct mapped_look *l, struct va
 static void add_mapped(struct findings *f, const struct recording *r, const struct query *q)
 {
     struct mapped_look l = look_at_mapped(f);
-    if (l.bytes < MAPPED_BYTES || (double)l.bytes < MAPPED_SHARE * (double)l.rss_bytes)
+    if (!is_much((int64_t)l.bytes, &l, f->mapped_grows))
         return;
     snprintf(f->mapped_at, sizeof f->mapped_at, "%.6fs", (double)l.time_ns / 1e9);
     struct query then = *q;

@@ -25,7 +25,9 @@ const char *finding_kind_name(const struct finding *n)
 
 const struct places *finding_places(const struct findings *f, const struct finding *n)
 {
-    return n->kind == FINDING_MAPPED ? &f->mapped : &f->places;
+    return n->kind == FINDING_MAPPED  ? &f->mapped
+           : n->domain == DOMAIN_POOL ? &f->pools
+                                      : &f->places;
 }
 
 struct finding *detect_add(struct findings *f, enum finding_kind kind, uint32_t place,
@@ -57,8 +59,7 @@ static void keep_best(struct findings *f)
         bool named = false;
         for (size_t k = 0; k < kept; k++)
             named |= f->list.items[k].place == f->list.items[i].place &&
-                     (f->list.items[k].kind == FINDING_MAPPED) ==
-                         (f->list.items[i].kind == FINDING_MAPPED);
+                     finding_places(f, &f->list.items[k]) == finding_places(f, &f->list.items[i]);
         if (!named)
             f->list.items[kept++] = f->list.items[i];
     }
@@ -115,8 +116,10 @@ static void leave_out_lost(struct findings *f)
     size_t kept = 0;
     for (size_t i = 0; i < f->list.count; i++) {
         struct finding n = f->list.items[i];
-        int64_t lost = f->lost[n.place].amount, hangs = f->hangs[n.place].amount;
-        if (n.kind == FINDING_GROWTH && lost > 0) {
+        bool grows = n.kind == FINDING_GROWTH && n.domain == DOMAIN_HEAP;
+        int64_t lost = grows ? f->lost[n.place].amount : 0;
+        if (lost > 0) {
+            int64_t hangs = f->hangs[n.place].amount;
             int64_t own = hangs < free_to_claim ? hangs : free_to_claim;
             free_to_claim -= own;
             int64_t left = wrapped_less(n.bytes, wrapped_less(lost, own));
@@ -139,7 +142,8 @@ static void weigh(struct findings *f)
                        : 1;
     for (size_t i = 0; i < f->list.count; i++) {
         enum finding_kind kind = f->list.items[i].kind;
-        if (kind == FINDING_LEAK || kind == FINDING_GROWTH || kind == FINDING_PEAK ||
+        bool pool = f->list.items[i].domain == DOMAIN_POOL; /* no share of the heap */
+        if (kind == FINDING_LEAK || (kind == FINDING_GROWTH && !pool) || kind == FINDING_PEAK ||
             kind == FINDING_OVERHEAD)
             f->list.items[i].worth *= scale;
     }
@@ -190,6 +194,8 @@ void findings_release(struct findings *f)
     chains_release(&f->chains);
     free(f->lost);
     free(f->hangs);
+    free(f->mapped_grows);
+    places_release(&f->pools);
     if (*f->mapped_at)
         places_release(&f->mapped);
     places_release(&f->places);

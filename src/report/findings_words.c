@@ -191,8 +191,9 @@ static void why_growth(const struct findings *f, const struct finding *n, struct
     }
     strbuf_puts(out, "; they are ");
     percent(out, (double)n->bytes, (double)n->of_bytes);
-    strbuf_puts(out, " of the peak");
-    if (!f->basis.reach_known)
+    strbuf_puts(out, n->domain == DOMAIN_POOL ? " of what was resident, in a pool of its own"
+                                              : " of the peak");
+    if (!f->basis.reach_known && n->domain != DOMAIN_POOL)
         strbuf_puts(out, "; whether anything still points to them is not known");
 }
 
@@ -233,6 +234,13 @@ static void why_mapped(const struct findings *f, const struct finding *n, struct
         strbuf_puts(out, ": ");
         unit_counted(out, n->count, "mapping");
         strbuf_puts(out, " of its own, and not blocks of the heap");
+    }
+    if (n->per_mark > 0) {
+        strbuf_puts(out, "; it grows by ");
+        unit_bytes(out, (int64_t)n->per_mark);
+        strbuf_puts(out, " for each mark '");
+        unit_text(out, n->mark);
+        strbuf_putc(out, '\'');
     }
     if (n->at_most)
         strbuf_puts(out, "; more is mapped than is resident, so some of it may be others'");
