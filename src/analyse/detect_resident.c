@@ -48,11 +48,23 @@ static bool was_kept(const struct profile *p, const struct footprint *l)
            (double)(end - high) >= KEPT_TIME * (double)end;
 }
 
+/* What is used again is no more than what the blocks had at the peak beyond those that are live:
+ * more than that is kept all the same, in the arenas of threads for instance. */
+static uint64_t kept_free(const struct findings *f, const struct footprint *l)
+{
+    const struct profile *p = f->places.total.profile;
+    double used = 0, rounding = f->basis.overhead_share;
+    if (!was_kept(p, l) && p->peak_bytes > l->live_bytes && rounding < 1)
+        used = (double)(p->peak_bytes - l->live_bytes) / (1 - rounding);
+    return (double)l->parts[PART_FREE] > used ? l->parts[PART_FREE] - (uint64_t)used : 0;
+}
+
 /* What a program allocates while it is looked at counts as free: then only what was free at the
  * moment before and after is. */
-static uint64_t kept_at(const struct profile *p, const struct footprint *l)
+static uint64_t kept_at(const struct findings *f, const struct footprint *l)
 {
-    uint64_t kept = l->parts[PART_HELD] + (was_kept(p, l) ? l->parts[PART_FREE] : 0);
+    const struct profile *p = f->places.total.profile;
+    uint64_t kept = l->parts[PART_HELD] + kept_free(f, l);
     if (l->partial || kept < KEPT_BYTES || (work_end_of_python(p) && l->time_ns > work_end_ns(p)))
         return 0;
     if (l->exact)
@@ -66,13 +78,14 @@ static uint64_t kept_at(const struct profile *p, const struct footprint *l)
     return p->footprints.count > 1 ? kept : 0;
 }
 
-static const struct footprint *choose(const struct profile *p)
+static const struct footprint *choose(const struct findings *f)
 {
+    const struct profile *p = f->places.total.profile;
     const struct footprint *best = NULL;
     uint64_t most = 0;
     for (size_t i = 0; i < p->footprints.count; i++) {
         const struct footprint *l = &p->footprints.items[i];
-        uint64_t beside = mappings_of(l) + kept_at(p, l);
+        uint64_t beside = mappings_of(l) + kept_at(f, l);
         if ((double)beside < BESIDE_SHARE * (double)l->rss_bytes)
             beside = 0;
         if (best && work_end_of_python(p) && l->time_ns > work_end_ns(p))
@@ -309,7 +322,7 @@ static void add_kept(struct findings *f)
                                                     PART_FREE,   PART_MAPPED,   PART_ARENAS,
                                                     PART_STACKS, PART_DATA,     PART_UNKNOWN};
     const struct footprint *l = f->basis.look;
-    uint64_t kept = kept_at(f->places.total.profile, l), all = 0;
+    uint64_t kept = kept_at(f, l), all = 0;
     for (size_t i = 0; i < sizeof anonymous / sizeof *anonymous; i++)
         all += l->parts[anonymous[i]];
     if (kept < KEPT_BYTES || (double)kept < KEPT_SHARE * (double)all)
@@ -324,7 +337,7 @@ void detect_resident(struct findings *f, const struct recording *r, const struct
 {
     const struct profile *p = f->places.total.profile;
     resident_highest(p, &f->basis);
-    f->basis.look = p->together ? NULL : choose(p);
+    f->basis.look = p->together ? NULL : choose(f);
     if (!f->basis.look)
         return;
     add_mapped(f, r, q);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analyse/detect.h"
+#include "analyse/leak_scan.h"
 #include "analyse/planted.h"
 
 const char *finding_kind_name(const struct finding *n)
@@ -79,6 +80,25 @@ static void leave_out_planted(struct findings *f)
         }
 }
 
+/* What they lost is lost all the same, whoever it was. */
+static void count_lost_of_cut(struct findings *f, const uint8_t *ends)
+{
+    const struct profile *p = f->places.total.profile;
+    const char *why;
+    const struct scan *scan = leak_scan_judged(p, &why);
+    for (size_t i = 0; scan && i < scan->row_count; i++) {
+        const struct live_row *r = &p->live.items[scan->first_row + i];
+        if (f->places.of_site[r->site] == PLACE_NONE ||
+            ends[p->sites.items[r->site].node] != NODE_TRUNCATED ||
+            (r->reach != REACH_LOST && r->reach != REACH_INDIRECT))
+            continue;
+        f->cut_lost_bytes = wrapped(f->cut_lost_bytes, (int64_t)r->bytes);
+        f->cut_lost_blocks = wrapped(f->cut_lost_blocks, (int64_t)r->blocks);
+    }
+    f->basis.lost_bytes = f->cut_lost_bytes;
+    f->basis.lost_blocks = f->cut_lost_blocks;
+}
+
 /* Where frames are missing, the function that is charged may not be the one to blame. */
 static void leave_out_cut(struct findings *f)
 {
@@ -87,6 +107,8 @@ static void leave_out_cut(struct findings *f)
     for (size_t i = 0; i < p->intervals.count; i++)
         cut += p->intervals.items[i].truncated_stacks;
     uint8_t *ends = cut ? profile_stack_ends(p) : NULL;
+    if (cut)
+        count_lost_of_cut(f, ends);
     for (size_t i = 0; cut && i < p->sites.count; i++)
         if (f->places.of_site[i] != PLACE_NONE && ends[p->sites.items[i].node] == NODE_TRUNCATED) {
             f->places.of_site[i] = PLACE_NONE;

@@ -86,10 +86,11 @@ struct findings {
     struct value *hangs;     /* of these, what is indirect */
     struct findings_basis basis;
     struct chains chains;
-    uint64_t planted_bytes, planted_blocks; /* of run --plant-leak: left out */
-    uint64_t cut_stacks, cut_peak_bytes;    /* stacks without their outer frames: left out; and
-                                               what was live of them at the peak */
-    VEC(struct finding) list;               /* the most worthwhile first */
+    uint64_t planted_bytes, planted_blocks;  /* of run --plant-leak: left out */
+    uint64_t cut_stacks, cut_peak_bytes;     /* stacks without their outer frames: left out; and
+                                                what was live of them at the peak */
+    int64_t cut_lost_bytes, cut_lost_blocks; /* of basis.lost_*: theirs */
+    VEC(struct finding) list;                /* the most worthwhile first */
 };
 
 /* Sets rss_bytes and rss_ns. */

@@ -146,7 +146,8 @@ static void why_leak(const struct findings *f, const struct finding *n, struct s
     uint64_t run = p->duration_ns, last = n->last_ns ? n->last_ns - 1 : 0;
     int64_t direct = wrapped_less(n->count, n->led_count);
     if (n->late_bytes > n->bytes / 2) {
-        strbuf_puts(out, "nothing points to them since destructors ran; until then something did");
+        strbuf_printf(out, "nothing points to %s since destructors ran; until then something did",
+                      n->count == 1 ? "it" : "them");
     } else {
         strbuf_puts(out, "nothing in the program points to ");
         if (n->led_bytes > 0) {
@@ -157,7 +158,7 @@ static void why_leak(const struct findings *f, const struct finding *n, struct s
             unit_bytes(out, n->led_bytes);
             strbuf_puts(out, direct == 1 ? " hang on it" : " hang on these");
         } else {
-            strbuf_puts(out, "them any more");
+            strbuf_puts(out, n->count == 1 ? "it any more" : "them any more");
         }
     }
     strbuf_puts(out, n->count > 1 ? "; the first was allocated at " : "; it was allocated at ");
@@ -247,13 +248,16 @@ static void why_mapped(const struct findings *f, const struct finding *n, struct
     (void)f;
 }
 
-static void why_retained(const struct finding *n, struct strbuf *out)
+static void why_retained(const struct findings *f, const struct finding *n, struct strbuf *out)
 {
+    const struct footprint *look = f->basis.look;
     strbuf_puts(out, "it had ");
     unit_bytes(out, n->freed_bytes);
     strbuf_puts(out, " at the peak that were freed by ");
     unit_time(out, n->moment_ns);
     strbuf_puts(out, ", and the allocator did not give the pages back to the system");
+    if (n->bytes > n->freed_bytes && look->arenas > 1)
+        strbuf_printf(out, "; threads have their own: there are %u arenas", (unsigned)look->arenas);
     if (n->count > 0) {
         strbuf_puts(out, "; malloc_trim(0) would give back about ");
         unit_bytes(out, n->count);
@@ -301,7 +305,7 @@ void finding_why(const struct findings *f, const struct finding *n, struct strbu
         why_mapped(f, n, out);
         break;
     case FINDING_RETAINED:
-        why_retained(n, out);
+        why_retained(f, n, out);
         break;
     case FINDING_FRAGMENTED:
         strbuf_puts(out, "the allocator keeps ");
@@ -322,8 +326,10 @@ void finding_do(const struct findings *f, const struct finding *n, struct strbuf
 {
     switch (n->kind) {
     case FINDING_LEAK:
-        strbuf_puts(out, "free them where their last owner goes away; 'tidemark leaks' shows every "
-                         "stack, 'tidemark leaks --fail' keeps it so");
+        strbuf_printf(out,
+                      "free %s last owner goes away; 'tidemark leaks' shows every stack, "
+                      "'tidemark leaks --fail' keeps it so",
+                      n->count == 1 ? "it where its" : "them where their");
         break;
     case FINDING_GROWTH:
         strbuf_puts(out, "give it a limit, or clear it between events; 'tidemark report --since' "
@@ -358,6 +364,8 @@ void finding_do(const struct findings *f, const struct finding *n, struct strbuf
         break;
     case FINDING_RETAINED:
         strbuf_puts(out, "call malloc_trim(0) after such a phase, or do it in smaller pieces");
+        if (n->bytes > n->freed_bytes && f->basis.look->arenas > 1)
+            strbuf_puts(out, "; MALLOC_ARENA_MAX limits the arenas");
         break;
     case FINDING_FRAGMENTED:
         strbuf_puts(out, "allocate what stays before what goes, or from a pool of its own");

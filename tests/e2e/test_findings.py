@@ -139,6 +139,14 @@ def test_growth_beside_the_heap(t, way):
     t.true("by event", "by 100.0 KiB for each mark 'event'" in found[0]["why"], found)
 
 
+def test_arenas_of_threads(t):
+    """Every thread frees 1 MB in an arena of its own, and the next one has no use for it."""
+    found = findings_of(t, t.record(t.build("ways.c", "-O1", *API), "arena", "20", "1", "1000000", "0"))["findings"]
+    t.equal("what", [(f["kind"], f["function"]) for f in found], [("retention", "stays")])
+    t.true("nearly all of it", 18 * 1000000 <= found[0]["bytes"] <= 23 << 20, found)
+    t.true("where", " arenas" in found[0]["why"] and "MALLOC_ARENA_MAX" in found[0]["do"], found)
+
+
 def test_untouched_mappings_are_no_growth(t):
     found = findings_of(t, t.record(t.build("grows.c", "-O1", *API), "space", "20", "1"))["findings"]
     t.equal("findings", found, [])
