@@ -13,6 +13,11 @@
 struct finding *detect_add(struct findings *f, enum finding_kind kind, uint32_t place,
                            const struct value *sites, double worth);
 
+/* What grows by marks is worth a finding from these on: bytes, and their share of the peak, or of
+ * what is resident. */
+#define GROWN_BYTES (16 * KIB)
+#define GROWN_SHARE 0.02
+
 /* Most of a place is gone where this says so: what was lost of it is another finding's. */
 #define DETECT_LEFT 0.1
 

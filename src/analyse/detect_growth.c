@@ -8,29 +8,80 @@
 #include "analyse/detect.h"
 #include "analyse/growth.h"
 
-#define MARK_BYTES (16 * KIB)
-#define MARK_SHARE 0.02 /* of the peak */
 #define TIME_BYTES (1 * MIB)
 #define TIME_SHARE 0.25
 
-static void add(struct findings *f, const struct growth *g, const struct growth_site *s)
+static bool is_worth_it(const struct growth *g, const struct growth_site *s, uint64_t of_bytes)
 {
-    double share = share_of(s->bytes, f->basis.peak_bytes);
-    if (!domain_is_live(s->domain) || s->bytes < (g->mark ? MARK_BYTES : TIME_BYTES) ||
-        share < (g->mark ? MARK_SHARE : TIME_SHARE))
-        return;
-    struct window grown = {.since = {.intervals = g->since}, .at = {.intervals = g->until}};
-    struct measure m; /* of the sites that grew */
-    measure_sites(&m, f->places.total.profile, METRIC_LIVE, SIZE_REQUESTED, &grown);
-    struct finding *n = detect_add(f, FINDING_GROWTH, s->place, m.sites, share);
-    measure_release(&m);
+    return s->bytes >= (g->mark ? GROWN_BYTES : TIME_BYTES) &&
+           share_of(s->bytes, of_bytes) >= (g->mark ? GROWN_SHARE : TIME_SHARE);
+}
+
+static void describe(struct finding *n, const struct growth *g, const struct growth_site *s,
+                     uint64_t of_bytes)
+{
     n->bytes = s->bytes;
-    n->of_bytes = (int64_t)f->basis.peak_bytes;
+    n->of_bytes = (int64_t)of_bytes;
     n->mark = g->mark;
     n->per_mark = g->mark ? s->trend.slope : 0;
     n->count = s->held_blocks;
     n->never_less = s->trend.fall <= 0;
     n->freed_bytes = s->freed_bytes;
+}
+
+static void add(struct findings *f, const struct growth *g, const struct growth_site *s)
+{
+    if (!is_worth_it(g, s, f->basis.peak_bytes))
+        return;
+    double share = share_of(s->bytes, f->basis.peak_bytes);
+    struct window grown = {.since = {.intervals = g->since}, .at = {.intervals = g->until}};
+    struct measure m; /* of the sites that grew */
+    measure_sites(&m, f->places.total.profile, METRIC_LIVE, SIZE_REQUESTED, &grown);
+    struct finding *n = detect_add(f, FINDING_GROWTH, s->place, m.sites, share);
+    measure_release(&m);
+    describe(n, g, s, f->basis.peak_bytes);
+}
+
+/* Address space that nobody touches is no memory. */
+static bool is_resident(const struct growth *g, const struct growth_site *s)
+{
+    double gained = g->rates.parts[GAIN_MAPPED] + g->rates.parts[GAIN_SHARED] +
+                    g->rates.parts[GAIN_FILES] + g->rates.parts[GAIN_ARENAS];
+    return g->verdict == VERDICT_MAPPED || g->verdict == VERDICT_SHARED ||
+           gained >= s->trend.slope / 2;
+}
+
+/* How much of what is resident the mappings are is not known here: detect_resident tells of them.
+ */
+static void note_mapped(struct findings *f, const struct growth *g, const struct growth_site *s)
+{
+    size_t sites = f->places.total.profile->sites.count;
+    if (!is_worth_it(g, s, f->basis.rss_bytes) || !is_resident(g, s))
+        return;
+    if (!f->mapped_grows)
+        f->mapped_grows = xcalloc(sites + 1, sizeof *f->mapped_grows);
+    f->mapped_mark = g->mark;
+    for (size_t i = 0; i < sites; i++)
+        if (g->mapped.of_site[i] == s->place)
+            f->mapped_grows[i] = s->trend.slope;
+}
+
+/* A pool takes what it hands out from somewhere: of what grew in the heap, the heap's finding
+ * tells. The pool's own frame is no function: it is its caller's. */
+static void add_pool(struct findings *f, const struct growth *g, const struct growth_site *s)
+{
+    uint64_t whole =
+        f->basis.rss_bytes > f->basis.peak_bytes ? f->basis.rss_bytes : f->basis.peak_bytes;
+    if (!is_worth_it(g, s, whole) || g->gained_bytes > s->bytes / 2)
+        return;
+    uint32_t caller = f->pools.total.tree.parent.items[s->call];
+    *vec_push(&f->list) = (struct finding){.kind = FINDING_GROWTH,
+                                           .domain = DOMAIN_POOL,
+                                           .place = s->place,
+                                           .call = caller ? caller : s->call,
+                                           .leaf = s->leaf,
+                                           .worth = share_of(s->bytes, whole)};
+    describe(&f->list.items[f->list.count - 1], g, s, whole);
 }
 
 void detect_growth(struct findings *f)
@@ -42,7 +93,17 @@ void detect_growth(struct findings *f)
         return; /* marks and times of several processes are no series */
     growth_of_places(&g, &f->places);
     f->basis.growth_known |= g.known || (!g.mark && g.until >= GROWTH_STAMPS_LEAST);
-    for (size_t i = 0; i < g.sites.count; i++)
-        add(f, &g, &g.sites.items[i]);
+    resident_highest(p, &f->basis);
+    f->pools = g.pools;
+    g.pools = (struct places){0};
+    for (size_t i = 0; i < g.sites.count; i++) {
+        const struct growth_site *s = &g.sites.items[i];
+        if (s->domain == DOMAIN_MAPPED)
+            note_mapped(f, &g, s);
+        else if (s->domain == DOMAIN_POOL)
+            add_pool(f, &g, s);
+        else
+            add(f, &g, s);
+    }
     growth_release(&g);
 }

@@ -22,6 +22,7 @@
 #define KEPT_SHARE     0.25 /* of anonymous memory */
 #define PINNED_SHARE   0.25 /* of what is kept: live blocks keep it */
 #define RECENT_SHARE   0.9  /* of the most: then the last moment counts */
+#define BESIDE_SHARE   0.1 /* of what is resident: less is nothing, and the highest moment counts */
 #define ARENAS_OF_PART 0.5
 
 /* --- which moment ----------------------------------------------------------------------------- */
@@ -47,11 +48,23 @@ static bool was_kept(const struct profile *p, const struct footprint *l)
            (double)(end - high) >= KEPT_TIME * (double)end;
 }
 
+/* What is used again is no more than what the blocks had at the peak beyond those that are live:
+ * more than that is kept all the same, in the arenas of threads for instance. */
+static uint64_t kept_free(const struct findings *f, const struct footprint *l)
+{
+    const struct profile *p = f->places.total.profile;
+    double used = 0, rounding = f->basis.overhead_share;
+    if (!was_kept(p, l) && p->peak_bytes > l->live_bytes && rounding < 1)
+        used = (double)(p->peak_bytes - l->live_bytes) / (1 - rounding);
+    return (double)l->parts[PART_FREE] > used ? l->parts[PART_FREE] - (uint64_t)used : 0;
+}
+
 /* What a program allocates while it is looked at counts as free: then only what was free at the
  * moment before and after is. */
-static uint64_t kept_at(const struct profile *p, const struct footprint *l)
+static uint64_t kept_at(const struct findings *f, const struct footprint *l)
 {
-    uint64_t kept = l->parts[PART_HELD] + (was_kept(p, l) ? l->parts[PART_FREE] : 0);
+    const struct profile *p = f->places.total.profile;
+    uint64_t kept = l->parts[PART_HELD] + kept_free(f, l);
     if (l->partial || kept < KEPT_BYTES || (work_end_of_python(p) && l->time_ns > work_end_ns(p)))
         return 0;
     if (l->exact)
@@ -65,16 +78,21 @@ static uint64_t kept_at(const struct profile *p, const struct footprint *l)
     return p->footprints.count > 1 ? kept : 0;
 }
 
-static const struct footprint *choose(const struct profile *p)
+static const struct footprint *choose(const struct findings *f)
 {
+    const struct profile *p = f->places.total.profile;
     const struct footprint *best = NULL;
     uint64_t most = 0;
     for (size_t i = 0; i < p->footprints.count; i++) {
         const struct footprint *l = &p->footprints.items[i];
-        uint64_t beside = mappings_of(l) + kept_at(p, l);
+        uint64_t beside = mappings_of(l) + kept_at(f, l);
+        if ((double)beside < BESIDE_SHARE * (double)l->rss_bytes)
+            beside = 0;
         if (best && work_end_of_python(p) && l->time_ns > work_end_ns(p))
             break; /* what Python had is gone by then */
         if (best && (double)beside < RECENT_SHARE * (double)most)
+            continue;
+        if (best && !most && !beside && l->rss_bytes < best->rss_bytes)
             continue;
         most = beside > most ? beside : most;
         best = l;
@@ -162,9 +180,36 @@ static struct mapped_look look_at_mapped(const struct findings *f)
     return best;
 }
 
+/* Bytes for each mark, or second, of the mappings of a place that become more and more; 0: they do
+ * not. */
+static double grows_by(const struct findings *f, uint32_t place)
+{
+    double most = 0;
+    for (size_t i = 0; f->mapped_grows && i < f->places.total.profile->sites.count; i++)
+        if (f->mapped.of_site[i] == place && f->mapped_grows[i] > most)
+            most = f->mapped_grows[i];
+    return most;
+}
+
+/* Pools have told of theirs. */
+static int64_t in_pools(const struct findings *f)
+{
+    int64_t bytes = 0;
+    for (size_t i = 0; i < f->list.count; i++)
+        if (f->list.items[i].domain == DOMAIN_POOL)
+            bytes = wrapped(bytes, f->list.items[i].bytes);
+    return bytes;
+}
+
+static bool is_much(int64_t bytes, const struct mapped_look *l, bool grows)
+{
+    return bytes >= (grows ? GROWN_BYTES : MAPPED_BYTES) &&
+           (double)bytes >= (grows ? GROWN_SHARE : MAPPED_SHARE) * (double)l->rss_bytes;
+}
+
 static void share_out(struct findings *f, const struct mapped_look *l, struct value *sums)
 {
-    int64_t left = (int64_t)l->bytes, all = 0;
+    int64_t left = wrapped_less((int64_t)l->bytes, in_pools(f)), all = 0;
     uint32_t *order = xcalloc((size_t)f->mapped.count + 1, sizeof *order);
     for (uint32_t i = 0; i < f->mapped.count; i++) {
         order[i] = i;
@@ -175,11 +220,14 @@ static void share_out(struct findings *f, const struct mapped_look *l, struct va
     for (uint32_t k = 0; k < f->mapped.count; k++) {
         uint32_t i = order[k];
         int64_t bytes = sums[i].amount < left ? sums[i].amount : left;
-        if (bytes < MAPPED_BYTES || (double)bytes < MAPPED_SHARE * (double)l->rss_bytes)
-            break;
+        double slope = grows_by(f, i);
+        if (!is_much(bytes, l, slope > 0))
+            continue;
         struct finding *n = add(f, FINDING_MAPPED, i, f->mapped.total.measure.sites, bytes);
         n->count = sums[i].count;
         n->at_most = at_most;
+        n->mark = f->mapped_mark;
+        n->per_mark = f->mapped_mark ? slope : 0;
         n->mapped = is_mostly_arenas(f, i) ? MAPPED_ARENAS : l->shared ? MAPPED_SHARED : MAPPED_ANY;
         n->of_bytes = (int64_t)l->rss_bytes;
         n->moment_ns = l->time_ns;
@@ -191,7 +239,7 @@ static void share_out(struct findings *f, const struct mapped_look *l, struct va
 static void add_mapped(struct findings *f, const struct recording *r, const struct query *q)
 {
     struct mapped_look l = look_at_mapped(f);
-    if (l.bytes < MAPPED_BYTES || (double)l.bytes < MAPPED_SHARE * (double)l.rss_bytes)
+    if (!is_much((int64_t)l.bytes, &l, f->mapped_grows))
         return;
     snprintf(f->mapped_at, sizeof f->mapped_at, "%.6fs", (double)l.time_ns / 1e9);
     struct query then = *q;
@@ -270,11 +318,11 @@ static void add_fragmented(struct findings *f, int64_t bytes)
 
 static void add_kept(struct findings *f)
 {
-    static const enum footprint_part anonymous[] = {PART_LIVE, PART_ROUNDING, PART_HELD,
-                                                    PART_FREE, PART_MAPPED,   PART_STACKS,
-                                                    PART_DATA, PART_UNKNOWN};
+    static const enum footprint_part anonymous[] = {PART_LIVE,   PART_ROUNDING, PART_HELD,
+                                                    PART_FREE,   PART_MAPPED,   PART_ARENAS,
+                                                    PART_STACKS, PART_DATA,     PART_UNKNOWN};
     const struct footprint *l = f->basis.look;
-    uint64_t kept = kept_at(f->places.total.profile, l), all = 0;
+    uint64_t kept = kept_at(f, l), all = 0;
     for (size_t i = 0; i < sizeof anonymous / sizeof *anonymous; i++)
         all += l->parts[anonymous[i]];
     if (kept < KEPT_BYTES || (double)kept < KEPT_SHARE * (double)all)
@@ -289,7 +337,7 @@ void detect_resident(struct findings *f, const struct recording *r, const struct
 {
     const struct profile *p = f->places.total.profile;
     resident_highest(p, &f->basis);
-    f->basis.look = p->together ? NULL : choose(p);
+    f->basis.look = p->together ? NULL : choose(f);
     if (!f->basis.look)
         return;
     add_mapped(f, r, q);

@@ -3,9 +3,10 @@
 #include <stdlib.h>
 
 #include "analyse/detect.h"
+#include "analyse/leak_scan.h"
 #include "analyse/planted.h"
 
-const char *finding_kind_name(enum finding_kind kind)
+const char *finding_kind_name(const struct finding *n)
 {
     static const char *const names[FINDING_KINDS] = {
         [FINDING_LEAK] = "leak",
@@ -17,15 +18,17 @@ const char *finding_kind_name(enum finding_kind kind)
         [FINDING_OVERHEAD] = "overhead",
         [FINDING_CHAIN] = "chain",
         [FINDING_MAPPED] = "mapped",
-        [FINDING_RETAINED] = "retained",
-        [FINDING_FRAGMENTED] = "fragmented",
+        [FINDING_RETAINED] = "retention",
+        [FINDING_FRAGMENTED] = "fragmentation",
     };
-    return names[kind];
+    return n->kind == FINDING_MAPPED && n->mapped == MAPPED_SHARED ? "shared" : names[n->kind];
 }
 
 const struct places *finding_places(const struct findings *f, const struct finding *n)
 {
-    return n->kind == FINDING_MAPPED ? &f->mapped : &f->places;
+    return n->kind == FINDING_MAPPED  ? &f->mapped
+           : n->domain == DOMAIN_POOL ? &f->pools
+                                      : &f->places;
 }
 
 struct finding *detect_add(struct findings *f, enum finding_kind kind, uint32_t place,
@@ -57,8 +60,7 @@ static void keep_best(struct findings *f)
         bool named = false;
         for (size_t k = 0; k < kept; k++)
             named |= f->list.items[k].place == f->list.items[i].place &&
-                     (f->list.items[k].kind == FINDING_MAPPED) ==
-                         (f->list.items[i].kind == FINDING_MAPPED);
+                     finding_places(f, &f->list.items[k]) == finding_places(f, &f->list.items[i]);
         if (!named)
             f->list.items[kept++] = f->list.items[i];
     }
@@ -78,6 +80,25 @@ static void leave_out_planted(struct findings *f)
         }
 }
 
+/* What they lost is lost all the same, whoever it was. */
+static void count_lost_of_cut(struct findings *f, const uint8_t *ends)
+{
+    const struct profile *p = f->places.total.profile;
+    const char *why;
+    const struct scan *scan = leak_scan_judged(p, &why);
+    for (size_t i = 0; scan && i < scan->row_count; i++) {
+        const struct live_row *r = &p->live.items[scan->first_row + i];
+        if (f->places.of_site[r->site] == PLACE_NONE ||
+            ends[p->sites.items[r->site].node] != NODE_TRUNCATED ||
+            (r->reach != REACH_LOST && r->reach != REACH_INDIRECT))
+            continue;
+        f->cut_lost_bytes = wrapped(f->cut_lost_bytes, (int64_t)r->bytes);
+        f->cut_lost_blocks = wrapped(f->cut_lost_blocks, (int64_t)r->blocks);
+    }
+    f->basis.lost_bytes = f->cut_lost_bytes;
+    f->basis.lost_blocks = f->cut_lost_blocks;
+}
+
 /* Where frames are missing, the function that is charged may not be the one to blame. */
 static void leave_out_cut(struct findings *f)
 {
@@ -86,6 +107,8 @@ static void leave_out_cut(struct findings *f)
     for (size_t i = 0; i < p->intervals.count; i++)
         cut += p->intervals.items[i].truncated_stacks;
     uint8_t *ends = cut ? profile_stack_ends(p) : NULL;
+    if (cut)
+        count_lost_of_cut(f, ends);
     for (size_t i = 0; cut && i < p->sites.count; i++)
         if (f->places.of_site[i] != PLACE_NONE && ends[p->sites.items[i].node] == NODE_TRUNCATED) {
             f->places.of_site[i] = PLACE_NONE;
@@ -115,8 +138,10 @@ static void leave_out_lost(struct findings *f)
     size_t kept = 0;
     for (size_t i = 0; i < f->list.count; i++) {
         struct finding n = f->list.items[i];
-        int64_t lost = f->lost[n.place].amount, hangs = f->hangs[n.place].amount;
-        if (n.kind == FINDING_GROWTH && lost > 0) {
+        bool grows = n.kind == FINDING_GROWTH && n.domain == DOMAIN_HEAP;
+        int64_t lost = grows ? f->lost[n.place].amount : 0;
+        if (lost > 0) {
+            int64_t hangs = f->hangs[n.place].amount;
             int64_t own = hangs < free_to_claim ? hangs : free_to_claim;
             free_to_claim -= own;
             int64_t left = wrapped_less(n.bytes, wrapped_less(lost, own));
@@ -139,7 +164,8 @@ static void weigh(struct findings *f)
                        : 1;
     for (size_t i = 0; i < f->list.count; i++) {
         enum finding_kind kind = f->list.items[i].kind;
-        if (kind == FINDING_LEAK || kind == FINDING_GROWTH || kind == FINDING_PEAK ||
+        bool pool = f->list.items[i].domain == DOMAIN_POOL; /* no share of the heap */
+        if (kind == FINDING_LEAK || (kind == FINDING_GROWTH && !pool) || kind == FINDING_PEAK ||
             kind == FINDING_OVERHEAD)
             f->list.items[i].worth *= scale;
     }
@@ -190,6 +216,8 @@ void findings_release(struct findings *f)
     chains_release(&f->chains);
     free(f->lost);
     free(f->hangs);
+    free(f->mapped_grows);
+    places_release(&f->pools);
     if (*f->mapped_at)
         places_release(&f->mapped);
     places_release(&f->places);

@@ -42,7 +42,8 @@ struct finding {
     uint32_t leaf;        /* where its stack begins: C functions that `call` called, or `call` */
     int64_t bytes, count; /* what fixing it would save */
     int64_t of_bytes;     /* and of how much: of this place's own, or of the process's peak */
-    double per_mark;      /* growth: bytes each; 0: there are no marks to count by */
+    enum domain domain;   /* growth: of the heap, or of pools */
+    double per_mark;      /* growth, mapped: bytes each; 0: no growth, or no marks to count by */
     const char *mark;     /* and their label */
     int64_t freed_bytes;  /* growth: of `bytes`, freed after the last mark and before the end */
     bool never_less;      /* growth: at none of the moments that were compared */
@@ -75,22 +76,28 @@ struct findings_basis {
 
 struct findings {
     struct places places;
-    struct places mapped; /* of FINDING_MAPPED: who mapped what was there at mapped_at */
-    char mapped_at[32];   /* a moment as --at takes it; "": `mapped` is not there */
-    struct value *lost;   /* by place: lost and indirect; */
-    struct value *hangs;  /* of these, what is indirect */
+    struct places mapped;    /* of FINDING_MAPPED: who mapped what was there at mapped_at */
+    char mapped_at[32];      /* a moment as --at takes it; "": `mapped` is not there */
+    struct places pools;     /* of growth in DOMAIN_POOL; empty where there is none */
+    double *mapped_grows;    /* by site: mappings that become more and more: bytes for each mark, or
+                                second; 0: they do not */
+    const char *mapped_mark; /* the label of these marks; NULL: seconds */
+    struct value *lost;      /* by place: lost and indirect; */
+    struct value *hangs;     /* of these, what is indirect */
     struct findings_basis basis;
     struct chains chains;
-    uint64_t planted_bytes, planted_blocks; /* of run --plant-leak: left out */
-    uint64_t cut_stacks, cut_peak_bytes;    /* stacks without their outer frames: left out; and
-                                               what was live of them at the peak */
-    VEC(struct finding) list;               /* the most worthwhile first */
+    uint64_t planted_bytes, planted_blocks;  /* of run --plant-leak: left out */
+    uint64_t cut_stacks, cut_peak_bytes;     /* stacks without their outer frames: left out; and
+                                                what was live of them at the peak */
+    int64_t cut_lost_bytes, cut_lost_blocks; /* of basis.lost_*: theirs */
+    VEC(struct finding) list;                /* the most worthwhile first */
 };
 
 /* Sets rss_bytes and rss_ns. */
 void resident_highest(const struct profile *p, struct findings_basis *b);
 
-const char *finding_kind_name(enum finding_kind kind);
+/* As the JSON and the texts have it. */
+const char *finding_kind_name(const struct finding *n);
 /* Where its place and calls are. */
 const struct places *finding_places(const struct findings *f, const struct finding *n);
 

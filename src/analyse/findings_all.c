@@ -75,6 +75,8 @@ static void add_basis(struct findings_all *all, const struct findings *f)
     all->planted_blocks += f->planted_blocks;
     all->cut_stacks += f->cut_stacks;
     all->cut_peak_bytes += f->cut_peak_bytes;
+    all->cut_lost_bytes = wrapped(all->cut_lost_bytes, f->cut_lost_bytes);
+    all->cut_lost_blocks = wrapped(all->cut_lost_blocks, f->cut_lost_blocks);
 }
 
 /* --- joining ---------------------------------------------------------------------------------- */

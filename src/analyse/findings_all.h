@@ -53,6 +53,7 @@ struct findings_all {
     int64_t lost_bytes, lost_blocks; /* of all that were looked at */
     uint64_t planted_bytes, planted_blocks;
     uint64_t cut_stacks, cut_peak_bytes;
+    int64_t cut_lost_bytes, cut_lost_blocks; /* no finding has it: nobody knows by whom */
 };
 
 /* With a process in the query: of that one alone. After `budget_ns` no further process is begun; 0:

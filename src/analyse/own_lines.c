@@ -11,7 +11,7 @@ struct own_line own_lines_most(const struct places *places)
     VEC(struct own_line) lines = {0};
     for (size_t i = 0; i < p->sites.count; i++) {
         const struct site *s = &p->sites.items[i];
-        if (places->of_site[i] == PLACE_NONE || s->domain != DOMAIN_HEAP || !s->at_peak_bytes)
+        if (places->of_site[i] == PLACE_NONE || !domain_is_live(s->domain) || !s->at_peak_bytes)
             continue;
         uint32_t call = places_own(places, t->site_call[i]);
         uint32_t *entry = map_at(&entries, t->frame.items[call]);

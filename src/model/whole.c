@@ -425,8 +425,10 @@ static void add_scan(struct whole *w, enum scan_kind kind)
     for (size_t i = 0; i < w->count; i++) {
         const struct part *part = &w->parts[i];
         const struct scan *s = scan_of(part->from, kind);
+        bool lost = false;
         for (size_t k = 0; s && k < s->row_count; k++) {
             struct live_row row = part->from->live.items[s->first_row + k];
+            lost |= row.reach == REACH_LOST || row.reach == REACH_INDIRECT;
             row.site += part->site;
             size_t born = moved_moment(part, (size_t)row.interval + 1);
             row.interval = born ? (uint32_t)born - 1 : 0;
@@ -436,7 +438,7 @@ static void add_scan(struct whole *w, enum scan_kind kind)
         }
         any |= s != NULL;
         all.residency &= !s || s->residency;
-        all.led &= !s || s->led;
+        all.led &= !lost || s->led;
         all.held_ns += s ? s->held_ns : 0;
         if (s && s->unreachable && !all.unreachable)
             all.unreachable = xstrdup(s->unreachable);

@@ -9,6 +9,18 @@
 #include "report/units.h"
 #include "report/wrap.h"
 
+/* Is anything known of the process that reports open on? */
+static bool is_recorded(const struct findings_all *all)
+{
+    const struct profile *p = findings_chosen(all)->places.total.profile;
+    return not_recorded(p, &(size_t){0}) != RECORDED_NOTHING;
+}
+
+static bool is_clean(const struct findings_all *all)
+{
+    return !all->list.count && !all->cut_lost_blocks && is_recorded(all);
+}
+
 /* Why nothing was found in the process that reports open on. */
 static void clean_reason(const struct findings_all *all, struct strbuf *out)
 {
@@ -44,10 +56,15 @@ static void clean_reason(const struct findings_all *all, struct strbuf *out)
     }
     if (all->looked > 1) {
         strbuf_puts(out, "; the other ");
-        unit_counted(out, (int64_t)all->looked - 1, "process");
+        if (all->looked == 2)
+            strbuf_puts(out, "process");
+        else
+            unit_counted(out, (int64_t)all->looked - 1, "process");
         strbuf_puts(out, " lost ");
         unit_bytes(out, wrapped_less(all->lost_bytes, b->lost_bytes));
-        strbuf_puts(out, ", and have nothing worth your time either");
+        if (is_clean(all))
+            strbuf_printf(out, ", and %s nothing worth your time either",
+                          all->looked == 2 ? "has" : "have");
     }
 }
 
@@ -97,7 +114,7 @@ static void add_finding(const struct findings_all *all, const struct joined_find
     size_t start = out->size;
     strbuf_printf(out, "%s%zu. ", style_bold(s), number);
     add_title(all, j, out);
-    strbuf_printf(out, "%s  [%s]", style_plain(s), finding_kind_name(j->own->kind));
+    strbuf_printf(out, "%s  [%s]", style_plain(s), finding_kind_name(j->own));
     wrap_since(out, start, 3, s->width);
     strbuf_printf(out, "\n   %s", style_faint(s));
     finding_path(j->of, j->own, s->width > 40 ? s->width - 3 : 40, out);
@@ -112,11 +129,12 @@ static void add_finding(const struct findings_all *all, const struct joined_find
     strbuf_release(&what);
 }
 
-/* Is anything known of the process that reports open on? */
-static bool is_recorded(const struct findings_all *all)
+static void say_lost_of_cut(const struct findings_all *all, const char *before, struct strbuf *out)
 {
-    const struct profile *p = findings_chosen(all)->places.total.profile;
-    return not_recorded(p, &(size_t){0}) != RECORDED_NOTHING;
+    strbuf_puts(out, before);
+    unit_bytes(out, all->cut_lost_bytes);
+    strbuf_puts(out, " in ");
+    unit_blocks(out, all->cut_lost_blocks);
 }
 
 static void add_head(const struct findings_all *all, const struct style *s, struct strbuf *out)
@@ -140,11 +158,16 @@ static void add_head(const struct findings_all *all, const struct style *s, stru
         strbuf_puts(out, " were leaked on purpose (--plant-leak); they are left out\n");
     }
     if (all->cut_stacks) {
+        size_t line = out->size;
         summary_label(out, s, "left out");
         unit_counted(out, (int64_t)all->cut_stacks, "stack");
         strbuf_puts(out, " whose outer frames are missing ([cut]); they held ");
         unit_bytes(out, (int64_t)all->cut_peak_bytes);
-        strbuf_puts(out, " at the peak\n");
+        strbuf_puts(out, " at the peak");
+        if (all->cut_lost_blocks > 0)
+            say_lost_of_cut(all, ", and lost ", out);
+        wrap_since(out, line, 11, s->width);
+        strbuf_putc(out, '\n');
     }
     if (all->left_out) {
         summary_label(out, s, "left out");
@@ -158,9 +181,9 @@ void findings_next(const struct findings_all *all, const char *file, struct strb
 {
     static const char *const metrics[FINDING_KINDS] = {
         [FINDING_PEAK] = "peak", [FINDING_MAPPED] = "mapped", [FINDING_RETAINED] = "peak"};
-    const struct joined_finding *j = &all->list.items[0];
+    const struct joined_finding *j = all->list.count ? &all->list.items[0] : NULL;
     const char *asked = findings_chosen(all)->places.query.process;
-    enum finding_kind kind = j->own->kind;
+    enum finding_kind kind = j ? j->own->kind : FINDING_LEAK; /* of stacks that are cut */
     bool leak = kind == FINDING_LEAK;
     strbuf_printf(out, "tidemark %s ",
                   leak                         ? "leaks"
@@ -244,8 +267,11 @@ static void add_answer(const struct findings_all *all, const struct style *s, st
         strbuf_puts(&text, ":");
         finding_place(j->of, j->own, &text);
         strbuf_puts(&text, ". ");
-    } else {
+    } else if (is_clean(all)) {
         strbuf_puts(&text, "There is nothing worth your time. ");
+    } else {
+        say_lost_of_cut(all, "It lost ", &text);
+        strbuf_puts(&text, ", by whom is not known: the outer frames are missing. ");
     }
     add_account(all, &text);
     wrap_text("", text.data, s->width, out);
@@ -281,6 +307,8 @@ void findings_text(const struct findings_all *all, const char *file, size_t most
         clean_reason(all, &why);
         wrap_text("  ", why.data, s->width, out);
         strbuf_release(&why);
+        if (!is_clean(all))
+            add_next(all, file, s, out);
         return;
     }
     size_t full = most ? most : FINDINGS_FULL, listed = shown(all, most ? most : FINDINGS_MAX);
@@ -405,7 +433,7 @@ static void json_finding(struct json *j, const struct findings_all *all,
     const struct call_frame *frame = places_frame(places, f->own->call);
     struct json_stacks stacks = {.frames = &a->frames};
     json_object(j, NULL);
-    json_string(j, "kind", finding_kind_name(f->own->kind));
+    json_string(j, "kind", finding_kind_name(f->own));
     json_u64(j, "pid", a->profile->pid);
     json_array(j, "pids");
     for (size_t i = 0; i < f->pids.count; i++)
@@ -449,7 +477,7 @@ void findings_json(const struct findings_all *all, size_t most, struct strbuf *o
     for (size_t i = 0; i < shown(all, most ? most : FINDINGS_MAX); i++)
         json_finding(&j, all, &all->list.items[i]);
     json_end(&j);
-    json_bool(&j, "clean", all->list.count == 0 && is_recorded(all));
+    json_bool(&j, "clean", is_clean(all));
     clean_reason(all, &text);
     json_string(&j, "basis", is_recorded(all) ? text.data : "not recorded");
     json_u64(&j, "planted_bytes", all->planted_bytes);

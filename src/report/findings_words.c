@@ -142,10 +142,12 @@ void finding_title(const struct findings *f, const struct finding *n, struct str
 
 static void why_leak(const struct findings *f, const struct finding *n, struct strbuf *out)
 {
-    uint64_t run = f->places.total.profile->duration_ns, last = n->last_ns ? n->last_ns - 1 : 0;
+    const struct profile *p = f->places.total.profile;
+    uint64_t run = p->duration_ns, last = n->last_ns ? n->last_ns - 1 : 0;
     int64_t direct = wrapped_less(n->count, n->led_count);
     if (n->late_bytes > n->bytes / 2) {
-        strbuf_puts(out, "nothing points to them since destructors ran; until then something did");
+        strbuf_printf(out, "nothing points to %s since destructors ran; until then something did",
+                      n->count == 1 ? "it" : "them");
     } else {
         strbuf_puts(out, "nothing in the program points to ");
         if (n->led_bytes > 0) {
@@ -156,13 +158,15 @@ static void why_leak(const struct findings *f, const struct finding *n, struct s
             unit_bytes(out, n->led_bytes);
             strbuf_puts(out, direct == 1 ? " hang on it" : " hang on these");
         } else {
-            strbuf_puts(out, "them any more");
+            strbuf_puts(out, n->count == 1 ? "it any more" : "them any more");
         }
     }
     strbuf_puts(out, n->count > 1 ? "; the first was allocated at " : "; it was allocated at ");
     unit_time(out, n->first_ns);
     if (last <= n->first_ns)
         return;
+    if (work_end_ns(p) < run) /* the look for lost blocks takes its time, but is no work */
+        run = work_end_ns(p) > last ? work_end_ns(p) : last;
     strbuf_puts(out, ", the last at ");
     unit_time(out, last);
     strbuf_puts(out, " of ");
@@ -188,8 +192,9 @@ static void why_growth(const struct findings *f, const struct finding *n, struct
     }
     strbuf_puts(out, "; they are ");
     percent(out, (double)n->bytes, (double)n->of_bytes);
-    strbuf_puts(out, " of the peak");
-    if (!f->basis.reach_known)
+    strbuf_puts(out, n->domain == DOMAIN_POOL ? " of what was resident, in a pool of its own"
+                                              : " of the peak");
+    if (!f->basis.reach_known && n->domain != DOMAIN_POOL)
         strbuf_puts(out, "; whether anything still points to them is not known");
 }
 
@@ -231,18 +236,28 @@ static void why_mapped(const struct findings *f, const struct finding *n, struct
         unit_counted(out, n->count, "mapping");
         strbuf_puts(out, " of its own, and not blocks of the heap");
     }
+    if (n->per_mark > 0) {
+        strbuf_puts(out, "; it grows by ");
+        unit_bytes(out, (int64_t)n->per_mark);
+        strbuf_puts(out, " for each mark '");
+        unit_text(out, n->mark);
+        strbuf_putc(out, '\'');
+    }
     if (n->at_most)
         strbuf_puts(out, "; more is mapped than is resident, so some of it may be others'");
     (void)f;
 }
 
-static void why_retained(const struct finding *n, struct strbuf *out)
+static void why_retained(const struct findings *f, const struct finding *n, struct strbuf *out)
 {
+    const struct footprint *look = f->basis.look;
     strbuf_puts(out, "it had ");
     unit_bytes(out, n->freed_bytes);
     strbuf_puts(out, " at the peak that were freed by ");
     unit_time(out, n->moment_ns);
     strbuf_puts(out, ", and the allocator did not give the pages back to the system");
+    if (n->bytes > n->freed_bytes && look->arenas > 1)
+        strbuf_printf(out, "; threads have their own: there are %u arenas", (unsigned)look->arenas);
     if (n->count > 0) {
         strbuf_puts(out, "; malloc_trim(0) would give back about ");
         unit_bytes(out, n->count);
@@ -290,7 +305,7 @@ void finding_why(const struct findings *f, const struct finding *n, struct strbu
         why_mapped(f, n, out);
         break;
     case FINDING_RETAINED:
-        why_retained(n, out);
+        why_retained(f, n, out);
         break;
     case FINDING_FRAGMENTED:
         strbuf_puts(out, "the allocator keeps ");
@@ -311,8 +326,10 @@ void finding_do(const struct findings *f, const struct finding *n, struct strbuf
 {
     switch (n->kind) {
     case FINDING_LEAK:
-        strbuf_puts(out, "free them where their last owner goes away; 'tidemark leaks' shows every "
-                         "stack, 'tidemark leaks --fail' keeps it so");
+        strbuf_printf(out,
+                      "free %s last owner goes away; 'tidemark leaks' shows every stack, "
+                      "'tidemark leaks --fail' keeps it so",
+                      n->count == 1 ? "it where its" : "them where their");
         break;
     case FINDING_GROWTH:
         strbuf_puts(out, "give it a limit, or clear it between events; 'tidemark report --since' "
@@ -347,6 +364,8 @@ void finding_do(const struct findings *f, const struct finding *n, struct strbuf
         break;
     case FINDING_RETAINED:
         strbuf_puts(out, "call malloc_trim(0) after such a phase, or do it in smaller pieces");
+        if (n->bytes > n->freed_bytes && f->basis.look->arenas > 1)
+            strbuf_puts(out, "; MALLOC_ARENA_MAX limits the arenas");
         break;
     case FINDING_FRAGMENTED:
         strbuf_puts(out, "allocate what stays before what goes, or from a pool of its own");

@@ -12,8 +12,8 @@ TRUTH = {
     "lost": ("leak", "lose_one", 2000000, 100),
     "tree": ("leak", "plant_tree", 100 * (16 + 63 * 200), 6400),
     "mapped": ("mapped", "map_more", 100 * MIB, 100),
-    "shared": ("mapped", "share_more", 100 * MIB, 100),
-    "retained": ("retained", "burst", None, None),
+    "shared": ("shared", "share_more", 100 * MIB, 100),
+    "retained": ("retention", "burst", None, None),
     "cache": ("growth", "remember", None, None),
     "reserve": ("untouched", "reserve", None, 1),
     "churn": ("churn", "churn", 2000000 * 64, 2000000),
@@ -118,13 +118,13 @@ def check_growth(t, told):
 
 def check_mapped(t, told):
     """What is mapped is as much in report, and resident in maps."""
-    for f in told.kinds("mapped"):
+    for f in told.kinds("mapped", "shared"):
         rows = t.report(told.profile, "mapped", "--at", "%.6fs" % (f["moment_ns"] / 1e9))
         t.equal("in report", t.row(rows, function(f))["self_bytes"], f["bytes"])
         maps = t.ask(told.profile, "maps")["totals"]["rss_bytes"]
         t.true("in maps", f["bytes"] <= maps, maps)
     if told.name == "retained":
-        kept = told.kinds("retained")[0]["bytes"]
+        kept = told.kinds("retention")[0]["bytes"]
         look = told.growth.get("footprints", told.growth["account"])[-1]
         t.equal("as in the account of growth", kept, look["free_bytes"] + look["held_bytes"])
         t.true("all of it", 60000 * 1000 <= kept <= 66 << 20, kept)
@@ -153,6 +153,18 @@ def test_when_it_was_lost(t):
     t.true("by destructors", owner.startswith("nothing points to them since destructors ran; until then something did"), owner)
 
 
+def test_lost_by_stacks_that_are_cut(t):
+    """Nobody is named, but what is lost is counted, and the program is not clean."""
+    profile = t.record(t.build("scenarios.c", "-O1", *API), "deep", opts=("--scan=full",))
+    t.true("cut", t.report(profile)["totals"]["truncated_stacks"] >= 50, t.stdout)
+    found = t.ask(profile, "findings")
+    t.equal("clean", (found["findings"], found["clean"]), ([], False))
+    t.true("counted", "50 were lost (976.6 KiB)" in found["basis"], found["basis"])
+    text = t.run("findings", profile)[0]
+    t.true("the answer", text.startswith("It lost 976.6 KiB in 50 blocks, by whom is not known"), text)
+    t.true("what comes next", text.endswith("next: tidemark leaks %s\n" % profile), text)
+
+
 def test_tree_in_leaks(t):
     """A lost tree is one entry with all of it; each kind can still be had apart."""
     profile = t.record(t.build("scenarios.c", "-O1", *API), "tree")
@@ -168,6 +180,8 @@ def test_tree_in_leaks(t):
 def test_children(t):
     """Of workers that lose, all are told in one sentence, and the default of leaks is about them."""
     told = Told(t, "children")
+    basis = t.ask(told.profile, "findings")["basis"]
+    t.true("the others are not called clean", basis.endswith("the other 4 processes lost 390.6 KiB"), basis)
     t.true("in findings", "in 4 of 4 workers of scenarios" in told.findings[0]["title"], told.findings[0])
     text = t.run("leaks", told.profile)[0]
     t.true("in leaks", "all by child_loses scenarios.c:%d, in 4 of 5 processes." % line_of("scenarios.c", "a child's")

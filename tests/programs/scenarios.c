@@ -242,6 +242,20 @@ static void fork_spikes(void)
     free(kept);
 }
 
+/* --- deep: 50 blocks of 20,000 bytes are lost where no stack can be followed to its end -----------
+ */
+
+SITE static void lose_deep(int depth)
+{
+    volatile char room = 0;
+    if (depth)
+        lose_deep(depth - 1);
+    else
+        for (int i = 0; i < 50; i++)
+            lose_one();
+    kept = room ? kept : NULL; /* no call in the last place */
+}
+
 static int event(const char *name, int n)
 {
     if (strcmp(name, "lost") == 0 || strcmp(name, "killed") == 0)
@@ -282,6 +296,10 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "spikes") == 0) {
         fork_spikes();
         return 0;
+    }
+    if (argc > 1 && strcmp(argv[1], "deep") == 0) {
+        lose_deep(60000);
+        return wipe();
     }
     for (int i = 0; i < EVENTS && argc > 1 && !status; i++) {
         status = event(argv[1], i);
