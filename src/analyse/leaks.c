@@ -457,14 +457,23 @@ static int add_freed(struct leaks *l, struct err *err)
     return code;
 }
 
+/* Frames that were cut off may match whatever is asked for. */
+static bool has_cut_stacks(const struct profile *p)
+{
+    for (size_t i = 0; i < p->intervals.count; i++)
+        if (p->intervals.items[i].truncated_stacks)
+            return true;
+    return false;
+}
+
 int leaks_find(struct leaks *l, const struct recording *r, const struct leaks_question *q,
                struct err *err)
 {
     *l = (struct leaks){.recording = r, .question = q, .focus = q->query.focus};
-    l->focus.lenient = r->profiles.count > 1;
     int code = resolve(l, err);
     if (code)
         return code;
+    l->focus.lenient = r->profiles.count > 1 || has_cut_stacks(l->profile);
     frame_table_init(&l->frames, r, l->profile, &l->focus);
     code = add_kinds(l, err);
     if (!code)

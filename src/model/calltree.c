@@ -334,20 +334,11 @@ static bool any_frame_has(struct frame_table *t, enum call_flag flag)
     return false;
 }
 
-/* Frames that were cut off may match whatever is asked for. */
-static bool has_cut_stacks(const struct profile *p)
-{
-    for (size_t i = 0; i < p->intervals.count; i++)
-        if (p->intervals.items[i].truncated_stacks)
-            return true;
-    return false;
-}
-
 /* What is asked for in vain is mistyped, or was never there: zeros would hide that. */
 static int check_focus(struct frame_table *t, struct err *err)
 {
     const struct focus *f = t->focus;
-    if (!f || f->lenient || t->profile->nodes.count < 2 || has_cut_stacks(t->profile))
+    if (!f || f->lenient || t->profile->nodes.count < 2)
         return 0;
     if (f->within.patterns.count && !any_frame_has(t, CALL_WITHIN))
         return err_set(err, -ENOENT,

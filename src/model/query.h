@@ -69,7 +69,8 @@ struct focus {
     const struct recording *match; /* names are made comparable with those of this other recording
                                       (model/origin.h), and one function is one row whatever library
                                       it is in; NULL: names as they are */
-    bool lenient;     /* no error if no stack is within: others may be, of another process */
+    bool lenient; /* no error if no stack is within: another process's, or one that was cut, may be
+                   */
     bool no_defaults; /* not what `run` was given as --within, --ignore, --suppressions */
 };
 
