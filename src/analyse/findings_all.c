@@ -57,12 +57,12 @@ static void process_findings_free(struct process_findings *p)
     free(p);
 }
 
-static int by_peak(const void *a, const void *b)
+static int by_memory(const void *a, const void *b)
 {
     const struct profile *x = *(const struct profile *const *)a,
                          *y = *(const struct profile *const *)b;
-    if (x->peak_bytes != y->peak_bytes)
-        return x->peak_bytes > y->peak_bytes ? -1 : 1;
+    if (profile_memory(x) != profile_memory(y))
+        return profile_memory(x) > profile_memory(y) ? -1 : 1;
     return x < y ? -1 : x > y;
 }
 
@@ -84,9 +84,11 @@ static void add_basis(struct findings_all *all, const struct findings *f)
 /* While the processes are looked at, one after the other. */
 struct joining {
     struct strpool programs, identities;
-    struct map counts;  /* number of a program -> processes of it, */
-    struct map workers; /* those that one of the same program forked, */
-    struct map unknown; /* and those of which it is not known what they lost */
+    struct map by_pid;  /* the last profile of each */
+    struct map alike;   /* number of a program -> processes of it in the recording, */
+    struct map workers; /* those that one of the same program forked; */
+    struct map counts;  /* those that were looked at, */
+    struct map unknown; /* and of these those of which it is not known what they lost */
     struct map entries; /* number of an identity -> entry of the list */
     VEC(int64_t) most;  /* by entry: the bytes of the process that has most */
 };
@@ -95,6 +97,8 @@ static void joining_release(struct joining *j)
 {
     strpool_release(&j->programs);
     strpool_release(&j->identities);
+    map_release(&j->by_pid);
+    map_release(&j->alike);
     map_release(&j->counts);
     map_release(&j->workers);
     map_release(&j->unknown);
@@ -180,17 +184,30 @@ static uint32_t counted(const struct map *counts, uint32_t program)
 }
 
 /* Was it forked by a process that runs the same program? */
-static bool is_worker(const struct findings_all *all, uint32_t pid)
+static bool is_worker(const struct findings_all *all, const struct joining *j, uint32_t pid)
 {
-    const struct profile *p = NULL, *parent = NULL;
+    const struct profile *items = all->recording->profiles.items;
+    uint32_t own = map_get(&j->by_pid, pid);
+    uint32_t parent = own == MAP_NONE ? MAP_NONE : map_get(&j->by_pid, items[own].ppid);
+    return parent != MAP_NONE && strcmp(program_of(&items[parent]), program_of(&items[own])) == 0;
+}
+
+/* How many there are of each program: all of them, looked at or not. `only` one, or NULL. */
+static void count_programs(const struct findings_all *all, struct joining *j,
+                           const struct profile *only)
+{
     const struct recording *r = all->recording;
     for (size_t i = 0; i < r->profiles.count; i++)
-        if (r->profiles.items[i].pid == pid)
-            p = &r->profiles.items[i];
-    for (size_t i = 0; p && i < r->profiles.count; i++)
-        if (r->profiles.items[i].pid == p->ppid)
-            parent = &r->profiles.items[i];
-    return parent && strcmp(program_of(parent), program_of(p)) == 0;
+        *map_at(&j->by_pid, r->profiles.items[i].pid) = (uint32_t)i;
+    for (size_t i = 0; i < r->profiles.count; i++) {
+        const struct profile *p = &r->profiles.items[i];
+        if (only && p != only)
+            continue;
+        uint32_t program = strpool_add(&j->programs, program_of(p));
+        count_one(&j->alike, program);
+        if (is_worker(all, j, p->pid))
+            count_one(&j->workers, program);
+    }
 }
 
 /* The findings of one more process. */
@@ -199,8 +216,6 @@ static void take(struct findings_all *all, struct joining *j, const struct findi
     const struct profile *p = profile_of(f);
     uint32_t program = strpool_add(&j->programs, program_of(p));
     count_one(&j->counts, program);
-    if (is_worker(all, p->pid))
-        count_one(&j->workers, program);
     if (!f->basis.reach_known)
         count_one(&j->unknown, program);
     add_basis(all, f);
@@ -231,7 +246,7 @@ static void look_at_others(struct findings_all *all, struct joining *j, const st
     for (size_t i = 0; i < r->profiles.count; i++)
         if (&r->profiles.items[i] != chosen)
             order[count++] = &r->profiles.items[i];
-    qsort(order, count, sizeof *order, by_peak);
+    qsort(order, count, sizeof *order, by_memory);
     for (size_t i = 0; i < count; i++) {
         if (i == FINDINGS_PROCESSES_MAX || (end_ns && now_ns() >= end_ns)) {
             all->left_out = count - i;
@@ -306,12 +321,13 @@ static void finish(struct findings_all *all, const struct joining *j, const stru
         e->own = &e->of->list.items[e->number];
         for (uint32_t k = 0; k < j->programs.strings.count; k++)
             if (strcmp(strpool_get(&j->programs, k), program_of(e->profile)) == 0) {
-                e->alike = counted(&j->counts, k);
+                e->alike = counted(&j->alike, k);
+                e->not_looked = e->alike - counted(&j->counts, k);
                 e->workers = counted(&j->workers, k);
                 e->unknown = counted(&j->unknown, k);
             }
         for (size_t k = 0; k < e->pids.count; k++)
-            e->workers = is_worker(all, e->pids.items[k]) ? e->workers : 0;
+            e->workers = is_worker(all, j, e->pids.items[k]) ? e->workers : 0;
         /* What points into the findings that were given up. */
         e->sum.chain = e->own->chain;
         e->sum.mark = e->own->mark;
@@ -337,6 +353,7 @@ int findings_all_init(struct findings_all *all, const struct recording *r, const
         all->largest_bytes = size > all->largest_bytes ? size : all->largest_bytes;
         all->longest_ns = p->duration_ns > all->longest_ns ? p->duration_ns : all->longest_ns;
     }
+    count_programs(all, &joining, q->process ? profile_of(&chosen->findings) : NULL);
     take(all, &joining, &chosen->findings);
     if (!q->process)
         look_at_others(all, &joining, q, end_ns);

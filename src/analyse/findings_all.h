@@ -2,11 +2,11 @@
  * findings_all: the findings of all processes of a recording as one short list.
  *
  * Each process is looked at as findings.h does, the one that reports open on first, then the others
- * by their peak. The same finding in several processes of the same program (same executable, kind,
- * function and caller) is one entry with the sums of bytes and blocks; blocks that a forked process
- * inherited are its parent's, so nothing is counted twice. The worth of an entry is scaled by what
- * the process is in the whole recording, so that a shell's kilobytes come after the megabytes of
- * what it starts.
+ * by what memory they take. The same finding in several processes of the same program (same
+ * executable, kind, function and caller) is one entry with the sums of bytes and blocks; blocks
+ * that a forked process inherited are its parent's, so nothing is counted twice. The worth of an
+ * entry is scaled by what the process is in the whole recording, so that a shell's kilobytes come
+ * after the megabytes of what it starts.
  *
  * What is known of a process takes memory in proportion to the names of the whole recording, so it
  * is given up when the process was looked at, and found once more for what came into the list.
@@ -35,7 +35,8 @@ struct joined_finding {
     const struct finding *own;     /* and what was found there */
     struct finding sum;            /* the same with bytes, blocks and worth of all processes */
     VEC(uint32_t) pids;            /* that have it; the first is that of `profile` */
-    uint32_t alike;   /* processes of that program that were looked at, these included */
+    uint32_t alike;                /* processes of that program, these included, */
+    uint32_t not_looked;           /* and of alike, those that were not looked at */
     uint32_t workers; /* of alike, those that another one forked; 0: not all of `pids` are such */
     uint32_t unknown; /* of alike, those of which nobody knows what they lost */
 };

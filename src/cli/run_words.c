@@ -110,7 +110,7 @@ static void add_lost_by_others(struct strbuf *b, const struct findings_all *all,
     int64_t blocks = wrapped_less(all->lost_blocks, own->lost_blocks);
     if (blocks <= 0)
         return;
-    strbuf_puts(b, "  lost by other processes: ");
+    strbuf_printf(b, "  lost by other processes: %s", all->left_out ? "at least " : "");
     unit_bytes(b, wrapped_less(all->lost_bytes, own->lost_bytes));
     strbuf_puts(b, " in ");
     unit_blocks(b, blocks);
@@ -268,7 +268,7 @@ static void add_findings(struct strbuf *b, const struct session_result *result, 
     if (code == 0) {
         add_lost_by_others(b, &findings, file);
         findings_brief(&findings, file, FINDINGS_SHOWN, b);
-        if (findings.list.count)
+        if (findings.list.count || findings.cut_lost_blocks)
             findings_next(&findings, file, next);
         findings_all_release(&findings);
     }

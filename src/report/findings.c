@@ -77,10 +77,10 @@ static void add_processes(const struct findings_all *all, const struct joined_fi
         return;
     if (j->pids.count == 1)
         strbuf_printf(out, ", in process %" PRIu32 " (", p->pid);
-    else if (j->workers)
-        strbuf_printf(out, ", in %zu of %" PRIu32 " workers of ", j->pids.count, j->workers);
     else
-        strbuf_printf(out, ", in %zu of %" PRIu32 " processes of ", j->pids.count, j->alike);
+        strbuf_printf(out, ", in %s%zu of %" PRIu32 " %s of ", j->not_looked ? "at least " : "",
+                      j->pids.count, j->workers ? j->workers : j->alike,
+                      j->workers ? "workers" : "processes");
     summary_program_name(p, out);
     strbuf_puts(out, j->pids.count == 1 ? ")" : "");
     if (j->own->kind == FINDING_LEAK && j->unknown)

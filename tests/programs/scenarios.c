@@ -195,7 +195,7 @@ SITE static void own(int event)
     table[event] = filled(10000);
 }
 
-/* --- children: each of four loses 50 blocks of 2000 bytes
+/* --- children [N]: each of four, or N, loses 50 blocks of 2000 bytes
  * ----------------------------------------- */
 
 SITE static void child_loses(void)
@@ -205,10 +205,10 @@ SITE static void child_loses(void)
     kept = NULL;
 }
 
-SITE static void fork_children(void)
+SITE static void fork_children(int count)
 {
-    kept = filled(20 * MIB);
-    for (int i = 0; i < 4; i++) { /* one after the other */
+    kept = filled(count > 4 ? MIB : 20 * MIB); /* it is looked through in each */
+    for (int i = 0; i < count; i++) { /* one after the other */
         pid_t child = fork();
         if (!child) {
             child_loses();
@@ -290,7 +290,7 @@ int main(int argc, char **argv)
 {
     int status = 0;
     if (argc > 1 && strcmp(argv[1], "children") == 0) {
-        fork_children();
+        fork_children(argc > 2 ? atoi(argv[2]) : 4);
         return 0;
     }
     if (argc > 1 && strcmp(argv[1], "spikes") == 0) {

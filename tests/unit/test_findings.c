@@ -3,6 +3,7 @@
 
 #include "analyse/findings.h"
 #include "analyse/wrappers.h"
+#include "report/findings.h"
 
 #define PEAK (8u << 20)
 
@@ -141,6 +142,41 @@ static void test_builds_and_computes(void **state)
     assert_true(by_work);
 }
 
+/* A block a second is lost for 20 seconds; then the look for it takes `scan_s`. */
+static char *why_lost(uint64_t scan_s)
+{
+    static int64_t live[20];
+    for (int i = 0; i < 20; i++)
+        live[i] = 100000 * (i + 1);
+    struct recording *r = marked("event", live, NULL, 20);
+    struct profile *p = &r->profiles.items[0];
+    p->duration_ns += scan_s * SECOND;
+    *vec_push(&p->scans) =
+        (struct scan){.kind = SCAN_END, .time_ns = 20 * SECOND, .intervals = 20, .row_count = 1};
+    *vec_push(&p->live) = (struct live_row){
+        .reach = REACH_LOST, .bytes = 2000000, .blocks = 20, .last_ns = 19 * SECOND};
+    struct query q = {.top = QUERY_ALL};
+    struct findings f;
+    struct err err = {{0}};
+    struct strbuf why = {0};
+    assert_int_equal(findings_init(&f, r, &q, &err), 0);
+    assert_true(f.list.count && f.list.items[0].kind == FINDING_LEAK);
+    finding_why(&f, &f.list.items[0], &why);
+    findings_release(&f);
+    recording_free(r);
+    return why.data;
+}
+
+static void test_look_is_no_work(void **state)
+{
+    (void)state;
+    for (uint64_t scan_s = 0; scan_s < 60; scan_s += 30) {
+        char *why = why_lost(scan_s);
+        assert_non_null(strstr(why, "the last at 19.000 s of 20.000 s: a longer run loses more"));
+        free(why);
+    }
+}
+
 /* Whether something grew is not claimed where nothing could be compared. */
 static void test_too_few_moments(void **state)
 {
@@ -221,6 +257,7 @@ int main(void)
         cmocka_unit_test(test_growth_by_work_in_uneven_intervals),
         cmocka_unit_test(test_builds_and_computes),
         cmocka_unit_test(test_too_few_moments),
+        cmocka_unit_test(test_look_is_no_work),
         cmocka_unit_test(test_own_labels),
         cmocka_unit_test(test_wrappers),
     };
