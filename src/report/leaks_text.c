@@ -279,7 +279,9 @@ static void add_next(const struct leaks *l, const char *file, const struct style
         strbuf_printf(out, "next: tidemark %s ", more ? "leaks" : "report");
         next_word(out, file);
         unit_process(out, q->process);
-        strbuf_puts(out, more ? " --all" : " --metric peak");
+        strbuf_puts(out, more                     ? " --all"
+                         : l->profile->peak_bytes ? " --metric peak"
+                                                  : " --metric mapped");
     }
     wrap_since(out, start, 6, s->width);
     strbuf_printf(out, "%s\n", style_plain(s));
