@@ -251,9 +251,10 @@ static void most_of_rss(const struct growth *g, struct strbuf *out)
     double span = growth_span(g, 0, g->count - 1);
     int most = 0;
     if (a->last && span > 0) /* not more than there is at last */
-        all.parts[GAIN_FREE] = fmin(
-            all.parts[GAIN_FREE],
-            (double)(growth_account_part(a, PART_FREE) + growth_account_part(a, PART_HELD)) / span);
+        all.parts[GAIN_FREE] =
+            fmin(all.parts[GAIN_FREE], ((double)growth_account_part(a, PART_FREE) +
+                                        (double)growth_account_part(a, PART_HELD)) /
+                                           span);
     for (int i = 0; i < GROWTH_PARTS; i++)
         if (all.parts[i] > all.parts[most])
             most = i;
