@@ -243,6 +243,25 @@ static void kept_words(const struct growth *g, struct strbuf *out)
         say(out, ", in %N arena(s), one for each thread or two", g->account.last->arenas);
 }
 
+/* ", most of it free in the allocator": of what RSS gained from the first moment to the last. */
+static void most_of_rss(const struct growth *g, struct strbuf *out)
+{
+    struct growth_rates all = growth_rates_between(g, 0, g->count - 1);
+    const struct growth_account *a = &g->account;
+    double span = growth_span(g, 0, g->count - 1);
+    int most = 0;
+    if (a->last && span > 0) /* not more than there is at last */
+        all.parts[GAIN_FREE] =
+            fmin(all.parts[GAIN_FREE], ((double)growth_account_part(a, PART_FREE) +
+                                        (double)growth_account_part(a, PART_HELD)) /
+                                           span);
+    for (int i = 0; i < GROWTH_PARTS; i++)
+        if (all.parts[i] > all.parts[most])
+            most = i;
+    if (all.parts[most] >= all.rss / 2)
+        say(out, ", most of it %s", growth_part_title((enum growth_part)most));
+}
+
 static void rise_words(const struct growth *g, struct strbuf *out)
 {
     static const struct {
@@ -268,8 +287,10 @@ static void rise_words(const struct growth *g, struct strbuf *out)
     } else if (t->model == TREND_STEPS && t->jumps) {
         say(out, ", in %N jump(s) to new maxima and not steadily", t->rises);
     } else if (t->model == TREND_RAMP && t->sure && t->slope > 0) {
-        /* Steadily, and yet no verdict. */
-        if (!g->mark)
+        /* Steadily, and yet no verdict: it is the recorder's own, for one. */
+        if (g->mark && lines[i].line == GROWTH_RSS)
+            most_of_rss(g, out);
+        else if (!g->mark)
             strbuf_puts(out, ", in too short a time to tell whether it goes on");
     } else {
         strbuf_puts(out, ", not steadily");
@@ -394,16 +415,14 @@ static bool is_explained(const struct growth *g, const struct growth_rates *r)
 static void rest_of_rss(const struct growth *g, struct strbuf *out)
 {
     struct growth_rates all = growth_rates_between(g, 0, g->count - 1);
-    int most = 0;
     if (!growth_rose(g, GROWTH_RSS) || is_explained(g, &all)) {
         strbuf_puts(out, " RSS otherwise stays flat.");
         return;
     }
-    for (int i = 0; i < GROWTH_PARTS; i++)
-        if (all.parts[i] > all.parts[most])
-            most = i;
-    say(out, " RSS went from %B to %B, most of it %s.", whole(g->series[GROWTH_RSS][0]),
-        whole(growth_last(g, GROWTH_RSS)), growth_part_title((enum growth_part)most));
+    say(out, " RSS went from %B to %B", whole(g->series[GROWTH_RSS][0]),
+        whole(growth_last(g, GROWTH_RSS)));
+    most_of_rss(g, out);
+    strbuf_putc(out, '.');
 }
 
 /* What the first sentence does not say of RSS. */
