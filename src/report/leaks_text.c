@@ -255,6 +255,15 @@ static void add_list(const struct leaks *l, const struct leak_list *list, const 
 
 /* --- what to do next -------------------------------------------------------------------------- */
 
+/* Its memory is all mappings of its own. */
+static bool has_only_mapped(const struct profile *p)
+{
+    bool mapped = false;
+    for (size_t i = 0; i < p->sites.count && !p->peak_bytes; i++)
+        mapped |= p->sites.items[i].domain == DOMAIN_MAPPED;
+    return mapped;
+}
+
 static void add_next(const struct leaks *l, const char *file, const struct style *s,
                      struct strbuf *out)
 {
@@ -279,9 +288,9 @@ static void add_next(const struct leaks *l, const char *file, const struct style
         strbuf_printf(out, "next: tidemark %s ", more ? "leaks" : "report");
         next_word(out, file);
         unit_process(out, q->process);
-        strbuf_puts(out, more                     ? " --all"
-                         : l->profile->peak_bytes ? " --metric peak"
-                                                  : " --metric mapped");
+        strbuf_puts(out, more                          ? " --all"
+                         : has_only_mapped(l->profile) ? " --metric mapped"
+                                                       : " --metric peak");
     }
     wrap_since(out, start, 6, s->width);
     strbuf_printf(out, "%s\n", style_plain(s));
