@@ -76,8 +76,27 @@ def agrees(t, profile, growth):
     t.true("next is not empty", shown[2] == 0 and len(shown[0].splitlines()) >= 5 and "no rows" not in shown[0], (following, shown[0]))
 
 
+def mostly(t, check, seed):
+    """A verdict on noise is right in 98 of 100 runs: `make test-growth` counts them. Here it may be wrong once, but not
+    again with another seed, so that no change fails by chance."""
+    if not FULL:
+        try:
+            check(seed)
+        except Exception as error:
+            t.failures.append(repr(error))
+        if not t.failures:
+            return
+        t.failures.clear()
+        seed += 1000
+    check(seed)
+
+
 @cases(kind=tuple(KINDS), size=SIZES, noise=NOISE, seed=tuple(SEEDS))
 def test_way(t, kind, size, noise, seed):
+    mostly(t, lambda seed: check_way(t, kind, size, noise, seed), seed)
+
+
+def check_way(t, kind, size, noise, seed):
     verdicts, function, part = KINDS[kind]
     size = size_of(kind, size)
     profile = t.record(t.build("ways.c", "-O1", *API), kind, str(EVENTS), str(seed), str(size), noise, opts=("--scan=full",))
@@ -112,6 +131,10 @@ def test_way(t, kind, size, noise, seed):
 @cases(size=(16000, 64000, 500000) if FULL else (64000,), seed=tuple(SEEDS) if FULL else (1,))
 def test_python_objects(t, size, seed):
     """Small objects are in arenas, which no block of the heap is."""
+    mostly(t, lambda _: check_python_objects(t, size), seed)
+
+
+def check_python_objects(t, size):
     profile = t.record(PYTHON, os.path.join(PROGRAMS, "ways.py"), "60", str(size), env=ON_PATH)
     growth = t.ask(profile, "growth")
     t.equal("verdict", growth["verdict"], "growth")
