@@ -24,7 +24,8 @@ def record(t, how, *arguments):
 
 
 def near(t, what, got, want):
-    t.true("%s: %d, about %d" % (what, got, want), 0.85 * want <= got <= 1.25 * want)
+    """An arena is charged to one line: those that numbers of a loop begin are the line's above."""
+    t.true("%s: %d, about %d" % (what, got, want), 0.6 * want <= got <= 1.25 * want)
 
 
 def at_the_peak(t, profile, how, *arguments):
