@@ -357,7 +357,7 @@ def test_suppressions_that_are_computed(t):
 
 
 def test_cut_stacks_may_match(t):
-    """A stack that was cut off before the function that is asked for is no proof that it is not there."""
+    """A cut stack may have lost the wanted function, so its leaks count as possible matches."""
     program = t.build("deep_leak.c", "-O1", "-fno-optimize-sibling-calls")
     whole, cut = t.record(program, "10"), t.record(program, "20000")
     for profile, lost, may in ((whole, 20000, 0), (cut, 0, 20000)):

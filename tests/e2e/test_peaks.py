@@ -128,7 +128,7 @@ def test_wrong_usage(t):
 
 
 def test_the_command_that_follows_has_the_filters(t):
-    """Peak 2 of what was asked for is peak 2 of the command that is suggested."""
+    """The suggested tree command shows the same peak 2 as the filtered list of peaks."""
     profile = record(t)
     asked = ("--within", "^pile_up$", "--thread", "climber", "--peak", "20K", "--peak-delta-time", "0.001", "--since", "top#1")
     text = t.run("peaks", profile, *asked)[0]
