@@ -88,7 +88,7 @@ static __attribute__((noinline)) uint32_t python_number(struct thread *t, const 
         return walk_number(t, 0);
     }
     if (UNLIKELY(atomic_load_explicit(&recorder.objects_unsettled, memory_order_relaxed)))
-        python_settle();
+        python_settle(CALLER_PC(caller));
     if (UNLIKELY(!t->hashed)) {
         if (!python_runs(t)) {
             python_leave(t);

@@ -176,14 +176,11 @@ void python_find_image(void)
 
 /*
  * What was told to replace the allocators (PYTHONMALLOC, -X dev) does so before the first frame; a
- * runtime that is started again (3.12) forgets them. In between nobody looks. One that ends is left
- * alone: it frees the lock of its tables, at which no other thread may be then.
+ * runtime that is started again (3.12) forgets them. In between nobody looks.
  */
-void python_settle(void)
+static void settle(void)
 {
     const struct python_tables *tables = &python.tables;
-    if (python_finalizer())
-        return;
     if (!tables->get || !tables->set || !tables->is_initialized ||
         !python_objects_wrap(tables, python.code_type)) {
         atomic_store(&recorder.header->objects, WIRE_OBJECTS_REFUSED);
@@ -194,6 +191,19 @@ void python_settle(void)
     /* Proven by an interpreter that ended: the next one may still be told to. */
     if (atomic_load_explicit(&python.proven, memory_order_relaxed) && tables->is_initialized())
         atomic_store(&recorder.objects_unsettled, false);
+}
+
+/*
+ * CPython guards its tables with a lock, which it frees when it ends (3.12). A thread that has
+ * nothing to do with Python could wait for that lock just then. So only the interpreter's own calls
+ * of malloc lead here, and of these none of an interpreter that ends.
+ */
+void python_settle(uint64_t pc)
+{
+    bool own = recorder_is_alone() || (python.loop && loaded_map((const void *)pc) ==
+                                                          loaded_map((const void *)python.loop));
+    if (own && !python_finalizer())
+        settle();
 }
 
 /* Under modules.c's lock. */
@@ -220,6 +230,7 @@ void python_meet(const struct link_map *m)
     while (first->l_prev)
         first = first->l_prev;
     exports_read(&x[0], first);
+    bool met_before = python.runtime == x[1].base + runtime->st_value;
     uint32_t result = examine(x, x[1].base + runtime->st_value, runtime->st_size);
     if (atomic_load(state) != WIRE_PYTHON_FULL)
         atomic_store(state, result);
@@ -228,7 +239,8 @@ void python_meet(const struct link_map *m)
                      python.runtime + python.layout.runtime_finalizing);
     if (result == WIRE_PYTHON_ON && recorder.header->objects_wanted) {
         atomic_store(&recorder.objects_unsettled, true);
-        python_settle();
+        if ((!met_before || recorder_is_alone()) && !python_finalizer())
+            settle();
     }
     atomic_store_explicit(&recorder.python, result == WIRE_PYTHON_ON, memory_order_release);
 }

@@ -227,8 +227,9 @@ void python_meet_all(void);      /* at the start: what is loaded, before it runs
 bool python_begins_to_end(void); /* this thread has just begun to finalise it; once */
 bool python_has_ended(void);     /* it was met, and is not (any more) at work */
 bool python_maps_arena(uint64_t pc, size_t size); /* does mmap, called there, make one? */
-void python_settle(void);        /* wraps its allocators again, if they were replaced */
-void python_find_image(void);    /* before it is proven */
+void python_settle(
+    uint64_t pc);             /* wraps its allocators again, if they were replaced; called there */
+void python_find_image(void); /* before it is proven */
 struct python_thread *python_thread_new(struct thread *t); /* NULL: no memory */
 /* Makes a stack, from the frames that python_known and the walk have just found. */
 uint32_t python_merge(struct thread *t, uint64_t key);

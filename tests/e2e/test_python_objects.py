@@ -206,7 +206,7 @@ def test_allocators_of_the_programs(t, version, how):
 @cases(version=("3.12", "3.13"), env=({}, {"PYTHONMALLOC": "malloc"}, {"PYTHONDEVMODE": "1"}))
 def test_initialised_again(t, version, env):
     """Its allocators are as new then, and replaced after we saw them; code at addresses used before is told apart."""
-    profile = embedded(t, version, "again", env)
+    profile = embedded(t, version, "again", env=env)
     got = {}
     for row in t.report(profile, "total", "--by", "stack", "--no-fold", "--top", "0", "--min", "0")["rows"]:
         if row["bytes"] // row["count"] in range(200000, 200100):
@@ -234,15 +234,15 @@ def test_blocks_at_the_end_of_a_page(t, version):
 
 def test_the_end_with_threads_at_work(t):
     """3.12 frees the lock of its allocators at its end, while other threads allocate."""
-    embedded(t, "3.12", "ends")
+    embedded(t, "3.12", "ends", "-rdynamic")
 
 
-def embedded(t, version, how, env=None):
+def embedded(t, version, how, *flags, env=None):
     home = os.path.dirname(os.path.dirname(interpreter(version)))
     library = os.path.join(home, "lib", "libpython%s.so.1.0" % version)
     if not os.path.exists(library):
         raise Skipped("there is no libpython%s.so" % version)
-    return t.record(t.build("python_allocators.c", "-O1"), library, how, opts=["--python=objects"],
+    return t.record(t.build("python_allocators.c", "-O1", *flags), library, how, opts=["--python=objects"],
                     env={"PYTHONHOME": home, "PYTHONDONTWRITEBYTECODE": "1", **(env or {})})
 
 
