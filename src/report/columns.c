@@ -42,7 +42,7 @@ static struct cell cell_at(const struct rows *r, const struct column_def *c, con
     strbuf_clear(made);
     struct cell cell = c->known && !c->known(row) ? CELL_NOT_KNOWN
                        : c->type                  ? field_of(c, row)
-                                                  : c->get((struct spot){r->answer, row, made});
+                                                  : c->get((struct spot){r->answer, row, c, made});
     return cell.type == CELL_TEXT && !cell.text ? CELL_NOT_KNOWN : cell;
 }
 
@@ -162,7 +162,7 @@ static void put_json(const struct rows *r, const void *row, struct strbuf *made,
         if (!c->key || (c->in_json && !c->in_json(r->answer)))
             continue;
         if (c->json) {
-            c->json((struct spot){r->answer, row, made}, c->key, j);
+            c->json((struct spot){r->answer, row, c, made}, c->key, j);
             continue;
         }
         struct cell cell = cell_at(r, c, row, made);

@@ -48,6 +48,8 @@ struct cell {
     };
 };
 
+struct column_def;
+
 #define CELL_NOT_KNOWN ((struct cell){.type = CELL_UNKNOWN})
 #define CELL_OF(v)                                                                                 \
     _Generic((v),                                                                                  \
@@ -89,6 +91,7 @@ static inline struct cell cell_text(const char *v)
 /* The row that a cell is wanted of. */
 struct spot {
     const void *answer, *row;
+    const struct column_def *column;
     struct strbuf *made; /* empty: for a text that has to be made */
 };
 
@@ -112,6 +115,7 @@ struct column_def {
     /* A value that is more than one number or text; CSV has what `get` gives. */
     void (*json)(struct spot s, const char *key, struct json *j);
     bool if_any; /* in text only if one row has something: not 0, not empty, not unknown */
+    int number;  /* for `get`, where several columns have one */
     int spare;   /* where text has no room: 1 goes first, 0 never */
 };
 
