@@ -1,202 +1,268 @@
 #include "report/maps.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "report/csv.h"
+#include "base/say.h"
+#include "report/columns.h"
 #include "report/json_parts.h"
 #include "report/summary.h"
-#include "report/table.h"
-#include "report/units.h"
 
 #define NODE_COLUMNS 6 /* that fit beside the rest */
 
-static const struct {
-    const char *title, *key;
-    enum mapping_size size;
-} sizes[] = {{"RSS", "rss_bytes", MAPPING_RSS},
-             {"PSS", "pss_bytes", MAPPING_PSS},
-             {"private", "private_bytes", MAPPING_PRIVATE},
-             {"dirty", "dirty_bytes", MAPPING_DIRTY},
-             {"swap", "swap_bytes", MAPPING_SWAP},
-             {NULL, "anonymous_bytes", MAPPING_ANONYMOUS},
-             {NULL, "huge_bytes", MAPPING_HUGE},
-             {NULL, "locked_bytes", MAPPING_LOCKED}};
-#define SIZES (sizeof sizes / sizeof *sizes)
+/* --- columns ---------------------------------------------------------------------------------- */
 
-static void add_permissions(struct strbuf *out, const struct mapping *m)
+static struct cell get_change(struct spot s)
 {
+    const struct mapping_row *r = s.row;
+    const struct mappings *m = s.answer;
+    return CELL_OF(m->is_difference && r->kind != MAPPING_KINDS ? mapping_change_name(r->change)
+                                                                : NULL);
+}
+
+static struct cell get_kind(struct spot s)
+{
+    const struct mapping_row *r = s.row;
+    return CELL_OF(r->kind == MAPPING_KINDS ? "total" : mapping_kind_name(r->kind));
+}
+
+static struct cell get_name(struct spot s)
+{
+    const struct mapping_row *r = s.row;
+    return CELL_OF(*r->name ? r->name : NULL);
+}
+
+/* Folders of libraries tell little, and would hide the rest. */
+static struct cell get_shown_name(struct spot s)
+{
+    const struct mapping_row *r = s.row;
+    const char *slash = strrchr(r->name, '/');
+    bool is_library = r->kind == KIND_LIBRARY_TEXT || r->kind == KIND_LIBRARY_DATA;
+    return CELL_OF(slash && (is_library || r->kind == KIND_OWN) ? slash + 1 : r->name);
+}
+
+static bool is_mapping(const void *row)
+{
+    return ((const struct mapping_row *)row)->mapping;
+}
+
+static struct cell get_addresses(struct spot s)
+{
+    const struct mapping *m = ((const struct mapping_row *)s.row)->mapping;
+    say(s.made, "%x-%x", m->start, m->end);
+    return CELL_OF(s.made->data);
+}
+
+static struct cell get_access(struct spot s)
+{
+    const struct mapping *m = ((const struct mapping_row *)s.row)->mapping;
     for (int i = 0; i < 3; i++)
-        strbuf_putc(out, m->flags >> i & 1 ? "rwx"[i] : '-');
-    strbuf_putc(out, m->flags & MAPPING_SHARED ? 's' : 'p');
+        strbuf_putc(s.made, m->flags >> i & 1 ? "rwx"[i] : '-');
+    strbuf_putc(s.made, m->flags & MAPPING_SHARED ? 's' : 'p');
+    return CELL_OF(s.made->data);
 }
 
-/* Is it in the table? Addresses and names need room. */
-static bool is_shown(const struct mappings *m, bool numa, size_t i)
+static struct cell get_policy(struct spot s)
 {
-    return sizes[i].title && (!numa || sizes[i].size == MAPPING_RSS) &&
-           !(m->by == BY_MAPPING && sizes[i].size == MAPPING_DIRTY);
+    const struct mapping_row *r = s.row;
+    return CELL_OF(*r->policy ? r->policy : NULL);
 }
 
-/* --- text --------------------------------------------------------------------------------------
- */
+static struct cell get_nodes(struct spot s)
+{
+    const struct mapping_row *r = s.row;
+    for (size_t i = 0; i < r->nodes.count; i++)
+        say(s.made, "%s%d=%d", i ? ";" : "", r->nodes.items[i].node,
+            (int64_t)(r->nodes.items[i].kib * 1024));
+    return CELL_OF(s.made->data);
+}
+
+static void json_nodes(struct spot s, const char *key, struct json *j)
+{
+    const struct mapping_row *r = s.row;
+    json_object(j, key);
+    for (size_t i = 0; i < r->nodes.count; i++) {
+        char node[16];
+        snprintf(node, sizeof node, "%u", (unsigned)r->nodes.items[i].node);
+        json_i64(j, node, (int64_t)(r->nodes.items[i].kib * 1024));
+    }
+    json_end(j);
+}
+
+/* Of the node whose column this is; the last one stands for all the others. */
+static struct cell get_node(struct spot s)
+{
+    const struct mapping_row *r = s.row, *totals = &((const struct mappings *)s.answer)->totals;
+    int number = s.column->number;
+    int64_t kib = 0;
+    for (size_t i = 0, at = 0; i < totals->nodes.count && at < r->nodes.count; i++)
+        if (r->nodes.items[at].node == totals->nodes.items[i].node) {
+            bool is_it = number < NODE_COLUMNS ? i == (size_t)number : i >= NODE_COLUMNS;
+            kib += is_it ? (int64_t)r->nodes.items[at].kib : 0;
+            at++;
+        }
+    return CELL_OF(kib * 1024);
+}
+
+static bool is_difference(const void *answer)
+{
+    return ((const struct mappings *)answer)->is_difference;
+}
+
+static bool by_mapping(const void *answer)
+{
+    return ((const struct mappings *)answer)->by == BY_MAPPING;
+}
+
+static bool not_by_mapping(const void *answer)
+{
+    return !by_mapping(answer);
+}
+
+static bool not_by_kind(const void *answer)
+{
+    return ((const struct mappings *)answer)->by != BY_KIND;
+}
+
+#define ROW(member)   FIELD(struct mapping_row, member)
+#define PLACE(member) FIELD_OF(struct mapping_row, mapping, struct mapping, member)
+#define SIZE(which)   ROW(bytes[which])
+
+static bool without_nodes(const void *answer)
+{
+    return !((const struct mappings *)answer)->numa;
+}
+
+static bool with_nodes(const void *answer)
+{
+    return !without_nodes(answer);
+}
+
+/* Addresses and names need room. */
+static bool with_dirty(const void *answer)
+{
+    return without_nodes(answer) && !by_mapping(answer);
+}
+
+/* In the order of the text. The columns of the nodes go before the policy. */
+static const struct column_def columns[] = {
+    {"change", "change", COLUMN_WORD, .get = get_change, .in_text = is_difference,
+     .in_json = is_difference},
+    {"count", "mappings", COLUMN_COUNT, ROW(count), .in_text = not_by_mapping},
+    {"size_bytes", "size", COLUMN_BYTES, ROW(size_bytes)},
+    {"rss_bytes", "RSS", COLUMN_BYTES, SIZE(MAPPING_RSS)},
+    {"pss_bytes", "PSS", COLUMN_BYTES, SIZE(MAPPING_PSS), .in_text = without_nodes, .spare = 3},
+    {"private_bytes", "private", COLUMN_BYTES, SIZE(MAPPING_PRIVATE), .in_text = without_nodes,
+     .spare = 2},
+    {"dirty_bytes", "dirty", COLUMN_BYTES, SIZE(MAPPING_DIRTY), .in_text = with_dirty, .spare = 4},
+    {"swap_bytes", "swap", COLUMN_BYTES, SIZE(MAPPING_SWAP), .in_text = without_nodes, .spare = 1},
+    {"anonymous_bytes", NULL, COLUMN_BYTES, SIZE(MAPPING_ANONYMOUS)},
+    {"huge_bytes", NULL, COLUMN_BYTES, SIZE(MAPPING_HUGE)},
+    {"locked_bytes", NULL, COLUMN_BYTES, SIZE(MAPPING_LOCKED)},
+    {"nodes", NULL, COLUMN_WORDS, .get = get_nodes, .json = json_nodes},
+    {"policy", "policy", COLUMN_WORD, .get = get_policy, .in_text = with_nodes},
+    {"kind", "kind", COLUMN_WORD, .get = get_kind},
+    {NULL, "addresses", COLUMN_WORD, .get = get_addresses, .known = is_mapping,
+     .in_text = by_mapping},
+    {"start", NULL, COLUMN_COUNT, PLACE(start), .known = is_mapping, .in_json = by_mapping},
+    {"end", NULL, COLUMN_COUNT, PLACE(end), .known = is_mapping, .in_json = by_mapping},
+    {"offset", NULL, COLUMN_COUNT, PLACE(offset), .known = is_mapping, .in_json = by_mapping},
+    {"access", "access", COLUMN_WORD, .get = get_access, .known = is_mapping, .in_text = by_mapping,
+     .in_json = by_mapping},
+    {"name", NULL, COLUMN_PATH, .get = get_name, .in_json = not_by_kind},
+    {NULL, "name", COLUMN_PATH, .get = get_shown_name, .in_text = not_by_kind},
+};
+
+/* Those from the count to the policy. */
+#define FIRST_SUM 1
+#define SUMS      12
+
+/* PSS changes with what others do: no change of ours. */
+static bool is_row_shown(const void *answer, const void *row)
+{
+    const struct mappings *m = answer;
+    return !m->is_difference || m->by == BY_KIND ||
+           ((const struct mapping_row *)row)->change != CHANGE_NONE;
+}
+
+static struct rows rows_of(const struct mappings *m)
+{
+    return (struct rows){COLUMN_DEFS(columns), ITEMS(m->rows), .answer = m,
+                         .in_text = is_row_shown};
+}
+
+/* --- text ------------------------------------------------------------------------------------- */
 
 static void add_moment(const struct mappings *m, const char *word, const struct mapping_moment *at,
                        struct strbuf *out)
 {
     uint64_t taken = at->capture->time_ns, asked = at->moment.asked_ns;
-    strbuf_puts(out, word);
-    unit_text(out, at->moment.word);
-    strbuf_puts(out, ": as captured at ");
-    unit_time(out, taken);
-    strbuf_puts(out, " (");
+    say(out, "%s%s: as captured at %T (", word, at->moment.word, taken);
     mappings_label(m, at->capture, out);
     strbuf_puts(out, ")");
-    if (taken != asked) {
-        strbuf_puts(out, ", ");
-        unit_time(out, taken < asked ? asked - taken : taken - asked);
-        strbuf_puts(out, taken < asked ? " before it" : " after it");
-    }
+    if (taken != asked)
+        say(out, ", %T %s it", taken < asked ? asked - taken : taken - asked,
+            taken < asked ? "before" : "after");
     strbuf_putc(out, '\n');
 }
 
 static void add_heading(const struct mappings *m, const struct style *s, struct strbuf *out)
 {
-    const struct profile *p = m->profile;
-    strbuf_puts(out, style_bold(s));
-    summary_command(p, s->width > 60 ? s->width - 20 : 40, out);
-    strbuf_printf(out, "%s, pid %" PRIu32 "\n", style_plain(s), p->pid);
+    summary_heading(m->profile, s, out);
     if (m->is_difference)
         add_moment(m, "since ", &m->since, out);
     add_moment(m, "at ", &m->at, out);
-    strbuf_puts(out, m->is_difference ? "change of resident " : "resident ");
-    unit_bytes(out, m->totals.bytes[MAPPING_RSS]);
-    strbuf_puts(out, ", mapped ");
-    unit_bytes(out, m->totals.size_bytes);
-    strbuf_puts(out, "; of these tidemark's own: ");
-    unit_bytes(out, m->own.bytes[MAPPING_RSS]);
-    strbuf_puts(out, " and ");
-    unit_bytes(out, m->own.size_bytes);
-    strbuf_putc(out, '\n');
+    say(out, "%sresident %B, mapped %B; of these tidemark's own: %B and %B\n",
+        m->is_difference ? "change of " : "", m->totals.bytes[MAPPING_RSS], m->totals.size_bytes,
+        m->own.bytes[MAPPING_RSS], m->own.size_bytes);
     if (m->recording->incomplete)
-        strbuf_printf(out, "%sincomplete %s%s\n", style_warn(s), m->recording->incomplete,
-                      style_plain(s));
+        say(out, "%rincomplete %s%r\n", style_warn(s), m->recording->incomplete, style_plain(s));
     strbuf_putc(out, '\n');
 }
 
-static void add_node_cells(const struct mappings *m, const struct mapping_row *row, struct table *t)
+/* The table with a column for each node. */
+static void add_nodes(const struct mappings *m, const struct rows *rows, const struct style *s,
+                      struct strbuf *out)
 {
-    uint64_t others = 0;
-    size_t at = 0;
-    for (size_t i = 0; i < m->totals.nodes.count; i++) {
-        uint64_t kib = 0;
-        if (at < row->nodes.count && row->nodes.items[at].node == m->totals.nodes.items[i].node)
-            kib = row->nodes.items[at++].kib;
-        if (i < NODE_COLUMNS)
-            unit_bytes(table_cell(t), (int64_t)(kib * 1024));
-        else
-            others += kib;
+    struct column_def with[sizeof columns / sizeof *columns + NODE_COLUMNS + 1];
+    char titles[NODE_COLUMNS + 1][16];
+    size_t n = 0, nodes = m->totals.nodes.count;
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        if (columns[i].get == get_policy)
+            for (size_t k = 0; k < nodes && k <= NODE_COLUMNS; k++) {
+                snprintf(titles[k], sizeof titles[k], "node %u",
+                         (unsigned)m->totals.nodes.items[k].node);
+                with[n++] = (struct column_def){.title = k < NODE_COLUMNS ? titles[k] : "others",
+                                                .kind = COLUMN_BYTES,
+                                                .get = get_node,
+                                                .number = (int)k};
+            }
+        with[n++] = columns[i];
     }
-    if (m->totals.nodes.count > NODE_COLUMNS)
-        unit_bytes(table_cell(t), (int64_t)(others * 1024));
+    struct rows all = *rows;
+    all.columns = with;
+    all.column_count = n;
+    rows_text(&all, s, out);
 }
 
-/* Folders of libraries tell little, and would hide the rest. */
-static const char *shown_name(const struct mapping_row *row)
+void maps_text(const struct mappings *m, const struct style *s, struct strbuf *out)
 {
-    const char *slash = strrchr(row->name, '/');
-    bool is_library = row->kind == KIND_LIBRARY_TEXT || row->kind == KIND_LIBRARY_DATA;
-    return slash && (is_library || row->kind == KIND_OWN) ? slash + 1 : row->name;
-}
-
-static void add_row(const struct mappings *m, const struct mapping_row *row, const char *kind,
-                    bool numa, struct table *t)
-{
-    if (m->is_difference)
-        strbuf_puts(table_cell(t),
-                    row->kind == MAPPING_KINDS ? "" : mapping_change_name(row->change));
-    if (m->by != BY_MAPPING)
-        unit_count(table_cell(t), row->count);
-    unit_bytes(table_cell(t), row->size_bytes);
-    for (size_t i = 0; i < SIZES; i++)
-        if (is_shown(m, numa, i))
-            unit_bytes(table_cell(t), row->bytes[sizes[i].size]);
-    if (numa) {
-        add_node_cells(m, row, t);
-        unit_text(table_cell(t), row->policy);
-    }
-    strbuf_puts(table_cell(t), kind);
-    if (m->by == BY_MAPPING) {
-        struct strbuf *cell = table_cell(t);
-        if (row->mapping)
-            strbuf_printf(cell, "%" PRIx64 "-%" PRIx64, row->mapping->start, row->mapping->end);
-        cell = table_cell(t);
-        if (row->mapping)
-            add_permissions(cell, row->mapping);
-    }
-    if (m->by != BY_KIND)
-        unit_text(table_cell(t), shown_name(row));
-}
-
-static void add_titles(const struct mappings *m, bool numa, char nodes[][16], struct table *t)
-{
-    if (m->is_difference)
-        table_column(t, "change", CELL_LEFT);
-    if (m->by != BY_MAPPING)
-        table_column(t, "mappings", CELL_RIGHT);
-    table_column(t, "size", CELL_RIGHT);
-    for (size_t i = 0; i < SIZES; i++)
-        if (is_shown(m, numa, i))
-            table_column(t, sizes[i].title, CELL_RIGHT);
-    for (size_t i = 0; numa && i < m->totals.nodes.count && i <= NODE_COLUMNS; i++) {
-        snprintf(nodes[i], sizeof nodes[i], "node %" PRIu32, m->totals.nodes.items[i].node);
-        table_column(t, i < NODE_COLUMNS ? nodes[i] : "others", CELL_RIGHT);
-    }
-    if (numa)
-        table_column(t, "policy", CELL_LEFT);
-    table_column(t, "kind", CELL_LEFT);
-    if (m->by == BY_MAPPING) {
-        table_column(t, "addresses", CELL_LEFT);
-        table_column(t, "access", CELL_LEFT);
-    }
-    if (m->by != BY_KIND)
-        table_column(t, m->by == BY_MAPPING ? "name" : "file", CELL_PATH);
-    table_spare(t, "swap");
-    table_spare(t, "private");
-    table_spare(t, "PSS");
-    table_spare(t, "dirty");
-}
-
-void maps_text(const struct mappings *m, bool numa, const struct style *s, struct strbuf *out)
-{
-    struct table t;
-    char nodes[NODE_COLUMNS + 1][16];
+    struct rows rows = rows_of(m);
     struct mapping_row totals = m->totals; /* borrows the nodes */
-    table_init(&t);
-    add_titles(m, numa, nodes, &t);
-    for (size_t i = 0; i < m->rows.count; i++) {
-        const struct mapping_row *row = &m->rows.items[i];
-        /* PSS changes with what others do: no change of ours. */
-        if (!m->is_difference || m->by == BY_KIND || row->change != CHANGE_NONE)
-            add_row(m, row, mapping_kind_name(row->kind), numa, &t);
-    }
     totals.kind = MAPPING_KINDS;
     totals.name = "";
-    add_row(m, &totals, "total", numa, &t);
+    rows.totals = &totals;
     summary_processes(m->recording, m->profile, s, out);
     add_heading(m, s, out);
-    table_print(&t, s, out);
-    if (m->cut) {
-        strbuf_puts(out, "... ");
-        unit_counted(out, (int64_t)m->cut, "more row");
-        strbuf_puts(out, "; --top 0 shows all\n");
-    }
-    table_release(&t);
+    if (m->numa)
+        add_nodes(m, &rows, s, out);
+    else
+        rows_text(&rows, s, out);
+    if (m->cut)
+        say(out, "... %N more row(s); --top 0 shows all\n", m->cut);
 }
 
-/* --- JSON and CSV ------------------------------------------------------------------------------
- */
+/* --- JSON and CSV ----------------------------------------------------------------------------- */
 
 static void json_moment(struct json *j, const char *key, const struct mappings *m,
                         const struct mapping_moment *at)
@@ -212,40 +278,12 @@ static void json_moment(struct json *j, const char *key, const struct mappings *
     strbuf_release(&label);
 }
 
-static void json_figures(struct json *j, const struct mapping_row *row)
+/* Of the columns of a row, those that a sum has too. */
+static void json_sums(struct json *j, const char *key, const struct mapping_row *sums)
 {
-    json_i64(j, "count", row->count);
-    json_i64(j, "size_bytes", row->size_bytes);
-    for (size_t i = 0; i < SIZES; i++)
-        json_i64(j, sizes[i].key, row->bytes[sizes[i].size]);
-    json_object(j, "nodes");
-    for (size_t i = 0; i < row->nodes.count; i++) {
-        char node[16];
-        snprintf(node, sizeof node, "%" PRIu32, row->nodes.items[i].node);
-        json_i64(j, node, (int64_t)(row->nodes.items[i].kib * 1024));
-    }
-    json_end(j);
-    json_string(j, "policy", *row->policy ? row->policy : NULL);
-}
-
-static void json_row(struct json *j, const struct mappings *m, const struct mapping_row *row)
-{
-    json_object(j, NULL);
-    json_string(j, "kind", mapping_kind_name(row->kind));
-    if (m->by != BY_KIND)
-        json_string(j, "name", *row->name ? row->name : NULL);
-    if (m->is_difference)
-        json_string(j, "change", mapping_change_name(row->change));
-    if (row->mapping) {
-        struct strbuf access = {0};
-        add_permissions(&access, row->mapping);
-        json_u64(j, "start", row->mapping->start);
-        json_u64(j, "end", row->mapping->end);
-        json_u64(j, "offset", row->mapping->offset);
-        json_string(j, "access", access.data);
-        strbuf_release(&access);
-    }
-    json_figures(j, row);
+    struct rows rows = {.columns = columns + FIRST_SUM, .column_count = SUMS};
+    json_object(j, key);
+    row_json(&rows, sums, j);
     json_end(j);
 }
 
@@ -270,6 +308,7 @@ static void json_captures(struct json *j, const struct mappings *m, const struct
 
 void maps_json(const struct mappings *m, const struct report_sink *sink, struct strbuf *out)
 {
+    struct rows rows = rows_of(m);
     struct json j;
     json_init(&j, out);
     json_object(&j, NULL);
@@ -282,49 +321,15 @@ void maps_json(const struct mappings *m, const struct report_sink *sink, struct 
         json_moment(&j, "since", m, &m->since);
     else
         json_null(&j, "since");
-    json_object(&j, "totals");
-    json_figures(&j, &m->totals);
-    json_end(&j);
-    json_object(&j, "tidemark");
-    json_figures(&j, &m->own);
-    json_end(&j);
-    json_array(&j, "rows");
-    for (size_t i = 0; i < m->rows.count; i++) {
-        json_row(&j, m, &m->rows.items[i]);
-        report_flush(sink, out);
-    }
-    json_end(&j);
+    json_sums(&j, "totals", &m->totals);
+    json_sums(&j, "tidemark", &m->own);
+    rows_json(&rows, "rows", sink, &j);
     json_processes(&j, m->recording, m->profile);
     json_end(&j);
 }
 
 void maps_csv(const struct mappings *m, const struct report_sink *sink, struct strbuf *out)
 {
-    strbuf_puts(out, "kind,name,change,start,end,access,count,size_bytes");
-    for (size_t i = 0; i < SIZES; i++)
-        strbuf_printf(out, ",%s", sizes[i].key);
-    strbuf_puts(out, ",nodes,policy\n");
-    for (size_t i = 0; i < m->rows.count; i++) {
-        const struct mapping_row *row = &m->rows.items[i];
-        strbuf_printf(out, "%s,", mapping_kind_name(row->kind));
-        csv_text(out, row->name);
-        strbuf_printf(out, ",%s,", m->is_difference ? mapping_change_name(row->change) : "");
-        if (row->mapping) {
-            strbuf_printf(out, "%" PRIu64 ",%" PRIu64 ",", row->mapping->start, row->mapping->end);
-            add_permissions(out, row->mapping);
-        } else {
-            strbuf_puts(out, ",,");
-        }
-        strbuf_printf(out, ",%" PRId64 ",%" PRId64, row->count, row->size_bytes);
-        for (size_t k = 0; k < SIZES; k++)
-            strbuf_printf(out, ",%" PRId64, row->bytes[sizes[k].size]);
-        strbuf_putc(out, ',');
-        for (size_t k = 0; k < row->nodes.count; k++)
-            strbuf_printf(out, "%s%" PRIu32 "=%" PRId64, k ? ";" : "", row->nodes.items[k].node,
-                          (int64_t)(row->nodes.items[k].kib * 1024));
-        strbuf_putc(out, ',');
-        csv_text(out, row->policy);
-        strbuf_putc(out, '\n');
-        report_flush(sink, out);
-    }
+    struct rows rows = rows_of(m);
+    rows_csv(&rows, sink, out);
 }

@@ -9,8 +9,7 @@
 #include "model/mappings.h"
 #include "report/report.h"
 
-/* `numa`: where the pages are, in place of the sizes. */
-void maps_text(const struct mappings *m, bool numa, const struct style *s, struct strbuf *out);
+void maps_text(const struct mappings *m, const struct style *s, struct strbuf *out);
 void maps_json(const struct mappings *m, const struct report_sink *sink, struct strbuf *out);
 void maps_csv(const struct mappings *m, const struct report_sink *sink, struct strbuf *out);
 

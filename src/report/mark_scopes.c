@@ -1,40 +1,32 @@
 #include "report/mark_scopes.h"
 
-#include <inttypes.h>
-
-#include "base/json.h"
-#include "report/csv.h"
+#include "report/columns.h"
 #include "report/summary.h"
-#include "report/table.h"
-#include "report/units.h"
 #include "report/wrap.h"
 
-static void add_row(const struct mark_scope *s, bool open, struct table *t)
+static const struct column_def columns[] = {
+    {"name", "scope", COLUMN_NAME, FIELD(struct mark_scope, name)},
+    {"entered", "entered", COLUMN_COUNT, FIELD(struct mark_scope, entered)},
+    {"open", "not left", COLUMN_COUNT, FIELD(struct mark_scope, open), .if_any = true},
+    {"time_ns", "time", COLUMN_TIME, FIELD(struct mark_scope, time_ns)},
+    {"live_bytes", "live", COLUMN_BYTES, FIELD(struct mark_scope, live_bytes)},
+    {"live_blocks", "blocks", COLUMN_COUNT, FIELD(struct mark_scope, live_blocks), .spare = 2},
+    {"most_bytes", "most", COLUMN_BYTES, FIELD(struct mark_scope, most_bytes)},
+    {"peak_bytes", "peak", COLUMN_BYTES, FIELD(struct mark_scope, peak_bytes)},
+    {"rss_bytes", "RSS", COLUMN_BYTES, FIELD(struct mark_scope, rss_bytes)},
+    {"allocations", "allocations", COLUMN_COUNT, FIELD(struct mark_scope, allocations), .spare = 1},
+};
+
+static struct rows rows_of(const struct mark_scopes *s)
 {
-    unit_text(table_cell(t), s->name);
-    unit_count(table_cell(t), (int64_t)s->entered);
-    if (open)
-        unit_count(table_cell(t), (int64_t)s->open);
-    unit_time(table_cell(t), s->time_ns);
-    unit_bytes(table_cell(t), s->live_bytes);
-    unit_count(table_cell(t), s->live_blocks);
-    unit_bytes(table_cell(t), s->most_bytes);
-    unit_bytes(table_cell(t), (int64_t)s->peak_bytes);
-    unit_bytes(table_cell(t), s->rss_bytes);
-    unit_count(table_cell(t), s->allocations);
+    return (struct rows){COLUMN_DEFS(columns), ITEMS(s->items), .answer = s};
 }
 
 void mark_scopes_text(const struct mark_scopes *s, const struct style *style, struct strbuf *out)
 {
-    static const char *const numbers[] = {"live", "blocks", "most", "peak", "RSS", "allocations"};
-    bool open = false;
-    struct table t;
-    for (size_t i = 0; i < s->items.count; i++)
-        open |= s->items.items[i].open > 0;
+    struct rows rows = rows_of(s);
     summary_processes(s->recording, s->profile, style, out);
-    strbuf_puts(out, style_bold(style));
-    summary_command(s->profile, style->width > 60 ? style->width - 20 : 40, out);
-    strbuf_printf(out, "%s, pid %" PRIu32 "\n", style_plain(style), s->profile->pid);
+    summary_heading(s->profile, style, out);
     if (!s->items.count) {
         wrap_text(
             "",
@@ -48,59 +40,22 @@ void mark_scopes_text(const struct mark_scopes *s, const struct style *style, st
               "entered; most and peak: of one",
               style->width, out);
     strbuf_putc(out, '\n');
-    table_init(&t);
-    table_column(&t, "scope", CELL_NAME);
-    table_column(&t, "entered", CELL_RIGHT);
-    if (open)
-        table_column(&t, "not left", CELL_RIGHT);
-    table_column(&t, "time", CELL_RIGHT);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        table_column(&t, numbers[i], CELL_RIGHT);
-    table_spare(&t, "allocations");
-    table_spare(&t, "blocks");
-    for (size_t i = 0; i < s->items.count; i++)
-        add_row(&s->items.items[i], open, &t);
-    table_print(&t, style, out);
-    table_release(&t);
+    rows_text(&rows, style, out);
 }
 
 void mark_scopes_json(const struct mark_scopes *s, struct strbuf *out)
 {
+    struct rows rows = rows_of(s);
     struct json j;
     json_init(&j, out);
     json_object(&j, NULL);
     json_string(&j, "schema", "tidemark.scopes/1");
-    json_array(&j, "scopes");
-    for (size_t i = 0; i < s->items.count; i++) {
-        const struct mark_scope *x = &s->items.items[i];
-        json_object(&j, NULL);
-        json_string(&j, "name", x->name);
-        json_u64(&j, "entered", x->entered);
-        json_u64(&j, "open", x->open);
-        json_u64(&j, "time_ns", x->time_ns);
-        json_i64(&j, "live_bytes", x->live_bytes);
-        json_i64(&j, "live_blocks", x->live_blocks);
-        json_i64(&j, "most_bytes", x->most_bytes);
-        json_u64(&j, "peak_bytes", x->peak_bytes);
-        json_i64(&j, "rss_bytes", x->rss_bytes);
-        json_i64(&j, "allocations", x->allocations);
-        json_end(&j);
-    }
-    json_end(&j);
+    rows_json(&rows, "scopes", NULL, &j);
     json_end(&j);
 }
 
 void mark_scopes_csv(const struct mark_scopes *s, struct strbuf *out)
 {
-    strbuf_puts(out, "name,entered,open,time_ns,live_bytes,live_blocks,most_bytes,peak_bytes,"
-                     "rss_bytes,allocations\n");
-    for (size_t i = 0; i < s->items.count; i++) {
-        const struct mark_scope *x = &s->items.items[i];
-        csv_text(out, x->name);
-        strbuf_printf(out,
-                      ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRId64 ",%" PRId64 ",%" PRId64
-                      ",%" PRIu64 ",%" PRId64 ",%" PRId64 "\n",
-                      x->entered, x->open, x->time_ns, x->live_bytes, x->live_blocks, x->most_bytes,
-                      x->peak_bytes, x->rss_bytes, x->allocations);
-    }
+    struct rows rows = rows_of(s);
+    rows_csv(&rows, NULL, out);
 }

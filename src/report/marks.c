@@ -2,30 +2,114 @@
 
 #include <inttypes.h>
 
-#include "base/json.h"
+#include "base/say.h"
 #include "model/mark_scopes.h"
-#include "report/csv.h"
+#include "report/columns.h"
 #include "report/summary.h"
-#include "report/table.h"
 #include "report/units.h"
 #include "report/wrap.h"
+
+/* --- columns ---------------------------------------------------------------------------------- */
+
+static struct cell get_mark(struct spot s)
+{
+    const struct mark_row *r = s.row;
+    if (r->index)
+        say(s.made, "%s#%d", r->label, r->index);
+    return CELL_OF(s.made->data);
+}
+
+static struct cell get_faults(struct spot s)
+{
+    const struct mark_row *r = s.row;
+    return CELL_OF(r->stamp->minor_faults + r->stamp->major_faults);
+}
+
+static bool held_known(const void *row)
+{
+    return stamp_held_known(((const struct mark_row *)row)->stamp);
+}
+
+static bool free_known(const void *row)
+{
+    return stamp_free_known(((const struct mark_row *)row)->stamp);
+}
+
+static struct cell get_allocator(struct spot s)
+{
+    static const char *const names[] = {[STAMP_GLIBC] = "glibc",
+                                        [STAMP_JEMALLOC] = "jemalloc",
+                                        [STAMP_TCMALLOC] = "tcmalloc",
+                                        [STAMP_MIMALLOC] = "mimalloc"};
+    return CELL_OF(names[((const struct mark_row *)s.row)->stamp->allocator]);
+}
 
 static const char *key_of(const struct mark_rows *m, const struct mark_value *v)
 {
     return strpool_get(&m->recording->strings, v->key);
 }
 
-/* --- text ------------------------------------------------------------------------------------- */
-
-static void add_values(const struct mark_rows *m, const struct mark_row *row, struct strbuf *cell)
+static struct cell put_values(struct spot s, const char *between, int digits)
 {
-    for (size_t i = 0; i < row->count; i++) {
-        const struct mark_value *v = &m->values[row->first + i];
-        strbuf_puts(cell, i ? " " : "");
-        unit_text(cell, key_of(m, v));
-        strbuf_printf(cell, "=%.10g", v->value);
+    const struct mark_rows *m = s.answer;
+    const struct mark_row *r = s.row;
+    for (size_t i = 0; i < r->count; i++) {
+        const struct mark_value *v = &m->values[r->first + i];
+        strbuf_printf(s.made, "%s%s=%.*g", i ? between : "", key_of(m, v), digits, v->value);
     }
+    return CELL_OF(s.made->data);
 }
+
+static struct cell get_values(struct spot s)
+{
+    return put_values(s, ";", 17);
+}
+
+static struct cell get_shown_values(struct spot s)
+{
+    return put_values(s, " ", 10);
+}
+
+static void json_values(struct spot s, const char *key, struct json *j)
+{
+    const struct mark_rows *m = s.answer;
+    const struct mark_row *r = s.row;
+    json_object(j, key);
+    for (size_t i = 0; i < r->count; i++)
+        json_double(j, key_of(m, &m->values[r->first + i]), m->values[r->first + i].value);
+    json_end(j);
+}
+
+#define STAMP(member) FIELD_OF(struct mark_row, stamp, struct stamp, member)
+
+/* Those that say least of growth are the first to go. */
+static const struct column_def columns[] = {
+    {NULL, "mark", COLUMN_PATH, .get = get_mark},
+    {"label", NULL, COLUMN_WORD, FIELD(struct mark_row, label)},
+    {"index", NULL, COLUMN_COUNT, FIELD(struct mark_row, index)},
+    {"time_ns", "time", COLUMN_TIME, STAMP(time_ns)},
+    {"vm_bytes", "VM", COLUMN_BYTES, STAMP(vm_bytes)},
+    {"rss_bytes", "RSS", COLUMN_BYTES, STAMP(rss_bytes)},
+    {"anon_bytes", "anon", COLUMN_BYTES, STAMP(anon_bytes), .spare = 5},
+    {"faults", "faults", COLUMN_COUNT, .get = get_faults, .spare = 3},
+    {"live_bytes", "live", COLUMN_BYTES, STAMP(live_bytes)},
+    {"live_blocks", "blocks", COLUMN_COUNT, STAMP(live_blocks), .spare = 6},
+    {"allocations", "allocations", COLUMN_COUNT, STAMP(allocations), .spare = 4},
+    {"allocator_held_bytes", "held", COLUMN_BYTES, STAMP(held_bytes), .known = held_known,
+     .if_any = true, .spare = 2},
+    {"allocator_free_bytes", "free", COLUMN_BYTES, STAMP(free_bytes), .known = free_known,
+     .if_any = true, .spare = 1},
+    {"allocator", NULL, COLUMN_WORD, .get = get_allocator, .known = held_known},
+    {"values", NULL, COLUMN_WORDS, .get = get_values, .json = json_values},
+    {NULL, "values", COLUMN_WORDS, .get = get_shown_values, .if_any = true},
+};
+
+static struct rows rows_of(const struct mark_rows *m)
+{
+    return (struct rows){COLUMN_DEFS(columns), ITEMS(m->rows), .answer = m};
+}
+
+/* --- text ------------------------------------------------------------------------------------- */
 
 /* Who has marks, where the process that was asked for has none. */
 static void add_others(const struct mark_rows *m, struct strbuf *out)
@@ -42,9 +126,7 @@ static void add_others(const struct mark_rows *m, struct strbuf *out)
 
 static void add_heading(const struct mark_rows *m, const struct style *s, struct strbuf *out)
 {
-    strbuf_puts(out, style_bold(s));
-    summary_command(m->profile, s->width > 60 ? s->width - 20 : 40, out);
-    strbuf_printf(out, "%s, pid %" PRIu32 "\n", style_plain(s), m->profile->pid);
+    summary_heading(m->profile, s, out);
     size_t start = out->size;
     if (m->marks) {
         struct strbuf labels = {0};
@@ -67,172 +149,27 @@ static void add_heading(const struct mark_rows *m, const struct style *s, struct
     strbuf_puts(out, "\n\n");
 }
 
-/* Which columns there are beside those of every table. */
-struct columns {
-    bool held, free, values;
-};
-
-static struct columns columns_of(const struct mark_rows *m)
-{
-    struct columns c = {.values = m->profile->mark_values.count};
-    for (size_t i = 0; i < m->rows.count; i++) {
-        c.held |= stamp_held_known(m->rows.items[i].stamp);
-        c.free |= stamp_free_known(m->rows.items[i].stamp);
-    }
-    return c;
-}
-
-static void add_known(bool known, uint64_t bytes, struct strbuf *cell)
-{
-    if (known)
-        unit_bytes(cell, (int64_t)bytes);
-    else
-        strbuf_putc(cell, '-');
-}
-
-static void add_row(const struct mark_rows *m, const struct mark_row *row, const struct columns *c,
-                    struct table *t)
-{
-    const struct stamp *s = row->stamp;
-    struct strbuf *cell = table_cell(t);
-    if (row->index) {
-        unit_text(cell, row->label);
-        strbuf_printf(cell, "#%zu", row->index);
-    }
-    unit_time(table_cell(t), s->time_ns);
-    unit_bytes(table_cell(t), (int64_t)s->vm_bytes);
-    unit_bytes(table_cell(t), (int64_t)s->rss_bytes);
-    unit_bytes(table_cell(t), (int64_t)s->anon_bytes);
-    unit_count(table_cell(t), (int64_t)(s->minor_faults + s->major_faults));
-    unit_bytes(table_cell(t), (int64_t)s->live_bytes);
-    unit_count(table_cell(t), (int64_t)s->live_blocks);
-    unit_count(table_cell(t), (int64_t)s->allocations);
-    if (c->held)
-        add_known(stamp_held_known(s), s->held_bytes, table_cell(t));
-    if (c->free)
-        add_known(stamp_free_known(s), s->free_bytes, table_cell(t));
-    if (c->values)
-        add_values(m, row, table_cell(t));
-}
-
 void marks_text(const struct mark_rows *m, const struct style *s, struct strbuf *out)
 {
-    static const char *const numbers[] = {"time",   "VM",   "RSS",    "anon",
-                                          "faults", "live", "blocks", "allocations"};
-    struct table t;
-    struct columns c = columns_of(m);
-    table_init(&t);
-    /* The first go first: what says least of growth. */
-    static const char *const spare[] = {"free", "held", "faults", "allocations", "anon", "blocks"};
-    table_column(&t, "mark", CELL_PATH);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        table_column(&t, numbers[i], CELL_RIGHT);
-    if (c.held)
-        table_column(&t, "held", CELL_RIGHT);
-    if (c.free)
-        table_column(&t, "free", CELL_RIGHT);
-    if (c.values)
-        table_column(&t, "values", CELL_WORDS);
-    for (size_t i = 0; i < sizeof spare / sizeof *spare; i++)
-        table_spare(&t, spare[i]);
-    for (size_t i = 0; i < m->rows.count; i++)
-        add_row(m, &m->rows.items[i], &c, &t);
+    struct rows rows = rows_of(m);
     summary_processes(m->recording, m->profile, s, out);
     add_heading(m, s, out);
-    table_print(&t, s, out);
-    table_release(&t);
-}
-
-/* --- JSON and CSV ----------------------------------------------------------------------------- */
-
-/* NULL: none told anything. */
-static const char *allocator_of(const struct stamp *s)
-{
-    static const char *const names[] = {[STAMP_GLIBC] = "glibc",
-                                        [STAMP_JEMALLOC] = "jemalloc",
-                                        [STAMP_TCMALLOC] = "tcmalloc",
-                                        [STAMP_MIMALLOC] = "mimalloc"};
-    return stamp_held_known(s) ? names[s->allocator] : NULL;
-}
-
-static void json_known(struct json *j, const char *key, bool known, uint64_t bytes)
-{
-    if (known)
-        json_u64(j, key, bytes);
-    else
-        json_null(j, key);
+    rows_text(&rows, s, out);
 }
 
 void marks_json(const struct mark_rows *m, const struct report_sink *sink, struct strbuf *out)
 {
+    struct rows rows = rows_of(m);
     struct json j;
     json_init(&j, out);
     json_object(&j, NULL);
     json_string(&j, "schema", "tidemark.marks/1");
-    json_array(&j, "marks");
-    for (size_t i = 0; i < m->rows.count; i++) {
-        const struct mark_row *row = &m->rows.items[i];
-        const struct stamp *s = row->stamp;
-        json_object(&j, NULL);
-        json_string(&j, "label", row->label);
-        json_u64(&j, "index", row->index);
-        json_u64(&j, "time_ns", s->time_ns);
-        json_u64(&j, "vm_bytes", s->vm_bytes);
-        json_u64(&j, "rss_bytes", s->rss_bytes);
-        json_u64(&j, "anon_bytes", s->anon_bytes);
-        json_u64(&j, "faults", s->minor_faults + s->major_faults);
-        json_u64(&j, "live_bytes", s->live_bytes);
-        json_u64(&j, "live_blocks", s->live_blocks);
-        json_u64(&j, "allocations", s->allocations);
-        json_known(&j, "allocator_held_bytes", stamp_held_known(s), s->held_bytes);
-        json_known(&j, "allocator_free_bytes", stamp_free_known(s), s->free_bytes);
-        if (allocator_of(s))
-            json_string(&j, "allocator", allocator_of(s));
-        else
-            json_null(&j, "allocator");
-        json_object(&j, "values");
-        for (size_t k = 0; k < row->count; k++) {
-            const struct mark_value *v = &m->values[row->first + k];
-            json_double(&j, key_of(m, v), v->value);
-        }
-        json_end(&j);
-        json_end(&j);
-        report_flush(sink, out);
-    }
-    json_end(&j);
+    rows_json(&rows, "marks", sink, &j);
     json_end(&j);
 }
 
 void marks_csv(const struct mark_rows *m, const struct report_sink *sink, struct strbuf *out)
 {
-    struct strbuf values = {0};
-    strbuf_puts(out, "label,index,time_ns,vm_bytes,rss_bytes,anon_bytes,faults,live_bytes,"
-                     "live_blocks,allocations,allocator_held_bytes,allocator_free_bytes,allocator,"
-                     "values\n");
-    for (size_t i = 0; i < m->rows.count; i++) {
-        const struct mark_row *row = &m->rows.items[i];
-        const struct stamp *s = row->stamp;
-        csv_text(out, row->label);
-        strbuf_printf(out,
-                      ",%zu,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
-                      ",%" PRIu64 ",%" PRIu64 ",",
-                      row->index, s->time_ns, s->vm_bytes, s->rss_bytes, s->anon_bytes,
-                      s->minor_faults + s->major_faults, s->live_bytes, s->live_blocks,
-                      s->allocations);
-        if (stamp_held_known(s))
-            strbuf_printf(out, "%" PRIu64, s->held_bytes);
-        strbuf_putc(out, ',');
-        if (stamp_free_known(s))
-            strbuf_printf(out, "%" PRIu64, s->free_bytes);
-        strbuf_printf(out, ",%s,", allocator_of(s) ? allocator_of(s) : "");
-        strbuf_clear(&values);
-        for (size_t k = 0; k < row->count; k++) {
-            const struct mark_value *v = &m->values[row->first + k];
-            strbuf_printf(&values, "%s%s=%.17g", k ? ";" : "", key_of(m, v), v->value);
-        }
-        csv_text(out, row->count ? values.data : "");
-        strbuf_putc(out, '\n');
-        report_flush(sink, out);
-    }
-    strbuf_release(&values);
+    struct rows rows = rows_of(m);
+    rows_csv(&rows, sink, out);
 }

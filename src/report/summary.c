@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/say.h"
 #include "analyse/work_end.h"
 #include "model/arenas_at.h"
 #include "model/not_recorded.h"
@@ -59,6 +60,13 @@ static void add_command(const struct profile *p, bool with_path, size_t width, s
 void summary_command(const struct profile *p, size_t width, struct strbuf *out)
 {
     add_command(p, true, width, out);
+}
+
+void summary_heading(const struct profile *p, const struct style *s, struct strbuf *out)
+{
+    strbuf_puts(out, style_bold(s));
+    summary_command(p, s->width > 60 ? s->width - 20 : 40, out);
+    say(out, "%r, pid %d\n", style_plain(s), p->pid);
 }
 
 void summary_short_command(const struct profile *p, size_t width, struct strbuf *out)

@@ -36,6 +36,8 @@ void summary_text(const struct answer *a, const struct style *s, struct strbuf *
 void summary_label(struct strbuf *out, const struct style *s, const char *text);
 /* Two lines: the command; how long it ran and how it ended. */
 void summary_program(const struct profile *p, const struct style *s, struct strbuf *out);
+/* One line: the command and its pid. */
+void summary_heading(const struct profile *p, const struct style *s, struct strbuf *out);
 /* "event#3 (1.500 s)" */
 void summary_moment(struct strbuf *out, const struct moment *m);
 /* One line with what is missing; false and none: nothing is. */
