@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/say.h"
 #include "analyse/leaks.h"
 #include "cli/command.h"
 #include "cli/query_options.h"
@@ -136,9 +137,7 @@ static bool judge(const struct leaks *l, enum fail_on fail)
         s[REACH_LOST].bytes + s[REACH_INDIRECT].bytes + (all ? s[REACH_UNKNOWN].bytes : 0);
     if (!blocks && l->may_match.blocks) {
         struct strbuf may = {0};
-        unit_bytes(&may, (int64_t)l->may_match.bytes);
-        strbuf_puts(&may, " in ");
-        unit_blocks(&may, (int64_t)l->may_match.blocks);
+        say(&may, "%B in %N block(s)", l->may_match.bytes, l->may_match.blocks);
         fprintf(stderr,
                 "tidemark leaks: process %" PRIu32 " lost %s whose stacks were cut off: they may "
                 "match\n",
@@ -149,9 +148,7 @@ static bool judge(const struct leaks *l, enum fail_on fail)
     if (!blocks)
         return false;
     struct strbuf text = {0};
-    unit_bytes(&text, (int64_t)bytes);
-    strbuf_puts(&text, " in ");
-    unit_blocks(&text, (int64_t)blocks);
+    say(&text, "%B in %N block(s)", bytes, blocks);
     fprintf(stderr, "tidemark leaks: process %" PRIu32 " %s %s\n", l->profile->pid,
             all ? "did not free" : "lost", text.data);
     strbuf_release(&text);

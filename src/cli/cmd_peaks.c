@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/say.h"
 #include "cli/peak_words.h"
 #include "cli/picture.h"
 #include "cli/query_options.h"
@@ -122,8 +123,8 @@ static void put_options(const struct query_options *o, const struct wanted *w, s
     next_focus(out, &o->query.focus);
     for (size_t i = 0; i < o->suppressions.count; i++)
         next_option(out, "--suppressions", o->suppressions.items[i]);
-    strbuf_puts(out, o->query.focus.presets ? " --presets" : "");
-    strbuf_puts(out, o->query.focus.no_defaults ? " --no-defaults" : "");
+    say(out, "%r%r", o->query.focus.presets ? " --presets" : "",
+        o->query.focus.no_defaults ? " --no-defaults" : "");
     next_option(out, "--since", o->query.since);
     next_option(out, "--at", o->query.at);
     if (w->peaks.least_bytes != usual.least_bytes)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/say.h"
 #include "cli/peak_words.h"
 #include "cli/picture.h"
 #include "cli/query_options.h"
@@ -115,11 +116,9 @@ static void put_rest(const struct decorated_peak *peak, struct strbuf *out)
 {
     if (peak->listed_bytes == peak->bytes)
         return;
-    strbuf_puts(out, "\nthe peak lies inside an interval; at its end, where this tree ends, ");
-    unit_bytes(out, peak->listed_bytes);
-    strbuf_puts(out, " of ");
-    unit_bytes(out, peak->bytes);
-    strbuf_puts(out, " are live");
+    say(out,
+        "\nthe peak lies inside an interval; at its end, where this tree ends, %B of %B are live",
+        peak->listed_bytes, peak->bytes);
 }
 
 static int find_peak(struct peak_query *k, const struct recording *r, const struct query *asked,

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/say.h"
 #include "analyse/leaks.h"
 #include "report/findings.h"
 #include "report/notes.h"
@@ -35,15 +36,10 @@ void run_show_progress(void *context, const struct session_status *s)
         return; /* a short run needs no reassurance */
     double seconds = (double)(s->elapsed_ns - p->time_ns) / 1e9;
     double rate = seconds > 0 ? (double)(s->events - p->events) / seconds : 0;
-    strbuf_printf(&b, "\r\033[Ktidemark: %.1f s  live ", (double)s->elapsed_ns / 1e9);
-    unit_bytes(&b, (int64_t)s->live_bytes);
-    strbuf_puts(&b, "  peak ");
-    unit_bytes(&b, (int64_t)s->peak_bytes);
-    strbuf_printf(&b, "  %.2f M events/s", rate / 1e6);
+    say(&b, "\r\033[Ktidemark: %.1f s  live %B  peak %B  %.2f M events/s",
+        (double)s->elapsed_ns / 1e9, s->live_bytes, s->peak_bytes, rate / 1e6);
     if (s->program_ended) {
-        strbuf_puts(&b, "  waiting for ");
-        unit_counted(&b, s->processes, "child process");
-        strbuf_puts(&b, " (Ctrl-C to stop)");
+        say(&b, "  waiting for %N child process(es) (Ctrl-C to stop)", s->processes);
     }
     fputs(b.data, stderr);
     fflush(stderr);
@@ -60,9 +56,7 @@ static void add_notes(struct strbuf *b, const struct recording *r, const struct 
     for (size_t i = 0; i < notes.texts.count && i < NOTES_SHOWN; i++)
         wrap_text("  note: ", notes.texts.items[i], STYLE_WIDTH, b);
     if (notes.texts.count > NOTES_SHOWN) {
-        strbuf_puts(b, "  and ");
-        unit_counted(b, (int64_t)(notes.texts.count - NOTES_SHOWN), "more note");
-        strbuf_puts(b, ", in the report\n");
+        say(b, "  and %N more note(s), in the report\n", notes.texts.count - NOTES_SHOWN);
     }
     notes_release(&notes);
 }
@@ -78,11 +72,8 @@ static void add_lost(struct strbuf *b, const struct recording *r, const char *na
         return;
     struct leak_sum lost = leaks.sums[REACH_LOST], indirect = leaks.sums[REACH_INDIRECT];
     if (lost.blocks || indirect.blocks) {
-        strbuf_puts(b, "  lost ");
-        unit_bytes(b, (int64_t)(lost.bytes + indirect.bytes));
-        strbuf_puts(b, " in ");
-        unit_blocks(b, (int64_t)(lost.blocks + indirect.blocks));
-        strbuf_printf(b, " that nothing points to any more: tidemark leaks %s\n", name);
+        say(b, "  lost %B in %N block(s) that nothing points to any more: tidemark leaks %r\n",
+            lost.bytes + indirect.bytes, lost.blocks + indirect.blocks, name);
     }
     leaks_release(&leaks);
 }
@@ -110,11 +101,9 @@ static void add_lost_by_others(struct strbuf *b, const struct findings_all *all,
     int64_t blocks = wrapped_less(all->lost_blocks, own->lost_blocks);
     if (blocks <= 0)
         return;
-    strbuf_printf(b, "  lost by other processes: %s", all->left_out ? "at least " : "");
-    unit_bytes(b, wrapped_less(all->lost_bytes, own->lost_bytes));
-    strbuf_puts(b, " in ");
-    unit_blocks(b, blocks);
-    strbuf_printf(b, ": tidemark leaks %s\n", name);
+    say(b, "  lost by other processes: %r%B in %N block(s): tidemark leaks %r\n",
+        all->left_out ? "at least " : "", wrapped_less(all->lost_bytes, own->lost_bytes), blocks,
+        name);
 }
 
 /* A child is often what it is about: a shell that starts the program, say. */
@@ -151,14 +140,11 @@ static void add_figures(struct strbuf *b, const struct session_result *r, const 
     bool recorded = not_recorded(p, &(size_t){0}) != RECORDED_NOTHING;
     strbuf_puts(b, recorded ? "tidemark: " : "tidemark: nothing recorded in ");
     if (!g->alone && recorded) {
-        unit_counted(b, (int64_t)f->allocations, "allocation");
-        strbuf_puts(b, " in ");
+        say(b, "%N allocation(s) in ", f->allocations);
     }
     unit_time(b, p->duration_ns);
     if (other_processes(r->recording)) {
-        strbuf_puts(b, " (and ");
-        unit_counted(b, (int64_t)other_processes(r->recording), "more process");
-        strbuf_putc(b, ')');
+        say(b, " (and %N more process(es))", (int64_t)other_processes(r->recording));
     }
     const struct profile *program = answer_program(r->recording);
     if (program->signal) {
@@ -168,40 +154,24 @@ static void add_figures(struct strbuf *b, const struct session_result *r, const 
     strbuf_putc(b, '\n');
     add_choice(b, r->recording, p);
     if (!g->alone && recorded) {
-        strbuf_puts(b, "  peak ");
-        unit_bytes(b, (int64_t)p->peak_bytes);
-        strbuf_puts(b, " at ");
-        unit_time(b, p->peak_time_ns);
-        strbuf_puts(b, "; never freed ");
-        unit_bytes(b, (int64_t)f->live_bytes);
-        strbuf_puts(b, " in ");
-        unit_blocks(b, (int64_t)f->live_blocks);
-        strbuf_puts(b, "\n");
+        say(b, "  peak %B at %T; never freed %B in %N block(s)\n", p->peak_bytes, p->peak_time_ns,
+            f->live_bytes, f->live_blocks);
     }
     if (g->cpu_period_ns) {
-        strbuf_puts(b, "  CPU time ");
-        unit_ms(b, (int64_t)f->sampled.cpu_ns);
-        strbuf_puts(b, " in ");
-        unit_counted(b, (int64_t)f->sampled.cpu_samples, "sample");
+        say(b, "  CPU time %M in %N sample(s)", f->sampled.cpu_ns, f->sampled.cpu_samples);
         if (g->kernel) {
-            strbuf_puts(b, ", of it ");
-            unit_ms(b, (int64_t)f->sampled.kernel_ns);
-            strbuf_puts(b, g->kernel == KERNEL_SAMPLED ? " in the kernel"
-                                                       : " in the kernel, where by an estimate");
+            say(b, ", of it %M%r", f->sampled.kernel_ns,
+                g->kernel == KERNEL_SAMPLED ? " in the kernel"
+                                            : " in the kernel, where by an estimate");
         }
         strbuf_putc(b, '\n');
     }
     if (g->fault_period) {
-        strbuf_puts(b, "  page faults ");
-        unit_count(b, (int64_t)f->sampled.faults);
-        strbuf_puts(b, ", which made ");
-        unit_bytes(b, (int64_t)f->sampled.fault_bytes);
-        strbuf_puts(b, " resident\n");
+        say(b, "  page faults %N, which made %B resident\n", f->sampled.faults,
+            f->sampled.fault_bytes);
     }
     if (lost) {
-        strbuf_puts(b, "  LOST: at least ");
-        unit_counted(b, (int64_t)lost, "sample");
-        strbuf_puts(b, " for want of room; figures are too low\n");
+        say(b, "  LOST: at least %N sample(s) for want of room; figures are too low\n", lost);
     }
 }
 
@@ -214,8 +184,8 @@ static void add_processes(struct strbuf *b, const struct session_result *r)
         if (p->sampling.cpu_period_ns)
             unit_ms(b, (int64_t)r->figures.items[i].sampled.cpu_ns);
         if (p->sampling.fault_period) {
-            strbuf_puts(b, p->sampling.cpu_period_ns ? ", " : "");
-            unit_counted(b, (int64_t)r->figures.items[i].sampled.faults, "fault");
+            say(b, "%r%N fault(s)", p->sampling.cpu_period_ns ? ", " : "",
+                r->figures.items[i].sampled.faults);
         }
         strbuf_printf(b, "  %u ", (unsigned)p->pid);
         summary_command(p, 60, b);
@@ -287,17 +257,11 @@ void run_show_summary(const struct session_result *r, bool all)
                    NULL); /* there is one, if only to say that none was seen */
     add_figures(&b, r, p);
     if (lost) {
-        strbuf_puts(&b, "  LOST: ");
-        unit_counted(&b, (int64_t)lost, "event");
-        strbuf_puts(&b, lost == 1 ? " was" : " were");
-        strbuf_puts(&b, " dropped; figures are too low\n");
+        say(&b, "  LOST: %N event(s)%r dropped; figures are too low\n", lost,
+            lost == 1 ? " was" : " were");
     }
     if (truncated || incomplete) {
-        strbuf_puts(&b, "  stacks: ");
-        unit_count(&b, (int64_t)truncated);
-        strbuf_puts(&b, " cut off, ");
-        unit_count(&b, (int64_t)incomplete);
-        strbuf_puts(&b, " not followed to their end\n");
+        say(&b, "  stacks: %N cut off, %N not followed to their end\n", truncated, incomplete);
     }
     add_notes(&b, r->recording, p);
     bool piped = r->file && r->file[0] == '|';

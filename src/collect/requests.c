@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/units.h"
+#include "base/say.h"
 #include "collect/arenas.h"
 #include "collect/end_budget.h"
 #include "collect/hold.h"
@@ -33,16 +34,11 @@ static void tell_status(struct session *s, struct visitor *v)
         live += s->live.items[i]->ledger.live.bytes;
         peak += s->live.items[i]->ledger.peak_bytes;
     }
-    strbuf_puts(&b, "recording for ");
-    unit_time(&b, elapsed_ns(s));
-    strbuf_printf(&b, "%s\nprocesses %zu, %zu of them running\nlive ", s->paused ? ", paused" : "",
-                  s->targets.count, s->live.count);
-    unit_bytes(&b, (int64_t)live);
-    strbuf_puts(&b, ", peak ");
-    unit_bytes(&b, (int64_t)peak);
-    strbuf_puts(&b, ", ");
-    unit_counted(&b, (int64_t)events, "event");
-    strbuf_printf(&b, "\nsnapshots %u\nfile %s\n", s->snapshot_count, s->file);
+    say(&b,
+        "recording for %T%r\nprocesses %d, %d of them running\nlive %B, peak %B, %N "
+        "event(s)\nsnapshots %d\nfile %r\n",
+        elapsed_ns(s), s->paused ? ", paused" : "", s->targets.count, s->live.count, live, peak,
+        events, s->snapshot_count, s->file);
     visitor_tell(v, 0, b.data);
     strbuf_release(&b);
 }
@@ -200,15 +196,9 @@ static void tell_scan(const struct target *t, struct strbuf *out)
     for (int i = REACH_LOST; i < REACHES; i++) {
         if (!blocks[i] && i != REACH_LOST)
             continue;
-        strbuf_printf(out, "%s ", names[i]);
-        unit_bytes(out, (int64_t)bytes[i]);
-        strbuf_puts(out, " in ");
-        unit_blocks(out, (int64_t)blocks[i]);
-        strbuf_puts(out, ", ");
+        say(out, "%r %B in %N block(s), ", names[i], bytes[i], blocks[i]);
     }
-    strbuf_puts(out, "held for ");
-    unit_time(out, last->scan.held_ns);
-    strbuf_putc(out, '\n');
+    say(out, "held for %T\n", last->scan.held_ns);
 }
 
 /* In the process that is meant, or in all. */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/say.h"
 #include "collect/hold.h"
 #include "base/units.h"
 #include "collect/roots.h"
@@ -115,9 +116,7 @@ static void follow_pointers(struct scanning *s, const struct hold *h)
 static int refuse(struct scanning *s, uint64_t cost_ns, uint64_t blocks, struct err *err)
 {
     struct strbuf text = {0};
-    unit_blocks(&text, (int64_t)blocks);
-    strbuf_puts(&text, " would have taken about ");
-    unit_time(&text, cost_ns);
+    say(&text, "%N block(s) would have taken about %T", blocks, cost_ns);
     err_set(err, -ETIME,
             "to find out what points to %s, more than %s; 'tidemark run --scan=full' does it",
             text.data,

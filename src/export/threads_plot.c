@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/say.h"
 #include "report/summary.h"
 #include "report/units.h"
 
@@ -77,9 +78,7 @@ void threads_legend(const struct timelines *t, struct strbuf *out)
 {
     for (size_t i = 0; i < t->lines.count; i++) {
         const struct timeline_line *l = &t->lines.items[i];
-        strbuf_printf(out, "%zu: ", i + 1);
-        unit_text(out, l->name);
-        strbuf_printf(out, " highest %" PRId64 " live %" PRId64 " allocated %" PRId64 "\n",
-                      l->highest_bytes, l->live_bytes, l->allocated_bytes);
+        say(out, "%d: %s highest %d live %d allocated %d\n", i + 1, l->name, l->highest_bytes,
+            l->live_bytes, l->allocated_bytes);
     }
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "model/name.h"
+#include "base/say.h"
 #include "model/sampled.h"
 #include "report/annotate.h"
 #include "report/report.h"
@@ -236,8 +237,7 @@ static void add_source_text(const struct annotation *a, uint32_t source, uint32_
 static void add_name(struct strbuf *out, const char *name, size_t width)
 {
     struct strbuf plain = {0};
-    strbuf_puts(&plain, "");
-    unit_text(&plain, name);
+    say(&plain, "%s", name);
     name_shorten(out, plain.data, width);
     strbuf_release(&plain);
 }
@@ -249,9 +249,7 @@ static void add_inlined(const struct annotation *a, const struct annotated_place
     strbuf_puts(out, "inlined ");
     add_name(out, strpool_get(&a->strings, p->function), 60);
     if (p->file) {
-        strbuf_puts(out, ", ");
-        unit_text(out, base_name(strpool_get(&a->strings, p->file)));
-        strbuf_printf(out, ":%u", (unsigned)p->line);
+        say(out, ", %s:%d", base_name(strpool_get(&a->strings, p->file)), p->line);
     }
     if (p->source && annotation_text(a, p->source, p->line, &size)) {
         strbuf_puts(out, ": ");
@@ -307,8 +305,7 @@ void annotate_heading(const struct annotation *a, struct strbuf *out)
                   report_metric_title(m));
     add_name(out, a->name, 200);
     if (a->module) {
-        strbuf_puts(out, " of ");
-        unit_text(out, a->module);
+        say(out, " of %s", a->module);
     }
     strbuf_puts(out, ": ");
     unit_amount(out, m, a->total.amount);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "model/sampled.h"
+#include "base/say.h"
 #include "report/annotate.h"
 #include "report/report.h"
 #include "report/summary.h"
@@ -132,8 +133,7 @@ static void add_notes(const struct annotation *a, const struct style *s, struct 
 {
     for (size_t i = 0; i < a->notes.count; i++) {
         summary_label(out, s, "note");
-        unit_text(out, a->notes.items[i]);
-        strbuf_putc(out, '\n');
+        say(out, "%s\n", a->notes.items[i]);
     }
 }
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/say.h"
 #include "report/json_parts.h"
 #include "report/units.h"
 #include "report/wrap.h"
@@ -26,16 +27,11 @@ static void reserve_words(const struct chain *c, struct strbuf *out)
 {
     strbuf_puts(out, "reserve ");
     if (!c->item_bytes) {
-        unit_count(out, (int64_t)c->of.largest_bytes);
-        strbuf_puts(out, " bytes");
+        say(out, "%N bytes", c->of.largest_bytes);
         return;
     }
-    unit_counted(out, (int64_t)(c->of.largest_bytes / c->item_bytes), "item");
-    strbuf_puts(out, " of ");
-    unit_counted(out, (int64_t)c->item_bytes, "byte");
-    strbuf_puts(out, " (");
-    unit_bytes(out, (int64_t)c->of.largest_bytes);
-    strbuf_putc(out, ')');
+    say(out, "%N item(s) of %N byte(s) (%B)", c->of.largest_bytes / c->item_bytes, c->item_bytes,
+        c->of.largest_bytes);
 }
 
 void chain_advice(const struct places *p, const struct chain *c, struct chain_events events,
@@ -50,18 +46,12 @@ void chain_advice(const struct places *p, const struct chain *c, struct chain_ev
     reserve_words(c, out);
     strbuf_puts(out, " at ");
     place_words(p, c->call, out);
-    strbuf_puts(out, about ? ": about " : ": ");
-    unit_counted(out, (int64_t)growths, "growth");
-    strbuf_puts(out, c->of.by_realloc ? " and at most " : " and ");
-    unit_bytes(out, (int64_t)((double)c->of.copied_bytes / n));
-    strbuf_puts(out, " of copying");
+    say(out, "%r%N growth(s)%r%B of copying", about ? ": about " : ": ", growths,
+        c->of.by_realloc ? " and at most " : " and ", (double)c->of.copied_bytes / n);
     if (by_event) {
-        strbuf_puts(out, " per '");
-        unit_text(out, events.mark);
-        strbuf_putc(out, '\'');
+        say(out, " per '%s'", events.mark);
     } else if (c->of.chains > 1) {
-        strbuf_puts(out, " in ");
-        unit_counted(out, (int64_t)c->of.chains, "array");
+        say(out, " in %N array(s)", c->of.chains);
     }
     strbuf_puts(out, " saved");
     if (c->of.chains > 1) /* one array is of no event */
@@ -71,27 +61,17 @@ void chain_advice(const struct places *p, const struct chain *c, struct chain_ev
 
 static void history_words(const struct chain *c, struct strbuf *out)
 {
-    unit_bytes(out, (int64_t)c->of.first_bytes);
-    strbuf_puts(out, " to ");
-    unit_bytes(out, (int64_t)c->of.largest_bytes);
-    strbuf_printf(out, " by a factor of %.3g, in up to ", c->factor);
-    unit_counted(out, (int64_t)c->of.longest, "growth");
+    say(out, "%B to %B by a factor of %.3g, in up to %N growth(s)", c->of.first_bytes,
+        c->of.largest_bytes, c->factor, c->of.longest);
     if (c->of.by_realloc) {
         strbuf_puts(out,
                     c->of.by_realloc == c->of.growths ? ", by realloc" : ", partly by realloc");
         if (c->of.in_place) {
-            strbuf_puts(out, " (");
-            unit_count(out, (int64_t)c->of.in_place);
-            strbuf_puts(out, " of ");
-            unit_count(out, (int64_t)c->of.growths);
-            strbuf_puts(out, " in place)");
+            say(out, " (%N of %N in place)", c->of.in_place, c->of.growths);
         }
     }
-    strbuf_puts(out, c->of.by_realloc ? "; at most " : "; ");
-    unit_bytes(out, (int64_t)c->of.transient_bytes);
-    strbuf_puts(out, " during a copy, ");
-    unit_bytes(out, (int64_t)c->of.left_bytes);
-    strbuf_puts(out, " left behind in freed blocks");
+    say(out, "%r%B during a copy, %B left behind in freed blocks",
+        c->of.by_realloc ? "; at most " : "; ", c->of.transient_bytes, c->of.left_bytes);
 }
 
 void chains_text(const struct places *p, const struct chains *c, struct chain_events events,
@@ -110,8 +90,8 @@ void chains_text(const struct places *p, const struct chains *c, struct chain_ev
             continue;
         shown++;
         strbuf_clear(&text);
-        unit_text(&text, frame_table_string(&p->total.frames, places_frame(p, chain->call)->name));
-        strbuf_puts(&text, ": from ");
+        say(&text, "%s: from ",
+            frame_table_string(&p->total.frames, places_frame(p, chain->call)->name));
         history_words(chain, &text);
         strbuf_puts(&text, "; ");
         chain_advice(p, chain, events, &text);

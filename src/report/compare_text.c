@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "report/compare.h"
+#include "base/say.h"
 #include "report/stack_text.h"
 #include "report/summary.h"
 #include "report/table.h"
@@ -103,11 +104,8 @@ static void line_command(const struct compare *c, const struct compare_frame *f,
     strbuf_printf(out, "one alone, then %zu at once; figures are per %s", c->copies,
                   c->per ? "mark '" : "run");
     if (c->per) {
-        unit_text(out, c->per);
-        strbuf_puts(out, "', of which there were ");
-        unit_count(out, (int64_t)c->runs.items[0].units);
-        strbuf_puts(out, " and ");
-        unit_count(out, (int64_t)compare_copies(c).units);
+        say(out, "%s', of which there were %N and %N", c->per, c->runs.items[0].units,
+            (int64_t)compare_copies(c).units);
     }
     strbuf_putc(out, '\n');
 }
@@ -129,16 +127,11 @@ static void add_summary(const struct compare *c, const struct compare_frame *f,
                 (double)(b.kernel.minor_faults + b.kernel.major_faults) / y, out);
     if (a->lost || b.lost) {
         summary_label(out, s, "lost");
-        strbuf_puts(out, "samples for which there was no room: ");
-        unit_count(out, (int64_t)a->lost);
-        strbuf_puts(out, " alone, ");
-        unit_count(out, (int64_t)b.lost);
-        strbuf_puts(out, " together\n");
+        say(out, "samples for which there was no room: %N alone, %N together\n", a->lost, b.lost);
     }
     for (int i = 0; i < 2 && f->files; i++) {
         summary_label(out, s, i ? "" : "kept");
-        unit_text(out, f->files[i]);
-        strbuf_putc(out, '\n');
+        say(out, "%s\n", f->files[i]);
     }
 }
 
@@ -227,8 +220,7 @@ static void add_stacks(const struct compare *c, enum compare_measure m, const st
         const struct answer *a = &c->answers.items[r->answer]->answer;
         if (compared_is_nothing(r->self[m]))
             continue;
-        strbuf_puts(out, i ? "\n" : "");
-        strbuf_puts(out, style_bold(s));
+        say(out, "%r%r", i ? "\n" : "", style_bold(s));
         add_change(out, m, compared_change(r->self[m]));
         strbuf_printf(out, "%s (", style_plain(s));
         cell_ratio(out, r->self[m]);
@@ -240,9 +232,7 @@ static void add_stacks(const struct compare *c, enum compare_measure m, const st
         add_amount(out, m, r->self[m].together);
         strbuf_puts(out, " together (");
         add_spread(out, m, r->self[m]);
-        strbuf_puts(out, "), thread ");
-        unit_text(out, r->thread && *r->thread ? r->thread : "[unknown]");
-        strbuf_putc(out, '\n');
+        say(out, "), thread %s\n", r->thread && *r->thread ? r->thread : "[unknown]");
         stack_text(&a->frames, &a->merged, r->call, STACK_FRAMES, s, out);
     }
 }
@@ -266,9 +256,7 @@ void compare_text(const struct compare *c, const struct compare_frame *f, const 
         any |= !compared_is_nothing(c->rows.items[i].self[m]) &&
                !compared_is_certain(c->rows.items[i].self[m]);
     if (c->left_out) {
-        strbuf_puts(out, "... ");
-        unit_count(out, (int64_t)c->left_out);
-        strbuf_puts(out, " more rows; --top 0 --min 0 shows all\n");
+        say(out, "... %N more rows; --top 0 --min 0 shows all\n", c->left_out);
     }
     if (any)
         strbuf_printf(out,

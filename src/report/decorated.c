@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/say.h"
 #include "report/indent.h"
 #include "report/json_parts.h"
 #include "report/table.h"
@@ -35,11 +36,8 @@ void decorated_text(const struct decorated *d, const char *heading, const char *
     const struct frame_table *frames = &d->places.total.frames;
     size_t shown = d->calls.count < top ? d->calls.count : top;
     struct table t;
-    strbuf_printf(out, "%s%s%s\nfrom ", style_bold(s), heading, style_plain(s));
-    unit_time(out, d->window.since.time_ns);
-    strbuf_puts(out, " to ");
-    unit_time(out, d->window.at.time_ns);
-    strbuf_puts(out, "; each call with all that it called\n\n");
+    say(out, "%r%r%r\nfrom %T to %T; each call with all that it called\n\n", style_bold(s), heading,
+        style_plain(s), d->window.since.time_ns, d->window.at.time_ns);
     table_init(&t);
     table_column(&t, "first at", CELL_RIGHT);
     table_column(&t, "gained", CELL_RIGHT);
@@ -81,9 +79,7 @@ void decorated_text(const struct decorated *d, const char *heading, const char *
     table_release(&t);
     free(indent);
     if (shown < d->calls.count) {
-        strbuf_puts(out, "... ");
-        unit_counted(out, (int64_t)(d->calls.count - shown), "more call");
-        strbuf_puts(out, "; --top 0 shows all\n");
+        say(out, "... %N more call(s); --top 0 shows all\n", d->calls.count - shown);
     }
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/say.h"
 #include "model/mark_rows.h"
 #include "report/diff.h"
 #include "report/table.h"
@@ -59,16 +60,14 @@ static void put_size(struct table *t, uint64_t a, uint64_t b)
     int64_t change = (int64_t)(b - a);
     unit_bytes(table_cell(t), (int64_t)b);
     struct strbuf *cell = table_cell(t);
-    strbuf_puts(cell, change > 0 ? "+" : "");
-    unit_bytes(cell, change);
+    say(cell, "%r%B", change > 0 ? "+" : "", change);
 }
 
 static void put_row(struct table *t, const struct pair *p)
 {
     const struct stamp *a = p->side[0]->stamp, *b = p->side[1]->stamp;
     struct strbuf *name = table_cell(t);
-    unit_text(name, p->side[1]->label);
-    strbuf_printf(name, "#%zu", p->side[1]->index);
+    say(name, "%s#%d", p->side[1]->label, p->side[1]->index);
     put_size(t, a->live_bytes, b->live_bytes);
     put_size(t, a->rss_bytes, b->rss_bytes);
     put_size(t, a->vm_bytes, b->vm_bytes);
@@ -91,9 +90,8 @@ void diff_marks_text(const struct diff *d, const struct style *s, struct strbuf 
         table_column(&t, "change", CELL_RIGHT);
         for (size_t i = 0; i < shown; i++)
             put_row(&t, &p.list.items[shown > 1 ? i * (n - 1) / (shown - 1) : 0]);
-        strbuf_printf(out, "\n%sthe process at its marks, b and b minus a: ", style_bold(s));
-        unit_counted(out, (int64_t)n, "mark");
-        strbuf_printf(out, "%s%s\n", shown < n ? "; --json has all" : "", style_plain(s));
+        say(out, "\n%rthe process at its marks, b and b minus a: %N mark(s)%r%r\n", style_bold(s),
+            n, shown < n ? "; --json has all" : "", style_plain(s));
         table_print(&t, s, out);
         table_release(&t);
     }

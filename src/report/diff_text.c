@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/diff.h"
+#include "base/say.h"
 #include "report/indent.h"
 #include "report/next.h"
 #include "report/stack_text.h"
@@ -29,8 +30,7 @@ static void amount_change(struct strbuf *out, const struct diff *d, int64_t chan
 
 static void count_change(struct strbuf *out, int64_t change)
 {
-    strbuf_puts(out, change > 0 ? "+" : "");
-    unit_count(out, change);
+    say(out, "%r%N", change > 0 ? "+" : "", change);
 }
 
 static void percent_change(struct strbuf *out, int64_t change, int64_t from)
@@ -44,16 +44,12 @@ static void percent_change(struct strbuf *out, int64_t change, int64_t from)
 static void add_bytes(struct strbuf *out, uint64_t a, uint64_t b)
 {
     int64_t change = (int64_t)(b - a);
-    unit_bytes(out, (int64_t)a);
-    strbuf_puts(out, " -> ");
-    unit_bytes(out, (int64_t)b);
+    say(out, "%B -> %B", a, b);
     if (!change) {
         strbuf_puts(out, " (no change)");
         return;
     }
-    strbuf_puts(out, " (");
-    strbuf_puts(out, change > 0 ? "+" : "");
-    unit_bytes(out, change);
+    say(out, " (%r%B", change > 0 ? "+" : "", change);
     if (a) {
         strbuf_puts(out, ", ");
         percent_change(out, change, (int64_t)a);
@@ -65,11 +61,9 @@ static void add_bytes(struct strbuf *out, uint64_t a, uint64_t b)
 static void add_counts(struct strbuf *out, int64_t a, int64_t b, const char *what)
 {
     struct value v[2] = {{.count = a}, {.count = b}};
-    strbuf_puts(out, " in ");
-    unit_count(out, a);
+    say(out, " in %N", a);
     if (a != b) {
-        strbuf_puts(out, " -> ");
-        unit_count(out, b);
+        say(out, " -> %N", b);
     }
     strbuf_printf(out, " %s", what);
     if (a != b) {
@@ -85,8 +79,7 @@ static void line_ran(const struct diff *d, const struct style *s, struct strbuf 
     summary_label(out, s, "ran");
     for (int i = 0; i < 2; i++) {
         strbuf_printf(out, "%s%c ", i ? "; " : "", letters[i]);
-        unit_time(out, d->side[i].profile->duration_ns);
-        strbuf_puts(out, ", ");
+        say(out, "%T, ", d->side[i].profile->duration_ns);
         summary_ending(d->side[i].profile, out);
         if (d->side[i].profile->together > 1)
             strbuf_printf(out, ", %" PRIu32 " processes", d->side[i].profile->together);
@@ -102,16 +95,12 @@ static void line_window(const struct diff *d, const struct style *s, struct strb
     if (!d->query->since && !d->query->at)
         return;
     summary_label(out, s, "window");
-    strbuf_puts(out, "from ");
-    unit_text(out, d->query->since ? d->query->since : "start");
-    strbuf_puts(out, " to ");
-    unit_text(out, d->query->at ? d->query->at : "end");
+    say(out, "from %s to %s", d->query->since ? d->query->since : "start",
+        d->query->at ? d->query->at : "end");
     for (int i = 0; i < 2; i++) {
         const struct window *w = &d->side[i].answer.window;
         strbuf_printf(out, "; %c ", letters[i]);
-        unit_time(out, w->since.time_ns);
-        strbuf_puts(out, " to ");
-        unit_time(out, w->at.time_ns);
+        say(out, "%T to %T", w->since.time_ns, w->at.time_ns);
     }
     strbuf_putc(out, '\n');
 }
@@ -142,9 +131,8 @@ static void line_result(const struct diff *d, const struct style *s, struct strb
         strbuf_printf(out, "no difference in %s by %s\n", report_metric_title(d->query->metric),
                       grouping_name(d->query->by));
     else {
-        unit_counted(out, (int64_t)n[DIFF_CHANGED], "row");
-        strbuf_printf(out, " changed, %zu new, %zu gone, %zu the same\n", n[DIFF_NEW], n[DIFF_GONE],
-                      n[DIFF_SAME]);
+        say(out, "%N row(s) changed, %d new, %d gone, %d the same\n", n[DIFF_CHANGED], n[DIFF_NEW],
+            n[DIFF_GONE], n[DIFF_SAME]);
     }
 }
 
@@ -209,8 +197,7 @@ static void add_summary(const struct diff *d, const struct style *s, struct strb
     for (int i = 0; i < 2; i++) {
         const char name[2] = {letters[i], '\0'};
         struct strbuf file = {0};
-        strbuf_puts(&file, " (");
-        unit_text(&file, d->side[i].file);
+        say(&file, " (%s", d->side[i].file);
         summary_label(out, s, name);
         size_t used = 12 + unit_columns(file.data);
         summary_command(d->side[i].profile, s->width > used + 24 ? s->width - used : 24, out);
@@ -310,8 +297,7 @@ static void add_stacks(const struct diff *d, const struct style *s, struct strbu
         struct value change = value_change(r->self);
         int which = r->there[1];
         const struct answer *a = &d->side[which].answer;
-        strbuf_puts(out, i ? "\n" : "");
-        strbuf_puts(out, style_bold(s));
+        say(out, "%r%r", i ? "\n" : "", style_bold(s));
         amount_change(out, d, change.amount);
         strbuf_printf(out, "%s (", style_plain(s));
         cell_percent(out, r, r->self);
@@ -321,9 +307,8 @@ static void add_stacks(const struct diff *d, const struct style *s, struct strbu
         unit_amount(out, d->query->metric, r->self[1].amount);
         strbuf_puts(out, ", ");
         count_change(out, change.count);
-        strbuf_printf(out, " %s, thread ", report_count_title(d->query->metric));
-        unit_text(out, r->thread && *r->thread ? r->thread : "[unknown]");
-        strbuf_putc(out, '\n');
+        say(out, " %r, thread %s\n", report_count_title(d->query->metric),
+            r->thread && *r->thread ? r->thread : "[unknown]");
         stack_text(&a->frames, &a->merged, r->call[which], STACK_FRAMES, s, out);
     }
 }
@@ -336,9 +321,7 @@ static void add_left_out(const struct diff *d, struct strbuf *out)
     same = d->count[DIFF_SAME] - same; /* of those left out */
     if (d->left_out <= same)
         return;
-    strbuf_puts(out, "... ");
-    unit_counted(out, (int64_t)(d->left_out - same), "more row");
-    strbuf_puts(out, " with ");
+    say(out, "... %N more row(s) with ", d->left_out - same);
     amount_change(out, d, d->left_out_change.amount);
     strbuf_puts(out, "; --top 0 --min 0 shows all\n");
 }

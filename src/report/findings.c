@@ -1,4 +1,5 @@
 #include "report/next.h"
+#include "base/say.h"
 #include "report/findings.h"
 
 #include <inttypes.h>
@@ -28,31 +29,23 @@ static void clean_reason(const struct findings_all *all, struct strbuf *out)
     const struct findings_basis *b = &f->basis;
     if (all->recording->profiles.count > 1 && !f->places.total.profile->together)
         strbuf_printf(out, "process %" PRIu32 ": ", f->places.total.profile->pid);
-    strbuf_puts(out, "peak ");
-    unit_bytes(out, (int64_t)b->peak_bytes);
+    say(out, "peak %B", b->peak_bytes);
     if (b->reach_known) {
-        strbuf_puts(out, "; of ");
-        unit_blocks(out, b->blocks_checked);
-        strbuf_puts(out, " left at the end ");
-        unit_count(out, b->lost_blocks);
-        strbuf_puts(out, b->lost_blocks == 1 ? " was lost (" : " were lost (");
-        unit_bytes(out, b->lost_bytes);
-        strbuf_putc(out, ')');
+        say(out, "; of %N block(s) left at the end %N%r%B)", b->blocks_checked, b->lost_blocks,
+            b->lost_blocks == 1 ? " was lost (" : " were lost (", b->lost_bytes);
     } else {
         strbuf_puts(out, "; whether blocks were lost is not known");
     }
-    strbuf_puts(out, b->growth_known ? "; no function grew all through the run"
-                                     : "; whether a function grew all through the run is not known "
-                                       "(too few moments to compare)");
-    strbuf_puts(out, "; temporary blocks take about ");
+    say(out, "%r; temporary blocks take about ",
+        b->growth_known ? "; no function grew all through the run"
+                        : "; whether a function grew all through the run is not known "
+                          "(too few moments to compare)");
     unit_percent(out, b->temporary_share, 1);
     strbuf_puts(out, " % of the time; rounding takes ");
     unit_percent(out, b->overhead_share, 1);
     strbuf_puts(out, " % of the heap");
     if (b->residency_known) {
-        strbuf_puts(out, "; ");
-        unit_bytes(out, b->untouched_bytes);
-        strbuf_puts(out, " were never touched");
+        say(out, "; %B were never touched", b->untouched_bytes);
     }
     if (all->looked > 1) {
         strbuf_puts(out, "; the other ");
@@ -60,8 +53,7 @@ static void clean_reason(const struct findings_all *all, struct strbuf *out)
             strbuf_puts(out, "process");
         else
             unit_counted(out, (int64_t)all->looked - 1, "process");
-        strbuf_puts(out, " lost ");
-        unit_bytes(out, wrapped_less(all->lost_bytes, b->lost_bytes));
+        say(out, " lost %B", wrapped_less(all->lost_bytes, b->lost_bytes));
         if (is_clean(all))
             strbuf_printf(out, ", and %s nothing worth your time either",
                           all->looked == 2 ? "has" : "have");
@@ -131,10 +123,7 @@ static void add_finding(const struct findings_all *all, const struct joined_find
 
 static void say_lost_of_cut(const struct findings_all *all, const char *before, struct strbuf *out)
 {
-    strbuf_puts(out, before);
-    unit_bytes(out, all->cut_lost_bytes);
-    strbuf_puts(out, " in ");
-    unit_blocks(out, all->cut_lost_blocks);
+    say(out, "%r%B in %N block(s)", before, all->cut_lost_bytes, all->cut_lost_blocks);
 }
 
 static void add_head(const struct findings_all *all, const struct style *s, struct strbuf *out)
@@ -152,18 +141,14 @@ static void add_head(const struct findings_all *all, const struct style *s, stru
     summary_ignored(&a->tree, &a->frames, METRIC_TOTAL, s, 3, out);
     if (all->planted_blocks) {
         summary_label(out, s, "planted");
-        unit_bytes(out, (int64_t)all->planted_bytes);
-        strbuf_puts(out, " in ");
-        unit_blocks(out, (int64_t)all->planted_blocks);
-        strbuf_puts(out, " were leaked on purpose (--plant-leak); they are left out\n");
+        say(out, "%B in %N block(s) were leaked on purpose (--plant-leak); they are left out\n",
+            all->planted_bytes, all->planted_blocks);
     }
     if (all->cut_stacks) {
         size_t line = out->size;
         summary_label(out, s, "left out");
-        unit_counted(out, (int64_t)all->cut_stacks, "stack");
-        strbuf_puts(out, " whose outer frames are missing ([cut]); they held ");
-        unit_bytes(out, (int64_t)all->cut_peak_bytes);
-        strbuf_puts(out, " at the peak");
+        say(out, "%N stack(s) whose outer frames are missing ([cut]); they held %B at the peak",
+            all->cut_stacks, all->cut_peak_bytes);
         if (all->cut_lost_blocks > 0)
             say_lost_of_cut(all, ", and lost ", out);
         wrap_since(out, line, 11, s->width);
@@ -171,8 +156,7 @@ static void add_head(const struct findings_all *all, const struct style *s, stru
     }
     if (all->left_out) {
         summary_label(out, s, "left out");
-        unit_counted(out, (int64_t)all->left_out, "smaller process");
-        strbuf_puts(out, "; --process PID looks at one of them\n");
+        say(out, "%N smaller process(es); --process PID looks at one of them\n", all->left_out);
     }
     strbuf_puts(out, out->size > start ? "\n" : "");
 }
@@ -202,8 +186,7 @@ void findings_next(const struct findings_all *all, const char *file, struct strb
     strbuf_printf(out, " --metric %s", metrics[kind] ? metrics[kind] : "total");
     if (kind == FINDING_MAPPED)
         strbuf_printf(out, " --at %s", j->of->mapped_at);
-    strbuf_puts(out, " --callers ");
-    unit_text(out, name.data);
+    say(out, " --callers %s", name.data);
     strbuf_release(&name);
 }
 
@@ -223,9 +206,7 @@ static void add_part(struct strbuf *out, uint64_t bytes, uint64_t all, const cha
 {
     if ((double)bytes < PART_LEAST * (double)all)
         return;
-    strbuf_puts(out, (*told)++ ? ", " : ": ");
-    unit_bytes(out, (int64_t)bytes);
-    strbuf_printf(out, " %s", what);
+    say(out, "%r%B %r", (*told)++ ? ", " : ": ", bytes, what);
 }
 
 /* What was resident, and what it was made of. */
@@ -236,9 +217,7 @@ static void add_account(const struct findings_all *all, struct strbuf *out)
     int told = 0;
     if (!l || l->rss_bytes < f->basis.rss_bytes / 2) /* it was not looked at when there was most */
         return;
-    unit_bytes(out, (int64_t)l->rss_bytes);
-    strbuf_puts(out, " were resident at ");
-    unit_time(out, l->time_ns);
+    say(out, "%B were resident at %T", l->rss_bytes, l->time_ns);
     uint64_t rss = l->rss_bytes;
     add_part(out, l->parts[PART_LIVE] + l->parts[PART_ROUNDING], rss, "in blocks of the heap",
              &told);
@@ -345,10 +324,7 @@ static void add_own_line(const struct findings_all *all, size_t most, struct str
     strbuf_puts(&text, "  at the peak ");
     place_function(p, line.call, &text);
     place_words(p, line.call, &text);
-    strbuf_puts(&text, " holds ");
-    unit_bytes(&text, line.bytes);
-    strbuf_puts(&text, " of ");
-    unit_bytes(&text, line.of_bytes);
+    say(&text, " holds %B of %B", line.bytes, line.of_bytes);
     wrap_since(&text, 0, 4, STYLE_WIDTH);
     strbuf_printf(out, "%s\n", text.data);
     strbuf_release(&text);

@@ -20,8 +20,7 @@ void place_function(const struct places *p, uint32_t call, struct strbuf *out)
     struct name_part bare = name_bare(function_of(p, call));
     char *text = xstrndup(bare.text, bare.size);
     struct strbuf clean = {0};
-    strbuf_puts(&clean, "");
-    unit_text(&clean, text);
+    say(&clean, "%s", text);
     name_shorten(out, clean.data, 60);
     strbuf_release(&clean);
     free(text);
@@ -37,9 +36,7 @@ void finding_function(const struct findings *f, const struct finding *n, struct 
 
 static void bytes_in_blocks(struct strbuf *out, int64_t bytes, int64_t count)
 {
-    unit_bytes(out, bytes);
-    strbuf_puts(out, " in ");
-    unit_blocks(out, count);
+    say(out, "%B in %N block(s)", bytes, count);
 }
 
 static void percent(struct strbuf *out, double part, double whole)
@@ -50,9 +47,7 @@ static void percent(struct strbuf *out, double part, double whole)
 
 static void add_of_resident(const struct finding *n, struct strbuf *out)
 {
-    strbuf_puts(out, ", of ");
-    unit_bytes(out, n->of_bytes);
-    strbuf_puts(out, " resident");
+    say(out, ", of %B resident", n->of_bytes);
 }
 
 void finding_title(const struct findings *f, const struct finding *n, struct strbuf *out)
@@ -64,13 +59,11 @@ void finding_title(const struct findings *f, const struct finding *n, struct str
         bytes_in_blocks(out, n->bytes, n->count);
         break;
     case FINDING_GROWTH:
-        strbuf_puts(out, " holds ");
-        unit_bytes(out, n->bytes);
-        strbuf_puts(out, n->mark ? " more at the last mark"
-                         : work_end_of_python(f->places.total.profile)
-                             ? " more when Python began to end"
-                             : " more at the end");
-        strbuf_puts(out, n->never_less ? ", and never less" : "");
+        say(out, " holds %B%r%r", n->bytes,
+            n->mark                                       ? " more at the last mark"
+            : work_end_of_python(f->places.total.profile) ? " more when Python began to end"
+                                                          : " more at the end",
+            n->never_less ? ", and never less" : "");
         if (n->freed_bytes > n->bytes / 100) {
             strbuf_puts(out, "; ");
             if (n->freed_bytes < n->bytes)
@@ -86,49 +79,34 @@ void finding_title(const struct findings *f, const struct finding *n, struct str
             say(out, " makes %B of the peak of %B", n->bytes, n->of_bytes);
         break;
     case FINDING_CHURN:
-        strbuf_puts(out, " allocates and frees at once, ");
-        unit_counted(out, n->count, "time");
+        say(out, " allocates and frees at once, %N time(s)", n->count);
         break;
     case FINDING_OVERSIZED:
-        strbuf_puts(out, " never touches ");
-        unit_bytes(out, n->bytes);
-        strbuf_puts(out, " of the ");
-        unit_bytes(out, n->of_bytes);
-        strbuf_puts(out, " it holds");
+        say(out, " never touches %B of the %B it holds", n->bytes, n->of_bytes);
         break;
     case FINDING_UNTOUCHED:
-        strbuf_puts(out, " holds ");
-        unit_bytes(out, n->bytes);
-        strbuf_puts(out, " that nobody ever touched");
+        say(out, " holds %B that nobody ever touched", n->bytes);
         break;
     case FINDING_OVERHEAD:
-        strbuf_puts(out, " pays ");
-        unit_bytes(out, n->bytes);
-        strbuf_puts(out, " for the rounding of small blocks");
+        say(out, " pays %B for the rounding of small blocks", n->bytes);
         break;
     case FINDING_CHAIN:
-        strbuf_puts(out, " grows a buffer step by step, and copies ");
-        unit_bytes(out, n->bytes);
+        say(out, " grows a buffer step by step, and copies %B", n->bytes);
         break;
     case FINDING_MAPPED:
-        strbuf_puts(out, n->mapped == MAPPED_ARENAS ? " holds " : " mapped ");
-        strbuf_puts(out, n->at_most ? "up to " : "");
-        unit_bytes(out, n->bytes);
-        strbuf_puts(out, n->mapped == MAPPED_ARENAS   ? " in small Python objects"
-                         : n->mapped == MAPPED_SHARED ? " of shared memory"
-                                                      : " beside the heap");
+        say(out, "%r%r%B%r", n->mapped == MAPPED_ARENAS ? " holds " : " mapped ",
+            n->at_most ? "up to " : "", n->bytes,
+            n->mapped == MAPPED_ARENAS   ? " in small Python objects"
+            : n->mapped == MAPPED_SHARED ? " of shared memory"
+                                         : " beside the heap");
         add_of_resident(n, out);
         break;
     case FINDING_RETAINED:
-        strbuf_puts(out, " freed most of ");
-        unit_bytes(out, n->bytes);
-        strbuf_puts(out, " that the allocator keeps");
+        say(out, " freed most of %B that the allocator keeps", n->bytes);
         add_of_resident(n, out);
         break;
     case FINDING_FRAGMENTED:
-        strbuf_puts(out, " holds small blocks that keep ");
-        unit_bytes(out, n->freed_bytes);
-        strbuf_puts(out, " of free memory");
+        say(out, " holds small blocks that keep %B of free memory", n->freed_bytes);
         add_of_resident(n, out);
         break;
     default:
@@ -151,26 +129,20 @@ static void why_leak(const struct findings *f, const struct finding *n, struct s
     } else {
         strbuf_puts(out, "nothing in the program points to ");
         if (n->led_bytes > 0) {
-            unit_blocks(out, direct);
-            strbuf_puts(out, direct == 1 ? " of " : " of them, ");
-            unit_bytes(out, wrapped_less(n->bytes, n->led_bytes));
-            strbuf_puts(out, ", any more, and the other ");
-            unit_bytes(out, n->led_bytes);
-            strbuf_puts(out, direct == 1 ? " hang on it" : " hang on these");
+            say(out, "%N block(s)%r%B, any more, and the other %B%r", direct,
+                direct == 1 ? " of " : " of them, ", wrapped_less(n->bytes, n->led_bytes),
+                n->led_bytes, direct == 1 ? " hang on it" : " hang on these");
         } else {
             strbuf_puts(out, n->count == 1 ? "it any more" : "them any more");
         }
     }
-    strbuf_puts(out, n->count > 1 ? "; the first was allocated at " : "; it was allocated at ");
-    unit_time(out, n->first_ns);
+    say(out, "%r%T", n->count > 1 ? "; the first was allocated at " : "; it was allocated at ",
+        n->first_ns);
     if (last <= n->first_ns)
         return;
     if (work_end_ns(p) < run) /* the look for lost blocks takes its time, but is no work */
         run = work_end_ns(p) > last ? work_end_ns(p) : last;
-    strbuf_puts(out, ", the last at ");
-    unit_time(out, last);
-    strbuf_puts(out, " of ");
-    unit_time(out, run);
+    say(out, ", the last at %T of %T", last, run);
     if ((double)last >= LOSES_ON * (double)run &&
         (double)(last - n->first_ns) >= LOSES_PART * (double)run)
         strbuf_puts(out, ": a longer run loses more");
@@ -182,11 +154,7 @@ static void why_growth(const struct findings *f, const struct finding *n, struct
 {
     strbuf_printf(out, "its live bytes rose %s the time", n->never_less ? "all" : "most of");
     if (n->mark) {
-        strbuf_puts(out, ", by ");
-        unit_bytes(out, (int64_t)n->per_mark);
-        strbuf_puts(out, " for each mark '");
-        unit_text(out, n->mark);
-        strbuf_puts(out, "' after the first ones");
+        say(out, ", by %B for each mark '%s' after the first ones", n->per_mark, n->mark);
     } else {
         strbuf_puts(out, " up to the end of the run");
     }
@@ -204,8 +172,7 @@ static void why_peak(const struct finding *n, struct strbuf *out)
 {
     strbuf_puts(out, "that is ");
     percent(out, (double)n->bytes, (double)n->of_bytes);
-    strbuf_puts(out, " of the process's peak of ");
-    unit_bytes(out, n->of_bytes);
+    say(out, " of the process's peak of %B", n->of_bytes);
     if (n->share > 0) {
         strbuf_puts(out, ", and the heap is that high in only ");
         percent(out, n->share, 1);
@@ -216,10 +183,9 @@ static void why_peak(const struct finding *n, struct strbuf *out)
 static void why_churn(const struct findings *f, const struct finding *n, struct strbuf *out)
 {
     uint64_t ns = f->places.total.profile->duration_ns;
-    unit_count(out, ns ? (int64_t)((double)n->count * 1e9 / (double)ns) : 0);
-    strbuf_puts(out, " times a second a block of ");
-    unit_bytes(out, n->count ? n->bytes / n->count : 0);
-    strbuf_puts(out, " on average lives until the next call; that is about ");
+    say(out, "%N times a second a block of %B on average lives until the next call; that is about ",
+        ns ? (int64_t)((double)n->count * 1e9 / (double)ns) : 0,
+        n->count ? n->bytes / n->count : 0);
     percent(out, n->share, 1);
     strbuf_puts(out, " of the time");
 }
@@ -227,21 +193,14 @@ static void why_churn(const struct findings *f, const struct finding *n, struct 
 static void why_mapped(const struct findings *f, const struct finding *n, struct strbuf *out)
 {
     percent(out, (double)n->bytes, (double)n->of_bytes);
-    strbuf_puts(out, " of what was resident at ");
-    unit_time(out, n->moment_ns);
+    say(out, " of what was resident at %T", n->moment_ns);
     if (n->mapped == MAPPED_ARENAS) {
         strbuf_puts(out, ", in Python's arenas, which are not blocks of the heap");
     } else {
-        strbuf_puts(out, ": ");
-        unit_counted(out, n->count, "mapping");
-        strbuf_puts(out, " of its own, and not blocks of the heap");
+        say(out, ": %N mapping(s) of its own, and not blocks of the heap", n->count);
     }
     if (n->per_mark > 0) {
-        strbuf_puts(out, "; it grows by ");
-        unit_bytes(out, (int64_t)n->per_mark);
-        strbuf_puts(out, " for each mark '");
-        unit_text(out, n->mark);
-        strbuf_putc(out, '\'');
+        say(out, "; it grows by %B for each mark '%s'", n->per_mark, n->mark);
     }
     if (n->at_most)
         strbuf_puts(out, "; more is mapped than is resident, so some of it may be others'");
@@ -251,16 +210,14 @@ static void why_mapped(const struct findings *f, const struct finding *n, struct
 static void why_retained(const struct findings *f, const struct finding *n, struct strbuf *out)
 {
     const struct footprint *look = f->basis.look;
-    strbuf_puts(out, "it had ");
-    unit_bytes(out, n->freed_bytes);
-    strbuf_puts(out, " at the peak that were freed by ");
-    unit_time(out, n->moment_ns);
-    strbuf_puts(out, ", and the allocator did not give the pages back to the system");
+    say(out,
+        "it had %B at the peak that were freed by %T, and the allocator did not give the pages "
+        "back to the system",
+        n->freed_bytes, n->moment_ns);
     if (n->bytes > n->freed_bytes && look->arenas > 1)
         strbuf_printf(out, "; threads have their own: there are %u arenas", (unsigned)look->arenas);
     if (n->count > 0) {
-        strbuf_puts(out, "; malloc_trim(0) would give back about ");
-        unit_bytes(out, n->count);
+        say(out, "; malloc_trim(0) would give back about %B", n->count);
     }
 }
 
@@ -286,20 +243,16 @@ void finding_why(const struct findings *f, const struct finding *n, struct strbu
                          "page tables for nothing");
         break;
     case FINDING_OVERHEAD:
-        strbuf_puts(out, "at the peak it has ");
-        unit_blocks(out, n->count);
-        strbuf_puts(out, " of ");
-        unit_bytes(out, n->count ? n->of_bytes / n->count : 0);
-        strbuf_puts(out,
-                    " on average, and the allocator rounds each up and keeps a header with it");
+        say(out,
+            "at the peak it has %N block(s) of %B on average, and the allocator rounds each up and "
+            "keeps a header with it",
+            n->count, n->count ? n->of_bytes / n->count : 0);
         break;
     case FINDING_CHAIN:
-        unit_counted(out, n->count, "time");
-        strbuf_puts(out, " it grew, up to ");
-        unit_bytes(out, n->of_bytes);
-        strbuf_puts(out, ", in ");
-        unit_counted(out, (int64_t)n->chain->of.chains, "array");
-        strbuf_puts(out, "; each time what is there is copied, and both sizes are live meanwhile");
+        say(out,
+            "%N time(s) it grew, up to %B, in %N array(s); each time what is there is copied, and "
+            "both sizes are live meanwhile",
+            n->count, n->of_bytes, n->chain->of.chains);
         break;
     case FINDING_MAPPED:
         why_mapped(f, n, out);
@@ -308,14 +261,10 @@ void finding_why(const struct findings *f, const struct finding *n, struct strbu
         why_retained(f, n, out);
         break;
     case FINDING_FRAGMENTED:
-        strbuf_puts(out, "the allocator keeps ");
-        unit_bytes(out, n->bytes);
-        strbuf_puts(out, " that are free, because ");
-        unit_bytes(out, n->pinning_bytes);
-        strbuf_puts(out, " of its blocks lie on ");
-        unit_bytes(out, n->freed_bytes);
-        strbuf_puts(out, " of these pages, at ");
-        unit_time(out, n->moment_ns);
+        say(out,
+            "the allocator keeps %B that are free, because %B of its blocks lie on %B of these "
+            "pages, at %T",
+            n->bytes, n->pinning_bytes, n->freed_bytes, n->moment_ns);
         break;
     default:
         break;
@@ -384,8 +333,7 @@ void place_words(const struct places *p, uint32_t call, struct strbuf *out)
     if (!text)
         return;
     const char *slash = strrchr(text, '/');
-    strbuf_putc(out, ' ');
-    unit_text(out, slash ? slash + 1 : text);
+    say(out, " %s", slash ? slash + 1 : text);
     if (frame->file && frame->line)
         strbuf_printf(out, ":%u", (unsigned)frame->line);
 }

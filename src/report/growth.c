@@ -1,4 +1,5 @@
 #include "report/next.h"
+#include "base/say.h"
 #include "report/growth.h"
 
 #include <math.h>
@@ -82,9 +83,7 @@ static void add_lines(const struct growth *g, bool why, const struct style *s, s
 static void add_per(const struct growth *g, const struct style *s, struct strbuf *out)
 {
     summary_label(out, s, "per value");
-    strbuf_printf(out, "bytes for each unit of '");
-    unit_text(out, g->per);
-    strbuf_printf(out, "', %.10g units in all\n", g->units[g->count - 1]);
+    say(out, "bytes for each unit of '%s', %.10g units in all\n", g->per, g->units[g->count - 1]);
     for (int line = 0; line < GROWTH_SHOWN; line++) {
         const struct trend *r = &g->per_trends[line];
         strbuf_printf(out, "  %-5s %.6g bytes (95 %% interval %.6g to %.6g), %s\n",
@@ -202,9 +201,7 @@ static void add_moments(const struct growth *g, const struct style *s, struct st
     summary_label(out, s, g->mark ? "marks" : "stamps");
     unit_count(out, (int64_t)g->count);
     if (g->mark) {
-        strbuf_puts(out, " of '");
-        unit_text(out, g->mark);
-        strbuf_putc(out, '\'');
+        say(out, " of '%s'", g->mark);
     } else {
         strbuf_puts(out, " of the collector's own: the program made no marks");
     }
@@ -242,11 +239,7 @@ static void add_next(const struct growth *g, const char *file, const struct styl
                                                  : "");
         if (g->mark && g->count > 1) {
             size_t first = domain == DOMAIN_HEAP ? g->first : g->rates.begin;
-            strbuf_puts(out, " --since '");
-            unit_text(out, g->mark);
-            strbuf_printf(out, "#%zu' --at '", first + 1);
-            unit_text(out, g->mark);
-            strbuf_puts(out, "#-1'");
+            say(out, " --since '%s#%d' --at '%s#-1'", g->mark, first + 1, g->mark);
         }
     }
     strbuf_printf(out, "%s\n", style_plain(s));
@@ -278,10 +271,7 @@ static void add_others(const struct growth *g, const struct style *s, struct str
     if (!o.processes)
         return;
     summary_label(out, s, "others");
-    unit_counted(out, (int64_t)o.processes, "other process");
-    strbuf_puts(out, " lost ");
-    unit_bytes(out, (int64_t)o.bytes);
-    strbuf_puts(out, "; see tidemark leaks\n");
+    say(out, "%N other process(es) lost %B; see tidemark leaks\n", o.processes, o.bytes);
 }
 
 static void add_about(const struct growth *g, const struct style *s, struct strbuf *out)
@@ -320,9 +310,8 @@ void growth_text(const struct growth *g, const char *file, size_t most, bool why
     add_about(g, s, out);
     if (!why && g->chains.list.count) {
         summary_label(out, s, "arrays");
-        unit_counted(out, (int64_t)g->chains.list.count, "line");
-        strbuf_puts(out, g->chains.list.count == 1 ? " grows an array" : " grow arrays");
-        strbuf_puts(out, " step by step; --why tells which\n");
+        say(out, "%N line(s)%r step by step; --why tells which\n", g->chains.list.count,
+            g->chains.list.count == 1 ? " grows an array" : " grow arrays");
     }
     if (!why)
         strbuf_printf(out, "%swhy: --why shows what this rests on%s\n", style_faint(s),

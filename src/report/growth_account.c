@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/say.h"
 #include "report/json_parts.h"
 #include "report/table.h"
 #include "report/units.h"
@@ -40,8 +41,7 @@ static bool mark_before(const struct profile *p, const struct footprint *f, stru
     if (!last)
         return false;
     *time_ns = last->stamp.time_ns;
-    strbuf_puts(out, last->name);
-    strbuf_printf(out, "#%zu", number);
+    say(out, "%r#%d", last->name, number);
     return true;
 }
 
@@ -58,15 +58,13 @@ static void moment_name(const struct profile *p, const struct footprint *f, size
         strbuf_puts(out, "at the end");
     } else if (f->kind == FOOTPRINT_MARK && mark_before(p, f, &mark, &time_ns)) {
         struct strbuf clean = {0};
-        strbuf_puts(&clean, "");
-        unit_text(&clean, mark.data);
+        say(&clean, "%s", mark.data);
         unit_time(out, f->time_ns - time_ns); /* it may be in the middle of what follows the mark */
         strbuf_puts(out, " after ");
         table_path(out, clean.data, most);
         strbuf_release(&clean);
     } else {
-        strbuf_puts(out, "at ");
-        unit_time(out, f->time_ns);
+        say(out, "at %T", f->time_ns);
     }
     strbuf_release(&mark);
 }
@@ -182,27 +180,19 @@ void growth_account_text(const struct growth *g, size_t most, const struct style
 void growth_kept_words(const struct growth *g, struct strbuf *out)
 {
     const struct growth_account *a = &g->account;
-    strbuf_puts(out, "at the last look the allocator keeps ");
-    unit_bytes(out, growth_account_part(a, PART_FREE));
-    strbuf_puts(out, " of whole free pages");
+    say(out, "at the last look the allocator keeps %B of whole free pages",
+        growth_account_part(a, PART_FREE));
     if (a->last->arenas > 1) {
-        strbuf_puts(out, " in ");
-        unit_counted(out, (int64_t)a->last->arenas, "arena");
+        say(out, " in %N arena(s)", a->last->arenas);
     }
-    strbuf_puts(out, " and ");
-    unit_bytes(out, growth_account_part(a, PART_HELD));
-    strbuf_puts(out, " that are free on pages with live blocks");
+    say(out, " and %B that are free on pages with live blocks", growth_account_part(a, PART_HELD));
     double freed = growth_last(g, GROWTH_LIVE) - (double)a->last->live_bytes;
     if (freed > 0 && freed < 0x1p63) { /* a damaged file may say anything */
-        strbuf_puts(out, "; ");
-        unit_bytes(out, (int64_t)freed);
-        strbuf_puts(out, " of blocks were freed since the last mark");
+        say(out, "; %B of blocks were freed since the last mark", freed);
     }
     if (a->last->trim_bytes) {
-        strbuf_puts(out, "; malloc_trim(0) would give back about ");
-        unit_bytes(out, (int64_t)a->last->trim_bytes);
-        strbuf_puts(out, ", at most ");
-        unit_bytes(out, growth_account_part(a, PART_FREE));
+        say(out, "; malloc_trim(0) would give back about %B, at most %B", a->last->trim_bytes,
+            growth_account_part(a, PART_FREE));
     }
 }
 
@@ -213,13 +203,8 @@ bool growth_pinned_words(const struct growth *g, struct strbuf *out)
         return false;
     const struct growth_pin *pin = &a->pins.items[0];
     const struct call_frame *frame = places_frame(&g->places, pin->call);
-    strbuf_puts(out, "blocks of ");
-    unit_text(out, frame_table_string(&g->places.total.frames, frame->name));
-    strbuf_puts(out, ", ");
-    unit_bytes(out, pin->bytes);
-    strbuf_puts(out, " of them, keep ");
-    unit_bytes(out, pin->pinned_bytes);
-    strbuf_puts(out, " of free memory on their pages");
+    say(out, "blocks of %s, %B of them, keep %B of free memory on their pages",
+        frame_table_string(&g->places.total.frames, frame->name), pin->bytes, pin->pinned_bytes);
     return true;
 }
 

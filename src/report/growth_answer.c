@@ -20,8 +20,7 @@ static int64_t whole(double value)
 
 void growth_unit(const struct growth *g, struct strbuf *out)
 {
-    strbuf_puts(out, "per ");
-    unit_text(out, g->mark ? g->mark : "second");
+    say(out, "per %s", g->mark ? g->mark : "second");
 }
 
 /* "977 KiB per event" */
@@ -50,8 +49,7 @@ static void function_words(const struct places *p, const struct call_frame *fram
                            struct strbuf *out)
 {
     struct strbuf clean = {0};
-    strbuf_puts(&clean, "");
-    unit_text(&clean, frame_table_string(&p->total.frames, frame->name));
+    say(&clean, "%s", frame_table_string(&p->total.frames, frame->name));
     name_shorten(out, clean.data, NAME_WIDTH);
     strbuf_release(&clean);
 }
@@ -70,8 +68,7 @@ static void place_words(const struct places *p, enum domain domain, uint32_t cal
     }
     if (!frame->file)
         return;
-    strbuf_puts(out, ", ");
-    unit_text(out, base_name(frame_table_string(&p->total.frames, frame->file)));
+    say(out, ", %s", base_name(frame_table_string(&p->total.frames, frame->file)));
     if (frame->line)
         strbuf_printf(out, ":%u", frame->line);
 }

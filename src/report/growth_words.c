@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/growth.h"
+#include "base/say.h"
 #include "report/growth_account.h"
 #include "report/units.h"
 
@@ -45,8 +46,7 @@ static void line_words(const struct growth *g, enum growth_line line, struct str
     strbuf_puts(out, titles[line]);
     switch (t->model) {
     case TREND_RAMP:
-        strbuf_puts(out, t->sure ? "" : " perhaps");
-        strbuf_puts(out, t->slope > 0 ? " grows by " : " shrinks by ");
+        say(out, "%r%r", t->sure ? "" : " perhaps", t->slope > 0 ? " grows by " : " shrinks by ");
         bytes(out, fabs(t->slope));
         strbuf_putc(out, ' ');
         growth_unit(g, out);
@@ -61,9 +61,7 @@ static void line_words(const struct growth *g, enum growth_line line, struct str
         strbuf_puts(out, t->sure ? ")" : "), too little to be sure of");
         break;
     case TREND_STEPS:
-        strbuf_puts(out, " moves in ");
-        unit_counted(out, (int64_t)t->jumps, "jump");
-        strbuf_puts(out, ", ");
+        say(out, " moves in %N jump(s), ", t->jumps);
         bytes(out, y[g->count - 1] - y[t->skipped]);
         strbuf_puts(out, " in all: steps, not a ramp");
         break;
@@ -111,16 +109,14 @@ static void lost_words(const struct growth *g, struct strbuf *out)
     if (!g->scan) {
         strbuf_puts(out, "whether anything still points to what is live is not known");
         if (g->no_scan) {
-            strbuf_puts(out, ": ");
-            unit_text(out, g->no_scan);
+            say(out, ": %s", g->no_scan);
         }
         strbuf_puts(out, growth_grows(g, GROWTH_LIVE)
                              ? "; so a leak cannot be told from growth that is wanted"
                              : "");
         return;
     }
-    strbuf_puts(out, "of what was allocated between the first ");
-    strbuf_printf(out, "%s that counts and the last, ", mark_word(g));
+    say(out, "of what was allocated between the first %r that counts and the last, ", mark_word(g));
     bytes(out, lost[last] - lost[first]);
     strbuf_puts(out, lost[last] > lost[first] ? " are lost: nothing points to them"
                                               : " are lost: something points to all that is left");
@@ -132,27 +128,23 @@ static void lost_words(const struct growth *g, struct strbuf *out)
 
 static void freed_words(const struct growth *g, struct strbuf *out)
 {
-    strbuf_puts(out, "of what the functions below gained, ");
-    unit_bytes(out, g->freed_bytes);
-    strbuf_printf(out,
-                  " were freed after the last %s: they grew from one to the next, and did not stay "
-                  "to the end",
-                  mark_word(g));
+    say(out,
+        "of what the functions below gained, %B were freed after the last %r: they grew from one "
+        "to the next, and did not stay to the end",
+        g->freed_bytes, mark_word(g));
 }
 
 static void held_words(const struct growth *g, struct strbuf *out)
 {
-    strbuf_puts(out, "at the last ");
-    strbuf_printf(out, "%s anonymous RSS is ", mark_word(g));
+    say(out, "at the last %r anonymous RSS is ", mark_word(g));
     bytes(out, growth_last(g, GROWTH_ANON));
     strbuf_puts(out, " and live blocks are ");
     bytes(out, growth_last(g, GROWTH_LIVE));
     double held = growth_last(g, GROWTH_HELD);
     strbuf_puts(out, held < 0 ? "; " : "; beyond them and their rounding ");
     bytes(out, fabs(held));
-    strbuf_puts(out, held < 0 ? " or more of them are not resident" : " are held");
-    strbuf_puts(out, "; live bytes were at most ");
-    unit_bytes(out, (int64_t)g->peak_bytes);
+    say(out, "%r; live bytes were at most %B",
+        held < 0 ? " or more of them are not resident" : " are held", g->peak_bytes);
 }
 
 static void planted_words(const struct growth *g, struct strbuf *out)
@@ -174,9 +166,7 @@ void growth_missing_words(const struct growth *g, struct strbuf *out)
     strbuf_puts(out, "with ");
     unit_counted(out, (int64_t)g->count, mark_word(g));
     if (g->mark) {
-        strbuf_puts(out, " '");
-        unit_text(out, g->mark);
-        strbuf_putc(out, '\'');
+        say(out, " '%s'", g->mark);
     }
     strbuf_printf(
         out,

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include "base/say.h"
 #include "report/table.h"
 #include "report/units.h"
 
@@ -14,9 +15,9 @@ static bool is_size(const struct histograms *h)
 
 void histogram_heading(const struct answer *a, const struct style *s, struct strbuf *out)
 {
-    strbuf_printf(out, "%s", style_bold(s));
-    strbuf_puts(out, is_size(&a->histograms) ? "sizes of all allocations of the run"
-                                             : "lifetimes of freed blocks, known to about 1 ms");
+    say(out, "%r%r", style_bold(s),
+        is_size(&a->histograms) ? "sizes of all allocations of the run"
+                                : "lifetimes of freed blocks, known to about 1 ms");
     if (a->query->histogram_rows)
         strbuf_printf(out, ", by %s", grouping_name(a->query->by));
     strbuf_printf(out, "%s\n", style_plain(s));

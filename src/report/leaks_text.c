@@ -1,4 +1,5 @@
 #include "report/next.h"
+#include "base/say.h"
 #include "report/leaks.h"
 
 #include <stdlib.h>
@@ -15,16 +16,13 @@
 
 static void add_amount(struct strbuf *out, uint64_t bytes, uint64_t blocks)
 {
-    unit_bytes(out, (int64_t)bytes);
-    strbuf_puts(out, " in ");
-    unit_blocks(out, (int64_t)blocks);
+    say(out, "%B in %N block(s)", bytes, blocks);
 }
 
 static void add_sum(struct strbuf *out, const struct leak_sum *sum)
 {
     add_amount(out, sum->bytes, sum->blocks);
-    strbuf_puts(out, " from ");
-    unit_counted(out, (int64_t)sum->places, "place");
+    say(out, " from %N place(s)", sum->places);
 }
 
 /* --- the summary ------------------------------------------------------------------------------ */
@@ -40,12 +38,9 @@ static void line_scan(const struct leaks *l, const struct style *s, struct strbu
     summary_label(out, s, "looked");
     strbuf_puts(out, "at ");
     leak_scan_name(l->profile, l->scan, out);
-    strbuf_puts(out, " (");
-    unit_time(out, l->scan->time_ns);
-    strbuf_printf(out, ")%s", when[l->scan->kind]);
+    say(out, " (%T)%r", l->scan->time_ns, when[l->scan->kind]);
     if (l->scan->held_ns) {
-        strbuf_puts(out, "; the program was held for ");
-        unit_time(out, l->scan->held_ns);
+        say(out, "; the program was held for %T", l->scan->held_ns);
     }
     wrap_since(out, start, SUMMARY_LABEL, s->width);
     strbuf_putc(out, '\n');
@@ -63,9 +58,7 @@ static void line_age(const struct leaks *l, const struct style *s, struct strbuf
         summary_moment(out, &l->since);
     }
     if (older) {
-        strbuf_puts(out, since ? " and at least " : "at least ");
-        unit_time(out, l->question->older_ns);
-        strbuf_puts(out, " before that");
+        say(out, "%r%T before that", since ? " and at least " : "at least ", l->question->older_ns);
     }
     strbuf_putc(out, '\n');
 }
@@ -102,9 +95,7 @@ static void line_kind(const struct leaks *l, const struct style *s, const char *
         add_earlier(l, out);
     }
     if (kind == REACH_REACHABLE && l->growing.places) {
-        strbuf_puts(out, "; ");
-        unit_bytes(out, (int64_t)l->growing.bytes);
-        strbuf_puts(out, " of it grew through the whole run");
+        say(out, "; %B of it grew through the whole run", l->growing.bytes);
     }
     if (kind == REACH_REACHABLE && !(l->question->kinds & LEAKS_OF(kind)))
         strbuf_puts(out, "; --all lists them");
@@ -119,8 +110,7 @@ static void line_others(const struct leaks *l, const struct style *s, struct str
         return;
     size_t start = out->size;
     summary_label(out, s, "others");
-    unit_counted(out, (int64_t)o.processes, "other process");
-    strbuf_puts(out, " lost ");
+    say(out, "%N other process(es) lost ", o.processes);
     add_amount(out, o.bytes, o.blocks);
     strbuf_printf(out, ", not in the figures above; --process %u shows the one that lost most",
                   (unsigned)o.pid);
@@ -156,9 +146,9 @@ static void add_summary(const struct leaks *l, const struct style *s, struct str
     if (l->freed.places) {
         summary_label(out, s, "at exit");
         add_amount(out, l->freed.bytes, l->freed.blocks);
-        strbuf_puts(out, l->scan->kind == SCAN_EXIT ? " of these" : " more");
-        strbuf_puts(out, " were freed by destructors and at exit");
-        strbuf_puts(out, l->question->freed ? "\n" : "; --freed-at-exit lists them\n");
+        say(out, "%r were freed by destructors and at exit%r",
+            l->scan->kind == SCAN_EXIT ? " of these" : " more",
+            l->question->freed ? "\n" : "; --freed-at-exit lists them\n");
     }
     line_others(l, s, out);
     const struct value *outside = &l->left_out.outside;
@@ -188,27 +178,19 @@ static void add_summary(const struct leaks *l, const struct style *s, struct str
 static void add_times(const struct leak *e, bool residency, uint32_t together, struct strbuf *out)
 {
     if (e->blocks > 1 && e->last_ns != e->first_ns) {
-        strbuf_puts(out, "first at ");
-        unit_time(out, e->first_ns);
-        strbuf_puts(out, ", last at ");
-        unit_time(out, e->last_ns);
-        strbuf_puts(out, leak_grew(e) ? ": grew through the whole run" : "");
+        say(out, "first at %T, last at %T%r", e->first_ns, e->last_ns,
+            leak_grew(e) ? ": grew through the whole run" : "");
     } else {
-        strbuf_puts(out, "allocated at ");
-        unit_time(out, e->first_ns);
+        say(out, "allocated at %T", e->first_ns);
     }
-    strbuf_puts(out, "; thread ");
-    unit_text(out, e->thread && *e->thread ? e->thread : "[unknown]");
+    say(out, "; thread %s", e->thread && *e->thread ? e->thread : "[unknown]");
     if (e->threads > 1)
         strbuf_printf(out, " and %u more", (unsigned)(e->threads - 1));
     if (e->processes) {
-        strbuf_printf(out, ", in %u of ", (unsigned)e->processes);
-        unit_counted(out, together, "process");
+        say(out, ", in %d of %N process(es)", e->processes, together);
     }
     if (residency && e->untouched) {
-        strbuf_puts(out, "; ");
-        unit_bytes(out, (int64_t)e->untouched);
-        strbuf_puts(out, " never touched");
+        say(out, "; %B never touched", e->untouched);
     }
 }
 
@@ -217,26 +199,17 @@ static void add_list(const struct leaks *l, const struct leak_list *list, const 
 {
     for (size_t i = 0; i < list->leaks.count; i++) {
         const struct leak *e = &list->leaks.items[i];
-        strbuf_printf(out, "%s%zu. %s", style_bold(s), i + 1,
-                      kind ? kind : leak_kind_name(e->kind));
-        strbuf_printf(out, ": ");
-        unit_bytes(out, (int64_t)(e->bytes + e->led_bytes));
-        strbuf_puts(out, style_plain(s));
-        strbuf_puts(out, " in ");
-        unit_blocks(out, (int64_t)(e->blocks + e->led_blocks));
+        say(out, "%r%d. %r: %B%r in %N block(s)", style_bold(s), i + 1,
+            kind ? kind : leak_kind_name(e->kind), e->bytes + e->led_bytes, style_plain(s),
+            e->blocks + e->led_blocks);
         if (e->led_blocks) {
-            strbuf_puts(out, ": ");
-            unit_blocks(out, (int64_t)e->blocks);
+            say(out, ": %N block(s)", e->blocks);
         }
         if (e->blocks && (e->blocks > 1 || e->led_blocks)) {
-            strbuf_puts(out, " of ");
-            unit_bytes(out, (int64_t)(e->bytes / e->blocks));
-            strbuf_puts(out, e->bytes % e->blocks ? " on average" : "");
+            say(out, " of %B%r", e->bytes / e->blocks, e->bytes % e->blocks ? " on average" : "");
         }
         if (e->led_blocks) {
-            strbuf_puts(out, ", and ");
-            unit_bytes(out, (int64_t)e->led_bytes);
-            strbuf_puts(out, " that only they lead to");
+            say(out, ", and %B that only they lead to", e->led_bytes);
         }
         strbuf_printf(out, "\n    %s", style_faint(s));
         add_times(e, l->scan->residency && !kind, l->profile->together, out);
@@ -245,9 +218,7 @@ static void add_list(const struct leaks *l, const struct leak_list *list, const 
         strbuf_putc(out, '\n');
     }
     if (list->left_out.places) {
-        strbuf_puts(out, "... ");
-        unit_counted(out, (int64_t)list->left_out.places, "more place");
-        strbuf_puts(out, " with ");
+        say(out, "... %N more place(s) with ", list->left_out.places);
         add_amount(out, list->left_out.bytes, list->left_out.blocks);
         strbuf_puts(out, "; --top 0 --min 0 shows all\n\n");
     }
@@ -326,18 +297,15 @@ static void add_first(const struct leaks *l, uint64_t lost, struct strbuf *out)
     strbuf_puts(out, ", ");
     if (bytes < lost)
         unit_bytes(out, (int64_t)bytes);
-    strbuf_puts(out, bytes < lost ? " of it by " : "all by ");
-    unit_text(out, name);
+    say(out, "%r%s", bytes < lost ? " of it by " : "all by ", name);
     if (f->file) {
         const char *path = frame_table_string(&l->frames, f->file), *slash = strrchr(path, '/');
-        strbuf_putc(out, ' ');
-        unit_text(out, slash ? slash + 1 : path);
+        say(out, " %s", slash ? slash + 1 : path);
         if (f->line)
             strbuf_printf(out, ":%u", (unsigned)f->line);
     }
     if (e->processes) {
-        strbuf_printf(out, ", in %u of ", (unsigned)e->processes);
-        unit_counted(out, l->profile->together, "process");
+        say(out, ", in %d of %N process(es)", e->processes, l->profile->together);
     }
     free(name);
 }

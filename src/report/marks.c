@@ -133,8 +133,7 @@ static void add_heading(const struct mark_rows *m, const struct style *s, struct
         unit_counted(out, (int64_t)m->marks, "mark");
         if (m->marks == m->profile->marks.count) {
             mark_labels(m->profile, &labels);
-            strbuf_puts(out, ": ");
-            unit_text(out, labels.data);
+            say(out, ": %s", labels.data);
             strbuf_release(&labels);
         }
         if (mark_scopes_exist(m->profile))

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/say.h"
 #include "report/summary.h"
 #include "report/units.h"
 
@@ -39,6 +40,9 @@ void next_focus(struct strbuf *out, const struct focus *f)
     for (size_t i = 0; i < f->ignore.patterns.count; i++)
         next_option(out, "--ignore", f->ignore.patterns.items[i].text);
     next_option(out, "--thread", f->thread);
-    strbuf_puts(out, f->python_only ? " --python-only" : f->native_only ? " --native-only" : "");
-    strbuf_puts(out, f->no_fold ? " --no-fold" : "");
+    say(out, "%r%r",
+        f->python_only   ? " --python-only"
+        : f->native_only ? " --native-only"
+                         : "",
+        f->no_fold ? " --no-fold" : "");
 }

@@ -1,4 +1,5 @@
 #include "report/next.h"
+#include "base/say.h"
 #include "report/peaks.h"
 
 #include <inttypes.h>
@@ -39,8 +40,7 @@ static void put_place(const struct peaks *p, uint32_t call, size_t most, struct 
     const char *dot = f->flags & CALL_PYTHON ? strrchr(name, '.') : NULL;
     strbuf_putc(out, ':');
     struct strbuf clean = {0};
-    strbuf_puts(&clean, "");
-    unit_text(&clean, dot && dot[1] ? dot + 1 : name);
+    say(&clean, "%s", dot && dot[1] ? dot + 1 : name);
     size_t used = unit_columns(out->data + start);
     name_shorten(out, clean.data, most > used + NAME_LEAST ? most - used : NAME_LEAST);
     strbuf_release(&clean);
@@ -52,9 +52,7 @@ void peak_legend(const struct peaks *p, const struct peak *k, size_t most, struc
     size_t start = out->size;
     char tail[32];
     int size = snprintf(tail, sizeof tail, "=>%" PRId64, k->bytes);
-    strbuf_printf(out, "%u: ", k->number);
-    unit_text(out, peak_line_name(p, k));
-    strbuf_putc(out, '>');
+    say(out, "%d: %s>", k->number, peak_line_name(p, k));
     size_t used = unit_columns(out->data + start) + (size_t)size;
     if (k->stack_count)
         put_place(p, k->stacks[0].call, most > used ? most - used : 0, out);
@@ -65,12 +63,8 @@ void peak_listed_words(const struct peaks *p, const struct peak *k, struct strbu
 {
     if (peak_is_listed(k))
         return;
-    unit_bytes(out, k->listed_bytes);
-    strbuf_puts(out, " of ");
-    unit_bytes(out, k->bytes);
-    strbuf_puts(out, " are known by stack, those at ");
-    unit_time(out, p->lines.time_ns[k->listed]);
-    strbuf_puts(out, ": the peak lies inside an interval");
+    say(out, "%B of %B are known by stack, those at %T: the peak lies inside an interval",
+        k->listed_bytes, k->bytes, p->lines.time_ns[k->listed]);
 }
 
 static void put_path(const struct peaks *p, uint32_t call, size_t width, struct strbuf *out)
@@ -117,19 +111,14 @@ void peaks_text(const struct peaks *p, const char *file, const char *options, si
     summary_choice(p->places.total.recording, p->lines.profile, s, out);
     strbuf_puts(out, style_bold(s));
     summary_command(p->lines.profile, s->width > 60 ? s->width - 20 : 40, out);
-    strbuf_printf(out, "%s, pid %" PRIu32 "\n", style_plain(s), p->lines.profile->pid);
-    unit_counted(out, (int64_t)n, "peak");
-    strbuf_puts(out, shown < n ? ", the highest are shown; --top 0 shows all\n" : "\n");
+    say(out, "%r, pid %d\n%N peak(s)%r", style_plain(s), p->lines.profile->pid, n,
+        shown < n ? ", the highest are shown; --top 0 shows all\n" : "\n");
     summary_arenas(p->lines.profile, out);
     for (size_t i = 0; i < shown; i++) {
         const struct peak *k = order[i];
         strbuf_printf(out, "\n%s", style_bold(s));
         peak_legend(p, k, s->width, out);
-        strbuf_printf(out, "%s\n    ", style_plain(s));
-        unit_bytes(out, k->bytes);
-        strbuf_puts(out, " at ");
-        unit_time(out, p->lines.time_ns[k->moment]);
-        strbuf_puts(out, "\n");
+        say(out, "%r\n    %B at %T\n", style_plain(s), k->bytes, p->lines.time_ns[k->moment]);
         if (!peak_is_listed(k)) {
             strbuf_puts(out, "    ");
             peak_listed_words(p, k, out);
@@ -137,11 +126,7 @@ void peaks_text(const struct peaks *p, const char *file, const char *options, si
         }
         for (size_t i2 = 0; i2 < k->stack_count; i2++) {
             size_t start = out->size;
-            strbuf_puts(out, "    ");
-            unit_bytes(out, k->stacks[i2].bytes);
-            strbuf_puts(out, " in ");
-            unit_blocks(out, k->stacks[i2].blocks);
-            strbuf_puts(out, ": ");
+            say(out, "    %B in %N block(s): ", k->stacks[i2].bytes, k->stacks[i2].blocks);
             size_t used = out->size - start;
             put_path(p, k->stacks[i2].call, s->width > used ? s->width - used : 0, out);
             strbuf_putc(out, '\n');

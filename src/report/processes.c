@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "model/sampled.h"
+#include "base/say.h"
 #include "report/summary.h"
 #include "report/units.h"
 #include "report/wrap.h"
@@ -94,8 +95,10 @@ static void find_alike(const struct recording *r, const struct profile *chosen,
     for (size_t i = 0; i < r->profiles.count; i++) {
         const struct profile *p = &r->profiles.items[i];
         struct strbuf text = {0};
-        strbuf_printf(&text, "%zu ", members[i].parent == NOBODY ? 0 : kind[members[i].parent] + 1);
-        strbuf_puts(&text, p == chosen ? "chosen " : p->execed ? "launcher " : "");
+        say(&text, "%d %r", members[i].parent == NOBODY ? 0 : kind[members[i].parent] + 1,
+            p == chosen ? "chosen "
+            : p->execed ? "launcher "
+                        : "");
         summary_command(p, SIZE_MAX, &text);
         kind[i] = strpool_add(&kinds, text.data);
         strbuf_release(&text);
@@ -171,12 +174,9 @@ static void add_figures(const struct profile *p, struct strbuf *out)
 {
     const struct sampling *g = &p->sampling;
     if (!g->alone) {
-        strbuf_puts(out, "peak ");
-        unit_bytes(out, (int64_t)p->peak_bytes);
+        say(out, "peak %B", p->peak_bytes);
         if (profile_memory(p) >= p->peak_bytes + MAPPED_LEAST) {
-            strbuf_puts(out, " (with mappings ");
-            unit_bytes(out, (int64_t)profile_memory(p));
-            strbuf_putc(out, ')');
+            say(out, " (with mappings %B)", (int64_t)profile_memory(p));
         }
         strbuf_puts(out, ", ");
         return;
@@ -185,8 +185,7 @@ static void add_figures(const struct profile *p, struct strbuf *out)
     if (g->cpu_period_ns)
         unit_ms(out, (int64_t)t.cpu_ns);
     if (g->fault_period) {
-        strbuf_puts(out, g->cpu_period_ns ? ", " : "");
-        unit_counted(out, (int64_t)t.faults, "fault");
+        say(out, "%r%N fault(s)", g->cpu_period_ns ? ", " : "", t.faults);
     }
     strbuf_puts(out, ", ");
 }
@@ -221,12 +220,9 @@ static void add_rest(const struct recording *r, const struct member *members, st
     }
     if (!rest)
         return;
-    strbuf_puts(out, "          and ");
-    unit_count(out, (int64_t)rest);
-    strbuf_puts(out, " more");
+    say(out, "          and %N more", rest);
     if (most) {
-        strbuf_puts(out, ", peak at most ");
-        unit_bytes(out, (int64_t)most);
+        say(out, ", peak at most %B", most);
     }
     strbuf_puts(out, "; --json lists all\n");
 }

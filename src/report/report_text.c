@@ -1,4 +1,5 @@
 #include "report/next.h"
+#include "base/say.h"
 #include "report/report.h"
 
 #include <inttypes.h>
@@ -82,9 +83,7 @@ static void add_heading(const struct answer *a, const struct style *s, struct st
                       q->size == SIZE_USABLE ? "as the allocator set aside"
                                              : "allocator's rounding");
     if (q->shape == SHAPE_CALLERS || q->shape == SHAPE_CALLEES) {
-        strbuf_printf(out, ", %s of ", q->shape == SHAPE_CALLERS ? "callers" : "callees");
-        unit_text(out, a->of.name);
-        strbuf_puts(out, ": ");
+        say(out, ", %r of %s: ", q->shape == SHAPE_CALLERS ? "callers" : "callees", a->of.name);
         unit_amount(out, q->metric, a->of.total.amount);
     } else {
         strbuf_printf(out, " by %s%s: ", grouping_name(q->by),
@@ -199,17 +198,13 @@ static void add_stacks(const struct answer *a, const struct style *s, struct str
 {
     for (size_t i = 0; i < a->rows.rows.count; i++) {
         const struct answer_row *row = &a->rows.rows.items[i];
-        strbuf_puts(out, i ? "\n" : "");
-        strbuf_puts(out, style_bold(s));
+        say(out, "%r%r", i ? "\n" : "", style_bold(s));
         unit_amount(out, a->query->metric, row->self.amount);
-        strbuf_puts(out, style_plain(s));
-        strbuf_puts(out, " (");
+        say(out, "%r (", style_plain(s));
         unit_percent(out, (double)row->self.amount, (double)a->tree.scale);
         strbuf_puts(out, " %) in ");
         unit_counted(out, row->self.count, report_count_word(a->query->metric));
-        strbuf_puts(out, ", thread ");
-        unit_text(out, row->thread && *row->thread ? row->thread : "[unknown]");
-        strbuf_putc(out, '\n');
+        say(out, ", thread %s\n", row->thread && *row->thread ? row->thread : "[unknown]");
         stack_text(&a->frames, &a->merged, row->call, STACK_FRAMES, s, out);
         add_histogram(a, i, s, out);
     }
@@ -222,13 +217,8 @@ static void add_histograms(const struct answer *a, const struct style *s, struct
         const struct answer_row *row = &a->rows.rows.items[i];
         if (!row->self.count) /* it calls those that allocate, and that is all */
             continue;
-        strbuf_printf(out, "%s%s", i ? "\n" : "", style_bold(s));
-        unit_text(out, row->name);
-        strbuf_printf(out, "%s  ", style_plain(s));
-        unit_bytes(out, row->self.amount);
-        strbuf_puts(out, " in ");
-        unit_counted(out, row->self.count, "call");
-        strbuf_putc(out, '\n');
+        say(out, "%r%r%s%r  %B in %N call(s)\n", i ? "\n" : "", style_bold(s), row->name,
+            style_plain(s), row->self.amount, row->self.count);
         add_histogram(a, i, s, out);
     }
 }
@@ -237,9 +227,7 @@ static void add_left_out(const struct answer *a, struct strbuf *out)
 {
     if (!a->rows.left_out)
         return;
-    strbuf_puts(out, "... ");
-    unit_counted(out, (int64_t)a->rows.left_out, "more row");
-    strbuf_puts(out, " with ");
+    say(out, "... %N more row(s) with ", a->rows.left_out);
     unit_amount(out, a->query->metric, a->rows.left_out_value.amount);
     strbuf_puts(out, " of self; --top 0 --min 0 shows all\n");
 }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/say.h"
 #include "model/name.h"
 #include "report/units.h"
 
@@ -16,16 +17,13 @@ static void add_frame(const struct frame_table *t, uint32_t number, const struct
 {
     const struct call_frame *f = &t->frames.items[number];
     struct strbuf name = {0}, place = {0};
-    strbuf_puts(&name, "");
-    unit_text(&name, frame_table_string(t, f->name));
+    say(&name, "%s", frame_table_string(t, f->name));
     if (f->file) {
-        strbuf_puts(&place, "  ");
-        unit_text(&place, base_name(frame_table_string(t, f->file)));
+        say(&place, "  %s", base_name(frame_table_string(t, f->file)));
         if (f->line)
             strbuf_printf(&place, ":%u", (unsigned)f->line);
     } else if (f->module) {
-        strbuf_puts(&place, "  ");
-        unit_text(&place, frame_table_string(t, f->module));
+        say(&place, "  %s", frame_table_string(t, f->module));
     }
     if (f->kind == FRAME_INLINED && s->width >= 60)
         strbuf_puts(&place, " (inlined)");
@@ -47,7 +45,5 @@ void stack_text(const struct frame_table *t, const struct merged *m, uint32_t no
             add_frame(t, m->key.items[n], s, out);
     if (frames <= most)
         return;
-    strbuf_puts(out, "    ... ");
-    unit_counted(out, frames - most, "more frame");
-    strbuf_puts(out, "; --json lists all\n");
+    say(out, "    ... %N more frame(s); --json lists all\n", frames - most);
 }

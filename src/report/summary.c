@@ -39,8 +39,7 @@ static void add_command(const struct profile *p, bool with_path, size_t width, s
         strbuf_puts(&text, i ? " " : "");
         summary_argument(&text, slash && slash[1] ? slash + 1 : p->command.items[i]);
     }
-    strbuf_puts(&clean, "");
-    unit_text(&clean, text.data);
+    say(&clean, "%s", text.data);
     if (unit_columns(clean.data) > width && width > 3) {
         size_t n = 0, i = 0;
         for (; clean.data[i]; i++) {
@@ -105,9 +104,7 @@ void summary_moment(struct strbuf *out, const struct moment *m)
 {
     unit_text(out, m->word);
     if (strcmp(m->word, "start") != 0) {
-        strbuf_puts(out, " (");
-        unit_time(out, m->time_ns);
-        strbuf_putc(out, ')');
+        say(out, " (%T)", m->time_ns);
     }
 }
 
@@ -129,30 +126,17 @@ static void line_counts(const struct answer *a, const struct style *s, struct st
 {
     const struct totals *t = &a->totals;
     summary_label(out, s, "allocated");
-    unit_bytes(out, t->bytes_allocated);
-    strbuf_puts(out, " in ");
-    unit_counted(out, t->allocations, "allocation");
-    strbuf_puts(out, " (");
-    unit_count(out, t->reallocations);
-    strbuf_puts(out, " by realloc), ");
-    unit_count(out, t->frees);
-    strbuf_puts(out, " freed\n");
+    say(out, "%B in %N allocation(s) (%N by realloc), %N freed\n", t->bytes_allocated,
+        t->allocations, t->reallocations, t->frees);
     summary_label(out, s, "live");
-    unit_bytes(out, t->live_bytes);
-    strbuf_puts(out, " in ");
-    unit_blocks(out, t->live_blocks);
+    say(out, "%B in %N block(s)", t->live_bytes, t->live_blocks);
     bool change = a->window.since.intervals || a->window.since.peak;
-    strbuf_puts(out, change ? ", the change since " : " at ");
-    unit_text(out, change ? a->window.since.word : a->window.at.word);
-    strbuf_putc(out, '\n');
+    say(out, "%r%s\n", change ? ", the change since " : " at ",
+        change ? a->window.since.word : a->window.at.word);
     summary_label(out, s, "peak");
-    unit_bytes(out, (int64_t)t->peak_bytes);
-    strbuf_puts(out, " at ");
-    unit_time(out, t->peak_time_ns);
+    say(out, "%B at %T", t->peak_bytes, t->peak_time_ns);
     if (a->profile->peak_skew_bytes) {
-        strbuf_puts(out, ", true to ");
-        unit_bytes(out, (int64_t)a->profile->peak_skew_bytes);
-        strbuf_puts(out, " because several threads ran");
+        say(out, ", true to %B because several threads ran", a->profile->peak_skew_bytes);
     }
     strbuf_putc(out, '\n');
 }
@@ -161,9 +145,7 @@ static void line_temporary(const struct totals *t, const struct style *s, struct
 {
     summary_label(out, s, "temporary");
     unit_percent(out, (double)t->temporary_allocations, (double)t->allocations);
-    strbuf_puts(out, " % of allocations (");
-    unit_count(out, t->temporary_allocations);
-    strbuf_puts(out, ") were freed before the next one\n");
+    say(out, " %% of allocations (%N) were freed before the next one\n", t->temporary_allocations);
 }
 
 static void line_untouched(const struct profile *p, const struct style *s, struct strbuf *out)
@@ -171,43 +153,27 @@ static void line_untouched(const struct profile *p, const struct style *s, struc
     struct untouched u = untouched_of(p);
     summary_label(out, s, "untouched");
     if (u.scan) {
-        unit_bytes(out, u.live.amount);
-        strbuf_puts(out, " of what was live at ");
-        unit_time(out, u.scan->time_ns);
+        say(out, "%B of what was live at %T", u.live.amount, u.scan->time_ns);
     } else {
         strbuf_puts(out, "not known of what was live");
     }
-    strbuf_puts(out, "; ");
-    unit_bytes(out, u.freed.amount);
-    strbuf_puts(out, " of ");
-    unit_bytes(out, u.freed_looked.amount);
-    strbuf_puts(out, " in ");
-    unit_count(out, u.freed_looked.count);
-    strbuf_puts(out, " large blocks when they were freed\n");
+    say(out, "; %B of %B in %N large blocks when they were freed\n", u.freed.amount,
+        u.freed_looked.amount, u.freed_looked.count);
 }
 
 static void line_cpu(const struct sampling *g, const struct sampled_totals *t,
                      const struct style *s, struct strbuf *out)
 {
     summary_label(out, s, "cpu");
-    unit_ms(out, (int64_t)t->cpu_ns);
-    strbuf_puts(out, g->kernel ? ", " : " in user mode, ");
+    say(out, "%M%r", t->cpu_ns, g->kernel ? ", " : " in user mode, ");
     if (g->kernel) {
-        unit_ms(out, (int64_t)t->kernel_ns);
-        strbuf_puts(out, " of it in the kernel, ");
+        say(out, "%M of it in the kernel, ", t->kernel_ns);
     }
-    unit_counted(out, (int64_t)t->cpu_samples, "sample");
-    strbuf_puts(out, ", one each ");
-    unit_time(out, g->cpu_period_ns);
-    strbuf_puts(out, " of a thread\n");
+    say(out, "%N sample(s), one each %T of a thread\n", t->cpu_samples, g->cpu_period_ns);
     if (g->wall) {
         summary_label(out, s, "off");
-        unit_ms(out, (int64_t)t->waiting_ns);
-        strbuf_puts(out, " waiting, ");
-        unit_counted(out, (int64_t)t->waits, "time");
-        strbuf_puts(out, "; ");
-        unit_ms(out, (int64_t)t->ready_ns);
-        strbuf_puts(out, " ready to run while others had the processor\n");
+        say(out, "%M waiting, %N time(s); %M ready to run while others had the processor\n",
+            t->waiting_ns, t->waits, t->ready_ns);
     }
     if (!g->counted)
         return;
@@ -239,27 +205,20 @@ static void line_faults(const struct sampling *g, const struct sampled_totals *t
 {
     uint64_t touches = t->faults - t->huge_faults - t->file_faults - t->copy_faults;
     summary_label(out, s, "faults");
-    unit_bytes(out, (int64_t)t->fault_bytes);
-    strbuf_puts(out, " made resident: ");
-    unit_count(out, (int64_t)touches);
-    strbuf_puts(out, touches == 1 ? " first touch" : " first touches");
+    say(out, "%B made resident: %N%r", t->fault_bytes, touches,
+        touches == 1 ? " first touch" : " first touches");
     part(out, t->huge_faults, "huge page", "");
     part(out, t->file_faults, "page", " of files");
     part(out, t->copy_faults, "copied page", " after a fork");
     if (g->fault_period > 1) {
-        strbuf_puts(out, "; every ");
-        unit_count(out, (int64_t)g->fault_period);
-        strbuf_puts(out, "th was recorded");
+        say(out, "; every %Nth was recorded", g->fault_period);
     }
     strbuf_putc(out, '\n');
     if (!g->counted)
         return;
     uint64_t all = g->minor_faults + g->major_faults;
     summary_label(out, s, "coverage");
-    unit_count(out, (int64_t)t->faults);
-    strbuf_puts(out, " of ");
-    unit_count(out, (int64_t)all);
-    strbuf_puts(out, " faults the kernel counted (");
+    say(out, "%N of %N faults the kernel counted (", t->faults, all);
     unit_percent(out, (double)t->faults, (double)all);
     strbuf_puts(out, " %); others are in system calls, as read()\n");
 }
@@ -275,10 +234,8 @@ static void line_samples(const struct answer *a, const struct sampled_totals *t,
     if (metric_is_time(a->query->metric) || g->alone)
         return;
     summary_label(out, s, "touched");
-    unit_bytes(out, (int64_t)t->touched_bytes);
-    strbuf_puts(out, " of it, by ");
-    unit_counted(out, (int64_t)t->touched, "fault");
-    strbuf_puts(out, ", in blocks and mappings that are known: --metric touched\n");
+    say(out, "%B of it, by %N fault(s), in blocks and mappings that are known: --metric touched\n",
+        t->touched_bytes, t->touched);
 }
 
 static void line_inherited(const struct profile *p, const struct style *s, struct strbuf *out)
@@ -287,24 +244,16 @@ static void line_inherited(const struct profile *p, const struct style *s, struc
     if (!i->parent)
         return;
     summary_label(out, s, "inherited");
-    unit_bytes(out, (int64_t)i->bytes);
-    strbuf_puts(out, " in ");
-    unit_blocks(out, (int64_t)i->blocks);
-    strbuf_printf(out, " from process %u when it forked, ", i->parent);
-    unit_count(out, (int64_t)i->freed_blocks);
-    strbuf_puts(out, " of them freed here; not in the figures above\n");
+    say(out,
+        "%B in %N block(s) from process %d when it forked, %N of them freed here; not in the "
+        "figures above\n",
+        i->bytes, i->blocks, i->parent, i->freed_blocks);
 }
 
 void summary_mapped(const struct mapped_by *m, struct strbuf *out)
 {
-    unit_bytes(out, (int64_t)m->bytes);
-    strbuf_puts(out, " by ");
-    unit_text(out, m->module);
-    strbuf_puts(out, " itself, of ");
-    unit_bytes(out, (int64_t)m->rss_bytes);
-    strbuf_puts(out, " resident at ");
-    unit_time(out, m->time_ns);
-    strbuf_puts(out, ", beside the heap; blocks inside are not seen");
+    say(out, "%B by %s itself, of %B resident at %T, beside the heap; blocks inside are not seen",
+        m->bytes, m->module, m->rss_bytes, m->time_ns);
 }
 
 static void line_mapped(const struct answer *a, const struct style *s, struct strbuf *out)
@@ -326,19 +275,12 @@ static void line_pools(const struct answer *a, const struct style *s, struct str
     pool_totals_init(&t, a->recording, a->profile, &a->window);
     if (t.pools.count) {
         summary_label(out, s, "pools");
-        unit_bytes(out, t.live.amount);
-        strbuf_puts(out, " in ");
-        unit_blocks(out, t.live.count);
-        strbuf_puts(out, ", not added to live:");
+        say(out, "%B in %N block(s), not added to live:", t.live.amount, t.live.count);
     }
     for (size_t i = 0; i < t.pools.count && i < POOLS_SHOWN; i++) {
         char *name = xstrndup(t.pools.items[i].name, t.pools.items[i].name_size);
-        strbuf_puts(out, i ? ", " : " ");
-        unit_text(out, name);
-        strbuf_putc(out, ' ');
-        unit_bytes(out, t.pools.items[i].live.amount);
-        strbuf_puts(out, " in ");
-        unit_count(out, t.pools.items[i].live.count);
+        say(out, "%r%s %B in %N", i ? ", " : " ", name, t.pools.items[i].live.amount,
+            t.pools.items[i].live.count);
         free(name);
     }
     if (t.pools.count > POOLS_SHOWN)
@@ -373,15 +315,9 @@ static void line_python(const struct answer *a, const struct style *s, struct st
         strbuf_puts(out, look ? "objects are traced; " : "objects are traced\n");
     if (!look)
         return;
-    strbuf_puts(out, "arenas: ");
-    unit_bytes(out, (int64_t)look->bytes);
-    strbuf_puts(out, " held, ");
-    unit_bytes(out, (int64_t)look->object_bytes);
-    strbuf_puts(out, " in objects (");
+    say(out, "arenas: %B held, %B in objects (", look->bytes, look->object_bytes);
     unit_percent(out, (double)look->object_bytes, (double)look->bytes);
-    strbuf_puts(out, " % full), at ");
-    unit_time(out, look->time_ns);
-    strbuf_putc(out, '\n');
+    say(out, " %% full), at %T\n", look->time_ns);
 }
 
 int64_t summary_python_freed(const struct answer *a)
@@ -402,9 +338,7 @@ static void line_python_freed(const struct answer *a, const struct style *s, str
     if (!freed)
         return;
     summary_label(out, s, "python");
-    strbuf_puts(out, "freed ");
-    unit_bytes(out, freed);
-    strbuf_puts(out, " when it ended; ");
+    say(out, "freed %B when it ended; ", freed);
     if (freed > (int64_t)(p->peak_bytes / 2))
         strbuf_puts(out, "--metric peak");
     else /* others were the peak */
@@ -442,17 +376,16 @@ bool summary_flaws(const struct recording *r, const struct profile *p, const str
         return false;
     summary_label(out, s, complete ? "missing" : "incomplete");
     if (!complete) {
-        strbuf_puts(out, style_warn(s));
-        unit_text(out, r->incomplete ? r->incomplete
-                                     : "the end of the process was not seen (a snapshot has none)");
-        strbuf_puts(out, style_plain(s));
+        say(out, "%r%s%r", style_warn(s),
+            r->incomplete ? r->incomplete
+                          : "the end of the process was not seen (a snapshot has none)",
+            style_plain(s));
     }
     for (size_t i = 0; i < sizeof flaws / sizeof flaws[0]; i++) {
         if (!flaws[i].count)
             continue;
-        strbuf_puts(out, any ? "; " : "");
-        unit_count(out, (int64_t)flaws[i].count);
-        strbuf_printf(out, " %s", flaws[i].count == 1 ? flaws[i].one : flaws[i].many);
+        say(out, "%r%N %r", any ? "; " : "", flaws[i].count,
+            flaws[i].count == 1 ? flaws[i].one : flaws[i].many);
         any = true;
     }
     strbuf_putc(out, '\n');
@@ -467,9 +400,8 @@ enum recorded summary_not_recorded(const struct profile *p, const struct style *
     if (is == RECORDED)
         return is;
     summary_label(out, s, "incomplete");
-    strbuf_printf(out, "%s%s", style_warn(s), is == RECORDED_NOTHING ? "not recorded: " : "");
-    unit_text(out, p->notes.items[note]);
-    strbuf_puts(out, style_plain(s));
+    say(out, "%r%r%s%r", style_warn(s), is == RECORDED_NOTHING ? "not recorded: " : "",
+        p->notes.items[note], style_plain(s));
     wrap_since(out, start, SUMMARY_LABEL, s->width);
     strbuf_putc(out, '\n');
     return is;
@@ -534,8 +466,7 @@ void summary_notes(const struct recording *r, const struct profile *p, const str
     }
     if (shown < notes.texts.count) {
         summary_label(out, s, "note");
-        unit_counted(out, (int64_t)(notes.texts.count - shown), "more note");
-        strbuf_puts(out, "; --json lists all\n");
+        say(out, "%N more note(s); --json lists all\n", notes.texts.count - shown);
     }
     notes_release(&notes);
 }
@@ -546,13 +477,11 @@ void summary_program(const struct profile *p, const struct style *s, struct strb
     summary_command(p, s->width > 51 ? s->width - 11 : 40, out);
     strbuf_putc(out, '\n');
     summary_label(out, s, "ran");
-    unit_time(out, p->duration_ns);
-    strbuf_puts(out, ", ");
+    say(out, "%T, ", p->duration_ns);
     summary_ending(p, out);
     strbuf_printf(out, ", pid %" PRIu32, p->pid);
     if (p->host && *p->host) {
-        strbuf_puts(out, " on ");
-        unit_text(out, p->host);
+        say(out, " on %s", p->host);
     }
     strbuf_putc(out, '\n');
 }
@@ -582,8 +511,7 @@ void summary_text(const struct answer *a, const struct style *s, struct strbuf *
     }
     if (p->threads.count) {
         summary_label(out, s, "threads");
-        unit_count(out, (int64_t)p->threads.count);
-        strbuf_putc(out, '\n');
+        say(out, "%N\n", p->threads.count);
     }
     line_complete(a, &sampled, s, out);
     bool outside = !value_is_zero(a->tree.outside);

@@ -1,5 +1,6 @@
 /* The lines of a summary on what the table does not show, and on whom it does not name. */
 #include "analyse/wrappers.h"
+#include "base/say.h"
 #include "report/report.h"
 #include "report/summary.h"
 #include "report/units.h"
@@ -53,8 +54,7 @@ static void add_defaults(const struct recording *r, struct strbuf *out)
             strbuf_printf(out, " and %zu more", r->defaults.count - i);
             break;
         }
-        strbuf_printf(out, "%s%s ", i ? ", " : "", options[d->kind]);
-        unit_text(out, *d->name ? d->name : d->text);
+        say(out, "%r%r %s", i ? ", " : "", options[d->kind], *d->name ? d->name : d->text);
         given |= d->kind != DEFAULT_OF_PROGRAM;
     }
     strbuf_printf(out, "%s; --no-defaults leaves them out",
@@ -113,8 +113,7 @@ void summary_wrappers(const struct answer *a, const struct style *s, struct strb
     size_t start = out->size;
     strbuf_puts(out, "hint: ");
     unit_percent(out, w.share, 1);
-    strbuf_puts(out, " % is charged to ");
-    unit_text(out, frame_table_string(&a->frames, w.names[0]));
+    say(out, " %% is charged to %s", frame_table_string(&a->frames, w.names[0]));
     if (w.count > 1)
         strbuf_printf(out, " and %zu like it", w.count - 1);
     strbuf_printf(out, ", which allocate%s for others; to see for whom: --fold '",

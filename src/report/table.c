@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/say.h"
 #include "model/name.h"
 #include "report/units.h"
 
@@ -196,8 +197,8 @@ static void add_gone(const struct table *t, const bool *gone, const struct style
     bool any = false;
     for (size_t c = 0; c < t->columns; c++)
         if (gone[c]) {
-            strbuf_puts(out, any ? ", " : style_faint(s));
-            strbuf_printf(out, "%s%s", any ? "" : "no room for: ", t->titles[c]);
+            say(out, "%r%r%r", any ? ", " : style_faint(s),
+                any ? "" : "no room for: ", t->titles[c]);
             any = true;
         }
     if (any)
@@ -214,8 +215,7 @@ void table_print(const struct table *t, const struct style *s, struct strbuf *ou
     fit_columns(t, s->width, widths, gone);
     strbuf_puts(out, style_faint(s));
     add_row(t, t->titles, widths, gone, true, out);
-    strbuf_puts(out, style_plain(s));
-    strbuf_putc(out, '\n');
+    say(out, "%r\n", style_plain(s));
     for (size_t i = 0; i + t->columns <= t->cells.count; i += t->columns) {
         const char *texts[TABLE_COLUMNS];
         for (size_t c = 0; c < t->columns; c++)

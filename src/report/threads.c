@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include "base/say.h"
 #include "report/csv.h"
 #include "report/json_parts.h"
 #include "report/summary.h"
@@ -57,13 +58,8 @@ static void add_others(struct strbuf *out, const struct timelines *t, size_t sho
         live = wrapped(live, t->lines.items[i].live_bytes);
         allocated = wrapped(allocated, t->lines.items[i].allocated_bytes);
     }
-    strbuf_puts(out, "... ");
-    unit_counted(out, (int64_t)(t->lines.count - shown), "more thread");
-    strbuf_puts(out, " with ");
-    unit_bytes(out, allocated);
-    strbuf_puts(out, " allocated, ");
-    unit_bytes(out, live);
-    strbuf_puts(out, " live; --top 0 shows all\n");
+    say(out, "... %N more thread(s) with %B allocated, %B live; --top 0 shows all\n",
+        t->lines.count - shown, allocated, live);
 }
 
 void threads_text(const struct timelines *t, size_t top, const struct style *s, struct strbuf *out)
@@ -75,13 +71,11 @@ void threads_text(const struct timelines *t, size_t top, const struct style *s, 
     size_t shown = t->lines.count < top ? t->lines.count : top;
     strbuf_puts(out, style_bold(s));
     summary_command(t->profile, s->width > 60 ? s->width - 20 : 40, out);
-    strbuf_printf(out, "%s, pid %" PRIu32 "\n", style_plain(s), t->profile->pid);
-    unit_counted(out, (int64_t)t->lines.count, "thread");
-    strbuf_puts(out, "; peak of the process ");
-    unit_bytes(out, (int64_t)t->profile->peak_bytes);
-    strbuf_printf(out, ". A block counts for the thread that allocated it%s.\n\n",
-                  foreign ? ";\n'of others' is what a thread freed that another had allocated"
-                          : "");
+    say(out,
+        "%r, pid %d\n%N thread(s); peak of the process %B. A block counts for the thread that "
+        "allocated it%r.\n\n",
+        style_plain(s), t->profile->pid, t->lines.count, t->profile->peak_bytes,
+        foreign ? ";\n'of others' is what a thread freed that another had allocated" : "");
     size_t before = out->size;
     summary_arenas(t->profile, out);
     strbuf_puts(out, out->size > before ? "\n" : "");
