@@ -1,5 +1,5 @@
 /* tidemark compare --copies N -- PROGRAM: one run alone against N at once. */
-#include "cli/cmd_compare.h"
+#include "cli/commands.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,8 +16,8 @@
 #include "cli/query_options.h"
 #include "export/flame.h"
 #include "export/flame_stacks.h"
-#include "report/compare.h"
-#include "report/units.h"
+#include "answer/compare.h"
+#include "answer/units.h"
 #include "store/reader.h"
 
 #define TEXT_ROWS 20

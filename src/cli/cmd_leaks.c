@@ -1,5 +1,5 @@
 /* tidemark leaks FILE: what was never freed, and whether anything still points to it. */
-#include "cli/cmd_leaks.h"
+#include "cli/commands.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,9 +11,9 @@
 #include "analyse/leaks.h"
 #include "cli/command.h"
 #include "cli/query_options.h"
-#include "model/whole.h"
-#include "report/leaks.h"
-#include "report/units.h"
+#include "model/combined_profile.h"
+#include "answer/leaks.h"
+#include "answer/units.h"
 
 #define TEXT_ENTRIES 10
 #define EXIT_LOST    3
@@ -212,9 +212,9 @@ static int print_text(const struct leaks *l, const struct query_options *o,
     const struct query *asked = &l->question->query;
     struct leaks all;
     struct leaks_question q = *l->question;
-    q.query.process = WHOLE_WORD;
+    q.query.process = COMBINED_PROFILE_WORD;
     if (o->output != OUTPUT_TEXT || asked->process || asked->at || asked->since ||
-        !leaks_of_others(l).processes || whole_make(recording, NULL) ||
+        !leaks_of_others(l).processes || combined_profile_make(recording, NULL) ||
         leaks_find(&all, recording, &q, NULL))
         return print_leaks(l, o);
     int status = print_leaks(&all, o);

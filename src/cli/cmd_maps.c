@@ -1,5 +1,5 @@
 /* tidemark maps FILE: what the process had mapped, at a moment or as a difference. */
-#include "cli/cmd_maps.h"
+#include "cli/commands.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "cli/command.h"
 #include "cli/query_options.h"
 #include "model/answer.h"
-#include "report/maps.h"
+#include "answer/maps.h"
 #include "store/reader.h"
 
 #define TEXT_ROWS 30

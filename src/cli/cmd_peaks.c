@@ -1,5 +1,5 @@
 /* tidemark peaks FILE: numbered peaks of every thread and of the process. */
-#include "cli/cmd_peaks.h"
+#include "cli/commands.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 #include "base/say.h"
-#include "cli/peak_words.h"
+#include "cli/peak_lines.h"
 #include "cli/picture.h"
 #include "cli/query_options.h"
 #include "export/threads_plot.h"
-#include "report/next.h"
-#include "report/peaks.h"
+#include "answer/next.h"
+#include "answer/peaks.h"
 
 #define TEXT_ROWS 20
 
@@ -101,7 +101,7 @@ static int draw(const struct peaks *p, const struct wanted *w, struct err *err)
             (struct plot_peak){.x = (double)p->lines.time_ns[k->moment] / 1e9,
                                .y = (double)k->bytes,
                                .number = k->number,
-                               .below = k->line != TIMELINES_PROCESS,
+                               .below = k->line != THREADS_PROCESS,
                                .text = *vec_last(&texts)};
     }
     plot_svg(&plot.plot, &bytes);
