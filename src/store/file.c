@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-
+#include "store/held.h"
 #include "store/reader.h"
 
 /* Snapshots and recordings that were piped through it are read as they are. */
@@ -71,5 +71,6 @@ int recording_read_some(const char *path, const struct reader_choice *only, stru
 
 int recording_read(const char *path, struct recording **out, struct err *err)
 {
-    return recording_read_some(path, NULL, out, err);
+    *out = recording_held(path);
+    return *out ? 0 : recording_read_some(path, NULL, out, err);
 }

@@ -8,8 +8,8 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 
-/* What is whole in the file is copied; 0, or negative and a sentence if it cannot be opened or is no
- * recording. */
+/* What is whole in the file is copied; 0, or negative and a sentence if it cannot be opened or is
+ * no recording. */
 int stored_recording(const char *path, struct strbuf *out, struct err *err);
 
 #endif

@@ -3,10 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 /* Stable and without recursion: runs of 1, 2, 4, ... are merged. */
-void qsort_r(void *base, size_t count, size_t size, int (*compare)(const void *, const void *, void *),
-             void *context)
+void qsort_r(void *base, size_t count, size_t size,
+             int (*compare)(const void *, const void *, void *), void *context)
 {
     char *from = base, *other = malloc(count * size + 1), *to = other;
     if (!other)
@@ -16,8 +15,8 @@ void qsort_r(void *base, size_t count, size_t size, int (*compare)(const void *,
             size_t a = start, a_end = start + run < count ? start + run : count;
             size_t b = a_end, b_end = a_end + run < count ? a_end + run : count;
             for (size_t k = start; k < b_end; k++) {
-                int first = b == b_end || (a < a_end && compare(from + a * size, from + b * size,
-                                                                context) <= 0);
+                int first = b == b_end ||
+                            (a < a_end && compare(from + a * size, from + b * size, context) <= 0);
                 memcpy(to + k * size, from + (first ? a++ : b++) * size, size);
             }
         }
@@ -53,5 +52,5 @@ const char *sigabbrev_np(int number)
 }
 
 /* Pictures that a page saves have no script of their own. */
-const char plot_script[] = "";
-const size_t plot_script_size = 0;
+const char plot_script[] = "", flame_script[] = "";
+const size_t plot_script_size = 0, flame_script_size = 0;

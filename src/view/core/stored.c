@@ -2,7 +2,8 @@
  * stored: what the reader wants of zstd, for recordings whose chunks are not compressed.
  *
  * A page holds its recording inside gzip, which browsers unpack by themselves, so the frames in it
- * consist of stored blocks only (src/view/embed.c writes them): there is nothing to decode.
+ * consist of stored blocks only (src/view/stored_recording.c writes them): there is nothing to
+ * decode.
  */
 #include <string.h>
 #include <zstd.h>
