@@ -20,8 +20,8 @@ struct limit {
     const char *text; /* as it was given */
     enum metric metric;
     bool more;      /* than the first recording has */
-    double percent; /* of it, if `more` and it is not 0 */
-    int64_t amount; /* else */
+    double percent; /* of it; or 0, and */
+    int64_t amount;
     /* What limit_check found: */
     int64_t before, after, allowed;
     bool broken;
