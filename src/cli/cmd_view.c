@@ -1,6 +1,4 @@
 /* tidemark view FILE [OTHER], tidemark view PID: a page that answers what the commands answer. */
-#include "cli/cmd_view.h"
-
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -12,6 +10,7 @@
 
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/commands.h"
 #include "cli/page_commands.h"
 #include "cli/picture.h"
 #include "cli/view_live.h"

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/cmd_ctl.h"
+#include "cli/commands.h"
 #include "store/reader.h"
 
 /* As the user would type it, but it says nothing when it is done. */

@@ -33,7 +33,7 @@ int limit_parse(struct limit *l, const char *text, struct err *err)
     if (l->more && parse_percent(value, &l->percent))
         return 0;
     l->percent = 0;
-    if (amount_parse(value, &l->amount))
+    if (*value != '+' && amount_parse(value, &l->amount))
         return 0;
     return err_set(err, -EINVAL,
                    "--limit '%s' is not a metric with an amount: 'peak 500 MiB', 'peak +5 %%', "
