@@ -11,6 +11,7 @@
 #include "analyse/leaks.h"
 #include "cli/command.h"
 #include "cli/query_options.h"
+#include "cli/terminal.h"
 #include "model/combined_profile.h"
 #include "answer/leaks.h"
 #include "answer/units.h"

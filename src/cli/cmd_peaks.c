@@ -11,6 +11,7 @@
 #include "cli/peak_lines.h"
 #include "cli/picture.h"
 #include "cli/query_options.h"
+#include "cli/terminal.h"
 #include "export/threads_plot.h"
 #include "answer/next.h"
 #include "answer/peaks.h"

@@ -11,6 +11,7 @@
 #include "cli/peak_lines.h"
 #include "cli/picture.h"
 #include "cli/query_options.h"
+#include "cli/terminal.h"
 #include "answer/tree.h"
 #include "answer/peaks.h"
 #include "answer/summary.h"

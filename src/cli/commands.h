@@ -21,5 +21,6 @@ int cmd_report(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_threads(int argc, char **argv);
 int cmd_tree(int argc, char **argv);
+int cmd_view(int argc, char **argv);
 
 #endif

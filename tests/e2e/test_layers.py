@@ -24,8 +24,11 @@ MAY_INCLUDE = {
     "analyse": {"base", "store", "model", "symbol"},
     "answer": {"base", "store", "model", "analyse"},
     "export": {"base", "store", "model", "analyse", "answer"},
+    "view": {"base", "store", "model", "analyse"},
+    "view/absent": {"view"},
+    "view/core": {"base", "store", "answer", "cli"},  # the commands, compiled for the page
     "cli": {"base", "wire", "store", "symbol", "collect/session", "collect/counting", "collect/sampling", "collect/proc", "model",
-            "analyse", "answer", "export"},
+            "analyse", "answer", "export", "view"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
