@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/picture.h"
 #include "cli/query_options.h"
+#include "cli/terminal.h"
 #include "export/annotate_html.h"
 #include "model/sampled.h"
 #include "report/annotate.h"

@@ -13,6 +13,7 @@
 #include "cli/library.h"
 #include "cli/picture.h"
 #include "cli/query_options.h"
+#include "cli/terminal.h"
 #include "export/flame.h"
 #include "export/flame_stacks.h"
 #include "report/compare.h"

@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/query_options.h"
+#include "cli/terminal.h"
 #include "model/sampled.h"
 #include "report/diff.h"
 

@@ -19,6 +19,7 @@
 #include "base/json.h"
 #include "cli/doctor.h"
 #include "cli/library.h"
+#include "cli/terminal.h"
 #include "report/style.h"
 #include "report/wrap.h"
 #include "store/reader.h"

@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/query_options.h"
+#include "cli/terminal.h"
 #include "report/findings.h"
 
 static void print_help(void)

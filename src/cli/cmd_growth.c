@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/picture.h"
 #include "cli/query_options.h"
+#include "cli/terminal.h"
 #include "export/growth_plot.h"
 #include "report/growth.h"
 #include "store/reader.h"

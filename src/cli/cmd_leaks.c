@@ -10,6 +10,7 @@
 #include "analyse/leaks.h"
 #include "cli/command.h"
 #include "cli/query_options.h"
+#include "cli/terminal.h"
 #include "model/whole.h"
 #include "report/leaks.h"
 #include "report/units.h"

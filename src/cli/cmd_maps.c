@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/query_options.h"
+#include "cli/terminal.h"
 #include "model/answer.h"
 #include "report/maps.h"
 #include "store/reader.h"

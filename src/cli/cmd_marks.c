@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/picture.h"
 #include "cli/query_options.h"
+#include "cli/terminal.h"
 #include "export/marks_plot.h"
 #include "model/answer.h"
 #include "report/marks.h"

@@ -10,6 +10,7 @@
 #include "cli/peak_words.h"
 #include "cli/picture.h"
 #include "cli/query_options.h"
+#include "cli/terminal.h"
 #include "export/threads_plot.h"
 #include "report/next.h"
 #include "report/peaks.h"

@@ -8,6 +8,7 @@
 
 #include "cli/picture.h"
 #include "cli/query_options.h"
+#include "cli/terminal.h"
 #include "export/threads_plot.h"
 #include "report/summary.h"
 #include "report/threads.h"

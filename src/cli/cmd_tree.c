@@ -10,6 +10,7 @@
 #include "cli/peak_words.h"
 #include "cli/picture.h"
 #include "cli/query_options.h"
+#include "cli/terminal.h"
 #include "report/decorated.h"
 #include "report/peaks.h"
 #include "report/summary.h"

@@ -19,6 +19,7 @@
 #include "cli/cmd_run.h"
 #include "cli/cmd_threads.h"
 #include "cli/cmd_tree.h"
+#include "cli/cmd_view.h"
 #include "cli/copies.h"
 
 #ifndef TIDEMARK_VERSION
@@ -43,6 +44,7 @@ static const struct command {
     {"threads", cmd_threads, "what each thread had, over time"},
     {"peaks", cmd_peaks, "numbered peaks of threads and process, with what made them"},
     {"tree", cmd_tree, "the calls that led to a peak, or in a window, with what each did"},
+    {"view", cmd_view, "a page for a browser that answers all of this"},
     {"compare", cmd_compare, "one run alone against several at once: what gets slower"},
     {"ctl", cmd_ctl, "to a running recording: status, mark, snapshot, leaks, pause"},
     {"doctor", cmd_doctor, "what this machine permits, and what follows from it"},

@@ -10,6 +10,7 @@
 #include "model/answer.h"
 #include "model/whole.h"
 #include "report/units.h"
+#include "store/held.h"
 #include "store/reader.h"
 
 enum {
@@ -380,7 +381,8 @@ int query_read(const struct query_options *o, const char *file, struct recording
 {
     const char *process = o->query.process;
     bool whole = process && strstr(process, WHOLE_WORD); /* of two files: PID,PID */
-    bool one = o->command->one_process && !whole && read_one_process(o, file, out);
+    bool one = o->command->one_process && !whole && !recording_held(file) &&
+               read_one_process(o, file, out);
     int code = one ? 0 : recording_read(file, out, err);
     if (!code)
         query_tell_damage(o, file, *out);
@@ -403,7 +405,8 @@ const char *query_options_help(void)
            "  --metric M       live (default), total, peak, sitepeak, largest, temporary, mapped,\n"
            "                   pool, untouched; cpu, wall, waiting, faults, touched (if recorded)\n"
            "  --size S         requested (default), usable, overhead: of live, total and peak\n"
-           "  --at WHEN        start, exit (before destructors run), end (default), peak, LABEL#N (a\n"
+           "  --at WHEN        start, exit (before destructors run), end (default), peak, LABEL#N "
+           "(a\n"
            "                   mark), 12.5s, 50%\n"
            "  --since WHEN     the difference from WHEN to --at\n"
            "  --process PID    another process than the one that held the most memory\n"

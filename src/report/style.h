@@ -16,10 +16,6 @@ struct style {
 
 #define STYLE_WIDTH 100 /* where there is no terminal */
 
-/* For a file descriptor: UTF-8 on terminals where the locale says so; the terminal's width, or
- * COLUMNS, or STYLE_WIDTH; colour on terminals without NO_COLOR. */
-struct style style_of(int fd);
-
 /* Escape sequences, empty texts without colour. */
 const char *style_bold(const struct style *s);
 const char *style_faint(const struct style *s);

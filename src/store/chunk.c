@@ -8,6 +8,8 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "store/stored_frame.h"
+
 #define SKIPPED_HEADER 8
 
 static_assert(sizeof(enum chunk_type) == 4, "four letters");
@@ -47,6 +49,18 @@ static size_t fill_up(uint8_t *payload, size_t stored, size_t least)
     return stored + SKIPPED_HEADER + filling;
 }
 
+/* Of a chunk whose payload lies behind it. */
+static void put_header(uint8_t *header, enum chunk_type type, uint32_t process, size_t stored,
+                       size_t raw)
+{
+    put_u32(header, type);
+    put_u32(header + 4, process);
+    put_u32(header + 8, (uint32_t)stored);
+    put_u32(header + 12, (uint32_t)raw);
+    uint64_t checksum = checksum_of(header, header + CHUNK_HEADER, stored);
+    memcpy(header + 16, &checksum, 8);
+}
+
 void chunk_append(struct strbuf *out, enum chunk_type type, uint32_t process,
                   const struct strbuf *payload)
 {
@@ -67,13 +81,19 @@ void chunk_append_large(struct strbuf *out, enum chunk_type type, uint32_t proce
     if (ZSTD_isError(stored))
         must_alloc(NULL); /* the only way it fails with a large enough buffer */
     stored = fill_up(header + CHUNK_HEADER, stored, least);
-    put_u32(header, type);
-    put_u32(header + 4, process);
-    put_u32(header + 8, (uint32_t)stored);
-    put_u32(header + 12, (uint32_t)payload->size);
-    uint64_t checksum = checksum_of(header, header + CHUNK_HEADER, stored);
-    memcpy(header + 16, &checksum, 8);
+    put_header(header, type, process, stored, payload->size);
     out->size += CHUNK_HEADER + stored;
+}
+
+void chunk_append_stored(struct strbuf *out, enum chunk_type type, uint32_t process,
+                         const struct strbuf *payload)
+{
+    size_t start = out->size;
+    strbuf_reserve(out, CHUNK_HEADER);
+    out->size += CHUNK_HEADER;
+    stored_frame_add(out, payload->data ? payload->data : "", payload->size);
+    put_header((uint8_t *)out->data + start, type, process, out->size - start - CHUNK_HEADER,
+               payload->size);
 }
 
 void chunks_renumber(struct strbuf *chunks, uint32_t process)

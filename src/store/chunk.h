@@ -94,6 +94,9 @@ void chunk_append(struct strbuf *out, enum chunk_type type, uint32_t process,
 /* The same of one that takes so much memory when it is read. */
 void chunk_append_large(struct strbuf *out, enum chunk_type type, uint32_t process,
                         const struct strbuf *payload, uint64_t memory);
+/* The same, not compressed (store/stored_frame.h). */
+void chunk_append_stored(struct strbuf *out, enum chunk_type type, uint32_t process,
+                         const struct strbuf *payload);
 /* Gives whole chunks that were appended to `chunks` another process. */
 void chunks_renumber(struct strbuf *chunks, uint32_t process);
 /* Reads the next `size` bytes, or as many as there are, into `held`; how many, or a negative errno.

@@ -1,12 +1,8 @@
 #include "store/reader.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include <zlib.h>
 
 #include "store/chunk.h"
 #include "store/parts.h"
@@ -37,7 +33,7 @@ static int refuse(const char *first, size_t size, const char *name, struct err *
     return err_set(err, -EBADMSG, "%s is not a tidemark recording", name);
 }
 
-static int take_header(struct chunk_source *s, const char *name, struct err *err)
+int recording_take_header(struct chunk_source *s, const char *name, struct err *err)
 {
     uint32_t version;
     int64_t n = chunk_source_take(s, FILE_HEADER);
@@ -103,11 +99,11 @@ static int take_chunks(struct chunk_source *s, const struct reader_choice *only,
     return status;
 }
 
-static int parse(struct chunk_source *s, const char *name, const struct reader_choice *only,
-                 struct recording **out, struct err *err)
+int recording_take(struct chunk_source *s, const char *name, const struct reader_choice *only,
+                   struct recording **out, struct err *err)
 {
     struct err damage;
-    int status = take_header(s, name, err);
+    int status = recording_take_header(s, name, err);
     if (status)
         return status;
     struct recording *r = recording_new();
@@ -142,56 +138,7 @@ int recording_parse_some(const void *bytes, size_t size, const char *name,
                          const struct reader_choice *only, struct recording **out, struct err *err)
 {
     struct chunk_source source = CHUNK_SOURCE_OF_BYTES(bytes, size);
-    int status = parse(&source, name, only, out, err);
+    int status = recording_take(&source, name, only, out, err);
     chunk_source_release(&source);
-    return status;
-}
-
-/* Snapshots and recordings that were piped through it are read as they are. */
-static bool is_gzip(int fd)
-{
-    uint8_t magic[2];
-    return pread(fd, magic, sizeof magic, 0) == sizeof magic && magic[0] == 0x1f &&
-           magic[1] == 0x8b;
-}
-
-static gzFile open_gzip(int fd)
-{
-    int own = dup(fd); /* zlib closes it */
-    gzFile gz = own >= 0 ? gzdopen(own, "rb") : NULL;
-    if (!gz && own >= 0)
-        close(own);
-    return gz;
-}
-
-int recording_read(const char *path, struct recording **out, struct err *err)
-{
-    return recording_read_some(path, NULL, out, err);
-}
-
-int recording_read_some(const char *path, const struct reader_choice *only, struct recording **out,
-                        struct err *err)
-{
-    /* Not blocking: a FIFO that nobody writes to would hold us up before we know what it is. */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0)
-        return err_set(err, -errno, "cannot open %s: %s", path, strerror(errno));
-    struct chunk_source source = {.fd = fd};
-    struct stat st;
-    int status;
-    if (fstat(fd, &st) || fcntl(fd, F_SETFL, 0))
-        status = err_set(err, -errno, "cannot read %s: %s", path, strerror(errno));
-    else if (S_ISDIR(st.st_mode))
-        status = err_set(err, -EISDIR, "%s is a folder, not a tidemark recording", path);
-    else if (!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode))
-        status = err_set(err, -EBADMSG, "%s is a device, not a tidemark recording", path);
-    else if (S_ISREG(st.st_mode) && is_gzip(fd) && !(source.gz = open_gzip(fd)))
-        status = err_set(err, -ENOMEM, "cannot unpack %s", path);
-    else
-        status = parse(&source, path, only, out, err);
-    if (source.gz)
-        gzclose(source.gz);
-    chunk_source_release(&source);
-    close(fd);
     return status;
 }

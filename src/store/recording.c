@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "store/held.h"
+
 struct recording *recording_new(void)
 {
     return xcalloc(1, sizeof(struct recording));
@@ -74,7 +76,7 @@ void profile_release(struct profile *p)
 
 void recording_free(struct recording *r)
 {
-    if (!r)
+    if (!r || recording_is_held(r))
         return;
     for (size_t i = 0; i < r->profiles.count; i++)
         profile_release(&r->profiles.items[i]);

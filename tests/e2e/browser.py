@@ -1,10 +1,13 @@
-"""Pictures in a real browser: Debian's chromium, without a window."""
+"""Pictures and pages in a real browser: Debian's chromium, without a window."""
+import base64
 import html
 import json
 import os
 import re
+import select
 import shutil
 import subprocess
+import time
 
 from harness import Skipped
 
@@ -29,3 +32,141 @@ def look(t, svg, script):
     found = re.search(r'<pre id="seen">(.*?)</pre>', done.stdout.decode(), re.DOTALL)
     t.true("the page ran to its end", found, done.stderr.decode()[-500:])
     return json.loads(html.unescape(found.group(1)))
+
+
+class Browser:
+    """A browser that is asked through its pipe for scripts (Chrome DevTools Protocol).
+
+        with Browser(t.dir) as browser:
+            browser.open("file:///tmp/a.html")
+            browser.run("return document.title")       # awaits promises; raises what the script throws
+    """
+
+    def __init__(self, folder, width=1280, height=900):
+        if not CHROMIUM:
+            raise Skipped("there is no chromium")
+        asked, self.asks = os.pipe()
+        self.answers, answered = os.pipe()
+        self.log = open(os.path.join(folder, "chromium.log"), "wb")
+
+        def connect():  # 3 is what it reads, 4 what it writes
+            low = os.dup(asked), os.dup(answered)
+            os.dup2(low[0], 3)
+            os.dup2(low[1], 4)
+
+        self.process = subprocess.Popen(
+            [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+             "--window-size=%d,%d" % (width, height), "--user-data-dir=" + os.path.join(folder, "chromium"),
+             "--remote-debugging-pipe", "about:blank"],
+            stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, preexec_fn=connect, close_fds=False)
+        os.close(asked)
+        os.close(answered)
+        self.number, self.buffer, self.session = 0, b"", None
+        self.events = []
+        targets = self.call("Target.getTargets")["targetInfos"]
+        page = next(target for target in targets if target["type"] == "page")
+        self.session = self.call("Target.attachToTarget", targetId=page["targetId"], flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Network", "Log"):
+            self.call(domain + ".enable")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        os.close(self.asks)  # it ends with its pipe
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        os.close(self.answers)
+        self.log.close()
+
+    def receive(self, until):
+        while b"\0" not in self.buffer:
+            ready, _, _ = select.select([self.answers], [], [], max(0, until - time.monotonic()))
+            if not ready:
+                raise TimeoutError("the browser does not answer")
+            got = os.read(self.answers, 1 << 20)
+            if not got:
+                raise EOFError("the browser has ended")
+            self.buffer += got
+        message, self.buffer = self.buffer.split(b"\0", 1)
+        return json.loads(message)
+
+    def call(self, method, timeout=120, **parameters):
+        self.number += 1
+        message = {"id": self.number, "method": method, "params": parameters}
+        if self.session:
+            message["sessionId"] = self.session
+        data = json.dumps(message).encode() + b"\0"
+        while data:
+            data = data[os.write(self.asks, data):]
+        until = time.monotonic() + timeout
+        while True:
+            got = self.receive(until)
+            if got.get("id") == self.number:
+                if "error" in got:
+                    raise RuntimeError("%s: %s" % (method, got["error"]["message"]))
+                return got["result"]
+            self.events.append(got)
+
+    def open(self, address, timeout=120):
+        """Opens a page and waits until it is loaded; forgets the events of pages before."""
+        self.events = []
+        self.call("Page.navigate", url=address)
+        until = time.monotonic() + timeout
+        while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
+            self.events.append(self.receive(until))
+
+    def run(self, script, timeout=120):
+        """The value that a script returns; it may await."""
+        got = self.call("Runtime.evaluate", timeout, expression="(async () => { %s })()" % script,
+                        awaitPromise=True, returnByValue=True)
+        if "exceptionDetails" in got:
+            raise RuntimeError(got["exceptionDetails"].get("exception", {}).get("description", "it threw"))
+        return got["result"].get("value")
+
+    def wait(self, condition, timeout=60):
+        """Waits until an expression is true."""
+        until = time.monotonic() + timeout
+        while not self.run("return Boolean(%s)" % condition):
+            if time.monotonic() > until:
+                raise TimeoutError("never true: " + condition)
+            time.sleep(0.05)
+
+    def requested(self):
+        """Addresses that were asked for, but for those of the page's own memory."""
+        self.run("return 1")  # what is under way has arrived
+        urls = [event["params"]["request"]["url"] for event in self.events
+                if event.get("method") == "Network.requestWillBeSent"]
+        return [url for url in urls if not url.startswith(("blob:", "data:"))]
+
+    def complaints(self):
+        """What the page threw, and what the browser refused to it."""
+        self.run("return 1")
+        thrown = [event["params"]["exceptionDetails"].get("exception", {}).get("description", "?")
+                  for event in self.events if event.get("method") == "Runtime.exceptionThrown"]
+        return thrown + [event["params"]["entry"]["text"] for event in self.events
+                         if event.get("method") == "Log.entryAdded" and event["params"]["entry"]["level"] == "error"]
+
+    def click(self, x, y, count=1):
+        for kind in ("mousePressed", "mouseReleased"):
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=count)
+
+    def drag(self, x, y, to_x, to_y):
+        self.call("Input.dispatchMouseEvent", type="mousePressed", x=x, y=y, button="left", clickCount=1)
+        for i in range(1, 5):
+            self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x + (to_x - x) * i / 4,
+                      y=y + (to_y - y) * i / 4, button="left")
+        self.call("Input.dispatchMouseEvent", type="mouseReleased", x=to_x, y=to_y, button="left", clickCount=1)
+
+    def key(self, key, text=None, modifiers=0):
+        """Presses a key: key("?", "?"), key("ArrowDown"), key("Enter", "\\r")."""
+        down = {"text": text} if text else {}
+        self.call("Input.dispatchKeyEvent", type="keyDown", key=key, modifiers=modifiers, **down)
+        self.call("Input.dispatchKeyEvent", type="keyUp", key=key, modifiers=modifiers)
+
+    def screenshot(self, path):
+        with open(path, "wb") as out:
+            out.write(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))

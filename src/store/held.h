@@ -1,0 +1,21 @@
+/*
+ * held: recordings that stay in memory under a name, for those who run many commands on them (the
+ * page's core, `tidemark view --serve`).
+ *
+ * recording_read of such a name answers the held recording, and recording_free leaves it alone.
+ * One thread.
+ */
+#ifndef TIDE_STORE_HELD_H
+#define TIDE_STORE_HELD_H
+
+#include <stdbool.h>
+
+#include "store/recording.h"
+
+/* Holds a recording, and frees the one that was held under this name before. */
+void recording_hold(const char *name, struct recording *r);
+/* NULL: none has this name. */
+struct recording *recording_held(const char *name);
+bool recording_is_held(const struct recording *r);
+
+#endif

@@ -1,0 +1,104 @@
+/*
+ * core: the commands of tidemark inside a page.
+ *
+ * The page hands over the bytes of one or two recordings and then runs commands on them as a shell
+ * would. The code is that of the command line, and it prints to the same stdout, which the page
+ * collects. A recording is read once and kept (store/held.h).
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cmd_diff.h"
+#include "cli/cmd_findings.h"
+#include "cli/cmd_flame.h"
+#include "cli/cmd_growth.h"
+#include "cli/cmd_leaks.h"
+#include "cli/cmd_maps.h"
+#include "cli/cmd_marks.h"
+#include "cli/cmd_peaks.h"
+#include "cli/cmd_report.h"
+#include "cli/cmd_threads.h"
+#include "cli/cmd_tree.h"
+#include "cli/terminal.h"
+#include "store/held.h"
+#include "store/reader.h"
+
+#define EXPORT(name) __attribute__((export_name(name)))
+#define ARGUMENTS    256
+
+void *core_alloc(size_t size);
+void core_free(void *p);
+int core_open(const char *name, const void *bytes, size_t size);
+int core_run(char *words, size_t size);
+
+/* Memory for what the page hands over. */
+EXPORT("core_alloc") void *core_alloc(size_t size)
+{
+    return malloc(size);
+}
+
+EXPORT("core_free") void core_free(void *p)
+{
+    free(p);
+}
+
+/* Keeps a recording under a name; 0, or 1 and a sentence on stderr. */
+EXPORT("core_open") int core_open(const char *name, const void *bytes, size_t size)
+{
+    struct err err = {{0}};
+    struct recording *r;
+    if (recording_parse(bytes, size, name, &r, &err)) {
+        fprintf(stderr, "%s\n", err.text);
+        return 1;
+    }
+    recording_hold(name, r);
+    return 0;
+}
+
+/* These two are in place of store/file.c: a page has no files. */
+int recording_read_some(const char *path, const struct reader_choice *only, struct recording **out,
+                        struct err *err)
+{
+    (void)only;
+    *out = recording_held(path);
+    return *out ? 0 : err_set(err, -ENOENT, "%s is not in this page", path);
+}
+
+int recording_read(const char *path, struct recording **out, struct err *err)
+{
+    return recording_read_some(path, NULL, out, err);
+}
+
+/* Runs a command: its words, each ended by a NUL. Returns the exit status. */
+EXPORT("core_run") int core_run(char *words, size_t size)
+{
+    static const struct {
+        const char *name;
+        int (*main)(int argc, char **argv);
+    } commands[] = {{"report", cmd_report}, {"leaks", cmd_leaks},       {"diff", cmd_diff},
+                    {"growth", cmd_growth}, {"findings", cmd_findings}, {"marks", cmd_marks},
+                    {"maps", cmd_maps},     {"threads", cmd_threads},   {"peaks", cmd_peaks},
+                    {"tree", cmd_tree},     {"flame", cmd_flame}};
+    char *arguments[ARGUMENTS + 1];
+    int count = 0;
+    for (size_t at = 0; at < size && count < ARGUMENTS; at += strlen(words + at) + 1)
+        arguments[count++] = words + at;
+    arguments[count] = NULL;
+    for (size_t i = 0; count && i < sizeof commands / sizeof *commands; i++)
+        if (strcmp(arguments[0], commands[i].name) == 0) {
+            int status = commands[i].main(count, arguments);
+            fflush(stdout);
+            return status;
+        }
+    fprintf(stderr, "a page has no command '%s'\n", count ? arguments[0] : "");
+    return 2;
+}
+
+/* Text is not shown in a terminal. */
+struct style style_of(int fd)
+{
+    (void)fd;
+    return (struct style){.width = STYLE_WIDTH};
+}

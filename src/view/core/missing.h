@@ -1,0 +1,17 @@
+/*
+ * missing: what glibc declares and wasi-libc does not; included before everything else of the core.
+ */
+#ifndef TIDE_VIEW_CORE_MISSING_H
+#define TIDE_VIEW_CORE_MISSING_H
+
+#include <errno.h>
+#include <stddef.h>
+
+#define ENODATA 61
+
+void qsort_r(void *base, size_t count, size_t size,
+             int (*compare)(const void *, const void *, void *), void *context);
+const char *sigabbrev_np(int number);
+char *realpath(const char *path, char *resolved);
+
+#endif
