@@ -1,13 +1,9 @@
 // main: where the page begins.
-import {core} from "./core.js";
+import {start_keys} from "./keys.js";
+import {start_shell} from "./shell.js";
+import {summary_view} from "./summary.js";
 
-async function start() {
-    const main = document.getElementById("main");
-    try {
-        main.textContent = JSON.stringify(await core.ask(["report", "--json", "--top", "20"]), null, 1);
-    } catch (e) {
-        main.textContent = e.message;
-    }
-}
+const VIEWS = [summary_view];
 
-start();
+start_shell(VIEWS);
+start_keys(VIEWS);
