@@ -99,10 +99,11 @@ function draw_marks(chart, data) {
 }
 
 function draw_cpu(chart, data) {
-    const most = Math.max(...data.cpu.map((part) => part.ns), 1), height = 14;
-    for (const part of data.cpu) {
+    const height = 14, rate = (part) => part.ns / (part.to - part.from);
+    const parts = data.cpu.filter((part) => part.to > part.from), most = Math.max(...parts.map(rate));
+    for (const part of parts) {
         const x = chart.at_x(part.from), width = Math.max(chart.at_x(part.to) - x - 0.5, 0.5);
-        const tall = height * part.ns / most;
+        const tall = most ? height * rate(part) / most : 0;
         chart.add("rect", {class: "cpu", x, width, y: chart.margin.top + height - tall - 8, height: tall},
             sv("title", {}, `CPU ${time(part.ns)} from ${time(part.from)} to ${time(part.to)}`));
     }
