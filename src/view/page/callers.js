@@ -29,17 +29,18 @@ function side(answer, title, now) {
 
 async function draw_callers(now) {
     const which = Number(now.file);
-    let chosen = now;
     const list = await core.ask(words_of("report", {...now, by: "function"}, ["--top", "500", "--json"]), which);
-    if (!now.select)
-        chosen = {...now, select: list.rows.length ? list.rows[0].name : "main"};
-    const input = el("input", {id: "function", list: "functions", value: chosen.select, size: 48, "aria-label": "function",
+    if (!now.select && list.rows.length) { // the first function; the address says so, too
+        change({select: list.rows[0].name}, true);
+        return {content: ""};
+    }
+    const input = el("input", {id: "function", list: "functions", value: now.select, size: 48, "aria-label": "function",
         spellcheck: "false", autocomplete: "off", onchange: () => change({select: input.value})});
     const bar = el("div", {class: "view-bar"}, el("label", {class: "field grow"}, el("span", {}, "Function"), input),
         el("datalist", {id: "functions"}, list.rows.map((row) => el("option", {value: row.name}))));
     let callers, callees;
     try {
-        [callers, callees] = await Promise.all([core.ask(callers_words(chosen), which), core.ask(callers_words(chosen, "--callees"), which)]);
+        [callers, callees] = await Promise.all([core.ask(callers_words(now), which), core.ask(callers_words(now, "--callees"), which)]);
     } catch (problem) {
         return {content: el("div", {}, bar, el("div", {class: "problem"}, problem.message))};
     }
@@ -54,7 +55,7 @@ async function draw_callers(now) {
             button("Without it", () => add_filter("ignore", pattern)), button("Fold it away", () => add_filter("fold", pattern)),
             button("Its source", () => change({view: "source", select: name}))));
     return {content: el("div", {}, bar, el("div", {class: "navigator"}, side(callers, "Callers", now), card, side(callees, "Callees", now))),
-        csv: () => core.csv(callers_words(chosen), which)};
+        csv: () => core.csv(callers_words(now), which)};
 }
 
 export const callers_view = {id: "callers", title: "Callers", key: "c", uses: ["process", "metric", "moments", "focus", "search"],

@@ -183,7 +183,7 @@ export async function draw_all() {
 }
 
 export async function start_shell(all_views) {
-    views = all_views.filter((view) => !view.needs || view.needs());
+    views = all_views;
     start_state();
     build_frame();
     on_change(draw_all);

@@ -5,7 +5,10 @@ import {change} from "./state.js";
 
 const FIRST_FRAMES = 14;
 
+// A name in brackets is no function: [itself], [cut].
 export function function_link(name, room = 70) {
+    if (name.startsWith("["))
+        return el("span", {class: "name"}, name);
     return button(shorten(name, room), () => change({view: "callers", select: name, search: ""}),
         {class: "link name", title: `${name}\ncallers and callees`});
 }

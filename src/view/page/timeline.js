@@ -104,11 +104,11 @@ function draw_cpu(chart, data) {
     for (const part of parts) {
         const x = chart.at_x(part.from), width = Math.max(chart.at_x(part.to) - x - 0.5, 0.5);
         const tall = most ? height * rate(part) / most : 0;
-        chart.add("rect", {class: "cpu", x, width, y: chart.margin.top + height - tall - 8, height: tall},
+        chart.add("rect", {class: "cpu", x, width, y: 4 + height - tall, height: tall},
             sv("title", {}, `CPU ${time(part.ns)} from ${time(part.from)} to ${time(part.to)}`));
     }
     if (data.cpu.length)
-        chart.text(chart.margin.left - 6, chart.margin.top + 4, "CPU", {class: "axis", "text-anchor": "end"});
+        chart.text(chart.margin.left - 6, 15, "CPU", {class: "axis", "text-anchor": "end"});
 }
 
 // The chosen window or moment, drawn over the lines.
@@ -141,11 +141,11 @@ function legend_of(data) {
 
 // Draws the timeline into a box. `tall`: with ribbon and legend; otherwise a strip above the other views.
 export function draw_timeline(box, data, tall) {
-    const width = Math.max(box.clientWidth || 900, 280), height = tall ? 240 : 92;
+    const width = Math.max(box.clientWidth || 900, 280), height = tall ? 240 : 100;
     const rss_max = Math.max(0, ...data.rss.map(([, value]) => value), ...data.footprints.map((f) => f.rss_bytes));
     const live_max = Math.max(data.peak_bytes, ...data.live.map(([, value]) => value), 1);
     const chart = new Chart({width, height, x: [0, data.duration_ns], y: [0, Math.max(live_max, rss_max) * 1.08],
-        margin: {top: tall ? 22 : 14, bottom: tall ? 24 : 18, left: width < 500 ? 52 : 64}, x_ticks: width < 500 ? 3 : 8,
+        margin: {top: (tall ? 20 : 14) + (data.report.sampling && data.report.sampling.cpu_samples ? 14 : 0), bottom: tall ? 24 : 18, left: width < 500 ? 52 : 64}, x_ticks: width < 500 ? 3 : 8,
         y_ticks: tall ? 5 : 2, format_x: time, format_y: bytes, label: "Heap and resident memory over time"});
     chart.svg.setAttribute("class", "chart timeline");
     chart.svg.setAttribute("tabindex", "0");
