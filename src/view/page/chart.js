@@ -42,6 +42,12 @@ export function thin_points(points, width) {
     return kept;
 }
 
+// How wide each of several pictures side by side may be, if none is narrower than `least`.
+export function picture_width(least) {
+    const room = Math.max(document.documentElement.clientWidth - 58, 260), columns = Math.max(Math.floor((room + 12) / (least + 12)), 1);
+    return Math.floor((room - 12 * (columns - 1)) / columns) - 16;
+}
+
 export class Chart {
     constructor({width, height, x, y, format_x = String, format_y = String, margin = {}, x_ticks = 6, y_ticks = 4,
         binary = true, label = ""}) {

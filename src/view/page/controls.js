@@ -2,6 +2,7 @@
 import {core} from "./core.js";
 import {button, el, replace, segmented, selection} from "./dom.js";
 import {base_name, bytes, shorten} from "./format.js";
+import {processes_with_words} from "./process_list.js";
 import {change, state} from "./state.js";
 import {METRIC_TITLES, metric_of, words_of} from "./words.js";
 
@@ -35,18 +36,14 @@ function metric_control(report) {
 }
 
 function process_label(process) {
-    return `${process.pid} ${shorten(base_name(process.command[0] || "?"), 24)} · ${bytes(process.peak_bytes)}`;
+    return `${process.word} ${shorten(base_name(process.command[0] || "?"), 24)} · ${bytes(process.peak_bytes)}`;
 }
 
 function process_control(report) {
     if (report.processes.length < 2)
         return null;
-    const seen = new Map(), choices = [["", `largest (${report.pid})`], ["all", "all as one"]];
-    for (const process of report.processes) {
-        const number = (seen.get(process.pid) || 0) + 1;
-        seen.set(process.pid, number);
-        choices.push([number > 1 ? `${process.pid}#${number}` : String(process.pid), process_label(process)]);
-    }
+    const choices = [["", `largest (${report.pid})`], ["all", "all as one"],
+        ...processes_with_words(report.processes).map((process) => [process.word, process_label(process)])];
     return selection("Process", choices, state.process, (process) => change({process, zoom: ""}), {id: "process"});
 }
 

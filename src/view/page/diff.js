@@ -1,5 +1,5 @@
 // diff: the second recording minus the first.
-import {Chart} from "./chart.js";
+import {Chart, picture_width} from "./chart.js";
 import {core} from "./core.js";
 import {button, el} from "./dom.js";
 import {amount, base_name, bytes, count, fixed, place_of, shorten, signed, time, whole_place} from "./format.js";
@@ -57,7 +57,7 @@ async function draw_diff(now) {
     el("section", {class: "tiles"}, total_tile("peak", a.peak_bytes, b.peak_bytes, bytes, {metric: "peak"}), total_tile("live", a.live_bytes, b.live_bytes, bytes, {metric: "live"}),
         total_tile("allocated", a.bytes_allocated, b.bytes_allocated, bytes, {metric: "total"}), total_tile("allocations", a.allocations, b.allocations, count, {metric: "total"}),
         total_tile("temporary", a.temporary_allocations, b.temporary_allocations, count, {metric: "temporary"})),
-    marks_chart(answer.marks, Math.max(Math.min(innerWidth - 64, 1400), 280)),
+    marks_chart(answer.marks, picture_width(5000)),
     el("div", {class: "view-bar"}, el("h2", {}, `b minus a, ${METRIC_TITLES[answer.metric] || answer.metric} by ${answer.by}`),
         el("strong", {id: "sum", "data-value": answer.sum.change.bytes}, signed(amount(answer.sum.change.bytes, unit), answer.sum.change.bytes)),
         el("span", {class: "quiet"}, Object.entries(answer.rows_by_status).filter(([, n]) => n).map(([status, n]) => `${count(n)} ${status}`).join(", ")),

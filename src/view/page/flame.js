@@ -27,6 +27,10 @@ function flame_words(now, finest = FINEST) {
     return words_of("flame", now, [...more, "--min-width", fixed(finest, finest < 0.01 ? 6 : 2), "--json"]);
 }
 
+function flame_file(now) {
+    return now.color === "difference" && core.files.length > 1 ? 1 : Number(now.file);
+}
+
 class FlamePicture {
     constructor(layout, now, unit) {
         this.layout = layout;
@@ -235,7 +239,7 @@ async function matched_share(now, box) {
 
 // A zoomed box may have callees that were too narrow before: they are asked for, too.
 async function flame_answer(now) {
-    const which = Number(now.file) || (now.color === "difference" && core.files.length > 1 ? 1 : 0);
+    const which = flame_file(now);
     const first = await core.ask(flame_words(now), which), layout = layout_of(first);
     const zoom = layout.find_path(now.zoom);
     if (!zoom || !first.boxes_left_out)
@@ -262,9 +266,10 @@ async function draw_flame(now) {
     return {content, ready: () => layout.width[0] && picture.ready(),
         csv: () => core.csv(words_of("report", now, ["--tree"]), Number(now.file)),
         picture: async () => ({
-            svg: await core.text(flame_words(now).filter((word) => word !== "--json").concat(now.shape === "icicle" ? ["--inverted"] : []), Number(now.file)),
+            svg: await core.text(flame_words(now).filter((word) => word !== "--json").concat(now.shape === "icicle" ? ["--inverted"] : []), flame_file(now)),
             png: () => new Promise((done) => picture.canvas.toBlob(done, "image/png"))})};
 }
 
 export const flame_view = {id: "flame", title: "Flame", key: "f", uses: ["process", "metric", "moments", "focus", "search"],
-    words: (now) => flame_words(now).filter((word, i, all) => word !== "--min-width" && all[i - 1] !== "--min-width"), draw: draw_flame};
+    words: (now) => flame_words(now).filter((word, i, all) => word !== "--min-width" && all[i - 1] !== "--min-width"),
+    which: flame_file, draw: draw_flame};

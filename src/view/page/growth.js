@@ -1,5 +1,5 @@
 // growth: does it grow from mark to mark, by how much, by what and by whom.
-import {Chart} from "./chart.js";
+import {Chart, picture_width} from "./chart.js";
 import {core} from "./core.js";
 import {el} from "./dom.js";
 import {bytes, count, place_of, signed, whole_place} from "./format.js";
@@ -87,12 +87,12 @@ async function draw_growth(now) {
     const which = Number(now.file), answer = await core.ask(growth_words(now), which);
     const label = answer.mark, unit = answer.unit === "mark" ? label || "mark" : answer.unit;
     const stamps = await core.ask(words_of("marks", now, [...(label ? ["--label", label] : ["--stamps"]), "--json"]), which).catch(() => ({marks: []}));
-    const marks = stamps.marks, width = Math.max(Math.min(innerWidth - 40, 1400), 300), each = width > 900 ? Math.floor(width / 3) - 16 : width - 24;
+    const marks = stamps.marks, each = picture_width(340);
     const series = marks.length > 1 ? [["live", "live heap"], ["rss", "RSS"], ["vm", "VM"]].map(([name, title]) => el("figure", {class: "small"},
         el("figcaption", {}, el("b", {}, title), " ", el("span", {class: "quiet"}, slope_text(answer.slopes[name], unit))),
         series_chart(name, title, marks, answer.slopes[name], each))) : [];
     const content = el("div", {class: "growth"}, el("section", {class: `verdict ${answer.verdict}`}, el("span", {class: "tag", id: "verdict"}, answer.verdict), el("p", {}, answer.answer)),
-        el("div", {class: "multiples three"}, series),
+        el("div", {class: "multiples"}, series),
         answer.sites && answer.sites.length ? [el("h2", {}, "Who grows"), sites_table(answer.sites, unit)] : null,
         answer.account ? account_table(answer.account, unit) : null,
         answer.chains && answer.chains.length ? chains_table(answer.chains) : null,

@@ -7,13 +7,14 @@ import {function_link, stack_list} from "./stacks.js";
 import {data_table} from "./table.js";
 import {words_of} from "./words.js";
 
+const MOST_LEAKS = "500";
 const KINDS = {
     lost: "nothing points there any more", indirect: "only lost blocks point there",
     reachable: "something still points there", unclassified: "nobody looked what points there",
 };
 
 function leaks_words(now) {
-    return words_of("leaks", now, [...(now.kinds ? ["--kind", now.kinds] : []), "--json"]);
+    return words_of("leaks", now, [...(now.kinds ? ["--kind", now.kinds] : []), "--top", MOST_LEAKS, "--json"]);
 }
 
 // A bar of what is left at the end, by kind; each part is also a filter.
@@ -61,7 +62,8 @@ async function draw_leaks(now) {
     answer.leaks.length ? data_table({columns: leak_columns(totals.bytes), rows: answer.leaks, sort: now.sort, on_sort: (sort) => change({sort}, true),
         search: now.search, open: (row) => [el("p", {class: "quiet"}, `${KINDS[row.kind]}; usable ${bytes(row.usable_bytes)}` +
             (row.untouched_bytes ? `, never touched ${bytes(row.untouched_bytes)}` : "")), stack_list(row.stack)], name: "leaks"})
-        : el("p", {class: "quiet"}, "Nothing is left of what was allocated here."));
+        : el("p", {class: "quiet"}, "Nothing is left of what was allocated here."),
+    answer.leaks_left_out ? el("p", {class: "quiet"}, `${count(answer.leaks_left_out)} smaller entries are left out; the command with --top 0 has them.`) : null);
     return {content, csv: () => core.csv(leaks_words(now), Number(now.file))};
 }
 

@@ -1,5 +1,5 @@
 // marks: the sizes of the process at each mark, one small picture a size.
-import {Chart} from "./chart.js";
+import {Chart, picture_width} from "./chart.js";
 import {core} from "./core.js";
 import {button, el, selection} from "./dom.js";
 import {bytes, count, time} from "./format.js";
@@ -62,7 +62,7 @@ async function draw_marks_view(now) {
         core.ask(words_of("marks", now, ["--scopes", "--json"]), which).catch(() => ({scopes: []}))]);
     const labels = [...new Set(all.marks.map((mark) => mark.label))], answer = now.label ? await core.ask(marks_words(now), which) : all;
     const most = labels.map((label) => [label, answer.marks.filter((mark) => mark.label === label)]).sort((a, b) => b[1].length - a[1].length)[0];
-    const wide = Math.max(Math.min(innerWidth - 40, 1800), 280), each = Math.max(Math.floor(wide / Math.max(Math.floor(wide / 330), 1)) - 14, 260);
+    const each = picture_width(310);
     const pictures = most ? PICTURES.map((picture) => mark_figure(picture, most[1], each)).filter(Boolean) : [];
     const content = el("div", {}, el("div", {class: "view-bar"}, el("h2", {}, `${count(answer.marks.length)} ${labels.some(Boolean) ? "marks" : "stamps of the collector"}`),
         labels.length > 1 ? selection("Label", [["", "all"], ...labels.map((label) => [label, label])], now.label, (label) => change({label}), {id: "label"}) : null,

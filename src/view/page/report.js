@@ -9,7 +9,7 @@ import {data_table} from "./table.js";
 import {count_title, question_text, words_of} from "./words.js";
 
 function report_words(now) {
-    return words_of("report", now, ["--json"]);
+    return words_of("report", now, [...(now.by === "stack" ? ["--top", "500"] : []), "--json"]);
 }
 
 // Columns of self and total with their shares of the whole.
@@ -91,7 +91,8 @@ async function draw_report(now) {
         el("span", {class: "quiet"}, `${count(answer.sum.count)} ${count_title(answer.metric)}, ${count(answer.rows.length)} rows`)),
     ignored_line(answer),
     data_table({columns, rows: answer.rows, sort: now.sort, on_sort: (sort) => change({sort}, true), search: now.search,
-        open: (row) => opened_row(now, answer, row), name: "report"}));
+        open: (row) => opened_row(now, answer, row), name: "report"}),
+    answer.rows_left_out ? el("p", {class: "quiet"}, `${count(answer.rows_left_out)} smaller rows are left out; the command with --top 0 has them.`) : null);
     return {content, csv: () => core.csv(report_words(now), Number(now.file))};
 }
 

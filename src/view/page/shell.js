@@ -55,8 +55,8 @@ export function say(text) {
 }
 
 export function shown_command() {
-    const words = current_view().words(state);
-    return "tidemark " + command_text(core.words(words, Number(state.file)).filter((word) => word !== "--json"));
+    const view = current_view(), which = view.which ? view.which(state) : Number(state.file);
+    return "tidemark " + command_text(core.words(view.words(state), which).filter((word) => word !== "--json"));
 }
 
 export async function copy_command() {
@@ -152,12 +152,6 @@ async function take_timeline() {
     const next = await timeline_data(state);
     next.of = of;
     timeline = next;
-    next.later.then(() => {
-        if (timeline === next) {
-            draw_timeline_now();
-            next.more(() => timeline === next && draw_timeline_now());
-        }
-    });
 }
 
 function draw_frame() {
@@ -180,6 +174,12 @@ export async function draw_all() {
         return;
     draw_frame();
     await draw_view(number);
+    if (timeline && !timeline.begun) {
+        const mine = timeline;
+        mine.begun = true;
+        mine.later(() => timeline === mine && draw_timeline_now()).then(() => find_lacking_metrics(() => timeline === mine &&
+            draw_controls(parts.controls, current_view(), mine.report, mine.moments)));
+    }
 }
 
 export async function start_shell(all_views) {
@@ -195,5 +195,4 @@ export async function start_shell(all_views) {
         }
     });
     await draw_all();
-    find_lacking_metrics(() => timeline && draw_controls(parts.controls, current_view(), timeline.report, timeline.moments));
 }

@@ -2,9 +2,11 @@
 import {core} from "./core.js";
 import {button, el} from "./dom.js";
 import {amount, bytes, count, counted, fixed, place_of, shorten, time, whole_place} from "./format.js";
+import {name_columns, value_columns} from "./report.js";
 import {csv_of} from "./save.js";
 import {change} from "./state.js";
-import {words_of} from "./words.js";
+import {data_table} from "./table.js";
+import {question_text, words_of} from "./words.js";
 
 // Where the evidence of a kind of finding is.
 const EVIDENCE = {
@@ -42,12 +44,13 @@ function number_tile(title, value, detail, go, raw) {
     return go ? button(inside, () => change(go), {class: "tile"}) : el("div", {class: "tile"}, inside);
 }
 
-function tiles_of(report, leaks) {
-    const t = report.totals, sampling = report.sampling || {};
+// Totals are those of the chosen moment or window.
+function tiles_of(report, leaks, state) {
+    const t = report.totals, sampling = report.sampling || {}, window = state.mode !== "at";
     const tiles = [
         number_tile("peak", bytes(t.peak_bytes), `at ${time(t.peak_time_ns)}`, {view: "flame", metric: "peak"}, t.peak_bytes),
-        number_tile("live at the end", bytes(t.live_bytes), `in ${counted(t.live_blocks, "block")}`, {view: "table", metric: "live"}, t.live_bytes),
-        number_tile("allocated", bytes(t.bytes_allocated), `in ${counted(t.allocations, "allocation")}`, {view: "table", metric: "total"}, t.bytes_allocated),
+        number_tile(window ? "change of live" : `live at ${state.at || "end"}`, bytes(t.live_bytes), `in ${counted(t.live_blocks, "block")}`, {view: "table", metric: "live"}, t.live_bytes),
+        number_tile(window ? "allocated in the window" : "allocated", bytes(t.bytes_allocated), `in ${counted(t.allocations, "allocation")}`, {view: "table", metric: "total"}, t.bytes_allocated),
         number_tile("temporary", t.allocations ? `${fixed(t.temporary_allocations / t.allocations * 100, 1)} %` : "-",
             `${count(t.temporary_allocations)} freed before the next`, {view: "table", metric: "temporary"}, t.temporary_allocations),
     ];
@@ -74,17 +77,20 @@ function limits_of() {
 }
 
 async function draw_summary(state) {
-    const which = Number(state.file), plain = {...state, mode: "at", at: "", since: "", metric: "", by: "function"};
+    const which = Number(state.file), asked = {...state, metric: state.mode === "total" ? "total" : "", by: "function", size: "requested"};
     const nothing = () => null;
     const [findings, report, leaks] = await Promise.all([
         core.ask(summary_words(state), which),
-        core.ask(words_of("report", plain, ["--top", "1", "--json"]), which).catch(nothing),
-        core.ask(words_of("leaks", plain, ["--top", "1", "--json"]), which).catch(nothing)]);
+        core.ask(words_of("report", asked, ["--top", "5", "--json"]), which).catch(nothing),
+        core.ask(words_of("leaks", asked, ["--top", "1", "--json"]), which).catch(nothing)]);
     const list = findings.findings, many = report && report.processes.length > 1;
-    const content = el("div", {class: "summary"}, limits_of(), report ? tiles_of(report, leaks) : null,
+    const content = el("div", {class: "summary"}, limits_of(), report ? tiles_of(report, leaks, state) : null,
         el("h2", {}, list.length ? `${counted(list.length, "finding")}, the most worthwhile first` : "Nothing worth fixing was found"),
         el("section", {class: "findings"}, list.map((finding, i) => finding_card(finding, i + 1, many))),
-        el("p", {class: "quiet basis"}, findings.basis));
+        el("p", {class: "quiet basis"}, findings.basis),
+        report ? [el("div", {class: "view-bar holders"}, el("h2", {}, `${question_text(asked, report)}: the largest`),
+            button("All", () => change({view: "table", metric: asked.metric}), {id: "all-holders"})),
+        data_table({columns: [...value_columns(report), ...name_columns("function")], rows: report.rows, name: "holders"})] : null);
     const titles = ["kind", "bytes", "count", "title", "function", "file", "line", "why", "do"];
     return {content, csv: async () => csv_of([titles, ...list.map((finding) => titles.map((title) => finding[title]))]),
         picture: async () => ({svg: document.querySelector("svg.timeline")})};

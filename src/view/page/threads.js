@@ -1,5 +1,5 @@
 // threads: what each thread held over time, all on one scale.
-import {Chart} from "./chart.js";
+import {Chart, picture_width} from "./chart.js";
 import {core} from "./core.js";
 import {button, el} from "./dom.js";
 import {bytes, count, percent, shorten, time} from "./format.js";
@@ -39,7 +39,7 @@ const THREAD_COLUMNS = [
 async function draw_threads(now) {
     const answer = await core.ask(threads_words(now), Number(now.file));
     const most = Math.max(1, ...answer.threads.map((thread) => Math.max(0, ...thread.live)));
-    const wide = Math.max(Math.min(innerWidth - 40, 1800), 280), each = Math.max(Math.floor(wide / Math.max(Math.floor(wide / 320), 1)) - 14, 260);
+    const each = picture_width(300);
     const found = rows_matching(answer.threads, THREAD_COLUMNS, now.search);
     const pictures = found.slice(0, FIRST_PICTURES).map((thread) => thread_figure(thread, answer, most, each));
     const content = el("div", {}, el("div", {class: "view-bar"}, el("h2", {}, `${count(answer.threads.length)} threads`),

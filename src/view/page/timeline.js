@@ -31,25 +31,33 @@ export async function timeline_data(now) {
     const which = Number(now.file), ask = (command, ...more) =>
         core.ask(words_of(command, plain, [...more, "--json"]), which).catch(nothing);
     const report = await core.ask(words_of("report", plain, ["--top", "1", "--json"]), which);
-    const [threads, stamps] = await Promise.all([ask("threads", "--top", "1"), ask("marks", "--stamps")]);
-    const marks = stamps ? stamps.marks.filter((mark) => mark.label) : [];
+    const stamps = await ask("marks", "--stamps"), stamped = stamps ? stamps.marks : [];
+    const marks = stamped.filter((mark) => mark.label);
     const data = {
         report, marks, peaks: [], footprints: [], cpu: [],
         duration_ns: report.duration_ns,
         peak_bytes: report.totals.peak_bytes,
-        peak_ns: report.totals.peak_bytes ? report.processes && report.totals.peak_time_ns : null,
-        live: threads ? threads.moments_ns.map((at, i) => [at, threads.process[i]]) : [],
-        rss: stamps ? stamps.marks.filter((mark) => mark.rss_bytes).map((mark) => [mark.time_ns, mark.rss_bytes]) : [],
+        peak_ns: report.totals.peak_bytes ? report.totals.peak_time_ns : null,
+        live: stamped.map((mark) => [mark.time_ns, mark.live_bytes]),
+        rss: stamped.filter((mark) => mark.rss_bytes).map((mark) => [mark.time_ns, mark.rss_bytes]),
     };
     data.moments = named_moments(data.duration_ns, data.peak_ns, marks, []);
-    data.later = Promise.all([ask("growth"), ask("peaks", "--top", "12")]).then(([growth, peaks]) => {
-        data.footprints = growth && growth.footprints ? growth.footprints : [];
-        data.peaks = peaks ? peaks.peaks : [];
-        data.moments = named_moments(data.duration_ns, data.peak_ns, marks, data.peaks);
-        return data;
-    });
-    data.more = (redraw) => cpu_over_time(data, plain, which, redraw);
+    data.later = async (redraw) => {
+        await later_data(data, ask);
+        redraw();
+        await cpu_over_time(data, plain, which, redraw);
+    };
     return data;
+}
+
+// What takes longer than the first screen may: each step of the heap, what RSS is made of, the peaks.
+async function later_data(data, ask) {
+    const [threads, growth, peaks] = await Promise.all([ask("threads", "--top", "1"), ask("growth"), ask("peaks", "--top", "12")]);
+    if (threads && threads.moments_ns.length)
+        data.live = threads.moments_ns.map((at, i) => [at, threads.process[i]]);
+    data.footprints = growth && growth.footprints ? growth.footprints : [];
+    data.peaks = peaks ? peaks.peaks : [];
+    data.moments = named_moments(data.duration_ns, data.peak_ns, data.marks, data.peaks);
 }
 
 // CPU time in equal parts of the run, each a report of its own; given up where that takes too long.
@@ -86,8 +94,9 @@ function draw_marks(chart, data) {
         const x = chart.at_x(data.peak_ns), y = chart.at_y(data.peak_bytes);
         chart.add("path", {class: "peak-flag", d: `M${x},${y - 3}l-4,-7h8z`}, sv("title", {},
             `peak ${bytes(data.peak_bytes)} at ${time(data.peak_ns)}`));
-        chart.text(x + (x > chart.width * 0.8 ? -8 : 8), Math.max(y - 3, top + 8), `peak ${bytes(data.peak_bytes)}`,
-            {class: "note", "text-anchor": x > chart.width * 0.8 ? "end" : "start"});
+        const near_end = x > chart.width - 120;
+        chart.text(x + (near_end ? -8 : 8), Math.max(y - 3, top + 8), `peak ${bytes(data.peak_bytes)}`,
+            {class: "note", "text-anchor": near_end ? "end" : "start"});
     }
     for (const peak of data.peaks.slice(0, 12)) {
         if (Math.abs(chart.at_x(peak.time_ns) - chart.at_x(data.peak_ns ?? -1)) < 8)
