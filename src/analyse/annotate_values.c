@@ -54,7 +54,7 @@ uint32_t annotation_code(struct annotation *a, uint64_t *address)
     if (*address <= NODE_KERNEL || NODE_IS_POOL(*address) || NODE_IS_PYTHON(*address))
         return CODE_NONE;
     const struct module *m = module_at(a->answer.profile, *address);
-    if (!m || !m->path || !*m->path) /* model/whole.h */
+    if (!m || !m->path || !*m->path) /* model/combined_profile.h */
         return CODE_NONE;
     *address = NODE_PC(*address) - 1 - m->bias;
     for (size_t i = 0; i < a->codes.count; i++)

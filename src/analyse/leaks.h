@@ -41,7 +41,7 @@ struct leak {
     const struct merged *tree;
     const char *thread; /* that allocated most of it; NULL: not known */
     uint32_t threads;   /* how many names of threads there are */
-    uint32_t processes; /* of all as one (model/whole.h): that have it */
+    uint32_t processes; /* of all as one (model/combined_profile.h): that have it */
     uint64_t blocks, bytes, usable, untouched;
     uint64_t led_blocks, led_bytes; /* of lost ones: indirect blocks that are their share */
     uint64_t first_ns, last_ns;

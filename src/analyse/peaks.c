@@ -66,12 +66,12 @@ static void find_process_peaks(struct peaks *p, const struct peak_options *o)
         live[2 * i] = p->lines.process[i];
         live[2 * i + 1] = p->lines.total[i];
     }
-    find_peaks(p, o, TIMELINES_PROCESS, live, 2 * n, 2);
+    find_peaks(p, o, THREADS_PROCESS, live, 2 * n, 2);
     free(live);
 }
 
 /* Does all that counts come from one thread? Then its line is the process's. */
-static bool is_one_thread(const struct timelines *t)
+static bool is_one_thread(const struct threads *t)
 {
     const struct profile *p = t->profile;
     uint32_t only = UINT32_MAX;
@@ -118,13 +118,13 @@ static void number(struct peaks *p)
 
 const char *peak_line_name(const struct peaks *p, const struct peak *k)
 {
-    return k->line == TIMELINES_PROCESS ? "process" : p->lines.lines.items[k->line].name;
+    return k->line == THREADS_PROCESS ? "process" : p->lines.lines.items[k->line].name;
 }
 
 /* Is the process's highest moment between this one and the last? Then the sites know it exactly. */
 static bool holds_the_peak(const struct peaks *p, const struct peak *k)
 {
-    return k->line == TIMELINES_PROCESS && (uint64_t)k->bytes == p->lines.profile->peak_bytes;
+    return k->line == THREADS_PROCESS && (uint64_t)k->bytes == p->lines.profile->peak_bytes;
 }
 
 static void keep_largest(struct peak *k, struct peak_stack s)
@@ -149,7 +149,7 @@ bool peak_is_listed(const struct peak *k)
 static size_t nearest_moment(const struct peaks *p, const struct peak *k)
 {
     const int64_t *total = p->lines.total;
-    bool before = k->line == TIMELINES_PROCESS && k->moment && !holds_the_peak(p, k) &&
+    bool before = k->line == THREADS_PROCESS && k->moment && !holds_the_peak(p, k) &&
                   total[k->moment - 1] > total[k->moment];
     return before ? k->moment - 1 : k->moment;
 }
@@ -166,7 +166,7 @@ static void find_stacks(struct peaks *p, struct peak *k)
     struct value *calls = xcalloc(tree->parent.count, sizeof *calls);
     for (size_t i = 0; i < m.count; i++) {
         if (p->lines.counted[i] && tree->site_call[i] != CALL_NONE &&
-            (k->line == TIMELINES_PROCESS ||
+            (k->line == THREADS_PROCESS ||
              profile->sites.items[i].thread == p->lines.lines.items[k->line].thread)) {
             value_join(&calls[tree->site_call[i]], m.sites[i], false);
             k->listed_bytes = wrapped(k->listed_bytes, m.sites[i].amount);
@@ -183,12 +183,12 @@ int peaks_init(struct peaks *p, const struct recording *r, const struct query *q
                const struct peak_options *o, struct err *err)
 {
     *p = (struct peaks){0};
-    int code = timelines_init(&p->lines, r, q, err);
+    int code = threads_init(&p->lines, r, q, err);
     if (code)
         return code;
     code = places_init(&p->places, r, q, err);
     if (code) {
-        timelines_release(&p->lines);
+        threads_release(&p->lines);
         return code;
     }
     if (!q->focus.thread)
@@ -208,5 +208,5 @@ void peaks_release(struct peaks *p)
 {
     vec_release(&p->list);
     places_release(&p->places);
-    timelines_release(&p->lines);
+    threads_release(&p->lines);
 }

@@ -11,7 +11,7 @@
 #define TIDE_ANALYSE_PEAKS_H
 
 #include "analyse/places.h"
-#include "analyse/timelines.h"
+#include "analyse/threads.h"
 
 #define PEAK_STACKS 3
 
@@ -28,8 +28,8 @@ struct peak_stack {
 
 struct peak {
     unsigned number;       /* from 1 */
-    uint32_t line;         /* in timelines.lines, or TIMELINES_PROCESS */
-    size_t moment, trough; /* in timelines: the peak, and the lowest point before it */
+    uint32_t line;         /* in threads.lines, or THREADS_PROCESS */
+    size_t moment, trough; /* in threads: the peak, and the lowest point before it */
     int64_t bytes;
     size_t listed;        /* moment, at most one before: stacks are of its time */
     int64_t listed_bytes; /* all stacks together; not `bytes`: see peak_is_listed */
@@ -38,7 +38,7 @@ struct peak {
 };
 
 struct peaks {
-    struct timelines lines;
+    struct threads lines;
     struct places places;
     VEC(struct peak) list; /* by number */
 };

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/say.h"
 #include "model/name.h"
 
 #define MOST  0.5  /* of all bytes, to be worth a hint */
@@ -96,6 +97,5 @@ void wrappers_pattern(const struct wrappers *w, const struct answer *a, struct s
         strbuf_puts(out, i ? "|" : "");
         strbuf_add(out, bare.text, bare.size);
     }
-    strbuf_puts(out, w->count > 1 ? ")" : "");
-    strbuf_puts(out, arguments ? "([(<]|$)" : "$");
+    say(out, "%r%r", w->count > 1 ? ")" : "", arguments ? "([(<]|$)" : "$");
 }

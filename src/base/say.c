@@ -64,16 +64,18 @@ static void add_text(struct strbuf *out, const struct directive *d, const char *
 /* False: the argument is not of the kind that the letter wants. */
 static bool add(struct strbuf *out, const struct directive *d, const struct said *a)
 {
-    bool is_number = a->type == SAID_INTEGER || a->type == SAID_UNSIGNED;
+    struct said whole = said_integer(a->type == SAID_REAL ? (int64_t)a->real : 0);
     if (strchr("sr", d->letter)) {
         if (a->type == SAID_TEXT)
             add_text(out, d, a->text);
         return a->type == SAID_TEXT;
     }
-    if (strchr("Pfg", d->letter) ? a->type == SAID_TEXT : !is_number)
+    if (a->type == SAID_TEXT)
         return false;
     if (d->plus && is_positive(a))
         strbuf_putc(out, '+');
+    if (a->type == SAID_REAL && !strchr("Pfg", d->letter))
+        a = &whole;
     switch (d->letter) {
     case 'B':
         unit_bytes(out, a->integer);

@@ -1,6 +1,6 @@
 /* tidemark annotate FILE FUNCTION: the lines of a function, and its instructions, with their share.
  */
-#include "cli/cmd_annotate.h"
+#include "cli/commands.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "cli/terminal.h"
 #include "export/annotate_html.h"
 #include "model/sampled.h"
-#include "report/annotate.h"
+#include "answer/annotate.h"
 
 enum { OPT_ASM = QUERY_EXTRA, OPT_HTML, OPT_CONTEXT, OPT_LIBRARY, OPT_SOURCE_PATH };
 

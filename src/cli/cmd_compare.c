@@ -1,5 +1,5 @@
 /* tidemark compare --copies N -- PROGRAM: one run alone against N at once. */
-#include "cli/cmd_compare.h"
+#include "cli/commands.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/say.h"
 #include "cli/command.h"
 #include "cli/compare_runs.h"
 #include "cli/library.h"
@@ -16,8 +17,8 @@
 #include "cli/terminal.h"
 #include "export/flame.h"
 #include "export/flame_stacks.h"
-#include "report/compare.h"
-#include "report/units.h"
+#include "answer/compare.h"
+#include "answer/units.h"
 #include "store/reader.h"
 
 #define TEXT_ROWS 20
@@ -169,8 +170,7 @@ static int stopped(const struct compare_runs *r, int which)
 
 static void as_time(struct strbuf *out, int64_t value)
 {
-    strbuf_puts(out, value < 0 ? "-" : "");
-    unit_time(out, value < 0 ? -(uint64_t)value : (uint64_t)value);
+    say(out, "%r%T", value < 0 ? "-" : "", value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
 static int draw(const struct wanted *w, const struct compare_input *in, const struct query *asked,

@@ -4,7 +4,7 @@
  * A recorded program has the collector's address and key in its environment, which only its own
  * user can read: who can read it may ask.
  */
-#include "cli/cmd_ctl.h"
+#include "cli/commands.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* tidemark diff A B: the report of B minus A, matched by names. */
-#include "cli/cmd_diff.h"
+#include "cli/commands.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "cli/query_options.h"
 #include "cli/terminal.h"
 #include "model/sampled.h"
-#include "report/diff.h"
+#include "answer/diff.h"
 
 #define TEXT_ROWS      20
 #define TEXT_TREE_ROWS 60

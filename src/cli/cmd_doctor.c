@@ -1,5 +1,5 @@
 /* tidemark doctor: what this machine permits, and what follows from it. */
-#include "cli/cmd_doctor.h"
+#include "cli/commands.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -20,8 +20,8 @@
 #include "cli/doctor.h"
 #include "cli/library.h"
 #include "cli/terminal.h"
-#include "report/style.h"
-#include "report/wrap.h"
+#include "answer/style.h"
+#include "answer/wrap.h"
 #include "store/reader.h"
 #include "symbol/debugfile.h"
 

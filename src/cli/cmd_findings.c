@@ -1,5 +1,5 @@
 /* tidemark findings FILE: the short list of what is worth fixing. */
-#include "cli/cmd_findings.h"
+#include "cli/commands.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "cli/command.h"
 #include "cli/query_options.h"
 #include "cli/terminal.h"
-#include "report/findings.h"
+#include "answer/findings.h"
 
 static void print_help(void)
 {

@@ -1,5 +1,5 @@
 /* tidemark flame FILE: stacks as a flame graph, or as folded text. */
-#include "cli/cmd_flame.h"
+#include "cli/commands.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,9 +13,9 @@
 #include "export/flame_stacks.h"
 #include "model/answer.h"
 #include "model/sampled.h"
-#include "report/json_parts.h"
-#include "report/summary.h"
-#include "report/units.h"
+#include "answer/json_parts.h"
+#include "answer/summary.h"
+#include "answer/units.h"
 #include "store/reader.h"
 
 enum {

@@ -1,5 +1,5 @@
 /* tidemark growth FILE: does it grow from mark to mark, by how much, and what kind of growth. */
-#include "cli/cmd_growth.h"
+#include "cli/commands.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "cli/query_options.h"
 #include "cli/terminal.h"
 #include "export/growth_plot.h"
-#include "report/growth.h"
+#include "answer/growth.h"
 #include "store/reader.h"
 
 #define SITES_SHOWN 10

@@ -1,5 +1,5 @@
 /* tidemark leaks FILE: what was never freed, and whether anything still points to it. */
-#include "cli/cmd_leaks.h"
+#include "cli/commands.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -7,13 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/say.h"
 #include "analyse/leaks.h"
 #include "cli/command.h"
 #include "cli/query_options.h"
 #include "cli/terminal.h"
-#include "model/whole.h"
-#include "report/leaks.h"
-#include "report/units.h"
+#include "model/combined_profile.h"
+#include "answer/leaks.h"
+#include "answer/units.h"
 
 #define TEXT_ENTRIES 10
 #define EXIT_LOST    3
@@ -137,9 +138,7 @@ static bool judge(const struct leaks *l, enum fail_on fail)
         s[REACH_LOST].bytes + s[REACH_INDIRECT].bytes + (all ? s[REACH_UNKNOWN].bytes : 0);
     if (!blocks && l->may_match.blocks) {
         struct strbuf may = {0};
-        unit_bytes(&may, (int64_t)l->may_match.bytes);
-        strbuf_puts(&may, " in ");
-        unit_blocks(&may, (int64_t)l->may_match.blocks);
+        say(&may, "%B in %N block(s)", l->may_match.bytes, l->may_match.blocks);
         fprintf(stderr,
                 "tidemark leaks: process %" PRIu32 " lost %s whose stacks were cut off: they may "
                 "match\n",
@@ -150,9 +149,7 @@ static bool judge(const struct leaks *l, enum fail_on fail)
     if (!blocks)
         return false;
     struct strbuf text = {0};
-    unit_bytes(&text, (int64_t)bytes);
-    strbuf_puts(&text, " in ");
-    unit_blocks(&text, (int64_t)blocks);
+    say(&text, "%B in %N block(s)", bytes, blocks);
     fprintf(stderr, "tidemark leaks: process %" PRIu32 " %s %s\n", l->profile->pid,
             all ? "did not free" : "lost", text.data);
     strbuf_release(&text);
@@ -216,9 +213,9 @@ static int print_text(const struct leaks *l, const struct query_options *o,
     const struct query *asked = &l->question->query;
     struct leaks all;
     struct leaks_question q = *l->question;
-    q.query.process = WHOLE_WORD;
+    q.query.process = COMBINED_PROFILE_WORD;
     if (o->output != OUTPUT_TEXT || asked->process || asked->at || asked->since ||
-        !leaks_of_others(l).processes || whole_make(recording, NULL) ||
+        !leaks_of_others(l).processes || combined_profile_make(recording, NULL) ||
         leaks_find(&all, recording, &q, NULL))
         return print_leaks(l, o);
     int status = print_leaks(&all, o);

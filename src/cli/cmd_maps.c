@@ -1,5 +1,5 @@
 /* tidemark maps FILE: what the process had mapped, at a moment or as a difference. */
-#include "cli/cmd_maps.h"
+#include "cli/commands.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "cli/query_options.h"
 #include "cli/terminal.h"
 #include "model/answer.h"
-#include "report/maps.h"
+#include "answer/maps.h"
 #include "store/reader.h"
 
 #define TEXT_ROWS 30
@@ -54,7 +54,7 @@ static int take(void *context, int val, const char *argument, struct err *err)
     return 0;
 }
 
-static int print_rows(const struct mappings *m, bool numa, enum output output)
+static int print_rows(const struct mappings *m, enum output output)
 {
     struct strbuf out = {0};
     if (output == OUTPUT_JSON) {
@@ -63,7 +63,7 @@ static int print_rows(const struct mappings *m, bool numa, enum output output)
         maps_csv(m, &command_sink, &out);
     } else {
         struct style style = style_of(STDOUT_FILENO);
-        maps_text(m, numa, &style, &out);
+        maps_text(m, &style, &out);
     }
     return command_print("maps", &out);
 }
@@ -106,7 +106,8 @@ int cmd_maps(int argc, char **argv)
         status = command_fail("maps", &err, code == -EINVAL ? 2 : 1);
         goto out;
     }
-    status = print_rows(&mappings, wanted.numa, o.output);
+    mappings.numa = wanted.numa;
+    status = print_rows(&mappings, o.output);
     mappings_release(&mappings);
 out:
     recording_free(recording);

@@ -1,5 +1,5 @@
 /* tidemark marks FILE: the moments that were given names, and what the process had then. */
-#include "cli/cmd_marks.h"
+#include "cli/commands.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 #include "cli/terminal.h"
 #include "export/marks_plot.h"
 #include "model/answer.h"
-#include "report/marks.h"
-#include "report/mark_scopes.h"
+#include "answer/marks.h"
+#include "answer/mark_scopes.h"
 #include "store/reader.h"
 
 enum { OPT_LABEL = QUERY_EXTRA, OPT_STAMPS, OPT_SCOPES, OPT_PLOT, OPT_GNUPLOT, OPT_NPY };

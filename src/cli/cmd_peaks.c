@@ -1,5 +1,5 @@
 /* tidemark peaks FILE: numbered peaks of every thread and of the process. */
-#include "cli/cmd_peaks.h"
+#include "cli/commands.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -7,13 +7,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cli/peak_words.h"
+#include "base/say.h"
+#include "cli/peak_lines.h"
 #include "cli/picture.h"
 #include "cli/query_options.h"
 #include "cli/terminal.h"
 #include "export/threads_plot.h"
-#include "report/next.h"
-#include "report/peaks.h"
+#include "answer/next.h"
+#include "answer/peaks.h"
 
 #define TEXT_ROWS 20
 
@@ -101,7 +102,7 @@ static int draw(const struct peaks *p, const struct wanted *w, struct err *err)
             (struct plot_peak){.x = (double)p->lines.time_ns[k->moment] / 1e9,
                                .y = (double)k->bytes,
                                .number = k->number,
-                               .below = k->line != TIMELINES_PROCESS,
+                               .below = k->line != THREADS_PROCESS,
                                .text = *vec_last(&texts)};
     }
     plot_svg(&plot.plot, &bytes);
@@ -123,8 +124,8 @@ static void put_options(const struct query_options *o, const struct wanted *w, s
     next_focus(out, &o->query.focus);
     for (size_t i = 0; i < o->suppressions.count; i++)
         next_option(out, "--suppressions", o->suppressions.items[i]);
-    strbuf_puts(out, o->query.focus.presets ? " --presets" : "");
-    strbuf_puts(out, o->query.focus.no_defaults ? " --no-defaults" : "");
+    say(out, "%r%r", o->query.focus.presets ? " --presets" : "",
+        o->query.focus.no_defaults ? " --no-defaults" : "");
     next_option(out, "--since", o->query.since);
     next_option(out, "--at", o->query.at);
     if (w->peaks.least_bytes != usual.least_bytes)

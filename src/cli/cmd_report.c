@@ -1,5 +1,5 @@
 /* tidemark report FILE: what, by function, line, stack, library or thread. */
-#include "cli/cmd_report.h"
+#include "cli/commands.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "cli/terminal.h"
 #include "model/answer.h"
 #include "model/sampled.h"
-#include "report/report.h"
+#include "answer/report.h"
 
 #define TEXT_ROWS       20
 #define TEXT_TREE_ROWS  60

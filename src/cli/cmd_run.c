@@ -1,4 +1,4 @@
-#include "cli/cmd_run.h"
+#include "cli/commands.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -10,8 +10,8 @@
 #include "base/amount.h"
 #include "base/strbuf.h"
 #include "cli/library.h"
-#include "cli/run_words.h"
-#include "collect/session.h"
+#include "cli/run_summary.h"
+#include "collect/session/session.h"
 #include "model/moment.h"
 #include "model/pattern.h"
 #include "model/suppress.h"

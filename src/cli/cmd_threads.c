@@ -1,5 +1,5 @@
 /* tidemark threads FILE: what each thread had, over time. */
-#include "cli/cmd_threads.h"
+#include "cli/commands.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,8 +10,8 @@
 #include "cli/query_options.h"
 #include "cli/terminal.h"
 #include "export/threads_plot.h"
-#include "report/summary.h"
-#include "report/threads.h"
+#include "answer/summary.h"
+#include "answer/threads.h"
 
 #define TEXT_ROWS 20
 
@@ -70,7 +70,7 @@ static int take(void *context, int val, const char *argument, struct err *err)
     return 0;
 }
 
-static int draw(const struct timelines *t, const struct wanted *w, struct err *err)
+static int draw(const struct threads *t, const struct wanted *w, struct err *err)
 {
     struct threads_plot p;
     struct strbuf bytes = {0};
@@ -97,8 +97,8 @@ static int draw(const struct timelines *t, const struct wanted *w, struct err *e
     return code;
 }
 
-static int print(const struct recording *r, const struct timelines *t,
-                 const struct query_options *o, struct err *err)
+static int print(const struct recording *r, const struct threads *t, const struct query_options *o,
+                 struct err *err)
 {
     struct strbuf out = {0};
     if (o->output == OUTPUT_JSON) {
@@ -131,7 +131,7 @@ int cmd_threads(int argc, char **argv)
     struct query_options o;
     struct err err = {{0}};
     struct recording *recording = NULL;
-    struct timelines lines;
+    struct threads lines;
     int code = query_options_parse(&o, argc, argv, &command, &err);
     if (code) {
         fprintf(stderr, "tidemark threads: %s\n", err.text);
@@ -142,10 +142,10 @@ int cmd_threads(int argc, char **argv)
         goto out;
     }
     code = query_read(&o, o.files.items[0], &recording, &err);
-    code = code ? -EIO : timelines_init(&lines, recording, &o.query, &err);
+    code = code ? -EIO : threads_init(&lines, recording, &o.query, &err);
     if (!code) {
         code = w.plot || w.gnuplot ? draw(&lines, &w, &err) : print(recording, &lines, &o, &err);
-        timelines_release(&lines);
+        threads_release(&lines);
     }
 out:
     if (code)

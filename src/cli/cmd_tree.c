@@ -1,5 +1,5 @@
 /* tidemark tree FILE: the calls that led to a peak, or that were made in a window. */
-#include "cli/cmd_tree.h"
+#include "cli/commands.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,14 +7,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/peak_words.h"
+#include "base/say.h"
+#include "cli/peak_lines.h"
 #include "cli/picture.h"
 #include "cli/query_options.h"
 #include "cli/terminal.h"
-#include "report/decorated.h"
-#include "report/peaks.h"
-#include "report/summary.h"
-#include "report/units.h"
+#include "answer/tree.h"
+#include "answer/peaks.h"
+#include "answer/summary.h"
+#include "answer/units.h"
 
 #define TEXT_ROWS 80
 
@@ -108,19 +109,17 @@ struct peak_query {
     char thread[16];
     char *since, *at;
     struct strbuf heading;
-    struct decorated_peak peak;
+    struct tree_peak peak;
 };
 
 /* Calls are known by intervals. A peak inside one is over when it ends. */
-static void put_rest(const struct decorated_peak *peak, struct strbuf *out)
+static void put_rest(const struct tree_peak *peak, struct strbuf *out)
 {
     if (peak->listed_bytes == peak->bytes)
         return;
-    strbuf_puts(out, "\nthe peak lies inside an interval; at its end, where this tree ends, ");
-    unit_bytes(out, peak->listed_bytes);
-    strbuf_puts(out, " of ");
-    unit_bytes(out, peak->bytes);
-    strbuf_puts(out, " are live");
+    say(out,
+        "\nthe peak lies inside an interval; at its end, where this tree ends, %B of %B are live",
+        peak->listed_bytes, peak->bytes);
 }
 
 static int find_peak(struct peak_query *k, const struct recording *r, const struct query *asked,
@@ -141,7 +140,7 @@ static int find_peak(struct peak_query *k, const struct recording *r, const stru
         k->at = xasprintf("%.9fs", (double)to / 1e9);
         k->query.since = from ? k->since : "start";
         k->query.at = k->at;
-        if (peak->line != TIMELINES_PROCESS) {
+        if (peak->line != THREADS_PROCESS) {
             const struct thread *t =
                 &p.lines.profile->threads.items[p.lines.lines.items[peak->line].thread];
             snprintf(k->thread, sizeof k->thread, "%u", (unsigned)t->tid);
@@ -149,28 +148,26 @@ static int find_peak(struct peak_query *k, const struct recording *r, const stru
         }
         strbuf_puts(&k->heading, "peak ");
         peak_legend(&p, peak, style_of(STDOUT_FILENO).width - k->heading.size, &k->heading);
-        k->peak = (struct decorated_peak){
-            peak->number, peak->bytes,
-            peak->line == TIMELINES_PROCESS ? p.lines.total[peak->moment] : peak->bytes};
+        k->peak = (struct tree_peak){peak->number, peak->bytes,
+                                     peak->line == THREADS_PROCESS ? p.lines.total[peak->moment]
+                                                                   : peak->bytes};
         put_rest(&k->peak, &k->heading);
     }
     peaks_release(&p);
     return code;
 }
 
-static int print(const struct recording *r, const struct decorated *d,
-                 const struct query_options *o, const struct wanted *w, const struct peak_query *k,
-                 struct err *err)
+static int print(const struct recording *r, const struct tree *d, const struct query_options *o,
+                 const struct wanted *w, const struct peak_query *k, struct err *err)
 {
     struct strbuf out = {0};
     if (o->output == OUTPUT_JSON) {
-        decorated_json(r, d, &k->peak, w->prefix, &out);
+        tree_json(r, d, &k->peak, w->prefix, &out);
     } else {
         struct style style = style_of(STDOUT_FILENO);
         const char *heading = k->heading.size ? k->heading.data : "what was allocated and freed";
         summary_choice(r, d->places.total.profile, &style, &out);
-        decorated_text(d, heading, w->prefix, o->top_given ? o->query.top : TEXT_ROWS, &style,
-                       &out);
+        tree_text(d, heading, w->prefix, o->top_given ? o->query.top : TEXT_ROWS, &style, &out);
     }
     int code = picture_write(NULL, &out, err);
     strbuf_release(&out);
@@ -193,7 +190,7 @@ int cmd_tree(int argc, char **argv)
     struct query_options o;
     struct err err = {{0}};
     struct recording *recording = NULL;
-    struct decorated d;
+    struct tree d;
     int code = query_options_parse(&o, argc, argv, &command, &err);
     if (code) {
         fprintf(stderr, "tidemark tree: %s\n", err.text);
@@ -208,10 +205,10 @@ int cmd_tree(int argc, char **argv)
     if (!code && w.peak)
         code = find_peak(&k, recording, &o.query, &w, &err);
     if (!code)
-        code = decorated_init(&d, recording, &k.query, w.by_size, &err);
+        code = tree_init(&d, recording, &k.query, w.by_size, &err);
     if (!code) {
         code = print(recording, &d, &o, &w, &k, &err);
-        decorated_release(&d);
+        tree_release(&d);
     }
 out:
     if (code)

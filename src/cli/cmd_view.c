@@ -1,55 +1,351 @@
-/* tidemark view FILE [OTHER]: a page for a browser that answers what the commands answer. */
-#include "cli/cmd_view.h"
-
+/* tidemark view FILE [OTHER], tidemark view PID: a page that answers what the commands answer. */
 #include <errno.h>
 #include <getopt.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include "base/strbuf.h"
+#include "base/units.h"
 #include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/page_commands.h"
 #include "cli/picture.h"
+#include "cli/view_live.h"
+#include "store/held.h"
+#include "store/reader.h"
+#include "view/limit.h"
 #include "view/page.h"
 #include "view/page_template.h"
+#include "view/serve.h"
+#include "view/source_lines.h"
+
+#define STATUS_LIMIT 3
 
 static const char help[] =
     "usage: tidemark view FILE [OTHER] [OPTIONS]\n"
+    "       tidemark view PID [OPTIONS]\n"
     "\n"
-    "Writes one HTML page that answers in a browser what the commands answer in a terminal.\n"
+    "Writes one HTML page that answers in a browser what the commands answer in a terminal. It "
+    "needs\n"
+    "no network and no server, and may be sent to others. Of two recordings it shows the "
+    "difference.\n"
+    "Of a process that is being recorded it shows the state so far, and takes new looks.\n"
     "\n"
-    "  -o FILE, --output FILE  where to write (default: FILE.html)\n"
-    "  --help                  this text\n";
+    "  -o FILE, --output FILE\n"
+    "                   where to write (default: FILE.html)\n"
+    "  --no-open        do not open it, even if there is a display\n"
+    "  --with-source    put in the lines of sources that the stacks name; they may be secret\n"
+    "  --source-path P  where sources are: a folder, or FROM=TO (repeatable)\n"
+    "  --limit LIMIT    'peak +5 %', 'live +64 KiB' (more than the first recording), 'peak 500 "
+    "MiB':\n"
+    "                   exit status 3 if there is more; the page shows what (repeatable)\n"
+    "  --serve [ADDRESS]\n"
+    "                   do not write a page, answer its questions over HTTP until Ctrl-C: for "
+    "recordings\n"
+    "                   too large for a page. ADDRESS is a PORT, or HOST:PORT of this machine\n"
+    "  --help           this text\n"
+    "\n"
+    "Examples:\n"
+    "  tidemark view app.tide                          app.tide.html\n"
+    "  tidemark view before.tide after.tide -o change.html\n"
+    "  tidemark view before.tide after.tide --limit 'peak +5 %' --limit 'temporary +10 %'\n"
+    "  tidemark view huge.tide --serve 8000            elsewhere: ssh -L 8000:localhost:8000 HOST\n"
+    "  tidemark view $(pgrep myserver)                 a recording that goes on\n";
+
+enum { OPT_NO_OPEN = 256, OPT_WITH_SOURCE, OPT_SOURCE_PATH, OPT_LIMIT, OPT_SERVE, OPT_HELP };
+
+struct view {
+    const char *output, *address;
+    bool no_open, with_source, serve;
+    struct source_paths source_paths;
+    VEC(struct limit) limits;
+    struct page page;
+    pid_t pid; /* 0: recordings in files */
+    struct recording *recordings[PAGE_FILES];
+    struct strbuf limits_json, sources_json;
+};
+
+/* --- options --------------------------------------------------------------------------------- */
+
+static int take(struct view *v, int val, struct err *err)
+{
+    switch (val) {
+    case 'o':
+        v->output = optarg;
+        return 0;
+    case OPT_NO_OPEN:
+        v->no_open = true;
+        return 0;
+    case OPT_WITH_SOURCE:
+        v->with_source = true;
+        return 0;
+    case OPT_SOURCE_PATH:
+        return source_paths_add(&v->source_paths, optarg, err);
+    case OPT_LIMIT:
+        return limit_parse(vec_push(&v->limits), optarg, err);
+    default:
+        v->serve = true;
+        v->address = optarg;
+        return 0;
+    }
+}
+
+/* A number that is no file. */
+static pid_t pid_of(const char *word)
+{
+    struct stat st;
+    char *end;
+    long pid = strtol(word, &end, 10);
+    return *word && !*end && pid > 0 && pid < INT32_MAX && stat(word, &st) ? (pid_t)pid : 0;
+}
+
+/* Of `--serve WORD`: a port or an address, and not a file. */
+static bool is_address(const char *word)
+{
+    struct stat st;
+    const char *colon = strrchr(word, ':'), *port = colon ? colon + 1 : word;
+    return *port && strspn(port, "0123456789") == strlen(port) && stat(word, &st);
+}
+
+static int take_files(struct view *v, int count, char **words, const char *after_serve,
+                      struct err *err)
+{
+    for (int i = 0; i < count; i++) {
+        if (words[i] == after_serve && count > 1 && is_address(words[i])) {
+            v->address = words[i];
+            continue;
+        }
+        if (v->page.files == PAGE_FILES)
+            return err_set(err, -EINVAL,
+                           "'%s' is one file too many: tidemark view takes two at most", words[i]);
+        v->page.paths[v->page.files++] = words[i];
+    }
+    return v->page.files ? 0
+                         : err_set(err, -EINVAL,
+                                   "a recording is missing: tidemark view FILE [OTHER] [OPTIONS]");
+}
+
+/* 0; or -EINVAL and a sentence; 1: the help was asked for. */
+static int parse(struct view *v, int argc, char **argv, struct err *err)
+{
+    static const struct option options[] = {
+        {"output", required_argument, NULL, 'o'},
+        {"no-open", no_argument, NULL, OPT_NO_OPEN},
+        {"with-source", no_argument, NULL, OPT_WITH_SOURCE},
+        {"source-path", required_argument, NULL, OPT_SOURCE_PATH},
+        {"limit", required_argument, NULL, OPT_LIMIT},
+        {"serve", optional_argument, NULL, OPT_SERVE},
+        {"help", no_argument, NULL, OPT_HELP},
+        {0}};
+    const char *after_serve = NULL;
+    int val, code = 0;
+    optind = 0; /* GNU: start anew */
+    opterr = 0;
+    while (!code && (val = getopt_long(argc, argv, ":ho:", options, NULL)) != -1) {
+        if (val == 'h' || val == OPT_HELP)
+            return 1;
+        if (val == ':')
+            return err_set(err, -EINVAL, "%s needs a value", argv[optind - 1]);
+        if (val == '?')
+            return err_set(err, -EINVAL,
+                           "unknown option '%s'; tidemark view --help lists the options",
+                           argv[optind - 1]);
+        if (val == OPT_SERVE && !optarg)
+            after_serve = argv[optind];
+        code = take(v, val, err);
+    }
+    if (!code)
+        code = take_files(v, argc - optind, argv + optind, after_serve, err);
+    if (code)
+        return code;
+    v->pid = v->page.files == 1 ? pid_of(v->page.paths[0]) : 0;
+    v->page.live = v->pid != 0;
+    v->page.serve = v->serve |= v->page.live;
+    if (v->serve && v->output)
+        return err_set(err, -EINVAL, "--serve writes no page; leave out -o");
+    return 0;
+}
+
+/* --- what goes into the page ----------------------------------------------------------------- */
+
+/* Recordings are needed here for limits and sources, and by a server for everything. */
+static int read_recordings(struct view *v, struct err *err)
+{
+    bool needed = v->serve || v->with_source || v->limits.count;
+    for (size_t i = 0; needed && i < v->page.files; i++) {
+        int code = v->pid ? view_live_read(v->pid, &v->recordings[i], err)
+                          : recording_read(v->page.paths[i], &v->recordings[i], err);
+        if (code)
+            return code;
+    }
+    return 0;
+}
+
+static int check_limits(struct view *v, struct err *err)
+{
+    struct json j;
+    bool two = v->page.files > 1;
+    json_init(&j, &v->limits_json);
+    json_array(&j, NULL);
+    for (size_t i = 0; i < v->limits.count; i++) {
+        struct limit *l = &v->limits.items[i];
+        int code = limit_check(l, two ? v->recordings[0] : NULL, v->recordings[two ? 1 : 0], err);
+        if (code)
+            return code;
+        limit_json(l, &j);
+    }
+    json_end(&j);
+    v->page.limits = v->limits.count ? v->limits_json.data : NULL;
+    return 0;
+}
+
+static void amount(struct strbuf *out, enum metric metric, int64_t value)
+{
+    if (metric_is_time(metric))
+        unit_ms(out, value);
+    else
+        unit_bytes(out, value);
+}
+
+/* Says which limits are broken; the exit status. */
+static int limits_status(const struct view *v)
+{
+    int status = 0;
+    for (size_t i = 0; i < v->limits.count; i++) {
+        const struct limit *l = &v->limits.items[i];
+        struct strbuf has = {0}, may = {0};
+        if (!l->broken)
+            continue;
+        amount(&has, l->metric, l->after);
+        amount(&may, l->metric, l->allowed);
+        fprintf(stderr, "tidemark view: %s is %s; --limit '%s' allows %s\n", metric_name(l->metric),
+                has.data, l->text, may.data);
+        strbuf_release(&has);
+        strbuf_release(&may);
+        status = STATUS_LIMIT;
+    }
+    return status;
+}
+
+static void add_sources(struct view *v)
+{
+    struct source_lines found;
+    source_lines_json((const struct recording *const *)v->recordings, v->page.files,
+                      &v->source_paths, &v->sources_json, &found);
+    v->page.sources = v->sources_json.data;
+    fprintf(stderr, "tidemark view: put in %zu lines of %zu source files%s\n", found.lines,
+            found.files, found.cut ? "; there are more than a page should hold" : "");
+    if (!found.files && found.missing)
+        fprintf(stderr,
+                "tidemark view: %zu source files were not found; --source-path says where\n",
+                found.missing);
+}
+
+/* --- a page in a file ------------------------------------------------------------------------ */
+
+static void open_page(const struct view *v, const char *address)
+{
+    const char *x = getenv("DISPLAY"), *wayland = getenv("WAYLAND_DISPLAY");
+    if (v->no_open || !((x && *x) || (wayland && *wayland)))
+        return;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        if (fork() == 0 && freopen("/dev/null", "w", stdout) && freopen("/dev/null", "w", stderr))
+            execlp("xdg-open", "xdg-open", address, (char *)NULL);
+        _exit(0);
+    }
+    if (child > 0)
+        waitpid(child, NULL, 0);
+}
+
+static int write_page(struct view *v, struct err *err)
+{
+    struct strbuf html = {0};
+    char *path = v->output ? xstrdup(v->output) : xasprintf("%s.html", v->page.paths[0]);
+    int code = page_make(&v->page, &html, err);
+    if (!code)
+        code = picture_write(path, &html, err);
+    if (!code && strcmp(path, "-") != 0) {
+        puts(path);
+        open_page(v, path);
+    }
+    strbuf_release(&html);
+    free(path);
+    return code;
+}
+
+/* --- a page that is served -------------------------------------------------------------------- */
+
+static int refresh(void *context, struct err *err)
+{
+    struct view *v = context;
+    struct recording *r;
+    int code = view_live_read(v->pid, &r, err);
+    if (!code)
+        recording_hold(page_name(&v->page, 0), r);
+    return code;
+}
+
+static int serve(struct view *v, struct err *err)
+{
+    struct strbuf html = {0}, policy = {0};
+    struct serve server = {.ask = page_command, .refresh = v->pid ? refresh : NULL, .context = v};
+    for (size_t i = 0; i < v->page.files; i++) {
+        recording_hold(page_name(&v->page, i), v->recordings[i]);
+        v->recordings[i] = NULL;
+    }
+    page_policy(&v->page, &policy);
+    int code = page_make(&v->page, &html, err);
+    if (!code)
+        code = serve_open(&server, v->address, err);
+    if (!code) {
+        char *address = xasprintf("http://%s/?token=%s", server.address, server.token);
+        server.page = html.data;
+        server.page_size = html.size;
+        server.policy = policy.data;
+        puts(address);
+        fflush(stdout);
+        open_page(v, address);
+        free(address);
+        code = serve_run(&server, err);
+    }
+    strbuf_release(&html);
+    strbuf_release(&policy);
+    return code;
+}
 
 int cmd_view(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"output", required_argument, NULL, 'o'}, {"help", no_argument, NULL, 'h'}, {0}};
-    struct page page = {.template = page_template, .template_size = page_template_size};
-    struct strbuf html = {0};
+    struct view v = {.page = {.template = page_template, .template_size = page_template_size}};
     struct err err = {{0}};
-    const char *output = NULL;
-    int val;
-    optind = 0;
-    while ((val = getopt_long(argc, argv, "o:h", options, NULL)) != -1) {
-        if (val == 'h') {
-            fputs(help, stdout);
-            return 0;
-        }
-        if (val != 'o')
-            return 2;
-        output = optarg;
+    int code = parse(&v, argc, argv, &err), status = 0;
+    if (code == 1) {
+        fputs(help, stdout);
+        code = 0;
+        goto out;
     }
-    while (optind < argc && page.files < PAGE_FILES)
-        page.paths[page.files++] = argv[optind++];
-    char *path = output ? xstrdup(output) : xasprintf("%s.html", page.paths[0]);
-    int status = page_make(&page, &html, &err);
-    if (!status)
-        status = picture_write(path, &html, &err);
-    if (!status)
-        puts(path);
-    strbuf_release(&html);
-    free(path);
-    return status ? command_fail("view", &err, 1) : 0;
+    if (!code && !page_template_size)
+        code = err_set(&err, -ENOSYS, "this tidemark was built without the viewer");
+    if (!code)
+        code = read_recordings(&v, &err);
+    if (!code)
+        code = check_limits(&v, &err);
+    if (!code && v.with_source)
+        add_sources(&v);
+    if (!code)
+        code = v.serve ? serve(&v, &err) : write_page(&v, &err);
+    if (!code)
+        status = limits_status(&v);
+out:
+    for (size_t i = 0; i < PAGE_FILES; i++)
+        recording_free(v.recordings[i]);
+    source_paths_release(&v.source_paths);
+    vec_release(&v.limits);
+    strbuf_release(&v.limits_json);
+    strbuf_release(&v.sources_json);
+    return code ? command_fail("view", &err, code == -EINVAL ? 2 : 1) : status;
 }

@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
-#include "report/report.h"
+#include "answer/report.h"
 
 /* Long output goes to stdout piece by piece. */
 extern const struct report_sink command_sink;

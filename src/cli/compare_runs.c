@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/strbuf.h"
-#include "collect/session.h"
+#include "collect/session/session.h"
 
 static volatile sig_atomic_t asked_to_stop;
 

@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "cli/copies.h"
-#include "collect/perf.h"
+#include "collect/sampling/perf.h"
 
 struct compare_runs {
     char **program;

@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "cli/doctor.h"
-#include "report/units.h"
+#include "answer/units.h"
 
 #define MIB UINT64_C(1048576)
 
@@ -54,10 +54,11 @@ void check_descriptors(struct finding *f)
     finding_set(f, most < DESCRIPTORS_FEW ? DOCTOR_LIMITED : DOCTOR_OK, "", "RLIMIT_NOFILE is %llu",
                 most);
     if (most < DESCRIPTORS_FEW)
-        strbuf_printf(&f->follows,
-                      "about %llu processes can be recorded at a time, others run unseen: raise it "
-                      "with ulimit -n",
-                      most > 16 ? (most - 16) / 2 : 0);
+        strbuf_printf(
+            &f->follows,
+            "about %llu processes can be recorded at a time, others run not_recorded: raise it "
+            "with ulimit -n",
+            most > 16 ? (most - 16) / 2 : 0);
 }
 
 void check_locked_memory(struct finding *f)

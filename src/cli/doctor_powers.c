@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "cli/doctor.h"
-#include "collect/remote_memory.h"
+#include "collect/proc/remote_memory.h"
 
 /* --- what recordings of the heap need -----------------------------------------------------------
  */
@@ -29,10 +29,11 @@ void check_socket(struct finding *f)
     int n =
         snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "tidemark-doctor-%d", getpid());
     socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
-    int door = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    int visitor = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    bool works = door >= 0 && visitor >= 0 && bind(door, (struct sockaddr *)&address, size) == 0 &&
-                 listen(door, 1) == 0 && connect(visitor, (struct sockaddr *)&address, size) == 0;
+    int control = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    int client = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    bool works = control >= 0 && client >= 0 &&
+                 bind(control, (struct sockaddr *)&address, size) == 0 && listen(control, 1) == 0 &&
+                 connect(client, (struct sockaddr *)&address, size) == 0;
     if (works)
         finding_set(f, DOCTOR_OK, "", "programs can connect to the collector");
     else
@@ -40,10 +41,10 @@ void check_socket(struct finding *f)
                     "nothing can be recorded: ask for a seccomp or container profile that permits "
                     "Unix sockets",
                     "a Unix socket cannot be made or connected to: %s", strerror(errno));
-    if (door >= 0)
-        close(door);
-    if (visitor >= 0)
-        close(visitor);
+    if (control >= 0)
+        close(control);
+    if (client >= 0)
+        close(client);
 }
 
 void check_shared_memory(struct finding *f)

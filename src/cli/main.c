@@ -3,23 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/cmd_annotate.h"
-#include "cli/cmd_compare.h"
-#include "cli/cmd_ctl.h"
-#include "cli/cmd_diff.h"
-#include "cli/cmd_doctor.h"
-#include "cli/cmd_findings.h"
-#include "cli/cmd_flame.h"
-#include "cli/cmd_growth.h"
-#include "cli/cmd_leaks.h"
-#include "cli/cmd_maps.h"
-#include "cli/cmd_marks.h"
-#include "cli/cmd_peaks.h"
-#include "cli/cmd_report.h"
-#include "cli/cmd_run.h"
-#include "cli/cmd_threads.h"
-#include "cli/cmd_tree.h"
-#include "cli/cmd_view.h"
+#include "cli/commands.h"
 #include "cli/copies.h"
 
 #ifndef TIDEMARK_VERSION

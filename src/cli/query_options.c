@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 
 #include "model/answer.h"
-#include "model/whole.h"
-#include "report/units.h"
+#include "model/combined_profile.h"
+#include "answer/units.h"
 #include "store/held.h"
 #include "store/reader.h"
 
@@ -380,13 +380,13 @@ int query_read(const struct query_options *o, const char *file, struct recording
                struct err *err)
 {
     const char *process = o->query.process;
-    bool whole = process && strstr(process, WHOLE_WORD); /* of two files: PID,PID */
+    bool whole = process && strstr(process, COMBINED_PROFILE_WORD); /* of two files: PID,PID */
     bool one = o->command->one_process && !whole && !recording_held(file) &&
                read_one_process(o, file, out);
     int code = one ? 0 : recording_read(file, out, err);
     if (!code)
         query_tell_damage(o, file, *out);
-    return !code && whole ? whole_make(*out, err) : code;
+    return !code && whole ? combined_profile_make(*out, err) : code;
 }
 
 void query_tell_damage(const struct query_options *o, const char *file, const struct recording *r)

@@ -4,7 +4,7 @@
 #ifndef TIDE_CLI_TERMINAL_H
 #define TIDE_CLI_TERMINAL_H
 
-#include "report/style.h"
+#include "answer/style.h"
 
 /* For a file descriptor: UTF-8 on terminals where the locale says so; the terminal's width, or
  * COLUMNS, or STYLE_WIDTH; colour on terminals without NO_COLOR. */

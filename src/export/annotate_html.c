@@ -3,10 +3,10 @@
 #include <inttypes.h>
 
 #include "export/svg.h"
-#include "report/annotate.h"
-#include "report/report.h"
-#include "report/summary.h"
-#include "report/units.h"
+#include "answer/annotate.h"
+#include "answer/report.h"
+#include "answer/summary.h"
+#include "answer/units.h"
 
 static const char head[] =
     "<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n"

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "export/flame.h"
+#include "base/say.h"
 #include "export/script.h"
 #include "export/svg.h"
 
@@ -97,8 +98,7 @@ static void put_title(const struct flame *f, const struct flame_node *n,
 {
     const struct flame_node *root = &f->nodes.items[0];
     struct strbuf text = {0};
-    strbuf_puts(&text, n == root ? "all" : strpool_get(&f->names, n->name));
-    strbuf_putc(&text, '\n');
+    say(&text, "%r\n", n == root ? "all" : strpool_get(&f->names, n->name));
     if (n->place)
         strbuf_printf(&text, "%s\n", strpool_get(&f->names, n->place));
     if (o->colors == FLAME_DIFF) {

@@ -5,8 +5,8 @@
 
 #include "base/say.h"
 #include "export/plot.h"
-#include "report/growth.h"
-#include "report/summary.h"
+#include "answer/growth.h"
+#include "answer/summary.h"
 
 /* The line that was fitted to a series while it grew, by marks: over time it bends where they are
  * not evenly apart. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "export/plot.h"
-#include "report/summary.h"
+#include "answer/summary.h"
 
 #define LABEL_BYTES 64
 

@@ -3,10 +3,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "report/summary.h"
-#include "report/units.h"
+#include "base/say.h"
+#include "answer/summary.h"
+#include "answer/units.h"
 
-static struct plot_line *add_line(struct plot *p, const char *name, const struct timelines *t,
+static struct plot_line *add_line(struct plot *p, const char *name, const struct threads *t,
                                   const int64_t *values)
 {
     struct plot_line *l = plot_add(p, name);
@@ -16,7 +17,7 @@ static struct plot_line *add_line(struct plot *p, const char *name, const struct
     return l;
 }
 
-static void add_rss(struct plot *p, const struct timelines *t, bool rebase)
+static void add_rss(struct plot *p, const struct threads *t, bool rebase)
 {
     const struct profile *profile = t->profile;
     struct plot_line *l =
@@ -33,7 +34,7 @@ static void add_rss(struct plot *p, const struct timelines *t, bool rebase)
     }
 }
 
-void threads_plot_init(struct threads_plot *p, const struct timelines *t, bool rebase)
+void threads_plot_init(struct threads_plot *p, const struct threads *t, bool rebase)
 {
     *p =
         (struct threads_plot){.plot = {.x_unit = PLOT_SECONDS,
@@ -73,13 +74,11 @@ void threads_plot_release(struct threads_plot *p)
     strbuf_release(&p->others);
 }
 
-void threads_legend(const struct timelines *t, struct strbuf *out)
+void threads_legend(const struct threads *t, struct strbuf *out)
 {
     for (size_t i = 0; i < t->lines.count; i++) {
         const struct timeline_line *l = &t->lines.items[i];
-        strbuf_printf(out, "%zu: ", i + 1);
-        unit_text(out, l->name);
-        strbuf_printf(out, " highest %" PRId64 " live %" PRId64 " allocated %" PRId64 "\n",
-                      l->highest_bytes, l->live_bytes, l->allocated_bytes);
+        say(out, "%d: %s highest %d live %d allocated %d\n", i + 1, l->name, l->highest_bytes,
+            l->live_bytes, l->allocated_bytes);
     }
 }

@@ -4,7 +4,7 @@
 #ifndef TIDE_EXPORT_THREADS_PLOT_H
 #define TIDE_EXPORT_THREADS_PLOT_H
 
-#include "analyse/timelines.h"
+#include "analyse/threads.h"
 #include "export/plot.h"
 
 #define THREADS_DRAWN 14 /* those with the most; the others are one line */
@@ -15,9 +15,9 @@ struct threads_plot {
 };
 
 /* `rebase`: RSS less what it was at the beginning. */
-void threads_plot_init(struct threads_plot *p, const struct timelines *t, bool rebase);
+void threads_plot_init(struct threads_plot *p, const struct threads *t, bool rebase);
 void threads_plot_release(struct threads_plot *p);
 /* Every thread with its figures, a line each: what has no room in the picture. */
-void threads_legend(const struct timelines *t, struct strbuf *out);
+void threads_legend(const struct threads *t, struct strbuf *out);
 
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "model/sampled.h"
-#include "model/whole.h"
+#include "model/combined_profile.h"
 
 /* How many of the marks that a query names are marks of this profile. */
 static int marks_named(const struct profile *p, const struct query *q)
@@ -87,7 +87,7 @@ int answer_process(const struct recording *r, const struct query *q, const struc
         *out = choose(r, q);
         return 0;
     }
-    if (strcmp(process, WHOLE_WORD) == 0) {
+    if (strcmp(process, COMBINED_PROFILE_WORD) == 0) {
         *out = r->whole;
         return *out ? 0
                     : err_set(err, -EINVAL,

@@ -32,9 +32,9 @@ struct answer {
  * The profile that a query is about. This is the only place where that is decided.
  *
  * --process names it: PID (the last program of that process), PID#N (its N-th, from 1), or all of
- * them together, if whole_make was called. Without --process it is the program that held the most
- * memory (profile_memory: a compiler or a browser maps what others allocate); where only samples
- * were taken, the one with the most CPU time, then page faults. Two rules come before that:
+ * them together, if combined_profile_make was called. Without --process it is the program that held
+ * the most memory (profile_memory: a compiler or a browser maps what others allocate); where only
+ * samples were taken, the one with the most CPU time, then page faults. Two rules come before that:
  *
  * - A process that has the marks which the query names (at, since, has_mark) goes before one that
  *   has not.

@@ -2,11 +2,11 @@
  * diff: the same question put to two recordings, and what differs, matched by names.
  *
  * Both are answered as a report would (model/answer.h), with names made comparable
- * (model/origin.h); then the rows are joined. A function is its name: not its address, line, file
- * or library. A stack is the names of its functions and of its thread; a node of the tree is the
- * names from the root. A line is its function, the name of its file without folder, and its number.
- * A file is its path; where only one of each side is left with the same name without folder, these
- * two are one.
+ * (model/comparable_name.h); then the rows are joined. A function is its name: not its address,
+ * line, file or library. A stack is the names of its functions and of its thread; a node of the
+ * tree is the names from the root. A line is its function, the name of its file without folder, and
+ * its number. A file is its path; where only one of each side is left with the same name without
+ * folder, these two are one.
  *
  * If one recording has not what is asked for (no such thread), it counts as nothing, and `missing`
  * says why; if neither has it, that is an error, and so is a metric that one has not measured.

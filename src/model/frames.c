@@ -248,7 +248,7 @@ static bool is_python_library(const struct module *m)
 static uint32_t unresolved(struct frame_table *t, uint64_t address, const struct module *m)
 {
     if (m && m->path && !*m->path)
-        m = NULL; /* model/whole.h */
+        m = NULL; /* model/combined_profile.h */
     const char *base = m && m->path ? base_name(m->path) : "[unknown]";
     uint64_t offset = NODE_PC(address) - (m ? m->bias : 0);
     char *text = xasprintf("%s+0x%" PRIx64, base, offset);

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
-#include "model/origin.h"
+#include "model/comparable_name.h"
 #include "model/query.h"
 #include "model/suppress.h"
 #include "store/recording.h"

@@ -45,6 +45,7 @@ struct mappings {
     const struct profile *profile;
     enum mapping_grouping by;
     bool is_difference;
+    bool numa; /* in text, where the pages are in place of the sizes; set by the command */
     struct mapping_moment since, at; /* since: only in a difference */
     VEC(struct mapping_row) rows;    /* BY_KIND: in order of kind; else largest RSS first */
     size_t cut;                      /* rows left out by `top` */

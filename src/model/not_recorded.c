@@ -4,7 +4,7 @@
 
 enum recorded not_recorded(const struct profile *p, size_t *note)
 {
-    /* As src/collect/unseen.c and saving.c write them. */
+    /* As src/collect/session/not_recorded.c and saving.c write them. */
     static const struct {
         const char *text;
         enum recorded means;

@@ -67,8 +67,8 @@ struct focus {
                             not apply. 0: all of them do */
     bool presets;        /* ignore what is never the user's fault (model/presets.h) */
     const struct recording *match; /* names are made comparable with those of this other recording
-                                      (model/origin.h), and one function is one row whatever library
-                                      it is in; NULL: names as they are */
+                                      (model/comparable_name.h), and one function is one row
+                                      whatever library it is in; NULL: names as they are */
     bool lenient; /* no error if no stack is within: another process's, or one that was cut, may be
                    */
     bool no_defaults; /* not what `run` was given as --within, --ignore, --suppressions */

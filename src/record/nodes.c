@@ -203,9 +203,9 @@ static inline size_t bytes_before(unsigned window)
 /*
  * Maps a window. There is no descriptor to map it from, but the window before it is a mapping of
  * the same file, and mremap makes a longer copy of a shared mapping if told that it had no length.
- * The copy begins with the last page of the window before, which is not needed twice. If the program
- * has locked its memory, that page is unlocked first: the copy of a locked one would be filled with
- * pages from its beginning to its end.
+ * The copy begins with the last page of the window before, which is not needed twice. If the
+ * program has locked its memory, that page is unlocked first: the copy of a locked one would be
+ * filled with pages from its beginning to its end.
  */
 static __attribute__((noinline)) bool window_map(unsigned window)
 {

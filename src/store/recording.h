@@ -435,12 +435,12 @@ struct profile {
     char *host;
     uint64_t start_unix_ns;
     uint64_t duration_ns;
-    int exit_code; /* -1: unknown or ended by a signal */
-    int signal;    /* 0: none */
-    bool complete; /* ended, and everything up to the end was read */
-    bool execed;   /* ended by becoming another program */
-    uint32_t
-        together; /* processes that it stands for (model/whole.h); 0: it is one. Not in files */
+    int exit_code;     /* -1: unknown or ended by a signal */
+    int signal;        /* 0: none */
+    bool complete;     /* ended, and everything up to the end was read */
+    bool execed;       /* ended by becoming another program */
+    uint32_t together; /* processes that it stands for (model/combined_profile.h); 0: it is one. Not
+                          in files */
     struct inherited inherited;
     struct sampling sampling;
     uint64_t peak_bytes, peak_blocks, peak_time_ns;
@@ -502,7 +502,8 @@ struct recorded_default {
 
 struct recording {
     VEC(struct profile) profiles; /* the program itself is first, children in order of start */
-    struct profile *whole;        /* NULL, or all of them as one (model/whole.h); not in files */
+    struct profile
+        *whole; /* NULL, or all of them as one (model/combined_profile.h); not in files */
     struct strpool strings;
     VEC(struct recorded_default) defaults;
     bool complete;    /* the file ends as a finished recording does */

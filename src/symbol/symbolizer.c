@@ -13,8 +13,8 @@
 #include "symbol/declname.h"
 #include "symbol/demangle.h"
 #include "symbol/elfimage.h"
-#include "symbol/extent.h"
-#include "symbol/slots.h"
+#include "symbol/function_bounds.h"
+#include "symbol/got_slots.h"
 #include "symbol/symtab.h"
 
 struct symbol_file {

@@ -18,7 +18,7 @@
 #include "unwind/cfi.h"
 
 /* Where code lives: filled by the owner of the address space (record/modules.c in a program,
- * collect/sampled_stack.c for copied stacks). */
+ * collect/sampling/sampled_stack.c for copied stacks). */
 struct unwind_module {
     struct cfi_section cfi;
     uint32_t epoch; /* tells modules apart that were at the same addresses at different times */

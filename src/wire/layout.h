@@ -4,7 +4,7 @@
  * One memfd per process, made and sized by the collector, mapped by both. The program appends; the
  * collector reads; neither waits for a lock. Everything the program wrote survives its death,
  * because the collector holds its own mapping. The program may scribble over all of it: the
- * collector trusts nothing here (collect/drain.c checks every number before use).
+ * collector trusts nothing here (collect/counting/drain.c checks every number before use).
  *
  *     header | modules | Python code | rings | cut stacks | stack tree, without end
  *

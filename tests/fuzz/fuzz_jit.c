@@ -2,7 +2,7 @@
 #include "fuzz.h"
 
 #include "base/err.h"
-#include "collect/jit_names.h"
+#include "collect/naming/jit_names.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -10,7 +10,7 @@
 
 #include "cli/query_options.c" /* the command line is no library */
 #include "model/answer.h"
-#include "report/report.h"
+#include "answer/report.h"
 
 /* --- is it JSON? ------------------------------------------------------------------------------ */
 

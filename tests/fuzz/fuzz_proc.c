@@ -5,7 +5,7 @@
 #include "fuzz.h"
 
 #include "base/err.h"
-#include "collect/proc.h"
+#include "collect/proc/proc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

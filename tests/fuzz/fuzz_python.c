@@ -6,7 +6,7 @@
  */
 #include "fuzz.h"
 
-#include "collect/python.h"
+#include "collect/naming/python_code.h"
 #include "record/python_lines.h"
 #include "wire/layout.h"
 

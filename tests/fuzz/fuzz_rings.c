@@ -9,7 +9,7 @@
 
 #include <unistd.h>
 
-#include "collect/target.h"
+#include "collect/counting/target.h"
 #include "store/reader.h"
 #include "store/writer.h"
 
@@ -181,8 +181,8 @@ static void check(const struct target *t, size_t accounts)
         fuzz_must(p->nodes.items[i].parent < i);
     for (size_t i = 1; i < t->ranges.items.count; i++)
         fuzz_must(t->ranges.items.items[i - 1].end <= t->ranges.items.items[i].start);
-    fuzz_must(t->timeline.kept <= TIMELINE_KEPT &&
-              t->timeline.slices.count - t->timeline.kept < TIMELINE_MAX &&
+    fuzz_must(t->timeline.kept <= INTERVAL_LOG_KEPT &&
+              t->timeline.slices.count - t->timeline.kept < INTERVAL_LOG_MAX &&
               p->intervals.count == t->timeline.slices.count);
     fuzz_must(t->ledger.peak_bytes >= t->ledger.live.bytes || t->ledger.live.bytes >> 63);
 }

@@ -14,16 +14,16 @@
 #include "model/diff.h"
 #include "model/answer.h"
 #include "model/mappings.h"
-#include "model/whole.h"
-#include "report/annotate.h"
-#include "report/decorated.h"
-#include "report/findings.h"
-#include "report/growth.h"
-#include "report/maps.h"
-#include "report/leaks.h"
-#include "report/peaks.h"
-#include "report/report.h"
-#include "report/threads.h"
+#include "model/combined_profile.h"
+#include "answer/annotate.h"
+#include "answer/tree.h"
+#include "answer/findings.h"
+#include "answer/growth.h"
+#include "answer/maps.h"
+#include "answer/leaks.h"
+#include "answer/peaks.h"
+#include "answer/report.h"
+#include "answer/threads.h"
 
 static inline void look_must(bool holds)
 {
@@ -115,7 +115,7 @@ static inline void look_ask(const struct recording *r, uint64_t hash)
     q.since = moments[hash / 16384 % 6];
     q.function = "main";
     q.top = 10;
-    q.process = r->whole ? WHOLE_WORD : NULL;
+    q.process = r->whole ? COMBINED_PROFILE_WORD : NULL;
     if (hash / 131072 % 4 == 0) { /* which goes with few of the others */
         q = (struct query){.metric = METRIC_TOTAL, .by = q.by, .top = 10, .process = q.process};
         q.histogram = (enum histogram_kind)(1 + hash / 524288 % 2);
@@ -146,7 +146,7 @@ static inline void look_for_leaks(const struct recording *r, uint64_t hash)
     q.query.at = moments[hash / 128 % 4];
     q.query.since = hash / 512 % 2 ? "50%" : NULL;
     q.query.top = 10;
-    q.query.process = r->whole ? WHOLE_WORD : NULL;
+    q.query.process = r->whole ? COMBINED_PROFILE_WORD : NULL;
     if (leaks_find(&l, r, &q, &err) == 0) {
         struct strbuf out = {0};
         const struct style style = {0};
@@ -221,7 +221,7 @@ static inline void look_findings(const struct recording *r, uint64_t hash)
     struct err err;
     query_init(&q);
     q.focus.presets = hash % 2;
-    q.process = r->whole ? WHOLE_WORD : NULL;
+    q.process = r->whole ? COMBINED_PROFILE_WORD : NULL;
     if (findings_all_init(&f, r, &q, 0, &err) == 0) {
         struct strbuf out = {0};
         const struct style style = {.width = hash / 2 % 128};
@@ -240,17 +240,17 @@ static inline void look_peaks(const struct recording *r, uint64_t hash)
     const struct peak_options options = {.least_change = hash % 2 ? -1 : 0};
     const struct style style = {.width = 40 + hash / 2 % 128};
     struct query q;
-    struct timelines t;
+    struct threads t;
     struct peaks p;
-    struct decorated d;
+    struct tree d;
     struct strbuf out = {0};
     struct err err;
     query_init(&q);
-    if (timelines_init(&t, r, &q, &err) == 0) {
+    if (threads_init(&t, r, &q, &err) == 0) {
         threads_text(&t, 10, &style, &out);
         threads_json(r, &t, &out);
         threads_csv(&t, &out);
-        timelines_release(&t);
+        threads_release(&t);
     }
     if (peaks_init(&p, r, &q, &options, &err) == 0) {
         peaks_text(&p, "x.tide", "", 10, &style, &out);
@@ -258,9 +258,9 @@ static inline void look_peaks(const struct recording *r, uint64_t hash)
         peaks_csv(&p, &out);
         peaks_release(&p);
     }
-    if (decorated_init(&d, r, &q, hash / 256 % 2, &err) == 0) {
-        decorated_text(&d, "heading", NULL, 10, &style, &out);
-        decorated_release(&d);
+    if (tree_init(&d, r, &q, hash / 256 % 2, &err) == 0) {
+        tree_text(&d, "heading", NULL, 10, &style, &out);
+        tree_release(&d);
     }
     strbuf_release(&out);
     query_release(&q);
@@ -306,7 +306,7 @@ static inline void look(struct recording *r, uint64_t hash)
 {
     struct err err;
     look_whole(r);
-    if (hash >> 40 & 1 && whole_make(r, &err) == 0)
+    if (hash >> 40 & 1 && combined_profile_make(r, &err) == 0)
         look_profile(r->whole);
     look_ask(r, hash);
     look_for_leaks(r, hash);

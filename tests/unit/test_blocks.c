@@ -3,7 +3,7 @@
 
 #include <malloc.h>
 
-#include "collect/blocks.h"
+#include "collect/counting/blocks.h"
 
 enum { PLACES = 1 << 15, OPERATIONS = 100000 };
 

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "collect/codefile.h"
+#include "collect/naming/code_file.h"
 #include "unwind/copied.h"
 
 #define NOINLINE __attribute__((noinline))

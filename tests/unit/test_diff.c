@@ -2,15 +2,15 @@
 #include "test_model_fixture.h"
 
 #include "model/diff.h"
-#include "model/origin.h"
-#include "report/diff.h"
+#include "model/comparable_name.h"
+#include "answer/diff.h"
 
 static const char *const files[] = {"a.tide", "b.tide"};
 
 static void expect_origin(const char *name, bool without_numbers, const char *want)
 {
     struct strbuf out = {0};
-    origin_name(&out, name, without_numbers);
+    comparable_name(&out, name, without_numbers);
     assert_string_equal(out.data, want);
     strbuf_release(&out);
 }

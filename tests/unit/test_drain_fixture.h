@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collect/target.h"
+#include "collect/counting/target.h"
 
 #define INTERVAL UINT64_C(1000000)
 

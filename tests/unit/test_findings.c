@@ -3,7 +3,7 @@
 
 #include "analyse/findings.h"
 #include "analyse/wrappers.h"
-#include "report/findings.h"
+#include "answer/findings.h"
 
 #define PEAK (8u << 20)
 

@@ -2,8 +2,8 @@
  * count byte by byte; and which of many are kept. */
 #include "unit.h"
 
-#include "collect/footprint.h"
-#include "collect/page_areas.h"
+#include "collect/resident/footprint.h"
+#include "collect/resident/heap_pages.h"
 
 #define PAGE  UINT64_C(4096)
 #define HEAP  UINT64_C(0x10000000)

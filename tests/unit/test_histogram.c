@@ -1,8 +1,8 @@
 /* Sizes and lifetimes: the collector's counting against a model that keeps every block. */
 #include "test_drain_fixture.h"
 
-#include "collect/births.h"
-#include "collect/ledger.h"
+#include "collect/counting/eras.h"
+#include "collect/counting/ledger.h"
 #include "store/buckets.h"
 
 #define MS UINT64_C(1000000)
@@ -29,24 +29,24 @@ static void test_buckets(void **state)
 /* --- eras ------------------------------------------------------------------------------------- */
 
 /* Every era that ever began is remembered here, and compared with what births know of it. */
-static void check_eras(const struct births *b, const struct era *all, size_t count)
+static void check_eras(const struct eras *b, const struct era *all, size_t count)
 {
     uint64_t now = all[count - 1].start_ns;
-    assert_int_equal(births_now(b), count - 1);
+    assert_int_equal(eras_now(b), count - 1);
     for (size_t i = 0; i < count; i++) {
-        const struct era *e = &b->eras.items[births_place(b, (uint32_t)i)];
+        const struct era *e = &b->eras.items[eras_place(b, (uint32_t)i)];
         assert_true(e->number <= i);
         assert_int_equal(e->tick, all[i].tick);
         assert_true(e->start_ns <= all[i].start_ns);
         assert_true(all[i].start_ns - e->start_ns <= (now - all[i].start_ns) / ERA_SHARE);
-        assert_int_equal(births_life(b, (uint32_t)i), life_bucket(now - e->start_ns));
+        assert_int_equal(eras_life(b, (uint32_t)i), life_bucket(now - e->start_ns));
     }
 }
 
 static void test_eras(void **state)
 {
     (void)state;
-    struct births b = {0};
+    struct eras b = {0};
     VEC(struct era) all = {0};
     uint64_t seed = 7, now = 0;
     uint32_t tick = 1;
@@ -54,16 +54,16 @@ static void test_eras(void **state)
         bool forced = unit_random(&seed) % 500 == 0;
         now += unit_random(&seed) % (3 * MS);
         tick += forced;
-        size_t before = b.eras.count ? births_now(&b) + 1 : 0;
-        births_begin(&b, now, tick, forced);
-        if (births_now(&b) + 1 != before)
+        size_t before = b.eras.count ? eras_now(&b) + 1 : 0;
+        eras_begin(&b, now, tick, forced);
+        if (eras_now(&b) + 1 != before)
             *vec_push(&all) = (struct era){.start_ns = now, .tick = tick};
         if (i % 20000 == 19999)
             check_eras(&b, all.items, all.count);
     }
     assert_true(all.count > 60000);
     assert_true(b.eras.count < all.count / 2);
-    births_release(&b);
+    eras_release(&b);
     vec_release(&all);
 }
 

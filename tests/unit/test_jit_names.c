@@ -1,7 +1,7 @@
 /* /tmp/perf-PID.map, and the code of trampolines. */
 #include "unit.h"
 
-#include "collect/jit_names.h"
+#include "collect/naming/jit_names.h"
 #include "unwind/arch.h"
 
 static struct jit_names parsed(const char *text)

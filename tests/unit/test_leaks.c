@@ -7,7 +7,7 @@
 #include "test_model_fixture.h"
 
 #include "analyse/leaks.h"
-#include "report/leaks.h"
+#include "answer/leaks.h"
 
 enum { LOSE, LOSE_TOO, KEEP, WORKER, VECTOR };
 

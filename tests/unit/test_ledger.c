@@ -1,7 +1,7 @@
 /* The ledger against a model that remembers every moment. */
 #include "unit.h"
 
-#include "collect/ledger.h"
+#include "collect/counting/ledger.h"
 
 enum { SITES = 24, LIVE_MAX = 600 };
 
@@ -180,7 +180,7 @@ static void test_random_sequences(void **state)
                 ledger_watch(&l);
                 m.watched_peak = m.total;
             }
-            if (i % 400 == 399) { /* as timeline_close() begins an interval */
+            if (i % 400 == 399) { /* as interval_log_close() begins an interval */
                 assert_u64_equal(ledger_end_interval(&l), m.interval_peak);
                 m.interval_peak = m.total;
             }

@@ -3,8 +3,8 @@
 
 #include "model/mark_rows.h"
 #include "model/mark_scopes.h"
-#include "report/mark_scopes.h"
-#include "report/marks.h"
+#include "answer/mark_scopes.h"
+#include "answer/marks.h"
 
 static void add_mark(struct recording *r, const char *label, uint64_t time_ns)
 {

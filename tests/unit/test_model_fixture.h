@@ -1,5 +1,5 @@
 /*
- * Recordings built by hand for tests of src/model and src/report.
+ * Recordings built by hand for tests of src/model and src/answer.
  *
  * The sample program, with addresses that are easy to read (0x1010 is in `main` and so on):
  *

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collect/program_stacks.h"
+#include "collect/counting/program_stacks.h"
 #include "record/nodes.h"
 #include "unit.h"
 

@@ -1,7 +1,7 @@
 /* What /proc says of a process, and what it would never say. */
 #include "unit.h"
 
-#include "collect/proc.h"
+#include "collect/proc/proc.h"
 
 static void test_stat(void **state)
 {

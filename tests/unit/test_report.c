@@ -1,12 +1,12 @@
 /* Text, JSON and CSV of the sample, against exact strings. */
 #include "test_model_fixture.h"
 
-#include "report/report.h"
-#include "report/summary.h"
-#include "report/indent.h"
-#include "report/table.h"
-#include "report/units.h"
-#include "report/wrap.h"
+#include "answer/report.h"
+#include "answer/summary.h"
+#include "answer/indent.h"
+#include "answer/table.h"
+#include "answer/units.h"
+#include "answer/wrap.h"
 
 static const struct style plain = {.width = 100};
 

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collect/resolver.h"
+#include "collect/naming/resolver.h"
 #include "symbol/symbolizer.h"
 
 enum { FILES = 6, PLACES = 300 };

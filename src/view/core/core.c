@@ -10,23 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cmd_diff.h"
-#include "cli/cmd_findings.h"
-#include "cli/cmd_flame.h"
-#include "cli/cmd_growth.h"
-#include "cli/cmd_leaks.h"
-#include "cli/cmd_maps.h"
-#include "cli/cmd_marks.h"
-#include "cli/cmd_peaks.h"
-#include "cli/cmd_report.h"
-#include "cli/cmd_threads.h"
-#include "cli/cmd_tree.h"
+#include "cli/page_commands.h"
 #include "cli/terminal.h"
 #include "store/held.h"
 #include "store/reader.h"
 
 #define EXPORT(name) __attribute__((export_name(name)))
-#define ARGUMENTS    256
 
 void *core_alloc(size_t size);
 void core_free(void *p);
@@ -74,26 +63,7 @@ int recording_read(const char *path, struct recording **out, struct err *err)
 /* Runs a command: its words, each ended by a NUL. Returns the exit status. */
 EXPORT("core_run") int core_run(char *words, size_t size)
 {
-    static const struct {
-        const char *name;
-        int (*main)(int argc, char **argv);
-    } commands[] = {{"report", cmd_report}, {"leaks", cmd_leaks},       {"diff", cmd_diff},
-                    {"growth", cmd_growth}, {"findings", cmd_findings}, {"marks", cmd_marks},
-                    {"maps", cmd_maps},     {"threads", cmd_threads},   {"peaks", cmd_peaks},
-                    {"tree", cmd_tree},     {"flame", cmd_flame}};
-    char *arguments[ARGUMENTS + 1];
-    int count = 0;
-    for (size_t at = 0; at < size && count < ARGUMENTS; at += strlen(words + at) + 1)
-        arguments[count++] = words + at;
-    arguments[count] = NULL;
-    for (size_t i = 0; count && i < sizeof commands / sizeof *commands; i++)
-        if (strcmp(arguments[0], commands[i].name) == 0) {
-            int status = commands[i].main(count, arguments);
-            fflush(stdout);
-            return status;
-        }
-    fprintf(stderr, "a page has no command '%s'\n", count ? arguments[0] : "");
-    return 2;
+    return page_command(words, size);
 }
 
 /* Text is not shown in a terminal. */

@@ -187,3 +187,4 @@ class Core {
 }
 
 export const core = new Core();
+globalThis.tidemark = {core}; // for the console, and for tests

@@ -1,0 +1,54 @@
+/*
+ * threads: what each thread had live at moments of the run, and the process beside them.
+ *
+ * A block counts for the thread that allocated it, whoever frees it; what a thread frees of others
+ * is counted besides, for all blocks, whatever the focus. Every thread that ever was is
+ * a line of its own: ids that are used again and threads of the same name are told apart. Moments
+ * are ends of intervals; of many intervals some are taken, evenly.
+ *
+ * The process's value at a moment is its highest since the moment before; a thread's is what it had
+ * then, and so is the process's where the focus leaves something out.
+ *
+ * Ownership: borrows recording and query; threads_release frees the rest.
+ */
+#ifndef TIDE_ANALYSE_THREADS_H
+#define TIDE_ANALYSE_THREADS_H
+
+#include "model/answer.h"
+
+#define THREADS_MOMENTS 1024
+#define THREADS_PROCESS UINT32_MAX /* the line of the whole process */
+
+struct timeline_line {
+    uint32_t thread;                                   /* in profile.threads */
+    char *name;                                        /* with its id where several have the same */
+    int64_t live_bytes, live_blocks;                   /* at the end of the window */
+    int64_t allocations, allocated_bytes, freed_bytes; /* of its own blocks, in the window */
+    int64_t foreign_blocks, foreign_bytes; /* freed in the window, and others had allocated them */
+    int64_t at_peak_bytes;                 /* when the process had most */
+    int64_t highest_bytes;                 /* at a moment */
+    uint64_t highest_ns;
+    /* at each moment; the latter two since the window began, in bytes: */
+    int64_t *live, *allocated, *foreign;
+};
+
+struct threads {
+    const struct profile *profile;
+    struct window window;
+    size_t moments;
+    uint64_t *time_ns;
+    size_t *intervals;               /* that lie before each moment */
+    int64_t *process;                /* highest live total since the moment before, */
+    int64_t *total;                  /* and the live total then */
+    bool *counted;                   /* by site: in focus */
+    bool part;                       /* not all of the heap is */
+    VEC(struct timeline_line) lines; /* highest first */
+    uint64_t peak_bytes;             /* of the process in the window */
+};
+
+/* `q`: process, focus, since and at. */
+int threads_init(struct threads *t, const struct recording *r, const struct query *q,
+                 struct err *err);
+void threads_release(struct threads *t);
+
+#endif

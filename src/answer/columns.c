@@ -1,0 +1,239 @@
+#include "answer/columns.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "answer/csv.h"
+#include "answer/table.h"
+#include "answer/units.h"
+
+static const void *row_at(const struct rows *r, size_t i)
+{
+    return (const char *)r->items + i * r->item_size;
+}
+
+static struct cell field_of(const struct column_def *c, const void *row)
+{
+    const void *base = row;
+    if (c->through)
+        memcpy(&base, (const char *)row + c->through - 1, sizeof base);
+    const char *field = (const char *)base + c->offset;
+    bool wide = c->size == sizeof(uint64_t);
+    switch (c->type) {
+    case FIELD_NATURAL:
+        return cell_natural(wide ? *(const uint64_t *)field : *(const uint32_t *)field);
+    case FIELD_INTEGER:
+        return cell_integer(wide ? *(const int64_t *)field : *(const int32_t *)field);
+    case FIELD_REAL:
+        return cell_real(*(const double *)field);
+    case FIELD_FLAG:
+        return cell_flag(*(const bool *)field);
+    default:
+        return cell_text(*(const char *const *)field);
+    }
+}
+
+/* `made` holds the text until the next call. */
+static struct cell cell_at(const struct rows *r, const struct column_def *c, const void *row,
+                           struct strbuf *made)
+{
+    strbuf_clear(made);
+    struct cell cell = c->known && !c->known(row) ? CELL_NOT_KNOWN
+                       : c->type                  ? field_of(c, row)
+                                                  : c->get((struct spot){r->answer, row, c, made});
+    return cell.type == CELL_TEXT && !cell.text ? CELL_NOT_KNOWN : cell;
+}
+
+/* --- text ------------------------------------------------------------------------------------- */
+
+static enum cell_kind layout_of(enum column_kind kind)
+{
+    return kind == COLUMN_WORD    ? CELL_LEFT
+           : kind == COLUMN_NAME  ? CELL_NAME
+           : kind == COLUMN_PATH  ? CELL_PATH
+           : kind == COLUMN_WORDS ? CELL_WORDS
+                                  : CELL_RIGHT;
+}
+
+static bool has_something(const struct rows *r, const struct column_def *c)
+{
+    struct strbuf made = {0};
+    bool something = false;
+    for (size_t i = 0; i < r->count && !something; i++) {
+        struct cell cell = cell_at(r, c, row_at(r, i), &made);
+        something = cell.type == CELL_TEXT ? *cell.text : cell.type != CELL_UNKNOWN && cell.integer;
+    }
+    strbuf_release(&made);
+    return something;
+}
+
+static bool is_shown(const struct rows *r, const struct column_def *c)
+{
+    return c->title && (!c->in_text || c->in_text(r->answer)) &&
+           (!c->if_any || has_something(r, c));
+}
+
+static void put_cell(const struct rows *r, const struct column_def *c, const struct cell *cell,
+                     struct strbuf *out)
+{
+    double real = cell->type == CELL_REAL      ? cell->real
+                  : cell->type == CELL_NATURAL ? (double)cell->natural
+                                               : (double)cell->integer;
+    if (cell->type == CELL_UNKNOWN)
+        strbuf_puts(out, layout_of(c->kind) == CELL_RIGHT ? "-" : "");
+    else if (cell->type == CELL_TEXT)
+        unit_text(out, cell->text);
+    else if (cell->type == CELL_FLAG)
+        strbuf_puts(out, cell->flag ? "yes" : "no");
+    else if (c->kind == COLUMN_BYTES)
+        unit_bytes(out, cell->integer);
+    else if (c->kind == COLUMN_AMOUNT)
+        unit_amount(out, r->metric, cell->integer);
+    else if (c->kind == COLUMN_TIME)
+        unit_time(out, cell->natural);
+    else if (c->kind == COLUMN_PERCENT)
+        unit_percent(out, real, 1);
+    else if (c->kind == COLUMN_REAL)
+        strbuf_printf(out, "%.10g", real);
+    else
+        unit_count(out, cell->integer);
+}
+
+static void put_row(const struct rows *r, const void *row, const bool *shown, struct strbuf *made,
+                    struct table *t)
+{
+    for (size_t i = 0; i < r->column_count; i++) {
+        if (!shown[i])
+            continue;
+        struct cell cell = cell_at(r, &r->columns[i], row, made);
+        put_cell(r, &r->columns[i], &cell, table_cell(t));
+    }
+}
+
+void rows_text(const struct rows *r, const struct style *s, struct strbuf *out)
+{
+    struct table t;
+    struct strbuf made = {0};
+    bool *shown = xcalloc(r->column_count, sizeof *shown);
+    size_t count = r->top && r->top < r->count ? r->top : r->count;
+    table_init(&t);
+    for (size_t i = 0; i < r->column_count; i++) {
+        shown[i] = is_shown(r, &r->columns[i]);
+        if (shown[i])
+            table_column(&t, r->columns[i].title, layout_of(r->columns[i].kind));
+    }
+    for (int spare = 1; spare <= TABLE_COLUMNS; spare++)
+        for (size_t i = 0; i < r->column_count; i++)
+            if (shown[i] && r->columns[i].spare == spare)
+                table_spare(&t, r->columns[i].title);
+    for (size_t i = 0; i < count; i++)
+        if (!r->in_text || r->in_text(r->answer, row_at(r, i)))
+            put_row(r, row_at(r, i), shown, &made, &t);
+    if (r->totals)
+        put_row(r, r->totals, shown, &made, &t);
+    table_print(&t, s, out);
+    table_release(&t);
+    strbuf_release(&made);
+    free(shown);
+}
+
+/* --- data ------------------------------------------------------------------------------------- */
+
+static void json_cell(const struct cell *cell, const char *key, struct json *j)
+{
+    if (cell->type == CELL_INTEGER)
+        json_i64(j, key, cell->integer);
+    else if (cell->type == CELL_NATURAL)
+        json_u64(j, key, cell->natural);
+    else if (cell->type == CELL_REAL)
+        json_double(j, key, cell->real);
+    else if (cell->type == CELL_FLAG)
+        json_bool(j, key, cell->flag);
+    else
+        json_string(j, key, cell->type == CELL_TEXT ? cell->text : NULL);
+}
+
+static void put_json(const struct rows *r, const void *row, struct strbuf *made, struct json *j)
+{
+    for (size_t i = 0; i < r->column_count; i++) {
+        const struct column_def *c = &r->columns[i];
+        if (!c->key || (c->in_json && !c->in_json(r->answer)))
+            continue;
+        if (c->json) {
+            c->json((struct spot){r->answer, row, c, made}, c->key, j);
+            continue;
+        }
+        struct cell cell = cell_at(r, c, row, made);
+        json_cell(&cell, c->key, j);
+    }
+}
+
+void row_json(const struct rows *r, const void *row, struct json *j)
+{
+    struct strbuf made = {0};
+    put_json(r, row, &made, j);
+    strbuf_release(&made);
+}
+
+void rows_json(const struct rows *r, const char *key, const struct report_sink *sink,
+               struct json *j)
+{
+    struct strbuf made = {0};
+    json_array(j, key);
+    for (size_t i = 0; i < r->count; i++) {
+        json_object(j, NULL);
+        put_json(r, row_at(r, i), &made, j);
+        json_end(j);
+        report_flush(sink, j->out);
+    }
+    json_end(j);
+    strbuf_release(&made);
+}
+
+static void csv_cell(const struct cell *cell, struct strbuf *out)
+{
+    if (cell->type == CELL_INTEGER)
+        strbuf_printf(out, "%" PRId64, cell->integer);
+    else if (cell->type == CELL_NATURAL)
+        strbuf_printf(out, "%" PRIu64, cell->natural);
+    else if (cell->type == CELL_REAL)
+        strbuf_printf(out, "%.17g", cell->real);
+    else if (cell->type == CELL_FLAG)
+        strbuf_puts(out, cell->flag ? "true" : "false");
+    else if (cell->type == CELL_TEXT)
+        csv_text(out, cell->text);
+}
+
+/* A value that only JSON can hold has no column. */
+static bool in_csv(const struct column_def *c)
+{
+    return c->key && (c->get || c->type);
+}
+
+void rows_csv(const struct rows *r, const struct report_sink *sink, struct strbuf *out)
+{
+    struct strbuf made = {0};
+    const char *comma = "";
+    for (size_t i = 0; i < r->column_count; i++)
+        if (in_csv(&r->columns[i])) {
+            strbuf_printf(out, "%s%s", comma, r->columns[i].key);
+            comma = ",";
+        }
+    strbuf_putc(out, '\n');
+    for (size_t i = 0; i < r->count; i++) {
+        comma = "";
+        for (size_t c = 0; c < r->column_count; c++) {
+            if (!in_csv(&r->columns[c]))
+                continue;
+            struct cell cell = cell_at(r, &r->columns[c], row_at(r, i), &made);
+            strbuf_puts(out, comma);
+            csv_cell(&cell, out);
+            comma = ",";
+        }
+        strbuf_putc(out, '\n');
+        report_flush(sink, out);
+    }
+    strbuf_release(&made);
+}

@@ -1,0 +1,166 @@
+/*
+ * columns: a table described once, from which its text, its JSON and its CSV follow.
+ *
+ *     static const struct column_def columns[] = {
+ *         {"label", "mark", COLUMN_PATH, .get = get_label},
+ *         {"vm_bytes", "VM", COLUMN_BYTES, FIELD(struct row, vm_bytes)},
+ *         {"anon_bytes", "anon", COLUMN_BYTES, FIELD(struct row, anon_bytes), .spare = 1},
+ *     };
+ *
+ * A column without a title is not in the text, one without a key not in the data. What is not known
+ * is "-" in text, null in JSON and empty in CSV. Text is aligned and shortened by answer/table.h.
+ *
+ * Ownership: everything is borrowed for the call.
+ */
+#ifndef TIDE_ANSWER_COLUMNS_H
+#define TIDE_ANSWER_COLUMNS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/json.h"
+#include "answer/report.h"
+#include "answer/style.h"
+
+enum column_kind {
+    COLUMN_COUNT, /* "1,234" */
+    COLUMN_BYTES,
+    COLUMN_TIME,    /* ns: "3.2 ms" */
+    COLUMN_AMOUNT,  /* bytes or ns, by rows.metric */
+    COLUMN_PERCENT, /* a share: 0.123 is "12.3" */
+    COLUMN_REAL,
+    COLUMN_WORD,
+    COLUMN_NAME,  /* of a function: may be shortened */
+    COLUMN_PATH,  /* file:line, label#3: may lose its front */
+    COLUMN_WORDS, /* as many as there is room for */
+};
+
+/* What a row has in a column. */
+struct cell {
+    enum { CELL_UNKNOWN, CELL_INTEGER, CELL_NATURAL, CELL_REAL, CELL_FLAG, CELL_TEXT } type;
+    union {
+        int64_t integer;
+        uint64_t natural;
+        double real;
+        bool flag;
+        const char *text; /* NULL: not known */
+    };
+};
+
+struct column_def;
+
+#define CELL_NOT_KNOWN ((struct cell){.type = CELL_UNKNOWN})
+#define CELL_OF(v)                                                                                 \
+    _Generic((v),                                                                                  \
+        bool: cell_flag,                                                                           \
+        float: cell_real,                                                                          \
+        double: cell_real,                                                                         \
+        char *: cell_text,                                                                         \
+        const char *: cell_text,                                                                   \
+        unsigned: cell_natural,                                                                    \
+        unsigned long: cell_natural,                                                               \
+        unsigned long long: cell_natural,                                                          \
+        default: cell_integer)(v)
+
+static inline struct cell cell_integer(int64_t v)
+{
+    return (struct cell){.type = CELL_INTEGER, .integer = v};
+}
+
+static inline struct cell cell_natural(uint64_t v)
+{
+    return (struct cell){.type = CELL_NATURAL, .natural = v};
+}
+
+static inline struct cell cell_real(double v)
+{
+    return (struct cell){.type = CELL_REAL, .real = v};
+}
+
+static inline struct cell cell_flag(bool v)
+{
+    return (struct cell){.type = CELL_FLAG, .flag = v};
+}
+
+static inline struct cell cell_text(const char *v)
+{
+    return (struct cell){.type = CELL_TEXT, .text = v};
+}
+
+/* The row that a cell is wanted of. */
+struct spot {
+    const void *answer, *row;
+    const struct column_def *column;
+    struct strbuf *made; /* empty: for a text that has to be made */
+};
+
+struct column_def {
+    const char *key, *title;
+    enum column_kind kind;
+    /* FIELD: a member of the row as it is; FIELD_OF: of what a pointer in it points to. */
+    enum field_type {
+        FIELD_NONE,
+        FIELD_NATURAL,
+        FIELD_INTEGER,
+        FIELD_REAL,
+        FIELD_FLAG,
+        FIELD_TEXT
+    } type;
+    size_t offset, size, through;
+    struct cell (*get)(struct spot s);   /* instead of a member */
+    bool (*known)(const void *row);      /* NULL: always */
+    bool (*in_text)(const void *answer); /* NULL: always */
+    bool (*in_json)(const void *answer); /* NULL: always */
+    /* A value that is more than one number or text; CSV has what `get` gives. */
+    void (*json)(struct spot s, const char *key, struct json *j);
+    bool if_any; /* in text only if one row has something: not 0, not empty, not unknown */
+    int number;  /* for `get`, where several columns have one */
+    int spare;   /* where text has no room: 1 goes first, 0 never */
+};
+
+#define FIELD_TYPE(member)                                                                         \
+    _Generic((member),                                                                             \
+        unsigned: FIELD_NATURAL,                                                                   \
+        unsigned long: FIELD_NATURAL,                                                              \
+        unsigned long long: FIELD_NATURAL,                                                         \
+        int: FIELD_INTEGER,                                                                        \
+        long: FIELD_INTEGER,                                                                       \
+        long long: FIELD_INTEGER,                                                                  \
+        double: FIELD_REAL,                                                                        \
+        bool: FIELD_FLAG,                                                                          \
+        char *: FIELD_TEXT,                                                                        \
+        const char *: FIELD_TEXT)
+#define FIELD(row, member)                                                                         \
+    .type = FIELD_TYPE(((row *)NULL)->member), .offset = offsetof(row, member),                    \
+    .size = sizeof(((row *)NULL)->member)
+#define FIELD_OF(row, pointer, pointed, member)                                                    \
+    FIELD(pointed, member), .through = 1 + offsetof(row, pointer)
+
+/* A table of an answer: rows lie side by side. */
+struct rows {
+    const struct column_def *columns;
+    size_t column_count;
+    const void *answer; /* for the columns' functions */
+    const void *items;
+    size_t item_size, count;
+    enum metric metric;
+    size_t top;                                           /* of the text; 0: all */
+    bool (*in_text)(const void *answer, const void *row); /* NULL: every row */
+    const void *totals;                                   /* a last row of the text, or NULL */
+};
+
+#define COLUMN_DEFS(columns_)                                                                      \
+    .columns = (columns_), .column_count = sizeof(columns_) / sizeof *(columns_)
+#define ITEMS(vec) .items = (vec).items, .item_size = sizeof *(vec).items, .count = (vec).count
+
+void rows_text(const struct rows *r, const struct style *s, struct strbuf *out);
+/* An array of objects. `sink` may be NULL. */
+void rows_json(const struct rows *r, const char *key, const struct report_sink *sink,
+               struct json *j);
+/* The members of one row, inside an object that the caller opened. */
+void row_json(const struct rows *r, const void *row, struct json *j);
+/* With a line of titles. */
+void rows_csv(const struct rows *r, const struct report_sink *sink, struct strbuf *out);
+
+#endif

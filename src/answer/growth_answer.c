@@ -1,0 +1,458 @@
+/* The answer of growth: what grows, by how much, since when, and who does it; and the account. */
+#include <math.h>
+#include <string.h>
+
+#include "base/say.h"
+#include "model/name.h"
+#include "answer/growth.h"
+#include "answer/units.h"
+
+#define NAMED      2    /* functions in a sentence */
+#define NAME_WIDTH 32   /* columns of each */
+#define NAME_LEAST 0.1  /* of the largest, to be named or counted beside it */
+#define PART_LEAST 0.05 /* of the gain of RSS, to be told */
+#define MOSTLY     0.8  /* of the gain: as good as all of it */
+
+static int64_t whole(double value)
+{
+    return (int64_t)fmin(fmax(round(value), -9e18), 9e18);
+}
+
+void growth_unit(const struct growth *g, struct strbuf *out)
+{
+    say(out, "per %s", g->mark ? g->mark : "second");
+}
+
+/* "977 KiB per event" */
+static void rate(const struct growth *g, double bytes, struct strbuf *out)
+{
+    say(out, "%B ", whole(bytes));
+    growth_unit(g, out);
+}
+
+/* "event 71", or "12.5 s" */
+void growth_moment(const struct growth *g, size_t k, struct strbuf *out)
+{
+    if (g->mark)
+        say(out, "%s %N", g->mark, k + 1);
+    else
+        say(out, "%T", g->stamp[k]->time_ns);
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static void function_words(const struct places *p, const struct call_frame *frame,
+                           struct strbuf *out)
+{
+    struct strbuf clean = {0};
+    say(&clean, "%s", frame_table_string(&p->total.frames, frame->name));
+    name_shorten(out, clean.data, NAME_WIDTH);
+    strbuf_release(&clean);
+}
+
+/* Blocks of a pool have its name before the function that asked for them. */
+static void place_words(const struct places *p, enum domain domain, uint32_t call,
+                        struct strbuf *out)
+{
+    const struct call_frame *frame = places_frame(p, call);
+    uint32_t caller = p->total.tree.parent.items[call];
+    function_words(p, frame, out);
+    if (domain == DOMAIN_POOL && caller) {
+        frame = places_frame(p, caller);
+        strbuf_puts(out, " from ");
+        function_words(p, frame, out);
+    }
+    if (!frame->file)
+        return;
+    say(out, ", %s", base_name(frame_table_string(&p->total.frames, frame->file)));
+    if (frame->line)
+        strbuf_printf(out, ":%u", frame->line);
+}
+
+static int64_t weight(const struct growth_site *s, bool lost)
+{
+    return lost ? s->lost_bytes : s->bytes;
+}
+
+static const struct growth_site *site_at(const struct growth *g, size_t i)
+{
+    return i < g->sites.count ? &g->sites.items[i] : &g->other.items[i - g->sites.count];
+}
+
+/* Functions of a domain, those that lost or gained most first; false: there are none. */
+static bool who_of(const struct growth *g, enum domain domain, bool lost, struct strbuf *out)
+{
+    const struct growth_site *named[NAMED] = {0};
+    size_t all = g->sites.count + g->other.count, count = 0, more = 0;
+    int64_t most = 0;
+    for (size_t i = 0; i < all; i++)
+        if (site_at(g, i)->domain == domain && weight(site_at(g, i), lost) > most)
+            most = weight(site_at(g, i), lost);
+    for (size_t i = 0; i < all && most > 0; i++) {
+        const struct growth_site *s = site_at(g, i);
+        if (s->domain != domain || (double)weight(s, lost) < NAME_LEAST * (double)most)
+            continue;
+        size_t at = count < NAMED ? count++ : NAMED;
+        more += at == NAMED;
+        for (; at > 0 && weight(named[at - 1], lost) < weight(s, lost); at--)
+            if (at < NAMED)
+                named[at] = named[at - 1];
+        if (at < NAMED)
+            named[at] = s;
+    }
+    for (size_t i = 0; i < count; i++) {
+        strbuf_puts(out, i ? more ? ", " : ", and " : ": ");
+        place_words(growth_places(g, domain), domain, named[i]->call, out);
+    }
+    if (more)
+        say(out, ", and %N other(s)", more);
+    return count > 0;
+}
+
+static bool who(const struct growth *g, struct strbuf *out)
+{
+    switch (g->verdict) {
+    case VERDICT_LEAK:
+        return who_of(g, DOMAIN_HEAP, true, out);
+    case VERDICT_GROWTH:
+        return (growth_grows(g, GROWTH_POOLS) && who_of(g, DOMAIN_POOL, false, out)) ||
+               (growth_main_part(g) == GAIN_ARENAS && !g->arenas_are_live &&
+                who_of(g, DOMAIN_MAPPED, false, out)) ||
+               who_of(g, DOMAIN_HEAP, false, out) || who_of(g, DOMAIN_MAPPED, false, out);
+    case VERDICT_MAPPED:
+    case VERDICT_SHARED:
+    case VERDICT_ADDRESS_SPACE:
+        return who_of(g, DOMAIN_MAPPED, false, out);
+    case VERDICT_WARM_UP:
+        return who_of(g, DOMAIN_HEAP, false, out) || who_of(g, DOMAIN_MAPPED, false, out);
+    case VERDICT_FRAGMENTATION:
+        if (!g->account.pins.count)
+            return false;
+        strbuf_puts(out, ": ");
+        place_words(&g->places, DOMAIN_HEAP, g->account.pins.items[0].call, out);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* " since event 71", " from event 20 to event 60" */
+static void when(const struct growth *g, struct strbuf *out)
+{
+    const struct trend *t = &g->cause;
+    if (t->began && t->begin + 1 < g->count) {
+        strbuf_puts(out, t->stopped ? " from " : " since ");
+        growth_moment(g, t->begin + 1, out);
+    }
+    if (t->stopped && t->end > t->begin) {
+        strbuf_puts(out, t->began ? " to " : " up to ");
+        growth_moment(g, t->end, out);
+    }
+}
+
+static double rate_of_cause(const struct growth *g)
+{
+    return g->cause.end > g->cause.begin ? g->cause.rate : g->cause.slope;
+}
+
+static void leak_words(const struct growth *g, struct strbuf *out)
+{
+    const struct trend *t = &g->cause;
+    const double *lost = g->series[GROWTH_LOST];
+    bool part = t->end > t->begin;
+    size_t begin = part ? t->begin : 0, end = part ? t->end : g->count - 1;
+    double all = lost[g->count - 1] - lost[0];
+    if (t->stopped) {
+        strbuf_puts(out, "It leaked ");
+        rate(g, rate_of_cause(g), out);
+        when(g, out);
+        say(out, ", %B in all, and stopped", (int64_t)g->lost_bytes);
+    } else if (g->mark && 2 * t->rises < end - begin) {
+        say(out, "It leaked %B in %N of %N '%s' marks", whole(all), t->rises, g->count, g->mark);
+        when(g, out);
+        if (t->rises > 1) {
+            strbuf_puts(out, ", ");
+            rate(g, (lost[end] - lost[begin]) / growth_span(g, begin, end), out);
+            strbuf_puts(out, " on average");
+        }
+    } else {
+        strbuf_puts(out, "It leaks ");
+        rate(g, t->rate > 0 ? t->rate : t->slope, out);
+        when(g, out);
+    }
+    if (g->planted_bytes > 0)
+        say(out, ", %B of them on purpose (--plant-leak)", whole(g->planted_bytes));
+}
+
+static void growth_words(const struct growth *g, struct strbuf *out)
+{
+    enum growth_part most = growth_main_part(g);
+    if (growth_grows(g, GROWTH_POOLS)) {
+        strbuf_puts(out, "Its pools have ");
+        rate(g, rate_of_cause(g), out);
+        strbuf_puts(out, " more");
+    } else if (most == GAIN_ARENAS && growth_grows(g, GROWTH_ARENAS)) {
+        strbuf_puts(out, "Small Python objects take ");
+        rate(g, rate_of_cause(g), out);
+        strbuf_puts(out, " more");
+    } else if (growth_grows(g, GROWTH_LIVE)) {
+        strbuf_puts(out, "It keeps ");
+        rate(g, rate_of_cause(g), out);
+        strbuf_puts(out, " more");
+    } else {
+        strbuf_puts(out, "RSS grows by ");
+        rate(g, rate_of_cause(g), out);
+        when(g, out);
+        say(out, ", most of it %s", growth_part_title(most));
+        return;
+    }
+    when(g, out);
+    if (growth_grows(g, GROWTH_LIVE) && !growth_grows(g, GROWTH_POOLS) && most != GAIN_ARENAS)
+        strbuf_puts(out, g->all_freed ? ", and frees it after the last one"
+                         : g->scan    ? ", and something still points to it"
+                                      : ", and nobody looked whether anything points to it");
+}
+
+static void kept_words(const struct growth *g, struct strbuf *out)
+{
+    bool grows = g->cause.slope != 0 || g->cause.rate != 0;
+    bool pinned = g->verdict == VERDICT_FRAGMENTATION;
+    const char *what = growth_grows(g, GROWTH_LIVE) ? "Hardly anything" : "Nothing";
+    double all = g->account.last ? (double)growth_account_part(&g->account, PART_FREE) +
+                                       (double)growth_account_part(&g->account, PART_HELD)
+                                 : growth_last(g, GROWTH_HELD);
+    if (grows) {
+        strbuf_puts(out, "The allocator keeps ");
+        rate(g, g->rates.parts[GAIN_FREE], out);
+        say(out, " more than live blocks use%s, %B at last",
+            pinned ? ", on pages that few blocks keep" : "", whole(all));
+    } else if (pinned) {
+        say(out, "%r grows, but live blocks keep %B free on their pages", what,
+            growth_account_part(&g->account, PART_HELD));
+    } else {
+        say(out, "%r grows, but the allocator keeps %B that no block uses", what, whole(all));
+    }
+    if (!pinned && g->account.last && g->account.last->arenas > 1)
+        say(out, ", in %N arena(s), one for each thread or two", g->account.last->arenas);
+}
+
+/* ", most of it free in the allocator": of what RSS gained from the first moment to the last. */
+static void most_of_rss(const struct growth *g, struct strbuf *out)
+{
+    struct growth_rates all = growth_rates_between(g, 0, g->count - 1);
+    const struct growth_account *a = &g->account;
+    double span = growth_span(g, 0, g->count - 1);
+    int most = 0;
+    if (a->last && span > 0) /* not more than there is at last */
+        all.parts[GAIN_FREE] =
+            fmin(all.parts[GAIN_FREE], ((double)growth_account_part(a, PART_FREE) +
+                                        (double)growth_account_part(a, PART_HELD)) /
+                                           span);
+    for (int i = 0; i < GROWTH_PARTS; i++)
+        if (all.parts[i] > all.parts[most])
+            most = i;
+    if (all.parts[most] >= all.rss / 2)
+        say(out, ", most of it %s", growth_part_title((enum growth_part)most));
+}
+
+static void rise_words(const struct growth *g, struct strbuf *out)
+{
+    static const struct {
+        enum growth_line line;
+        const char *name;
+    } lines[] = {{GROWTH_LIVE, "The live heap"},
+                 {GROWTH_RSS, "RSS"},
+                 {GROWTH_SHARED, "Shared memory and files"},
+                 {GROWTH_MAPPED, "What it maps itself"},
+                 {GROWTH_POOLS, "What its pools have"},
+                 {GROWTH_ANON, "Anonymous memory"},
+                 {GROWTH_VM, "VM"}};
+    size_t i = 0;
+    while (i + 1 < sizeof lines / sizeof *lines && !growth_rose(g, lines[i].line))
+        i++;
+    const struct trend *t = &g->trends[lines[i].line];
+    const double *y = g->series[lines[i].line];
+    say(out, "%r rose by %B", lines[i].name, whole(y[g->count - 1] - y[0]));
+    if (t->model == TREND_PLATEAU && t->end > t->begin) {
+        strbuf_puts(out, " up to ");
+        growth_moment(g, t->end, out);
+        strbuf_puts(out, ", and not since");
+    } else if (t->model == TREND_STEPS && t->jumps) {
+        say(out, ", in %N jump(s) to new maxima and not steadily", t->rises);
+    } else if (t->model == TREND_RAMP && t->sure && t->slope > 0) {
+        /* Steadily, and yet no verdict: it is the recorder's own, for one. */
+        if (g->mark && lines[i].line == GROWTH_RSS)
+            most_of_rss(g, out);
+        else if (!g->mark)
+            strbuf_puts(out, ", in too short a time to tell whether it goes on");
+    } else {
+        strbuf_puts(out, ", not steadily");
+    }
+}
+
+static void stable_words(const struct growth *g, struct strbuf *out)
+{
+    if (growth_grows(g, GROWTH_LIVE)) {
+        strbuf_puts(out, "Hardly anything grows, ");
+        rate(g, g->trends[GROWTH_LIVE].slope, out);
+    } else {
+        strbuf_puts(out, "Nothing grows");
+    }
+    strbuf_puts(out, ": from ");
+    growth_moment(g, 0, out);
+    strbuf_puts(out, " to ");
+    growth_moment(g, g->count - 1, out);
+    say(out, " RSS goes from %B to %B", whole(g->series[GROWTH_RSS][0]),
+        whole(growth_last(g, GROWTH_RSS)));
+}
+
+static void first_sentence(const struct growth *g, struct strbuf *out)
+{
+    switch (g->verdict) {
+    case VERDICT_LEAK:
+        leak_words(g, out);
+        break;
+    case VERDICT_GROWTH:
+        growth_words(g, out);
+        break;
+    case VERDICT_MAPPED:
+        strbuf_puts(out, "It maps ");
+        rate(g, rate_of_cause(g), out);
+        strbuf_puts(out, " more");
+        when(g, out);
+        strbuf_puts(out, ", and does not unmap it");
+        break;
+    case VERDICT_SHARED:
+        strbuf_puts(out, growth_main_part(g) == GAIN_FILES ? "Pages of files take "
+                                                           : "Shared memory takes ");
+        rate(g, rate_of_cause(g), out);
+        strbuf_puts(out, " more");
+        when(g, out);
+        break;
+    case VERDICT_FRAGMENTATION:
+    case VERDICT_RETENTION:
+        kept_words(g, out);
+        break;
+    case VERDICT_ADDRESS_SPACE:
+        strbuf_puts(out, "It takes ");
+        rate(g, rate_of_cause(g), out);
+        strbuf_puts(out, " more addresses");
+        when(g, out);
+        strbuf_puts(out, ", and no more memory");
+        break;
+    case VERDICT_WARM_UP:
+        rise_words(g, out);
+        break;
+    default:
+        stable_words(g, out);
+        break;
+    }
+}
+
+/* --- the account ------------------------------------------------------------------------------ */
+
+const char *growth_part_title(enum growth_part part)
+{
+    static const char *const titles[GROWTH_PARTS] = {[GAIN_LOST] = "lost",
+                                                     [GAIN_REACHABLE] = "reachable",
+                                                     [GAIN_ROUNDING] = "rounding of blocks",
+                                                     [GAIN_MAPPED] = "mapped by the program",
+                                                     [GAIN_SHARED] = "shared memory",
+                                                     [GAIN_FILES] = "pages of files",
+                                                     [GAIN_ARENAS] = "Python arenas",
+                                                     [GAIN_FREE] = "free in the allocator",
+                                                     [GAIN_STACKS] = "stacks of threads",
+                                                     [GAIN_RECORDER] = "tidemark's own",
+                                                     [GAIN_OTHER] = "not explained"};
+    return titles[part < GROWTH_PARTS ? part : GAIN_OTHER];
+}
+
+bool growth_account_words(const struct growth *g, struct strbuf *out)
+{
+    const struct growth_rates *r = &g->rates;
+    size_t told = 0;
+    if (!(r->rss > 0))
+        return false;
+    strbuf_puts(out, "RSS +");
+    rate(g, r->rss, out);
+    for (int i = 0; i < GROWTH_PARTS; i++) {
+        double part = r->parts[i];
+        if (fabs(part) < PART_LEAST * r->rss)
+            continue;
+        if (told++)
+            say(out, " %r %B %s", part < 0 ? "-" : "+", whole(fabs(part)),
+                growth_part_title((enum growth_part)i));
+        else
+            say(out, " = %B %s", whole(part), growth_part_title((enum growth_part)i));
+        if (i == GAIN_FREE && g->account.last && g->account.last->arenas > 1)
+            say(out, " (%N arena(s))", g->account.last->arenas);
+    }
+    if (r->error > 0 && isfinite(r->error))
+        say(out, " (+-%B)", whole(r->error));
+    return true;
+}
+
+/* Of what RSS gained, what the first sentence tells. */
+static bool is_explained(const struct growth *g, const struct growth_rates *r)
+{
+    enum growth_part most = growth_main_part(g);
+    double told = g->verdict == VERDICT_LEAK ? r->parts[GAIN_LOST]
+                  : most < GROWTH_PARTS      ? r->parts[most]
+                                             : 0;
+    told += g->verdict == VERDICT_LEAK || most == GAIN_REACHABLE ? r->parts[GAIN_ROUNDING] : 0;
+    return r->rss <= 0 || told >= MOSTLY * (r->rss - r->parts[GAIN_RECORDER]);
+}
+
+/* The first sentence is about a time in which it grew; before and after that RSS may have gained
+ * more, by something else. */
+static void rest_of_rss(const struct growth *g, struct strbuf *out)
+{
+    struct growth_rates all = growth_rates_between(g, 0, g->count - 1);
+    if (!growth_rose(g, GROWTH_RSS) || is_explained(g, &all)) {
+        strbuf_puts(out, " RSS otherwise stays flat.");
+        return;
+    }
+    say(out, " RSS went from %B to %B", whole(g->series[GROWTH_RSS][0]),
+        whole(growth_last(g, GROWTH_RSS)));
+    most_of_rss(g, out);
+    strbuf_putc(out, '.');
+}
+
+/* What the first sentence does not say of RSS. */
+static void second_sentence(const struct growth *g, struct strbuf *out)
+{
+    if (g->verdict == VERDICT_STABLE || g->verdict == VERDICT_WARM_UP ||
+        g->verdict == VERDICT_ADDRESS_SPACE)
+        return;
+    bool rss = growth_grows(g, GROWTH_RSS) || growth_rose(g, GROWTH_RSS);
+    bool explained = is_explained(g, &g->rates);
+    if (g->verdict == VERDICT_LEAK || g->verdict == VERDICT_GROWTH) {
+        if (!rss || explained) {
+            rest_of_rss(g, out);
+            return;
+        }
+    } else if (!rss || explained) {
+        return;
+    }
+    strbuf_putc(out, ' ');
+    if (growth_account_words(g, out))
+        strbuf_putc(out, '.');
+}
+
+void growth_answer(const struct growth *g, struct strbuf *out)
+{
+    if (!g->known) {
+        strbuf_puts(out, "No verdict: ");
+        growth_missing_words(g, out);
+        strbuf_putc(out, '.');
+        return;
+    }
+    first_sentence(g, out);
+    who(g, out);
+    strbuf_putc(out, '.');
+    second_sentence(g, out);
+}

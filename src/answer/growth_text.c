@@ -1,0 +1,245 @@
+/* The sentences of growth. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "answer/growth.h"
+#include "base/say.h"
+#include "answer/growth_account.h"
+#include "answer/units.h"
+
+static const char *const titles[GROWTH_LINES] = {
+    [GROWTH_LIVE] = "the live heap",
+    [GROWTH_RSS] = "RSS",
+    [GROWTH_VM] = "VM",
+    [GROWTH_ANON] = "anonymous RSS",
+    [GROWTH_MAPPED] = "what the program itself has mapped",
+    [GROWTH_LOST] = "what is lost",
+    [GROWTH_HELD] = "memory held beyond live blocks",
+    [GROWTH_SHARED] = "shared memory and pages of files",
+    [GROWTH_POOLS] = "what its pools have",
+    [GROWTH_ARENAS] = "arenas of Python"};
+
+static const char *mark_word(const struct growth *g)
+{
+    return g->mark ? "mark" : "stamp";
+}
+
+static void bytes(struct strbuf *out, double value)
+{
+    unit_bytes(out, (int64_t)fmin(fmax(round(value), -9e18), 9e18));
+}
+
+static void put(struct sentences *s, struct strbuf *text)
+{
+    strbuf_puts(text, "");
+    *vec_push(&s->list) = strbuf_detach(text);
+    *text = (struct strbuf){0};
+}
+
+/* The model that fits a line, with its numbers. */
+static void line_words(const struct growth *g, enum growth_line line, struct strbuf *out)
+{
+    const struct trend *t = &g->trends[line];
+    const double *y = g->series[line];
+    const char *mark = mark_word(g);
+    strbuf_puts(out, titles[line]);
+    switch (t->model) {
+    case TREND_RAMP:
+        say(out, "%r%r", t->sure ? "" : " perhaps", t->slope > 0 ? " grows by " : " shrinks by ");
+        bytes(out, fabs(t->slope));
+        strbuf_putc(out, ' ');
+        growth_unit(g, out);
+        if (t->began && t->begin + 1 < g->count) {
+            strbuf_puts(out, " since ");
+            growth_moment(g, t->begin + 1, out);
+        }
+        strbuf_puts(out, " (95 % interval ");
+        bytes(out, t->slope > 0 ? t->low : -t->high);
+        strbuf_puts(out, " to ");
+        bytes(out, t->slope > 0 ? t->high : -t->low);
+        strbuf_puts(out, t->sure ? ")" : "), too little to be sure of");
+        break;
+    case TREND_STEPS:
+        say(out, " moves in %N jump(s), ", t->jumps);
+        bytes(out, y[g->count - 1] - y[t->skipped]);
+        strbuf_puts(out, " in all: steps, not a ramp");
+        break;
+    case TREND_PLATEAU:
+        strbuf_puts(out, t->warm_up > 0 ? " gained " : " lost ");
+        bytes(out, fabs(y[t->end] - y[t->begin]));
+        if (t->began && t->begin + 1 < g->count) {
+            strbuf_puts(out, " from ");
+            growth_moment(g, t->begin + 1, out);
+            strbuf_puts(out, " to ");
+        } else {
+            strbuf_puts(out, " up to ");
+        }
+        growth_moment(g, t->end, out);
+        strbuf_puts(out, ", and is on a plateau since");
+        break;
+    case TREND_SAWTOOTH:
+        strbuf_puts(out, " rises and falls again, by up to ");
+        bytes(out, t->fall);
+        break;
+    default:
+        strbuf_puts(out, " is flat");
+        break;
+    }
+    if (t->model != TREND_RAMP) {
+        strbuf_puts(out, "; growth of ");
+        bytes(out, fmax(ceil(t->detectable), 1));
+        strbuf_putc(out, ' ');
+        growth_unit(g, out);
+        strbuf_puts(out, " would have been seen");
+    }
+    if (t->model != TREND_PLATEAU && !t->began && t->skipped && t->warm_up != 0) {
+        strbuf_puts(out, "; warm-up, not counted: ");
+        bytes(out, t->warm_up);
+        strbuf_puts(out, " in the first ");
+        unit_counted(out, (int64_t)t->skipped, mark);
+    }
+}
+
+static void lost_words(const struct growth *g, struct strbuf *out)
+{
+    size_t first = g->first;
+    const double *lost = g->series[GROWTH_LOST], *live = g->series[GROWTH_LIVE];
+    size_t last = g->count - 1;
+    if (!g->scan) {
+        strbuf_puts(out, "whether anything still points to what is live is not known");
+        if (g->no_scan) {
+            say(out, ": %s", g->no_scan);
+        }
+        strbuf_puts(out, growth_grows(g, GROWTH_LIVE)
+                             ? "; so a leak cannot be told from growth that is wanted"
+                             : "");
+        return;
+    }
+    say(out, "of what was allocated between the first %r that counts and the last, ", mark_word(g));
+    bytes(out, lost[last] - lost[first]);
+    strbuf_puts(out, lost[last] > lost[first] ? " are lost: nothing points to them"
+                                              : " are lost: something points to all that is left");
+    if (live[last] > live[first]) {
+        strbuf_puts(out, "; live bytes gained ");
+        bytes(out, live[last] - live[first]);
+    }
+}
+
+static void freed_words(const struct growth *g, struct strbuf *out)
+{
+    say(out,
+        "of what the functions below gained, %B were freed after the last %r: they grew from one "
+        "to the next, and did not stay to the end",
+        g->freed_bytes, mark_word(g));
+}
+
+static void held_words(const struct growth *g, struct strbuf *out)
+{
+    say(out, "at the last %r anonymous RSS is ", mark_word(g));
+    bytes(out, growth_last(g, GROWTH_ANON));
+    strbuf_puts(out, " and live blocks are ");
+    bytes(out, growth_last(g, GROWTH_LIVE));
+    double held = growth_last(g, GROWTH_HELD);
+    strbuf_puts(out, held < 0 ? "; " : "; beyond them and their rounding ");
+    bytes(out, fabs(held));
+    say(out, "%r; live bytes were at most %B",
+        held < 0 ? " or more of them are not resident" : " are held", g->peak_bytes);
+}
+
+static void planted_words(const struct growth *g, struct strbuf *out)
+{
+    strbuf_puts(out, "recorded with --plant-leak: ");
+    bytes(out, g->planted_bytes);
+    strbuf_puts(out, " were leaked on purpose from one mark to the next, ");
+    const struct trend *t = &g->trends[GROWTH_LIVE];
+    if (t->low <= g->planted_bytes && g->planted_bytes <= t->high)
+        strbuf_puts(out, "which is inside the interval of live bytes: the measurement is right");
+    else if (t->low > g->planted_bytes)
+        strbuf_puts(out, "and live bytes grow by more: the rest is the program's own");
+    else
+        strbuf_puts(out, "and live bytes grow by less: the program gives back memory meanwhile");
+}
+
+void growth_missing_words(const struct growth *g, struct strbuf *out)
+{
+    strbuf_puts(out, "with ");
+    unit_counted(out, (int64_t)g->count, mark_word(g));
+    if (g->mark) {
+        say(out, " '%s'", g->mark);
+    }
+    strbuf_printf(
+        out,
+        " growth cannot be told from chance: %d are needed; %s, or record it again with "
+        "'tidemark run --mark-on FUNCTION', a function that is entered once for each piece "
+        "of work, %d times or more",
+        g->mark ? TREND_LEAST : GROWTH_STAMPS_LEAST,
+        g->mark ? "let it run for longer" : "a longer run has more", TREND_LEAST);
+}
+
+void growth_evidence(const struct growth *g, struct sentences *out)
+{
+    struct strbuf text = {0};
+    if (g->verdict == VERDICT_NONE) {
+        growth_missing_words(g, &text);
+        put(out, &text);
+    }
+    if (!g->mark) {
+        strbuf_puts(&text,
+                    g->known
+                        ? "there are no marks, so the collector's stamps are compared: whether the "
+                          "program did the same work between them is not known; "
+                          "tide_mark(\"LABEL\") or run --mark-on FUNCTION make marks"
+                        : "the program makes no marks; tide_mark(\"LABEL\") in its code, 'tidemark "
+                          "ctl PID mark LABEL' from outside, or --mark-on make them");
+        put(out, &text);
+    }
+    if (!g->known)
+        return;
+    for (int line = 0; line < GROWTH_SHOWN; line++) {
+        line_words(g, (enum growth_line)line, &text);
+        put(out, &text);
+    }
+    lost_words(g, &text);
+    put(out, &text);
+    if (g->freed_bytes > 0) {
+        freed_words(g, &text);
+        put(out, &text);
+    }
+    if (g->account.last)
+        growth_kept_words(g, &text);
+    else
+        held_words(g, &text);
+    put(out, &text);
+    if ((g->verdict == VERDICT_FRAGMENTATION || growth_pins_matter(g)) &&
+        growth_pinned_words(g, &text))
+        put(out, &text);
+    if (g->verdict == VERDICT_LEAK || g->verdict == VERDICT_FRAGMENTATION) {
+        line_words(g, g->verdict == VERDICT_LEAK ? GROWTH_LOST : GROWTH_HELD, &text);
+        put(out, &text);
+    }
+    if (g->trends[GROWTH_MAPPED].model != TREND_FLAT) {
+        line_words(g, GROWTH_MAPPED, &text);
+        put(out, &text);
+    }
+    for (int line = GROWTH_SHARED; line < GROWTH_LINES; line++)
+        if (growth_grows(g, (enum growth_line)line) || growth_rose(g, (enum growth_line)line)) {
+            line_words(g, (enum growth_line)line, &text);
+            put(out, &text);
+        }
+    if (growth_account_words(g, &text))
+        put(out, &text);
+    else
+        strbuf_release(&text);
+    if (g->planted_bytes > 0) {
+        planted_words(g, &text);
+        put(out, &text);
+    }
+}
+
+void sentences_release(struct sentences *s)
+{
+    for (size_t i = 0; i < s->list.count; i++)
+        free(s->list.items[i]);
+    vec_release(&s->list);
+}

@@ -1,0 +1,275 @@
+#include "answer/json_parts.h"
+
+#include "model/mapped_by.h"
+#include "model/not_recorded.h"
+#include "answer/notes.h"
+
+#include <stdlib.h>
+
+#include "model/sampled.h"
+
+static void json_command(struct json *j, const struct profile *p)
+{
+    json_array(j, "command");
+    for (size_t i = 0; i < p->command.count; i++)
+        json_string(j, NULL, p->command.items[i]);
+    json_end(j);
+}
+
+static void json_ending(struct json *j, const struct profile *p)
+{
+    if (p->exit_code < 0)
+        json_null(j, "exit_code");
+    else
+        json_i64(j, "exit_code", p->exit_code);
+    if (p->signal)
+        json_i64(j, "signal", p->signal);
+    else
+        json_null(j, "signal");
+}
+
+void json_program(struct json *j, const struct recording *r, const struct profile *p)
+{
+    json_command(j, p);
+    json_u64(j, "pid", p->pid);
+    if (p->together)
+        json_u64(j, "together", p->together);
+    json_ending(j, p);
+    bool recorded = not_recorded(p, &(size_t){0}) == RECORDED;
+    json_bool(j, "complete", r->complete && p->complete && recorded);
+    json_u64(j, "duration_ns", p->duration_ns);
+}
+
+void json_totals_as(struct json *j, const char *key, const struct totals *t)
+{
+    json_object(j, key);
+    json_i64(j, "allocations", t->allocations);
+    json_i64(j, "frees", t->frees);
+    json_i64(j, "reallocations", t->reallocations);
+    json_i64(j, "bytes_allocated", t->bytes_allocated);
+    json_i64(j, "live_blocks", t->live_blocks);
+    json_i64(j, "live_bytes", t->live_bytes);
+    json_u64(j, "peak_bytes", t->peak_bytes);
+    json_u64(j, "peak_time_ns", t->peak_time_ns);
+    json_i64(j, "temporary_allocations", t->temporary_allocations);
+    json_u64(j, "unknown_frees", t->unknown_frees);
+    json_u64(j, "lost_events", t->lost_events);
+    json_u64(j, "truncated_stacks", t->truncated_stacks);
+    json_u64(j, "incomplete_stacks", t->incomplete_stacks);
+    json_end(j);
+}
+
+void json_totals(struct json *j, const struct totals *t)
+{
+    json_totals_as(j, "totals", t);
+}
+
+void json_totals_change(struct json *j, const struct totals *a, const struct totals *b)
+{
+#define CHANGE(member) json_i64(j, #member, (int64_t)((uint64_t)b->member - (uint64_t)a->member))
+    CHANGE(allocations);
+    CHANGE(frees);
+    CHANGE(reallocations);
+    CHANGE(bytes_allocated);
+    CHANGE(live_blocks);
+    CHANGE(live_bytes);
+    CHANGE(peak_bytes);
+    CHANGE(peak_time_ns);
+    CHANGE(temporary_allocations);
+    CHANGE(unknown_frees);
+    CHANGE(lost_events);
+    CHANGE(truncated_stacks);
+    CHANGE(incomplete_stacks);
+#undef CHANGE
+}
+
+void json_value(struct json *j, const char *key, struct value v)
+{
+    json_object(j, key);
+    json_i64(j, "bytes", v.amount);
+    json_i64(j, "count", v.count);
+    json_end(j);
+}
+
+static void json_reason(struct json *j, const char *kind, const char *name, struct value v)
+{
+    json_object(j, NULL);
+    json_string(j, "kind", kind);
+    json_string(j, "name", name);
+    json_i64(j, "bytes", v.amount);
+    json_i64(j, "count", v.count);
+    json_end(j);
+}
+
+void json_ignored(struct json *j, const struct call_tree *t)
+{
+    json_object(j, "ignored");
+    json_i64(j, "bytes", t->ignored.amount);
+    json_i64(j, "count", t->ignored.count);
+    json_array(j, "by");
+    if (!value_is_zero(t->ignored_by[IGNORED_PATTERN]))
+        json_reason(j, "ignore", "--ignore", t->ignored_by[IGNORED_PATTERN]);
+    for (size_t i = 0; i < t->suppressed.count; i++)
+        json_reason(j, "suppression", t->suppressed.items[i].name, t->suppressed.items[i].value);
+    for (int i = 0; i < PRESETS; i++)
+        if (!value_is_zero(t->presets[i]))
+            json_reason(j, "preset", preset_name((enum preset)i), t->presets[i]);
+    json_end(j);
+    json_end(j);
+}
+
+void json_sampling(struct json *j, const struct answer *a)
+{
+    const struct sampling *g = &a->profile->sampling;
+    if (!profile_is_sampled(a->profile))
+        return;
+    struct sampled_totals t = sampled_totals(a->profile, &a->window, a->query->metric);
+    json_object(j, "sampling");
+    json_u64(j, "cpu_period_ns", g->cpu_period_ns);
+    json_u64(j, "cpu_ns", t.cpu_ns);
+    json_u64(j, "cpu_samples", t.cpu_samples);
+    if (g->kernel) {
+        json_u64(j, "cpu_kernel_ns", t.kernel_ns);
+        json_u64(j, "cpu_kernel_samples", t.kernel_samples);
+        json_string(j, "cpu_kernel", g->kernel == KERNEL_SAMPLED ? "sampled" : "estimated");
+    }
+    if (g->wall) {
+        json_u64(j, "waiting_ns", t.waiting_ns);
+        json_u64(j, "waits", t.waits);
+        json_u64(j, "ready_ns", t.ready_ns);
+    }
+    json_u64(j, "fault_period", g->fault_period);
+    json_u64(j, "faults", t.faults);
+    json_u64(j, "fault_bytes", t.fault_bytes);
+    json_u64(j, "huge_faults", t.huge_faults);
+    json_u64(j, "file_faults", t.file_faults);
+    json_u64(j, "copy_faults", t.copy_faults);
+    json_u64(j, "touched_faults", t.touched);
+    json_u64(j, "touched_bytes", t.touched_bytes);
+    json_u64(j, "truncated_stacks", t.truncated_stacks);
+    json_u64(j, "incomplete_stacks", t.incomplete_stacks);
+    json_u64(j, "lost_samples", a->recording->profiles.items[0].sampling.lost);
+    if (g->counted) {
+        json_object(j, "kernel");
+        json_u64(j, "user_ns", g->user_ns);
+        json_u64(j, "system_ns", g->system_ns);
+        json_u64(j, "minor_faults", g->minor_faults);
+        json_u64(j, "major_faults", g->major_faults);
+        json_end(j);
+    }
+    json_end(j);
+}
+
+void json_inherited(struct json *j, const struct profile *p)
+{
+    if (!p->inherited.parent)
+        return;
+    json_object(j, "inherited");
+    json_u64(j, "from", p->inherited.parent);
+    json_u64(j, "blocks", p->inherited.blocks);
+    json_u64(j, "bytes", p->inherited.bytes);
+    json_u64(j, "freed_blocks", p->inherited.freed_blocks);
+    json_u64(j, "freed_bytes", p->inherited.freed_bytes);
+    json_end(j);
+}
+
+void json_mapped(struct json *j, const struct profile *p)
+{
+    struct mapped_by m = mapped_by(p);
+    if (!m.module)
+        return;
+    json_object(j, "mapped_by");
+    json_string(j, "module", m.module);
+    json_u64(j, "bytes", m.bytes);
+    json_u64(j, "rss_bytes", m.rss_bytes);
+    json_u64(j, "heap_bytes", m.heap_bytes);
+    json_u64(j, "time_ns", m.time_ns);
+    json_end(j);
+}
+
+void json_processes(struct json *j, const struct recording *r, const struct profile *p)
+{
+    json_array(j, "processes");
+    for (size_t i = 0; i < r->profiles.count; i++) {
+        const struct profile *q = &r->profiles.items[i];
+        json_object(j, NULL);
+        json_u64(j, "pid", q->pid);
+        json_u64(j, "ppid", q->ppid);
+        json_command(j, q);
+        json_ending(j, q);
+        json_u64(j, "peak_bytes", q->peak_bytes);
+        json_u64(j, "memory_peak_bytes", profile_memory(q));
+        struct sampled_totals t = sampled_whole(q);
+        if (q->sampling.cpu_period_ns)
+            json_u64(j, "cpu_ns", t.cpu_ns);
+        if (q->sampling.fault_period)
+            json_u64(j, "faults", t.faults);
+        json_end(j);
+    }
+    json_end(j);
+    json_array(j, "notes");
+    struct notes notes;
+    notes_init(&notes, r, p);
+    for (size_t i = 0; i < notes.texts.count; i++)
+        json_string(j, NULL, notes.texts.items[i]);
+    notes_release(&notes);
+    if (r->incomplete)
+        json_string(j, NULL, r->incomplete);
+    json_end(j);
+}
+
+static const char *kind_name(enum frame_kind kind)
+{
+    return kind == FRAME_INLINED ? "inlined" : kind == FRAME_PYTHON ? "python" : "native";
+}
+
+static struct frame_text frame_text(struct json_stacks *s, uint32_t number)
+{
+    const struct frame_table *t = s->frames;
+    if (!s->made)
+        s->made = xcalloc(t->frames.count + 1, sizeof *s->made);
+    struct frame_text *text = &s->made[number];
+    if (text->size)
+        return *text;
+    const struct call_frame *f = &t->frames.items[number];
+    struct json j;
+    json_init(&j, &s->text);
+    text->start = s->text.size;
+    json_object(&j, NULL);
+    json_string(&j, "function", frame_table_string(t, f->name));
+    json_string(&j, "module", f->module ? frame_table_string(t, f->module) : NULL);
+    json_string(&j, "file", f->file ? frame_table_string(t, f->file) : NULL);
+    if (f->line)
+        json_u64(&j, "line", f->line);
+    else
+        json_null(&j, "line");
+    json_string(&j, "kind", kind_name((enum frame_kind)f->kind));
+    strbuf_putc(&s->text, '}'); /* not json_end, which ends a document with a newline */
+    text->size = s->text.size - text->start;
+    return *text;
+}
+
+void json_frames(struct json *j, struct json_stacks *s, const uint32_t *parent,
+                 const uint32_t *frame, uint32_t node)
+{
+    json_array(j, "stack");
+    for (uint32_t n = node; n; n = parent[n]) {
+        struct frame_text text = frame_text(s, frame[n]);
+        if (n != node)
+            strbuf_putc(j->out, ',');
+        strbuf_add(j->out, s->text.data + text.start, text.size);
+    }
+    json_end(j);
+}
+
+void json_stack(struct json *j, struct json_stacks *s, const struct merged *m, uint32_t node)
+{
+    json_frames(j, s, m->parent.items, m->key.items, node);
+}
+
+void json_stacks_release(struct json_stacks *s)
+{
+    strbuf_release(&s->text);
+    free(s->made);
+    *s = (struct json_stacks){.frames = s->frames};
+}

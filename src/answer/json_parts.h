@@ -1,0 +1,55 @@
+/*
+ * json_parts: the pieces of JSON that several commands share: who was recorded, totals, stacks.
+ *
+ * Each adds members or one value to a JSON writer that stands inside an object or array.
+ */
+#ifndef TIDE_ANSWER_JSON_PARTS_H
+#define TIDE_ANSWER_JSON_PARTS_H
+
+#include "base/json.h"
+#include "model/frames.h"
+#include "model/measure.h"
+#include "model/answer.h"
+#include "model/merged.h"
+
+/* Members command, pid, exit_code, signal, complete, duration_ns. */
+void json_program(struct json *j, const struct recording *r, const struct profile *p);
+/* Member totals. */
+void json_totals(struct json *j, const struct totals *t);
+/* Member sampling: what was sampled in the window; nothing if nothing was. */
+void json_sampling(struct json *j, const struct answer *a);
+/* The same under another key. */
+void json_totals_as(struct json *j, const char *key, const struct totals *t);
+/* Members as in totals: the change of each, from `a` to `b`. */
+void json_totals_change(struct json *j, const struct totals *a, const struct totals *b);
+/* An object of bytes and count. */
+void json_value(struct json *j, const char *key, struct value v);
+/* Member ignored: bytes and count of all that was left out, and how much each reason did. */
+void json_ignored(struct json *j, const struct call_tree *t);
+/* "inherited", of a process that was forked. */
+void json_inherited(struct json *j, const struct profile *p);
+/* "mapped_by", where a library holds much beside the heap. */
+void json_mapped(struct json *j, const struct profile *p);
+/* Members processes and notes. */
+void json_processes(struct json *j, const struct recording *r, const struct profile *p);
+
+/*
+ * Writes stacks. A frame occurs in many stacks, so its text is made once: with a million frames to
+ * write this is most of the time. {0} with frames set; release with json_stacks_release.
+ */
+struct json_stacks {
+    const struct frame_table *frames;
+    struct strbuf text;
+    struct frame_text {
+        size_t start, size; /* size 0: not made yet */
+    } * made;
+};
+
+/* Member stack: an array of frames from a node of a tree (its parents and frames) up to its root.
+ */
+void json_frames(struct json *j, struct json_stacks *s, const uint32_t *parent,
+                 const uint32_t *frame, uint32_t node);
+void json_stack(struct json *j, struct json_stacks *s, const struct merged *m, uint32_t node);
+void json_stacks_release(struct json_stacks *s);
+
+#endif

@@ -1,0 +1,17 @@
+/*
+ * leaks: what analyse/leaks.h found, as text, JSON (tidemark.leaks/1) or CSV.
+ *
+ * All append to a strbuf and cannot fail. `sink` as in answer/report.h.
+ */
+#ifndef TIDE_ANSWER_LEAKS_H
+#define TIDE_ANSWER_LEAKS_H
+
+#include "analyse/leaks.h"
+#include "answer/report.h"
+
+/* `file` is the recording's path, for the command to try next. */
+void leaks_text(const struct leaks *l, const char *file, const struct style *s, struct strbuf *out);
+void leaks_json(const struct leaks *l, const struct report_sink *sink, struct strbuf *out);
+void leaks_csv(const struct leaks *l, const struct report_sink *sink, struct strbuf *out);
+
+#endif

@@ -1,0 +1,348 @@
+#include "answer/next.h"
+#include "base/say.h"
+#include "answer/leaks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/name.h"
+#include "answer/stack_text.h"
+#include "answer/summary.h"
+#include "answer/units.h"
+#include "answer/wrap.h"
+
+#define STACK_FRAMES    8 /* lines shown of one stack */
+#define FLAWS_AND_NOTES 2 /* lines to keep free for them */
+
+static void add_amount(struct strbuf *out, uint64_t bytes, uint64_t blocks)
+{
+    say(out, "%B in %N block(s)", bytes, blocks);
+}
+
+static void add_sum(struct strbuf *out, const struct leak_sum *sum)
+{
+    add_amount(out, sum->bytes, sum->blocks);
+    say(out, " from %N place(s)", sum->places);
+}
+
+/* --- the summary ------------------------------------------------------------------------------ */
+
+static void line_scan(const struct leaks *l, const struct style *s, struct strbuf *out)
+{
+    static const char *const when[SCAN_KINDS] = {
+        [SCAN_ASKED] = ", as it was asked for",
+        [SCAN_EXIT] = ", when the program began to end and before destructors ran",
+        [SCAN_END] = " of the run",
+    };
+    size_t start = out->size;
+    summary_label(out, s, "looked");
+    strbuf_puts(out, "at ");
+    leak_scan_name(l->profile, l->scan, out);
+    say(out, " (%T)%r", l->scan->time_ns, when[l->scan->kind]);
+    if (l->scan->held_ns) {
+        say(out, "; the program was held for %T", l->scan->held_ns);
+    }
+    wrap_since(out, start, SUMMARY_LABEL, s->width);
+    strbuf_putc(out, '\n');
+}
+
+static void line_age(const struct leaks *l, const struct style *s, struct strbuf *out)
+{
+    bool since = l->question->query.since, older = l->question->older_ns;
+    if (!since && !older)
+        return;
+    summary_label(out, s, "only");
+    strbuf_puts(out, "blocks allocated ");
+    if (since) {
+        strbuf_puts(out, "after ");
+        summary_moment(out, &l->since);
+    }
+    if (older) {
+        say(out, "%r%T before that", since ? " and at least " : "at least ", l->question->older_ns);
+    }
+    strbuf_putc(out, '\n');
+}
+
+/* A look from before that had more success. */
+static void add_earlier(const struct leaks *l, struct strbuf *out)
+{
+    const struct profile *p = l->profile;
+    for (size_t i = p->scans.count; i-- > 0;) {
+        const struct scan *s = &p->scans.items[i];
+        if (s < l->scan && s->row_count && !s->unreachable &&
+            p->live.items[s->first_row].reach != REACH_UNKNOWN) {
+            strbuf_puts(out, "; --at ");
+            leak_scan_name(p, s, out);
+            strbuf_puts(out, " shows what was known then");
+            return;
+        }
+    }
+}
+
+static void line_kind(const struct leaks *l, const struct style *s, const char *label,
+                      enum reach kind, const char *meaning, struct strbuf *out)
+{
+    if (!l->sums[kind].places)
+        return;
+    size_t start = out->size;
+    summary_label(out, s, label);
+    add_sum(out, &l->sums[kind]);
+    strbuf_puts(out, meaning);
+    if (kind == REACH_UNKNOWN) {
+        unit_text(out, l->scan->unreachable
+                           ? l->scan->unreachable
+                           : "allocated after the last look at the program's memory");
+        add_earlier(l, out);
+    }
+    if (kind == REACH_REACHABLE && l->growing.places) {
+        say(out, "; %B of it grew through the whole run", l->growing.bytes);
+    }
+    if (kind == REACH_REACHABLE && !(l->question->kinds & LEAKS_OF(kind)))
+        strbuf_puts(out, "; --all lists them");
+    wrap_since(out, start, SUMMARY_LABEL, s->width);
+    strbuf_putc(out, '\n');
+}
+
+static void line_others(const struct leaks *l, const struct style *s, struct strbuf *out)
+{
+    struct leak_others o = leaks_of_others(l);
+    if (!o.processes)
+        return;
+    size_t start = out->size;
+    summary_label(out, s, "others");
+    say(out, "%N other process(es) lost ", o.processes);
+    add_amount(out, o.bytes, o.blocks);
+    strbuf_printf(out, ", not in the figures above; --process %u shows the one that lost most",
+                  (unsigned)o.pid);
+    wrap_since(out, start, SUMMARY_LABEL, s->width);
+    strbuf_putc(out, '\n');
+}
+
+static bool lost_nothing(const struct leaks *l)
+{
+    return !l->sums[REACH_LOST].places && !l->sums[REACH_INDIRECT].places &&
+           !l->sums[REACH_UNKNOWN].places;
+}
+
+static void add_summary(const struct leaks *l, const struct style *s, struct strbuf *out)
+{
+    size_t start = out->size;
+    summary_program(l->profile, s, out);
+    line_scan(l, s, out);
+    line_age(l, s, out);
+    if (summary_not_recorded(l->profile, s, out) == RECORDED_NOTHING) {
+        summary_notes(l->recording, l->profile, s, start, out);
+        return;
+    }
+    if (lost_nothing(l)) {
+        summary_label(out, s, "lost");
+        strbuf_puts(out, l->all.blocks ? "nothing was lost\n"
+                                       : "nothing was lost, and nothing is left\n");
+    }
+    line_kind(l, s, "lost", REACH_LOST, ": nothing points there any more", out);
+    line_kind(l, s, "indirect", REACH_INDIRECT, ": only lost blocks point there", out);
+    line_kind(l, s, "unknown", REACH_UNKNOWN, ", unclassified: ", out);
+    line_kind(l, s, "reachable", REACH_REACHABLE, ": something still points there", out);
+    if (l->freed.places) {
+        summary_label(out, s, "at exit");
+        add_amount(out, l->freed.bytes, l->freed.blocks);
+        say(out, "%r were freed by destructors and at exit%r",
+            l->scan->kind == SCAN_EXIT ? " of these" : " more",
+            l->question->freed ? "\n" : "; --freed-at-exit lists them\n");
+    }
+    line_others(l, s, out);
+    const struct value *outside = &l->left_out.outside;
+    size_t room = summary_room(out, start), later = !value_is_zero(*outside);
+    later += FLAWS_AND_NOTES;
+    summary_ignored(&l->left_out, &l->frames, METRIC_LIVE, s, room > later ? room - later : 1, out);
+    if (!value_is_zero(*outside)) {
+        summary_label(out, s, "outside");
+        add_amount(out, (uint64_t)outside->amount, (uint64_t)outside->count);
+        strbuf_puts(out, " not within the focus, not in the figures above\n");
+    }
+    if (l->may_match.blocks) {
+        summary_label(out, s, "may match");
+        size_t line = out->size;
+        add_amount(out, l->may_match.bytes, l->may_match.blocks);
+        strbuf_puts(out, " of these: their stacks were cut off, and what is missing may be within "
+                         "the focus; --fail counts them");
+        wrap_since(out, line, SUMMARY_LABEL, s->width - SUMMARY_LABEL);
+        strbuf_putc(out, '\n');
+    }
+    summary_flaws(l->recording, l->profile, &l->totals, s, out);
+    summary_notes(l->recording, l->profile, s, start, out);
+}
+
+/* --- the entries ------------------------------------------------------------------------------ */
+
+static void add_times(const struct leak *e, bool residency, uint32_t together, struct strbuf *out)
+{
+    if (e->blocks > 1 && e->last_ns != e->first_ns) {
+        say(out, "first at %T, last at %T%r", e->first_ns, e->last_ns,
+            leak_grew(e) ? ": grew through the whole run" : "");
+    } else {
+        say(out, "allocated at %T", e->first_ns);
+    }
+    say(out, "; thread %s", e->thread && *e->thread ? e->thread : "[unknown]");
+    if (e->threads > 1)
+        strbuf_printf(out, " and %u more", (unsigned)(e->threads - 1));
+    if (e->processes) {
+        say(out, ", in %d of %N process(es)", e->processes, together);
+    }
+    if (residency && e->untouched) {
+        say(out, "; %B never touched", e->untouched);
+    }
+}
+
+static void add_list(const struct leaks *l, const struct leak_list *list, const char *kind,
+                     const struct style *s, struct strbuf *out)
+{
+    for (size_t i = 0; i < list->leaks.count; i++) {
+        const struct leak *e = &list->leaks.items[i];
+        say(out, "%r%d. %r: %B%r in %N block(s)", style_bold(s), i + 1,
+            kind ? kind : leak_kind_name(e->kind), e->bytes + e->led_bytes, style_plain(s),
+            e->blocks + e->led_blocks);
+        if (e->led_blocks) {
+            say(out, ": %N block(s)", e->blocks);
+        }
+        if (e->blocks && (e->blocks > 1 || e->led_blocks)) {
+            say(out, " of %B%r", e->bytes / e->blocks, e->bytes % e->blocks ? " on average" : "");
+        }
+        if (e->led_blocks) {
+            say(out, ", and %B that only they lead to", e->led_bytes);
+        }
+        strbuf_printf(out, "\n    %s", style_faint(s));
+        add_times(e, l->scan->residency && !kind, l->profile->together, out);
+        strbuf_printf(out, "%s\n", style_plain(s));
+        stack_text(&l->frames, e->tree, e->node, STACK_FRAMES, s, out);
+        strbuf_putc(out, '\n');
+    }
+    if (list->left_out.places) {
+        say(out, "... %N more place(s) with ", list->left_out.places);
+        add_amount(out, list->left_out.bytes, list->left_out.blocks);
+        strbuf_puts(out, "; --top 0 --min 0 shows all\n\n");
+    }
+}
+
+/* --- what to do next -------------------------------------------------------------------------- */
+
+/* Its memory is all mappings of its own. */
+static bool has_only_mapped(const struct profile *p)
+{
+    bool mapped = false;
+    for (size_t i = 0; i < p->sites.count && !p->peak_bytes; i++)
+        mapped |= p->sites.items[i].domain == DOMAIN_MAPPED;
+    return mapped;
+}
+
+static void add_next(const struct leaks *l, const char *file, const struct style *s,
+                     struct strbuf *out)
+{
+    const struct leak *first = l->list.leaks.count ? &l->list.leaks.items[0] : NULL;
+    const struct query *q = &l->question->query;
+    strbuf_puts(out, style_faint(s));
+    size_t start = out->size;
+    if (first && (first->kind == REACH_LOST || first->kind == REACH_INDIRECT)) {
+        const struct call_frame *f = &l->frames.frames.items[first->tree->key.items[first->node]];
+        strbuf_puts(out, "next: see who should have kept and freed what ");
+        struct name_part bare = name_bare(frame_table_string(&l->frames, f->name));
+        char *name = xstrndup(bare.text, bare.size);
+        unit_text(out, name);
+        free(name);
+        strbuf_puts(out, " allocates; what is meant to stay can be left out with --ignore");
+    } else if (first && first->kind == REACH_UNKNOWN) {
+        strbuf_puts(out,
+                    "next: what is kept on purpose is in this list too; --ignore REGEX leaves it "
+                    "out, --older DURATION what is young");
+    } else {
+        bool more = !first && l->all.blocks;
+        strbuf_printf(out, "next: tidemark %s ", more ? "leaks" : "report");
+        next_word(out, file);
+        unit_process(out, q->process);
+        strbuf_puts(out, more                          ? " --all"
+                         : has_only_mapped(l->profile) ? " --metric mapped"
+                                                       : " --metric peak");
+    }
+    wrap_since(out, start, 6, s->width);
+    strbuf_printf(out, "%s\n", style_plain(s));
+}
+
+/* --- the answer ------------------------------------------------------------------------------- */
+
+/* The function that says most: a Python one where there is any, else one whose source is known. */
+static const struct call_frame *telling_frame(const struct leaks *l, const struct leak *e)
+{
+    const struct call_frame *innermost = &l->frames.frames.items[e->tree->key.items[e->node]];
+    const struct call_frame *known = NULL;
+    for (uint32_t n = e->node; n; n = e->tree->parent.items[n]) {
+        const struct call_frame *f = &l->frames.frames.items[e->tree->key.items[n]];
+        const char *name = frame_table_string(&l->frames, f->name);
+        if (f->flags & CALL_PYTHON)
+            return f;
+        if (!known && f->file && !(f->flags & CALL_STD) && strncmp(name, "__libc_", 7) != 0)
+            known = f;
+    }
+    return known ? known : innermost;
+}
+
+static void add_first(const struct leaks *l, uint64_t lost, struct strbuf *out)
+{
+    const struct leak *e = l->list.leaks.count ? &l->list.leaks.items[0] : NULL;
+    if (!e || e->kind != REACH_LOST)
+        return;
+    const struct call_frame *f = telling_frame(l, e);
+    struct name_part bare = name_bare(frame_table_string(&l->frames, f->name));
+    char *name = xstrndup(bare.text, bare.size);
+    uint64_t bytes = e->bytes + e->led_bytes;
+    strbuf_puts(out, ", ");
+    if (bytes < lost)
+        unit_bytes(out, (int64_t)bytes);
+    say(out, "%r%s", bytes < lost ? " of it by " : "all by ", name);
+    if (f->file) {
+        const char *path = frame_table_string(&l->frames, f->file), *slash = strrchr(path, '/');
+        say(out, " %s", slash ? slash + 1 : path);
+        if (f->line)
+            strbuf_printf(out, ":%u", (unsigned)f->line);
+    }
+    if (e->processes) {
+        say(out, ", in %d of %N process(es)", e->processes, l->profile->together);
+    }
+    free(name);
+}
+
+/* One sentence: what was lost, and who lost most. */
+static void add_answer(const struct leaks *l, const struct style *s, struct strbuf *out)
+{
+    const struct leak_sum *lost = &l->sums[REACH_LOST], *indirect = &l->sums[REACH_INDIRECT];
+    struct strbuf text = {0};
+    if (not_recorded(l->profile, &(size_t){0}) == RECORDED_NOTHING)
+        return;
+    if (lost->blocks + indirect->blocks) {
+        add_amount(&text, lost->bytes + indirect->bytes, lost->blocks + indirect->blocks);
+        strbuf_puts(&text, lost->blocks + indirect->blocks == 1 ? " was lost" : " were lost");
+        add_first(l, lost->bytes + indirect->bytes, &text);
+        strbuf_putc(&text, '.');
+    } else if (l->sums[REACH_UNKNOWN].blocks) {
+        strbuf_puts(&text, "Whether anything was lost is not known.");
+    } else if (l->may_match.blocks) {
+        strbuf_puts(&text, "Nothing was lost that is known to match; ");
+        add_amount(&text, l->may_match.bytes, l->may_match.blocks);
+        strbuf_puts(&text, " may: their stacks were cut off.");
+    } else {
+        strbuf_puts(&text, "Nothing was lost.");
+    }
+    wrap_text("", text.data, s->width, out);
+    strbuf_putc(out, '\n');
+    strbuf_release(&text);
+}
+
+void leaks_text(const struct leaks *l, const char *file, const struct style *s, struct strbuf *out)
+{
+    add_answer(l, s, out);
+    summary_processes(l->recording, l->profile, s, out);
+    add_summary(l, s, out);
+    strbuf_putc(out, '\n');
+    add_list(l, &l->list, NULL, s, out);
+    add_list(l, &l->freed_list, "freed at exit", s, out);
+    add_next(l, file, s, out);
+}

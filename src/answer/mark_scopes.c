@@ -1,0 +1,61 @@
+#include "answer/mark_scopes.h"
+
+#include "answer/columns.h"
+#include "answer/summary.h"
+#include "answer/wrap.h"
+
+static const struct column_def columns[] = {
+    {"name", "scope", COLUMN_NAME, FIELD(struct mark_scope, name)},
+    {"entered", "entered", COLUMN_COUNT, FIELD(struct mark_scope, entered)},
+    {"open", "not left", COLUMN_COUNT, FIELD(struct mark_scope, open), .if_any = true},
+    {"time_ns", "time", COLUMN_TIME, FIELD(struct mark_scope, time_ns)},
+    {"live_bytes", "live", COLUMN_BYTES, FIELD(struct mark_scope, live_bytes)},
+    {"live_blocks", "blocks", COLUMN_COUNT, FIELD(struct mark_scope, live_blocks), .spare = 2},
+    {"most_bytes", "most", COLUMN_BYTES, FIELD(struct mark_scope, most_bytes)},
+    {"peak_bytes", "peak", COLUMN_BYTES, FIELD(struct mark_scope, peak_bytes)},
+    {"rss_bytes", "RSS", COLUMN_BYTES, FIELD(struct mark_scope, rss_bytes)},
+    {"allocations", "allocations", COLUMN_COUNT, FIELD(struct mark_scope, allocations), .spare = 1},
+};
+
+static struct rows rows_of(const struct mark_scopes *s)
+{
+    return (struct rows){COLUMN_DEFS(columns), ITEMS(s->items), .answer = s};
+}
+
+void mark_scopes_text(const struct mark_scopes *s, const struct style *style, struct strbuf *out)
+{
+    struct rows rows = rows_of(s);
+    summary_processes(s->recording, s->profile, style, out);
+    summary_heading(s->profile, style, out);
+    if (!s->items.count) {
+        wrap_text(
+            "",
+            "no scopes; 'with tidemark.scope(\"NAME\"):' in Python and tide::scope in C++ make "
+            "them, or marks NAME and NAME.end",
+            style->width, out);
+        return;
+    }
+    wrap_text("",
+              "what came to the process between begin and end of each scope, all times it was "
+              "entered; most and peak: of one",
+              style->width, out);
+    strbuf_putc(out, '\n');
+    rows_text(&rows, style, out);
+}
+
+void mark_scopes_json(const struct mark_scopes *s, struct strbuf *out)
+{
+    struct rows rows = rows_of(s);
+    struct json j;
+    json_init(&j, out);
+    json_object(&j, NULL);
+    json_string(&j, "schema", "tidemark.scopes/1");
+    rows_json(&rows, "scopes", NULL, &j);
+    json_end(&j);
+}
+
+void mark_scopes_csv(const struct mark_scopes *s, struct strbuf *out)
+{
+    struct rows rows = rows_of(s);
+    rows_csv(&rows, NULL, out);
+}

@@ -1,0 +1,174 @@
+#include "answer/marks.h"
+
+#include <inttypes.h>
+
+#include "base/say.h"
+#include "model/mark_scopes.h"
+#include "answer/columns.h"
+#include "answer/summary.h"
+#include "answer/units.h"
+#include "answer/wrap.h"
+
+/* --- columns ---------------------------------------------------------------------------------- */
+
+static struct cell get_mark(struct spot s)
+{
+    const struct mark_row *r = s.row;
+    if (r->index)
+        say(s.made, "%s#%d", r->label, r->index);
+    return CELL_OF(s.made->data);
+}
+
+static struct cell get_faults(struct spot s)
+{
+    const struct mark_row *r = s.row;
+    return CELL_OF(r->stamp->minor_faults + r->stamp->major_faults);
+}
+
+static bool held_known(const void *row)
+{
+    return stamp_held_known(((const struct mark_row *)row)->stamp);
+}
+
+static bool free_known(const void *row)
+{
+    return stamp_free_known(((const struct mark_row *)row)->stamp);
+}
+
+static struct cell get_allocator(struct spot s)
+{
+    static const char *const names[] = {[STAMP_GLIBC] = "glibc",
+                                        [STAMP_JEMALLOC] = "jemalloc",
+                                        [STAMP_TCMALLOC] = "tcmalloc",
+                                        [STAMP_MIMALLOC] = "mimalloc"};
+    return CELL_OF(names[((const struct mark_row *)s.row)->stamp->allocator]);
+}
+
+static const char *key_of(const struct mark_rows *m, const struct mark_value *v)
+{
+    return strpool_get(&m->recording->strings, v->key);
+}
+
+static struct cell put_values(struct spot s, const char *between, int digits)
+{
+    const struct mark_rows *m = s.answer;
+    const struct mark_row *r = s.row;
+    for (size_t i = 0; i < r->count; i++) {
+        const struct mark_value *v = &m->values[r->first + i];
+        strbuf_printf(s.made, "%s%s=%.*g", i ? between : "", key_of(m, v), digits, v->value);
+    }
+    return CELL_OF(s.made->data);
+}
+
+static struct cell get_values(struct spot s)
+{
+    return put_values(s, ";", 17);
+}
+
+static struct cell get_shown_values(struct spot s)
+{
+    return put_values(s, " ", 10);
+}
+
+static void json_values(struct spot s, const char *key, struct json *j)
+{
+    const struct mark_rows *m = s.answer;
+    const struct mark_row *r = s.row;
+    json_object(j, key);
+    for (size_t i = 0; i < r->count; i++)
+        json_double(j, key_of(m, &m->values[r->first + i]), m->values[r->first + i].value);
+    json_end(j);
+}
+
+#define STAMP(member) FIELD_OF(struct mark_row, stamp, struct stamp, member)
+
+/* Those that say least of growth are the first to go. */
+static const struct column_def columns[] = {
+    {NULL, "mark", COLUMN_PATH, .get = get_mark},
+    {"label", NULL, COLUMN_WORD, FIELD(struct mark_row, label)},
+    {"index", NULL, COLUMN_COUNT, FIELD(struct mark_row, index)},
+    {"time_ns", "time", COLUMN_TIME, STAMP(time_ns)},
+    {"vm_bytes", "VM", COLUMN_BYTES, STAMP(vm_bytes)},
+    {"rss_bytes", "RSS", COLUMN_BYTES, STAMP(rss_bytes)},
+    {"anon_bytes", "anon", COLUMN_BYTES, STAMP(anon_bytes), .spare = 5},
+    {"faults", "faults", COLUMN_COUNT, .get = get_faults, .spare = 3},
+    {"live_bytes", "live", COLUMN_BYTES, STAMP(live_bytes)},
+    {"live_blocks", "blocks", COLUMN_COUNT, STAMP(live_blocks), .spare = 6},
+    {"allocations", "allocations", COLUMN_COUNT, STAMP(allocations), .spare = 4},
+    {"allocator_held_bytes", "held", COLUMN_BYTES, STAMP(held_bytes), .known = held_known,
+     .if_any = true, .spare = 2},
+    {"allocator_free_bytes", "free", COLUMN_BYTES, STAMP(free_bytes), .known = free_known,
+     .if_any = true, .spare = 1},
+    {"allocator", NULL, COLUMN_WORD, .get = get_allocator, .known = held_known},
+    {"values", NULL, COLUMN_WORDS, .get = get_values, .json = json_values},
+    {NULL, "values", COLUMN_WORDS, .get = get_shown_values, .if_any = true},
+};
+
+static struct rows rows_of(const struct mark_rows *m)
+{
+    return (struct rows){COLUMN_DEFS(columns), ITEMS(m->rows), .answer = m};
+}
+
+/* --- text ------------------------------------------------------------------------------------- */
+
+/* Who has marks, where the process that was asked for has none. */
+static void add_others(const struct mark_rows *m, struct strbuf *out)
+{
+    for (size_t i = 0; i < m->recording->profiles.count; i++) {
+        const struct profile *p = &m->recording->profiles.items[i];
+        if (p->marks.count) {
+            strbuf_printf(out, "; process %" PRIu32 " has some: --process %" PRIu32, p->pid,
+                          p->pid);
+            return;
+        }
+    }
+}
+
+static void add_heading(const struct mark_rows *m, const struct style *s, struct strbuf *out)
+{
+    summary_heading(m->profile, s, out);
+    size_t start = out->size;
+    if (m->marks) {
+        struct strbuf labels = {0};
+        unit_counted(out, (int64_t)m->marks, "mark");
+        if (m->marks == m->profile->marks.count) {
+            mark_labels(m->profile, &labels);
+            say(out, ": %s", labels.data);
+            strbuf_release(&labels);
+        }
+        if (mark_scopes_exist(m->profile))
+            strbuf_puts(out, "; --scopes adds up what lay between NAME and NAME.end");
+    } else {
+        strbuf_puts(out,
+                    "no marks; tide_mark(\"LABEL\"), run --mark-on FUNCTION or 'tidemark ctl PID "
+                    "mark LABEL' make them");
+        add_others(m, out);
+    }
+    wrap_since(out, start, 2, s->width);
+    strbuf_puts(out, "\n\n");
+}
+
+void marks_text(const struct mark_rows *m, const struct style *s, struct strbuf *out)
+{
+    struct rows rows = rows_of(m);
+    summary_processes(m->recording, m->profile, s, out);
+    add_heading(m, s, out);
+    rows_text(&rows, s, out);
+}
+
+void marks_json(const struct mark_rows *m, const struct report_sink *sink, struct strbuf *out)
+{
+    struct rows rows = rows_of(m);
+    struct json j;
+    json_init(&j, out);
+    json_object(&j, NULL);
+    json_string(&j, "schema", "tidemark.marks/1");
+    rows_json(&rows, "marks", sink, &j);
+    json_end(&j);
+}
+
+void marks_csv(const struct mark_rows *m, const struct report_sink *sink, struct strbuf *out)
+{
+    struct rows rows = rows_of(m);
+    rows_csv(&rows, sink, out);
+}

@@ -1,0 +1,48 @@
+#include "answer/next.h"
+
+#include <string.h>
+
+#include "base/say.h"
+#include "answer/summary.h"
+#include "answer/units.h"
+
+void next_word(struct strbuf *out, const char *word)
+{
+    struct strbuf quoted = {0};
+    summary_argument(&quoted, word);
+    unit_text(out, quoted.data);
+    strbuf_release(&quoted);
+}
+
+void next_option(struct strbuf *out, const char *option, const char *argument)
+{
+    if (!argument)
+        return;
+    strbuf_printf(out, " %s ", option);
+    next_word(out, argument);
+}
+
+/* The whole path that was found for a relative one is found again. */
+static bool stands_for(const char *path, const char *relative)
+{
+    size_t size = strlen(path), tail = strlen(relative);
+    return *path == '/' && *relative != '/' && size > tail &&
+           strcmp(path + size - tail, relative) == 0;
+}
+
+void next_focus(struct strbuf *out, const struct focus *f)
+{
+    for (size_t i = 0; i < f->within.patterns.count; i++)
+        next_option(out, "--within", f->within.patterns.items[i].text);
+    for (size_t i = 0; i < f->paths.count; i++)
+        if (!i || !stands_for(f->paths.items[i], f->paths.items[i - 1]))
+            next_option(out, "--within-path", f->paths.items[i]);
+    for (size_t i = 0; i < f->ignore.patterns.count; i++)
+        next_option(out, "--ignore", f->ignore.patterns.items[i].text);
+    next_option(out, "--thread", f->thread);
+    say(out, "%r%r",
+        f->python_only   ? " --python-only"
+        : f->native_only ? " --native-only"
+                         : "",
+        f->no_fold ? " --no-fold" : "");
+}

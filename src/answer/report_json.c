@@ -1,0 +1,256 @@
+#include "answer/report.h"
+
+#include <stdlib.h>
+
+#include "model/arenas_at.h"
+#include "model/pool_totals.h"
+#include "answer/histogram.h"
+#include "answer/json_parts.h"
+
+static void json_untouched(struct json *j, const struct profile *p)
+{
+    struct untouched u = untouched_of(p);
+    json_object(j, "untouched");
+    if (u.scan) {
+        json_value(j, "live", u.live);
+        json_u64(j, "live_time_ns", u.scan->time_ns);
+    } else {
+        json_null(j, "live");
+        json_null(j, "live_time_ns");
+    }
+    json_value(j, "freed", u.freed);
+    json_value(j, "freed_looked_at", u.freed_looked);
+    json_end(j);
+}
+
+static void row_values(struct json *j, const struct answer_row *row)
+{
+    json_i64(j, "self_bytes", row->self.amount);
+    json_i64(j, "self_count", row->self.count);
+    json_i64(j, "total_bytes", row->total.amount);
+    json_i64(j, "total_count", row->total.count);
+}
+
+static void row_label(struct json *j, const struct answer_row *row)
+{
+    json_string(j, "name", row->name);
+    json_string(j, "module", row->module);
+    json_string(j, "file", row->file);
+    if (row->line)
+        json_u64(j, "line", row->line);
+    else
+        json_null(j, "line");
+}
+
+/* Labels of a tree, written once for each group: a function occurs in thousands of places. */
+struct labels {
+    struct strbuf text;
+    struct label {
+        size_t start, size; /* size 0: not written yet */
+    } * of_group;
+};
+
+static void labels_init(struct labels *l, const struct merged *m)
+{
+    uint32_t groups = 0;
+    for (size_t n = 1; n < m->key.count; n++)
+        groups = m->key.items[n] >= groups ? m->key.items[n] + 1 : groups;
+    *l = (struct labels){.of_group = xcalloc(groups + 1, sizeof *l->of_group)};
+}
+
+static void add_label(struct labels *l, uint32_t group, const struct answer_row *row,
+                      struct strbuf *out)
+{
+    struct label *label = &l->of_group[group];
+    if (!label->size) {
+        struct json j;
+        json_init(&j, &l->text);
+        label->start = l->text.size;
+        json_object(&j, NULL); /* stays open: members follow */
+        row_label(&j, row);
+        label->size = l->text.size - label->start;
+    }
+    strbuf_add(out, l->text.data + label->start, label->size);
+}
+
+/* Trees are deeper than the JSON writer follows, so their brackets are written here. */
+static void tree_rows(struct json *j, const struct answer *a, const struct report_sink *sink)
+{
+    const struct answer_rows *r = &a->rows;
+    struct strbuf *out = j->out;
+    struct labels labels;
+    uint32_t open = 0;
+    labels_init(&labels, &a->merged);
+    json_array(j, "rows");
+    for (size_t i = 0; i < r->rows.count; i++) {
+        const struct answer_row *row = &r->rows.items[i];
+        for (; open > row->depth; open--)
+            strbuf_puts(out, "]}");
+        if (i && r->rows.items[i - 1].depth >= row->depth)
+            strbuf_putc(out, ',');
+        add_label(&labels, a->merged.key.items[row->call], row, out);
+        struct json node; /* goes on inside the object that the label opened */
+        json_init(&node, out);
+        node.depth = 1;
+        node.started[1] = true;
+        row_values(&node, row);
+        json_array(&node, "children"); /* closed above, when the next row is no child */
+        open++;
+        report_flush(sink, out);
+    }
+    for (; open; open--)
+        strbuf_puts(out, "]}");
+    json_end(j);
+    strbuf_release(&labels.text);
+    free(labels.of_group);
+}
+
+static void row_histogram(struct json *j, const struct answer *a, size_t row)
+{
+    if (a->query->histogram_rows)
+        histogram_json(j, &a->histograms, &a->histograms.rows.items[row]);
+}
+
+static void stack_rows(struct json *j, const struct answer *a, const struct report_sink *sink)
+{
+    struct json_stacks stacks = {.frames = &a->frames};
+    json_array(j, "rows");
+    for (size_t i = 0; i < a->rows.rows.count; i++) {
+        const struct answer_row *row = &a->rows.rows.items[i];
+        json_object(j, NULL);
+        json_i64(j, "bytes", row->self.amount);
+        json_i64(j, "count", row->self.count);
+        json_string(j, "thread", row->thread);
+        json_stack(j, &stacks, &a->merged, row->call);
+        row_histogram(j, a, i);
+        json_end(j);
+        report_flush(sink, j->out);
+    }
+    json_end(j);
+    json_stacks_release(&stacks);
+}
+
+static void plain_rows(struct json *j, const struct answer *a, const struct report_sink *sink)
+{
+    json_array(j, "rows");
+    for (size_t i = 0; i < a->rows.rows.count; i++) {
+        json_object(j, NULL);
+        const struct answer_row *row = &a->rows.rows.items[i];
+        row_label(j, row);
+        row_values(j, row);
+        if (row->threads)
+            json_u64(j, "threads", row->threads);
+        row_histogram(j, a, i);
+        json_end(j);
+        report_flush(sink, j->out);
+    }
+    json_end(j);
+}
+
+/* Only where a program has told of some. */
+static void pools(struct json *j, const struct answer *a)
+{
+    struct pool_totals t;
+    pool_totals_init(&t, a->recording, a->profile, &a->window);
+    if (t.pools.count)
+        json_array(j, "pools");
+    for (size_t i = 0; i < t.pools.count; i++) {
+        const struct pool_total *pool = &t.pools.items[i];
+        char *name = xstrndup(pool->name, pool->name_size);
+        json_object(j, NULL);
+        json_string(j, "name", name);
+        json_i64(j, "bytes", pool->live.amount);
+        json_i64(j, "count", pool->live.count);
+        json_end(j);
+        free(name);
+    }
+    if (t.pools.count)
+        json_end(j);
+    pool_totals_release(&t);
+}
+
+static void python(struct json *j, const struct answer *a)
+{
+    const struct profile *p = a->profile;
+    const struct arena_look *look = arenas_at(p, a->window.at.time_ns);
+    if (!p->python_version)
+        return;
+    char *version = xasprintf("%u.%u.%u", p->python_version >> 24, p->python_version >> 16 & 0xff,
+                              p->python_version >> 8 & 0xff);
+    json_object(j, "python");
+    json_string(j, "version", version);
+    json_bool(j, "objects", p->python_objects);
+    json_i64(j, "arena_live_bytes", arenas_live(p, &a->window.at).amount);
+    if (look) {
+        json_object(j, "arenas");
+        json_u64(j, "time_ns", look->time_ns);
+        json_u64(j, "count", look->arenas);
+        json_u64(j, "bytes", look->bytes);
+        json_u64(j, "objects", look->objects);
+        json_u64(j, "object_bytes", look->object_bytes);
+        json_end(j);
+    }
+    if (p->python_end) {
+        struct window until = {.at = {.intervals = p->python_end}};
+        json_object(j, "end");
+        json_u64(j, "time_ns", p->intervals.items[p->python_end - 1].end_ns);
+        json_i64(j, "live_bytes", totals_of(p, &until).live_bytes);
+        json_end(j);
+    }
+    json_end(j);
+    free(version);
+}
+
+void report_json(const struct answer *a, const struct report_sink *sink, struct strbuf *out)
+{
+    static const char *const shapes[] = {
+        [SHAPE_TABLE] = "table",
+        [SHAPE_TREE] = "tree",
+        [SHAPE_CALLERS] = "callers",
+        [SHAPE_CALLEES] = "callees",
+    };
+    const struct query *q = a->query;
+    struct json j;
+    json_init(&j, out);
+    json_object(&j, NULL);
+    json_string(&j, "schema", "tidemark.report/1");
+    json_program(&j, a->recording, a->profile);
+    json_string(&j, "since", a->window.since.word);
+    json_string(&j, "at", a->window.at.word);
+    json_u64(&j, "since_ns", a->window.since.time_ns);
+    json_u64(&j, "at_ns", a->window.at.time_ns);
+    json_string(&j, "metric", metric_name(q->metric));
+    json_string(&j, "unit", metric_is_time(q->metric) ? "ns" : "bytes");
+    json_string(&j, "size", size_kind_name(q->size));
+    json_string(&j, "by", grouping_name(q->by));
+    json_string(&j, "shape", shapes[q->shape]);
+    json_totals(&j, &a->totals);
+    json_sampling(&j, a);
+    json_inherited(&j, a->profile);
+    json_mapped(&j, a->profile);
+    pools(&j, a);
+    python(&j, a);
+    json_value(&j, "sum", a->tree.sum);
+    json_ignored(&j, &a->tree);
+    json_value(&j, "outside", a->tree.outside);
+    json_processes(&j, a->recording, a->profile);
+    if (q->shape == SHAPE_CALLERS || q->shape == SHAPE_CALLEES) {
+        json_string(&j, "of", a->of.name);
+        json_object(&j, "of_values");
+        row_values(&j, &a->of);
+        json_end(&j);
+    }
+    if (q->metric == METRIC_UNTOUCHED)
+        json_untouched(&j, a->profile);
+    if (q->histogram)
+        histogram_json(&j, &a->histograms, &a->histograms.all);
+    json_u64(&j, "stack_nodes", a->profile->nodes.count - 1); /* without the root */
+    json_u64(&j, "rows_left_out", a->rows.left_out);
+    if (q->shape == SHAPE_TREE)
+        tree_rows(&j, a, sink);
+    else if (q->by == BY_STACK)
+        stack_rows(&j, a, sink);
+    else
+        plain_rows(&j, a, sink);
+    json_end(&j);
+}

@@ -1,0 +1,296 @@
+#include "answer/next.h"
+#include "base/say.h"
+#include "answer/report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/sampled.h"
+#include "answer/histogram.h"
+#include "answer/indent.h"
+#include "answer/stack_text.h"
+#include "answer/summary.h"
+#include "answer/table.h"
+#include "answer/units.h"
+
+#define STACK_FRAMES 64 /* lines shown of one stack */
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Of one, and of many. */
+static const char *const *counted(enum metric m)
+{
+    static const char *const calls[] = {"call", "calls"}, *const maps[] = {"map", "maps"},
+                             *const samples[] = {"sample", "samples"},
+                             *const waits[] = {"wait", "waits"}, *const times[] = {"time", "times"},
+                             *const faults[] = {"fault", "faults"},
+                             *const blocks[] = {"block", "blocks"};
+    return m == METRIC_TOTAL || m == METRIC_TEMPORARY  ? calls
+           : m == METRIC_MAPPED                        ? maps
+           : m == METRIC_CPU                           ? samples
+           : m == METRIC_WAITING                       ? waits
+           : m == METRIC_WALL                          ? times
+           : m == METRIC_FAULTS || m == METRIC_TOUCHED ? faults
+                                                       : blocks;
+}
+
+const char *report_count_title(enum metric m)
+{
+    return counted(m)[1];
+}
+
+const char *report_count_word(enum metric m)
+{
+    return counted(m)[0];
+}
+
+const char *report_metric_title(enum metric m)
+{
+    static const char *const what[METRICS] = {
+        [METRIC_LIVE] = "live bytes",
+        [METRIC_TOTAL] = "bytes allocated in all",
+        [METRIC_PEAK] = "live bytes at the peak",
+        [METRIC_SITEPEAK] = "highest live bytes of each stack",
+        [METRIC_LARGEST] = "largest single allocation",
+        [METRIC_TEMPORARY] = "bytes of temporary allocations",
+        [METRIC_MAPPED] = "mapped bytes",
+        [METRIC_POOL] = "live bytes in pools",
+        [METRIC_UNTOUCHED] = "bytes never touched, live and freed",
+        [METRIC_CPU] = "CPU time",
+        [METRIC_WALL] = "time on and off the processor",
+        [METRIC_WAITING] = "time spent waiting",
+        [METRIC_FAULTS] = "memory made resident by page faults",
+        [METRIC_TOUCHED] = "memory made resident, charged to who allocated it,",
+    };
+    return what[m] ? what[m] : metric_name(m);
+}
+
+/* What the numbers below are, in one line. */
+static void add_heading(const struct answer *a, const struct style *s, struct strbuf *out)
+{
+    const struct query *q = a->query;
+    strbuf_puts(out, style_bold(s));
+    bool change = a->window.since.intervals || a->window.since.peak;
+    strbuf_printf(out, "%s%s", change && !metric_is_sampled(q->metric) ? "change of " : "",
+                  report_metric_title(q->metric));
+    if (q->size != SIZE_REQUESTED)
+        strbuf_printf(out, " (%s)",
+                      q->size == SIZE_USABLE ? "as the allocator set aside"
+                                             : "allocator's rounding");
+    if (q->shape == SHAPE_CALLERS || q->shape == SHAPE_CALLEES) {
+        say(out, ", %r of %s: ", q->shape == SHAPE_CALLERS ? "callers" : "callees", a->of.name);
+        unit_amount(out, q->metric, a->of.total.amount);
+    } else {
+        strbuf_printf(out, " by %s%s: ", grouping_name(q->by),
+                      q->shape == SHAPE_TREE ? ", as a tree" : "");
+        unit_amount(out, q->metric, a->tree.sum.amount);
+    }
+    strbuf_printf(out, "%s\n", style_plain(s));
+}
+
+static void cell_value(struct table *t, const struct answer *a, int64_t amount)
+{
+    unit_amount(table_cell(t), a->query->metric, amount);
+    unit_percent(table_cell(t), (double)amount, (double)a->tree.scale);
+}
+
+static void cell_place(struct table *t, const struct answer_row *row, enum grouping by)
+{
+    struct strbuf *cell = table_cell(t);
+    if (row->threads > 1 && by == BY_THREAD)
+        strbuf_printf(cell, "%u threads", (unsigned)row->threads);
+    else if (by == BY_FILE && row->module)
+        unit_text(cell, row->module);
+    else if (row->file && by != BY_LIBRARY) {
+        unit_text(cell, base_name(row->file));
+        if (row->line)
+            strbuf_printf(cell, ":%u", (unsigned)row->line);
+    } else if (row->module && by != BY_LIBRARY)
+        unit_text(cell, row->module);
+}
+
+static void add_table(const struct answer *a, const struct style *s, struct strbuf *out)
+{
+    const struct query *q = a->query;
+    bool by_total = q->by != BY_THREAD;
+    struct table t;
+    table_init(&t);
+    table_column(&t, "self", CELL_RIGHT);
+    table_column(&t, "%", CELL_RIGHT);
+    table_column(&t, report_count_title(q->metric), CELL_RIGHT);
+    if (by_total) {
+        table_column(&t, "total", CELL_RIGHT);
+        table_column(&t, "%", CELL_RIGHT);
+    }
+    table_column(&t, grouping_name(q->by),
+                 q->by == BY_FILE     ? CELL_PATH
+                 : q->by == BY_THREAD ? CELL_TITLE
+                                      : CELL_NAME);
+    if (q->by != BY_LIBRARY)
+        table_column(&t,
+                     q->by == BY_FILE     ? "library"
+                     : q->by == BY_THREAD ? ""
+                                          : "where",
+                     q->by == BY_FILE ? CELL_LEFT : CELL_PATH);
+    for (size_t i = 0; i < a->rows.rows.count; i++) {
+        const struct answer_row *row = &a->rows.rows.items[i];
+        cell_value(&t, a, row->self.amount);
+        unit_count(table_cell(&t), row->self.count);
+        if (by_total)
+            cell_value(&t, a, row->total.amount);
+        unit_text(table_cell(&t), row->name);
+        if (q->by != BY_LIBRARY)
+            cell_place(&t, row, q->by);
+    }
+    table_print(&t, s, out);
+    table_release(&t);
+}
+
+static void add_tree(const struct answer *a, const struct style *s, struct strbuf *out)
+{
+    struct table t;
+    table_init(&t);
+    table_column(&t, "total", CELL_RIGHT);
+    table_column(&t, "%", CELL_RIGHT);
+    table_column(&t, report_count_title(a->query->metric), CELL_RIGHT);
+    table_column(&t, "self", CELL_RIGHT);
+    uint32_t *indent = xcalloc(a->rows.rows.count + 1, sizeof *indent);
+    for (size_t i = 0; i < a->rows.rows.count; i++)
+        indent[i] = a->rows.rows.items[i].depth;
+    bool deep = indent_tree(indent, a->rows.rows.count);
+    if (deep)
+        table_column(&t, "depth", CELL_RIGHT);
+    table_column(&t, "call tree", CELL_NAME);
+    table_column(&t, "where", CELL_PATH);
+    for (size_t i = 0; i < a->rows.rows.count; i++) {
+        const struct answer_row *row = &a->rows.rows.items[i];
+        cell_value(&t, a, row->total.amount);
+        unit_count(table_cell(&t), row->total.count);
+        struct strbuf *self = table_cell(&t);
+        if (row->self.amount || row->self.count)
+            unit_amount(self, a->query->metric, row->self.amount);
+        if (deep)
+            unit_count(table_cell(&t), (int64_t)row->depth);
+        struct strbuf *name = table_cell(&t);
+        strbuf_printf(name, "%*s", (int)indent[i], "");
+        unit_text(name, row->name);
+        cell_place(&t, row, a->query->by);
+    }
+    table_print(&t, s, out);
+    table_release(&t);
+    free(indent);
+}
+
+/* Of the row whose number this is, if there is one for each. */
+static void add_histogram(const struct answer *a, size_t row, const struct style *s,
+                          struct strbuf *out)
+{
+    if (a->query->histogram_rows)
+        histogram_text(a, &a->histograms.rows.items[row], s, out);
+}
+
+static void add_stacks(const struct answer *a, const struct style *s, struct strbuf *out)
+{
+    for (size_t i = 0; i < a->rows.rows.count; i++) {
+        const struct answer_row *row = &a->rows.rows.items[i];
+        say(out, "%r%r", i ? "\n" : "", style_bold(s));
+        unit_amount(out, a->query->metric, row->self.amount);
+        say(out, "%r (", style_plain(s));
+        unit_percent(out, (double)row->self.amount, (double)a->tree.scale);
+        strbuf_puts(out, " %) in ");
+        unit_counted(out, row->self.count, report_count_word(a->query->metric));
+        say(out, ", thread %s\n", row->thread && *row->thread ? row->thread : "[unknown]");
+        stack_text(&a->frames, &a->merged, row->call, STACK_FRAMES, s, out);
+        add_histogram(a, i, s, out);
+    }
+}
+
+/* A histogram for each row, with what the table would say of it. */
+static void add_histograms(const struct answer *a, const struct style *s, struct strbuf *out)
+{
+    for (size_t i = 0; i < a->rows.rows.count; i++) {
+        const struct answer_row *row = &a->rows.rows.items[i];
+        if (!row->self.count) /* it calls those that allocate, and that is all */
+            continue;
+        say(out, "%r%r%s%r  %B in %N call(s)\n", i ? "\n" : "", style_bold(s), row->name,
+            style_plain(s), row->self.amount, row->self.count);
+        add_histogram(a, i, s, out);
+    }
+}
+
+static void add_left_out(const struct answer *a, struct strbuf *out)
+{
+    if (!a->rows.left_out)
+        return;
+    say(out, "... %N more row(s) with ", a->rows.left_out);
+    unit_amount(out, a->query->metric, a->rows.left_out_value.amount);
+    strbuf_puts(out, " of self; --top 0 --min 0 shows all\n");
+}
+
+/* One command that is likely to lead further from here. */
+static void add_next(const struct answer *a, const char *file, const struct style *s,
+                     struct strbuf *out)
+{
+    const struct query *q = a->query;
+    const struct totals *t = &a->totals;
+    const char *more = "--by stack --top 3";
+    if (!a->rows.rows.count)
+        more = metric_is_sampled(q->metric) ? "--by thread"
+               : q->metric == METRIC_TOTAL  ? "--metric peak"
+                                            : "--metric total";
+    else if (q->by == BY_STACK)
+        more = "--tree";
+    else if (q->metric == METRIC_LIVE && !q->since && !q->at &&
+             (t->live_bytes < (int64_t)(t->peak_bytes / 20) || summary_python_freed(a)))
+        more = "--metric peak";
+    else if (q->metric == METRIC_TOTAL && t->temporary_allocations > t->allocations / 2)
+        more = "--metric temporary";
+    strbuf_printf(out, "\n%snext: tidemark report ", style_faint(s));
+    next_word(out, file);
+    unit_process(out, q->process);
+    next_option(out, "--since", q->since);
+    next_option(out, "--at", q->at);
+    next_focus(out, &q->focus);
+    if (strncmp(more, "--metric", 8) != 0 && q->metric != METRIC_LIVE)
+        strbuf_printf(out, " --metric %s", metric_name(q->metric));
+    strbuf_printf(out, " %s%s\n", more, style_plain(s));
+}
+
+void report_text(const struct answer *a, const char *file, const struct style *s,
+                 struct strbuf *out)
+{
+    summary_processes(a->recording, a->profile, s, out);
+    summary_text(a, s, out);
+    if (!a->rows.rows.count && not_recorded(a->profile, &(size_t){0}) == RECORDED_NOTHING)
+        return; /* there is no table to show, and nothing further to ask */
+    strbuf_putc(out, '\n');
+    if (a->query->histogram)
+        histogram_heading(a, s, out);
+    else
+        add_heading(a, s, out);
+    if (a->query->histogram && !a->query->histogram_rows) {
+        histogram_text(a, &a->histograms.all, s, out);
+        return;
+    }
+    if (!a->rows.rows.count)
+        strbuf_puts(out, "nothing to show\n");
+    else if (a->query->shape == SHAPE_TREE)
+        add_tree(a, s, out);
+    else if (a->query->by == BY_STACK)
+        add_stacks(a, s, out);
+    else if (a->query->histogram)
+        add_histograms(a, s, out);
+    else
+        add_table(a, s, out);
+    add_left_out(a, out);
+    if (a->query->by == BY_FUNCTION && a->query->shape == SHAPE_TABLE && !a->query->histogram &&
+        !metric_is_sampled(a->query->metric) && a->query->metric != METRIC_LARGEST)
+        summary_wrappers(a, s, out);
+    if (!a->query->histogram)
+        add_next(a, file, s, out);
+}

@@ -1,0 +1,12 @@
+/* stack_text: a stack as lines of text, innermost frame first. */
+#ifndef TIDE_ANSWER_STACK_TEXT_H
+#define TIDE_ANSWER_STACK_TEXT_H
+
+#include "model/merged.h"
+#include "answer/style.h"
+
+/* From a node of a tree of frames up to its root; at most `most` frames, the rest are counted. */
+void stack_text(const struct frame_table *t, const struct merged *m, uint32_t node, uint32_t most,
+                const struct style *s, struct strbuf *out);
+
+#endif

@@ -1,0 +1,524 @@
+#include "answer/summary.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/say.h"
+#include "analyse/work_end.h"
+#include "model/arenas_at.h"
+#include "model/not_recorded.h"
+#include "model/pool_totals.h"
+#include "model/sampled.h"
+#include "answer/notes.h"
+#include "answer/report.h"
+#include "answer/units.h"
+#include "answer/wrap.h"
+
+#define POOLS_SHOWN 3
+#define FREED_LEAST ((int64_t)1 << 20) /* by Python as it ends, to be worth a line, */
+#define FREED_TIMES 4                  /* where so many times as much was live as is left */
+
+void summary_argument(struct strbuf *out, const char *arg)
+{
+    if (*arg && *arg != '#' && !strpbrk(arg, " \t\n'\"\\$`*?[]()<>|&;~!{}")) {
+        strbuf_puts(out, arg);
+        return;
+    }
+    strbuf_putc(out, '\'');
+    for (; *arg; arg++)
+        strbuf_printf(out, *arg == '\'' ? "'\\''" : "%c", *arg);
+    strbuf_putc(out, '\'');
+}
+
+static void add_command(const struct profile *p, bool with_path, size_t width, struct strbuf *out)
+{
+    struct strbuf text = {0}, clean = {0};
+    strbuf_puts(&text, p->command.count ? "" : p->executable ? p->executable : "[unknown]");
+    for (size_t i = 0; i < p->command.count; i++) {
+        const char *slash = i || with_path ? NULL : strrchr(p->command.items[i], '/');
+        strbuf_puts(&text, i ? " " : "");
+        summary_argument(&text, slash && slash[1] ? slash + 1 : p->command.items[i]);
+    }
+    say(&clean, "%s", text.data);
+    if (unit_columns(clean.data) > width && width > 3) {
+        size_t n = 0, i = 0;
+        for (; clean.data[i]; i++) {
+            n += ((unsigned char)clean.data[i] & 0xc0) != 0x80;
+            if (n > width - 3)
+                break;
+        }
+        strbuf_add(out, clean.data, i);
+        strbuf_puts(out, "...");
+    } else {
+        strbuf_puts(out, clean.data);
+    }
+    strbuf_release(&text);
+    strbuf_release(&clean);
+}
+
+void summary_command(const struct profile *p, size_t width, struct strbuf *out)
+{
+    add_command(p, true, width, out);
+}
+
+void summary_heading(const struct profile *p, const struct style *s, struct strbuf *out)
+{
+    strbuf_puts(out, style_bold(s));
+    summary_command(p, s->width > 60 ? s->width - 20 : 40, out);
+    say(out, "%r, pid %d\n", style_plain(s), p->pid);
+}
+
+void summary_short_command(const struct profile *p, size_t width, struct strbuf *out)
+{
+    add_command(p, false, width, out);
+}
+
+void summary_ending(const struct profile *p, struct strbuf *out)
+{
+    const char *name = p->signal > 0 ? sigabbrev_np(p->signal) : NULL;
+    if (p->signal && name)
+        strbuf_printf(out, "killed by SIG%s (signal %d)", name, p->signal);
+    else if (p->signal)
+        strbuf_printf(out, "killed by signal %d", p->signal);
+    else if (p->execed)
+        strbuf_puts(out, "became another program");
+    else if (p->exit_code >= 0)
+        strbuf_printf(out, "exit status %d", p->exit_code);
+    else
+        strbuf_puts(out, "ending unknown");
+}
+
+void summary_program_name(const struct profile *p, struct strbuf *out)
+{
+    const char *path = p->command.count ? p->command.items[0] : p->executable;
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    unit_text(out, slash && slash[1] ? slash + 1 : path && *path ? path : "[unknown]");
+}
+
+void summary_label(struct strbuf *out, const struct style *s, const char *text)
+{
+    strbuf_printf(out, "%s%-*s%s", style_bold(s), SUMMARY_LABEL, text, style_plain(s));
+}
+
+void summary_moment(struct strbuf *out, const struct moment *m)
+{
+    unit_text(out, m->word);
+    if (strcmp(m->word, "start") != 0) {
+        say(out, " (%T)", m->time_ns);
+    }
+}
+
+static void line_window(const struct answer *a, const struct style *s, struct strbuf *out)
+{
+    if (window_is_whole(a->profile, &a->window))
+        return;
+    summary_label(out, s, "window");
+    strbuf_puts(out, "from ");
+    summary_moment(out, &a->window.since);
+    strbuf_puts(out, " to ");
+    summary_moment(out, &a->window.at);
+    strbuf_puts(out, a->window.since.peak || a->window.at.peak
+                         ? "; live is exact, calls are known to the interval\n"
+                         : "; all figures are of this window\n");
+}
+
+static void line_counts(const struct answer *a, const struct style *s, struct strbuf *out)
+{
+    const struct totals *t = &a->totals;
+    summary_label(out, s, "allocated");
+    say(out, "%B in %N allocation(s) (%N by realloc), %N freed\n", t->bytes_allocated,
+        t->allocations, t->reallocations, t->frees);
+    summary_label(out, s, "live");
+    say(out, "%B in %N block(s)", t->live_bytes, t->live_blocks);
+    bool change = a->window.since.intervals || a->window.since.peak;
+    say(out, "%r%s\n", change ? ", the change since " : " at ",
+        change ? a->window.since.word : a->window.at.word);
+    summary_label(out, s, "peak");
+    say(out, "%B at %T", t->peak_bytes, t->peak_time_ns);
+    if (a->profile->peak_skew_bytes) {
+        say(out, ", true to %B because several threads ran", a->profile->peak_skew_bytes);
+    }
+    strbuf_putc(out, '\n');
+}
+
+static void line_temporary(const struct totals *t, const struct style *s, struct strbuf *out)
+{
+    summary_label(out, s, "temporary");
+    unit_percent(out, (double)t->temporary_allocations, (double)t->allocations);
+    say(out, " %% of allocations (%N) were freed before the next one\n", t->temporary_allocations);
+}
+
+static void line_untouched(const struct profile *p, const struct style *s, struct strbuf *out)
+{
+    struct untouched u = untouched_of(p);
+    summary_label(out, s, "untouched");
+    if (u.scan) {
+        say(out, "%B of what was live at %T", u.live.amount, u.scan->time_ns);
+    } else {
+        strbuf_puts(out, "not known of what was live");
+    }
+    say(out, "; %B of %B in %N large blocks when they were freed\n", u.freed.amount,
+        u.freed_looked.amount, u.freed_looked.count);
+}
+
+static void line_cpu(const struct sampling *g, const struct sampled_totals *t,
+                     const struct style *s, struct strbuf *out)
+{
+    summary_label(out, s, "cpu");
+    say(out, "%M%r", t->cpu_ns, g->kernel ? ", " : " in user mode, ");
+    if (g->kernel) {
+        say(out, "%M of it in the kernel, ", t->kernel_ns);
+    }
+    say(out, "%N sample(s), one each %T of a thread\n", t->cpu_samples, g->cpu_period_ns);
+    if (g->wall) {
+        summary_label(out, s, "off");
+        say(out, "%M waiting, %N time(s); %M ready to run while others had the processor\n",
+            t->waiting_ns, t->waits, t->ready_ns);
+    }
+    if (!g->counted)
+        return;
+    size_t start = out->size;
+    summary_label(out, s, "kernel");
+    strbuf_puts(out, "in all counted ");
+    unit_ticks(out, g->user_ns);
+    strbuf_puts(out, " in user mode, ");
+    unit_ticks(out, g->system_ns);
+    static const char *const how[] = {[KERNEL_COUNTED] = "not sampled",
+                                      [KERNEL_SAMPLED] = "charged to who called it",
+                                      [KERNEL_ESTIMATED] = "charged by an estimate"};
+    strbuf_printf(out, " in the kernel, %s", how[g->kernel]);
+    wrap_since(out, start, SUMMARY_LABEL, s->width);
+    strbuf_putc(out, '\n');
+}
+
+static void part(struct strbuf *out, uint64_t count, const char *word, const char *rest)
+{
+    if (!count)
+        return;
+    strbuf_puts(out, ", ");
+    unit_counted(out, (int64_t)count, word);
+    strbuf_puts(out, rest);
+}
+
+static void line_faults(const struct sampling *g, const struct sampled_totals *t,
+                        const struct style *s, struct strbuf *out)
+{
+    uint64_t touches = t->faults - t->huge_faults - t->file_faults - t->copy_faults;
+    summary_label(out, s, "faults");
+    say(out, "%B made resident: %N%r", t->fault_bytes, touches,
+        touches == 1 ? " first touch" : " first touches");
+    part(out, t->huge_faults, "huge page", "");
+    part(out, t->file_faults, "page", " of files");
+    part(out, t->copy_faults, "copied page", " after a fork");
+    if (g->fault_period > 1) {
+        say(out, "; every %Nth was recorded", g->fault_period);
+    }
+    strbuf_putc(out, '\n');
+    if (!g->counted)
+        return;
+    uint64_t all = g->minor_faults + g->major_faults;
+    summary_label(out, s, "coverage");
+    say(out, "%N of %N faults the kernel counted (", t->faults, all);
+    unit_percent(out, (double)t->faults, (double)all);
+    strbuf_puts(out, " %); others are in system calls, as read()\n");
+}
+
+static void line_samples(const struct answer *a, const struct sampled_totals *t,
+                         const struct style *s, struct strbuf *out)
+{
+    const struct sampling *g = &a->profile->sampling;
+    if (metric_is_time(a->query->metric))
+        line_cpu(g, t, s, out);
+    else
+        line_faults(g, t, s, out);
+    if (metric_is_time(a->query->metric) || g->alone)
+        return;
+    summary_label(out, s, "touched");
+    say(out, "%B of it, by %N fault(s), in blocks and mappings that are known: --metric touched\n",
+        t->touched_bytes, t->touched);
+}
+
+static void line_inherited(const struct profile *p, const struct style *s, struct strbuf *out)
+{
+    const struct inherited *i = &p->inherited;
+    if (!i->parent)
+        return;
+    summary_label(out, s, "inherited");
+    say(out,
+        "%B in %N block(s) from process %d when it forked, %N of them freed here; not in the "
+        "figures above\n",
+        i->bytes, i->blocks, i->parent, i->freed_blocks);
+}
+
+void summary_mapped(const struct mapped_by *m, struct strbuf *out)
+{
+    say(out, "%B by %s itself, of %B resident at %T, beside the heap; blocks inside are not seen",
+        m->bytes, m->module, m->rss_bytes, m->time_ns);
+}
+
+static void line_mapped(const struct answer *a, const struct style *s, struct strbuf *out)
+{
+    struct mapped_by m = mapped_by(a->profile);
+    if (!m.module || a->query->metric == METRIC_MAPPED)
+        return;
+    size_t start = out->size;
+    summary_label(out, s, "mapped");
+    summary_mapped(&m, out);
+    strbuf_puts(out, ": --metric mapped");
+    wrap_since(out, start, SUMMARY_LABEL, s->width);
+    strbuf_putc(out, '\n');
+}
+
+static void line_pools(const struct answer *a, const struct style *s, struct strbuf *out)
+{
+    struct pool_totals t;
+    pool_totals_init(&t, a->recording, a->profile, &a->window);
+    if (t.pools.count) {
+        summary_label(out, s, "pools");
+        say(out, "%B in %N block(s), not added to live:", t.live.amount, t.live.count);
+    }
+    for (size_t i = 0; i < t.pools.count && i < POOLS_SHOWN; i++) {
+        char *name = xstrndup(t.pools.items[i].name, t.pools.items[i].name_size);
+        say(out, "%r%s %B in %N", i ? ", " : " ", name, t.pools.items[i].live.amount,
+            t.pools.items[i].live.count);
+        free(name);
+    }
+    if (t.pools.count > POOLS_SHOWN)
+        strbuf_printf(out, " and %zu more", t.pools.count - POOLS_SHOWN);
+    strbuf_puts(out, t.pools.count ? "\n" : "");
+    pool_totals_release(&t);
+}
+
+/* Samples are taken from outside, where only the interpreter's own stack is seen. */
+static void line_no_python(const struct answer *a, const struct style *s, struct strbuf *out)
+{
+    const struct frame_table *t = &a->frames;
+    bool found = false, python = false;
+    for (size_t i = 0; i < t->frames.count; i++) {
+        found |= t->frames.items[i].interpreter;
+        python |= t->frames.items[i].kind == FRAME_PYTHON; /* with -X perf */
+    }
+    if (!found || python || a->query->metric == METRIC_TOUCHED) /* whose stacks are the heap's */
+        return;
+    summary_label(out, s, "python");
+    strbuf_puts(out,
+                "samples have no Python frames, but those of the interpreter; the heap's have\n");
+}
+
+static void line_python(const struct answer *a, const struct style *s, struct strbuf *out)
+{
+    const struct arena_look *look = arenas_at(a->profile, a->window.at.time_ns);
+    if (!look && !a->profile->python_objects)
+        return;
+    summary_label(out, s, "python");
+    if (a->profile->python_objects)
+        strbuf_puts(out, look ? "objects are traced; " : "objects are traced\n");
+    if (!look)
+        return;
+    say(out, "arenas: %B held, %B in objects (", look->bytes, look->object_bytes);
+    unit_percent(out, (double)look->object_bytes, (double)look->bytes);
+    say(out, " %% full), at %T\n", look->time_ns);
+}
+
+int64_t summary_python_freed(const struct answer *a)
+{
+    const struct query *q = a->query;
+    struct window until = {.at = {.intervals = work_end_of_python(a->profile)}};
+    if (q->metric != METRIC_LIVE || q->since || q->at || !until.at.intervals)
+        return 0;
+    int64_t then = totals_of(a->profile, &until).live_bytes, left = a->totals.live_bytes;
+    int64_t freed = wrapped_less(then, left);
+    return freed >= FREED_LEAST && then / FREED_TIMES >= left ? freed : 0;
+}
+
+static void line_python_freed(const struct answer *a, const struct style *s, struct strbuf *out)
+{
+    const struct profile *p = a->profile;
+    int64_t freed = summary_python_freed(a);
+    if (!freed)
+        return;
+    summary_label(out, s, "python");
+    say(out, "freed %B when it ended; ", freed);
+    if (freed > (int64_t)(p->peak_bytes / 2))
+        strbuf_puts(out, "--metric peak");
+    else /* others were the peak */
+        strbuf_printf(out, "--at %.6fs",
+                      (double)p->intervals.items[p->python_end - 1].end_ns / 1e9);
+    strbuf_puts(out, " shows who held it\n");
+}
+
+/* What is missing in the figures of a metric: samples have their own. */
+static struct totals flaws_of(const struct answer *a, const struct sampled_totals *sampled)
+{
+    if (!metric_is_sampled(a->query->metric))
+        return a->totals;
+    return (struct totals){.lost_events = a->recording->profiles.items[0].sampling.lost,
+                           .truncated_stacks = sampled->truncated_stacks,
+                           .incomplete_stacks = sampled->incomplete_stacks};
+}
+
+bool summary_flaws(const struct recording *r, const struct profile *p, const struct totals *t,
+                   const struct style *s, struct strbuf *out)
+{
+    const struct {
+        uint64_t count;
+        const char *one, *many;
+    } flaws[] = {
+        {t->lost_events, "event lost", "events lost"},
+        {t->truncated_stacks, "stack cut off", "stacks cut off"},
+        {t->incomplete_stacks, "stack left where unwind information ends",
+         "stacks left where unwind information ends"},
+        {t->unknown_frees, "free of a block never seen", "frees of blocks never seen"},
+    };
+    bool complete = r->complete && p->complete, any = !complete;
+    if (complete && !t->lost_events && !t->truncated_stacks && !t->incomplete_stacks &&
+        !t->unknown_frees)
+        return false;
+    summary_label(out, s, complete ? "missing" : "incomplete");
+    if (!complete) {
+        say(out, "%r%s%r", style_warn(s),
+            r->incomplete ? r->incomplete
+                          : "the end of the process was not seen (a snapshot has none)",
+            style_plain(s));
+    }
+    for (size_t i = 0; i < sizeof flaws / sizeof flaws[0]; i++) {
+        if (!flaws[i].count)
+            continue;
+        say(out, "%r%N %r", any ? "; " : "", flaws[i].count,
+            flaws[i].count == 1 ? flaws[i].one : flaws[i].many);
+        any = true;
+    }
+    strbuf_putc(out, '\n');
+    return true;
+}
+
+enum recorded summary_not_recorded(const struct profile *p, const struct style *s,
+                                   struct strbuf *out)
+{
+    size_t note, start = out->size;
+    enum recorded is = not_recorded(p, &note);
+    if (is == RECORDED)
+        return is;
+    summary_label(out, s, "incomplete");
+    say(out, "%r%r%s%r", style_warn(s), is == RECORDED_NOTHING ? "not recorded: " : "",
+        p->notes.items[note], style_plain(s));
+    wrap_since(out, start, SUMMARY_LABEL, s->width);
+    strbuf_putc(out, '\n');
+    return is;
+}
+
+static void line_complete(const struct answer *a, const struct sampled_totals *sampled,
+                          const struct style *s, struct strbuf *out)
+{
+    struct totals flaws = flaws_of(a, sampled);
+    bool told = !metric_is_sampled(a->query->metric) &&
+                summary_not_recorded(a->profile, s, out) != RECORDED;
+    if (summary_flaws(a->recording, a->profile, &flaws, s, out) || told)
+        return;
+    summary_label(out, s, "complete");
+    strbuf_puts(out, metric_is_sampled(a->query->metric)
+                         ? "nothing lost, no stack cut off\n"
+                         : "nothing lost, no stack cut off, no unknown frees\n");
+}
+
+static void line_value(const struct answer *a, const struct style *s, const char *name,
+                       struct value v, const char *why, struct strbuf *out)
+{
+    summary_label(out, s, name);
+    unit_amount(out, a->query->metric, v.amount);
+    strbuf_puts(out, " in ");
+    unit_counted(out, v.count, report_count_word(a->query->metric));
+    strbuf_printf(out, " %s\n", why);
+}
+
+size_t summary_room(const struct strbuf *out, size_t start)
+{
+    size_t used = 0;
+    for (size_t i = start; i < out->size; i++)
+        used += out->data[i] == '\n';
+    return used < SUMMARY_LINES ? SUMMARY_LINES - used : 0;
+}
+
+void summary_notes(const struct recording *r, const struct profile *p, const struct style *s,
+                   size_t start, struct strbuf *out)
+{
+    size_t room = summary_room(out, start);
+    size_t shown = 0, told;
+    struct notes notes;
+    notes_init(&notes, r, p);
+    if (not_recorded(p, &told) != RECORDED && !profile_is_sampled(p))
+        notes_drop(&notes, told);
+    for (; shown < notes.texts.count; shown++) {
+        bool last = shown + 1 == notes.texts.count;
+        size_t before = out->size, lines = 1;
+        summary_label(out, s, "note");
+        unit_text(out, notes.texts.items[shown]);
+        wrap_since(out, before, SUMMARY_LABEL, s->width);
+        strbuf_putc(out, '\n');
+        for (size_t i = before; i + 1 < out->size; i++)
+            lines += out->data[i] == '\n';
+        if (lines + !last > room) { /* one is left to say that there are more */
+            out->size = before;
+            out->data[before] = '\0';
+            break;
+        }
+        room -= lines;
+    }
+    if (shown < notes.texts.count) {
+        summary_label(out, s, "note");
+        say(out, "%N more note(s); --json lists all\n", notes.texts.count - shown);
+    }
+    notes_release(&notes);
+}
+
+void summary_program(const struct profile *p, const struct style *s, struct strbuf *out)
+{
+    summary_label(out, s, "command");
+    summary_command(p, s->width > 51 ? s->width - 11 : 40, out);
+    strbuf_putc(out, '\n');
+    summary_label(out, s, "ran");
+    say(out, "%T, ", p->duration_ns);
+    summary_ending(p, out);
+    strbuf_printf(out, ", pid %" PRIu32, p->pid);
+    if (p->host && *p->host) {
+        say(out, " on %s", p->host);
+    }
+    strbuf_putc(out, '\n');
+}
+
+void summary_text(const struct answer *a, const struct style *s, struct strbuf *out)
+{
+    const struct profile *p = a->profile;
+    size_t start = out->size;
+    summary_program(p, s, out);
+    line_window(a, s, out);
+    struct sampled_totals sampled = sampled_totals(p, &a->window, a->query->metric);
+    if (metric_is_sampled(a->query->metric)) {
+        line_samples(a, &sampled, s, out);
+        line_no_python(a, s, out);
+    } else if (not_recorded(p, &(size_t){0}) != RECORDED_NOTHING) {
+        line_counts(a, s, out);
+        if (a->query->metric == METRIC_UNTOUCHED)
+            line_untouched(p, s, out);
+        else
+            line_temporary(&a->totals, s, out);
+        line_mapped(a, s, out);
+        line_inherited(p, s, out);
+        line_pools(a, s, out);
+        line_python(a, s, out);
+        summary_arenas_charged(a, s, out);
+        line_python_freed(a, s, out);
+    }
+    if (p->threads.count) {
+        summary_label(out, s, "threads");
+        say(out, "%N\n", p->threads.count);
+    }
+    line_complete(a, &sampled, s, out);
+    bool outside = !value_is_zero(a->tree.outside);
+    size_t room = summary_room(out, start), later = outside + (p->notes.count > 0);
+    summary_ignored(&a->tree, &a->frames, a->query->metric, s, room > later ? room - later : 1,
+                    out);
+    if (outside)
+        line_value(a, s, "outside", a->tree.outside, "not within the focus, not in the table", out);
+    summary_notes(a->recording, p, s, start, out);
+}

@@ -1,0 +1,88 @@
+/*
+ * summary: the first lines of every text report: what ran, what it did, how complete the recording
+ * is.
+ *
+ * At most SUMMARY_LINES lines. What was lost, cut off, unknown or ignored is always among them.
+ */
+#ifndef TIDE_ANSWER_SUMMARY_H
+#define TIDE_ANSWER_SUMMARY_H
+
+#include "base/strbuf.h"
+#include "model/answer.h"
+#include "model/mapped_by.h"
+#include "model/not_recorded.h"
+#include "answer/style.h"
+
+#define SUMMARY_LINES 12
+#define SUMMARY_LABEL 11 /* columns of the word that a line begins with */
+
+/* Where there are several processes: one line (wrapped) that says which one this is about (NULL:
+ * each of them) and how to pick another. Nothing when there is one only. */
+void summary_choice(const struct recording *r, const struct profile *chosen, const struct style *s,
+                    struct strbuf *out);
+/* "has the highest peak", or what else sets it apart from the others; NULL: nothing does. */
+const char *summary_why_chosen(const struct recording *r, const struct profile *chosen);
+/* The line of summary_choice, and the processes as a tree of a few lines, `chosen` marked: what is
+ * small or alike is counted in one line. */
+void summary_processes(const struct recording *r, const struct profile *chosen,
+                       const struct style *s, struct strbuf *out);
+
+/* `a` may have no rows: only profile, window, totals, tree sums and query are used. */
+void summary_text(const struct answer *a, const struct style *s, struct strbuf *out);
+
+/* Its parts, for commands with a summary of their own. */
+
+/* The word that a line begins with. */
+void summary_label(struct strbuf *out, const struct style *s, const char *text);
+/* Two lines: the command; how long it ran and how it ended. */
+void summary_program(const struct profile *p, const struct style *s, struct strbuf *out);
+/* One line: the command and its pid. */
+void summary_heading(const struct profile *p, const struct style *s, struct strbuf *out);
+/* "event#3 (1.500 s)" */
+void summary_moment(struct strbuf *out, const struct moment *m);
+/* One line with what is missing; false and none: nothing is. */
+bool summary_flaws(const struct recording *r, const struct profile *p, const struct totals *t,
+                   const struct style *s, struct strbuf *out);
+/* A line (wrapped) where the process, or what its program allocated, could not be recorded; the
+ * note that says so is then not among those of summary_notes. */
+enum recorded summary_not_recorded(const struct profile *p, const struct style *s,
+                                   struct strbuf *out);
+/* What CPython freed when it ended, where that was most of what was live, and nothing but the end
+ * is asked for; else 0. */
+int64_t summary_python_freed(const struct answer *a);
+/* One line: how much of what is live are arenas of CPython; none, if nothing is. */
+void summary_arenas_charged(const struct answer *a, const struct style *s, struct strbuf *out);
+/* A sentence, where they are most of the process's peak. */
+void summary_arenas(const struct profile *p, struct strbuf *out);
+/* "431.0 MiB by libpolars.so itself, of 479.0 MiB resident at 1.2 s, ..." */
+void summary_mapped(const struct mapped_by *m, struct strbuf *out);
+/* Lines that are left of a summary that began at `start`. */
+size_t summary_room(const struct strbuf *out, size_t start);
+/* The notes of a process, in the lines that are left. */
+void summary_notes(const struct recording *r, const struct profile *p, const struct style *s,
+                   size_t start, struct strbuf *out);
+/* The lines of it that say what was left out and why: none to three, but one if there is not room
+ * for all. The sums are of `metric`. "12.0 KiB live in 3 blocks of libc; ..." */
+void summary_ignored(const struct call_tree *t, const struct frame_table *frames,
+                     enum metric metric, const struct style *s, size_t room, struct strbuf *out);
+
+/* One sentence where most bytes are charged to functions that only call malloc for others. */
+void summary_wrappers(const struct answer *a, const struct style *s, struct strbuf *out);
+
+/* One argument, quoted where a shell would need it. */
+void summary_argument(struct strbuf *out, const char *arg);
+
+/* The command with its arguments, quoted where a shell would need it, in at most `width` columns.
+ */
+void summary_command(const struct profile *p, size_t width, struct strbuf *out);
+
+/* The same, but the program without its folder: in a list it is the arguments that differ. */
+void summary_short_command(const struct profile *p, size_t width, struct strbuf *out);
+
+/* The file name of the program. */
+void summary_program_name(const struct profile *p, struct strbuf *out);
+
+/* "exit status 0", "killed by SIGSEGV (signal 11)", ... */
+void summary_ending(const struct profile *p, struct strbuf *out);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * table: text in columns that fit a width.
+ *
+ * Columns are as wide as their widest cell, until the table is too wide; then the flexible ones are
+ * shortened: function names lose arguments and template arguments first, paths their front, lists
+ * of words their end. Numbers are never cut: where that is not enough, whole columns that the
+ * command can spare go, and a line below says which.
+ *
+ *     struct table t;  table_init(&t);  table_column(&t, "self", CELL_RIGHT);  table_column(&t,
+ * "function", CELL_NAME); struct strbuf *cell = table_cell(&t);  unit_bytes(cell, 12);  ...
+ *     table_print(&t, &style, out);  table_release(&t);
+ *
+ * Cells are given row by row, left to right. The table owns the cells.
+ */
+#ifndef TIDE_ANSWER_TABLE_H
+#define TIDE_ANSWER_TABLE_H
+
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "answer/style.h"
+
+enum cell_kind {
+    CELL_RIGHT, /* numbers */
+    CELL_LEFT,  /* short words */
+    CELL_NAME,  /* function names: flexible */
+    CELL_PATH,  /* file:line, label#3: flexible, at most 40 % where there are names too */
+    CELL_WORDS, /* flexible: as many as there is room for */
+    CELL_TITLE, /* names of threads: flexible, the front stays */
+};
+
+#define TABLE_COLUMNS 16
+
+struct table {
+    size_t columns;
+    const char *titles[TABLE_COLUMNS];
+    enum cell_kind kinds[TABLE_COLUMNS];
+    size_t spare[TABLE_COLUMNS], spares; /* those that may go, the first one first */
+    VEC(struct strbuf) cells;
+};
+
+void table_init(struct table *t);
+void table_column(struct table *t, const char *title, enum cell_kind kind);
+/* Where there is no room this column goes, after those of earlier calls; --csv must have it. */
+void table_spare(struct table *t, const char *title);
+/* The next cell, empty; good until the next call. */
+struct strbuf *table_cell(struct table *t);
+/* Appends a path, or anything whose end tells it from others, in at most `width` columns. */
+void table_path(struct strbuf *out, const char *path, size_t width);
+void table_print(const struct table *t, const struct style *s, struct strbuf *out);
+void table_release(struct table *t);
+
+#endif

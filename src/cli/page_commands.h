@@ -1,0 +1,12 @@
+/*
+ * page_commands: the commands that a page may run on its recordings, in the page or by its server.
+ */
+#ifndef TIDE_CLI_PAGE_COMMANDS_H
+#define TIDE_CLI_PAGE_COMMANDS_H
+
+#include <stddef.h>
+
+/* Runs a command: its words, each ended by a NUL, the last too. Returns the exit status. */
+int page_command(char *words, size_t size);
+
+#endif

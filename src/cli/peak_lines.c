@@ -1,0 +1,29 @@
+#include "cli/peak_lines.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/amount.h"
+
+int peak_take_size(const char *option, const char *text, int64_t *bytes, struct err *err)
+{
+    return amount_parse(text, bytes)
+               ? 0
+               : err_set(err, -EINVAL, "%s '%s' is not a size such as 4096, 64K or 10MB", option,
+                         text);
+}
+
+int peak_take_time(const char *text, uint64_t *ns, struct err *err)
+{
+    char *end;
+    double value = strtod(text, &end); /* seconds, as ThreadGraph has it, or a duration */
+    if (end != text && !*end && value >= 0 && value < 1e9) {
+        *ns = (uint64_t)(value * 1e9);
+        return 0;
+    }
+    if (!duration_parse(text, &value) || !(value >= 0))
+        return err_set(err, -EINVAL, "--peak-delta-time '%s' is not a time such as 0.5 or 20ms",
+                       text);
+    *ns = (uint64_t)value;
+    return 0;
+}

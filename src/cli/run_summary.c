@@ -1,0 +1,286 @@
+#include "cli/run_summary.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/say.h"
+#include "analyse/leaks.h"
+#include "answer/findings.h"
+#include "answer/notes.h"
+#include "answer/summary.h"
+#include "answer/units.h"
+#include "answer/wrap.h"
+#include "store/reader.h"
+
+#define NOTES_SHOWN     5
+#define FINDINGS_SHOWN  3
+#define FINDINGS_NS     200000000 /* the user waits */
+#define PROCESSES_SHOWN 5
+#define READ_BACK_MOST  (UINT64_C(24) << 20) /* it takes up to 16 times as much as it is read */
+
+/* The terminal is the program's: where it writes to it, a line of ours would wipe out half of one
+ * of its own, or be in the midst of its picture. Nor is it ours in the background. */
+static bool may_disturb(const struct run_progress *p, const struct session_status *s)
+{
+    return (p->has_terminal && !s->program_ended) || tcgetpgrp(STDERR_FILENO) != getpgrp();
+}
+
+void run_show_progress(void *context, const struct session_status *s)
+{
+    struct run_progress *p = context;
+    struct strbuf b = {0};
+    if (s->elapsed_ns < 1000000000 || may_disturb(p, s))
+        return; /* a short run needs no reassurance */
+    double seconds = (double)(s->elapsed_ns - p->time_ns) / 1e9;
+    double rate = seconds > 0 ? (double)(s->events - p->events) / seconds : 0;
+    say(&b, "\r\033[Ktidemark: %.1f s  live %B  peak %B  %.2f M events/s",
+        (double)s->elapsed_ns / 1e9, s->live_bytes, s->peak_bytes, rate / 1e6);
+    if (s->program_ended) {
+        say(&b, "  waiting for %N child process(es) (Ctrl-C to stop)", s->processes);
+    }
+    fputs(b.data, stderr);
+    fflush(stderr);
+    strbuf_release(&b);
+    p->events = s->events;
+    p->time_ns = s->elapsed_ns;
+    p->shown = true;
+}
+
+static void add_notes(struct strbuf *b, const struct recording *r, const struct profile *p)
+{
+    struct notes notes;
+    notes_init(&notes, r, p);
+    for (size_t i = 0; i < notes.texts.count && i < NOTES_SHOWN; i++)
+        wrap_text("  note: ", notes.texts.items[i], STYLE_WIDTH, b);
+    if (notes.texts.count > NOTES_SHOWN) {
+        say(b, "  and %N more note(s), in the report\n", notes.texts.count - NOTES_SHOWN);
+    }
+    notes_release(&notes);
+}
+
+/* Nothing where nothing was lost but by what presets leave out. */
+static void add_lost(struct strbuf *b, const struct recording *r, const char *name)
+{
+    const struct leaks_question q = {.query = {.focus = {.presets = true}}};
+    const struct profile *p;
+    struct leaks leaks;
+    if (answer_process(r, NULL, &p, NULL) || !leaks_lost(p).blocks ||
+        leaks_find(&leaks, r, &q, NULL))
+        return;
+    struct leak_sum lost = leaks.sums[REACH_LOST], indirect = leaks.sums[REACH_INDIRECT];
+    if (lost.blocks || indirect.blocks) {
+        say(b, "  lost %B in %N block(s) that nothing points to any more: tidemark leaks %r\n",
+            lost.bytes + indirect.bytes, lost.blocks + indirect.blocks, name);
+    }
+    leaks_release(&leaks);
+}
+
+/* Memory that the figures of the heap leave out. */
+static void add_mapped(struct strbuf *b, const struct recording *r, const char *name)
+{
+    const struct profile *p;
+    if (answer_process(r, NULL, &p, NULL))
+        return;
+    struct mapped_by m = mapped_by(p);
+    if (!m.module)
+        return;
+    size_t start = b->size;
+    strbuf_puts(b, "  mapped ");
+    summary_mapped(&m, b);
+    strbuf_printf(b, ": tidemark report %s --metric mapped", name);
+    wrap_since(b, start, 4, STYLE_WIDTH);
+    strbuf_putc(b, '\n');
+}
+
+static void add_lost_by_others(struct strbuf *b, const struct findings_all *all, const char *name)
+{
+    const struct findings_basis *own = &findings_chosen(all)->basis;
+    int64_t blocks = wrapped_less(all->lost_blocks, own->lost_blocks);
+    if (blocks <= 0)
+        return;
+    say(b, "  lost by other processes: %r%B in %N block(s): tidemark leaks %r\n",
+        all->left_out ? "at least " : "", wrapped_less(all->lost_bytes, own->lost_bytes), blocks,
+        name);
+}
+
+/* A child is often what it is about: a shell that starts the program, say. */
+static void add_choice(struct strbuf *b, const struct recording *r, const struct profile *p)
+{
+    if (p->pid == r->profiles.items[0].pid)
+        return;
+    strbuf_printf(b, "  this is of process %u (", (unsigned)p->pid);
+    summary_short_command(p, 30, b);
+    const char *why = summary_why_chosen(r, p);
+    strbuf_printf(b, "), as reports are%s%s", why ? ": it " : "", why ? why : "");
+    if (p->signal) {
+        strbuf_puts(b, "; ");
+        summary_ending(p, b);
+    }
+    strbuf_putc(b, '\n');
+}
+
+/* A program of each exec is a profile of its own, but no process more. */
+static size_t other_processes(const struct recording *r)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < r->profiles.count; i++)
+        count += !r->profiles.items[i].execed;
+    return count ? count - 1 : 0;
+}
+
+/* What was recorded of the program, in the first lines. */
+static void add_figures(struct strbuf *b, const struct session_result *r, const struct profile *p)
+{
+    const uint64_t lost = r->recording->profiles.items[0].sampling.lost; /* in the first alone */
+    const struct process_figures *f = &r->figures.items[p - r->recording->profiles.items];
+    const struct sampling *g = &p->sampling;
+    bool recorded = not_recorded(p, &(size_t){0}) != RECORDED_NOTHING;
+    strbuf_puts(b, recorded ? "tidemark: " : "tidemark: nothing recorded in ");
+    if (!g->alone && recorded) {
+        say(b, "%N allocation(s) in ", f->allocations);
+    }
+    unit_time(b, p->duration_ns);
+    if (other_processes(r->recording)) {
+        say(b, " (and %N more process(es))", (int64_t)other_processes(r->recording));
+    }
+    const struct profile *program = answer_program(r->recording);
+    if (program->signal) {
+        strbuf_puts(b, ", ");
+        summary_ending(program, b);
+    }
+    strbuf_putc(b, '\n');
+    add_choice(b, r->recording, p);
+    if (!g->alone && recorded) {
+        say(b, "  peak %B at %T; never freed %B in %N block(s)\n", p->peak_bytes, p->peak_time_ns,
+            f->live_bytes, f->live_blocks);
+    }
+    if (g->cpu_period_ns) {
+        say(b, "  CPU time %M in %N sample(s)", f->sampled.cpu_ns, f->sampled.cpu_samples);
+        if (g->kernel) {
+            say(b, ", of it %M%r", f->sampled.kernel_ns,
+                g->kernel == KERNEL_SAMPLED ? " in the kernel"
+                                            : " in the kernel, where by an estimate");
+        }
+        strbuf_putc(b, '\n');
+    }
+    if (g->fault_period) {
+        say(b, "  page faults %N, which made %B resident\n", f->sampled.faults,
+            f->sampled.fault_bytes);
+    }
+    if (lost) {
+        say(b, "  LOST: at least %N sample(s) for want of room; figures are too low\n", lost);
+    }
+}
+
+/* Of many processes: those that used most. */
+static void add_processes(struct strbuf *b, const struct session_result *r)
+{
+    for (size_t i = 0; i < r->figures.count && i < PROCESSES_SHOWN; i++) {
+        const struct profile *p = &r->recording->profiles.items[i];
+        strbuf_puts(b, "  ");
+        if (p->sampling.cpu_period_ns)
+            unit_ms(b, (int64_t)r->figures.items[i].sampled.cpu_ns);
+        if (p->sampling.fault_period) {
+            say(b, "%r%N fault(s)", p->sampling.cpu_period_ns ? ", " : "",
+                r->figures.items[i].sampled.faults);
+        }
+        strbuf_printf(b, "  %u ", (unsigned)p->pid);
+        summary_command(p, 60, b);
+        strbuf_putc(b, '\n');
+    }
+}
+
+static int read_back(const struct session_result *result, const char *name,
+                     const struct reader_choice *choice, struct recording **out, struct err *err)
+{
+    const struct strbuf *passed_on = &result->passed_on;
+    return passed_on->size
+               ? recording_parse_some(passed_on->data, passed_on->size, name, choice, out, err)
+               : recording_read_some(name, choice, out, err);
+}
+
+/* The first few, from what was written: anybody will find the same in it. What is not needed for
+ * them is not read: we shall not take more memory to tell of a program than to record it. */
+static void add_findings(struct strbuf *b, const struct session_result *result, struct strbuf *next)
+{
+    const struct strbuf *passed_on = &result->passed_on;
+    const char *file = passed_on->size ? "FILE" : result->file;
+    const struct profile *p;
+    struct recording *r = NULL;
+    struct findings_all findings;
+    struct query query;
+    struct err err;
+    if (answer_process(result->recording, NULL, &p, NULL))
+        return;
+    struct reader_choice choice = {.process = READER_ALL, .most = READ_BACK_MOST / 4};
+    int code = read_back(result, file, &choice, &r, &err);
+    if (code == -E2BIG) {
+        choice.process = (uint32_t)(p - result->recording->profiles.items);
+        choice.most = READ_BACK_MOST;
+        code = read_back(result, file, &choice, &r, &err);
+    }
+    if (code == -E2BIG)
+        strbuf_printf(b, "  what stands out: tidemark findings %s\n", file);
+    if (code)
+        return;
+    query_init(&query);
+    query.focus.presets = true; /* as tidemark findings does */
+    code = findings_all_init(&findings, r, &query, FINDINGS_NS, &err);
+    bool told = false;
+    for (size_t i = 0; !code && i < findings.list.count && i < FINDINGS_SHOWN; i++)
+        told |= findings.list.items[i].own->kind == FINDING_MAPPED;
+    if (!told)
+        add_mapped(b, r, file);
+    add_lost(b, r, file);
+    if (code == 0) {
+        add_lost_by_others(b, &findings, file);
+        findings_brief(&findings, file, FINDINGS_SHOWN, b);
+        if (findings.list.count || findings.cut_lost_blocks)
+            findings_next(&findings, file, next);
+        findings_all_release(&findings);
+    }
+    query_release(&query);
+    recording_free(r);
+}
+
+/* The last line is what to do next. */
+void run_show_summary(const struct session_result *r, bool all)
+{
+    uint64_t lost = r->lost_events, truncated = r->truncated_stacks;
+    uint64_t incomplete = r->incomplete_stacks;
+    struct strbuf b = {0}, next = {0};
+    const struct profile *p = NULL;
+    answer_process(r->recording, NULL, &p,
+                   NULL); /* there is one, if only to say that none was seen */
+    add_figures(&b, r, p);
+    if (lost) {
+        say(&b, "  LOST: %N event(s)%r dropped; figures are too low\n", lost,
+            lost == 1 ? " was" : " were");
+    }
+    if (truncated || incomplete) {
+        say(&b, "  stacks: %N cut off, %N not followed to their end\n", truncated, incomplete);
+    }
+    add_notes(&b, r->recording, p);
+    bool piped = r->file && r->file[0] == '|';
+    if (all && r->file && !piped)
+        add_processes(&b, r);
+    if (r->file && !r->recording->profiles.items[0].sampling.alone) /* they are about the heap */
+        add_findings(&b, r, &next);
+    if (piped)
+        strbuf_printf(&b, "  passed to %s\n", r->file + 1);
+    else if (r->file) {
+        strbuf_printf(&b, "  written to %s\nnext: ", r->file);
+        if (next.size)
+            strbuf_puts(&b, next.data);
+        else /* what Python had is gone when it has ended */
+            strbuf_printf(&b, "tidemark report %s%s", r->file,
+                          p->python_version ? " --metric peak" : "");
+        strbuf_putc(&b, '\n');
+    }
+    strbuf_release(&next);
+    fputs(b.data, stderr);
+    strbuf_release(&b);
+}

@@ -1,0 +1,73 @@
+#include "collect/counting/eras.h"
+
+#include <string.h>
+
+#define CROWD_LEAST 16384
+
+/* All have grown older. The oldest are first, so each bucket's end moves on by a few places. */
+static void grow_older(struct eras *b)
+{
+    uint64_t now_ns = vec_last(&b->eras)->start_ns;
+    for (unsigned k = 1; k < LIFE_BUCKETS && life_bucket_from(k) <= now_ns; k++)
+        while (b->older[k] < b->eras.count &&
+               life_bucket(now_ns - b->eras.items[b->older[k]].start_ns) >= k)
+            b->life.items[b->older[k]++] = (uint8_t)k;
+}
+
+/* The first era of an interval stays. Others go if what comes before would not last too long
+ * without them. */
+static void thin_out(struct eras *b)
+{
+    uint64_t now_ns = vec_last(&b->eras)->start_ns;
+    size_t kept = 1;
+    for (size_t i = 1; i < b->eras.count; i++) {
+        const struct era *e = &b->eras.items[i], *last = &b->eras.items[kept - 1];
+        if (e->tick != last->tick || i + 1 == b->eras.count ||
+            e[1].start_ns - last->start_ns > (now_ns - e[1].start_ns) / ERA_SHARE) {
+            if (e->number != last->number + 1)
+                b->whole = e->number;
+            b->eras.items[kept++] = *e;
+        }
+    }
+    b->eras.count = b->life.count = kept;
+    b->gone = b->now + 1 - (uint32_t)kept;
+    b->crowd = 2 * kept > CROWD_LEAST ? 2 * kept : CROWD_LEAST;
+    memset(b->life.items, 0, kept);
+    memset(b->older, 0, sizeof b->older);
+}
+
+void eras_begin(struct eras *b, uint64_t start_ns, uint32_t tick, bool forced)
+{
+    struct era *last = b->eras.count ? vec_last(&b->eras) : NULL;
+    uint32_t number = last ? b->now + 1 : 0;
+    if (last && start_ns < last->start_ns)
+        start_ns = last->start_ns; /* a mark's time is the program's, others are ours */
+    if (last && !forced && start_ns - last->start_ns < ERA_LEAST_NS)
+        return;
+    *vec_push(&b->eras) = (struct era){start_ns, tick, number};
+    *vec_push(&b->life) = 0;
+    b->now = number;
+    if (b->eras.count >= (b->crowd ? b->crowd : CROWD_LEAST))
+        thin_out(b);
+    grow_older(b);
+}
+
+void eras_release(struct eras *b)
+{
+    vec_release(&b->eras);
+    vec_release(&b->life);
+}
+
+size_t eras_search(const struct eras *b, uint32_t number)
+{
+    size_t low = 0,
+           high = b->eras.count; /* the last whose number is not larger is in [low, high) */
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (b->eras.items[middle].number <= number)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}

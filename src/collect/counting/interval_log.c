@@ -1,0 +1,181 @@
+#include "collect/counting/interval_log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/rows.h"
+
+void interval_log_init(struct interval_log *t, uint64_t length_ns)
+{
+    *t = (struct interval_log){.length_ns = length_ns, .next_end_ns = length_ns};
+}
+
+void interval_log_release(struct interval_log *t)
+{
+    for (size_t i = 0; i < t->slices.count; i++)
+        strbuf_release(&t->slices.items[i].rows);
+    vec_release(&t->slices);
+}
+
+static int compare_u32(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Rows are in the order of their sites. */
+static void sort_dirty(struct ledger *l)
+{
+    if (l->dirty.count * 8 < l->accounts.count) {
+        if (l->dirty.count)
+            qsort(l->dirty.items, l->dirty.count, sizeof *l->dirty.items, compare_u32);
+        return;
+    }
+    size_t n = 0;
+    for (uint32_t i = 0; n < l->dirty.count; i++)
+        if (l->accounts.items[i].delta)
+            l->dirty.items[n++] = i;
+}
+
+static struct units units_of(const struct ledger *l)
+{
+    return (struct units){l->accounts.items, offsetof(struct account, site.unit),
+                          sizeof *l->accounts.items, l->accounts.count};
+}
+
+/* Slice i and the next become one, in i. The next is left empty. */
+static void merge_pair(struct interval_log *t, size_t i, const struct units *units)
+{
+    struct slice a = t->slices.items[i], b = t->slices.items[i + 1], sum = b;
+    sum.rows = (struct strbuf){0};
+    rows_merge(&sum.rows, &sum.row_count, &a.rows, &b.rows, units);
+    if (a.interval.peak_bytes > sum.interval.peak_bytes)
+        sum.interval.peak_bytes = a.interval.peak_bytes;
+    sum.interval.unknown_frees += a.interval.unknown_frees;
+    sum.interval.lost_events += a.interval.lost_events;
+    sum.interval.truncated_stacks += a.interval.truncated_stacks;
+    sum.interval.incomplete_stacks += a.interval.incomplete_stacks;
+    t->bytes -= a.rows.size + b.rows.size;
+    t->bytes += sum.rows.size;
+    strbuf_release(&a.rows);
+    strbuf_release(&b.rows);
+    t->slices.items[i] = sum;
+}
+
+static void merge_neighbours(struct interval_log *t, const struct ledger *l)
+{
+    const struct units units = units_of(l);
+    size_t n = 0;
+    for (size_t i = 0; i < t->slices.count; i++, n++) {
+        if (i + 1 < t->slices.count && !t->slices.items[i].kept) {
+            merge_pair(t, i, &units);
+            t->slices.items[n] = t->slices.items[i++];
+        } else {
+            t->slices.items[n] = t->slices.items[i];
+        }
+    }
+    t->slices.count = n;
+}
+
+static bool has_too_many_rows(const struct interval_log *t, const struct ledger *l)
+{
+    return t->bytes > INTERVAL_LOG_ROOM(l->accounts.count);
+}
+
+/* The slice that is merged with its next at the least cost; the last one: none can be. */
+static size_t cheapest(const struct interval_log *t)
+{
+    const struct slice *s = t->slices.items;
+    size_t best = t->slices.count - 1;
+    for (size_t i = 0; i + 1 < t->slices.count; i++)
+        if (!s[i].kept &&
+            (best == t->slices.count - 1 ||
+             s[i].rows.size + s[i + 1].rows.size < s[best].rows.size + s[best + 1].rows.size))
+            best = i;
+    return best;
+}
+
+void interval_log_settle(struct interval_log *t, const struct ledger *l)
+{
+    const struct units units = units_of(l);
+    for (size_t n;
+         n = t->slices.count - t->kept,
+         n > INTERVAL_LOG_MAX / 2 || (n > INTERVAL_LOG_MIN / 2 && t->crowded) ||
+             (n > INTERVAL_LOG_LEAST && t->bytes > INTERVAL_LOG_SETTLED(l->accounts.count));) {
+        size_t best = cheapest(t);
+        if (best + 1 >= t->slices.count)
+            break;
+        merge_pair(t, best, &units);
+        t->slices.count--;
+        memmove(&t->slices.items[best + 1], &t->slices.items[best + 2],
+                (t->slices.count - best - 1) * sizeof *t->slices.items);
+    }
+}
+
+void interval_log_let_go(struct interval_log *t, uint32_t tick)
+{
+    size_t i = interval_log_find(t, tick);
+    if (i && t->slices.items[i - 1].tick == tick && t->slices.items[i - 1].kept) {
+        t->slices.items[i - 1].kept = false;
+        t->kept--;
+    }
+}
+
+size_t interval_log_find(const struct interval_log *t, uint32_t tick)
+{
+    size_t low = 0, high = t->slices.count; /* the first that has this tick, or a later one */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (t->slices.items[middle].tick < tick)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < t->slices.count ? low + 1 : low;
+}
+
+void interval_log_close(struct interval_log *t, struct ledger *l, uint64_t end_ns, uint32_t tick,
+                        bool kept)
+{
+    struct slice *s = vec_push(&t->slices);
+    kept = kept && t->kept < INTERVAL_LOG_KEPT;
+    if (t->slices.count > 1 && s[-1].interval.end_ns > end_ns)
+        end_ns = s[-1].interval.end_ns; /* a mark's time is the program's, others are ours */
+    *s = (struct slice){.interval = {.end_ns = end_ns,
+                                     .peak_bytes = ledger_end_interval(l),
+                                     .unknown_frees = l->unknown_frees,
+                                     .lost_events = l->lost_events,
+                                     .truncated_stacks = l->truncated_stacks,
+                                     .incomplete_stacks = l->incomplete_stacks},
+                        .tick = tick,
+                        .kept = kept,
+                        .live_bytes = l->live.bytes,
+                        .live_blocks = l->live.blocks,
+                        .allocations = l->allocations};
+    t->kept += kept;
+    uint32_t previous = UINT32_MAX;
+    sort_dirty(l);
+    for (size_t i = 0; i < l->dirty.count; i++) {
+        struct account *a = &l->accounts.items[l->dirty.items[i]];
+        struct row row = {.site = l->dirty.items[i]};
+        memcpy(row.columns, l->deltas.items[a->delta - 1].columns, sizeof row.columns);
+        row_put(&s->rows, &previous, &row, &a->site.unit);
+        a->delta = 0;
+    }
+    size_t rows = s->row_count = l->dirty.count;
+    s->rows.data = xrealloc(s->rows.data, s->rows.size + 1);
+    s->rows.capacity = s->rows.size + 1;
+    l->dirty.count = l->deltas.count = 0;
+    l->unknown_frees = l->lost_events = l->truncated_stacks = l->incomplete_stacks = 0;
+
+    t->bytes += s->rows.size;
+    size_t n = t->slices.count - t->kept;
+    bool crowded = n >= INTERVAL_LOG_MIN && has_too_many_rows(t, l);
+    t->crowded |= crowded;
+    if (n >= INTERVAL_LOG_MAX || crowded) {
+        merge_neighbours(t, l);
+        t->length_ns *= 2;
+    }
+    uint64_t least_ns = rows * INTERVAL_LOG_ROW_NS;
+    t->next_end_ns = end_ns + (t->length_ns > least_ns ? t->length_ns : least_ns);
+}

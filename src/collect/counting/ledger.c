@@ -1,0 +1,441 @@
+#include "collect/counting/ledger.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "store/buckets.h"
+#include "wire/layout.h"
+
+#define ACCOUNTS_FIRST 64
+
+void ledger_init(struct ledger *l)
+{
+    *l = (struct ledger){.peak_epoch = 1};
+    histogram_init(&l->histogram);
+}
+
+void ledger_close(struct ledger *l)
+{
+    vec_release(&l->dirty);
+    vec_release(&l->deltas);
+    map_release(&l->index);
+}
+
+void ledger_release(struct ledger *l)
+{
+    ledger_close(l);
+    if (l->accounts.items)
+        munmap(l->accounts.items, l->accounts.capacity * sizeof *l->accounts.items);
+    l->accounts.items = NULL;
+    l->accounts.count = l->accounts.capacity = 0;
+    vec_release(&l->lives);
+    histogram_release(&l->histogram);
+}
+
+/* Pages of their own: accounts begin at a cache line, and the table grows without being copied. */
+static void grow_accounts(struct ledger *l)
+{
+    const size_t had = l->accounts.capacity * sizeof *l->accounts.items;
+    const size_t size = had ? had * 2 : ACCOUNTS_FIRST * sizeof *l->accounts.items;
+    void *larger =
+        had ? mremap(l->accounts.items, had, size, MREMAP_MAYMOVE)
+            : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    must_alloc(larger == MAP_FAILED ? NULL : larger);
+    if (size >= HUGE_PAGE)
+        madvise(larger, size, MADV_HUGEPAGE); /* else each would want an entry of the TLB */
+    l->accounts.items = larger;
+    l->accounts.capacity = size / sizeof *l->accounts.items;
+}
+
+static inline uint64_t key_of(uint32_t node, uint32_t thread, enum domain domain)
+{
+    static_assert(DOMAIN_COUNT <= 16, "four bits of the key");
+    return (uint64_t)domain << 60 | (uint64_t)thread << 32 | node;
+}
+
+void ledger_prefetch(const struct ledger *l, uint32_t node, uint32_t thread, enum domain domain)
+{
+    map_prefetch(&l->index, key_of(node, thread, domain));
+}
+
+uint32_t ledger_find(const struct ledger *l, uint32_t node, uint32_t thread, enum domain domain)
+{
+    return map_get(&l->index, key_of(node, thread, domain));
+}
+
+uint32_t ledger_account(struct ledger *l, uint32_t node, uint32_t thread, enum domain domain,
+                        enum stack_state state)
+{
+    uint32_t *number = map_at(&l->index, key_of(node, thread, domain));
+    if (*number != MAP_NONE)
+        return *number;
+    *number = (uint32_t)l->accounts.count;
+    if (l->accounts.count == l->accounts.capacity)
+        grow_accounts(l);
+    *vec_push(&l->accounts) =
+        (struct account){.site = {.node = node, .thread = thread, .domain = domain},
+                         .thread = (uint16_t)thread,
+                         .domain = (uint8_t)domain,
+                         .stack_state = (uint8_t)state};
+    return (uint32_t)(l->accounts.count - 1);
+}
+
+static inline void before_change(struct ledger *l, struct account *a)
+{
+    if (a->saved_epoch != l->peak_epoch) {
+        a->site.at_peak_bytes = a->live.bytes;
+        a->site.at_peak_blocks = a->live.blocks;
+        a->site.at_peak_usable = a->live.usable;
+        a->saved_epoch = l->peak_epoch;
+    }
+}
+
+static inline uint64_t *begin_delta(struct ledger *l, struct account *a)
+{
+    struct delta *d = vec_push(&l->deltas);
+    *vec_push(&l->dirty) = (uint32_t)(a - l->accounts.items);
+    a->delta = (uint32_t)l->deltas.count;
+    memset(d, 0, sizeof *d);
+    return d->columns;
+}
+
+/* The columns of the open interval. */
+static inline uint64_t *delta_of(struct ledger *l, struct account *a)
+{
+    return __builtin_expect(a->delta != 0, 1) ? l->deltas.items[a->delta - 1].columns
+                                              : begin_delta(l, a);
+}
+
+struct delta ledger_delta(const struct ledger *l, uint32_t account)
+{
+    uint32_t place = l->accounts.items[account].delta;
+    return place ? l->deltas.items[place - 1] : (struct delta){0};
+}
+
+void ledger_begin_lives(struct ledger *l, struct account *a)
+{
+    *vec_push(&l->lives) = (struct lives){0};
+    a->lives = (uint32_t)l->lives.count;
+}
+
+/* More is live at a site: is it, and is the heap, higher than ever? */
+static inline void after_growth(struct ledger *l, struct account *a)
+{
+    if (a->live.bytes > a->site.own_peak_bytes) {
+        a->site.own_peak_bytes = a->live.bytes;
+        a->site.own_peak_blocks = a->live.blocks;
+    }
+    if (l->live.bytes > l->interval_peak_bytes) {
+        l->interval_peak_bytes = l->live.bytes;
+        if (l->live.bytes > l->peak_bytes) {
+            l->peak_bytes = l->live.bytes;
+            l->peak_blocks = l->live.blocks;
+            l->peak_epoch++;
+        }
+    }
+}
+
+/* A site with several sizes counts all from then on: which bucket comes next cannot be guessed,
+ * and a wrong guess would cost more than counting. */
+static inline void count_size(struct ledger *l, uint32_t account, struct account *a, uint64_t size)
+{
+    unsigned bucket = size_bucket(size);
+    if (bucket != a->only_bucket) {
+        a->only_bucket = SIZE_BUCKETS;
+        histogram_add(&l->histogram, HISTOGRAM_SIZES, account, bucket, 1, size);
+    }
+}
+
+void ledger_alloc(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable,
+                  bool by_realloc)
+{
+    struct account *a = &l->accounts.items[account];
+    uint64_t *delta = delta_of(l, a);
+    if (!a->has_unit) {
+        a->has_unit = true;
+        a->site.unit_bytes = size;
+        a->site.unit_usable = usable;
+        a->only_bucket = (uint8_t)size_bucket(size);
+    }
+    delta[COL_ALLOCS]++;
+    delta[COL_BYTES] += size;
+    delta[COL_USABLE] += usable;
+    delta[COL_REALLOCS] += by_realloc;
+    bool heap = domain_is_live(a->domain);
+    if (!heap || l->live.bytes + size <= l->peak_bytes) /* else the peak is after this */
+        before_change(l, a);
+    a->live.bytes += size;
+    a->live.blocks++;
+    a->live.usable += usable;
+    if (size > a->site.largest_bytes)
+        a->site.largest_bytes = size;
+    if (heap) {
+        count_size(l, account, a, size);
+        l->allocations++;
+        l->allocated_bytes += size;
+        l->truncated_stacks += a->stack_state == STACK_TRUNCATED;
+        l->incomplete_stacks += a->stack_state == STACK_INCOMPLETE;
+        l->live.bytes += size;
+        l->live.blocks++;
+        l->live.usable += usable;
+    }
+    after_growth(l, a);
+}
+
+static inline void give_back(struct ledger *l, struct account *a, uint64_t size, uint64_t usable,
+                             bool temporary)
+{
+    uint64_t *delta = delta_of(l, a);
+    delta[COL_FREES]++;
+    delta[COL_FREED] += size;
+    delta[COL_USABLE_FREED] += usable;
+    if (temporary) {
+        delta[COL_TEMPS]++;
+        delta[COL_TEMP_BYTES] += size;
+    }
+    before_change(l, a);
+    a->live.bytes -= size;
+    a->live.blocks--;
+    a->live.usable -= usable;
+    if (!domain_is_live(a->domain))
+        return;
+    l->live.bytes -= size;
+    l->live.blocks--;
+    l->live.usable -= usable;
+}
+
+void ledger_free(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable, bool temporary)
+{
+    give_back(l, &l->accounts.items[account], size, usable, temporary);
+}
+
+bool ledger_free_by(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable,
+                    bool temporary, uint32_t thread)
+{
+    struct account *a = &l->accounts.items[account];
+    bool foreign = a->thread != thread;
+    give_back(l, a, size, usable, temporary && !foreign);
+    return foreign;
+}
+
+void ledger_temporary(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable)
+{
+    struct account *a = &l->accounts.items[account];
+    if (!a->delta || size > a->site.largest_bytes ||
+        a->live.bytes + size > a->site.own_peak_bytes ||
+        l->live.bytes + size > l->interval_peak_bytes || a->stack_state != STACK_WHOLE) {
+        ledger_alloc(l, account, size, usable, false);
+        ledger_free(l, account, size, usable, true);
+        return;
+    }
+    /* No height is reached, so all that is left of it is that it happened. */
+    uint64_t *delta = delta_of(l, a);
+    delta[COL_ALLOCS]++;
+    delta[COL_BYTES] += size;
+    delta[COL_USABLE] += usable;
+    delta[COL_FREES]++;
+    delta[COL_FREED] += size;
+    delta[COL_USABLE_FREED] += usable;
+    delta[COL_TEMPS]++;
+    delta[COL_TEMP_BYTES] += size;
+    count_size(l, account, a, size);
+    l->allocations++;
+    l->allocated_bytes += size;
+}
+
+void ledger_unfree(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable)
+{
+    struct account *a = &l->accounts.items[account];
+    uint64_t *delta = delta_of(l, a);
+    delta[COL_FREES]--; /* may have been an earlier interval's: differences add up all the same
+                         */
+    delta[COL_FREED] -= size;
+    delta[COL_USABLE_FREED] -= usable;
+    before_change(l, a);
+    a->live.bytes += size;
+    a->live.blocks++;
+    a->live.usable += usable;
+    if (domain_is_live(a->domain)) {
+        l->live.bytes += size;
+        l->live.blocks++;
+        l->live.usable += usable;
+    }
+    after_growth(l, a);
+}
+
+void ledger_unlived(struct ledger *l, uint32_t account, unsigned bucket)
+{
+    struct account *a = &l->accounts.items[account];
+    uint32_t *lives = a->lives ? l->lives.items[a->lives - 1].count : NULL;
+    if (bucket <= LEDGER_LIVES && lives && lives[bucket - 1])
+        lives[bucket - 1]--;
+    else
+        histogram_remove(&l->histogram, HISTOGRAM_LIVES, account, bucket, 1, 0);
+}
+
+void ledger_shrink(struct ledger *l, uint32_t account, uint64_t size)
+{
+    struct account *a = &l->accounts.items[account];
+    uint64_t *delta = delta_of(l, a);
+    delta[COL_FREED] += size;
+    delta[COL_USABLE_FREED] += size;
+    before_change(l, a);
+    a->live.bytes -= size;
+    a->live.usable -= size;
+    if (domain_is_live(a->domain)) {
+        l->live.bytes -= size;
+        l->live.usable -= size;
+    }
+}
+
+void ledger_unshrink(struct ledger *l, uint32_t account, uint64_t size)
+{
+    struct account *a = &l->accounts.items[account];
+    uint64_t *delta = delta_of(l, a);
+    delta[COL_FREED] -= size;
+    delta[COL_USABLE_FREED] -= size;
+    before_change(l, a);
+    a->live.bytes += size;
+    a->live.usable += size;
+    if (domain_is_live(a->domain)) {
+        l->live.bytes += size;
+        l->live.usable += size;
+    }
+    after_growth(l, a);
+}
+
+void ledger_sample(struct ledger *l, uint32_t account, uint64_t count, uint64_t amount,
+                   enum column kind)
+{
+    struct account *a = &l->accounts.items[account];
+    uint64_t *delta = delta_of(l, a);
+    if (!a->has_unit) {
+        a->has_unit = true;
+        a->site.unit_bytes = a->site.unit_usable = a->site.largest_bytes =
+            amount / (count ? count : 1);
+    }
+    delta[COL_ALLOCS] += count;
+    delta[COL_BYTES] += amount;
+    delta[COL_USABLE] += amount;
+    a->live.bytes += amount;
+    a->live.blocks += count;
+    if (kind != COLUMNS)
+        delta[kind] += count;
+}
+
+void ledger_unsample(struct ledger *l, uint32_t account, uint64_t amount)
+{
+    struct account *a = &l->accounts.items[account];
+    uint64_t *delta = delta_of(l, a);
+    delta[COL_ALLOCS]--;
+    delta[COL_BYTES] -= amount;
+    delta[COL_USABLE] -= amount;
+    a->live.bytes -= amount;
+    a->live.blocks--;
+}
+
+static uint64_t higher(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+uint64_t ledger_end_interval(struct ledger *l)
+{
+    uint64_t peak = higher(l->unwatched_peak_bytes, l->interval_peak_bytes);
+    l->watched_peak_bytes = ledger_watched_peak(l);
+    l->unwatched_peak_bytes = 0;
+    l->interval_peak_bytes = l->live.bytes;
+    return peak;
+}
+
+uint64_t ledger_watched_peak(const struct ledger *l)
+{
+    return higher(l->watched_peak_bytes, l->interval_peak_bytes);
+}
+
+void ledger_watch(struct ledger *l)
+{
+    l->unwatched_peak_bytes = higher(l->unwatched_peak_bytes, l->interval_peak_bytes);
+    l->interval_peak_bytes = l->live.bytes;
+    l->watched_peak_bytes = 0;
+}
+
+struct amount ledger_at_peak(const struct ledger *l, const struct account *a)
+{
+    return a->saved_epoch == l->peak_epoch
+               ? (struct amount){a->site.at_peak_bytes, a->site.at_peak_blocks,
+                                 a->site.at_peak_usable}
+               : a->live;
+}
+
+static struct site site_of(const struct ledger *l, const struct account *a, uint32_t joined)
+{
+    struct site s = a->site;
+    bool sampled = domain_is_sampled(s.domain);
+    bool counted = sampled || s.domain == DOMAIN_TOUCHED || s.domain == DOMAIN_FOREIGN;
+    struct amount peak = counted ? (struct amount){0} : ledger_at_peak(l, a);
+    if (sampled && s.node)
+        s.node += joined;
+    s.at_peak_bytes = peak.bytes;
+    s.at_peak_blocks = peak.blocks;
+    s.at_peak_usable = peak.usable;
+    return s;
+}
+
+#define GIVEN_BACK ((size_t)4 << 20) /* bytes of accounts at a time */
+
+void ledger_become_sites(struct ledger *l, struct profile *p, uint32_t joined)
+{
+    const size_t count = l->accounts.count, at_once = GIVEN_BACK / sizeof *l->accounts.items;
+    vec_reserve(&p->sites, count);
+    for (size_t i = 0; i < count; i++) {
+        *vec_push(&p->sites) = site_of(l, &l->accounts.items[i], joined);
+        if ((i + 1) % at_once == 0)
+            madvise(&l->accounts.items[i + 1 - at_once], GIVEN_BACK, MADV_DONTNEED);
+    }
+    ledger_release(l);
+}
+
+static int in_order(const void *a, const void *b)
+{
+    const struct bucket_row *x = a, *y = b;
+    if (x->site != y->site)
+        return x->site < y->site ? -1 : 1;
+    return (x->bucket > y->bucket) - (x->bucket < y->bucket);
+}
+
+/* Sorted; rows of the same site and bucket added up. */
+static void settle(struct bucket_rows *rows)
+{
+    size_t kept = 0;
+    if (rows->count)
+        qsort(rows->items, rows->count, sizeof *rows->items, in_order);
+    for (size_t i = 0; i < rows->count; i++) {
+        if (kept && in_order(&rows->items[kept - 1], &rows->items[i]) == 0) {
+            rows->items[kept - 1].count += rows->items[i].count;
+            rows->items[kept - 1].bytes += rows->items[i].bytes;
+        } else {
+            rows->items[kept++] = rows->items[i];
+        }
+    }
+    rows->count = kept;
+}
+
+void ledger_histograms(const struct ledger *l, struct profile *p)
+{
+    histogram_rows(&l->histogram, HISTOGRAM_SIZES, &p->sizes);
+    histogram_rows(&l->histogram, HISTOGRAM_LIVES, &p->lifetimes);
+    for (size_t i = 0; i < l->accounts.count; i++) {
+        uint32_t place = l->accounts.items[i].lives;
+        for (unsigned k = 0; place && k < LEDGER_LIVES; k++)
+            if (l->lives.items[place - 1].count[k])
+                *vec_push(&p->lifetimes) =
+                    (struct bucket_row){.site = (uint32_t)i,
+                                        .bucket = k + 1,
+                                        .count = l->lives.items[place - 1].count[k]};
+    }
+    settle(&p->sizes);
+    settle(&p->lifetimes);
+    p->has_histograms = true;
+}

@@ -1,0 +1,181 @@
+/*
+ * ledger: what each site has allocated and freed, in this interval and over all; and the peak.
+ *
+ * A site is one (stack, thread, domain). The ledger is told of every allocation and free, in order.
+ *
+ * What was live at the peak, at a constant cost per event: `peak_epoch` counts the moments at which
+ * the live total reached a new height. A site whose live value is about to change first saves it,
+ * if its saved value is from an earlier epoch. At the end, a site whose saved epoch is the last one
+ * had `saved` at the peak; any other has not changed since and had what it has now.
+ *
+ * Not thread-safe.
+ */
+#ifndef TIDE_COLLECT_COUNTING_LEDGER_H
+#define TIDE_COLLECT_COUNTING_LEDGER_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/map.h"
+#include "collect/counting/histogram.h"
+#include "store/buckets.h"
+#include "store/recording.h"
+
+struct amount {
+    uint64_t bytes, blocks, usable;
+};
+
+/* What was sampled of a process in all. */
+struct sample_sums {
+    uint64_t cpu_ns, cpu_samples, kernel_ns, faults, fault_bytes;
+};
+
+/* Lifetimes that are counted in the account: from 1 ms to 1 s. Longer ones are rare and go to the
+ * histogram, shorter ones are the other frees. */
+#define LEDGER_LIVES 10
+
+/* What happened at a site in the interval that is open. */
+struct delta {
+    uint64_t columns[COLUMNS];
+};
+
+/* Blocks that were freed, by bucket of their lifetime, less 1. */
+struct lives {
+    uint32_t count[LEDGER_LIVES];
+};
+
+/*
+ * Accounts are met at random, and there may be tens of millions, so each has two cache lines, of
+ * which an event mostly needs the second. What only some accounts have at a time is apart.
+ */
+struct account {
+    struct site site;    /* its at_peak_*: what was live at the end of saved_epoch */
+    uint16_t thread;     /* the site's, of which there are few (threads.c); here it is near */
+    uint8_t domain;      /* likewise */
+    bool has_unit;       /* site.unit_* are set, and stay: packed rows rest on them */
+    uint8_t only_bucket; /* of all sizes so far; SIZE_BUCKETS: there are several */
+    uint8_t stack_state; /* enum stack_state of its node */
+    bool any_size;       /* its blocks replace each other in no order: no array that grows */
+    uint64_t saved_epoch;
+    struct amount live;
+    uint32_t delta; /* 1 + its place in ledger.deltas; 0: nothing has happened in this interval */
+    uint32_t lives; /* 1 + its place in ledger.lives; 0: no block of that age was freed */
+};
+#define ACCOUNT_HOT offsetof(struct account, site.own_peak_bytes)
+static_assert(ACCOUNT_HOT == 64, "one cache line for an event");
+static_assert(sizeof(struct account) == 128, "each begins at a cache line");
+
+enum stack_state { STACK_WHOLE, STACK_TRUNCATED, STACK_INCOMPLETE };
+
+struct ledger {
+    VEC(struct account) accounts;
+    struct map index;    /* domain | thread | node -> account */
+    VEC(uint32_t) dirty; /* accounts with a delta */
+    VEC(struct delta) deltas;
+    VEC(struct lives) lives;
+    struct amount live; /* the heap's, and Python's arenas; other mappings do not count */
+    uint64_t peak_bytes, peak_blocks;
+    uint64_t peak_epoch;
+    uint64_t interval_peak_bytes;  /* of the open interval, since ledger_watch if that was later */
+    uint64_t unwatched_peak_bytes; /* and before it */
+    uint64_t watched_peak_bytes;   /* of the intervals that ended since then */
+    uint64_t allocations, allocated_bytes;
+    struct histogram histogram;
+    /* of the open interval */
+    uint64_t unknown_frees, lost_events, truncated_stacks, incomplete_stacks;
+};
+
+void ledger_init(struct ledger *l);
+void ledger_release(struct ledger *l);
+/* The last interval has ended: gives back what is needed to count more. */
+void ledger_close(struct ledger *l);
+
+/* The account's number; MAP_NONE: there is none yet. */
+uint32_t ledger_find(const struct ledger *l, uint32_t node, uint32_t thread, enum domain domain);
+/* The account's number, made if there is none. */
+uint32_t ledger_account(struct ledger *l, uint32_t node, uint32_t thread, enum domain domain,
+                        enum stack_state state);
+/* Some time before that: the way to the account. */
+void ledger_prefetch(const struct ledger *l, uint32_t node, uint32_t thread, enum domain domain);
+/* Before ledger_alloc: the account; then, some time after that, what else it needs. */
+static inline void ledger_prefetch_account(const struct ledger *l, uint32_t account);
+static inline void ledger_prefetch_size(const struct ledger *l, uint32_t account, uint64_t size);
+void ledger_alloc(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable,
+                  bool by_realloc);
+void ledger_free(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable,
+                 bool temporary);
+
+/* The same, of a block that `thread` gives back: true: another one had allocated it, and it is not
+ * temporary. */
+bool ledger_free_by(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable,
+                    bool temporary, uint32_t thread);
+
+/* An allocation and its free with nothing in between: the same as one call of each, in less time.
+ */
+void ledger_temporary(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable);
+/* A block that was freed had lived so long: the bucket, from 1. And taking that back. */
+static inline void ledger_lived(struct ledger *l, uint32_t account, unsigned bucket);
+void ledger_unlived(struct ledger *l, uint32_t account, unsigned bucket);
+void ledger_begin_lives(struct ledger *l, struct account *a);
+/* What happened at a site in the interval that is open. */
+struct delta ledger_delta(const struct ledger *l, uint32_t account);
+/* Takes back a ledger_free that turned out not to have happened. */
+void ledger_unfree(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable);
+/* Part of a block goes (of a mapping, that is): bytes without a free. */
+void ledger_shrink(struct ledger *l, uint32_t account, uint64_t size);
+void ledger_unshrink(struct ledger *l, uint32_t account, uint64_t size);
+
+/* Fills the profile's sites, and gives the memory of the accounts back on the way: both at once
+ * would be much. `joined`: what is to be added to the nodes of samples
+ * (collect/counting/stack_tree.h). Last of all. */
+void ledger_become_sites(struct ledger *l, struct profile *p, uint32_t joined);
+/* Fills the profile's sizes and lifetimes. */
+void ledger_histograms(const struct ledger *l, struct profile *p);
+/* Samples, worth `amount` in all: CPU time, or what page faults made resident. `kind`: the column
+ * that counts them apart, or COLUMNS. */
+void ledger_sample(struct ledger *l, uint32_t account, uint64_t count, uint64_t amount,
+                   enum column kind);
+/* Takes back a sample that turned out not to have been one. */
+void ledger_unsample(struct ledger *l, uint32_t account, uint64_t amount);
+
+/* The open interval ends: its peak. */
+uint64_t ledger_end_interval(struct ledger *l);
+/* The highest the live total was since ledger_watch, or the start. */
+uint64_t ledger_watched_peak(const struct ledger *l);
+void ledger_watch(struct ledger *l);
+
+/* What the account's site had when the process's live total was highest. */
+struct amount ledger_at_peak(const struct ledger *l, const struct account *a);
+
+static inline void ledger_lived(struct ledger *l, uint32_t account, unsigned bucket)
+{
+    struct account *a = &l->accounts.items[account];
+    if (__builtin_expect(!a->lives, 0))
+        ledger_begin_lives(l, a);
+    if (__builtin_expect(bucket > LEDGER_LIVES || !++l->lives.items[a->lives - 1].count[bucket - 1],
+                         0))
+        histogram_add(&l->histogram, HISTOGRAM_LIVES, account, bucket,
+                      bucket > LEDGER_LIVES ? 1 : UINT64_C(1) << 32, 0);
+}
+
+static inline __attribute__((always_inline)) void ledger_prefetch_account(const struct ledger *l,
+                                                                          uint32_t account)
+{
+    __builtin_prefetch((const char *)&l->accounts.items[account] + ACCOUNT_HOT);
+}
+
+static inline __attribute__((always_inline)) void
+ledger_prefetch_size(const struct ledger *l, uint32_t account, uint64_t size)
+{
+    const struct account *a = &l->accounts.items[account];
+    if (a->delta) {
+        const char *delta = (const char *)&l->deltas.items[a->delta - 1];
+        __builtin_prefetch(delta);
+        __builtin_prefetch(delta + sizeof(struct delta) - 1);
+    }
+    if (a->only_bucket == SIZE_BUCKETS)
+        histogram_prefetch(&l->histogram, HISTOGRAM_SIZES, account, size_bucket(size));
+}
+
+#endif

@@ -1,0 +1,181 @@
+/*
+ * marks: moments with a name. A mark moves the tick on, so it ends an interval, whose rows say what
+ * there was exactly then. The interval may be closed before the mark itself is read (another thread
+ * was faster to show the new tick): they find each other by the tick.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "collect/counting/stamps.h"
+#include "collect/counting/target.h"
+
+static void copy_text(char text[WIRE_LABEL_SIZE + 1], const uint64_t *words)
+{
+    memcpy(text, words + WIRE_RECORD_MAX - WIRE_NOTE_TEXT, WIRE_LABEL_SIZE);
+    text[WIRE_LABEL_SIZE] = '\0';
+}
+
+static uint32_t text_of(struct target *t, const uint64_t *words)
+{
+    char text[WIRE_LABEL_SIZE + 1];
+    copy_text(text, words);
+    if (!t->labels.strings.count)
+        strpool_add(&t->labels, "");
+    return strpool_add(&t->labels, text);
+}
+
+/* What the program says, or the function that was entered. */
+static uint32_t label_of(struct target *t, const uint64_t *words)
+{
+    const char *function = mark_on_entered(t->mark_on, words[7]);
+    uint32_t text = text_of(t, words);
+    return function ? strpool_add(&t->labels, function) : text;
+}
+
+static struct stamp stamp_of(const struct target *t, const uint64_t *words)
+{
+    const uint64_t page = 4096;
+    return (struct stamp){
+        .time_ns = words[1] > t->start_monotonic_ns ? words[1] - t->start_monotonic_ns : 0,
+        .vm_bytes = words[2] * page,
+        .rss_bytes = words[3] * page,
+        .anon_bytes = (words[3] - words[4]) * page,
+        .minor_faults = words[5],
+        .major_faults = words[6]};
+}
+
+#define HELD_REACH 1024 /* marks of other threads that may have come between */
+
+/* It follows its mark. */
+static void note_held(struct target *t, uint32_t tick, const uint64_t *words)
+{
+    struct wire_held held;
+    memcpy(&held, &words[1], sizeof held);
+    size_t first = t->marks.count > HELD_REACH ? t->marks.count - HELD_REACH : 0;
+    for (size_t i = t->marks.count; i-- > first;)
+        if (t->marks.items[i].tick == tick) {
+            stamp_set_held(&t->marks.items[i].stamp, &held);
+            return;
+        }
+}
+
+uint32_t marks_note(struct target *t, uint32_t thread, const uint64_t *words)
+{
+    uint32_t tick = (uint32_t)words[0];
+    switch ((enum wire_note)WIRE_SMALL(words[0])) {
+    case WIRE_NOTE_UNLOAD:
+        if (tick <= t->tick)
+            interval_log_let_go(&t->timeline, tick - 1);
+        *vec_push(&t->unloads) = tick;
+        return tick;
+    case WIRE_NOTE_MARK:
+        *vec_push(&t->marks) = (struct pending_mark){.tick = tick,
+                                                     .label = label_of(t, words),
+                                                     .thread = thread,
+                                                     .stamp = stamp_of(t, words)};
+        return tick;
+    case WIRE_NOTE_VALUE: {
+        struct mark_value value = {.mark = tick, .key = text_of(t, words)};
+        memcpy(&value.value, &words[1], sizeof value.value);
+        *vec_push(&t->mark_values) = value;
+        return 0;
+    }
+    case WIRE_NOTE_POOL: {
+        char name[WIRE_LABEL_SIZE + 1];
+        copy_text(name, words);
+        pools_name(t, words[0] & WIRE_LOW48, name);
+        return 0;
+    }
+    case WIRE_NOTE_HELD:
+        note_held(t, tick, words);
+        return 0;
+    case WIRE_NOTE_PAUSED:
+        t->was_paused = true;
+        return 0;
+    case WIRE_NOTE_TOUCHED:
+        untouched_note(t, words[0] & WIRE_LOW48, words[1]);
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+void marks_add(struct target *t, const char *label, uint64_t now_ns)
+{
+    struct pending_mark mark = {.label = 0};
+    target_boundary(t, now_ns);
+    mark.tick = t->tick;
+    stamp_take(t, now_ns, &mark.stamp);
+    mark.stamp.time_ns = now_ns;
+    if (!t->labels.strings.count)
+        strpool_add(&t->labels, "");
+    mark.label = strpool_add(&t->labels, label);
+    *vec_push(&t->marks) = mark;
+    vec_last(&t->boundaries)->marked = true;
+}
+
+uint64_t marks_end(struct target *t, const struct boundary *b, bool *kept)
+{
+    *kept = b->programs || b->marked;
+    for (size_t i = 0; i < t->unloads.count; i++)
+        if (t->unloads.items[i] == b->tick + 1) {
+            t->unloads.items[i] = *vec_last(&t->unloads);
+            t->unloads.count--;
+            *kept = false;
+            break;
+        }
+    for (size_t i = t->marks.count; *kept && i-- > 0 && t->marks.items[i].tick > b->tick;)
+        if (t->marks.items[i].tick == b->tick + 1)
+            return t->marks.items[i].stamp.time_ns;
+    return b->time_ns;
+}
+
+static int by_tick(const void *a, const void *b)
+{
+    uint32_t x = ((const struct pending_mark *)a)->tick, y = ((const struct pending_mark *)b)->tick;
+    return (x > y) - (x < y);
+}
+
+static uint32_t mark_with(const struct target *t, uint32_t tick)
+{
+    struct pending_mark key = {.tick = tick};
+    const struct pending_mark *found =
+        t->marks.count ? bsearch(&key, t->marks.items, t->marks.count, sizeof key, by_tick) : NULL;
+    return found ? (uint32_t)(found - t->marks.items) : UINT32_MAX;
+}
+
+void marks_finish(struct target *t, struct strpool *strings)
+{
+    struct profile *p = &t->profile;
+    if (t->marks.count)
+        qsort(t->marks.items, t->marks.count, sizeof *t->marks.items, by_tick);
+    for (size_t i = 0; i < t->marks.count; i++) {
+        const struct pending_mark *m = &t->marks.items[i];
+        struct mark *mark = vec_push(&p->marks);
+        *mark = (struct mark){.label = strpool_add(strings, strpool_get(&t->labels, m->label)),
+                              .thread = m->thread < p->threads.count ? m->thread : 0,
+                              .intervals = interval_log_find(&t->timeline, m->tick - 1),
+                              .stamp = m->stamp};
+        if (mark->intervals) {
+            const struct slice *before = &t->timeline.slices.items[mark->intervals - 1];
+            mark->stamp.live_bytes = before->live_bytes;
+            mark->stamp.live_blocks = before->live_blocks;
+            mark->stamp.allocations = before->allocations;
+        }
+    }
+    for (size_t i = 0; i < t->mark_values.count; i++) {
+        struct mark_value v = t->mark_values.items[i];
+        v.mark = mark_with(t, v.mark);
+        v.key = strpool_add(strings, strpool_get(&t->labels, v.key));
+        if (v.mark != UINT32_MAX)
+            *vec_push(&p->mark_values) = v;
+    }
+}
+
+void marks_release(struct target *t)
+{
+    vec_release(&t->marks);
+    vec_release(&t->mark_values);
+    vec_release(&t->unloads);
+    strpool_release(&t->labels);
+}

@@ -1,0 +1,113 @@
+#include "collect/counting/pools.h"
+
+#include <stdlib.h>
+
+#include "collect/counting/target.h"
+
+/* The table is made for blocks that are aligned to 8; here they may be anywhere. */
+#define PLACE(address) ((address) << 3)
+
+static struct pool *pool_at(struct pools *p, uint64_t number)
+{
+    if (number == 0 || number >= WIRE_POOLS)
+        return NULL;
+    while (p->list.count <= number)
+        *vec_push(&p->list) = (struct pool){0};
+    return &p->list.items[number];
+}
+
+void pools_name(struct target *t, uint64_t number, const char *name)
+{
+    struct pool *pool = pool_at(&t->pools, number);
+    if (!pool)
+        return;
+    free(pool->name);
+    pool->name = xstrdup(name);
+}
+
+void pools_alloc(struct target *t, uint32_t number, uint32_t account, uint64_t address,
+                 uint64_t size)
+{
+    struct pool *pool = pool_at(&t->pools, number);
+    struct block old, block = {.address = PLACE(address),
+                               .size = size & WIRE_LOW48,
+                               .usable = size & WIRE_LOW48,
+                               .site = account};
+    if (!pool)
+        return;
+    if (blocks_put(&pool->live, &block, &old)) {
+        ledger_free(&t->ledger, old.site, old.size, old.usable, false);
+        t->pools.replaced_blocks++;
+    }
+    ledger_alloc(&t->ledger, account, block.size, block.usable, false);
+}
+
+void pools_free(struct target *t, uint64_t number, uint64_t address)
+{
+    struct pool *pool = pool_at(&t->pools, number);
+    struct block block;
+    if (pool && blocks_take(&pool->live, PLACE(address), &block))
+        ledger_free(&t->ledger, block.site, block.size, block.usable, false);
+    else if (!t->was_paused)
+        t->pools.unknown_frees++;
+}
+
+static char *frame_name(const struct pools *p, uint64_t number)
+{
+    const struct pool *pool = number < p->list.count ? &p->list.items[number] : NULL;
+    if (number == WIRE_POOL_ARENAS)
+        return xstrdup("[Python arena]");
+    if (number == WIRE_POOLS - 1)
+        return xstrdup("[pool (others)]");
+    return pool && pool->name ? xasprintf("[pool %s]", pool->name)
+                              : xasprintf("[pool %llu]", (unsigned long long)number);
+}
+
+void pools_finish(struct target *t, struct strpool *strings)
+{
+    struct profile *p = &t->profile;
+    if (!t->pools.list.count && !t->has_arenas)
+        return;
+    for (size_t i = 1; i < p->nodes.count; i++) {
+        uint64_t address = p->nodes.items[i].address;
+        if (!NODE_IS_POOL(address))
+            continue;
+        uint32_t *run = map_at(&p->symbols, address);
+        if (*run != MAP_NONE)
+            continue;
+        *run = (uint32_t)p->frame_runs.count;
+        *vec_push(&p->frame_runs) = (uint32_t)p->frames.count;
+        char *name = frame_name(&t->pools, address - NODE_POOL);
+        *vec_push(&p->frames) = (struct frame){
+            .function = strpool_add(strings, name),
+            .module = strpool_add(strings,
+                                  address == NODE_POOL + WIRE_POOL_ARENAS ? "[Python]" : "[pool]"),
+            .kind = FRAME_NATIVE};
+        free(name);
+    }
+    if (t->pools.unknown_frees)
+        *vec_push(&p->notes) = xasprintf(
+            "%llu calls of tide_free were for blocks that are in no pool: give them the name and "
+            "the address that tide_alloc had",
+            (unsigned long long)t->pools.unknown_frees);
+    if (t->pools.replaced_blocks)
+        *vec_push(&p->notes) = xasprintf(
+            "%llu calls of tide_alloc were for blocks that are in their pool already, which counts "
+            "as "
+            "a free of the old one: call tide_free before a block can be handed out again",
+            (unsigned long long)t->pools.replaced_blocks);
+}
+
+void pools_let_go(struct pools *p)
+{
+    for (size_t i = 0; i < p->list.count; i++)
+        blocks_release(&p->list.items[i].live);
+}
+
+void pools_release(struct pools *p)
+{
+    pools_let_go(p);
+    for (size_t i = 0; i < p->list.count; i++)
+        free(p->list.items[i].name);
+    vec_release(&p->list);
+}

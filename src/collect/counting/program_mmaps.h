@@ -1,0 +1,43 @@
+/*
+ * program_mmaps: the process's own mappings, by address; who mapped each page that is still mapped.
+ *
+ * Ranges never overlap: mapping over a mapping and unmapping a part of one cut it. In order of
+ * address, found by binary search; a process has at most some ten thousand. Not thread-safe.
+ */
+#ifndef TIDE_COLLECT_COUNTING_PROGRAM_MMAPS_H
+#define TIDE_COLLECT_COUNTING_PROGRAM_MMAPS_H
+
+#include "base/vec.h"
+#include "collect/counting/ledger.h"
+
+struct range {
+    uint64_t start, end;
+    uint32_t account;
+};
+
+struct program_mmaps {
+    VEC(struct range) items;
+};
+
+/* What one call unmapped, for the case that it is taken back. */
+struct cut {
+    struct range range;
+    bool whole; /* not a part of a larger one */
+};
+
+struct cuts {
+    VEC(struct cut) items;
+};
+
+void program_mmaps_map(struct program_mmaps *r, struct ledger *l, uint64_t start, uint64_t size,
+                       uint32_t account);
+/* `cuts` may be NULL; else it is filled anew. */
+void program_mmaps_unmap(struct program_mmaps *r, struct ledger *l, uint64_t start, uint64_t size,
+                         struct cuts *cuts);
+/* Undoes it, and empties `cuts`. What was cut out of a range comes back as a range of its own. */
+void program_mmaps_put_back(struct program_mmaps *r, struct ledger *l, struct cuts *cuts);
+const struct range *program_mmaps_holding(const struct program_mmaps *r,
+                                          uint64_t address); /* NULL: none */
+void program_mmaps_release(struct program_mmaps *r);
+
+#endif

@@ -1,0 +1,287 @@
+#include "collect/counting/program_stacks.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include "base/err.h"
+
+#define LATE          UINT8_MAX
+#define FIRST_SLOTS   (1u << WIRE_WINDOW_BITS)
+#define SLOTS_OF_PAGE (WIRE_PAGE / 8)
+#define SLOTS_AHEAD   (1u << 17)
+#define CUT_WINDOW    (WIRE_WINDOWS - 1)
+
+/* So many slots, and a file of that size may be made: whole windows, the first of them at least. */
+static uint32_t slots_that_fit(size_t offset)
+{
+    struct rlimit limit;
+    unsigned windows = CUT_WINDOW;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0)
+        while (windows > 1 && offset + (size_t)wire_window_start(windows) * 8 > limit.rlim_cur)
+            windows--;
+    return wire_window_start(windows);
+}
+
+size_t program_stacks_lay_out(struct wire_header *h, size_t offset, size_t *file_size)
+{
+    h->slots_end = 1;
+    h->cut_end = WIRE_CUT_ROOT + 1;
+    h->cut_offset = offset;
+    h->slots_offset = offset + (size_t)WIRE_CUT_SLOTS * 8;
+    h->slots_limit = slots_that_fit(h->slots_offset);
+    *file_size = h->slots_offset + (size_t)h->slots_limit * 8;
+    return h->slots_offset + (size_t)FIRST_SLOTS * 8;
+}
+
+void program_stacks_open(struct program_stacks *s, void *memory, const struct wire_header *h)
+{
+    uint64_t *cut = (void *)((char *)memory + h->cut_offset);
+    *s = (struct program_stacks){.header = memory, .limit = h->slots_limit, .taken = 1};
+    s->windows[0] = (const void *)((const char *)memory + h->slots_offset);
+    s->windows[CUT_WINDOW] = (const void *)cut;
+    *vec_push(&s->states) = STACK_WHOLE; /* the root */
+    cut[0] = WIRE_SLOT_BRANCH;
+    cut[WIRE_CUT_ROOT - WIRE_CUT_FIRST] = WIRE_NODE_TRUNCATED;
+}
+
+void program_stacks_release(struct program_stacks *s)
+{
+    for (unsigned i = 1; i < CUT_WINDOW; i++)
+        if (s->windows[i])
+            munmap((void *)(uintptr_t)s->windows[i], (size_t)8 << (WIRE_WINDOW_BITS + i));
+    vec_release(&s->states);
+    vec_release(&s->cut_states);
+    vec_release(&s->late);
+    vec_release(&s->arrived);
+    s->header = NULL;
+    memset(s->windows, 0, sizeof s->windows);
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+/* As the recorder does (record/nodes.c): from the window before, which is of the same file. */
+static bool window_map(struct program_stacks *s, unsigned window)
+{
+    size_t size = (size_t)8 << (WIRE_WINDOW_BITS + window);
+    if (s->windows[window])
+        return true;
+    const char *before = (const char *)s->windows[window - 1];
+    void *last_page = (void *)(uintptr_t)(before + size / 2 - WIRE_PAGE);
+    char *copy = mremap(last_page, 0, size + WIRE_PAGE, MREMAP_MAYMOVE);
+    if (copy == MAP_FAILED)
+        return false;
+    munmap(copy, WIRE_PAGE);
+    s->windows[window] = (const void *)(copy + WIRE_PAGE);
+    return true;
+}
+
+/* A slot of a window that is mapped. */
+static inline uint64_t slot_get(const struct program_stacks *s, uint32_t number)
+{
+    unsigned window = wire_window(number);
+    uint32_t start = window == CUT_WINDOW ? WIRE_CUT_FIRST : wire_window_start(window);
+    return atomic_load_explicit(&s->windows[window][number - start], memory_order_acquire);
+}
+
+/* Is there memory behind a slot? Reading a slot that was never written would make some, and the
+ * program can claim any number of them. */
+static bool has_memory(const struct program_stacks *s, uint32_t number)
+{
+    unsigned char there;
+    unsigned window = wire_window(number);
+    const char *page = (const char *)&s->windows[window][number - wire_window_start(window)];
+    page -= (uintptr_t)page % WIRE_PAGE;
+    return mincore((void *)(uintptr_t)page, WIRE_PAGE, &there) == 0 && there & 1;
+}
+
+static inline uint8_t *state_of(struct program_stacks *s, uint32_t number)
+{
+    return number >= WIRE_CUT_FIRST ? &s->cut_states.items[number - WIRE_CUT_FIRST]
+                                    : &s->states.items[number];
+}
+
+/* The first slot that was not looked at yet. */
+static inline uint32_t next_of(const struct program_stacks *s, bool cut)
+{
+    return cut ? WIRE_CUT_FIRST + (uint32_t)s->cut_states.count : (uint32_t)s->states.count;
+}
+
+/* May this be the caller of what is in slot `number`? */
+static bool is_caller(uint32_t caller, uint32_t number)
+{
+    return caller < number && (caller == 0 || (caller ^ number) < WIRE_CUT_FIRST);
+}
+
+static bool is_branch(uint64_t word)
+{
+    return word & WIRE_SLOT_BRANCH && !NODE_IS_PYTHON(word);
+}
+
+/* Of a frame, or of those whose branch this is. */
+static uint8_t read_state(struct program_stacks *s, uint32_t number)
+{
+    uint64_t word = slot_get(s, number);
+    if (!word)
+        return LATE;
+    if (is_branch(word)) {
+        uint32_t caller = (uint32_t)word;
+        return is_caller(caller, number) ? *state_of(s, caller) : STACK_INCOMPLETE;
+    }
+    if (word == WIRE_NODE_TRUNCATED)
+        return STACK_TRUNCATED;
+    if (word == WIRE_NODE_INCOMPLETE || number == WIRE_CUT_FIRST)
+        return STACK_INCOMPLETE;
+    return *state_of(s, number - 1);
+}
+
+/* A page is not there, but one behind it is, in which `known` has been written: then the first was
+ * claimed by a thread that has not come to write it, or it was swapped out. Its slots are late. */
+static bool is_followed(struct program_stacks *s, uint32_t slot, uint32_t known)
+{
+    if (known <= slot || known >= s->limit || known - slot >= SLOTS_AHEAD)
+        return false;
+    for (unsigned window = wire_window(slot); window <= wire_window(known); window++)
+        if (!window_map(s, window))
+            return false;
+    return has_memory(s, known);
+}
+
+static void read_slots(struct program_stacks *s, uint32_t end, uint32_t known, bool cut)
+{
+    bool there = true;
+    for (uint32_t i = next_of(s, cut); i < end; i++) {
+        if (!cut && i % SLOTS_OF_PAGE == 0) {
+            if (!window_map(s, wire_window(i)) ||
+                (!(there = has_memory(s, i)) && !is_followed(s, i, known)))
+                return;
+        }
+        uint8_t *state = cut ? vec_push(&s->cut_states) : vec_push(&s->states);
+        if ((*state = there ? read_state(s, i) : LATE) == LATE)
+            *vec_push(&s->late) = i;
+    }
+}
+
+/* `known`: a slot that was surely written, if the program is right. */
+static void update(struct program_stacks *s, uint32_t known)
+{
+    if (!s->header)
+        return;
+    uint32_t end = atomic_load_explicit(&s->header->slots_end, memory_order_acquire);
+    uint32_t cut_end = atomic_load_explicit(&s->header->cut_end, memory_order_acquire);
+    size_t late = s->late.count, still = 0;
+    const uint32_t cut_limit = WIRE_CUT_FIRST + WIRE_CUT_SLOTS;
+    read_slots(s, end < s->limit ? end : s->limit, known, false);
+    read_slots(s, cut_end < cut_limit ? cut_end : cut_limit, 0, true);
+    /* Also those of this time: what refers to them and was published is there by now. */
+    for (size_t k = 0; k < s->late.count; k++) {
+        uint32_t i = s->late.items[k];
+        if ((*state_of(s, i) = read_state(s, i)) == LATE)
+            s->late.items[still++] = i;
+        else if (k < late)
+            *vec_push(&s->arrived) = i;
+    }
+    s->late.count = still;
+}
+
+void program_stacks_update(struct program_stacks *s)
+{
+    update(s, 0);
+}
+
+bool program_stacks_state(struct program_stacks *s, uint32_t stack, enum stack_state *state)
+{
+    bool cut = stack >= WIRE_CUT_FIRST;
+    if (stack >= next_of(s, cut) || *state_of(s, stack) == LATE)
+        update(s, stack);
+    if (stack >= next_of(s, cut) || *state_of(s, stack) == LATE)
+        return false;
+    *state = *state_of(s, stack);
+    return true;
+}
+
+/* The caller of a frame; its own number: there is none. */
+static uint32_t caller_of(const struct program_stacks *s, uint32_t number)
+{
+    if (number == 1 || number == WIRE_CUT_FIRST)
+        return number == 1 ? 0 : number;
+    uint64_t before = slot_get(s, number - 1);
+    uint32_t caller = is_branch(before) ? (uint32_t)before : number - 1;
+    return is_caller(caller, number) ? caller : number;
+}
+
+struct node program_stacks_node(const struct program_stacks *s, uint32_t number)
+{
+    struct node n = {0};
+    if (!s->header || number == 0 || number >= next_of(s, number >= WIRE_CUT_FIRST))
+        return n;
+    uint64_t word = slot_get(s, number);
+    if (!word || is_branch(word))
+        return n;
+    uint32_t caller = caller_of(s, number);
+    return (struct node){.address = caller == number ? NODE_INCOMPLETE : word,
+                         .parent = caller == number ? 0 : caller};
+}
+
+size_t program_stacks_fresh(struct program_stacks *s, struct node *out, size_t most)
+{
+    size_t count = 0;
+    for (; s->taken < s->states.count && count < most; s->taken++)
+        if ((out[count] = program_stacks_node(s, s->taken)).address)
+            count++;
+    for (; s->cut_taken < s->cut_states.count && count < most; s->cut_taken++)
+        if ((out[count] = program_stacks_node(s, WIRE_CUT_FIRST + s->cut_taken)).address)
+            count++;
+    for (; s->arrived.count && count < most; s->arrived.count--)
+        if ((out[count] = program_stacks_node(s, *vec_last(&s->arrived))).address)
+            count++;
+    return count;
+}
+
+/* --- the profile ------------------------------------------------------------------------------ */
+
+/* Numbers of frames by slot; those of slots that are no frames are 0. */
+static uint32_t *number_frames(const struct program_stacks *s, struct profile *p, uint32_t first,
+                               size_t count)
+{
+    uint32_t *numbers = xcalloc(count ? count : 1, sizeof *numbers);
+    vec_reserve(&p->nodes, p->nodes.count + count);
+    for (uint32_t i = first ? 0 : 1; i < count; i++) {
+        struct node n = program_stacks_node(s, first + i);
+        if (!n.address)
+            continue;
+        if (n.parent) {
+            n.parent = numbers[n.parent - first];
+            if (!n.parent)
+                n.address = NODE_INCOMPLETE; /* its caller was never written */
+        }
+        numbers[i] = (uint32_t)p->nodes.count;
+        *vec_push(&p->nodes) = n;
+    }
+    return numbers;
+}
+
+void program_stacks_settle(struct program_stacks *s, struct ledger *l, struct profile *p)
+{
+    if (s->settled || !s->header)
+        return;
+    s->settled = true;
+    uint32_t *whole = number_frames(s, p, 0, s->states.count);
+    bool any_cut = false;
+    for (size_t i = 0; i < l->accounts.count && !any_cut; i++)
+        any_cut = l->accounts.items[i].site.node >= WIRE_CUT_FIRST;
+    uint32_t *cut = number_frames(s, p, WIRE_CUT_FIRST, any_cut ? s->cut_states.count : 0);
+    for (size_t i = 0; i < l->accounts.count; i++) {
+        struct site *site = &l->accounts.items[i].site;
+        if (domain_is_sampled(site->domain))
+            continue; /* its stacks are the collector's own */
+        uint32_t n = site->node;
+        site->node = n < s->states.count                        ? whole[n]
+                     : n - WIRE_CUT_FIRST < s->cut_states.count ? cut[n - WIRE_CUT_FIRST]
+                                                                : 0;
+    }
+    free(whole);
+    free(cut);
+    program_stacks_release(s);
+}

@@ -1,0 +1,100 @@
+#include "collect/counting/stamps.h"
+
+#include "collect/proc/proc.h"
+
+#define PAGE_BYTES 4096
+
+#define STAMPS_MAX 128
+
+/* The kernel does not say which of the resident pages the program mapped itself, so it is at most
+ * all anonymous memory beside the heap. Address space that is only reserved does not count. */
+static void note_memory(struct target *t, const struct stamp *s)
+{
+    uint64_t mapped = 0, beside = s->anon_bytes > s->live_bytes ? s->anon_bytes - s->live_bytes : 0;
+    for (size_t i = 0; i < t->ranges.items.count && mapped < beside; i++) {
+        const struct range *r = &t->ranges.items.items[i];
+        if (t->ledger.accounts.items[r->account].domain !=
+            DOMAIN_ARENA) /* those are live already */
+            mapped += r->end - r->start;
+    }
+    uint64_t held = s->live_bytes + (mapped < beside ? mapped : beside);
+    if (held > t->profile.memory_peak_bytes)
+        t->profile.memory_peak_bytes = held;
+}
+
+bool stamp_take(struct target *t, uint64_t now_ns, struct stamp *s)
+{
+    char text[1024];
+    struct proc_memory memory;
+    struct proc_state state = {0};
+    if (!proc_read_text(t->pid, "statm", text, sizeof text) || !proc_parse_statm(text, &memory))
+        return false;
+    if (proc_read_text(t->pid, "stat", text, sizeof text))
+        proc_parse_stat(text, &state);
+    *s = (struct stamp){.time_ns = now_ns,
+                        .vm_bytes = memory.vm_bytes,
+                        .rss_bytes = memory.rss_bytes,
+                        .anon_bytes = memory.anon_bytes,
+                        .minor_faults = state.minor_faults,
+                        .major_faults = state.major_faults,
+                        .live_bytes = t->ledger.live.bytes,
+                        .live_blocks = t->ledger.live.blocks,
+                        .allocations = t->ledger.allocations};
+    note_memory(t, s);
+    return true;
+}
+
+static_assert((int)WIRE_ALLOCATOR_GLIBC == STAMP_GLIBC &&
+                  (int)WIRE_ALLOCATOR_MIMALLOC == STAMP_MIMALLOC,
+              "the file has the wire's numbers");
+
+void stamp_set_held(struct stamp *s, const struct wire_held *held)
+{
+    if (held->allocator >= STAMP_ALLOCATORS)
+        return;
+    s->allocator = held->allocator;
+    s->held_bytes = held->held_bytes;
+    s->free_bytes = held->free_bytes;
+}
+
+/* Every second one goes. */
+static void thin_out(struct target *t)
+{
+    size_t kept = (t->profile.stamps.count + 1) / 2;
+    for (size_t i = 0; i < kept; i++)
+        t->profile.stamps.items[i] = t->profile.stamps.items[i * 2];
+    t->profile.stamps.count = kept;
+    t->stamp_length_ns *= 2;
+}
+
+static void add(struct target *t, const struct stamp *s)
+{
+    if (t->profile.stamps.count == STAMPS_MAX)
+        thin_out(t);
+    *vec_push(&t->profile.stamps) = *s;
+    t->next_stamp_ns = s->time_ns + t->stamp_length_ns;
+}
+
+bool stamp_if_due(struct target *t, uint64_t now_ns)
+{
+    struct stamp s;
+    if (now_ns < t->next_stamp_ns || !stamp_take(t, now_ns, &s))
+        return false;
+    add(t, &s);
+    return true;
+}
+
+void stamp_at_exit(struct target *t, uint64_t now_ns, const struct wire_held *held)
+{
+    struct stamp s;
+    if (held->allocator && stamp_take(t, now_ns, &s)) {
+        stamp_set_held(&s, held);
+        add(t, &s);
+    }
+}
+
+uint64_t stamps_resident_pages(const struct target *t)
+{
+    const struct profile *p = &t->profile;
+    return p->stamps.count ? vec_last(&p->stamps)->rss_bytes / PAGE_BYTES : 0;
+}

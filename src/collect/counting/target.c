@@ -1,0 +1,505 @@
+#include "collect/counting/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "collect/proc/proc.h"
+
+#define RINGS_FIRST      4
+#define RINGS_MAX        512   /* in one request */
+#define BOUNDARIES_MAX   65536 /* in one pass */
+#define MODULES_BYTES    (1u << 20)
+#define PYTHON_LARGE     (1u << 26)
+#define PYTHON_SMALL     (1u << 21)
+#define FIRST_STAMP_NS   2000000
+#define DESCRIPTORS_KEPT 8
+#define PYTHON_ENDS_NS   1000000000 /* what an interpreter takes to end, and hardly ever more */
+
+/* A memfd whose size nobody can change (cut short, it would kill us), and our mapping of its first
+ * `mapped` bytes; the fd, or a negative errno. */
+static int shared_memory(size_t size, size_t mapped, void **memory)
+{
+    int fd = memfd_create("tidemark", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0)
+        return -errno;
+    /* 0777 otherwise: nobody but us and whom we pass it to shall open it. */
+    if (fchmod(fd, 0600) == 0 && ftruncate(fd, (off_t)size) == 0 &&
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) {
+        *memory = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (*memory != MAP_FAILED)
+            return fd;
+    }
+    int code = -errno;
+    close(fd);
+    return code;
+}
+
+static void add_readers(struct target *t, char *rings, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        char *ring = rings + (size_t)i * WIRE_RING_BYTES;
+        struct reader *r = vec_push(&t->readers);
+        *r = (struct reader){.ring = (struct wire_ring *)ring,
+                             .chunks = (const uint64_t *)(ring + WIRE_PAGE),
+                             .thread = NO_THREAD,
+                             .fresh.account = FRESH_NONE};
+        for (unsigned k = 0; k < RECENT_ACCOUNTS; k++)
+            r->recent[k].thread = NO_THREAD;
+    }
+}
+
+static void read_command(struct target *t)
+{
+    char path[64];
+    struct strbuf b = {0};
+    snprintf(path, sizeof path, "/proc/%d/cmdline", t->pid);
+    FILE *f = fopen(path, "re");
+    for (int c; f && (c = getc(f)) != EOF;) {
+        strbuf_putc(&b, (char)c);
+        if (c == '\0') {
+            *vec_push(&t->profile.command) = xstrdup(b.data);
+            strbuf_clear(&b);
+        }
+    }
+    if (b.size) /* a program that wrote over its arguments may have left no NUL */
+        *vec_push(&t->profile.command) = xstrdup(b.data);
+    if (f)
+        fclose(f);
+    strbuf_release(&b);
+    char exe[4096];
+    snprintf(path, sizeof path, "/proc/%d/exe", t->pid);
+    ssize_t n = readlink(path, exe, sizeof exe - 1);
+    exe[n > 0 ? n : 0] = '\0';
+    char *deleted = n > 10 ? exe + n - 10 : NULL;
+    if (deleted && strcmp(deleted, " (deleted)") == 0 && access(exe, F_OK) != 0)
+        *deleted = '\0'; /* replaced since it was started: the build id tells if it is the same */
+    free(t->profile.executable);
+    t->profile.executable = xstrdup(exe);
+    struct stat file;
+    if (stat(path, &file) == 0) {
+        t->exe_device = file.st_dev;
+        t->exe_inode = file.st_ino;
+    }
+    snprintf(path, sizeof path, "/proc/%d/stat", t->pid);
+    f = fopen(path, "re");
+    char text[1024];
+    struct proc_state state;
+    if (f && fgets(text, sizeof text, f)) {
+        const char *before = strchr(text, '('), *after = strrchr(text, ')');
+        if (before && after) /* the name may hold anything */
+            snprintf(t->name, sizeof t->name, "%.*s", (int)(after - before - 1), before + 1);
+        if (proc_parse_stat(text, &state))
+            t->profile.ppid = state.ppid;
+    }
+    if (f)
+        fclose(f);
+}
+
+/* A pidfd, or -1: also when it is one of the last descriptors. We can do without, but not without
+ * those for new processes, for symbols and for the recording. */
+static int open_pidfd(pid_t pid)
+{
+    struct rlimit limit;
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (fd >= 0 && getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+        (rlim_t)fd + DESCRIPTORS_KEPT >= limit.rlim_cur) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* Where everything is in a process's first shared memory; the size of the file. */
+static size_t lay_out(bool small, struct wire_header *h)
+{
+    size_t size;
+    h->ring_count = RINGS_FIRST;
+    h->modules_offset = WIRE_PAGE;
+    h->modules_size = MODULES_BYTES;
+    h->python_offset = h->modules_offset + MODULES_BYTES;
+    h->python_size = small ? PYTHON_SMALL : PYTHON_LARGE;
+    h->rings_offset = h->python_offset + h->python_size;
+    h->size =
+        program_stacks_lay_out(h, h->rings_offset + (size_t)RINGS_FIRST * WIRE_RING_BYTES, &size);
+    return size;
+}
+
+int target_attach(struct target *t, bool small, enum wire_on_full on_full, struct err *err)
+{
+    struct wire_header layout = {.magic = WIRE_MAGIC,
+                                 .version = WIRE_VERSION,
+                                 .on_full = on_full,
+                                 .tick = t->tick,
+                                 .python_used = 8};
+    size_t size = lay_out(small, &layout);
+    void *memory = NULL;
+    int fd = shared_memory(size, layout.size, &memory);
+    if (fd < 0)
+        return err_set(err, fd, "cannot make shared memory for process %d: %s", t->pid,
+                       strerror(-fd));
+    t->fd = fd;
+    t->header = memory;
+    t->size = layout.size;
+    t->python_offset = layout.python_offset;
+    t->python_size = layout.python_size;
+    memcpy(memory, &layout, sizeof layout);
+    program_stacks_open(&t->program_stacks, memory, &layout);
+    add_readers(t, (char *)memory + layout.rings_offset, RINGS_FIRST);
+    return 0;
+}
+
+struct target *target_new_bare(pid_t pid, uint64_t interval_ns)
+{
+    struct target *t = xcalloc(1, sizeof *t);
+    t->pid = pid;
+    t->fd = -1;
+    t->pidfd = open_pidfd(pid);
+    ledger_init(&t->ledger);
+    interval_log_init(&t->timeline, interval_ns);
+    t->tick = 1;
+    eras_begin(&t->eras, 0, 1, true);
+    t->stamp_length_ns = FIRST_STAMP_NS;
+    t->profile.pid = (uint32_t)pid;
+    t->profile.exit_code = -1;
+    *vec_push(&t->profile.nodes) = (struct node){0};
+    read_command(t);
+    return t;
+}
+
+struct target *target_new(pid_t pid, bool small, enum wire_on_full on_full, uint64_t interval_ns,
+                          struct err *err)
+{
+    struct target *t = target_new_bare(pid, interval_ns);
+    if (target_attach(t, small, on_full, err) == 0)
+        return t;
+    target_free(t);
+    return NULL;
+}
+
+void target_look(struct target *t)
+{
+    if (!t->profile.command.count || !*t->profile.executable)
+        read_command(t);
+}
+
+int target_check(struct err *err)
+{
+    void *memory = NULL;
+    struct wire_header layout = {0};
+    size_t size = lay_out(true, &layout);
+    int fd = shared_memory(size, layout.size, &memory);
+    if (fd < 0)
+        return err_set(err, fd, "cannot make shared memory: %s%s", strerror(-fd),
+                       fd == -EFBIG    ? "; raise the limit on file sizes (ulimit -f)"
+                       : fd == -ENOMEM ? "; raise the limit on memory (ulimit -v, ulimit -d)"
+                                       : "; memfd_create must be permitted");
+    munmap(memory, layout.size);
+    close(fd);
+    return 0;
+}
+
+void target_let_go(struct target *t)
+{
+    if (t->fd >= 0)
+        close(t->fd);
+    t->fd = -1;
+    program_stacks_settle(&t->program_stacks, &t->ledger, &t->profile);
+    program_stacks_release(&t->program_stacks);
+    if (t->header)
+        munmap(t->header, t->size);
+    t->header = NULL;
+    for (size_t i = 0; i < t->segments.count; i++)
+        munmap(t->segments.items[i].memory, t->segments.items[i].size);
+    vec_release(&t->segments);
+    for (size_t i = 0; i < t->readers.count; i++)
+        vec_release(&t->readers.items[i].cuts.items);
+    vec_release(&t->readers);
+    realloc_chains_let_go(t);
+    vec_release(&t->boundaries);
+    vec_release(&t->active);
+    free(t->batch);
+    t->batch = NULL;
+    for (size_t i = 0; i < t->inherited.count; i++)
+        blocks_release(&t->inherited.items[i]);
+    vec_release(&t->inherited);
+    blocks_release(&t->blocks);
+    program_mmaps_release(&t->ranges);
+    pools_let_go(&t->pools);
+}
+
+void target_release_figures(struct target *t)
+{
+    marks_release(t);
+    stack_tree_release(&t->stacks);
+    vec_release(&t->sampled_threads);
+    pools_release(&t->pools);
+    eras_release(&t->eras);
+    for (size_t i = 0; i < t->scans.count; i++)
+        live_summary_release(&t->scans.items[i]);
+    free(t->scan_left_out);
+    t->scan_left_out = NULL;
+    untouched_release(t);
+    realloc_chains_release(t);
+    vec_release(&t->scans);
+    ledger_release(&t->ledger);
+    interval_log_release(&t->timeline);
+    address_set_release(&t->inherited_maps);
+    address_set_release(&t->loader);
+}
+
+void target_free(struct target *t)
+{
+    if (!t)
+        return;
+    if (t->pidfd >= 0)
+        close(t->pidfd);
+    target_let_go(t);
+    inherit_release(t);
+    target_release_figures(t);
+    python_codes_release(&t->python);
+    jit_names_release(&t->jit);
+    strbuf_release(&t->packed.chunks);
+    profile_release(&t->profile);
+    free(t);
+}
+
+int target_more_rings(struct target *t, uint32_t count, size_t *size)
+{
+    void *memory = NULL;
+    if (count == 0 || count > RINGS_MAX)
+        return -EINVAL;
+    *size = (size_t)count * WIRE_RING_BYTES;
+    int fd = shared_memory(*size, *size, &memory);
+    if (fd < 0)
+        return fd;
+    *vec_push(&t->segments) = (struct segment){memory, *size};
+    add_readers(t, memory, count);
+    return fd;
+}
+
+/* Those that the program has made meanwhile, up to a tick. */
+static void add_boundaries(struct target *t, uint32_t tick, uint64_t now_ns)
+{
+    if (tick - t->tick > BOUNDARIES_MAX)
+        t->tick = tick; /* nonsense, or more marks than we can hold */
+    for (; t->tick != tick; t->tick++)
+        *vec_push(&t->boundaries) =
+            (struct boundary){.tick = t->tick, .time_ns = now_ns, .programs = true};
+}
+
+void target_boundary(struct target *t, uint64_t now_ns)
+{
+    uint32_t tick = t->header ? atomic_fetch_add(&t->header->tick, 1) : t->tick;
+    add_boundaries(t, tick, now_ns);
+    *vec_push(&t->boundaries) = (struct boundary){.tick = tick, .time_ns = now_ns};
+    t->tick = tick + 1;
+}
+
+/* The tick up to which the program has come. */
+static uint32_t tick_now(const struct target *t)
+{
+    return t->header ? atomic_load(&t->header->tick) : t->tick;
+}
+
+/* There are no rings to be read before an interval ends. */
+static void close_boundaries(struct target *t)
+{
+    for (size_t i = 0; i < t->boundaries.count; i++) {
+        struct boundary *b = &t->boundaries.items[i];
+        bool kept;
+        uint64_t end_ns = marks_end(t, b, &kept);
+        interval_log_close(&t->timeline, &t->ledger, end_ns, b->tick, kept);
+    }
+    t->boundaries.count = 0;
+}
+
+uint64_t target_drain(struct target *t, uint64_t now_ns)
+{
+    /* Events that see the new tick are after this moment. */
+    if (!t->ended && now_ns >= t->timeline.next_end_ns)
+        target_boundary(t, now_ns);
+    else
+        add_boundaries(t, tick_now(t), now_ns);
+    if (t->header)
+        return drain_rings(t, now_ns);
+    close_boundaries(t);
+    return 0;
+}
+
+void target_end(struct target *t, uint64_t now_ns)
+{
+    t->ended = true;
+    add_boundaries(t, tick_now(t), now_ns);
+    if (t->header)
+        drain_rings(t, now_ns);
+    else
+        close_boundaries(t);
+    target_pause(t, now_ns);
+}
+
+static void add_own(struct address_set *out, const struct wire_own *own, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t start = atomic_load(&own[i].start), size = atomic_load(&own[i].size);
+        if (start + size > start)
+            address_set_add(out, start, start + size);
+    }
+}
+
+void target_own(const struct target *t, struct address_set *out)
+{
+    if (t->header)
+        add_own(out, t->header->own, WIRE_OWN);
+    for (size_t i = 0; i < t->readers.count; i++)
+        add_own(out, t->readers.items[i].ring->own, 2);
+    address_set_settle(out);
+}
+
+bool target_went_on(const struct target *t, uint64_t looked_ns, uint64_t now_ns)
+{
+    return t->ends_early && now_ns > looked_ns + PYTHON_ENDS_NS;
+}
+
+bool target_may_lack_blocks(const struct target *t)
+{
+    uint64_t lost = t->ledger.lost_events;
+    for (size_t i = 0; i < t->timeline.slices.count; i++)
+        lost += t->timeline.slices.items[i].interval.lost_events;
+    return lost || t->was_paused || t->heap_unknown;
+}
+
+/* What happened since then, if anything did, is in the intervals that follow. */
+static bool was_seen_to_end(struct target *t)
+{
+    struct live_summary *last = t->scans.count ? vec_last(&t->scans) : NULL;
+    if (!last || last->scan.kind != SCAN_END)
+        return false;
+    if (last->events == t->events)
+        last->scan.intervals = tick_now(t);
+    return true;
+}
+
+void target_pause(struct target *t, uint64_t now_ns)
+{
+    if (t->size && !was_seen_to_end(t)) /* else nothing is known of its heap */
+        live_summary_take(vec_push(&t->scans), t, SCAN_END, now_ns);
+    interval_log_close(&t->timeline, &t->ledger, now_ns, tick_now(t), false);
+    interval_log_settle(&t->timeline, &t->ledger);
+    t->profile.duration_ns = now_ns;
+    if (!t->header)
+        return;
+    t->unfollowed = atomic_load(&t->header->unfollowed);
+    t->entries_taken = atomic_load(&t->header->entries_taken);
+    t->end = atomic_load(&t->header->end);
+    t->was_joined = atomic_load(&t->header->own[0].start) != 0;
+    t->python_state = atomic_load(&t->header->python);
+    t->python_version = atomic_load(&t->header->python_version);
+    t->objects_state = atomic_load(&t->header->objects);
+    target_update_code(t);
+}
+
+void target_explain(struct target *t, const char *format, ...)
+{
+    struct scan *last = t->scans.count ? &vec_last(&t->scans)->scan : NULL;
+    char text[256];
+    va_list values;
+    if (!last || last->kind != SCAN_END || vec_last(&t->scans)->looked || last->unreachable)
+        return;
+    va_start(values, format);
+    vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    last->unreachable = xstrdup(text);
+}
+
+static void read_modules(struct target *t)
+{
+    uint32_t used = atomic_load_explicit(&t->header->modules_used, memory_order_acquire);
+    const char *base = (const char *)t->header + WIRE_PAGE;
+    while (used <= MODULES_BYTES && used - t->modules_read >= sizeof(struct wire_module) &&
+           used > t->modules_read) {
+        struct wire_module m;
+        memcpy(&m, base + t->modules_read, sizeof m);
+        size_t record = (sizeof m + m.path_size + 7) & ~(size_t)7;
+        if (record > used - t->modules_read || m.build_id_size > sizeof m.build_id ||
+            m.end < m.start)
+            break;
+        struct module *known = vec_push(&t->profile.modules);
+        const char *path = base + t->modules_read + sizeof m;
+        *known = (struct module){.start = m.start,
+                                 .end = m.end,
+                                 .bias = m.bias,
+                                 .epoch = m.epoch,
+                                 .build_id_size = m.build_id_size,
+                                 /* The program itself has no name in the loader's list. */
+                                 .path = m.path_size ? xstrndup(path, m.path_size)
+                                                     : xstrdup(t->profile.executable)};
+        memcpy(known->build_id, m.build_id, sizeof m.build_id);
+        t->modules_read += (uint32_t)record;
+    }
+}
+
+void target_update_code(struct target *t)
+{
+    if (!t->header)
+        return;
+    program_stacks_update(&t->program_stacks);
+    read_modules(t); /* after the stacks: who has one has told its module before */
+    /* After the nodes: what they refer to was told before them. */
+    python_codes_read(&t->python, (const char *)t->header + t->python_offset, t->python_size,
+                      atomic_load_explicit(&t->header->python_used, memory_order_acquire));
+}
+
+void target_finish(struct target *t)
+{
+    struct profile *p = &t->profile;
+    ledger_close(&t->ledger);
+    program_stacks_settle(&t->program_stacks, &t->ledger, p);
+    uint32_t joined = stack_tree_join(&t->stacks, p);
+    ledger_histograms(&t->ledger, p);
+    untouched_finish(t);
+    realloc_chains_finish(t);
+    for (size_t i = 0; i < t->scans.count; i++)
+        live_summary_finish(&t->scans.items[i], t);
+    ledger_become_sites(&t->ledger, p, joined);
+    for (size_t i = 0; i < t->timeline.slices.count; i++)
+        *vec_push(&p->intervals) = t->timeline.slices.items[i].interval;
+    if (t->unfollowed)
+        *vec_push(&p->notes) = xasprintf(
+            "%u child processes were not recorded: they could not reach the collector, for "
+            "want of a file descriptor, because of a seccomp filter, or from another "
+            "network namespace",
+            t->unfollowed);
+    if (t->python_state == WIRE_PYTHON_ON || t->python_state == WIRE_PYTHON_FULL)
+        p->python_version = t->python_version;
+    p->python_objects = p->python_version && t->objects_state == WIRE_OBJECTS_ON;
+    if (t->python_end_tick)
+        p->python_end = interval_log_find(&t->timeline, t->python_end_tick - 1);
+    char *python = python_note(t->python_state, t->python_version);
+    if (python)
+        *vec_push(&p->notes) = python;
+    char *objects =
+        t->objects_wanted ? python_objects_note(t->python_state, t->objects_state) : NULL;
+    if (objects)
+        *vec_push(&p->notes) = objects;
+    p->peak_bytes = t->ledger.peak_bytes;
+    p->peak_blocks = t->ledger.peak_blocks;
+    if (t->was_paused)
+        *vec_push(&p->notes) =
+            xasprintf("recording was paused for a while: allocations made then are not counted, "
+                      "nor are %llu frees of such blocks",
+                      (unsigned long long)t->unseen_frees);
+    if (t->missed_frees)
+        *vec_push(&p->notes) = xasprintf(
+            "%llu blocks were freed in a way that could not be seen; their addresses came up again",
+            (unsigned long long)t->missed_frees);
+}

@@ -1,0 +1,130 @@
+#include "collect/counting/threads.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PART          16   /* bytes of a name in one record */
+#define THREADS_APART 4096 /* those that come after are counted together */
+#define NAMES_MOST    16   /* of one thread; then the last one is replaced */
+#define RENAMED_MOST  2048 /* threads and names; some are left for threads that are to come */
+
+static uint32_t thread_new(struct target *t, uint32_t tid, uint64_t now_ns)
+{
+    struct thread *thread = vec_push(&t->profile.threads);
+    *thread = (struct thread){.tid = tid,
+                              .name = xstrdup(tid == (uint32_t)t->pid ? "main" : "thread"),
+                              .start_ns = now_ns};
+    return (uint32_t)(t->profile.threads.count - 1);
+}
+
+/* A thread of its own, or the one that stands for all others. */
+static uint32_t thread_add(struct target *t, uint32_t tid, uint64_t now_ns)
+{
+    if (t->profile.threads.count < THREADS_APART)
+        return thread_new(t, tid, now_ns);
+    if (t->profile.threads.count == THREADS_APART) {
+        uint32_t number = thread_new(t, 0, now_ns);
+        struct thread *others = &t->profile.threads.items[number];
+        free(others->name);
+        others->name = xstrdup("(other threads)");
+    }
+    return THREADS_APART;
+}
+
+uint32_t thread_begin(struct target *t, uint32_t tid, bool again, uint64_t now_ns)
+{
+    for (size_t i = again ? t->profile.threads.count : 0; i-- > 0;)
+        if (t->profile.threads.items[i].tid == tid)
+            return (uint32_t)i;
+    for (size_t i = 0; i < t->sampled_threads.count; i++) {
+        uint32_t number = t->sampled_threads.items[i];
+        const struct thread *thread = &t->profile.threads.items[number];
+        if (thread->tid != tid || thread->end_ns)
+            continue;
+        t->sampled_threads.items[i] = *vec_last(&t->sampled_threads);
+        t->sampled_threads.count--;
+        return number;
+    }
+    return thread_add(t, tid, now_ns);
+}
+
+uint32_t thread_sampled(struct target *t, uint32_t tid, uint64_t now_ns)
+{
+    for (size_t i = t->profile.threads.count; i-- > 0;)
+        if (t->profile.threads.items[i].tid == tid && !t->profile.threads.items[i].end_ns)
+            return (uint32_t)i;
+    uint32_t number = thread_add(t, tid, now_ns);
+    if (number < THREADS_APART)
+        *vec_push(&t->sampled_threads) = number;
+    return number;
+}
+
+static void append(char **name, const char *more)
+{
+    char *whole = xasprintf("%s%s", *name, more);
+    free(*name);
+    *name = whole;
+}
+
+void thread_rename(struct target *t, uint32_t number, uint32_t tid, unsigned part, const char *name)
+{
+    struct thread *thread = &t->profile.threads.items[number];
+    if (thread->tid != tid || !*name)
+        return;
+    if (part) {
+        if (strlen(thread->name) == part * PART)
+            append(&thread->name, name);
+        return;
+    }
+    /* The first thread carries the program's name unless it took another. */
+    if (tid == (uint32_t)t->pid) {
+        const char *slash = t->profile.executable ? strrchr(t->profile.executable, '/') : NULL;
+        if (strncmp(name, slash ? slash + 1 : "", 15) == 0)
+            return;
+        if (t->profile.command.count) {
+            const char *own = strrchr(t->profile.command.items[0], '/');
+            own = own ? own + 1 : t->profile.command.items[0];
+            if (strncmp(name, own, 15) == 0)
+                return;
+        }
+    }
+    if (strcmp(thread->name, name) == 0)
+        return;
+    free(thread->name);
+    thread->name = xstrdup(name);
+}
+
+uint32_t thread_renames(struct target *t, uint32_t number, uint32_t first, uint32_t tid,
+                        const char *name, uint64_t now_ns)
+{
+    struct thread *thread = &t->profile.threads.items[number];
+    size_t names = 0;
+    if (thread->tid != tid || !*name || strcmp(thread->name, name) == 0 || number >= THREADS_APART)
+        return number;
+    for (size_t i = t->profile.threads.count; i-- > first;) {
+        struct thread *other = &t->profile.threads.items[i];
+        if (other->tid != tid || (uint32_t)i == number)
+            continue;
+        names++;
+        if (strncmp(other->name, name, PART) == 0) { /* it had this one before */
+            thread->end_ns = now_ns;
+            other->end_ns = 0;
+            return (uint32_t)i;
+        }
+    }
+    if (names >= NAMES_MOST || t->profile.threads.count >= RENAMED_MOST) {
+        thread_rename(t, number, tid, 0, name);
+        return number;
+    }
+    uint32_t renamed = thread_new(t, tid, now_ns);
+    t->profile.threads.items[number].end_ns = now_ns;
+    thread_rename(t, renamed, tid, 0, name);
+    return renamed;
+}
+
+void thread_rename_sampled(struct target *t, uint32_t number, uint32_t tid, const char *name)
+{
+    for (size_t i = 0; i < t->sampled_threads.count; i++)
+        if (t->sampled_threads.items[i] == number)
+            thread_rename(t, number, tid, 0, name);
+}

@@ -1,0 +1,82 @@
+#include "collect/leakscan/lsan_suppressions.h"
+
+#include <gelf.h>
+#include <limits.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "symbol/elfimage.h"
+
+#define CODE_MOST 64      /* bytes: a longer function does more than return a text */
+#define TEXT_MOST 1000000 /* as of a file */
+
+static bool find_in(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, GElf_Sym *found)
+{
+    Elf_Data *data = elf_getdata(section, NULL);
+    size_t count = data && header->sh_entsize ? header->sh_size / header->sh_entsize : 0;
+    for (size_t i = 1; i < count && i <= INT_MAX; i++) {
+        if (!gelf_getsym(data, (int)i, found))
+            return false;
+        const char *name = GELF_ST_TYPE(found->st_info) == STT_FUNC && found->st_shndx != SHN_UNDEF
+                               ? elf_strptr(elf, header->sh_link, found->st_name)
+                               : NULL;
+        if (name && strcmp(name, LSAN_FUNCTION) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool find_function(Elf *elf, GElf_Sym *found)
+{
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
+        GElf_Shdr header;
+        if (gelf_getshdr(section, &header) &&
+            (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM) &&
+            find_in(elf, section, &header, found))
+            return true;
+    }
+    return false;
+}
+
+/* The address that it puts into rax, by a lea or a mov of a constant; 0: something else. On other
+ * machines nothing is found. */
+static uint64_t address_returned(const uint8_t *code, size_t size, uint64_t address)
+{
+    for (size_t at = 0; at + 5 <= size; at++) {
+        int32_t near;
+        if (at + 7 <= size && memcmp(code + at, "\x48\x8d\x05", 3) == 0) {
+            memcpy(&near, code + at + 3, 4);
+            return address + at + 7 + (uint64_t)(int64_t)near;
+        }
+        if (code[at] == 0xb8 && (at == 0 || code[at - 1] != 0x48)) {
+            memcpy(&near, code + at + 1, 4);
+            return (uint64_t)(uint32_t)near;
+        }
+    }
+    return 0;
+}
+
+char *lsan_suppressions(const char *path, bool *unread)
+{
+    struct elf_image image;
+    GElf_Sym function;
+    char *text = NULL;
+    *unread = false;
+    elf_version(EV_CURRENT);
+    if (elf_image_open(&image, path) != 0)
+        return NULL;
+    if (find_function(image.elf, &function)) {
+        size_t size = 0, room = 0;
+        const uint8_t *code = elf_image_bytes(&image, function.st_value, &size);
+        size = size < function.st_size ? size : function.st_size;
+        uint64_t at =
+            code && size <= CODE_MOST ? address_returned(code, size, function.st_value) : 0;
+        const char *found = at ? (const char *)elf_image_bytes(&image, at, &room) : NULL;
+        room = room < TEXT_MOST ? room : TEXT_MOST;
+        if (found && memchr(found, '\0', room))
+            text = xstrdup(found);
+        *unread = !text;
+    }
+    elf_image_release(&image);
+    return text;
+}

@@ -1,0 +1,210 @@
+#include "collect/leakscan/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/strbuf.h"
+#include "collect/proc/pagemap.h"
+
+#define PAGE UINT64_C(4096)
+
+/* --- what is mapped --------------------------------------------------------------------------- */
+
+static bool begins_with(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+static enum region_kind kind_of(const char *name, bool shared)
+{
+    const char *slash = strrchr(name, '/');
+    if (begins_with(name, "/memfd:tidemark ") || (slash && begins_with(slash, "/libtidemark.so")))
+        return REGION_OURS;
+    if (*name == '/' || shared)
+        return REGION_FILE;
+    return begins_with(name, "[heap]")    ? REGION_HEAP
+           : begins_with(name, "[stack]") ? REGION_STACK
+                                          : REGION_ANONYMOUS;
+}
+
+static bool parse_region(const char *line, struct region *m)
+{
+    char *at;
+    *m = (struct region){.start = strtoull(line, &at, 16)};
+    if (*at++ != '-')
+        return false;
+    m->end = strtoull(at, &at, 16);
+    if (m->end <= m->start || strlen(at) < 6)
+        return false;
+    m->readable = at[1] == 'r';
+    m->writable = at[2] == 'w';
+    bool shared = at[4] == 's';
+    m->offset = strtoull(at + 5, &at, 16);
+    for (int field = 0; field < 2; field++) { /* device and inode */
+        at += strspn(at, " ");
+        at += strcspn(at, " ");
+    }
+    at += strspn(at, " ");
+    const char *slash = strrchr(at, '/');
+    m->kind = kind_of(at, shared);
+    m->is_libc = slash && (begins_with(slash, "/libc.so") || begins_with(slash, "/libc-"));
+    return true;
+}
+
+int memory_map(struct memory *m, pid_t pid)
+{
+    char path[64], part[16384];
+    struct strbuf text = {0};
+    remote_memory_close(&m->remote);
+    remote_memory_open(&m->remote, pid);
+    snprintf(path, sizeof path, "/proc/%d/maps", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC), code = fd < 0 ? -errno : 0;
+    for (ssize_t n; fd >= 0 && (n = read(fd, part, sizeof part)) != 0;) {
+        code = n < 0 ? -errno : 0;
+        if (n < 0)
+            break;
+        strbuf_add(&text, part, (size_t)n);
+    }
+    if (fd >= 0)
+        close(fd);
+    m->regions.count = 0;
+    for (char *line = text.data, *end; line && (end = strchr(line, '\n')); line = end + 1) {
+        struct region each;
+        *end = '\0';
+        if (parse_region(line, &each))
+            *vec_push(&m->regions) = each;
+    }
+    strbuf_release(&text);
+    return code ? code : m->regions.count ? 0 : -ESRCH;
+}
+
+const struct region *memory_at(const struct memory *m, uint64_t address)
+{
+    size_t low = 0, high = m->regions.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (m->regions.items[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const struct region *found = &m->regions.items[low];
+    return low < m->regions.count && found->start <= address ? found : NULL;
+}
+
+/* --- which pages are there -------------------------------------------------------------------- */
+
+void memory_find_resident(struct memory *m)
+{
+    const uint64_t there = PAGE_PRESENT | PAGE_SWAPPED;
+    struct page_runs runs = {0};
+    int fd = pagemap_open(m->remote.pid);
+    m->residency = fd >= 0;
+    m->resident.items.count = 0;
+    for (size_t i = 0; i < m->regions.count; i++) {
+        const struct region *each = &m->regions.items[i];
+        if (!each->writable || each->kind == REGION_OURS)
+            continue;
+        m->residency =
+            m->residency && pagemap_runs(fd, each->start, each->end, there, there, &runs);
+        if (!m->residency)
+            address_set_add(&m->resident, each->start, each->end);
+    }
+    if (fd >= 0)
+        close(fd);
+    for (size_t i = 0; i < runs.items.count; i++)
+        address_set_add(&m->resident, runs.items.items[i].start, runs.items.items[i].end);
+    vec_release(&runs.items);
+    address_set_settle(&m->resident);
+}
+
+bool memory_find_written(struct memory *m)
+{
+    int fd = m->residency ? pagemap_open(m->remote.pid) : -1;
+    bool known = fd >= 0;
+    struct page_runs runs = {0};
+    for (size_t i = 0; known && i < m->resident.items.count; i++) {
+        struct extent each = m->resident.items.items[i];
+        known = pagemap_own(fd, each.start, each.end, &runs);
+    }
+    if (fd >= 0)
+        close(fd);
+    for (size_t i = 0; i < runs.items.count; i++)
+        address_set_add(&m->written, runs.items.items[i].start, runs.items.items[i].end);
+    vec_release(&runs.items);
+    address_set_settle(&m->written);
+    m->only_written = known;
+    return known;
+}
+
+/* --- what is in them -------------------------------------------------------------------------- */
+
+/* What cannot be read is zero. */
+static void read_span(const struct remote_memory *m, uint64_t start, uint64_t end, char *out)
+{
+    while (start < end) {
+        ssize_t n = remote_memory_read(m, start, out, end - start);
+        uint64_t done = n > 0 ? (uint64_t)n : 0;
+        start += done;
+        out += done;
+        if (start == end)
+            return;
+        uint64_t next = (start / PAGE + 1) * PAGE; /* beyond this page, which cannot be read */
+        next = next < end ? next : end;
+        memset(out, 0, next - start);
+        out += next - start;
+        start = next;
+    }
+}
+
+void memory_read(void *memory, const struct extent *spans, size_t count, char *out)
+{
+    const struct memory *m = memory;
+    const struct address_set *there = memory_there(m);
+    size_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t start = spans[i].start, end = spans[i].end;
+        const struct extent *last = at < there->items.count ? &there->items.items[at] : NULL;
+        if (!last || start < last->start || start >= last->end)
+            at = address_set_find(there, start);
+        for (size_t k = at; start < end; k++) {
+            struct extent in =
+                k < there->items.count ? there->items.items[k] : (struct extent){end, end};
+            uint64_t from = in.start < start ? start : in.start < end ? in.start : end;
+            uint64_t to = in.end < end ? in.end : end;
+            memset(out, 0, from - start);
+            out += from - start;
+            if (from < to) {
+                read_span(&m->remote, from, to, out);
+                out += to - from;
+            }
+            start = from > to ? from : to;
+        }
+    }
+}
+
+int memory_try(const struct memory *m)
+{
+    char byte;
+    for (size_t i = 0; i < m->regions.count; i++) {
+        const struct region *each = &m->regions.items[i];
+        if (each->kind != REGION_FILE || !each->readable)
+            continue;
+        ssize_t n = remote_memory_read(&m->remote, each->start, &byte, 1);
+        return n == 1 || n == -EFAULT || n == -EIO ? 0 : (int)n;
+    }
+    return 0;
+}
+
+void memory_release(struct memory *m)
+{
+    vec_release(&m->regions);
+    address_set_release(&m->resident);
+    address_set_release(&m->written);
+    remote_memory_close(&m->remote);
+    *m = (struct memory){0};
+}

@@ -1,0 +1,519 @@
+#include "collect/leakscan/reachability.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BUFFER    (1u << 20)
+#define NEAR      256u /* a gap that is read along with what is beside it */
+#define AREA_GAP  (UINT64_C(1) << 20)
+#define LOOKAHEAD 32
+#define NONE      UINT32_MAX
+
+#define CELLS_LEAST 1024 /* of an area */
+#define PARTS       4    /* of memory that are read at the same time, at most */
+#define PART_BYTES  (UINT64_C(4) << 20)
+#define PART_STACK  (1u << 20) /* RLIMIT_STACK may be the program's and small */
+
+#define SEEN_AGAIN REACHES /* a state for a while */
+
+/* --- which block is it? ----------------------------------------------------------------------- */
+
+void reachability_add(struct reachability *f, uint64_t address, uint64_t size)
+{
+    *vec_push(&f->blocks) = (struct reachability_block){
+        .address = address, .size = size ? size : 1, .state = REACH_UNKNOWN};
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct reachability_block *x = a, *y = b;
+    return (x->address > y->address) - (x->address < y->address);
+}
+
+/* Several tables were added, one after the other. */
+static void put_in_order(struct reachability *f)
+{
+    struct reachability_block *b = f->blocks.items;
+    size_t n = f->blocks.count, kept = 0;
+    bool ordered = true;
+    for (size_t i = 1; i < n && ordered; i++)
+        ordered = b[i - 1].address < b[i].address;
+    if (ordered)
+        return;
+    qsort(b, n, sizeof *b, by_address);
+    for (size_t i = 0; i < n; i++)
+        if (!kept || b[kept - 1].address != b[i].address)
+            b[kept++] = b[i];
+        else if (b[kept - 1].size < b[i].size)
+            b[kept - 1] = b[i];
+    f->blocks.count = kept;
+}
+
+static uint64_t end_of(const struct reachability_block *b)
+{
+    return b->address + b->size;
+}
+
+/* Is it as large as what stands before the elements of an array? */
+static bool may_be_empty_array(const struct reachability_block *b)
+{
+    return b->size == 8 || (b->size == 16 && b->address % 16 == 0);
+}
+
+static void make_cells(struct reachability *f, struct reachability_area *a, uint32_t end)
+{
+    const struct reachability_block *b = f->blocks.items;
+    uint32_t next = a->first;
+    while (((a->end - a->start) >> a->shift) > (uint64_t)(end - a->first) * 2 + CELLS_LEAST)
+        a->shift++;
+    uint64_t cells = ((a->end - a->start - 1) >> a->shift) + 1;
+    a->first_cell = f->cells.count;
+    vec_reserve(&f->cells, f->cells.count + cells + 1);
+    for (uint64_t c = 0; c <= cells; c++) {
+        while (next < end && b[next].address < a->start + (c << a->shift))
+            next++;
+        *vec_push(&f->cells) = next;
+    }
+}
+
+void reachability_ready(struct reachability *f, reachability_read *read, void *context)
+{
+    f->read = read;
+    f->context = context;
+    f->buffer = xmalloc(BUFFER);
+    put_in_order(f);
+    const struct reachability_block *b = f->blocks.items;
+    struct reachability_area a = {0};
+    uint64_t high = 0;
+    for (size_t i = 0; i < f->blocks.count; i++) {
+        if (i && b[i].address > a.end && b[i].address - a.end > AREA_GAP) {
+            make_cells(f, &a, (uint32_t)i);
+            *vec_push(&f->areas) = a;
+            a = (struct reachability_area){0};
+        }
+        if (!a.end)
+            a = (struct reachability_area){.start = b[i].address, .first = (uint32_t)i, .shift = 4};
+        /* one more: an array may begin there */
+        a.end = end_of(&b[i]) >= a.end ? end_of(&b[i]) + 1 : a.end;
+        high = a.end > high ? a.end : high;
+    }
+    if (a.end) {
+        make_cells(f, &a, (uint32_t)f->blocks.count);
+        *vec_push(&f->areas) = a;
+        f->low = b[0].address;
+        f->span = high - f->low;
+    }
+}
+
+static const struct reachability_area *area_of(const struct reachability *f, uint64_t address)
+{
+    size_t low = 0, high = f->areas.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (f->areas.items[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const struct reachability_area *a = &f->areas.items[low];
+    return low < f->areas.count && a->start <= address ? a : NULL;
+}
+
+static const uint32_t *cell_of(const struct reachability *f, const struct reachability_area *a,
+                               uint64_t address)
+{
+    return &f->cells.items[a->first_cell + ((address - a->start) >> a->shift)];
+}
+
+/* `ended`: the block that ends at the address, if it may be an empty array. */
+static uint32_t block_in(const struct reachability *f, const struct reachability_area *a,
+                         const uint32_t *cell, uint64_t address, uint32_t *ended)
+{
+    const struct reachability_block *b = f->blocks.items;
+    uint32_t low = cell[0]; /* the first that begins after the address; no branch can be guessed */
+    for (uint32_t count = cell[1] - low; count;) {
+        uint32_t half = count / 2;
+        bool after = b[low + half].address <= address;
+        low += after ? half + 1 : 0;
+        count = after ? count - half - 1 : half;
+    }
+    uint32_t before = low > a->first ? low - 1 : NONE, found = before;
+    *ended = NONE;
+    if (before == NONE || address - b[before].address >= b[before].size)
+        found = NONE;
+    else if (address == b[before].address)
+        before = before > a->first ? before - 1 : NONE;
+    if (before != NONE && end_of(&b[before]) == address && may_be_empty_array(&b[before]))
+        *ended = before;
+    return found;
+}
+
+uint32_t reachability_find(const struct reachability *f, uint64_t address)
+{
+    const struct reachability_area *a = address - f->low < f->span ? area_of(f, address) : NULL;
+    uint32_t ended;
+    return a ? block_in(f, a, cell_of(f, a, address), address, &ended) : NONE;
+}
+
+/* --- words ------------------------------------------------------------------------------------ */
+
+static void mark(struct reachability *f, uint32_t block)
+{
+    if (f->blocks.items[block].state == REACH_UNKNOWN) {
+        f->blocks.items[block].state = REACH_REACHABLE;
+        *vec_push(&f->found) = block;
+    }
+}
+
+void reachability_word(struct reachability *f, uint64_t word)
+{
+    const struct reachability_area *a = word - f->low < f->span ? area_of(f, word) : NULL;
+    uint32_t ended = NONE;
+    uint32_t block = a ? block_in(f, a, cell_of(f, a, word), word, &ended) : NONE;
+    if (block != NONE)
+        mark(f, block);
+    if (ended != NONE)
+        *vec_push(&f->ended) = ended;
+}
+
+/* What blocks point to, of a part of them that is read by one thread. */
+struct notes {
+    const struct reachability *reach;
+    uint32_t first, end;    /* blocks */
+    VEC(uint32_t) pointers; /* of each block: how many, and to which */
+    size_t open;            /* in it: those of the block that is being read, */
+    uint32_t begun;         /* which is the one before this */
+    VEC(uint32_t) empty;    /* blocks whose last word is 0, and which may be empty arrays */
+    char *buffer;
+    pthread_t reader;
+    bool has_reader;
+};
+
+/* A pointer was found: `from` has it, or NONE. `taker` is a reach for roots, else notes. `to` may
+ * have REACHABILITY_PAST_END. */
+typedef void take_pointer(void *taker, uint32_t from, uint64_t word, uint32_t to);
+
+static void take_root(void *taker, uint32_t from, uint64_t word, uint32_t to)
+{
+    struct reachability *f = taker;
+    (void)from;
+    (void)word;
+    if (to & REACHABILITY_PAST_END)
+        *vec_push(&f->ended) = to & ~REACHABILITY_PAST_END;
+    else
+        mark(f, to);
+}
+
+static void take_malloc_state(void *taker, uint32_t from, uint64_t word, uint32_t to)
+{
+    struct reachability *f = taker;
+    (void)from;
+    if (to & REACHABILITY_PAST_END)
+        return; /* the header of a free chunk may begin where a block ends */
+    const struct reachability_block *b = &f->blocks.items[to];
+    /* A chunk is a multiple of 16 bytes, 32 at the least, and 8 larger than what is usable. */
+    if (b->size <= 16 || word - b->address != ((b->size + 23) & ~UINT64_C(15)) - 16)
+        mark(f, to);
+}
+
+/* Notes that the blocks up to this one, and after the last that had any, have no pointers. */
+static void begin_block(struct notes *n, uint32_t block)
+{
+    for (; n->begun <= block; n->begun++) {
+        n->open = n->pointers.count;
+        *vec_push(&n->pointers) = 0;
+    }
+}
+
+/* A pointer to itself keeps nothing, and a second one to the same block no more than the first. */
+static void take_note(void *taker, uint32_t from, uint64_t word, uint32_t to)
+{
+    struct notes *n = taker;
+    (void)word;
+    begin_block(n, from);
+    if ((to & ~REACHABILITY_PAST_END) == from ||
+        (n->pointers.items[n->open] && (*vec_last(&n->pointers) == to ||
+                                        *vec_last(&n->pointers) == (to & ~REACHABILITY_PAST_END))))
+        return;
+    n->pointers.items[n->open]++;
+    *vec_push(&n->pointers) = to;
+}
+
+/* Words that may be pointers, several at a time, so that looks into the tables overlap. */
+struct looks {
+    unsigned count;
+    struct {
+        uint64_t word;
+        const struct reachability_area *area;
+        const uint32_t *cell;
+        uint32_t from;
+    } items[LOOKAHEAD];
+};
+
+static inline void looks_finish(const struct reachability *f, struct looks *l, take_pointer *take,
+                                void *taker)
+{
+    for (unsigned i = 0; i < l->count; i++)
+        __builtin_prefetch(&f->blocks.items[l->items[i].cell[0]]);
+    for (unsigned i = 0; i < l->count; i++) {
+        uint32_t ended;
+        uint32_t to = block_in(f, l->items[i].area, l->items[i].cell, l->items[i].word, &ended);
+        if (to != NONE)
+            take(taker, l->items[i].from, l->items[i].word, to);
+        if (ended != NONE)
+            take(taker, l->items[i].from, l->items[i].word, ended | REACHABILITY_PAST_END);
+    }
+    l->count = 0;
+}
+
+static inline void take_words(const struct reachability *f, struct looks *l, const char *bytes,
+                              size_t size, uint32_t from, take_pointer *take, void *taker)
+{
+    for (size_t at = 0; at + 8 <= size; at += 8) {
+        uint64_t word;
+        memcpy(&word, bytes + at, 8);
+        if (word - f->low >= f->span)
+            continue;
+        const struct reachability_area *a = area_of(f, word);
+        if (!a)
+            continue;
+        const uint32_t *cell = cell_of(f, a, word);
+        __builtin_prefetch(cell);
+        l->items[l->count].word = word;
+        l->items[l->count].area = a;
+        l->items[l->count].cell = cell;
+        l->items[l->count++].from = from;
+        if (l->count == LOOKAHEAD)
+            looks_finish(f, l, take, taker);
+    }
+}
+
+static void take_range(const struct reachability *f, char *buffer, struct extent range,
+                       uint32_t from, take_pointer *take, void *taker)
+{
+    uint64_t start = range.start, end = range.end;
+    struct looks looks = {.count = 0};
+    start = (start + 7) & ~UINT64_C(7);
+    while (start + 8 <= end) {
+        struct extent s = {start, end - start > BUFFER ? start + BUFFER : end};
+        f->read(f->context, &s, 1, buffer);
+        take_words(f, &looks, buffer, s.end - s.start, from, take, taker);
+        looks_finish(f, &looks, take, taker);
+        start = s.end;
+    }
+}
+
+void reachability_from(struct reachability *f, uint64_t start, uint64_t end, bool malloc_state)
+{
+    const struct reachability_block *b = f->blocks.items;
+    take_pointer *take = malloc_state ? take_malloc_state : take_root;
+    size_t low = 0, high = f->blocks.count; /* the first block that ends after the start */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (end_of(&b[middle]) <= start)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < f->blocks.count && b[low].address < end; low++) {
+        if (b[low].address > start)
+            take_range(f, f->buffer, (struct extent){start, b[low].address}, NONE, take, f);
+        start = end_of(&b[low]) > start ? end_of(&b[low]) : start;
+    }
+    take_range(f, f->buffer, (struct extent){start, end}, NONE, take, f);
+}
+
+/* --- from block to block ---------------------------------------------------------------------- */
+
+/* Blocks from `first` to before `end`, which are near each other. */
+static void note_blocks(struct notes *n, uint32_t first, uint32_t end, uint64_t last_address)
+{
+    const struct reachability *f = n->reach;
+    const struct reachability_block *b = f->blocks.items;
+    uint64_t start = b[first].address;
+    struct extent s = {start, last_address};
+    struct looks looks = {.count = 0};
+    f->read(f->context, &s, 1, n->buffer);
+    for (uint32_t i = first; i < end; i++) {
+        if (may_be_empty_array(&b[i])) {
+            uint64_t length;
+            memcpy(&length, n->buffer + (end_of(&b[i]) - 8 - start), 8);
+            if (!length)
+                *vec_push(&n->empty) = i;
+        }
+        take_words(f, &looks, n->buffer + (b[i].address - start), b[i].size, i, take_note, n);
+    }
+    looks_finish(f, &looks, take_note, n);
+}
+
+static void *note_part(void *part)
+{
+    struct notes *n = part;
+    const struct reachability_block *b = n->reach->blocks.items;
+    n->begun = n->first;
+    n->buffer = xmalloc(BUFFER);
+    vec_reserve(&n->pointers, n->end - n->first);
+    for (uint32_t i = n->first; i < n->end;) {
+        uint64_t last = end_of(&b[i]);
+        uint32_t end = i + 1;
+        if (b[i].size > BUFFER) {
+            take_range(n->reach, n->buffer, (struct extent){b[i].address, last}, i, take_note, n);
+            i = end;
+            continue;
+        }
+        while (end < n->end && b[end].address < last + NEAR &&
+               end_of(&b[end]) - b[i].address <= BUFFER) {
+            last = end_of(&b[end]) > last ? end_of(&b[end]) : last;
+            end++;
+        }
+        note_blocks(n, i, end, last);
+        i = end;
+    }
+    if (n->end > n->first)
+        begin_block(n, n->end - 1);
+    free(n->buffer);
+    return NULL;
+}
+
+unsigned reachability_threads(uint64_t bytes)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned most = processors < 2 ? 1 : processors < PARTS ? (unsigned)processors : PARTS;
+    return bytes / PART_BYTES < most ? (unsigned)(bytes / PART_BYTES) + 1 : most;
+}
+
+/* Parts of about the same number of bytes: how many. */
+static unsigned divide(const struct reachability *f, struct notes parts[PARTS])
+{
+    uint32_t count = (uint32_t)f->blocks.count;
+    uint64_t bytes = 0, before = 0;
+    for (uint32_t i = 0; i < count; i++)
+        bytes += f->blocks.items[i].size;
+    unsigned most = reachability_threads(bytes), n = 0;
+    parts[0] = (struct notes){.reach = f};
+    for (uint32_t i = 0; i < count; i++) {
+        if (n + 1 < most && before > bytes / most * (n + 1)) {
+            parts[n++].end = i;
+            parts[n] = (struct notes){.reach = f, .first = i};
+        }
+        before += f->blocks.items[i].size;
+    }
+    parts[n].end = count;
+    return n + 1;
+}
+
+static void tell_empty(struct reachability *f, struct notes *n)
+{
+    for (size_t i = 0; i < n->empty.count; i++)
+        f->blocks.items[n->empty.items[i]].empty = true;
+    vec_release(&n->empty);
+}
+
+/* The process stands still meanwhile, and leaves us its processor. */
+void reachability_note(struct reachability *f)
+{
+    struct notes parts[PARTS];
+    unsigned count = divide(f, parts);
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, PART_STACK);
+    for (unsigned i = 1; i < count; i++)
+        parts[i].has_reader =
+            pthread_create(&parts[i].reader, &attributes, note_part, &parts[i]) == 0;
+    pthread_attr_destroy(&attributes);
+    note_part(&parts[0]);
+    f->pointers.items = parts[0].pointers.items;
+    f->pointers.count = parts[0].pointers.count;
+    f->pointers.capacity = parts[0].pointers.capacity;
+    for (unsigned i = 1; i < count; i++) {
+        struct notes *n = &parts[i];
+        if (n->has_reader)
+            pthread_join(n->reader, NULL);
+        else
+            note_part(n);
+        vec_reserve(&f->pointers, f->pointers.count + n->pointers.count);
+        memcpy(f->pointers.items + f->pointers.count, n->pointers.items,
+               n->pointers.count * sizeof *n->pointers.items);
+        f->pointers.count += n->pointers.count;
+        vec_release(&n->pointers);
+    }
+    for (unsigned i = 0; i < count; i++)
+        tell_empty(f, &parts[i]);
+}
+
+#define NO_ROOT UINT64_MAX
+
+/* What was found, and all that it leads to, from one state into another. With a root, each of them
+ * has its number from then on, in place of its pointers, which are not needed again. */
+static void spread(struct reachability *f, unsigned from, unsigned to, uint64_t root)
+{
+    while (f->found.count) {
+        struct reachability_block *b = &f->blocks.items[f->found.items[--f->found.count]];
+        const uint32_t *pointers = &f->pointers.items[b->size];
+        if (root != NO_ROOT)
+            b->size = root;
+        for (uint32_t i = 1; i <= pointers[0]; i++) {
+            uint32_t target = pointers[i] & ~REACHABILITY_PAST_END;
+            struct reachability_block *t = &f->blocks.items[target];
+            if (t->state == from && (target == pointers[i] || t->empty)) {
+                t->state = to & 0x7fff;
+                *vec_push(&f->found) = target;
+            }
+        }
+    }
+}
+
+/*
+ * Each block that none before it leads to may be lost, and one of them later leads to it. In the
+ * other order it is the later one that comes first; none before leads to it either.
+ */
+static void tell_lost(struct reachability *f)
+{
+    VEC(uint32_t) firsts = {0};
+    for (uint32_t i = 0; i < f->blocks.count; i++)
+        if (f->blocks.items[i].state == REACH_UNKNOWN) {
+            f->blocks.items[i].state = REACH_INDIRECT;
+            *vec_push(&firsts) = i;
+            *vec_push(&f->found) = i;
+            spread(f, REACH_UNKNOWN, REACH_INDIRECT, NO_ROOT);
+        }
+    for (size_t k = firsts.count; k-- > 0;) {
+        struct reachability_block *b = &f->blocks.items[firsts.items[k]];
+        if (b->state == REACH_INDIRECT) {
+            b->state = REACH_LOST;
+            *vec_push(&f->found) = firsts.items[k];
+            spread(f, REACH_INDIRECT, SEEN_AGAIN, f->roots++);
+        }
+    }
+    for (size_t i = 0; i < f->blocks.count; i++)
+        if (f->blocks.items[i].state == SEEN_AGAIN)
+            f->blocks.items[i].state = REACH_INDIRECT;
+    vec_release(&firsts);
+}
+
+void reachability_run(struct reachability *f)
+{
+    size_t at = 0;
+    for (uint32_t i = 0; i < f->blocks.count; i++) {
+        f->blocks.items[i].size = at;
+        at += 1 + f->pointers.items[at];
+    }
+    for (size_t i = 0; i < f->ended.count; i++)
+        if (f->blocks.items[f->ended.items[i]].empty)
+            mark(f, f->ended.items[i]);
+    spread(f, REACH_UNKNOWN, REACH_REACHABLE, NO_ROOT);
+    tell_lost(f);
+}
+
+void reachability_release(struct reachability *f)
+{
+    vec_release(&f->blocks);
+    vec_release(&f->areas);
+    vec_release(&f->cells);
+    vec_release(&f->found);
+    vec_release(&f->ended);
+    vec_release(&f->pointers);
+    free(f->buffer);
+    *f = (struct reachability){0};
+}

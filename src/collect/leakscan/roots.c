@@ -1,0 +1,208 @@
+#include "collect/leakscan/roots.h"
+
+#include <elf.h>
+#include <string.h>
+
+#define PAGE         UINT64_C(4096)
+#define RED_ZONE     128
+#define DESCRIPTOR   8192         /* at least what glibc keeps above a thread pointer */
+#define LOADERS_MOST (1ull << 20) /* an allocator that was there first took more at once */
+
+void roots_at_start(const struct memory *m, uint64_t thread_pointer, struct address_set *out)
+{
+    for (size_t i = 0; i < m->regions.count; i++) {
+        const struct region *each = &m->regions.items[i];
+        bool holds_tls = thread_pointer >= each->start && thread_pointer < each->end;
+        if (each->kind == REGION_ANONYMOUS && each->writable &&
+            (holds_tls || each->end - each->start < LOADERS_MOST))
+            address_set_add(out, each->start, each->end);
+    }
+    address_set_settle(out);
+}
+
+/* --- data of modules -------------------------------------------------------------------------- */
+
+struct module_data {
+    struct address_set all, libcs, ours;
+};
+
+/* What the file at `start` has for writing, .bss included; `header` is its first page. */
+static void add_segments(const struct region *m, const char *header, struct address_set *out)
+{
+    Elf64_Ehdr elf;
+    uint64_t first = UINT64_MAX;
+    memcpy(&elf, header, sizeof elf);
+    if (memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 || elf.e_ident[EI_CLASS] != ELFCLASS64 ||
+        elf.e_phentsize != sizeof(Elf64_Phdr))
+        return;
+    for (uint64_t i = 0; i < elf.e_phnum; i++) {
+        Elf64_Phdr p;
+        uint64_t at = elf.e_phoff + i * sizeof p;
+        if (at > PAGE - sizeof p)
+            return;
+        memcpy(&p, header + at, sizeof p);
+        if (p.p_type != PT_LOAD)
+            continue;
+        if (first == UINT64_MAX)
+            first = p.p_vaddr & ~(PAGE - 1);
+        if (p.p_flags & PF_W)
+            address_set_add(out, m->start + (p.p_vaddr - first),
+                            m->start + (p.p_vaddr - first) + p.p_memsz);
+    }
+}
+
+static void find_module_data(const struct memory *m, struct module_data *out)
+{
+    /* Their first pages are not writable, so their residency is not known: they are read. */
+    struct memory plain = {.remote = m->remote};
+    char header[PAGE];
+    address_set_add(&plain.resident, 0, UINT64_MAX);
+    for (size_t i = 0; i < m->regions.count; i++) {
+        const struct region *each = &m->regions.items[i];
+        if (each->offset || !each->readable ||
+            (each->kind != REGION_FILE && each->kind != REGION_OURS))
+            continue;
+        struct extent page = {each->start, each->start + PAGE};
+        memory_read(&plain, &page, 1, header);
+        struct address_set found = {0};
+        add_segments(each, header, &found);
+        for (size_t k = 0; k < found.items.count; k++) {
+            struct extent s = found.items.items[k];
+            address_set_add(each->kind == REGION_OURS ? &out->ours : &out->all, s.start, s.end);
+            if (each->is_libc)
+                address_set_add(&out->libcs, s.start, s.end);
+        }
+        address_set_release(&found);
+    }
+    address_set_release(&plain.resident);
+    address_set_settle(&out->all);
+    address_set_settle(&out->libcs);
+    address_set_settle(&out->ours);
+}
+
+/* --- stacks ----------------------------------------------------------------------------------- */
+
+static bool is_in(const struct region *m, uint64_t address)
+{
+    return m && address >= m->start && address < m->end;
+}
+
+/*
+ * glibc puts a thread's storage and descriptor at the top of its stack. A thread may be on another
+ * stack for now (of a signal handler, a coroutine): then all of its own counts. A stack in a block
+ * is followed as that.
+ */
+static void add_stack(const struct root_facts *f, const struct reachability *reach,
+                      const struct root_thread *t, struct address_set *out)
+{
+    const struct region *stack = memory_at(f->memory, t->stack);
+    const struct region *storage = memory_at(f->memory, t->pointer);
+    uint64_t from = t->stack - RED_ZONE;
+    bool at_home = is_in(stack, t->pointer) && t->pointer > t->stack;
+    if (stack && stack->kind == REGION_ANONYMOUS && stack->writable &&
+        reachability_find(reach, t->stack) == UINT32_MAX) {
+        uint64_t end =
+            at_home && stack->end - t->pointer > DESCRIPTOR ? t->pointer + DESCRIPTOR : stack->end;
+        address_set_add(out, from > stack->start ? from : stack->start, end);
+    }
+    struct address_set known = {0};
+    address_set_inside(&f->mapped, t->pointer, t->pointer + 1, &known);
+    if (!at_home && storage && storage->kind == REGION_ANONYMOUS && !known.items.count &&
+        reachability_find(reach, t->pointer) == UINT32_MAX)
+        address_set_add(out, storage->start,
+                        storage->end - t->pointer > DESCRIPTOR ? t->pointer + DESCRIPTOR
+                                                               : storage->end);
+    address_set_release(&known);
+}
+
+/*
+ * Stacks of threads that have ended are kept by glibc for those that come, and with them the
+ * thread's descriptor, which holds on to its storage. It begins with its own address, and has it
+ * again. What else is on such a stack is stale.
+ */
+static void add_descriptor(const struct memory *m, const struct region *stack,
+                           struct address_set *out)
+{
+    uint64_t words[DESCRIPTOR / 8];
+    struct extent top = {stack->end - DESCRIPTOR, stack->end};
+    if (stack->end - stack->start < DESCRIPTOR)
+        return;
+    memory_read((void *)(uintptr_t)m, &top, 1, (char *)words);
+    for (size_t i = 0; i + 2 < DESCRIPTOR / 8; i += 8)
+        if (words[i] == top.start + i * 8 && words[i + 2] == words[i])
+            address_set_add(out, words[i], stack->end);
+}
+
+static void add_descriptors(const struct memory *m, struct address_set *out)
+{
+    for (size_t i = 1; i < m->regions.count; i++) {
+        const struct region *each = &m->regions.items[i], *guard = each - 1;
+        if (each->kind == REGION_ANONYMOUS && each->writable && !guard->readable &&
+            guard->end == each->start)
+            add_descriptor(m, each, out);
+    }
+}
+
+/* The first thread's. If none is there now, all of it counts. */
+static uint64_t stack_start(const struct root_facts *f, const struct region *m)
+{
+    uint64_t from = m->end;
+    for (size_t i = 0; i < f->threads.count; i++)
+        if (is_in(m, f->threads.items[i].stack) && f->threads.items[i].stack < from)
+            from = f->threads.items[i].stack;
+    return from == m->end || from - m->start < RED_ZONE ? m->start : from - RED_ZONE;
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+
+void roots_take(const struct root_facts *f, struct reachability *reach)
+{
+    struct module_data data = {0};
+    struct address_set anonymous = {0}, not_ours = {0}, roots = {0}, there = {0};
+    find_module_data(f->memory, &data);
+    address_set_copy(&data.ours, &f->own);
+    address_set_settle(&data.ours);
+    address_set_copy(&anonymous, &f->mapped);
+    address_set_copy(&anonymous, &data.all);
+    for (size_t i = 0; i < f->threads.count; i++)
+        add_stack(f, reach, &f->threads.items[i], &anonymous);
+    add_descriptors(f->memory, &anonymous);
+    address_set_settle(&anonymous);
+    for (size_t i = 0; i < f->memory->regions.count; i++) {
+        const struct region *m = &f->memory->regions.items[i];
+        if (!m->writable || !m->readable || m->kind == REGION_OURS)
+            continue;
+        if (m->kind == REGION_STACK)
+            address_set_add(&roots, stack_start(f, m), m->end);
+        else if (m->kind == REGION_FILE || f->everything)
+            address_set_add(&roots, m->start, m->end);
+        else
+            address_set_inside(&anonymous, m->start, m->end, &roots);
+    }
+    address_set_settle(&roots);
+    for (size_t i = 0; i < roots.items.count; i++)
+        address_set_inside(memory_there(f->memory), roots.items.items[i].start,
+                           roots.items.items[i].end, &there);
+    for (size_t i = 0; i < there.items.count; i++)
+        address_set_outside(&data.ours, there.items.items[i].start, there.items.items[i].end,
+                            &not_ours);
+    for (size_t i = 0; i < not_ours.items.count; i++) {
+        struct extent s = not_ours.items.items[i];
+        struct address_set libcs = {0}, others = {0};
+        address_set_inside(&data.libcs, s.start, s.end, &libcs);
+        address_set_outside(&data.libcs, s.start, s.end, &others);
+        for (size_t k = 0; k < libcs.items.count; k++)
+            reachability_from(reach, libcs.items.items[k].start, libcs.items.items[k].end, true);
+        for (size_t k = 0; k < others.items.count; k++)
+            reachability_from(reach, others.items.items[k].start, others.items.items[k].end, false);
+        address_set_release(&libcs);
+        address_set_release(&others);
+    }
+    address_set_release(&data.all);
+    address_set_release(&data.libcs);
+    address_set_release(&data.ours);
+    address_set_release(&anonymous);
+    address_set_release(&roots);
+    address_set_release(&there);
+    address_set_release(&not_ours);
+}

@@ -1,0 +1,333 @@
+#include "collect/leakscan/scan.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/say.h"
+#include "collect/leakscan/stop_threads.h"
+#include "base/units.h"
+#include "collect/leakscan/roots.h"
+#include "collect/leakscan/scan_forked.h"
+
+#define TRIES       50
+#define TRY_NAP_NS  200000
+#define LEAKS_LABEL "leaks"
+
+/* What a look takes, in ns of processor time: to find pages that are shared; by all threads that
+ * read, for a byte and for a block; afterwards for a block, and of that to sum it up. */
+#define COST_PAGE  150
+#define COST_BYTE  1
+#define COST_BLOCK 100
+#define COST_REACH 75
+#define COST_SUM   40
+#define PAGE       4096
+
+static uint64_t since_start_ns(const struct target *t)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec - t->start_monotonic_ns;
+}
+
+void scan_prepare(struct target *t, uint64_t thread_pointer)
+{
+    struct memory m = {0};
+    if (t->loader.items.count || memory_map(&m, t->pid) != 0) /* forked: as its parent's */
+        return;
+    roots_at_start(&m, thread_pointer, &t->loader);
+    memory_release(&m);
+}
+
+/* --- what is read while it stands still ------------------------------------------------------- */
+
+/* A thread is in the middle of realloc: where its block is now, with all its pointers, is not
+ * known. */
+static bool is_reallocating(const struct target *t)
+{
+    for (size_t i = 0; i < t->readers.count; i++)
+        if (t->readers.items[i].in_realloc && !t->readers.items[i].damaged)
+            return true;
+    return false;
+}
+
+static void mark_moment(struct scanning *s)
+{
+    struct target *t = s->target;
+    s->time_ns = since_start_ns(t);
+    if (s->kind == SCAN_ASKED) {
+        marks_add(t, LEAKS_LABEL, s->time_ns);
+    } else if (s->kind == SCAN_EXIT) {
+        target_boundary(t, s->time_ns);
+        vec_last(&t->boundaries)->marked = true; /* it stays: what comes after is apart */
+    }
+    target_drain(t, s->time_ns);
+    s->tick = s->kind == SCAN_END ? t->tick : t->tick - 1;
+}
+
+static void add_block(void *context, const struct block *b)
+{
+    reachability_add(context, b->address, b->size);
+}
+
+static void gather_facts(const struct scanning *s, const struct stopped_threads *h,
+                         struct root_facts *f)
+{
+    const struct target *t = s->target;
+    f->memory = &s->memory;
+    f->everything = target_may_lack_blocks(t);
+    address_set_copy(&f->mapped, &t->loader);
+    address_set_copy(&f->mapped, &t->inherited_maps);
+    for (size_t i = 0; i < t->ranges.items.count; i++)
+        address_set_add(&f->mapped, t->ranges.items.items[i].start, t->ranges.items.items[i].end);
+    address_set_settle(&f->mapped);
+    target_own(t, &f->own);
+    if (s->waiting)
+        *vec_push(&f->threads) =
+            (struct root_thread){s->waiting->stack, s->waiting->thread_pointer};
+    for (size_t i = 0; i < h->threads.count; i++)
+        if (h->threads.items[i].stack)
+            *vec_push(&f->threads) =
+                (struct root_thread){h->threads.items[i].stack, h->threads.items[i].pointer};
+}
+
+static void follow_pointers(struct scanning *s, const struct stopped_threads *h)
+{
+    struct target *t = s->target;
+    struct root_facts facts = {0};
+    vec_reserve(&s->reach.blocks, t->blocks.count);
+    blocks_in_order(&t->blocks, add_block, &s->reach);
+    for (size_t i = 0; i < t->inherited.count && !s->memory.only_written; i++)
+        blocks_in_order(&t->inherited.items[i], add_block, &s->reach);
+    reachability_ready(&s->reach, memory_read, &s->memory);
+    gather_facts(s, h, &facts);
+    for (size_t i = 0; i < h->registers.count; i++)
+        reachability_word(&s->reach, h->registers.items[i]);
+    roots_take(&facts, &s->reach);
+    if (s->memory.only_written)
+        scan_forked_roots(t, &s->memory, &s->reach);
+    reachability_note(&s->reach);
+    address_set_release(&facts.mapped);
+    address_set_release(&facts.own);
+    vec_release(&facts.threads);
+}
+
+static int refuse(struct scanning *s, uint64_t cost_ns, uint64_t blocks, struct err *err)
+{
+    struct strbuf text = {0};
+    say(&text, "%N block(s) would have taken about %T", blocks, cost_ns);
+    err_set(err, -ETIME,
+            "to find out what points to %s, more than %s; 'tidemark run --scan=full' does it",
+            text.data,
+            s->target->forked ? "is left for the ends of forked processes"
+                              : "the end of a process may take");
+    strbuf_release(&text);
+    s->left_out = true;
+    return -ETIME;
+}
+
+/* That it would take too long is plain before anything is read. */
+static bool is_hopeless(struct scanning *s)
+{
+    const struct target *t = s->target;
+    const struct profile *p = &t->profile;
+    uint64_t rss = p->stamps.count ? vec_last(&p->stamps)->rss_bytes : 0;
+    uint64_t cost_ns = t->blocks.count * COST_REACH + (t->forked ? rss / PAGE * COST_PAGE : 0);
+    struct err err = {0};
+    if (!t->blocks.count || cost_ns <= s->limit_ns)
+        return false;
+    refuse(s, cost_ns, t->blocks.count, &err);
+    s->unreachable = xstrdup(err.text);
+    return true;
+}
+
+/* Does it take no longer than it may? */
+static int check_cost(struct scanning *s, struct err *err)
+{
+    const struct target *t = s->target;
+    uint64_t blocks = t->blocks.count, cost_ns = 0, bytes = address_set_bytes(&s->memory.resident);
+    if (s->limit_ns == UINT64_MAX)
+        return 0;
+    if (t->forked && !t->has_forked && s->memory.residency) {
+        cost_ns = bytes / PAGE * COST_PAGE + blocks * COST_REACH;
+        if (cost_ns > s->limit_ns)
+            return refuse(s, cost_ns, blocks, err);
+        if (memory_find_written(&s->memory))
+            bytes = address_set_bytes(&s->memory.written);
+    }
+    for (size_t i = 0; i < t->inherited.count && !s->memory.only_written; i++)
+        blocks += t->inherited.items[i].count;
+    cost_ns += (bytes * COST_BYTE + blocks * COST_BLOCK) / reachability_threads(bytes);
+    cost_ns += blocks * COST_REACH;
+    return cost_ns > s->limit_ns ? refuse(s, cost_ns, blocks, err) : 0;
+}
+
+static void look(struct scanning *s, bool hold_threads)
+{
+    struct target *t = s->target;
+    struct stopped_threads h = {0};
+    struct err err = {0};
+    int code = 0;
+    uint64_t start = since_start_ns(t);
+    for (unsigned tries = 0; hold_threads; tries++) {
+        start = since_start_ns(t);
+        code = stop_threads_begin(&h, t->pid, s->waiting ? (pid_t)s->waiting->thread : 0, &err);
+        target_drain(t, since_start_ns(t));
+        if (code || tries == TRIES || !is_reallocating(t))
+            break;
+        stop_threads_end(&h);
+        nanosleep(&(struct timespec){.tv_nsec = TRY_NAP_NS}, NULL);
+    }
+    mark_moment(s);
+    int seen = t->blocks.count ? memory_map(&s->memory, t->pid) : 0;
+    if (t->blocks.count && !seen) {
+        memory_find_resident(&s->memory);
+        seen = memory_try(&s->memory);
+    }
+    if (!code && (seen == -ENOENT || seen == -ESRCH))
+        code = err_set(&err, seen, "the program was gone before it could be looked at");
+    else if (!code && seen)
+        code = err_set(&err, seen,
+                       "the program's memory could not be read: %s; looking into it must be "
+                       "permitted ('tidemark doctor' tells what forbids it)",
+                       strerror(-seen));
+    if (!code && t->blocks.count)
+        code = check_cost(s, &err);
+    if (!code && t->blocks.count)
+        follow_pointers(s, &h);
+    if (s->footprint)
+        footprint_look(s->footprint, t, FOOTPRINT_EXIT, s->time_ns,
+                       hold_threads ? !code : stop_threads_count(t->pid) == 1);
+    stop_threads_end(&h);
+    s->held_ns = since_start_ns(t) - start;
+    s->unreachable = code ? xstrdup(err.text) : NULL;
+}
+
+/* --- who looks -------------------------------------------------------------------------------- */
+
+static void *look_and_hold(void *scanning)
+{
+    struct scanning *s = scanning;
+    struct timespec used;
+    look(s, true);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    s->cost_ns = (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+    return NULL;
+}
+
+void scan_look(struct scanning *s)
+{
+    pthread_t holder;
+    struct target *t = s->target;
+    target_drain(t, since_start_ns(t));
+    if (is_hopeless(s)) {
+        mark_moment(s);
+        if (s->footprint)
+            footprint_look(s->footprint, t, FOOTPRINT_EXIT, s->time_ns,
+                           stop_threads_count(t->pid) == 1);
+        return;
+    }
+    bool stands_still = s->waiting && (!t->blocks.count || stop_threads_count(t->pid) == 1);
+    if (stands_still || pthread_create(&holder, NULL, look_and_hold, s) != 0)
+        look(s, false);
+    else
+        pthread_join(holder, NULL);
+}
+
+/* --- what comes of it ------------------------------------------------------------------------- */
+
+/* What a lost block leads to, and the row that it is in. */
+struct root {
+    uint64_t bytes;
+    uint32_t blocks, row;
+};
+
+struct summing {
+    struct scanning *scanning;
+    struct live_summary *live_summary;
+    size_t block;       /* in scanning->reach.blocks */
+    size_t span;        /* in scanning->memory.resident */
+    struct root *roots; /* by their numbers in reach */
+};
+
+static uint64_t untouched_of(struct summing *k, const struct block *b)
+{
+    const struct address_set *there = &k->scanning->memory.resident;
+    uint64_t end = b->address + b->size, touched = 0;
+    while (k->span < there->items.count && there->items.items[k->span].end <= b->address)
+        k->span++;
+    for (size_t i = k->span; i < there->items.count && there->items.items[i].start < end; i++) {
+        struct extent s = there->items.items[i];
+        touched += (s.end < end ? s.end : end) - (s.start > b->address ? s.start : b->address);
+    }
+    return b->size - touched;
+}
+
+static void sum_up(void *context, const struct block *b)
+{
+    struct summing *k = context;
+    struct scanning *s = k->scanning;
+    enum reach reach = REACH_UNKNOWN;
+    struct root none, *root = &none;
+    while (k->block < s->reach.blocks.count && s->reach.blocks.items[k->block].address < b->address)
+        k->block++;
+    if (k->block < s->reach.blocks.count && s->reach.blocks.items[k->block].address == b->address) {
+        const struct reachability_block *seen = &s->reach.blocks.items[k->block];
+        reach = (enum reach)seen->state;
+        if (reach == REACH_LOST || reach == REACH_INDIRECT)
+            root = &k->roots[seen->size];
+    }
+    uint32_t row = live_summary_add(k->live_summary, s->target, b, reach,
+                                    s->memory.residency ? untouched_of(k, b) : 0);
+    if (reach == REACH_LOST) {
+        root->row = row;
+    } else if (reach == REACH_INDIRECT) {
+        root->bytes += b->size;
+        root->blocks++;
+    }
+}
+
+/* Each lost row gets what its blocks lead to. */
+static void add_led(struct summing *k)
+{
+    for (size_t i = 0; i < k->scanning->reach.roots; i++) {
+        struct live_row *row = &k->live_summary->rows.items[k->roots[i].row];
+        row->led_bytes += k->roots[i].bytes;
+        row->led_blocks += k->roots[i].blocks;
+    }
+    k->live_summary->scan.led = !k->scanning->unreachable;
+    free(k->roots);
+}
+
+void scan_finish(struct scanning *s)
+{
+    struct target *t = s->target;
+    if (s->left_out && t->blocks.count * COST_SUM > s->limit_ns) {
+        /* Even these sums would take too long. Those that target_pause makes tell less, and take
+         * half of the time. */
+        reachability_release(&s->reach);
+        memory_release(&s->memory);
+        free(t->scan_left_out);
+        t->scan_left_out = s->unreachable;
+        return;
+    }
+    struct live_summary *live_summary = vec_push(&t->scans);
+    struct summing k = {.scanning = s, .live_summary = live_summary};
+    if (s->unreachable)
+        reachability_release(&s->reach);
+    reachability_run(&s->reach);
+    live_summary_begin(live_summary, t, s->kind, s->time_ns);
+    live_summary->scan.intervals = s->tick;
+    live_summary->scan.held_ns = s->held_ns;
+    live_summary->scan.residency = s->memory.residency;
+    live_summary->scan.unreachable = s->unreachable;
+    live_summary->looked = !s->left_out; /* else what was seen when it began to end stands */
+    k.roots = xcalloc(s->reach.roots + 1, sizeof *k.roots);
+    blocks_in_order(&t->blocks, sum_up, &k);
+    live_summary_close(live_summary);
+    add_led(&k);
+    reachability_release(&s->reach);
+    memory_release(&s->memory);
+}

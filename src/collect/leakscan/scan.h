@@ -1,0 +1,40 @@
+/*
+ * scan: a look at all live blocks of a process: what points to them, and which of their pages were
+ * ever touched. docs/leaks.md explains it to users.
+ *
+ * A look that would take longer than limit_ns is left out: what it would take is known once the
+ * pages are. Of a forked process only what it wrote since the fork is read then (scan_forked.h).
+ *
+ * scan_look has the process stand still while it reads its memory, and lets it go. A process with
+ * one thread that waits for us anyway is not touched at all. scan_finish then sums up what was
+ * found, which takes as long again, and adds it to the target; no events may be read in between.
+ */
+#ifndef TIDE_COLLECT_LEAKSCAN_SCAN_H
+#define TIDE_COLLECT_LEAKSCAN_SCAN_H
+
+#include "collect/resident/footprint.h"
+#include "collect/leakscan/memory.h"
+#include "collect/leakscan/reachability.h"
+#include "collect/counting/target.h"
+
+struct scanning {
+    struct target *target;
+    enum scan_kind kind;
+    const struct wire_request *waiting; /* its thread that waits for our answer; NULL: none */
+    struct footprint_look *footprint;   /* to be filled while it stands still; NULL: none */
+    uint64_t limit_ns;                  /* of processor time, for all of it (end_budget.h) */
+    uint64_t cost_ns;                   /* that another thread used for it */
+    bool left_out;                      /* it would have taken longer */
+    uint64_t time_ns, held_ns;
+    uint32_t tick; /* the last one before it */
+    struct memory memory;
+    struct reachability reach;
+    char *unreachable; /* why no reach is known; NULL: it is */
+};
+
+void scan_look(struct scanning *s);
+void scan_finish(struct scanning *s);
+/* When a process said hello: what must be known from the start. */
+void scan_prepare(struct target *t, uint64_t thread_pointer);
+
+#endif

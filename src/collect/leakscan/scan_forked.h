@@ -1,0 +1,20 @@
+/*
+ * scan_forked: what points to the blocks of a forked process, when only the pages are read that it
+ * has written to since the fork (memory_find_written).
+ *
+ * Its own blocks are younger than the fork, so nothing that was written before can point to them.
+ * What it inherited is not classified again for each process, and a live inherited block keeps
+ * whatever it points to, whether it is itself reachable or not.
+ */
+#ifndef TIDE_COLLECT_LEAKSCAN_SCAN_FORKED_H
+#define TIDE_COLLECT_LEAKSCAN_SCAN_FORKED_H
+
+#include "collect/leakscan/reachability.h"
+#include "collect/leakscan/memory.h"
+#include "collect/counting/target.h"
+
+/* Takes the words of inherited blocks as roots into `reach`, which is ready and has the process's
+ * own blocks. */
+void scan_forked_roots(struct target *t, struct memory *m, struct reachability *reach);
+
+#endif

@@ -1,0 +1,222 @@
+#include "collect/leakscan/stop_threads.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PATIENCE_NS UINT64_C(2000000000) /* for a thread to stop */
+#define YIELDS      64
+#define NAP_NS      50000
+#define XSTATE_SIZE 16384 /* more than any processor has */
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static size_t read_small(char *out, size_t size, const char *format, pid_t pid, pid_t tid)
+{
+    char path[96];
+    snprintf(path, sizeof path, format, pid, tid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, out, size - 1) : 0;
+    if (fd >= 0)
+        close(fd);
+    out[n > 0 ? n : 0] = '\0';
+    return n > 0 ? (size_t)n : 0;
+}
+
+/* As ps shows it; 0: it is gone. */
+static char state_of(pid_t pid, pid_t tid)
+{
+    char text[1024];
+    read_small(text, sizeof text, "/proc/%d/task/%d/stat", pid, tid);
+    const char *after = strrchr(text, ')');
+    return after && after[1] ? after[2] : '\0';
+}
+
+static bool is_dead(pid_t pid, pid_t tid)
+{
+    char state = state_of(pid, tid);
+    return !state || state == 'Z' || state == 'X';
+}
+
+static long number_after(const char *text, const char *name)
+{
+    const char *found = strstr(text, name);
+    return found ? strtol(found + strlen(name), NULL, 10) : 0;
+}
+
+unsigned stop_threads_count(pid_t pid)
+{
+    char text[4096];
+    read_small(text, sizeof text, "/proc/%d/status", pid, 0);
+    return (unsigned)number_after(text, "\nThreads:");
+}
+
+static int refuse(pid_t pid, int code, struct err *err)
+{
+    char text[4096];
+    read_small(text, sizeof text, "/proc/%d/status", pid, 0);
+    long tracer = number_after(text, "\nTracerPid:");
+    if (tracer)
+        return err_set(err, -code,
+                       "the program could not be held: process %ld (a debugger, or strace) traces "
+                       "it; run it without",
+                       tracer);
+    return err_set(err, -code,
+                   "the program could not be held: %s; ptrace must be permitted ('tidemark doctor' "
+                   "tells what forbids it)",
+                   strerror(code));
+}
+
+static struct held_thread *thread_of(struct stopped_threads *h, pid_t tid)
+{
+    for (size_t i = 0; i < h->threads.count; i++)
+        if (h->threads.items[i].tid == tid)
+            return &h->threads.items[i];
+    return NULL;
+}
+
+/* Seizes threads that are new; how many, or a negative errno. */
+static int seize_new(struct stopped_threads *h, pid_t waiting, struct err *err)
+{
+    char path[64];
+    int seized = 0;
+    snprintf(path, sizeof path, "/proc/%d/task", h->pid);
+    DIR *all = opendir(path);
+    if (!all)
+        return err_set(err, -errno, "the program could not be held: it is gone");
+    for (struct dirent *e; seized >= 0 && (e = readdir(all));) {
+        pid_t tid = isdigit((unsigned char)e->d_name[0]) ? (pid_t)strtol(e->d_name, NULL, 10) : 0;
+        if (!tid || tid == waiting || thread_of(h, tid))
+            continue;
+        if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) == 0) {
+            ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+            *vec_push(&h->threads) = (struct held_thread){.tid = tid};
+            seized++;
+        } else if (errno != ESRCH && !is_dead(h->pid, tid)) {
+            seized = refuse(h->pid, errno, err);
+        }
+    }
+    closedir(all);
+    return seized;
+}
+
+/* Did it stop? It is not reaped if it ended: that is for those who wait for it. */
+static bool look_at(struct held_thread *t)
+{
+    siginfo_t what = {0};
+    if (waitid(P_PID, (id_t)t->tid, &what, WSTOPPED | WNOHANG | __WALL) != 0 || !what.si_pid)
+        return false;
+    t->stopped = true;
+    if (what.si_status >> 8 != PTRACE_EVENT_STOP) /* on its way to a signal */
+        t->signal = what.si_status & 0x7f;
+    return true;
+}
+
+static bool await_stops(struct stopped_threads *h, struct err *err)
+{
+    uint64_t start = now_ns();
+    for (unsigned round = 0;; round++) {
+        size_t running = 0;
+        for (size_t i = 0; i < h->threads.count; i++) {
+            struct held_thread *t = &h->threads.items[i];
+            /* One that sleeps in the kernel and cannot be woken (vfork) stands still too. */
+            if (!t->stopped && !look_at(t) &&
+                (round % YIELDS != YIELDS - 1 ||
+                 !(is_dead(h->pid, t->tid) || state_of(h->pid, t->tid) == 'D')))
+                running++;
+        }
+        if (!running)
+            return true;
+        if (now_ns() - start > PATIENCE_NS) {
+            err_set(err, -EBUSY, "the program could not be held: a thread of it did not stop");
+            return false;
+        }
+        if (round < YIELDS)
+            sched_yield();
+        else
+            nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+    }
+}
+
+static void add_words(struct stopped_threads *h, const void *bytes, size_t size)
+{
+    const char *from = bytes;
+    for (size_t at = 0; at + 8 <= size; at += 8)
+        memcpy(vec_push(&h->registers), from + at, 8);
+}
+
+static void read_registers(struct stopped_threads *h, struct held_thread *t)
+{
+    struct user_regs_struct general;
+    static _Alignas(64) char extended[XSTATE_SIZE];
+    struct iovec area = {&general, sizeof general};
+    if (ptrace(PTRACE_GETREGSET, t->tid, (void *)NT_PRSTATUS, &area) == 0) {
+        add_words(h, &general, sizeof general);
+        t->stack = general.rsp;
+        t->pointer = general.fs_base;
+    }
+    area = (struct iovec){extended, sizeof extended};
+    if (ptrace(PTRACE_GETREGSET, t->tid, (void *)NT_X86_XSTATE, &area) == 0)
+        add_words(h, extended, area.iov_len);
+}
+
+/* Of a thread that sleeps in a system call: its number, arguments, and stack pointer. */
+static void read_system_call(struct stopped_threads *h, struct held_thread *t)
+{
+    char text[512], *at = text;
+    uint64_t words[9] = {0};
+    unsigned n = 0;
+    read_small(text, sizeof text, "/proc/%d/task/%d/syscall", h->pid, t->tid);
+    if (!isdigit((unsigned char)text[0]))
+        return;
+    for (char *end; n < 9 && (words[n] = strtoull(at, &end, 0), end != at); at = end)
+        n++;
+    add_words(h, words, sizeof words);
+    t->stack = words[7];
+}
+
+int stop_threads_begin(struct stopped_threads *h, pid_t pid, pid_t waiting, struct err *err)
+{
+    int seized;
+    *h = (struct stopped_threads){.pid = pid};
+    while ((seized = seize_new(h, waiting, err)) > 0)
+        if (!await_stops(h, err))
+            return -EBUSY;
+    if (seized < 0)
+        return seized;
+    for (size_t i = 0; i < h->threads.count; i++) {
+        struct held_thread *t = &h->threads.items[i];
+        if (t->stopped)
+            read_registers(h, t);
+        else
+            read_system_call(h, t);
+    }
+    return 0;
+}
+
+void stop_threads_end(struct stopped_threads *h)
+{
+    for (size_t i = 0; i < h->threads.count; i++)
+        if (h->threads.items[i].stopped)
+            ptrace(PTRACE_DETACH, h->threads.items[i].tid, NULL,
+                   (void *)(intptr_t)h->threads.items[i].signal);
+    vec_release(&h->threads);
+    vec_release(&h->registers);
+}

@@ -1,0 +1,31 @@
+/*
+ * python_code: what a program told of its Python code, and the frames that follow from it.
+ *
+ * The records (wire/layout.h) are copied as they come, so that nothing changes while it is looked
+ * at; each is checked when a frame asks for it. Whatever they hold, a frame comes out.
+ *
+ * Ownership: python_codes_release frees; {0} is none.
+ */
+#ifndef TIDE_COLLECT_NAMING_PYTHON_CODE_H
+#define TIDE_COLLECT_NAMING_PYTHON_CODE_H
+
+#include "base/strbuf.h"
+#include "store/recording.h"
+
+struct python_codes {
+    struct strbuf records; /* at the places they have in the shared memory */
+};
+
+/* Copies what is new. `used`: bytes that the program says are complete; at most `size` are. */
+void python_codes_read(struct python_codes *c, const void *memory, uint32_t size, uint32_t used);
+/* The frame of a node whose address is NODE_IS_PYTHON, with its names in `strings`. */
+struct frame python_codes_frame(const struct python_codes *c, uint64_t address,
+                                struct strpool *strings);
+void python_codes_release(struct python_codes *c);
+
+/* One sentence about a process whose Python frames are not (all) recorded; NULL: there is none. */
+char *python_note(uint32_t state, uint32_t version);
+/* The same about its objects, which were to be traced. */
+char *python_objects_note(uint32_t state, uint32_t objects_state);
+
+#endif

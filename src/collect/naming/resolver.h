@@ -1,0 +1,51 @@
+/*
+ * resolver: addresses in files to functions and lines, found by threads of its own.
+ *
+ * One thread of low priority works on what it is asked while the program runs. Whoever waits for
+ * the rest has it done by as many threads as there are processors. One thread at a time works on a
+ * file (struct symbolizer is not shared), so several files are needed for several threads to help.
+ * Results do not depend on who finds them, nor when.
+ *
+ * Threads: resolver_* are called by one thread. Ownership: resolver_free(NULL) is fine.
+ */
+#ifndef TIDE_COLLECT_NAMING_RESOLVER_H
+#define TIDE_COLLECT_NAMING_RESOLVER_H
+
+#include "base/map.h"
+#include "store/recording.h"
+
+struct resolver;
+
+/* One address of one file. */
+struct place_asked {
+    uint32_t file;
+    uint64_t address; /* in the ELF file */
+};
+
+/* `in_turn`: as other processes; else it does its work when they leave the processor to it. */
+struct resolver *resolver_new(bool in_turn);
+/* The number of a file, told apart by path and build id. */
+uint32_t resolver_file(struct resolver *r, const char *path, const uint8_t *build_id,
+                       uint32_t build_id_size);
+const char *resolver_path(const struct resolver *r, uint32_t file);
+/* Asks for a place, unless it was asked before; work begins with resolver_send. */
+void resolver_ask(struct resolver *r, struct place_asked place);
+void resolver_send(struct resolver *r);
+/* Is all that was sent found? */
+bool resolver_is_settled(struct resolver *r);
+/* Waits until all that was sent is found. Nothing is asked after it. */
+void resolver_wait(struct resolver *r);
+/* The frames of a place, innermost first, good until the next call; their strings are
+ * resolver_string's. NULL: not found yet. After resolver_wait, or in a forked child. */
+const struct frame *resolver_frames(struct resolver *r, struct place_asked place, size_t *count);
+const char *resolver_string(const struct resolver *r, uint32_t number);
+
+/* Around a fork, in the parent, and resolver_go_on in the child too: results are whole meanwhile.
+ */
+void resolver_hold(struct resolver *r);
+void resolver_go_on(struct resolver *r);
+/* In a forked child, between the two: resolver_frames finds what is missing itself. */
+void resolver_alone(struct resolver *r);
+void resolver_free(struct resolver *r);
+
+#endif

@@ -1,0 +1,85 @@
+#include "collect/naming/sampled_maps.h"
+
+#include <string.h>
+
+/* The first that ends after `address`. */
+static size_t place_of(const struct sampled_maps *m, uint64_t address)
+{
+    size_t low = 0, high = m->items.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (m->items.items[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void insert(struct sampled_maps *m, size_t at, struct area new)
+{
+    vec_push(&m->items);
+    memmove(&m->items.items[at + 1], &m->items.items[at],
+            (m->items.count - 1 - at) * sizeof *m->items.items);
+    m->items.items[at] = new;
+}
+
+static bool is_same(const struct area *a, const struct area *b)
+{
+    return a->start == b->start && a->end == b->end && a->offset == b->offset && a->file == b->file;
+}
+
+bool sampled_maps_add(struct sampled_maps *m, struct area new)
+{
+    bool code = false;
+    size_t i = place_of(m, new.start);
+    new.epoch = SAMPLE_EPOCH;
+    while (i < m->items.count && m->items.items[i].start < new.end) {
+        struct area *old = &m->items.items[i];
+        if (old->file && is_same(old, &new))
+            return false; /* the kernel says so again when its protection changes */
+        if (old->file || new.file) {
+            code |= old->file != NULL;
+            if (old->epoch >= new.epoch)
+                new.epoch = old->epoch + 1;
+        }
+        if (old->end > new.end) { /* what is left behind the new one */
+            struct area rest = *old;
+            rest.offset += new.end - old->start;
+            rest.start = new.end;
+            if (old->start < new.start)
+                old->end = new.start;
+            else
+                memmove(old, old + 1, (--m->items.count - i) * sizeof *old);
+            i += i < m->items.count && m->items.items[i].start < new.start;
+            insert(m, i, rest);
+            break;
+        }
+        if (old->start < new.start) {
+            old->end = new.start;
+            i++;
+        } else {
+            memmove(old, old + 1, (--m->items.count - i) * sizeof *old);
+        }
+    }
+    if (new.epoch > LAST_EPOCH)
+        new.epoch = LAST_EPOCH;
+    insert(m, i, new);
+    return code;
+}
+
+struct area *sampled_maps_find(const struct sampled_maps *m, uint64_t address)
+{
+    size_t i = place_of(m, address);
+    return i < m->items.count && m->items.items[i].start <= address ? &m->items.items[i] : NULL;
+}
+
+void sampled_maps_copy(struct sampled_maps *to, const struct sampled_maps *from)
+{
+    to->items.count = 0;
+    for (size_t i = 0; i < from->items.count; i++) {
+        struct area *m = vec_push(&to->items);
+        *m = from->items.items[i];
+        m->known = false;
+    }
+}

@@ -1,0 +1,60 @@
+#include "collect/proc/address_set.h"
+
+#include <stdlib.h>
+
+static int by_start(const void *a, const void *b)
+{
+    const struct extent *x = a, *y = b;
+    return (x->start > y->start) - (x->start < y->start);
+}
+
+void address_set_settle(struct address_set *s)
+{
+    size_t n = 0;
+    if (s->items.count)
+        qsort(s->items.items, s->items.count, sizeof *s->items.items, by_start);
+    for (size_t i = 0; i < s->items.count; i++) {
+        struct extent next = s->items.items[i];
+        struct extent *last = n ? &s->items.items[n - 1] : NULL;
+        if (last && next.start <= last->end)
+            last->end = next.end > last->end ? next.end : last->end;
+        else
+            s->items.items[n++] = next;
+    }
+    s->items.count = n;
+}
+
+size_t address_set_find(const struct address_set *s, uint64_t address)
+{
+    size_t low = 0, high = s->items.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (s->items.items[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+void address_set_inside(const struct address_set *s, uint64_t start, uint64_t end,
+                        struct address_set *out)
+{
+    for (size_t i = address_set_find(s, start); i < s->items.count && s->items.items[i].start < end;
+         i++) {
+        struct extent here = s->items.items[i];
+        address_set_add(out, here.start > start ? here.start : start,
+                        here.end < end ? here.end : end);
+    }
+}
+
+void address_set_outside(const struct address_set *s, uint64_t start, uint64_t end,
+                         struct address_set *out)
+{
+    for (size_t i = address_set_find(s, start); i < s->items.count && s->items.items[i].start < end;
+         i++) {
+        address_set_add(out, start, s->items.items[i].start);
+        start = s->items.items[i].end;
+    }
+    address_set_add(out, start, end);
+}

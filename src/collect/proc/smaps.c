@@ -1,0 +1,153 @@
+#include "collect/proc/smaps.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Cuts the next line off; NULL: there are no more. */
+static char *next_line(char **text)
+{
+    char *line = *text;
+    if (!*line)
+        return NULL;
+    char *end = strchr(line, '\n');
+    *text = end ? end + 1 : line + strlen(line);
+    if (end)
+        *end = '\0';
+    return line;
+}
+
+/* A number and the character after it; false: something else is there. */
+static bool number(char **at, int base, char after, uint64_t *out)
+{
+    char *end;
+    if (!isxdigit((unsigned char)**at))
+        return false;
+    *out = strtoull(*at, &end, base);
+    if (end == *at || *end != after)
+        return false;
+    *at = end + 1;
+    return true;
+}
+
+/* "start-end perms offset device inode   name" */
+static bool parse_head(char *line, struct proc_mapping *out)
+{
+    struct mapping m = {0};
+    char *at = line;
+    if (!number(&at, 16, '-', &m.start) || !number(&at, 16, ' ', &m.end) || m.end <= m.start ||
+        strlen(at) < 5 || at[4] != ' ')
+        return false;
+    static const char letters[] = "rwxs";
+    for (int i = 0; i < 4; i++)
+        m.flags |= (uint32_t)(at[i] == letters[i]) << i;
+    at += 5;
+    if (!number(&at, 16, ' ', &m.offset))
+        return false;
+    for (int field = 0; field < 2; field++) { /* device, inode */
+        at += strcspn(at, " ");
+        at += strspn(at, " ");
+    }
+    *out = (struct proc_mapping){.mapping = m, .name = at};
+    return true;
+}
+
+/* "Rss:                   4 kB" */
+static void parse_size(const char *line, struct mapping *m)
+{
+    static const struct {
+        const char *name;
+        enum mapping_size to[2];
+    } sizes[] = {
+        {"Rss:", {MAPPING_RSS, MAPPING_RSS}},
+        {"Pss:", {MAPPING_PSS, MAPPING_PSS}},
+        {"Shared_Dirty:", {MAPPING_DIRTY, MAPPING_DIRTY}},
+        {"Private_Clean:", {MAPPING_PRIVATE, MAPPING_PRIVATE}},
+        {"Private_Dirty:", {MAPPING_PRIVATE, MAPPING_DIRTY}},
+        {"Anonymous:", {MAPPING_ANONYMOUS, MAPPING_ANONYMOUS}},
+        {"AnonHugePages:", {MAPPING_HUGE, MAPPING_HUGE}},
+        {"Swap:", {MAPPING_SWAP, MAPPING_SWAP}},
+        {"Locked:", {MAPPING_LOCKED, MAPPING_LOCKED}},
+    };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        size_t length = strlen(sizes[i].name);
+        if (strncmp(line, sizes[i].name, length) != 0)
+            continue;
+        uint64_t kib = strtoull(line + length, NULL, 10);
+        for (int k = 0; k < 2; k++)
+            if (k == 0 || sizes[i].to[1] != sizes[i].to[0])
+                m->kib[sizes[i].to[k]] += kib;
+        return;
+    }
+}
+
+static bool has_flag(const char *flags, const char *flag)
+{
+    for (const char *f = flags; (f = strstr(f, flag)); f++)
+        if (f[-1] == ' ' && (f[2] == ' ' || !f[2]))
+            return true;
+    return false;
+}
+
+void proc_parse_smaps(char *text, struct proc_mappings *out)
+{
+    struct proc_mapping *last = NULL, next;
+    uint64_t end = 0;
+    for (char *line; (line = next_line(&text));) {
+        if (parse_head(line, &next)) {
+            last = NULL;
+            if (next.mapping.start < end)
+                continue; /* not in order: no kernel says that */
+            end = next.mapping.end;
+            last = vec_push(&out->items);
+            *last = next;
+        } else if (last && strncmp(line, "VmFlags: ", 9) == 0) {
+            last->wiped = has_flag(line + 9, "wf");
+            last->no_huge = has_flag(line + 9, "nh");
+        } else if (last) {
+            parse_size(line, &last->mapping);
+        }
+    }
+}
+
+bool proc_next_placement(char **text, struct proc_placement *out)
+{
+    for (char *line; (line = next_line(text));) {
+        char *at = line;
+        struct proc_placement p = {.page_kib = 4};
+        if (!number(&at, 16, ' ', &p.start))
+            continue;
+        p.policy = at;
+        at += strcspn(at, " ");
+        p.rest = at;
+        if (*at) {
+            *at = '\0';
+            p.rest = at + 1;
+        }
+        const char *size = strstr(p.rest, "kernelpagesize_kB=");
+        if (size)
+            p.page_kib = strtoull(size + strlen("kernelpagesize_kB="), NULL, 10);
+        *out = p;
+        return true;
+    }
+    return false;
+}
+
+bool proc_next_node(struct proc_placement *p, struct mapping_node *out)
+{
+    while (*p->rest) {
+        const char *word = p->rest;
+        p->rest += strcspn(word, " ");
+        p->rest += strspn(p->rest, " ");
+        if (word[0] != 'N' || !isdigit((unsigned char)word[1]))
+            continue;
+        char *end;
+        unsigned long node = strtoul(word + 1, &end, 10);
+        if (*end != '=' || node > UINT32_MAX)
+            continue;
+        *out = (struct mapping_node){.node = (uint32_t)node,
+                                     .kib = strtoull(end + 1, NULL, 10) * p->page_kib};
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,190 @@
+#include "collect/resident/footprint.h"
+
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collect/resident/map_facts.h"
+#include "collect/counting/stamps.h"
+
+#define COST_BLOCK_NS 65
+#define COST_PAGE_NS  20
+#define FIRST_NS      20000000  /* most processes of a build or a pipeline are over by then */
+#define APART_NS      500000000 /* where there are no marks, at first */
+#define APART_COST    50        /* times what the last one took: 2 % of a processor */
+#define PERIODIC_COST 200       /* the same where nobody asked: only who is killed needs them */
+#define RESERVE_BYTES (UINT64_C(1) << 30)
+
+static uint64_t clock_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+/* Pages that the kernel put there for itself are in no RSS, nor are those of hugetlbfs. */
+static bool is_resident_memory(const struct proc_mapping *m)
+{
+    return strncmp(m->name, "[vvar", 5) != 0 && strncmp(m->name, "[vsyscall", 9) != 0 &&
+           strncmp(m->name, "/anon_hugepage", 14) != 0;
+}
+
+/* Addresses that are only reserved may be very many, and an older kernel tells them one by one. */
+static bool is_reserve(const struct proc_mapping *m)
+{
+    return !(m->mapping.flags & (MAPPING_READ | MAPPING_WRITE | MAPPING_EXECUTE)) &&
+           m->mapping.end - m->mapping.start > RESERVE_BYTES;
+}
+
+static bool find_pages(struct footprint_look *l, pid_t pid)
+{
+    int fd = pagemap_open(pid);
+    bool known = fd >= 0;
+    for (size_t i = 0; known && i < l->mappings.items.count; i++) {
+        struct proc_mapping *m = &l->mappings.items.items[i];
+        size_t first = l->runs.items.count, kept = first;
+        if (!is_resident_memory(m) || is_reserve(m))
+            continue;
+        known = pagemap_runs(fd, m->mapping.start, m->mapping.end, PAGE_PRESENT,
+                             PAGE_PRESENT | PAGE_OF_FILE | PAGE_ZERO, &l->runs);
+        for (size_t k = first; k < l->runs.items.count; k++) {
+            struct page_run run = l->runs.items.items[k];
+            if (run.flags & PAGE_ZERO)
+                continue;
+            uint64_t kib = (run.end - run.start) / 1024;
+            m->mapping.kib[MAPPING_RSS] += kib;
+            m->mapping.kib[MAPPING_ANONYMOUS] += run.flags & PAGE_OF_FILE ? 0 : kib;
+            l->runs.items.items[kept++] = run;
+            *vec_push(&l->mapping_of) = (uint32_t)i;
+        }
+        l->runs.items.count = kept;
+    }
+    if (fd >= 0)
+        close(fd);
+    return known;
+}
+
+/* statm may be off by some pages a processor; a walk over all pages is not, and takes longer. */
+static uint64_t rss_of(struct target *t, bool exact)
+{
+    struct strbuf text = {0};
+    struct proc_mappings all = {0};
+    struct stamp s = {0};
+    if (exact && proc_read_all(t->pid, "smaps_rollup", &text))
+        proc_parse_smaps(text.data, &all);
+    if (all.items.count)
+        s.rss_bytes = all.items.items[0].mapping.kib[MAPPING_RSS] * 1024;
+    else
+        stamp_take(t, 0, &s);
+    vec_release(&all.items);
+    strbuf_release(&text);
+    return s.rss_bytes;
+}
+
+static void let_go(struct footprint_look *l)
+{
+    strbuf_release(&l->text);
+    vec_release(&l->mappings.items);
+    vec_release(&l->runs.items);
+    vec_release(&l->mapping_of);
+    *l = (struct footprint_look){0};
+}
+
+void footprint_look(struct footprint_look *l, struct target *t, enum footprint_kind kind,
+                    uint64_t now_ns, bool exact)
+{
+    uint64_t begun = clock_ns();
+    *l = (struct footprint_look){
+        .footprint = {.kind = (uint32_t)kind, .time_ns = now_ns, .exact = exact}};
+    if (proc_read_all(t->pid, "maps", &l->text))
+        proc_parse_smaps(l->text.data, &l->mappings);
+    if (!find_pages(l, t->pid))
+        l->mappings.items.count = 0;
+    if (l->mappings.items.count) {
+        l->footprint.rss_bytes = rss_of(t, exact);
+        map_facts_mark(t, &l->mappings);
+    }
+    l->cost_ns = clock_ns() - begun;
+}
+
+/* --- keeping ---------------------------------------------------------------------------------- */
+
+void footprint_thin_out(struct profile *p)
+{
+    size_t kept = 0, pins = 0;
+    for (size_t i = 0; i < p->footprints.count; i++) {
+        struct footprint f = p->footprints.items[i];
+        if (i % 2 && i + 1 < p->footprints.count)
+            continue;
+        if (f.pin_count)
+            memmove(p->pins.items + pins, p->pins.items + f.first_pin,
+                    f.pin_count * sizeof *p->pins.items);
+        f.first_pin = pins;
+        pins += f.pin_count;
+        p->footprints.items[kept++] = f;
+    }
+    p->footprints.count = kept;
+    p->pins.count = pins;
+}
+
+void footprint_finish(struct footprint_look *l, struct target *t)
+{
+    struct profile *p = &t->profile;
+    uint64_t begun = clock_ns();
+    t->footprint_marks = t->marks.count;
+    if (l->mappings.items.count) {
+        struct footprint f = l->footprint;
+        f.live_bytes = t->ledger.live.bytes;
+        f.partial = target_may_lack_blocks(t);
+        footprint_join(l, t, &f);
+        *vec_push(&p->footprints) = f;
+    }
+    if (p->footprints.count > FOOTPRINTS_MAX) {
+        footprint_thin_out(p);
+        t->footprint_apart_ns *= 2;
+    }
+    uint64_t now_ns = l->footprint.time_ns;
+    uint64_t cost_ns = l->cost_ns + clock_ns() - begun, rest = cost_ns * APART_COST;
+    if (!t->footprint_apart_ns)
+        t->footprint_apart_ns = rest;
+    rest = rest > t->footprint_apart_ns ? rest : t->footprint_apart_ns;
+    t->footprint_rest_ns = now_ns + rest;
+    rest = rest > cost_ns * PERIODIC_COST ? rest : cost_ns * PERIODIC_COST;
+    t->next_footprint_ns = now_ns + (rest > APART_NS ? rest : APART_NS);
+    let_go(l);
+}
+
+void footprint_take(struct target *t, enum footprint_kind kind, uint64_t now_ns)
+{
+    struct footprint_look l;
+    footprint_look(&l, t, kind, now_ns, false);
+    footprint_finish(&l, t);
+}
+
+uint64_t footprint_cost_ns(const struct target *t)
+{
+    uint64_t blocks = t->blocks.count;
+    for (size_t i = 0; i < t->inherited.count; i++)
+        blocks += t->inherited.items[i].count;
+    return blocks * COST_BLOCK_NS + stamps_resident_pages(t) * COST_PAGE_NS;
+}
+
+void footprint_if_due(struct target *t, uint64_t now_ns)
+{
+    if (!t->header || (footprint_has_exit(t) &&
+                       !target_went_on(t, vec_last(&t->profile.footprints)->time_ns, now_ns)))
+        return;                       /* it may take a while to end */
+    bool first = !t->footprint_marks; /* of the marks */
+    if (t->marks.count != t->footprint_marks && (first || now_ns >= t->footprint_rest_ns))
+        footprint_take(t, FOOTPRINT_MARK, now_ns);
+    else if (now_ns >= FIRST_NS && now_ns >= t->next_footprint_ns &&
+             now_ns >= footprint_cost_ns(t) * APART_COST) /* it may have grown much since */
+        footprint_take(t, FOOTPRINT_PERIODIC, now_ns);
+}
+
+bool footprint_has_exit(const struct target *t)
+{
+    return t->profile.footprints.count && vec_last(&t->profile.footprints)->kind == FOOTPRINT_EXIT;
+}

@@ -1,0 +1,273 @@
+/*
+ * Pages and blocks brought together. Every resident page that may be the allocator's has a place in
+ * one array, in order of address, and each block adds what it takes to its pages' places: blocks
+ * come in any order, and a page costs 6 bytes.
+ */
+#include <stdlib.h>
+
+#include "collect/resident/heap_pages.h"
+#include "store/mapping_kinds.h"
+
+#define PAGE        UINT64_C(4096)
+#define PINS_MAX    16
+#define FREE_HEADER 48 /* what glibc keeps at the beginning of a free block of many pages */
+#define MUCH_FREE   (UINT64_C(64) << 10)
+#define SHARE       65536 /* parts of a byte that free space is shared out in */
+
+struct page_use {
+    uint16_t live, other; /* bytes of blocks; what is added to them */
+    uint16_t end;         /* of the last of either */
+};
+
+struct share {
+    uint64_t pinned; /* in parts of a byte */
+    uint64_t bytes;
+};
+
+struct joining {
+    struct footprint *footprint;
+    struct heap_pages areas;
+    struct page_use *pages;
+    struct share *sites; /* what blocks of each keep */
+    size_t site_count;
+};
+
+/* --- blocks ----------------------------------------------------------------------------------- */
+
+static uint64_t overlap(uint64_t start, uint64_t end, uint64_t from, uint64_t to)
+{
+    start = start > from ? start : from;
+    end = end < to ? end : to;
+    return end > start ? end - start : 0;
+}
+
+static uint64_t used(const struct page_use *u)
+{
+    return (uint64_t)u->live + u->other;
+}
+
+/* The place of a page; NULL: it is not there. */
+static struct page_use *page_at(struct joining *j, uint64_t page)
+{
+    size_t i = heap_pages_after(&j->areas, page);
+    const struct page_area *a = i < j->areas.list.count ? &j->areas.list.items[i] : NULL;
+    return a && a->start <= page ? &j->pages[a->first + (page - a->start) / PAGE] : NULL;
+}
+
+/* A block with all that is added to it. */
+struct extended {
+    uint64_t start, end;           /* with its header, and all that is usable */
+    uint64_t live_start, live_end; /* as it was asked for */
+};
+
+/* glibc has a header in front of each block. */
+static struct extended extended(const struct block *b)
+{
+    uint64_t header = is_size_of_glibc(b->usable) && b->address % 16 == 0          ? 8
+                      : b->address % PAGE == 16 && is_size_mapped_alone(b->usable) ? 16
+                                                                                   : 0;
+    uint64_t usable = b->usable > b->size ? b->usable : b->size;
+    return (struct extended){b->address - header, b->address + usable, b->address,
+                             b->address + b->size};
+}
+
+static void use_page(struct page_use *u, const struct extended *b, uint64_t page)
+{
+    uint64_t all = overlap(b->start, b->end, page, page + PAGE);
+    uint64_t live = overlap(b->live_start, b->live_end, page, page + PAGE);
+    uint64_t room = PAGE - used(u); /* blocks may overlap while it runs */
+    all = all < room ? all : room;
+    live = live < all ? live : all;
+    u->live = (uint16_t)(u->live + live);
+    u->other = (uint16_t)(u->other + (all - live));
+    uint64_t end = b->end - page < PAGE ? b->end - page : PAGE;
+    u->end = end > u->end ? (uint16_t)end : u->end;
+}
+
+static void use_block(void *context, const struct block *block)
+{
+    struct joining *j = context;
+    struct extended b = extended(block);
+    uint64_t first = b.start & ~(PAGE - 1);
+    if (b.end > b.start && b.end - first <= PAGE) { /* nearly all */
+        struct page_use *u = page_at(j, first);
+        if (u)
+            use_page(u, &b, first);
+        return;
+    }
+    for (size_t i = heap_pages_after(&j->areas, first);
+         i < j->areas.list.count && j->areas.list.items[i].start < b.end; i++) {
+        const struct page_area *a = &j->areas.list.items[i];
+        uint64_t page = a->start > first ? a->start : first;
+        for (; page < b.end && page < a->end; page += PAGE)
+            use_page(&j->pages[a->first + (page - a->start) / PAGE], &b, page);
+    }
+}
+
+/* Its share of what is free on a page. */
+static void pin_page(struct joining *j, struct share *site, const struct extended *b, uint64_t page)
+{
+    const struct page_use *u = page_at(j, page);
+    uint64_t own = overlap(b->start, b->end, page, page + PAGE), all = u ? used(u) : 0;
+    own = own < all ? own : all;
+    if (!all || all >= PAGE)
+        return;
+    site->pinned += (PAGE - all) * SHARE * own / all;
+    site->bytes += own;
+}
+
+/* Pages in the middle of a block have nothing free. */
+static void pin_block(void *context, const struct block *block)
+{
+    struct joining *j = context;
+    struct extended b = extended(block);
+    uint64_t first = b.start & ~(PAGE - 1), last = (b.end - 1) & ~(PAGE - 1);
+    if (b.end <= b.start || block->site >= j->site_count)
+        return;
+    pin_page(j, &j->sites[block->site], &b, first);
+    if (last != first)
+        pin_page(j, &j->sites[block->site], &b, last);
+}
+
+static int by_pinned(const void *a, const void *b)
+{
+    const struct pin *x = a, *y = b;
+    if (x->pinned != y->pinned)
+        return x->pinned > y->pinned ? -1 : 1;
+    return (x->site > y->site) - (x->site < y->site);
+}
+
+static void add_pins(struct joining *j, struct target *t)
+{
+    struct profile *p = &t->profile;
+    VEC(struct pin) all = {0};
+    j->site_count = t->ledger.accounts.count;
+    j->sites = xcalloc(j->site_count + 1, sizeof *j->sites);
+    blocks_each(&t->blocks, pin_block, j);
+    for (size_t i = 0; i < j->site_count; i++)
+        if (j->sites[i].pinned >= SHARE)
+            *vec_push(&all) =
+                (struct pin){(uint32_t)i, j->sites[i].pinned / SHARE, j->sites[i].bytes};
+    if (all.count)
+        qsort(all.items, all.count, sizeof *all.items, by_pinned);
+    j->footprint->first_pin = p->pins.count;
+    j->footprint->pin_count = all.count < PINS_MAX ? all.count : PINS_MAX;
+    for (size_t i = 0; i < j->footprint->pin_count; i++)
+        *vec_push(&p->pins) = all.items[i];
+    vec_release(&all);
+    free(j->sites);
+}
+
+/* --- sums ------------------------------------------------------------------------------------- */
+
+/* What the program mapped and live blocks lie in, its allocator mapped. */
+static void settle_claims(struct joining *j)
+{
+    for (size_t i = 0; i < j->areas.list.count; i++) {
+        const struct page_area *a = &j->areas.list.items[i];
+        if (a->claim == NO_CLAIM || a->part != PART_MAPPED)
+            continue;
+        for (size_t k = 0; k < (a->end - a->start) / PAGE; k++)
+            j->areas.claims.items[a->claim].has_blocks |= used(&j->pages[a->first + k]) > 0;
+    }
+    for (size_t i = 0; i < j->areas.list.count; i++) {
+        struct page_area *a = &j->areas.list.items[i];
+        if (a->claim != NO_CLAIM && j->areas.claims.items[a->claim].has_blocks)
+            a->part = PART_FREE;
+    }
+}
+
+static void sum_pages(struct joining *j)
+{
+    uint64_t *parts = j->footprint->parts;
+    for (size_t i = 0; i < j->areas.list.count; i++) {
+        const struct page_area *a = &j->areas.list.items[i];
+        for (size_t k = 0; k < (a->end - a->start) / PAGE; k++) {
+            const struct page_use *u = &j->pages[a->first + k];
+            if (!used(u)) {
+                parts[a->part] += PAGE;
+                continue;
+            }
+            parts[PART_LIVE] += u->live;
+            parts[PART_ROUNDING] += u->other;
+            parts[PART_HELD] += PAGE - used(u);
+        }
+    }
+}
+
+/* An arena's areas: [first, end). */
+struct arena {
+    size_t first, end;
+    bool is_main;
+};
+
+/*
+ * malloc_trim gives back the whole pages inside free blocks, but for their headers; of all arenas
+ * but the first it leaves the end alone. An arena's own bookkeeping is at its beginning.
+ */
+static void sum_arena(struct joining *j, struct arena r)
+{
+    uint64_t last_used = 0, free_bytes = 0, trimmed = 0, before = 0, before_end = 0;
+    for (size_t i = r.first; i < r.end; i++) {
+        const struct page_area *a = &j->areas.list.items[i];
+        for (size_t k = 0; k < (a->end - a->start) / PAGE; k++)
+            if (used(&j->pages[a->first + k]))
+                last_used = a->start + k * PAGE;
+    }
+    for (size_t i = r.first; i < r.end; i++) {
+        const struct page_area *a = &j->areas.list.items[i];
+        for (size_t k = 0; k < (a->end - a->start) / PAGE; k++) {
+            const struct page_use *u = &j->pages[a->first + k];
+            uint64_t page = a->start + k * PAGE;
+            if (used(u)) {
+                before = page;
+                before_end = u->end;
+                continue;
+            }
+            if (a->part != PART_FREE)
+                continue;
+            bool header = before + PAGE == page && before_end + FREE_HEADER > PAGE;
+            bool given = !header && page != a->heap && (r.is_main || page < last_used);
+            free_bytes += PAGE;
+            trimmed += given ? PAGE : 0;
+        }
+    }
+    j->footprint->trim_bytes += trimmed;
+    j->footprint->arenas += free_bytes >= MUCH_FREE;
+}
+
+static bool same_arena(const struct page_area *a, const struct page_area *b)
+{
+    return a->heap == b->heap && a->start / MAPPING_ARENA == b->start / MAPPING_ARENA;
+}
+
+static void sum_arenas(struct joining *j)
+{
+    for (size_t i = 0; i < j->areas.list.count;) {
+        const struct page_area *a = &j->areas.list.items[i];
+        struct arena r = {.first = i, .end = i + 1, .is_main = a->is_main};
+        while (r.end < j->areas.list.count &&
+               (a->is_main ? j->areas.list.items[r.end].heap == a->heap
+                           : same_arena(a, &j->areas.list.items[r.end])))
+            r.end++;
+        if (a->heap)
+            sum_arena(j, r);
+        i = r.end;
+    }
+}
+
+void footprint_join(const struct footprint_look *l, struct target *t, struct footprint *f)
+{
+    struct joining j = {.footprint = f};
+    heap_pages_find(&j.areas, l, t, f->parts);
+    j.pages = xcalloc(j.areas.page_count + 1, sizeof *j.pages);
+    blocks_each(&t->blocks, use_block, &j);
+    for (size_t i = 0; i < t->inherited.count; i++)
+        blocks_each(&t->inherited.items[i], use_block, &j);
+    settle_claims(&j);
+    sum_pages(&j);
+    sum_arenas(&j);
+    add_pins(&j, t);
+    heap_pages_release(&j.areas);
+    free(j.pages);
+}

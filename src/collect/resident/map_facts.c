@@ -1,0 +1,166 @@
+#include "collect/resident/map_facts.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collect/proc/remote_memory.h"
+
+bool proc_read_all(pid_t pid, const char *name, struct strbuf *out)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    strbuf_puts(out, "");
+    for (ssize_t n = 1; n > 0;) {
+        strbuf_reserve(out, 1 << 16);
+        n = read(fd, out->data + out->size, out->capacity - out->size - 1);
+        out->size += n > 0 ? (size_t)n : 0;
+    }
+    out->data[out->size] = '\0';
+    close(fd);
+    return out->size > 0;
+}
+
+/* The mapping that holds an address; NULL: none. */
+static struct proc_mapping *holding(struct proc_mappings *all, uint64_t address)
+{
+    size_t low = 0, high = all->items.count; /* the first that ends after it */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (all->items.items[middle].mapping.end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < all->items.count && all->items.items[low].mapping.start <= address
+               ? &all->items.items[low]
+               : NULL;
+}
+
+static void mark_page(void *context, uint64_t address)
+{
+    struct proc_mapping *m = holding(context, address);
+    if (m)
+        m->mapping.flags |= MAPPING_BLOCKS;
+}
+
+static bool is_recorders_library(const char *name)
+{
+    const char *slash = strrchr(name, '/'), *library = "/libtidemark.so";
+    return slash && strncmp(slash, library, strlen(library)) == 0;
+}
+
+static bool is_shared_with_us(const char *name)
+{
+    return strncmp(name, "/memfd:tidemark ", 16) == 0;
+}
+
+/* The kernel joins neighbours, so a mapping may be several of ours. */
+static bool is_recorders_memory(const struct address_set *own, const struct mapping *m)
+{
+    struct address_set covered = {0};
+    uint64_t bytes = 0;
+    address_set_inside(own, m->start, m->end, &covered);
+    for (size_t i = 0; i < covered.items.count; i++)
+        bytes += covered.items.items[i].end - covered.items.items[i].start;
+    address_set_release(&covered);
+    return bytes > (m->end - m->start) / 2;
+}
+
+/* How far a program or library reaches in memory, by its own headers; 0: not known. */
+static uint64_t image_end(const struct remote_memory *m, uint64_t base)
+{
+    char head[1024]; /* headers follow each other closely */
+    Elf64_Ehdr file;
+    if (remote_memory_read(m, base, head, sizeof head) != (ssize_t)sizeof head)
+        return 0;
+    memcpy(&file, head, sizeof file);
+    if (memcmp(file.e_ident, ELFMAG, SELFMAG) != 0 || file.e_phentsize != sizeof(Elf64_Phdr))
+        return 0;
+    uint64_t low = UINT64_MAX, high = 0;
+    for (size_t i = 0; i < file.e_phnum; i++) {
+        Elf64_Phdr part;
+        if (file.e_phoff > sizeof head || file.e_phoff + (i + 1) * sizeof part > sizeof head)
+            return 0;
+        memcpy(&part, head + file.e_phoff + i * sizeof part, sizeof part);
+        if (part.p_type != PT_LOAD)
+            continue;
+        low = part.p_vaddr < low ? part.p_vaddr : low;
+        high = part.p_vaddr + part.p_memsz > high ? part.p_vaddr + part.p_memsz : high;
+    }
+    low &= ~(uint64_t)(WIRE_PAGE - 1);
+    return high > low ? base + (high - low) : 0;
+}
+
+/* An anonymous mapping right behind the data of a file. What was mapped next to it may have been
+ * joined with it: it is what the larger part of it is. */
+static void mark_zeroed(const struct target *t, struct proc_mappings *all)
+{
+    const struct mapping *base = NULL; /* of the last file: where its beginning is */
+    struct remote_memory memory;
+    remote_memory_open(&memory, t->pid);
+    for (size_t i = 0; i < all->items.count; i++) {
+        struct proc_mapping *m = &all->items.items[i];
+        const struct proc_mapping *before = i ? m - 1 : NULL;
+        if (*m->name) {
+            base = m->name[0] == '/' && m->mapping.offset == 0 &&
+                           (!before || strcmp(before->name, m->name) != 0)
+                       ? &m->mapping
+                   : before && strcmp(before->name, m->name) == 0 ? base
+                                                                  : NULL;
+            continue;
+        }
+        if (!base || !before || !*before->name || before->mapping.end != m->mapping.start ||
+            !(before->mapping.flags & m->mapping.flags & MAPPING_WRITE))
+            continue;
+        uint64_t end = image_end(&memory, base->start);
+        if (end > m->mapping.start &&
+            end - m->mapping.start > (m->mapping.end - m->mapping.start) / 2)
+            m->mapping.flags |= MAPPING_ZEROED;
+    }
+    remote_memory_close(&memory);
+}
+
+static void mark_own(const struct target *t, struct proc_mappings *all)
+{
+    const struct proc_mapping *before = NULL;
+    struct address_set own = {0};
+    target_own(t, &own);
+    for (size_t i = 0; i < all->items.count; i++) {
+        struct proc_mapping *m = &all->items.items[i];
+        bool is_anonymous = !*m->name && !(m->mapping.flags & MAPPING_SHARED);
+        bool is_zeroed =
+            before && is_recorders_library(before->name) && m->mapping.flags & MAPPING_ZEROED;
+        if (is_recorders_library(m->name) || is_shared_with_us(m->name) ||
+            (is_anonymous &&
+             ((m->wiped && m->no_huge) || is_zeroed || is_recorders_memory(&own, &m->mapping))))
+            m->mapping.flags |= MAPPING_OWN;
+        before = m;
+    }
+    address_set_release(&own);
+}
+
+static void mark_stacks(const struct target *t, struct proc_mappings *all)
+{
+    for (size_t i = 0; i < t->readers.count; i++) {
+        uint64_t address = atomic_load(&t->readers.items[i].ring->stack);
+        struct proc_mapping *m = address ? holding(all, address) : NULL;
+        if (m)
+            m->mapping.flags |= MAPPING_STACK;
+    }
+}
+
+void map_facts_mark(const struct target *t, struct proc_mappings *all)
+{
+    mark_zeroed(t, all);
+    mark_own(t, all);
+    mark_stacks(t, all);
+    blocks_each_page(&t->blocks, mark_page, all);
+    for (size_t i = 0; i < t->inherited.count; i++)
+        blocks_each_page(&t->inherited.items[i], mark_page, all);
+}

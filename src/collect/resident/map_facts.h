@@ -1,0 +1,18 @@
+/*
+ * map_facts: what the collector knows of a process's mappings and the kernel does not: which are
+ * the recorder's, which hold a thread's stack or live heap blocks, which are the zeroed data of a
+ * file.
+ */
+#ifndef TIDE_COLLECT_RESIDENT_MAP_FACTS_H
+#define TIDE_COLLECT_RESIDENT_MAP_FACTS_H
+
+#include "base/strbuf.h"
+#include "collect/proc/smaps.h"
+#include "collect/counting/target.h"
+
+/* All of a file in /proc/PID; false: it is empty or may not be read. */
+bool proc_read_all(pid_t pid, const char *name, struct strbuf *out);
+/* Sets flags of mappings. Those of thread states are told by smaps alone, not by maps. */
+void map_facts_mark(const struct target *t, struct proc_mappings *all);
+
+#endif

@@ -1,0 +1,189 @@
+#include "collect/resident/maps.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "base/strbuf.h"
+#include "collect/resident/python_arenas.h"
+#include "collect/counting/stamps.h"
+#include "collect/resident/map_facts.h"
+#include "collect/proc/smaps.h"
+
+#define COST_PAGE_NS 80
+#define FIRST_NS     20000000  /* most processes of a build or a pipeline are over by then */
+#define APART_NS     500000000 /* at first; then ever more */
+#define APART_COST   100       /* times what the last one took */
+#define PERIODIC_MAX 16
+#define MUCH_BYTES   (UINT64_C(4) << 20) /* a change of less is no reason to look again */
+
+static uint64_t now_ns_of_clock(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* --- NUMA --------------------------------------------------------------------------------------
+ */
+
+/* Both texts are in order of address; what came or went between them is left out. */
+static void add_placements(struct profile *p, struct proc_mappings *all, char *text)
+{
+    struct proc_placement placement;
+    struct mapping_node node;
+    size_t i = 0;
+    while (proc_next_placement(&text, &placement)) {
+        while (i < all->items.count && all->items.items[i].mapping.start < placement.start)
+            i++;
+        if (i == all->items.count)
+            return;
+        struct mapping *m = &all->items.items[i].mapping;
+        if (m->start != placement.start || m->policy)
+            continue;
+        m->policy = strpool_add(&p->map_names, placement.policy);
+        m->first_node = p->map_nodes.count;
+        uint32_t least = 0;
+        while (proc_next_node(&placement, &node)) {
+            if (node.node < least || node.node >= NUMA_NODES)
+                continue;
+            least = node.node + 1;
+            *vec_push(&p->map_nodes) = node;
+            m->node_count++;
+        }
+    }
+}
+
+/* --- captures ----------------------------------------------------------------------------------
+ */
+
+static bool goes(const struct profile *p, size_t i, bool periodic_only, size_t *seen)
+{
+    if (i == 0 || i + 1 == p->captures.count ||
+        (periodic_only && p->captures.items[i].kind != CAPTURE_PERIODIC))
+        return false;
+    return ++*seen % 2;
+}
+
+bool maps_thin_out(struct profile *p)
+{
+    size_t periodic = 0, seen = 0, captures = 0, mappings = 0, nodes = 0;
+    if (p->captures.count < 3)
+        return false;
+    for (size_t i = 1; i + 1 < p->captures.count; i++)
+        periodic += p->captures.items[i].kind == CAPTURE_PERIODIC;
+    for (size_t i = 0; i < p->captures.count; i++) {
+        struct capture c = p->captures.items[i];
+        if (goes(p, i, periodic > 0, &seen))
+            continue;
+        for (size_t k = 0; k < c.count; k++) {
+            struct mapping m = p->mappings.items[c.first + k];
+            if (m.node_count)
+                memmove(p->map_nodes.items + nodes, p->map_nodes.items + m.first_node,
+                        m.node_count * sizeof *p->map_nodes.items);
+            m.first_node = nodes;
+            nodes += m.node_count;
+            p->mappings.items[mappings + k] = m;
+        }
+        c.first = mappings;
+        mappings += c.count;
+        p->captures.items[captures++] = c;
+    }
+    p->captures.count = captures;
+    p->mappings.count = mappings;
+    p->map_nodes.count = nodes;
+    return true;
+}
+
+static void add_capture(struct target *t, enum capture_kind kind, uint64_t now_ns,
+                        const struct proc_mappings *all)
+{
+    struct profile *p = &t->profile;
+    struct capture c = {.kind = (uint32_t)kind,
+                        .time_ns = now_ns,
+                        .first = p->mappings.count,
+                        .count = all->items.count};
+    for (size_t i = 0; i < c.count; i++) {
+        struct mapping *m = vec_push(&p->mappings);
+        *m = all->items.items[i].mapping;
+        m->name = strpool_add(&p->map_names, all->items.items[i].name);
+    }
+    *vec_push(&p->captures) = c;
+    size_t periodic = 0;
+    for (size_t i = 0; i < p->captures.count; i++)
+        periodic += p->captures.items[i].kind == CAPTURE_PERIODIC;
+    if (periodic > PERIODIC_MAX) {
+        maps_thin_out(p);
+        t->maps_length_ns *= 2;
+    }
+    while (p->mappings.count > CAPTURES_ROOM && maps_thin_out(p))
+        ;
+}
+
+void maps_take(struct target *t, enum capture_kind kind, uint64_t now_ns)
+{
+    struct strbuf smaps = {0}, numa = {0};
+    struct proc_mappings all = {0};
+    uint64_t begun = now_ns_of_clock();
+    if (proc_read_all(t->pid, "smaps", &smaps)) {
+        if (!t->profile.map_names.strings.count)
+            strpool_add(&t->profile.map_names, "");
+        proc_parse_smaps(smaps.data, &all);
+        map_facts_mark(t, &all);
+        if (proc_read_all(t->pid, "numa_maps", &numa))
+            add_placements(&t->profile, &all, numa.data);
+    }
+    python_arenas_look(t, now_ns);
+    if (all.items.count) {
+        add_capture(t, kind, now_ns, &all);
+        t->maps_rss_bytes = 0;
+    }
+    for (size_t i = 0; i < all.items.count; i++)
+        t->maps_rss_bytes += all.items.items[i].mapping.kib[MAPPING_RSS] * 1024;
+    vec_release(&all.items);
+    strbuf_release(&smaps);
+    strbuf_release(&numa);
+    if (!t->maps_length_ns)
+        t->maps_length_ns = APART_NS;
+    uint64_t rest = (now_ns_of_clock() - begun) * APART_COST;
+    t->maps_rest_ns = now_ns + rest;
+    t->next_maps_ns = now_ns + (rest > t->maps_length_ns ? rest : t->maps_length_ns);
+}
+
+/* Has much come or gone since the last capture? It may be the last one, should the process be
+ * killed. */
+static bool changed_much(const struct target *t)
+{
+    if (!t->profile.stamps.count)
+        return false;
+    uint64_t now = vec_last(&t->profile.stamps)->rss_bytes, before = t->maps_rss_bytes;
+    uint64_t change = now > before ? now - before : before - now;
+    return change > MUCH_BYTES && change > before / 4;
+}
+
+bool maps_has_exit(const struct target *t)
+{
+    return t->profile.captures.count && vec_last(&t->profile.captures)->kind == CAPTURE_EXIT;
+}
+
+void maps_if_due(struct target *t, uint64_t now_ns)
+{
+    if (maps_has_exit(t) && !target_went_on(t, vec_last(&t->profile.captures)->time_ns, now_ns))
+        return; /* it may take a while to end */
+    if (!t->profile.captures.count) {
+        if (now_ns >= FIRST_NS && now_ns >= t->next_maps_ns)
+            maps_take(t, CAPTURE_START, now_ns);
+    } else if (now_ns >= t->next_maps_ns || (now_ns >= t->maps_rest_ns && changed_much(t))) {
+        maps_take(t, CAPTURE_PERIODIC, now_ns);
+    }
+}
+
+void maps_at_exit(struct target *t, uint64_t now_ns)
+{
+    if (!maps_has_exit(t))
+        maps_take(t, CAPTURE_EXIT, now_ns);
+}
+
+uint64_t maps_cost_ns(const struct target *t)
+{
+    return stamps_resident_pages(t) * COST_PAGE_NS;
+}

@@ -1,0 +1,170 @@
+#include "collect/resident/python_arenas.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collect/proc/remote_memory.h"
+
+#define PAGE       4096u
+#define POOLS_MOST 64u  /* in an arena, of either form */
+#define PAGES_MOST 256u /* likewise */
+#define ALIGNMENT  16u
+#define CLASSES    32u /* sizes of objects, 16 to 512 bytes */
+#define PRESENT    (UINT64_C(3) << 62)
+#define LOOKS_MOST 64
+#define APART_NS   5000000 /* at first; then ever more */
+#define APART_COST 100     /* times what the last one took */
+
+/* How CPython has it on 64-bit machines, in all versions that are known. */
+struct pool_header {
+    uint32_t count, padding; /* objects in use */
+    uint64_t free_block, next, previous;
+    uint32_t arena;
+    uint32_t class;                    /* objects are of (class + 1) * ALIGNMENT bytes */
+    uint32_t next_offset, last_offset; /* of objects never used yet */
+};
+static_assert(sizeof(struct pool_header) == 48, "as CPython has it");
+
+struct form {
+    uint64_t arena_bytes, pool_bytes;
+};
+
+struct looking {
+    struct remote_memory memory;
+    int pagemap;
+    struct form form;
+    struct arena_look sum;
+};
+
+static bool is_pool(const struct pool_header *h, const struct form *f)
+{
+    uint64_t size = (h->class + UINT64_C(1)) * ALIGNMENT;
+    return h->class < CLASSES && h->last_offset == f->pool_bytes - size &&
+           h->next_offset >= sizeof *h + size && h->next_offset <= h->last_offset + size &&
+           h->count <= (f->pool_bytes - sizeof *h) / size;
+}
+
+/* The headers of those pools whose first page is there, the others zero; false: not readable. */
+static bool read_headers(const struct looking *l, uint64_t start, struct pool_header *out,
+                         uint32_t pools)
+{
+    uint64_t entries[PAGES_MOST], step = l->form.pool_bytes / PAGE;
+    size_t pages = (pools - 1) * step + 1;
+    bool any = false;
+    if (pread(l->pagemap, entries, pages * 8, (off_t)(start / PAGE * 8)) != (ssize_t)(pages * 8))
+        return false;
+    memset(out, 0, pools * sizeof *out);
+    for (uint32_t i = 0; i < pools; i++) {
+        if (!(entries[i * step] & PRESENT))
+            continue;
+        any = true;
+        if (remote_memory_read(&l->memory, start + i * l->form.pool_bytes, &out[i], sizeof *out) !=
+            (ssize_t)sizeof *out)
+            return false;
+    }
+    return any;
+}
+
+/* Adds up what is in [start, start + arena_bytes), if that is an arena: its first pool was made
+ * with it, and all of them know its number. */
+static bool add_arena(struct looking *l, uint64_t start)
+{
+    struct pool_header headers[POOLS_MOST];
+    const struct form *f = &l->form;
+    uint64_t first = (start + f->pool_bytes - 1) & ~(f->pool_bytes - 1);
+    uint32_t pools = (uint32_t)((start + f->arena_bytes - first) / f->pool_bytes);
+    if (!read_headers(l, first, headers, pools) || !is_pool(&headers[0], f))
+        return false;
+    l->sum.arenas++;
+    l->sum.bytes += f->arena_bytes;
+    for (uint32_t i = 0; i < pools; i++)
+        if (is_pool(&headers[i], f) && headers[i].arena == headers[0].arena) {
+            l->sum.objects += headers[i].count;
+            l->sum.object_bytes += headers[i].count * (headers[i].class + UINT64_C(1)) * ALIGNMENT;
+        }
+    return true;
+}
+
+/* Of more than LOOKS_MOST every second one goes, but for the last. */
+static void keep(struct target *t, const struct arena_look *look)
+{
+    struct profile *p = &t->profile;
+    if (p->arenas.count == LOOKS_MOST) {
+        for (size_t i = 0; i < LOOKS_MOST / 2; i++)
+            p->arenas.items[i] = p->arenas.items[2 * i + 1];
+        p->arenas.count = LOOKS_MOST / 2;
+        t->arenas_length_ns *= 2;
+    }
+    *vec_push(&p->arenas) = *look;
+}
+
+static bool is_ending(const struct target *t)
+{
+    uint64_t finalizer = 0, address = atomic_load(&t->header->python_finalizing);
+    return t->python_ended || !remote_memory_copy(t->pid, address, &finalizer, sizeof finalizer) ||
+           finalizer;
+}
+
+/* `whole`: it is ending, but waits for us. */
+static void look(struct target *t, uint64_t now_ns, bool whole)
+{
+    uint32_t state = t->header ? atomic_load(&t->header->python) : WIRE_PYTHON_NONE;
+    uint32_t minor = t->header ? atomic_load(&t->header->python_version) >> 16 & 0xff : 0;
+    char path[64];
+    struct looking l = {.form = minor < 10 ? (struct form){256 << 10, 4 << 10}
+                                           : (struct form){1 << 20, 16 << 10},
+                        .sum = {.time_ns = now_ns}};
+    if ((state != WIRE_PYTHON_ON && state != WIRE_PYTHON_FULL) || (!whole && is_ending(t)))
+        return;
+    snprintf(path, sizeof path, "/proc/%d/pagemap", t->pid);
+    l.pagemap = open(path, O_RDONLY | O_CLOEXEC);
+    if (l.pagemap < 0)
+        return;
+    remote_memory_open(&l.memory, t->pid);
+    for (size_t i = 0; i < t->ranges.items.count; i++) {
+        const struct range *r = &t->ranges.items.items[i];
+        if (r->end - r->start == l.form.arena_bytes)
+            add_arena(&l, r->start);
+    }
+    /* Neighbours are one there. */
+    for (size_t i = 0; i < t->inherited_maps.items.count; i++) {
+        const struct extent *e = &t->inherited_maps.items.items[i];
+        for (uint64_t at = e->start; e->end - at >= l.form.arena_bytes; at += l.form.arena_bytes)
+            add_arena(&l, at);
+    }
+    close(l.pagemap);
+    remote_memory_close(&l.memory);
+    /* If it ended meanwhile, only a part was seen. */
+    if (l.sum.arenas && (whole || !is_ending(t)))
+        keep(t, &l.sum);
+}
+
+void python_arenas_look(struct target *t, uint64_t now_ns)
+{
+    look(t, now_ns, false);
+}
+
+void python_arenas_at_end(struct target *t, uint64_t now_ns)
+{
+    look(t, now_ns, true);
+}
+
+void python_arenas_if_due(struct target *t, uint64_t now_ns)
+{
+    struct timespec begun, done;
+    if (now_ns < t->next_arenas_ns || !t->header ||
+        atomic_load(&t->header->python) == WIRE_PYTHON_NONE)
+        return;
+    if (!t->arenas_length_ns)
+        t->arenas_length_ns = APART_NS;
+    clock_gettime(CLOCK_MONOTONIC, &begun);
+    python_arenas_look(t, now_ns);
+    clock_gettime(CLOCK_MONOTONIC, &done);
+    uint64_t took = (uint64_t)(done.tv_sec - begun.tv_sec) * 1000000000u + (uint64_t)done.tv_nsec -
+                    (uint64_t)begun.tv_nsec;
+    uint64_t rest = took * APART_COST;
+    t->next_arenas_ns = now_ns + (rest > t->arenas_length_ns ? rest : t->arenas_length_ns);
+}

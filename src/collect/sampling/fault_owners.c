@@ -1,0 +1,31 @@
+#include "collect/sampling/fault_owners.h"
+
+/* Where a block begins is looked for page by page, so far back at most: 1 GiB. */
+#define FURTHEST (UINT64_C(1) << 30)
+
+static bool is_last(struct owner *last, struct target *t, uint64_t address)
+{
+    struct block now, *b = &last->block;
+    return address >= b->address && address - b->address < b->usable &&
+           blocks_holding(&t->blocks, b->address, b->address, NULL, &now) &&
+           now.address == b->address && now.usable == b->usable && now.site == b->site;
+}
+
+bool owner_find(struct owner *last, struct target *t, const struct area *m, uint64_t address,
+                uint32_t *account)
+{
+    if (!t->header || !m || m->is_file)
+        return false;
+    const struct range *range = program_mmaps_holding(&t->ranges, address);
+    uint64_t lowest = range ? range->start : m->start;
+    if (address - lowest > FURTHEST)
+        lowest = address - FURTHEST;
+    if (is_last(last, t, address) ||
+        blocks_holding(&t->blocks, address, lowest, &last->gap, &last->block)) {
+        *account = last->block.site;
+        return true;
+    }
+    if (range)
+        *account = range->account;
+    return range != NULL;
+}

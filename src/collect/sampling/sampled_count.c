@@ -1,0 +1,88 @@
+#include "collect/sampling/samples_state.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include "collect/proc/proc.h"
+
+#define SETTLED_SAMPLES 50 /* fewer say too little */
+
+/* CPU time of a process, which /proc has in ticks of 10 ms: the clock has it exactly, but not how
+ * much of it was in user mode. */
+static void cpu_times(pid_t pid, const struct proc_state *state, uint64_t *user, uint64_t *system)
+{
+    uint64_t tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
+    uint64_t ticks = state->user_ticks + state->system_ticks;
+    clockid_t clock;
+    struct timespec used;
+    *user = state->user_ticks * tick_ns;
+    *system = state->system_ticks * tick_ns;
+    if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &used))
+        return;
+    double all = (double)used.tv_sec * 1e9 + (double)used.tv_nsec;
+    *user = (uint64_t)(ticks ? all * (double)state->user_ticks / (double)ticks : all);
+    *system = (uint64_t)all - *user;
+}
+
+static uint64_t more(uint64_t now, uint64_t before)
+{
+    return now > before ? now - before : 0; /* how time is split is an estimate */
+}
+
+void samples_count(struct target *t)
+{
+    struct sampling *g = &t->profile.sampling;
+    struct proc_state state;
+    uint64_t user, system;
+    if (!proc_read_state(t->pid, &state))
+        return;
+    cpu_times(t->pid, &state, &user, &system);
+    g->counted = true;
+    g->user_ns = more(user, t->before.user_ns);
+    g->system_ns = more(system, t->before.system_ns);
+    g->minor_faults = state.minor_faults - t->before.minor_faults;
+    g->major_faults = state.major_faults - t->before.major_faults;
+}
+
+bool samples_in_kernel(const struct target *t, const struct account *a)
+{
+    uint32_t node = a->site.node;
+    return node < t->stacks.nodes.count && t->stacks.nodes.items[node].address == NODE_KERNEL;
+}
+
+static void set_units(struct target *t, uint64_t unit, bool kernel)
+{
+    for (size_t i = 0; i < t->ledger.accounts.count; i++) {
+        struct account *a = &t->ledger.accounts.items[i];
+        if (a->site.domain != DOMAIN_CPU || samples_in_kernel(t, a) != kernel)
+            continue;
+        a->site.unit_bytes = a->site.unit_usable = a->site.largest_bytes = unit;
+        a->live.bytes = a->live.blocks * unit;
+    }
+}
+
+/*
+ * Samples are a period of CPU time apart, but some do not come: where another virtual machine had
+ * the processor, say. In the end each counts for its share of what the kernel says was used, unless
+ * that is far off. Where time in the kernel is estimated, it is what those of user mode leave. Rows
+ * are kept as samples x unit, so this is all.
+ */
+void samples_settle(struct target *t)
+{
+    const struct sampling *g = &t->profile.sampling;
+    uint64_t user = 0, kernel = 0, period = g->cpu_period_ns, all_ns = g->user_ns + g->system_ns;
+    for (size_t i = 0; i < t->ledger.accounts.count; i++) {
+        const struct account *a = &t->ledger.accounts.items[i];
+        if (a->site.domain == DOMAIN_CPU)
+            *(samples_in_kernel(t, a) ? &kernel : &user) += a->live.blocks;
+    }
+    if (!g->counted || t->was_paused || user + kernel < SETTLED_SAMPLES)
+        return;
+    uint64_t unit = all_ns / (user + kernel), low = period - period / 5, high = period + period / 4;
+    if (unit >= low && unit <= high) {
+        set_units(t, unit, false);
+        set_units(t, unit, true);
+    } else if (unit < low && g->kernel == KERNEL_ESTIMATED && kernel && all_ns > user * period) {
+        set_units(t, (all_ns - user * period) / kernel, true);
+    }
+}

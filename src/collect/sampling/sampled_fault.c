@@ -1,0 +1,113 @@
+#include "collect/sampling/samples_state.h"
+
+#define LONE_MAX 4096 /* faults of a thread whose stack may yet come */
+
+static void count_fault(struct samples *s, struct process *p, struct sampled_thread *thread,
+                        uint64_t address, uint32_t stack)
+{
+    static const enum column column[] = {[FAULT_TOUCH] = COLUMNS,
+                                         [FAULT_HUGE] = COL_HUGE_FAULTS,
+                                         [FAULT_FILE] = COL_FILE_FAULTS,
+                                         [FAULT_COPY] = COL_COPIES};
+    struct target *t = p->target;
+    uint64_t weight = s->perf.options.fault_period;
+    const struct area *m = sampled_maps_find(&p->mappings, address);
+    enum fault_kind kind = touched_pages_fault(&p->pages, p->pid, m, address);
+    uint32_t account = ledger_account(&t->ledger, stack, thread_number(p, thread, monotonic_ns()),
+                                      DOMAIN_FAULTS, STACK_WHOLE);
+    ledger_sample(&t->ledger, account, weight, weight * fault_bytes(kind), column[kind]);
+    t->events++;
+    if (owner_find(&thread->owner, t, m, address, &account)) {
+        struct site owner = t->ledger.accounts.items[account].site;
+        account = ledger_account(&t->ledger, owner.node, owner.thread, DOMAIN_TOUCHED, STACK_WHOLE);
+        ledger_sample(&t->ledger, account, weight, weight * fault_bytes(kind), column[kind]);
+    }
+}
+
+static uint32_t stack_of_place(struct process *p, uint64_t pc)
+{
+    struct stack_tree *tree = &p->target->stacks;
+    uint32_t node = stack_tree_child(tree, 0, NODE_TRUNCATED);
+    return stack_tree_child(tree, node, node_address(p, pc + 1));
+}
+
+/* Faults whose stack, or one like it, was the last have found theirs. `any`: whatever they wait
+ * for, they wait no longer. */
+static void settle_lone(struct samples *s, struct process *p, struct sampled_thread *t, bool any)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < t->lone.count; i++) {
+        struct lone_fault w = t->lone.items[i];
+        bool same = t->last_stack && w.pc == t->last.pc && w.sp == t->last.sp;
+        if (same) {
+            t->last_counted |= w.address == t->last.address;
+            count_fault(s, p, t, w.address, t->last_stack);
+        } else if (any) {
+            count_fault(s, p, t, w.address, w.part ? w.part : stack_of_place(p, w.pc));
+        } else {
+            t->lone.items[left++] = w;
+        }
+    }
+    t->lone.count = left;
+}
+
+/* Pages of ours are nobody's in the program, whoever we were called by: one frame says whose. */
+static uint32_t recorder_stack(struct process *p, uint64_t pc)
+{
+    return stack_tree_child(&p->target->stacks, 0, node_address(p, pc + 1));
+}
+
+void settle_faults(struct samples *s, struct process *p, struct sampled_thread *t)
+{
+    settle_lone(s, p, t, true);
+}
+
+/* The stack of a fault, which comes before or after the small record of it. */
+static void take_stack(struct samples *s, struct process *p, struct sampled_thread *t,
+                       struct lone_fault *w, const struct perf_record *r)
+{
+    bool cut = false;
+    w->part = is_recorder(p, w->pc) ? recorder_stack(p, w->pc) : stack_of_fault(s, p, r, &cut);
+    if (perf_estimates(&s->perf))
+        kernel_entered(s, p, t, r->time_ns, w->part);
+    /* Of a fault just like it before, the stack may be known as a whole. */
+    if (cut && t->last_stack && w->pc == t->last.pc && w->sp == t->last.sp) {
+        t->last.address = w->address;
+    } else if (cut && r->stack_room < PERF_FAULT_LARGEST) {
+        t->cut = *w;
+        for (size_t i = t->lone.count; i-- > 0;)
+            if (t->lone.items[i].address == w->address && !t->lone.items[i].part) {
+                t->lone.items[i].part = w->part;
+                break;
+            }
+        return;
+    } else {
+        t->last = *w;
+        t->last_stack = w->part;
+    }
+    t->last_counted = false;
+    settle_lone(s, p, t, false);
+}
+
+void take_fault(struct samples *s, struct process *p, const struct perf_record *r)
+{
+    if (!has_target(s, p))
+        return;
+    struct sampled_thread *t = thread_of(p, r->tid);
+    struct lone_fault w = {.pc = r->registers.value[ARCH_REG_PC],
+                           .sp = r->registers.value[ARCH_REG_SP],
+                           .address = r->address};
+    if (r->kind == PERF_FAULT_STACK) {
+        take_stack(s, p, t, &w, r);
+        return;
+    }
+    if (t->last_stack && !t->last_counted && w.address == t->last.address) {
+        t->last_counted = true;
+        count_fault(s, p, t, w.address, t->last_stack);
+        return;
+    }
+    w.part = w.address == t->cut.address ? t->cut.part : 0;
+    /* Its own stack comes next, if it was not lost; that of those before it was. */
+    settle_lone(s, p, t, t->lone.count == LONE_MAX);
+    *vec_push(&t->lone) = w;
+}

@@ -1,0 +1,180 @@
+#include "collect/sampling/samples_state.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/strbuf.h"
+#include "collect/proc/proc.h"
+#include "collect/proc/smaps.h"
+
+#define SCANS_APART_NS 250000000
+#define WATCHED        (MAP_NONE - 1)
+
+/* --- what is known of one --------------------------------------------------------------------- */
+
+static bool read_file(const char *path, struct strbuf *out)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char part[16384];
+    ssize_t n = -1;
+    strbuf_puts(out, "");
+    while (fd >= 0 && (n = read(fd, part, sizeof part)) > 0)
+        strbuf_add(out, part, (size_t)n);
+    if (fd >= 0)
+        close(fd);
+    return n == 0;
+}
+
+/* 0: the name is no number. */
+static pid_t pid_of(const char *name)
+{
+    return (pid_t)strtol(name, NULL, 10);
+}
+
+/* As if the kernel had just told of each. */
+static void find_mappings(struct samples *s, struct process *p)
+{
+    char path[64];
+    struct strbuf text = {0};
+    struct proc_mappings all = {0};
+    snprintf(path, sizeof path, "/proc/%d/maps", p->pid);
+    if (read_file(path, &text))
+        proc_parse_smaps(text.data, &all);
+    for (size_t i = 0; i < all.items.count; i++) {
+        const struct proc_mapping *m = &all.items.items[i];
+        take_mapping(s, p,
+                     &(struct perf_record){.kind = PERF_MMAP,
+                                           .pid = p->pid,
+                                           .tid = p->pid,
+                                           .start = m->mapping.start,
+                                           .size = m->mapping.end - m->mapping.start,
+                                           .offset = m->mapping.offset,
+                                           .path = m->name,
+                                           .executable = m->mapping.flags & MAPPING_EXECUTE});
+    }
+    vec_release(&all.items);
+    strbuf_release(&text);
+}
+
+static void find_name(pid_t pid, pid_t tid, char *name, size_t size)
+{
+    char path[64];
+    struct strbuf text = {0};
+    snprintf(path, sizeof path, "/proc/%d/task/%d/comm", pid, tid);
+    if (read_file(path, &text))
+        snprintf(name, size, "%.*s", (int)strcspn(text.data, "\n"), text.data);
+    strbuf_release(&text);
+}
+
+struct process *process_found(struct samples *s, pid_t pid)
+{
+    struct proc_state state = {0};
+    char name[16] = "", path[64];
+    proc_read_state(pid, &state);
+    find_name(pid, pid, name, sizeof name);
+    struct process *p = process_new(s, pid, (pid_t)state.ppid);
+    p->skipped = is_skipped(s, pid, name);
+    if (p->skipped)
+        return p;
+    find_mappings(s, p);
+    snprintf(path, sizeof path, "/proc/%d/task", pid);
+    DIR *tasks = opendir(path);
+    for (struct dirent *e; tasks && (e = readdir(tasks));) {
+        pid_t tid = pid_of(e->d_name);
+        if (tid <= 0)
+            continue;
+        struct sampled_thread *t = thread_of(p, tid);
+        if (tid != pid)
+            find_name(pid, tid, t->name, sizeof t->name);
+    }
+    if (tasks)
+        closedir(tasks);
+    return p;
+}
+
+/* --- all of a user ---------------------------------------------------------------------------- */
+
+/* Its threads; those that one of them starts meanwhile inherit the events, or are missed. */
+static bool watch(struct samples *s, pid_t pid)
+{
+    char path[64];
+    VEC(pid_t) tids = {0};
+    snprintf(path, sizeof path, "/proc/%d/task", pid);
+    DIR *tasks = opendir(path);
+    for (struct dirent *e; tasks && (e = readdir(tasks));)
+        if (pid_of(e->d_name) > 0)
+            *vec_push(&tids) = pid_of(e->d_name);
+    if (tasks)
+        closedir(tasks);
+    int code = 0;
+    for (size_t i = 0; i < tids.count; i++) {
+        int one = perf_watch(&s->perf, tids.items[i]);
+        code = one && one != -ESRCH ? one : code;
+    }
+    vec_release(&tids);
+    return code == 0;
+}
+
+/* Does it have events of its own, or is it known by some that it inherited? */
+static bool has_events(const struct samples *s, pid_t pid)
+{
+    const struct process *p = process_of(s, pid);
+    return pid == getpid() || (p && p->alive) || map_get(&s->seen, (uint64_t)pid) == WATCHED;
+}
+
+/* What one of ours has started is known by its fork, though that may be read a little later. */
+static bool inherits(const struct samples *s, pid_t pid)
+{
+    struct proc_state state;
+    if (!proc_read_state(pid, &state))
+        return true; /* it is gone */
+    return (pid_t)state.ppid != getpid() && has_events(s, (pid_t)state.ppid);
+}
+
+/*
+ * Of those in a list that was made before events of any of them are opened: what is in the first
+ * was there before us, and inherits nothing. Later, a process is taken for a stranger if it is one
+ * at two scans; that its parent has events by then does not help it.
+ */
+static bool is_stranger(struct samples *s, pid_t pid)
+{
+    if (has_events(s, pid))
+        return false;
+    if (map_get(&s->seen, (uint64_t)pid) != MAP_NONE)
+        return true;
+    if (inherits(s, pid))
+        return false;
+    *map_at(&s->seen, (uint64_t)pid) = s->scans;
+    return s->scans == 1;
+}
+
+void watch_others(struct samples *s)
+{
+    VEC(pid_t) pids = {0};
+    DIR *proc = opendir("/proc");
+    size_t strangers = 0;
+    s->scans++;
+    s->next_scan_ns = monotonic_ns() + SCANS_APART_NS;
+    for (struct dirent *e; proc && (e = readdir(proc));) {
+        pid_t pid = pid_of(e->d_name);
+        struct stat st;
+        if (pid > 0 && fstatat(dirfd(proc), e->d_name, &st, 0) == 0 && st.st_uid == geteuid())
+            *vec_push(&pids) = pid;
+    }
+    if (proc)
+        closedir(proc);
+    for (size_t i = 0; i < pids.count; i++)
+        if (is_stranger(s, pids.items[i]))
+            pids.items[strangers++] = pids.items[i];
+    for (size_t i = 0; i < strangers; i++) {
+        *map_at(&s->seen, (uint64_t)pids.items[i]) = WATCHED;
+        s->unwatched += !watch(s, pids.items[i]);
+    }
+    vec_release(&pids);
+}

@@ -1,0 +1,171 @@
+#include "collect/sampling/samples_state.h"
+
+#define LOOK_AFTER_NS 1000000  /* off for so long */
+#define LOOKS_APART   5000000  /* ns, of one thread */
+#define CHARGED_NS    50000000 /* a longer wait is charged as it goes on, for moments in between */
+
+static void charge(struct process *p, struct sampled_thread *t, enum domain domain, uint32_t stack,
+                   uint64_t ns, uint64_t count)
+{
+    struct target *target = p->target;
+    if (!stack)
+        stack = stack_tree_child(&target->stacks, 0, NODE_INCOMPLETE);
+    uint32_t thread = thread_number(p, t, monotonic_ns());
+    uint32_t account = ledger_account(&target->ledger, stack, thread, domain, STACK_WHOLE);
+    ledger_sample(&target->ledger, account, count, ns, COLUMNS);
+    target->events++;
+}
+
+static void charge_wait(struct process *p, struct sampled_thread *t, uint32_t stack)
+{
+    struct off *o = &t->off;
+    if (o->waited_ns || o->waits)
+        charge(p, t, DOMAIN_WAITING, stack, o->waited_ns, o->waits);
+    o->waited_ns = o->waits = 0;
+    o->last_wait = stack;
+}
+
+static void charge_ready(struct process *p, struct sampled_thread *t, uint32_t stack)
+{
+    if (t->off.ready_ns)
+        charge(p, t, DOMAIN_READY, stack, t->off.ready_ns, 0);
+    t->off.ready_ns = 0;
+}
+
+void samples_waited_for_us(struct samples *s, pid_t pid, pid_t tid, uint64_t from_ns,
+                           uint64_t to_ns)
+{
+    s->own_waits[s->own_wait_count++ % OWN_WAITS] =
+        (struct own_wait){.pid = pid, .tid = tid, .from_ns = from_ns, .to_ns = to_ns};
+}
+
+/* Of a time off, what the thread waited for us, or was held by us. */
+static uint64_t own_part(const struct samples *s, pid_t pid, pid_t tid, uint64_t from_ns,
+                         uint64_t to_ns)
+{
+    uint64_t ours = 0;
+    for (size_t i = 0; i < s->own_wait_count && i < OWN_WAITS; i++) {
+        const struct own_wait *w = &s->own_waits[i];
+        uint64_t from = w->from_ns > from_ns ? w->from_ns : from_ns;
+        uint64_t to = w->to_ns < to_ns ? w->to_ns : to_ns;
+        ours += w->pid == pid && (!w->tid || w->tid == tid) && to > from ? to - from : 0;
+    }
+    return ours < to_ns - from_ns ? ours : to_ns - from_ns;
+}
+
+/*
+ * A part of its time off is over. If it is not known where it left, the time is kept and charged to
+ * the next place that is: where it is found waiting, which is more likely the longer it waits
+ * there, or where it is sampled, for a thread that others took the processor from.
+ */
+static void pass_time(const struct samples *s, struct process *p, struct sampled_thread *t,
+                      uint64_t until_ns)
+{
+    struct off *o = &t->off;
+    uint64_t ns = until_ns > o->since_ns ? until_ns - o->since_ns : 0;
+    uint64_t ours =
+        o->ours && !o->preempted ? ns : own_part(s, p->pid, t->tid, o->since_ns, o->since_ns + ns);
+    ns -= ours;
+    if (ours && !ns) {
+        o->counted = true;
+    } else if (o->preempted) {
+        o->ready_ns += ns;
+        if (o->stack)
+            charge_ready(p, t, o->stack);
+    } else {
+        o->waited_ns += ns;
+        o->waits += !o->counted;
+        o->counted = true;
+        if (o->stack)
+            charge_wait(p, t, o->stack);
+    }
+    o->since_ns = until_ns;
+}
+
+void take_off_stack(struct samples *s, struct process *p, const struct perf_record *r)
+{
+    if (!p->alive || !has_target(s, p))
+        return;
+    uint32_t stack = stack_of(s, p, r);
+    struct off *o = &thread_of(p, r->tid)->off;
+    o->leaving = stack;
+    o->leaving_ours = is_recorder(p, r->registers.value[ARCH_REG_PC]);
+}
+
+void take_switch(struct samples *s, struct process *p, const struct perf_record *r)
+{
+    if (!p->alive)
+        return;
+    struct sampled_thread *t = thread_of(p, r->tid);
+    if (r->kind == PERF_OFF) {
+        t->off.since_ns = r->time_ns;
+        t->off.preempted = r->preempted;
+        t->off.counted = false;
+        t->off.stack = t->off.leaving;
+        t->off.ours = t->off.leaving_ours;
+        t->off.leaving = 0;
+        t->off.leaving_ours = false;
+        return;
+    }
+    if (t->off.since_ns && has_target(s, p))
+        pass_time(s, p, t, r->time_ns);
+    t->off.since_ns = 0;
+}
+
+void note_sample(struct samples *s, struct process *p, struct sampled_thread *t, uint32_t stack)
+{
+    (void)s;
+    t->off.last_sample = stack;
+    charge_ready(p, t, stack);
+}
+
+static void look_at(struct samples *s, struct process *p, struct sampled_thread *t,
+                    uint64_t until_ns, uint64_t now_ns)
+{
+    struct off *o = &t->off;
+    if (!o->since_ns || o->preempted || until_ns < o->since_ns + LOOK_AFTER_NS)
+        return;
+    if (!o->stack && now_ns >= o->next_look_ns) {
+        o->stack = stack_of_blocked(s, p, t->tid, &o->ours);
+        o->next_look_ns = now_ns + LOOKS_APART;
+    }
+    if (o->stack && until_ns > o->since_ns + CHARGED_NS)
+        pass_time(s, p, t, until_ns);
+}
+
+void look_at_waits(struct samples *s, uint64_t until_ns)
+{
+    uint64_t now_ns = monotonic_ns();
+    for (size_t i = 0; i < s->processes.count; i++) {
+        struct process *p = s->processes.items[i];
+        for (size_t k = 0; k < p->threads.count && p->alive; k++)
+            if (p->threads.items[k].off.since_ns && has_target(s, p))
+                look_at(s, p, &p->threads.items[k], until_ns, now_ns);
+    }
+}
+
+void cut_waits(struct samples *s, bool paused, uint64_t time_ns)
+{
+    for (size_t i = 0; i < s->processes.count; i++) {
+        struct process *p = s->processes.items[i];
+        for (size_t k = 0; k < p->threads.count; k++) {
+            struct sampled_thread *t = &p->threads.items[k];
+            if (!t->off.since_ns)
+                continue;
+            if (paused && has_target(s, p))
+                pass_time(s, p, t, time_ns);
+            t->off.since_ns = time_ns;
+        }
+    }
+}
+
+void settle_off(struct samples *s, struct process *p, struct sampled_thread *t, uint64_t time_ns)
+{
+    if (!has_target(s, p))
+        return;
+    if (t->off.since_ns)
+        pass_time(s, p, t, time_ns);
+    charge_wait(p, t, t->off.last_wait);
+    charge_ready(p, t, t->off.last_sample);
+    t->off.since_ns = 0;
+}

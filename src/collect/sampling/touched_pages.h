@@ -1,0 +1,50 @@
+/*
+ * touched_pages: what kind a page fault is, and how much memory it made resident.
+ *
+ * Two bits a page, kept for each 2 MiB that anything was touched in: it has been touched, and it
+ * was when the process forked or was forked, so that the next write to it makes a copy.
+ */
+#ifndef TIDE_COLLECT_SAMPLING_TOUCHED_PAGES_H
+#define TIDE_COLLECT_SAMPLING_TOUCHED_PAGES_H
+
+#include <sys/types.h>
+
+#include "base/map.h"
+#include "collect/naming/sampled_maps.h"
+
+enum fault_kind {
+    FAULT_TOUCH, /* a page of memory that was not there */
+    FAULT_HUGE,  /* 2 MiB of them at once */
+    FAULT_FILE,  /* a page of a file */
+    FAULT_COPY,  /* of a page that was shared since a fork: no more is resident than before */
+};
+
+#define TOUCHED_PAGES_IN_REGION 512
+
+struct touched_pages_region {
+    uint64_t touched[TOUCHED_PAGES_IN_REGION / 64], shared[TOUCHED_PAGES_IN_REGION / 64];
+    bool huge;
+};
+
+struct touched_pages {
+    struct map index; /* address of a region / 2 MiB -> place in regions */
+    VEC(struct touched_pages_region) regions;
+    uint64_t huge_mapping; /* the start of the last one where a huge page was seen */
+    unsigned waited;       /* faults that were read before the kernel had seen to them */
+};
+
+/* A fault at `address`, which lies in the mapping `m` (NULL: not known). */
+enum fault_kind touched_pages_fault(struct touched_pages *p, pid_t pid, const struct area *m,
+                                    uint64_t address);
+void touched_pages_fork(struct touched_pages *parent, struct touched_pages *child);
+/* [start, end) is a new mapping: nothing of it has been touched. */
+void touched_pages_forget(struct touched_pages *p, uint64_t start, uint64_t end);
+void touched_pages_clear(struct touched_pages *p);
+
+/* What became resident by it. */
+static inline uint64_t fault_bytes(enum fault_kind kind)
+{
+    return kind == FAULT_COPY ? 0 : kind == FAULT_HUGE ? UINT64_C(2) << 20 : 4096;
+}
+
+#endif

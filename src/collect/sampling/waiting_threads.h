@@ -1,0 +1,31 @@
+/*
+ * waiting_threads: where a thread waits, found from outside, without stopping or disturbing it.
+ *
+ * /proc tells the pc and sp of a thread that is in a system call, and its stack can be read as any
+ * memory of a process of one's own. If it is still in the same call afterwards, what was read is
+ * its stack. Not told are its other registers.
+ */
+#ifndef TIDE_COLLECT_SAMPLING_WAITING_THREADS_H
+#define TIDE_COLLECT_SAMPLING_WAITING_THREADS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "unwind/arch.h"
+
+#define WAITING_THREADS_STACK 16384
+
+struct waiting_thread {
+    struct arch_registers registers;      /* pc and sp; the pc is that after the system call */
+    uint8_t stack[WAITING_THREADS_STACK]; /* from sp on */
+    uint64_t size;                        /* that there is of it */
+};
+
+/* false: it runs, or may not be looked at. */
+bool waiting_threads_look(struct waiting_thread *b, pid_t pid, pid_t tid);
+/* Some bytes of its code. */
+bool waiting_threads_read_code(pid_t pid, uint64_t address, uint8_t *out, size_t size);
+
+#endif

@@ -1,0 +1,243 @@
+#include "collect/session/control_socket.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STRANGERS   8                    /* that may be silent at a time */
+#define PATIENCE_NS UINT64_C(1000000000) /* with one of our own, where there is no room */
+
+static uint64_t monotonic(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static bool random_digits(char *out, size_t digits)
+{
+    unsigned char bytes[WIRE_KEY_SIZE / 2];
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        return false;
+    for (size_t i = 0; i < digits / 2; i++)
+        sprintf(out + i * 2, "%02x", bytes[i]);
+    return true;
+}
+
+int control_socket_open(struct control_socket *d, struct err *err)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char digits[17] = "";
+    d->fd = d->spare = -1;
+    if (!random_digits(d->key, WIRE_KEY_SIZE) || !random_digits(digits, 16))
+        return err_set(err, -errno, "cannot get random numbers: %s", strerror(errno));
+    snprintf(d->name, sizeof d->name, "tidemark-%d-%s", (int)getpid(), digits);
+    memcpy(address.sun_path + 1, d->name, strlen(d->name));
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(d->name));
+    d->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (d->fd < 0 || bind(d->fd, (struct sockaddr *)&address, size) != 0 ||
+        listen(d->fd, 4096) != 0) {
+        int code = -errno;
+        control_socket_close(d);
+        return err_set(err, code, "cannot make a socket for the program to connect to: %s",
+                       strerror(-code));
+    }
+    d->spare = fcntl(d->fd, F_DUPFD_CLOEXEC, 3);
+    return 0;
+}
+
+void control_socket_close(struct control_socket *d)
+{
+    if (d->fd >= 0)
+        close(d->fd);
+    if (d->spare >= 0)
+        close(d->spare);
+    d->fd = d->spare = -1;
+    while (d->waiting_count)
+        close(d->waiting[--d->waiting_count].fd);
+}
+
+/* No descriptor is left for a client. It must not wait for one: it is sent away. */
+static bool send_away(struct control_socket *d)
+{
+    if (d->spare < 0)
+        return false;
+    close(d->spare);
+    struct client v = {.fd = accept4(d->fd, NULL, NULL, SOCK_CLOEXEC)};
+    if (v.fd >= 0) {
+        client_reply(&v, -EMFILE, -1, 0, 0);
+        d->refused++;
+    }
+    d->spare = fcntl(d->fd, F_DUPFD_CLOEXEC, 3);
+    return v.fd >= 0;
+}
+
+static void leave(struct control_socket *d, unsigned i)
+{
+    memmove(d->waiting + i, d->waiting + i + 1, (--d->waiting_count - i) * sizeof *d->waiting);
+}
+
+/* Sends away the one of another user who has been silent longest, if there are so many. */
+static bool make_room(struct control_socket *d, unsigned strangers)
+{
+    unsigned oldest = 0, count = 0;
+    for (unsigned i = d->waiting_count; i-- > 0;) {
+        if (d->waiting[i].stranger) {
+            oldest = i;
+            count++;
+        }
+    }
+    if (count < strangers)
+        return false;
+    close(d->waiting[oldest].fd);
+    leave(d, oldest);
+    return true;
+}
+
+/* Where there are none of another user: one of ours that is silent for long, as one that was
+ * stopped, must not keep all others waiting. The first is the oldest. */
+static bool make_room_at_last(struct control_socket *d)
+{
+    if (!d->waiting_count || monotonic() - d->waiting[0].came_ns < PATIENCE_NS)
+        return false;
+    close(d->waiting[0].fd);
+    leave(d, 0);
+    return true;
+}
+
+/* Lets the next one in, to be heard. False: nobody is there, or there is no room. */
+static bool let_in(struct control_socket *d)
+{
+    struct ucred who = {0};
+    socklen_t size = sizeof who;
+    int fd = -1;
+    if (d->waiting_count == CONTROL_SOCKET_WAITING && !make_room(d, 1) && !make_room_at_last(d))
+        return false;
+    while ((fd = accept4(d->fd, NULL, NULL, SOCK_CLOEXEC)) < 0)
+        if ((errno != EMFILE && errno != ENFILE) ||
+            !(make_room(d, 1) || make_room_at_last(d) || (!d->waiting_count && send_away(d))))
+            return false;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) {
+        close(fd);
+        return true;
+    }
+    bool stranger = who.uid != geteuid();
+    if (stranger)
+        make_room(d, STRANGERS);
+    d->waiting[d->waiting_count++] =
+        (struct control_socket_waiting){fd, who.pid, stranger, monotonic()};
+    return true;
+}
+
+/* 1: a proper request; 0: silence; -1: anything else, as when one only tested whether we live. */
+static int hear(const struct control_socket *d, const struct control_socket_waiting *w,
+                struct client *v)
+{
+    struct iovec parts[2] = {{&v->request, sizeof v->request}, {v->text, sizeof v->text - 1}};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+    memset(v->text, 0, sizeof v->text);
+    v->fd = w->fd;
+    v->pid = w->pid;
+    v->came_ns = v->left_ns = w->came_ns;
+    ssize_t n = recvmsg(w->fd, &message, MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return 0;
+    return n >= (ssize_t)sizeof v->request && !(message.msg_flags & MSG_TRUNC) &&
+                   v->request.magic == WIRE_MAGIC && v->request.version == WIRE_VERSION &&
+                   memcmp(v->request.key, d->key, WIRE_KEY_SIZE) == 0
+               ? 1
+               : -1;
+}
+
+size_t control_socket_poll(const struct control_socket *d, struct pollfd *out)
+{
+    size_t n = 0;
+    for (unsigned i = 0; i < d->waiting_count; i++)
+        out[n++] = (struct pollfd){.fd = d->waiting[i].fd, .events = POLLIN};
+    /* Where there is no room it may be there later, whoever comes. */
+    if (n < CONTROL_SOCKET_WAITING || monotonic() - d->waiting[0].came_ns >= PATIENCE_NS)
+        out[n++] = (struct pollfd){.fd = d->fd, .events = POLLIN};
+    return n;
+}
+
+bool control_socket_answer(struct control_socket *d, struct client *v)
+{
+    do {
+        for (unsigned i = 0; i < d->waiting_count;) {
+            int heard = hear(d, &d->waiting[i], v);
+            if (!heard) {
+                i++;
+                continue;
+            }
+            leave(d, i);
+            if (heard > 0)
+                return true;
+            close(v->fd);
+        }
+    } while (let_in(d));
+    return false;
+}
+
+void client_reply(struct client *v, int status, int memory, size_t size, uint32_t rings)
+{
+    struct wire_reply reply = {.status = status, .ring_count = rings, .size = size};
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    struct iovec data = {.iov_base = &reply, .iov_len = sizeof reply};
+    struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
+    if (memory >= 0) {
+        message.msg_control = &control;
+        message.msg_controllen = sizeof control;
+        struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(sizeof memory);
+        memcpy(CMSG_DATA(c), &memory, sizeof memory);
+    }
+    v->left_ns = monotonic();
+    ssize_t ignored = sendmsg(v->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    (void)ignored; /* it died meanwhile: its pidfd says so */
+    close(v->fd);
+}
+
+static void answer(struct client *v, int status, const void *data, size_t size, uint32_t count)
+{
+    struct wire_reply reply = {.status = status, .size = size, .ring_count = count};
+    struct iovec parts[2] = {{&reply, sizeof reply}, {(void *)(uintptr_t)data, size}};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+    v->left_ns = monotonic();
+    ssize_t ignored = sendmsg(v->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    (void)ignored;
+    close(v->fd);
+}
+
+void client_give(struct client *v, const void *data, size_t size, uint32_t count)
+{
+    answer(v, 0, data, size, count);
+}
+
+void client_tell(struct client *v, int status, const char *text)
+{
+    answer(v, status, text, strlen(text), 0);
+}
+
+bool client_has_left(const struct client *v)
+{
+    struct pollfd p = {.fd = v->fd};
+    return poll(&p, 1, 0) == 1;
+}
+
+void client_leave(struct client *v)
+{
+    v->left_ns = monotonic();
+    close(v->fd);
+}

@@ -1,0 +1,44 @@
+#include "collect/session/end_budget.h"
+
+#include <time.h>
+
+#define PROGRAM_LEAST_NS  UINT64_C(200000000)
+#define PROGRAM_SHARE     20 /* 5 % of its run */
+#define FORKED_LEAST_NS   UINT64_C(100000000)
+#define FORKED_SHARE      40      /* 2.5 % of the session, for all of them */
+#define FORKED_ALWAYS_NS  1000000 /* a step that takes no more is always done */
+#define STEPS_AT_ONE_TIME 2       /* one forked process leaves as much for the others */
+
+static uint64_t greater(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+uint64_t end_budget_left(const struct session *s, const struct target *t)
+{
+    uint64_t now_ns = elapsed_ns(s);
+    if (s->options->full_scan)
+        return UINT64_MAX;
+    if (!t->forked) {
+        uint64_t all = greater(PROGRAM_LEAST_NS, (now_ns - t->start_ns) / PROGRAM_SHARE);
+        return all > t->end_spent_ns ? all - t->end_spent_ns : 0;
+    }
+    uint64_t all = greater(FORKED_LEAST_NS, now_ns / FORKED_SHARE);
+    uint64_t left = all > s->forked_spent_ns ? all - s->forked_spent_ns : 0;
+    return greater(left / STEPS_AT_ONE_TIME, FORKED_ALWAYS_NS);
+}
+
+uint64_t end_budget_start(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void end_budget_stop(struct session *s, struct target *t, uint64_t start, uint64_t more_ns)
+{
+    uint64_t spent = end_budget_start() - start + more_ns;
+    t->end_spent_ns += spent;
+    if (t->forked)
+        s->forked_spent_ns += spent;
+}

@@ -1,0 +1,255 @@
+#include "collect/session/executable.h"
+
+#include <fcntl.h>
+#include <gelf.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "collect/leakscan/lsan_suppressions.h"
+#include "symbol/elfimage.h"
+
+#define INTERPRETERS_MAX 4 /* the kernel follows no more */
+
+#if defined(__x86_64__)
+#define OWN_MACHINE EM_X86_64
+#define OWN_LOADER  "ld-linux-x86-64.so.2"
+#elif defined(__aarch64__)
+#define OWN_MACHINE EM_AARCH64
+#define OWN_LOADER  "ld-linux-aarch64.so.1"
+#else
+#error "which machine and loader are ours?"
+#endif
+
+/* --- which file ------------------------------------------------------------------------------- */
+
+static bool can_be_run(const char *path)
+{
+    struct stat s;
+    return stat(path, &s) == 0 && S_ISREG(s.st_mode) && access(path, X_OK) == 0;
+}
+
+char *executable_find(const char *name)
+{
+    if (strchr(name, '/'))
+        return can_be_run(name) ? xstrdup(name) : NULL;
+    const char *path = getenv("PATH");
+    for (const char *p = path ? path : "/bin:/usr/bin";; p++) {
+        size_t size = strcspn(p, ":");
+        char *file = size ? xasprintf("%.*s/%s", (int)size, p, name) : xasprintf("./%s", name);
+        if (can_be_run(file))
+            return file;
+        free(file);
+        p += size;
+        if (!*p)
+            return NULL;
+    }
+}
+
+/* The interpreter that a file's #! line names; NULL: it has none. */
+static char *named_interpreter(const char *path)
+{
+    char line[256] = "";
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof line - 1);
+    if (fd >= 0)
+        close(fd);
+    if (n < 3 || line[0] != '#' || line[1] != '!')
+        return NULL;
+    const char *start = line + 2 + strspn(line + 2, " \t");
+    size_t size = strcspn(start, " \t\r\n");
+    return size ? xstrndup(start, size) : NULL;
+}
+
+char *executable_interpreter(const char *path)
+{
+    char *now = xstrdup(path);
+    for (int i = 0; i < INTERPRETERS_MAX; i++) {
+        char *next = named_interpreter(now);
+        if (!next)
+            break;
+        free(now);
+        now = next;
+    }
+    return now;
+}
+
+/* --- what it may do --------------------------------------------------------------------------- */
+
+bool executable_changes_rights(const char *path, uid_t ruid, uid_t euid, gid_t rgid, gid_t egid)
+{
+    struct stat s;
+    struct statvfs fs;
+    if (stat(path, &s) != 0)
+        return false;
+    bool mounted_nosuid = statvfs(path, &fs) == 0 && (fs.f_flag & ST_NOSUID);
+    if (!mounted_nosuid && prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1) {
+        if (s.st_mode & S_ISUID)
+            euid = s.st_uid;
+        if ((s.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP))
+            egid = s.st_gid;
+    }
+    bool capable =
+        !mounted_nosuid && ruid != 0 && getxattr(path, "security.capability", NULL, 0) > 0;
+    return capable || euid != ruid || egid != rgid;
+}
+
+/* --- what it is made of ----------------------------------------------------------------------- */
+
+static bool is_allocation_function(const char *name)
+{
+    static const char *const names[] = {"malloc",        "calloc", "realloc", "posix_memalign",
+                                        "aligned_alloc", "_Znwm",  "_Znam",   "strdup"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* An allocator whose functions have a prefix, so that it can live beside malloc. */
+static const char *inner_allocator(const char *name)
+{
+    if (strcmp(name, "_rjem_malloc") == 0 || strcmp(name, "je_mallocx") == 0)
+        return "jemalloc";
+    return strcmp(name, "mi_malloc") == 0 ? "mimalloc" : NULL;
+}
+
+static void look_at_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
+                            struct executable *e)
+{
+    Elf_Data *data = elf_getdata(section, NULL);
+    if (!data || !header->sh_entsize)
+        return;
+    bool dynamic = header->sh_type == SHT_DYNSYM;
+    size_t count = header->sh_size / header->sh_entsize;
+    for (size_t i = 1; i < count && i <= INT_MAX; i++) {
+        GElf_Sym symbol;
+        if (!gelf_getsym(data, (int)i, &symbol))
+            return;
+        if (GELF_ST_TYPE(symbol.st_info) != STT_FUNC &&
+            GELF_ST_TYPE(symbol.st_info) != STT_GNU_IFUNC)
+            continue;
+        const char *name = elf_strptr(elf, header->sh_link, symbol.st_name);
+        if (!name)
+            continue;
+        if (symbol.st_shndx == SHN_UNDEF) {
+            e->imports_malloc |= dynamic && is_allocation_function(name);
+        } else if (strcmp(name, "malloc") == 0) {
+            if (dynamic)
+                e->malloc_address = symbol.st_value;
+            enum own_malloc own = dynamic ? OWN_MALLOC_EXPORTED : OWN_MALLOC_HIDDEN;
+            e->own_malloc = own > e->own_malloc ? own : e->own_malloc;
+        } else if (strcmp(name, LSAN_FUNCTION) == 0) {
+            e->has_suppressions = true;
+        } else if (!e->inner) {
+            e->inner = inner_allocator(name);
+        }
+    }
+}
+
+/* Relocations against malloc and free: slots that the loader fills, now or at the first call. */
+static void look_at_relocations(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
+                                struct executable *e)
+{
+    GElf_Shdr symbols_header;
+    Elf_Scn *symbols_section = elf_getscn(elf, header->sh_link);
+    Elf_Data *data = elf_getdata(section, NULL);
+    Elf_Data *symbols = symbols_section ? elf_getdata(symbols_section, NULL) : NULL;
+    if (!data || !symbols || !header->sh_entsize || !gelf_getshdr(symbols_section, &symbols_header))
+        return;
+    size_t count = header->sh_size / header->sh_entsize;
+    for (size_t i = 0; i < count && i <= INT_MAX && !(e->malloc_slot && e->free_slot); i++) {
+        GElf_Rela r;
+        GElf_Sym symbol;
+        if (!gelf_getrela(data, (int)i, &r))
+            return;
+        if (GELF_R_SYM(r.r_info) == 0 || GELF_R_SYM(r.r_info) > INT_MAX || r.r_addend != 0 ||
+            !gelf_getsym(symbols, (int)GELF_R_SYM(r.r_info), &symbol))
+            continue;
+        const char *name = elf_strptr(elf, symbols_header.sh_link, symbol.st_name);
+        if (name && strcmp(name, "malloc") == 0)
+            e->malloc_slot = r.r_offset;
+        if (name && strcmp(name, "free") == 0)
+            e->free_slot = r.r_offset;
+    }
+}
+
+static void look_at_sections(Elf *elf, struct executable *e)
+{
+    size_t names;
+    if (elf_getshdrstrndx(elf, &names) != 0)
+        return;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
+        GElf_Shdr header;
+        if (!gelf_getshdr(section, &header))
+            continue;
+        const char *name = elf_strptr(elf, names, header.sh_name);
+        if (name && (strcmp(name, ".go.buildinfo") == 0 || strcmp(name, ".note.go.buildid") == 0))
+            e->is_go = true;
+        if (header.sh_type == SHT_SYMTAB)
+            e->has_symbols = true;
+        if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM)
+            look_at_symbols(elf, section, &header, e);
+        if (header.sh_type == SHT_RELA && (header.sh_flags & SHF_ALLOC))
+            look_at_relocations(elf, section, &header, e);
+    }
+}
+
+/* The kind, by header and program headers: sections can be stripped. */
+static enum executable_kind kind_of(Elf *elf)
+{
+    GElf_Ehdr header;
+    size_t count, size;
+    if (!gelf_getehdr(elf, &header) || elf_getphdrnum(elf, &count) != 0)
+        return EXECUTABLE_UNKNOWN;
+    if (header.e_machine == EM_386 || header.e_machine == EM_ARM ||
+        (header.e_machine == OWN_MACHINE && gelf_getclass(elf) != ELFCLASS64))
+        return EXECUTABLE_32_BIT;
+    if (header.e_machine != OWN_MACHINE)
+        return EXECUTABLE_FOREIGN;
+    const char *bytes = elf_rawfile(elf, &size);
+    for (size_t i = 0; i < count && i <= INT_MAX; i++) {
+        GElf_Phdr p;
+        if (!gelf_getphdr(elf, (int)i, &p) || p.p_type != PT_INTERP)
+            continue;
+        if (!bytes || p.p_offset >= size || p.p_filesz > size - p.p_offset)
+            return EXECUTABLE_UNKNOWN;
+        char *loader = xstrndup(bytes + p.p_offset, p.p_filesz);
+        const char *slash = strrchr(loader, '/');
+        /* A C library in an odd place (Nix, a home folder) still has its loader's name. */
+        bool ours = strcmp(slash ? slash + 1 : loader, OWN_LOADER) == 0;
+        free(loader);
+        return ours ? EXECUTABLE_DYNAMIC : EXECUTABLE_OTHER_LOADER;
+    }
+    return EXECUTABLE_STATIC;
+}
+
+enum executable_kind executable_kind(const char *path)
+{
+    struct elf_image image;
+    elf_version(EV_CURRENT);
+    if (elf_image_open(&image, path) != 0)
+        return EXECUTABLE_UNKNOWN;
+    enum executable_kind kind = kind_of(image.elf);
+    elf_image_release(&image);
+    return kind;
+}
+
+struct executable executable_look(const char *path)
+{
+    struct executable e = {.kind = EXECUTABLE_UNKNOWN};
+    struct elf_image image;
+    elf_version(EV_CURRENT);
+    if (elf_image_open(&image, path) != 0)
+        return e;
+    e.kind = kind_of(image.elf);
+    look_at_sections(image.elf, &e);
+    elf_image_release(&image);
+    return e;
+}

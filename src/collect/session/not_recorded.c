@@ -1,0 +1,494 @@
+#include "collect/session/not_recorded.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "collect/leakscan/lsan_suppressions.h"
+
+#define LOOK_FIRST_NS     2000000
+#define LOOK_LONGEST_NS   1000000000
+#define MAPPING_NS        3000 /* a look at libraries takes so long for each mapping */
+#define LOOK_APART        50   /* times what the last look at libraries took: 2 % of a processor */
+#define NOTES_MAX         16   /* about children; more would hide the rest */
+#define SUPPRESSIONS_MOST 8
+
+/* --- why ----------------------------------------------------------------------------------------
+ */
+
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+const struct executable *not_recorded_file(struct not_recorded *u, const char *path)
+{
+    for (size_t i = 0; i < u->looked.count; i++)
+        if (strcmp(u->looked.items[i].path, path) == 0)
+            return &u->looked.items[i].is;
+    *vec_push(&u->looked) = (struct looked){xstrdup(path), executable_look(path)};
+    return &vec_last(&u->looked)->is;
+}
+
+/* Did the user ask for programs of this name? */
+bool not_recorded_is_wanted(const char *only, const char *path)
+{
+    const char *name = file_name(path);
+    while (only && *only) {
+        size_t size = strcspn(only, "\n");
+        if (size && memmem(name, strlen(name), only, size))
+            return true;
+        only += size + (only[size] == '\n');
+    }
+    return !only;
+}
+
+static const char *const libc_reason =
+    "it uses another C library than glibc; record a build for glibc";
+static const char *const narrow_reason = "it is a 32-bit program; record a 64-bit build of it";
+
+/* Why nothing can be preloaded into it, and what to do; NULL: it could be. */
+static const char *kind_reason(const struct executable *e)
+{
+    switch (e->kind) {
+    case EXECUTABLE_STATIC:
+        return e->is_go ? "it is a Go program, statically linked, whose runtime has its own "
+                          "allocator; use Go's own profiler"
+                        : "it is statically linked, so nothing can be preloaded into it; "
+                          "record a dynamically linked build of it";
+    case EXECUTABLE_32_BIT:
+        return narrow_reason;
+    case EXECUTABLE_FOREIGN:
+        return "it is a program for another kind of machine; record a native build of it";
+    case EXECUTABLE_OTHER_LOADER:
+        return libc_reason;
+    case EXECUTABLE_DYNAMIC:
+    case EXECUTABLE_UNKNOWN:
+        break;
+    }
+    return NULL;
+}
+
+static const char *const rights_reason =
+    "it runs with other rights (setuid, setgid or file capabilities), where the loader ignores "
+    "what is preloaded; record a copy without them, or as the user it belongs to";
+
+static const char *const silent_reason =
+    "it ended while it was being loaded, runs under a seccomp filter, which may forbid what "
+    "recording needs, has a root directory without tidemark's library, or was started without "
+    "tidemark's environment; 'tidemark doctor' says what is permitted";
+
+static const char *const network_reason =
+    "it is in another network namespace, from where the collector cannot be reached; run tidemark "
+    "inside that";
+
+char *not_recorded_program_note(const struct not_recorded *u, const char *name)
+{
+    if (!not_recorded_is_wanted(u->only, name))
+        return xasprintf("no program whose name contains what --only asks for was run");
+    char *file = executable_find(name);
+    char *program = file ? executable_interpreter(file) : xstrdup(name);
+    struct executable e = executable_look(program);
+    const char *reason = kind_reason(&e);
+    char *note =
+        file && strcmp(file, program) != 0
+            ? xasprintf("nothing could be seen in %s, a script for %s: of that, %s", name, program,
+                        reason ? reason : silent_reason)
+            : xasprintf("nothing could be seen in %s: %s", name, reason ? reason : silent_reason);
+    free(program);
+    free(file);
+    return note;
+}
+
+/* Why a process that was listened to had nothing to tell; NULL if it had and nothing is missing. */
+static char *quiet_note(struct not_recorded *u, const struct target *t)
+{
+    const char *path = t->profile.executable;
+    if (!t->size) { /* it was only sampled */
+        const char *reason = *path ? kind_reason(not_recorded_file(u, path)) : NULL;
+        return xasprintf("no allocations by %s could be seen: %s", *path ? path : t->name,
+                         reason ? reason : silent_reason);
+    }
+    bool none = t->ledger.allocations == 0;
+    const struct executable *e = not_recorded_file(u, path);
+    if (e->own_malloc == OWN_MALLOC_HIDDEN ||
+        (none && e->own_malloc == OWN_MALLOC_EXPORTED && !(t->entries_taken & WIRE_TAKEN_MALLOC)))
+        return xasprintf("%s by %s could be seen: a malloc of its own is linked into it, and "
+                         "calls of that pass tidemark by; link the allocator as a shared library",
+                         none ? "no allocations" : "only allocations by libraries and not those",
+                         path);
+    if (e->inner && e->own_malloc == OWN_MALLOC_NONE && !(t->entries_taken & WIRE_TAKEN_INNER))
+        return xasprintf("blocks of the %s inside %s could not be seen: it is linked into the "
+                         "program under names of its own; what it maps is in --metric mapped; "
+                         "link it as a shared library, or use the system's malloc",
+                         e->inner, path);
+    if (!none)
+        return NULL;
+    if (e->is_go)
+        return xasprintf("no allocations by %s could be seen: it is a Go program, whose runtime "
+                         "has its own allocator; use Go's own profiler, or --metric mapped",
+                         path);
+    if (e->kind == EXECUTABLE_DYNAMIC && !e->imports_malloc && !e->has_symbols)
+        return xasprintf("no allocations by %s could be seen: it calls none of the C library's "
+                         "allocation functions; if it allocates at all, an allocator without "
+                         "symbols is linked into it: link that as a shared library",
+                         path);
+    if (!t->was_joined)
+        return xasprintf("nothing could be seen in %s: its limits leave the recorder no address "
+                         "space (ulimit -v) or no file descriptor (ulimit -n); raise them",
+                         path);
+    if (t->was_paused)
+        return NULL; /* it may have made some; that it was paused is told */
+    return xasprintf("it made no allocations%s",
+                     t->profile.execed ? " before it became another program" : "");
+}
+
+/* --- looking ------------------------------------------------------------------------------------
+ */
+
+static bool read_text(pid_t pid, const char *what, char *out, size_t size)
+{
+    char path[96];
+    snprintf(path, sizeof path, "/proc/%d/%s", pid, what);
+    FILE *f = fopen(path, "re");
+    size_t n = f ? fread(out, 1, size - 1, f) : 0;
+    if (f)
+        fclose(f);
+    out[n] = '\0';
+    return n > 0;
+}
+
+/* From "PID (name) S ...": the name may hold anything. */
+static bool read_name(pid_t pid, char name[16], char *state)
+{
+    char text[512];
+    const char *open, *close;
+    if (!read_text(pid, "stat", text, sizeof text) || !(open = strchr(text, '(')) ||
+        !(close = strrchr(text, ')')) || close[1] != ' ')
+        return false;
+    snprintf(name, 16, "%.*s", (int)(close - open - 1), open + 1);
+    *state = close[2];
+    return true;
+}
+
+/* The file it runs; false: none, or we may not know. */
+static bool read_exe(pid_t pid, char path[PATH_MAX])
+{
+    char link[64];
+    snprintf(link, sizeof link, "/proc/%d/exe", pid);
+    ssize_t n = readlink(link, path, PATH_MAX - 1);
+    path[n > 0 ? n : 0] = '\0';
+    return n > 0;
+}
+
+/* The word it was called by. Anybody may read that. */
+static bool read_first_argument(pid_t pid, char *out, size_t size)
+{
+    return read_text(pid, "cmdline", out, size) && *out;
+}
+
+/* "Uid:" or "Gid:" of /proc/PID/status: the real and the effective one. */
+static bool read_ids(const char *status, const char *label, unsigned ids[2])
+{
+    char *at = strstr(status, label);
+    if (!at)
+        return false;
+    ids[0] = (unsigned)strtoul(at + 5, &at, 10);
+    ids[1] = (unsigned)strtoul(at, NULL, 10);
+    return true;
+}
+
+static bool has_other_rights(pid_t pid, const char *path)
+{
+    char text[4096];
+    unsigned ids[2], groups[2];
+    if (!read_text(pid, "status", text, sizeof text) || !read_ids(text, "\nUid:", ids) ||
+        !read_ids(text, "\nGid:", groups))
+        return false;
+    if (*path)
+        return executable_changes_rights(path, ids[0], ids[1], groups[0], groups[1]);
+    return ids[0] != ids[1] || groups[0] != groups[1] || ids[1] != geteuid();
+}
+
+static bool is_elsewhere(pid_t pid)
+{
+    char theirs[64];
+    struct stat a, b;
+    snprintf(theirs, sizeof theirs, "/proc/%d/ns/net", pid);
+    return stat(theirs, &a) == 0 && stat("/proc/self/ns/net", &b) == 0 && a.st_ino != b.st_ino;
+}
+
+static void look_at_target(struct target *t)
+{
+    struct watched *w = &t->watched;
+    char exe[PATH_MAX], name[16], link[64], state;
+    struct stat s;
+    if (!read_name(t->pid, name, &state) || state == 'Z')
+        return;
+    snprintf(link, sizeof link, "/proc/%d/exe", t->pid);
+    bool known = stat(link, &s) == 0;
+    bool same = known ? s.st_dev == t->exe_device && s.st_ino == t->exe_inode
+                      : strcmp(name, *w->name ? w->name : t->name) == 0;
+    if (!same && !w->became) {
+        w->is_path = read_exe(t->pid, exe);
+        bool named = w->is_path || read_first_argument(t->pid, exe, sizeof exe);
+        w->became = xstrdup(named ? exe : name);
+        w->is_elsewhere = is_elsewhere(t->pid);
+    }
+    memcpy(w->name, name, sizeof name);
+}
+
+static bool is_target(struct target *const *targets, size_t count, pid_t pid)
+{
+    for (size_t i = 0; i < count; i++)
+        if (targets[i]->pid == pid)
+            return true;
+    return false;
+}
+
+static bool is_stranger(const struct not_recorded *u, pid_t pid)
+{
+    for (size_t i = 0; i < u->strangers.count; i++)
+        if (u->strangers.items[i].pid == pid)
+            return true;
+    return false;
+}
+
+/* A child that has not said hello. It may be about to, unless its program cannot. */
+static void look_at_child(struct not_recorded *u, const struct target *parent, pid_t pid)
+{
+    char exe[PATH_MAX];
+    const char *reason;
+    if (read_exe(pid, exe)) {
+        if (strcmp(exe, parent->profile.executable) == 0)
+            return; /* forked */
+        reason =
+            has_other_rights(pid, exe) ? rights_reason : kind_reason(not_recorded_file(u, exe));
+        if (!reason && is_elsewhere(pid))
+            reason = network_reason;
+    } else {
+        if (errno != EACCES)
+            return;
+        /* Without arguments it is on its way to a program: to be seen at the next look. */
+        bool named = read_first_argument(pid, exe, sizeof exe);
+        reason = named && has_other_rights(pid, "") ? rights_reason : NULL;
+    }
+    if (reason && not_recorded_is_wanted(u->only, exe))
+        *vec_push(&u->strangers) = (struct stranger){
+            pid, xasprintf("nothing could be seen in %s (process %d): %s", exe, pid, reason)};
+}
+
+static void look_at_children(struct not_recorded *u, struct target *const *targets, size_t count,
+                             const struct target *parent)
+{
+    char what[64], text[4096];
+    snprintf(what, sizeof what, "task/%d/children", parent->pid);
+    if (!read_text(parent->pid, what, text, sizeof text))
+        return;
+    char *rest = text;
+    for (char *word; (word = strtok_r(rest, " ", &rest)) && u->strangers.count < NOTES_MAX;) {
+        pid_t pid = (pid_t)strtol(word, NULL, 10);
+        if (pid > 0 && !is_target(targets, count, pid) && !is_stranger(u, pid))
+            look_at_child(u, parent, pid);
+    }
+}
+
+/* Often at first, when programs and libraries are loaded; then so often while the run doubles. */
+static uint64_t next_look(uint64_t now_ns, uint64_t first_ns, unsigned share)
+{
+    uint64_t pause = now_ns / share;
+    pause = pause < first_ns ? first_ns : pause;
+    return now_ns + (pause > LOOK_LONGEST_NS ? LOOK_LONGEST_NS : pause);
+}
+
+void not_recorded_left_out(struct not_recorded *u, const char *path, uint32_t why)
+{
+    if (u->no_children || !*path || why == WIRE_OUT_NONE || why > WIRE_OUT_32_BIT ||
+        !not_recorded_is_wanted(u->only, path))
+        return;
+    for (size_t i = 0; i < u->left_out.count; i++)
+        if (strcmp(u->left_out.items[i].path, path) == 0) {
+            u->left_out.items[i].times++;
+            return;
+        }
+    if (u->left_out.count < NOTES_MAX)
+        *vec_push(&u->left_out) = (struct left_out){xstrdup(path), (enum wire_out)why, 1};
+}
+
+static bool has_libraries(const struct target *t)
+{
+    return !t->ended && t->size && !t->watched.became;
+}
+
+/* Forked processes have their parent's libraries, and there may be many: each time one of them is
+ * looked at, in turn. */
+static void look_at_libraries(struct not_recorded *u, struct target *const *targets, size_t count,
+                              uint64_t now_ns)
+{
+    uint64_t mappings = 0;
+    struct target *forked = NULL;
+    if (now_ns < u->next_map_look_ns)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        struct target *t = targets[i];
+        if (!has_libraries(t))
+            continue;
+        if (!t->forked)
+            mappings += unhooked_libraries_look(u, t);
+        else if (!forked || t->watched.libraries_looks < forked->watched.libraries_looks)
+            forked = t;
+    }
+    if (forked) {
+        mappings += unhooked_libraries_look(u, forked);
+        forked->watched.libraries_looks++;
+    }
+    uint64_t paid_ns = now_ns + mappings * MAPPING_NS * LOOK_APART;
+    u->next_map_look_ns = next_look(now_ns, LOOK_FIRST_NS * 8, 8);
+    u->next_map_look_ns = u->next_map_look_ns > paid_ns ? u->next_map_look_ns : paid_ns;
+}
+
+void not_recorded_look(struct not_recorded *u, struct target *const *targets, size_t count,
+                       uint64_t now_ns)
+{
+    if (now_ns < u->next_look_ns)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        if (targets[i]->ended)
+            continue;
+        look_at_target(targets[i]);
+        if (!u->no_children && u->strangers.count < NOTES_MAX)
+            look_at_children(u, targets, count, targets[i]);
+    }
+    look_at_libraries(u, targets, count, now_ns);
+    u->next_look_ns = next_look(now_ns, LOOK_FIRST_NS, 64);
+}
+
+void not_recorded_last_look(struct target *t)
+{
+    char name[16], state;
+    if (read_name(t->pid, name, &state) && state == 'Z')
+        memcpy(t->watched.last_name, name, sizeof name);
+}
+
+/* --- saying so ----------------------------------------------------------------------------------
+ */
+
+/* Too short a life to be looked at, but it died with another name, and not one it gave itself. */
+static void judge_by_name(struct watched *w, const struct target *t)
+{
+    if (w->became || !*w->last_name || strcmp(w->last_name, *w->name ? w->name : t->name) == 0)
+        return;
+    for (size_t i = 0; i < t->profile.threads.count; i++)
+        if (strcmp(w->last_name, t->profile.threads.items[i].name) == 0)
+            return;
+    w->became = xstrdup(w->last_name);
+}
+
+static char *became_note(struct not_recorded *u, const struct watched *w)
+{
+    const char *reason = w->is_path ? kind_reason(not_recorded_file(u, w->became)) : NULL;
+    if (!reason && w->is_path &&
+        executable_changes_rights(w->became, getuid(), geteuid(), getgid(), getegid()))
+        reason = rights_reason;
+    if (!reason && w->is_elsewhere)
+        reason = network_reason;
+    return xasprintf("it became another program, %s, in which nothing could be seen: %s", w->became,
+                     reason       ? reason
+                     : w->is_path ? silent_reason
+                                  : "it is statically linked, setuid, in another network "
+                                    "namespace, or was started without tidemark's environment");
+}
+
+static bool is_noted(struct target *const *targets, size_t count, const char *path)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < targets[i]->profile.notes.count; k++)
+            if (strstr(targets[i]->profile.notes.items[k], path))
+                return true;
+    return false;
+}
+
+/* Is this about a program that was left out? Of those, one note tells of all processes. */
+static bool names_left_out(const struct not_recorded *u, const char *note)
+{
+    for (size_t i = 0; i < u->left_out.count; i++)
+        if (strstr(note, u->left_out.items[i].path))
+            return true;
+    return false;
+}
+
+/* What a recorded process became is told already, with the process. */
+static void explain_left_out(const struct not_recorded *u, struct target *const *targets,
+                             size_t count, struct target *main)
+{
+    for (size_t i = 0; i < u->left_out.count; i++) {
+        const struct left_out *l = &u->left_out.items[i];
+        if (is_noted(targets, count, l->path))
+            continue;
+        char *times = l->times > 1 ? xasprintf(" (%u times)", l->times) : xstrdup("");
+        *vec_push(&main->profile.notes) =
+            xasprintf("nothing could be seen in %s%s: %s", l->path, times,
+                      l->why == WIRE_OUT_LIBC ? libc_reason : narrow_reason);
+        free(times);
+    }
+}
+
+/* What a program tells LeakSanitizer not to report, once for all its processes. */
+static void take_suppressions(struct not_recorded *u, struct target *t)
+{
+    const char *path = t->profile.executable, *name = file_name(path);
+    bool unread;
+    if (!*path || !not_recorded_file(u, path)->has_suppressions ||
+        u->suppressions.count == SUPPRESSIONS_MOST)
+        return;
+    for (size_t i = 0; i < u->suppressions.count; i++)
+        if (strcmp(u->suppressions.items[i].name, name) == 0)
+            return;
+    char *text = lsan_suppressions(path, &unread);
+    if (unread)
+        *vec_push(&t->profile.notes) =
+            xasprintf("%s has a function " LSAN_FUNCTION ", and what it returns could not be told "
+                      "without calling it; give these suppressions to 'tidemark leaks' as a file",
+                      path);
+    if (text)
+        *vec_push(&u->suppressions) = (struct recorded_default){
+            .kind = DEFAULT_OF_PROGRAM, .name = xstrdup(name), .text = text};
+}
+
+void not_recorded_explain(struct not_recorded *u, struct target *const *targets, size_t count,
+                          pid_t program)
+{
+    if (!count)
+        return;
+    struct target *main = targets[0];
+    for (size_t i = 0; i < count; i++)
+        if (targets[i]->pid == program)
+            main = targets[i];
+    for (size_t i = 0; i < count; i++) {
+        struct target *t = targets[i];
+        struct watched *w = &t->watched;
+        judge_by_name(w, t);
+        bool became = w->became && !t->profile.execed && not_recorded_is_wanted(u->only, w->became);
+        char *note = became ? became_note(u, w) : NULL;
+        if (note && t != main)
+            *vec_push(&main->profile.notes) =
+                xasprintf("process %d, %s: %s", t->pid, file_name(t->profile.executable), note);
+        if (note)
+            *vec_push(&t->profile.notes) = note;
+        take_suppressions(u, t);
+        if ((note = quiet_note(u, t)))
+            *vec_push(&t->profile.notes) = note;
+    }
+    unhooked_libraries_explain(u);
+    for (size_t i = 0; i < u->strangers.count; i++)
+        if (!is_target(targets, count, u->strangers.items[i].pid) &&
+            !names_left_out(u, u->strangers.items[i].note))
+            *vec_push(&main->profile.notes) = xstrdup(u->strangers.items[i].note);
+    explain_left_out(u, targets, count, main);
+}

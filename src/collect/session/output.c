@@ -1,0 +1,227 @@
+#include "collect/session/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+char *output_name(const char *pattern, const char *program, pid_t pid, struct err *err)
+{
+    struct strbuf b = {0};
+    char text[256] = "";
+    for (const char *s = pattern; *s; s++) {
+        if (*s != '%') {
+            strbuf_putc(&b, *s);
+            continue;
+        }
+        const char *slash = strrchr(program, '/'), *end;
+        time_t now = time(NULL);
+        struct tm local;
+        switch (*++s) {
+        case 'n':
+            strbuf_puts(&b, slash ? slash + 1 : program);
+            break;
+        case 'p':
+            strbuf_printf(&b, "%d", pid);
+            break;
+        case '%':
+            strbuf_putc(&b, '%');
+            break;
+        case 'h':
+            if (gethostname(text, sizeof text - 1) == 0)
+                strbuf_puts(&b, text);
+            break;
+        case 't':
+            strftime(text, sizeof text, "%Y%m%d-%H%M%S", localtime_r(&now, &local));
+            strbuf_puts(&b, text);
+            break;
+        case 'q':
+            end = s[1] == '{' ? strchr(s, '}') : NULL;
+            if (end) {
+                char *variable = xstrndup(s + 2, (size_t)(end - s - 2));
+                const char *value = getenv(variable);
+                strbuf_puts(&b, value ? value : "");
+                free(variable);
+                s = end;
+                break;
+            }
+            /* fall through */
+        default:
+            err_set(err, -EINVAL,
+                    "unknown %%%c in output name '%s'; known are %%n %%p %%h %%t %%q{VAR} %%%%",
+                    *s ? *s : ' ', pattern);
+            strbuf_release(&b);
+            return NULL;
+        }
+    }
+    return strbuf_detach(&b);
+}
+
+/* The directory part; "." where there is none. */
+static char *directory_of(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    return slash == name ? xstrdup("/")
+           : slash       ? xstrndup(name, (size_t)(slash - name))
+                         : xstrdup(".");
+}
+
+/* Devices and our own descriptors are written to, never replaced. */
+static bool is_device(const char *name)
+{
+    struct stat s;
+    return strcmp(name, "/dev/stdout") == 0 || strcmp(name, "/dev/stderr") == 0 ||
+           strncmp(name, "/dev/fd/", 8) == 0 || (lstat(name, &s) == 0 && S_ISCHR(s.st_mode));
+}
+
+/* What nobody can guess, so that nothing is laid in our way; the same for a session and its copies,
+ * so that output_discard finds what a killed one left. */
+static uint64_t part_secret(void)
+{
+    static uint64_t secret;
+    if (!secret && getrandom(&secret, sizeof secret, 0) != (ssize_t)sizeof secret)
+        secret = (uint64_t)getpid();
+    return secret;
+}
+
+bool output_is_file(const char *name)
+{
+    return name[0] != '|' && !is_device(name);
+}
+
+int output_check(const char *name, struct err *err)
+{
+    struct stat s;
+    part_secret(); /* now, before copies of us are made that shall have it too */
+    if (!output_is_file(name))
+        return 0;
+    if (lstat(name, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISLNK(s.st_mode))
+        return err_set(err, -EEXIST,
+                       "cannot write the recording to %s: it is %s; choose another name with -o",
+                       name, S_ISDIR(s.st_mode) ? "a directory" : "not a regular file");
+    char *directory = directory_of(name);
+    int code = access(directory, W_OK | X_OK) == 0 ? 0 : -errno;
+    if (code)
+        err_set(err, code, "cannot write recordings to %s: %s; choose another place with -o",
+                directory, strerror(-code));
+    free(directory);
+    return code;
+}
+
+static int write_all(int fd, const struct strbuf *bytes)
+{
+    for (size_t done = 0; done < bytes->size;) {
+        ssize_t n = write(fd, bytes->data + done, bytes->size - done);
+        if (n < 0 && errno != EINTR)
+            return -errno;
+        if (n > 0)
+            done += (size_t)n;
+    }
+    return 0;
+}
+
+static char *part_name(const char *name, pid_t writer)
+{
+    return xasprintf("%s.part-%016" PRIx64 "-%d", name, part_secret(), (int)writer);
+}
+
+void output_discard(const char *name, pid_t writer)
+{
+    char *part = part_name(name, writer);
+    unlink(part);
+    free(part);
+}
+
+/* To a new file, whatever happens to be there; the caller's mask does not make it unreadable. */
+static int write_new(const char *name, const struct strbuf *bytes)
+{
+    int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int code = fd < 0 || fchmod(fd, 0600) != 0 ? -errno : write_all(fd, bytes);
+    if (fd >= 0 && close(fd) != 0 && !code)
+        code = -errno;
+    if (code && fd >= 0)
+        unlink(name);
+    return code;
+}
+
+static int write_device(const char *name, const struct strbuf *bytes)
+{
+    int fd = open(name, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
+    int code = fd < 0 ? -errno : write_all(fd, bytes);
+    if (fd >= 0 && close(fd) != 0 && !code)
+        code = -errno;
+    return code;
+}
+
+int output_write_file(const char *name, const struct strbuf *bytes)
+{
+    struct stat s;
+    if (is_device(name))
+        return write_device(name, bytes);
+    if (lstat(name, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISLNK(s.st_mode))
+        return S_ISDIR(s.st_mode) ? -EISDIR : -EEXIST; /* it came while the program ran */
+    char *part = part_name(name, getpid());
+    int code = write_new(part, bytes);
+    if (!code && rename(part, name) != 0) {
+        code = -errno;
+        unlink(part);
+    }
+    free(part);
+    return code;
+}
+
+static int write_command(const char *command, const struct strbuf *bytes, struct err *err)
+{
+    FILE *pipe = popen(command, "we");
+    if (!pipe)
+        return err_set(err, -errno, "cannot run '%s': %s", command, strerror(errno));
+    int code = write_all(fileno(pipe), bytes);
+    int status = pclose(pipe);
+    if (code || status != 0)
+        return err_set(err, code ? code : -EPIPE, "'%s' did not take the recording (status %d)",
+                       command, WIFEXITED(status) ? WEXITSTATUS(status) : status);
+    return 0;
+}
+
+static void forget(char **name)
+{
+    free(*name);
+    *name = NULL;
+}
+
+int output_write(char **name, const struct strbuf *bytes, struct err *err)
+{
+    if ((*name)[0] == '|') {
+        int refused = write_command(*name + 1, bytes, err);
+        if (refused)
+            forget(name);
+        return refused;
+    }
+    int code = output_write_file(*name, bytes);
+    if (!code)
+        return 0;
+    const char *slash = strrchr(*name, '/'), *temporary = getenv("TMPDIR");
+    /* Others may write there too: the name is one that nobody has. */
+    char *other = xasprintf("%s/%s-%016" PRIx64, temporary && *temporary ? temporary : "/tmp",
+                            slash ? slash + 1 : *name, part_secret());
+    if (write_new(other, bytes) != 0) {
+        free(other);
+        err_set(err, code, "cannot write %s: %s; nor could it be saved in the temporary directory",
+                *name, strerror(-code));
+        forget(name);
+        return code;
+    }
+    err_set(err, code, "cannot write %s: %s; the recording was saved as %s", *name, strerror(-code),
+            other);
+    free(*name);
+    *name = other;
+    return code;
+}

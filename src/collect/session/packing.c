@@ -1,0 +1,135 @@
+/*
+ * packing: a process that has ended takes little more memory than it will take in the file.
+ *
+ * A build or a test suite has hundreds of processes, of which few live at a time. When one ends,
+ * its figures are complete: they become the chunks that the file will hold, and its tables are
+ * freed. Its names may not have been found by then, and what is noted of it may come last of all,
+ * so these chunks are made later; all that is kept for them is which addresses there are.
+ */
+#include <stdlib.h>
+
+#include "collect/sampling/samples.h"
+#include "collect/counting/target.h"
+#include "store/chunk.h"
+#include "store/writer.h"
+
+static void write_figures(struct target *t, unsigned parts, uint32_t number, struct strbuf *out)
+{
+    size_t n = t->timeline.slices.count;
+    const struct strbuf **rows = xmalloc(n * sizeof *rows);
+    size_t *counts = xmalloc(n * sizeof *counts);
+    for (size_t i = 0; i < n; i++) {
+        rows[i] = &t->timeline.slices.items[i].rows;
+        counts[i] = t->timeline.slices.items[i].row_count;
+    }
+    writer_parts(out, number, &t->profile, parts, &(struct packed_rows){rows, counts});
+    free(rows);
+    free(counts);
+}
+
+void packing_count(struct target *t)
+{
+    struct packed *k = &t->packed;
+    if (k->counted)
+        return;
+    k->counted = true;
+    for (size_t i = 0; i < t->timeline.slices.count; i++) {
+        const struct interval *v = &t->timeline.slices.items[i].interval;
+        k->lost_events += v->lost_events;
+        k->truncated_stacks += v->truncated_stacks;
+        k->incomplete_stacks += v->incomplete_stacks;
+    }
+    for (size_t i = 0; i < t->ledger.accounts.count; i++) {
+        const struct account *a = &t->ledger.accounts.items[i];
+        if (a->site.domain == DOMAIN_CPU) {
+            k->sampled.cpu_ns += a->live.bytes;
+            k->sampled.cpu_samples += a->live.blocks;
+            k->sampled.kernel_ns += samples_in_kernel(t, a) ? a->live.bytes : 0;
+        } else if (a->site.domain == DOMAIN_FAULTS) {
+            k->sampled.fault_bytes += a->live.bytes;
+            k->sampled.faults += a->live.blocks;
+        }
+    }
+}
+
+static void make_figures(struct target *t, struct strpool *strings)
+{
+    packing_count(t);
+    target_finish(t);
+    marks_finish(t, strings);
+    pools_finish(t, strings);
+    t->packed.figures = true;
+}
+
+/* Of the nodes, names need only their addresses. */
+static void keep_addresses(struct profile *p)
+{
+    struct map seen = {0};
+    size_t count = 1;
+    for (size_t i = 1; i < p->nodes.count; i++) {
+        uint32_t *known = map_at(&seen, p->nodes.items[i].address);
+        if (*known != MAP_NONE)
+            continue;
+        *known = 0;
+        p->nodes.items[count++] = (struct node){.address = p->nodes.items[i].address};
+    }
+    map_release(&seen);
+    p->nodes.items = xrealloc(p->nodes.items, count * sizeof *p->nodes.items);
+    p->nodes.count = p->nodes.capacity = count;
+}
+
+void packing_figures(struct target *t, struct strpool *strings)
+{
+    make_figures(t, strings);
+    write_figures(t, PROFILE_FIGURES, 0, &t->packed.chunks);
+    profile_release_figures(&t->profile);
+    keep_addresses(&t->profile);
+    target_release_figures(t);
+}
+
+static void release_names(struct target *t, struct naming *naming)
+{
+    naming_forget(naming);
+    profile_release_names(&t->profile);
+    python_codes_release(&t->python);
+    jit_names_release(&t->jit);
+    t->packed.names = true;
+}
+
+void packing_names(struct target *t, struct naming *naming, struct strpool *strings)
+{
+    struct strbuf *chunks = &t->packed.chunks;
+    jit_names_look(&t->jit, &t->profile);
+    naming_fill(naming, &t->profile, &t->python, &t->jit, strings);
+    writer_parts(chunks, 0, &t->profile, PROFILE_NAMES, NULL);
+    release_names(t, naming);
+    chunks->data = xrealloc(chunks->data, chunks->size + 1);
+    chunks->capacity = chunks->size + 1;
+}
+
+void packing_write(struct target *t, struct naming *naming, struct strpool *strings,
+                   uint32_t number, struct strbuf *out)
+{
+    struct packed *k = &t->packed;
+    unsigned parts = PROFILE_ENDING;
+    if (!k->figures) {
+        make_figures(t, strings);
+        parts |= PROFILE_FIGURES;
+    }
+    if (!k->names) {
+        jit_names_look(&t->jit, &t->profile);
+        naming_fill(naming, &t->profile, &t->python, &t->jit, strings);
+        parts |= PROFILE_NAMES;
+    }
+    if (parts & PROFILE_FIGURES) {
+        write_figures(t, parts, number, out);
+    } else {
+        writer_parts(out, number, &t->profile, PROFILE_ENDING, NULL);
+        chunks_renumber(&k->chunks, number);
+        strbuf_add(out, k->chunks.data ? k->chunks.data : "", k->chunks.size);
+        strbuf_release(&k->chunks);
+        writer_parts(out, number, &t->profile, parts & ~(unsigned)PROFILE_ENDING, NULL);
+    }
+    profile_release_figures(&t->profile);
+    release_names(t, naming);
+}

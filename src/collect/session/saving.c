@@ -1,0 +1,465 @@
+/* The file: at the end of a session, at checkpoints, and as snapshots. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collect/proc/seccomp_filters.h"
+#include "collect/resident/footprint.h"
+#include "collect/resident/maps.h"
+#include "collect/session/output.h"
+#include "collect/session/session_state.h"
+#include "collect/counting/stamps.h"
+#include "store/writer.h"
+
+#define FIRST_CHECKPOINT_NS    250000000
+#define CHECKPOINTS_APART_NS   500000000
+#define CHECKPOINTS_APART_COST 50 /* times what the last one took: they take 2 % of a processor */
+#define ENDED_IMAGES_BYTES     ((size_t)8 << 20)
+#define FAULT_NS               1000 /* to copy a page that is shared with the copy of us */
+
+/* --- processes that have ended -----------------------------------------------------------------
+ */
+
+static void name_target(struct session *s, struct target *t)
+{
+    struct node fresh[1024];
+    size_t count;
+    while ((count = program_stacks_fresh(&t->program_stacks, fresh, sizeof fresh / sizeof *fresh)))
+        naming_add_nodes(s->naming, &t->profile, fresh, count);
+    if (t->stacks_named < t->stacks.nodes.count)
+        naming_add_nodes(s->naming, &t->profile, t->stacks.nodes.items + t->stacks_named,
+                         t->stacks.nodes.count - t->stacks_named);
+    t->stacks_named = t->stacks.nodes.count;
+}
+
+void queue_names(struct session *s)
+{
+    for (size_t i = 0; i < s->targets.count; i++) {
+        struct target *t = s->targets.items[i];
+        if (!t->ended)
+            target_update_code(t);
+        if (!t->packed.figures)
+            name_target(s, t);
+    }
+}
+
+/* Who was forked by a process that has ended, and has not said hello yet, was forked of late. */
+static void forget_old_images(struct session *s)
+{
+    size_t left = ENDED_IMAGES_BYTES;
+    for (size_t i = s->targets.count; i-- > 0;)
+        if (s->targets.items[i]->ended && s->targets.items[i]->images.count)
+            left -= inherit_keep(s->targets.items[i], left);
+}
+
+void put_away(struct session *s, struct target *t)
+{
+    name_target(s, t);
+    target_let_go(t);
+    packing_figures(t, &s->strings);
+    forget_old_images(s);
+    *vec_push(&s->unnamed) = t;
+}
+
+void put_names_away(struct session *s)
+{
+    if (!s->unnamed.count || !naming_is_settled(s->naming))
+        return;
+    for (size_t i = 0; i < s->unnamed.count; i++)
+        packing_names(s->unnamed.items[i], s->naming, &s->strings);
+    s->unnamed.count = 0;
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
+
+static char *refusal(unsigned processes)
+{
+    return xasprintf("%u processes were not recorded: the collector had no file descriptor or no "
+                     "memory left; raise its limits (ulimit -n, ulimit -v)",
+                     processes);
+}
+
+static char *impatience(unsigned processes)
+{
+    return xasprintf(
+        "%u processes were not recorded: the collector was held up when they began, and "
+        "with --on-full=drop they do not wait",
+        processes);
+}
+
+/* The program was never heard of: a profile that says so is better than none. */
+static struct profile *unseen_program(struct session *s, struct recording *r)
+{
+    struct profile *p = vec_push(&r->profiles);
+    *p = (struct profile){.pid = (uint32_t)s->program,
+                          .ppid = (uint32_t)getpid(),
+                          .start_unix_ns = s->start_unix_ns,
+                          .duration_ns = elapsed_ns(s),
+                          .executable = xstrdup(s->options->argv[0]),
+                          .host = xstrdup(""),
+                          .complete = s->program_ended};
+    for (char *const *a = s->options->argv; *a; a++)
+        *vec_push(&p->command) = xstrdup(*a);
+    *vec_push(&p->nodes) = (struct node){0};
+    unsigned refused = s->refused + s->socket.refused;
+    *vec_push(&p->notes) =
+        refused   ? refusal(refused)
+        : s->left ? impatience(s->left)
+        : s->program_filters > seccomp_filters_of(getpid())
+            ? xasprintf("nothing was recorded of %s: it runs under a seccomp filter, which may "
+                        "forbid what recording needs; record it without",
+                        s->options->argv[0])
+            : not_recorded_program_note(&s->not_recorded, s->options->argv[0]);
+    set_status(p, s->wait_status);
+    return p;
+}
+
+/* Was nothing heard of it, though it was asked for? Its children may well have been. */
+static bool program_is_missing(const struct session *s)
+{
+    for (size_t i = 0; i < s->targets.count; i++)
+        if (s->targets.items[i]->pid == s->program)
+            return false;
+    return (!s->options->only && !s->options->launcher && !s->options->all) ||
+           s->targets.count == 0;
+}
+
+/* The bytes of the file; what the targets had gathered goes into the recording. */
+static void compose(struct session *s, struct recording *r, struct strbuf *bytes)
+{
+    for (size_t i = 0; i < s->options->default_count; i++) {
+        const struct recorded_default *d = &s->options->defaults[i];
+        *vec_push(&r->defaults) =
+            (struct recorded_default){d->kind, xstrdup(d->name), xstrdup(d->text)};
+    }
+    for (size_t i = 0; i < s->not_recorded.suppressions.count; i++) {
+        const struct recorded_default *d = &s->not_recorded.suppressions.items[i];
+        *vec_push(&r->defaults) =
+            (struct recorded_default){d->kind, xstrdup(d->name), xstrdup(d->text)};
+    }
+    r->strings = s->strings;
+    s->strings = (struct strpool){0};
+    writer_begin(bytes);
+    if (program_is_missing(s)) {
+        naming_fill(s->naming, unseen_program(s, r), NULL, NULL, &r->strings);
+        writer_profile(bytes, 0, &r->profiles.items[0], NULL);
+    }
+    for (size_t i = 0; i < s->targets.count; i++) {
+        struct target *t = s->targets.items[i];
+        if (i == 0 && s->refused + s->socket.refused)
+            *vec_push(&t->profile.notes) = refusal(s->refused + s->socket.refused);
+        if (i == 0 && s->left)
+            *vec_push(&t->profile.notes) = impatience(s->left);
+        packing_write(t, s->naming, &r->strings, (uint32_t)r->profiles.count, bytes);
+        *vec_push(&r->profiles) = t->profile;
+        t->profile = (struct profile){0};
+    }
+    writer_end(bytes, r);
+}
+
+/* In a forked copy of us, whose memory stands still: the file as of now. */
+static void compose_copy(struct session *s, uint64_t now, struct recording *r, struct strbuf *bytes)
+{
+    naming_go_on(s->naming);
+    control_socket_close(&s->socket); /* who tests whether we live must not find the copy */
+    setpriority(PRIO_PROCESS, 0, 10);
+    for (size_t i = 0; i < s->targets.count; i++) {
+        struct target *t = s->targets.items[i];
+        if (!t->ended) {
+            target_pause(t, now - t->start_ns);
+            target_explain(t, "the program was still running; 'tidemark ctl %d leaks' looks",
+                           t->pid);
+        }
+    }
+    compose(s, r, bytes);
+}
+
+/* --- checkpoints ------------------------------------------------------------------------------ */
+
+/*
+ * Should we be killed, the file has what was recorded up to the last checkpoint. A forked copy of
+ * us writes it, from memory that stands still for it alone, while we go on.
+ */
+static _Noreturn void write_checkpoint(struct session *s, uint64_t now)
+{
+    struct strbuf bytes = {0};
+    compose_copy(s, now, recording_new(), &bytes);
+    _exit(output_write_file(s->file, &bytes) != 0);
+}
+
+static uint64_t own_faults(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (uint64_t)usage.ru_minflt;
+}
+
+void checkpoint_if_due(struct session *s, uint64_t now)
+{
+    struct rusage usage;
+    if (s->checkpoint) {
+        if (wait4(s->checkpoint, NULL, WNOHANG, &usage) == 0)
+            return;
+        uint64_t cost_us = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
+                           (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+        uint64_t own_ns = s->fork_ns + (own_faults() - s->fork_faults) * FAULT_NS;
+        uint64_t apart = (cost_us * 1000 + own_ns) * CHECKPOINTS_APART_COST;
+        s->next_checkpoint_ns = now + (apart > CHECKPOINTS_APART_NS ? apart : CHECKPOINTS_APART_NS);
+        s->checkpoint = 0;
+    }
+    if (now < FIRST_CHECKPOINT_NS || now < s->next_checkpoint_ns || !s->targets.count ||
+        !output_is_file(s->file))
+        return;
+    naming_hold(s->naming);
+    s->fork_faults = own_faults();
+    pid_t writer = fork();
+    if (writer == 0)
+        write_checkpoint(s, now);
+    naming_go_on(s->naming);
+    s->fork_ns = elapsed_ns(s) - now;
+    s->checkpoint = writer > 0 ? writer : 0;
+    s->next_checkpoint_ns = now + CHECKPOINTS_APART_NS;
+}
+
+static void drop_checkpoint(struct session *s)
+{
+    if (!s->checkpoint)
+        return;
+    kill(s->checkpoint, SIGKILL);
+    waitpid(s->checkpoint, NULL, 0);
+    output_discard(s->file, s->checkpoint);
+    s->checkpoint = 0;
+}
+
+/* --- snapshots -------------------------------------------------------------------------------- */
+
+/* %I is the number; the rest is output.h's. */
+static char *numbered(const char *pattern, unsigned number)
+{
+    struct strbuf b = {0};
+    strbuf_puts(&b, "");
+    for (const char *c = pattern; *c; c++) {
+        if (c[0] == '%' && c[1] == 'I') {
+            strbuf_printf(&b, "%u", number);
+            c++;
+            continue;
+        }
+        strbuf_putc(&b, *c);
+        if (c[0] == '%' && c[1] == '%')
+            strbuf_putc(&b, *++c);
+    }
+    return strbuf_detach(&b);
+}
+
+/* Beside the recording's own file: app.tide, app.snapshot1.tide. */
+static char *chosen_name(const struct session *s, unsigned number)
+{
+    const char *file = s->file[0] == '|' ? "tidemark" : s->file;
+    size_t size = strlen(file);
+    if (size > 5 && strcmp(file + size - 5, ".tide") == 0)
+        size -= 5;
+    return xasprintf("%.*s.snapshot%u.tide", (int)size, file, number);
+}
+
+/* `tidemark ctl` waits until the file is there; a program goes on meanwhile. */
+static bool is_waited_for(const struct client *asker)
+{
+    return asker && asker->request.about;
+}
+
+static _Noreturn void write_snapshot(struct session *s, uint64_t now, char *name, unsigned number,
+                                     struct client *asker)
+{
+    struct recording *r = recording_new();
+    struct strbuf bytes = {0};
+    struct err err;
+    r->complete = true;
+    naming_alone(s->naming);
+    compose_copy(s, now, r, &bytes);
+    int code = output_write(&name, &bytes, &err);
+    if (is_waited_for(asker)) {
+        char *text =
+            code ? xasprintf("%s\n", err.text)
+                 : xasprintf("snapshot %u, %s %s\n", number,
+                             *name == '|' ? "passed to" : "written to", name + (*name == '|'));
+        client_tell(asker, code, text);
+    }
+    _exit(code != 0);
+}
+
+static void forget_ended_snapshots(struct session *s, int options)
+{
+    for (size_t i = s->snapshots.count; i-- > 0;)
+        if (waitpid(s->snapshots.items[i], NULL, options) != 0)
+            s->snapshots.items[i] = s->snapshots.items[--s->snapshots.count];
+}
+
+static int begin_snapshot(struct session *s, const char *pattern, struct client *asker,
+                          struct err *err)
+{
+    unsigned number = s->snapshot_count + 1;
+    char *with_number = numbered(pattern, number);
+    char *name = *pattern ? output_name(with_number, s->options->argv[0], s->program, err)
+                          : chosen_name(s, number);
+    free(with_number);
+    int code = name ? output_check(name, err) : -EINVAL;
+    if (code) {
+        free(name);
+        return code;
+    }
+    for (size_t i = 0; i < s->live.count; i++) {
+        struct target *t = s->live.items[i];
+        uint64_t at = elapsed_ns(s) - t->start_ns;
+        marks_add(t, "snapshot", at);
+        if (asker && asker->pid == t->pid)
+            stamp_set_held(&vec_last(&t->marks)->stamp, &asker->request.held);
+        target_drain(t, elapsed_ns(s) - t->start_ns);
+        maps_take(t, CAPTURE_SNAPSHOT, at);
+        footprint_take(t, FOOTPRINT_SNAPSHOT, at);
+    }
+    queue_names(s);
+    uint64_t now = elapsed_ns(s);
+    naming_hold(s->naming);
+    pid_t writer = fork();
+    if (writer == 0)
+        write_snapshot(s, now, name, number, asker);
+    code = writer < 0 ? err_set(err, -errno, "cannot fork: %s", strerror(errno)) : 0;
+    naming_go_on(s->naming);
+    free(name);
+    if (!code) {
+        *vec_push(&s->snapshots) = writer;
+        s->snapshot_count = number;
+    }
+    return code;
+}
+
+void snapshot_begin(struct session *s, const char *pattern, struct client *asker)
+{
+    struct err err;
+    int code = begin_snapshot(s, pattern, asker, &err);
+    if (code && is_waited_for(asker)) {
+        char *text = xasprintf("%s\n", err.text);
+        client_tell(asker, code, text);
+        free(text);
+    } else if (is_waited_for(asker))
+        client_leave(asker);
+    else if (asker)
+        client_reply(asker, code, -1, 0, 0);
+}
+
+void snapshot_if_due(struct session *s, uint64_t now)
+{
+    if (s->snapshots.count)
+        forget_ended_snapshots(s, WNOHANG);
+    if (now < s->next_snapshot_ns)
+        return;
+    if (s->live.count)
+        snapshot_begin(s, "", NULL);
+    s->next_snapshot_ns = now + s->options->snapshot_every_ns;
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+static uint64_t samples_of(const struct target *t)
+{
+    return t->packed.sampled.cpu_samples + t->packed.sampled.faults;
+}
+
+static int busier_first(const void *a, const void *b)
+{
+    uint64_t x = samples_of(*(struct target *const *)a), y = samples_of(*(struct target *const *)b);
+    return (x < y) - (x > y);
+}
+
+/* Of many processes that have nothing to do with each other, the busiest is what reports begin
+ * with. What was lost is told in the first profile. */
+static void order_by_samples(struct session *s)
+{
+    uint64_t lost = 0;
+    for (size_t i = 0; i < s->targets.count; i++) {
+        lost += s->targets.items[i]->profile.sampling.lost;
+        s->targets.items[i]->profile.sampling.lost = 0;
+    }
+    if (!s->targets.count)
+        return;
+    qsort(s->targets.items, s->targets.count, sizeof *s->targets.items, busier_first);
+    s->targets.items[0]->profile.sampling.lost = lost;
+}
+
+static struct process_figures figures_of(const struct target *t)
+{
+    struct process_figures f = {.allocations = t->ledger.allocations,
+                                .live_bytes = t->ledger.live.bytes,
+                                .live_blocks = t->ledger.live.blocks,
+                                .sampled = t->packed.sampled};
+    return f;
+}
+
+/* The file is made, and reading it takes memory. What would take long to free piece by piece goes
+ * when we end. */
+static void give_back(struct session *s)
+{
+    for (size_t i = 0; i < s->targets.count; i++) {
+        struct target *t = s->targets.items[i];
+        if (t->header)
+            munmap(t->header, t->size);
+        t->header = NULL;
+        target_release_figures(t);
+    }
+}
+
+int finish(struct session *s, struct session_result *result, struct err *err)
+{
+    struct recording *r = recording_new();
+    struct strbuf bytes = {0};
+    r->complete = true;
+    drop_checkpoint(s);
+    forget_ended_snapshots(s, 0);
+    for (size_t i = 0; i < s->targets.count; i++) {
+        struct target *t = s->targets.items[i];
+        if (!t->ended) { /* abandoned: it goes on without us */
+            if (t->header) {
+                atomic_store(&t->header->detached, 1);
+                atomic_fetch_add(&t->header->tick, 1);
+            }
+            target_end(t, elapsed_ns(s) - t->start_ns);
+            target_explain(t, "the program went on when recording ended");
+        }
+    }
+    for (size_t i = 0; i < s->targets.count; i++) {
+        struct packed *k = &s->targets.items[i]->packed;
+        packing_count(s->targets.items[i]);
+        result->lost_events += k->lost_events;
+        result->truncated_stacks += k->truncated_stacks;
+        result->incomplete_stacks += k->incomplete_stacks;
+    }
+    queue_names(s);
+    naming_wait(s->naming);
+    if (s->options->library)
+        not_recorded_explain(&s->not_recorded, s->targets.items, s->targets.count, s->program);
+    mark_on_explain(&s->mark_on, s->targets.items, s->targets.count, s->program);
+    if (s->options->all)
+        order_by_samples(s);
+    if (program_is_missing(s)) /* compose begins with a profile that says so */
+        *vec_push(&result->figures) = (struct process_figures){0};
+    for (size_t i = 0; i < s->targets.count; i++)
+        *vec_push(&result->figures) = figures_of(s->targets.items[i]);
+    compose(s, r, &bytes);
+    give_back(s);
+    int code = output_write(&s->file, &bytes, err);
+    if (s->file && s->file[0] == '|')
+        result->passed_on = bytes;
+    else
+        strbuf_release(&bytes);
+    result->recording = r;
+    result->file = s->file;
+    s->file = NULL;
+    result->status =
+        WIFSIGNALED(s->wait_status) ? 128 + WTERMSIG(s->wait_status) : WEXITSTATUS(s->wait_status);
+    return code;
+}

@@ -1,0 +1,580 @@
+#include "collect/session/session_state.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collect/resident/python_arenas.h"
+#include "collect/proc/seccomp_filters.h"
+#include "collect/proc/descendants.h"
+#include "collect/session/launch.h"
+#include "collect/resident/footprint.h"
+#include "collect/resident/maps.h"
+#include "collect/session/output.h"
+#include "collect/leakscan/scan.h"
+#include "collect/counting/stamps.h"
+#include "collect/counting/threads.h"
+#include "collect/leakscan/not_scanned.h"
+
+#define NAMING_EVERY_NS   100000000
+#define NAMING_SOONEST_NS 1000000 /* a short run's names should not all wait for its end */
+#define PROGRESS_EVERY_NS 250000000
+#define SHORTEST_NAP_NS   30000 /* less is not worth the system call */
+
+#define FORKED_APART     50 /* times what a look at a forked process took */
+#define LOOKS_APART_NS   20000000
+#define PATIENCE_NS      1000000000  /* for programs that sleep and have not said hello */
+#define LONG_PATIENCE_NS 10000000000 /* for those that may be about to */
+
+static uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t elapsed_ns(const struct session *s)
+{
+    return clock_ns(CLOCK_MONOTONIC) - s->start_ns;
+}
+
+/* --- processes -------------------------------------------------------------------------------- */
+
+struct target *session_target(struct session *s, pid_t pid)
+{
+    for (size_t i = 0; i < s->live.count; i++)
+        if (s->live.items[i]->pid == pid)
+            return s->live.items[i];
+    return NULL;
+}
+
+static bool is_gone(const struct session *s, const struct target *t)
+{
+    struct pollfd p = {.fd = t->pidfd, .events = POLLIN};
+    return t->pid == s->program ? s->program_ended
+           : t->pidfd >= 0      ? poll(&p, 1, 0) == 1
+                                : !descendants_runs(t->pid);
+}
+
+void set_status(struct profile *p, int wait_status)
+{
+    p->exit_code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
+    p->signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
+}
+
+void session_end_target(struct session *s, struct target *t, bool execed)
+{
+    int status = s->wait_status;
+    if (s->samples)
+        samples_end(s->samples, t);
+    target_end(t, elapsed_ns(s) - t->start_ns);
+    if (s->samples && !execed)
+        samples_settle(t);
+    t->profile.complete = true;
+    t->profile.execed = execed;
+    if (!execed && (t->pid == s->program || descendants_status(t->pid, t->pidfd, &status)))
+        set_status(&t->profile, status);
+    not_scanned_explain(t, s->options->no_scan);
+    if (t->pidfd >= 0)
+        close(t->pidfd);
+    t->pidfd = -1;
+    for (size_t i = 0; i < s->live.count; i++)
+        if (s->live.items[i] == t)
+            s->live.items[i--] = s->live.items[--s->live.count];
+    if (execed || s->live.count)
+        put_away(s, t);
+    else /* after the last one we end soon, and all at once */
+        s->last_ended = t;
+}
+
+/* Times count from now. */
+static void begin_target(struct session *s, struct target *t)
+{
+    t->start_ns = elapsed_ns(s);
+    t->start_monotonic_ns = s->start_ns + t->start_ns;
+    t->profile.start_unix_ns = s->start_unix_ns + t->start_ns;
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    t->profile.host = xstrdup(host);
+    t->profile.sampling.alone = !s->options->library;
+    t->profile.sampling.cpu_period_ns = s->samples ? s->options->sampling.cpu_period_ns : 0;
+    t->profile.sampling.wall = s->samples && s->options->sampling.wall;
+    if (t->profile.sampling.cpu_period_ns)
+        t->profile.sampling.kernel =
+            samples_see_kernel(s->samples) ? KERNEL_SAMPLED : KERNEL_ESTIMATED;
+    t->profile.sampling.fault_period = s->samples ? s->options->sampling.fault_period : 0;
+    if (!s->targets.count && s->options->sampling_refused)
+        *vec_push(&t->profile.notes) = xstrdup(s->options->sampling_refused);
+    if (s->last_ended) /* it was not the last after all */
+        put_away(s, s->last_ended);
+    s->last_ended = NULL;
+    *vec_push(&s->targets) = t;
+    *vec_push(&s->live) = t;
+    s->alone_since_ns = 0;
+}
+
+struct target *session_add_target(struct session *s, pid_t pid, bool fresh)
+{
+    struct target *t = target_new_bare(pid, s->options->interval_ns);
+    if (pid == s->program && !s->targets.count) {
+        t->before = s->before;
+        for (char *const *a = s->options->argv; !t->profile.command.count && *a; a++)
+            *vec_push(&t->profile.command) = xstrdup(*a);
+    } else if (!fresh) {
+        samples_count(t);
+        t->before = t->profile.sampling;
+    }
+    t->was_paused = s->paused;
+    thread_sampled(t, (uint32_t)pid, 0); /* it has one, whether it is sampled or not */
+    begin_target(s, t);
+    return t;
+}
+
+void session_drain(struct session *s)
+{
+    for (size_t i = 0; i < s->live.count; i++)
+        target_drain(s->live.items[i], elapsed_ns(s) - s->live.items[i]->start_ns);
+}
+
+bool session_is_wanted(const struct session *s, pid_t pid, const char *name)
+{
+    char link[64], path[4096];
+    snprintf(link, sizeof link, "/proc/%d/exe", pid);
+    ssize_t n = readlink(link, path, sizeof path - 1);
+    path[n > 0 ? n : 0] = '\0';
+    if (n <= 0 &&
+        pid == s->program) /* it has ended; the kernel's name is but 15 letters of its own */
+        name = s->options->argv[0];
+    return not_recorded_is_wanted(s->options->only, n > 0 ? path : name ? name : "");
+}
+
+static void inherit(struct session *s, struct target *child, uint32_t parent, uint32_t number)
+{
+    struct target *t = session_target(s, (pid_t)parent);
+    for (size_t i = s->targets.count; number && !t && i-- > 0;)
+        if (s->targets.items[i]->pid == (pid_t)parent)
+            t = s->targets.items[i];
+    if (!number || !t)
+        return;
+    if (!t->ended)
+        target_drain(t, elapsed_ns(s) - t->start_ns); /* up to the fork at least */
+    child->profile.ppid = parent;                     /* though it may be gone by now */
+    inherit_hand_over(t, number, child);
+}
+
+static void say_hello(struct session *s, struct client *v)
+{
+    const struct session_options *o = s->options;
+    struct target *before = session_target(s, v->pid);
+    bool first = v->pid == s->program;
+    if ((o->no_follow && !first) || (o->launcher && first)) {
+        client_reply(v, -ECANCELED, -1, 0, 0);
+        return;
+    }
+    if (s->samples) { /* they tell what it has executed meanwhile */
+        samples_drain(s->samples, true);
+        before = session_target(s, v->pid);
+    }
+    bool met = before && !before->header; /* it was sampled */
+    if (before && !met)                   /* it has become another program */
+        session_end_target(s, before, !is_gone(s, before));
+    if (client_has_left(v)) {          /* it would not wait, and runs without us */
+        s->left += !v->request.parent; /* who forked it tells of it otherwise */
+        client_leave(v);
+        return;
+    }
+    struct target *t = met ? before : target_new_bare(v->pid, o->interval_ns);
+    if (target_attach(t, v->request.small, o->on_full, NULL) &&
+        target_attach(t, true, o->on_full, NULL)) {
+        s->refused++;
+        client_reply(v, -ENOMEM, -1, 0, 0);
+        if (!met)
+            target_free(t);
+        return;
+    }
+    if (met)
+        target_look(t);
+    else
+        begin_target(s, t);
+    t->heap_unknown = t->forked = v->request.parent != 0;
+    inherit(s, t, v->request.parent, v->request.fork);
+    scan_prepare(t, v->request.thread_pointer);
+    t->mark_on = &s->mark_on;
+    t->header->mark_on = (uint32_t)s->mark_on.count;
+    t->header->plant_leak = o->plant_leak_bytes;
+    t->was_paused = s->paused;
+    atomic_store(&t->header->paused, s->paused);
+    if (o->no_python)
+        t->header->python_size = 0;
+    t->header->objects_wanted = t->objects_wanted = o->python_objects && !o->no_python;
+    stamp_if_due(t, 0); /* it waits for our answer: even the shortest run has one */
+    client_reply(v, 0, t->fd, t->size, t->header->ring_count);
+    close(t->fd); /* we have it mapped */
+    t->fd = -1;
+}
+
+static void give_rings(struct session *s, struct client *v)
+{
+    struct target *t = session_target(s, v->pid);
+    size_t size = 0;
+    int fd = t && t->header ? target_more_rings(t, v->request.ring_count, &size) : -ESRCH;
+    client_reply(v, fd < 0 ? fd : 0, fd, size, v->request.ring_count);
+    if (fd >= 0)
+        close(fd);
+}
+
+static void give_functions(struct session *s, struct client *v)
+{
+    const struct target *t = session_target(s, v->pid);
+    struct wire_function functions[WIRE_FUNCTIONS_MAX];
+    uint32_t count =
+        mark_on_find(&s->mark_on, v->pid, v->text, t ? t->profile.executable : NULL, functions);
+    client_give(v, functions, count * sizeof *functions, count);
+}
+
+static void take_left_alone(struct session *s, struct client *v)
+{
+    mark_on_left_alone(&s->mark_on, v->pid, v->text, v->request.about, v->request.small);
+    client_reply(v, 0, -1, 0, 0);
+}
+
+static void take_missed(struct session *s, struct client *v)
+{
+    struct target *t = session_target(s, v->pid);
+    if (v->request.kind == WIRE_LEFT_OUT)
+        not_recorded_left_out(&s->not_recorded, v->text, v->request.small);
+    else if (t)
+        unhooked_libraries_bound(&s->not_recorded, t, v->text, v->request.small == 1);
+    client_reply(v, 0, -1, 0, 0);
+}
+
+static void answer_clients(struct session *s)
+{
+    struct client v;
+    while (control_socket_answer(&s->socket, &v)) {
+        if (v.request.kind == WIRE_HELLO)
+            say_hello(s, &v);
+        else if (v.request.kind == WIRE_MORE_RINGS)
+            give_rings(s, &v);
+        else if (v.request.kind == WIRE_FUNCTIONS)
+            give_functions(s, &v);
+        else if (v.request.kind == WIRE_LEFT_ALONE)
+            take_left_alone(s, &v);
+        else if (v.request.kind == WIRE_LEFT_OUT || v.request.kind == WIRE_BOUND)
+            take_missed(s, &v);
+        else
+            request_answer(s, &v);
+        bool held = v.request.kind == WIRE_HELLO || v.request.kind == WIRE_EXITING;
+        if (s->samples)
+            samples_waited_for_us(s->samples, v.pid, held ? 0 : (pid_t)v.request.thread, v.came_ns,
+                                  v.left_ns);
+    }
+}
+
+static void reap(struct session *s)
+{
+    int status;
+    siginfo_t ended = {0};
+    if (!s->program_ended &&
+        waitid(P_PID, (id_t)s->program, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid) {
+        struct target *t = session_target(s, s->program);
+        if (t) {
+            not_recorded_last_look(t);
+            if (s->samples)
+                samples_count(t);
+        } else if (!s->targets.count) {
+            s->program_filters =
+                seccomp_filters_of(s->program); /* perhaps why nothing was heard of it */
+        }
+    }
+    if (!s->program_ended && waitpid(s->program, &status, WNOHANG) == s->program) {
+        s->program_ended = true;
+        s->wait_status = status;
+    }
+    bool any = false;
+    for (size_t i = 0; i < s->live.count; i++) {
+        s->live.items[i]->gone = is_gone(s, s->live.items[i]);
+        any |= s->live.items[i]->gone;
+    }
+    /* May itself end some. Those that end meanwhile have their turn later: their last samples may
+     * not have been read. */
+    if (any && s->samples)
+        samples_drain(s->samples, true);
+    for (size_t i = s->live.count; i-- > 0;) { /* the last takes the place of one that goes */
+        struct target *t = s->live.items[i];
+        if (!t->gone)
+            continue;
+        if (t->pid != s->program) {
+            not_recorded_last_look(t);
+            if (s->samples)
+                samples_count(t);
+        }
+        session_end_target(s, t, false);
+    }
+}
+
+/*
+ * All we know of have ended. Children that were forked but have not allocated yet are waited for,
+ * as if they had; others, which may be about to say hello or never will, for a moment.
+ */
+static bool is_last(struct session *s, uint64_t now)
+{
+    if (s->options->all)
+        return s->program_ended;
+    if (s->live.count || !s->program_ended)
+        return false;
+    if (s->options->no_follow)
+        return true;
+    if (now < s->next_look_ns)
+        return false;
+    s->next_look_ns = now + LOOKS_APART_NS;
+    if (s->samples && (s->unheard = samples_running(s->samples)))
+        return false;
+    if (!s->options->library)
+        return true;
+    struct descendants descendants = descendants_left(s->socket.key);
+    s->unheard = descendants.forked + descendants.starting + descendants.silent;
+    if (!s->alone_since_ns)
+        s->alone_since_ns = now;
+    uint64_t alone_ns = now - s->alone_since_ns;
+    return !descendants.forked && (!descendants.starting || alone_ns > LONG_PATIENCE_NS) &&
+           (!descendants.silent || alone_ns > PATIENCE_NS);
+}
+
+/* --- the loop --------------------------------------------------------------------------------- */
+
+/* By nohup, say: blocked for the signalfd it still arrives, and means nothing to us. */
+static bool is_ignored(int signal)
+{
+    struct sigaction action;
+    return sigaction(signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+static void take_signals(struct session *s)
+{
+    struct signalfd_siginfo info;
+    while (read(s->signals, &info, sizeof info) == (ssize_t)sizeof info) {
+        int signal = (int)info.ssi_signo;
+        if (signal == SIGCHLD)
+            continue;
+        if (s->program_ended) /* children that go on: asked to stop waiting for them */
+            s->abandoned = s->abandoned || !is_ignored(signal);
+        else if (signal != SIGINT && signal != SIGQUIT)
+            kill(s->program, signal); /* the terminal sends those two to the program itself */
+    }
+}
+
+static void tell_progress(struct session *s, uint64_t now)
+{
+    if (!s->options->progress || now < s->next_progress_ns)
+        return;
+    struct session_status status = {
+        .elapsed_ns = now, .program_ended = s->program_ended, .processes = s->unheard};
+    for (size_t i = 0; i < s->targets.count; i++) {
+        const struct target *t = s->targets.items[i];
+        status.events += t->events;
+        if (t->ended)
+            continue;
+        status.processes++;
+        status.live_bytes += t->ledger.live.bytes;
+        status.peak_bytes += t->ledger.peak_bytes;
+    }
+    s->options->progress(s->options->context, &status);
+    s->next_progress_ns = now + PROGRESS_EVERY_NS;
+}
+
+static void find_names(struct session *s, uint64_t now)
+{
+    if (now < s->next_naming_ns)
+        return;
+    queue_names(s);
+    uint64_t apart = now / 2 > NAMING_SOONEST_NS ? now / 2 : NAMING_SOONEST_NS;
+    s->next_naming_ns = now + (apart < NAMING_EVERY_NS ? apart : NAMING_EVERY_NS);
+}
+
+/*
+ * How long to sleep so that a ring has used few of its chunks when we wake, judging by the most
+ * that one took in the last pass: long sleeps cost less, but short ones keep the events in the
+ * cache, and the program from waiting for a chunk.
+ */
+static long nap_ns(const struct session *s, uint64_t words, uint64_t pass_ns, unsigned idle)
+{
+    bool only_samples =
+        !s->options->library && !s->options->sampling.wall; /* their rings wake us */
+    if (!words)
+        return idle < 200 ? 1000000 : idle < 1000 && !only_samples ? 4000000 : 10000000;
+    double fill_ns = (double)pass_ns / (double)words * (WIRE_CHUNK_WORDS * 4);
+    return fill_ns < SHORTEST_NAP_NS ? 0 : fill_ns > 1e6 ? 1000000 : (long)fill_ns;
+}
+
+/* false: there were none, for so long. */
+static bool wait_for_news(struct session *s, const struct timespec *nap)
+{
+    size_t rings = s->samples ? samples_rings(s->samples) : 0;
+    vec_reserve(&s->waits, rings + CONTROL_SOCKET_POLLED + 1);
+    struct pollfd *wait = s->waits.items;
+    size_t others = control_socket_poll(&s->socket, wait);
+    wait[others++] = (struct pollfd){.fd = s->signals, .events = POLLIN};
+    if (rings)
+        rings = samples_poll(s->samples, wait + others);
+    bool any = ppoll(wait, rings + others, nap, NULL) > 0;
+    if (any && rings)
+        samples_polled(s->samples, wait + others, rings);
+    return any;
+}
+
+/*
+ * Each process is looked at for a small share of its time. Forked ones are like each other, large
+ * and perhaps many: all of them together get as much as one.
+ */
+static void look_if_due(struct session *s, struct target *t, uint64_t now_ns)
+{
+    uint64_t begun = elapsed_ns(s);
+    if (t->forked && begun < s->next_forked_ns)
+        return;
+    maps_if_due(t, now_ns);
+    footprint_if_due(t, now_ns);
+    python_arenas_if_due(t, now_ns);
+    if (t->forked)
+        s->next_forked_ns = begun + (elapsed_ns(s) - begun) * FORKED_APART;
+}
+
+static void record(struct session *s)
+{
+    unsigned idle = 0;
+    uint64_t last = elapsed_ns(s);
+    for (;;) {
+        uint64_t words = 0, most = 0;
+        if (s->samples)
+            samples_drain(s->samples, false);
+        for (size_t i = 0; i < s->live.count; i++) {
+            struct target *t = s->live.items[i];
+            uint64_t now = elapsed_ns(s) - t->start_ns;
+            words += target_drain(t, now);
+            if (stamp_if_due(t, now) && s->samples) {
+                samples_count(t);
+                target_look(t);
+            }
+            if (!s->options->all)
+                look_if_due(s, t, now);
+            most = t->pass_words > most ? t->pass_words : most;
+        }
+        uint64_t now = elapsed_ns(s);
+        find_names(s, now);
+        put_names_away(s);
+        if (s->options->library)
+            not_recorded_look(&s->not_recorded, s->targets.items, s->targets.count, now);
+        tell_progress(s, now);
+        reap(s);
+        checkpoint_if_due(s, now);
+        snapshot_if_due(s, now);
+        if (s->abandoned || is_last(s, now))
+            return;
+        idle = words ? 0 : idle + 1;
+        struct timespec nap = {.tv_nsec = nap_ns(s, most, now - last, idle)};
+        last = now;
+        if (wait_for_news(s, &nap)) {
+            answer_clients(s);
+            take_signals(s);
+        }
+    }
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+static int open_signals(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    static const int taken[] = {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        sigaddset(&set, taken[i]);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* Each living process takes a descriptor. */
+int session_run(const struct session_options *o, struct session_result *result, struct err *err)
+{
+    static struct session s;
+    s = (struct session){.options = o, .signals = -1, .socket = {.fd = -1}};
+    s.not_recorded.only = o->only;
+    s.not_recorded.no_children = o->no_follow;
+    mark_on_init(&s.mark_on, o->mark_on, o->mark_on_count);
+    *result = (struct session_result){.status = 125};
+    char *trial = output_name(o->output, o->argv[0], 0, err);
+    int code = trial ? output_check(trial, err) : -EINVAL;
+    free(trial);
+    if (code)
+        return code;
+    inherited_limits_save(&s.inherited);
+    code = target_check(err);
+    if (code)
+        return code;
+    code = control_socket_open(&s.socket, err);
+    if (code)
+        return code;
+    s.signals = open_signals();
+    s.start_ns = clock_ns(CLOCK_MONOTONIC);
+    s.start_unix_ns = clock_ns(CLOCK_REALTIME);
+    struct launch launch = {.argv = o->argv,
+                            .library = o->library,
+                            .socket = s.socket.name,
+                            .key = s.socket.key,
+                            .only = o->only,
+                            .drop = o->on_full == WIRE_DROP,
+                            .inherited = &s.inherited,
+                            .prepare = session_open_samples,
+                            .context = &s};
+    bool sampling_asked = o->sampling.cpu_period_ns || o->sampling.fault_period;
+    code = launch_program(&launch, &s.program, err);
+    if (code && sampling_asked && !s.samples) {
+        result->status = 125;
+        goto out;
+    }
+    if (code) {
+        result->status = code == -ENOENT || code == -ENOTDIR                     ? 127
+                         : code == -EMFILE || code == -ENFILE || code == -EAGAIN ? 125
+                                                                                 : 126;
+        goto out;
+    }
+    /* Naps of a fraction of a millisecond should be that; only now, as a child would inherit it. */
+    prctl(PR_SET_TIMERSLACK, 1000UL);
+    s.file = output_name(o->output, o->argv[0], s.program, err);
+    s.naming = naming_new(o->all); /* programs that go on when it must end may keep it waiting */
+    s.next_snapshot_ns = o->snapshot_every_ns ? o->snapshot_every_ns : UINT64_MAX;
+    s.paused = o->paused;
+    if (s.samples && !o->launcher && (!o->only || session_is_wanted(&s, s.program, NULL)))
+        samples_begin(s.samples, session_add_target(&s, s.program, false));
+    record(&s);
+    if (s.samples) {
+        samples_drain(s.samples, true);
+        samples_count_lost(s.samples);
+    }
+    if (o->all && s.targets.count && samples_unwatched(s.samples))
+        *vec_push(&s.targets.items[0]->profile.notes) =
+            xasprintf("%u processes could not be watched, or not all of their threads; raise the "
+                      "limit on descriptors (ulimit -n)",
+                      samples_unwatched(s.samples));
+    for (size_t i = 0; i < s.live.count && o->all; i++) { /* they go on without us */
+        samples_count(s.live.items[i]);
+        samples_end(s.samples, s.live.items[i]);
+        samples_settle(s.live.items[i]);
+    }
+    control_socket_close(&s.socket);
+    code = finish(&s, result, err);
+out:
+    control_socket_close(&s.socket);
+    if (s.signals >= 0)
+        close(s.signals);
+    return code;
+}

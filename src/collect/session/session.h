@@ -1,0 +1,77 @@
+/*
+ * session: one `tidemark run`: starts the program, records it and its children, writes the file.
+ *
+ * Single-threaded but for the naming worker. The loop sleeps about a millisecond between passes
+ * while there is something to read, longer when there is not, and not at all when a ring fills up.
+ *
+ * Nothing here prints; `progress` is called now and then from the loop.
+ */
+#ifndef TIDE_COLLECT_SESSION_SESSION_H
+#define TIDE_COLLECT_SESSION_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "collect/counting/ledger.h"
+#include "collect/sampling/perf.h"
+#include "store/recording.h"
+#include "wire/layout.h"
+
+struct session_status {
+    uint64_t elapsed_ns, live_bytes, peak_bytes, events;
+    unsigned processes;
+    bool program_ended; /* its children go on */
+};
+
+struct session_options {
+    char *const *argv;   /* the program and its arguments, NULL at the end */
+    const char *library; /* libtidemark.so; NULL: nothing is preloaded, there are only samples */
+    struct perf_options sampling; /* all 0: none */
+    const char *sampling_refused; /* NULL, or why there is none though it was asked for */
+    const char *only;             /* names, one a line; NULL: all programs */
+    bool no_follow;
+    bool all;            /* all processes of this user, or all there are, until the program ends */
+    bool launcher;       /* the program only starts others: it is not recorded itself */
+    bool no_python;      /* stacks without Python frames */
+    bool python_objects; /* CPython's own allocators are wrapped */
+    const char *const *mark_on; /* functions whose entries are marks */
+    size_t mark_on_count;
+    enum wire_on_full on_full;
+    uint64_t interval_ns;
+    const char *output;         /* pattern (output.h) */
+    uint64_t snapshot_every_ns; /* 0: none but those that are asked for */
+    bool paused;                /* until someone resumes */
+    uint64_t plant_leak_bytes;  /* that each mark of a program shall leak */
+    bool no_scan;               /* do not look what points to blocks, unless asked to */
+    bool full_scan;             /* look at all of it, however long it takes (end_budget.h) */
+    const struct recorded_default *defaults; /* for reports; kept in the file as they are */
+    size_t default_count;
+    void (*progress)(void *context, const struct session_status *status);
+    void *context;
+};
+
+/* What a process did, in all. */
+struct process_figures {
+    uint64_t allocations, live_bytes, live_blocks; /* live: at its end */
+    struct sample_sums sampled;
+};
+
+struct session_result {
+    int status;                  /* as a shell gives it: exit code, or 128 + signal */
+    struct recording *recording; /* processes without figures: they are in the file */
+    uint64_t lost_events, truncated_stacks, incomplete_stacks; /* of all of them */
+    VEC(struct process_figures) figures; /* one for each profile of the recording */
+    char *file;                          /* where it went; NULL if it could be written nowhere */
+    struct strbuf
+        passed_on; /* the recording, where it went to a command and cannot be read again */
+};
+
+/* 0 once the program was started, however it ended; else a negative errno: it was not.
+ * result->status is then 125, 126 or 127. Once in a process, which ends soon after: what was
+ * gathered is not given back piece by piece while the user waits. */
+int session_run(const struct session_options *o, struct session_result *result, struct err *err);
+
+#endif

@@ -1,0 +1,91 @@
+/*
+ * session_state: what the files behind session.h share.
+ *
+ *   session.c   the loop: processes come, are read, and go
+ *   requests.c  what is asked for from outside, and by the program
+ *   saving.c    the file: at the end, at checkpoints, and as snapshots
+ */
+#ifndef TIDE_COLLECT_SESSION_SESSION_STATE_H
+#define TIDE_COLLECT_SESSION_SESSION_STATE_H
+
+#include "collect/session/control_socket.h"
+#include "collect/naming/naming.h"
+#include "collect/sampling/samples.h"
+#include "collect/session/session.h"
+#include "collect/session/inherited_limits.h"
+#include "collect/counting/target.h"
+#include "collect/session/not_recorded.h"
+
+struct session {
+    const struct session_options *options;
+    struct inherited_limits inherited;
+    struct control_socket socket;
+    int signals;
+    pid_t program;
+    int wait_status;
+    bool program_ended, abandoned;
+    unsigned program_filters; /* seccomp: when it ended */
+    unsigned left;            /* processes that would not wait for an answer */
+    unsigned refused;         /* processes for which there was no memory, or no descriptor */
+    uint64_t start_ns, start_unix_ns;
+    VEC(struct target *) targets;
+    VEC(struct target *) live;    /* those that have not ended: there may be few of many */
+    struct target *last_ended;    /* after which none was left, and which is as it ended; or NULL */
+    VEC(struct target *) unnamed; /* whose figures are packed, and whose names are not */
+    struct naming *naming;
+    struct strpool strings; /* of the file */
+    struct not_recorded not_recorded;
+    struct mark_on mark_on;
+    uint64_t next_naming_ns, next_progress_ns, next_checkpoint_ns;
+    uint64_t next_look_ns, alone_since_ns; /* for descendants we have not heard of */
+    unsigned unheard;                      /* of which we wait for so many */
+    pid_t checkpoint;                      /* the process that writes one; 0: none */
+    uint64_t fork_ns, fork_faults;         /* how long it took to fork it; our page faults then */
+    VEC(pid_t) snapshots;                  /* those that write one each */
+    unsigned snapshot_count;               /* begun so far */
+    uint64_t next_snapshot_ns;
+    uint64_t forked_spent_ns; /* at the ends of forked processes (end_budget.h) */
+    uint64_t next_forked_ns;  /* when one of them is next looked at while it runs */
+    bool paused;              /* processes that begin are */
+    struct samples *samples;  /* NULL: none are taken */
+    struct sampling before;   /* what the kernel had counted before the program was executed */
+    VEC(struct pollfd) waits;
+    char *file;
+};
+
+uint64_t elapsed_ns(const struct session *s);
+/* How a process ended, for its profile. */
+void set_status(struct profile *p, int wait_status);
+/* A process that has not ended; NULL: none. */
+struct target *session_target(struct session *s, pid_t pid);
+/* A process was met that has not said hello. `fresh`: it had used nothing before it is recorded. */
+struct target *session_add_target(struct session *s, pid_t pid, bool fresh);
+/* It has ended, or executes another program. */
+void session_end_target(struct session *s, struct target *t, bool execed);
+/* Reads what all processes have recorded up to now. */
+void session_drain(struct session *s);
+/* Does --only ask for what the process executes? `name`: the kernel's; NULL: not known. */
+bool session_is_wanted(const struct session *s, pid_t pid, const char *name);
+
+/* session_samples.c: the process that is to become the program waits for us. `context`: the
+ * session. */
+int session_open_samples(void *context, pid_t pid, struct err *err);
+
+/* requests.c */
+void request_answer(struct session *s, struct client *v);
+
+/* saving.c */
+/* Hands nodes that are new to naming. */
+void queue_names(struct session *s);
+/* It has ended, and others go on: it is packed as the file will hold it, all but its names. */
+void put_away(struct session *s, struct target *t);
+/* At every turn of the loop: packs these too, where all have been found. */
+void put_names_away(struct session *s);
+void checkpoint_if_due(struct session *s, uint64_t now);
+/* Begins to write what there is now, to a name with %I or a command; "": a name is chosen. Ends the
+ * visit of who asks, or NULL. */
+void snapshot_begin(struct session *s, const char *pattern, struct client *asker);
+void snapshot_if_due(struct session *s, uint64_t now);
+int finish(struct session *s, struct session_result *result, struct err *err);
+
+#endif

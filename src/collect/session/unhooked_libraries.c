@@ -1,0 +1,135 @@
+#include "collect/session/unhooked_libraries.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "collect/resident/map_facts.h"
+#include "collect/proc/smaps.h"
+#include "collect/proc/remote_memory.h"
+#include "collect/session/not_recorded.h"
+
+#define BYPASSES_MAX 1024
+
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* What the loader put into a slot of the library at `start`; 0: there is no such slot. */
+static uint64_t bound_to(const struct target *t, uint64_t start, uint64_t slot)
+{
+    uint64_t called;
+    return slot && remote_memory_copy(t->pid, start + slot, &called, sizeof called) ? called : 0;
+}
+
+static bool is_libc(const struct proc_mappings *all, uint64_t address)
+{
+    for (size_t i = 0; address && i < all->items.count; i++) {
+        const struct proc_mapping *p = &all->items.items[i];
+        if (address >= p->mapping.start && address < p->mapping.end)
+            return strcmp(file_name(p->name), "libc.so.6") == 0;
+    }
+    return false;
+}
+
+static struct unhooked_library *find(const struct not_recorded *u, const struct target *t,
+                                     const char *path)
+{
+    for (size_t i = 0; i < u->unhooked.count; i++)
+        if (u->unhooked.items[i].target == t && strcmp(u->unhooked.items[i].library, path) == 0)
+            return &u->unhooked.items[i];
+    return NULL;
+}
+
+static void add(struct not_recorded *u, struct target *t, const char *path, enum bypass_way way)
+{
+    if (u->unhooked.count < BYPASSES_MAX && *path && !find(u, t, path))
+        *vec_push(&u->unhooked) =
+            (struct unhooked_library){.target = t, .library = xstrdup(path), .way = way};
+}
+
+/* It may have been looked at just before, when it was still bound to libc's. */
+void unhooked_libraries_bound(struct not_recorded *u, struct target *t, const char *path,
+                              bool missed)
+{
+    struct unhooked_library *b = find(u, t, path);
+    if (!b)
+        add(u, t, path, missed ? BYPASS_EARLY : BYPASS_BOUND);
+    else if (b->way != BYPASS_EARLY)
+        b->way = missed ? BYPASS_EARLY : BYPASS_BOUND;
+}
+
+static void look_at_library(struct not_recorded *u, struct target *t, const char *path,
+                            uint64_t start, const struct proc_mappings *all)
+{
+    const struct executable *e = not_recorded_file(u, path);
+    uint64_t called = bound_to(t, start, e->malloc_slot);
+    if (e->own_malloc == OWN_MALLOC_HIDDEN)
+        add(u, t, path, BYPASS_HIDDEN);
+    else if (e->own_malloc == OWN_MALLOC_EXPORTED && called && called == start + e->malloc_address)
+        add(u, t, path, BYPASS_OWN);
+    else if (e->own_malloc == OWN_MALLOC_NONE &&
+             (is_libc(all, called) || is_libc(all, bound_to(t, start, e->free_slot))))
+        add(u, t, path, BYPASS_LIBC);
+}
+
+/* A file of which nothing may be executed is no library, but read: its own debug information, say,
+ * by a program that prints its stack. */
+size_t unhooked_libraries_look(struct not_recorded *u, struct target *t)
+{
+    struct strbuf text = {0};
+    struct proc_mappings all = {0};
+    const struct proc_mapping *begins = NULL;
+    if (proc_read_all(t->pid, "maps", &text))
+        proc_parse_smaps(text.data, &all);
+    for (size_t i = 0; i < all.items.count && u->unhooked.count < BYPASSES_MAX; i++) {
+        const struct proc_mapping *p = &all.items.items[i];
+        if (*p->name != '/')
+            continue;
+        if (p->mapping.offset == 0)
+            begins = p;
+        if (p->mapping.flags & MAPPING_EXECUTE && begins && strcmp(begins->name, p->name) == 0 &&
+            strcmp(p->name, t->profile.executable) != 0 &&
+            strcmp(file_name(p->name), "libtidemark.so") != 0)
+            look_at_library(u, t, p->name, begins->mapping.start, &all);
+    }
+    size_t count = all.items.count;
+    strbuf_release(&text);
+    vec_release(&all.items);
+    return count;
+}
+
+static const char *const reasons[] = {
+    [BYPASS_HIDDEN] = "a malloc of its own is linked into it; link the allocator as a shared "
+                      "library",
+    [BYPASS_OWN] = "it calls its own malloc, because it was loaded with RTLD_DEEPBIND or dlmopen; "
+                   "load it with dlopen and without that flag",
+    [BYPASS_LIBC] = "it calls libc's malloc past tidemark, because it was loaded with "
+                    "RTLD_DEEPBIND or dlmopen; what others free or allocate for it is seen in half",
+    [BYPASS_EARLY] =
+        "it was loaded with RTLD_DEEPBIND, and called libc's malloc past tidemark until "
+        "that was noticed; what it called after its constructors is seen",
+};
+
+/* One note for all libraries of a target that pass us by in the same way: there may be many. */
+void unhooked_libraries_explain(const struct not_recorded *u)
+{
+    for (size_t i = 0; i < u->unhooked.count; i++) {
+        const struct unhooked_library *b = &u->unhooked.items[i];
+        size_t before = 0, more = 0;
+        for (size_t k = 0; k < u->unhooked.count; k++)
+            if (u->unhooked.items[k].target == b->target && u->unhooked.items[k].way == b->way)
+                *(k < i ? &before : &more) += 1;
+        if (before || b->way == BYPASS_BOUND)
+            continue;
+        char *others = more > 1 ? xasprintf(" (and by %zu more libraries)", more - 1) : xstrdup("");
+        *vec_push(&b->target->profile.notes) =
+            xasprintf("%s by %s%s could not be seen: %s",
+                      b->way == BYPASS_EARLY ? "the first allocations" : "allocations", b->library,
+                      others, reasons[b->way]);
+        free(others);
+    }
+}

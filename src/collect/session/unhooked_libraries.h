@@ -1,0 +1,41 @@
+/*
+ * unhooked_libraries: libraries whose calls of malloc never reach us, and why, as notes in the
+ * profiles.
+ *
+ * What the loader has bound their calls to is read from the process while it lives, now and then.
+ * Of calls that are still to be bound nothing is known.
+ *
+ * Called from the session's one thread, by not_recorded.
+ */
+#ifndef TIDE_COLLECT_SESSION_UNHOOKED_LIBRARIES_H
+#define TIDE_COLLECT_SESSION_UNHOOKED_LIBRARIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct target;
+struct not_recorded;
+
+enum bypass_way {
+    BYPASS_HIDDEN, /* it has a malloc that it does not export */
+    BYPASS_OWN,    /* it exports one, which comes after ours, yet calls it: RTLD_DEEPBIND */
+    BYPASS_LIBC,   /* it has none and calls libc's instead of ours: RTLD_DEEPBIND too */
+    BYPASS_EARLY,  /* likewise, but only at first: then it was bound to ours */
+    BYPASS_BOUND,  /* nothing was missed before that */
+};
+
+struct unhooked_library {
+    struct target *target;
+    char *library;
+    enum bypass_way way;
+};
+
+/* Returns how many mappings the process has: so long it took. */
+size_t unhooked_libraries_look(struct not_recorded *u, struct target *t);
+/* The program has bound one to our functions, whatever was seen of it before. */
+void unhooked_libraries_bound(struct not_recorded *u, struct target *t, const char *path,
+                              bool missed);
+/* Adds the notes. */
+void unhooked_libraries_explain(const struct not_recorded *u);
+
+#endif

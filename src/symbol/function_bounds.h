@@ -1,0 +1,23 @@
+/*
+ * function_bounds: where the function around an address begins and ends, for those that have no
+ * symbol with a size.
+ *
+ * DWARF knows it of its scopes. Without that, the unwind information does: stripped programs keep
+ * it, as exceptions need it. Its sorted table (.eh_frame_hdr) is read in the one form that linkers
+ * write; the file may be hostile.
+ */
+#ifndef TIDE_SYMBOL_FUNCTION_BOUNDS_H
+#define TIDE_SYMBOL_FUNCTION_BOUNDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "symbol/elfimage.h"
+#include "symbol/scopes.h"
+
+/* The range of the scope that holds the address. */
+bool scope_extent(struct scope *scope, const struct spans *code, uint64_t address, uint64_t *low,
+                  uint64_t *high);
+bool frame_extent(const struct elf_image *image, uint64_t address, uint64_t *low, uint64_t *high);
+
+#endif

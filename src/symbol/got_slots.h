@@ -1,0 +1,20 @@
+/*
+ * got_slots: which function of another file a call leads to.
+ *
+ * Such calls go through a slot that the loader fills with the function's address; the relocation of
+ * the slot has the name. Compilers call it through a stub (.plt) or read it themselves. The file
+ * may be hostile.
+ */
+#ifndef TIDE_SYMBOL_GOT_SLOTS_H
+#define TIDE_SYMBOL_GOT_SLOTS_H
+
+#include <stdbool.h>
+
+#include "symbol/elfimage.h"
+
+/* The name the slot at an address is filled for, as it is in the file; NULL: none. */
+const char *slot_name(const struct elf_image *image, uint64_t slot);
+/* Is there a stub at the address? Then which slot does it jump through? x86-64 only. */
+bool stub_slot(const struct elf_image *image, uint64_t address, uint64_t *slot);
+
+#endif

@@ -1,0 +1,38 @@
+/*
+ * limit: how much a metric may be, or may grow from one recording to another (--limit).
+ *
+ *     peak 500 MiB     of the last recording: at most so much
+ *     peak +5 %        of two recordings: at most so much more than the first has
+ *     live +64 KiB     likewise
+ */
+#ifndef TIDE_VIEW_LIMIT_H
+#define TIDE_VIEW_LIMIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/json.h"
+#include "model/query.h"
+#include "store/recording.h"
+
+struct limit {
+    const char *text; /* as it was given */
+    enum metric metric;
+    bool more;      /* than the first recording has */
+    double percent; /* of it; or 0, and */
+    int64_t amount;
+    /* What limit_check found: */
+    int64_t before, after, allowed;
+    bool broken;
+};
+
+/* 0; or -EINVAL and a sentence. */
+int limit_parse(struct limit *l, const char *text, struct err *err);
+/* `before` is NULL where there is one recording. 0; or negative and a sentence: it cannot be said.
+ */
+int limit_check(struct limit *l, const struct recording *before, const struct recording *after,
+                struct err *err);
+void limit_json(const struct limit *l, struct json *j);
+
+#endif

@@ -1,0 +1,23 @@
+/*
+ * source_lines: the lines of sources that a recording's stacks name, with a few around each, as
+ * JSON
+ * (--with-source): { "/src/a.c": [[12, "text"], ...], ... }.
+ */
+#ifndef TIDE_VIEW_SOURCE_LINES_H
+#define TIDE_VIEW_SOURCE_LINES_H
+
+#include "analyse/sources.h"
+#include "base/strbuf.h"
+#include "store/recording.h"
+
+struct source_lines {
+    size_t files, lines; /* that were found */
+    size_t missing;      /* files that were not */
+    bool cut;            /* there were more than a page should hold */
+};
+
+void source_lines_json(const struct recording *const *recordings, size_t count,
+                       const struct source_paths *paths, struct strbuf *out,
+                       struct source_lines *found);
+
+#endif

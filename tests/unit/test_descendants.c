@@ -1,0 +1,73 @@
+/* What the kernel tells of processes that are not our children; here they are. */
+#include "unit.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collect/proc/descendants.h"
+
+static void *sleep_on(void *unused)
+{
+    for (;;)
+        pause();
+    return unused;
+}
+
+/* Until /proc shows the process in this state. */
+static void await_state(pid_t pid, char state)
+{
+    char path[64], text[256], shown = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    while (shown != state) {
+        FILE *f = fopen(path, "r");
+        assert_non_null(f);
+        size_t n = fread(text, 1, sizeof text - 1, f);
+        fclose(f);
+        text[n] = '\0';
+        shown = strrchr(text, ')')[2];
+        usleep(1000);
+    }
+}
+
+static void test_runs(void **state)
+{
+    (void)state;
+    pid_t pid = fork();
+    if (pid == 0)
+        sleep_on(NULL);
+    assert_true(descendants_runs(getpid()));
+    assert_true(descendants_runs(pid));
+    kill(pid, SIGKILL);
+    await_state(pid, 'Z');
+    assert_int_equal(kill(pid, 0), 0);
+    assert_false(descendants_runs(pid));
+    waitpid(pid, NULL, 0);
+    assert_false(descendants_runs(pid));
+}
+
+static void test_first_thread_ended(void **state)
+{
+    (void)state;
+    pid_t pid = fork();
+    if (pid == 0) {
+        pthread_t other;
+        pthread_create(&other, NULL, sleep_on, NULL);
+        pthread_exit(NULL);
+    }
+    await_state(pid, 'Z');
+    assert_true(descendants_runs(pid));
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    assert_false(descendants_runs(pid));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_first_thread_ended),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,429 @@
+/* Which blocks are lost, on memory that is made up. */
+#include "unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "collect/counting/blocks.h"
+#include "collect/leakscan/reachability.h"
+
+#define BASE  UINT64_C(0x7f0000000000)
+#define WORDS 65536
+#define AT(n) (BASE + (n)*8ull) /* address of word n */
+
+static uint64_t image[WORDS];
+
+static void read_image(void *context, const struct extent *extents, size_t count, char *out)
+{
+    (void)context;
+    for (size_t i = 0; i < count; i++)
+        for (uint64_t a = extents[i].start; a < extents[i].end; a++, out++)
+            *out = a >= BASE && a < AT(WORDS) ? ((const char *)image)[a - BASE] : 0;
+}
+
+static struct reachability made;
+
+static void begin(void)
+{
+    reachability_release(&made);
+    memset(image, 0, sizeof image);
+}
+
+/* Roots are the first 16 words. */
+static void run(void)
+{
+    reachability_ready(&made, read_image, NULL);
+    reachability_from(&made, AT(0), AT(16), false);
+    reachability_note(&made);
+    reachability_run(&made);
+}
+
+static enum reach state(size_t word)
+{
+    uint32_t i = 0;
+    while (i < made.blocks.count && made.blocks.items[i].address != AT(word))
+        i++;
+    assert_true(i < made.blocks.count);
+    return (enum reach)made.blocks.items[i].state;
+}
+
+/* Of a lost or indirect block. */
+static uint64_t root(size_t word)
+{
+    uint32_t i = 0;
+    while (i < made.blocks.count && made.blocks.items[i].address != AT(word))
+        i++;
+    assert_true(i < made.blocks.count && made.blocks.items[i].size < made.roots);
+    return made.blocks.items[i].size;
+}
+
+static void add(size_t word, size_t words)
+{
+    reachability_add(&made, AT(word), words * 8);
+}
+
+static void test_pointers(void **unused)
+{
+    (void)unused;
+    begin();
+    for (size_t i = 0; i < 8; i++)
+        add(100 + 10 * i, 4);
+    image[0] = AT(100);      /* its beginning */
+    image[1] = AT(112);      /* inside */
+    image[2] = AT(124);      /* one past its end */
+    image[3] = AT(134) - 1;  /* its last byte */
+    image[4] = AT(140) - 1;  /* one before it */
+    image[5] = AT(150) << 8; /* not at an aligned place: bytes 1 to 7 */
+    image[6] = AT(150) >> 56;
+    image[7] = AT(160) | 1ull << 63; /* no address */
+    run();
+    assert_int_equal(state(100), REACH_REACHABLE);
+    assert_int_equal(state(110), REACH_REACHABLE);
+    assert_int_equal(state(120), REACH_LOST);
+    assert_int_equal(state(130), REACH_REACHABLE);
+    assert_int_equal(state(140), REACH_LOST);
+    assert_int_equal(state(150), REACH_LOST);
+    assert_int_equal(state(160), REACH_LOST);
+    assert_int_equal(state(170), REACH_LOST);
+}
+
+/* The array begins one past the block, which has its length and nothing else. */
+static void test_empty_arrays(void **unused)
+{
+    (void)unused;
+    begin();
+    for (size_t i = 0; i < 6; i++)
+        add(100 + 10 * i, 1);
+    add(160, 2); /* of elements that are aligned to 16 bytes */
+    add(171, 2); /* not aligned to them */
+    add(180, 1);
+    add(181, 1);        /* right behind it */
+    add(190, 1);        /* the last block of all */
+    image[0] = AT(101); /* an empty array */
+    image[1] = AT(111); /* one of length 7 is longer than that */
+    image[110] = 7;
+    image[2] = AT(121) + 1; /* two past it */
+    image[3] = AT(130);     /* another block has the pointer */
+    image[130] = AT(141);
+    image[150] = AT(151); /* it points to itself */
+    image[4] = AT(162);
+    image[160] = 99; /* room before the length */
+    image[5] = AT(173);
+    image[6] = AT(181);
+    image[7] = AT(191);
+    run();
+    assert_int_equal(state(100), REACH_REACHABLE);
+    assert_int_equal(state(110), REACH_LOST);
+    assert_int_equal(state(120), REACH_LOST);
+    assert_int_equal(state(140), REACH_REACHABLE);
+    assert_int_equal(state(150), REACH_LOST);
+    assert_int_equal(state(160), REACH_REACHABLE);
+    assert_int_equal(state(171), REACH_LOST);
+    assert_int_equal(state(180), REACH_REACHABLE);
+    assert_int_equal(state(181), REACH_REACHABLE);
+    assert_int_equal(state(190), REACH_REACHABLE);
+}
+
+static void test_chains(void **unused)
+{
+    (void)unused;
+    begin();
+    for (size_t i = 0; i < 6; i++)
+        add(100 + 10 * i, 4);
+    image[3] = AT(140); /* 140 -> 120 -> 100; 150 -> 130 -> 110, and 130 -> 100 */
+    image[143] = AT(120);
+    image[120] = AT(102);
+    image[150] = AT(130);
+    image[131] = AT(110);
+    image[132] = AT(100);
+    run();
+    assert_int_equal(state(140), REACH_REACHABLE);
+    assert_int_equal(state(120), REACH_REACHABLE);
+    assert_int_equal(state(100), REACH_REACHABLE);
+    assert_int_equal(state(150), REACH_LOST);
+    assert_int_equal(state(130), REACH_INDIRECT);
+    assert_int_equal(state(110), REACH_INDIRECT);
+}
+
+static void test_circles(void **unused)
+{
+    (void)unused;
+    begin();
+    for (size_t i = 0; i < 8; i++)
+        add(100 + 10 * i, 4);
+    image[100] = AT(110); /* a circle of three: the lowest is lost */
+    image[110] = AT(120);
+    image[120] = AT(100);
+    image[130] = AT(130); /* itself */
+    image[140] = AT(150); /* a circle, and something that leads to it, behind it */
+    image[150] = AT(140);
+    image[160] = AT(150);
+    image[170] = AT(160); /* and to that */
+    run();
+    assert_int_equal(state(100), REACH_LOST);
+    assert_int_equal(state(110), REACH_INDIRECT);
+    assert_int_equal(state(120), REACH_INDIRECT);
+    assert_int_equal(state(130), REACH_LOST);
+    assert_int_equal(state(140), REACH_INDIRECT);
+    assert_int_equal(state(150), REACH_INDIRECT);
+    assert_int_equal(state(160), REACH_INDIRECT);
+    assert_int_equal(state(170), REACH_LOST);
+    assert_int_equal(made.roots, 3);
+    assert_int_equal(root(110), root(100));
+    assert_int_equal(root(120), root(100));
+    assert_int_equal(root(140), root(170));
+    assert_int_equal(root(150), root(170));
+    assert_int_equal(root(160), root(170));
+    assert_true(root(130) != root(100) && root(130) != root(170) && root(100) != root(170));
+}
+
+/* Roots are read around blocks: what is in those counts only if they are reached. */
+static void test_blocks_among_roots(void **unused)
+{
+    (void)unused;
+    begin();
+    add(4, 4);
+    add(100, 2);
+    add(110, 2);
+    add(120, 2);
+    image[3] = AT(100);
+    image[5] = AT(110);
+    image[8] = AT(120);
+    run();
+    assert_int_equal(state(100), REACH_REACHABLE);
+    assert_int_equal(state(4), REACH_LOST);
+    assert_int_equal(state(110), REACH_INDIRECT);
+    assert_int_equal(state(120), REACH_REACHABLE);
+}
+
+/* libc's pointers to free chunks lie in the last word of the block before, if that is full. */
+static void test_malloc_state(void **unused)
+{
+    (void)unused;
+    begin();
+    reachability_add(&made, AT(100), 24);
+    reachability_add(&made, AT(110), 24);
+    reachability_add(&made, AT(120), 8);
+    reachability_add(&made, AT(130), 20);
+    image[0] = AT(102);
+    image[1] = AT(110);
+    image[2] = AT(120);
+    image[3] = AT(132);
+    reachability_ready(&made, read_image, NULL);
+    reachability_from(&made, AT(0), AT(16), true);
+    reachability_note(&made);
+    reachability_run(&made);
+    assert_int_equal(state(100), REACH_LOST);
+    assert_int_equal(state(110), REACH_REACHABLE);
+    assert_int_equal(state(120), REACH_REACHABLE);
+    assert_int_equal(state(130), REACH_LOST);
+}
+
+/* Nothing, empty ones, tables added one after the other, the same address twice, far apart. */
+static void test_odd_tables(void **unused)
+{
+    (void)unused;
+    begin();
+    run();
+    begin();
+    add(200, 0);
+    add(300, 4);
+    add(100, 4);
+    add(200, 4);
+    reachability_add(&made, UINT64_C(0x10000), 4096);
+    image[0] = AT(203);
+    image[1] = 0x10fff;
+    image[2] = 0x11000;
+    run();
+    assert_int_equal(made.blocks.count, 4);
+    assert_int_equal(state(200), REACH_REACHABLE);
+    assert_int_equal(state(100), REACH_LOST);
+    assert_int_equal(made.blocks.items[0].state, REACH_REACHABLE);
+}
+
+enum { MOST = 300 };
+
+static void spread(size_t n, bool edge[MOST][MOST], bool *reached)
+{
+    for (bool more = true; more;) {
+        more = false;
+        for (size_t i = 0; i < n; i++)
+            for (size_t k = 0; reached[i] && k < n; k++)
+                if (edge[i][k] && !reached[k])
+                    more = reached[k] = true;
+    }
+}
+
+/* Against the definition, with blocks of all sizes and random pointers. */
+static void test_against_the_definition(void **unused)
+{
+    (void)unused;
+    static size_t word[MOST], size[MOST];
+    static bool edge[MOST][MOST], seen[MOST], told[MOST];
+    srand(7);
+    for (int round = 0; round < 40; round++) {
+        size_t n = 0;
+        begin();
+        memset(edge, 0, sizeof edge);
+        memset(seen, 0, sizeof seen);
+        memset(told, 0, sizeof told);
+        for (size_t at = 20; n < MOST && at < WORDS - 3000; n++) {
+            word[n] = at + (size_t)rand() % 4;
+            size[n] = (size_t)(rand() % 20 ? rand() % 8 : rand() % 2000);
+            at = word[n] + size[n] + 1 + (size_t)(rand() % 50 ? 0 : rand() % 300);
+            add(word[n], size[n]);
+        }
+        for (size_t i = 0; i < n / 2; i++) {
+            size_t from = (size_t)rand() % n, to = (size_t)rand() % n;
+            if (!size[from] || !size[to])
+                continue;
+            size_t place = word[from] + (size_t)rand() % size[from];
+            if (image[place])
+                continue;
+            image[place] = AT(word[to] + (size_t)rand() % size[to]);
+            edge[from][to] = true;
+        }
+        size_t first = (size_t)rand() % n;
+        image[5] = AT(word[first]);
+        seen[first] = true;
+        spread(n, edge, seen);
+        run();
+        /* Every block of the rest is lost, or a lost one leads to it; never to another lost one. */
+        for (size_t i = 0; i < n; i++) {
+            static bool led[MOST];
+            assert_int_equal(state(word[i]) == REACH_REACHABLE, seen[i]);
+            if (state(word[i]) != REACH_LOST)
+                continue;
+            memset(led, 0, sizeof led);
+            led[i] = true;
+            spread(n, edge, led);
+            for (size_t k = 0; k < n; k++) {
+                assert_false(k != i && led[k] && state(word[k]) == REACH_LOST);
+                told[k] |= led[k];
+                if (state(word[k]) == REACH_INDIRECT && root(word[k]) == root(word[i]))
+                    assert_true(led[k]);
+            }
+        }
+        for (size_t i = 0; i < n; i++)
+            assert_true(seen[i] || told[i]);
+    }
+}
+
+#define MANY       40000
+#define MANY_WORDS 128 /* each: 40 MiB in all, which several threads read */
+
+/* Each second block points to the one after the next, around a circle; the others to nothing. */
+static uint64_t word_of_many(uint64_t number)
+{
+    uint64_t i = number / MANY_WORDS;
+    return number % MANY_WORDS != i % MANY_WORDS || i % 2 ? 0
+                                                          : BASE + (i + 2) % MANY * MANY_WORDS * 8;
+}
+
+static void read_many(void *context, const struct extent *extents, size_t count, char *out)
+{
+    (void)context;
+    for (size_t i = 0; i < count; i++)
+        for (uint64_t a = extents[i].start; a < extents[i].end; a += 8, out += 8) {
+            uint64_t word = word_of_many((a - BASE) / 8);
+            memcpy(out, &word, 8);
+        }
+}
+
+static void test_many_parts(void **unused)
+{
+    (void)unused;
+    size_t states[REACHES] = {0};
+    begin();
+    for (uint64_t i = 0; i < MANY; i++)
+        reachability_add(&made, BASE + i * MANY_WORDS * 8, MANY_WORDS * 8);
+    reachability_ready(&made, read_many, NULL);
+    reachability_word(&made, BASE + UINT64_C(20000) * MANY_WORDS * 8);
+    reachability_note(&made);
+    reachability_run(&made);
+    for (size_t i = 0; i < made.blocks.count; i++) {
+        states[made.blocks.items[i].state]++;
+        assert_int_equal(made.blocks.items[i].state, i % 2 ? REACH_LOST : REACH_REACHABLE);
+    }
+    assert_int_equal(states[REACH_LOST], MANY / 2);
+    assert_int_equal(states[REACH_REACHABLE], MANY / 2);
+}
+
+static void take_address(void *context, const struct block *b)
+{
+    uint64_t *last = context;
+    assert_true(b->address > last[0]);
+    last[0] = b->address;
+    last[1]++;
+}
+
+static void test_blocks_in_order(void **unused)
+{
+    (void)unused;
+    struct blocks t = {0};
+    struct block old;
+    uint64_t last[2] = {0};
+    srand(3);
+    for (unsigned i = 0; i < 50000; i++) {
+        uint64_t page = (uint64_t)(rand() % 3) << 40 | (uint64_t)(rand() % 500) << 12;
+        uint64_t address = BASE + page + (uint64_t)(rand() % 512) * 8;
+        blocks_put(&t, &(struct block){.address = address, .size = 8, .usable = 8}, &old);
+        if (i % 3 == 0)
+            blocks_take(&t, address, &old);
+    }
+    blocks_in_order(&t, take_address, last);
+    assert_int_equal(last[1], t.count);
+    blocks_release(&t);
+}
+
+static void test_extents(void **unused)
+{
+    (void)unused;
+    struct address_set s = {0}, out = {0};
+    address_set_add(&s, 50, 60);
+    address_set_add(&s, 10, 20);
+    address_set_add(&s, 15, 30);
+    address_set_add(&s, 30, 40);
+    address_set_add(&s, 70, 70);
+    address_set_settle(&s);
+    assert_int_equal(s.items.count, 2);
+    assert_int_equal(s.items.items[0].end, 40);
+    address_set_inside(&s, 35, 55, &out);
+    assert_int_equal(out.items.count, 2);
+    assert_int_equal(out.items.items[0].start, 35);
+    assert_int_equal(out.items.items[1].end, 55);
+    out.items.count = 0;
+    address_set_outside(&s, 5, 65, &out);
+    assert_int_equal(out.items.count, 3);
+    assert_int_equal(out.items.items[0].end, 10);
+    assert_int_equal(out.items.items[1].start, 40);
+    assert_int_equal(out.items.items[1].end, 50);
+    assert_int_equal(out.items.items[2].start, 60);
+    address_set_release(&s);
+    address_set_release(&out);
+}
+
+static int end(void **unused)
+{
+    (void)unused;
+    reachability_release(&made);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pointers),
+        cmocka_unit_test(test_empty_arrays),
+        cmocka_unit_test(test_chains),
+        cmocka_unit_test(test_circles),
+        cmocka_unit_test(test_blocks_among_roots),
+        cmocka_unit_test(test_malloc_state),
+        cmocka_unit_test(test_odd_tables),
+        cmocka_unit_test(test_against_the_definition),
+        cmocka_unit_test(test_many_parts),
+        cmocka_unit_test(test_blocks_in_order),
+        cmocka_unit_test(test_extents),
+    };
+    return cmocka_run_group_tests(tests, NULL, end);
+}
