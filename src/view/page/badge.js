@@ -23,13 +23,20 @@ export function badge_of(report) {
     const missing = missing_parts(report), notes = report.notes || [];
     const fine = !missing.length;
     const details = el("div", {class: "popover", hidden: true, role: "note"},
-        el("p", {}, fine ? "Nothing was lost, no stack was cut off, every free is of a known block." : "What this recording lacks:"),
+        el("p", {},
+            fine ? "Nothing was lost, no stack was cut off, every free is of a known block."
+                 : "What this recording lacks:"),
         missing.length ? el("ul", {}, missing.map((text) => el("li", {}, text))) : null,
         notes.length ? el("ul", {}, notes.map((text) => el("li", {}, text))) : null);
-    const toggle = button([el("span", {"aria-hidden": "true"}, fine ? "✓ " : "! "), fine ? "complete" : "incomplete"], () => {
-        details.hidden = !details.hidden;
-        toggle.setAttribute("aria-expanded", String(!details.hidden));
-    }, {class: `badge ${fine ? "fine" : "lacking"}`, "aria-expanded": "false", id: "badge",
-        title: missing.join("; ") || "nothing lost, no stack cut off, no unknown frees"});
+    const toggle =
+        button([el("span", {"aria-hidden": "true"}, fine ? "✓ " : "! "), fine ? "complete" : "incomplete"], () => {
+            details.hidden = !details.hidden;
+            toggle.setAttribute("aria-expanded", String(!details.hidden));
+        }, {
+            class: `badge ${fine ? "fine" : "lacking"}`,
+            "aria-expanded": "false",
+            id: "badge",
+            title: missing.join("; ") || "nothing lost, no stack cut off, no unknown frees"
+        });
     return el("span", {class: "badge-box"}, toggle, details);
 }

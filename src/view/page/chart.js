@@ -44,20 +44,32 @@ export function thin_points(points, width) {
 
 // How wide each of several pictures side by side may be, if none is narrower than `least`.
 export function picture_width(least) {
-    const room = Math.max(document.documentElement.clientWidth - 58, 260), columns = Math.max(Math.floor((room + 12) / (least + 12)), 1);
+    const room = Math.max(document.documentElement.clientWidth - 58, 260),
+          columns = Math.max(Math.floor((room + 12) / (least + 12)), 1);
     return Math.floor((room - 12 * (columns - 1)) / columns) - 16;
 }
 
 export class Chart {
-    constructor({width, height, x, y, format_x = String, format_y = String, margin = {}, x_ticks = 6, y_ticks = 4,
-        binary = true, label = ""}) {
+    constructor({
+        width,
+        height,
+        x,
+        y,
+        format_x = String,
+        format_y = String,
+        margin = {},
+        x_ticks = 6,
+        y_ticks = 4,
+        binary = true,
+        label = ""
+    }) {
         this.width = width;
         this.height = height;
         this.margin = {left: 64, right: 12, top: 10, bottom: 22, ...margin};
         this.x = x[1] > x[0] ? x : [x[0], x[0] + 1];
         this.y = y[1] > y[0] ? y : [y[0], y[0] + 1];
-        this.svg = sv("svg", {class: "chart", viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
-            "aria-label": label});
+        this.svg = sv("svg",
+            {class: "chart", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label});
         this.axes({format_x, format_y, x_ticks, y_ticks, binary});
     }
 
@@ -88,8 +100,12 @@ export class Chart {
         for (const value of x_ticks ? ticks(this.x[0], this.x[1], x_ticks, false) : []) {
             const x = this.at_x(value);
             this.add("line", {class: "tick", x1: x, x2: x, y1: this.height - bottom, y2: this.height - bottom + 4});
-            this.text(x, this.height - bottom + 15, format_x(value),
-                {class: "axis", "text-anchor": x > this.width - right - 30 ? "end" : x < left + 12 ? "start" : "middle"});
+            this.text(x, this.height - bottom + 15, format_x(value), {
+                class: "axis",
+                "text-anchor": x > this.width - right - 30 ? "end"
+                    : x < left + 12                        ? "start"
+                                                           : "middle"
+            });
         }
     }
 
@@ -110,7 +126,8 @@ export class Chart {
             path += !path ? `M${px},${py}` : stepped ? `H${px}V${py}` : `L${px},${py}`;
             last = x;
         }
-        return stepped && last !== null && last < this.x[1] && stepped === "to-end" ? path + `H${this.at_x(this.x[1])}` : path;
+        return stepped && last !== null && last < this.x[1] && stepped === "to-end" ? path + `H${this.at_x(this.x[1])}`
+                                                                                    : path;
     }
 
     line(points, attributes) {
@@ -127,7 +144,8 @@ export class Chart {
             return null;
         const ground = this.at_y(Math.max(this.y[0], 0)).toFixed(1);
         const first = this.at_x(points[0][0]).toFixed(1), last = this.at_x(points[points.length - 1][0]).toFixed(1);
-        return this.add("path", {d: `${this.path_of(points, stepped)}L${last},${ground}L${first},${ground}Z`, ...attributes});
+        return this.add(
+            "path", {d: `${this.path_of(points, stepped)}L${last},${ground}L${first},${ground}Z`, ...attributes});
     }
 
     // Layers on top of each other: layers is [{values: [...], class, title}] over the same xs.

@@ -37,19 +37,20 @@ export function button(label, onclick, attributes) {
 export function segmented(label, choices, chosen, choose) {
     return el("span", {class: "segmented", role: "group", "aria-label": label},
         choices.map(([value, text, title]) => button(text, () => choose(value),
-            {"aria-pressed": String(value === chosen), title, "data-value": value})));
+                        {"aria-pressed": String(value === chosen), title, "data-value": value})));
 }
 
 // A labelled selection: choices is [[value, label, disabled title?], ...].
 export function selection(label, choices, chosen, choose, attributes) {
     const select = el("select", {"aria-label": label, onchange: () => choose(select.value), ...attributes},
-        choices.map(([value, text, why]) => el("option",
-            {value, selected: value === chosen, disabled: Boolean(why), title: why}, text)));
+        choices.map(([value, text, why]) =>
+                        el("option", {value, selected: value === chosen, disabled: Boolean(why), title: why}, text)));
     return el("label", {class: "field"}, el("span", {}, label), select);
 }
 
 export function replace(element, ...children) {
-    element.replaceChildren(...children.flat(3).filter((child) => child !== null && child !== undefined && child !== false));
+    element.replaceChildren(
+        ...children.flat(3).filter((child) => child !== null && child !== undefined && child !== false));
     return element;
 }
 

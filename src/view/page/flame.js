@@ -41,8 +41,12 @@ class FlamePicture {
         this.hit = matched_boxes(layout, matcher(now.search));
         this.focus = this.zoom;
         this.boxes = [];
-        this.canvas = el("canvas", {class: "flame", tabindex: "0", role: "img",
-            "aria-label": `Flame graph with ${count(layout.count)} boxes; arrow keys move, Enter zooms`});
+        this.canvas = el("canvas", {
+            class: "flame",
+            tabindex: "0",
+            role: "img",
+            "aria-label": `Flame graph with ${count(layout.count)} boxes; arrow keys move, Enter zooms`
+        });
         this.spacer = el("div", {class: "flame-spacer"}, this.canvas);
         this.scroller = el("div", {class: "flame-scroll"}, this.spacer);
         this.details = el("output", {class: "flame-details"});
@@ -91,7 +95,8 @@ class FlamePicture {
     difference_color(i, dark) {
         const before = this.layout.answer.before[i], now = this.layout.answer.now[i];
         const most = Math.max(Math.abs(before), Math.abs(now)), part = most ? (now - before) / most : 0;
-        return `hsl(${part >= 0 ? 12 : 215} ${Math.round(Math.abs(part) * 70)}% ${dark ? 30 : 88 - Math.round(Math.abs(part) * 26)}%)`;
+        return `hsl(${part >= 0 ? 12 : 215} ${Math.round(Math.abs(part) * 70)}% ${
+            dark ? 30 : 88 - Math.round(Math.abs(part) * 26)}%)`;
     }
 
     draw() {
@@ -100,8 +105,9 @@ class FlamePicture {
         if (this.upward)
             [first, last] = [rows - last, rows - first];
         this.boxes = this.layout.visible(this.zoom, this.width, Math.max(first, 0), last);
-        const dark = document.documentElement.dataset.theme === "dark" || (!document.documentElement.dataset.theme &&
-            matchMedia("(prefers-color-scheme: dark)").matches), ink = css_color("--f-ink");
+        const dark = document.documentElement.dataset.theme === "dark" ||
+            (!document.documentElement.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches),
+              ink = css_color("--f-ink");
         this.kinds = null;
         c.clearRect(0, 0, this.width, this.view_height);
         c.font = '12px ui-monospace, "DejaVu Sans Mono", monospace';
@@ -125,7 +131,8 @@ class FlamePicture {
     }
 
     label(i, width) {
-        const place = base_name(this.layout.place(i)), name = this.layout.name(i), room = Math.floor((width - 8) / LETTER);
+        const place = base_name(this.layout.place(i)), name = this.layout.name(i),
+              room = Math.floor((width - 8) / LETTER);
         const whole = place ? `${name}  ${place}` : name;
         if (whole.length <= room)
             return whole;
@@ -156,14 +163,16 @@ class FlamePicture {
 
     // Up and down go to callers and callees, left and right to neighbours.
     keyed(event) {
-        const l = this.layout, deeper = this.upward ? "ArrowUp" : "ArrowDown", back = this.upward ? "ArrowDown" : "ArrowUp";
+        const l = this.layout, deeper = this.upward ? "ArrowUp" : "ArrowDown",
+              back = this.upward ? "ArrowDown" : "ArrowUp";
         let to = -1;
         if (event.key === deeper)
             to = this.focus + 1 < l.end[this.focus] ? this.focus + 1 : -1;
         else if (event.key === back)
             to = l.parent[this.focus];
         else if (event.key === "ArrowRight")
-            to = l.end[this.focus] < l.count && l.depth[l.end[this.focus]] === l.depth[this.focus] ? l.end[this.focus] : -1;
+            to = l.end[this.focus] < l.count && l.depth[l.end[this.focus]] === l.depth[this.focus] ? l.end[this.focus]
+                                                                                                   : -1;
         else if (event.key === "ArrowLeft")
             to = this.left_neighbour();
         else if (event.key === "Enter")
@@ -209,14 +218,17 @@ class FlamePicture {
 function flame_legend(layout, now) {
     const key = (color, text) => el("span", {class: "key"}, el("i", {style: `background:${color}`}), text);
     if (layout.answer.difference)
-        return el("div", {class: "legend"}, key("hsl(12 70% 62%)", "grew"), key("hsl(215 70% 62%)", "shrank"), "the deeper the colour, the larger the part that changed");
+        return el("div", {class: "legend"}, key("hsl(12 70% 62%)", "grew"), key("hsl(215 70% 62%)", "shrank"),
+            "the deeper the colour, the larger the part that changed");
     if (now.color === "library") {
         const widths = new Map();
         for (let i = 1; i < layout.count; i++)
             widths.set(layout.module(i), (widths.get(layout.module(i)) || 0) + layout.answer.self[i]);
         const dark = css_color("--ground").startsWith("#1");
-        return el("div", {class: "legend"}, [...widths].filter(([name]) => name).sort((a, b) => b[1] - a[1]).slice(0, 10)
-            .map(([name]) => key(color_of_name(name, dark), name)));
+        return el("div", {class: "legend"},
+            [...widths].filter(([name]) => name).sort((a, b) => b[1] - a[1]).slice(0, 10).map(([
+                name
+            ]) => key(color_of_name(name, dark), name)));
     }
     const kinds = [...new Set(layout.answer.kind)].map((kind) => layout.answer.kinds[kind]);
     return el("div", {class: "legend"}, kinds.map((kind) => key(`var(--f-${kind})`, kind)));
@@ -227,10 +239,13 @@ async function matched_share(now, box) {
     if (!now.search)
         return;
     try {
-        const which = Number(now.file), ask = (more) => core.ask(words_of("report", {...now, ...more}, ["--top", "1", "--json"]), which);
+        const which = Number(now.file),
+              ask = (more) => core.ask(words_of("report", {...now, ...more}, ["--top", "1", "--json"]), which);
         const plain = {by: "function", sort: ""};
         const [part, whole] = await Promise.all([ask({...plain, within: [...now.within, now.search]}), ask(plain)]);
-        replace(box, `${now.search} matches ${amount(part.sum.bytes, whole.unit)}, ${percent(part.sum.bytes, whole.sum.bytes)} %`);
+        replace(box,
+            `${now.search} matches ${amount(part.sum.bytes, whole.unit)}, ${
+                percent(part.sum.bytes, whole.sum.bytes)} %`);
         box.dataset.value = part.sum.bytes;
     } catch (problem) {
         replace(box, problem.message);
@@ -254,22 +269,40 @@ async function draw_flame(now) {
     const colors = [["language", "by language"], ["library", "by library"]];
     if (core.files.length > 1)
         colors.push(["difference", "difference"]);
-    const content = el("div", {class: "flame-view"}, el("div", {class: "view-bar"},
-        el("h2", {}, question_text(now, answer)),
-        segmented("Shape", [["icicle", "Icicle", "the root on top"], ["flame", "Flame", "the root below"]], now.shape, (shape) => change({shape})),
-        segmented("Merged from", [["root", "From the root"], ["leaf", "From the leaf"]], now.from, (from) => change({from, zoom: ""})),
-        segmented("Colours", colors, now.color, (color) => change({color})),
-        now.zoom ? button("Zoom out", () => change({zoom: ""}), {id: "zoom-out"}) : null, share),
-    flame_legend(layout, now),
-    layout.width[0] ? picture.scroller : el("p", {class: "quiet"}, "There is nothing to draw."), picture.details,
-    answer.boxes_left_out ? el("p", {class: "quiet"}, `${count(answer.boxes_left_out)} boxes are too narrow to be drawn; zoom in to see them.`) : null);
-    return {content, ready: () => layout.width[0] && picture.ready(),
+    const content = el("div", {class: "flame-view"},
+        el("div", {class: "view-bar"}, el("h2", {}, question_text(now, answer)),
+            segmented("Shape", [["icicle", "Icicle", "the root on top"], ["flame", "Flame", "the root below"]],
+                now.shape, (shape) => change({shape})),
+            segmented("Merged from", [["root", "From the root"], ["leaf", "From the leaf"]], now.from,
+                (from) => change({from, zoom: ""})),
+            segmented("Colours", colors, now.color, (color) => change({color})),
+            now.zoom ? button("Zoom out", () => change({zoom: ""}), {id: "zoom-out"}) : null, share),
+        flame_legend(layout, now),
+        layout.width[0] ? picture.scroller : el("p", {class: "quiet"}, "There is nothing to draw."), picture.details,
+        answer.boxes_left_out
+            ? el("p", {class: "quiet"},
+                  `${count(answer.boxes_left_out)} boxes are too narrow to be drawn; zoom in to see them.`)
+            : null);
+    return {
+        content,
+        ready: () => layout.width[0] && picture.ready(),
         csv: () => core.csv(words_of("report", now, ["--tree"]), Number(now.file)),
         picture: async () => ({
-            svg: await core.text(flame_words(now).filter((word) => word !== "--json").concat(now.shape === "icicle" ? ["--inverted"] : []), flame_file(now)),
-            png: () => new Promise((done) => picture.canvas.toBlob(done, "image/png"))})};
+            svg: await core.text(flame_words(now)
+                                     .filter((word) => word !== "--json")
+                                     .concat(now.shape === "icicle" ? ["--inverted"] : []),
+                flame_file(now)),
+            png: () => new Promise((done) => picture.canvas.toBlob(done, "image/png"))
+        })
+    };
 }
 
-export const flame_view = {id: "flame", title: "Flame", key: "f", uses: ["process", "metric", "moments", "focus", "search"],
+export const flame_view = {
+    id: "flame",
+    title: "Flame",
+    key: "f",
+    uses: ["process", "metric", "moments", "focus", "search"],
     words: (now) => flame_words(now).filter((word, i, all) => word !== "--min-width" && all[i - 1] !== "--min-width"),
-    which: flame_file, draw: draw_flame};
+    which: flame_file,
+    draw: draw_flame
+};

@@ -28,7 +28,8 @@ export class Layout {
                 this.end[open.pop()] = i;
             this.parent[i] = open.length ? open[open.length - 1] : 0;
             const up = i ? this.path[this.parent[i]] : 0;
-            this.path[i] = i ? Math.imul(up ^ hashes[answer.name[i]], 16777619) ^ Math.imul(hashes[answer.place[i]], 31) : 1;
+            this.path[i] =
+                i ? Math.imul(up ^ hashes[answer.name[i]], 16777619) ^ Math.imul(hashes[answer.place[i]], 31) : 1;
             open.push(i);
             this.deepest = Math.max(this.deepest, depth);
         }

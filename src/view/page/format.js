@@ -102,7 +102,8 @@ export function bare_name(name) {
         if (c === ")")
             depth++;
         else if (c === "(" && --depth === 0)
-            return /[\w>~\]]$/.test(name.slice(0, i)) && !name.slice(0, i).endsWith("operator") ? name.slice(0, i) : name;
+            return /[\w>~\]]$/.test(name.slice(0, i)) && !name.slice(0, i).endsWith("operator") ? name.slice(0, i)
+                                                                                                : name;
         else if (depth === 0 && !/[\s\w]/.test(c))
             return name;
     }

@@ -26,16 +26,23 @@ function escape_key() {
 
 export function start_keys(views) {
     const keys = {
-        "?": show_help, y: copy_command, v: toggle_theme, Escape: escape_key,
+        "?": show_help,
+        y: copy_command,
+        v: toggle_theme,
+        Escape: escape_key,
         "/": () => document.getElementById("search")?.focus(),
-        "[": () => step_select("metric", -1), "]": () => step_select("metric", 1), b: () => step_select("by", 1),
-        a: () => change({mode: "at"}), w: () => change({mode: "difference"}),
+        "[": () => step_select("metric", -1),
+        "]": () => step_select("metric", 1),
+        b: () => step_select("by", 1),
+        a: () => change({mode: "at"}),
+        w: () => change({mode: "difference"}),
     };
     for (const view of views)
         keys[view.key] = () => change({view: view.id, search: "", sort: ""});
     document.addEventListener("keydown", (event) => {
         const typing = event.target.closest("input:not([type=checkbox]), select, textarea");
-        if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || (typing && event.key !== "Escape"))
+        if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented ||
+            (typing && event.key !== "Escape"))
             return;
         if (document.querySelector("dialog[open]"))
             return;

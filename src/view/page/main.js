@@ -17,8 +17,10 @@ import {summary_view} from "./summary.js";
 import {threads_view} from "./threads.js";
 import {tree_view} from "./tree.js";
 
-const ALL_VIEWS = [diff_view, summary_view, report_view, flame_view, tree_view, callers_view, leaks_view, growth_view, threads_view, processes_view,
-    sizes_view, maps_view, marks_view, source_view];
+const ALL_VIEWS = [
+    diff_view, summary_view, report_view, flame_view, tree_view, callers_view, leaks_view, growth_view, threads_view,
+    processes_view, sizes_view, maps_view, marks_view, source_view
+];
 const VIEWS = ALL_VIEWS.filter((view) => !view.needs || view.needs());
 
 // Of two recordings the difference comes first.

@@ -26,8 +26,9 @@ export function word_at(time_ns, moments, reach_ns) {
     let best = null;
     for (const moment of moments) {
         const distance = Math.abs(moment.time_ns - time_ns);
-        if (distance <= reach_ns && (!best || distance < Math.abs(best.time_ns - time_ns) ||
-            (distance === Math.abs(best.time_ns - time_ns) && rank[moment.kind] < rank[best.kind])))
+        if (distance <= reach_ns &&
+            (!best || distance < Math.abs(best.time_ns - time_ns) ||
+                (distance === Math.abs(best.time_ns - time_ns) && rank[moment.kind] < rank[best.kind])))
             best = moment;
     }
     if (best)
@@ -50,6 +51,6 @@ export function time_of(word, moments, duration_ns) {
 // The named moment before or after a time, for the arrow keys.
 export function neighbour(time_ns, moments, step) {
     const other = step > 0 ? moments.find((moment) => moment.time_ns > time_ns)
-        : moments.findLast((moment) => moment.time_ns < time_ns);
+                           : moments.findLast((moment) => moment.time_ns < time_ns);
     return other ? other.word : null;
 }

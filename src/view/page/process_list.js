@@ -14,7 +14,8 @@ export function processes_with_words(processes) {
 
 // The one that a command takes without --process: that with the highest peak.
 export function largest_process(rows, pid) {
-    return rows.filter((row) => row.pid === pid).reduce((a, b) => !a || (b.peak_bytes || 0) > (a.peak_bytes || 0) ? b : a, null);
+    return rows.filter((row) => row.pid === pid)
+        .reduce((a, b) => !a || (b.peak_bytes || 0) > (a.peak_bytes || 0) ? b : a, null);
 }
 
 // Children after their parents, with their depth.

@@ -22,8 +22,10 @@ export function csv_of(rows) {
     return rows.map((row) => row.map(cell).join(",") + "\n").join("");
 }
 
-const DRAWN = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity",
-    "font-size", "font-family", "font-weight", "text-anchor"];
+const DRAWN = [
+    "fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity", "font-size",
+    "font-family", "font-weight", "text-anchor"
+];
 
 // An SVG of the page as a file of its own: what the style sheet gives is written into the elements.
 export function svg_text(svg) {

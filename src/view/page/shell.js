@@ -9,11 +9,11 @@ import {copy_text, save_blob, save_text, svg_png, svg_text} from "./save.js";
 import {change, on_change, start_state, state} from "./state.js";
 import {draw_timeline, timeline_data} from "./timeline.js";
 
-const parts = {};   // the elements of the frame, by name
+const parts = {}; // the elements of the frame, by name
 let views = [];
 let timeline = null; // of the process on screen
-let drawing = 0;     // number of the latest drawing: an older one that is late is dropped
-let actions = {};    // what the view on screen can be saved as
+let drawing = 0; // number of the latest drawing: an older one that is late is dropped
+let actions = {}; // what the view on screen can be saved as
 
 function current_view() {
     return views.find((view) => view.id === state.view) || views[0];
@@ -25,8 +25,8 @@ export function set_theme(theme) {
 }
 
 export function toggle_theme() {
-    const dark = document.documentElement.dataset.theme === "dark" || (!document.documentElement.dataset.theme &&
-        matchMedia("(prefers-color-scheme: dark)").matches);
+    const dark = document.documentElement.dataset.theme === "dark" ||
+        (!document.documentElement.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches);
     set_theme(dark ? "light" : "dark");
 }
 
@@ -40,10 +40,13 @@ function build_frame() {
     parts.command = el("code", {id: "command"});
     parts.said = el("output", {id: "said", role: "status"});
     parts.help = help_dialog(views);
-    replace(document.getElementById("app"), parts.head, parts.tabs, parts.controls, parts.timeline, parts.tools, parts.view,
+    replace(document.getElementById("app"), parts.head, parts.tabs, parts.controls, parts.timeline, parts.tools,
+        parts.view,
         el("footer", {id: "foot"}, el("span", {class: "prompt", "aria-hidden": "true"}, "$"), parts.command,
-            button("Copy command", copy_command, {id: "copy-command", title: "copy the command that gives these numbers (y)"}),
-            parts.said), parts.help);
+            button("Copy command", copy_command,
+                {id: "copy-command", title: "copy the command that gives these numbers (y)"}),
+            parts.said),
+        parts.help);
 }
 
 export function say(text) {
@@ -71,13 +74,16 @@ export function show_help() {
 function draw_head(report) {
     const command = report.command.join(" "), name = base_name(report.command[0] || "");
     document.title = `${name} · tidemark`;
-    const ended = report.signal ? `killed by signal ${report.signal}` : report.exit_code === null ? "" : `exit status ${report.exit_code}`;
+    const ended = report.signal ? `killed by signal ${report.signal}`
+        : report.exit_code === null ? ""
+                                    : `exit status ${report.exit_code}`;
     replace(parts.head, el("span", {class: "brand"}, el("i", {class: "wave", "aria-hidden": "true"}), "tidemark"),
         el("h1", {title: command}, shorten(command, 90)),
-        el("span", {class: "quiet facts"}, [time(report.duration_ns), ended, `pid ${report.pid}`].filter(Boolean).join(" · ")),
-        el("span", {class: "spring"}), badge_of(report),
-        core.live ? button("Refresh", refresh, {id: "refresh"}) : null,
-        button("◐", toggle_theme, {class: "icon", id: "theme", title: "light or dark (v)", "aria-label": "light or dark"}),
+        el("span", {class: "quiet facts"},
+            [time(report.duration_ns), ended, `pid ${report.pid}`].filter(Boolean).join(" · ")),
+        el("span", {class: "spring"}), badge_of(report), core.live ? button("Refresh", refresh, {id: "refresh"}) : null,
+        button(
+            "◐", toggle_theme, {class: "icon", id: "theme", title: "light or dark (v)", "aria-label": "light or dark"}),
         button("?", show_help, {class: "icon", id: "show-help", title: "help (?)", "aria-label": "help"}));
 }
 
@@ -88,16 +94,20 @@ async function refresh() {
 }
 
 function draw_tabs() {
-    replace(parts.tabs, views.map((view) => button(view.title, () => change({view: view.id, search: "", sort: ""}),
-        {class: "tab", "data-view": view.id, "aria-current": view === current_view() ? "page" : null,
-            title: `${view.title} (${view.key})`})));
+    replace(parts.tabs, views.map((view) => button(view.title, () => change({view: view.id, search: "", sort: ""}), {
+        class: "tab",
+        "data-view": view.id,
+        "aria-current": view === current_view() ? "page" : null,
+        title: `${view.title} (${view.key})`
+    })));
     parts.tabs.querySelector("[aria-current]")?.scrollIntoView({block: "nearest", inline: "nearest"});
 }
 
 async function save_picture(kind) {
     const picture = await actions.picture(), name = `tidemark-${state.view}`;
     if (kind === "svg")
-        save_text(typeof picture.svg === "string" ? picture.svg : svg_text(picture.svg), name + ".svg", "image/svg+xml");
+        save_text(
+            typeof picture.svg === "string" ? picture.svg : svg_text(picture.svg), name + ".svg", "image/svg+xml");
     else
         save_blob(picture.png ? await picture.png() : await svg_png(picture.svg), name + ".png");
     say(`saved ${name}.${kind}`);
@@ -122,8 +132,10 @@ async function draw_view(number) {
     try {
         drawn = await view.draw({...state}, timeline);
     } catch (problem) {
-        drawn = {content: el("div", {class: "problem", role: "alert"}, el("p", {}, problem.message),
-            el("p", {class: "quiet"}, "The command at the bottom says the same."))};
+        drawn = {
+            content: el("div", {class: "problem", role: "alert"}, el("p", {}, problem.message),
+                el("p", {class: "quiet"}, "The command at the bottom says the same."))
+        };
     }
     if (number !== drawing)
         return;
@@ -164,10 +176,12 @@ function draw_frame() {
 
 export async function draw_all() {
     const number = ++drawing;
+    parts.view.dataset.wanted = number; // equal to `drawn` once the view shows the state
     try {
         await take_timeline();
     } catch (problem) {
         replace(parts.view, el("div", {class: "problem", role: "alert"}, problem.message));
+        parts.view.dataset.drawn = number;
         return;
     }
     if (number !== drawing)
@@ -177,8 +191,9 @@ export async function draw_all() {
     if (timeline && !timeline.begun) {
         const mine = timeline;
         mine.begun = true;
-        mine.later(() => timeline === mine && draw_timeline_now()).then(() => find_lacking_metrics(() => timeline === mine &&
-            draw_controls(parts.controls, current_view(), mine.report, mine.moments)));
+        mine.later(() => timeline === mine && draw_timeline_now())
+            .then(() => find_lacking_metrics(() => timeline === mine &&
+                          draw_controls(parts.controls, current_view(), mine.report, mine.moments)));
     }
 }
 

@@ -23,8 +23,9 @@ function frame_line(frame) {
 export function stack_list(stack) {
     const list = el("ol", {class: "stack"}, stack.slice(0, FIRST_FRAMES).map(frame_line));
     if (stack.length > FIRST_FRAMES) {
-        const rest = el("li", {}, button(`${stack.length - FIRST_FRAMES} more callers`, () =>
-            rest.replaceWith(...stack.slice(FIRST_FRAMES).map(frame_line)), {class: "link"}));
+        const rest = el("li", {},
+            button(`${stack.length - FIRST_FRAMES} more callers`,
+                () => rest.replaceWith(...stack.slice(FIRST_FRAMES).map(frame_line)), {class: "link"}));
         list.append(rest);
     }
     return list;

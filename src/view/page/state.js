@@ -7,32 +7,32 @@
 
 export const DEFAULTS = Object.freeze({
     view: "summary",
-    metric: "",         // "": what the command takes without --metric
+    metric: "", // "": what the command takes without --metric
     size: "requested",
     by: "function",
-    mode: "at",         // at; difference: --since to --at; total: what was allocated in that window
+    mode: "at", // at; difference: --since to --at; total: what was allocated in that window
     since: "",
     at: "",
     process: "",
-    file: "0",          // which of two recordings
+    file: "0", // which of two recordings
     thread: "",
     within: Object.freeze([]),
     ignore: Object.freeze([]),
     fold: Object.freeze([]),
-    language: "both",   // python, native
-    imports: "shown",   // hidden: Python's import system is folded
+    language: "both", // python, native
+    imports: "shown", // hidden: Python's import system is folded
     search: "",
-    select: "",         // the function that callers and source are about
-    sort: "",           // column of the table, with - for descending
-    shape: "icicle",    // of the flame graph: flame has the root below
-    from: "root",       // leaf: merged from the function that is charged
+    select: "", // the function that callers and source are about
+    sort: "", // column of the table, with - for descending
+    shape: "icicle", // of the flame graph: flame has the root below
+    from: "root", // leaf: merged from the function that is charged
     color: "language",
     zoom: "",
-    min: "0.5",         // per cent: smaller calls are left out of the tree
-    kinds: "",          // of leaks
+    min: "0.5", // per cent: smaller calls are left out of the tree
+    kinds: "", // of leaks
     maps: "kind",
-    label: "",          // of marks
-    spread: "size",     // lifetime
+    label: "", // of marks
+    spread: "size", // lifetime
 });
 
 export function to_hash(state) {

@@ -26,15 +26,32 @@ const nothing = () => null;
 
 // Everything that the timeline of a process shows; what a recording lacks is empty.
 export async function timeline_data(now) {
-    const plain = {...now, since: "", at: "", mode: "at", within: [], ignore: [], fold: [], thread: "", language: "both",
-        imports: "shown", metric: "", by: "function", size: "requested"};
-    const which = Number(now.file), ask = (command, ...more) =>
-        core.ask(words_of(command, plain, [...more, "--json"]), which).catch(nothing);
+    const plain = {
+        ...now,
+        since: "",
+        at: "",
+        mode: "at",
+        within: [],
+        ignore: [],
+        fold: [],
+        thread: "",
+        language: "both",
+        imports: "shown",
+        metric: "",
+        by: "function",
+        size: "requested"
+    };
+    const which = Number(now.file),
+          ask = (command, ...more) => core.ask(words_of(command, plain, [...more, "--json"]), which).catch(nothing);
     const report = await core.ask(words_of("report", plain, ["--top", "1", "--json"]), which);
     const stamps = await ask("marks", "--stamps"), stamped = stamps ? stamps.marks : [];
     const marks = stamped.filter((mark) => mark.label);
     const data = {
-        report, marks, peaks: [], footprints: [], cpu: [],
+        report,
+        marks,
+        peaks: [],
+        footprints: [],
+        cpu: [],
         duration_ns: report.duration_ns,
         peak_bytes: report.totals.peak_bytes,
         peak_ns: report.totals.peak_bytes ? report.totals.peak_time_ns : null,
@@ -52,7 +69,8 @@ export async function timeline_data(now) {
 
 // What takes longer than the first screen may: each step of the heap, what RSS is made of, the peaks.
 async function later_data(data, ask) {
-    const [threads, growth, peaks] = await Promise.all([ask("threads", "--top", "1"), ask("growth"), ask("peaks", "--top", "12")]);
+    const [threads, growth, peaks] =
+        await Promise.all([ask("threads", "--top", "1"), ask("growth"), ask("peaks", "--top", "12")]);
     if (threads && threads.moments_ns.length)
         data.live = threads.moments_ns.map((at, i) => [at, threads.process[i]]);
     data.footprints = growth && growth.footprints ? growth.footprints : [];
@@ -86,14 +104,19 @@ function draw_marks(chart, data) {
     const step = Math.max(1, Math.floor(data.marks.length / (chart.width / 5)));
     for (let i = 0; i < data.marks.length; i += step) {
         const mark = data.marks[i], x = chart.at_x(mark.time_ns);
-        chart.add("line", {class: "mark" + (crowded ? " crowded" : ""), x1: x, x2: x, y1: chart.height - bottom,
-            y2: crowded ? chart.height - bottom - 5 : chart.height - bottom - 8},
-        sv("title", {}, `${mark.label}#${mark.index} at ${time(mark.time_ns)}: live ${bytes(mark.live_bytes)}`));
+        chart.add("line", {
+            class: "mark" + (crowded ? " crowded" : ""),
+            x1: x,
+            x2: x,
+            y1: chart.height - bottom,
+            y2: crowded ? chart.height - bottom - 5 : chart.height - bottom - 8
+        },
+            sv("title", {}, `${mark.label}#${mark.index} at ${time(mark.time_ns)}: live ${bytes(mark.live_bytes)}`));
     }
     if (data.peak_ns !== null) {
         const x = chart.at_x(data.peak_ns), y = chart.at_y(data.peak_bytes);
-        chart.add("path", {class: "peak-flag", d: `M${x},${y - 3}l-4,-7h8z`}, sv("title", {},
-            `peak ${bytes(data.peak_bytes)} at ${time(data.peak_ns)}`));
+        chart.add("path", {class: "peak-flag", d: `M${x},${y - 3}l-4,-7h8z`},
+            sv("title", {}, `peak ${bytes(data.peak_bytes)} at ${time(data.peak_ns)}`));
         const near_end = x > chart.width - 120;
         chart.text(x + (near_end ? -8 : 8), Math.max(y - 3, top + 8), `peak ${bytes(data.peak_bytes)}`,
             {class: "note", "text-anchor": near_end ? "end" : "start"});
@@ -141,7 +164,8 @@ function draw_brush(chart, data) {
 
 function legend_of(data) {
     const one = (name, style, kind) => el("span", {class: "key"}, el("i", {class: kind, style}), name);
-    const ribbon = data.footprints.length > 1 ? RIBBON.filter((layer) => data.footprints.some((f) => layer.of(f) > 0)) : [];
+    const ribbon =
+        data.footprints.length > 1 ? RIBBON.filter((layer) => data.footprints.some((f) => layer.of(f) > 0)) : [];
     return el("div", {class: "legend"}, one("live heap", "background:var(--live)", "line-key"),
         data.rss.length ? one("RSS", "background:var(--rss)", "line-key dashed") : null,
         ribbon.map((layer) => one(layer.title, `background:${layer.color}`, "")),
@@ -153,14 +177,27 @@ export function draw_timeline(box, data, tall) {
     const width = Math.max(box.clientWidth || 900, 280), height = tall ? 240 : 100;
     const rss_max = Math.max(0, ...data.rss.map(([, value]) => value), ...data.footprints.map((f) => f.rss_bytes));
     const live_max = Math.max(data.peak_bytes, ...data.live.map(([, value]) => value), 1);
-    const chart = new Chart({width, height, x: [0, data.duration_ns], y: [0, Math.max(live_max, rss_max) * 1.08],
-        margin: {top: (tall ? 20 : 14) + (data.report.sampling && data.report.sampling.cpu_samples ? 14 : 0), bottom: tall ? 24 : 18, left: width < 500 ? 52 : 64}, x_ticks: width < 500 ? 3 : 8,
-        y_ticks: tall ? 5 : 2, format_x: time, format_y: bytes, label: "Heap and resident memory over time"});
+    const chart = new Chart({
+        width,
+        height,
+        x: [0, data.duration_ns],
+        y: [0, Math.max(live_max, rss_max) * 1.08],
+        margin: {
+            top: (tall ? 20 : 14) + (data.report.sampling && data.report.sampling.cpu_samples ? 14 : 0),
+            bottom: tall ? 24 : 18,
+            left: width < 500 ? 52 : 64
+        },
+        x_ticks: width < 500 ? 3 : 8,
+        y_ticks: tall ? 5 : 2,
+        format_x: time,
+        format_y: bytes,
+        label: "Heap and resident memory over time"
+    });
     chart.svg.setAttribute("class", "chart timeline");
     chart.svg.setAttribute("tabindex", "0");
     if (tall && data.footprints.length > 1) {
         const layers = RIBBON.map((layer) => ({...layer, values: data.footprints.map(layer.of)}))
-            .filter((layer) => layer.values.some((value) => value > 0));
+                           .filter((layer) => layer.values.some((value) => value > 0));
         chart.stack(data.footprints.map((f) => f.time_ns), layers);
     }
     chart.area(data.live, {class: tall ? "live-area faint" : "live-area"});
@@ -206,13 +243,20 @@ function attach_brush(chart, data, brush, hint) {
     svg.addEventListener("pointermove", (event) => {
         const now = word(event), when = at_event(event);
         const heap = values_at(data.live, when), rss = values_at(data.rss, when);
-        hint.textContent = [begun && Math.abs(event.clientX - begun.x) > 3 ? `${begun.word} to ${now}` : now,
-            heap === null ? "" : `live ${bytes(heap)}`, rss === null ? "" : `RSS ${bytes(rss)}`].filter(Boolean).join(" · ");
+        hint.textContent = [
+            begun && Math.abs(event.clientX - begun.x) > 3 ? `${begun.word} to ${now}` : now,
+            heap === null ? "" : `live ${bytes(heap)}`, rss === null ? "" : `RSS ${bytes(rss)}`
+        ].filter(Boolean).join(" · ");
         if (begun && Math.abs(event.clientX - begun.x) > 3) {
             const from = chart.at_x(time_of(begun.word, data.moments, data.duration_ns) ?? 0);
             const to = chart.at_x(time_of(now, data.moments, data.duration_ns) ?? 0);
-            replace(brush, sv("rect", {class: "window", x: Math.min(from, to), width: Math.abs(to - from),
-                y: chart.margin.top, height: chart.height - chart.margin.top - chart.margin.bottom}));
+            replace(brush, sv("rect", {
+                class: "window",
+                x: Math.min(from, to),
+                width: Math.abs(to - from),
+                y: chart.margin.top,
+                height: chart.height - chart.margin.top - chart.margin.bottom
+            }));
         }
     });
     svg.addEventListener("pointerup", (event) => {
@@ -222,9 +266,7 @@ function attach_brush(chart, data, brush, hint) {
         choose_moments(data, begun, now, moved);
         begun = null;
     });
-    svg.addEventListener("pointerleave", () => {
-        hint.textContent = "";
-    });
+    svg.addEventListener("pointerleave", () => { hint.textContent = ""; });
     svg.addEventListener("dblclick", () => change({since: "", at: "", mode: "at"}));
     svg.addEventListener("keydown", (event) => move_by_key(event, data));
 }
@@ -251,5 +293,6 @@ function move_by_key(event, data) {
     event.preventDefault();
     event.stopPropagation();
     if (next)
-        change(name === "since" ? {since: next, mode: state.mode === "at" ? "difference" : state.mode} : {at: next}, true);
+        change(
+            name === "since" ? {since: next, mode: state.mode === "at" ? "difference" : state.mode} : {at: next}, true);
 }

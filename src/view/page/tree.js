@@ -10,7 +10,8 @@ import {count_title, question_text, words_of} from "./words.js";
 const MOST_ROWS = 2000;
 
 function tree_words(now) {
-    return words_of("report", {...now, by: "function"}, ["--tree", ...(Number(now.min) ? ["--min", now.min] : []), "--json"]);
+    return words_of(
+        "report", {...now, by: "function"}, ["--tree", ...(Number(now.min) ? ["--min", now.min] : []), "--json"]);
 }
 
 // Opens the way to what is largest: as long as one callee has more than half of its caller.
@@ -69,8 +70,9 @@ class TreeTable {
     }
 
     cell(row, bytes, name) {
-        const whole = Math.abs(this.answer.sum.bytes), cell = el("td", {class: "bar", "data-value": bytes, "data-column": name,
-            title: count(bytes)}, amount(bytes, this.answer.unit));
+        const whole = Math.abs(this.answer.sum.bytes),
+              cell = el("td", {class: "bar", "data-value": bytes, "data-column": name, title: count(bytes)},
+                  amount(bytes, this.answer.unit));
         cell.style.setProperty("--share", `${whole ? Math.min(Math.abs(bytes / whole), 1) * 100 : 0}%`);
         cell.classList.toggle("less", bytes < 0);
         return cell;
@@ -78,14 +80,21 @@ class TreeTable {
 
     line({row, depth}) {
         const leaf = !row.children.length, opened = this.open.has(row);
-        const line = el("tr", {tabindex: "0", "aria-level": depth + 1, "aria-expanded": leaf ? null : String(opened),
-            class: this.test && this.test(row.name) ? "hit" : null},
-        this.cell(row, row.total_bytes, "total"), el("td", {}, percent(row.total_bytes, Math.abs(this.answer.sum.bytes))),
-        this.cell(row, row.self_bytes, "self"), el("td", {}, count(row.total_count)),
-        el("td", {class: "left tree-name"}, el("span", {class: "twig", style: `width:${Math.min(depth, 60) * 14}px`}),
-            leaf ? el("span", {class: "leaf"}, "·") : button(opened ? "▾" : "▸", () => this.toggle(row, line),
-                {class: "twist", tabindex: "-1", "aria-label": opened ? "close" : "open"}),
-            function_link(row.name), " ", el("span", {class: "place", title: whole_place(row)}, place_of(row))));
+        const line = el("tr", {
+            tabindex: "0",
+            "aria-level": depth + 1,
+            "aria-expanded": leaf ? null : String(opened),
+            class: this.test && this.test(row.name) ? "hit" : null
+        },
+            this.cell(row, row.total_bytes, "total"),
+            el("td", {}, percent(row.total_bytes, Math.abs(this.answer.sum.bytes))),
+            this.cell(row, row.self_bytes, "self"), el("td", {}, count(row.total_count)),
+            el("td", {class: "left tree-name"},
+                el("span", {class: "twig", style: `width:${Math.min(depth, 60) * 14}px`}),
+                leaf ? el("span", {class: "leaf"}, "·")
+                     : button(opened ? "▾" : "▸", () => this.toggle(row, line),
+                           {class: "twist", tabindex: "-1", "aria-label": opened ? "close" : "open"}),
+                function_link(row.name), " ", el("span", {class: "place", title: whole_place(row)}, place_of(row))));
         line.addEventListener("keydown", (event) => this.keyed(event, row, line));
         return line;
     }
@@ -124,7 +133,8 @@ class TreeTable {
         const opened = this.open.has(row), at = [...this.body.children].indexOf(line);
         if (event.key === "ArrowDown" || event.key === "ArrowUp")
             this.body.children[at + (event.key === "ArrowDown" ? 1 : -1)]?.focus();
-        else if ((event.key === "ArrowRight" && !opened) || (event.key === "ArrowLeft" && opened) || (event.key === "Enter" && event.target === line))
+        else if ((event.key === "ArrowRight" && !opened) || (event.key === "ArrowLeft" && opened) ||
+            (event.key === "Enter" && event.target === line))
             this.toggle(row, line);
         else
             return;
@@ -135,17 +145,33 @@ class TreeTable {
 
 async function draw_tree(now) {
     const answer = await core.ask(tree_words(now), Number(now.file)), tree = new TreeTable(answer, now);
-    const content = el("div", {}, el("div", {class: "view-bar"}, el("h2", {}, `${question_text(now, answer)}, from the root`),
-        el("strong", {id: "sum", "data-value": answer.sum.bytes}, amount(answer.sum.bytes, answer.unit)),
-        segmented("Smallest calls shown", [["1", "≥ 1 %"], ["0.5", "≥ 0.5 %"], ["0.05", "≥ 0.05 %"], ["0", "all"]], now.min, (min) => change({min})),
-        button("Open all", () => tree.open_all(), {id: "open-all"}), button("Close all", () => tree.close_all(), {id: "close-all"})),
-    el("div", {class: "scroll-x"}, el("table", {class: "data tree"}, el("thead", {}, el("tr", {},
-        ["total", "%", "self", count_title(answer.metric)].map((title) => el("th", {scope: "col"}, title)),
-        el("th", {class: "left", scope: "col"}, "function"))), tree.body)),
-    answer.rows_left_out ? el("p", {class: "quiet"}, `${count(answer.rows_left_out)} smaller calls are left out.`) : null,
-    tree.rows.length >= MOST_ROWS ? el("p", {class: "quiet"}, `Only the first ${count(MOST_ROWS)} rows are shown.`) : null);
+    const content = el("div", {},
+        el("div", {class: "view-bar"}, el("h2", {}, `${question_text(now, answer)}, from the root`),
+            el("strong", {id: "sum", "data-value": answer.sum.bytes}, amount(answer.sum.bytes, answer.unit)),
+            segmented("Smallest calls shown", [["1", "≥ 1 %"], ["0.5", "≥ 0.5 %"], ["0.05", "≥ 0.05 %"], ["0", "all"]],
+                now.min, (min) => change({min})),
+            button("Open all", () => tree.open_all(), {id: "open-all"}),
+            button("Close all", () => tree.close_all(), {id: "close-all"})),
+        el("div", {class: "scroll-x"},
+            el("table", {class: "data tree"},
+                el("thead", {},
+                    el("tr", {},
+                        ["total", "%", "self", count_title(answer.metric)].map(
+                            (title) => el("th", {scope: "col"}, title)),
+                        el("th", {class: "left", scope: "col"}, "function"))),
+                tree.body)),
+        answer.rows_left_out ? el("p", {class: "quiet"}, `${count(answer.rows_left_out)} smaller calls are left out.`)
+                             : null,
+        tree.rows.length >= MOST_ROWS ? el("p", {class: "quiet"}, `Only the first ${count(MOST_ROWS)} rows are shown.`)
+                                      : null);
     return {content, csv: () => core.csv(tree_words(now), Number(now.file))};
 }
 
-export const tree_view = {id: "tree", title: "Tree", key: "r", uses: ["process", "metric", "moments", "focus", "search"],
-    words: tree_words, draw: draw_tree};
+export const tree_view = {
+    id: "tree",
+    title: "Tree",
+    key: "r",
+    uses: ["process", "metric", "moments", "focus", "search"],
+    words: tree_words,
+    draw: draw_tree
+};

@@ -20,7 +20,8 @@ const TAKES = {
 const STATES = ["", "live", "peak", "sitepeak", "largest", "mapped", "pool", "untouched"];
 
 // Frames of Python's import system, as a pattern for --fold.
-export const IMPORT_SYSTEM = "^(_find_and_load|_find_and_load_unlocked|_find_spec|_load_unlocked|_load_backward_compatible|" +
+export const IMPORT_SYSTEM =
+    "^(_find_and_load|_find_and_load_unlocked|_find_spec|_load_unlocked|_load_backward_compatible|" +
     "_call_with_frames_removed|_handle_fromlist|_gcd_import|_compile_bytecode|_get_spec|_path_stat|_path_isfile|" +
     "module_from_spec|spec_from_file_location|cache_from_source|" +
     "(SourceFileLoader|SourceLoader|SourcelessFileLoader|FileLoader|FrozenImporter|BuiltinImporter|PathFinder|" +
@@ -61,21 +62,42 @@ export function question_text(state, answer) {
     const title = METRIC_TITLES[metric] || metric;
     const at = state.at || "end", since = state.since || "start";
     if (state.mode === "at")
-        return metric === "live" || metric === "mapped" ? `${title} at ${at}` : state.at ? `${title} up to ${at}` : title;
+        return metric === "live" || metric === "mapped" ? `${title} at ${at}`
+            : state.at ? `${title} up to ${at}`
+                       : title;
     return state.mode === "difference" && (metric === "live" || metric === "mapped")
-        ? `change of ${title} from ${since} to ${at}` : `${title} from ${since} to ${at}`;
+        ? `change of ${title} from ${since} to ${at}`
+        : `${title} from ${since} to ${at}`;
 }
 
 export const METRIC_TITLES = {
-    live: "live bytes", total: "bytes allocated", peak: "live bytes at the peak",
-    sitepeak: "highest live bytes of each stack", largest: "largest single allocation",
-    temporary: "bytes of temporary allocations", mapped: "mapped bytes", pool: "bytes of pools",
-    untouched: "bytes never touched", touched: "bytes first touched", faults: "bytes of page faults",
-    cpu: "CPU time", wall: "wall time", waiting: "waiting time",
+    live: "live bytes",
+    total: "bytes allocated",
+    peak: "live bytes at the peak",
+    sitepeak: "highest live bytes of each stack",
+    largest: "largest single allocation",
+    temporary: "bytes of temporary allocations",
+    mapped: "mapped bytes",
+    pool: "bytes of pools",
+    untouched: "bytes never touched",
+    touched: "bytes first touched",
+    faults: "bytes of page faults",
+    cpu: "CPU time",
+    wall: "wall time",
+    waiting: "waiting time",
 };
 
 // What is counted beside a metric's bytes or time.
 export function count_title(metric) {
-    return {total: "calls", temporary: "calls", mapped: "maps", cpu: "samples", waiting: "waits", wall: "times",
-        faults: "faults", touched: "faults"}[metric] || "blocks";
+    return {
+        total: "calls",
+        temporary: "calls",
+        mapped: "maps",
+        cpu: "samples",
+        waiting: "waits",
+        wall: "times",
+        faults: "faults",
+        touched: "faults"
+    }[metric] ||
+        "blocks";
 }
