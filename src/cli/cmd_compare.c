@@ -194,7 +194,7 @@ static int draw(const struct wanted *w, const struct compare_input *in, const st
         if (a->query.metric == q.metric)
             flame_add_stacks(&flame, &a->answer, &shape, a->run == 0);
     }
-    flame_finish(&flame);
+    flame_finish(&flame, 0);
     strbuf_printf(&subtitle, "%s per %s, %zu at once against one alone: red got worse, blue better",
                   metric_name(q.metric), w->per ? w->per : "run", in->copies);
     struct flame_options options = {.title = w->runs.program[0],

@@ -13,6 +13,7 @@
 #include "export/flame_stacks.h"
 #include "model/answer.h"
 #include "model/sampled.h"
+#include "answer/json_parts.h"
 #include "answer/summary.h"
 #include "answer/units.h"
 #include "store/reader.h"
@@ -45,10 +46,11 @@ static const struct option extra[] = {{"output", required_argument, NULL, OPT_OU
                                       {0}};
 
 struct wanted {
-    const char *output, *diff, *title;
+    const char *output, *diff, *title, *since;
     bool normalise, inverted, reverse, by_thread, folded, from_folded, lines;
     double min_width;
-    int colors; /* -1: by the metric */
+    int colors;        /* -1: by the metric */
+    struct json *json; /* where members that tell what is drawn go; NULL: no JSON is wanted */
 };
 
 static void print_help(void)
@@ -82,6 +84,7 @@ static void print_help(void)
          "  --min-width PX   leave out boxes narrower than this, of 1200 (default 0.3)\n"
          "  --colors NAME    heap, cpu, faults, mapped or diff (default: by the metric)\n"
          "  --folded         folded stacks (a;b;c 123) in place of a picture\n"
+         "  --json           the boxes with their places and exact numbers, for scripts\n"
          "  --from-folded    draw folded stacks, as stackcollapse-perf.pl and others write them\n"
          "  --help           this text\n"
          "\n"
@@ -160,6 +163,20 @@ static bool is_state(enum metric m)
     return m == METRIC_LIVE || m == METRIC_MAPPED;
 }
 
+static void json_question(struct json *j, const struct recording *r, const struct answer *a,
+                          const struct query *q, const struct wanted *w)
+{
+    json_program(j, r, a->profile);
+    json_string(j, "since", w->since ? w->since : "start");
+    json_string(j, "at", q->at ? q->at : "end");
+    json_string(j, "metric", metric_name(q->metric));
+    json_string(j, "unit", metric_is_time(q->metric) ? "ns" : "bytes");
+    json_string(j, "size", size_kind_name(q->size));
+    json_string(j, "by", w->lines ? "line" : "function");
+    json_bool(j, "reverse", w->reverse);
+    json_ignored(j, &a->tree);
+}
+
 static int add_answer(struct flame *flame, const struct recording *r, const struct query *q,
                       const struct wanted *w, bool before, struct strbuf *title, struct err *err)
 {
@@ -172,6 +189,8 @@ static int add_answer(struct flame *flame, const struct recording *r, const stru
     flame_add_stacks(flame, &a, &shape, before);
     if (title)
         summary_command(a.profile, 90, title);
+    if (title && w->json)
+        json_question(w->json, r, &a, q, w);
     answer_release(&a);
     return 0;
 }
@@ -241,9 +260,10 @@ static void subtitle_of(const struct query *q, const struct wanted *w, struct st
 
 int cmd_flame(int argc, char **argv)
 {
-    static const char *const common[] = {
-        "metric", "size",   "at",          "since",       "within",  "ignore", "fold", "no-fold",
-        "merge",  "thread", "python-only", "native-only", "process", "by",     "help", NULL};
+    static const char *const common[] = {"metric",      "size",        "at",      "since", "within",
+                                         "ignore",      "fold",        "no-fold", "merge", "thread",
+                                         "python-only", "native-only", "process", "by",    "help",
+                                         "json",        NULL};
     struct wanted w = {.min_width = 0.3, .colors = -1};
     const struct query_command command = {.name = "flame",
                                           .files = 1,
@@ -256,6 +276,7 @@ int cmd_flame(int argc, char **argv)
     struct err err = {{0}};
     struct strbuf title = {0}, subtitle = {0}, out = {0};
     struct flame flame;
+    struct json json;
     bool both = false;
     if (query_options_parse(&o, argc, argv, &command, &err)) {
         fprintf(stderr, "tidemark flame: %s\n", err.text);
@@ -267,12 +288,21 @@ int cmd_flame(int argc, char **argv)
         print_help();
         goto out;
     }
-    if (!w.output && !w.folded && isatty(STDOUT_FILENO)) {
+    if (o.output == OUTPUT_JSON) {
+        json_init(&json, &out);
+        json_object(&json, NULL);
+        json_string(&json, "schema", "tidemark.flame/1");
+        w.json = &json;
+        w.since = o.query.since;
+        if (w.folded || w.from_folded)
+            code = err_set(&err, -EINVAL, "--json excludes --folded and --from-folded");
+    } else if (!w.output && !w.folded && isatty(STDOUT_FILENO)) {
         code = err_set(&err, -EINVAL,
                        "a picture cannot be shown on a terminal; add '-o FILE.svg', or "
-                       "'--folded' for text");
-        goto out;
+                       "'--folded' for text, '--json' for scripts");
     }
+    if (code)
+        goto out;
     if (o.by_given && o.query.by != BY_FUNCTION && o.query.by != BY_LINE) {
         code = err_set(&err, -EINVAL, "the boxes are by function or by line, not by %s",
                        grouping_name(o.query.by));
@@ -287,8 +317,13 @@ int cmd_flame(int argc, char **argv)
     if (code)
         goto out;
     both |= w.diff || (!w.from_folded && o.query.since && is_state(o.query.metric));
-    flame_finish(&flame);
-    if (w.folded) {
+    flame_finish(&flame, w.json ? w.min_width / 1200 : 0);
+    if (w.json) {
+        json_bool(&json, "difference", both);
+        flame_write_json(&flame, both, &json);
+        json_end(&json);
+        strbuf_putc(&out, '\n');
+    } else if (w.folded) {
         flame_write_folded(&flame, both, &out);
     } else {
         if (!w.from_folded)

@@ -18,21 +18,33 @@ void flame_release(struct flame *f)
     vec_release(&f->order);
 }
 
-static uint32_t child_of(struct flame *f, uint32_t parent, const struct flame_frame *frame)
+struct flame_label flame_label(struct flame *f, const struct flame_frame *frame)
 {
-    uint32_t name = strpool_add(&f->names, frame->name), place = 0, key = name;
+    uint32_t name = strpool_add(&f->names, frame->name);
+    struct flame_label label = {.name = name, .key = name, .kind = frame->kind};
+    if (frame->module)
+        label.module = strpool_add(&f->names, frame->module);
     if (frame->place && *frame->place) {
         char *both = xasprintf("%s\n%s", frame->name, frame->place);
-        place = strpool_add(&f->names, frame->place);
-        key = strpool_add(&f->names, both);
+        label.place = strpool_add(&f->names, frame->place);
+        label.key = strpool_add(&f->names, both);
         free(both);
     }
-    uint32_t *known = map_at(&f->children, (uint64_t)parent << 32 | key);
+    return label;
+}
+
+uint32_t flame_child(struct flame *f, uint32_t parent, const struct flame_label *label)
+{
+    uint32_t *known = map_at(&f->children, (uint64_t)parent << 32 | label->key);
     if (*known == MAP_NONE) {
         *known = (uint32_t)f->nodes.count;
         uint32_t depth = f->nodes.items[parent].depth + 1;
-        *vec_push(&f->nodes) = (struct flame_node){
-            .parent = parent, .name = name, .place = place, .kind = frame->kind, .depth = depth};
+        *vec_push(&f->nodes) = (struct flame_node){.parent = parent,
+                                                   .name = label->name,
+                                                   .place = label->place,
+                                                   .module = label->module,
+                                                   .kind = label->kind,
+                                                   .depth = depth};
         f->depth = depth > f->depth ? depth : f->depth;
     }
     return *known;
@@ -47,8 +59,15 @@ void flame_add(struct flame *f, const struct flame_frame *frames, size_t count, 
                int64_t now)
 {
     uint32_t node = 0;
-    for (size_t i = 0; i < count; i++)
-        node = child_of(f, node, &frames[i]);
+    for (size_t i = 0; i < count; i++) {
+        struct flame_label label = flame_label(f, &frames[i]);
+        node = flame_child(f, node, &label);
+    }
+    flame_count(f, node, before, now);
+}
+
+void flame_count(struct flame *f, uint32_t node, int64_t before, int64_t now)
+{
     struct flame_node *n = &f->nodes.items[node];
     n->before = (int64_t)((uint64_t)n->before + (uint64_t)before);
     n->now = (int64_t)((uint64_t)n->now + (uint64_t)now);
@@ -68,18 +87,20 @@ static int by_parent_and_name(const void *a, const void *b)
     return order ? order : strverscmp(x->place, y->place);
 }
 
-static void put_in_order(struct flame *f)
+static void put_in_order(struct flame *f, double least)
 {
-    size_t n = f->nodes.count;
+    size_t n = f->nodes.count, count = 0;
     struct sibling *all = xmalloc(n * sizeof *all);
     uint32_t *first = xcalloc(n + 1, sizeof *first); /* of each node's children, in `all` */
     for (uint32_t i = 1; i < n; i++) {
         const struct flame_node *node = &f->nodes.items[i];
-        all[i - 1] = (struct sibling){strpool_get(&f->names, node->name),
-                                      strpool_get(&f->names, node->place), i, node->parent};
+        if ((double)node->width < least)
+            continue;
+        all[count++] = (struct sibling){strpool_get(&f->names, node->name),
+                                        strpool_get(&f->names, node->place), i, node->parent};
         first[node->parent + 1]++;
     }
-    qsort(all, n - 1, sizeof *all, by_parent_and_name);
+    qsort(all, count, sizeof *all, by_parent_and_name);
     for (size_t i = 1; i <= n; i++)
         first[i] += first[i - 1];
     VEC(uint32_t) stack = {0};
@@ -95,14 +116,13 @@ static void put_in_order(struct flame *f)
     free(all);
 }
 
-void flame_finish(struct flame *f)
+void flame_finish(struct flame *f, double min_share)
 {
     for (size_t i = 0; i < f->nodes.count; i++) {
         struct flame_node *n = &f->nodes.items[i];
         uint64_t before = size_of(n->before), now = size_of(n->now);
         n->width = before > now ? before : now;
     }
-    put_in_order(f);
     for (size_t i = f->nodes.count; i-- > 1;) {
         const struct flame_node *n = &f->nodes.items[i];
         struct flame_node *parent = &f->nodes.items[n->parent];
@@ -110,4 +130,5 @@ void flame_finish(struct flame *f)
         parent->now = (int64_t)((uint64_t)parent->now + (uint64_t)n->now);
         parent->width += n->width;
     }
+    put_in_order(f, min_share * (double)f->nodes.items[0].width);
 }

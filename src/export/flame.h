@@ -1,9 +1,10 @@
 /*
  * flame: stacks as a flame graph: a box for each call path, as wide as what was measured there.
  *
- * Filled with flame_add, one stack at a time, from an answer or from folded text; flame_finish adds
- * up. Two values a stack, before and now: without a difference `before` is 0 throughout. A box is
- * as wide as the larger of the two, so what vanished is seen too.
+ * Filled with flame_add, one stack at a time, from an answer or from folded text, or box by box
+ * with flame_child and flame_count; flame_finish adds up. Two values a stack, before and now:
+ * without a difference `before` is 0 throughout. A box is as wide as the larger of the two, so what
+ * vanished is seen too.
  *
  * Children are in the order of their names, so graphs of the same program look alike, and the same
  * input gives the same bytes.
@@ -32,13 +33,21 @@ enum flame_kind {
 struct flame_frame {
     const char *name;
     enum flame_kind kind;
-    const char *place; /* "/src/file.c:12": boxes of one function that differ here are apart; NULL:
-                          not known, or not wanted */
+    const char *place;  /* "/src/file.c:12": boxes of one function that differ here are apart; NULL:
+                           not known, or not wanted */
+    const char *module; /* base name of the library or script; NULL: not known */
+};
+
+/* A frame whose texts are in the graph's names already. */
+struct flame_label {
+    uint32_t name, place, module; /* in names; 0: none */
+    uint32_t key;                 /* name and place together: what tells siblings apart */
+    enum flame_kind kind;
 };
 
 struct flame_node {
     uint32_t parent, name;
-    uint32_t place; /* in names; 0: none */
+    uint32_t place, module; /* in names; 0: none */
     enum flame_kind kind;
     int64_t before, now; /* own and, after flame_finish, of all below */
     uint64_t width;      /* likewise */
@@ -49,15 +58,23 @@ struct flame {
     struct strpool names;
     VEC(struct flame_node) nodes; /* node 0 is the root; a parent comes before its children */
     struct map children;          /* parent, and name with place -> node */
-    VEC(uint32_t) order;          /* after flame_finish: depth first, children by name */
-    uint32_t depth;               /* of the deepest */
+    VEC(uint32_t)
+    order;          /* after flame_finish: depth first, children by name; without
+                       what is too narrow */
+    uint32_t depth; /* of the deepest */
 };
 
 void flame_init(struct flame *f);
 /* A stack, outermost frame first. */
 void flame_add(struct flame *f, const struct flame_frame *frames, size_t count, int64_t before,
                int64_t now);
-void flame_finish(struct flame *f);
+struct flame_label flame_label(struct flame *f, const struct flame_frame *frame);
+/* The box of a frame on top of another; node 0 is the root. Made if there is none yet. */
+uint32_t flame_child(struct flame *f, uint32_t parent, const struct flame_label *label);
+/* Adds to what a box has of its own. */
+void flame_count(struct flame *f, uint32_t node, int64_t before, int64_t now);
+/* Boxes with less than this share of the whole width have no place in `order`. */
+void flame_finish(struct flame *f, double min_share);
 void flame_release(struct flame *f);
 
 /* Gregg's folded stacks, one a line: a;b;c 123. Sorted; written from a finished graph (what is now,
@@ -80,5 +97,9 @@ struct flame_options {
 
 /* A self-contained SVG. The graph is finished. */
 void flame_write_svg(const struct flame *f, const struct flame_options *o, struct strbuf *out);
+
+struct json;
+/* The boxes of `order` as members of an open object: sums, names, and one array for each column. */
+void flame_write_json(const struct flame *f, bool both, struct json *j);
 
 #endif

@@ -12,42 +12,86 @@ static enum flame_kind kind_of(const struct call_frame *f)
                                       : FLAME_NATIVE;
 }
 
+/* What is known of the answer's frames and calls while its stacks are added: a frame occurs in many
+ * stacks, and stacks share their outer calls, so texts are made and boxes are found once. */
+struct known {
+    struct flame_label *labels; /* of frames; key 0: not made yet */
+    uint32_t *boxes;            /* of calls, from the root; 0: not found yet */
+};
+
+static const struct flame_label *label_of(struct flame *flame, const struct answer *a,
+                                          const struct known *known, uint32_t call, bool lines)
+{
+    uint32_t number = a->merged.key.items[call];
+    struct flame_label *label = &known->labels[number];
+    if (label->key)
+        return label;
+    const struct call_frame *f = &a->frames.frames.items[number];
+    struct flame_frame frame = {.name = frame_table_string(&a->frames, f->name),
+                                .kind = kind_of(f),
+                                .module =
+                                    f->module ? frame_table_string(&a->frames, f->module) : NULL};
+    char *place = lines && f->file && f->line
+                      ? xasprintf("%s:%" PRIu32, frame_table_string(&a->frames, f->file), f->line)
+                      : NULL;
+    frame.place = place;
+    *label = flame_label(flame, &frame);
+    free(place);
+    return label;
+}
+
+/* The box of a call, whose callers are below it. */
+static uint32_t box_of(struct flame *flame, const struct answer *a, const struct known *known,
+                       uint32_t call, bool lines)
+{
+    VEC(uint32_t) missing = {0};
+    uint32_t n = call;
+    for (; n && !known->boxes[n]; n = a->merged.parent.items[n])
+        *vec_push(&missing) = n;
+    uint32_t box = n ? known->boxes[n] : 0;
+    while (missing.count) {
+        n = missing.items[--missing.count];
+        box = flame_child(flame, box, label_of(flame, a, known, n, lines));
+        known->boxes[n] = box;
+    }
+    vec_release(&missing);
+    return box;
+}
+
+/* The box of a stack that begins with its thread, or with its innermost function. */
+static uint32_t box_of_row(struct flame *flame, const struct answer *a, const struct known *known,
+                           const struct answer_row *row, const struct flame_shape *shape)
+{
+    const struct flame_frame thread = {.name = row->thread ? row->thread : "", .kind = FLAME_OTHER};
+    struct flame_label label = flame_label(flame, &thread);
+    uint32_t box = shape->by_thread ? flame_child(flame, 0, &label) : 0;
+    VEC(uint32_t) calls = {0};
+    for (uint32_t n = row->call; n; n = a->merged.parent.items[n])
+        *vec_push(&calls) = n;
+    for (size_t i = 0; i < calls.count; i++) {
+        uint32_t call = calls.items[shape->reverse ? i : calls.count - 1 - i];
+        box = flame_child(flame, box, label_of(flame, a, known, call, shape->lines));
+    }
+    vec_release(&calls);
+    return box;
+}
+
 void flame_add_stacks(struct flame *flame, const struct answer *a, const struct flame_shape *shape,
                       bool before)
 {
-    VEC(struct flame_frame) frames = {0};
-    VEC(char *) places = {0};
+    const struct known known = {
+        .labels = xcalloc(a->frames.frames.count + 1, sizeof *known.labels),
+        .boxes = xcalloc(a->merged.key.count + 1, sizeof *known.boxes),
+    };
     for (size_t i = 0; i < a->rows.rows.count; i++) {
         const struct answer_row *row = &a->rows.rows.items[i];
-        const struct flame_frame thread = {.name = row->thread ? row->thread : "",
-                                           .kind = FLAME_OTHER};
-        frames.count = 0;
-        if (shape->by_thread && shape->reverse)
-            *vec_push(&frames) = thread;
-        for (uint32_t n = row->call; n; n = a->merged.parent.items[n]) {
-            const struct call_frame *f = &a->frames.frames.items[a->merged.key.items[n]];
-            *vec_push(&frames) = (struct flame_frame){
-                .name = frame_table_string(&a->frames, f->name), .kind = kind_of(f), .place = NULL};
-            if (!shape->lines || !f->file || !f->line)
-                continue;
-            char *place =
-                xasprintf("%s:%" PRIu32, frame_table_string(&a->frames, f->file), f->line);
-            vec_last(&frames)->place = place;
-            *vec_push(&places) = place;
-        }
-        if (shape->by_thread && !shape->reverse)
-            *vec_push(&frames) = thread;
-        for (size_t k = 0; k < frames.count / 2 && !shape->reverse; k++) {
-            struct flame_frame other = frames.items[k];
-            frames.items[k] = frames.items[frames.count - 1 - k];
-            frames.items[frames.count - 1 - k] = other;
-        }
+        uint32_t box = shape->by_thread || shape->reverse
+                           ? box_of_row(flame, a, &known, row, shape)
+                           : box_of(flame, a, &known, row->call, shape->lines);
         int64_t amount = shape->units > 0 ? (int64_t)((double)row->self.amount / shape->units)
                                           : row->self.amount;
-        flame_add(flame, frames.items, frames.count, before ? amount : 0, before ? 0 : amount);
-        while (places.count)
-            free(places.items[--places.count]);
+        flame_count(flame, box, before ? amount : 0, before ? 0 : amount);
     }
-    vec_release(&frames);
-    vec_release(&places);
+    free(known.labels);
+    free(known.boxes);
 }

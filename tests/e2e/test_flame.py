@@ -36,6 +36,52 @@ def test_folded(t):
         t.equal(metric, folded(text), {stack: amount for stack, amount in want.items() if amount})
 
 
+def boxes(answer):
+    """The boxes of `flame --json`, each as {column: value}, with texts in place of their numbers."""
+    columns = ("depth", "start", "width", "name", "place", "module", "kind", "now", "self")
+    columns += ("before",) if answer["difference"] else ()
+    found = [dict(zip(columns, values)) for values in zip(*(answer[c] for c in columns))]
+    for box in found:
+        box.update({c: answer["names"][box[c]] for c in ("name", "place", "module")})
+        box["kind"] = answer["kinds"][box["kind"]]
+    return found
+
+
+def stacks_of(found, value):
+    """{folded stack: own amount} of boxes, depth first."""
+    path, stacks = [], {}
+    for box in found[1:]:
+        path[box["depth"] - 1:] = [box["name"]]
+        if box[value]:
+            stacks[";".join(path)] = stacks.get(";".join(path), 0) + box[value]
+    return stacks
+
+
+def test_json(t):
+    profile = t.record(t.build("phases.c", "-O1"))
+    for options in ((), ("--reverse",), ("--metric", "total", "--by", "function"), ("--by-thread",)):
+        answer = t.ask(profile, "flame", "--min-width", "0", *options)
+        text = t.run("flame", profile, "--folded", *(o for o in options if o not in ("--by", "function")))[0]
+        found = boxes(answer)
+        t.equal("stacks", stacks_of(found, "self"), folded(text))
+        t.equal("the sum", (found[0]["now"], found[0]["width"]), (sum(folded(text).values()),) * 2)
+        t.equal("none is left out", (answer["boxes"], answer["boxes_left_out"]), (len(found), 0))
+        inside = []
+        for box in found:
+            del inside[box["depth"]:]
+            if inside:
+                below = inside[-1]
+                t.true("within its caller", below["start"] <= box["start"] and
+                       box["start"] + box["width"] <= below["start"] + below["width"], box)
+            inside.append(box)
+    wide = boxes(t.ask(profile, "flame", "--min-width", "12"))
+    t.true("narrow boxes are left out", 0 < len(wide) < len(found), len(wide))
+    t.equal("those below 1 %", [b for b in wide if b["width"] < 0.01 * wide[0]["width"]], [])
+    both = boxes(t.ask(profile, "flame", "--since", "50%", "--min-width", "0"))
+    at = t.ask(profile, "report", "--at", "50%")["sum"]["bytes"]
+    t.equal("before", (both[0]["before"], both[0]["now"]), (at, t.ask(profile, "report")["sum"]["bytes"]))
+
+
 def test_output(t):
     profile = t.record(t.build("phases.c", "-O1"))
     want = t.run("flame", profile, "--folded")[0]

@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bool both, both_again;
     flame_init(&f);
     if (flame_read_folded(&f, (const char *)data, size, &both, &err) == 0) {
-        flame_finish(&f);
+        flame_finish(&f, 0);
         for (size_t i = 1; i < f.nodes.count; i++)
             fuzz_must(f.nodes.items[i].parent < i);
         fuzz_must(f.order.count == f.nodes.count);
@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         flame_init(&again);
         if (folded.size &&
             flame_read_folded(&again, folded.data, folded.size, &both_again, &err) == 0) {
-            flame_finish(&again);
+            flame_finish(&again, 0);
             flame_write_folded(&again, both, &twice);
         }
         flame_release(&again);

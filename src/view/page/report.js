@@ -1,0 +1,167 @@
+// report: the table of `report`, by function, line, file, library, thread or stack.
+import {add_filter} from "./controls.js";
+import {core} from "./core.js";
+import {button, el} from "./dom.js";
+import {amount, count, pattern_of, percent, place_of, shorten, signed, whole_place} from "./format.js";
+import {change} from "./state.js";
+import {function_link, stack_list} from "./stacks.js";
+import {data_table} from "./table.js";
+import {count_title, question_text, words_of} from "./words.js";
+
+function report_words(now) {
+    return words_of("report", now, [...(now.by === "stack" ? ["--top", "500"] : []), "--json"]);
+}
+
+// Columns of self and total with their shares of the whole.
+export function value_columns(answer) {
+    const unit = answer.unit, whole = Math.abs(answer.sum.bytes),
+          change_shown = answer.since !== "start" && answer.unit !== "ns" &&
+        (answer.metric === "live" || answer.metric === "mapped");
+    const text = (n) => change_shown ? signed(amount(n, unit), n) : amount(n, unit);
+    const flat = answer.by === "thread";
+    const columns = [
+        {
+            key: "self",
+            title: "self",
+            value: (row) => row.self_bytes,
+            text: (row, n) => text(n),
+            share: (row) => row.self_bytes / whole,
+            hint_title: "what it asked for itself",
+            hint: (row) => count(row.self_bytes)
+        },
+        {key: "self_share", title: "%", value: (row) => row.self_bytes, text: (row, n) => percent(n, whole)},
+        {key: "count", title: count_title(answer.metric), value: (row) => row.self_count, text: (row, n) => count(n)},
+        {
+            key: "total",
+            title: "total",
+            value: (row) => row.total_bytes,
+            text: (row, n) => text(n),
+            share: (row) => row.total_bytes / whole,
+            hint_title: "with all that it called",
+            hint: (row) => count(row.total_bytes)
+        },
+        {key: "total_share", title: "%", value: (row) => row.total_bytes, text: (row, n) => percent(n, whole)},
+    ];
+    return flat ? columns.slice(0, 3) : columns;
+}
+
+export function name_columns(by) {
+    const name = {
+        key: "name",
+        title: by,
+        left: true,
+        value: (row) => row.name,
+        hint: (row) => row.name,
+        node: (row) => by === "function" || by === "line" ? function_link(row.name)
+                                                          : el("span", {class: "name"}, shorten(row.name || "", 90))
+    };
+    return by === "function" || by === "line" ? [name, {key: "where", title: "where", left: true, value: (row) => place_of(row),
+        hint: whole_place, node: (row) => el("span", {class: "place"}, shorten(place_of(row), 44))}] : [name];
+}
+
+function stack_columns(answer) {
+    const whole = Math.abs(answer.sum.bytes);
+    return [
+        {
+            key: "self",
+            title: answer.unit === "ns" ? "time" : "bytes",
+            value: (row) => row.bytes,
+            text: (row, n) => amount(n, answer.unit),
+            share: (row) => row.bytes / whole,
+            hint: (row) => count(row.bytes)
+        },
+        {key: "self_share", title: "%", value: (row) => row.bytes, text: (row, n) => percent(n, whole)},
+        {key: "count", title: count_title(answer.metric), value: (row) => row.count, text: (row, n) => count(n)},
+        {
+            key: "thread",
+            title: "thread",
+            left: true,
+            value: (row) => row.thread,
+            text: (row, text) => shorten(text || "", 20)
+        },
+        {
+            key: "name",
+            title: "innermost function",
+            left: true,
+            value: (row) => row.stack.length ? row.stack[0].function : "",
+            hint: (row) => row.stack.map((frame) => frame.function).join("\n"),
+            node: (row) => row.stack.length ? function_link(row.stack[0].function) : "?"
+        },
+        {
+            key: "where",
+            title: "where",
+            left: true,
+            value: (row) => row.stack.length ? place_of(row.stack[0]) : "",
+            hint: (row) => row.stack.length ? whole_place(row.stack[0]) : ""
+        },
+    ];
+}
+
+// Below an opened row: where to go from it, and its largest stacks.
+async function opened_row(now, answer, row) {
+    if (answer.by === "stack")
+        return stack_list(row.stack);
+    if (answer.by === "thread")
+        return el("p", {}, button("Only this thread", () => change({thread: row.name})));
+    const pattern = pattern_of(row.name), by_name = answer.by === "function" || answer.by === "line";
+    const actions = by_name
+        ? el("p", {class: "actions"}, button("Callers and callees", () => change({view: "callers", select: row.name})),
+              button("Only through it", () => add_filter("within", pattern)),
+              button("Without it", () => add_filter("ignore", pattern)),
+              button("Fold it away", () => add_filter("fold", pattern)),
+              button("In the flame graph",
+                  () => change({view: "flame", search: row.name.replace(/[\\^$.|?*+()[\]{}]/g, "\\$&")})))
+        : null;
+    if (!by_name)
+        return el("p", {class: "mono"}, [row.file, row.module].filter(Boolean).join("  ") || row.name);
+    const words = words_of("report", {...now, by: "function", within: [...now.within, pattern]},
+        ["--by", "stack", "--top", "3", "--json"]);
+    const stacks = await core.ask(words, Number(now.file)).catch(() => null);
+    return [actions, el("p", {class: "mono quiet"}, whole_place(row)), stacks && stacks.rows.length
+        ? [el("h3", {}, "Its largest stacks"), el("div", {class: "columns"}, stacks.rows.map((one) => el("div", {},
+            el("b", {}, amount(one.bytes, stacks.unit)), ` in ${count(one.count)} · ${one.thread}`, stack_list(one.stack))))] : null];
+}
+
+export function ignored_line(answer) {
+    const parts = [];
+    if (answer.ignored && answer.ignored.count)
+        parts.push(`ignored: ${amount(answer.ignored.bytes, answer.unit)} (${
+            answer.ignored.by.map((one) => one.name).join(", ")})`);
+    if (answer.outside && answer.outside.count)
+        parts.push(`outside of the filter: ${amount(answer.outside.bytes, answer.unit)}`);
+    return parts.length ? el("p", {class: "quiet"}, parts.join("; ")) : null;
+}
+
+async function draw_report(now) {
+    const answer = await core.ask(report_words(now), Number(now.file));
+    const columns =
+        answer.by === "stack" ? stack_columns(answer) : [...value_columns(answer), ...name_columns(answer.by)];
+    const content = el("div", {},
+        el("div", {class: "view-bar"}, el("h2", {}, `${question_text(now, answer)} by ${answer.by}`),
+            el("strong", {id: "sum", "data-value": answer.sum.bytes}, amount(answer.sum.bytes, answer.unit)),
+            el("span", {class: "quiet"},
+                `${count(answer.sum.count)} ${count_title(answer.metric)}, ${count(answer.rows.length)} rows`)),
+        ignored_line(answer), data_table({
+            columns,
+            rows: answer.rows,
+            sort: now.sort,
+            on_sort: (sort) => change({sort}, true),
+            search: now.search,
+            open: (row) => opened_row(now, answer, row),
+            name: "report"
+        }),
+        answer.rows_left_out
+            ? el("p", {class: "quiet"},
+                  `${count(answer.rows_left_out)} smaller rows are left out; the command with --top 0 has them.`)
+            : null);
+    return {content, csv: () => core.csv(report_words(now), Number(now.file))};
+}
+
+export const report_view = {
+    id: "table",
+    title: "Table",
+    key: "t",
+    uses: ["process", "metric", "by", "moments", "focus", "search"],
+    words: report_words,
+    draw: draw_report
+};

@@ -1,0 +1,213 @@
+// shell: the frame around the views: header, tabs, controls, timeline, and the command at the bottom.
+import {badge_of} from "./badge.js";
+import {draw_controls, find_lacking_metrics} from "./controls.js";
+import {core} from "./core.js";
+import {button, el, replace} from "./dom.js";
+import {base_name, command_text, shorten, time} from "./format.js";
+import {help_dialog} from "./help.js";
+import {copy_text, save_blob, save_text, svg_png, svg_text} from "./save.js";
+import {change, on_change, start_state, state} from "./state.js";
+import {draw_timeline, timeline_data} from "./timeline.js";
+
+const parts = {}; // the elements of the frame, by name
+let views = [];
+let timeline = null; // of the process on screen
+let drawing = 0; // number of the latest drawing: an older one that is late is dropped
+let actions = {}; // what the view on screen can be saved as
+
+function current_view() {
+    return views.find((view) => view.id === state.view) || views[0];
+}
+
+export function set_theme(theme) {
+    document.documentElement.dataset.theme = theme;
+    draw_all(); // pictures take their colours from the style
+}
+
+export function toggle_theme() {
+    const dark = document.documentElement.dataset.theme === "dark" ||
+        (!document.documentElement.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches);
+    set_theme(dark ? "light" : "dark");
+}
+
+function build_frame() {
+    parts.head = el("header", {id: "head"});
+    parts.tabs = el("nav", {id: "tabs", "aria-label": "Views"});
+    parts.controls = el("div", {id: "controls"});
+    parts.timeline = el("div", {id: "timeline"});
+    parts.tools = el("div", {id: "tools"});
+    parts.view = el("main", {id: "view", tabindex: "-1"}, el("p", {class: "quiet"}, "Opening the recording…"));
+    parts.command = el("code", {id: "command"});
+    parts.said = el("output", {id: "said", role: "status"});
+    parts.help = help_dialog(views);
+    replace(document.getElementById("app"), parts.head, parts.tabs, parts.controls, parts.timeline, parts.tools,
+        parts.view,
+        el("footer", {id: "foot"}, el("span", {class: "prompt", "aria-hidden": "true"}, "$"), parts.command,
+            button("Copy command", copy_command,
+                {id: "copy-command", title: "copy the command that gives these numbers (y)"}),
+            parts.said),
+        parts.help);
+}
+
+export function say(text) {
+    parts.said.textContent = text;
+    setTimeout(() => {
+        if (parts.said.textContent === text)
+            parts.said.textContent = "";
+    }, 2500);
+}
+
+export function shown_command() {
+    const view = current_view(), which = view.which ? view.which(state) : Number(state.file);
+    return "tidemark " + command_text(core.words(view.words(state), which).filter((word) => word !== "--json"));
+}
+
+export async function copy_command() {
+    await copy_text(shown_command());
+    say("copied");
+}
+
+export function show_help() {
+    parts.help.showModal();
+}
+
+function draw_head(report) {
+    const command = report.command.join(" "), name = base_name(report.command[0] || "");
+    document.title = `${name} · tidemark`;
+    const ended = report.signal ? `killed by signal ${report.signal}`
+        : report.exit_code === null ? ""
+                                    : `exit status ${report.exit_code}`;
+    replace(parts.head, el("span", {class: "brand"}, el("i", {class: "wave", "aria-hidden": "true"}), "tidemark"),
+        el("h1", {title: command}, shorten(command, 90)),
+        el("span", {class: "quiet facts"},
+            [time(report.duration_ns), ended, `pid ${report.pid}`].filter(Boolean).join(" · ")),
+        el("span", {class: "spring"}), badge_of(report), core.live ? button("Refresh", refresh, {id: "refresh"}) : null,
+        button(
+            "◐", toggle_theme, {class: "icon", id: "theme", title: "light or dark (v)", "aria-label": "light or dark"}),
+        button("?", show_help, {class: "icon", id: "show-help", title: "help (?)", "aria-label": "help"}));
+}
+
+async function refresh() {
+    await core.refresh();
+    timeline = null;
+    draw_all();
+}
+
+function draw_tabs() {
+    replace(parts.tabs, views.map((view) => button(view.title, () => change({view: view.id, search: "", sort: ""}), {
+        class: "tab",
+        "data-view": view.id,
+        "aria-current": view === current_view() ? "page" : null,
+        title: `${view.title} (${view.key})`
+    })));
+    parts.tabs.querySelector("[aria-current]")?.scrollIntoView({block: "nearest", inline: "nearest"});
+}
+
+async function save_picture(kind) {
+    const picture = await actions.picture(), name = `tidemark-${state.view}`;
+    if (kind === "svg")
+        save_text(
+            typeof picture.svg === "string" ? picture.svg : svg_text(picture.svg), name + ".svg", "image/svg+xml");
+    else
+        save_blob(picture.png ? await picture.png() : await svg_png(picture.svg), name + ".png");
+    say(`saved ${name}.${kind}`);
+}
+
+function draw_tools() {
+    const failed = (problem) => say(problem.message);
+    replace(parts.tools,
+        actions.csv ? [button("Save CSV", () => actions.csv().then((text) => {
+            save_text(text, `tidemark-${state.view}.csv`, "text/csv");
+            say(`saved tidemark-${state.view}.csv`);
+        }).catch(failed), {id: "save-csv"}),
+        button("Copy CSV", () => actions.csv().then(copy_text).then(() => say("copied")).catch(failed), {id: "copy-csv"})] : null,
+        actions.picture ? [button("Save SVG", () => save_picture("svg").catch(failed), {id: "save-svg"}),
+            button("Save PNG", () => save_picture("png").catch(failed), {id: "save-png"})] : null);
+}
+
+async function draw_view(number) {
+    const view = current_view();
+    parts.view.setAttribute("aria-busy", "true");
+    let drawn;
+    try {
+        drawn = await view.draw({...state}, timeline);
+    } catch (problem) {
+        drawn = {
+            content: el("div", {class: "problem", role: "alert"}, el("p", {}, problem.message),
+                el("p", {class: "quiet"}, "The command at the bottom says the same."))
+        };
+    }
+    if (number !== drawing)
+        return;
+    actions = drawn;
+    replace(parts.view, drawn.content);
+    parts.view.removeAttribute("aria-busy");
+    parts.view.dataset.shows = view.id;
+    parts.view.dataset.drawn = number;
+    if (drawn.ready)
+        drawn.ready();
+    draw_tools();
+}
+
+function draw_timeline_now() {
+    const view = current_view();
+    parts.timeline.hidden = view.timeline === false;
+    if (timeline && view.timeline !== false)
+        draw_timeline(parts.timeline, timeline, view.id === "summary");
+}
+
+// The timeline belongs to a process; a new one is asked for when that changes.
+async function take_timeline() {
+    const of = `${state.file} ${state.process}`;
+    if (timeline && timeline.of === of)
+        return;
+    const next = await timeline_data(state);
+    next.of = of;
+    timeline = next;
+}
+
+function draw_frame() {
+    draw_head(timeline.report);
+    draw_tabs();
+    draw_controls(parts.controls, current_view(), timeline.report, timeline.moments);
+    draw_timeline_now();
+    replace(parts.command, shown_command());
+}
+
+export async function draw_all() {
+    const number = ++drawing;
+    parts.view.dataset.wanted = number; // equal to `drawn` once the view shows the state
+    try {
+        await take_timeline();
+    } catch (problem) {
+        replace(parts.view, el("div", {class: "problem", role: "alert"}, problem.message));
+        parts.view.dataset.drawn = number;
+        return;
+    }
+    if (number !== drawing)
+        return;
+    draw_frame();
+    await draw_view(number);
+    if (timeline && !timeline.begun) {
+        const mine = timeline;
+        mine.begun = true;
+        mine.later(() => timeline === mine && draw_timeline_now())
+            .then(() => find_lacking_metrics(() => timeline === mine &&
+                          draw_controls(parts.controls, current_view(), mine.report, mine.moments)));
+    }
+}
+
+export async function start_shell(all_views) {
+    views = all_views;
+    start_state();
+    build_frame();
+    on_change(draw_all);
+    let width = innerWidth;
+    window.addEventListener("resize", () => {
+        if (innerWidth !== width) {
+            width = innerWidth;
+            draw_all();
+        }
+    });
+    await draw_all();
+}

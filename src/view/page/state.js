@@ -1,0 +1,101 @@
+// state: what is on screen, as one object that is also the address of the page.
+//
+// Only what differs from the defaults is in the address, so a link stays short. A change makes an
+// entry in the browser's history; so back and forward work.
+//
+//     state.metric, change({view: "flame", metric: "peak"}), on_change((now, before) => ...)
+
+export const DEFAULTS = Object.freeze({
+    view: "summary",
+    metric: "", // "": what the command takes without --metric
+    size: "requested",
+    by: "function",
+    mode: "at", // at; difference: --since to --at; total: what was allocated in that window
+    since: "",
+    at: "",
+    process: "",
+    file: "0", // which of two recordings
+    thread: "",
+    within: Object.freeze([]),
+    ignore: Object.freeze([]),
+    fold: Object.freeze([]),
+    language: "both", // python, native
+    imports: "shown", // hidden: Python's import system is folded
+    search: "",
+    select: "", // the function that callers and source are about
+    sort: "", // column of the table, with - for descending
+    shape: "icicle", // of the flame graph: flame has the root below
+    from: "root", // leaf: merged from the function that is charged
+    color: "language",
+    zoom: "",
+    min: "0.5", // per cent: smaller calls are left out of the tree
+    kinds: "", // of leaks
+    maps: "kind",
+    label: "", // of marks
+    spread: "size", // lifetime
+});
+
+export function to_hash(state) {
+    const words = [];
+    for (const [name, normal] of Object.entries(DEFAULTS)) {
+        const value = state[name];
+        if (Array.isArray(normal))
+            words.push(...value.map((one) => `${name}=${encodeURIComponent(one)}`));
+        else if (value !== normal)
+            words.push(`${name}=${encodeURIComponent(value)}`);
+    }
+    return words.length ? "#" + words.join("&") : "";
+}
+
+export function from_hash(hash) {
+    const state = {...DEFAULTS};
+    for (const word of hash.replace(/^#/, "").split("&")) {
+        const cut = word.indexOf("="), name = word.slice(0, cut);
+        if (cut < 0 || !Object.hasOwn(DEFAULTS, name))
+            continue;
+        let value;
+        try {
+            value = decodeURIComponent(word.slice(cut + 1));
+        } catch {
+            continue; // not something this page wrote
+        }
+        state[name] = Array.isArray(DEFAULTS[name]) ? [...state[name], value] : value;
+    }
+    return state;
+}
+
+export const state = {...DEFAULTS};
+const watchers = [];
+
+export function on_change(watcher) {
+    watchers.push(watcher);
+}
+
+function take_state(next) {
+    const before = {...state};
+    Object.assign(state, next);
+    for (const watcher of watchers)
+        watcher(state, before);
+}
+
+// `quiet`: this is no step to come back to (typing, hovering), so the last entry is changed.
+export function change(part, quiet = false) {
+    const next = {...state, ...part};
+    if (to_hash(next) === to_hash(state))
+        return;
+    const address = location.pathname + location.search + to_hash(next);
+    history[quiet ? "replaceState" : "pushState"](null, "", address);
+    take_state(next);
+}
+
+// Takes the state from the address, now and whenever it changes.
+export function start_state() {
+    Object.assign(state, from_hash(location.hash));
+    const follow = () => {
+        const next = from_hash(location.hash);
+        if (to_hash(next) !== to_hash(state))
+            take_state(next);
+    };
+    window.addEventListener("popstate", follow);
+    window.addEventListener("hashchange", follow);
+}

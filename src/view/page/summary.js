@@ -1,0 +1,136 @@
+// summary: what matters first: the findings, each with its evidence one click away, and the numbers of the run.
+import {core} from "./core.js";
+import {button, el} from "./dom.js";
+import {amount, bytes, count, counted, fixed, place_of, shorten, time, whole_place} from "./format.js";
+import {name_columns, value_columns} from "./report.js";
+import {csv_of} from "./save.js";
+import {change} from "./state.js";
+import {data_table} from "./table.js";
+import {question_text, words_of} from "./words.js";
+
+// Where the evidence of a kind of finding is.
+const EVIDENCE = {
+    leak: {view: "leaks"},
+    growth: {view: "growth"},
+    mapped: {view: "flame", metric: "mapped"},
+    shared: {view: "maps"},
+    retention: {view: "growth"},
+    fragmentation: {view: "growth"},
+    peak: {view: "flame", metric: "peak"},
+    churn: {view: "callers", metric: "temporary"},
+    oversized: {view: "callers", metric: "untouched"},
+    untouched: {view: "callers", metric: "untouched"},
+    overhead: {view: "callers", size: "overhead"},
+    chain: {view: "growth"},
+};
+
+function evidence_of(finding, many) {
+    const to = {...(EVIDENCE[finding.kind] || {view: "callers"})};
+    if (to.view === "callers")
+        to.select = finding.function || "";
+    if (to.view === "flame" || to.view === "leaks" || to.view === "table")
+        to.search = finding.function ? finding.function.replace(/[\\^$.|?*+()[\]{}]/g, "\\$&") : "";
+    if (many && finding.pid)
+        to.process = String(finding.pid);
+    return to;
+}
+
+function finding_card(finding, number, many) {
+    return el("article", {class: "finding", "data-kind": finding.kind},
+        el("header", {}, el("span", {class: "number"}, number), el("span", {class: "tag"}, finding.kind),
+            el("strong", {class: "amount", "data-value": finding.bytes}, bytes(finding.bytes))),
+        el("h3", {title: finding.title}, shorten(finding.title, 140)),
+        finding.function ? el("p", {class: "place", title: whole_place(finding)}, place_of(finding)) : null,
+        el("p", {}, finding.why), el("p", {class: "do"}, el("b", {}, "Do: "), finding.do),
+        el("footer", {},
+            button("Show the evidence", () => change({search: "", ...evidence_of(finding, many)}), {class: "primary"}),
+            finding.function ? button("Callers", () => change({view: "callers", select: finding.function}), {})
+                             : null));
+}
+
+function number_tile(title, value, detail, go, raw) {
+    const inside = [
+        el("span", {class: "tile-title"}, title), el("strong", {"data-value": raw}, value),
+        el("span", {class: "quiet"}, detail)
+    ];
+    return go ? button(inside, () => change(go), {class: "tile"}) : el("div", {class: "tile"}, inside);
+}
+
+// Totals are those of the chosen moment or window.
+function tiles_of(report, leaks, state) {
+    const t = report.totals, sampling = report.sampling || {}, window = state.mode !== "at";
+    const tiles = [
+        number_tile(
+            "peak", bytes(t.peak_bytes), `at ${time(t.peak_time_ns)}`, {view: "flame", metric: "peak"}, t.peak_bytes),
+        number_tile(window ? "change of live" : `live at ${state.at || "end"}`, bytes(t.live_bytes),
+            `in ${counted(t.live_blocks, "block")}`, {view: "table", metric: "live"}, t.live_bytes),
+        number_tile(window ? "allocated in the window" : "allocated", bytes(t.bytes_allocated),
+            `in ${counted(t.allocations, "allocation")}`, {view: "table", metric: "total"}, t.bytes_allocated),
+        number_tile("temporary", t.allocations ? `${fixed(t.temporary_allocations / t.allocations * 100, 1)} %` : "-",
+            `${count(t.temporary_allocations)} freed before the next`, {view: "table", metric: "temporary"},
+            t.temporary_allocations),
+    ];
+    if (leaks)
+        tiles.push(number_tile("lost", bytes(leaks.totals.lost_bytes),
+            leaks.unclassified_because || `in ${counted(leaks.totals.lost_blocks, "block")}`, {view: "leaks"},
+            leaks.totals.lost_bytes));
+    if (sampling.cpu_samples)
+        tiles.push(number_tile("CPU", amount(sampling.cpu_ns, "ns"), `in ${counted(sampling.cpu_samples, "sample")}`,
+            {view: "flame", metric: "cpu"}, sampling.cpu_ns));
+    if (sampling.faults)
+        tiles.push(number_tile("page faults", count(sampling.faults), bytes(sampling.fault_bytes),
+            {view: "flame", metric: "faults"}, sampling.faults));
+    if (report.python)
+        tiles.push(number_tile("Python", report.python.version,
+            report.python.arena_live_bytes ? `${bytes(report.python.arena_live_bytes)} in arenas` : "", null,
+            report.python.arena_live_bytes));
+    return el("section", {class: "tiles", "aria-label": "Numbers of the run"}, tiles);
+}
+
+function limits_of() {
+    if (!core.limits.length)
+        return null;
+    return el("section", {class: "limits"}, el("h2", {}, "Limits"),
+        el("ul", {},
+            core.limits.map((limit) => el("li", {class: limit.broken ? "broken" : "kept"},
+                                el("b", {}, limit.broken ? "broken " : "kept "), limit.limit,
+                                ` (${bytes(limit.before)} → ${bytes(limit.after)})`))));
+}
+
+async function draw_summary(state) {
+    const which = Number(state.file),
+          asked = {...state, metric: state.mode === "total" ? "total" : "", by: "function", size: "requested"};
+    const nothing = () => null;
+    const [findings, report, leaks] = await Promise.all([
+        core.ask(summary_words(state), which),
+        core.ask(words_of("report", asked, ["--top", "5", "--json"]), which).catch(nothing),
+        core.ask(words_of("leaks", asked, ["--top", "1", "--json"]), which).catch(nothing)
+    ]);
+    const list = findings.findings, many = report && report.processes.length > 1;
+    const content = el("div", {class: "summary"}, limits_of(), report ? tiles_of(report, leaks, state) : null,
+        el("h2", {}, list.length ? `${counted(list.length, "finding")}, the most worthwhile first` : "Nothing worth fixing was found"),
+        el("section", {class: "findings"}, list.map((finding, i) => finding_card(finding, i + 1, many))),
+        el("p", {class: "quiet basis"}, findings.basis),
+        report ? [el("div", {class: "view-bar holders"}, el("h2", {}, `${question_text(asked, report)}: the largest`),
+            button("All", () => change({view: "table", metric: asked.metric}), {id: "all-holders"})),
+        data_table({columns: [...value_columns(report), ...name_columns("function")], rows: report.rows, name: "holders"})] : null);
+    const titles = ["kind", "bytes", "count", "title", "function", "file", "line", "why", "do"];
+    return {
+        content,
+        csv: async () => csv_of([titles, ...list.map((finding) => titles.map((title) => finding[title]))]),
+        picture: async () => ({svg: document.querySelector("svg.timeline")})
+    };
+}
+
+function summary_words(state) {
+    return words_of("findings", state, ["--json"]);
+}
+
+export const summary_view = {
+    id: "summary",
+    title: "Summary",
+    key: "s",
+    uses: ["process", "moments", "focus"],
+    words: summary_words,
+    draw: draw_summary
+};
