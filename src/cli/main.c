@@ -5,6 +5,7 @@
 
 #include "cli/cmd_annotate.h"
 #include "cli/cmd_compare.h"
+#include "cli/cmd_complete.h"
 #include "cli/cmd_ctl.h"
 #include "cli/cmd_diff.h"
 #include "cli/cmd_doctor.h"
@@ -47,6 +48,7 @@ static const struct command {
     {"ctl", cmd_ctl, "to a running recording: status, mark, snapshot, leaks, pause"},
     {"doctor", cmd_doctor, "what this machine permits, and what follows from it"},
     {COPIES_COMMAND, cmd_copies, NULL},
+    {COMPLETE_COMMAND, cmd_complete, NULL},
 };
 
 static void print_help(FILE *out)
