@@ -3,7 +3,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 #define WORTH_LEAST 0.0005 /* of what others than the chosen process have */
 
@@ -22,13 +23,6 @@ static const char *program_of(const struct profile *p)
     return p->executable && *p->executable ? p->executable
            : p->command.count              ? p->command.items[0]
                                            : "";
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
 /* --- looking ---------------------------------------------------------------------------------- */
@@ -248,7 +242,7 @@ static void look_at_others(struct findings_all *all, struct joining *j, const st
             order[count++] = &r->profiles.items[i];
     qsort(order, count, sizeof *order, by_memory);
     for (size_t i = 0; i < count; i++) {
-        if (i == FINDINGS_PROCESSES_MAX || (end_ns && now_ns() >= end_ns)) {
+        if (i == FINDINGS_PROCESSES_MAX || (end_ns && monotonic_ns() >= end_ns)) {
             all->left_out = count - i;
             break;
         }
@@ -339,7 +333,7 @@ static void finish(struct findings_all *all, const struct joining *j, const stru
 int findings_all_init(struct findings_all *all, const struct recording *r, const struct query *q,
                       uint64_t budget_ns, struct err *err)
 {
-    uint64_t end_ns = budget_ns ? now_ns() + budget_ns : 0;
+    uint64_t end_ns = budget_ns ? monotonic_ns() + budget_ns : 0;
     struct joining joining = {0};
     int code;
     *all = (struct findings_all){.recording = r};

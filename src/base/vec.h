@@ -47,6 +47,21 @@ static inline void *vec_grown(void *items, size_t *capacity, size_t wanted, size
 
 #define vec_last(v) (&(v)->items[(v)->count - 1])
 
+/* Sets `at` to how many of `count` items, from the first on, the expression `before` (of `at`)
+ * holds for. It must not hold for any item behind one that it does not hold for. */
+#define BISECT(at, count, before)                                                                  \
+    do {                                                                                           \
+        size_t low_ = 0, high_ = (count);                                                          \
+        while (low_ < high_) {                                                                     \
+            (at) = low_ + (high_ - low_) / 2;                                                      \
+            if (before)                                                                            \
+                low_ = (at) + 1;                                                                   \
+            else                                                                                   \
+                high_ = (at);                                                                      \
+        }                                                                                          \
+        (at) = low_;                                                                               \
+    } while (0)
+
 #define vec_release(v) (free((v)->items), (v)->items = NULL, (v)->count = (v)->capacity = 0)
 
 #endif

@@ -49,15 +49,9 @@ static void find_epochs(struct part *part)
 
 static uint32_t moved_epoch(const struct part *part, uint32_t epoch)
 {
-    size_t low = 0, high = part->epochs.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (part->epochs.items[middle] < epoch)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return part->epoch + (uint32_t)low;
+    size_t at;
+    BISECT(at, part->epochs.count, part->epochs.items[at] < epoch);
+    return part->epoch + (uint32_t)at;
 }
 
 static int begin_parts(struct whole *w, const struct recording *r, struct err *err)

@@ -225,17 +225,11 @@ static uint32_t resolved(struct frame_table *t, const struct frame *f, bool inte
 const struct module *module_at(const struct profile *p, uint64_t address)
 {
     uint64_t pc = NODE_PC(address) - 1;
-    size_t low = 0, high = p->modules.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (p->modules.items[middle].epoch <= NODE_EPOCH(address))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    while (low-- > 0)
-        if (pc >= p->modules.items[low].start && pc < p->modules.items[low].end)
-            return &p->modules.items[low];
+    size_t at;
+    BISECT(at, p->modules.count, p->modules.items[at].epoch <= NODE_EPOCH(address));
+    while (at-- > 0)
+        if (pc >= p->modules.items[at].start && pc < p->modules.items[at].end)
+            return &p->modules.items[at];
     return NULL;
 }
 

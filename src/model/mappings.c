@@ -114,21 +114,15 @@ static int find_captures(struct mappings *m, const char *since, const char *at, 
 
 static void add_node(struct mapping_row *row, uint32_t node, uint64_t kib)
 {
-    size_t low = 0, high = row->nodes.count; /* the first that is no less */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (row->nodes.items[middle].node < node)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == row->nodes.count || row->nodes.items[low].node != node) {
+    size_t at; /* the first that is no less */
+    BISECT(at, row->nodes.count, row->nodes.items[at].node < node);
+    if (at == row->nodes.count || row->nodes.items[at].node != node) {
         vec_push(&row->nodes);
-        memmove(row->nodes.items + low + 1, row->nodes.items + low,
-                (row->nodes.count - 1 - low) * sizeof *row->nodes.items);
-        row->nodes.items[low] = (struct mapping_node){.node = node};
+        memmove(row->nodes.items + at + 1, row->nodes.items + at,
+                (row->nodes.count - 1 - at) * sizeof *row->nodes.items);
+        row->nodes.items[at] = (struct mapping_node){.node = node};
     }
-    row->nodes.items[low].kib += kib;
+    row->nodes.items[at].kib += kib;
 }
 
 static const char *joined_policy(const struct mapping_row *row, const char *policy)

@@ -54,15 +54,9 @@ static void peaks_add(struct peaks *k, size_t end)
 
 static uint64_t peaks_from(const struct peaks *k, size_t first)
 {
-    size_t low = 0, high = k->stack.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (k->stack.items[middle] < first)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < k->stack.count ? peak_of(k, k->stack.items[low]) : 0;
+    size_t at;
+    BISECT(at, k->stack.count, k->stack.items[at] < first);
+    return at < k->stack.count ? peak_of(k, k->stack.items[at]) : 0;
 }
 
 /* What came to the process between two marks. */

@@ -14,18 +14,12 @@ static uint64_t boundary_ns(const struct profile *p, size_t intervals)
 
 static struct moment nearest(const struct profile *p, const char *word, uint64_t time_ns)
 {
-    size_t low = 0, high = p->intervals.count; /* the first boundary at or after time_ns */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (boundary_ns(p, middle) < time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low && boundary_ns(p, low) >= time_ns &&
-        time_ns - boundary_ns(p, low - 1) < boundary_ns(p, low) - time_ns)
-        low--;
-    return (struct moment){.word = word, .intervals = low, .time_ns = boundary_ns(p, low)};
+    size_t at; /* the first boundary at or after time_ns */
+    BISECT(at, p->intervals.count, boundary_ns(p, at) < time_ns);
+    if (at && boundary_ns(p, at) >= time_ns &&
+        time_ns - boundary_ns(p, at - 1) < boundary_ns(p, at) - time_ns)
+        at--;
+    return (struct moment){.word = word, .intervals = at, .time_ns = boundary_ns(p, at)};
 }
 
 static struct moment at_peak(const struct profile *p, const char *word)

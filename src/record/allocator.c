@@ -180,24 +180,13 @@ static bool ask(struct wire_held *out)
 
 /* --- when ------------------------------------------------------------------------------------- */
 
-static uint64_t nanoseconds(const struct timespec *t)
-{
-    return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
-}
-
-static uint64_t wall_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return nanoseconds(&now);
-}
-
 /* What the thread worked: to have been put aside meanwhile is no cost. */
 static uint64_t work_ns(void)
 {
     struct timespec now;
-    return sys_call(SYS_clock_gettime, (long)CLOCK_THREAD_CPUTIME_ID, &now) < 0 ? wall_ns()
-                                                                                : nanoseconds(&now);
+    return sys_call(SYS_clock_gettime, (long)CLOCK_THREAD_CPUTIME_ID, &now) < 0
+               ? sys_monotonic_ns()
+               : sys_nanoseconds(&now);
 }
 
 static bool may_ask(struct thread *t, const uint64_t *caller)
@@ -237,7 +226,7 @@ static bool ask_now(uint64_t due, struct wire_held *out)
     errno = saved;
     atomic_store(&last_cost_ns, cost + 1);
     bool credit = atomic_fetch_add(&spent_ns, cost) < CREDIT;
-    atomic_store(&next_ns, credit ? 0 : wall_ns() + cost * SHARE);
+    atomic_store(&next_ns, credit ? 0 : sys_monotonic_ns() + cost * SHARE);
     release_signals(&before);
     out->allocator = answered ? kind : WIRE_ALLOCATOR_NONE;
     return answered;
@@ -247,7 +236,7 @@ bool allocator_ask(struct thread *t, const uint64_t *caller, struct wire_held *o
 {
     uint64_t due = atomic_load(&next_ns);
     *out = (struct wire_held){0};
-    return wall_ns() >= due && may_ask(t, caller) && ask_now(due, out);
+    return sys_monotonic_ns() >= due && may_ask(t, caller) && ask_now(due, out);
 }
 
 /*

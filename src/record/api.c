@@ -87,13 +87,11 @@ static __attribute__((noinline)) bool plant_leak(struct thread *t)
 static uint32_t put_mark(struct thread *t, const uint64_t *caller, const char *label,
                          uint64_t function)
 {
-    struct timespec now;
     struct rusage usage;
     uint64_t words[7] = {[6] = function};
     bool planted = UNLIKELY(recorder.header->plant_leak) && plant_leak(t);
     uint32_t tick = move_tick();
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    words[0] = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    words[0] = sys_monotonic_ns();
     read_sizes(words + 1);
     if (sys_call(SYS_getrusage, (long)RUSAGE_SELF, &usage) == 0) {
         words[4] = (uint64_t)usage.ru_minflt;

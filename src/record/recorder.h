@@ -28,6 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "unwind/walk.h"
 #include "wire/layout.h"
@@ -351,6 +352,8 @@ static inline bool recorder_paused(void)
 long sys_call(long number, ...); /* the result or a negative errno */
 void sys_yield(void);
 void sys_nap(void); /* about a millisecond */
+uint64_t sys_nanoseconds(const struct timespec *t);
+uint64_t sys_monotonic_ns(void); /* no system call: the C library reads the clock's page */
 /* Under a limit on the program's address space: may we take so much of it? A quarter of what is
  * left at the most, so that the program goes on. */
 bool sys_leaves_room(size_t size);

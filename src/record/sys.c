@@ -57,6 +57,18 @@ static uint64_t address_space(void)
     return pages * WIRE_PAGE;
 }
 
+uint64_t sys_nanoseconds(const struct timespec *t)
+{
+    return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
+}
+
+uint64_t sys_monotonic_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return sys_nanoseconds(&now);
+}
+
 bool sys_leaves_room(size_t size)
 {
     struct rlimit limit;

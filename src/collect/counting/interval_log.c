@@ -123,15 +123,9 @@ void interval_log_let_go(struct interval_log *t, uint32_t tick)
 
 size_t interval_log_find(const struct interval_log *t, uint32_t tick)
 {
-    size_t low = 0, high = t->slices.count; /* the first that has this tick, or a later one */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (t->slices.items[middle].tick < tick)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < t->slices.count ? low + 1 : low;
+    size_t at; /* the first that has this tick, or a later one */
+    BISECT(at, t->slices.count, t->slices.items[at].tick < tick);
+    return at < t->slices.count ? at + 1 : at;
 }
 
 void interval_log_close(struct interval_log *t, struct ledger *l, uint64_t end_ns, uint32_t tick,

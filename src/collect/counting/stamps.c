@@ -29,8 +29,7 @@ bool stamp_take(struct target *t, uint64_t now_ns, struct stamp *s)
     struct proc_state state = {0};
     if (!proc_read_text(t->pid, "statm", text, sizeof text) || !proc_parse_statm(text, &memory))
         return false;
-    if (proc_read_text(t->pid, "stat", text, sizeof text))
-        proc_parse_stat(text, &state);
+    proc_read_state(t->pid, &state);
     *s = (struct stamp){.time_ns = now_ns,
                         .vm_bytes = memory.vm_bytes,
                         .rss_bytes = memory.rss_bytes,

@@ -62,47 +62,30 @@ static void read_command(struct target *t)
 {
     char path[64];
     struct strbuf b = {0};
-    snprintf(path, sizeof path, "/proc/%d/cmdline", t->pid);
-    FILE *f = fopen(path, "re");
-    for (int c; f && (c = getc(f)) != EOF;) {
-        strbuf_putc(&b, (char)c);
-        if (c == '\0') {
-            *vec_push(&t->profile.command) = xstrdup(b.data);
-            strbuf_clear(&b);
-        }
-    }
-    if (b.size) /* a program that wrote over its arguments may have left no NUL */
-        *vec_push(&t->profile.command) = xstrdup(b.data);
-    if (f)
-        fclose(f);
+    proc_read_all(t->pid, "cmdline", &b);
+    /* A program that wrote over its arguments may have left no NUL behind the last. */
+    for (size_t at = 0; at < b.size; at += strlen(b.data + at) + 1)
+        *vec_push(&t->profile.command) = xstrdup(b.data + at);
     strbuf_release(&b);
     char exe[4096];
-    snprintf(path, sizeof path, "/proc/%d/exe", t->pid);
-    ssize_t n = readlink(path, exe, sizeof exe - 1);
-    exe[n > 0 ? n : 0] = '\0';
+    proc_read_exe(t->pid, exe, sizeof exe);
+    size_t n = strlen(exe);
     char *deleted = n > 10 ? exe + n - 10 : NULL;
     if (deleted && strcmp(deleted, " (deleted)") == 0 && access(exe, F_OK) != 0)
         *deleted = '\0'; /* replaced since it was started: the build id tells if it is the same */
     free(t->profile.executable);
     t->profile.executable = xstrdup(exe);
     struct stat file;
+    snprintf(path, sizeof path, "/proc/%d/exe", t->pid);
     if (stat(path, &file) == 0) {
         t->exe_device = file.st_dev;
         t->exe_inode = file.st_ino;
     }
-    snprintf(path, sizeof path, "/proc/%d/stat", t->pid);
-    f = fopen(path, "re");
-    char text[1024];
     struct proc_state state;
-    if (f && fgets(text, sizeof text, f)) {
-        const char *before = strchr(text, '('), *after = strrchr(text, ')');
-        if (before && after) /* the name may hold anything */
-            snprintf(t->name, sizeof t->name, "%.*s", (int)(after - before - 1), before + 1);
-        if (proc_parse_stat(text, &state))
-            t->profile.ppid = state.ppid;
+    if (proc_read_state(t->pid, &state)) {
+        memcpy(t->name, state.name, sizeof t->name);
+        t->profile.ppid = state.ppid;
     }
-    if (f)
-        fclose(f);
 }
 
 /* A pidfd, or -1: also when it is one of the last descriptors. We can do without, but not without

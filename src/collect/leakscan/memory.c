@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/strbuf.h"
 #include "collect/proc/pagemap.h"
+#include "collect/proc/smaps.h"
 
 #define PAGE UINT64_C(4096)
 
@@ -31,69 +31,41 @@ static enum region_kind kind_of(const char *name, bool shared)
                                           : REGION_ANONYMOUS;
 }
 
-static bool parse_region(const char *line, struct region *m)
+static struct region region_of(const struct proc_mapping *p)
 {
-    char *at;
-    *m = (struct region){.start = strtoull(line, &at, 16)};
-    if (*at++ != '-')
-        return false;
-    m->end = strtoull(at, &at, 16);
-    if (m->end <= m->start || strlen(at) < 6)
-        return false;
-    m->readable = at[1] == 'r';
-    m->writable = at[2] == 'w';
-    bool shared = at[4] == 's';
-    m->offset = strtoull(at + 5, &at, 16);
-    for (int field = 0; field < 2; field++) { /* device and inode */
-        at += strspn(at, " ");
-        at += strcspn(at, " ");
-    }
-    at += strspn(at, " ");
-    const char *slash = strrchr(at, '/');
-    m->kind = kind_of(at, shared);
-    m->is_libc = slash && (begins_with(slash, "/libc.so") || begins_with(slash, "/libc-"));
-    return true;
+    const struct mapping *m = &p->mapping;
+    const char *slash = strrchr(p->name, '/');
+    return (struct region){
+        .start = m->start,
+        .end = m->end,
+        .offset = m->offset,
+        .kind = kind_of(p->name, m->flags & MAPPING_SHARED),
+        .readable = m->flags & MAPPING_READ,
+        .writable = m->flags & MAPPING_WRITE,
+        .is_libc = slash && (begins_with(slash, "/libc.so") || begins_with(slash, "/libc-"))};
 }
 
 int memory_map(struct memory *m, pid_t pid)
 {
-    char path[64], part[16384];
     struct strbuf text = {0};
+    struct proc_mappings all = {0};
     remote_memory_close(&m->remote);
     remote_memory_open(&m->remote, pid);
-    snprintf(path, sizeof path, "/proc/%d/maps", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC), code = fd < 0 ? -errno : 0;
-    for (ssize_t n; fd >= 0 && (n = read(fd, part, sizeof part)) != 0;) {
-        code = n < 0 ? -errno : 0;
-        if (n < 0)
-            break;
-        strbuf_add(&text, part, (size_t)n);
-    }
-    if (fd >= 0)
-        close(fd);
+    int code = proc_read_mappings(pid, "maps", &text, &all);
     m->regions.count = 0;
-    for (char *line = text.data, *end; line && (end = strchr(line, '\n')); line = end + 1) {
-        struct region each;
-        *end = '\0';
-        if (parse_region(line, &each))
-            *vec_push(&m->regions) = each;
-    }
+    for (size_t i = 0; i < all.items.count; i++)
+        *vec_push(&m->regions) = region_of(&all.items.items[i]);
+    vec_release(&all.items);
     strbuf_release(&text);
     return code ? code : m->regions.count ? 0 : -ESRCH;
 }
 
 const struct region *memory_at(const struct memory *m, uint64_t address)
 {
-    size_t low = 0, high = m->regions.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (m->regions.items[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const struct region *found = &m->regions.items[low];
-    return low < m->regions.count && found->start <= address ? found : NULL;
+    size_t i;
+    BISECT(i, m->regions.count, m->regions.items[i].end <= address);
+    const struct region *found = &m->regions.items[i];
+    return i < m->regions.count && found->start <= address ? found : NULL;
 }
 
 /* --- which pages are there -------------------------------------------------------------------- */

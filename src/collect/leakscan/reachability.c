@@ -108,16 +108,10 @@ void reachability_ready(struct reachability *f, reachability_read *read, void *c
 
 static const struct reachability_area *area_of(const struct reachability *f, uint64_t address)
 {
-    size_t low = 0, high = f->areas.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (f->areas.items[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const struct reachability_area *a = &f->areas.items[low];
-    return low < f->areas.count && a->start <= address ? a : NULL;
+    size_t at;
+    BISECT(at, f->areas.count, f->areas.items[at].end <= address);
+    const struct reachability_area *a = &f->areas.items[at];
+    return at < f->areas.count && a->start <= address ? a : NULL;
 }
 
 static const uint32_t *cell_of(const struct reachability *f, const struct reachability_area *a,
@@ -308,18 +302,12 @@ void reachability_from(struct reachability *f, uint64_t start, uint64_t end, boo
 {
     const struct reachability_block *b = f->blocks.items;
     take_pointer *take = malloc_state ? take_malloc_state : take_root;
-    size_t low = 0, high = f->blocks.count; /* the first block that ends after the start */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (end_of(&b[middle]) <= start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < f->blocks.count && b[low].address < end; low++) {
-        if (b[low].address > start)
-            take_range(f, f->buffer, (struct extent){start, b[low].address}, NONE, take, f);
-        start = end_of(&b[low]) > start ? end_of(&b[low]) : start;
+    size_t at; /* the first block that ends after the start */
+    BISECT(at, f->blocks.count, end_of(&b[at]) <= start);
+    for (; at < f->blocks.count && b[at].address < end; at++) {
+        if (b[at].address > start)
+            take_range(f, f->buffer, (struct extent){start, b[at].address}, NONE, take, f);
+        start = end_of(&b[at]) > start ? end_of(&b[at]) : start;
     }
     take_range(f, f->buffer, (struct extent){start, end}, NONE, take, f);
 }

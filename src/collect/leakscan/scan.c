@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/say.h"
 #include "collect/leakscan/stop_threads.h"
 #include "base/units.h"
@@ -27,9 +28,7 @@
 
 static uint64_t since_start_ns(const struct target *t)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec - t->start_monotonic_ns;
+    return monotonic_ns() - t->start_monotonic_ns;
 }
 
 void scan_prepare(struct target *t, uint64_t thread_pointer)
@@ -210,10 +209,8 @@ static void look(struct scanning *s, bool hold_threads)
 static void *look_and_hold(void *scanning)
 {
     struct scanning *s = scanning;
-    struct timespec used;
     look(s, true);
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    s->cost_ns = (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+    s->cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     return NULL;
 }
 

@@ -1,10 +1,8 @@
 #include "collect/leakscan/stop_threads.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,39 +12,20 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
+
+#include "base/clock.h"
+#include "collect/proc/proc.h"
 
 #define PATIENCE_NS UINT64_C(2000000000) /* for a thread to stop */
 #define YIELDS      64
 #define NAP_NS      50000
 #define XSTATE_SIZE 16384 /* more than any processor has */
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-static size_t read_small(char *out, size_t size, const char *format, pid_t pid, pid_t tid)
-{
-    char path[96];
-    snprintf(path, sizeof path, format, pid, tid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? read(fd, out, size - 1) : 0;
-    if (fd >= 0)
-        close(fd);
-    out[n > 0 ? n : 0] = '\0';
-    return n > 0 ? (size_t)n : 0;
-}
-
 /* As ps shows it; 0: it is gone. */
 static char state_of(pid_t pid, pid_t tid)
 {
-    char text[1024];
-    read_small(text, sizeof text, "/proc/%d/task/%d/stat", pid, tid);
-    const char *after = strrchr(text, ')');
-    return after && after[1] ? after[2] : '\0';
+    struct proc_state state;
+    return proc_read_thread_state(pid, tid, &state) ? state.state : '\0';
 }
 
 static bool is_dead(pid_t pid, pid_t tid)
@@ -55,29 +34,22 @@ static bool is_dead(pid_t pid, pid_t tid)
     return !state || state == 'Z' || state == 'X';
 }
 
-static long number_after(const char *text, const char *name)
-{
-    const char *found = strstr(text, name);
-    return found ? strtol(found + strlen(name), NULL, 10) : 0;
-}
-
 unsigned stop_threads_count(pid_t pid)
 {
-    char text[4096];
-    read_small(text, sizeof text, "/proc/%d/status", pid, 0);
-    return (unsigned)number_after(text, "\nThreads:");
+    struct proc_status status;
+    proc_read_status(pid, &status);
+    return status.threads;
 }
 
 static int refuse(pid_t pid, int code, struct err *err)
 {
-    char text[4096];
-    read_small(text, sizeof text, "/proc/%d/status", pid, 0);
-    long tracer = number_after(text, "\nTracerPid:");
-    if (tracer)
+    struct proc_status status;
+    proc_read_status(pid, &status);
+    if (status.tracer)
         return err_set(err, -code,
-                       "the program could not be held: process %ld (a debugger, or strace) traces "
+                       "the program could not be held: process %u (a debugger, or strace) traces "
                        "it; run it without",
-                       tracer);
+                       status.tracer);
     return err_set(err, -code,
                    "the program could not be held: %s; ptrace must be permitted ('tidemark doctor' "
                    "tells what forbids it)",
@@ -95,15 +67,12 @@ static struct held_thread *thread_of(struct stopped_threads *h, pid_t tid)
 /* Seizes threads that are new; how many, or a negative errno. */
 static int seize_new(struct stopped_threads *h, pid_t waiting, struct err *err)
 {
-    char path[64];
     int seized = 0;
-    snprintf(path, sizeof path, "/proc/%d/task", h->pid);
-    DIR *all = opendir(path);
+    DIR *all = proc_open_threads(h->pid);
     if (!all)
         return err_set(err, -errno, "the program could not be held: it is gone");
-    for (struct dirent *e; seized >= 0 && (e = readdir(all));) {
-        pid_t tid = isdigit((unsigned char)e->d_name[0]) ? (pid_t)strtol(e->d_name, NULL, 10) : 0;
-        if (!tid || tid == waiting || thread_of(h, tid))
+    for (pid_t tid; seized >= 0 && (tid = proc_next_number(all));) {
+        if (tid == waiting || thread_of(h, tid))
             continue;
         if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) == 0) {
             ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
@@ -131,7 +100,7 @@ static bool look_at(struct held_thread *t)
 
 static bool await_stops(struct stopped_threads *h, struct err *err)
 {
-    uint64_t start = now_ns();
+    uint64_t start = monotonic_ns();
     for (unsigned round = 0;; round++) {
         size_t running = 0;
         for (size_t i = 0; i < h->threads.count; i++) {
@@ -144,7 +113,7 @@ static bool await_stops(struct stopped_threads *h, struct err *err)
         }
         if (!running)
             return true;
-        if (now_ns() - start > PATIENCE_NS) {
+        if (monotonic_ns() - start > PATIENCE_NS) {
             err_set(err, -EBUSY, "the program could not be held: a thread of it did not stop");
             return false;
         }
@@ -180,10 +149,11 @@ static void read_registers(struct stopped_threads *h, struct held_thread *t)
 /* Of a thread that sleeps in a system call: its number, arguments, and stack pointer. */
 static void read_system_call(struct stopped_threads *h, struct held_thread *t)
 {
-    char text[512], *at = text;
+    char name[32], text[512], *at = text;
     uint64_t words[9] = {0};
     unsigned n = 0;
-    read_small(text, sizeof text, "/proc/%d/task/%d/syscall", h->pid, t->tid);
+    snprintf(name, sizeof name, "task/%d/syscall", t->tid);
+    proc_read_text(h->pid, name, text, sizeof text);
     if (!isdigit((unsigned char)text[0]))
         return;
     for (char *end; n < 9 && (words[n] = strtoull(at, &end, 0), end != at); at = end)

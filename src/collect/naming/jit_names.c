@@ -95,15 +95,9 @@ static void read_names(struct jit_names *j, pid_t pid)
 
 const char *jit_names_find(const struct jit_names *j, uint64_t address)
 {
-    size_t low = 0, high = j->items.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (j->items.items[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low && address < j->items.items[low - 1].end ? j->items.items[low - 1].name : NULL;
+    size_t at;
+    BISECT(at, j->items.count, j->items.items[at].start <= address);
+    return at && address < j->items.items[at - 1].end ? j->items.items[at - 1].name : NULL;
 }
 
 /* Code of a file has its own names. */

@@ -5,15 +5,9 @@
 /* The first that ends after `address`. */
 static size_t place_of(const struct sampled_maps *m, uint64_t address)
 {
-    size_t low = 0, high = m->items.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (m->items.items[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t at;
+    BISECT(at, m->items.count, m->items.items[at].end <= address);
+    return at;
 }
 
 static void insert(struct sampled_maps *m, size_t at, struct area new)

@@ -26,15 +26,9 @@ void address_set_settle(struct address_set *s)
 
 size_t address_set_find(const struct address_set *s, uint64_t address)
 {
-    size_t low = 0, high = s->items.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (s->items.items[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t at;
+    BISECT(at, s->items.count, s->items.items[at].end <= address);
+    return at;
 }
 
 void address_set_inside(const struct address_set *s, uint64_t start, uint64_t end,

@@ -1,20 +1,18 @@
 #include "collect/proc/descendants.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/older_libc.h"
+#include "collect/proc/proc.h"
 
 /* The kernel keeps it with the pidfd once the process was waited for (Linux 6.15 and later). */
 static bool ask_pidfd(int pidfd, int *wait_status)
@@ -30,41 +28,10 @@ static bool ask_pidfd(int pidfd, int *wait_status)
     return true;
 }
 
-static int open_proc(pid_t pid, const char *name)
+static bool is_dead(const struct proc_state *s)
 {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
-    return open(path, O_RDONLY | O_CLOEXEC);
+    return s->state == 'Z' || s->state == 'X';
 }
-
-/* What /proc/PID/stat says from the state on; false: no such process. */
-static bool read_stat(pid_t pid, char *out, size_t size)
-{
-    int fd = open_proc(pid, "stat");
-    ssize_t n = fd >= 0 ? read(fd, out, size - 1) : -1;
-    if (fd >= 0)
-        close(fd);
-    out[n > 0 ? n : 0] = '\0';
-    const char *after = strrchr(out, ')'); /* the name may hold anything */
-    if (!after || after[1] != ' ')
-        return false;
-    memmove(out, after + 2, strlen(after + 2) + 1);
-    return true;
-}
-
-/* A field of it by its number in proc(5); the state is the third. */
-static unsigned long stat_field(const char *stat, unsigned number)
-{
-    for (unsigned i = 3; i < number && stat; i++)
-        stat = strchr(stat + 1, ' ');
-    return stat ? strtoul(stat, NULL, 10) : 0;
-}
-
-#define STAT_FLAGS     9
-#define STAT_THREADS   20
-#define STAT_ENV_END   51
-#define STAT_EXIT_CODE 52
-#define KERNEL_THREAD  0x200000ul
 
 /*
  * A pidfd tells it of the whole process: the thread that was the first may have ended long before
@@ -73,15 +40,15 @@ static unsigned long stat_field(const char *stat, unsigned number)
  */
 bool descendants_runs(pid_t pid)
 {
-    char stat[1024];
+    struct proc_state state;
     struct pollfd p = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
     if (p.fd >= 0) {
         bool runs = poll(&p, 1, 0) == 0;
         close(p.fd);
         return runs;
     }
-    if (errno != ESRCH && read_stat(pid, stat, sizeof stat))
-        return (stat[0] != 'Z' && stat[0] != 'X') || stat_field(stat, STAT_THREADS) > 1;
+    if (errno != ESRCH && proc_read_state(pid, &state))
+        return !is_dead(&state) || state.threads > 1;
     return kill(pid, 0) == 0 || errno == EPERM;
 }
 
@@ -89,13 +56,14 @@ bool descendants_runs(pid_t pid)
  * folder, not of the files, is its user. */
 static bool ask_zombie(pid_t pid, int *wait_status)
 {
-    char text[1024], folder[64];
+    char folder[64];
+    struct proc_state state;
     struct stat owner;
     snprintf(folder, sizeof folder, "/proc/%d", pid);
     if (stat(folder, &owner) != 0 || (geteuid() != 0 && owner.st_uid != geteuid()) ||
-        !read_stat(pid, text, sizeof text) || text[0] != 'Z')
+        !proc_read_state(pid, &state) || state.state != 'Z')
         return false;
-    *wait_status = (int)stat_field(text, STAT_EXIT_CODE);
+    *wait_status = state.wait_status;
     return true;
 }
 
@@ -116,7 +84,9 @@ static int proc_holds(pid_t pid, const char *name, const char *text)
 {
     static char buffer[65536];
     size_t size = strlen(text), kept = 0;
-    int fd = open_proc(pid, name), found = fd >= 0 ? -1 : 0;
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC), found = fd >= 0 ? -1 : 0;
     for (ssize_t n; fd >= 0 && found != 1;) {
         n = read(fd, buffer + kept, sizeof buffer - kept);
         if (n <= 0)
@@ -133,17 +103,17 @@ static int proc_holds(pid_t pid, const char *name, const char *text)
 
 static void meet(struct descendants *descendants, pid_t pid, const char *key)
 {
-    char stat[1024];
+    struct proc_state state;
     int ours = proc_holds(pid, "environ", key);
-    if (!ours || !read_stat(pid, stat, sizeof stat) || stat[0] == 'Z' || stat[0] == 'X')
+    if (!ours || !proc_read_state(pid, &state) || is_dead(&state))
         return;
     if (ours < 0) {
         /* In the middle of exec there is none yet: it may be ours. */
-        if (!(stat_field(stat, STAT_FLAGS) & KERNEL_THREAD) && !stat_field(stat, STAT_ENV_END))
+        if (!(state.flags & PROC_KERNEL_THREAD) && !state.environment_end)
             descendants->starting++;
     } else if (proc_holds(pid, "maps", "/memfd:tidemark") > 0) {
         descendants->forked++;
-    } else if (stat[0] == 'S') {
+    } else if (state.state == 'S') {
         descendants->silent++;
     } else {
         descendants->starting++;
@@ -154,9 +124,8 @@ struct descendants descendants_left(const char *key)
 {
     struct descendants descendants = {0};
     DIR *all = opendir("/proc");
-    for (struct dirent *e; all && (e = readdir(all));)
-        if (isdigit((unsigned char)e->d_name[0]))
-            meet(&descendants, (pid_t)strtol(e->d_name, NULL, 10), key);
+    for (pid_t pid; (pid = proc_next_number(all));)
+        meet(&descendants, pid, key);
     if (all)
         closedir(all);
     return descendants;

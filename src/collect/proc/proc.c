@@ -1,7 +1,10 @@
 #include "collect/proc/proc.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,37 +22,142 @@ bool proc_parse_statm(const char *text, struct proc_memory *out)
     return true;
 }
 
+/* Fields have the numbers that they have in proc(5). The name may hold anything. */
 bool proc_parse_stat(const char *text, struct proc_state *out)
 {
-    unsigned ppid;
-    unsigned long long minor, major, user = 0, system = 0;
-    const char *after = strrchr(text, ')'); /* the name may hold anything */
-    if (!after || sscanf(after + 1, " %*c %u %*d %*d %*d %*d %*u %llu %*u %llu %*u %llu %llu",
-                         &ppid, &minor, &major, &user, &system) < 3)
+    enum { STATE = 3, MAJOR_FAULTS = 12, FIELDS = 53 };
+    const char *open = strchr(text, '('), *close = strrchr(text, ')');
+    uint64_t field[FIELDS] = {0};
+    unsigned n = STATE + 1;
+    if (!open || !close || close < open || close[1] != ' ' || !close[2])
         return false;
-    *out = (struct proc_state){.ppid = ppid,
-                               .minor_faults = minor,
-                               .major_faults = major,
-                               .user_ticks = user,
-                               .system_ticks = system};
+    char *at = (char *)close + STATE;
+    for (char *end; n < FIELDS; n++, at = end) {
+        field[n] = strtoull(at, &end, 10);
+        if (end == at)
+            break;
+    }
+    if (n <= MAJOR_FAULTS)
+        return false;
+    *out = (struct proc_state){.state = close[2],
+                               .ppid = (uint32_t)field[4],
+                               .flags = field[9],
+                               .minor_faults = field[10],
+                               .major_faults = field[MAJOR_FAULTS],
+                               .user_ticks = field[14],
+                               .system_ticks = field[15],
+                               .threads = field[20],
+                               .environment_end = field[51],
+                               .wait_status = (int)field[52]};
+    snprintf(out->name, sizeof out->name, "%.*s", (int)(close - open - 1), open + 1);
     return true;
+}
+
+static int open_file(pid_t pid, const char *name)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
+    return open(path, O_RDONLY | O_CLOEXEC);
 }
 
 bool proc_read_text(pid_t pid, const char *name, char *out, size_t size)
 {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    ssize_t n = read(fd, out, size - 1);
-    close(fd);
+    int fd = open_file(pid, name);
+    ssize_t n = fd >= 0 ? read(fd, out, size - 1) : -1;
+    if (fd >= 0)
+        close(fd);
     out[n > 0 ? n : 0] = '\0';
     return n > 0;
 }
 
-bool proc_read_state(pid_t pid, struct proc_state *out)
+int proc_read_all(pid_t pid, const char *name, struct strbuf *out)
+{
+    int fd = open_file(pid, name), code = 0;
+    strbuf_puts(out, "");
+    if (fd < 0)
+        return -errno;
+    size_t before = out->size;
+    for (ssize_t n = 1; n > 0;) {
+        strbuf_reserve(out, 1 << 16);
+        n = read(fd, out->data + out->size, out->capacity - out->size - 1);
+        code = n < 0 ? -errno : 0;
+        out->size += n > 0 ? (size_t)n : 0;
+    }
+    out->data[out->size] = '\0';
+    close(fd);
+    return code ? code : out->size > before ? 0 : -ESRCH;
+}
+
+static bool read_stat(pid_t pid, const char *name, struct proc_state *out)
 {
     char text[1024];
-    return proc_read_text(pid, "stat", text, sizeof text) && proc_parse_stat(text, out);
+    return proc_read_text(pid, name, text, sizeof text) && proc_parse_stat(text, out);
+}
+
+bool proc_read_state(pid_t pid, struct proc_state *out)
+{
+    return read_stat(pid, "stat", out);
+}
+
+bool proc_read_thread_state(pid_t pid, pid_t tid, struct proc_state *out)
+{
+    char name[32];
+    snprintf(name, sizeof name, "task/%d/stat", tid);
+    return read_stat(pid, name, out);
+}
+
+/* The first numbers of the line that begins with `label`; those that are not there stay 0. */
+static void read_line(const char *status, const char *label, unsigned *first, unsigned *second)
+{
+    char *at = strstr(status, label);
+    if (!at)
+        return;
+    *first = (unsigned)strtoul(at + strlen(label), &at, 10);
+    if (second)
+        *second = (unsigned)strtoul(at, NULL, 10);
+}
+
+bool proc_read_status(pid_t pid, struct proc_status *out)
+{
+    struct strbuf text = {0};
+    *out = (struct proc_status){0};
+    bool known = proc_read_all(pid, "status", &text) == 0;
+    read_line(text.data, "\nThreads:", &out->threads, NULL);
+    read_line(text.data, "\nTracerPid:", &out->tracer, NULL);
+    read_line(text.data, "\nSeccomp_filters:", &out->filters, NULL);
+    read_line(text.data, "\nUid:", &out->uid, &out->euid);
+    read_line(text.data, "\nGid:", &out->gid, &out->egid);
+    strbuf_release(&text);
+    return known;
+}
+
+unsigned proc_filters(pid_t pid)
+{
+    struct proc_status status;
+    proc_read_status(pid, &status);
+    return status.filters;
+}
+
+bool proc_read_exe(pid_t pid, char *out, size_t size)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/exe", pid);
+    ssize_t n = readlink(path, out, size - 1);
+    out[n > 0 ? n : 0] = '\0';
+    return n > 0;
+}
+
+DIR *proc_open_threads(pid_t pid)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", pid);
+    return opendir(path);
+}
+
+pid_t proc_next_number(DIR *folder)
+{
+    for (struct dirent *e; folder && (e = readdir(folder));)
+        if (isdigit((unsigned char)e->d_name[0]))
+            return (pid_t)strtol(e->d_name, NULL, 10);
+    return 0;
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collect/proc/proc.h"
+
 /* Cuts the next line off; NULL: there are no more. */
 static char *next_line(char **text)
 {
@@ -108,6 +110,23 @@ void proc_parse_smaps(char *text, struct proc_mappings *out)
             parse_size(line, &last->mapping);
         }
     }
+}
+
+int proc_read_mappings(pid_t pid, const char *name, struct strbuf *text, struct proc_mappings *out)
+{
+    int code = proc_read_all(pid, name, text);
+    if (!code)
+        proc_parse_smaps(text->data, out);
+    return code;
+}
+
+struct proc_mapping *proc_mapping_at(const struct proc_mappings *all, uint64_t address)
+{
+    size_t i;
+    BISECT(i, all->items.count, all->items.items[i].mapping.end <= address);
+    return i < all->items.count && all->items.items[i].mapping.start <= address
+               ? &all->items.items[i]
+               : NULL;
 }
 
 bool proc_next_placement(char **text, struct proc_placement *out)

@@ -9,7 +9,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
+#include "base/strbuf.h"
 #include "base/vec.h"
 #include "store/recording.h"
 
@@ -35,6 +37,11 @@ struct proc_placement {
 
 /* `maps` alone will do: all sizes are 0 then. Releases nothing in `out`, appends. */
 void proc_parse_smaps(char *text, struct proc_mappings *out);
+/* Reads `maps` or `smaps` (NAME) of a process and parses it; `text` keeps the names. 0, or a
+ * negative errno. */
+int proc_read_mappings(pid_t pid, const char *name, struct strbuf *text, struct proc_mappings *out);
+/* The mapping that holds an address; NULL: none. */
+struct proc_mapping *proc_mapping_at(const struct proc_mappings *all, uint64_t address);
 /* The next line of *text, which moves on; false: there are no more. */
 bool proc_next_placement(char **text, struct proc_placement *out);
 /* The next node of a line with its resident bytes; false: there are no more. */

@@ -1,9 +1,9 @@
 #include "collect/resident/footprint.h"
 
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "collect/resident/map_facts.h"
 #include "collect/counting/stamps.h"
 
@@ -14,13 +14,6 @@
 #define APART_COST    50        /* times what the last one took: 2 % of a processor */
 #define PERIODIC_COST 200       /* the same where nobody asked: only who is killed needs them */
 #define RESERVE_BYTES (UINT64_C(1) << 30)
-
-static uint64_t clock_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
@@ -72,8 +65,8 @@ static uint64_t rss_of(struct target *t, bool exact)
     struct strbuf text = {0};
     struct proc_mappings all = {0};
     struct stamp s = {0};
-    if (exact && proc_read_all(t->pid, "smaps_rollup", &text))
-        proc_parse_smaps(text.data, &all);
+    if (exact)
+        proc_read_mappings(t->pid, "smaps_rollup", &text, &all);
     if (all.items.count)
         s.rss_bytes = all.items.items[0].mapping.kib[MAPPING_RSS] * 1024;
     else
@@ -95,18 +88,17 @@ static void let_go(struct footprint_look *l)
 void footprint_look(struct footprint_look *l, struct target *t, enum footprint_kind kind,
                     uint64_t now_ns, bool exact)
 {
-    uint64_t begun = clock_ns();
+    uint64_t begun = monotonic_ns();
     *l = (struct footprint_look){
         .footprint = {.kind = (uint32_t)kind, .time_ns = now_ns, .exact = exact}};
-    if (proc_read_all(t->pid, "maps", &l->text))
-        proc_parse_smaps(l->text.data, &l->mappings);
+    proc_read_mappings(t->pid, "maps", &l->text, &l->mappings);
     if (!find_pages(l, t->pid))
         l->mappings.items.count = 0;
     if (l->mappings.items.count) {
         l->footprint.rss_bytes = rss_of(t, exact);
         map_facts_mark(t, &l->mappings);
     }
-    l->cost_ns = clock_ns() - begun;
+    l->cost_ns = monotonic_ns() - begun;
 }
 
 /* --- keeping ---------------------------------------------------------------------------------- */
@@ -132,7 +124,7 @@ void footprint_thin_out(struct profile *p)
 void footprint_finish(struct footprint_look *l, struct target *t)
 {
     struct profile *p = &t->profile;
-    uint64_t begun = clock_ns();
+    uint64_t begun = monotonic_ns();
     t->footprint_marks = t->marks.count;
     if (l->mappings.items.count) {
         struct footprint f = l->footprint;
@@ -146,7 +138,7 @@ void footprint_finish(struct footprint_look *l, struct target *t)
         t->footprint_apart_ns *= 2;
     }
     uint64_t now_ns = l->footprint.time_ns;
-    uint64_t cost_ns = l->cost_ns + clock_ns() - begun, rest = cost_ns * APART_COST;
+    uint64_t cost_ns = l->cost_ns + monotonic_ns() - begun, rest = cost_ns * APART_COST;
     if (!t->footprint_apart_ns)
         t->footprint_apart_ns = rest;
     rest = rest > t->footprint_apart_ns ? rest : t->footprint_apart_ns;

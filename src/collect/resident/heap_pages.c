@@ -73,15 +73,9 @@ static void gather_claims(struct heap_pages *s, const struct target *t)
 /* The first claim that ends after an address. */
 static size_t claim_after(const struct heap_pages *s, uint64_t address)
 {
-    size_t low = 0, high = s->claims.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (s->claims.items[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t at;
+    BISECT(at, s->claims.count, s->claims.items[at].end <= address);
+    return at;
 }
 
 /* --- pages ------------------------------------------------------------------------------------ */
@@ -191,15 +185,9 @@ size_t heap_pages_after(struct heap_pages *s, uint64_t address)
     const struct page_area *last = s->last < s->list.count ? &s->list.items[s->last] : NULL;
     if (last && address >= last->start && address < last->end)
         return s->last;
-    size_t low = 0, high = s->list.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (s->list.items[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return s->last = low;
+    size_t at;
+    BISECT(at, s->list.count, s->list.items[at].end <= address);
+    return s->last = at;
 }
 
 void heap_pages_find(struct heap_pages *s, const struct footprint_look *l, const struct target *t,

@@ -8,43 +8,9 @@
 
 #include "collect/proc/remote_memory.h"
 
-bool proc_read_all(pid_t pid, const char *name, struct strbuf *out)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    strbuf_puts(out, "");
-    for (ssize_t n = 1; n > 0;) {
-        strbuf_reserve(out, 1 << 16);
-        n = read(fd, out->data + out->size, out->capacity - out->size - 1);
-        out->size += n > 0 ? (size_t)n : 0;
-    }
-    out->data[out->size] = '\0';
-    close(fd);
-    return out->size > 0;
-}
-
-/* The mapping that holds an address; NULL: none. */
-static struct proc_mapping *holding(struct proc_mappings *all, uint64_t address)
-{
-    size_t low = 0, high = all->items.count; /* the first that ends after it */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (all->items.items[middle].mapping.end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < all->items.count && all->items.items[low].mapping.start <= address
-               ? &all->items.items[low]
-               : NULL;
-}
-
 static void mark_page(void *context, uint64_t address)
 {
-    struct proc_mapping *m = holding(context, address);
+    struct proc_mapping *m = proc_mapping_at(context, address);
     if (m)
         m->mapping.flags |= MAPPING_BLOCKS;
 }
@@ -149,7 +115,7 @@ static void mark_stacks(const struct target *t, struct proc_mappings *all)
 {
     for (size_t i = 0; i < t->readers.count; i++) {
         uint64_t address = atomic_load(&t->readers.items[i].ring->stack);
-        struct proc_mapping *m = address ? holding(all, address) : NULL;
+        struct proc_mapping *m = address ? proc_mapping_at(all, address) : NULL;
         if (m)
             m->mapping.flags |= MAPPING_STACK;
     }

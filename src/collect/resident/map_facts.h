@@ -10,8 +10,6 @@
 #include "collect/proc/smaps.h"
 #include "collect/counting/target.h"
 
-/* All of a file in /proc/PID; false: it is empty or may not be read. */
-bool proc_read_all(pid_t pid, const char *name, struct strbuf *out);
 /* Sets flags of mappings. Those of thread states are told by smaps alone, not by maps. */
 void map_facts_mark(const struct target *t, struct proc_mappings *all);
 

@@ -1,12 +1,13 @@
 #include "collect/resident/maps.h"
 
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/strbuf.h"
 #include "collect/resident/python_arenas.h"
 #include "collect/counting/stamps.h"
 #include "collect/resident/map_facts.h"
+#include "collect/proc/proc.h"
 #include "collect/proc/smaps.h"
 
 #define COST_PAGE_NS 80
@@ -15,13 +16,6 @@
 #define APART_COST   100       /* times what the last one took */
 #define PERIODIC_MAX 16
 #define MUCH_BYTES   (UINT64_C(4) << 20) /* a change of less is no reason to look again */
-
-static uint64_t now_ns_of_clock(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* --- NUMA --------------------------------------------------------------------------------------
  */
@@ -123,13 +117,12 @@ void maps_take(struct target *t, enum capture_kind kind, uint64_t now_ns)
 {
     struct strbuf smaps = {0}, numa = {0};
     struct proc_mappings all = {0};
-    uint64_t begun = now_ns_of_clock();
-    if (proc_read_all(t->pid, "smaps", &smaps)) {
+    uint64_t begun = monotonic_ns();
+    if (proc_read_mappings(t->pid, "smaps", &smaps, &all) == 0) {
         if (!t->profile.map_names.strings.count)
             strpool_add(&t->profile.map_names, "");
-        proc_parse_smaps(smaps.data, &all);
         map_facts_mark(t, &all);
-        if (proc_read_all(t->pid, "numa_maps", &numa))
+        if (proc_read_all(t->pid, "numa_maps", &numa) == 0)
             add_placements(&t->profile, &all, numa.data);
     }
     python_arenas_look(t, now_ns);
@@ -144,7 +137,7 @@ void maps_take(struct target *t, enum capture_kind kind, uint64_t now_ns)
     strbuf_release(&numa);
     if (!t->maps_length_ns)
         t->maps_length_ns = APART_NS;
-    uint64_t rest = (now_ns_of_clock() - begun) * APART_COST;
+    uint64_t rest = (monotonic_ns() - begun) * APART_COST;
     t->maps_rest_ns = now_ns + rest;
     t->next_maps_ns = now_ns + (rest > t->maps_length_ns ? rest : t->maps_length_ns);
 }

@@ -3,9 +3,9 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "collect/proc/remote_memory.h"
 
 #define PAGE       4096u
@@ -154,17 +154,13 @@ void python_arenas_at_end(struct target *t, uint64_t now_ns)
 
 void python_arenas_if_due(struct target *t, uint64_t now_ns)
 {
-    struct timespec begun, done;
     if (now_ns < t->next_arenas_ns || !t->header ||
         atomic_load(&t->header->python) == WIRE_PYTHON_NONE)
         return;
     if (!t->arenas_length_ns)
         t->arenas_length_ns = APART_NS;
-    clock_gettime(CLOCK_MONOTONIC, &begun);
+    uint64_t begun = monotonic_ns();
     python_arenas_look(t, now_ns);
-    clock_gettime(CLOCK_MONOTONIC, &done);
-    uint64_t took = (uint64_t)(done.tv_sec - begun.tv_sec) * 1000000000u + (uint64_t)done.tv_nsec -
-                    (uint64_t)begun.tv_nsec;
-    uint64_t rest = took * APART_COST;
+    uint64_t rest = (monotonic_ns() - begun) * APART_COST;
     t->next_arenas_ns = now_ns + (rest > t->arenas_length_ns ? rest : t->arenas_length_ns);
 }

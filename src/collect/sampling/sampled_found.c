@@ -2,9 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,34 +16,12 @@
 
 /* --- what is known of one --------------------------------------------------------------------- */
 
-static bool read_file(const char *path, struct strbuf *out)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    char part[16384];
-    ssize_t n = -1;
-    strbuf_puts(out, "");
-    while (fd >= 0 && (n = read(fd, part, sizeof part)) > 0)
-        strbuf_add(out, part, (size_t)n);
-    if (fd >= 0)
-        close(fd);
-    return n == 0;
-}
-
-/* 0: the name is no number. */
-static pid_t pid_of(const char *name)
-{
-    return (pid_t)strtol(name, NULL, 10);
-}
-
 /* As if the kernel had just told of each. */
 static void find_mappings(struct samples *s, struct process *p)
 {
-    char path[64];
     struct strbuf text = {0};
     struct proc_mappings all = {0};
-    snprintf(path, sizeof path, "/proc/%d/maps", p->pid);
-    if (read_file(path, &text))
-        proc_parse_smaps(text.data, &all);
+    proc_read_mappings(p->pid, "maps", &text, &all);
     for (size_t i = 0; i < all.items.count; i++) {
         const struct proc_mapping *m = &all.items.items[i];
         take_mapping(s, p,
@@ -64,18 +40,16 @@ static void find_mappings(struct samples *s, struct process *p)
 
 static void find_name(pid_t pid, pid_t tid, char *name, size_t size)
 {
-    char path[64];
-    struct strbuf text = {0};
-    snprintf(path, sizeof path, "/proc/%d/task/%d/comm", pid, tid);
-    if (read_file(path, &text))
-        snprintf(name, size, "%.*s", (int)strcspn(text.data, "\n"), text.data);
-    strbuf_release(&text);
+    char path[32], text[64];
+    snprintf(path, sizeof path, "task/%d/comm", tid);
+    if (proc_read_text(pid, path, text, sizeof text))
+        snprintf(name, size, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
 struct process *process_found(struct samples *s, pid_t pid)
 {
     struct proc_state state = {0};
-    char name[16] = "", path[64];
+    char name[16] = "";
     proc_read_state(pid, &state);
     find_name(pid, pid, name, sizeof name);
     struct process *p = process_new(s, pid, (pid_t)state.ppid);
@@ -83,12 +57,8 @@ struct process *process_found(struct samples *s, pid_t pid)
     if (p->skipped)
         return p;
     find_mappings(s, p);
-    snprintf(path, sizeof path, "/proc/%d/task", pid);
-    DIR *tasks = opendir(path);
-    for (struct dirent *e; tasks && (e = readdir(tasks));) {
-        pid_t tid = pid_of(e->d_name);
-        if (tid <= 0)
-            continue;
+    DIR *tasks = proc_open_threads(pid);
+    for (pid_t tid; (tid = proc_next_number(tasks));) {
         struct sampled_thread *t = thread_of(p, tid);
         if (tid != pid)
             find_name(pid, tid, t->name, sizeof t->name);
@@ -103,13 +73,10 @@ struct process *process_found(struct samples *s, pid_t pid)
 /* Its threads; those that one of them starts meanwhile inherit the events, or are missed. */
 static bool watch(struct samples *s, pid_t pid)
 {
-    char path[64];
     VEC(pid_t) tids = {0};
-    snprintf(path, sizeof path, "/proc/%d/task", pid);
-    DIR *tasks = opendir(path);
-    for (struct dirent *e; tasks && (e = readdir(tasks));)
-        if (pid_of(e->d_name) > 0)
-            *vec_push(&tids) = pid_of(e->d_name);
+    DIR *tasks = proc_open_threads(pid);
+    for (pid_t tid; (tid = proc_next_number(tasks));)
+        *vec_push(&tids) = tid;
     if (tasks)
         closedir(tasks);
     int code = 0;
@@ -161,10 +128,11 @@ void watch_others(struct samples *s)
     size_t strangers = 0;
     s->scans++;
     s->next_scan_ns = monotonic_ns() + SCANS_APART_NS;
-    for (struct dirent *e; proc && (e = readdir(proc));) {
-        pid_t pid = pid_of(e->d_name);
+    for (pid_t pid; (pid = proc_next_number(proc));) {
+        char folder[32];
         struct stat st;
-        if (pid > 0 && fstatat(dirfd(proc), e->d_name, &st, 0) == 0 && st.st_uid == geteuid())
+        snprintf(folder, sizeof folder, "/proc/%d", pid);
+        if (stat(folder, &st) == 0 && st.st_uid == geteuid())
             *vec_push(&pids) = pid;
     }
     if (proc)

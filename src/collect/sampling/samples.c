@@ -2,19 +2,11 @@
 
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "collect/proc/descendants.h"
 
 #define GIVE_BACK_AT 64 /* records */
-
-uint64_t monotonic_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static void count_cpu(struct samples *s, struct process *p, const struct perf_record *r)
 {

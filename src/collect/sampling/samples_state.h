@@ -13,6 +13,7 @@
 #ifndef TIDE_COLLECT_SAMPLING_SAMPLES_STATE_H
 #define TIDE_COLLECT_SAMPLING_SAMPLES_STATE_H
 
+#include "base/clock.h"
 #include "collect/naming/sampled_maps.h"
 #include "collect/sampling/fault_owners.h"
 #include "collect/sampling/touched_pages.h"
@@ -112,8 +113,6 @@ struct samples {
     bool was_deep;    /* a small copy was too small once: from then on it is the largest */
     uint64_t addresses[FRAMES_MAX];
 };
-
-uint64_t monotonic_ns(void);
 
 /* sampled_process.c */
 

@@ -8,18 +8,12 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 #define STRANGERS   8                    /* that may be silent at a time */
 #define PATIENCE_NS UINT64_C(1000000000) /* with one of our own, where there is no room */
-
-static uint64_t monotonic(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static bool random_digits(char *out, size_t digits)
 {
@@ -105,7 +99,7 @@ static bool make_room(struct control_socket *d, unsigned strangers)
  * stopped, must not keep all others waiting. The first is the oldest. */
 static bool make_room_at_last(struct control_socket *d)
 {
-    if (!d->waiting_count || monotonic() - d->waiting[0].came_ns < PATIENCE_NS)
+    if (!d->waiting_count || monotonic_ns() - d->waiting[0].came_ns < PATIENCE_NS)
         return false;
     close(d->waiting[0].fd);
     leave(d, 0);
@@ -132,7 +126,7 @@ static bool let_in(struct control_socket *d)
     if (stranger)
         make_room(d, STRANGERS);
     d->waiting[d->waiting_count++] =
-        (struct control_socket_waiting){fd, who.pid, stranger, monotonic()};
+        (struct control_socket_waiting){fd, who.pid, stranger, monotonic_ns()};
     return true;
 }
 
@@ -162,7 +156,7 @@ size_t control_socket_poll(const struct control_socket *d, struct pollfd *out)
     for (unsigned i = 0; i < d->waiting_count; i++)
         out[n++] = (struct pollfd){.fd = d->waiting[i].fd, .events = POLLIN};
     /* Where there is no room it may be there later, whoever comes. */
-    if (n < CONTROL_SOCKET_WAITING || monotonic() - d->waiting[0].came_ns >= PATIENCE_NS)
+    if (n < CONTROL_SOCKET_WAITING || monotonic_ns() - d->waiting[0].came_ns >= PATIENCE_NS)
         out[n++] = (struct pollfd){.fd = d->fd, .events = POLLIN};
     return n;
 }
@@ -203,7 +197,7 @@ void client_reply(struct client *v, int status, int memory, size_t size, uint32_
         c->cmsg_len = CMSG_LEN(sizeof memory);
         memcpy(CMSG_DATA(c), &memory, sizeof memory);
     }
-    v->left_ns = monotonic();
+    v->left_ns = monotonic_ns();
     ssize_t ignored = sendmsg(v->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     (void)ignored; /* it died meanwhile: its pidfd says so */
     close(v->fd);
@@ -214,7 +208,7 @@ static void answer(struct client *v, int status, const void *data, size_t size, 
     struct wire_reply reply = {.status = status, .size = size, .ring_count = count};
     struct iovec parts[2] = {{&reply, sizeof reply}, {(void *)(uintptr_t)data, size}};
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
-    v->left_ns = monotonic();
+    v->left_ns = monotonic_ns();
     ssize_t ignored = sendmsg(v->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     (void)ignored;
     close(v->fd);
@@ -238,6 +232,6 @@ bool client_has_left(const struct client *v)
 
 void client_leave(struct client *v)
 {
-    v->left_ns = monotonic();
+    v->left_ns = monotonic_ns();
     close(v->fd);
 }

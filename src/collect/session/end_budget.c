@@ -1,6 +1,6 @@
 #include "collect/session/end_budget.h"
 
-#include <time.h>
+#include "base/clock.h"
 
 #define PROGRAM_LEAST_NS  UINT64_C(200000000)
 #define PROGRAM_SHARE     20 /* 5 % of its run */
@@ -30,9 +30,7 @@ uint64_t end_budget_left(const struct session *s, const struct target *t)
 
 uint64_t end_budget_start(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 void end_budget_stop(struct session *s, struct target *t, uint64_t start, uint64_t more_ns)

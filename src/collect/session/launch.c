@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "collect/session/executable.h"
-#include "collect/proc/seccomp_filters.h"
+#include "collect/proc/proc.h"
 #include "wire/layout.h"
 
 /* The socket is for `tidemark ctl` too. */
@@ -26,7 +26,7 @@ static void set_environment(const struct launch *l, bool is_static)
                               others && *others ? ":" : "", others ? others : "");
     setenv("LD_PRELOAD", preload, 1);
     char filters[16];
-    snprintf(filters, sizeof filters, "%u", seccomp_filters_of(getpid()));
+    snprintf(filters, sizeof filters, "%u", proc_filters(getpid()));
     setenv(WIRE_ENV_FILTERS, filters, 1);
     if (l->drop)
         setenv(WIRE_ENV_DROP, "1", 1);

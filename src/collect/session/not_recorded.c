@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "collect/leakscan/lsan_suppressions.h"
+#include "collect/proc/proc.h"
 
 #define LOOK_FIRST_NS     2000000
 #define LOOK_LONGEST_NS   1000000000
@@ -152,68 +153,20 @@ static char *quiet_note(struct not_recorded *u, const struct target *t)
 /* --- looking ------------------------------------------------------------------------------------
  */
 
-static bool read_text(pid_t pid, const char *what, char *out, size_t size)
-{
-    char path[96];
-    snprintf(path, sizeof path, "/proc/%d/%s", pid, what);
-    FILE *f = fopen(path, "re");
-    size_t n = f ? fread(out, 1, size - 1, f) : 0;
-    if (f)
-        fclose(f);
-    out[n] = '\0';
-    return n > 0;
-}
-
-/* From "PID (name) S ...": the name may hold anything. */
-static bool read_name(pid_t pid, char name[16], char *state)
-{
-    char text[512];
-    const char *open, *close;
-    if (!read_text(pid, "stat", text, sizeof text) || !(open = strchr(text, '(')) ||
-        !(close = strrchr(text, ')')) || close[1] != ' ')
-        return false;
-    snprintf(name, 16, "%.*s", (int)(close - open - 1), open + 1);
-    *state = close[2];
-    return true;
-}
-
-/* The file it runs; false: none, or we may not know. */
-static bool read_exe(pid_t pid, char path[PATH_MAX])
-{
-    char link[64];
-    snprintf(link, sizeof link, "/proc/%d/exe", pid);
-    ssize_t n = readlink(link, path, PATH_MAX - 1);
-    path[n > 0 ? n : 0] = '\0';
-    return n > 0;
-}
-
 /* The word it was called by. Anybody may read that. */
 static bool read_first_argument(pid_t pid, char *out, size_t size)
 {
-    return read_text(pid, "cmdline", out, size) && *out;
-}
-
-/* "Uid:" or "Gid:" of /proc/PID/status: the real and the effective one. */
-static bool read_ids(const char *status, const char *label, unsigned ids[2])
-{
-    char *at = strstr(status, label);
-    if (!at)
-        return false;
-    ids[0] = (unsigned)strtoul(at + 5, &at, 10);
-    ids[1] = (unsigned)strtoul(at, NULL, 10);
-    return true;
+    return proc_read_text(pid, "cmdline", out, size) && *out;
 }
 
 static bool has_other_rights(pid_t pid, const char *path)
 {
-    char text[4096];
-    unsigned ids[2], groups[2];
-    if (!read_text(pid, "status", text, sizeof text) || !read_ids(text, "\nUid:", ids) ||
-        !read_ids(text, "\nGid:", groups))
+    struct proc_status s;
+    if (!proc_read_status(pid, &s))
         return false;
     if (*path)
-        return executable_changes_rights(path, ids[0], ids[1], groups[0], groups[1]);
-    return ids[0] != ids[1] || groups[0] != groups[1] || ids[1] != geteuid();
+        return executable_changes_rights(path, s.uid, s.euid, s.gid, s.egid);
+    return s.uid != s.euid || s.gid != s.egid || s.euid != geteuid();
 }
 
 static bool is_elsewhere(pid_t pid)
@@ -227,21 +180,22 @@ static bool is_elsewhere(pid_t pid)
 static void look_at_target(struct target *t)
 {
     struct watched *w = &t->watched;
-    char exe[PATH_MAX], name[16], link[64], state;
+    char exe[PATH_MAX], link[64];
+    struct proc_state state;
     struct stat s;
-    if (!read_name(t->pid, name, &state) || state == 'Z')
+    if (!proc_read_state(t->pid, &state) || state.state == 'Z')
         return;
     snprintf(link, sizeof link, "/proc/%d/exe", t->pid);
     bool known = stat(link, &s) == 0;
     bool same = known ? s.st_dev == t->exe_device && s.st_ino == t->exe_inode
-                      : strcmp(name, *w->name ? w->name : t->name) == 0;
+                      : strcmp(state.name, *w->name ? w->name : t->name) == 0;
     if (!same && !w->became) {
-        w->is_path = read_exe(t->pid, exe);
+        w->is_path = proc_read_exe(t->pid, exe, sizeof exe);
         bool named = w->is_path || read_first_argument(t->pid, exe, sizeof exe);
-        w->became = xstrdup(named ? exe : name);
+        w->became = xstrdup(named ? exe : state.name);
         w->is_elsewhere = is_elsewhere(t->pid);
     }
-    memcpy(w->name, name, sizeof name);
+    memcpy(w->name, state.name, sizeof w->name);
 }
 
 static bool is_target(struct target *const *targets, size_t count, pid_t pid)
@@ -265,7 +219,7 @@ static void look_at_child(struct not_recorded *u, const struct target *parent, p
 {
     char exe[PATH_MAX];
     const char *reason;
-    if (read_exe(pid, exe)) {
+    if (proc_read_exe(pid, exe, sizeof exe)) {
         if (strcmp(exe, parent->profile.executable) == 0)
             return; /* forked */
         reason =
@@ -289,7 +243,7 @@ static void look_at_children(struct not_recorded *u, struct target *const *targe
 {
     char what[64], text[4096];
     snprintf(what, sizeof what, "task/%d/children", parent->pid);
-    if (!read_text(parent->pid, what, text, sizeof text))
+    if (!proc_read_text(parent->pid, what, text, sizeof text))
         return;
     char *rest = text;
     for (char *word; (word = strtok_r(rest, " ", &rest)) && u->strangers.count < NOTES_MAX;) {
@@ -371,9 +325,9 @@ void not_recorded_look(struct not_recorded *u, struct target *const *targets, si
 
 void not_recorded_last_look(struct target *t)
 {
-    char name[16], state;
-    if (read_name(t->pid, name, &state) && state == 'Z')
-        memcpy(t->watched.last_name, name, sizeof name);
+    struct proc_state state;
+    if (proc_read_state(t->pid, &state) && state.state == 'Z')
+        memcpy(t->watched.last_name, state.name, sizeof state.name);
 }
 
 /* --- saying so ----------------------------------------------------------------------------------

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collect/proc/seccomp_filters.h"
+#include "collect/proc/proc.h"
 #include "collect/resident/footprint.h"
 #include "collect/resident/maps.h"
 #include "collect/session/output.h"
@@ -110,7 +110,7 @@ static struct profile *unseen_program(struct session *s, struct recording *r)
     *vec_push(&p->notes) =
         refused   ? refusal(refused)
         : s->left ? impatience(s->left)
-        : s->program_filters > seccomp_filters_of(getpid())
+        : s->program_filters > proc_filters(getpid())
             ? xasprintf("nothing was recorded of %s: it runs under a seccomp filter, which may "
                         "forbid what recording needs; record it without",
                         s->options->argv[0])

@@ -13,8 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "collect/resident/python_arenas.h"
-#include "collect/proc/seccomp_filters.h"
+#include "collect/proc/proc.h"
 #include "collect/proc/descendants.h"
 #include "collect/session/launch.h"
 #include "collect/resident/footprint.h"
@@ -35,16 +36,9 @@
 #define PATIENCE_NS      1000000000  /* for programs that sleep and have not said hello */
 #define LONG_PATIENCE_NS 10000000000 /* for those that may be about to */
 
-static uint64_t clock_ns(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 uint64_t elapsed_ns(const struct session *s)
 {
-    return clock_ns(CLOCK_MONOTONIC) - s->start_ns;
+    return monotonic_ns() - s->start_ns;
 }
 
 /* --- processes -------------------------------------------------------------------------------- */
@@ -147,14 +141,12 @@ void session_drain(struct session *s)
 
 bool session_is_wanted(const struct session *s, pid_t pid, const char *name)
 {
-    char link[64], path[4096];
-    snprintf(link, sizeof link, "/proc/%d/exe", pid);
-    ssize_t n = readlink(link, path, sizeof path - 1);
-    path[n > 0 ? n : 0] = '\0';
-    if (n <= 0 &&
-        pid == s->program) /* it has ended; the kernel's name is but 15 letters of its own */
+    char path[4096];
+    if (proc_read_exe(pid, path, sizeof path))
+        name = path;
+    else if (pid == s->program) /* it has ended; the kernel's name is but 15 letters of its own */
         name = s->options->argv[0];
-    return not_recorded_is_wanted(s->options->only, n > 0 ? path : name ? name : "");
+    return not_recorded_is_wanted(s->options->only, name ? name : "");
 }
 
 static void inherit(struct session *s, struct target *child, uint32_t parent, uint32_t number)
@@ -292,8 +284,7 @@ static void reap(struct session *s)
             if (s->samples)
                 samples_count(t);
         } else if (!s->targets.count) {
-            s->program_filters =
-                seccomp_filters_of(s->program); /* perhaps why nothing was heard of it */
+            s->program_filters = proc_filters(s->program); /* perhaps why nothing was heard of it */
         }
     }
     if (!s->program_ended && waitpid(s->program, &status, WNOHANG) == s->program) {
@@ -524,7 +515,7 @@ int session_run(const struct session_options *o, struct session_result *result, 
     if (code)
         return code;
     s.signals = open_signals();
-    s.start_ns = clock_ns(CLOCK_MONOTONIC);
+    s.start_ns = monotonic_ns();
     s.start_unix_ns = clock_ns(CLOCK_REALTIME);
     struct launch launch = {.argv = o->argv,
                             .library = o->library,

@@ -83,8 +83,7 @@ size_t unhooked_libraries_look(struct not_recorded *u, struct target *t)
     struct strbuf text = {0};
     struct proc_mappings all = {0};
     const struct proc_mapping *begins = NULL;
-    if (proc_read_all(t->pid, "maps", &text))
-        proc_parse_smaps(text.data, &all);
+    proc_read_mappings(t->pid, "maps", &text, &all);
     for (size_t i = 0; i < all.items.count && u->unhooked.count < BYPASSES_MAX; i++) {
         const struct proc_mapping *p = &all.items.items[i];
         if (*p->name != '/')
