@@ -34,6 +34,7 @@ enum column_kind {
     COLUMN_NAME,  /* of a function: may be shortened */
     COLUMN_PATH,  /* file:line, label#3: may lose its front */
     COLUMN_WORDS, /* as many as there is room for */
+    COLUMN_TITLE, /* of a thread: may lose its end */
 };
 
 /* What a row has in a column. */
@@ -108,15 +109,24 @@ struct column_def {
         FIELD_TEXT
     } type;
     size_t offset, size, through;
-    struct cell (*get)(struct spot s);   /* instead of a member */
-    bool (*known)(const void *row);      /* NULL: always */
-    bool (*in_text)(const void *answer); /* NULL: always */
-    bool (*in_json)(const void *answer); /* NULL: always */
+    struct cell (*get)(struct spot s);           /* instead of a member */
+    bool (*known)(const void *row);              /* NULL: always */
+    bool (*in_text)(const void *answer);         /* NULL: always */
+    bool (*in_json)(const void *answer);         /* NULL: always */
+    bool (*in_csv)(const void *answer);          /* NULL: always */
+    const char *(*title_of)(const void *answer); /* instead of `title` */
     /* A value that is more than one number or text; CSV has what `get` gives. */
     void (*json)(struct spot s, const char *key, struct json *j);
-    bool if_any; /* in text only if one row has something: not 0, not empty, not unknown */
-    int number;  /* for `get`, where several columns have one */
-    int spare;   /* where text has no room: 1 goes first, 0 never */
+    /* A struct in the row (FIELDS) with columns of its own: in JSON an object, in CSV columns
+     * "self_bytes" and so on. */
+    const struct column_def *inner;
+    size_t inner_count;
+    bool if_any;          /* in text only if one row has something: not 0, not empty, not unknown */
+    bool zero_is_unknown; /* as of lines */
+    bool optional;        /* JSON has no such member, instead of null, where it is not known */
+    bool plus;            /* in text a plus sign before what is above 0 */
+    int number;           /* for `get`, where several columns have one */
+    int spare;            /* where text has no room: 1 goes first, 0 never */
 };
 
 #define FIELD_TYPE(member)                                                                         \
@@ -137,6 +147,16 @@ struct column_def {
 #define FIELD_OF(row, pointer, pointed, member)                                                    \
     FIELD(pointed, member), .through = 1 + offsetof(row, pointer)
 
+#define FIELDS(row, member, columns_)                                                              \
+    .offset = offsetof(row, member), .inner = (columns_),                                          \
+    .inner_count = sizeof(columns_) / sizeof *(columns_)
+
+static inline bool column_never(const void *answer)
+{
+    (void)answer;
+    return false;
+}
+
 /* A table of an answer: rows lie side by side. */
 struct rows {
     const struct column_def *columns;
@@ -145,7 +165,8 @@ struct rows {
     const void *items;
     size_t item_size, count;
     enum metric metric;
-    size_t top;                                           /* of the text; 0: all */
+    bool continued; /* CSV: the titles stand above other rows */
+    size_t top;     /* of the text; 0: all */
     bool (*in_text)(const void *answer, const void *row); /* NULL: every row */
     const void *totals;                                   /* a last row of the text, or NULL */
 };
