@@ -42,15 +42,6 @@ int gzread(void *file, void *to, unsigned size)
     return -1;
 }
 
-const char *sigabbrev_np(int number)
-{
-    static const char *const names[] = {
-        [1] = "HUP",   [2] = "INT",   [3] = "QUIT",  [4] = "ILL",   [5] = "TRAP",  [6] = "ABRT",
-        [7] = "BUS",   [8] = "FPE",   [9] = "KILL",  [10] = "USR1", [11] = "SEGV", [12] = "USR2",
-        [13] = "PIPE", [14] = "ALRM", [15] = "TERM", [24] = "XCPU", [25] = "XFSZ", [31] = "SYS"};
-    return number >= 0 && (size_t)number < sizeof names / sizeof *names ? names[number] : NULL;
-}
-
 /* Pictures that a page saves have no script of their own. */
 const char plot_script[] = "", flame_script[] = "";
 const size_t plot_script_size = 0, flame_script_size = 0;

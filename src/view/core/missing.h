@@ -11,7 +11,6 @@
 
 void qsort_r(void *base, size_t count, size_t size,
              int (*compare)(const void *, const void *, void *), void *context);
-const char *sigabbrev_np(int number);
 char *realpath(const char *path, char *resolved);
 
 #endif
