@@ -139,7 +139,7 @@ async function draw_diff(now) {
             name: "diff"
         }));
     const svg = content.querySelector("svg");
-    return {content, csv: () => core.csv(diff_words(now)), picture: svg ? async () => ({svg}) : null};
+    return {content, csv: () => core.csv(diff_words(now)), picture: svg ? {element: () => svg} : null};
 }
 
 export const diff_view = {

@@ -27,6 +27,12 @@ function flame_words(now, finest = FINEST) {
     return words_of("flame", now, [...more, "--min-width", fixed(finest, finest < 0.01 ? 6 : 2), "--json"]);
 }
 
+// The command draws the picture that is saved, on its standard output.
+function flame_svg_words(now) {
+    const words = flame_words(now).filter((word) => word !== "--json");
+    return [...words, ...(now.shape === "icicle" ? ["--inverted"] : []), "-o", "-"];
+}
+
 function flame_file(now) {
     return now.color === "difference" && core.files.length > 1 ? 1 : Number(now.file);
 }
@@ -287,13 +293,10 @@ async function draw_flame(now) {
         content,
         ready: () => layout.width[0] && picture.ready(),
         csv: () => core.csv(words_of("report", now, ["--tree"]), Number(now.file)),
-        picture: async () => ({
-            svg: await core.text(flame_words(now)
-                                     .filter((word) => word !== "--json")
-                                     .concat(now.shape === "icicle" ? ["--inverted"] : []),
-                flame_file(now)),
-            png: () => new Promise((done) => picture.canvas.toBlob(done, "image/png"))
-        })
+        picture: {
+            svg: () => core.text(flame_svg_words(now), flame_file(now)),
+            png: () => new Promise((done) => picture.canvas.toBlob(done, "image/png")),
+        },
     };
 }
 

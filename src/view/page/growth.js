@@ -155,7 +155,7 @@ async function draw_growth(now) {
     return {
         content,
         csv: async () => csv_of([titles, ...(answer.sites || []).map((site) => titles.map((title) => site[title]))]),
-        picture: series.length ? async () => ({svg: content.querySelector("svg")}) : null
+        picture: series.length ? {element: () => content.querySelector(".multiples")} : null
     };
 }
 

@@ -147,7 +147,7 @@ async function draw_marks_view(now) {
     return {
         content,
         csv: () => core.csv(marks_words(now), which),
-        picture: pictures.length ? async () => ({svg: content.querySelector("svg")}) : null
+        picture: pictures.length ? {element: () => content.querySelector(".multiples")} : null
     };
 }
 

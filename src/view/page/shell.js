@@ -5,7 +5,7 @@ import {core} from "./core.js";
 import {button, el, replace} from "./dom.js";
 import {base_name, command_text, shorten, time} from "./format.js";
 import {help_dialog} from "./help.js";
-import {copy_text, save_blob, save_text, svg_png, svg_text} from "./save.js";
+import {copy_text, save_blob, save_text, svg_of, svg_png, svg_text} from "./save.js";
 import {change, on_change, start_state, state} from "./state.js";
 import {draw_timeline, timeline_data} from "./timeline.js";
 
@@ -103,14 +103,14 @@ function draw_tabs() {
     parts.tabs.querySelector("[aria-current]")?.scrollIntoView({block: "nearest", inline: "nearest"});
 }
 
+// A view gives the element that holds its pictures, or makes its own files.
 async function save_picture(kind) {
-    const picture = await actions.picture(), name = `tidemark-${state.view}`;
+    const picture = actions.picture, name = `tidemark-${state.view}.${kind}`;
     if (kind === "svg")
-        save_text(
-            typeof picture.svg === "string" ? picture.svg : svg_text(picture.svg), name + ".svg", "image/svg+xml");
+        save_text(picture.svg ? await picture.svg() : svg_text(svg_of(picture.element())), name, "image/svg+xml");
     else
-        save_blob(picture.png ? await picture.png() : await svg_png(picture.svg), name + ".png");
-    say(`saved ${name}.${kind}`);
+        save_blob(picture.png ? await picture.png() : await svg_png(svg_of(picture.element())), name);
+    say(`saved ${name}`);
 }
 
 function draw_tools() {

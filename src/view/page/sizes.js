@@ -11,7 +11,8 @@ import {words_of} from "./words.js";
 const FUNCTIONS = 40;
 
 function sizes_words(now) {
-    const histogram = {...now, metric: "", by: "function", size: "requested"};
+    // It is known for the whole run only.
+    const histogram = {...now, metric: "", by: "function", size: "requested", mode: "at", at: ""};
     return words_of(
         "report", histogram, ["--histogram", now.spread, "--by", "function", "--top", String(FUNCTIONS), "--json"]);
 }
@@ -76,7 +77,7 @@ async function draw_sizes(now) {
                 columns.map((column) => el(
                                 "th", {scope: "col", title: column_hint(column, kind)}, column_title(column, kind))))),
         el("tbody", {}, line("all functions", all, Math.max(1, ...all), el("b", {}, "all functions")),
-            rows.map((row, i) => line(row.name, counts[i], most, function_link(row.name, 44)))));
+            rows.map((row, i) => line(row.name, counts[i], most, function_link(row.name, 44, {metric: "total"})))));
     const content = el("div", {},
         el("div", {class: "view-bar"},
             el("h2", {}, kind === "size" ? "How large are its blocks?" : "How long do its blocks live?"),

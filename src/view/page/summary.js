@@ -118,7 +118,7 @@ async function draw_summary(state) {
     return {
         content,
         csv: async () => csv_of([titles, ...list.map((finding) => titles.map((title) => finding[title]))]),
-        picture: async () => ({svg: document.querySelector("svg.timeline")})
+        picture: {element: () => document.querySelector("svg.timeline")}
     };
 }
 

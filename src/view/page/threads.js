@@ -81,7 +81,7 @@ async function draw_threads(now) {
     return {
         content,
         csv: () => core.csv(threads_words(now), Number(now.file)),
-        picture: pictures.length ? async () => ({svg: content.querySelector("svg")}) : null
+        picture: pictures.length ? {element: () => content.querySelector(".multiples")} : null
     };
 }
 

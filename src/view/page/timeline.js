@@ -174,7 +174,7 @@ function legend_of(data) {
 
 // Draws the timeline into a box. `tall`: with ribbon and legend; otherwise a strip above the other views.
 export function draw_timeline(box, data, tall) {
-    const width = Math.max(box.clientWidth || 900, 280), height = tall ? 240 : 100;
+    const width = Math.max((box.clientWidth || 900) - 12, 260), height = tall ? 240 : 100;
     const rss_max = Math.max(0, ...data.rss.map(([, value]) => value), ...data.footprints.map((f) => f.rss_bytes));
     const live_max = Math.max(data.peak_bytes, ...data.live.map(([, value]) => value), 1);
     const chart = new Chart({
