@@ -71,7 +71,8 @@ function tiles_of(report, leaks, state) {
             t.temporary_allocations),
     ];
     if (leaks)
-        tiles.push(number_tile("lost", bytes(leaks.totals.lost_bytes),
+        tiles.push(number_tile(window ? `lost, allocated since ${state.since || "start"}` : "lost",
+            bytes(leaks.totals.lost_bytes),
             leaks.unclassified_because || `in ${counted(leaks.totals.lost_blocks, "block")}`, {view: "leaks"},
             leaks.totals.lost_bytes));
     if (sampling.cpu_samples)

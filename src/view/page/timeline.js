@@ -4,7 +4,7 @@ import {Chart} from "./chart.js";
 import {core} from "./core.js";
 import {el, replace, sv} from "./dom.js";
 import {bytes, count, time} from "./format.js";
-import {named_moments, neighbour, time_of, word_at} from "./moments.js";
+import {named_moments, neighbour, ribbon_runs, time_of, word_at} from "./moments.js";
 import {change, state} from "./state.js";
 import {words_of} from "./words.js";
 
@@ -143,6 +143,18 @@ function draw_cpu(chart, data) {
         chart.text(chart.margin.left - 6, 15, "CPU", {class: "axis", "text-anchor": "end"});
 }
 
+// What RSS is made of was measured now and then. Between two measurements there is a ribbon if the
+// RSS agrees with it; a measurement that stands alone is a column.
+function draw_ribbon(chart, data) {
+    for (const run of ribbon_runs(data.footprints, data.rss)) {
+        const alone = run.length === 1, half = (data.duration_ns / chart.width) * 5;
+        const xs = alone ? [run[0].time_ns - half, run[0].time_ns + half] : run.map((f) => f.time_ns);
+        const shown = alone ? [run[0], run[0]] : run;
+        const layers = RIBBON.map((layer) => ({...layer, values: shown.map(layer.of)}));
+        chart.stack(xs, layers.filter((layer) => layer.values.some((value) => value > 0)));
+    }
+}
+
 // The chosen window or moment, drawn over the lines.
 function draw_brush(chart, data) {
     const at = time_of(state.at || "end", data.moments, data.duration_ns);
@@ -195,11 +207,8 @@ export function draw_timeline(box, data, tall) {
     });
     chart.svg.setAttribute("class", "chart timeline");
     chart.svg.setAttribute("tabindex", "0");
-    if (tall && data.footprints.length > 1) {
-        const layers = RIBBON.map((layer) => ({...layer, values: data.footprints.map(layer.of)}))
-                           .filter((layer) => layer.values.some((value) => value > 0));
-        chart.stack(data.footprints.map((f) => f.time_ns), layers);
-    }
+    if (tall)
+        draw_ribbon(chart, data);
     chart.area(data.live, {class: tall ? "live-area faint" : "live-area"});
     chart.line(data.rss, {class: "rss-line"});
     chart.steps(data.live, {class: "live-line"});
