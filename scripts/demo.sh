@@ -20,11 +20,14 @@ show "$build/tidemark" leaks "$out/demo.tide" --top 1
 "$build/tidemark" flame "$out/demo.tide" --metric peak -o "$out/peak.svg"
 "$build/tidemark" flame "$out/demo.tide" --metric total -o "$out/total.svg"
 "$build/tidemark" marks "$out/demo.tide" --plot "$out/time.svg"
+page=$("$build/tidemark" view "$out/demo.tide" --no-open --with-source -o "$out/demo.html" 2>/dev/null) || page=""
 
 cat <<END
 
 The program is examples/demo.cpp, with a leak, a growing cache, a loop full of temporary blocks and a large peak.
-Pictures, for any browser:
+${page:+Everything in one page, for any browser:
+  $page
+}Pictures, for any browser:
   $out/peak.svg   what made the peak, as a flame graph
   $out/total.svg  who allocated, as a flame graph
   $out/time.svg   heap, RSS and VM over time
