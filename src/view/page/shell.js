@@ -10,6 +10,8 @@ import {change, on_change, start_state, state} from "./state.js";
 import {draw_timeline, timeline_data} from "./timeline.js";
 
 const parts = {}; // the elements of the frame, by name
+const REFRESH_MS = 5000;
+let following = true; // of a recording that goes on
 let views = [];
 let timeline = null; // of the process on screen
 let drawing = 0; // number of the latest drawing: an older one that is late is dropped
@@ -81,16 +83,38 @@ function draw_head(report) {
         el("h1", {title: command}, shorten(command, 90)),
         el("span", {class: "quiet facts"},
             [time(report.duration_ns), ended, `pid ${report.pid}`].filter(Boolean).join(" · ")),
-        el("span", {class: "spring"}), badge_of(report), core.live ? button("Refresh", refresh, {id: "refresh"}) : null,
+        el("span", {class: "spring"}), badge_of(report), core.live ? live_control() : null,
         button(
             "◐", toggle_theme, {class: "icon", id: "theme", title: "light or dark (v)", "aria-label": "light or dark"}),
         button("?", show_help, {class: "icon", id: "show-help", title: "help (?)", "aria-label": "help"}));
 }
 
+// A recording that goes on is looked at again every few seconds, until the reader wants to hold still.
+function live_control() {
+    const follow = button("Live", () => {
+        following = !following;
+        follow.setAttribute("aria-pressed", String(following));
+    }, {id: "live", "aria-pressed": String(following), title: "look again every few seconds"});
+    return el("span", {class: "segmented"}, follow, button("Look again", refresh, {id: "refresh"}));
+}
+
 async function refresh() {
-    await core.refresh();
-    timeline = null;
-    draw_all();
+    try {
+        await core.refresh();
+        timeline = null;
+        await draw_all();
+    } catch (problem) {
+        following = false;
+        say(problem.message);
+    }
+}
+
+async function follow_recording() {
+    for (;;) {
+        await new Promise((done) => setTimeout(done, REFRESH_MS));
+        if (following && !document.hidden)
+            await refresh();
+    }
 }
 
 function draw_tabs() {
@@ -210,4 +234,6 @@ export async function start_shell(all_views) {
         }
     });
     await draw_all();
+    if (core.live)
+        follow_recording();
 }

@@ -3,7 +3,7 @@
 import {Chart} from "./chart.js";
 import {core} from "./core.js";
 import {el, replace, sv} from "./dom.js";
-import {bytes, count, time} from "./format.js";
+import {bytes, count, highest, time} from "./format.js";
 import {named_moments, neighbour, ribbon_runs, time_of, word_at} from "./moments.js";
 import {change, state} from "./state.js";
 import {words_of} from "./words.js";
@@ -132,7 +132,7 @@ function draw_marks(chart, data) {
 
 function draw_cpu(chart, data) {
     const height = 14, rate = (part) => part.ns / (part.to - part.from);
-    const parts = data.cpu.filter((part) => part.to > part.from), most = Math.max(...parts.map(rate));
+    const parts = data.cpu.filter((part) => part.to > part.from), most = highest(parts.map(rate));
     for (const part of parts) {
         const x = chart.at_x(part.from), width = Math.max(chart.at_x(part.to) - x - 0.5, 0.5);
         const tall = most ? height * rate(part) / most : 0;
@@ -187,8 +187,8 @@ function legend_of(data) {
 // Draws the timeline into a box. `tall`: with ribbon and legend; otherwise a strip above the other views.
 export function draw_timeline(box, data, tall) {
     const width = Math.max((box.clientWidth || 900) - 12, 260), height = tall ? 240 : 100;
-    const rss_max = Math.max(0, ...data.rss.map(([, value]) => value), ...data.footprints.map((f) => f.rss_bytes));
-    const live_max = Math.max(data.peak_bytes, ...data.live.map(([, value]) => value), 1);
+    const rss_max = highest([...data.rss.map(([, value]) => value), ...data.footprints.map((f) => f.rss_bytes)]);
+    const live_max = highest(data.live.map(([, value]) => value), Math.max(data.peak_bytes, 1));
     const chart = new Chart({
         width,
         height,
