@@ -45,7 +45,7 @@ function slope_text(slope, unit) {
         return "";
     return `${rate(slope.bytes_per_mark, unit)} (95 % interval ${bytes(Math.round(slope.low))} to ${
                bytes(Math.round(slope.high))}); ${slope.model}` +
-        (slope.skipped ? `, ${count(slope.skipped)} marks of warm-up not counted` : "");
+        (slope.skipped ? `, ${count(slope.skipped)} points of warm-up not counted` : "");
 }
 
 function account_table(account, unit) {

@@ -72,7 +72,7 @@ function tiles_of(report, leaks, state) {
     ];
     if (leaks)
         tiles.push(number_tile(window ? `lost, allocated since ${state.since || "start"}` : "lost",
-            bytes(leaks.totals.lost_bytes),
+            leaks.unclassified_because ? "unknown" : bytes(leaks.totals.lost_bytes),
             leaks.unclassified_because || `in ${counted(leaks.totals.lost_blocks, "block")}`, {view: "leaks"},
             leaks.totals.lost_bytes));
     if (sampling.cpu_samples)
