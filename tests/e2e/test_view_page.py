@@ -65,9 +65,14 @@ class Page:
     def command(self):
         return self.run("return document.getElementById('command').textContent")
 
+    def words(self):
+        """The command at the bottom, without where it would write a picture."""
+        words = shlex.split(self.command())
+        return words[:-2] if words[-2] == "-o" else words
+
     def answer(self):
         """What the command at the bottom of the page answers outside of it."""
-        words = shlex.split(self.command())
+        words = self.words()
         self.t.equal("a command of tidemark", words[0], "tidemark")
         out, err, status = self.t.run(*words[1:], "--json")
         self.t.equal("%s: %s" % (" ".join(words), err), status, 0)
@@ -123,7 +128,7 @@ def test_numbers_on_screen(t):
         page = Page(t, browser, profile)
         for metric, by, moment, stacks in every[::7]:
             page.go("view=table&metric=%s&by=%s%s%s" % (metric, by, moment, stacks))
-            words = shlex.split(page.command())
+            words = page.words()
             out, err, status = t.run(*words[1:], "--json")
             if status:  # a question that has no answer: the page says so with the same words
                 t.true("the same problem", err.strip().split(": ", 1)[1] in page.problem(), (err, page.problem()))
@@ -246,7 +251,10 @@ def test_brush(t):
         page.settle()
         state = dict(word.split("=", 1) for word in page.hash().split("&"))
         t.equal("dragging takes a difference", state.get("mode"), "difference")
-        t.true("snapped to marks", all("event#" in state.get(name, "") or state.get(name) == "peak" for name in ("since", "at")), state)
+        peaks = {one["time_ns"] for one in t.ask(profile, "peaks")["peaks"]}
+        for name in ("since", "at"):
+            word = state.get(name, "")
+            t.true("snapped to a mark or a peak", word == "peak" or "event#" in word or round(float(word[:-1]) * 1e9) in peaks, word)
         t.equal("its numbers", page.run("return Number(document.getElementById('sum').dataset.value)"), page.answer()["sum"]["bytes"])
         page.press("[data-value=total]")
         total = page.answer()
@@ -362,12 +370,12 @@ def test_files(t):
         take = "for (let i = 0; i < 200 && !made.length; i++) await new Promise((d) => setTimeout(d, 20)); const blob = made.pop(); "
         for view, command in (("table", "report"), ("leaks", "leaks"), ("marks", "marks"), ("threads", "threads"), ("maps", "maps")):
             page.go("view=" + view)
-            words = shlex.split(page.command())
+            words = page.words()
             page.press("#save-csv")
             t.equal("CSV of " + view, page.run(take + "return await blob.text()"), t.run(*words[1:], "--csv")[0])
         page.go("view=flame&metric=total")
         page.press("#save-svg")
-        words = shlex.split(page.command())
+        words = page.words()
         got, want = page.run(take + "return await blob.text()"), t.run(*words[1:], "--min-width", "0.5", "--inverted", "-o", "-")[0]
         t.true("SVG of the flame graph, but for its script", got.split("<script>")[0] == want.split("<script>")[0], got[:300])
         for view in ("summary", "flame", "growth", "threads", "marks"):

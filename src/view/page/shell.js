@@ -7,6 +7,7 @@ import {base_name, command_text, shorten, time} from "./format.js";
 import {help_dialog} from "./help.js";
 import {copy_text, save_blob, save_text, svg_of, svg_png, svg_text} from "./save.js";
 import {change, on_change, start_state, state} from "./state.js";
+import {change_theme, start_theme} from "./theme.js";
 import {draw_timeline, timeline_data} from "./timeline.js";
 
 const parts = {}; // the elements of the frame, by name
@@ -21,15 +22,8 @@ function current_view() {
     return views.find((view) => view.id === state.view) || views[0];
 }
 
-export function set_theme(theme) {
-    document.documentElement.dataset.theme = theme;
-    draw_all(); // pictures take their colours from the style
-}
-
 export function toggle_theme() {
-    const dark = document.documentElement.dataset.theme === "dark" ||
-        (!document.documentElement.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches);
-    set_theme(dark ? "light" : "dark");
+    change_theme(draw_all);
 }
 
 function build_frame() {
@@ -224,6 +218,7 @@ export async function draw_all() {
 export async function start_shell(all_views) {
     views = all_views;
     start_state();
+    start_theme(draw_all);
     build_frame();
     on_change(draw_all);
     let width = innerWidth;

@@ -2,6 +2,7 @@
 import {core} from "./core.js";
 import {button, el, segmented} from "./dom.js";
 import {amount, count, highest, percent, place_of, whole_place} from "./format.js";
+import {matched_share} from "./search.js";
 import {change} from "./state.js";
 import {function_link} from "./stacks.js";
 import {matcher} from "./table.js";
@@ -151,7 +152,7 @@ async function draw_tree(now) {
             segmented("Smallest calls shown", [["1", "≥ 1 %"], ["0.5", "≥ 0.5 %"], ["0.05", "≥ 0.05 %"], ["0", "all"]],
                 now.min, (min) => change({min})),
             button("Open all", () => tree.open_all(), {id: "open-all"}),
-            button("Close all", () => tree.close_all(), {id: "close-all"})),
+            button("Close all", () => tree.close_all(), {id: "close-all"}), matched_share(now)),
         el("div", {class: "scroll-x"},
             el("table", {class: "data tree"},
                 el("thead", {},
