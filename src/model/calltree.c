@@ -79,7 +79,7 @@ static void enter_node(struct builder *b, uint32_t node)
     uint32_t above = parent_of(b->profile, node), call = b->leaf[above];
     uint16_t flags = b->flags[above];
     uint32_t rule = b->rule ? b->rule[above] : SUPPRESS_NONE;
-    struct frame_run run = frame_table_run(b->frames, b->profile->nodes.items[node].address);
+    struct frame_run run = frame_table_run(b->frames, node);
     for (uint32_t i = run.count; i-- > 0;) { /* outermost first */
         uint32_t frame = b->frames->list.items[run.first + i];
         uint16_t f = b->frames->frames.items[frame].flags;
@@ -99,7 +99,7 @@ static void enter_node(struct builder *b, uint32_t node)
 static void note_flags(struct builder *b, uint32_t node)
 {
     b->flags[node] = b->flags[parent_of(b->profile, node)];
-    struct frame_run run = frame_table_run(b->frames, b->profile->nodes.items[node].address);
+    struct frame_run run = frame_table_run(b->frames, node);
     for (uint32_t i = 0; i < run.count; i++)
         b->flags[node] |= b->frames->frames.items[b->frames->list.items[run.first + i]].flags;
 }
@@ -178,7 +178,7 @@ static uint32_t charged(const struct builder *b, uint32_t node, enum charge char
 /* Is its innermost frame ours? Further out there may be some of ours in any stack. */
 static bool is_recorders(const struct builder *b, uint32_t node)
 {
-    struct frame_run run = frame_table_run(b->frames, b->profile->nodes.items[node].address);
+    struct frame_run run = frame_table_run(b->frames, node);
     uint32_t innermost = run.count ? b->frames->list.items[run.first] : 0;
     return run.count && (b->frames->frames.items[innermost].flags & CALL_RECORDER);
 }
@@ -326,7 +326,7 @@ static bool any_frame_has(struct frame_table *t, enum call_flag flag)
         if (t->frames.items[i].flags & flag)
             return true;
     for (size_t n = 1; n < p->nodes.count; n++) {
-        struct frame_run run = frame_table_run(t, p->nodes.items[n].address);
+        struct frame_run run = frame_table_run(t, n);
         for (uint32_t i = 0; i < run.count; i++)
             if (t->frames.items[t->list.items[run.first + i]].flags & flag)
                 return true;

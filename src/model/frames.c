@@ -8,6 +8,7 @@
 #include "model/name.h"
 #include "model/presets.h"
 #include "model/rust_name.h"
+#include "store/held.h"
 
 static void take_suppressions(struct frame_table *t, const struct recorded_default *d)
 {
@@ -35,16 +36,66 @@ static void take_defaults(struct frame_table *t)
     }
 }
 
+/* The tables of the last questions about held recordings, the latest first. */
+#define KEPT 4
+static struct kept {
+    struct frame_table table; /* without a key: none */
+    unsigned generation;      /* of what is held; with another one it may be of what is gone */
+} kept[KEPT];
+
+static void key_add(struct strbuf *key, char kind, const struct pattern_list *l)
+{
+    for (size_t i = 0; i < l->patterns.count; i++)
+        strbuf_printf(key, "%c%zu:%s", kind, strlen(l->patterns.items[i].text),
+                      l->patterns.items[i].text);
+}
+
+/* What a table depends on besides the profile. NULL: it is not for the next question. */
+static char *key_of(const struct recording *r, const struct focus *f)
+{
+    struct strbuf key = {0};
+    if (!f || !recording_is_held(r) || f->match || f->paths.count || f->merge.rules.count)
+        return NULL;
+    strbuf_printf(&key, "%d%d%d%d", f->python_only, f->native_only, f->presets, f->no_defaults);
+    key_add(&key, 'w', &f->within);
+    key_add(&key, 'i', &f->ignore);
+    key_add(&key, 'f', &f->fold);
+    return strbuf_detach(&key);
+}
+
+static bool take_kept(struct frame_table *t, const struct recording *r, const struct profile *p,
+                      const struct focus *focus, const char *key)
+{
+    for (size_t i = 0; i < KEPT; i++) {
+        struct frame_table *k = &kept[i].table;
+        if (!k->key || kept[i].generation != recording_held_generation() || k->recording != r ||
+            k->profile != p || strcmp(k->key, key) != 0)
+            continue;
+        *t = *k;
+        t->focus = focus;
+        *k = (struct frame_table){0};
+        return true;
+    }
+    return false;
+}
+
 void frame_table_init(struct frame_table *t, const struct recording *r, const struct profile *p,
                       const struct focus *focus)
 {
-    *t = (struct frame_table){.recording = r, .profile = p, .focus = focus};
+    char *key = key_of(r, focus);
+    if (key && take_kept(t, r, p, focus, key)) {
+        free(key);
+        return;
+    }
+    *t = (struct frame_table){.recording = r, .profile = p, .focus = focus, .key = key};
     if (focus && !focus->no_defaults)
         take_defaults(t);
     if (focus && focus->match)
         origins_init(&t->origins, r, p, focus->match);
     if (focus && focus->presets)
         presets_add(&t->presets);
+    t->run_of = xmalloc((p->nodes.count + 1) * sizeof *t->run_of);
+    memset(t->run_of, 0xff, (p->nodes.count + 1) * sizeof *t->run_of);
     size_t count = r->strings.strings.count + 1;
     t->translated = xmalloc(count * sizeof *t->translated);
     t->functions = xmalloc(count * sizeof *t->functions);
@@ -53,7 +104,7 @@ void frame_table_init(struct frame_table *t, const struct recording *r, const st
     strpool_add(&t->strings, ""); /* so that 0 means unknown */
 }
 
-void frame_table_release(struct frame_table *t)
+static void release(struct frame_table *t)
 {
     pattern_list_release(&t->recorded_within);
     pattern_list_release(&t->recorded_ignore);
@@ -69,6 +120,20 @@ void frame_table_release(struct frame_table *t)
     map_release(&t->addresses);
     free(t->translated);
     free(t->functions);
+    free(t->run_of);
+    free(t->key);
+    *t = (struct frame_table){0};
+}
+
+void frame_table_release(struct frame_table *t)
+{
+    if (!t->key) {
+        release(t);
+        return;
+    }
+    release(&kept[KEPT - 1].table); /* the one that was longest not asked for */
+    memmove(&kept[1], &kept[0], (KEPT - 1) * sizeof *kept);
+    kept[0] = (struct kept){.table = *t, .generation = recording_held_generation()};
     *t = (struct frame_table){0};
 }
 
@@ -262,12 +327,13 @@ static uint32_t unresolved(struct frame_table *t, uint64_t address, const struct
     return intern(t, c);
 }
 
-struct frame_run frame_table_run(struct frame_table *t, uint64_t address)
+/* The number of the run of an address. */
+static uint32_t run_at(struct frame_table *t, uint64_t address)
 {
     uint32_t *known = map_at(&t->addresses, address);
     if (*known != MAP_NONE)
-        return t->runs.items[*known];
-    *known = (uint32_t)t->runs.count;
+        return *known;
+    uint32_t number_of_run = *known = (uint32_t)t->runs.count;
     const struct profile *p = t->profile;
     struct frame_run run = {.first = (uint32_t)t->list.count};
     uint32_t symbols = map_get(&p->symbols, address);
@@ -295,5 +361,12 @@ struct frame_run frame_table_run(struct frame_table *t, uint64_t address)
     }
     run.count = (uint32_t)t->list.count - run.first;
     *vec_push(&t->runs) = run;
-    return run;
+    return number_of_run;
+}
+
+struct frame_run frame_table_run(struct frame_table *t, uint32_t node)
+{
+    if (t->run_of[node] == MAP_NONE)
+        t->run_of[node] = run_at(t, t->profile->nodes.items[node].address);
+    return t->runs.items[t->run_of[node]];
 }

@@ -9,6 +9,9 @@
  *
  * An address without symbols reads "module+0x1234" or "[unknown]+0x1234".
  *
+ * Of a recording that is held for many questions (store/held.h), the tables of the last few are
+ * kept: one that says the same about frames is taken up by the next question.
+ *
  * Ownership: borrows the recording and the focus; frame_table_release frees the rest. Not
  * thread-safe.
  */
@@ -65,6 +68,8 @@ struct frame_table {
     VEC(uint32_t) list; /* frame numbers, innermost first */
     VEC(struct frame_run) runs;
     struct map addresses; /* node address -> run */
+    uint32_t *run_of;     /* node -> run, MAP_NONE: not yet */
+    char *key; /* what the focus says about frames; NULL: not kept for the next question */
     uint32_t *translated; /* recording string -> own string, MAP_NONE: not yet */
     struct renamed {
         uint32_t name;
@@ -76,8 +81,8 @@ void frame_table_init(struct frame_table *t, const struct recording *r, const st
                       const struct focus *focus);
 void frame_table_release(struct frame_table *t);
 
-/* The frames of a node's address, innermost first, all of them. Good until the next call. */
-struct frame_run frame_table_run(struct frame_table *t, uint64_t address);
+/* The frames of a node, innermost first, all of them. Good until the next call. */
+struct frame_run frame_table_run(struct frame_table *t, uint32_t node);
 
 /* The module that held a node's address; among those of other times the latest before it. NULL:
  * none. */

@@ -121,7 +121,7 @@ static bool frame_at(struct suppress_match *m, size_t i, uint32_t *frame)
         uint32_t node = m->next_node;
         if (!node || node >= p->nodes.count)
             return false;
-        struct frame_run run = frame_table_run(m->frames, p->nodes.items[node].address);
+        struct frame_run run = frame_table_run(m->frames, node);
         for (uint32_t k = 0; k < run.count; k++) {
             uint32_t number = m->frames->list.items[run.first + k];
             if (m->stack.count || !(m->frames->frames.items[number].flags & CALL_ALLOCATOR))

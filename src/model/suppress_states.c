@@ -148,7 +148,7 @@ static uint32_t state_of(struct suppress_states *s, uint32_t node)
     uint32_t state = node ? s->state_of[node] : s->empty;
     while (s->to_do.count) {
         node = s->to_do.items[--s->to_do.count];
-        state = state_with(s, state, frame_table_run(s->frames, p->nodes.items[node].address), 0);
+        state = state_with(s, state, frame_table_run(s->frames, node), 0);
         s->state_of[node] = state;
     }
     return state;
@@ -173,7 +173,7 @@ uint32_t suppress_states_rule(struct suppress_states *s, uint32_t node)
         return UINT32_MAX;
     for (; node;
          node = parent_of(p, node)) { /* the allocator's own innermost frames do not count */
-        struct frame_run run = frame_table_run(s->frames, p->nodes.items[node].address);
+        struct frame_run run = frame_table_run(s->frames, node);
         uint32_t own = 0;
         while (own < run.count &&
                s->frames->frames.items[s->frames->list.items[run.first + own]].flags &

@@ -11,9 +11,11 @@ struct held {
 };
 
 static VEC(struct held) held;
+static unsigned generation;
 
 void recording_hold(const char *name, struct recording *r)
 {
+    generation++;
     for (size_t i = 0; i < held.count; i++)
         if (strcmp(held.items[i].name, name) == 0) {
             struct recording *before = held.items[i].recording;
@@ -38,4 +40,9 @@ bool recording_is_held(const struct recording *r)
         if (held.items[i].recording == r)
             return true;
     return false;
+}
+
+unsigned recording_held_generation(void)
+{
+    return generation;
 }

@@ -17,5 +17,7 @@ void recording_hold(const char *name, struct recording *r);
 /* NULL: none has this name. */
 struct recording *recording_held(const char *name);
 bool recording_is_held(const struct recording *r);
+/* Another number once what is held has changed: what was derived from it may be of what is gone. */
+unsigned recording_held_generation(void);
 
 #endif
