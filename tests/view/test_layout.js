@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import {ticks, thin_points} from "./chart.js";
 import {Layout, box_at, matched_boxes} from "./flame_layout.js";
-import {named_moments, neighbour, time_of, word_at} from "./moments.js";
+import {fit_points} from "./fit.js";
+import {named_moments, neighbour, ribbon_runs, time_of, word_at} from "./moments.js";
 import {process_rows} from "./process_list.js";
 import {csv_of} from "./save.js";
 import {rows_matching, sorted_rows} from "./table.js";
@@ -64,6 +65,18 @@ test("a point snaps to what is near, and peaks go first", () => {
     assert.equal(neighbour(1e8, moments, -1), "start");
     assert.equal(neighbour(6e8, moments, 1), "end");
     assert.equal(neighbour(1e9, moments, 1), null);
+});
+
+test("the ribbon of RSS has gaps where the RSS does not agree with it", () => {
+    const prints = [{time_ns: 0, rss_bytes: 100}, {time_ns: 100, rss_bytes: 200}, {time_ns: 200, rss_bytes: 200}];
+    assert.deepEqual(ribbon_runs(prints, [[50, 155], [150, 190]]), [prints]);
+    assert.deepEqual(ribbon_runs(prints, [[50, 100], [150, 190]]), [[prints[0]], [prints[1], prints[2]]]);
+    assert.deepEqual(ribbon_runs([], []), []);
+});
+
+test("a fit has its slope, and goes through the middle of what it is of", () => {
+    assert.deepEqual(fit_points([[1, 50], [2, 10], [3, 12], [4, 14]], 1, 2), [[2, 10], [4, 14]]);
+    assert.deepEqual(fit_points([[1, 5]], 0, 2), []);
 });
 
 test("tables", () => {

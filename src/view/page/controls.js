@@ -17,6 +17,7 @@ const GROUPS = ["function", "line", "file", "library", "thread", "stack"];
 const lacking = new Map();
 
 export async function find_lacking_metrics(redraw) {
+    lacking.clear();
     for (const metric of OPTIONAL) {
         try {
             const words = words_of("report", {

@@ -2,7 +2,20 @@
 import {Chart, picture_width} from "./chart.js";
 import {core} from "./core.js";
 import {button, el} from "./dom.js";
-import {amount, base_name, bytes, count, fixed, place_of, shorten, signed, time, whole_place} from "./format.js";
+import {
+    amount,
+    base_name,
+    bytes,
+    count,
+    fixed,
+    highest,
+    lowest,
+    place_of,
+    shorten,
+    signed,
+    time,
+    whole_place
+} from "./format.js";
 import {change} from "./state.js";
 import {function_link} from "./stacks.js";
 import {data_table} from "./table.js";
@@ -22,7 +35,7 @@ function total_tile(title, a, b, text, go) {
 }
 
 function diff_columns(answer, unit) {
-    const most = Math.max(1, ...answer.rows.map((row) => Math.abs(row.change_bytes ?? row.bytes ?? 0)));
+    const most = highest(answer.rows.map((row) => Math.abs(row.change_bytes ?? row.bytes ?? 0)), 1);
     const value = (key, title) => ({key, title, value: (row) => row[key], text: (row, n) => amount(n, unit)});
     const first = [
         {
@@ -82,7 +95,7 @@ function marks_chart(marks, width) {
         return null;
     const of = (side) => marks.map((mark, i) => [i + 1, mark[side].live_bytes]),
           values = [...of("a"), ...of("b")].map(([, value]) => value);
-    const low = Math.min(...values), top = Math.max(...values), room = (top - low) * 0.1 || 1;
+    const low = lowest(values), top = highest(values), room = (top - low) * 0.1 || 1;
     const chart = new Chart({
         width,
         height: 190,
@@ -139,7 +152,7 @@ async function draw_diff(now) {
             name: "diff"
         }));
     const svg = content.querySelector("svg");
-    return {content, csv: () => core.csv(diff_words(now)), picture: svg ? async () => ({svg}) : null};
+    return {content, csv: () => core.csv(diff_words(now)), picture: svg ? {element: () => svg} : null};
 }
 
 export const diff_view = {

@@ -4,7 +4,9 @@ import {core} from "./core.js";
 import {button, css_color, el, replace, segmented} from "./dom.js";
 import {amount, base_name, count, fixed, pattern_of, percent, signed} from "./format.js";
 import {Layout, box_at, color_of_name, matched_boxes} from "./flame_layout.js";
+import {matched_share} from "./search.js";
 import {change} from "./state.js";
+import {is_dark} from "./theme.js";
 import {matcher} from "./table.js";
 import {question_text, words_of} from "./words.js";
 
@@ -25,6 +27,18 @@ function flame_words(now, finest = FINEST) {
     if (now.from === "leaf")
         more.push("--reverse");
     return words_of("flame", now, [...more, "--min-width", fixed(finest, finest < 0.01 ? 6 : 2), "--json"]);
+}
+
+// The command draws the picture that is saved, on its standard output.
+function flame_svg_words(now) {
+    const words = flame_words(now).filter((word) => word !== "--json");
+    return [...words, ...(now.shape === "icicle" ? ["--inverted"] : []), "-o", "-"];
+}
+
+// What a reader would type: the page's own finest width is left out.
+function flame_shown_words(now) {
+    const words = flame_words(now), finest = words.indexOf("--min-width");
+    return [...words.filter((word, i) => i !== finest && i !== finest + 1), "-o", "flame.svg"];
 }
 
 function flame_file(now) {
@@ -105,9 +119,7 @@ class FlamePicture {
         if (this.upward)
             [first, last] = [rows - last, rows - first];
         this.boxes = this.layout.visible(this.zoom, this.width, Math.max(first, 0), last);
-        const dark = document.documentElement.dataset.theme === "dark" ||
-            (!document.documentElement.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches),
-              ink = css_color("--f-ink");
+        const dark = is_dark(), ink = css_color("--f-ink");
         this.kinds = null;
         c.clearRect(0, 0, this.width, this.view_height);
         c.font = '12px ui-monospace, "DejaVu Sans Mono", monospace';
@@ -224,7 +236,7 @@ function flame_legend(layout, now) {
         const widths = new Map();
         for (let i = 1; i < layout.count; i++)
             widths.set(layout.module(i), (widths.get(layout.module(i)) || 0) + layout.answer.self[i]);
-        const dark = css_color("--ground").startsWith("#1");
+        const dark = is_dark();
         return el("div", {class: "legend"},
             [...widths].filter(([name]) => name).sort((a, b) => b[1] - a[1]).slice(0, 10).map(([
                 name
@@ -232,24 +244,6 @@ function flame_legend(layout, now) {
     }
     const kinds = [...new Set(layout.answer.kind)].map((kind) => layout.answer.kinds[kind]);
     return el("div", {class: "legend"}, kinds.map((kind) => key(`var(--f-${kind})`, kind)));
-}
-
-// How much of the whole has a matching function: the command's own --within, so nothing counts twice.
-async function matched_share(now, box) {
-    if (!now.search)
-        return;
-    try {
-        const which = Number(now.file),
-              ask = (more) => core.ask(words_of("report", {...now, ...more}, ["--top", "1", "--json"]), which);
-        const plain = {by: "function", sort: ""};
-        const [part, whole] = await Promise.all([ask({...plain, within: [...now.within, now.search]}), ask(plain)]);
-        replace(box,
-            `${now.search} matches ${amount(part.sum.bytes, whole.unit)}, ${
-                percent(part.sum.bytes, whole.sum.bytes)} %`);
-        box.dataset.value = part.sum.bytes;
-    } catch (problem) {
-        replace(box, problem.message);
-    }
 }
 
 // A zoomed box may have callees that were too narrow before: they are asked for, too.
@@ -264,8 +258,7 @@ async function flame_answer(now) {
 
 async function draw_flame(now) {
     const answer = await flame_answer(now), layout = layout_of(answer);
-    const picture = new FlamePicture(layout, now, answer.unit), share = el("output", {class: "matched", id: "matched"});
-    matched_share(now, share);
+    const picture = new FlamePicture(layout, now, answer.unit);
     const colors = [["language", "by language"], ["library", "by library"]];
     if (core.files.length > 1)
         colors.push(["difference", "difference"]);
@@ -276,7 +269,7 @@ async function draw_flame(now) {
             segmented("Merged from", [["root", "From the root"], ["leaf", "From the leaf"]], now.from,
                 (from) => change({from, zoom: ""})),
             segmented("Colours", colors, now.color, (color) => change({color})),
-            now.zoom ? button("Zoom out", () => change({zoom: ""}), {id: "zoom-out"}) : null, share),
+            now.zoom ? button("Zoom out", () => change({zoom: ""}), {id: "zoom-out"}) : null, matched_share(now)),
         flame_legend(layout, now),
         layout.width[0] ? picture.scroller : el("p", {class: "quiet"}, "There is nothing to draw."), picture.details,
         answer.boxes_left_out
@@ -287,13 +280,10 @@ async function draw_flame(now) {
         content,
         ready: () => layout.width[0] && picture.ready(),
         csv: () => core.csv(words_of("report", now, ["--tree"]), Number(now.file)),
-        picture: async () => ({
-            svg: await core.text(flame_words(now)
-                                     .filter((word) => word !== "--json")
-                                     .concat(now.shape === "icicle" ? ["--inverted"] : []),
-                flame_file(now)),
-            png: () => new Promise((done) => picture.canvas.toBlob(done, "image/png"))
-        })
+        picture: {
+            svg: () => core.text(flame_svg_words(now), flame_file(now)),
+            png: () => new Promise((done) => picture.canvas.toBlob(done, "image/png")),
+        },
     };
 }
 
@@ -302,7 +292,7 @@ export const flame_view = {
     title: "Flame",
     key: "f",
     uses: ["process", "metric", "moments", "focus", "search"],
-    words: (now) => flame_words(now).filter((word, i, all) => word !== "--min-width" && all[i - 1] !== "--min-width"),
+    words: flame_shown_words,
     which: flame_file,
     draw: draw_flame
 };

@@ -71,6 +71,15 @@ export function percent(part, whole) {
     return whole ? fixed(part / whole * 100 + 0, 1) : "-";
 }
 
+// The largest of many numbers, at least `least`; a recording may have more than a call takes arguments.
+export function highest(numbers, least = 0) {
+    return numbers.reduce((a, b) => b > a ? b : a, least);
+}
+
+export function lowest(numbers) {
+    return numbers.reduce((a, b) => b < a ? b : a, Infinity);
+}
+
 export function base_name(path) {
     return path ? path.slice(path.lastIndexOf("/") + 1) : "";
 }

@@ -2,7 +2,8 @@
 import {Chart, picture_width} from "./chart.js";
 import {core} from "./core.js";
 import {el} from "./dom.js";
-import {bytes, count, place_of, signed, whole_place} from "./format.js";
+import {fit_points} from "./fit.js";
+import {bytes, count, highest, lowest, place_of, signed, time, whole_place} from "./format.js";
 import {csv_of} from "./save.js";
 import {function_link, stack_list} from "./stacks.js";
 import {data_table} from "./table.js";
@@ -17,32 +18,25 @@ function rate(value, unit) {
     return `${signed(bytes(Math.abs(value) < 1024 ? whole : value), value)} per ${unit}`;
 }
 
-// The line of the fit has the answer's slope and goes through the middle of the marks that it is of.
-export function fit_points(values, skipped, slope) {
-    const used = values.slice(skipped);
-    if (used.length < 2)
-        return [];
-    const mean = used.reduce((a, b) => a + b, 0) / used.length, middle = skipped + (used.length - 1) / 2;
-    return [skipped, values.length - 1].map((i) => [i + 1, mean + (i - middle) * slope]);
-}
-
-function series_chart(name, title, marks, slope, width) {
-    const values = marks.map((mark) => mark[`${name}_bytes`]), top = Math.max(...values), low = Math.min(...values);
+// Over the numbers of the marks; without marks over seconds, for then the rates are per second.
+function series_chart(name, title, marks, slope, width, per_mark) {
+    const points = marks.map((mark, i) => [per_mark ? i + 1 : mark.time_ns / 1e9, mark[`${name}_bytes`]]);
+    const values = points.map(([, value]) => value), top = highest(values), low = lowest(values);
     const room = (top - low) * 0.12 || top * 0.05 || 1;
     const chart = new Chart({
         width,
         height: 190,
-        x: [1, Math.max(values.length, 2)],
+        x: [points[0][0], points[points.length - 1][0]],
         y: [Math.max(low - room, 0), top + room],
         format_y: bytes,
-        format_x: count,
+        format_x: per_mark ? count : (at) => time(at * 1e9),
         x_ticks: 4,
         y_ticks: 4,
         label: `${title} at the marks`
     });
-    chart.line(values.map((value, i) => [i + 1, value]), {class: `${name}-line`});
+    chart.line(points, {class: `${name}-line`});
     if (slope && slope.model === "ramp")
-        chart.line(fit_points(values, slope.skipped || 0, slope.bytes_per_mark), {class: "fit-line"});
+        chart.line(fit_points(points, slope.skipped || 0, slope.bytes_per_mark), {class: "fit-line"});
     return chart.svg;
 }
 
@@ -51,7 +45,7 @@ function slope_text(slope, unit) {
         return "";
     return `${rate(slope.bytes_per_mark, unit)} (95 % interval ${bytes(Math.round(slope.low))} to ${
                bytes(Math.round(slope.high))}); ${slope.model}` +
-        (slope.skipped ? `, ${count(slope.skipped)} marks of warm-up not counted` : "");
+        (slope.skipped ? `, ${count(slope.skipped)} points of warm-up not counted` : "");
 }
 
 function account_table(account, unit) {
@@ -59,7 +53,7 @@ function account_table(account, unit) {
         Object.keys(account).filter((name) => !["rss", "error"].includes(name) && Math.abs(account[name]) >= 0.5);
     if (!names.length)
         return null;
-    const most = Math.max(...names.map((name) => Math.abs(account[name])), 1);
+    const most = highest(names.map((name) => Math.abs(account[name])), 1);
     const columns = [
         {key: "name", title: "RSS grows by", left: true, value: (row) => row.name},
         {
@@ -77,7 +71,7 @@ function account_table(account, unit) {
 }
 
 function sites_table(sites, unit) {
-    const most = Math.max(...sites.map((site) => Math.abs(site.bytes_per_mark)), 1);
+    const most = highest(sites.map((site) => Math.abs(site.bytes_per_mark)), 1);
     const columns = [
         {
             key: "rate",
@@ -136,12 +130,13 @@ async function draw_growth(now) {
         await core.ask(words_of("marks", now, [...(label ? ["--label", label] : ["--stamps"]), "--json"]), which)
             .catch(() => ({marks: []}));
     const marks = stamps.marks, each = picture_width(340);
-    const series = marks.length > 1 ? [["live", "live heap"], ["rss", "RSS"], ["vm", "VM"]].map(
-                                          ([name, title]) => el("figure", {class: "small"},
-                                              el("figcaption", {}, el("b", {}, title), " ",
-                                                  el("span", {class: "quiet"}, slope_text(answer.slopes[name], unit))),
-                                              series_chart(name, title, marks, answer.slopes[name], each)))
-                                    : [];
+    const series = marks.length > 1
+        ? [["live", "live heap"], ["rss", "RSS"], ["vm", "VM"]].map(
+              ([name, title]) => el("figure", {class: "small"},
+                  el("figcaption", {}, el("b", {}, title), " ",
+                      el("span", {class: "quiet"}, slope_text(answer.slopes[name], unit))),
+                  series_chart(name, title, marks, answer.slopes[name], each, answer.unit === "mark")))
+        : [];
     const content = el("div", {class: "growth"}, el("section", {class: `verdict ${answer.verdict}`}, el("span", {class: "tag", id: "verdict"}, answer.verdict), el("p", {}, answer.answer)),
         el("div", {class: "multiples"}, series),
         answer.sites && answer.sites.length ? [el("h2", {}, "Who grows"), sites_table(answer.sites, unit)] : null,
@@ -155,7 +150,7 @@ async function draw_growth(now) {
     return {
         content,
         csv: async () => csv_of([titles, ...(answer.sites || []).map((site) => titles.map((title) => site[title]))]),
-        picture: series.length ? async () => ({svg: content.querySelector("svg")}) : null
+        picture: series.length ? {element: () => content.querySelector(".multiples")} : null
     };
 }
 

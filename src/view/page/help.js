@@ -10,8 +10,8 @@ const KEYS = [
     ["a w", "state at a moment; difference in a window"],
     ["← →", "on the timeline: to the previous or next mark or peak; with Shift the beginning of the window"],
     ["↑ ↓ Enter", "in tables and trees: next row, open it"],
-    ["← → in a tree", "close, open"],
-    ["arrows, Enter", "in a flame graph: move from box to box, zoom"],
+    ["← →", "in a tree: close, open"],
+    ["← → ↑ ↓ Enter", "in a flame graph: move from box to box, zoom"],
     ["y", "copy the command"],
     ["v", "light or dark"],
 ];

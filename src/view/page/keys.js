@@ -44,8 +44,12 @@ export function start_keys(views) {
         if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented ||
             (typing && event.key !== "Escape"))
             return;
-        if (document.querySelector("dialog[open]"))
+        const dialog = document.querySelector("dialog[open]");
+        if (dialog) {
+            if (event.key === "Escape" || event.key === "?")
+                dialog.close();
             return;
+        }
         const act = keys[event.key];
         if (act) {
             event.preventDefault();

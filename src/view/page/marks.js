@@ -2,7 +2,7 @@
 import {Chart, picture_width} from "./chart.js";
 import {core} from "./core.js";
 import {button, el, selection} from "./dom.js";
-import {bytes, count, time} from "./format.js";
+import {bytes, count, highest, lowest, time} from "./format.js";
 import {change, state} from "./state.js";
 import {data_table} from "./table.js";
 import {words_of} from "./words.js";
@@ -44,7 +44,7 @@ function mark_figure(picture, marks, width) {
     const points = series_of(marks, picture.of);
     if (points.length < 2 || points.every(([, value]) => value === 0))
         return null;
-    const values = points.map(([, value]) => value), low = Math.min(...values), top = Math.max(...values),
+    const values = points.map(([, value]) => value), low = lowest(values), top = highest(values),
           room = (top - low) * 0.1 || top * 0.05 || 1;
     const chart = new Chart({
         width,
@@ -147,7 +147,7 @@ async function draw_marks_view(now) {
     return {
         content,
         csv: () => core.csv(marks_words(now), which),
-        picture: pictures.length ? async () => ({svg: content.querySelector("svg")}) : null
+        picture: pictures.length ? {element: () => content.querySelector(".multiples")} : null
     };
 }
 

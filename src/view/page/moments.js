@@ -54,3 +54,29 @@ export function neighbour(time_ns, moments, step) {
                            : moments.findLast((moment) => moment.time_ns < time_ns);
     return other ? other.word : null;
 }
+
+const AGREES = 0.15;
+
+// Measurements of what RSS is made of, cut where the RSS between two of them is far from the straight
+// line between them: there nobody knows what it was made of.
+export function ribbon_runs(footprints, rss) {
+    const runs = [];
+    footprints.forEach((footprint, i) => {
+        const before = footprints[i - 1];
+        if (before && rss_agrees(before, footprint, rss))
+            runs[runs.length - 1].push(footprint);
+        else
+            runs.push([footprint]);
+    });
+    return runs;
+}
+
+function rss_agrees(a, b, rss) {
+    const span = b.time_ns - a.time_ns || 1;
+    return rss.every(([at, bytes]) => {
+        if (at <= a.time_ns || at >= b.time_ns)
+            return true;
+        const line = a.rss_bytes + (b.rss_bytes - a.rss_bytes) * (at - a.time_ns) / span;
+        return Math.abs(bytes - line) <= AGREES * line;
+    });
+}

@@ -1,7 +1,7 @@
 // processes: who started whom, with the peak of each.
 import {core} from "./core.js";
 import {button, el} from "./dom.js";
-import {amount, bytes, count, shorten} from "./format.js";
+import {amount, bytes, count, highest, shorten} from "./format.js";
 import {largest_process, process_rows} from "./process_list.js";
 import {csv_of} from "./save.js";
 import {change} from "./state.js";
@@ -29,7 +29,7 @@ function processes_words(now) {
 async function draw_processes(now) {
     const answer = await core.ask(processes_words({...now, process: ""}), Number(now.file)),
           rows = process_rows(answer.processes);
-    const most = Math.max(1, ...rows.map((row) => row.peak_bytes || 0)), largest = largest_process(rows, answer.pid);
+    const most = highest(rows.map((row) => row.peak_bytes || 0), 1), largest = largest_process(rows, answer.pid);
     const chosen = now.process || (largest ? largest.word : "");
     const columns = [
         {

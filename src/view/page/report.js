@@ -3,6 +3,7 @@ import {add_filter} from "./controls.js";
 import {core} from "./core.js";
 import {button, el} from "./dom.js";
 import {amount, count, pattern_of, percent, place_of, shorten, signed, whole_place} from "./format.js";
+import {matched_share} from "./search.js";
 import {change} from "./state.js";
 import {function_link, stack_list} from "./stacks.js";
 import {data_table} from "./table.js";
@@ -140,7 +141,8 @@ async function draw_report(now) {
         el("div", {class: "view-bar"}, el("h2", {}, `${question_text(now, answer)} by ${answer.by}`),
             el("strong", {id: "sum", "data-value": answer.sum.bytes}, amount(answer.sum.bytes, answer.unit)),
             el("span", {class: "quiet"},
-                `${count(answer.sum.count)} ${count_title(answer.metric)}, ${count(answer.rows.length)} rows`)),
+                `${count(answer.sum.count)} ${count_title(answer.metric)}, ${count(answer.rows.length)} rows`),
+            now.by === "function" ? matched_share(now) : null),
         ignored_line(answer), data_table({
             columns,
             rows: answer.rows,

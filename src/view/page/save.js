@@ -26,10 +26,19 @@ const DRAWN = [
     "fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity", "font-size",
     "font-family", "font-weight", "text-anchor"
 ];
+const SVG = "http://www.w3.org/2000/svg";
 
-// An SVG of the page as a file of its own: what the style sheet gives is written into the elements.
-export function svg_text(svg) {
-    const copy = svg.cloneNode(true);
+function svg_element(name, attributes, text = "") {
+    const element = document.createElementNS(SVG, name);
+    for (const [key, value] of Object.entries(attributes))
+        element.setAttribute(key, value);
+    element.textContent = text;
+    return element;
+}
+
+// A copy of a picture that needs no style sheet: what it gives is written into the elements.
+function styled_copy(svg, x, y) {
+    const copy = svg.cloneNode(true), box = svg.getBoundingClientRect();
     const from = [svg, ...svg.querySelectorAll("*")], to = [copy, ...copy.querySelectorAll("*")];
     from.forEach((element, i) => {
         const style = getComputedStyle(element);
@@ -37,26 +46,45 @@ export function svg_text(svg) {
             to[i].setAttribute(name, style.getPropertyValue(name));
         to[i].removeAttribute("class");
     });
-    const box = svg.getBoundingClientRect();
-    copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-    copy.setAttribute("width", Math.round(box.width));
-    copy.setAttribute("height", Math.round(box.height));
-    const ground = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-    ground.setAttribute("width", "100%");
-    ground.setAttribute("height", "100%");
-    ground.setAttribute("fill", getComputedStyle(document.body).backgroundColor);
-    copy.prepend(ground);
-    return new XMLSerializer().serializeToString(copy);
+    for (const [name, value] of Object.entries({x, y, width: Math.round(box.width), height: Math.round(box.height)}))
+        copy.setAttribute(name, value);
+    return copy;
+}
+
+// The pictures in an element as one SVG, each where it is on screen, with its caption.
+export function svg_of(element) {
+    const box = element.getBoundingClientRect(), style = getComputedStyle(document.body);
+    const whole = svg_element("svg", {width: Math.round(box.width), height: Math.round(box.height)});
+    whole.append(svg_element("rect", {width: "100%", height: "100%", fill: style.backgroundColor}));
+    for (const svg of element.matches("svg") ? [element] : element.querySelectorAll("svg")) {
+        const at = svg.getBoundingClientRect(), caption = svg.closest("figure")?.querySelector("figcaption");
+        whole.append(styled_copy(svg, Math.round(at.x - box.x), Math.round(at.y - box.y)));
+        if (caption) {
+            const above = caption.getBoundingClientRect();
+            whole.append(svg_element("text", {
+                x: Math.round(above.x - box.x) + 6,
+                y: Math.round(above.y - box.y) + 13,
+                "font-size": 12,
+                "font-family": style.fontFamily,
+                fill: style.color
+            },
+                caption.textContent));
+        }
+    }
+    return whole;
+}
+
+export function svg_text(svg) {
+    return new XMLSerializer().serializeToString(svg);
 }
 
 // The same as a PNG, twice as fine.
 export async function svg_png(svg) {
-    const image = new Image(), box = svg.getBoundingClientRect();
+    const image = new Image(), canvas = document.createElement("canvas");
     image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(svg_text(svg));
     await image.decode();
-    const canvas = document.createElement("canvas");
-    canvas.width = Math.round(box.width) * 2;
-    canvas.height = Math.round(box.height) * 2;
+    canvas.width = Number(svg.getAttribute("width")) * 2;
+    canvas.height = Number(svg.getAttribute("height")) * 2;
     canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
     return new Promise((done) => canvas.toBlob(done, "image/png"));
 }

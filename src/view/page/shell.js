@@ -5,11 +5,14 @@ import {core} from "./core.js";
 import {button, el, replace} from "./dom.js";
 import {base_name, command_text, shorten, time} from "./format.js";
 import {help_dialog} from "./help.js";
-import {copy_text, save_blob, save_text, svg_png, svg_text} from "./save.js";
+import {copy_text, save_blob, save_text, svg_of, svg_png, svg_text} from "./save.js";
 import {change, on_change, start_state, state} from "./state.js";
+import {change_theme, start_theme} from "./theme.js";
 import {draw_timeline, timeline_data} from "./timeline.js";
 
 const parts = {}; // the elements of the frame, by name
+const REFRESH_MS = 5000;
+let following = true; // of a recording that goes on
 let views = [];
 let timeline = null; // of the process on screen
 let drawing = 0; // number of the latest drawing: an older one that is late is dropped
@@ -19,15 +22,8 @@ function current_view() {
     return views.find((view) => view.id === state.view) || views[0];
 }
 
-export function set_theme(theme) {
-    document.documentElement.dataset.theme = theme;
-    draw_all(); // pictures take their colours from the style
-}
-
 export function toggle_theme() {
-    const dark = document.documentElement.dataset.theme === "dark" ||
-        (!document.documentElement.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches);
-    set_theme(dark ? "light" : "dark");
+    change_theme(draw_all);
 }
 
 function build_frame() {
@@ -81,16 +77,38 @@ function draw_head(report) {
         el("h1", {title: command}, shorten(command, 90)),
         el("span", {class: "quiet facts"},
             [time(report.duration_ns), ended, `pid ${report.pid}`].filter(Boolean).join(" · ")),
-        el("span", {class: "spring"}), badge_of(report), core.live ? button("Refresh", refresh, {id: "refresh"}) : null,
+        el("span", {class: "spring"}), badge_of(report), core.live ? live_control() : null,
         button(
             "◐", toggle_theme, {class: "icon", id: "theme", title: "light or dark (v)", "aria-label": "light or dark"}),
         button("?", show_help, {class: "icon", id: "show-help", title: "help (?)", "aria-label": "help"}));
 }
 
+// A recording that goes on is looked at again every few seconds, until the reader wants to hold still.
+function live_control() {
+    const follow = button("Live", () => {
+        following = !following;
+        follow.setAttribute("aria-pressed", String(following));
+    }, {id: "live", "aria-pressed": String(following), title: "look again every few seconds"});
+    return el("span", {class: "segmented"}, follow, button("Look again", refresh, {id: "refresh"}));
+}
+
 async function refresh() {
-    await core.refresh();
-    timeline = null;
-    draw_all();
+    try {
+        await core.refresh();
+        timeline = null;
+        await draw_all();
+    } catch (problem) {
+        following = false;
+        say(problem.message);
+    }
+}
+
+async function follow_recording() {
+    for (;;) {
+        await new Promise((done) => setTimeout(done, REFRESH_MS));
+        if (following && !document.hidden)
+            await refresh();
+    }
 }
 
 function draw_tabs() {
@@ -103,14 +121,14 @@ function draw_tabs() {
     parts.tabs.querySelector("[aria-current]")?.scrollIntoView({block: "nearest", inline: "nearest"});
 }
 
+// A view gives the element that holds its pictures, or makes its own files.
 async function save_picture(kind) {
-    const picture = await actions.picture(), name = `tidemark-${state.view}`;
+    const picture = actions.picture, name = `tidemark-${state.view}.${kind}`;
     if (kind === "svg")
-        save_text(
-            typeof picture.svg === "string" ? picture.svg : svg_text(picture.svg), name + ".svg", "image/svg+xml");
+        save_text(picture.svg ? await picture.svg() : svg_text(svg_of(picture.element())), name, "image/svg+xml");
     else
-        save_blob(picture.png ? await picture.png() : await svg_png(picture.svg), name + ".png");
-    say(`saved ${name}.${kind}`);
+        save_blob(picture.png ? await picture.png() : await svg_png(svg_of(picture.element())), name);
+    say(`saved ${name}`);
 }
 
 function draw_tools() {
@@ -200,6 +218,7 @@ export async function draw_all() {
 export async function start_shell(all_views) {
     views = all_views;
     start_state();
+    start_theme(draw_all);
     build_frame();
     on_change(draw_all);
     let width = innerWidth;
@@ -210,4 +229,6 @@ export async function start_shell(all_views) {
         }
     });
     await draw_all();
+    if (core.live)
+        follow_recording();
 }

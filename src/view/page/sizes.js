@@ -1,7 +1,7 @@
 // sizes: how each function's blocks are spread over sizes or lifetimes, as a heat map.
 import {core} from "./core.js";
 import {el, segmented} from "./dom.js";
-import {bytes, count, time} from "./format.js";
+import {bytes, count, highest, time} from "./format.js";
 import {csv_of} from "./save.js";
 import {change} from "./state.js";
 import {function_link} from "./stacks.js";
@@ -11,7 +11,8 @@ import {words_of} from "./words.js";
 const FUNCTIONS = 40;
 
 function sizes_words(now) {
-    const histogram = {...now, metric: "", by: "function", size: "requested"};
+    // It is known for the whole run only.
+    const histogram = {...now, metric: "", by: "function", size: "requested", mode: "at", at: ""};
     return words_of(
         "report", histogram, ["--histogram", now.spread, "--by", "function", "--top", String(FUNCTIONS), "--json"]);
 }
@@ -65,7 +66,7 @@ async function draw_sizes(now) {
           rows = rows_matching(
               answer.rows.filter((row) => row.self_count), [{left: true, value: (row) => row.name}], now.search);
     const counts = rows.map((row) => columns.map((column) => bucket_count(row.histogram, column)));
-    const most = Math.max(1, ...counts.flat()), all = columns.map((column) => bucket_count(answer.histogram, column));
+    const most = highest(counts.flat(), 1), all = columns.map((column) => bucket_count(answer.histogram, column));
     const line = (title, values, whole, node) => el("tr", {}, el("th", {class: "left name", scope: "row", title}, node),
         values.map((n, i) => heat_cell(n, whole, `${title}: ${count(n)} blocks, ${column_hint(columns[i], kind)}`)));
     const table = el("table", {class: "data heatmap", "data-name": "sizes"},
@@ -75,8 +76,8 @@ async function draw_sizes(now) {
                     kind === "size" ? "blocks by size, from" : "blocks by lifetime"),
                 columns.map((column) => el(
                                 "th", {scope: "col", title: column_hint(column, kind)}, column_title(column, kind))))),
-        el("tbody", {}, line("all functions", all, Math.max(1, ...all), el("b", {}, "all functions")),
-            rows.map((row, i) => line(row.name, counts[i], most, function_link(row.name, 44)))));
+        el("tbody", {}, line("all functions", all, highest(all, 1), el("b", {}, "all functions")),
+            rows.map((row, i) => line(row.name, counts[i], most, function_link(row.name, 44, {metric: "total"})))));
     const content = el("div", {},
         el("div", {class: "view-bar"},
             el("h2", {}, kind === "size" ? "How large are its blocks?" : "How long do its blocks live?"),

@@ -85,7 +85,7 @@ async function draw_source(now) {
         ready: () => {
             const line =
                 chosen ? chosen.line : [...lines].sort((a, b) => b[1].self - a[1].self).map(([number]) => number)[0];
-            content.querySelector(`#line-${line}`)?.scrollIntoView({block: "center"});
+            content.querySelector(`#line-${line}`)?.scrollIntoView({block: "nearest"});
         },
         csv: () => core.csv(source_words(now), Number(now.file))
     };

@@ -5,11 +5,12 @@ import {change} from "./state.js";
 
 const FIRST_FRAMES = 14;
 
-// A name in brackets is no function: [itself], [cut].
-export function function_link(name, room = 70) {
+// Leads to a function's callers and callees; `more` is what else of the state changes. A name in
+// brackets is no function: [itself], [cut].
+export function function_link(name, room = 70, more = {}) {
     if (name.startsWith("["))
         return el("span", {class: "name"}, name);
-    return button(shorten(name, room), () => change({view: "callers", select: name, search: ""}),
+    return button(shorten(name, room), () => change({view: "callers", select: name, search: "", ...more}),
         {class: "link name", title: `${name}\ncallers and callees`});
 }
 

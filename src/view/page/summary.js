@@ -71,7 +71,8 @@ function tiles_of(report, leaks, state) {
             t.temporary_allocations),
     ];
     if (leaks)
-        tiles.push(number_tile("lost", bytes(leaks.totals.lost_bytes),
+        tiles.push(number_tile(window ? `lost, allocated since ${state.since || "start"}` : "lost",
+            leaks.unclassified_because ? "unknown" : bytes(leaks.totals.lost_bytes),
             leaks.unclassified_because || `in ${counted(leaks.totals.lost_blocks, "block")}`, {view: "leaks"},
             leaks.totals.lost_bytes));
     if (sampling.cpu_samples)
@@ -118,7 +119,7 @@ async function draw_summary(state) {
     return {
         content,
         csv: async () => csv_of([titles, ...list.map((finding) => titles.map((title) => finding[title]))]),
-        picture: async () => ({svg: document.querySelector("svg.timeline")})
+        picture: {element: () => document.querySelector("svg.timeline")}
     };
 }
 

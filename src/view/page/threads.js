@@ -2,7 +2,7 @@
 import {Chart, picture_width} from "./chart.js";
 import {core} from "./core.js";
 import {button, el} from "./dom.js";
-import {bytes, count, percent, shorten, time} from "./format.js";
+import {bytes, count, highest, percent, shorten, time} from "./format.js";
 import {change} from "./state.js";
 import {data_table, rows_matching} from "./table.js";
 import {words_of} from "./words.js";
@@ -58,7 +58,7 @@ const THREAD_COLUMNS = [
 
 async function draw_threads(now) {
     const answer = await core.ask(threads_words(now), Number(now.file));
-    const most = Math.max(1, ...answer.threads.map((thread) => Math.max(0, ...thread.live)));
+    const most = highest(answer.threads.map((thread) => highest(thread.live)), 1);
     const each = picture_width(300);
     const found = rows_matching(answer.threads, THREAD_COLUMNS, now.search);
     const pictures = found.slice(0, FIRST_PICTURES).map((thread) => thread_figure(thread, answer, most, each));
@@ -81,7 +81,7 @@ async function draw_threads(now) {
     return {
         content,
         csv: () => core.csv(threads_words(now), Number(now.file)),
-        picture: pictures.length ? async () => ({svg: content.querySelector("svg")}) : null
+        picture: pictures.length ? {element: () => content.querySelector(".multiples")} : null
     };
 }
 

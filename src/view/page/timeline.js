@@ -3,8 +3,8 @@
 import {Chart} from "./chart.js";
 import {core} from "./core.js";
 import {el, replace, sv} from "./dom.js";
-import {bytes, count, time} from "./format.js";
-import {named_moments, neighbour, time_of, word_at} from "./moments.js";
+import {bytes, count, highest, time} from "./format.js";
+import {named_moments, neighbour, ribbon_runs, time_of, word_at} from "./moments.js";
 import {change, state} from "./state.js";
 import {words_of} from "./words.js";
 
@@ -132,7 +132,7 @@ function draw_marks(chart, data) {
 
 function draw_cpu(chart, data) {
     const height = 14, rate = (part) => part.ns / (part.to - part.from);
-    const parts = data.cpu.filter((part) => part.to > part.from), most = Math.max(...parts.map(rate));
+    const parts = data.cpu.filter((part) => part.to > part.from), most = highest(parts.map(rate));
     for (const part of parts) {
         const x = chart.at_x(part.from), width = Math.max(chart.at_x(part.to) - x - 0.5, 0.5);
         const tall = most ? height * rate(part) / most : 0;
@@ -141,6 +141,18 @@ function draw_cpu(chart, data) {
     }
     if (data.cpu.length)
         chart.text(chart.margin.left - 6, 15, "CPU", {class: "axis", "text-anchor": "end"});
+}
+
+// What RSS is made of was measured now and then. Between two measurements there is a ribbon if the
+// RSS agrees with it; a measurement that stands alone is a column.
+function draw_ribbon(chart, data) {
+    for (const run of ribbon_runs(data.footprints, data.rss)) {
+        const alone = run.length === 1, half = (data.duration_ns / chart.width) * 5;
+        const xs = alone ? [run[0].time_ns - half, run[0].time_ns + half] : run.map((f) => f.time_ns);
+        const shown = alone ? [run[0], run[0]] : run;
+        const layers = RIBBON.map((layer) => ({...layer, values: shown.map(layer.of)}));
+        chart.stack(xs, layers.filter((layer) => layer.values.some((value) => value > 0)));
+    }
 }
 
 // The chosen window or moment, drawn over the lines.
@@ -174,9 +186,9 @@ function legend_of(data) {
 
 // Draws the timeline into a box. `tall`: with ribbon and legend; otherwise a strip above the other views.
 export function draw_timeline(box, data, tall) {
-    const width = Math.max(box.clientWidth || 900, 280), height = tall ? 240 : 100;
-    const rss_max = Math.max(0, ...data.rss.map(([, value]) => value), ...data.footprints.map((f) => f.rss_bytes));
-    const live_max = Math.max(data.peak_bytes, ...data.live.map(([, value]) => value), 1);
+    const width = Math.max((box.clientWidth || 900) - 12, 260), height = tall ? 240 : 100;
+    const rss_max = highest([...data.rss.map(([, value]) => value), ...data.footprints.map((f) => f.rss_bytes)]);
+    const live_max = highest(data.live.map(([, value]) => value), Math.max(data.peak_bytes, 1));
     const chart = new Chart({
         width,
         height,
@@ -195,11 +207,8 @@ export function draw_timeline(box, data, tall) {
     });
     chart.svg.setAttribute("class", "chart timeline");
     chart.svg.setAttribute("tabindex", "0");
-    if (tall && data.footprints.length > 1) {
-        const layers = RIBBON.map((layer) => ({...layer, values: data.footprints.map(layer.of)}))
-                           .filter((layer) => layer.values.some((value) => value > 0));
-        chart.stack(data.footprints.map((f) => f.time_ns), layers);
-    }
+    if (tall)
+        draw_ribbon(chart, data);
     chart.area(data.live, {class: tall ? "live-area faint" : "live-area"});
     chart.line(data.rss, {class: "rss-line"});
     chart.steps(data.live, {class: "live-line"});

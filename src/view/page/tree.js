@@ -1,7 +1,8 @@
 // tree: calls from the root down, as rows that open.
 import {core} from "./core.js";
 import {button, el, segmented} from "./dom.js";
-import {amount, count, percent, place_of, whole_place} from "./format.js";
+import {amount, count, highest, percent, place_of, whole_place} from "./format.js";
+import {matched_share} from "./search.js";
 import {change} from "./state.js";
 import {function_link} from "./stacks.js";
 import {matcher} from "./table.js";
@@ -21,7 +22,7 @@ export function opened_at_first(rows) {
     while (level.length) {
         const largest = level.reduce((a, b) => Math.abs(b.total_bytes) > Math.abs(a.total_bytes) ? b : a);
         open.add(largest);
-        const next = largest.children, most = Math.max(0, ...next.map((row) => Math.abs(row.total_bytes)));
+        const next = largest.children, most = highest(next.map((row) => Math.abs(row.total_bytes)));
         if (!next.length || most * 2 < Math.abs(largest.total_bytes))
             break;
         level = next;
@@ -151,7 +152,7 @@ async function draw_tree(now) {
             segmented("Smallest calls shown", [["1", "≥ 1 %"], ["0.5", "≥ 0.5 %"], ["0.05", "≥ 0.05 %"], ["0", "all"]],
                 now.min, (min) => change({min})),
             button("Open all", () => tree.open_all(), {id: "open-all"}),
-            button("Close all", () => tree.close_all(), {id: "close-all"})),
+            button("Close all", () => tree.close_all(), {id: "close-all"}), matched_share(now)),
         el("div", {class: "scroll-x"},
             el("table", {class: "data tree"},
                 el("thead", {},

@@ -4,7 +4,7 @@
 const FOCUS = ["within", "ignore", "fold", "thread", "language", "process"];
 const TAKES = {
     report: ["metric", "size", "by", "at", "since", ...FOCUS],
-    diff: ["metric", "size", "by", "at", "since", ...FOCUS],
+    diff: ["metric", "size", "by", "at", "since", ...FOCUS.filter((name) => name !== "process")], // of two recordings
     flame: ["metric", "size", "at", "since", ...FOCUS],
     leaks: ["since", ...FOCUS],
     threads: ["at", "since", ...FOCUS],
