@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/say.h"
+#include "base/signal_name.h"
 #include "analyse/work_end.h"
 #include "model/arenas_at.h"
 #include "model/not_recorded.h"
@@ -75,7 +76,7 @@ void summary_short_command(const struct profile *p, size_t width, struct strbuf 
 
 void summary_ending(const struct profile *p, struct strbuf *out)
 {
-    const char *name = p->signal > 0 ? sigabbrev_np(p->signal) : NULL;
+    const char *name = signal_name(p->signal);
     if (p->signal && name)
         strbuf_printf(out, "killed by SIG%s (signal %d)", name, p->signal);
     else if (p->signal)

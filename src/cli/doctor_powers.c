@@ -12,11 +12,11 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/older_libc.h"
 #include "cli/doctor.h"
 #include "collect/proc/remote_memory.h"
 

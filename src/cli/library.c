@@ -6,15 +6,27 @@
 
 #include "base/err.h"
 
-char *library_find(void)
+/* The file `relative` to the folder of this program, if it can be read; else NULL. An absolute path
+ * is itself. */
+static char *from_here(const char *relative)
 {
     char exe[4096];
     ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
     exe[n > 0 ? n : 0] = '\0';
     char *slash = strrchr(exe, '/');
-    char *beside = xasprintf("%.*s/libtidemark.so", (int)(slash ? slash - exe : 0), exe);
-    if (access(beside, R_OK) == 0)
-        return beside;
-    free(beside);
-    return access(TIDEMARK_LIBRARY, R_OK) == 0 ? xstrdup(TIDEMARK_LIBRARY) : NULL;
+    char *path = *relative == '/'
+                     ? xstrdup(relative)
+                     : xasprintf("%.*s/%s", (int)(slash ? slash - exe : 0), exe, relative);
+    char *resolved = realpath(path, NULL);
+    free(path);
+    if (resolved && access(resolved, R_OK) == 0)
+        return resolved;
+    free(resolved);
+    return NULL;
+}
+
+char *library_find(void)
+{
+    char *found = from_here("libtidemark.so");
+    return found ? found : from_here(TIDEMARK_LIBRARY);
 }

@@ -2,8 +2,8 @@
 #ifndef TIDE_CLI_LIBRARY_H
 #define TIDE_CLI_LIBRARY_H
 
-/* Beside the program when run from a build, else where it was installed; NULL: neither can be read.
- * Caller frees. */
+/* Beside the program when run from a build, else where installation puts it, seen from the program;
+ * NULL: neither can be read. Caller frees. */
 char *library_find(void);
 
 #endif

@@ -17,13 +17,13 @@
  */
 #include <errno.h>
 #include <link.h>
-#include <malloc.h>
 #include <signal.h>
 #include <string.h>
 #include <time.h>
 
 #include "record/exports.h"
 #include "record/inner.h"
+#include "record/libc.h"
 #include "record/loaded.h"
 #include "record/recorder.h"
 
@@ -32,7 +32,7 @@
 #define SHARE    100        /* one part in so many of the time */
 #define ASKING   UINT64_MAX /* some thread is at it, */
 
-typedef struct mallinfo2 glibc_function(void);
+typedef struct libc_mallinfo glibc_function(void);
 typedef int jemalloc_function(const char *, void *, size_t *, void *, size_t);
 typedef int tcmalloc_function(const char *, size_t *);
 typedef void mimalloc_function(size_t *, size_t *, size_t *, size_t *, size_t *, size_t *, size_t *,
@@ -156,7 +156,7 @@ static bool ask_mimalloc(struct wire_held *out)
 
 static bool ask_glibc(struct wire_held *out)
 {
-    struct mallinfo2 m = question.glibc();
+    struct libc_mallinfo m = question.glibc();
     out->held_bytes = m.arena + m.hblkhd;
     out->free_bytes = m.fordblks;
     return true;

@@ -6,6 +6,7 @@
 
 #include "record/entry.h"
 #include "record/exports.h"
+#include "record/libc.h"
 #include "record/loaded.h"
 #include "record/recorder.h"
 

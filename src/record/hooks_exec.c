@@ -24,6 +24,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "record/libc.h"
 #include "record/loaded.h"
 #include "record/program.h"
 #include "record/recorder.h"

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "record/libc.h"
 #include "record/recorder.h"
 
 static void *map_directly(void *at, size_t size, int protection, int flags, int fd, long offset)

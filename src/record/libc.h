@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/mman.h>
 #include <time.h>
 
 /* As glibc 2.35 and later declare it. */
@@ -23,6 +24,23 @@ struct libc_object {
     void *eh_frame;
     unsigned long long reserved[7];
 };
+
+/* As glibc 2.33 and later declare the answer of mallinfo2. */
+struct libc_mallinfo {
+    size_t arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks, keepcost;
+};
+
+/* Declared in the headers of glibc 2.34 and later only. */
+int execveat(int folder, const char *path, char *const argv[], char *const environment[],
+             int flags);
+pid_t _Fork(void);
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4
+#endif
 
 /* NULL where it is missing: before 2.35 the first, and in 2.28 to 2.33 those of threads and of
  * dlfcn.h while nobody has loaded libpthread and libdl. */

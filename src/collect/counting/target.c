@@ -9,10 +9,10 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/older_libc.h"
 #include "collect/proc/proc.h"
 
 #define RINGS_FIRST      4

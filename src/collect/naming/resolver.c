@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "symbol/symbolizer.h"
@@ -124,7 +125,7 @@ static void *work_in_background(void *arg)
     if (!r->in_turn)
         setpriority(PRIO_PROCESS, 0, 19); /* on Linux: this thread; for good, if we are not root */
     pthread_mutex_lock(&r->lock);
-    r->background_thread = gettid();
+    r->background_thread = (pid_t)syscall(SYS_gettid);
     while (!r->closed) {
         struct file *file = next_file(r, &number);
         if (!file) {

@@ -12,8 +12,9 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "base/older_libc.h"
 
 /* The kernel keeps it with the pidfd once the process was waited for (Linux 6.15 and later). */
 static bool ask_pidfd(int pidfd, int *wait_status)

@@ -1,0 +1,17 @@
+/*
+ * older_libc: what the headers of glibc 2.27 to 2.30 do not have yet, and the tool needs.
+ */
+#ifndef TIDE_BASE_OLDER_LIBC_H
+#define TIDE_BASE_OLDER_LIBC_H
+
+#include <sys/syscall.h>
+
+/* The same numbers on every architecture. */
+#ifndef SYS_pidfd_send_signal
+#define SYS_pidfd_send_signal 424
+#endif
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+
+#endif
