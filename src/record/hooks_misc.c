@@ -13,6 +13,7 @@
 
 #include "record/definition.h"
 #include "record/libc.h"
+#include "record/loader_list.h"
 #include "record/nodes.h"
 #include "record/python.h"
 #include "record/rebind.h"
@@ -86,6 +87,8 @@ EXPORT int dlclose(void *handle)
 static void about_to_fork(bool told)
 {
     struct thread *t = thread_enter();
+    if (!libc.find_object)
+        loader_list_before_fork();
     if (t) {
         tls.fork_told = told;
         event_fork(t);

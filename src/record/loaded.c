@@ -4,70 +4,14 @@
 #include <sys/auxv.h>
 
 #include "record/libc.h"
-
-/* --- before glibc 2.35 ------------------------------------------------------------------------ */
-
-struct question {
-    uint64_t address;
-    struct libc_object *answer;
-};
-
-static struct link_map *map_of(const struct dl_phdr_info *info)
-{
-    struct link_map *m = _r_debug.r_map;
-    while (m && (m->l_addr != info->dlpi_addr || strcmp(m->l_name, info->dlpi_name) != 0))
-        m = m->l_next;
-    return m;
-}
-
-static int compare_one(struct dl_phdr_info *info, size_t size, void *arg)
-{
-    const struct question *q = arg;
-    struct libc_object o = {.map_start = (void *)UINTPTR_MAX};
-    bool inside = false;
-    (void)size;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-        uint64_t start = info->dlpi_addr + p->p_vaddr, end = start + p->p_memsz;
-        if (p->p_type == PT_GNU_EH_FRAME)
-            o.eh_frame = (void *)start;
-        if (p->p_type != PT_LOAD)
-            continue;
-        inside |= q->address >= start && q->address < end;
-        start &= ~UINT64_C(4095);
-        o.map_start = start < (uintptr_t)o.map_start ? (void *)start : o.map_start;
-        o.map_end = end > (uintptr_t)o.map_end ? (void *)end : o.map_end;
-    }
-    if (!inside || !(o.link_map = map_of(info)))
-        return 0;
-    *q->answer = o;
-    return 1;
-}
-
-static bool forked;
-
-/* Holds a lock of the loader's for a moment, as whoever throws an exception does: it is held only
- * to change the list of files, and recursive. So none of ours may be held here. In a child of a
- * process with threads, one that is not there may hold it for ever: there, no file is found. */
-static bool find_in_list(uint64_t address, struct libc_object *o)
-{
-    struct question q = {address, o};
-    return !forked && dl_iterate_phdr(compare_one, &q) == 1;
-}
-
-void loaded_forked(void)
-{
-    forked = true;
-}
-
-/* --- all versions ----------------------------------------------------------------------------- */
+#include "record/loader_list.h"
 
 static bool find(uint64_t address, struct libc_object *o)
 {
     if (__builtin_expect(!libc.looked, 0))
         libc_look();
     return libc.find_object ? libc.find_object((void *)(uintptr_t)address, o) == 0
-                            : find_in_list(address, o);
+                            : loader_list_find(address, o);
 }
 
 /* The program headers of a file, from its first segment; their number, 0: they are not there. */

@@ -21,9 +21,6 @@ struct loaded {
     struct cfi_section tables; /* its call frame information; header NULL: it has none */
 };
 
-/* In a forked child of a process that had threads. */
-void loaded_forked(void);
-
 /* false: no file has it. */
 bool loaded_find(uint64_t address, struct loaded *out);
 

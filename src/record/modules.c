@@ -9,7 +9,7 @@
  * libc also unloads what it loaded itself (character sets, name services), and that passes no hook.
  * But new code can come to old addresses only through the loader, which allocates for every file
  * that it loads, before it runs any of it. So when the loader is who allocates, it is seen whether
- * all that is known is still there (loaded_find takes no lock).
+ * all that is known is still there (loaded_find takes no lock of ours).
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -19,6 +19,7 @@
 #include <sys/syscall.h>
 
 #include "record/loaded.h"
+#include "record/loader_list.h"
 #include "record/python.h"
 #include "record/recorder.h"
 
@@ -60,6 +61,7 @@ void modules_recover(void)
 
 void modules_forget(void)
 {
+    loader_list_changes();
     atomic_fetch_add(&recorder.generation, 1);
     python_forget();
     rules_forget(recorder.rules);
@@ -76,6 +78,7 @@ static bool is_gone(const struct known *k, uint32_t *generation)
 void modules_check(struct thread *t)
 {
     uint32_t n = atomic_load_explicit(&known_count, memory_order_acquire), i = 0, seen;
+    loader_list_changes();
     while (i < n && !is_gone(&known[i], &seen))
         i++;
     if (i == n)

@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 
 #include "record/libc.h"
-#include "record/loaded.h"
+#include "record/loader_list.h"
 #include "record/python.h"
 #include "record/recorder.h"
 
@@ -270,7 +270,7 @@ void threads_reset(void)
     thread_count = 0;
     spin_reset(&threads_lock);
     if (atomic_exchange(&recorder.clocked, false))
-        loaded_forked();
+        loader_list_forked();
     tls.thread = NULL;
 }
 
