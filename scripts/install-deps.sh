@@ -8,7 +8,7 @@ base="build-essential pkg-config meson ninja-build libdw-dev libelf-dev libzstd-
       libiberty-dev libcapstone-dev libcmocka-dev clang libclang-rt-dev gfortran python3 binutils valgrind
       libjemalloc2 libgoogle-perftools4 libtcmalloc-minimal4 libmimalloc2.0 libcap2-bin musl-tools python3-greenlet"
 test="chromium python3-pytest python3-pytest-xdist python3-ipython lua5.4 libxml2-utils libjemalloc-dev
-      libgoogle-perftools-dev python3-dbg python3-numpy golang-go"
+      libgoogle-perftools-dev python3-dbg python3-numpy golang-go zsh fish"
 bench="heaptrack zstd lua5.4 libxml2-utils jq sqlite3 perl git libunwind-dev clang python3 time"
 lint="clang clang-format clang-tidy shellcheck"
 new_pythons="curl xz-utils patchelf"

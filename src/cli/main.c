@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/cmd_complete.h"
 #include "cli/commands.h"
 #include "cli/copies.h"
 
@@ -32,6 +33,7 @@ static const struct command {
     {"ctl", cmd_ctl, "to a running recording: status, mark, snapshot, leaks, pause"},
     {"doctor", cmd_doctor, "what this machine permits, and what follows from it"},
     {COPIES_COMMAND, cmd_copies, NULL},
+    {COMPLETE_COMMAND, cmd_complete, NULL},
 };
 
 static void print_help(FILE *out)
