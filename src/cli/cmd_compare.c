@@ -356,10 +356,7 @@ int cmd_compare(int argc, char **argv)
         status = command_fail("compare", &err, 125);
         goto out;
     }
-    if (w.per && !(library = library_find())) {
-        err_set(&err, -ENOENT,
-                "libtidemark.so, which --per needs, cannot be read; build or "
-                "install again");
+    if (w.per && !(library = library_find(&err))) {
         status = command_fail("compare", &err, 125);
         goto out;
     }

@@ -55,12 +55,12 @@ void finding_set(struct finding *f, enum doctor_state state, const char *follows
 
 static void check_library(struct finding *f)
 {
-    char *library = library_find();
+    struct err err;
+    char *library = library_find(&err);
     if (library)
         finding_set(f, DOCTOR_OK, "", "%s", library);
     else
-        finding_set(f, DOCTOR_MISSING, "nothing can be recorded: build or install again",
-                    "neither beside tidemark nor in " TIDEMARK_LIBRARY);
+        finding_set(f, DOCTOR_MISSING, "nothing can be recorded", "%s", err.text);
     free(library);
 }
 

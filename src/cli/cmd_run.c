@@ -392,11 +392,9 @@ int cmd_run(int argc, char **argv)
         o.session.sampling = (struct perf_options){0};
         o.session.sampling_refused = refused.text;
     }
-    char *library = o.only_samples ? NULL : library_find();
+    char *library = o.only_samples ? NULL : library_find(&err);
     if (!library && !o.only_samples) {
-        fputs("tidemark run: neither libtidemark.so beside tidemark nor " TIDEMARK_LIBRARY
-              " can be read; build or install again\n",
-              stderr);
+        fprintf(stderr, "tidemark run: %s\n", err.text);
         return 125;
     }
     struct run_progress progress = {.has_terminal = !o.session.launcher && isatty(STDOUT_FILENO)};

@@ -1,5 +1,6 @@
 #include "cli/library.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,8 +26,22 @@ static char *from_here(const char *relative)
     return NULL;
 }
 
-char *library_find(void)
+char *library_find(struct err *err)
 {
     char *found = from_here("libtidemark.so");
-    return found ? found : from_here(TIDEMARK_LIBRARY);
+    if (!found && !(found = from_here(TIDEMARK_LIBRARY))) {
+        err_set(err, -ENOENT,
+                "libtidemark.so can be read neither beside tidemark nor as %s from there; build or "
+                "install again",
+                TIDEMARK_LIBRARY);
+        return NULL;
+    }
+    if (!strpbrk(found, " :"))
+        return found;
+    err_set(err, -EINVAL,
+            "%s cannot be preloaded, because its path has a space or a colon; move tidemark to "
+            "another folder",
+            found);
+    free(found);
+    return NULL;
 }

@@ -2,8 +2,10 @@
 #ifndef TIDE_CLI_LIBRARY_H
 #define TIDE_CLI_LIBRARY_H
 
+#include "base/err.h"
+
 /* Beside the program when run from a build, else where installation puts it, seen from the program;
- * NULL: neither can be read. Caller frees. */
-char *library_find(void);
+ * NULL and a sentence: it cannot be read, or not be preloaded. Caller frees. */
+char *library_find(struct err *err);
 
 #endif
