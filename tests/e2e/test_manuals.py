@@ -10,7 +10,8 @@ import subprocess
 from harness import HERE, ROOT, cases
 
 DOCUMENTS = ("README.md", "CHANGELOG.md", "docs/ARCHITECTURE.md", "docs/FORMAT.md", "docs/SAFETY.md", "docs/api.md",
-             "docs/leaks.md", "docs/slow.md", "docs/tutorial.md")
+             "docs/leaks.md", "docs/python.md", "docs/slow.md", "docs/threads.md", "docs/tutorial.md",
+             *sorted(os.path.relpath(path, ROOT) for path in glob.glob(os.path.join(ROOT, "docs", "internals", "*.md"))))
 PAGES = sorted(os.path.relpath(path, ROOT) for path in glob.glob(os.path.join(ROOT, "docs", "man", "*.[0-9]")))
 FOLDERS = "bench|bindings|docs|examples|include|scripts|src|tests"
 
@@ -49,8 +50,8 @@ def test_options_are_those_of_the_help(t, command):
 
 def test_every_variable_has_an_entry(t):
     """Those in quotes; the others are macros."""
-    files = [path for folder, kind in (("src", "*/*.[ch]"), ("bindings", "*/*/*.py"))
-             for path in glob.glob(os.path.join(ROOT, folder, kind))]
+    files = [path for folder, kind in (("src", "**/*.[ch]"), ("bindings", "*/*/*.py"))
+             for path in glob.glob(os.path.join(ROOT, folder, kind), recursive=True)]
     used = {name for path in files for name in re.findall(r'"(TIDEMARK_[A-Z_]+)"', text_of(path))}
     t.true("there are some", {"TIDEMARK_OPTIONS", "TIDEMARK_SOCKET"} <= used, used)
     entries = " ".join(re.findall(r"^\.It Ev (.*)", text_of("docs/man/tidemark.1"), re.MULTILINE))
