@@ -1,9 +1,5 @@
-/*
- * untouched: large blocks that were never written to, as far as the program saw when it freed them.
- *
- * The word of it comes just before that of the free, at the same logical time, so the block is
- * still in the table; if it is not, it was none of ours.
- */
+#include "collect/counting/untouched.h"
+
 #include <stdlib.h>
 
 #include "collect/counting/target.h"
@@ -14,12 +10,12 @@ void untouched_note(struct target *t, uint64_t address, uint64_t bytes)
     if (!blocks_take(&t->blocks, address, &b))
         return;
     blocks_put(&t->blocks, &b, &none);
-    uint32_t *place = map_at(&t->look_of, b.site);
+    uint32_t *place = map_at(&t->untouched.look_of, b.site);
     if (*place == MAP_NONE) {
-        *place = (uint32_t)t->looks.count;
-        *vec_push(&t->looks) = (struct freed_look){.site = b.site};
+        *place = (uint32_t)t->untouched.looks.count;
+        *vec_push(&t->untouched.looks) = (struct freed_look){.site = b.site};
     }
-    struct freed_look *k = &t->looks.items[*place];
+    struct freed_look *k = &t->untouched.looks.items[*place];
     k->blocks++;
     k->bytes += b.size;
     k->untouched_blocks += bytes > 0;
@@ -34,14 +30,15 @@ static int by_site(const void *a, const void *b)
 
 void untouched_finish(struct target *t)
 {
-    for (size_t i = 0; i < t->looks.count; i++)
-        *vec_push(&t->profile.looks) = t->looks.items[i];
-    if (t->looks.count)
-        qsort(t->profile.looks.items, t->looks.count, sizeof *t->looks.items, by_site);
+    for (size_t i = 0; i < t->untouched.looks.count; i++)
+        *vec_push(&t->profile.looks) = t->untouched.looks.items[i];
+    if (t->untouched.looks.count)
+        qsort(t->profile.looks.items, t->untouched.looks.count, sizeof *t->untouched.looks.items,
+              by_site);
 }
 
-void untouched_release(struct target *t)
+void untouched_release(struct untouched *u)
 {
-    vec_release(&t->looks);
-    map_release(&t->look_of);
+    vec_release(&u->looks);
+    map_release(&u->look_of);
 }
