@@ -11,8 +11,10 @@
 #ifndef TIDE_BASE_VEC_H
 #define TIDE_BASE_VEC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
 
@@ -46,6 +48,23 @@ static inline void *vec_grown(void *items, size_t *capacity, size_t wanted, size
      (v)->items = xrealloc((v)->items, (v)->count * sizeof *(v)->items))
 
 #define vec_last(v) (&(v)->items[(v)->count - 1])
+
+/* Of items that are thinned out every second one goes, but for the first and the last. */
+static inline bool thinning_keeps(size_t i, size_t count)
+{
+    return i % 2 == 0 || i + 1 == count;
+}
+
+static inline size_t vec_thinned(char *items, size_t count, size_t size)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (thinning_keeps(i, count))
+            memmove(items + kept++ * size, items + i * size, size);
+    return kept;
+}
+#define vec_thin_out(v)                                                                            \
+    ((v)->count = vec_thinned((char *)(v)->items, (v)->count, sizeof *(v)->items))
 
 /* Sets `at` to how many of `count` items, from the first on, the expression `before` (of `at`)
  * holds for. It must not hold for any item behind one that it does not hold for. */

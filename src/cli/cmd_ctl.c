@@ -189,8 +189,10 @@ int cmd_ctl(int argc, char **argv)
                 pid);
         return 1;
     }
-    struct wire_request request = {
-        .magic = WIRE_MAGIC, .version = WIRE_VERSION, .kind = action->kind, .about = (uint32_t)pid};
+    struct wire_request request = {.magic = WIRE_MAGIC,
+                                   .version = WIRE_VERSION,
+                                   .kind = action->kind,
+                                   .process = (uint32_t)pid};
     struct wire_reply reply = {0};
     char answer[WIRE_TEXT_MAX];
     char *text = action->kind == WIRE_SNAPSHOT ? made_absolute(argc > 3 ? argv[3] : "")

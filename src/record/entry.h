@@ -10,8 +10,8 @@
  *   function:  jmp stub            stub: push frame, hook; jmp entry_wrapper ─► hook
  *              rest  ◄───────────  trampoline: moved instructions; jmp rest  ◄─ next.malloc
  *
- * entry.c finds the functions and does the writing; entry_x86_64.c knows the machine. Called once,
- * by the only thread, while the program is being loaded. [malloc-free]
+ * entry.c finds the functions, patch.c writes, entry_x86_64.c knows the machine. Called once, by
+ * the only thread, while the program is being loaded. [malloc-free]
  *
  * mark_on.c does the same to any function whose entries shall be marks. There the stub tells us and
  * goes on to the trampoline, and leaves nothing on the stack:
@@ -47,10 +47,6 @@ void entry_reached(uint64_t number);
 /* Fills a slot that will be at slot_address. False: the function's beginning cannot be replaced. */
 bool entry_make(const struct entry *e, uint8_t slot[ENTRY_SLOT], uint64_t slot_address,
                 uint8_t patch[ENTRY_PATCH], uint64_t *trampoline);
-
-/* Memory for slots within reach of a jump from the file at `start`: below it, for above an
- * executable the heap grows. To be written to, and not yet executed. NULL: none. */
-uint8_t *entry_island(uint64_t start, size_t size);
 
 /* Does it call, or jump to, one of these functions? */
 bool entry_calls(const struct entry *e, const uint64_t *functions, size_t count);

@@ -173,7 +173,7 @@ static inline __attribute__((always_inline)) bool alloc(struct thread *t, void *
         usable = next.malloc_usable_size ? next.malloc_usable_size(p) : size;
     uint64_t address = (uint64_t)(uintptr_t)p & WIRE_LOW48, over = usable - size;
     event_clock(t, address);
-    if (LIKELY(over < WIRE_SMALL_MAX && size <= UINT32_MAX)) {
+    if (LIKELY(over < WIRE_DETAIL_MAX && size <= UINT32_MAX)) {
         event_word(t, WIRE_WORD(WIRE_ALLOC, over, address));
         event_word(t, (uint64_t)size << 32 | stack);
     } else {
@@ -205,12 +205,12 @@ bool event_alloc_sized(struct thread *t, void *p, size_t size, size_t usable,
     return alloc(t, p, size, caller, usable);
 }
 
-void event_realloc(struct thread *t, void *old, unsigned small)
+void event_realloc(struct thread *t, void *old, enum wire_free how)
 {
     uint64_t address = (uint64_t)(uintptr_t)old & WIRE_LOW48;
     if (event_room(t, 2)) {
         event_clock(t, address);
-        event_word(t, WIRE_WORD(WIRE_REALLOC, small, address));
+        event_word(t, WIRE_WORD(WIRE_REALLOC, how, address));
         event_publish(t);
     }
 }
@@ -260,7 +260,7 @@ bool event_unmap(struct thread *t, void *p, size_t size)
     if (!event_room(t, 3))
         return false;
     event_clock(t, 0);
-    event_word(t, WIRE_WORD(WIRE_UNMAP, 0, (uint64_t)(uintptr_t)p & WIRE_LOW48));
+    event_word(t, WIRE_WORD(WIRE_UNMAP, WIRE_UNMAP_DONE, (uint64_t)(uintptr_t)p & WIRE_LOW48));
     event_word(t, size);
     event_publish(t);
     return true;
@@ -269,7 +269,7 @@ bool event_unmap(struct thread *t, void *p, size_t size)
 void event_unmap_failed(struct thread *t)
 {
     if (event_room(t, 2)) {
-        event_word(t, WIRE_WORD(WIRE_UNMAP, 1, 0));
+        event_word(t, WIRE_WORD(WIRE_UNMAP, WIRE_UNMAP_FAILED, 0));
         event_word(t, 0);
         event_publish(t);
     }
@@ -296,7 +296,7 @@ void event_pool_free(struct thread *t, unsigned pool, const void *p)
     uint64_t address = (uint64_t)(uintptr_t)p & WIRE_LOW48;
     if (event_room(t, 3)) {
         event_clock(t, address);
-        event_word(t, WIRE_WORD(WIRE_UNMAP, 2, address));
+        event_word(t, WIRE_WORD(WIRE_UNMAP, WIRE_UNMAP_POOL, address));
         event_word(t, pool);
         event_publish(t);
     }

@@ -44,7 +44,7 @@ static inline __attribute__((always_inline)) bool record(struct thread *t, void 
         event_prefetch(t, CALLER());                                                               \
         size_t large = old && UNLIKELY(large_may_be(old)) ? large_drop(old) : 0;                   \
         if (old)                                                                                   \
-            event_realloc(t, old, EVENT_MAYBE);                                                    \
+            event_realloc(t, old, WIRE_FREE_MAYBE);                                                \
         void *p = function arguments;                                                              \
         if (UNLIKELY(!p)) {                                                                        \
             if (old)                                                                               \
@@ -65,7 +65,7 @@ static inline __attribute__((always_inline)) bool record(struct thread *t, void 
         void(*function) parameters = inner_next[INNER_##name];                                     \
         struct thread *t = p ? thread_enter() : NULL;                                              \
         if (LIKELY(t != NULL))                                                                     \
-            event_free(t, p, EVENT_MAYBE);                                                         \
+            event_free(t, p, WIRE_FREE_MAYBE);                                                     \
         function arguments;                                                                        \
         if (LIKELY(t != NULL))                                                                     \
             thread_leave();                                                                        \
@@ -93,7 +93,7 @@ void *HOOK_OF(realloc)(void *old, size_t size)
     event_prefetch(t, CALLER());
     size_t large = old && size && UNLIKELY(large_may_be(old)) ? large_drop(old) : 0;
     if (old)
-        size ? event_realloc(t, old, EVENT_MAYBE) : event_free(t, old, EVENT_MAYBE);
+        size ? event_realloc(t, old, WIRE_FREE_MAYBE) : event_free(t, old, WIRE_FREE_MAYBE);
     void *p = function(old, size);
     if (UNLIKELY(!p)) {
         if (old && size)
@@ -137,7 +137,7 @@ size_t HOOK_OF(xallocx)(void *p, size_t size, size_t extra, int flags)
         return function(p, size, extra, flags);
     event_prefetch(t, CALLER());
     size_t large = UNLIKELY(large_may_be(p)) ? large_drop(p) : 0;
-    event_realloc(t, p, EVENT_MAYBE);
+    event_realloc(t, p, WIRE_FREE_MAYBE);
     size_t room = function(p, size, extra, flags);
     size_t most = extra <= SIZE_MAX - size ? size + extra : SIZE_MAX;
     if (room < size) {

@@ -8,13 +8,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "record/entry.h"
 #include "record/exports.h"
 #include "record/loaded.h"
+#include "record/patch.h"
 #include "record/recorder.h"
-
-#define PAGE   4096
-#define ISLAND ((INNER_COUNT * ENTRY_SLOT + PAGE - 1) / PAGE * PAGE)
 
 void *inner_next[INNER_COUNT];
 size_t (*inner_usable)(const void *);
@@ -24,13 +21,7 @@ size_t (*inner_usable)(const void *);
         __attribute__((visibility("hidden")));
 INNER_FUNCTIONS(DECLARE)
 
-static struct function {
-    const char *name;
-    const void *hook;
-    uint64_t address, size; /* 0: the file has none */
-    uint64_t trampoline;
-    uint8_t before[ENTRY_PATCH], patch[ENTRY_PATCH];
-} functions[INNER_COUNT] = {
+static struct patched functions[INNER_COUNT] = {
 #define FUNCTION(n) [INNER_##n] = {.name = #n, .hook = hook_##n},
     INNER_FUNCTIONS(FUNCTION)};
 
@@ -50,7 +41,6 @@ static const struct family {
 #define SYMBOLS_BYTES (16u << 20) /* more between symbols and strings is something else */
 
 static bool taken_over;
-static uint8_t code[65536]; /* of a function; a longer one is not understood */
 
 bool inner_taken_over(void)
 {
@@ -287,62 +277,18 @@ static bool find_hidden(void)
     return found;
 }
 
-/* --- their code ------------------------------------------------------------------------------- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
-static const struct function *same_function(const struct function *f)
+/* Leaves malloc's own under another name alone; the address of one of the others, or 0. */
+static uint64_t drop_taken(void)
 {
-    for (const struct function *g = functions; g < f; g++)
-        if (g->address == f->address)
-            return g;
-    return NULL;
-}
-
-static bool make_one(struct function *f, uint8_t *slot, long memory)
-{
-    uint64_t page_end = (f->address + f->size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
-    size_t room = page_end - f->address < sizeof code ? page_end - f->address : sizeof code;
-    if (sys_call(SYS_pread64, memory, code, room, f->address) != (long)room)
-        return false;
-    memcpy(f->before, code, sizeof f->before);
-    struct entry e = {.address = f->address,
-                      .code = code,
-                      .size = f->size < sizeof code ? f->size : sizeof code,
-                      .readable = room,
-                      .hook = f->hook};
-    return entry_make(&e, slot, (uintptr_t)slot, f->patch, &f->trampoline);
-}
-
-static bool make_all(uint8_t *island, long memory)
-{
-    unsigned made = 0;
-    for (struct function *f = functions; f < functions + INNER_COUNT; f++) {
+    uint64_t near = 0;
+    for (struct patched *f = functions; f < functions + INNER_COUNT; f++) {
         if (entry_took(f->address))
-            f->address = 0; /* one of malloc's own under another name */
-        const struct function *same = f->address ? same_function(f) : NULL;
-        if (same) {
-            f->trampoline = same->trampoline;
-        } else if (f->address) {
-            if (!make_one(f, island + (size_t)(f - functions) * ENTRY_SLOT, memory))
-                return false;
-            made++;
-        }
+            f->address = 0;
+        near = near ? near : f->address;
     }
-    return made > 0;
-}
-
-/* If that is refused half way, what was written is taken back. */
-static bool write_all(long memory)
-{
-    for (struct function *f = functions; f < functions + INNER_COUNT; f++) {
-        if (!f->address || same_function(f) ||
-            sys_call(SYS_pwrite64, memory, f->patch, (long)ENTRY_PATCH, f->address) == ENTRY_PATCH)
-            continue;
-        while (f-- > functions)
-            if (f->address && !same_function(f))
-                sys_call(SYS_pwrite64, memory, f->before, (long)ENTRY_PATCH, f->address);
-        return false;
-    }
-    return true;
+    return near;
 }
 
 /* A function that is malloc's too is now reached by its trampoline. */
@@ -352,7 +298,7 @@ static void set_next(void)
         &next.malloc,         &next.calloc,        &next.realloc,           &next.free,
         &next.posix_memalign, &next.aligned_alloc, &next.memalign,          &next.valloc,
         &next.pvalloc,        &next.free_sized,    &next.free_aligned_sized};
-    for (const struct function *f = functions; f < functions + INNER_COUNT; f++) {
+    for (const struct patched *f = functions; f < functions + INNER_COUNT; f++) {
         memcpy(&inner_next[f - functions], &f->trampoline, sizeof f->trampoline);
         for (size_t i = 0; f->address && i < sizeof slots / sizeof *slots; i++)
             if (memcmp(slots[i], &f->address, sizeof f->address) == 0)
@@ -363,30 +309,18 @@ static void set_next(void)
 void inner_take_over(void)
 {
     static bool tried;
-    uint64_t near = 0;
     struct loaded l;
     if (tried || !recorder_is_alone())
         return;
     tried = true;
     if (!find_exported() && !find_hidden())
         return;
-    for (const struct function *f = functions; f < functions + INNER_COUNT && !near; f++)
-        near = f->address;
-    if (!near || !loaded_find(near, &l))
-        return;
-    long memory =
-        sys_call(SYS_openat, (long)AT_FDCWD, "/proc/self/mem", (long)(O_RDWR | O_CLOEXEC));
+    uint64_t near = drop_taken();
+    long memory = near && loaded_find(near, &l) ? patch_open() : -1;
     if (memory < 0)
         return;
-    uint8_t *island = entry_island(l.start, ISLAND);
-    if (island && make_all(island, memory) &&
-        sys_call(SYS_mprotect, island, (long)ISLAND, (long)(PROT_READ | PROT_EXEC)) == 0 &&
-        write_all(memory)) {
+    taken_over = patch_all(functions, INNER_COUNT, l.start, memory);
+    if (taken_over)
         set_next();
-        recorder_own(island, ISLAND);
-        taken_over = true;
-    } else if (island) {
-        sys_call(SYS_munmap, island, (long)ISLAND);
-    }
     sys_call(SYS_close, memory);
 }

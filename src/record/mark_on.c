@@ -13,14 +13,13 @@
  * [malloc-free]
  */
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <link.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "record/entry.h"
 #include "record/libc.h"
 #include "record/loaded.h"
+#include "record/patch.h"
 #include "record/recorder.h"
 
 #define ISLAND        (WIRE_FUNCTIONS_MAX * ENTRY_SLOT)
@@ -38,8 +37,6 @@ static struct seen {
 } * seen; /* [FILES] */
 static unsigned seen_count;
 
-static uint8_t code[8192]; /* of longer functions, the beginning is looked at */
-
 /* A patch that waits until all of a file's are ready. */
 struct patch {
     uint64_t address;
@@ -47,16 +44,6 @@ struct patch {
 };
 
 /* --- one function ----------------------------------------------------------------------------- */
-
-/* The function's beginning, as far as it can be read: padding follows, and perhaps the end of the
- * mapping. */
-static size_t read_code(long memory, uint64_t address, uint64_t size)
-{
-    uint64_t page_end = (address + size + WIRE_PAGE - 1) & ~(uint64_t)(WIRE_PAGE - 1);
-    size_t room = page_end - address < sizeof code ? page_end - address : sizeof code;
-    long n = sys_call(SYS_pread64, memory, code, room, address);
-    return n > 0 ? (size_t)n : 0;
-}
 
 static bool is_taken(uint64_t address, const struct patch *patches, unsigned count)
 {
@@ -71,18 +58,18 @@ static bool prepare(const struct wire_function *f, uint64_t base, long memory, u
                     struct patch *out, enum wire_left *why)
 {
     struct entry e = {.address = base + f->address,
-                      .code = code,
-                      .size = f->size < sizeof code ? f->size : sizeof code,
-                      .cut = f->size > sizeof code,
+                      .code = patch_code,
+                      .size = f->size < sizeof patch_code ? f->size : sizeof patch_code,
+                      .cut = f->size > sizeof patch_code,
                       .number = f->number};
     uint64_t trampoline;
     *why = WIRE_LEFT_NEEDED;
     if (e.address == (uintptr_t)libc.find_object) /* by which a hook within a hook is told */
         return false;
-    e.readable = read_code(memory, e.address, e.size);
+    e.readable = patch_read(memory, e.address, e.size);
     *why = WIRE_LEFT_CHANGED;
     size_t known = e.size < sizeof f->code ? e.size : sizeof f->code;
-    if (e.readable < e.size || memcmp(code, f->code, known) != 0)
+    if (e.readable < e.size || memcmp(patch_code, f->code, known) != 0)
         return false;
     *why = WIRE_LEFT_CODE;
     out->address = e.address;
@@ -91,18 +78,7 @@ static bool prepare(const struct wire_function *f, uint64_t base, long memory, u
     return entry_make(&e, slot, (uintptr_t)slot, out->bytes, &trampoline);
 }
 
-/* Through the kernel, which copies the page and leaves its protection as it is. */
-static bool write_patch(long memory, const struct patch *p)
-{
-    return sys_call(SYS_pwrite64, memory, p->bytes, (long)ENTRY_PATCH, p->address) == ENTRY_PATCH;
-}
-
 /* --- one file --------------------------------------------------------------------------------- */
-
-static long open_memory(void)
-{
-    return sys_call(SYS_openat, (long)AT_FDCWD, "/proc/self/mem", (long)(O_RDWR | O_CLOEXEC));
-}
 
 static uint8_t *replace_all(const struct link_map *m, const struct wire_function *functions,
                             unsigned count, long memory)
@@ -112,7 +88,7 @@ static uint8_t *replace_all(const struct link_map *m, const struct wire_function
     unsigned ready = 0;
     struct loaded l;
     uint64_t start = loaded_find((uintptr_t)m->l_ld, &l) ? l.start : (uintptr_t)m->l_ld;
-    uint8_t *island = memory < 0 ? NULL : entry_island(start, ISLAND);
+    uint8_t *island = memory < 0 ? NULL : patch_island(start, ISLAND);
     for (unsigned i = 0; i < count; i++) {
         enum wire_left why = WIRE_LEFT_REFUSED;
         if (is_taken(m->l_addr + functions[i].address, patches, ready))
@@ -124,11 +100,10 @@ static uint8_t *replace_all(const struct link_map *m, const struct wire_function
         }
         recorder_left_alone(m->l_name, functions[i].number, why);
     }
-    bool executable =
-        island && sys_call(SYS_mprotect, island, (long)ISLAND, (long)(PROT_READ | PROT_EXEC)) == 0;
+    bool executable = island && patch_make_executable(island, ISLAND);
     unsigned written = 0;
     for (unsigned i = 0; i < ready; i++)
-        if (executable && write_patch(memory, &patches[i]))
+        if (executable && patch_write(memory, patches[i].address, patches[i].bytes))
             written++;
         else
             recorder_left_alone(m->l_name, numbers[i], WIRE_LEFT_REFUSED);
@@ -153,7 +128,7 @@ static uint8_t *see_to(const struct link_map *m, bool alone)
     if (!count)
         return NULL;
     if (alone) {
-        long memory = open_memory();
+        long memory = patch_open();
         island = replace_all(m, functions, count, memory);
         if (memory >= 0)
             sys_call(SYS_close, memory);
@@ -209,15 +184,15 @@ static bool watch_loader(void)
     static const uint8_t landing[] = {0xf3, 0x0f, 0x1e, 0xfa};
     struct patch patch;
     enum wire_left why;
-    long memory = open_memory();
-    uint8_t *island = memory < 0 ? NULL : entry_island(recorder.loader, ISLAND);
+    long memory = patch_open();
+    uint8_t *island = memory < 0 ? NULL : patch_island(recorder.loader, ISLAND);
     bool done = false;
-    if (island && read_code(memory, f.address, 16) >= 16) {
-        f.size = memcmp(code, landing, sizeof landing) == 0 ? sizeof landing + 1 : 1;
-        memcpy(f.code, code, sizeof f.code);
-        done = code[f.size - 1] == 0xc3 && prepare(&f, 0, memory, island, &patch, &why) &&
-               sys_call(SYS_mprotect, island, (long)ISLAND, (long)(PROT_READ | PROT_EXEC)) == 0 &&
-               write_patch(memory, &patch);
+    if (island && patch_read(memory, f.address, 16) >= 16) {
+        f.size = memcmp(patch_code, landing, sizeof landing) == 0 ? sizeof landing + 1 : 1;
+        memcpy(f.code, patch_code, sizeof f.code);
+        done = patch_code[f.size - 1] == 0xc3 && prepare(&f, 0, memory, island, &patch, &why) &&
+               patch_make_executable(island, ISLAND) &&
+               patch_write(memory, patch.address, patch.bytes);
     }
     if (island && !done)
         sys_call(SYS_munmap, island, (long)ISLAND);

@@ -262,7 +262,7 @@ static char *converse(int fd, struct wire_request *request, const char *text,
     *cut_short = n == (long)sizeof *reply && receive.msg_flags & MSG_CTRUNC;
     if (n < (long)sizeof *reply || receive.msg_flags & MSG_TRUNC ||
         n < (long)(sizeof *reply + reply->size * (room > sizeof *reply)))
-        reply->ring_count = 0;
+        reply->count = 0;
     struct cmsghdr *c = n == (long)sizeof *reply ? CMSG_FIRSTHDR(&receive) : NULL;
     if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int))) {
         int memory_fd;
@@ -313,16 +313,16 @@ unsigned recorder_functions(const char *path, struct wire_function out[WIRE_FUNC
     if (strlen(path) >= WIRE_TEXT_MAX)
         return 0;
     ask_for(&request, path, &answer.reply, sizeof answer);
-    if (answer.reply.status || answer.reply.ring_count > WIRE_FUNCTIONS_MAX)
+    if (answer.reply.status || answer.reply.count > WIRE_FUNCTIONS_MAX)
         return 0;
-    memcpy(out, answer.functions, answer.reply.ring_count * sizeof *out);
-    return answer.reply.ring_count;
+    memcpy(out, answer.functions, answer.reply.count * sizeof *out);
+    return answer.reply.count;
 }
 
 void recorder_left_alone(const char *path, uint64_t number, enum wire_left why)
 {
     struct wire_request request = {
-        .kind = WIRE_LEFT_ALONE, .about = (uint32_t)number, .small = (uint32_t)why};
+        .kind = WIRE_LEFT_ALONE, .function = (uint32_t)number, .reason = (uint32_t)why};
     struct wire_reply reply;
     if (strlen(path) < WIRE_TEXT_MAX)
         ask(&request, path, &reply);
@@ -338,10 +338,10 @@ int recorder_snapshot(const char *path, const struct wire_held *held)
 
 int recorder_figures(bool restart, struct wire_figures *out)
 {
-    struct wire_request request = {.kind = WIRE_FIGURES, .about = restart};
+    struct wire_request request = {.kind = WIRE_FIGURES, .restart_peak = restart};
     struct answer answer = {.reply = {.status = -EIO}};
     ask_for(&request, "", &answer.reply, sizeof answer);
-    if (answer.reply.status || answer.reply.ring_count != 1)
+    if (answer.reply.status || answer.reply.count != 1)
         return answer.reply.status ? answer.reply.status : -EIO;
     *out = answer.figures;
     return 0;
@@ -349,14 +349,14 @@ int recorder_figures(bool restart, struct wire_figures *out)
 
 void recorder_bound(const char *path, bool missed)
 {
-    struct wire_request request = {.kind = WIRE_BOUND, .small = missed};
+    struct wire_request request = {.kind = WIRE_BOUND, .missed_before = missed};
     struct wire_reply reply;
     ask(&request, path, &reply);
 }
 
 void recorder_left_out(const char *path, enum wire_out why)
 {
-    struct wire_request request = {.kind = WIRE_LEFT_OUT, .small = (uint32_t)why};
+    struct wire_request request = {.kind = WIRE_LEFT_OUT, .reason = (uint32_t)why};
     struct wire_reply reply;
     ask(&request, path, &reply);
 }
@@ -371,8 +371,8 @@ void recorder_python_ends(void)
 enum wire_end recorder_exiting(enum wire_exit what, uint64_t stack, const struct wire_held *held)
 {
     struct wire_request request = {.kind = WIRE_EXITING,
-                                   .about = (uint32_t)what,
-                                   .small = what != WIRE_EXIT_PYTHON && python_has_ended(),
+                                   .exit = (uint32_t)what,
+                                   .python_ended = what != WIRE_EXIT_PYTHON && python_has_ended(),
                                    .stack = stack,
                                    .held = *held};
     struct wire_reply reply = {.status = -EIO};
@@ -435,7 +435,7 @@ bool recorder_connect(void)
     recorder.header = NULL;
     recorder.pid = (uint32_t)sys_call(SYS_getpid);
     if (sys_call(SYS_prlimit64, 0L, (long)RLIMIT_AS, 0L, &limit) == 0)
-        request.small = limit.rlim_cur < UINT64_C(4) << 30;
+        request.limited_space = limit.rlim_cur < UINT64_C(4) << 30;
     char *memory = ask(&request, "", &reply);
     struct wire_header *h = (void *)memory;
     if (parents) {
@@ -496,7 +496,7 @@ struct wire_ring *recorder_ring(void)
             denied = tick;
             return NULL;
         }
-        *++s = (struct segment){memory, reply.size, reply.ring_count, 0, 0};
+        *++s = (struct segment){memory, reply.size, reply.count, 0, 0};
         segment_count++;
     }
     return (void *)(s->start + s->rings_offset + (size_t)s->used++ * WIRE_RING_BYTES);

@@ -210,11 +210,11 @@ static uint32_t character_at(uint64_t data, unsigned width, uint64_t i)
 
 bool python_text_at(uint64_t object, uint32_t state, uint64_t length, struct python_text *out)
 {
-    bool compact = state >> 5 & 1, ascii = state >> 6 & 1;
+    bool compact = PYTHON_TEXT_COMPACT(state), ascii = PYTHON_TEXT_ASCII(state);
     *out = (struct python_text){
         .data = object + (ascii ? python.layout.text_ascii : python.layout.text_compact),
         .length = length,
-        .width = state >> 2 & 7};
+        .width = PYTHON_TEXT_WIDTH(state)};
     return compact && (out->width == 1 || out->width == 2 || out->width == 4);
 }
 

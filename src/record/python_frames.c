@@ -80,7 +80,7 @@ static inline uint64_t end_of_text(uint64_t object)
     uint32_t state = python_load_half(object + PYTHON_STATE);
     uint64_t size = python_load(object + PYTHON_SIZE)
                     << (state >> 3 & 3); /* 1, 2 or 4 bytes each */
-    bool compact = state >> 5 & 1;
+    bool compact = PYTHON_TEXT_COMPACT(state);
     return compact ? object + head_of_text(object) + size - 8 : object + PYTHON_SIZE;
 }
 

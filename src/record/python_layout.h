@@ -4,7 +4,9 @@
  * From 3.13 on it publishes the places itself (_Py_DebugOffsets at the start of _PyRuntime); for
  * the older ones there is a table. Both hold for release builds with the global lock, on 64-bit
  * machines; python_code.c checks them against the interpreter's type objects before anything is
- * believed. [malloc-free] [async-signal-safe]
+ * believed. Everything that the recorder assumes of CPython's structures is here and in
+ * python_lines.h; docs/SAFETY.md lists the versions it was checked with.
+ * [malloc-free] [async-signal-safe]
  */
 #ifndef TIDE_RECORD_PYTHON_LAYOUT_H
 #define TIDE_RECORD_PYTHON_LAYOUT_H
@@ -69,6 +71,39 @@ struct python_layout {
 #define PYTHON_SIZE       16 /* of str and bytes */
 #define PYTHON_STATE      32 /* of str */
 #define PYTHON_BYTES      32 /* of bytes: its contents */
+/* Of a str's state. */
+#define PYTHON_TEXT_WIDTH(state)   ((state) >> 2 & 7) /* bytes of a character */
+#define PYTHON_TEXT_COMPACT(state) ((state) >> 5 & 1) /* the characters follow at once */
+#define PYTHON_TEXT_ASCII(state)   ((state) >> 6 & 1)
+
+/* Types, modules, dicts and their keys, in all versions. */
+enum {
+    PYTHON_TYPE_BASIC_SIZE = 32,
+    PYTHON_TYPE_FLAGS = 168,
+    PYTHON_TYPE_DICT_OFFSET = 288,
+    PYTHON_DICT_KEYS = 32,
+    PYTHON_DICT_VALUES = 40,
+    PYTHON_MODULE_DICT = 16,
+    PYTHON_KEYS_SIZE = 8 /* of its index: a number up to 3.10, then some bytes of a word */
+};
+#define PYTHON_MANAGED_DICT  (1u << 4) /* of a type's flags: from 3.11 on, before the object */
+#define PYTHON_INLINE_VALUES (1u << 2) /* from 3.13 on: after the object */
+
+/* Before an object with a managed dict: its values (3.11), and its dict, or its values with a tag.
+ */
+#define PYTHON_VALUES_BEFORE 32
+#define PYTHON_DICT_BEFORE   24
+/* Of the first word of inline values: were they not given up for a dict of its own? */
+#define PYTHON_VALUES_VALID(word) ((word) >> 24 & 0xff)
+
+/* The keys of a dict up to 3.10: how many, and where the index begins. */
+#define PYTHON_KEYS_COUNT 32
+#define PYTHON_KEYS_INDEX 40
+/* The same from 3.11 on, where entries whose keys are all str have no hash. */
+#define PYTHON_COMPACT_COUNT            24
+#define PYTHON_COMPACT_INDEX            32
+#define PYTHON_COMPACT_INDEX_BITS(word) ((word) >> 8 & 0xff) /* of its size in bytes */
+#define PYTHON_COMPACT_HASHLESS(word)   (((word) >> 16 & 0xff) >= 1)
 
 /* WIRE_PYTHON_ON and *out; or why not. `runtime`: address of _PyRuntime. */
 enum wire_python_state python_layout_find(uint32_t version, uint64_t runtime, uint64_t runtime_size,

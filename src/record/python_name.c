@@ -25,26 +25,13 @@
 
 #include "record/python.h"
 
-#define MANAGED_DICT  (1u << 4) /* of a type's flags: from 3.11 on, before the object */
-#define INLINE_VALUES (1u << 2) /* from 3.13 on: after the object */
-#define KEYS_MOST     65536
+#define KEYS_MOST 65536
 /* Looks that take longer: these, and one more for so many allocations. */
-#define LOOKS_FREE   32
-#define LOOKS_APART  64
-#define LOOKS_REST   8 /* and up to 7 more: allocations of the first thread without a question */
-#define ASKED_APART  65536 /* while the layout is not proven: each word is asked for */
-#define MISSES_FREE  16    /* in a row; then a look takes longer too */
-#define UNICODE_KEYS 1     /* of a dict's keys, and above: entries without a hash */
-
-/* Offsets that are the same in all versions, or not in struct python_layout. */
-enum {
-    TYPE_BASIC_SIZE = 32,
-    TYPE_FLAGS = 168,
-    TYPE_DICT_OFFSET = 288,
-    DICT_KEYS = 32,
-    DICT_VALUES = 40,
-    MODULE_DICT = 16
-};
+#define LOOKS_FREE  32
+#define LOOKS_APART 64
+#define LOOKS_REST  8     /* and up to 7 more: allocations of the first thread without a question */
+#define ASKED_APART 65536 /* while the layout is not proven: each word is asked for */
+#define MISSES_FREE 16    /* in a row; then a look takes longer too */
 
 /* Attributes by number: their names, and their values if those are not beside the names. */
 struct attributes {
@@ -89,8 +76,8 @@ static bool of_dict(uint64_t dict, enum reading how, struct attributes *a)
 {
     uint64_t type;
     if (!load(dict + PYTHON_TYPE, how, &type) || type != python.dict_type ||
-        !follow(dict + DICT_KEYS, how, &a->path, &a->keys) ||
-        !follow(dict + DICT_VALUES, how, &a->path, &a->values))
+        !follow(dict + PYTHON_DICT_KEYS, how, &a->path, &a->keys) ||
+        !follow(dict + PYTHON_DICT_VALUES, how, &a->path, &a->values))
         return false;
     if (a->values)
         a->values += python.layout.values_head;
@@ -109,37 +96,37 @@ static bool attributes_of(uint64_t object, enum reading how, struct attributes *
     const struct python_layout *l = &python.layout;
     uint64_t type, flags, offset, size, word;
     a->path.count = 0;
-    if (!load(object + PYTHON_TYPE, how, &type) || !load(type + TYPE_FLAGS, how, &flags))
+    if (!load(object + PYTHON_TYPE, how, &type) || !load(type + PYTHON_TYPE_FLAGS, how, &flags))
         return false;
-    if (l->attributes == PYTHON_IN_DICT || !(flags & MANAGED_DICT))
-        return load(type + TYPE_DICT_OFFSET, how, &offset) && offset - 16 < 4096 &&
+    if (l->attributes == PYTHON_IN_DICT || !(flags & PYTHON_MANAGED_DICT))
+        return load(type + PYTHON_TYPE_DICT_OFFSET, how, &offset) && offset - 16 < 4096 &&
                follow(object + offset, how, &a->path, &word) && of_dict(word, how, a);
     switch (l->attributes) {
     case PYTHON_VALUES_OR_DICT:
-        if (!follow(object - 32, how, &a->path, &word))
+        if (!follow(object - PYTHON_VALUES_BEFORE, how, &a->path, &word))
             return false;
         if (word)
             return of_type(type, word, how, a);
         break;
     case PYTHON_VALUES_TAGGED:
-        if (!follow(object - 24, how, &a->path, &word))
+        if (!follow(object - PYTHON_DICT_BEFORE, how, &a->path, &word))
             return false;
         if (word & 1)
             return of_type(type, word + 1, how, a);
         break;
     case PYTHON_VALUES_INLINE:
-        if (!(flags & INLINE_VALUES))
+        if (!(flags & PYTHON_INLINE_VALUES))
             break;
-        if (!load(type + TYPE_BASIC_SIZE, how, &size) || size > 65536 ||
+        if (!load(type + PYTHON_TYPE_BASIC_SIZE, how, &size) || size > 65536 ||
             !follow(object + size, how, &a->path, &word))
             return false;
-        if (word >> 24 & 0xff) /* not given up for a dict of its own */
+        if (PYTHON_VALUES_VALID(word))
             return of_type(type, object + size + l->values_head, how, a);
         break;
     default:
         return false;
     }
-    return follow(object - 24, how, &a->path, &word) && of_dict(word, how, a);
+    return follow(object - PYTHON_DICT_BEFORE, how, &a->path, &word) && of_dict(word, how, a);
 }
 
 /* The entries of a dict's keys: how many, where, and how far apart; false: no keys. */
@@ -151,20 +138,21 @@ static bool entries_of(uint64_t keys, enum reading how, struct entries *e)
 {
     uint64_t word;
     bool compact = python.layout.type_keys != 0; /* from 3.11 on */
-    if (!load(keys + 8, how, &word) || !load(keys + (compact ? 24 : 32), how, &e->count) ||
+    if (!load(keys + PYTHON_KEYS_SIZE, how, &word) ||
+        !load(keys + (compact ? PYTHON_COMPACT_COUNT : PYTHON_KEYS_COUNT), how, &e->count) ||
         e->count > KEYS_MOST)
         return false;
     *e = (struct entries){.count = e->count, .stride = 24, .key = 8};
     if (!compact) {
         if (word > UINT32_MAX)
             return false;
-        e->start = keys + 40 + word * (word <= 0xff ? 1 : word <= 0xffff ? 2 : 4);
+        e->start = keys + PYTHON_KEYS_INDEX + word * (word <= 0xff ? 1 : word <= 0xffff ? 2 : 4);
         return true;
     }
-    if ((word >> 8 & 0xff) > 32)
+    if (PYTHON_COMPACT_INDEX_BITS(word) > 32)
         return false;
-    e->start = keys + 32 + (UINT64_C(1) << (word >> 8 & 0xff));
-    if ((word >> 16 & 0xff) >= UNICODE_KEYS) {
+    e->start = keys + PYTHON_COMPACT_INDEX + (UINT64_C(1) << PYTHON_COMPACT_INDEX_BITS(word));
+    if (PYTHON_COMPACT_HASHLESS(word)) {
         e->stride = 16;
         e->key = 0;
     }
@@ -176,7 +164,8 @@ static bool is_word(uint64_t key, const char *word, enum reading how)
     uint64_t type, size = strlen(word), length, state, text, wanted;
     if (!load(key + PYTHON_TYPE, how, &type) || type != python.text_type ||
         !load(key + PYTHON_SIZE, how, &length) || length != size ||
-        !load(key + PYTHON_STATE, how, &state) || (state >> 5 & 3) != 3)
+        !load(key + PYTHON_STATE, how, &state) || !PYTHON_TEXT_COMPACT(state) ||
+        !PYTHON_TEXT_ASCII(state))
         return false;
     for (uint64_t i = 0; i < size; i += 8) { /* a NUL follows, and objects are whole words */
         size_t rest = size - i < 8 ? size - i : 8;
@@ -254,7 +243,7 @@ static uint64_t find_main(struct python_name *n, uint64_t state, enum reading ho
         !load(interpreter + l->interpreter_modules, how, &dict) || !of_dict(dict, how, &modules))
         return 0;
     return load(place_of(&modules, "threading", &n->module, how), how, &module) &&
-                   load(module + MODULE_DICT, how, &dict) && of_dict(dict, how, &globals) &&
+                   load(module + PYTHON_MODULE_DICT, how, &dict) && of_dict(dict, how, &globals) &&
                    load(place_of(&globals, "_main_thread", &n->main, how), how, &object)
                ? object
                : 0;

@@ -1,6 +1,5 @@
 #include "record/rebind.h"
 
-#include <fcntl.h>
 #include <link.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -8,6 +7,7 @@
 #include "record/exports.h"
 #include "record/inner.h"
 #include "record/loaded.h"
+#include "record/patch.h"
 #include "record/recorder.h"
 
 #define TOLD_MAX 4096
@@ -190,7 +190,7 @@ void rebind(void *handle)
     struct work w = {.first = handle, .alone = true};
     if (atomic_load(&recorder.state) != STATE_LIVE || !find_functions(&w))
         return;
-    w.memory = sys_call(SYS_openat, (long)AT_FDCWD, "/proc/self/mem", (long)(O_RDWR | O_CLOEXEC));
+    w.memory = patch_open();
     if (w.memory < 0)
         return;
     dl_iterate_phdr(look_for_others, &w);

@@ -300,15 +300,13 @@ void free_beneath(void *p);
 bool hook_nested(uintptr_t frame);
 
 /* event.c */
-#define EVENT_SURE  0 /* of a free: the block was allocated where we could see it, */
-#define EVENT_MAYBE 1 /* or perhaps not, and that is nothing to tell of */
 bool event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller); /* recorded? */
 bool event_alloc_foreign(struct thread *t, void *p, size_t size, const uint64_t *caller);
 bool event_alloc_sized(struct thread *t, void *p, size_t size, size_t usable,
                        const uint64_t *caller);
-void event_realloc(struct thread *t, void *old, unsigned small); /* before it is done */
-void event_realloc_failed(struct thread *t);                     /* after; or event_alloc */
-void event_fork(struct thread *t);                               /* before it is done */
+void event_realloc(struct thread *t, void *old, enum wire_free how); /* before it is done */
+void event_realloc_failed(struct thread *t);                         /* after; or event_alloc */
+void event_fork(struct thread *t);                                   /* before it is done */
 /* `plain`: private, anonymous, at any address: it may be an arena of CPython. */
 void event_map(struct thread *t, void *p, size_t size, bool plain, const uint64_t *caller);
 bool event_unmap(struct thread *t, void *p, size_t size); /* before it is done; was it written? */
@@ -459,13 +457,13 @@ static inline void event_clock(struct thread *t, uint64_t address)
         event_meet(t, address);
 }
 
-static inline void event_free(struct thread *t, void *p, unsigned small)
+static inline void event_free(struct thread *t, void *p, enum wire_free how)
 {
     if (UNLIKELY(large_may_be(p)))
         large_freed(t, p);
     if (event_room(t, 2)) {
         event_clock(t, (uintptr_t)p);
-        event_word(t, WIRE_WORD(WIRE_FREE, small, (uint64_t)(uintptr_t)p & WIRE_LOW48));
+        event_word(t, WIRE_WORD(WIRE_FREE, how, (uint64_t)(uintptr_t)p & WIRE_LOW48));
         event_publish(t);
     }
 }

@@ -59,15 +59,9 @@ void spans_flatten(struct spans *s)
 
 const struct span *spans_from(const struct spans *s, uint64_t address)
 {
-    size_t low = 0, high = s->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (s->items[middle].high > address)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low < s->count ? &s->items[low] : NULL;
+    size_t at;
+    BISECT(at, s->count, s->items[at].high <= address);
+    return at < s->count ? &s->items[at] : NULL;
 }
 
 const struct span *spans_find(const struct spans *s, uint64_t address)

@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #define WIRE_MAGIC   UINT64_C(0x314b52414d454954) /* "TIEMARK1" */
-#define WIRE_VERSION 6
+#define WIRE_VERSION 7
 
 #define WIRE_PAGE 4096
 
@@ -225,32 +225,42 @@ struct wire_ring {
 static_assert(sizeof(struct wire_ring) <= WIRE_PAGE, "a ring's header is one page");
 
 /*
- * Records: the first word has the kind in its high 4 bits, 12 bits of small payload, and an address
- * or number in its low 48.
+ * Records: the first word has the kind in its high 4 bits, 12 bits of detail, and an address or
+ * number in its low 48.
  */
 enum wire_kind {
     WIRE_NOTHING,     /* never written: a zero word is a sign of damage */
-    WIRE_ALLOC,       /* address, small = usable - size | stack, size */
+    WIRE_ALLOC,       /* address, detail = usable - size | stack, size */
     WIRE_ALLOC_LARGE, /* address | stack | size | usable */
-    WIRE_FREE,        /* address; small = 1: of a block that need not be known */
+    WIRE_FREE,        /* address; detail: enum wire_free */
     WIRE_REALLOC,     /* likewise: the old block, which is free from here on; the result follows at
                          once: */
                       /* an allocation, or WIRE_REALLOC_FAILED: the old block is as it was */
     WIRE_REALLOC_FAILED,
-    WIRE_MAP,          /* address | stack, WIRE_MAP_ARENA | length; small: 0, or the pool it is a
+    WIRE_MAP,          /* address | stack, WIRE_MAP_ARENA | length; detail: 0, or the pool it is a
                           block of */
-    WIRE_UNMAP,        /* address | length; small = 1: the last one failed, all is as it was; */
-                       /* small = 2: address | number of the pool it goes back to */
+    WIRE_UNMAP,        /* address | length, or what the detail, an enum wire_unmap, says */
     WIRE_TICK,         /* tick: what follows happened at or after it */
     WIRE_CLOCK,        /* logical time of what follows (see below) */
-    WIRE_THREAD_BEGIN, /* tid: what follows is this thread's; small = 1: which has ended before */
+    WIRE_THREAD_BEGIN, /* tid: what follows is this thread's; detail = 1: which has ended before */
     WIRE_THREAD_END,   /* tid */
-    WIRE_THREAD_NAME,  /* tid | 16 bytes of name, small: at 16 * that. The first ones replace its
+    WIRE_THREAD_NAME,  /* tid | 16 bytes of name, detail: at 16 * that. The first ones replace its
                           earlier name */
     WIRE_PAD,          /* nothing more in this chunk */
     WIRE_FORK,         /* number: the process is about to fork for the number-th time */
-    WIRE_NOTE,         /* small = enum wire_note, which says what the other words are; rare */
+    WIRE_NOTE,         /* detail = enum wire_note, which says what the other words are; rare */
     WIRE_KINDS
+};
+
+enum wire_free {
+    WIRE_FREE_SURE, /* the block was allocated where we could see it */
+    WIRE_FREE_MAYBE /* or perhaps not, and that is nothing to tell of */
+};
+
+enum wire_unmap {
+    WIRE_UNMAP_DONE,
+    WIRE_UNMAP_FAILED, /* the last one did: all is as it was */
+    WIRE_UNMAP_POOL    /* address | number: of the pool that the block goes back to */
 };
 
 /*
@@ -296,13 +306,13 @@ static_assert(sizeof(struct wire_held) == 24, "wire ABI");
  * memory never meet. A process with one thread needs none of this and has none of it.
  */
 
-#define WIRE_MAP_ARENA              (UINT64_C(1) << 32) /* of CPython, for small objects */
-#define WIRE_LOW48                  ((UINT64_C(1) << 48) - 1)
-#define WIRE_WORD(kind, small, low) ((uint64_t)(kind) << 60 | (uint64_t)(small) << 48 | (low))
-#define WIRE_KIND(word)             ((unsigned)((word) >> 60))
-#define WIRE_SMALL(word)            ((unsigned)((word) >> 48) & 0xfff)
-#define WIRE_SMALL_MAX              0xfffu
-#define WIRE_RECORD_MAX             16 /* words of the longest record */
+#define WIRE_MAP_ARENA               (UINT64_C(1) << 32) /* of CPython, for small objects */
+#define WIRE_LOW48                   ((UINT64_C(1) << 48) - 1)
+#define WIRE_WORD(kind, detail, low) ((uint64_t)(kind) << 60 | (uint64_t)(detail) << 48 | (low))
+#define WIRE_KIND(word)              ((unsigned)((word) >> 60))
+#define WIRE_DETAIL(word)            ((unsigned)((word) >> 48) & 0xfff)
+#define WIRE_DETAIL_MAX              0xfffu
+#define WIRE_RECORD_MAX              16 /* words of the longest record */
 
 static inline unsigned wire_record_words(unsigned kind)
 {
@@ -321,26 +331,21 @@ static inline unsigned wire_record_words(unsigned kind)
 enum wire_request_kind {
     WIRE_HELLO = 1,
     WIRE_MORE_RINGS,
-    /* From `tidemark ctl` too, about the process `about`; `text` follows in the same message. No
-     * memfd comes back. */
+    /* From `tidemark ctl` too; `text` follows in the same message. No memfd comes back. */
     WIRE_SNAPSHOT, /* text: where to */
     WIRE_MARK,     /* text: the label */
     WIRE_PAUSE,
     WIRE_RESUME,
     WIRE_STATUS,  /* answered by a text */
-    WIRE_EXITING, /* from the program, which waits for the answer; about: enum wire_exit */
+    WIRE_EXITING, /* from the program, which waits for the answer */
     WIRE_SCAN,    /* what points to each block, now; answered by a text */
     /* run --mark-on. The collector knows the names, and looks in the files. */
-    WIRE_FUNCTIONS,   /* text: a loaded file, "": the program. Answered by ring_count wire_functions
-                       */
-    WIRE_LEFT_ALONE,  /* function `about` (0: all to come) of that file, because of `small`: an enum
-                         wire_left */
-    WIRE_FIGURES,     /* answered by a wire_figures; about: 1: the peak begins anew */
+    WIRE_FUNCTIONS,   /* text: a loaded file, "": the program. Answered by wire_functions */
+    WIRE_LEFT_ALONE,  /* text: the file of a function that does not become a mark */
+    WIRE_FIGURES,     /* answered by a wire_figures */
     WIRE_PYTHON_ENDS, /* its interpreter is about to free its objects; it waits, as at its exit */
-    WIRE_BOUND,   /* text: a library that called the allocator past us, and does so no more; small:
-                     1: what it called before was missed */
-    WIRE_LEFT_OUT /* it executes a program that cannot load the recorder, because of `small`: an
-                     enum wire_out; text: that program's file */
+    WIRE_BOUND,       /* text: a library that called the allocator past us, and does so no more */
+    WIRE_LEFT_OUT     /* text: a program that it executes, and that cannot load the recorder */
 };
 enum wire_out {
     WIRE_OUT_NONE,
@@ -359,7 +364,7 @@ enum wire_exit {
 struct wire_figures {
     uint64_t live_bytes, live_blocks;
     uint64_t total_bytes, allocations; /* since its start */
-    uint64_t peak_bytes;               /* highest live bytes since its start, or since `about` */
+    uint64_t peak_bytes;               /* highest live bytes since its start or its last restart */
 };
 static_assert(sizeof(struct wire_figures) == 40, "wire ABI");
 
@@ -389,12 +394,17 @@ enum wire_left {
 struct wire_request {
     uint64_t magic;
     uint32_t version, kind;
-    uint32_t ring_count; /* WIRE_MORE_RINGS: how many */
-    uint32_t small;      /* WIRE_HELLO: address space is limited, ask for little of it; */
-                         /* WIRE_EXITING: 1: there is an interpreter, and it has ended */
+    uint32_t ring_count;    /* WIRE_MORE_RINGS: how many */
+    uint32_t limited_space; /* WIRE_HELLO: address space is limited, ask for little of it */
     uint32_t parent; /* WIRE_HELLO of a forked process: who forked, and its WIRE_FORK's number */
     uint32_t fork;
-    uint32_t about;
+    uint32_t process;       /* of `tidemark ctl`: which process is meant; 0: all */
+    uint32_t exit;          /* WIRE_EXITING: enum wire_exit */
+    uint32_t python_ended;  /* WIRE_EXITING: there is an interpreter, and it has ended */
+    uint32_t restart_peak;  /* WIRE_FIGURES: the peak begins anew */
+    uint32_t function;      /* WIRE_LEFT_ALONE: its number; 0: all that are to come */
+    uint32_t reason;        /* WIRE_LEFT_ALONE: enum wire_left; WIRE_LEFT_OUT: enum wire_out */
+    uint32_t missed_before; /* WIRE_BOUND: what the library called before was missed */
     /* Of the thread that asks, unless it is `tidemark ctl`: */
     uint32_t thread;         /* its tid */
     uint64_t thread_pointer; /* near which its thread-local storage is */
@@ -402,11 +412,13 @@ struct wire_request {
     struct wire_held held;   /* WIRE_SNAPSHOT, WIRE_EXITING */
     char key[WIRE_KEY_SIZE];
 };
+static_assert(sizeof(struct wire_request) == 136, "wire ABI");
 
 struct wire_reply {
     int32_t status; /* 0, or a negative errno: do not record */
-    uint32_t ring_count;
-    uint64_t size;
+    uint32_t count; /* of rings in the memfd; or of structs that follow */
+    uint64_t size;  /* of the memfd; or of what follows */
 };
+static_assert(sizeof(struct wire_reply) == 16, "wire ABI");
 
 #endif

@@ -143,7 +143,7 @@ static void do_deed(struct target *t, struct input *in)
         break;
     case DEED_PYTHON: {
         t->header->python_used = (uint32_t)take(in, 3);
-        char *at = base + t->python_offset + take(in, 2);
+        char *at = base + t->python.offset + take(in, 2);
         for (uint64_t n = take(in, 1); n > 0; n--)
             *at++ = (char)take(in, 1);
         break;
@@ -162,7 +162,7 @@ static void name_python(const struct target *t)
     for (size_t i = 1; i < t->profile.nodes.count; i++)
         if (NODE_IS_PYTHON(t->profile.nodes.items[i].address)) {
             struct frame f =
-                python_codes_frame(&t->python, t->profile.nodes.items[i].address, &strings);
+                python_codes_frame(&t->python.codes, t->profile.nodes.items[i].address, &strings);
             fuzz_must(f.kind == FRAME_PYTHON && f.function && f.function < strings.strings.count &&
                       f.file < strings.strings.count);
         }
@@ -179,8 +179,8 @@ static void check(const struct target *t, size_t accounts)
                   p->sites.items[i].thread < p->threads.count);
     for (size_t i = 1; i < p->nodes.count; i++)
         fuzz_must(p->nodes.items[i].parent < i);
-    for (size_t i = 1; i < t->ranges.items.count; i++)
-        fuzz_must(t->ranges.items.items[i - 1].end <= t->ranges.items.items[i].start);
+    for (size_t i = 1; i < t->program_mmaps.items.count; i++)
+        fuzz_must(t->program_mmaps.items.items[i - 1].end <= t->program_mmaps.items.items[i].start);
     fuzz_must(t->timeline.kept <= INTERVAL_LOG_KEPT &&
               t->timeline.slices.count - t->timeline.kept < INTERVAL_LOG_MAX &&
               p->intervals.count == t->timeline.slices.count);

@@ -253,7 +253,7 @@ static void test_mappings(void **state)
     assert_u64_equal(one.columns[COL_FREED], 0x3000);
     assert_u64_equal(three.columns[COL_BYTES], 0x1000);
     assert_u64_equal(t->ledger.live.bytes, 1);
-    assert_int_equal(t->ranges.items.count, 3);
+    assert_int_equal(t->program_mmaps.items.count, 3);
     unmap(&r[0], 0x7f0000000000, 0x10000);
     target_drain(t, 2);
     one = totals(t, 1, 0, DOMAIN_MAPPED), three = totals(t, 3, 0, DOMAIN_MAPPED);

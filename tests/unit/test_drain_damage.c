@@ -367,8 +367,9 @@ static void test_absurd_numbers(void **state)
     assert_u64_equal(total(t, 2, 0, COL_ALLOCS) +
                          (t->timeline.slices.count ? 2 - total(t, 2, 0, COL_ALLOCS) : 0),
                      2);
-    for (size_t i = 1; i < t->ranges.items.count; i++)
-        assert_true(t->ranges.items.items[i - 1].end <= t->ranges.items.items[i].start);
+    for (size_t i = 1; i < t->program_mmaps.items.count; i++)
+        assert_true(t->program_mmaps.items.items[i - 1].end <=
+                    t->program_mmaps.items.items[i].start);
     target_end(t, 6 * INTERVAL);
     target_finish(t);
     assert_false(t->readers.items[0].damaged);

@@ -99,7 +99,7 @@ static void test_join(void **state)
         count(&w, PART_FREE, 0, PAGES);
         add_mapping(&w, ARENA + PAGES * PAGE, ARENA + (UINT64_C(64) << 20), 0, "");
         add_mapping(&w, OWN, OWN + PAGES * PAGE, rw | MAPPING_BLOCKS, "");
-        *vec_push(&w.target.ranges.items) = (struct range){OWN, OWN + RANGE * PAGE, 0};
+        *vec_push(&w.target.program_mmaps.items) = (struct range){OWN, OWN + RANGE * PAGE, 0};
         add_pages(&w, OWN, &random);
         add_blocks(&w, OWN, RANGE * PAGE, &random);
         count(&w, PART_MAPPED, 0, RANGE);
@@ -113,7 +113,7 @@ static void test_join(void **state)
             pinned += w.target.profile.pins.items[f.first_pin + i].pinned;
         assert_true(pinned <= f.parts[PART_HELD] && pinned + SITES >= f.parts[PART_HELD]);
         vec_release(&w.target.ledger.accounts);
-        vec_release(&w.target.ranges.items);
+        vec_release(&w.target.program_mmaps.items);
         vec_release(&w.target.profile.pins);
         vec_release(&w.look.mappings.items);
         vec_release(&w.look.runs.items);

@@ -72,7 +72,7 @@ static void thread_record(struct target *t, struct reader *r, const uint64_t *w,
     uint32_t tid = (uint32_t)w[0];
     switch (WIRE_KIND(w[0])) {
     case WIRE_THREAD_BEGIN:
-        r->thread = r->first_thread = thread_begin(t, tid, WIRE_SMALL(w[0]) != 0, now_ns);
+        r->thread = r->first_thread = thread_begin(t, tid, WIRE_DETAIL(w[0]) != 0, now_ns);
         r->names = 0;
         r->last_alloc = 0;
         r->fresh.account = FRESH_NONE;
@@ -80,8 +80,8 @@ static void thread_record(struct target *t, struct reader *r, const uint64_t *w,
     case WIRE_THREAD_NAME: {
         char name[17] = {0};
         memcpy(name, &w[1], 16);
-        if (WIRE_SMALL(w[0]) || r->names++ < 2) {
-            thread_rename(t, r->thread, tid, WIRE_SMALL(w[0]), name);
+        if (WIRE_DETAIL(w[0]) || r->names++ < 2) {
+            thread_rename(t, r->thread, tid, WIRE_DETAIL(w[0]), name);
             break;
         }
         r->thread = thread_renames(t, r->thread, r->first_thread, tid, name, now_ns);
@@ -166,7 +166,7 @@ static inline struct fresh fresh_of(const struct target *t, const struct event *
 /* Where to count a free of a block that was never announced. */
 static uint64_t *unknown_frees(struct target *t)
 {
-    return t->was_paused ? &t->unseen_frees : &t->ledger.unknown_frees;
+    return t->was_paused ? &t->unannounced_frees : &t->ledger.unknown_frees;
 }
 
 /* Out of line: it is rare, and what it needs would be in the way. */
@@ -352,21 +352,21 @@ static void process_map(struct target *t, struct reader *r, const uint64_t *w)
 {
     uint64_t address = w[0] & WIRE_LOW48;
     bool maps = WIRE_KIND(w[0]) == WIRE_MAP;
-    unsigned small = WIRE_SMALL(w[0]);
-    if (maps && small) {
-        pools_alloc(t, small, account_of(t, r, (uint32_t)w[1], DOMAIN_POOL), address, w[2]);
-    } else if (!maps && small == 2) {
+    unsigned detail = WIRE_DETAIL(w[0]); /* of a map: the pool; else enum wire_unmap */
+    if (maps && detail) {
+        pools_alloc(t, detail, account_of(t, r, (uint32_t)w[1], DOMAIN_POOL), address, w[2]);
+    } else if (!maps && detail == WIRE_UNMAP_POOL) {
         pools_free(t, w[1], address);
     } else if (maps) {
         bool arena = w[1] & WIRE_MAP_ARENA;
         r->cuts.items.count = 0;
-        t->has_arenas |= arena;
-        program_mmaps_map(&t->ranges, &t->ledger, address, w[2],
+        t->python.has_arenas |= arena;
+        program_mmaps_map(&t->program_mmaps, &t->ledger, address, w[2],
                           account_of(t, r, (uint32_t)w[1], arena ? DOMAIN_ARENA : DOMAIN_MAPPED));
-    } else if (small == 0) {
-        program_mmaps_unmap(&t->ranges, &t->ledger, address, w[1], &r->cuts);
+    } else if (detail == WIRE_UNMAP_DONE) {
+        program_mmaps_unmap(&t->program_mmaps, &t->ledger, address, w[1], &r->cuts);
     } else {
-        program_mmaps_put_back(&t->ranges, &t->ledger, &r->cuts);
+        program_mmaps_put_back(&t->program_mmaps, &t->ledger, &r->cuts);
     }
     t->events++;
 }
@@ -410,7 +410,7 @@ static void drain_some(struct target *t, struct reader *r, struct batch *b, uint
         case WIRE_ALLOC_LARGE: {
             bool large = kind == WIRE_ALLOC_LARGE;
             uint64_t size = large ? w[2] & WIRE_LOW48 : w[1] >> 32;
-            uint64_t usable = large ? w[3] & WIRE_LOW48 : size + WIRE_SMALL(w[0]);
+            uint64_t usable = large ? w[3] & WIRE_LOW48 : size + WIRE_DETAIL(w[0]);
             *e = (struct event){.address = address,
                                 .size = size,
                                 .usable = usable < size ? size : usable,
@@ -424,7 +424,7 @@ static void drain_some(struct target *t, struct reader *r, struct batch *b, uint
         case WIRE_FREE:
         case WIRE_REALLOC:
             *e = (struct event){
-                .address = address, .kind = (uint8_t)kind, .maybe = WIRE_SMALL(w[0]) != 0};
+                .address = address, .kind = (uint8_t)kind, .maybe = WIRE_DETAIL(w[0]) != 0};
             r->in_realloc = kind == WIRE_REALLOC;
             batch_pair(b, ++b->count);
             continue;

@@ -122,16 +122,11 @@ static uint32_t interval_of(const struct target *t, uint32_t tick)
 static size_t place_of(const struct profile *p, const struct scan *s, uint32_t site,
                        uint32_t interval)
 {
-    size_t low = s->first_row, high = s->first_row + s->row_count;
-    const struct live_row key = {.site = site, .interval = interval};
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (in_order(&p->live.items[middle], &key) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t at;
+    const struct live_row key = {.site = site, .interval = interval},
+                          *rows = p->live.items + s->first_row;
+    BISECT(at, s->row_count, in_order(&rows[at], &key) < 0);
+    return s->first_row + at;
 }
 
 /*

@@ -1,8 +1,5 @@
-/*
- * marks: moments with a name. A mark moves the tick on, so it ends an interval, whose rows say what
- * there was exactly then. The interval may be closed before the mark itself is read (another thread
- * was faster to show the new tick): they find each other by the tick.
- */
+#include "collect/counting/marks.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,9 +16,9 @@ static uint32_t text_of(struct target *t, const uint64_t *words)
 {
     char text[WIRE_LABEL_SIZE + 1];
     copy_text(text, words);
-    if (!t->labels.strings.count)
-        strpool_add(&t->labels, "");
-    return strpool_add(&t->labels, text);
+    if (!t->marks.labels.strings.count)
+        strpool_add(&t->marks.labels, "");
+    return strpool_add(&t->marks.labels, text);
 }
 
 /* What the program says, or the function that was entered. */
@@ -29,7 +26,7 @@ static uint32_t label_of(struct target *t, const uint64_t *words)
 {
     const char *function = mark_on_entered(t->mark_on, words[7]);
     uint32_t text = text_of(t, words);
-    return function ? strpool_add(&t->labels, function) : text;
+    return function ? strpool_add(&t->marks.labels, function) : text;
 }
 
 static struct stamp stamp_of(const struct target *t, const uint64_t *words)
@@ -51,10 +48,10 @@ static void note_held(struct target *t, uint32_t tick, const uint64_t *words)
 {
     struct wire_held held;
     memcpy(&held, &words[1], sizeof held);
-    size_t first = t->marks.count > HELD_REACH ? t->marks.count - HELD_REACH : 0;
-    for (size_t i = t->marks.count; i-- > first;)
-        if (t->marks.items[i].tick == tick) {
-            stamp_set_held(&t->marks.items[i].stamp, &held);
+    size_t first = t->marks.pending.count > HELD_REACH ? t->marks.pending.count - HELD_REACH : 0;
+    for (size_t i = t->marks.pending.count; i-- > first;)
+        if (t->marks.pending.items[i].tick == tick) {
+            stamp_set_held(&t->marks.pending.items[i].stamp, &held);
             return;
         }
 }
@@ -62,22 +59,22 @@ static void note_held(struct target *t, uint32_t tick, const uint64_t *words)
 uint32_t marks_note(struct target *t, uint32_t thread, const uint64_t *words)
 {
     uint32_t tick = (uint32_t)words[0];
-    switch ((enum wire_note)WIRE_SMALL(words[0])) {
+    switch ((enum wire_note)WIRE_DETAIL(words[0])) {
     case WIRE_NOTE_UNLOAD:
         if (tick <= t->tick)
             interval_log_let_go(&t->timeline, tick - 1);
-        *vec_push(&t->unloads) = tick;
+        *vec_push(&t->marks.unloads) = tick;
         return tick;
     case WIRE_NOTE_MARK:
-        *vec_push(&t->marks) = (struct pending_mark){.tick = tick,
-                                                     .label = label_of(t, words),
-                                                     .thread = thread,
-                                                     .stamp = stamp_of(t, words)};
+        *vec_push(&t->marks.pending) = (struct pending_mark){.tick = tick,
+                                                             .label = label_of(t, words),
+                                                             .thread = thread,
+                                                             .stamp = stamp_of(t, words)};
         return tick;
     case WIRE_NOTE_VALUE: {
         struct mark_value value = {.mark = tick, .key = text_of(t, words)};
         memcpy(&value.value, &words[1], sizeof value.value);
-        *vec_push(&t->mark_values) = value;
+        *vec_push(&t->marks.values) = value;
         return 0;
     }
     case WIRE_NOTE_POOL: {
@@ -107,26 +104,27 @@ void marks_add(struct target *t, const char *label, uint64_t now_ns)
     mark.tick = t->tick;
     stamp_take(t, now_ns, &mark.stamp);
     mark.stamp.time_ns = now_ns;
-    if (!t->labels.strings.count)
-        strpool_add(&t->labels, "");
-    mark.label = strpool_add(&t->labels, label);
-    *vec_push(&t->marks) = mark;
+    if (!t->marks.labels.strings.count)
+        strpool_add(&t->marks.labels, "");
+    mark.label = strpool_add(&t->marks.labels, label);
+    *vec_push(&t->marks.pending) = mark;
     vec_last(&t->boundaries)->marked = true;
 }
 
 uint64_t marks_end(struct target *t, const struct boundary *b, bool *kept)
 {
     *kept = b->programs || b->marked;
-    for (size_t i = 0; i < t->unloads.count; i++)
-        if (t->unloads.items[i] == b->tick + 1) {
-            t->unloads.items[i] = *vec_last(&t->unloads);
-            t->unloads.count--;
+    for (size_t i = 0; i < t->marks.unloads.count; i++)
+        if (t->marks.unloads.items[i] == b->tick + 1) {
+            t->marks.unloads.items[i] = *vec_last(&t->marks.unloads);
+            t->marks.unloads.count--;
             *kept = false;
             break;
         }
-    for (size_t i = t->marks.count; *kept && i-- > 0 && t->marks.items[i].tick > b->tick;)
-        if (t->marks.items[i].tick == b->tick + 1)
-            return t->marks.items[i].stamp.time_ns;
+    for (size_t i = t->marks.pending.count;
+         *kept && i-- > 0 && t->marks.pending.items[i].tick > b->tick;)
+        if (t->marks.pending.items[i].tick == b->tick + 1)
+            return t->marks.pending.items[i].stamp.time_ns;
     return b->time_ns;
 }
 
@@ -140,22 +138,26 @@ static uint32_t mark_with(const struct target *t, uint32_t tick)
 {
     struct pending_mark key = {.tick = tick};
     const struct pending_mark *found =
-        t->marks.count ? bsearch(&key, t->marks.items, t->marks.count, sizeof key, by_tick) : NULL;
-    return found ? (uint32_t)(found - t->marks.items) : UINT32_MAX;
+        t->marks.pending.count
+            ? bsearch(&key, t->marks.pending.items, t->marks.pending.count, sizeof key, by_tick)
+            : NULL;
+    return found ? (uint32_t)(found - t->marks.pending.items) : UINT32_MAX;
 }
 
 void marks_finish(struct target *t, struct strpool *strings)
 {
     struct profile *p = &t->profile;
-    if (t->marks.count)
-        qsort(t->marks.items, t->marks.count, sizeof *t->marks.items, by_tick);
-    for (size_t i = 0; i < t->marks.count; i++) {
-        const struct pending_mark *m = &t->marks.items[i];
+    if (t->marks.pending.count)
+        qsort(t->marks.pending.items, t->marks.pending.count, sizeof *t->marks.pending.items,
+              by_tick);
+    for (size_t i = 0; i < t->marks.pending.count; i++) {
+        const struct pending_mark *m = &t->marks.pending.items[i];
         struct mark *mark = vec_push(&p->marks);
-        *mark = (struct mark){.label = strpool_add(strings, strpool_get(&t->labels, m->label)),
-                              .thread = m->thread < p->threads.count ? m->thread : 0,
-                              .intervals = interval_log_find(&t->timeline, m->tick - 1),
-                              .stamp = m->stamp};
+        *mark =
+            (struct mark){.label = strpool_add(strings, strpool_get(&t->marks.labels, m->label)),
+                          .thread = m->thread < p->threads.count ? m->thread : 0,
+                          .intervals = interval_log_find(&t->timeline, m->tick - 1),
+                          .stamp = m->stamp};
         if (mark->intervals) {
             const struct slice *before = &t->timeline.slices.items[mark->intervals - 1];
             mark->stamp.live_bytes = before->live_bytes;
@@ -163,19 +165,19 @@ void marks_finish(struct target *t, struct strpool *strings)
             mark->stamp.allocations = before->allocations;
         }
     }
-    for (size_t i = 0; i < t->mark_values.count; i++) {
-        struct mark_value v = t->mark_values.items[i];
+    for (size_t i = 0; i < t->marks.values.count; i++) {
+        struct mark_value v = t->marks.values.items[i];
         v.mark = mark_with(t, v.mark);
-        v.key = strpool_add(strings, strpool_get(&t->labels, v.key));
+        v.key = strpool_add(strings, strpool_get(&t->marks.labels, v.key));
         if (v.mark != UINT32_MAX)
             *vec_push(&p->mark_values) = v;
     }
 }
 
-void marks_release(struct target *t)
+void marks_release(struct marks *m)
 {
-    vec_release(&t->marks);
-    vec_release(&t->mark_values);
-    vec_release(&t->unloads);
-    strpool_release(&t->labels);
+    vec_release(&m->pending);
+    vec_release(&m->values);
+    vec_release(&m->unloads);
+    strpool_release(&m->labels);
 }

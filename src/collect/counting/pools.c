@@ -66,7 +66,7 @@ static char *frame_name(const struct pools *p, uint64_t number)
 void pools_finish(struct target *t, struct strpool *strings)
 {
     struct profile *p = &t->profile;
-    if (!t->pools.list.count && !t->has_arenas)
+    if (!t->pools.list.count && !t->python.has_arenas)
         return;
     for (size_t i = 1; i < p->nodes.count; i++) {
         uint64_t address = p->nodes.items[i].address;

@@ -5,15 +5,9 @@
 /* The first range that ends after `address`. */
 static size_t range_after(const struct program_mmaps *r, uint64_t address)
 {
-    size_t low = 0, high = r->items.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (r->items.items[middle].end > address)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    size_t at;
+    BISECT(at, r->items.count, r->items.items[at].end <= address);
+    return at;
 }
 
 const struct range *program_mmaps_holding(const struct program_mmaps *r, uint64_t address)

@@ -11,8 +11,8 @@
 static void note_memory(struct target *t, const struct stamp *s)
 {
     uint64_t mapped = 0, beside = s->anon_bytes > s->live_bytes ? s->anon_bytes - s->live_bytes : 0;
-    for (size_t i = 0; i < t->ranges.items.count && mapped < beside; i++) {
-        const struct range *r = &t->ranges.items.items[i];
+    for (size_t i = 0; i < t->program_mmaps.items.count && mapped < beside; i++) {
+        const struct range *r = &t->program_mmaps.items.items[i];
         if (t->ledger.accounts.items[r->account].domain !=
             DOMAIN_ARENA) /* those are live already */
             mapped += r->end - r->start;
@@ -56,28 +56,20 @@ void stamp_set_held(struct stamp *s, const struct wire_held *held)
     s->free_bytes = held->free_bytes;
 }
 
-/* Every second one goes. */
-static void thin_out(struct target *t)
-{
-    size_t kept = (t->profile.stamps.count + 1) / 2;
-    for (size_t i = 0; i < kept; i++)
-        t->profile.stamps.items[i] = t->profile.stamps.items[i * 2];
-    t->profile.stamps.count = kept;
-    t->stamp_length_ns *= 2;
-}
-
 static void add(struct target *t, const struct stamp *s)
 {
-    if (t->profile.stamps.count == STAMPS_MAX)
-        thin_out(t);
+    if (t->profile.stamps.count == STAMPS_MAX) {
+        vec_thin_out(&t->profile.stamps);
+        t->stamps_due.apart_ns *= 2;
+    }
     *vec_push(&t->profile.stamps) = *s;
-    t->next_stamp_ns = s->time_ns + t->stamp_length_ns;
+    t->stamps_due.next_ns = s->time_ns + t->stamps_due.apart_ns;
 }
 
 bool stamp_if_due(struct target *t, uint64_t now_ns)
 {
     struct stamp s;
-    if (now_ns < t->next_stamp_ns || !stamp_take(t, now_ns, &s))
+    if (now_ns < t->stamps_due.next_ns || !stamp_take(t, now_ns, &s))
         return false;
     add(t, &s);
     return true;

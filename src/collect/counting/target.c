@@ -103,28 +103,28 @@ static int open_pidfd(pid_t pid)
 }
 
 /* Where everything is in a process's first shared memory; the size of the file. */
-static size_t lay_out(bool small, struct wire_header *h)
+static size_t lay_out(bool limited_space, struct wire_header *h)
 {
     size_t size;
     h->ring_count = RINGS_FIRST;
     h->modules_offset = WIRE_PAGE;
     h->modules_size = MODULES_BYTES;
     h->python_offset = h->modules_offset + MODULES_BYTES;
-    h->python_size = small ? PYTHON_SMALL : PYTHON_LARGE;
+    h->python_size = limited_space ? PYTHON_SMALL : PYTHON_LARGE;
     h->rings_offset = h->python_offset + h->python_size;
     h->size =
         program_stacks_lay_out(h, h->rings_offset + (size_t)RINGS_FIRST * WIRE_RING_BYTES, &size);
     return size;
 }
 
-int target_attach(struct target *t, bool small, enum wire_on_full on_full, struct err *err)
+int target_attach(struct target *t, bool limited_space, enum wire_on_full on_full, struct err *err)
 {
     struct wire_header layout = {.magic = WIRE_MAGIC,
                                  .version = WIRE_VERSION,
                                  .on_full = on_full,
                                  .tick = t->tick,
                                  .python_used = 8};
-    size_t size = lay_out(small, &layout);
+    size_t size = lay_out(limited_space, &layout);
     void *memory = NULL;
     int fd = shared_memory(size, layout.size, &memory);
     if (fd < 0)
@@ -133,8 +133,8 @@ int target_attach(struct target *t, bool small, enum wire_on_full on_full, struc
     t->fd = fd;
     t->header = memory;
     t->size = layout.size;
-    t->python_offset = layout.python_offset;
-    t->python_size = layout.python_size;
+    t->python.offset = layout.python_offset;
+    t->python.size = layout.python_size;
     memcpy(memory, &layout, sizeof layout);
     program_stacks_open(&t->program_stacks, memory, &layout);
     add_readers(t, (char *)memory + layout.rings_offset, RINGS_FIRST);
@@ -151,7 +151,7 @@ struct target *target_new_bare(pid_t pid, uint64_t interval_ns)
     interval_log_init(&t->timeline, interval_ns);
     t->tick = 1;
     eras_begin(&t->eras, 0, 1, true);
-    t->stamp_length_ns = FIRST_STAMP_NS;
+    t->stamps_due.apart_ns = FIRST_STAMP_NS;
     t->profile.pid = (uint32_t)pid;
     t->profile.exit_code = -1;
     *vec_push(&t->profile.nodes) = (struct node){0};
@@ -159,11 +159,11 @@ struct target *target_new_bare(pid_t pid, uint64_t interval_ns)
     return t;
 }
 
-struct target *target_new(pid_t pid, bool small, enum wire_on_full on_full, uint64_t interval_ns,
-                          struct err *err)
+struct target *target_new(pid_t pid, bool limited_space, enum wire_on_full on_full,
+                          uint64_t interval_ns, struct err *err)
 {
     struct target *t = target_new_bare(pid, interval_ns);
-    if (target_attach(t, small, on_full, err) == 0)
+    if (target_attach(t, limited_space, on_full, err) == 0)
         return t;
     target_free(t);
     return NULL;
@@ -212,32 +212,32 @@ void target_let_go(struct target *t)
     vec_release(&t->active);
     free(t->batch);
     t->batch = NULL;
-    for (size_t i = 0; i < t->inherited.count; i++)
-        blocks_release(&t->inherited.items[i]);
-    vec_release(&t->inherited);
+    for (size_t i = 0; i < t->inheritance.tables.count; i++)
+        blocks_release(&t->inheritance.tables.items[i]);
+    vec_release(&t->inheritance.tables);
     blocks_release(&t->blocks);
-    program_mmaps_release(&t->ranges);
+    program_mmaps_release(&t->program_mmaps);
     pools_let_go(&t->pools);
 }
 
 void target_release_figures(struct target *t)
 {
-    marks_release(t);
-    stack_tree_release(&t->stacks);
-    vec_release(&t->sampled_threads);
+    marks_release(&t->marks);
+    stack_tree_release(&t->sampled.stacks);
+    vec_release(&t->sampled.threads);
     pools_release(&t->pools);
     eras_release(&t->eras);
-    for (size_t i = 0; i < t->scans.count; i++)
-        live_summary_release(&t->scans.items[i]);
-    free(t->scan_left_out);
-    t->scan_left_out = NULL;
-    untouched_release(t);
+    for (size_t i = 0; i < t->scan.results.count; i++)
+        live_summary_release(&t->scan.results.items[i]);
+    free(t->scan.left_out);
+    t->scan.left_out = NULL;
+    untouched_release(&t->untouched);
     realloc_chains_release(t);
-    vec_release(&t->scans);
+    vec_release(&t->scan.results);
     ledger_release(&t->ledger);
     interval_log_release(&t->timeline);
-    address_set_release(&t->inherited_maps);
-    address_set_release(&t->loader);
+    address_set_release(&t->inheritance.maps);
+    address_set_release(&t->scan.loader);
 }
 
 void target_free(struct target *t)
@@ -247,9 +247,10 @@ void target_free(struct target *t)
     if (t->pidfd >= 0)
         close(t->pidfd);
     target_let_go(t);
-    inherit_release(t);
+    inherit_release(&t->inheritance);
+    address_set_release(&t->scan.loader);
     target_release_figures(t);
-    python_codes_release(&t->python);
+    python_codes_release(&t->python.codes);
     jit_names_release(&t->jit);
     strbuf_release(&t->packed.chunks);
     profile_release(&t->profile);
@@ -350,7 +351,7 @@ void target_own(const struct target *t, struct address_set *out)
 
 bool target_went_on(const struct target *t, uint64_t looked_ns, uint64_t now_ns)
 {
-    return t->ends_early && now_ns > looked_ns + PYTHON_ENDS_NS;
+    return t->python.ends_early && now_ns > looked_ns + PYTHON_ENDS_NS;
 }
 
 bool target_may_lack_blocks(const struct target *t)
@@ -358,13 +359,13 @@ bool target_may_lack_blocks(const struct target *t)
     uint64_t lost = t->ledger.lost_events;
     for (size_t i = 0; i < t->timeline.slices.count; i++)
         lost += t->timeline.slices.items[i].interval.lost_events;
-    return lost || t->was_paused || t->heap_unknown;
+    return lost || t->was_paused || t->inheritance.unknown;
 }
 
 /* What happened since then, if anything did, is in the intervals that follow. */
 static bool was_seen_to_end(struct target *t)
 {
-    struct live_summary *last = t->scans.count ? vec_last(&t->scans) : NULL;
+    struct live_summary *last = t->scan.results.count ? vec_last(&t->scan.results) : NULL;
     if (!last || last->scan.kind != SCAN_END)
         return false;
     if (last->events == t->events)
@@ -375,7 +376,7 @@ static bool was_seen_to_end(struct target *t)
 void target_pause(struct target *t, uint64_t now_ns)
 {
     if (t->size && !was_seen_to_end(t)) /* else nothing is known of its heap */
-        live_summary_take(vec_push(&t->scans), t, SCAN_END, now_ns);
+        live_summary_take(vec_push(&t->scan.results), t, SCAN_END, now_ns);
     interval_log_close(&t->timeline, &t->ledger, now_ns, tick_now(t), false);
     interval_log_settle(&t->timeline, &t->ledger);
     t->profile.duration_ns = now_ns;
@@ -385,18 +386,18 @@ void target_pause(struct target *t, uint64_t now_ns)
     t->entries_taken = atomic_load(&t->header->entries_taken);
     t->end = atomic_load(&t->header->end);
     t->was_joined = atomic_load(&t->header->own[0].start) != 0;
-    t->python_state = atomic_load(&t->header->python);
-    t->python_version = atomic_load(&t->header->python_version);
-    t->objects_state = atomic_load(&t->header->objects);
+    t->python.state = atomic_load(&t->header->python);
+    t->python.version = atomic_load(&t->header->python_version);
+    t->python.objects_state = atomic_load(&t->header->objects);
     target_update_code(t);
 }
 
 void target_explain(struct target *t, const char *format, ...)
 {
-    struct scan *last = t->scans.count ? &vec_last(&t->scans)->scan : NULL;
+    struct scan *last = t->scan.results.count ? &vec_last(&t->scan.results)->scan : NULL;
     char text[256];
     va_list values;
-    if (!last || last->kind != SCAN_END || vec_last(&t->scans)->looked || last->unreachable)
+    if (!last || last->kind != SCAN_END || vec_last(&t->scan.results)->looked || last->unreachable)
         return;
     va_start(values, format);
     vsnprintf(text, sizeof text, format, values);
@@ -438,7 +439,7 @@ void target_update_code(struct target *t)
     program_stacks_update(&t->program_stacks);
     read_modules(t); /* after the stacks: who has one has told its module before */
     /* After the nodes: what they refer to was told before them. */
-    python_codes_read(&t->python, (const char *)t->header + t->python_offset, t->python_size,
+    python_codes_read(&t->python.codes, (const char *)t->header + t->python.offset, t->python.size,
                       atomic_load_explicit(&t->header->python_used, memory_order_acquire));
 }
 
@@ -447,12 +448,12 @@ void target_finish(struct target *t)
     struct profile *p = &t->profile;
     ledger_close(&t->ledger);
     program_stacks_settle(&t->program_stacks, &t->ledger, p);
-    uint32_t joined = stack_tree_join(&t->stacks, p);
+    uint32_t joined = stack_tree_join(&t->sampled.stacks, p);
     ledger_histograms(&t->ledger, p);
     untouched_finish(t);
     realloc_chains_finish(t);
-    for (size_t i = 0; i < t->scans.count; i++)
-        live_summary_finish(&t->scans.items[i], t);
+    for (size_t i = 0; i < t->scan.results.count; i++)
+        live_summary_finish(&t->scan.results.items[i], t);
     ledger_become_sites(&t->ledger, p, joined);
     for (size_t i = 0; i < t->timeline.slices.count; i++)
         *vec_push(&p->intervals) = t->timeline.slices.items[i].interval;
@@ -462,16 +463,17 @@ void target_finish(struct target *t)
             "want of a file descriptor, because of a seccomp filter, or from another "
             "network namespace",
             t->unfollowed);
-    if (t->python_state == WIRE_PYTHON_ON || t->python_state == WIRE_PYTHON_FULL)
-        p->python_version = t->python_version;
-    p->python_objects = p->python_version && t->objects_state == WIRE_OBJECTS_ON;
-    if (t->python_end_tick)
-        p->python_end = interval_log_find(&t->timeline, t->python_end_tick - 1);
-    char *python = python_note(t->python_state, t->python_version);
+    if (t->python.state == WIRE_PYTHON_ON || t->python.state == WIRE_PYTHON_FULL)
+        p->python_version = t->python.version;
+    p->python_objects = p->python_version && t->python.objects_state == WIRE_OBJECTS_ON;
+    if (t->python.end_tick)
+        p->python_end = interval_log_find(&t->timeline, t->python.end_tick - 1);
+    char *python = python_note(t->python.state, t->python.version);
     if (python)
         *vec_push(&p->notes) = python;
-    char *objects =
-        t->objects_wanted ? python_objects_note(t->python_state, t->objects_state) : NULL;
+    char *objects = t->python.objects_wanted
+                        ? python_objects_note(t->python.state, t->python.objects_state)
+                        : NULL;
     if (objects)
         *vec_push(&p->notes) = objects;
     p->peak_bytes = t->ledger.peak_bytes;
@@ -480,7 +482,7 @@ void target_finish(struct target *t)
         *vec_push(&p->notes) =
             xasprintf("recording was paused for a while: allocations made then are not counted, "
                       "nor are %llu frees of such blocks",
-                      (unsigned long long)t->unseen_frees);
+                      (unsigned long long)t->unannounced_frees);
     if (t->missed_frees)
         *vec_push(&p->notes) = xasprintf(
             "%llu blocks were freed in a way that could not be seen; their addresses came up again",

@@ -18,9 +18,11 @@
 
 #include "collect/counting/eras.h"
 #include "collect/counting/blocks.h"
+#include "collect/counting/inherit.h"
 #include "collect/counting/realloc_chains.h"
 #include "collect/counting/ledger.h"
 #include "collect/counting/mark_on.h"
+#include "collect/counting/marks.h"
 #include "collect/naming/naming.h"
 #include "collect/counting/pools.h"
 #include "collect/counting/program_stacks.h"
@@ -28,7 +30,9 @@
 #include "collect/naming/python_code.h"
 #include "collect/counting/program_mmaps.h"
 #include "collect/proc/address_set.h"
+#include "collect/counting/schedule.h"
 #include "collect/counting/stack_tree.h"
+#include "collect/counting/untouched.h"
 #include "collect/counting/live_summary.h"
 #include "collect/counting/interval_log.h"
 #include "store/recording.h"
@@ -78,22 +82,6 @@ struct boundary {
     bool marked;   /* by someone from outside */
 };
 
-/* A mark, until the profile is made. Its live figures are the timeline's. */
-struct pending_mark {
-    uint32_t tick; /* the first one after it */
-    uint32_t label, thread;
-    struct stamp stamp;
-};
-
-/* What was live when the process forked, for a child that may yet say hello. */
-struct fork_image {
-    uint32_t number;
-    struct amount live;
-    VEC(struct blocks) tables;       /* its own blocks, then those it had inherited */
-    struct address_set maps, loader; /* as in the target */
-    size_t bytes;                    /* that it takes here */
-};
-
 /* What not_recorded.c knows of it. */
 struct watched {
     char name[16];      /* the kernel's, while it lived; empty: not looked at yet */
@@ -114,6 +102,19 @@ struct packed {
     struct sample_sums sampled;
 };
 
+/* What is known of the interpreter in it. */
+struct target_python {
+    uint64_t offset; /* of its records in the shared memory, and their room */
+    uint32_t size;
+    struct python_codes codes;
+    uint32_t state, version, objects_state; /* of the header, in the end */
+    bool objects_wanted;
+    bool has_arenas;   /* it has mapped some */
+    bool ended;        /* what it leaves is not what it had */
+    bool ends_early;   /* the process was looked at when it began to end, and may go on */
+    uint32_t end_tick; /* the first since it began to end; 0: it has not */
+};
+
 struct segment {
     void *memory;
     size_t size;
@@ -132,9 +133,7 @@ struct target {
     uint64_t start_ns; /* on the session's clock */
     uint64_t start_monotonic_ns;
     uint32_t modules_read;
-    uint64_t python_offset; /* of its records, and their room */
-    uint32_t python_size;
-    struct python_codes python;
+    struct target_python python;
     struct jit_names jit;
     bool ended;
     bool gone;                    /* the process is, but what it left may not have been read */
@@ -144,29 +143,24 @@ struct target {
     VEC(struct reader *) active; /* of this pass */
     VEC(struct boundary) boundaries;
     uint32_t tick; /* ends of intervals before this one have been seen to */
-    VEC(struct pending_mark) marks;
-    VEC(struct mark_value) mark_values; /* `mark` is a tick */
-    VEC(uint32_t) unloads;              /* ticks that no mark made, and not met yet */
-    struct strpool labels;
+    struct marks marks;
     struct mark_on *mark_on; /* the session's; NULL: nobody asked */
     struct ledger ledger;
     struct blocks blocks;
     struct eras eras;
-    VEC(struct live_summary) scans;
+    struct {
+        VEC(struct live_summary) results;
+        struct address_set loader; /* what was mapped before malloc was there */
+        char *left_out;            /* why there was no time for a scan at its end; or NULL */
+    } scan;                        /* leakscan/scan.c */
     struct growth_table realloc_chains;
-    VEC(struct freed_look) looks; /* at large blocks that were freed */
-    struct map look_of;           /* site -> its place there */
-    struct program_mmaps ranges;
+    struct untouched untouched;
+    struct program_mmaps program_mmaps;
     struct pools pools;
-    VEC(struct fork_image) images;
-    VEC(struct blocks) inherited;      /* blocks of its parents, as they were at the forks */
-    struct address_set inherited_maps; /* and their mappings */
-    struct address_set loader;         /* what was mapped before malloc was there */
-    bool heap_unknown;                 /* it was forked, and what it inherited is not known */
-    bool forked;                       /* it goes on with its parent's program */
-    bool has_forked;                   /* so that its pages may be its children's too */
-    uint64_t end_spent_ns;             /* on its end: end_budget.h */
-    char *scan_left_out;               /* why there was no time for a scan at its end; or NULL */
+    struct inheritance inheritance;
+    bool forked;           /* it goes on with its parent's program */
+    bool has_forked;       /* so that its pages may be its children's too */
+    uint64_t end_spent_ns; /* on its end: end_budget.h */
     struct interval_log timeline;
 
     uint64_t pass_words; /* the most that one ring had in the last pass */
@@ -175,43 +169,40 @@ struct target {
 
     uint64_t events;
     uint64_t missed_frees;
-    bool was_paused;        /* so that some blocks were never announced, */
-    uint64_t unseen_frees;  /* and this many frees are theirs */
-    uint64_t unrecorded;    /* of header->unrecorded, what has been counted as lost */
-    uint32_t unfollowed;    /* header->unfollowed, in the end */
-    uint32_t entries_taken; /* header->entries_taken, in the end */
-    uint32_t end;           /* header->end, in the end */
-    bool was_joined;        /* the program has made use of the memory that it was given */
-    uint32_t python_state, python_version, objects_state; /* of the header, in the end */
-    bool objects_wanted;
+    bool was_paused;            /* so that some blocks were never announced, */
+    uint64_t unannounced_frees; /* and this many frees are theirs */
+    uint64_t unrecorded;        /* of header->unrecorded, what has been counted as lost */
+    uint32_t unfollowed;        /* header->unfollowed, in the end */
+    uint32_t entries_taken;     /* header->entries_taken, in the end */
+    uint32_t end;               /* header->end, in the end */
+    bool was_joined;            /* the program has made use of the memory that it was given */
     struct program_stacks program_stacks;
     struct profile profile;
     struct packed packed;
-    bool python_ended;        /* its interpreter has: what it leaves is not what it had */
-    bool ends_early;          /* it was looked at when Python began to end, and may go on */
-    uint32_t python_end_tick; /* the first since it began to; 0: it has not */
-    bool has_arenas;          /* CPython has mapped some */
-    uint64_t arenas_length_ns, next_arenas_ns; /* arenas.c: distance of looks, when one is due */
-    uint64_t stamp_length_ns, next_stamp_ns;
-    uint64_t maps_length_ns, next_maps_ns; /* maps.c: distance of captures, when one is due, */
-    uint64_t maps_rest_ns;                 /* and not before, */
-    uint64_t maps_rss_bytes;               /* and what was resident at the last */
-    uint64_t footprint_apart_ns, next_footprint_ns; /* footprint.c: likewise */
-    uint64_t footprint_rest_ns;
-    size_t footprint_marks; /* marks that there were at the last */
-
-    struct stack_tree stacks;      /* of samples */
-    size_t stacks_named;           /* of them, handed to naming */
-    VEC(uint32_t) sampled_threads; /* numbers that samples gave, and no event of theirs came yet */
-    struct sampling before;        /* the kernel's counts, before this program was executed */
+    struct schedule arenas_due; /* resident/python_arenas.c */
+    struct schedule stamps_due; /* stamps.c */
+    struct {
+        struct schedule due;
+        uint64_t rss_bytes; /* resident at the last capture */
+    } maps;                 /* resident/maps.c */
+    struct {
+        struct schedule due;
+        size_t marks; /* marks that there were at the last look */
+    } footprint;      /* resident/footprint.c */
+    struct {
+        struct stack_tree stacks;
+        size_t stacks_named;    /* of them, handed to naming */
+        VEC(uint32_t) threads;  /* numbers that samples gave, and no event of theirs came yet */
+        struct sampling before; /* the kernel's counts, before this program was executed */
+    } sampled;                  /* sampling/ */
 };
 
-struct target *target_new(pid_t pid, bool small, enum wire_on_full on_full, uint64_t interval_ns,
-                          struct err *err);
+struct target *target_new(pid_t pid, bool limited_space, enum wire_on_full on_full,
+                          uint64_t interval_ns, struct err *err);
 /* Without shared memory. */
 struct target *target_new_bare(pid_t pid, uint64_t interval_ns);
 /* Its shared memory, which it can be given; 0 or a negative errno. */
-int target_attach(struct target *t, bool small, enum wire_on_full on_full, struct err *err);
+int target_attach(struct target *t, bool limited_space, enum wire_on_full on_full, struct err *err);
 /* The command line and the file, if they are not known yet: a program that was just executed may
  * have none for a moment. */
 void target_look(struct target *t);
@@ -266,35 +257,5 @@ void packing_write(struct target *t, struct naming *naming, struct strpool *stri
 
 /* drain.c */
 uint64_t drain_rings(struct target *t, uint64_t now_ns);
-
-/* marks.c */
-/* A WIRE_NOTE; returns the tick that it begins, or 0. */
-uint32_t marks_note(struct target *t, uint32_t thread, const uint64_t *words);
-/* From outside: ends an interval now. */
-void marks_add(struct target *t, const char *label, uint64_t now_ns);
-/* When does the interval end that this tick is the last of? *kept: at a mark. */
-uint64_t marks_end(struct target *t, const struct boundary *b, bool *kept);
-/* Fills target.profile's marks. */
-void marks_finish(struct target *t, struct strpool *strings);
-void marks_release(struct target *t);
-
-/* untouched.c */
-/* A WIRE_NOTE_TOUCHED: the block is about to be freed, and so much of it was never resident. */
-void untouched_note(struct target *t, uint64_t address, uint64_t bytes);
-/* Fills target.profile's looks. */
-void untouched_finish(struct target *t);
-void untouched_release(struct target *t);
-
-/* inherit.c */
-/* `child` was made by the parent's fork of that number: hands over what was live then. */
-void inherit_hand_over(struct target *parent, uint32_t number, struct target *child);
-void inherit_fork(struct target *t, uint32_t number); /* the process is about to fork */
-/* A block that is not one of its own is freed: false: nor was it inherited. */
-bool inherit_take(struct target *t, uint64_t address, struct block *out, struct blocks **table);
-/* That did not happen after all. */
-void inherit_put(struct target *t, struct blocks *table, const struct block *b);
-/* Gives back all images but the last ones, of at most so many bytes; how many those have. */
-size_t inherit_keep(struct target *t, size_t bytes);
-void inherit_release(struct target *t);
 
 #endif

@@ -36,13 +36,13 @@ uint32_t thread_begin(struct target *t, uint32_t tid, bool again, uint64_t now_n
     for (size_t i = again ? t->profile.threads.count : 0; i-- > 0;)
         if (t->profile.threads.items[i].tid == tid)
             return (uint32_t)i;
-    for (size_t i = 0; i < t->sampled_threads.count; i++) {
-        uint32_t number = t->sampled_threads.items[i];
+    for (size_t i = 0; i < t->sampled.threads.count; i++) {
+        uint32_t number = t->sampled.threads.items[i];
         const struct thread *thread = &t->profile.threads.items[number];
         if (thread->tid != tid || thread->end_ns)
             continue;
-        t->sampled_threads.items[i] = *vec_last(&t->sampled_threads);
-        t->sampled_threads.count--;
+        t->sampled.threads.items[i] = *vec_last(&t->sampled.threads);
+        t->sampled.threads.count--;
         return number;
     }
     return thread_add(t, tid, now_ns);
@@ -55,7 +55,7 @@ uint32_t thread_sampled(struct target *t, uint32_t tid, uint64_t now_ns)
             return (uint32_t)i;
     uint32_t number = thread_add(t, tid, now_ns);
     if (number < THREADS_APART)
-        *vec_push(&t->sampled_threads) = number;
+        *vec_push(&t->sampled.threads) = number;
     return number;
 }
 
@@ -124,7 +124,7 @@ uint32_t thread_renames(struct target *t, uint32_t number, uint32_t first, uint3
 
 void thread_rename_sampled(struct target *t, uint32_t number, uint32_t tid, const char *name)
 {
-    for (size_t i = 0; i < t->sampled_threads.count; i++)
-        if (t->sampled_threads.items[i] == number)
+    for (size_t i = 0; i < t->sampled.threads.count; i++)
+        if (t->sampled.threads.items[i] == number)
             thread_rename(t, number, tid, 0, name);
 }

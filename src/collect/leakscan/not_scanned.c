@@ -19,8 +19,8 @@ void not_scanned_explain(struct target *t, bool no_scan)
     const char *said = t->end < sizeof reasons / sizeof *reasons ? reasons[t->end] : NULL;
     if (no_scan)
         target_explain(t, "recorded with --no-scan (--scan=off)");
-    else if (t->scan_left_out)
-        target_explain(t, "%s", t->scan_left_out);
+    else if (t->scan.left_out)
+        target_explain(t, "%s", t->scan.left_out);
     else if (t->profile.execed)
         target_explain(t, "the program became another one (exec) before it could be looked at");
     else if (t->profile.signal)

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collect/proc/glibc_layout.h"
+
 #define BUFFER    (1u << 20)
 #define NEAR      256u /* a gap that is read along with what is beside it */
 #define AREA_GAP  (UINT64_C(1) << 20)
@@ -206,8 +208,7 @@ static void take_malloc_state(void *taker, uint32_t from, uint64_t word, uint32_
     if (to & REACHABILITY_PAST_END)
         return; /* the header of a free chunk may begin where a block ends */
     const struct reachability_block *b = &f->blocks.items[to];
-    /* A chunk is a multiple of 16 bytes, 32 at the least, and 8 larger than what is usable. */
-    if (b->size <= 16 || word - b->address != ((b->size + 23) & ~UINT64_C(15)) - 16)
+    if (b->size <= 16 || word - b->address != glibc_next_chunk(b->size))
         mark(f, to);
 }
 

@@ -3,9 +3,10 @@
 #include <elf.h>
 #include <string.h>
 
+#include "collect/proc/glibc_layout.h"
+
 #define PAGE         UINT64_C(4096)
 #define RED_ZONE     128
-#define DESCRIPTOR   8192         /* at least what glibc keeps above a thread pointer */
 #define LOADERS_MOST (1ull << 20) /* an allocator that was there first took more at once */
 
 void roots_at_start(const struct memory *m, uint64_t thread_pointer, struct address_set *out)
@@ -101,8 +102,9 @@ static void add_stack(const struct root_facts *f, const struct reachability *rea
     bool at_home = is_in(stack, t->pointer) && t->pointer > t->stack;
     if (stack && stack->kind == REGION_ANONYMOUS && stack->writable &&
         reachability_find(reach, t->stack) == UINT32_MAX) {
-        uint64_t end =
-            at_home && stack->end - t->pointer > DESCRIPTOR ? t->pointer + DESCRIPTOR : stack->end;
+        uint64_t end = at_home && stack->end - t->pointer > GLIBC_DESCRIPTOR
+                           ? t->pointer + GLIBC_DESCRIPTOR
+                           : stack->end;
         address_set_add(out, from > stack->start ? from : stack->start, end);
     }
     struct address_set known = {0};
@@ -110,8 +112,8 @@ static void add_stack(const struct root_facts *f, const struct reachability *rea
     if (!at_home && storage && storage->kind == REGION_ANONYMOUS && !known.items.count &&
         reachability_find(reach, t->pointer) == UINT32_MAX)
         address_set_add(out, storage->start,
-                        storage->end - t->pointer > DESCRIPTOR ? t->pointer + DESCRIPTOR
-                                                               : storage->end);
+                        storage->end - t->pointer > GLIBC_DESCRIPTOR ? t->pointer + GLIBC_DESCRIPTOR
+                                                                     : storage->end);
     address_set_release(&known);
 }
 
@@ -123,12 +125,12 @@ static void add_stack(const struct root_facts *f, const struct reachability *rea
 static void add_descriptor(const struct memory *m, const struct region *stack,
                            struct address_set *out)
 {
-    uint64_t words[DESCRIPTOR / 8];
-    struct extent top = {stack->end - DESCRIPTOR, stack->end};
-    if (stack->end - stack->start < DESCRIPTOR)
+    uint64_t words[GLIBC_DESCRIPTOR / 8];
+    struct extent top = {stack->end - GLIBC_DESCRIPTOR, stack->end};
+    if (stack->end - stack->start < GLIBC_DESCRIPTOR)
         return;
     memory_read((void *)(uintptr_t)m, &top, 1, (char *)words);
-    for (size_t i = 0; i + 2 < DESCRIPTOR / 8; i += 8)
+    for (size_t i = 0; i + 2 < GLIBC_DESCRIPTOR / 8; i += 8)
         if (words[i] == top.start + i * 8 && words[i + 2] == words[i])
             address_set_add(out, words[i], stack->end);
 }

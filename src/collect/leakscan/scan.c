@@ -34,9 +34,9 @@ static uint64_t since_start_ns(const struct target *t)
 void scan_prepare(struct target *t, uint64_t thread_pointer)
 {
     struct memory m = {0};
-    if (t->loader.items.count || memory_map(&m, t->pid) != 0) /* forked: as its parent's */
+    if (t->scan.loader.items.count || memory_map(&m, t->pid) != 0) /* forked: as its parent's */
         return;
-    roots_at_start(&m, thread_pointer, &t->loader);
+    roots_at_start(&m, thread_pointer, &t->scan.loader);
     memory_release(&m);
 }
 
@@ -77,10 +77,11 @@ static void gather_facts(const struct scanning *s, const struct stopped_threads 
     const struct target *t = s->target;
     f->memory = &s->memory;
     f->everything = target_may_lack_blocks(t);
-    address_set_copy(&f->mapped, &t->loader);
-    address_set_copy(&f->mapped, &t->inherited_maps);
-    for (size_t i = 0; i < t->ranges.items.count; i++)
-        address_set_add(&f->mapped, t->ranges.items.items[i].start, t->ranges.items.items[i].end);
+    address_set_copy(&f->mapped, &t->scan.loader);
+    address_set_copy(&f->mapped, &t->inheritance.maps);
+    for (size_t i = 0; i < t->program_mmaps.items.count; i++)
+        address_set_add(&f->mapped, t->program_mmaps.items.items[i].start,
+                        t->program_mmaps.items.items[i].end);
     address_set_settle(&f->mapped);
     target_own(t, &f->own);
     if (s->waiting)
@@ -98,8 +99,8 @@ static void follow_pointers(struct scanning *s, const struct stopped_threads *h)
     struct root_facts facts = {0};
     vec_reserve(&s->reach.blocks, t->blocks.count);
     blocks_in_order(&t->blocks, add_block, &s->reach);
-    for (size_t i = 0; i < t->inherited.count && !s->memory.only_written; i++)
-        blocks_in_order(&t->inherited.items[i], add_block, &s->reach);
+    for (size_t i = 0; i < t->inheritance.tables.count && !s->memory.only_written; i++)
+        blocks_in_order(&t->inheritance.tables.items[i], add_block, &s->reach);
     reachability_ready(&s->reach, memory_read, &s->memory);
     gather_facts(s, h, &facts);
     for (size_t i = 0; i < h->registers.count; i++)
@@ -156,8 +157,8 @@ static int check_cost(struct scanning *s, struct err *err)
         if (memory_find_written(&s->memory))
             bytes = address_set_bytes(&s->memory.written);
     }
-    for (size_t i = 0; i < t->inherited.count && !s->memory.only_written; i++)
-        blocks += t->inherited.items[i].count;
+    for (size_t i = 0; i < t->inheritance.tables.count && !s->memory.only_written; i++)
+        blocks += t->inheritance.tables.items[i].count;
     cost_ns += (bytes * COST_BYTE + blocks * COST_BLOCK) / reachability_threads(bytes);
     cost_ns += blocks * COST_REACH;
     return cost_ns > s->limit_ns ? refuse(s, cost_ns, blocks, err) : 0;
@@ -306,11 +307,11 @@ void scan_finish(struct scanning *s)
          * half of the time. */
         reachability_release(&s->reach);
         memory_release(&s->memory);
-        free(t->scan_left_out);
-        t->scan_left_out = s->unreachable;
+        free(t->scan.left_out);
+        t->scan.left_out = s->unreachable;
         return;
     }
-    struct live_summary *live_summary = vec_push(&t->scans);
+    struct live_summary *live_summary = vec_push(&t->scan.results);
     struct summing k = {.scanning = s, .live_summary = live_summary};
     if (s->unreachable)
         reachability_release(&s->reach);

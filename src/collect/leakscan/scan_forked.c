@@ -16,8 +16,8 @@ static bool is_inherited(struct target *t, uint64_t address, uint64_t lowest, st
     if (last->any && address - last->block.address < last->block.size)
         return true;
     lowest = address - lowest > FARTHEST ? address - FARTHEST : lowest;
-    for (size_t i = 0; i < t->inherited.count; i++)
-        if (blocks_holding(&t->inherited.items[i], address, lowest, NULL, &last->block))
+    for (size_t i = 0; i < t->inheritance.tables.count; i++)
+        if (blocks_holding(&t->inheritance.tables.items[i], address, lowest, NULL, &last->block))
             return last->any = true;
     return false;
 }

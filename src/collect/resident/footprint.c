@@ -108,7 +108,7 @@ void footprint_thin_out(struct profile *p)
     size_t kept = 0, pins = 0;
     for (size_t i = 0; i < p->footprints.count; i++) {
         struct footprint f = p->footprints.items[i];
-        if (i % 2 && i + 1 < p->footprints.count)
+        if (!thinning_keeps(i, p->footprints.count))
             continue;
         if (f.pin_count)
             memmove(p->pins.items + pins, p->pins.items + f.first_pin,
@@ -125,7 +125,7 @@ void footprint_finish(struct footprint_look *l, struct target *t)
 {
     struct profile *p = &t->profile;
     uint64_t begun = monotonic_ns();
-    t->footprint_marks = t->marks.count;
+    t->footprint.marks = t->marks.pending.count;
     if (l->mappings.items.count) {
         struct footprint f = l->footprint;
         f.live_bytes = t->ledger.live.bytes;
@@ -135,16 +135,16 @@ void footprint_finish(struct footprint_look *l, struct target *t)
     }
     if (p->footprints.count > FOOTPRINTS_MAX) {
         footprint_thin_out(p);
-        t->footprint_apart_ns *= 2;
+        t->footprint.due.apart_ns *= 2;
     }
     uint64_t now_ns = l->footprint.time_ns;
     uint64_t cost_ns = l->cost_ns + monotonic_ns() - begun, rest = cost_ns * APART_COST;
-    if (!t->footprint_apart_ns)
-        t->footprint_apart_ns = rest;
-    rest = rest > t->footprint_apart_ns ? rest : t->footprint_apart_ns;
-    t->footprint_rest_ns = now_ns + rest;
+    if (!t->footprint.due.apart_ns)
+        t->footprint.due.apart_ns = rest;
+    rest = rest > t->footprint.due.apart_ns ? rest : t->footprint.due.apart_ns;
+    t->footprint.due.rest_ns = now_ns + rest;
     rest = rest > cost_ns * PERIODIC_COST ? rest : cost_ns * PERIODIC_COST;
-    t->next_footprint_ns = now_ns + (rest > APART_NS ? rest : APART_NS);
+    t->footprint.due.next_ns = now_ns + (rest > APART_NS ? rest : APART_NS);
     let_go(l);
 }
 
@@ -158,8 +158,8 @@ void footprint_take(struct target *t, enum footprint_kind kind, uint64_t now_ns)
 uint64_t footprint_cost_ns(const struct target *t)
 {
     uint64_t blocks = t->blocks.count;
-    for (size_t i = 0; i < t->inherited.count; i++)
-        blocks += t->inherited.items[i].count;
+    for (size_t i = 0; i < t->inheritance.tables.count; i++)
+        blocks += t->inheritance.tables.items[i].count;
     return blocks * COST_BLOCK_NS + stamps_resident_pages(t) * COST_PAGE_NS;
 }
 
@@ -168,10 +168,11 @@ void footprint_if_due(struct target *t, uint64_t now_ns)
     if (!t->header || (footprint_has_exit(t) &&
                        !target_went_on(t, vec_last(&t->profile.footprints)->time_ns, now_ns)))
         return;                       /* it may take a while to end */
-    bool first = !t->footprint_marks; /* of the marks */
-    if (t->marks.count != t->footprint_marks && (first || now_ns >= t->footprint_rest_ns))
+    bool first = !t->footprint.marks; /* of the marks */
+    if (t->marks.pending.count != t->footprint.marks &&
+        (first || now_ns >= t->footprint.due.rest_ns))
         footprint_take(t, FOOTPRINT_MARK, now_ns);
-    else if (now_ns >= FIRST_NS && now_ns >= t->next_footprint_ns &&
+    else if (now_ns >= FIRST_NS && now_ns >= t->footprint.due.next_ns &&
              now_ns >= footprint_cost_ns(t) * APART_COST) /* it may have grown much since */
         footprint_take(t, FOOTPRINT_PERIODIC, now_ns);
 }

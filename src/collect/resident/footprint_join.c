@@ -5,14 +5,14 @@
  */
 #include <stdlib.h>
 
+#include "collect/proc/glibc_layout.h"
 #include "collect/resident/heap_pages.h"
 #include "store/mapping_kinds.h"
 
-#define PAGE        UINT64_C(4096)
-#define PINS_MAX    16
-#define FREE_HEADER 48 /* what glibc keeps at the beginning of a free block of many pages */
-#define MUCH_FREE   (UINT64_C(64) << 10)
-#define SHARE       65536 /* parts of a byte that free space is shared out in */
+#define PAGE      UINT64_C(4096)
+#define PINS_MAX  16
+#define MUCH_FREE (UINT64_C(64) << 10)
+#define SHARE     65536 /* parts of a byte that free space is shared out in */
 
 struct page_use {
     uint16_t live, other; /* bytes of blocks; what is added to them */
@@ -60,12 +60,9 @@ struct extended {
     uint64_t live_start, live_end; /* as it was asked for */
 };
 
-/* glibc has a header in front of each block. */
 static struct extended extended(const struct block *b)
 {
-    uint64_t header = is_size_of_glibc(b->usable) && b->address % 16 == 0          ? 8
-                      : b->address % PAGE == 16 && is_size_mapped_alone(b->usable) ? 16
-                                                                                   : 0;
+    uint64_t header = glibc_header(b->address, b->usable);
     uint64_t usable = b->usable > b->size ? b->usable : b->size;
     return (struct extended){b->address - header, b->address + usable, b->address,
                              b->address + b->size};
@@ -226,7 +223,7 @@ static void sum_arena(struct joining *j, struct arena r)
             }
             if (a->part != PART_FREE)
                 continue;
-            bool header = before + PAGE == page && before_end + FREE_HEADER > PAGE;
+            bool header = before + PAGE == page && before_end + GLIBC_FREE_HEADER > PAGE;
             bool given = !header && page != a->heap && (r.is_main || page < last_used);
             free_bytes += PAGE;
             trimmed += given ? PAGE : 0;
@@ -262,8 +259,8 @@ void footprint_join(const struct footprint_look *l, struct target *t, struct foo
     heap_pages_find(&j.areas, l, t, f->parts);
     j.pages = xcalloc(j.areas.page_count + 1, sizeof *j.pages);
     blocks_each(&t->blocks, use_block, &j);
-    for (size_t i = 0; i < t->inherited.count; i++)
-        blocks_each(&t->inherited.items[i], use_block, &j);
+    for (size_t i = 0; i < t->inheritance.tables.count; i++)
+        blocks_each(&t->inheritance.tables.items[i], use_block, &j);
     settle_claims(&j);
     sum_pages(&j);
     sum_arenas(&j);

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "collect/proc/glibc_layout.h"
 #include "store/mapping_kinds.h"
 
 #define PAGE UINT64_C(4096)
@@ -16,7 +17,7 @@ static bool is_glibc(const struct target *t)
         if (site->domain != DOMAIN_HEAP || !site->unit_usable)
             continue;
         all++;
-        like += is_size_of_glibc(site->unit_usable) || is_size_mapped_alone(site->unit_usable);
+        like += glibc_has_size(site->unit_usable) || glibc_maps_alone(site->unit_usable);
     }
     return 2 * like >= all;
 }
@@ -48,22 +49,23 @@ static void gather_claims(struct heap_pages *s, const struct target *t)
     for (size_t i = 0; i < taken.items.count; i++)
         *vec_push(&s->claims) = (struct claim){taken.items.items[i].start, taken.items.items[i].end,
                                                PART_RECORDER, false};
-    for (size_t i = 0; i < t->ranges.items.count; i++) {
-        const struct range *r = &t->ranges.items.items[i];
+    for (size_t i = 0; i < t->program_mmaps.items.count; i++) {
+        const struct range *r = &t->program_mmaps.items.items[i];
         bool arena = t->ledger.accounts.items[r->account].domain == DOMAIN_ARENA;
         add_claims(s, &taken, r->start, r->end, arena ? PART_ARENAS : PART_MAPPED);
-        address_set_add(&announced, t->ranges.items.items[i].start, t->ranges.items.items[i].end);
+        address_set_add(&announced, t->program_mmaps.items.items[i].start,
+                        t->program_mmaps.items.items[i].end);
     }
     address_set_copy(&taken, &announced);
     address_set_settle(&taken);
-    for (size_t i = 0; i < t->inherited_maps.items.count; i++)
-        add_claims(s, &taken, t->inherited_maps.items.items[i].start,
-                   t->inherited_maps.items.items[i].end, PART_MAPPED);
-    address_set_copy(&taken, &t->inherited_maps);
+    for (size_t i = 0; i < t->inheritance.maps.items.count; i++)
+        add_claims(s, &taken, t->inheritance.maps.items.items[i].start,
+                   t->inheritance.maps.items.items[i].end, PART_MAPPED);
+    address_set_copy(&taken, &t->inheritance.maps);
     address_set_settle(&taken);
-    for (size_t i = 0; i < t->loader.items.count; i++)
-        add_claims(s, &taken, t->loader.items.items[i].start, t->loader.items.items[i].end,
-                   PART_DATA);
+    for (size_t i = 0; i < t->scan.loader.items.count; i++)
+        add_claims(s, &taken, t->scan.loader.items.items[i].start,
+                   t->scan.loader.items.items[i].end, PART_DATA);
     address_set_release(&taken);
     address_set_release(&announced);
     if (s->claims.count)

@@ -43,15 +43,4 @@ void heap_pages_release(struct heap_pages *s);
 /* The first area that ends after an address. */
 size_t heap_pages_after(struct heap_pages *s, uint64_t address);
 
-/* Is a block of this size glibc's? No other allocator has blocks that are 8 more than a multiple of
- * 16; large ones are mapped alone. */
-static inline bool is_size_of_glibc(uint64_t usable)
-{
-    return usable >= 24 && usable % 16 == 8;
-}
-static inline bool is_size_mapped_alone(uint64_t usable)
-{
-    return (usable + 16) % 4096 == 0;
-}
-
 #endif

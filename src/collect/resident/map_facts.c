@@ -127,6 +127,6 @@ void map_facts_mark(const struct target *t, struct proc_mappings *all)
     mark_own(t, all);
     mark_stacks(t, all);
     blocks_each_page(&t->blocks, mark_page, all);
-    for (size_t i = 0; i < t->inherited.count; i++)
-        blocks_each_page(&t->inherited.items[i], mark_page, all);
+    for (size_t i = 0; i < t->inheritance.tables.count; i++)
+        blocks_each_page(&t->inheritance.tables.items[i], mark_page, all);
 }

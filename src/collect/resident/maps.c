@@ -107,7 +107,7 @@ static void add_capture(struct target *t, enum capture_kind kind, uint64_t now_n
         periodic += p->captures.items[i].kind == CAPTURE_PERIODIC;
     if (periodic > PERIODIC_MAX) {
         maps_thin_out(p);
-        t->maps_length_ns *= 2;
+        t->maps.due.apart_ns *= 2;
     }
     while (p->mappings.count > CAPTURES_ROOM && maps_thin_out(p))
         ;
@@ -128,18 +128,18 @@ void maps_take(struct target *t, enum capture_kind kind, uint64_t now_ns)
     python_arenas_look(t, now_ns);
     if (all.items.count) {
         add_capture(t, kind, now_ns, &all);
-        t->maps_rss_bytes = 0;
+        t->maps.rss_bytes = 0;
     }
     for (size_t i = 0; i < all.items.count; i++)
-        t->maps_rss_bytes += all.items.items[i].mapping.kib[MAPPING_RSS] * 1024;
+        t->maps.rss_bytes += all.items.items[i].mapping.kib[MAPPING_RSS] * 1024;
     vec_release(&all.items);
     strbuf_release(&smaps);
     strbuf_release(&numa);
-    if (!t->maps_length_ns)
-        t->maps_length_ns = APART_NS;
+    if (!t->maps.due.apart_ns)
+        t->maps.due.apart_ns = APART_NS;
     uint64_t rest = (monotonic_ns() - begun) * APART_COST;
-    t->maps_rest_ns = now_ns + rest;
-    t->next_maps_ns = now_ns + (rest > t->maps_length_ns ? rest : t->maps_length_ns);
+    t->maps.due.rest_ns = now_ns + rest;
+    t->maps.due.next_ns = now_ns + (rest > t->maps.due.apart_ns ? rest : t->maps.due.apart_ns);
 }
 
 /* Has much come or gone since the last capture? It may be the last one, should the process be
@@ -148,7 +148,7 @@ static bool changed_much(const struct target *t)
 {
     if (!t->profile.stamps.count)
         return false;
-    uint64_t now = vec_last(&t->profile.stamps)->rss_bytes, before = t->maps_rss_bytes;
+    uint64_t now = vec_last(&t->profile.stamps)->rss_bytes, before = t->maps.rss_bytes;
     uint64_t change = now > before ? now - before : before - now;
     return change > MUCH_BYTES && change > before / 4;
 }
@@ -163,9 +163,10 @@ void maps_if_due(struct target *t, uint64_t now_ns)
     if (maps_has_exit(t) && !target_went_on(t, vec_last(&t->profile.captures)->time_ns, now_ns))
         return; /* it may take a while to end */
     if (!t->profile.captures.count) {
-        if (now_ns >= FIRST_NS && now_ns >= t->next_maps_ns)
+        if (now_ns >= FIRST_NS && now_ns >= t->maps.due.next_ns)
             maps_take(t, CAPTURE_START, now_ns);
-    } else if (now_ns >= t->next_maps_ns || (now_ns >= t->maps_rest_ns && changed_much(t))) {
+    } else if (now_ns >= t->maps.due.next_ns ||
+               (now_ns >= t->maps.due.rest_ns && changed_much(t))) {
         maps_take(t, CAPTURE_PERIODIC, now_ns);
     }
 }

@@ -7,42 +7,27 @@
 
 #include "base/clock.h"
 #include "collect/proc/remote_memory.h"
+#include "collect/resident/python_pool_layout.h"
 
 #define PAGE       4096u
 #define POOLS_MOST 64u  /* in an arena, of either form */
 #define PAGES_MOST 256u /* likewise */
-#define ALIGNMENT  16u
-#define CLASSES    32u /* sizes of objects, 16 to 512 bytes */
 #define PRESENT    (UINT64_C(3) << 62)
 #define LOOKS_MOST 64
 #define APART_NS   5000000 /* at first; then ever more */
 #define APART_COST 100     /* times what the last one took */
 
-/* How CPython has it on 64-bit machines, in all versions that are known. */
-struct pool_header {
-    uint32_t count, padding; /* objects in use */
-    uint64_t free_block, next, previous;
-    uint32_t arena;
-    uint32_t class;                    /* objects are of (class + 1) * ALIGNMENT bytes */
-    uint32_t next_offset, last_offset; /* of objects never used yet */
-};
-static_assert(sizeof(struct pool_header) == 48, "as CPython has it");
-
-struct form {
-    uint64_t arena_bytes, pool_bytes;
-};
-
 struct looking {
     struct remote_memory memory;
     int pagemap;
-    struct form form;
+    struct pool_form form;
     struct arena_look sum;
 };
 
-static bool is_pool(const struct pool_header *h, const struct form *f)
+static bool is_pool(const struct pool_header *h, const struct pool_form *f)
 {
-    uint64_t size = (h->class + UINT64_C(1)) * ALIGNMENT;
-    return h->class < CLASSES && h->last_offset == f->pool_bytes - size &&
+    uint64_t size = (h->class + UINT64_C(1)) * POOL_ALIGNMENT;
+    return h->class < POOL_CLASSES && h->last_offset == f->pool_bytes - size &&
            h->next_offset >= sizeof *h + size && h->next_offset <= h->last_offset + size &&
            h->count <= (f->pool_bytes - sizeof *h) / size;
 }
@@ -73,7 +58,7 @@ static bool read_headers(const struct looking *l, uint64_t start, struct pool_he
 static bool add_arena(struct looking *l, uint64_t start)
 {
     struct pool_header headers[POOLS_MOST];
-    const struct form *f = &l->form;
+    const struct pool_form *f = &l->form;
     uint64_t first = (start + f->pool_bytes - 1) & ~(f->pool_bytes - 1);
     uint32_t pools = (uint32_t)((start + f->arena_bytes - first) / f->pool_bytes);
     if (!read_headers(l, first, headers, pools) || !is_pool(&headers[0], f))
@@ -83,20 +68,18 @@ static bool add_arena(struct looking *l, uint64_t start)
     for (uint32_t i = 0; i < pools; i++)
         if (is_pool(&headers[i], f) && headers[i].arena == headers[0].arena) {
             l->sum.objects += headers[i].count;
-            l->sum.object_bytes += headers[i].count * (headers[i].class + UINT64_C(1)) * ALIGNMENT;
+            l->sum.object_bytes +=
+                headers[i].count * (headers[i].class + UINT64_C(1)) * POOL_ALIGNMENT;
         }
     return true;
 }
 
-/* Of more than LOOKS_MOST every second one goes, but for the last. */
 static void keep(struct target *t, const struct arena_look *look)
 {
     struct profile *p = &t->profile;
     if (p->arenas.count == LOOKS_MOST) {
-        for (size_t i = 0; i < LOOKS_MOST / 2; i++)
-            p->arenas.items[i] = p->arenas.items[2 * i + 1];
-        p->arenas.count = LOOKS_MOST / 2;
-        t->arenas_length_ns *= 2;
+        vec_thin_out(&p->arenas);
+        t->arenas_due.apart_ns *= 2;
     }
     *vec_push(&p->arenas) = *look;
 }
@@ -104,7 +87,7 @@ static void keep(struct target *t, const struct arena_look *look)
 static bool is_ending(const struct target *t)
 {
     uint64_t finalizer = 0, address = atomic_load(&t->header->python_finalizing);
-    return t->python_ended || !remote_memory_copy(t->pid, address, &finalizer, sizeof finalizer) ||
+    return t->python.ended || !remote_memory_copy(t->pid, address, &finalizer, sizeof finalizer) ||
            finalizer;
 }
 
@@ -114,9 +97,7 @@ static void look(struct target *t, uint64_t now_ns, bool whole)
     uint32_t state = t->header ? atomic_load(&t->header->python) : WIRE_PYTHON_NONE;
     uint32_t minor = t->header ? atomic_load(&t->header->python_version) >> 16 & 0xff : 0;
     char path[64];
-    struct looking l = {.form = minor < 10 ? (struct form){256 << 10, 4 << 10}
-                                           : (struct form){1 << 20, 16 << 10},
-                        .sum = {.time_ns = now_ns}};
+    struct looking l = {.form = pool_form_of(minor), .sum = {.time_ns = now_ns}};
     if ((state != WIRE_PYTHON_ON && state != WIRE_PYTHON_FULL) || (!whole && is_ending(t)))
         return;
     snprintf(path, sizeof path, "/proc/%d/pagemap", t->pid);
@@ -124,14 +105,14 @@ static void look(struct target *t, uint64_t now_ns, bool whole)
     if (l.pagemap < 0)
         return;
     remote_memory_open(&l.memory, t->pid);
-    for (size_t i = 0; i < t->ranges.items.count; i++) {
-        const struct range *r = &t->ranges.items.items[i];
+    for (size_t i = 0; i < t->program_mmaps.items.count; i++) {
+        const struct range *r = &t->program_mmaps.items.items[i];
         if (r->end - r->start == l.form.arena_bytes)
             add_arena(&l, r->start);
     }
     /* Neighbours are one there. */
-    for (size_t i = 0; i < t->inherited_maps.items.count; i++) {
-        const struct extent *e = &t->inherited_maps.items.items[i];
+    for (size_t i = 0; i < t->inheritance.maps.items.count; i++) {
+        const struct extent *e = &t->inheritance.maps.items.items[i];
         for (uint64_t at = e->start; e->end - at >= l.form.arena_bytes; at += l.form.arena_bytes)
             add_arena(&l, at);
     }
@@ -154,13 +135,14 @@ void python_arenas_at_end(struct target *t, uint64_t now_ns)
 
 void python_arenas_if_due(struct target *t, uint64_t now_ns)
 {
-    if (now_ns < t->next_arenas_ns || !t->header ||
+    if (now_ns < t->arenas_due.next_ns || !t->header ||
         atomic_load(&t->header->python) == WIRE_PYTHON_NONE)
         return;
-    if (!t->arenas_length_ns)
-        t->arenas_length_ns = APART_NS;
+    if (!t->arenas_due.apart_ns)
+        t->arenas_due.apart_ns = APART_NS;
     uint64_t begun = monotonic_ns();
     python_arenas_look(t, now_ns);
     uint64_t rest = (monotonic_ns() - begun) * APART_COST;
-    t->next_arenas_ns = now_ns + (rest > t->arenas_length_ns ? rest : t->arenas_length_ns);
+    t->arenas_due.next_ns =
+        now_ns + (rest > t->arenas_due.apart_ns ? rest : t->arenas_due.apart_ns);
 }

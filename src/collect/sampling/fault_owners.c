@@ -16,7 +16,7 @@ bool owner_find(struct owner *last, struct target *t, const struct area *m, uint
 {
     if (!t->header || !m || m->is_file)
         return false;
-    const struct range *range = program_mmaps_holding(&t->ranges, address);
+    const struct range *range = program_mmaps_holding(&t->program_mmaps, address);
     uint64_t lowest = range ? range->start : m->start;
     if (address - lowest > FURTHEST)
         lowest = address - FURTHEST;

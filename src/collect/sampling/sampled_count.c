@@ -38,16 +38,17 @@ void samples_count(struct target *t)
         return;
     cpu_times(t->pid, &state, &user, &system);
     g->counted = true;
-    g->user_ns = more(user, t->before.user_ns);
-    g->system_ns = more(system, t->before.system_ns);
-    g->minor_faults = state.minor_faults - t->before.minor_faults;
-    g->major_faults = state.major_faults - t->before.major_faults;
+    g->user_ns = more(user, t->sampled.before.user_ns);
+    g->system_ns = more(system, t->sampled.before.system_ns);
+    g->minor_faults = state.minor_faults - t->sampled.before.minor_faults;
+    g->major_faults = state.major_faults - t->sampled.before.major_faults;
 }
 
 bool samples_in_kernel(const struct target *t, const struct account *a)
 {
     uint32_t node = a->site.node;
-    return node < t->stacks.nodes.count && t->stacks.nodes.items[node].address == NODE_KERNEL;
+    return node < t->sampled.stacks.nodes.count &&
+           t->sampled.stacks.nodes.items[node].address == NODE_KERNEL;
 }
 
 static void set_units(struct target *t, uint64_t unit, bool kernel)

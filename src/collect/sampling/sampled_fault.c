@@ -26,7 +26,7 @@ static void count_fault(struct samples *s, struct process *p, struct sampled_thr
 
 static uint32_t stack_of_place(struct process *p, uint64_t pc)
 {
-    struct stack_tree *tree = &p->target->stacks;
+    struct stack_tree *tree = &p->target->sampled.stacks;
     uint32_t node = stack_tree_child(tree, 0, NODE_TRUNCATED);
     return stack_tree_child(tree, node, node_address(p, pc + 1));
 }
@@ -54,7 +54,7 @@ static void settle_lone(struct samples *s, struct process *p, struct sampled_thr
 /* Pages of ours are nobody's in the program, whoever we were called by: one frame says whose. */
 static uint32_t recorder_stack(struct process *p, uint64_t pc)
 {
-    return stack_tree_child(&p->target->stacks, 0, node_address(p, pc + 1));
+    return stack_tree_child(&p->target->sampled.stacks, 0, node_address(p, pc + 1));
 }
 
 void settle_faults(struct samples *s, struct process *p, struct sampled_thread *t)

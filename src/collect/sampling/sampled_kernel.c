@@ -55,7 +55,7 @@ static uint32_t depth_of(const struct stack_tree *t, uint32_t node)
 /* What two stacks have in common: the part of `b` with the functions of `a`. */
 static uint32_t common_part(struct process *p, uint32_t a, uint32_t b)
 {
-    const struct stack_tree *t = &p->target->stacks;
+    const struct stack_tree *t = &p->target->sampled.stacks;
     uint32_t depth_a = depth_of(t, a), depth_b = depth_of(t, b), below_a = 0, below_b = 0;
     while (a != b) {
         bool up_a = depth_a >= depth_b, up_b = depth_b >= depth_a;

@@ -179,9 +179,9 @@ bool control_socket_answer(struct control_socket *d, struct client *v)
     return false;
 }
 
-void client_reply(struct client *v, int status, int memory, size_t size, uint32_t rings)
+void client_reply(struct client *v, int status, int memory, size_t size, uint32_t count)
 {
-    struct wire_reply reply = {.status = status, .ring_count = rings, .size = size};
+    struct wire_reply reply = {.status = status, .count = count, .size = size};
     union {
         struct cmsghdr header;
         char bytes[CMSG_SPACE(sizeof(int))];
@@ -205,7 +205,7 @@ void client_reply(struct client *v, int status, int memory, size_t size, uint32_
 
 static void answer(struct client *v, int status, const void *data, size_t size, uint32_t count)
 {
-    struct wire_reply reply = {.status = status, .size = size, .ring_count = count};
+    struct wire_reply reply = {.status = status, .size = size, .count = count};
     struct iovec parts[2] = {{&reply, sizeof reply}, {(void *)(uintptr_t)data, size}};
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
     v->left_ns = monotonic_ns();

@@ -49,7 +49,7 @@ size_t control_socket_poll(const struct control_socket *d, struct pollfd *out);
 /* The next client with a proper request; false: nobody (else) has one. Never waits. */
 bool control_socket_answer(struct control_socket *d, struct client *v);
 /* Ends the visit. `memory` is passed on unless it is negative. */
-void client_reply(struct client *v, int status, int memory, size_t size, uint32_t rings);
+void client_reply(struct client *v, int status, int memory, size_t size, uint32_t count);
 /* Ends it with a reply, and `count` things behind it. */
 void client_give(struct client *v, const void *data, size_t size, uint32_t count);
 /* Ends it with a text. */

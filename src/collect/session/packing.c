@@ -91,7 +91,7 @@ static void release_names(struct target *t, struct naming *naming)
 {
     naming_forget(naming);
     profile_release_names(&t->profile);
-    python_codes_release(&t->python);
+    python_codes_release(&t->python.codes);
     jit_names_release(&t->jit);
     t->packed.names = true;
 }
@@ -100,7 +100,7 @@ void packing_names(struct target *t, struct naming *naming, struct strpool *stri
 {
     struct strbuf *chunks = &t->packed.chunks;
     jit_names_look(&t->jit, &t->profile);
-    naming_fill(naming, &t->profile, &t->python, &t->jit, strings);
+    naming_fill(naming, &t->profile, &t->python.codes, &t->jit, strings);
     writer_parts(chunks, 0, &t->profile, PROFILE_NAMES, NULL);
     release_names(t, naming);
     chunks->data = xrealloc(chunks->data, chunks->size + 1);
@@ -118,7 +118,7 @@ void packing_write(struct target *t, struct naming *naming, struct strpool *stri
     }
     if (!k->names) {
         jit_names_look(&t->jit, &t->profile);
-        naming_fill(naming, &t->profile, &t->python, &t->jit, strings);
+        naming_fill(naming, &t->profile, &t->python.codes, &t->jit, strings);
         parts |= PROFILE_NAMES;
     }
     if (parts & PROFILE_FIGURES) {

@@ -108,13 +108,13 @@ static void see_to_exit(struct session *s, struct client *v)
         client_reply(v, -ESRCH, -1, 0, 0);
         return;
     }
-    if (v->request.small)
-        t->python_ended = true;
+    if (v->request.python_ended)
+        t->python.ended = true;
     struct footprint_look pages = {0};
     uint64_t begun = end_budget_start();
     struct end_plan plan = plan_end(s, t);
     struct scanning look = {.target = t,
-                            .kind = v->request.about == WIRE_EXIT_ENDS ? SCAN_END : SCAN_EXIT,
+                            .kind = v->request.exit == WIRE_EXIT_ENDS ? SCAN_END : SCAN_EXIT,
                             .waiting = &v->request,
                             .footprint = plan.footprint ? &pages : NULL,
                             .limit_ns = plan.scan_ns};
@@ -131,8 +131,8 @@ static void see_to_exit(struct session *s, struct client *v)
     }
     if (plan.footprint && s->options->no_scan)
         footprint_look(&pages, t, FOOTPRINT_EXIT, now_ns, stop_threads_count(t->pid) == 1);
-    t->ends_early = v->request.about == WIRE_EXIT_PYTHON;
-    if (v->request.about != WIRE_EXIT_ENDS)
+    t->python.ends_early = v->request.exit == WIRE_EXIT_PYTHON;
+    if (v->request.exit != WIRE_EXIT_ENDS)
         stamp_at_exit(t, elapsed_ns(s) - t->start_ns, &v->request.held);
     if (plan.maps)
         maps_at_exit(t, elapsed_ns(s) - t->start_ns);
@@ -152,7 +152,7 @@ static void see_to_python(struct session *s, struct client *v)
         uint64_t now_ns = elapsed_ns(s) - t->start_ns;
         target_boundary(t, now_ns);
         vec_last(&t->boundaries)->marked = true; /* it stays: what is freed from now on is apart */
-        t->python_end_tick = t->tick;
+        t->python.end_tick = t->tick;
         target_drain(t, now_ns);
         python_arenas_at_end(t, now_ns);
     }
@@ -173,14 +173,14 @@ static void give_figures(struct session *s, struct client *v)
                                    .total_bytes = t->ledger.allocated_bytes,
                                    .allocations = t->ledger.allocations,
                                    .peak_bytes = ledger_watched_peak(&t->ledger)};
-    if (v->request.about)
+    if (v->request.restart_peak)
         ledger_watch(&t->ledger);
     client_give(v, &figures, sizeof figures, 1);
 }
 
 static void tell_scan(const struct target *t, struct strbuf *out)
 {
-    const struct live_summary *last = vec_last(&t->scans);
+    const struct live_summary *last = vec_last(&t->scan.results);
     uint64_t blocks[REACHES] = {0}, bytes[REACHES] = {0};
     for (size_t i = 0; i < last->rows.count; i++) {
         blocks[last->rows.items[i].reach] += last->rows.items[i].blocks;
@@ -204,7 +204,7 @@ static void tell_scan(const struct target *t, struct strbuf *out)
 /* In the process that is meant, or in all. */
 static void scan_from_outside(struct session *s, struct client *v)
 {
-    struct target *one = session_target(s, (pid_t)v->request.about);
+    struct target *one = session_target(s, (pid_t)v->request.process);
     struct strbuf text = {0};
     int code = s->live.count ? 0 : -ESRCH;
     for (size_t i = 0; i < s->live.count; i++) {
@@ -234,7 +234,7 @@ void request_answer(struct session *s, struct client *v)
         snapshot_begin(s, v->text, v);
         return;
     case WIRE_MARK:
-        code = mark_from_outside(s, (pid_t)v->request.about, v->text);
+        code = mark_from_outside(s, (pid_t)v->request.process, v->text);
         break;
     case WIRE_EXITING:
         see_to_exit(s, v);

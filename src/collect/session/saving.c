@@ -31,10 +31,11 @@ static void name_target(struct session *s, struct target *t)
     size_t count;
     while ((count = program_stacks_fresh(&t->program_stacks, fresh, sizeof fresh / sizeof *fresh)))
         naming_add_nodes(s->naming, &t->profile, fresh, count);
-    if (t->stacks_named < t->stacks.nodes.count)
-        naming_add_nodes(s->naming, &t->profile, t->stacks.nodes.items + t->stacks_named,
-                         t->stacks.nodes.count - t->stacks_named);
-    t->stacks_named = t->stacks.nodes.count;
+    if (t->sampled.stacks_named < t->sampled.stacks.nodes.count)
+        naming_add_nodes(s->naming, &t->profile,
+                         t->sampled.stacks.nodes.items + t->sampled.stacks_named,
+                         t->sampled.stacks.nodes.count - t->sampled.stacks_named);
+    t->sampled.stacks_named = t->sampled.stacks.nodes.count;
 }
 
 void queue_names(struct session *s)
@@ -53,8 +54,8 @@ static void forget_old_images(struct session *s)
 {
     size_t left = ENDED_IMAGES_BYTES;
     for (size_t i = s->targets.count; i-- > 0;)
-        if (s->targets.items[i]->ended && s->targets.items[i]->images.count)
-            left -= inherit_keep(s->targets.items[i], left);
+        if (s->targets.items[i]->ended && s->targets.items[i]->inheritance.images.count)
+            left -= inherit_keep(&s->targets.items[i]->inheritance, left);
 }
 
 void put_away(struct session *s, struct target *t)
@@ -269,7 +270,7 @@ static char *chosen_name(const struct session *s, unsigned number)
 /* `tidemark ctl` waits until the file is there; a program goes on meanwhile. */
 static bool is_waited_for(const struct client *asker)
 {
-    return asker && asker->request.about;
+    return asker && asker->request.process;
 }
 
 static _Noreturn void write_snapshot(struct session *s, uint64_t now, char *name, unsigned number,
@@ -317,7 +318,7 @@ static int begin_snapshot(struct session *s, const char *pattern, struct client 
         uint64_t at = elapsed_ns(s) - t->start_ns;
         marks_add(t, "snapshot", at);
         if (asker && asker->pid == t->pid)
-            stamp_set_held(&vec_last(&t->marks)->stamp, &asker->request.held);
+            stamp_set_held(&vec_last(&t->marks.pending)->stamp, &asker->request.held);
         target_drain(t, elapsed_ns(s) - t->start_ns);
         maps_take(t, CAPTURE_SNAPSHOT, at);
         footprint_take(t, FOOTPRINT_SNAPSHOT, at);

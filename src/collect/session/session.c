@@ -120,12 +120,12 @@ struct target *session_add_target(struct session *s, pid_t pid, bool fresh)
 {
     struct target *t = target_new_bare(pid, s->options->interval_ns);
     if (pid == s->program && !s->targets.count) {
-        t->before = s->before;
+        t->sampled.before = s->before;
         for (char *const *a = s->options->argv; !t->profile.command.count && *a; a++)
             *vec_push(&t->profile.command) = xstrdup(*a);
     } else if (!fresh) {
         samples_count(t);
-        t->before = t->profile.sampling;
+        t->sampled.before = t->profile.sampling;
     }
     t->was_paused = s->paused;
     thread_sampled(t, (uint32_t)pid, 0); /* it has one, whether it is sampled or not */
@@ -185,7 +185,7 @@ static void say_hello(struct session *s, struct client *v)
         return;
     }
     struct target *t = met ? before : target_new_bare(v->pid, o->interval_ns);
-    if (target_attach(t, v->request.small, o->on_full, NULL) &&
+    if (target_attach(t, v->request.limited_space, o->on_full, NULL) &&
         target_attach(t, true, o->on_full, NULL)) {
         s->refused++;
         client_reply(v, -ENOMEM, -1, 0, 0);
@@ -197,7 +197,7 @@ static void say_hello(struct session *s, struct client *v)
         target_look(t);
     else
         begin_target(s, t);
-    t->heap_unknown = t->forked = v->request.parent != 0;
+    t->inheritance.unknown = t->forked = v->request.parent != 0;
     inherit(s, t, v->request.parent, v->request.fork);
     scan_prepare(t, v->request.thread_pointer);
     t->mark_on = &s->mark_on;
@@ -207,7 +207,7 @@ static void say_hello(struct session *s, struct client *v)
     atomic_store(&t->header->paused, s->paused);
     if (o->no_python)
         t->header->python_size = 0;
-    t->header->objects_wanted = t->objects_wanted = o->python_objects && !o->no_python;
+    t->header->objects_wanted = t->python.objects_wanted = o->python_objects && !o->no_python;
     stamp_if_due(t, 0); /* it waits for our answer: even the shortest run has one */
     client_reply(v, 0, t->fd, t->size, t->header->ring_count);
     close(t->fd); /* we have it mapped */
@@ -235,7 +235,7 @@ static void give_functions(struct session *s, struct client *v)
 
 static void take_left_alone(struct session *s, struct client *v)
 {
-    mark_on_left_alone(&s->mark_on, v->pid, v->text, v->request.about, v->request.small);
+    mark_on_left_alone(&s->mark_on, v->pid, v->text, v->request.function, v->request.reason);
     client_reply(v, 0, -1, 0, 0);
 }
 
@@ -243,9 +243,9 @@ static void take_missed(struct session *s, struct client *v)
 {
     struct target *t = session_target(s, v->pid);
     if (v->request.kind == WIRE_LEFT_OUT)
-        not_recorded_left_out(&s->not_recorded, v->text, v->request.small);
+        not_recorded_left_out(&s->not_recorded, v->text, v->request.reason);
     else if (t)
-        unhooked_libraries_bound(&s->not_recorded, t, v->text, v->request.small == 1);
+        unhooked_libraries_bound(&s->not_recorded, t, v->text, v->request.missed_before == 1);
     client_reply(v, 0, -1, 0, 0);
 }
 

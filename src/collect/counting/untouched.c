@@ -1,0 +1,44 @@
+#include "collect/counting/untouched.h"
+
+#include <stdlib.h>
+
+#include "collect/counting/target.h"
+
+void untouched_note(struct target *t, uint64_t address, uint64_t bytes)
+{
+    struct block b, none;
+    if (!blocks_take(&t->blocks, address, &b))
+        return;
+    blocks_put(&t->blocks, &b, &none);
+    uint32_t *place = map_at(&t->untouched.look_of, b.site);
+    if (*place == MAP_NONE) {
+        *place = (uint32_t)t->untouched.looks.count;
+        *vec_push(&t->untouched.looks) = (struct freed_look){.site = b.site};
+    }
+    struct freed_look *k = &t->untouched.looks.items[*place];
+    k->blocks++;
+    k->bytes += b.size;
+    k->untouched_blocks += bytes > 0;
+    k->untouched += bytes < b.size ? bytes : b.size;
+}
+
+static int by_site(const void *a, const void *b)
+{
+    const struct freed_look *x = a, *y = b;
+    return (x->site > y->site) - (x->site < y->site);
+}
+
+void untouched_finish(struct target *t)
+{
+    for (size_t i = 0; i < t->untouched.looks.count; i++)
+        *vec_push(&t->profile.looks) = t->untouched.looks.items[i];
+    if (t->untouched.looks.count)
+        qsort(t->profile.looks.items, t->untouched.looks.count, sizeof *t->untouched.looks.items,
+              by_site);
+}
+
+void untouched_release(struct untouched *u)
+{
+    vec_release(&u->looks);
+    map_release(&u->look_of);
+}

@@ -1,0 +1,24 @@
+/*
+ * untouched: large blocks that were never written to, as far as the program saw when it freed them.
+ */
+#ifndef TIDE_COLLECT_COUNTING_UNTOUCHED_H
+#define TIDE_COLLECT_COUNTING_UNTOUCHED_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "store/recording.h"
+
+struct target;
+
+struct untouched {
+    VEC(struct freed_look) looks; /* at large blocks that were freed, one for each site */
+    struct map look_of;           /* site -> its number there */
+};
+
+/* A WIRE_NOTE_TOUCHED: the block is about to be freed, and so much of it was never resident. */
+void untouched_note(struct target *t, uint64_t address, uint64_t bytes);
+/* Fills target.profile's looks. */
+void untouched_finish(struct target *t);
+void untouched_release(struct untouched *u);
+
+#endif

@@ -1,0 +1,111 @@
+#include "record/patch.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "record/recorder.h"
+
+#define PAGE WIRE_PAGE
+
+uint8_t patch_code[65536];
+
+long patch_open(void)
+{
+    return sys_call(SYS_openat, (long)AT_FDCWD, "/proc/self/mem", (long)(O_RDWR | O_CLOEXEC));
+}
+
+size_t patch_read(long memory, uint64_t address, uint64_t size)
+{
+    uint64_t page_end = (address + size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+    size_t room = page_end - address < sizeof patch_code ? page_end - address : sizeof patch_code;
+    long n = sys_call(SYS_pread64, memory, patch_code, room, address);
+    return n > 0 ? (size_t)n : 0;
+}
+
+bool patch_read_entry(struct patched *f, long memory, struct entry *out)
+{
+    size_t readable = patch_read(memory, f->address, f->size);
+    *out = (struct entry){.address = f->address,
+                          .code = patch_code,
+                          .size = f->size < sizeof patch_code ? f->size : sizeof patch_code,
+                          .readable = readable,
+                          .hook = f->hook};
+    memcpy(f->before, patch_code, sizeof f->before);
+    return readable >= out->size;
+}
+
+bool patch_write(long memory, uint64_t address, const uint8_t bytes[ENTRY_PATCH])
+{
+    return sys_call(SYS_pwrite64, memory, bytes, (long)ENTRY_PATCH, address) == ENTRY_PATCH;
+}
+
+uint8_t *patch_island(uint64_t start, size_t size)
+{
+    for (uint64_t below = 1 << 16; below < 1 << 30 && below + (1 << 16) <= start; below *= 2) {
+        uint64_t at = (start - below) & ~(uint64_t)(PAGE - 1);
+        long p = sys_call(SYS_mmap, at, (long)size, (long)(PROT_READ | PROT_WRITE),
+                          (long)(MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE), -1L, 0L);
+        if (p == (long)at)
+            return (uint8_t *)p;
+        if (p > 0 || p < -4095)
+            sys_call(SYS_munmap, p, (long)size); /* an old kernel took it for a wish */
+    }
+    return NULL;
+}
+
+bool patch_make_executable(uint8_t *island, size_t size)
+{
+    return sys_call(SYS_mprotect, island, (long)size, (long)(PROT_READ | PROT_EXEC)) == 0;
+}
+
+/* An earlier one that is the same function under another name. */
+static const struct patched *same_function(const struct patched *functions, const struct patched *f)
+{
+    for (const struct patched *g = functions; g < f; g++)
+        if (g->address == f->address)
+            return g;
+    return NULL;
+}
+
+static bool make_all(struct patched *functions, size_t count, uint8_t *island, long memory)
+{
+    for (struct patched *f = functions; f < functions + count; f++) {
+        const struct patched *same = f->address ? same_function(functions, f) : NULL;
+        uint8_t *slot = island + (size_t)(f - functions) * ENTRY_SLOT;
+        struct entry e;
+        if (same)
+            f->trampoline = same->trampoline;
+        else if (f->address && (!patch_read_entry(f, memory, &e) ||
+                                !entry_make(&e, slot, (uintptr_t)slot, f->patch, &f->trampoline)))
+            return false;
+    }
+    return true;
+}
+
+/* If the kernel refuses half way, what was written is taken back. */
+static bool write_all(struct patched *functions, size_t count, long memory)
+{
+    for (struct patched *f = functions; f < functions + count; f++) {
+        if (!f->address || same_function(functions, f) || patch_write(memory, f->address, f->patch))
+            continue;
+        while (f-- > functions)
+            if (f->address && !same_function(functions, f))
+                patch_write(memory, f->address, f->before);
+        return false;
+    }
+    return true;
+}
+
+bool patch_all(struct patched *functions, size_t count, uint64_t start, long memory)
+{
+    size_t size = (count * ENTRY_SLOT + PAGE - 1) / PAGE * PAGE;
+    uint8_t *island = patch_island(start, size);
+    bool done = island && make_all(functions, count, island, memory) &&
+                patch_make_executable(island, size) && write_all(functions, count, memory);
+    if (done)
+        recorder_own(island, size);
+    else if (island)
+        sys_call(SYS_munmap, island, (long)size);
+    return done;
+}

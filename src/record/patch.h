@@ -1,0 +1,42 @@
+/*
+ * patch: replaces the first bytes of functions by jumps to our hooks, in this process's memory
+ * alone. entry.h tells what a patch looks like; entry.c, inner.c and mark_on.c choose the
+ * functions.
+ *
+ * The bytes are written through /proc/self/mem: the kernel copies the page and leaves its
+ * protection as it is, so code is never writable for the program. Only for code that no other
+ * thread can be running. One thread at a time. [malloc-free]
+ */
+#ifndef TIDE_RECORD_PATCH_H
+#define TIDE_RECORD_PATCH_H
+
+#include "record/entry.h"
+
+struct patched {
+    const char *name;
+    const void *hook;
+    uint64_t address, size; /* 0: there is no such function, or it is left alone */
+    uint64_t trampoline;    /* what was there before, once it is patched */
+    uint8_t before[ENTRY_PATCH], patch[ENTRY_PATCH];
+};
+
+/* Code that patch_read has read; of longer functions, the beginning. */
+extern uint8_t patch_code[65536];
+
+/* The process's own memory, to be closed by the caller; negative: none. */
+long patch_open(void);
+/* Reads a function, and padding behind it to the end of its page, into patch_code; how many bytes.
+ */
+size_t patch_read(long memory, uint64_t address, uint64_t size);
+/* The same, as entry_make wants it; false: it cannot be read. */
+bool patch_read_entry(struct patched *f, long memory, struct entry *out);
+bool patch_write(long memory, uint64_t address, const uint8_t bytes[ENTRY_PATCH]);
+/* Memory for slots within reach of a jump from the file at `start`: below it, for above an
+ * executable the heap grows. To be written to, and not yet executed. NULL: none. */
+uint8_t *patch_island(uint64_t start, size_t size);
+bool patch_make_executable(uint8_t *island, size_t size);
+
+/* Patches all functions that have an address, or none. `start`: of the file they are in. */
+bool patch_all(struct patched *functions, size_t count, uint64_t start, long memory);
+
+#endif
