@@ -81,10 +81,15 @@ static const char *title_of(const struct rows *r, const struct column_def *c)
     return c->title_of ? c->title_of(r->answer) : c->title;
 }
 
+static bool is_all_of(const struct rows *r, unsigned set)
+{
+    return (r->is & set) == set;
+}
+
 static bool is_shown(const struct rows *r, const struct column_def *c)
 {
-    return (c->title || c->title_of) && (!c->in_text || c->in_text(r->answer)) &&
-           (!c->if_any || has_something(r, c));
+    return (c->title || c->title_of) && is_all_of(r, c->text_if) &&
+           (!c->in_text || c->in_text(r->answer)) && (!c->if_any || has_something(r, c));
 }
 
 static void put_cell(const struct rows *r, const struct column_def *c, const struct cell *cell,
@@ -182,7 +187,7 @@ static void put_json(const struct rows *r, const void *row, struct strbuf *made,
 {
     for (size_t i = 0; i < r->column_count; i++) {
         const struct column_def *c = &r->columns[i];
-        if (!c->key || (c->in_json && !c->in_json(r->answer)))
+        if (!c->key || !is_all_of(r, c->json_if) || (c->in_json && !c->in_json(r->answer)))
             continue;
         if (c->json) {
             strbuf_clear(made);
@@ -241,7 +246,7 @@ static void csv_cell(const struct cell *cell, struct strbuf *out)
 /* A value that only JSON can hold has no column. */
 static bool in_csv(const struct rows *r, const struct column_def *c)
 {
-    return c->key && (c->get || c->type || c->inner) && (!c->in_csv || c->in_csv(r->answer));
+    return c->key && (c->get || c->type || c->inner) && is_all_of(r, c->csv_if);
 }
 
 static void csv_titles(const struct rows *r, const char *prefix, struct strbuf *out)
