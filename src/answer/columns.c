@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/say.h"
 #include "answer/csv.h"
 #include "answer/table.h"
 #include "answer/units.h"
@@ -106,6 +107,8 @@ static void put_cell(const struct rows *r, const struct column_def *c, const str
         unit_text(out, cell->text);
     else if (cell->type == CELL_FLAG)
         strbuf_puts(out, cell->flag ? "yes" : "no");
+    else if (c->kind == COLUMN_BYTES && cell->type == CELL_REAL)
+        say(out, "%B", real);
     else if (c->kind == COLUMN_BYTES)
         unit_bytes(out, cell->integer);
     else if (c->kind == COLUMN_AMOUNT)
