@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/say.h"
 #include "answer/csv.h"
 #include "answer/table.h"
 #include "answer/units.h"
@@ -54,6 +55,7 @@ static enum cell_kind layout_of(enum column_kind kind)
            : kind == COLUMN_NAME  ? CELL_NAME
            : kind == COLUMN_PATH  ? CELL_PATH
            : kind == COLUMN_WORDS ? CELL_WORDS
+           : kind == COLUMN_TITLE ? CELL_TITLE
                                   : CELL_RIGHT;
 }
 
@@ -87,6 +89,8 @@ static void put_cell(const struct rows *r, const struct column_def *c, const str
         unit_text(out, cell->text);
     else if (cell->type == CELL_FLAG)
         strbuf_puts(out, cell->flag ? "yes" : "no");
+    else if (c->blank && real == 0)
+        return;
     else if (c->kind == COLUMN_BYTES)
         unit_bytes(out, cell->integer);
     else if (c->kind == COLUMN_AMOUNT)
@@ -134,6 +138,12 @@ void rows_text(const struct rows *r, const struct style *s, struct strbuf *out)
     if (r->totals)
         put_row(r, r->totals, shown, &made, &t);
     table_print(&t, s, out);
+    if (r->noun && count < r->count) {
+        say(out, "... %N more %r(s)", r->count - count, r->noun);
+        if (r->left_out)
+            r->left_out(r->answer, count, out);
+        strbuf_puts(out, "; --top 0 shows all\n");
+    }
     table_release(&t);
     strbuf_release(&made);
     free(shown);
@@ -159,7 +169,7 @@ static void put_json(const struct rows *r, const void *row, struct strbuf *made,
 {
     for (size_t i = 0; i < r->column_count; i++) {
         const struct column_def *c = &r->columns[i];
-        if (!c->key || (c->in_json && !c->in_json(r->answer)))
+        if (!c->key || c->data == DATA_CSV || (c->in_json && !c->in_json(r->answer)))
             continue;
         if (c->json) {
             c->json((struct spot){r->answer, row, c, made}, c->key, j);
@@ -209,29 +219,40 @@ static void csv_cell(const struct cell *cell, struct strbuf *out)
 /* A value that only JSON can hold has no column. */
 static bool in_csv(const struct column_def *c)
 {
-    return c->key && (c->get || c->type);
+    return c->key && (c->get || c->type) && c->data != DATA_JSON;
+}
+
+static void put_csv(const struct rows *r, const void *row, struct strbuf *made, struct strbuf *out)
+{
+    const char *comma = "";
+    for (size_t i = 0; i < r->column_count; i++) {
+        if (!in_csv(&r->columns[i]))
+            continue;
+        strbuf_puts(out, comma);
+        comma = ",";
+        if (row) {
+            struct cell cell = cell_at(r, &r->columns[i], row, made);
+            csv_cell(&cell, out);
+        } else {
+            strbuf_puts(out, r->columns[i].key);
+        }
+    }
+}
+
+void row_csv(const struct rows *r, const void *row, struct strbuf *out)
+{
+    struct strbuf made = {0};
+    put_csv(r, row, &made, out);
+    strbuf_release(&made);
 }
 
 void rows_csv(const struct rows *r, const struct report_sink *sink, struct strbuf *out)
 {
     struct strbuf made = {0};
-    const char *comma = "";
-    for (size_t i = 0; i < r->column_count; i++)
-        if (in_csv(&r->columns[i])) {
-            strbuf_printf(out, "%s%s", comma, r->columns[i].key);
-            comma = ",";
-        }
+    put_csv(r, NULL, &made, out);
     strbuf_putc(out, '\n');
     for (size_t i = 0; i < r->count; i++) {
-        comma = "";
-        for (size_t c = 0; c < r->column_count; c++) {
-            if (!in_csv(&r->columns[c]))
-                continue;
-            struct cell cell = cell_at(r, &r->columns[c], row_at(r, i), &made);
-            strbuf_puts(out, comma);
-            csv_cell(&cell, out);
-            comma = ",";
-        }
+        put_csv(r, row_at(r, i), &made, out);
         strbuf_putc(out, '\n');
         report_flush(sink, out);
     }

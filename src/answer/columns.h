@@ -34,6 +34,7 @@ enum column_kind {
     COLUMN_NAME,  /* of a function: may be shortened */
     COLUMN_PATH,  /* file:line, label#3: may lose its front */
     COLUMN_WORDS, /* as many as there is room for */
+    COLUMN_TITLE, /* of a thread: may lose its end */
 };
 
 /* What a row has in a column. */
@@ -114,7 +115,9 @@ struct column_def {
     bool (*in_json)(const void *answer); /* NULL: always */
     /* A value that is more than one number or text; CSV has what `get` gives. */
     void (*json)(struct spot s, const char *key, struct json *j);
+    enum { DATA_ALL, DATA_JSON, DATA_CSV } data; /* is its key in one of the two only? */
     bool if_any; /* in text only if one row has something: not 0, not empty, not unknown */
+    bool blank;  /* 0 is empty in text */
     int number;  /* for `get`, where several columns have one */
     int spare;   /* where text has no room: 1 goes first, 0 never */
 };
@@ -148,6 +151,10 @@ struct rows {
     size_t top;                                           /* of the text; 0: all */
     bool (*in_text)(const void *answer, const void *row); /* NULL: every row */
     const void *totals;                                   /* a last row of the text, or NULL */
+    /* What the rows are, for a line below that counts those which `top` left out: "thread"; NULL:
+     * no line. `left_out` adds what they have together, from the first of them: " with 3 KiB". */
+    const char *noun;
+    void (*left_out)(const void *answer, size_t first, struct strbuf *out);
 };
 
 #define COLUMN_DEFS(columns_)                                                                      \
@@ -162,5 +169,7 @@ void rows_json(const struct rows *r, const char *key, const struct report_sink *
 void row_json(const struct rows *r, const void *row, struct json *j);
 /* With a line of titles. */
 void rows_csv(const struct rows *r, const struct report_sink *sink, struct strbuf *out);
+/* The cells of one row, or the titles (NULL), without the line's end. */
+void row_csv(const struct rows *r, const void *row, struct strbuf *out);
 
 #endif
