@@ -1,9 +1,9 @@
 #include "model/comparable_name.h"
 
 #include <string.h>
+#include <xxhash.h>
 
 #include "base/path.h"
-#include <xxhash.h>
 
 static bool is_digit(char c)
 {
