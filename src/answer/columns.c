@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/say.h"
 #include "answer/csv.h"
+#include "answer/indent.h"
 #include "answer/table.h"
 #include "answer/units.h"
 
@@ -53,6 +54,7 @@ static enum cell_kind layout_of(enum column_kind kind)
 {
     return kind == COLUMN_WORD    ? CELL_LEFT
            : kind == COLUMN_NAME  ? CELL_NAME
+           : kind == COLUMN_CALL  ? CELL_NAME
            : kind == COLUMN_PATH  ? CELL_PATH
            : kind == COLUMN_WORDS ? CELL_WORDS
            : kind == COLUMN_TITLE ? CELL_TITLE
@@ -71,10 +73,18 @@ static bool has_something(const struct rows *r, const struct column_def *c)
     return something;
 }
 
-static bool is_shown(const struct rows *r, const struct column_def *c)
+static bool is_shown(const struct rows *r, const struct column_def *c, bool deep)
 {
-    return c->title && (!c->in_text || c->in_text(r->answer)) &&
+    return c->title && (!c->in_text || c->in_text(r->answer)) && (deep || !c->if_deep) &&
            (!c->if_any || has_something(r, c));
+}
+
+/* How far each row goes in; true: the tree is deep. */
+static bool make_indents(const struct rows *r, size_t count, uint32_t *indents)
+{
+    for (size_t i = 0; i < count && r->depth; i++)
+        memcpy(&indents[i], (const char *)row_at(r, i) + r->depth - 1, sizeof *indents);
+    return indent_tree(indents, count);
 }
 
 static void put_cell(const struct rows *r, const struct column_def *c, const struct cell *cell,
@@ -105,14 +115,17 @@ static void put_cell(const struct rows *r, const struct column_def *c, const str
         unit_count(out, cell->integer);
 }
 
-static void put_row(const struct rows *r, const void *row, const bool *shown, struct strbuf *made,
-                    struct table *t)
+static void put_row(const struct rows *r, const void *row, const bool *shown, uint32_t indent,
+                    struct strbuf *made, struct table *t)
 {
     for (size_t i = 0; i < r->column_count; i++) {
         if (!shown[i])
             continue;
         struct cell cell = cell_at(r, &r->columns[i], row, made);
-        put_cell(r, &r->columns[i], &cell, table_cell(t));
+        struct strbuf *out = table_cell(t);
+        if (r->columns[i].kind == COLUMN_CALL)
+            strbuf_printf(out, "%*s", (int)indent, "");
+        put_cell(r, &r->columns[i], &cell, out);
     }
 }
 
@@ -122,9 +135,11 @@ void rows_text(const struct rows *r, const struct style *s, struct strbuf *out)
     struct strbuf made = {0};
     bool *shown = xcalloc(r->column_count, sizeof *shown);
     size_t count = r->top && r->top < r->count ? r->top : r->count;
+    uint32_t *indents = xcalloc(count + 1, sizeof *indents);
+    bool deep = make_indents(r, count, indents);
     table_init(&t);
     for (size_t i = 0; i < r->column_count; i++) {
-        shown[i] = is_shown(r, &r->columns[i]);
+        shown[i] = is_shown(r, &r->columns[i], deep);
         if (shown[i])
             table_column(&t, r->columns[i].title, layout_of(r->columns[i].kind));
     }
@@ -134,9 +149,9 @@ void rows_text(const struct rows *r, const struct style *s, struct strbuf *out)
                 table_spare(&t, r->columns[i].title);
     for (size_t i = 0; i < count; i++)
         if (!r->in_text || r->in_text(r->answer, row_at(r, i)))
-            put_row(r, row_at(r, i), shown, &made, &t);
+            put_row(r, row_at(r, i), shown, indents[i], &made, &t);
     if (r->totals)
-        put_row(r, r->totals, shown, &made, &t);
+        put_row(r, r->totals, shown, 0, &made, &t);
     table_print(&t, s, out);
     if (r->noun && count < r->count) {
         say(out, "... %N more %r(s)", r->count - count, r->noun);
@@ -146,6 +161,7 @@ void rows_text(const struct rows *r, const struct style *s, struct strbuf *out)
     }
     table_release(&t);
     strbuf_release(&made);
+    free(indents);
     free(shown);
 }
 

@@ -35,6 +35,7 @@ enum column_kind {
     COLUMN_PATH,  /* file:line, label#3: may lose its front */
     COLUMN_WORDS, /* as many as there is room for */
     COLUMN_TITLE, /* of a thread: may lose its end */
+    COLUMN_CALL,  /* of a function in a call tree: goes in by rows.depth */
 };
 
 /* What a row has in a column. */
@@ -116,10 +117,11 @@ struct column_def {
     /* A value that is more than one number or text; CSV has what `get` gives. */
     void (*json)(struct spot s, const char *key, struct json *j);
     enum { DATA_ALL, DATA_JSON, DATA_CSV } data; /* is its key in one of the two only? */
-    bool if_any; /* in text only if one row has something: not 0, not empty, not unknown */
-    bool blank;  /* 0 is empty in text */
-    int number;  /* for `get`, where several columns have one */
-    int spare;   /* where text has no room: 1 goes first, 0 never */
+    bool if_any;  /* in text only if one row has something: not 0, not empty, not unknown */
+    bool if_deep; /* in text only of a call tree that is deep: see answer/indent.h */
+    bool blank;   /* 0 is empty in text */
+    int number;   /* for `get`, where several columns have one */
+    int spare;    /* where text has no room: 1 goes first, 0 never */
 };
 
 #define FIELD_TYPE(member)                                                                         \
@@ -150,7 +152,8 @@ struct rows {
     enum metric metric;
     size_t top;                                           /* of the text; 0: all */
     bool (*in_text)(const void *answer, const void *row); /* NULL: every row */
-    const void *totals;                                   /* a last row of the text, or NULL */
+    size_t depth; /* DEPTH: rows are calls, each followed by those below it; 0: they are not */
+    const void *totals; /* a last row of the text, or NULL */
     /* What the rows are, for a line below that counts those which `top` left out: "thread"; NULL:
      * no line. `left_out` adds what they have together, from the first of them: " with 3 KiB". */
     const char *noun;
@@ -159,7 +162,8 @@ struct rows {
 
 #define COLUMN_DEFS(columns_)                                                                      \
     .columns = (columns_), .column_count = sizeof(columns_) / sizeof *(columns_)
-#define ITEMS(vec) .items = (vec).items, .item_size = sizeof *(vec).items, .count = (vec).count
+#define DEPTH(row, member) .depth = 1 + offsetof(row, member) /* a uint32_t */
+#define ITEMS(vec)         .items = (vec).items, .item_size = sizeof *(vec).items, .count = (vec).count
 
 void rows_text(const struct rows *r, const struct style *s, struct strbuf *out);
 /* An array of objects. `sink` may be NULL. */

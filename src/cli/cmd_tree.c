@@ -64,7 +64,7 @@ static void print_help(void)
          "                   as in tidemark report\n"
          "  --top N          at most N calls; 0: all\n"
          "  --process PID    another process of the recording (PID#N: its N-th program), or all\n"
-         "  --json           for scripts\n"
+         "  --json, --csv    all calls, exact numbers for scripts\n"
          "  --help           this text\n"
          "\n"
          "Examples:\n"
@@ -139,9 +139,8 @@ static int find_peak(struct peak_query *k, const struct recording *r, const stru
         k->query.since = from ? k->since : "start";
         k->query.at = k->at;
         if (peak->line != THREADS_PROCESS) {
-            const struct thread *t =
-                &p.lines.profile->threads.items[p.lines.lines.items[peak->line].thread];
-            snprintf(k->thread, sizeof k->thread, "%u", (unsigned)t->tid);
+            snprintf(k->thread, sizeof k->thread, "%u",
+                     (unsigned)p.lines.lines.items[peak->line].info->tid);
             k->query.focus.thread = k->thread;
         }
         strbuf_puts(&k->heading, "peak ");
@@ -161,6 +160,8 @@ static int print(const struct recording *r, const struct tree *d, const struct q
     struct strbuf out = {0};
     if (o->output == OUTPUT_JSON) {
         tree_json(r, d, &k->peak, w->prefix, &out);
+    } else if (o->output == OUTPUT_CSV) {
+        tree_csv(d, w->prefix, &out);
     } else {
         struct style style = style_of(STDOUT_FILENO);
         const char *heading = k->heading.size ? k->heading.data : "what was allocated and freed";
@@ -190,9 +191,9 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
 
 int cmd_tree(int argc, char **argv)
 {
-    static const char *const common[] = {"at",          "since",       "top",   "within", "ignore",
-                                         "fold",        "no-fold",     "merge", "thread", "process",
-                                         "python-only", "native-only", "json",  "help",   NULL};
+    static const char *const common[] = {
+        "at",     "since",   "top",         "within",      "ignore", "fold", "no-fold", "merge",
+        "thread", "process", "python-only", "native-only", "json",   "csv",  "help",    NULL};
     struct wanted w = {.peaks = PEAK_OPTIONS_DEFAULT};
     const struct query_command command = {.name = "tree",
                                           .help = print_help,
