@@ -16,12 +16,17 @@ static const void *row_at(const struct rows *r, size_t i)
     return (const char *)r->items + i * r->item_size;
 }
 
-static struct cell field_of(const struct column_def *c, const void *row)
+static const void *place_of(const struct column_def *c, const void *row)
 {
     const void *base = row;
     if (c->through)
         memcpy(&base, (const char *)row + c->through - 1, sizeof base);
-    const char *field = (const char *)base + c->offset;
+    return (const char *)base + c->offset;
+}
+
+static struct cell field_of(const struct column_def *c, const void *row)
+{
+    const void *field = place_of(c, row);
     bool wide = c->size == sizeof(uint64_t);
     switch (c->type) {
     case FIELD_NATURAL:
@@ -45,7 +50,8 @@ static struct cell cell_at(const struct rows *r, const struct column_def *c, con
     struct cell cell = c->known && !c->known(row) ? CELL_NOT_KNOWN
                        : c->type                  ? field_of(c, row)
                                                   : c->get((struct spot){r->answer, row, c, made});
-    return cell.type == CELL_TEXT && !cell.text ? CELL_NOT_KNOWN : cell;
+    bool unknown = cell.type == CELL_TEXT ? !cell.text : c->zero_is_unknown && !cell.integer;
+    return unknown ? CELL_NOT_KNOWN : cell;
 }
 
 /* --- text ------------------------------------------------------------------------------------- */
@@ -73,10 +79,15 @@ static bool has_something(const struct rows *r, const struct column_def *c)
     return something;
 }
 
+static const char *title_of(const struct rows *r, const struct column_def *c)
+{
+    return c->title_of ? c->title_of(r->answer) : c->title;
+}
+
 static bool is_shown(const struct rows *r, const struct column_def *c, bool deep)
 {
-    return c->title && (!c->in_text || c->in_text(r->answer)) && (deep || !c->if_deep) &&
-           (!c->if_any || has_something(r, c));
+    return (c->title || c->title_of) && (!c->in_text || c->in_text(r->answer)) &&
+           (deep || !c->if_deep) && (!c->if_any || has_something(r, c));
 }
 
 /* How far each row goes in; true: the tree is deep. */
@@ -93,6 +104,8 @@ static void put_cell(const struct rows *r, const struct column_def *c, const str
     double real = cell->type == CELL_REAL      ? cell->real
                   : cell->type == CELL_NATURAL ? (double)cell->natural
                                                : (double)cell->integer;
+    if (c->plus && cell->type != CELL_TEXT && cell->type != CELL_UNKNOWN && real > 0)
+        strbuf_putc(out, '+');
     if (cell->type == CELL_UNKNOWN)
         strbuf_puts(out, layout_of(c->kind) == CELL_RIGHT ? "-" : "");
     else if (cell->type == CELL_TEXT)
@@ -141,12 +154,12 @@ void rows_text(const struct rows *r, const struct style *s, struct strbuf *out)
     for (size_t i = 0; i < r->column_count; i++) {
         shown[i] = is_shown(r, &r->columns[i], deep);
         if (shown[i])
-            table_column(&t, r->columns[i].title, layout_of(r->columns[i].kind));
+            table_column(&t, title_of(r, &r->columns[i]), layout_of(r->columns[i].kind));
     }
     for (int spare = 1; spare <= TABLE_COLUMNS; spare++)
         for (size_t i = 0; i < r->column_count; i++)
             if (shown[i] && r->columns[i].spare == spare)
-                table_spare(&t, r->columns[i].title);
+                table_spare(&t, title_of(r, &r->columns[i]));
     for (size_t i = 0; i < count; i++)
         if (!r->in_text || r->in_text(r->answer, row_at(r, i)))
             put_row(r, row_at(r, i), shown, indents[i], &made, &t);
@@ -181,18 +194,36 @@ static void json_cell(const struct cell *cell, const char *key, struct json *j)
         json_string(j, key, cell->type == CELL_TEXT ? cell->text : NULL);
 }
 
+/* The same table, of a struct in the row. */
+static struct rows rows_within(const struct rows *r, const struct column_def *c)
+{
+    struct rows inner = *r;
+    inner.columns = c->inner;
+    inner.column_count = c->inner_count;
+    return inner;
+}
+
 static void put_json(const struct rows *r, const void *row, struct strbuf *made, struct json *j)
 {
     for (size_t i = 0; i < r->column_count; i++) {
         const struct column_def *c = &r->columns[i];
-        if (!c->key || c->data == DATA_CSV || (c->in_json && !c->in_json(r->answer)))
+        if (!c->key || (c->in_json && !c->in_json(r->answer)))
             continue;
         if (c->json) {
+            strbuf_clear(made);
             c->json((struct spot){r->answer, row, c, made}, c->key, j);
             continue;
         }
-        struct cell cell = cell_at(r, c, row, made);
-        json_cell(&cell, c->key, j);
+        if (c->inner && (!c->known || c->known(row))) {
+            struct rows inner = rows_within(r, c);
+            json_object(j, c->key);
+            put_json(&inner, place_of(c, row), made, j);
+            json_end(j);
+            continue;
+        }
+        struct cell cell = c->inner ? CELL_NOT_KNOWN : cell_at(r, c, row, made);
+        if (cell.type != CELL_UNKNOWN || !c->optional)
+            json_cell(&cell, c->key, j);
     }
 }
 
@@ -233,43 +264,64 @@ static void csv_cell(const struct cell *cell, struct strbuf *out)
 }
 
 /* A value that only JSON can hold has no column. */
-static bool in_csv(const struct column_def *c)
+static bool in_csv(const struct rows *r, const struct column_def *c)
 {
-    return c->key && (c->get || c->type) && c->data != DATA_JSON;
+    return c->key && (c->get || c->type || c->inner) && (!c->in_csv || c->in_csv(r->answer));
 }
 
-static void put_csv(const struct rows *r, const void *row, struct strbuf *made, struct strbuf *out)
+static void csv_titles(const struct rows *r, const char *prefix, struct strbuf *out)
 {
-    const char *comma = "";
     for (size_t i = 0; i < r->column_count; i++) {
-        if (!in_csv(&r->columns[i]))
+        const struct column_def *c = &r->columns[i];
+        char *name = xasprintf("%s%s%s", prefix, c->inner ? c->key : "", c->inner ? "_" : "");
+        struct rows inner = rows_within(r, c);
+        if (in_csv(r, c) && c->inner)
+            csv_titles(&inner, name, out);
+        else if (in_csv(r, c))
+            strbuf_printf(out, "%s%s,", name, c->key);
+        free(name);
+    }
+}
+
+/* `row` may be NULL: nothing of it is known. */
+static void csv_row(const struct rows *r, const void *row, struct strbuf *made, struct strbuf *out)
+{
+    for (size_t i = 0; i < r->column_count; i++) {
+        const struct column_def *c = &r->columns[i];
+        if (!in_csv(r, c))
             continue;
-        strbuf_puts(out, comma);
-        comma = ",";
-        if (row) {
-            struct cell cell = cell_at(r, &r->columns[i], row, made);
-            csv_cell(&cell, out);
-        } else {
-            strbuf_puts(out, r->columns[i].key);
+        if (c->inner) {
+            struct rows inner = rows_within(r, c);
+            bool known = row && (!c->known || c->known(row));
+            csv_row(&inner, known ? place_of(c, row) : NULL, made, out);
+            continue;
         }
+        struct cell cell = row ? cell_at(r, c, row, made) : CELL_NOT_KNOWN;
+        csv_cell(&cell, out);
+        strbuf_putc(out, ',');
     }
 }
 
 void row_csv(const struct rows *r, const void *row, struct strbuf *out)
 {
     struct strbuf made = {0};
-    put_csv(r, row, &made, out);
+    if (row)
+        csv_row(r, row, &made, out);
+    else
+        csv_titles(r, "", out);
     strbuf_release(&made);
 }
 
 void rows_csv(const struct rows *r, const struct report_sink *sink, struct strbuf *out)
 {
     struct strbuf made = {0};
-    put_csv(r, NULL, &made, out);
-    strbuf_putc(out, '\n');
+    if (!r->continued) {
+        csv_titles(r, "", out);
+        csv_end_line(out);
+    }
     for (size_t i = 0; i < r->count; i++) {
-        put_csv(r, row_at(r, i), &made, out);
-        strbuf_putc(out, '\n');
+        csv_row(r, row_at(r, i), &made, out);
+        csv_end_line(out);
         report_flush(sink, out);
     }
     strbuf_release(&made);

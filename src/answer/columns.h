@@ -110,18 +110,26 @@ struct column_def {
         FIELD_TEXT
     } type;
     size_t offset, size, through;
-    struct cell (*get)(struct spot s);   /* instead of a member */
-    bool (*known)(const void *row);      /* NULL: always */
-    bool (*in_text)(const void *answer); /* NULL: always */
-    bool (*in_json)(const void *answer); /* NULL: always */
+    struct cell (*get)(struct spot s);           /* instead of a member */
+    bool (*known)(const void *row);              /* NULL: always */
+    bool (*in_text)(const void *answer);         /* NULL: always */
+    bool (*in_json)(const void *answer);         /* NULL: always */
+    bool (*in_csv)(const void *answer);          /* NULL: always */
+    const char *(*title_of)(const void *answer); /* instead of `title` */
     /* A value that is more than one number or text; CSV has what `get` gives. */
     void (*json)(struct spot s, const char *key, struct json *j);
-    enum { DATA_ALL, DATA_JSON, DATA_CSV } data; /* is its key in one of the two only? */
-    bool if_any;  /* in text only if one row has something: not 0, not empty, not unknown */
-    bool if_deep; /* in text only of a call tree that is deep: see answer/indent.h */
-    bool blank;   /* 0 is empty in text */
-    int number;   /* for `get`, where several columns have one */
-    int spare;    /* where text has no room: 1 goes first, 0 never */
+    /* A struct in the row (FIELDS) with columns of its own: in JSON an object, in CSV columns
+     * "self_bytes" and so on. */
+    const struct column_def *inner;
+    size_t inner_count;
+    bool if_any;          /* in text only if one row has something: not 0, not empty, not unknown */
+    bool if_deep;         /* in text only of a call tree that is deep: see answer/indent.h */
+    bool blank;           /* 0 is empty in text */
+    bool zero_is_unknown; /* as of lines */
+    bool optional;        /* JSON has no such member, instead of null, where it is not known */
+    bool plus;            /* in text a plus sign before what is above 0 */
+    int number;           /* for `get`, where several columns have one */
+    int spare;            /* where text has no room: 1 goes first, 0 never */
 };
 
 #define FIELD_TYPE(member)                                                                         \
@@ -142,6 +150,16 @@ struct column_def {
 #define FIELD_OF(row, pointer, pointed, member)                                                    \
     FIELD(pointed, member), .through = 1 + offsetof(row, pointer)
 
+#define FIELDS(row, member, columns_)                                                              \
+    .offset = offsetof(row, member), .inner = (columns_),                                          \
+    .inner_count = sizeof(columns_) / sizeof *(columns_)
+
+static inline bool column_never(const void *answer)
+{
+    (void)answer;
+    return false;
+}
+
 /* A table of an answer: rows lie side by side. */
 struct rows {
     const struct column_def *columns;
@@ -150,7 +168,8 @@ struct rows {
     const void *items;
     size_t item_size, count;
     enum metric metric;
-    size_t top;                                           /* of the text; 0: all */
+    bool continued; /* CSV: the titles stand above other rows */
+    size_t top;     /* of the text; 0: all */
     bool (*in_text)(const void *answer, const void *row); /* NULL: every row */
     size_t depth; /* DEPTH: rows are calls, each followed by those below it; 0: they are not */
     const void *totals; /* a last row of the text, or NULL */
@@ -173,7 +192,8 @@ void rows_json(const struct rows *r, const char *key, const struct report_sink *
 void row_json(const struct rows *r, const void *row, struct json *j);
 /* With a line of titles. */
 void rows_csv(const struct rows *r, const struct report_sink *sink, struct strbuf *out);
-/* The cells of one row, or the titles (NULL), without the line's end. */
+/* The cells of one row, or the titles (NULL), each with a comma: csv_end_line makes a line of it.
+ */
 void row_csv(const struct rows *r, const void *row, struct strbuf *out);
 
 #endif

@@ -100,6 +100,19 @@ void summary_label(struct strbuf *out, const struct style *s, const char *text)
     strbuf_printf(out, "%s%-*s%s", style_bold(s), SUMMARY_LABEL, text, style_plain(s));
 }
 
+size_t summary_begin(struct strbuf *out, const struct style *s, const char *label)
+{
+    size_t start = out->size;
+    summary_label(out, s, label);
+    return start;
+}
+
+void summary_end(struct strbuf *out, const struct style *s, size_t start)
+{
+    wrap_since(out, start, SUMMARY_LABEL, s->width);
+    strbuf_putc(out, '\n');
+}
+
 void summary_moment(struct strbuf *out, const struct moment *m)
 {
     unit_text(out, m->word);

@@ -7,6 +7,7 @@
 #ifndef TIDE_ANSWER_SUMMARY_H
 #define TIDE_ANSWER_SUMMARY_H
 
+#include "base/say.h"
 #include "base/strbuf.h"
 #include "model/answer.h"
 #include "model/mapped_by.h"
@@ -34,6 +35,17 @@ void summary_text(const struct answer *a, const struct style *s, struct strbuf *
 
 /* The word that a line begins with. */
 void summary_label(struct strbuf *out, const struct style *s, const char *text);
+/* A sentence after such a word, wrapped:
+ * summary_line(out, s, "lost", "%B in %N block(s)", bytes, blocks); between begin and end may be
+ * more than one. */
+#define summary_line(out, s, label, ...)                                                           \
+    do {                                                                                           \
+        size_t summary_start_ = summary_begin(out, s, label);                                      \
+        say(out, __VA_ARGS__);                                                                     \
+        summary_end(out, s, summary_start_);                                                       \
+    } while (0)
+size_t summary_begin(struct strbuf *out, const struct style *s, const char *label);
+void summary_end(struct strbuf *out, const struct style *s, size_t start);
 /* Two lines: the command; how long it ran and how it ended. */
 void summary_program(const struct profile *p, const struct style *s, struct strbuf *out);
 /* One line: the command and its pid. */

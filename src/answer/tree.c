@@ -5,7 +5,7 @@
 #include "base/say.h"
 #include "answer/columns.h"
 #include "answer/json_parts.h"
-#include "answer/units.h"
+#include "answer/location.h"
 
 /* What the columns are asked about. */
 struct listing {
@@ -45,8 +45,7 @@ static struct cell get_file(struct spot s)
 
 static struct cell get_line(struct spot s)
 {
-    uint32_t line = frame_of(s)->line;
-    return line ? CELL_OF(line) : CELL_NOT_KNOWN;
+    return CELL_OF(frame_of(s)->line);
 }
 
 static struct cell get_where(struct spot s)
@@ -57,7 +56,7 @@ static struct cell get_where(struct spot s)
     if (file && l->prefix)
         say(s.made, line ? "%s:%d" : "%s", file, line);
     else
-        unit_place(s.made, file, line, get_module(s).text);
+        location_put(s.made, file, line, get_module(s).text);
     return CELL_OF(s.made->data);
 }
 
@@ -68,7 +67,7 @@ static const struct column_def columns[] = {
     {"function", NULL, COLUMN_NAME, .get = get_function},
     {"module", NULL, COLUMN_WORD, .get = get_module},
     {"file", NULL, COLUMN_PATH, .get = get_file},
-    {"line", NULL, COLUMN_COUNT, .get = get_line},
+    {"line", NULL, COLUMN_COUNT, .get = get_line, .zero_is_unknown = true},
     {"first_ns", "first at", COLUMN_TIME, CALL(first_ns)},
     {"gained_bytes", "gained", COLUMN_BYTES, CALL(gained), .blank = true},
     {"freed_bytes", "freed", COLUMN_BYTES, CALL(freed), .blank = true},

@@ -1,8 +1,5 @@
 #include "answer/units.h"
 
-#include "base/path.h"
-#include "base/say.h"
-
 #define TICK_NS UINT64_C(10000000)
 
 void unit_percent(struct strbuf *out, double part, double whole)
@@ -30,14 +27,6 @@ void unit_amount(struct strbuf *out, enum metric metric, int64_t amount)
         unit_ms(out, amount);
     else
         unit_bytes(out, amount);
-}
-
-void unit_place(struct strbuf *out, const char *file, uint32_t line, const char *otherwise)
-{
-    if (file)
-        say(out, line ? "%s:%d" : "%s", path_base(file), line);
-    else if (otherwise)
-        unit_text(out, otherwise);
 }
 
 void unit_process(struct strbuf *out, const char *process)

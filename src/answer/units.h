@@ -15,10 +15,6 @@ void unit_ticks(struct strbuf *out, uint64_t ns);
 /* In the metric's own unit: ms of CPU time, or bytes. */
 void unit_amount(struct strbuf *out, enum metric metric, int64_t amount);
 
-/* "a.c:12", the file without its folder; `otherwise` stands for an unknown one. Both may be NULL.
- */
-void unit_place(struct strbuf *out, const char *file, uint32_t line, const char *otherwise);
-
 /* " --process PID", for a command that is to be about the same one; nothing where none was chosen.
  */
 void unit_process(struct strbuf *out, const char *process);

@@ -1,6 +1,7 @@
 #include "base/say.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,10 +62,17 @@ static void add_text(struct strbuf *out, const struct directive *d, const char *
         unit_text(out, text);
 }
 
+/* The whole number that a letter wants; what is too large for one becomes the largest. */
+static struct said argument_of(const struct directive *d, struct said a)
+{
+    if (a.type != SAID_REAL || !d->letter || strchr("Pfg", d->letter))
+        return a;
+    return said_integer((int64_t)fmin(fmax(round(a.real), -9e18), 9e18));
+}
+
 /* False: the argument is not of the kind that the letter wants. */
 static bool add(struct strbuf *out, const struct directive *d, const struct said *a)
 {
-    struct said whole = said_integer(a->type == SAID_REAL ? (int64_t)a->real : 0);
     if (strchr("sr", d->letter)) {
         if (a->type == SAID_TEXT)
             add_text(out, d, a->text);
@@ -74,8 +82,6 @@ static bool add(struct strbuf *out, const struct directive *d, const struct said
         return false;
     if (d->plus && is_positive(a))
         strbuf_putc(out, '+');
-    if (a->type == SAID_REAL && !strchr("Pfg", d->letter))
-        a = &whole;
     switch (d->letter) {
     case 'B':
         unit_bytes(out, a->integer);
@@ -120,11 +126,12 @@ void say_said(struct strbuf *out, const char *format, const struct said *argumen
             at += 2;
         } else {
             at = parse(at + 1, &d);
-            const struct said *a = next < count ? &arguments[next++] : NULL;
-            if (!d.letter || !strchr("BNMTPdxfgsr", d.letter) || !a || !add(out, &d, a))
+            bool known = d.letter && strchr("BNMTPdxfgsr", d.letter) && next < count;
+            struct said a = known ? argument_of(&d, arguments[next++]) : said_integer(0);
+            if (!known || !add(out, &d, &a))
                 strbuf_puts(out, "(?)"); /* a mistake of the caller; tests look for it */
-            else if (a->type != SAID_TEXT && d.letter != 'T')
-                one = real_of(a) == 1;
+            else if (a.type != SAID_TEXT && d.letter != 'T')
+                one = real_of(&a) == 1;
         }
     }
 }

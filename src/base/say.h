@@ -5,8 +5,8 @@
  *     -> "1.5 KiB in 3 blocks, 12.3 % of all"
  *
  * A format stays in one piece, so that a message is found by searching for its words. Arguments
- * carry their types, so any number will do where one is wanted, without a cast; a real number loses
- * its fraction where a whole one is printed.
+ * carry their types, so any number will do where one is wanted, without a cast; a real number is
+ * rounded where a whole one is printed.
  *
  *     %B  bytes: "1.5 KiB"          %T  nanoseconds: "3.2 ms", "2 min 3 s"
  *     %N  a count: "1,234"          %M  nanoseconds: "1,234.5 ms"

@@ -45,7 +45,7 @@ static void test_text(void **state)
 static void test_mistakes(void **state)
 {
     (void)state;
-    SAYS("1 1.5 KiB", "%N %B", 1.9, 1536.0);
+    SAYS("2 things 1.5 KiB", "%N thing(s) %B", 1.9, 1536.0);
     SAYS("(?)", "%B", "text");
     SAYS("(?)", "%s", 12);
     SAYS("1 (?)", "%d %d", 1);

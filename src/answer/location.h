@@ -1,0 +1,29 @@
+/*
+ * location: names of functions and where they are, as sentences and tables have them.
+ *
+ * All append to a strbuf, without control characters: a profile must not drive the terminal.
+ */
+#ifndef TIDE_ANSWER_LOCATION_H
+#define TIDE_ANSWER_LOCATION_H
+
+#include "base/path.h"
+#include "base/strbuf.h"
+#include "model/frames.h"
+
+/* A path without its folders. */
+#define location_base path_base
+/* "file.c:12", "file.c"; the module where no file is known; nothing where neither is. */
+void location_put(struct strbuf *out, const char *file, uint32_t line, const char *module);
+void location_of_frame(struct strbuf *out, const struct frame_table *t, const struct call_frame *f);
+/* A name in at most `width` columns. */
+void location_name(struct strbuf *out, const char *name, size_t width);
+/* The same without what the function takes. */
+void location_bare_name(struct strbuf *out, const char *name, size_t width);
+
+/* The file of a frame as it is; NULL: not known. */
+static inline const char *location_file(const struct frame_table *t, const struct call_frame *f)
+{
+    return frame_table_known(t, f->file);
+}
+
+#endif
