@@ -58,6 +58,13 @@ bool leak_grew(const struct leak *leak)
            late >= leak->blocks / 4;
 }
 
+static void add_sum(struct leak_sum *sum, struct leak_sum more)
+{
+    sum->blocks += more.blocks;
+    sum->bytes += more.bytes;
+    sum->places += more.places;
+}
+
 struct leak_sum leaks_lost(const struct profile *p)
 {
     const char *why;
@@ -65,10 +72,8 @@ struct leak_sum leaks_lost(const struct profile *p)
     struct leak_sum sum = {0};
     for (size_t i = 0; s && i < s->row_count; i++) {
         const struct live_row *r = &p->live.items[s->first_row + i];
-        if (r->reach == REACH_LOST || r->reach == REACH_INDIRECT) {
-            sum.blocks += r->blocks;
-            sum.bytes += r->bytes;
-        }
+        if (r->reach == REACH_LOST || r->reach == REACH_INDIRECT)
+            add_sum(&sum, (struct leak_sum){.blocks = r->blocks, .bytes = r->bytes});
     }
     return sum;
 }
@@ -219,14 +224,10 @@ static void finish(struct making *m, unsigned kinds, struct leak_sum *sum, struc
     choose_threads(m);
     for (size_t i = 0; i < m->entries.count; i++) {
         struct leak *e = &m->entries.items[i];
-        sum->places++;
-        sum->blocks += e->blocks;
-        sum->bytes += e->bytes;
-        if (e->kind == REACH_REACHABLE && list == &l->list && leak_grew(e)) {
-            l->growing.places++;
-            l->growing.blocks += e->blocks;
-            l->growing.bytes += e->bytes;
-        }
+        const struct leak_sum own = {e->blocks, e->bytes, 1};
+        add_sum(sum, own);
+        if (e->kind == REACH_REACHABLE && list == &l->list && leak_grew(e))
+            add_sum(&l->growing, own);
         if (kinds & LEAKS_OF(e->kind))
             *vec_push(&list->leaks) = *e;
     }
@@ -267,14 +268,24 @@ static int add_group(struct leaks *l, struct leak_group *g, const struct source 
 
 /* --- order ------------------------------------------------------------------------------------ */
 
-static int compare_leaks(const void *pa, const void *pb, void *by_size)
+/* What an entry stands for. Data lists indirect blocks themselves, text with what they hang on. */
+static struct leak_sum size_of(const struct leak *e, const struct leaks_question *q)
+{
+    return (struct leak_sum){.blocks = e->blocks + (q->by_size ? 0 : e->led_blocks),
+                             .bytes = e->bytes + (q->by_size ? 0 : e->led_bytes),
+                             .places = 1};
+}
+
+static int compare_leaks(const void *pa, const void *pb, void *question)
 {
     const struct leak *a = pa, *b = pb;
+    const struct leaks_question *q = question;
+    uint64_t size_a = size_of(a, q).bytes, size_b = size_of(b, q).bytes;
     int rank = kind_ranks[a->kind] - kind_ranks[b->kind];
-    if (!*(const bool *)by_size && rank)
+    if (!q->by_size && rank)
         return rank;
-    if (a->bytes + a->led_bytes != b->bytes + b->led_bytes && !*(const bool *)by_size)
-        return a->bytes + a->led_bytes > b->bytes + b->led_bytes ? -1 : 1;
+    if (size_a != size_b)
+        return size_a > size_b ? -1 : 1;
     if (a->bytes != b->bytes)
         return a->bytes > b->bytes ? -1 : 1;
     if (a->blocks != b->blocks)
@@ -284,24 +295,21 @@ static int compare_leaks(const void *pa, const void *pb, void *by_size)
 
 static void sort_and_cut(struct leak_list *list, const struct leaks_question *q)
 {
+    struct leaks_question by = *q;
+    struct leak_sum all = {0};
     size_t kept = 0;
-    bool by_size = q->by_size;
-    uint64_t bytes = 0;
     if (list->leaks.count)
         qsort_r(list->leaks.items, list->leaks.count, sizeof *list->leaks.items, compare_leaks,
-                &by_size);
+                &by);
     for (size_t i = 0; i < list->leaks.count; i++)
-        bytes += list->leaks.items[i].bytes;
-    double least = q->query.min_percent / 100 * (double)bytes;
+        add_sum(&all, size_of(&list->leaks.items[i], q));
+    double least = q->query.min_percent / 100 * (double)all.bytes;
     for (size_t i = 0; i < list->leaks.count; i++) {
-        const struct leak *e = &list->leaks.items[i];
-        if (kept < q->query.top && (double)e->bytes >= least) {
-            list->leaks.items[kept++] = *e;
-        } else {
-            list->left_out.places++;
-            list->left_out.blocks += e->blocks;
-            list->left_out.bytes += e->bytes;
-        }
+        struct leak_sum size = size_of(&list->leaks.items[i], q);
+        if (kept < q->query.top && (double)size.bytes >= least)
+            list->leaks.items[kept++] = list->leaks.items[i];
+        else
+            add_sum(&list->left_out, size);
     }
     list->leaks.count = kept;
 }
@@ -370,9 +378,7 @@ static int add_kinds(struct leaks *l, struct err *err)
         int code = add_group(l, g, &s, l->question->kinds, &l->sums[kind], &l->list, err);
         if (code)
             return code;
-        l->all.places += l->sums[kind].places;
-        l->all.blocks += l->sums[kind].blocks;
-        l->all.bytes += l->sums[kind].bytes;
+        add_sum(&l->all, l->sums[kind]);
         add_left_out(&l->left_out, &g->tree);
     }
     return 0;

@@ -84,10 +84,15 @@ static const char *title_of(const struct rows *r, const struct column_def *c)
     return c->title_of ? c->title_of(r->answer) : c->title;
 }
 
-static bool is_shown(const struct rows *r, const struct column_def *c, bool deep)
+static bool is_all_of(const struct rows *r, unsigned set)
 {
-    return (c->title || c->title_of) && (!c->in_text || c->in_text(r->answer)) &&
-           (deep || !c->if_deep) && (!c->if_any || has_something(r, c));
+    return (r->is & set) == set;
+}
+
+static bool is_shown(const struct rows *r, const struct column_def *c)
+{
+    return (c->title || c->title_of) && is_all_of(r, c->text_if) &&
+           (!c->in_text || c->in_text(r->answer)) && (!c->if_any || has_something(r, c));
 }
 
 /* How far each row goes in; true: the tree is deep. */
@@ -114,6 +119,8 @@ static void put_cell(const struct rows *r, const struct column_def *c, const str
         strbuf_puts(out, cell->flag ? "yes" : "no");
     else if (c->blank && real == 0)
         return;
+    else if (c->kind == COLUMN_BYTES && cell->type == CELL_REAL)
+        say(out, "%B", real);
     else if (c->kind == COLUMN_BYTES)
         unit_bytes(out, cell->integer);
     else if (c->kind == COLUMN_AMOUNT)
@@ -149,10 +156,12 @@ void rows_text(const struct rows *r, const struct style *s, struct strbuf *out)
     bool *shown = xcalloc(r->column_count, sizeof *shown);
     size_t count = r->top && r->top < r->count ? r->top : r->count;
     uint32_t *indents = xcalloc(count + 1, sizeof *indents);
-    bool deep = make_indents(r, count, indents);
+    struct rows tree = *r;
+    tree.is |= make_indents(r, count, indents) ? COLUMN_DEEP : 0;
+    r = &tree;
     table_init(&t);
     for (size_t i = 0; i < r->column_count; i++) {
-        shown[i] = is_shown(r, &r->columns[i], deep);
+        shown[i] = is_shown(r, &r->columns[i]);
         if (shown[i])
             table_column(&t, title_of(r, &r->columns[i]), layout_of(r->columns[i].kind));
     }
@@ -207,7 +216,7 @@ static void put_json(const struct rows *r, const void *row, struct strbuf *made,
 {
     for (size_t i = 0; i < r->column_count; i++) {
         const struct column_def *c = &r->columns[i];
-        if (!c->key || (c->in_json && !c->in_json(r->answer)))
+        if (!c->key || !is_all_of(r, c->json_if) || (c->in_json && !c->in_json(r->answer)))
             continue;
         if (c->json) {
             strbuf_clear(made);
@@ -266,7 +275,7 @@ static void csv_cell(const struct cell *cell, struct strbuf *out)
 /* A value that only JSON can hold has no column. */
 static bool in_csv(const struct rows *r, const struct column_def *c)
 {
-    return c->key && (c->get || c->type || c->inner) && (!c->in_csv || c->in_csv(r->answer));
+    return c->key && (c->get || c->type || c->inner) && is_all_of(r, c->csv_if);
 }
 
 static void csv_titles(const struct rows *r, const char *prefix, struct strbuf *out)

@@ -114,7 +114,6 @@ struct column_def {
     bool (*known)(const void *row);              /* NULL: always */
     bool (*in_text)(const void *answer);         /* NULL: always */
     bool (*in_json)(const void *answer);         /* NULL: always */
-    bool (*in_csv)(const void *answer);          /* NULL: always */
     const char *(*title_of)(const void *answer); /* instead of `title` */
     /* A value that is more than one number or text; CSV has what `get` gives. */
     void (*json)(struct spot s, const char *key, struct json *j);
@@ -123,13 +122,15 @@ struct column_def {
     const struct column_def *inner;
     size_t inner_count;
     bool if_any;          /* in text only if one row has something: not 0, not empty, not unknown */
-    bool if_deep;         /* in text only of a call tree that is deep: see answer/indent.h */
     bool blank;           /* 0 is empty in text */
     bool zero_is_unknown; /* as of lines */
     bool optional;        /* JSON has no such member, instead of null, where it is not known */
     bool plus;            /* in text a plus sign before what is above 0 */
-    int number;           /* for `get`, where several columns have one */
-    int spare;            /* where text has no room: 1 goes first, 0 never */
+    /* Sets of the command's own, COLUMN_NEVER or COLUMN_DEEP: only in a table that is all of these.
+     */
+    unsigned text_if, json_if, csv_if;
+    int number; /* for `get`, where several columns have one */
+    int spare;  /* where text has no room: 1 goes first, 0 never */
 };
 
 #define FIELD_TYPE(member)                                                                         \
@@ -154,11 +155,8 @@ struct column_def {
     .offset = offsetof(row, member), .inner = (columns_),                                          \
     .inner_count = sizeof(columns_) / sizeof *(columns_)
 
-static inline bool column_never(const void *answer)
-{
-    (void)answer;
-    return false;
-}
+#define COLUMN_NEVER (1u << 31)
+#define COLUMN_DEEP  (1u << 30) /* a call tree that is deep: see answer/indent.h */
 
 /* A table of an answer: rows lie side by side. */
 struct rows {
@@ -168,6 +166,7 @@ struct rows {
     const void *items;
     size_t item_size, count;
     enum metric metric;
+    unsigned is;    /* what its columns depend on */
     bool continued; /* CSV: the titles stand above other rows */
     size_t top;     /* of the text; 0: all */
     bool (*in_text)(const void *answer, const void *row); /* NULL: every row */

@@ -15,6 +15,8 @@ void diff_text(const struct diff *d, const struct style *s, struct strbuf *out);
 void diff_json(const struct diff *d, const struct report_sink *sink, struct strbuf *out);
 void diff_csv(const struct diff *d, const struct report_sink *sink, struct strbuf *out);
 
+/* The rows of the text; not by stack. */
+void diff_table_text(const struct diff *d, const struct style *s, struct strbuf *out);
 /* "new", "gone", "changed", "same" */
 const char *diff_status_name(enum diff_status s);
 

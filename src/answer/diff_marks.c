@@ -5,15 +5,16 @@
 #include "base/map.h"
 #include "base/say.h"
 #include "model/mark_rows.h"
+#include "answer/columns.h"
 #include "answer/diff.h"
-#include "answer/table.h"
-#include "answer/units.h"
 
 #define SHOWN 10 /* of more marks, so many are shown, evenly */
 
 /* A mark that both have: the N-th of its label. */
 struct pair {
-    const struct mark_row *side[2];
+    const char *label;
+    uint64_t index;
+    const struct stamp *stamp[2];
 };
 
 struct pairs {
@@ -40,7 +41,8 @@ static void pairs_init(struct pairs *p, const struct diff *d)
         const struct mark_row *b = &p->rows[1].rows.items[i];
         uint32_t a = map_get(&of_a, key_of(&labels, b));
         if (a != MAP_NONE)
-            *vec_push(&p->list) = (struct pair){{&p->rows[0].rows.items[a], b}};
+            *vec_push(&p->list) =
+                (struct pair){b->label, b->index, {p->rows[0].rows.items[a].stamp, b->stamp}};
     }
     map_release(&of_a);
     strpool_release(&labels);
@@ -53,24 +55,58 @@ static void pairs_release(struct pairs *p)
         mark_rows_release(&p->rows[i]);
 }
 
-/* --- text ------------------------------------------------------------------------------------- */
+/* --- columns ---------------------------------------------------------------------------------- */
 
-static void put_size(struct table *t, uint64_t a, uint64_t b)
+static struct cell get_mark(struct spot s)
 {
-    int64_t change = (int64_t)(b - a);
-    unit_bytes(table_cell(t), (int64_t)b);
-    struct strbuf *cell = table_cell(t);
-    say(cell, "%r%B", change > 0 ? "+" : "", change);
+    const struct pair *p = s.row;
+    say(s.made, "%s#%d", p->label, p->index);
+    return CELL_OF(s.made->data);
 }
 
-static void put_row(struct table *t, const struct pair *p)
+enum { LIVE, RSS, VM };
+
+static struct cell get_change(struct spot s)
 {
-    const struct stamp *a = p->side[0]->stamp, *b = p->side[1]->stamp;
-    struct strbuf *name = table_cell(t);
-    say(name, "%s#%d", p->side[1]->label, p->side[1]->index);
-    put_size(t, a->live_bytes, b->live_bytes);
-    put_size(t, a->rss_bytes, b->rss_bytes);
-    put_size(t, a->vm_bytes, b->vm_bytes);
+    const struct pair *p = s.row;
+    const struct stamp *a = p->stamp[0], *b = p->stamp[1];
+    int size = s.column->number;
+    return CELL_OF((int64_t)(size == LIVE  ? b->live_bytes - a->live_bytes
+                             : size == RSS ? b->rss_bytes - a->rss_bytes
+                                           : b->vm_bytes - a->vm_bytes));
+}
+
+#define STAMP(member) FIELD(struct stamp, member)
+
+static const struct column_def of_stamp[] = {
+    {"time_ns", NULL, COLUMN_TIME, STAMP(time_ns)},
+    {"live_bytes", NULL, COLUMN_BYTES, STAMP(live_bytes)},
+    {"rss_bytes", NULL, COLUMN_BYTES, STAMP(rss_bytes)},
+    {"vm_bytes", NULL, COLUMN_BYTES, STAMP(vm_bytes)},
+};
+
+#define LAST(member) FIELD_OF(struct pair, stamp[1], struct stamp, member)
+#define SIDE(number_)                                                                              \
+    .through = 1 + offsetof(struct pair, stamp[number_]), .inner = of_stamp,                       \
+    .inner_count = sizeof of_stamp / sizeof *of_stamp
+
+static const struct column_def columns[] = {
+    {NULL, "mark", COLUMN_PATH, .get = get_mark},
+    {NULL, "live", COLUMN_BYTES, LAST(live_bytes)},
+    {NULL, "change", COLUMN_BYTES, .get = get_change, .number = LIVE, .plus = true},
+    {NULL, "RSS", COLUMN_BYTES, LAST(rss_bytes)},
+    {NULL, "change", COLUMN_BYTES, .get = get_change, .number = RSS, .plus = true},
+    {NULL, "VM", COLUMN_BYTES, LAST(vm_bytes)},
+    {NULL, "change", COLUMN_BYTES, .get = get_change, .number = VM, .plus = true},
+    {"label", NULL, COLUMN_WORD, FIELD(struct pair, label)},
+    {"index", NULL, COLUMN_COUNT, FIELD(struct pair, index)},
+    {"a", NULL, COLUMN_WORD, SIDE(0)},
+    {"b", NULL, COLUMN_WORD, SIDE(1)},
+};
+
+static struct rows rows_of(const struct pairs *p)
+{
+    return (struct rows){COLUMN_DEFS(columns), ITEMS(p->list)};
 }
 
 void diff_marks_text(const struct diff *d, const struct style *s, struct strbuf *out)
@@ -79,49 +115,22 @@ void diff_marks_text(const struct diff *d, const struct style *s, struct strbuf 
     pairs_init(&p, d);
     size_t n = p.list.count, shown = n < SHOWN ? n : SHOWN;
     if (n) {
-        struct table t;
-        table_init(&t);
-        table_column(&t, "mark", CELL_PATH);
-        table_column(&t, "live", CELL_RIGHT);
-        table_column(&t, "change", CELL_RIGHT);
-        table_column(&t, "RSS", CELL_RIGHT);
-        table_column(&t, "change", CELL_RIGHT);
-        table_column(&t, "VM", CELL_RIGHT);
-        table_column(&t, "change", CELL_RIGHT);
-        for (size_t i = 0; i < shown; i++)
-            put_row(&t, &p.list.items[shown > 1 ? i * (n - 1) / (shown - 1) : 0]);
+        struct rows rows = rows_of(&p);
+        for (size_t i = 0; i < shown; i++) /* never one that was written before */
+            p.list.items[i] = p.list.items[shown > 1 ? i * (n - 1) / (shown - 1) : 0];
+        rows.count = shown;
         say(out, "\n%rthe process at its marks, b and b minus a: %N mark(s)%r%r\n", style_bold(s),
             n, shown < n ? "; --json has all" : "", style_plain(s));
-        table_print(&t, s, out);
-        table_release(&t);
+        rows_text(&rows, s, out);
     }
     pairs_release(&p);
 }
 
-/* --- JSON ------------------------------------------------------------------------------------- */
-
 void diff_marks_json(const struct diff *d, struct json *j)
 {
-    static const char *const names[] = {"a", "b"};
     struct pairs p;
     pairs_init(&p, d);
-    json_array(j, "marks");
-    for (size_t i = 0; i < p.list.count; i++) {
-        const struct pair *pair = &p.list.items[i];
-        json_object(j, NULL);
-        json_string(j, "label", pair->side[1]->label);
-        json_u64(j, "index", pair->side[1]->index);
-        for (int k = 0; k < 2; k++) {
-            const struct stamp *s = pair->side[k]->stamp;
-            json_object(j, names[k]);
-            json_u64(j, "time_ns", s->time_ns);
-            json_u64(j, "live_bytes", s->live_bytes);
-            json_u64(j, "rss_bytes", s->rss_bytes);
-            json_u64(j, "vm_bytes", s->vm_bytes);
-            json_end(j);
-        }
-        json_end(j);
-    }
-    json_end(j);
+    struct rows rows = rows_of(&p);
+    rows_json(&rows, "marks", NULL, j);
     pairs_release(&p);
 }

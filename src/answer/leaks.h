@@ -7,11 +7,15 @@
 #define TIDE_ANSWER_LEAKS_H
 
 #include "analyse/leaks.h"
+#include "base/json.h"
 #include "answer/report.h"
 
 /* `file` is the recording's path, for the command to try next. */
 void leaks_text(const struct leaks *l, const char *file, const struct style *s, struct strbuf *out);
 void leaks_json(const struct leaks *l, const struct report_sink *sink, struct strbuf *out);
 void leaks_csv(const struct leaks *l, const struct report_sink *sink, struct strbuf *out);
+
+/* Member others: what other processes lost. */
+void leak_others_json(struct json *j, struct leak_others o);
 
 #endif

@@ -1,11 +1,10 @@
-#include "answer/next.h"
-#include "base/say.h"
-#include "answer/leaks.h"
-
-#include <stdlib.h>
+/* What was never freed, for people: an answer, a summary, entries with their stacks. */
 #include <string.h>
 
-#include "model/name.h"
+#include "base/say.h"
+#include "answer/leaks.h"
+#include "answer/location.h"
+#include "answer/next.h"
 #include "answer/stack_text.h"
 #include "answer/summary.h"
 #include "answer/units.h"
@@ -13,17 +12,6 @@
 
 #define STACK_FRAMES    8 /* lines shown of one stack */
 #define FLAWS_AND_NOTES 2 /* lines to keep free for them */
-
-static void add_amount(struct strbuf *out, uint64_t bytes, uint64_t blocks)
-{
-    say(out, "%B in %N block(s)", bytes, blocks);
-}
-
-static void add_sum(struct strbuf *out, const struct leak_sum *sum)
-{
-    add_amount(out, sum->bytes, sum->blocks);
-    say(out, " from %N place(s)", sum->places);
-}
 
 /* --- the summary ------------------------------------------------------------------------------ */
 
@@ -34,16 +22,13 @@ static void line_scan(const struct leaks *l, const struct style *s, struct strbu
         [SCAN_EXIT] = ", when the program began to end and before destructors ran",
         [SCAN_END] = " of the run",
     };
-    size_t start = out->size;
-    summary_label(out, s, "looked");
+    size_t start = summary_begin(out, s, "looked");
     strbuf_puts(out, "at ");
     leak_scan_name(l->profile, l->scan, out);
     say(out, " (%T)%r", l->scan->time_ns, when[l->scan->kind]);
-    if (l->scan->held_ns) {
+    if (l->scan->held_ns)
         say(out, "; the program was held for %T", l->scan->held_ns);
-    }
-    wrap_since(out, start, SUMMARY_LABEL, s->width);
-    strbuf_putc(out, '\n');
+    summary_end(out, s, start);
 }
 
 static void line_age(const struct leaks *l, const struct style *s, struct strbuf *out)
@@ -52,14 +37,11 @@ static void line_age(const struct leaks *l, const struct style *s, struct strbuf
     if (!since && !older)
         return;
     summary_label(out, s, "only");
-    strbuf_puts(out, "blocks allocated ");
-    if (since) {
-        strbuf_puts(out, "after ");
+    strbuf_puts(out, since ? "blocks allocated after " : "blocks allocated ");
+    if (since)
         summary_moment(out, &l->since);
-    }
-    if (older) {
-        say(out, "%r%T before that", since ? " and at least " : "at least ", l->question->older_ns);
-    }
+    if (older)
+        say(out, "%rat least %T before that", since ? " and " : "", l->question->older_ns);
     strbuf_putc(out, '\n');
 }
 
@@ -82,40 +64,22 @@ static void add_earlier(const struct leaks *l, struct strbuf *out)
 static void line_kind(const struct leaks *l, const struct style *s, const char *label,
                       enum reach kind, const char *meaning, struct strbuf *out)
 {
-    if (!l->sums[kind].places)
+    const struct leak_sum *sum = &l->sums[kind];
+    if (!sum->places)
         return;
-    size_t start = out->size;
-    summary_label(out, s, label);
-    add_sum(out, &l->sums[kind]);
-    strbuf_puts(out, meaning);
+    size_t start = summary_begin(out, s, label);
+    say(out, "%B in %N block(s) from %N place(s)%r", sum->bytes, sum->blocks, sum->places, meaning);
     if (kind == REACH_UNKNOWN) {
-        unit_text(out, l->scan->unreachable
-                           ? l->scan->unreachable
-                           : "allocated after the last look at the program's memory");
+        say(out, "%s",
+            l->scan->unreachable ? l->scan->unreachable
+                                 : "allocated after the last look at the program's memory");
         add_earlier(l, out);
     }
-    if (kind == REACH_REACHABLE && l->growing.places) {
+    if (kind == REACH_REACHABLE && l->growing.places)
         say(out, "; %B of it grew through the whole run", l->growing.bytes);
-    }
     if (kind == REACH_REACHABLE && !(l->question->kinds & LEAKS_OF(kind)))
         strbuf_puts(out, "; --all lists them");
-    wrap_since(out, start, SUMMARY_LABEL, s->width);
-    strbuf_putc(out, '\n');
-}
-
-static void line_others(const struct leaks *l, const struct style *s, struct strbuf *out)
-{
-    struct leak_others o = leaks_of_others(l);
-    if (!o.processes)
-        return;
-    size_t start = out->size;
-    summary_label(out, s, "others");
-    say(out, "%N other process(es) lost ", o.processes);
-    add_amount(out, o.bytes, o.blocks);
-    strbuf_printf(out, ", not in the figures above; --process %u shows the one that lost most",
-                  (unsigned)o.pid);
-    wrap_since(out, start, SUMMARY_LABEL, s->width);
-    strbuf_putc(out, '\n');
+    summary_end(out, s, start);
 }
 
 static bool lost_nothing(const struct leaks *l)
@@ -134,41 +98,37 @@ static void add_summary(const struct leaks *l, const struct style *s, struct str
         summary_notes(l->recording, l->profile, s, start, out);
         return;
     }
-    if (lost_nothing(l)) {
-        summary_label(out, s, "lost");
-        strbuf_puts(out, l->all.blocks ? "nothing was lost\n"
-                                       : "nothing was lost, and nothing is left\n");
-    }
+    if (lost_nothing(l))
+        summary_line(out, s, "lost", "nothing was lost%r",
+                     l->all.blocks ? "" : ", and nothing is left");
     line_kind(l, s, "lost", REACH_LOST, ": nothing points there any more", out);
     line_kind(l, s, "indirect", REACH_INDIRECT, ": only lost blocks point there", out);
     line_kind(l, s, "unknown", REACH_UNKNOWN, ", unclassified: ", out);
     line_kind(l, s, "reachable", REACH_REACHABLE, ": something still points there", out);
     if (l->freed.places) {
         summary_label(out, s, "at exit");
-        add_amount(out, l->freed.bytes, l->freed.blocks);
-        say(out, "%r were freed by destructors and at exit%r",
-            l->scan->kind == SCAN_EXIT ? " of these" : " more",
-            l->question->freed ? "\n" : "; --freed-at-exit lists them\n");
+        say(out, "%B in %N block(s)%r were freed by destructors and at exit%r\n", l->freed.bytes,
+            l->freed.blocks, l->scan->kind == SCAN_EXIT ? " of these" : " more",
+            l->question->freed ? "" : "; --freed-at-exit lists them");
     }
-    line_others(l, s, out);
+    struct leak_others others = leaks_of_others(l);
+    if (others.processes)
+        summary_line(out, s, "others",
+                     "%N other process(es) lost %B in %N block(s), not in the figures above; "
+                     "--process %d shows the one that lost most",
+                     others.processes, others.bytes, others.blocks, others.pid);
     const struct value *outside = &l->left_out.outside;
-    size_t room = summary_room(out, start), later = !value_is_zero(*outside);
-    later += FLAWS_AND_NOTES;
+    size_t room = summary_room(out, start), later = FLAWS_AND_NOTES + !value_is_zero(*outside);
     summary_ignored(&l->left_out, &l->frames, METRIC_LIVE, s, room > later ? room - later : 1, out);
-    if (!value_is_zero(*outside)) {
-        summary_label(out, s, "outside");
-        add_amount(out, (uint64_t)outside->amount, (uint64_t)outside->count);
-        strbuf_puts(out, " not within the focus, not in the figures above\n");
-    }
-    if (l->may_match.blocks) {
-        summary_label(out, s, "may match");
-        size_t line = out->size;
-        add_amount(out, l->may_match.bytes, l->may_match.blocks);
-        strbuf_puts(out, " of these: their stacks were cut off, and what is missing may be within "
-                         "the focus; --fail counts them");
-        wrap_since(out, line, SUMMARY_LABEL, s->width - SUMMARY_LABEL);
-        strbuf_putc(out, '\n');
-    }
+    if (!value_is_zero(*outside))
+        summary_line(out, s, "outside",
+                     "%B in %N block(s) not within the focus, not in the figures above",
+                     outside->amount, outside->count);
+    if (l->may_match.blocks)
+        summary_line(out, s, "may match",
+                     "%B in %N block(s) of these: their stacks were cut off, and what is missing "
+                     "may be within the focus; --fail counts them",
+                     l->may_match.bytes, l->may_match.blocks);
     summary_flaws(l->recording, l->profile, &l->totals, s, out);
     summary_notes(l->recording, l->profile, s, start, out);
 }
@@ -177,21 +137,18 @@ static void add_summary(const struct leaks *l, const struct style *s, struct str
 
 static void add_times(const struct leak *e, bool residency, uint32_t together, struct strbuf *out)
 {
-    if (e->blocks > 1 && e->last_ns != e->first_ns) {
+    if (e->blocks > 1 && e->last_ns != e->first_ns)
         say(out, "first at %T, last at %T%r", e->first_ns, e->last_ns,
             leak_grew(e) ? ": grew through the whole run" : "");
-    } else {
+    else
         say(out, "allocated at %T", e->first_ns);
-    }
     say(out, "; thread %s", e->thread && *e->thread ? e->thread : "[unknown]");
     if (e->threads > 1)
-        strbuf_printf(out, " and %u more", (unsigned)(e->threads - 1));
-    if (e->processes) {
+        say(out, " and %d more", e->threads - 1);
+    if (e->processes)
         say(out, ", in %d of %N process(es)", e->processes, together);
-    }
-    if (residency && e->untouched) {
+    if (residency && e->untouched)
         say(out, "; %B never touched", e->untouched);
-    }
 }
 
 static void add_list(const struct leaks *l, const struct leak_list *list, const char *kind,
@@ -202,26 +159,21 @@ static void add_list(const struct leaks *l, const struct leak_list *list, const 
         say(out, "%r%d. %r: %B%r in %N block(s)", style_bold(s), i + 1,
             kind ? kind : leak_kind_name(e->kind), e->bytes + e->led_bytes, style_plain(s),
             e->blocks + e->led_blocks);
-        if (e->led_blocks) {
+        if (e->led_blocks)
             say(out, ": %N block(s)", e->blocks);
-        }
-        if (e->blocks && (e->blocks > 1 || e->led_blocks)) {
+        if (e->blocks && (e->blocks > 1 || e->led_blocks))
             say(out, " of %B%r", e->bytes / e->blocks, e->bytes % e->blocks ? " on average" : "");
-        }
-        if (e->led_blocks) {
+        if (e->led_blocks)
             say(out, ", and %B that only they lead to", e->led_bytes);
-        }
-        strbuf_printf(out, "\n    %s", style_faint(s));
+        say(out, "\n    %r", style_faint(s));
         add_times(e, l->scan->residency && !kind, l->profile->together, out);
-        strbuf_printf(out, "%s\n", style_plain(s));
+        say(out, "%r\n", style_plain(s));
         stack_text(&l->frames, e->tree, e->node, STACK_FRAMES, s, out);
         strbuf_putc(out, '\n');
     }
-    if (list->left_out.places) {
-        say(out, "... %N more place(s) with ", list->left_out.places);
-        add_amount(out, list->left_out.bytes, list->left_out.blocks);
-        strbuf_puts(out, "; --top 0 --min 0 shows all\n\n");
-    }
+    if (list->left_out.places)
+        say(out, "... %N more place(s) with %B in %N block(s); --top 0 --min 0 shows all\n\n",
+            list->left_out.places, list->left_out.bytes, list->left_out.blocks);
 }
 
 /* --- what to do next -------------------------------------------------------------------------- */
@@ -245,10 +197,7 @@ static void add_next(const struct leaks *l, const char *file, const struct style
     if (first && (first->kind == REACH_LOST || first->kind == REACH_INDIRECT)) {
         const struct call_frame *f = &l->frames.frames.items[first->tree->key.items[first->node]];
         strbuf_puts(out, "next: see who should have kept and freed what ");
-        struct name_part bare = name_bare(frame_table_string(&l->frames, f->name));
-        char *name = xstrndup(bare.text, bare.size);
-        unit_text(out, name);
-        free(name);
+        location_bare_name(out, frame_table_string(&l->frames, f->name), SIZE_MAX);
         strbuf_puts(out, " allocates; what is meant to stay can be left out with --ignore");
     } else if (first && first->kind == REACH_UNKNOWN) {
         strbuf_puts(out,
@@ -291,43 +240,37 @@ static void add_first(const struct leaks *l, uint64_t lost, struct strbuf *out)
     if (!e || e->kind != REACH_LOST)
         return;
     const struct call_frame *f = telling_frame(l, e);
-    struct name_part bare = name_bare(frame_table_string(&l->frames, f->name));
-    char *name = xstrndup(bare.text, bare.size);
     uint64_t bytes = e->bytes + e->led_bytes;
     strbuf_puts(out, ", ");
     if (bytes < lost)
         unit_bytes(out, (int64_t)bytes);
-    say(out, "%r%s", bytes < lost ? " of it by " : "all by ", name);
-    if (f->file) {
-        const char *path = frame_table_string(&l->frames, f->file), *slash = strrchr(path, '/');
-        say(out, " %s", slash ? slash + 1 : path);
-        if (f->line)
-            strbuf_printf(out, ":%u", (unsigned)f->line);
-    }
-    if (e->processes) {
+    strbuf_puts(out, bytes < lost ? " of it by " : "all by ");
+    location_bare_name(out, frame_table_string(&l->frames, f->name), SIZE_MAX);
+    strbuf_puts(out, f->file ? " " : "");
+    location_put(out, location_file(&l->frames, f), f->line, NULL);
+    if (e->processes)
         say(out, ", in %d of %N process(es)", e->processes, l->profile->together);
-    }
-    free(name);
 }
 
 /* One sentence: what was lost, and who lost most. */
 static void add_answer(const struct leaks *l, const struct style *s, struct strbuf *out)
 {
     const struct leak_sum *lost = &l->sums[REACH_LOST], *indirect = &l->sums[REACH_INDIRECT];
+    uint64_t bytes = lost->bytes + indirect->bytes, blocks = lost->blocks + indirect->blocks;
     struct strbuf text = {0};
     if (not_recorded(l->profile, &(size_t){0}) == RECORDED_NOTHING)
         return;
-    if (lost->blocks + indirect->blocks) {
-        add_amount(&text, lost->bytes + indirect->bytes, lost->blocks + indirect->blocks);
-        strbuf_puts(&text, lost->blocks + indirect->blocks == 1 ? " was lost" : " were lost");
-        add_first(l, lost->bytes + indirect->bytes, &text);
+    if (blocks) {
+        say(&text, "%B in %N block(s) %r lost", bytes, blocks, blocks == 1 ? "was" : "were");
+        add_first(l, bytes, &text);
         strbuf_putc(&text, '.');
     } else if (l->sums[REACH_UNKNOWN].blocks) {
         strbuf_puts(&text, "Whether anything was lost is not known.");
     } else if (l->may_match.blocks) {
-        strbuf_puts(&text, "Nothing was lost that is known to match; ");
-        add_amount(&text, l->may_match.bytes, l->may_match.blocks);
-        strbuf_puts(&text, " may: their stacks were cut off.");
+        say(&text,
+            "Nothing was lost that is known to match; %B in %N block(s) may: their stacks were cut "
+            "off.",
+            l->may_match.bytes, l->may_match.blocks);
     } else {
         strbuf_puts(&text, "Nothing was lost.");
     }

@@ -21,6 +21,15 @@ void location_of_frame(struct strbuf *out, const struct frame_table *t, const st
                  f->module ? frame_table_string(t, f->module) : NULL);
 }
 
+void location_path(struct strbuf *out, const struct frame_table *t, const struct call_frame *f)
+{
+    strbuf_puts(out, "");
+    if (f->file && f->line)
+        say(out, "%s:%d", location_file(t, f), f->line);
+    else if (f->file)
+        say(out, "%s", location_file(t, f));
+}
+
 void location_name(struct strbuf *out, const char *name, size_t width)
 {
     struct strbuf clean = {0};

@@ -15,6 +15,8 @@
 /* "file.c:12", "file.c"; the module where no file is known; nothing where neither is. */
 void location_put(struct strbuf *out, const char *file, uint32_t line, const char *module);
 void location_of_frame(struct strbuf *out, const struct frame_table *t, const struct call_frame *f);
+/* With all of its path, where the file is known; else nothing. */
+void location_path(struct strbuf *out, const struct frame_table *t, const struct call_frame *f);
 /* A name in at most `width` columns. */
 void location_name(struct strbuf *out, const char *name, size_t width);
 /* The same without what the function takes. */

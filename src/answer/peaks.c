@@ -194,15 +194,15 @@ static void json_peak_stacks(struct spot s, const char *key, struct json *j)
 
 static const struct column_def columns[] = {
     {"number", NULL, COLUMN_COUNT, PEAK(number)},
-    {"thread", NULL, COLUMN_TITLE, .get = get_thread, .in_json = column_never},
-    {"thread", NULL, COLUMN_TITLE, .get = get_thread_alone, .in_csv = column_never},
+    {"thread", NULL, COLUMN_TITLE, .get = get_thread, .json_if = COLUMN_NEVER},
+    {"thread", NULL, COLUMN_TITLE, .get = get_thread_alone, .csv_if = COLUMN_NEVER},
     {"time_ns", NULL, COLUMN_TIME, .get = get_time, .number = TIME_PEAK},
-    {"since_ns", NULL, COLUMN_TIME, .get = get_time, .number = TIME_TROUGH, .in_csv = column_never},
+    {"since_ns", NULL, COLUMN_TIME, .get = get_time, .number = TIME_TROUGH, .csv_if = COLUMN_NEVER},
     {"bytes", NULL, COLUMN_BYTES, PEAK(bytes)},
-    {"place", NULL, COLUMN_PATH, .get = get_place, .in_json = column_never},
+    {"place", NULL, COLUMN_PATH, .get = get_place, .json_if = COLUMN_NEVER},
     {"listed_bytes", NULL, COLUMN_BYTES, PEAK(listed_bytes)},
     {"listed_ns", NULL, COLUMN_TIME, .get = get_time, .number = TIME_LISTED},
-    {"legend", NULL, COLUMN_WORDS, .get = get_legend, .in_csv = column_never},
+    {"legend", NULL, COLUMN_WORDS, .get = get_legend, .csv_if = COLUMN_NEVER},
     {"stacks", NULL, COLUMN_WORDS, .json = json_peak_stacks},
 };
 

@@ -116,7 +116,7 @@ static void use_stacks(struct report_table *t)
 static void use_tree(struct report_table *t)
 {
     const struct column_def columns[] = {
-        {"depth", NULL, COLUMN_COUNT, ROW(depth), .in_json = column_never},
+        {"depth", NULL, COLUMN_COUNT, ROW(depth), .json_if = COLUMN_NEVER},
         LABEL,
         {"self_bytes", NULL, COLUMN_AMOUNT, ROW(self.amount)},
         {"self_count", NULL, COLUMN_COUNT, ROW(self.count)},
@@ -125,7 +125,7 @@ static void use_tree(struct report_table *t)
         {"total_count", report_count_title(t->answer->query->metric), COLUMN_COUNT,
          ROW(total.count)},
         {NULL, "self", COLUMN_AMOUNT, .get = get_own},
-        {NULL, "depth", COLUMN_COUNT, ROW(depth), .if_deep = true},
+        {NULL, "depth", COLUMN_COUNT, ROW(depth), .text_if = COLUMN_DEEP},
         {NULL, "call tree", COLUMN_CALL, ROW(name)},
         {NULL, "where", COLUMN_PATH, .get = get_where},
     };
@@ -146,7 +146,7 @@ static void use_table(struct report_table *t)
         {NULL, thread ? NULL : "%", COLUMN_PERCENT, .get = get_share, .number = SHARE_TOTAL},
         {"total_count", NULL, COLUMN_COUNT, ROW(total.count)},
         {"threads", NULL, COLUMN_COUNT, ROW(threads), .zero_is_unknown = true, .optional = true,
-         .in_csv = column_never},
+         .csv_if = COLUMN_NEVER},
         HISTOGRAM,
         {NULL, grouping_name(by),
          file     ? COLUMN_PATH

@@ -74,7 +74,7 @@ static const struct column_def columns[] = {
     {"count", "calls", COLUMN_COUNT, CALL(count)},
     {"self_gained_bytes", NULL, COLUMN_BYTES, CALL(own_gained)},
     {"self_freed_bytes", NULL, COLUMN_BYTES, CALL(own_freed)},
-    {NULL, "depth", COLUMN_COUNT, CALL(depth), .if_deep = true},
+    {NULL, "depth", COLUMN_COUNT, CALL(depth), .text_if = COLUMN_DEEP},
     {NULL, "call", COLUMN_CALL, .get = get_function},
     {NULL, "where", COLUMN_PATH, .get = get_where},
 };

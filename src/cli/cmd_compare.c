@@ -71,7 +71,7 @@ static void print_help(void)
          "  --within REGEX, --ignore REGEX, --suppressions FILE, --presets, --no-presets,\n"
          "  --no-defaults, --fold REGEX, --no-fold, --merge s/RE/NEW/, --thread NAME,\n"
          "  --python-only, --native-only   as in tidemark report\n"
-         "  --json           exact numbers for scripts\n"
+         "  --json, --csv    exact numbers for scripts\n"
          "  --help           this text\n"
          "\n"
          "Examples:\n"
@@ -227,6 +227,8 @@ static int show(const struct wanted *w, const struct compare_input *in, const st
     struct strbuf out = {0};
     if (output == OUTPUT_JSON) {
         compare_json(&c, &frame, &command_sink, &out);
+    } else if (output == OUTPUT_CSV) {
+        compare_csv(&c, &command_sink, &out);
     } else {
         struct style style = style_of(STDOUT_FILENO);
         compare_text(&c, &frame, &style, &out);
@@ -325,9 +327,9 @@ static int run(struct wanted *w, const struct query_options *o, bool *keep)
 
 int cmd_compare(int argc, char **argv)
 {
-    static const char *const common[] = {"metric",      "by",          "top",     "min",   "within",
-                                         "ignore",      "fold",        "no-fold", "merge", "thread",
-                                         "python-only", "native-only", "json",    "help",  NULL};
+    static const char *const common[] = {
+        "metric", "by",     "top",         "min",         "within", "ignore", "fold", "no-fold",
+        "merge",  "thread", "python-only", "native-only", "json",   "csv",    "help", NULL};
     struct wanted w = {
         .runs = {.sampling = {.cpu_period_ns = (uint64_t)(1e9 / CPU_HZ), .fault_period = 1}}};
     const struct query_command command = {.name = "compare",

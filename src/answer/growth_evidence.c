@@ -6,7 +6,6 @@
 #include "answer/growth.h"
 #include "base/say.h"
 #include "answer/growth_account.h"
-#include "answer/units.h"
 
 static const char *const titles[GROWTH_LINES] = {
     [GROWTH_LIVE] = "the live heap",
@@ -25,11 +24,6 @@ static const char *mark_word(const struct growth *g)
     return g->mark ? "mark" : "stamp";
 }
 
-static void bytes(struct strbuf *out, double value)
-{
-    unit_bytes(out, (int64_t)fmin(fmax(round(value), -9e18), 9e18));
-}
-
 static void put(struct sentences *s, struct strbuf *text)
 {
     strbuf_puts(text, "");
@@ -42,88 +36,65 @@ static void line_words(const struct growth *g, enum growth_line line, struct str
 {
     const struct trend *t = &g->trends[line];
     const double *y = g->series[line];
-    const char *mark = mark_word(g);
+    bool up = t->slope > 0, late = t->began && t->begin + 1 < g->count;
     strbuf_puts(out, titles[line]);
     switch (t->model) {
     case TREND_RAMP:
-        say(out, "%r%r", t->sure ? "" : " perhaps", t->slope > 0 ? " grows by " : " shrinks by ");
-        bytes(out, fabs(t->slope));
-        strbuf_putc(out, ' ');
-        growth_unit(g, out);
-        if (t->began && t->begin + 1 < g->count) {
+        say(out, "%r %r by %B per %s", t->sure ? "" : " perhaps", up ? "grows" : "shrinks",
+            fabs(t->slope), growth_per(g));
+        if (late) {
             strbuf_puts(out, " since ");
             growth_moment(g, t->begin + 1, out);
         }
-        strbuf_puts(out, " (95 % interval ");
-        bytes(out, t->slope > 0 ? t->low : -t->high);
-        strbuf_puts(out, " to ");
-        bytes(out, t->slope > 0 ? t->high : -t->low);
-        strbuf_puts(out, t->sure ? ")" : "), too little to be sure of");
+        say(out, " (95 %% interval %B to %B)%r", up ? t->low : -t->high, up ? t->high : -t->low,
+            t->sure ? "" : ", too little to be sure of");
         break;
     case TREND_STEPS:
-        say(out, " moves in %N jump(s), ", t->jumps);
-        bytes(out, y[g->count - 1] - y[t->skipped]);
-        strbuf_puts(out, " in all: steps, not a ramp");
+        say(out, " moves in %N jump(s), %B in all: steps, not a ramp", t->jumps,
+            y[g->count - 1] - y[t->skipped]);
         break;
     case TREND_PLATEAU:
-        strbuf_puts(out, t->warm_up > 0 ? " gained " : " lost ");
-        bytes(out, fabs(y[t->end] - y[t->begin]));
-        if (t->began && t->begin + 1 < g->count) {
-            strbuf_puts(out, " from ");
+        say(out, " %r %B%r", t->warm_up > 0 ? "gained" : "lost", fabs(y[t->end] - y[t->begin]),
+            late ? " from " : " up to ");
+        if (late) {
             growth_moment(g, t->begin + 1, out);
             strbuf_puts(out, " to ");
-        } else {
-            strbuf_puts(out, " up to ");
         }
         growth_moment(g, t->end, out);
         strbuf_puts(out, ", and is on a plateau since");
         break;
     case TREND_SAWTOOTH:
-        strbuf_puts(out, " rises and falls again, by up to ");
-        bytes(out, t->fall);
+        say(out, " rises and falls again, by up to %B", t->fall);
         break;
     default:
         strbuf_puts(out, " is flat");
         break;
     }
-    if (t->model != TREND_RAMP) {
-        strbuf_puts(out, "; growth of ");
-        bytes(out, fmax(ceil(t->detectable), 1));
-        strbuf_putc(out, ' ');
-        growth_unit(g, out);
-        strbuf_puts(out, " would have been seen");
-    }
-    if (t->model != TREND_PLATEAU && !t->began && t->skipped && t->warm_up != 0) {
-        strbuf_puts(out, "; warm-up, not counted: ");
-        bytes(out, t->warm_up);
-        strbuf_puts(out, " in the first ");
-        unit_counted(out, (int64_t)t->skipped, mark);
-    }
+    if (t->model != TREND_RAMP)
+        say(out, "; growth of %B per %s would have been seen", fmax(ceil(t->detectable), 1),
+            growth_per(g));
+    if (t->model != TREND_PLATEAU && !t->began && t->skipped && t->warm_up != 0)
+        say(out, "; warm-up, not counted: %B in the first %N %r(s)", t->warm_up, t->skipped,
+            mark_word(g));
 }
 
 static void lost_words(const struct growth *g, struct strbuf *out)
 {
-    size_t first = g->first;
+    size_t first = g->first, last = g->count - 1;
     const double *lost = g->series[GROWTH_LOST], *live = g->series[GROWTH_LIVE];
-    size_t last = g->count - 1;
     if (!g->scan) {
-        strbuf_puts(out, "whether anything still points to what is live is not known");
-        if (g->no_scan) {
-            say(out, ": %s", g->no_scan);
-        }
-        strbuf_puts(out, growth_grows(g, GROWTH_LIVE)
-                             ? "; so a leak cannot be told from growth that is wanted"
-                             : "");
+        say(out, "whether anything still points to what is live is not known%r%s%r",
+            g->no_scan ? ": " : "", g->no_scan ? g->no_scan : "",
+            growth_grows(g, GROWTH_LIVE) ? "; so a leak cannot be told from growth that is wanted"
+                                         : "");
         return;
     }
-    say(out, "of what was allocated between the first %r that counts and the last, ", mark_word(g));
-    bytes(out, lost[last] - lost[first]);
-    strbuf_puts(out, lost[last] > lost[first] ? " are lost: nothing points to them"
-                                              : " are lost: something points to all that is left");
-    if (live[last] > live[first]) {
-        strbuf_puts(out, "; live bytes gained ");
-        bytes(out, live[last] - live[first]);
-    }
+    say(out, "of what was allocated between the first %r that counts and the last, %B are lost: %r",
+        mark_word(g), lost[last] - lost[first],
+        lost[last] > lost[first] ? "nothing points to them"
+                                 : "something points to all that is left");
+    if (live[last] > live[first])
+        say(out, "; live bytes gained %B", live[last] - live[first]);
 }
 
 static void freed_words(const struct growth *g, struct strbuf *out)
@@ -136,43 +107,34 @@ static void freed_words(const struct growth *g, struct strbuf *out)
 
 static void held_words(const struct growth *g, struct strbuf *out)
 {
-    say(out, "at the last %r anonymous RSS is ", mark_word(g));
-    bytes(out, growth_last(g, GROWTH_ANON));
-    strbuf_puts(out, " and live blocks are ");
-    bytes(out, growth_last(g, GROWTH_LIVE));
     double held = growth_last(g, GROWTH_HELD);
-    strbuf_puts(out, held < 0 ? "; " : "; beyond them and their rounding ");
-    bytes(out, fabs(held));
-    say(out, "%r; live bytes were at most %B",
+    say(out,
+        "at the last %r anonymous RSS is %B and live blocks are %B; %r%B%r; live bytes were at "
+        "most %B",
+        mark_word(g), growth_last(g, GROWTH_ANON), growth_last(g, GROWTH_LIVE),
+        held < 0 ? "" : "beyond them and their rounding ", fabs(held),
         held < 0 ? " or more of them are not resident" : " are held", g->peak_bytes);
 }
 
 static void planted_words(const struct growth *g, struct strbuf *out)
 {
-    strbuf_puts(out, "recorded with --plant-leak: ");
-    bytes(out, g->planted_bytes);
-    strbuf_puts(out, " were leaked on purpose from one mark to the next, ");
     const struct trend *t = &g->trends[GROWTH_LIVE];
-    if (t->low <= g->planted_bytes && g->planted_bytes <= t->high)
-        strbuf_puts(out, "which is inside the interval of live bytes: the measurement is right");
-    else if (t->low > g->planted_bytes)
-        strbuf_puts(out, "and live bytes grow by more: the rest is the program's own");
-    else
-        strbuf_puts(out, "and live bytes grow by less: the program gives back memory meanwhile");
+    say(out, "recorded with --plant-leak: %B were leaked on purpose from one mark to the next, %r",
+        g->planted_bytes,
+        t->low > g->planted_bytes ? "and live bytes grow by more: the rest is the program's own"
+        : t->high < g->planted_bytes
+            ? "and live bytes grow by less: the program gives back memory meanwhile"
+            : "which is inside the interval of live bytes: the measurement is right");
 }
 
 void growth_missing_words(const struct growth *g, struct strbuf *out)
 {
-    strbuf_puts(out, "with ");
-    unit_counted(out, (int64_t)g->count, mark_word(g));
-    if (g->mark) {
-        say(out, " '%s'", g->mark);
-    }
-    strbuf_printf(
-        out,
-        " growth cannot be told from chance: %d are needed; %s, or record it again with "
-        "'tidemark run --mark-on FUNCTION', a function that is entered once for each piece "
-        "of work, %d times or more",
+    say(out, "with %N %r(s)%r%s%r", g->count, mark_word(g), g->mark ? " '" : "",
+        g->mark ? g->mark : "", g->mark ? "'" : "");
+    say(out,
+        " growth cannot be told from chance: %d are needed; %r, or record it again with 'tidemark "
+        "run --mark-on FUNCTION', a function that is entered once for each piece of work, %d times "
+        "or more",
         g->mark ? TREND_LEAST : GROWTH_STAMPS_LEAST,
         g->mark ? "let it run for longer" : "a longer run has more", TREND_LEAST);
 }
