@@ -1,24 +1,18 @@
 #include "answer/location.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/err.h"
+#include "base/path.h"
 #include "base/say.h"
 #include "model/name.h"
-
-const char *location_base(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
 
 void location_put(struct strbuf *out, const char *file, uint32_t line, const char *module)
 {
     if (file && line)
-        say(out, "%s:%d", location_base(file), line);
+        say(out, "%s:%d", path_base(file), line);
     else if (file || module)
-        say(out, "%s", file ? location_base(file) : module);
+        say(out, "%s", file ? path_base(file) : module);
 }
 
 void location_of_frame(struct strbuf *out, const struct frame_table *t, const struct call_frame *f)

@@ -6,11 +6,12 @@
 #ifndef TIDE_ANSWER_LOCATION_H
 #define TIDE_ANSWER_LOCATION_H
 
+#include "base/path.h"
 #include "base/strbuf.h"
 #include "model/frames.h"
 
 /* A path without its folders. */
-const char *location_base(const char *path);
+#define location_base path_base
 /* "file.c:12", "file.c"; the module where no file is known; nothing where neither is. */
 void location_put(struct strbuf *out, const char *file, uint32_t line, const char *module);
 void location_of_frame(struct strbuf *out, const struct frame_table *t, const struct call_frame *f);
@@ -24,7 +25,7 @@ void location_bare_name(struct strbuf *out, const char *name, size_t width);
 /* The file of a frame as it is; NULL: not known. */
 static inline const char *location_file(const struct frame_table *t, const struct call_frame *f)
 {
-    return f->file ? frame_table_string(t, f->file) : NULL;
+    return frame_table_known(t, f->file);
 }
 
 #endif
