@@ -220,6 +220,7 @@ int threads_init(struct threads *t, const struct recording *r, const struct quer
     for (uint32_t i = 0; i < t->profile->threads.count; i++)
         *vec_push(&t->lines) =
             (struct timeline_line){.thread = i,
+                                   .info = &t->profile->threads.items[i],
                                    .live = xcalloc(t->moments, sizeof(int64_t)),
                                    .allocated = xcalloc(t->moments, sizeof(int64_t)),
                                    .foreign = xcalloc(t->moments, sizeof(int64_t))};

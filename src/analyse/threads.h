@@ -20,7 +20,8 @@
 #define THREADS_PROCESS UINT32_MAX /* the line of the whole process */
 
 struct timeline_line {
-    uint32_t thread;                                   /* in profile.threads */
+    uint32_t thread;                                   /* in profile.threads, */
+    const struct thread *info;                         /* and what was recorded of it */
     char *name;                                        /* with its id where several have the same */
     int64_t live_bytes, live_blocks;                   /* at the end of the window */
     int64_t allocations, allocated_bytes, freed_bytes; /* of its own blocks, in the window */

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/say.h"
 #include "answer/csv.h"
+#include "answer/indent.h"
 #include "answer/table.h"
 #include "answer/units.h"
 
@@ -58,6 +60,7 @@ static enum cell_kind layout_of(enum column_kind kind)
 {
     return kind == COLUMN_WORD    ? CELL_LEFT
            : kind == COLUMN_NAME  ? CELL_NAME
+           : kind == COLUMN_CALL  ? CELL_NAME
            : kind == COLUMN_PATH  ? CELL_PATH
            : kind == COLUMN_WORDS ? CELL_WORDS
            : kind == COLUMN_TITLE ? CELL_TITLE
@@ -81,10 +84,23 @@ static const char *title_of(const struct rows *r, const struct column_def *c)
     return c->title_of ? c->title_of(r->answer) : c->title;
 }
 
+static bool is_all_of(const struct rows *r, unsigned set)
+{
+    return (r->is & set) == set;
+}
+
 static bool is_shown(const struct rows *r, const struct column_def *c)
 {
-    return (c->title || c->title_of) && (!c->in_text || c->in_text(r->answer)) &&
-           (!c->if_any || has_something(r, c));
+    return (c->title || c->title_of) && is_all_of(r, c->text_if) &&
+           (!c->in_text || c->in_text(r->answer)) && (!c->if_any || has_something(r, c));
+}
+
+/* How far each row goes in; true: the tree is deep. */
+static bool make_indents(const struct rows *r, size_t count, uint32_t *indents)
+{
+    for (size_t i = 0; i < count && r->depth; i++)
+        memcpy(&indents[i], (const char *)row_at(r, i) + r->depth - 1, sizeof *indents);
+    return indent_tree(indents, count);
 }
 
 static void put_cell(const struct rows *r, const struct column_def *c, const struct cell *cell,
@@ -101,6 +117,10 @@ static void put_cell(const struct rows *r, const struct column_def *c, const str
         unit_text(out, cell->text);
     else if (cell->type == CELL_FLAG)
         strbuf_puts(out, cell->flag ? "yes" : "no");
+    else if (c->blank && real == 0)
+        return;
+    else if (c->kind == COLUMN_BYTES && cell->type == CELL_REAL)
+        say(out, "%B", real);
     else if (c->kind == COLUMN_BYTES)
         unit_bytes(out, cell->integer);
     else if (c->kind == COLUMN_AMOUNT)
@@ -115,14 +135,17 @@ static void put_cell(const struct rows *r, const struct column_def *c, const str
         unit_count(out, cell->integer);
 }
 
-static void put_row(const struct rows *r, const void *row, const bool *shown, struct strbuf *made,
-                    struct table *t)
+static void put_row(const struct rows *r, const void *row, const bool *shown, uint32_t indent,
+                    struct strbuf *made, struct table *t)
 {
     for (size_t i = 0; i < r->column_count; i++) {
         if (!shown[i])
             continue;
         struct cell cell = cell_at(r, &r->columns[i], row, made);
-        put_cell(r, &r->columns[i], &cell, table_cell(t));
+        struct strbuf *out = table_cell(t);
+        if (r->columns[i].kind == COLUMN_CALL)
+            strbuf_printf(out, "%*s", (int)indent, "");
+        put_cell(r, &r->columns[i], &cell, out);
     }
 }
 
@@ -132,6 +155,10 @@ void rows_text(const struct rows *r, const struct style *s, struct strbuf *out)
     struct strbuf made = {0};
     bool *shown = xcalloc(r->column_count, sizeof *shown);
     size_t count = r->top && r->top < r->count ? r->top : r->count;
+    uint32_t *indents = xcalloc(count + 1, sizeof *indents);
+    struct rows tree = *r;
+    tree.is |= make_indents(r, count, indents) ? COLUMN_DEEP : 0;
+    r = &tree;
     table_init(&t);
     for (size_t i = 0; i < r->column_count; i++) {
         shown[i] = is_shown(r, &r->columns[i]);
@@ -144,12 +171,19 @@ void rows_text(const struct rows *r, const struct style *s, struct strbuf *out)
                 table_spare(&t, title_of(r, &r->columns[i]));
     for (size_t i = 0; i < count; i++)
         if (!r->in_text || r->in_text(r->answer, row_at(r, i)))
-            put_row(r, row_at(r, i), shown, &made, &t);
+            put_row(r, row_at(r, i), shown, indents[i], &made, &t);
     if (r->totals)
-        put_row(r, r->totals, shown, &made, &t);
+        put_row(r, r->totals, shown, 0, &made, &t);
     table_print(&t, s, out);
+    if (r->noun && count < r->count) {
+        say(out, "... %N more %r(s)", r->count - count, r->noun);
+        if (r->left_out)
+            r->left_out(r->answer, count, out);
+        strbuf_puts(out, "; --top 0 shows all\n");
+    }
     table_release(&t);
     strbuf_release(&made);
+    free(indents);
     free(shown);
 }
 
@@ -182,7 +216,7 @@ static void put_json(const struct rows *r, const void *row, struct strbuf *made,
 {
     for (size_t i = 0; i < r->column_count; i++) {
         const struct column_def *c = &r->columns[i];
-        if (!c->key || (c->in_json && !c->in_json(r->answer)))
+        if (!c->key || !is_all_of(r, c->json_if) || (c->in_json && !c->in_json(r->answer)))
             continue;
         if (c->json) {
             strbuf_clear(made);
@@ -241,7 +275,7 @@ static void csv_cell(const struct cell *cell, struct strbuf *out)
 /* A value that only JSON can hold has no column. */
 static bool in_csv(const struct rows *r, const struct column_def *c)
 {
-    return c->key && (c->get || c->type || c->inner) && (!c->in_csv || c->in_csv(r->answer));
+    return c->key && (c->get || c->type || c->inner) && is_all_of(r, c->csv_if);
 }
 
 static void csv_titles(const struct rows *r, const char *prefix, struct strbuf *out)
@@ -277,10 +311,14 @@ static void csv_row(const struct rows *r, const void *row, struct strbuf *made, 
     }
 }
 
-/* The last comma ends the line. */
-static void end_line(struct strbuf *out)
+void row_csv(const struct rows *r, const void *row, struct strbuf *out)
 {
-    out->data[out->size - 1] = '\n';
+    struct strbuf made = {0};
+    if (row)
+        csv_row(r, row, &made, out);
+    else
+        csv_titles(r, "", out);
+    strbuf_release(&made);
 }
 
 void rows_csv(const struct rows *r, const struct report_sink *sink, struct strbuf *out)
@@ -288,11 +326,11 @@ void rows_csv(const struct rows *r, const struct report_sink *sink, struct strbu
     struct strbuf made = {0};
     if (!r->continued) {
         csv_titles(r, "", out);
-        end_line(out);
+        csv_end_line(out);
     }
     for (size_t i = 0; i < r->count; i++) {
         csv_row(r, row_at(r, i), &made, out);
-        end_line(out);
+        csv_end_line(out);
         report_flush(sink, out);
     }
     strbuf_release(&made);

@@ -35,6 +35,7 @@ enum column_kind {
     COLUMN_PATH,  /* file:line, label#3: may lose its front */
     COLUMN_WORDS, /* as many as there is room for */
     COLUMN_TITLE, /* of a thread: may lose its end */
+    COLUMN_CALL,  /* of a function in a call tree: goes in by rows.depth */
 };
 
 /* What a row has in a column. */
@@ -113,7 +114,6 @@ struct column_def {
     bool (*known)(const void *row);              /* NULL: always */
     bool (*in_text)(const void *answer);         /* NULL: always */
     bool (*in_json)(const void *answer);         /* NULL: always */
-    bool (*in_csv)(const void *answer);          /* NULL: always */
     const char *(*title_of)(const void *answer); /* instead of `title` */
     /* A value that is more than one number or text; CSV has what `get` gives. */
     void (*json)(struct spot s, const char *key, struct json *j);
@@ -122,11 +122,15 @@ struct column_def {
     const struct column_def *inner;
     size_t inner_count;
     bool if_any;          /* in text only if one row has something: not 0, not empty, not unknown */
+    bool blank;           /* 0 is empty in text */
     bool zero_is_unknown; /* as of lines */
     bool optional;        /* JSON has no such member, instead of null, where it is not known */
     bool plus;            /* in text a plus sign before what is above 0 */
-    int number;           /* for `get`, where several columns have one */
-    int spare;            /* where text has no room: 1 goes first, 0 never */
+    /* Sets of the command's own, COLUMN_NEVER or COLUMN_DEEP: only in a table that is all of these.
+     */
+    unsigned text_if, json_if, csv_if;
+    int number; /* for `get`, where several columns have one */
+    int spare;  /* where text has no room: 1 goes first, 0 never */
 };
 
 #define FIELD_TYPE(member)                                                                         \
@@ -151,11 +155,8 @@ struct column_def {
     .offset = offsetof(row, member), .inner = (columns_),                                          \
     .inner_count = sizeof(columns_) / sizeof *(columns_)
 
-static inline bool column_never(const void *answer)
-{
-    (void)answer;
-    return false;
-}
+#define COLUMN_NEVER (1u << 31)
+#define COLUMN_DEEP  (1u << 30) /* a call tree that is deep: see answer/indent.h */
 
 /* A table of an answer: rows lie side by side. */
 struct rows {
@@ -165,15 +166,22 @@ struct rows {
     const void *items;
     size_t item_size, count;
     enum metric metric;
+    unsigned is;    /* what its columns depend on */
     bool continued; /* CSV: the titles stand above other rows */
     size_t top;     /* of the text; 0: all */
     bool (*in_text)(const void *answer, const void *row); /* NULL: every row */
-    const void *totals;                                   /* a last row of the text, or NULL */
+    size_t depth; /* DEPTH: rows are calls, each followed by those below it; 0: they are not */
+    const void *totals; /* a last row of the text, or NULL */
+    /* What the rows are, for a line below that counts those which `top` left out: "thread"; NULL:
+     * no line. `left_out` adds what they have together, from the first of them: " with 3 KiB". */
+    const char *noun;
+    void (*left_out)(const void *answer, size_t first, struct strbuf *out);
 };
 
 #define COLUMN_DEFS(columns_)                                                                      \
     .columns = (columns_), .column_count = sizeof(columns_) / sizeof *(columns_)
-#define ITEMS(vec) .items = (vec).items, .item_size = sizeof *(vec).items, .count = (vec).count
+#define DEPTH(row, member) .depth = 1 + offsetof(row, member) /* a uint32_t */
+#define ITEMS(vec)         .items = (vec).items, .item_size = sizeof *(vec).items, .count = (vec).count
 
 void rows_text(const struct rows *r, const struct style *s, struct strbuf *out);
 /* An array of objects. `sink` may be NULL. */
@@ -183,5 +191,8 @@ void rows_json(const struct rows *r, const char *key, const struct report_sink *
 void row_json(const struct rows *r, const void *row, struct json *j);
 /* With a line of titles. */
 void rows_csv(const struct rows *r, const struct report_sink *sink, struct strbuf *out);
+/* The cells of one row, or the titles (NULL), each with a comma: csv_end_line makes a line of it.
+ */
+void row_csv(const struct rows *r, const void *row, struct strbuf *out);
 
 #endif

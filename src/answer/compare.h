@@ -1,7 +1,7 @@
 /*
- * compare: what `tidemark compare` found, as text or JSON (tidemark.compare/1).
+ * compare: what `tidemark compare` found, as text, JSON (tidemark.compare/1) or CSV.
  *
- * Both append to a strbuf and cannot fail. `command` is the program with its arguments, ended by
+ * All append to a strbuf and cannot fail. `command` is the program with its arguments, ended by
  * NULL; `files` are the two recordings, NULL if they are not kept.
  */
 #ifndef TIDE_ANSWER_COMPARE_H
@@ -20,5 +20,21 @@ void compare_text(const struct compare *c, const struct compare_frame *f, const 
                   struct strbuf *out);
 void compare_json(const struct compare *c, const struct compare_frame *f,
                   const struct report_sink *sink, struct strbuf *out);
+void compare_csv(const struct compare *c, const struct report_sink *sink, struct strbuf *out);
+
+/* What rows are ordered by. */
+static inline enum compare_measure compare_measure_of(const struct compare *c)
+{
+    return c->query->metric == METRIC_FAULTS ? COMPARE_FAULTS : COMPARE_CPU_NS;
+}
+
+/* The rows of the text; not by stack. compare.c, as are the parts of a row: */
+void compare_table_text(const struct compare *c, const struct style *s, struct strbuf *out);
+void compare_amount(struct strbuf *out, enum compare_measure m, double v);
+void compare_change(struct strbuf *out, enum compare_measure m, struct compared v);
+/* "1.30", "~1.30" where that may be chance, "new" */
+void compare_ratio(struct strbuf *out, struct compared v);
+/* "1.10 - 1.52"; "1.10 -" has no upper bound */
+void compare_bounds(struct strbuf *out, struct compared v);
 
 #endif

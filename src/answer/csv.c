@@ -2,6 +2,11 @@
 
 #include <string.h>
 
+void csv_end_line(struct strbuf *out)
+{
+    out->data[out->size - 1] = '\n';
+}
+
 void csv_text(struct strbuf *out, const char *text)
 {
     if (!text)

@@ -5,6 +5,8 @@
 #include "base/strbuf.h"
 
 /* Quoted where needed, quotes doubled; NULL is an empty field. */
+/* The comma after the last cell becomes the line's end. */
+void csv_end_line(struct strbuf *out);
 void csv_text(struct strbuf *out, const char *text);
 
 #endif

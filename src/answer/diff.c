@@ -1,10 +1,7 @@
 /* The difference of two recordings: its table, JSON and CSV. */
 #include "answer/diff.h"
 
-#include <stdlib.h>
-
 #include "answer/columns.h"
-#include "answer/indent.h"
 #include "answer/json_parts.h"
 #include "answer/location.h"
 
@@ -21,8 +18,6 @@ const char *diff_status_name(enum diff_status s)
 struct listed {
     const struct diff *diff;
     struct json_stacks *stacks; /* of each side, for JSON */
-    const uint32_t *indent;     /* of each row, for the text of a tree; */
-    bool deep;                  /* it is, so depths are shown */
 };
 
 static const struct query *query_of(const void *answer)
@@ -35,46 +30,6 @@ static bool is_tree(const void *answer)
     return query_of(answer)->shape == SHAPE_TREE;
 }
 
-static bool is_deep(const void *answer)
-{
-    return ((const struct listed *)answer)->deep;
-}
-
-static bool by_stack(const void *answer)
-{
-    return query_of(answer)->by == BY_STACK;
-}
-
-static bool not_by_stack(const void *answer)
-{
-    return !by_stack(answer);
-}
-
-static bool by_file(const void *answer)
-{
-    return query_of(answer)->by == BY_FILE;
-}
-
-static bool by_thread(const void *answer)
-{
-    return query_of(answer)->by == BY_THREAD;
-}
-
-static bool by_name(const void *answer)
-{
-    return !by_file(answer) && !by_thread(answer);
-}
-
-static bool with_place(const void *answer)
-{
-    return query_of(answer)->by == BY_FUNCTION || query_of(answer)->by == BY_LINE;
-}
-
-static bool with_total(const void *answer)
-{
-    return !by_thread(answer) && !is_tree(answer);
-}
-
 static const char *title_of_count(const void *answer)
 {
     return report_count_title(query_of(answer)->metric);
@@ -83,6 +38,30 @@ static const char *title_of_count(const void *answer)
 static const char *title_of_name(const void *answer)
 {
     return is_tree(answer) ? "call tree" : grouping_name(query_of(answer)->by);
+}
+
+/* What columns depend on. */
+enum {
+    TREE = 1,
+    STACK = 4,
+    NO_STACK = 8,
+    FILES = 16,
+    THREADS = 32,
+    NAMES = 64,
+    PLACED = 128,
+    TOTALS = 256
+};
+
+static unsigned kind_of(const struct listed *l)
+{
+    enum grouping by = query_of(l)->by;
+    bool tree = is_tree(l);
+    return (tree ? TREE : 0u) | (by == BY_STACK ? STACK : NO_STACK) |
+           (by == BY_FILE     ? FILES
+            : by == BY_THREAD ? THREADS
+                              : NAMES) |
+           (by == BY_FUNCTION || by == BY_LINE ? PLACED : 0u) |
+           (by != BY_THREAD && !tree ? TOTALS : 0u);
 }
 
 /* What a column is about: one side or the change; of self, of total, or of what is shown of a tree
@@ -131,15 +110,6 @@ static struct cell get_status(struct spot s)
     return CELL_OF(diff_status_name(((const struct diff_row *)s.row)->status));
 }
 
-static struct cell get_shown_name(struct spot s)
-{
-    const struct listed *t = s.answer;
-    const struct diff_row *r = s.row;
-    int indent = t->indent ? (int)t->indent[r - t->diff->rows.items] : 0;
-    strbuf_printf(s.made, "%*s%s", indent, "", r->name);
-    return CELL_OF(s.made->data);
-}
-
 static struct cell get_place(struct spot s)
 {
     const struct diff_row *r = s.row;
@@ -170,7 +140,7 @@ static void put_stack(struct spot s, const char *key, struct json *j)
 
 #define ROW(member)    FIELD(struct diff_row, member)
 #define VALUE(number_) .get = get_value, .number = (number_)
-#define JSON_ONLY      .in_csv = column_never
+#define JSON_ONLY      .csv_if = COLUMN_NEVER
 
 static const struct column_def columns[] = {
     {NULL, "change", COLUMN_AMOUNT, VALUE(SHOWN | CHANGE), .plus = true},
@@ -179,20 +149,20 @@ static const struct column_def columns[] = {
     {NULL, "b", COLUMN_AMOUNT, VALUE(SHOWN | B)},
     {NULL, NULL, COLUMN_COUNT, VALUE(SHOWN | CHANGE | COUNT), .plus = true,
      .title_of = title_of_count},
-    {NULL, "in all", COLUMN_AMOUNT, VALUE(TOTAL | CHANGE), .plus = true, .in_text = with_total},
-    {"depth", "depth", COLUMN_COUNT, ROW(depth), .in_text = is_deep, .in_json = is_tree,
-     .in_csv = is_tree},
-    {NULL, NULL, COLUMN_NAME, .get = get_shown_name, .title_of = title_of_name, .in_text = by_name},
-    {NULL, "file", COLUMN_PATH, ROW(name), .in_text = by_file},
-    {NULL, "thread", COLUMN_TITLE, ROW(name), .in_text = by_thread},
-    {NULL, "where", COLUMN_PATH, .get = get_place, .in_text = with_place},
-    {"name", NULL, COLUMN_NAME, ROW(name), .in_csv = not_by_stack},
-    {"module", NULL, COLUMN_WORD, ROW(module), .in_csv = not_by_stack},
-    {"file", NULL, COLUMN_PATH, ROW(file), .in_csv = not_by_stack},
-    {"line", NULL, COLUMN_COUNT, ROW(line), .zero_is_unknown = true, .in_csv = not_by_stack},
-    {"thread", NULL, COLUMN_TITLE, ROW(thread), .in_json = by_stack, .in_csv = by_stack},
-    {"stack", NULL, COLUMN_WORDS, .get = get_stack, .json = put_stack, .in_json = by_stack,
-     .in_csv = by_stack},
+    {NULL, "in all", COLUMN_AMOUNT, VALUE(TOTAL | CHANGE), .plus = true, .text_if = TOTALS},
+    {"depth", "depth", COLUMN_COUNT, ROW(depth), .text_if = COLUMN_DEEP, .json_if = TREE,
+     .csv_if = TREE},
+    {NULL, NULL, COLUMN_CALL, ROW(name), .title_of = title_of_name, .text_if = NAMES},
+    {NULL, "file", COLUMN_PATH, ROW(name), .text_if = FILES},
+    {NULL, "thread", COLUMN_TITLE, ROW(name), .text_if = THREADS},
+    {NULL, "where", COLUMN_PATH, .get = get_place, .text_if = PLACED},
+    {"name", NULL, COLUMN_NAME, ROW(name), .csv_if = NO_STACK},
+    {"module", NULL, COLUMN_WORD, ROW(module), .csv_if = NO_STACK},
+    {"file", NULL, COLUMN_PATH, ROW(file), .csv_if = NO_STACK},
+    {"line", NULL, COLUMN_COUNT, ROW(line), .zero_is_unknown = true, .csv_if = NO_STACK},
+    {"thread", NULL, COLUMN_TITLE, ROW(thread), .json_if = STACK, .csv_if = STACK},
+    {"stack", NULL, COLUMN_WORDS, .get = get_stack, .json = put_stack, .json_if = STACK,
+     .csv_if = STACK},
     {"status", NULL, COLUMN_WORD, .get = get_status},
     {"a_bytes", NULL, COLUMN_AMOUNT, VALUE(A)},
     {"b_bytes", NULL, COLUMN_AMOUNT, VALUE(B)},
@@ -208,12 +178,12 @@ static const struct column_def columns[] = {
     {"b_total_count", NULL, COLUMN_COUNT, VALUE(B | TOTAL | COUNT), JSON_ONLY},
     {"change_total_count", NULL, COLUMN_COUNT, VALUE(CHANGE | TOTAL | COUNT), JSON_ONLY},
     /* B minus A, named as in a report. */
-    {"bytes", NULL, COLUMN_AMOUNT, VALUE(CHANGE), .in_json = by_stack, JSON_ONLY},
-    {"count", NULL, COLUMN_COUNT, VALUE(CHANGE | COUNT), .in_json = by_stack, JSON_ONLY},
-    {"self_bytes", NULL, COLUMN_AMOUNT, VALUE(CHANGE), .in_json = not_by_stack, JSON_ONLY},
-    {"self_count", NULL, COLUMN_COUNT, VALUE(CHANGE | COUNT), .in_json = not_by_stack, JSON_ONLY},
-    {"total_bytes", NULL, COLUMN_AMOUNT, VALUE(CHANGE | TOTAL), .in_json = not_by_stack, JSON_ONLY},
-    {"total_count", NULL, COLUMN_COUNT, VALUE(CHANGE | TOTAL | COUNT), .in_json = not_by_stack,
+    {"bytes", NULL, COLUMN_AMOUNT, VALUE(CHANGE), .json_if = STACK, JSON_ONLY},
+    {"count", NULL, COLUMN_COUNT, VALUE(CHANGE | COUNT), .json_if = STACK, JSON_ONLY},
+    {"self_bytes", NULL, COLUMN_AMOUNT, VALUE(CHANGE), .json_if = NO_STACK, JSON_ONLY},
+    {"self_count", NULL, COLUMN_COUNT, VALUE(CHANGE | COUNT), .json_if = NO_STACK, JSON_ONLY},
+    {"total_bytes", NULL, COLUMN_AMOUNT, VALUE(CHANGE | TOTAL), .json_if = NO_STACK, JSON_ONLY},
+    {"total_count", NULL, COLUMN_COUNT, VALUE(CHANGE | TOTAL | COUNT), .json_if = NO_STACK,
      JSON_ONLY},
 };
 
@@ -225,24 +195,19 @@ static bool is_row_shown(const void *answer, const void *row)
 
 static struct rows rows_of(const struct listed *t)
 {
-    return (struct rows){COLUMN_DEFS(columns), ITEMS(t->diff->rows), .answer = t,
-                         .metric = t->diff->query->metric, .in_text = is_row_shown};
+    return (struct rows){COLUMN_DEFS(columns),
+                         ITEMS(t->diff->rows),
+                         .answer = t,
+                         .metric = t->diff->query->metric,
+                         .is = kind_of(t),
+                         .in_text = is_row_shown,
+                         .depth = is_tree(t) ? 1 + offsetof(struct diff_row, depth) : 0};
 }
 
 void diff_table_text(const struct diff *d, const struct style *s, struct strbuf *out)
 {
-    struct listed t = {.diff = d};
-    uint32_t *indent = NULL;
-    if (is_tree(&t)) {
-        indent = xcalloc(d->rows.count + 1, sizeof *indent);
-        for (size_t i = 0; i < d->rows.count; i++)
-            indent[i] = d->rows.items[i].depth;
-        t.deep = indent_tree(indent, d->rows.count);
-        t.indent = indent;
-    }
-    struct rows rows = rows_of(&t);
+    struct rows rows = rows_of(&(struct listed){.diff = d});
     rows_text(&rows, s, out);
-    free(indent);
 }
 
 /* --- JSON and CSV ----------------------------------------------------------------------------- */

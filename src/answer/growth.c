@@ -1,322 +1,283 @@
-#include "answer/next.h"
-#include "base/say.h"
 #include "answer/growth.h"
 
 #include <math.h>
 
-#include "analyse/leaks.h"
+#include "base/say.h"
 #include "answer/chains.h"
 #include "answer/growth_account.h"
 #include "answer/json_parts.h"
-#include "answer/summary.h"
-#include "answer/table.h"
+#include "answer/leaks.h"
+#include "answer/placed.h"
 #include "answer/units.h"
-#include "answer/wrap.h"
 
 #define UNIT_WIDTH 14 /* columns of a title */
 
 static const char *const line_names[GROWTH_SHOWN] = {"live", "rss", "vm"};
-static const char *const line_titles[GROWTH_SHOWN] = {"live", "RSS", "VM"};
+const char *const growth_line_titles[GROWTH_SHOWN] = {"live", "RSS", "VM"};
 
-static const char *function_of(const struct growth *g, const struct growth_site *site)
+/* --- columns ---------------------------------------------------------------------------------- */
+
+struct listed {
+    struct placed_rows rows;
+    const struct growth *growth;
+    struct strbuf unit; /* "per event", a title */
+};
+
+static struct placed where(const void *answer, const void *row)
 {
-    const struct places *p = growth_places(g, site->domain);
-    return frame_table_string(&p->total.frames, places_frame(p, site->call)->name);
+    const struct growth_site *site = row;
+    return (struct placed){growth_places(((const struct listed *)answer)->growth, site->domain),
+                           site->call, site->leaf};
 }
 
-/* --- text ------------------------------------------------------------------------------------- */
-
-static void bytes_cell(struct table *t, double value)
+static struct listed listed_of(const struct growth *g)
 {
-    unit_bytes(table_cell(t), (int64_t)fmin(fmax(round(value), -9e18), 9e18));
+    struct listed l = {.rows = {where}, .growth = g};
+    say(&l.unit, "per %s", growth_per(g));
+    if (unit_columns(l.unit.data) > UNIT_WIDTH) {
+        strbuf_clear(&l.unit);
+        strbuf_puts(&l.unit, "per mark");
+    }
+    return l;
 }
 
-/* "per event" as the title of a column; the caller releases it. */
-static struct strbuf unit_title(const struct growth *g)
+static const char *title_of_unit(const void *answer)
 {
-    struct strbuf title = {0};
-    growth_unit(g, &title);
-    if (unit_columns(title.data) > UNIT_WIDTH) {
-        strbuf_release(&title);
-        strbuf_puts(&title, "per mark");
-    }
-    return title;
+    return ((const struct listed *)answer)->unit.data;
 }
 
-/* The three lines; with all that is known of each if `why`. */
-static void add_lines(const struct growth *g, bool why, const struct style *s, struct strbuf *out)
+/* --- the lines of the whole process --- */
+
+struct line {
+    const char *title;
+    double first, last;
+    const struct trend *trend;
+};
+
+static struct cell get_detectable(struct spot s)
 {
-    struct strbuf unit = unit_title(g);
-    struct table t;
-    table_init(&t);
-    table_column(&t, "", CELL_LEFT);
-    table_column(&t, "first", CELL_RIGHT);
-    table_column(&t, "last", CELL_RIGHT);
-    table_column(&t, unit.data, CELL_RIGHT);
-    if (why) {
-        table_column(&t, "at least", CELL_RIGHT);
-        table_column(&t, "at most", CELL_RIGHT);
-        table_column(&t, "seen from", CELL_RIGHT);
-        table_column(&t, "skipped", CELL_RIGHT);
-    }
-    table_column(&t, "model", CELL_LEFT);
-    for (int line = 0; line < GROWTH_SHOWN; line++) {
-        const struct trend *r = &g->trends[line];
-        strbuf_puts(table_cell(&t), line_titles[line]);
-        bytes_cell(&t, g->series[line][0]);
-        bytes_cell(&t, growth_last(g, (enum growth_line)line));
-        bytes_cell(&t, r->slope);
-        if (why) {
-            bytes_cell(&t, r->low);
-            bytes_cell(&t, r->high);
-            bytes_cell(&t, ceil(r->detectable));
-            unit_count(table_cell(&t), (int64_t)r->skipped);
-        }
-        strbuf_puts(table_cell(&t), trend_model_name(r->model));
-    }
-    table_print(&t, s, out);
-    table_release(&t);
-    strbuf_release(&unit);
+    return CELL_OF(ceil(((const struct line *)s.row)->trend->detectable));
+}
+
+static struct cell get_line_model(struct spot s)
+{
+    return CELL_OF(trend_model_name(((const struct line *)s.row)->trend->model));
+}
+
+#define WHY             1u /* with all that is known of each */
+#define LINE(member)    FIELD(struct line, member)
+#define OF_LINE(member) FIELD_OF(struct line, trend, struct trend, member)
+
+static const struct column_def line_columns[] = {
+    {NULL, "", COLUMN_WORD, LINE(title)},
+    {NULL, "first", COLUMN_BYTES, LINE(first)},
+    {NULL, "last", COLUMN_BYTES, LINE(last)},
+    {NULL, NULL, COLUMN_BYTES, OF_LINE(slope), .title_of = title_of_unit},
+    {NULL, "at least", COLUMN_BYTES, OF_LINE(low), .text_if = WHY},
+    {NULL, "at most", COLUMN_BYTES, OF_LINE(high), .text_if = WHY},
+    {NULL, "seen from", COLUMN_BYTES, .get = get_detectable, .text_if = WHY},
+    {NULL, "skipped", COLUMN_COUNT, OF_LINE(skipped), .text_if = WHY},
+    {NULL, "model", COLUMN_WORD, .get = get_line_model},
+};
+
+void growth_lines_text(const struct growth *g, bool why, const struct style *s, struct strbuf *out)
+{
+    struct line lines[GROWTH_SHOWN];
+    struct listed l = listed_of(g);
+    for (int i = 0; i < GROWTH_SHOWN; i++)
+        lines[i] = (struct line){growth_line_titles[i], g->series[i][0],
+                                 growth_last(g, (enum growth_line)i), &g->trends[i]};
+    struct rows rows = {COLUMN_DEFS(line_columns), .items = lines, .item_size = sizeof *lines,
+                        .count = GROWTH_SHOWN,     .answer = &l,   .is = why ? WHY : 0};
+    rows_text(&rows, s, out);
     strbuf_putc(out, '\n');
+    strbuf_release(&l.unit);
 }
 
-static void add_per(const struct growth *g, const struct style *s, struct strbuf *out)
+/* --- functions --- */
+
+static const struct growth *growth_of(struct spot s)
 {
-    summary_label(out, s, "per value");
-    say(out, "bytes for each unit of '%s', %.10g units in all\n", g->per, g->units[g->count - 1]);
-    for (int line = 0; line < GROWTH_SHOWN; line++) {
-        const struct trend *r = &g->per_trends[line];
-        strbuf_printf(out, "  %-5s %.6g bytes (95 %% interval %.6g to %.6g), %s\n",
-                      line_titles[line], r->slope, r->low, r->high, trend_model_name(r->model));
-    }
-    strbuf_putc(out, '\n');
+    return ((const struct listed *)s.answer)->growth;
 }
 
-static const char *form_of(const struct growth_site *site)
+static struct cell get_domain(struct spot s)
 {
-    return site->trend.model == TREND_STEPS      ? "in steps"
-           : site->trend.model == TREND_PLATEAU  ? "at first"
-           : site->trend.model == TREND_SAWTOOTH ? "up and down"
-                                                 : "unsteady";
+    static const char *const names[] = {
+        [DOMAIN_HEAP] = "heap", [DOMAIN_MAPPED] = "mapped", [DOMAIN_POOL] = "pool"};
+    return CELL_OF(names[((const struct growth_site *)s.row)->domain]);
+}
+
+/* Did it begin late, or stop? Then its rate is of that time. */
+static bool is_part(const struct trend *t)
+{
+    return t->end > t->begin && (t->began || t->stopped) && t->rate > 0;
+}
+
+/* What it gained for each mark, or in which form. */
+static struct cell get_shown_rate(struct spot s)
+{
+    const struct growth_site *site = s.row;
+    const struct trend *t = &site->trend;
+    if (site->call == CALL_NONE)
+        return CELL_OF("");
+    if (site->grows || is_part(t))
+        return CELL_OF(is_part(t) ? t->rate : t->slope);
+    return CELL_OF(t->model == TREND_STEPS      ? "in steps"
+                   : t->model == TREND_PLATEAU  ? "at first"
+                   : t->model == TREND_SAWTOOTH ? "up and down"
+                                                : "unsteady");
 }
 
 /* "#71", as a label may be long; "12.5 s" */
-static void moment_cell(const struct growth *g, size_t k, struct strbuf *cell)
+static struct cell get_shown_moment(struct spot s)
 {
+    const struct growth *g = growth_of(s);
+    const struct trend *t = &((const struct growth_site *)s.row)->trend;
+    size_t k = s.column->number ? t->end : t->begin + 1;
+    strbuf_puts(s.made, "");
+    if (!is_part(t) || !(s.column->number ? t->stopped : t->began && k < g->count))
+        return CELL_OF(s.made->data);
     if (g->mark)
-        strbuf_printf(cell, "#%zu", k + 1);
+        say(s.made, "#%d", k + 1);
     else
-        growth_moment(g, k, cell);
+        growth_moment(g, k, s.made);
+    return CELL_OF(s.made->data);
 }
 
-/* What it gained for each mark, or in which form; where it began late or stopped, that too. */
-static void add_rate(const struct growth *g, const struct growth_site *site, struct table *t)
+static struct cell get_lost(struct spot s)
 {
-    const struct trend *r = &site->trend;
-    bool part = r->end > r->begin && (r->began || r->stopped) && r->rate > 0;
-    if (site->grows || part)
-        bytes_cell(t, part ? r->rate : r->slope);
-    else
-        strbuf_puts(table_cell(t), form_of(site));
-    struct strbuf *since = table_cell(t), *until = table_cell(t);
-    if (part && r->began && r->begin + 1 < g->count)
-        moment_cell(g, r->begin + 1, since);
-    if (part && r->stopped)
-        moment_cell(g, r->end, until);
+    return growth_of(s)->scan ? CELL_OF(((const struct growth_site *)s.row)->lost_bytes)
+                              : CELL_NOT_KNOWN;
 }
 
-static void add_site(const struct growth *g, const struct growth_site *site, struct table *t)
+static struct cell get_shown_lost(struct spot s)
 {
-    const struct places *p = growth_places(g, site->domain);
-    const struct call_frame *frame = places_frame(p, site->call);
-    unit_bytes(table_cell(t), site->bytes);
-    unit_count(table_cell(t), site->blocks);
-    add_rate(g, site, t);
-    struct strbuf *lost = table_cell(t);
+    const struct growth_site *site = s.row;
     if (site->domain != DOMAIN_HEAP)
-        strbuf_puts(lost, site->domain == DOMAIN_POOL ? "pool" : "mapped");
-    else if (g->scan && site->led_bytes > 0 && !site->lost_bytes)
-        strbuf_puts(lost, "indirectly"); /* counted with what it hangs on */
-    else if (g->scan)
-        unit_bytes(lost, site->lost_bytes);
-    unit_text(table_cell(t), function_of(g, site));
-    struct strbuf *place = table_cell(t);
-    if (frame->file) {
-        unit_text(place, frame_table_string(&p->total.frames, frame->file));
-        if (frame->line)
-            strbuf_printf(place, ":%u", frame->line);
+        return CELL_OF(site->domain == DOMAIN_POOL ? "pool" : "mapped");
+    if (site->call == CALL_NONE || !growth_of(s)->scan)
+        return CELL_OF("");
+    return site->led_bytes > 0 && !site->lost_bytes
+               ? CELL_OF("indirectly") /* counted with what it hangs on */
+               : CELL_OF(site->lost_bytes);
+}
+
+/* The trend that a column of a site, or of the whole, is about. */
+static const struct trend *trend_in(struct spot s)
+{
+    return (const struct trend *)((const char *)s.row + s.column->offset);
+}
+
+static struct cell get_model(struct spot s)
+{
+    return CELL_OF(trend_model_name(trend_in(s)->model));
+}
+
+/* When it began to grow, or stopped, as --at takes it; not known: not within the marks. */
+static struct cell get_moment(struct spot s)
+{
+    const struct growth *g = growth_of(s);
+    const struct trend *t = trend_in(s);
+    size_t k = s.column->number ? t->end : t->begin + 1;
+    if (t->end <= t->begin || !(s.column->number ? t->stopped : t->began) || k >= g->count)
+        return CELL_NOT_KNOWN;
+    if (g->mark)
+        strbuf_printf(s.made, "%s#%zu", g->mark, k + 1);
+    else
+        strbuf_printf(s.made, "%.3fs", (double)g->stamp[k]->time_ns / 1e9);
+    return CELL_OF(s.made->data);
+}
+
+static struct cell get_rate(struct spot s)
+{
+    const struct trend *t = trend_in(s);
+    return CELL_OF(t->end > t->begin ? t->rate : t->slope);
+}
+
+static const char *title_of_function(const void *answer)
+{
+    return ((const struct listed *)answer)->growth->sites.count ? "function that grows"
+                                                                : "function that gained";
+}
+
+#define SITE(member) FIELD(struct growth_site, member)
+#define PHASES(at)                                                                                 \
+    {"began", NULL, COLUMN_WORD, .get = get_moment, .offset = (at)},                               \
+        {"stopped", NULL, COLUMN_WORD, .get = get_moment, .offset = (at), .number = 1},            \
+    {                                                                                              \
+        "rate", NULL, COLUMN_REAL, .get = get_rate, .offset = (at)                                 \
     }
+
+static const struct column_def phase_columns[] = {PHASES(0)};
+
+static const struct column_def site_columns[] = {
+    {NULL, "gained", COLUMN_BYTES, SITE(bytes)},
+    {NULL, "blocks", COLUMN_COUNT, SITE(blocks)},
+    {NULL, NULL, COLUMN_BYTES, .get = get_shown_rate, .title_of = title_of_unit},
+    {NULL, "since", COLUMN_COUNT, .get = get_shown_moment},
+    {NULL, "until", COLUMN_COUNT, .get = get_shown_moment, .number = 1},
+    {NULL, "lost", COLUMN_BYTES, .get = get_shown_lost},
+    {NULL, NULL, COLUMN_NAME, .get = placed_function, .title_of = title_of_function},
+    {NULL, "place", COLUMN_PATH, .get = placed_path},
+    {"grows", NULL, COLUMN_WORD, SITE(grows), .json_if = COLUMN_NEVER},
+    {"domain", NULL, COLUMN_WORD, .get = get_domain},
+    PLACED_FUNCTION,
+    {"bytes", NULL, COLUMN_BYTES, SITE(bytes)},
+    {"count", NULL, COLUMN_COUNT, SITE(blocks)},
+    {"lost_bytes", NULL, COLUMN_BYTES, .get = get_lost},
+    {"freed_bytes", NULL, COLUMN_BYTES, SITE(freed_bytes)},
+    {"bytes_per_mark", NULL, COLUMN_REAL, SITE(trend.slope)},
+    {"low", NULL, COLUMN_REAL, SITE(trend.low)},
+    {"high", NULL, COLUMN_REAL, SITE(trend.high)},
+    {"model", NULL, COLUMN_WORD, .get = get_model, .offset = offsetof(struct growth_site, trend)},
+    PHASES(offsetof(struct growth_site, trend)),
+    PLACED_STACK,
+};
+
+static size_t at_most(size_t count, size_t most)
+{
+    return count < most ? count : most;
 }
 
-/* What makes the rows add up to what all functions gained. */
-static void add_rest(int64_t bytes, int64_t blocks, struct table *t)
+static struct rows rows_of(const struct listed *l, const struct growth_site *sites, size_t count)
 {
-    if (!bytes && !blocks)
-        return;
-    unit_bytes(table_cell(t), bytes);
-    unit_count(table_cell(t), blocks);
-    for (int i = 0; i < 4; i++)
-        table_cell(t);
-    strbuf_puts(table_cell(t), "(all others)");
-    table_cell(t);
+    return (struct rows){COLUMN_DEFS(site_columns), .items = sites, .item_size = sizeof *sites,
+                         .count = count, .answer = l};
 }
 
-static void add_sites(const struct growth *g, size_t most, const struct style *s,
-                      struct strbuf *out)
+void growth_sites_text(const struct growth *g, size_t most, const struct style *s,
+                       struct strbuf *out)
 {
-    uint64_t bytes = (uint64_t)g->gained_bytes, blocks = (uint64_t)g->gained_blocks;
+    struct growth_site rest = {
+        .call = CALL_NONE, .bytes = g->gained_bytes, .blocks = g->gained_blocks};
     size_t all = g->sites.count + g->other.count;
-    struct strbuf unit = unit_title(g);
-    struct table t;
-    table_init(&t);
-    table_column(&t, "gained", CELL_RIGHT);
-    table_column(&t, "blocks", CELL_RIGHT);
-    table_column(&t, unit.data, CELL_RIGHT);
-    table_column(&t, "since", CELL_RIGHT);
-    table_column(&t, "until", CELL_RIGHT);
-    table_column(&t, "lost", CELL_RIGHT);
-    table_column(&t, g->sites.count ? "function that grows" : "function that gained", CELL_NAME);
-    table_column(&t, "place", CELL_PATH);
-    for (size_t i = 0; i < all && i < most; i++) {
-        const struct growth_site *site =
-            i < g->sites.count ? &g->sites.items[i] : &g->other.items[i - g->sites.count];
-        add_site(g, site, &t);
+    struct listed l = listed_of(g);
+    VEC(struct growth_site) shown = {0};
+    for (size_t i = 0; i < at_most(all, most); i++) {
+        const struct growth_site *site = growth_site_at(g, i);
+        *vec_push(&shown) = *site;
         if (site->domain != DOMAIN_HEAP)
             continue; /* not among the blocks of the heap, which are added up */
-        bytes -= (uint64_t)site->bytes;
-        blocks -= (uint64_t)site->blocks;
+        rest.bytes = wrapped_less(rest.bytes, site->bytes);
+        rest.blocks = wrapped_less(rest.blocks, site->blocks);
     }
-    add_rest((int64_t)bytes, (int64_t)blocks, &t);
-    table_print(&t, s, out);
-    table_release(&t);
-    strbuf_release(&unit);
+    struct rows rows = rows_of(&l, shown.items, shown.count);
+    rows.totals = rest.bytes || rest.blocks ? &rest : NULL;
+    rows_text(&rows, s, out);
     if (all > most)
-        strbuf_printf(out, "... %zu more; --top 0 shows all\n", all - most);
+        say(out, "... %d more; --top 0 shows all\n", all - most);
     strbuf_putc(out, '\n');
+    vec_release(&shown);
+    strbuf_release(&l.unit);
 }
 
-static void add_moments(const struct growth *g, const struct style *s, struct strbuf *out)
-{
-    size_t start = out->size;
-    summary_label(out, s, g->mark ? "marks" : "stamps");
-    unit_count(out, (int64_t)g->count);
-    if (g->mark) {
-        say(out, " of '%s'", g->mark);
-    } else {
-        strbuf_puts(out, " of the collector's own: the program made no marks");
-    }
-    wrap_since(out, start, SUMMARY_LABEL, s->width);
-    strbuf_putc(out, '\n');
-}
-
-/* A command whose report has what the verdict is about, over the time that it grew. */
-static void add_next(const struct growth *g, const char *file, const struct style *s,
-                     struct strbuf *out)
-{
-    const struct answer *a = &g->places.total;
-    strbuf_printf(out, "%snext: tidemark ", style_faint(s));
-    if (!g->known && !g->mark) {
-        strbuf_puts(out, "run --mark-on FUNCTION ");
-        summary_command(a->profile, s->width > 80 ? s->width - 36 : 40, out);
-        strbuf_printf(out, "%s\n", style_plain(s));
-        return;
-    }
-    enum domain domain = g->sites.count   ? g->sites.items[0].domain
-                         : g->other.count ? g->other.items[0].domain
-                                          : DOMAIN_HEAP;
-    if (g->verdict == VERDICT_MAPPED || g->verdict == VERDICT_SHARED ||
-        g->verdict == VERDICT_ADDRESS_SPACE)
-        domain = g->mapped.count ? DOMAIN_MAPPED : DOMAIN_COUNT;
-    bool functions = g->sites.count + g->other.count > 0;
-    bool maps = g->verdict == VERDICT_RETENTION || g->verdict == VERDICT_FRAGMENTATION ||
-                domain == DOMAIN_COUNT || !functions;
-    strbuf_puts(out, g->verdict == VERDICT_LEAK ? "leaks " : maps ? "maps " : "report ");
-    next_word(out, file);
-    unit_process(out, g->places.query.process);
-    if (g->verdict != VERDICT_LEAK && !maps) {
-        strbuf_puts(out, domain == DOMAIN_MAPPED ? " --metric mapped"
-                         : domain == DOMAIN_POOL ? " --metric pool"
-                                                 : "");
-        if (g->mark && g->count > 1) {
-            size_t first = domain == DOMAIN_HEAP ? g->first : g->rates.begin;
-            say(out, " --since '%s#%d' --at '%s#-1'", g->mark, first + 1, g->mark);
-        }
-    }
-    strbuf_printf(out, "%s\n", style_plain(s));
-}
-
-static void add_why(const struct growth *g, size_t most, const struct style *s, struct strbuf *out)
-{
-    struct sentences evidence = {0};
-    growth_evidence(g, &evidence);
-    for (size_t i = 0; i < evidence.list.count; i++)
-        wrap_text("  - ", evidence.list.items[i], s->width, out);
-    sentences_release(&evidence);
-    strbuf_putc(out, '\n');
-    if (g->known)
-        add_lines(g, true, s, out);
-    growth_account_text(g, most, s, out);
-    chains_text(&g->places, &g->chains, (struct chain_events){g->mark, g->count}, most, s, out);
-}
-
-/* Growth is about one process; what others lost is for leaks. */
-static void add_others(const struct growth *g, const struct style *s, struct strbuf *out)
+struct leak_others growth_others(const struct growth *g)
 {
     const struct leaks_question q = {.query = g->places.query, .kinds = LEAKS_NOT_FREED};
     const struct leaks own = {
         .recording = g->places.total.recording, .profile = g->places.total.profile, .question = &q};
-    if (own.profile->together)
-        return;
-    struct leak_others o = leaks_of_others(&own);
-    if (!o.processes)
-        return;
-    summary_label(out, s, "others");
-    say(out, "%N other process(es) lost %B; see tidemark leaks\n", o.processes, o.bytes);
-}
-
-static void add_about(const struct growth *g, const struct style *s, struct strbuf *out)
-{
-    const struct answer *a = &g->places.total;
-    summary_choice(a->recording, a->profile, s, out);
-    add_others(g, s, out);
-    summary_label(out, s, "command");
-    summary_command(a->profile, s->width > 30 ? s->width - 12 : 20, out);
-    strbuf_putc(out, '\n');
-    summary_ignored(&a->tree, &a->frames, METRIC_TOTAL, s, 3, out);
-    add_moments(g, s, out);
-}
-
-void growth_text(const struct growth *g, const char *file, size_t most, bool why,
-                 const struct style *s, struct strbuf *out)
-{
-    const char *verdict = growth_verdict_name(g->verdict);
-    struct strbuf answer = {0};
-    if (verdict)
-        strbuf_printf(&answer, "%s: ", verdict);
-    growth_answer(g, &answer);
-    strbuf_puts(out, style_bold(s));
-    wrap_text("", answer.data, s->width, out);
-    strbuf_printf(out, "%s\n", style_plain(s));
-    strbuf_release(&answer);
-    if (g->sites.count + g->other.count)
-        add_sites(g, most, s, out);
-    else if (g->known && !why)
-        add_lines(g, false, s, out);
-    if (g->per && g->known)
-        add_per(g, s, out);
-    if (why)
-        add_why(g, most, s, out);
-    summary_arenas(g->places.total.profile, out);
-    add_about(g, s, out);
-    if (!why && g->chains.list.count) {
-        summary_label(out, s, "arrays");
-        say(out, "%N line(s)%r step by step; --why tells which\n", g->chains.list.count,
-            g->chains.list.count == 1 ? " grows an array" : " grow arrays");
-    }
-    if (!why)
-        strbuf_printf(out, "%swhy: --why shows what this rests on%s\n", style_faint(s),
-                      style_plain(s));
-    add_next(g, file, s, out);
+    return own.profile->together ? (struct leak_others){0} : leaks_of_others(&own);
 }
 
 /* --- JSON ------------------------------------------------------------------------------------- */
@@ -333,76 +294,14 @@ static void json_trend(struct json *j, const char *key, const char *unit, const 
     json_end(j);
 }
 
-/* A moment as --at takes it. */
-static void json_moment(struct json *j, const char *key, const struct growth *g, bool is, size_t k)
+static void json_sites(struct json *j, const struct listed *l, size_t most)
 {
-    struct strbuf text = {0};
-    if (is && k < g->count && g->mark)
-        strbuf_printf(&text, "%s#%zu", g->mark, k + 1);
-    else if (is && k < g->count)
-        strbuf_printf(&text, "%.3fs", (double)g->stamp[k]->time_ns / 1e9);
-    json_string(j, key, text.data);
-    strbuf_release(&text);
-}
-
-/* When it began to grow, and stopped; null: not within the marks. */
-static void json_phase(struct json *j, const struct growth *g, const struct trend *t)
-{
-    bool grew = t->end > t->begin;
-    json_moment(j, "began", g, grew && t->began, t->begin + 1);
-    json_moment(j, "stopped", g, grew && t->stopped, t->end);
-    json_double(j, "rate", grew ? t->rate : t->slope);
-}
-
-static void json_site(struct json *j, const struct growth *g, const struct growth_site *site,
-                      struct json_stacks *stacks)
-{
-    static const char *const domains[] = {
-        [DOMAIN_HEAP] = "heap", [DOMAIN_MAPPED] = "mapped", [DOMAIN_POOL] = "pool"};
-    const struct places *p = growth_places(g, site->domain);
-    const struct answer *a = &p->total;
-    const struct call_frame *frame = places_frame(p, site->call);
-    json_object(j, NULL);
-    json_string(j, "domain", domains[site->domain]);
-    json_string(j, "function", function_of(g, site));
-    json_string(j, "file", frame->file ? frame_table_string(&a->frames, frame->file) : NULL);
-    if (frame->line)
-        json_u64(j, "line", frame->line);
-    else
-        json_null(j, "line");
-    json_i64(j, "bytes", site->bytes);
-    json_i64(j, "count", site->blocks);
-    if (g->scan)
-        json_i64(j, "lost_bytes", site->lost_bytes);
-    else
-        json_null(j, "lost_bytes");
-    json_i64(j, "freed_bytes", site->freed_bytes);
-    json_double(j, "bytes_per_mark", site->trend.slope);
-    json_double(j, "low", site->trend.low);
-    json_double(j, "high", site->trend.high);
-    json_string(j, "model", trend_model_name(site->trend.model));
-    json_phase(j, g, &site->trend);
-    json_frames(j, stacks, a->tree.parent.items, a->tree.frame.items, site->leaf);
-    json_end(j);
-}
-
-static void json_list(struct json *j, const struct growth *g, const char *key,
-                      const struct growth_site *list, size_t count)
-{
-    json_array(j, key);
-    for (size_t i = 0; i < count; i++) {
-        struct json_stacks stacks = {.frames = &growth_places(g, list[i].domain)->total.frames};
-        json_site(j, g, &list[i], &stacks);
-        json_stacks_release(&stacks);
-    }
-    json_end(j);
-}
-
-static void json_sites(struct json *j, const struct growth *g, size_t most)
-{
+    const struct growth *g = l->growth;
+    struct rows sites = rows_of(l, g->sites.items, at_most(g->sites.count, most)),
+                others = rows_of(l, g->other.items, at_most(g->other.count, most));
     json_i64(j, "gained_bytes", g->gained_bytes);
-    json_list(j, g, "sites", g->sites.items, g->sites.count < most ? g->sites.count : most);
-    json_list(j, g, "other_sites", g->other.items, g->other.count < most ? g->other.count : most);
+    rows_json(&sites, "sites", NULL, j);
+    rows_json(&others, "other_sites", NULL, j);
 }
 
 void growth_json(const struct growth *g, size_t most, struct strbuf *out)
@@ -440,7 +339,9 @@ void growth_json(const struct growth *g, size_t most, struct strbuf *out)
     growth_answer(g, &answer);
     json_string(&j, "answer", answer.data);
     strbuf_release(&answer);
-    json_phase(&j, g, &g->cause);
+    const struct listed l = {.rows = {where}, .growth = g};
+    const struct rows phase = {COLUMN_DEFS(phase_columns), .answer = &l};
+    row_json(&phase, &g->cause, &j);
     if (g->planted_bytes > 0)
         json_double(&j, "planted_bytes", g->planted_bytes);
     else
@@ -451,8 +352,19 @@ void growth_json(const struct growth *g, size_t most, struct strbuf *out)
         json_string(&j, NULL, evidence.list.items[i]);
     json_end(&j);
     sentences_release(&evidence);
-    json_sites(&j, g, most);
+    json_sites(&j, &l, most);
     growth_account_json(&j, g, most);
+    leak_others_json(&j, growth_others(g));
     chains_json(&j, &g->places, &g->chains, (struct chain_events){g->mark, g->count}, most);
     json_end(&j);
+}
+
+void growth_csv(const struct growth *g, size_t most, struct strbuf *out)
+{
+    const struct listed l = {.rows = {where}, .growth = g};
+    struct rows sites = rows_of(&l, g->sites.items, at_most(g->sites.count, most)),
+                others = rows_of(&l, g->other.items, at_most(g->other.count, most));
+    others.continued = true;
+    rows_csv(&sites, NULL, out);
+    rows_csv(&others, NULL, out);
 }

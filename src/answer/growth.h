@@ -1,5 +1,6 @@
 /*
- * growth: the answer of `tidemark growth` as text and as JSON (tidemark.growth/1), in sentences.
+ * growth: the answer of `tidemark growth` as text, in sentences, as JSON (tidemark.growth/1)
+ * and as CSV.
  *
  * All append to a strbuf and cannot fail.
  */
@@ -7,13 +8,14 @@
 #define TIDE_ANSWER_GROWTH_H
 
 #include "analyse/growth.h"
+#include "analyse/leaks.h"
 #include "answer/style.h"
 
 struct sentences {
     VEC(char *) list;
 };
 
-/* What the verdict rests on, one sentence each; what is missing for one. growth_words.c */
+/* What the verdict rests on, one sentence each; what is missing for one. growth_evidence.c */
 void growth_evidence(const struct growth *g, struct sentences *out);
 void sentences_release(struct sentences *s);
 /* Why there is no verdict, and what to do. */
@@ -25,14 +27,33 @@ void growth_answer(const struct growth *g, struct strbuf *out);
 bool growth_account_words(const struct growth *g, struct strbuf *out);
 /* In words; "not explained" of GROWTH_PARTS. */
 const char *growth_part_title(enum growth_part part);
-/* "per event", "per second" */
-void growth_unit(const struct growth *g, struct strbuf *out);
+/* What rates are per: a mark's label, or "second". */
+static inline const char *growth_per(const struct growth *g)
+{
+    return g->mark ? g->mark : "second";
+}
+/* Of all functions that gained: those that grow, then the others. */
+static inline const struct growth_site *growth_site_at(const struct growth *g, size_t i)
+{
+    return i < g->sites.count ? &g->sites.items[i] : &g->other.items[i - g->sites.count];
+}
 /* "event 71", "12.5 s" */
 void growth_moment(const struct growth *g, size_t k, struct strbuf *out);
+
+/* Parts of the text: the sizes of the process, with all that is known of each if `why`; functions.
+ * growth.c */
+void growth_lines_text(const struct growth *g, bool why, const struct style *s, struct strbuf *out);
+void growth_sites_text(const struct growth *g, size_t most, const struct style *s,
+                       struct strbuf *out);
+extern const char *const growth_line_titles[GROWTH_SHOWN];
+/* What other processes lost: growth is about one. */
+struct leak_others growth_others(const struct growth *g);
 
 /* At most `most` functions; `why`: with the evidence, the series, the account and arrays. */
 void growth_text(const struct growth *g, const char *file, size_t most, bool why,
                  const struct style *s, struct strbuf *out);
 void growth_json(const struct growth *g, size_t most, struct strbuf *out);
+/* The functions, as many as in JSON. */
+void growth_csv(const struct growth *g, size_t most, struct strbuf *out);
 
 #endif

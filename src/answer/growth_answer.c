@@ -1,11 +1,9 @@
 /* The answer of growth: what grows, by how much, since when, and who does it; and the account. */
 #include <math.h>
-#include <string.h>
 
 #include "base/say.h"
-#include "model/name.h"
 #include "answer/growth.h"
-#include "answer/units.h"
+#include "answer/location.h"
 
 #define NAMED      2    /* functions in a sentence */
 #define NAME_WIDTH 32   /* columns of each */
@@ -13,24 +11,6 @@
 #define PART_LEAST 0.05 /* of the gain of RSS, to be told */
 #define MOSTLY     0.8  /* of the gain: as good as all of it */
 
-static int64_t whole(double value)
-{
-    return (int64_t)fmin(fmax(round(value), -9e18), 9e18);
-}
-
-void growth_unit(const struct growth *g, struct strbuf *out)
-{
-    say(out, "per %s", g->mark ? g->mark : "second");
-}
-
-/* "977 KiB per event" */
-static void rate(const struct growth *g, double bytes, struct strbuf *out)
-{
-    say(out, "%B ", whole(bytes));
-    growth_unit(g, out);
-}
-
-/* "event 71", or "12.5 s" */
 void growth_moment(const struct growth *g, size_t k, struct strbuf *out)
 {
     if (g->mark)
@@ -39,48 +19,26 @@ void growth_moment(const struct growth *g, size_t k, struct strbuf *out)
         say(out, "%T", g->stamp[k]->time_ns);
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
-static void function_words(const struct places *p, const struct call_frame *frame,
-                           struct strbuf *out)
-{
-    struct strbuf clean = {0};
-    say(&clean, "%s", frame_table_string(&p->total.frames, frame->name));
-    name_shorten(out, clean.data, NAME_WIDTH);
-    strbuf_release(&clean);
-}
-
 /* Blocks of a pool have its name before the function that asked for them. */
 static void place_words(const struct places *p, enum domain domain, uint32_t call,
                         struct strbuf *out)
 {
+    const struct frame_table *frames = &p->total.frames;
     const struct call_frame *frame = places_frame(p, call);
     uint32_t caller = p->total.tree.parent.items[call];
-    function_words(p, frame, out);
+    location_name(out, frame_table_string(frames, frame->name), NAME_WIDTH);
     if (domain == DOMAIN_POOL && caller) {
         frame = places_frame(p, caller);
         strbuf_puts(out, " from ");
-        function_words(p, frame, out);
+        location_name(out, frame_table_string(frames, frame->name), NAME_WIDTH);
     }
-    if (!frame->file)
-        return;
-    say(out, ", %s", base_name(frame_table_string(&p->total.frames, frame->file)));
-    if (frame->line)
-        strbuf_printf(out, ":%u", frame->line);
+    strbuf_puts(out, frame->file ? ", " : "");
+    location_put(out, location_file(frames, frame), frame->line, NULL);
 }
 
 static int64_t weight(const struct growth_site *s, bool lost)
 {
     return lost ? s->lost_bytes : s->bytes;
-}
-
-static const struct growth_site *site_at(const struct growth *g, size_t i)
-{
-    return i < g->sites.count ? &g->sites.items[i] : &g->other.items[i - g->sites.count];
 }
 
 /* Functions of a domain, those that lost or gained most first; false: there are none. */
@@ -90,10 +48,10 @@ static bool who_of(const struct growth *g, enum domain domain, bool lost, struct
     size_t all = g->sites.count + g->other.count, count = 0, more = 0;
     int64_t most = 0;
     for (size_t i = 0; i < all; i++)
-        if (site_at(g, i)->domain == domain && weight(site_at(g, i), lost) > most)
-            most = weight(site_at(g, i), lost);
+        if (growth_site_at(g, i)->domain == domain && weight(growth_site_at(g, i), lost) > most)
+            most = weight(growth_site_at(g, i), lost);
     for (size_t i = 0; i < all && most > 0; i++) {
-        const struct growth_site *s = site_at(g, i);
+        const struct growth_site *s = growth_site_at(g, i);
         if (s->domain != domain || (double)weight(s, lost) < NAME_LEAST * (double)most)
             continue;
         size_t at = count < NAMED ? count++ : NAMED;
@@ -159,62 +117,55 @@ static double rate_of_cause(const struct growth *g)
     return g->cause.end > g->cause.begin ? g->cause.rate : g->cause.slope;
 }
 
+/* "It maps 977 KiB per event more since event 71, and does not unmap it" */
+static void more_words(const struct growth *g, const char *what, const char *more, const char *then,
+                       struct strbuf *out)
+{
+    say(out, "%r %B per %s%r", what, rate_of_cause(g), growth_per(g), more);
+    when(g, out);
+    strbuf_puts(out, then);
+}
+
 static void leak_words(const struct growth *g, struct strbuf *out)
 {
     const struct trend *t = &g->cause;
     const double *lost = g->series[GROWTH_LOST];
     bool part = t->end > t->begin;
     size_t begin = part ? t->begin : 0, end = part ? t->end : g->count - 1;
-    double all = lost[g->count - 1] - lost[0];
     if (t->stopped) {
-        strbuf_puts(out, "It leaked ");
-        rate(g, rate_of_cause(g), out);
-        when(g, out);
-        say(out, ", %B in all, and stopped", (int64_t)g->lost_bytes);
+        more_words(g, "It leaked", "", "", out);
+        say(out, ", %B in all, and stopped", g->lost_bytes);
     } else if (g->mark && 2 * t->rises < end - begin) {
-        say(out, "It leaked %B in %N of %N '%s' marks", whole(all), t->rises, g->count, g->mark);
+        say(out, "It leaked %B in %N of %N '%s' marks", lost[g->count - 1] - lost[0], t->rises,
+            g->count, g->mark);
         when(g, out);
-        if (t->rises > 1) {
-            strbuf_puts(out, ", ");
-            rate(g, (lost[end] - lost[begin]) / growth_span(g, begin, end), out);
-            strbuf_puts(out, " on average");
-        }
+        if (t->rises > 1)
+            say(out, ", %B per %s on average",
+                (lost[end] - lost[begin]) / growth_span(g, begin, end), growth_per(g));
     } else {
-        strbuf_puts(out, "It leaks ");
-        rate(g, t->rate > 0 ? t->rate : t->slope, out);
+        say(out, "It leaks %B per %s", t->rate > 0 ? t->rate : t->slope, growth_per(g));
         when(g, out);
     }
     if (g->planted_bytes > 0)
-        say(out, ", %B of them on purpose (--plant-leak)", whole(g->planted_bytes));
+        say(out, ", %B of them on purpose (--plant-leak)", g->planted_bytes);
 }
 
 static void growth_words(const struct growth *g, struct strbuf *out)
 {
     enum growth_part most = growth_main_part(g);
+    const char *reach = g->all_freed ? ", and frees it after the last one"
+                        : g->scan    ? ", and something still points to it"
+                                     : ", and nobody looked whether anything points to it";
     if (growth_grows(g, GROWTH_POOLS)) {
-        strbuf_puts(out, "Its pools have ");
-        rate(g, rate_of_cause(g), out);
-        strbuf_puts(out, " more");
+        more_words(g, "Its pools have", " more", "", out);
     } else if (most == GAIN_ARENAS && growth_grows(g, GROWTH_ARENAS)) {
-        strbuf_puts(out, "Small Python objects take ");
-        rate(g, rate_of_cause(g), out);
-        strbuf_puts(out, " more");
+        more_words(g, "Small Python objects take", " more", "", out);
     } else if (growth_grows(g, GROWTH_LIVE)) {
-        strbuf_puts(out, "It keeps ");
-        rate(g, rate_of_cause(g), out);
-        strbuf_puts(out, " more");
+        more_words(g, "It keeps", " more", most == GAIN_ARENAS ? "" : reach, out);
     } else {
-        strbuf_puts(out, "RSS grows by ");
-        rate(g, rate_of_cause(g), out);
-        when(g, out);
-        say(out, ", most of it %s", growth_part_title(most));
-        return;
+        more_words(g, "RSS grows by", "", ", most of it ", out);
+        strbuf_puts(out, growth_part_title(most));
     }
-    when(g, out);
-    if (growth_grows(g, GROWTH_LIVE) && !growth_grows(g, GROWTH_POOLS) && most != GAIN_ARENAS)
-        strbuf_puts(out, g->all_freed ? ", and frees it after the last one"
-                         : g->scan    ? ", and something still points to it"
-                                      : ", and nobody looked whether anything points to it");
 }
 
 static void kept_words(const struct growth *g, struct strbuf *out)
@@ -225,17 +176,15 @@ static void kept_words(const struct growth *g, struct strbuf *out)
     double all = g->account.last ? (double)growth_account_part(&g->account, PART_FREE) +
                                        (double)growth_account_part(&g->account, PART_HELD)
                                  : growth_last(g, GROWTH_HELD);
-    if (grows) {
-        strbuf_puts(out, "The allocator keeps ");
-        rate(g, g->rates.parts[GAIN_FREE], out);
-        say(out, " more than live blocks use%s, %B at last",
-            pinned ? ", on pages that few blocks keep" : "", whole(all));
-    } else if (pinned) {
+    if (grows)
+        say(out, "The allocator keeps %B per %s more than live blocks use%r, %B at last",
+            g->rates.parts[GAIN_FREE], growth_per(g),
+            pinned ? ", on pages that few blocks keep" : "", all);
+    else if (pinned)
         say(out, "%r grows, but live blocks keep %B free on their pages", what,
             growth_account_part(&g->account, PART_HELD));
-    } else {
-        say(out, "%r grows, but the allocator keeps %B that no block uses", what, whole(all));
-    }
+    else
+        say(out, "%r grows, but the allocator keeps %B that no block uses", what, all);
     if (!pinned && g->account.last && g->account.last->arenas > 1)
         say(out, ", in %N arena(s), one for each thread or two", g->account.last->arenas);
 }
@@ -276,7 +225,7 @@ static void rise_words(const struct growth *g, struct strbuf *out)
         i++;
     const struct trend *t = &g->trends[lines[i].line];
     const double *y = g->series[lines[i].line];
-    say(out, "%r rose by %B", lines[i].name, whole(y[g->count - 1] - y[0]));
+    say(out, "%r rose by %B", lines[i].name, y[g->count - 1] - y[0]);
     if (t->model == TREND_PLATEAU && t->end > t->begin) {
         strbuf_puts(out, " up to ");
         growth_moment(g, t->end, out);
@@ -296,18 +245,15 @@ static void rise_words(const struct growth *g, struct strbuf *out)
 
 static void stable_words(const struct growth *g, struct strbuf *out)
 {
-    if (growth_grows(g, GROWTH_LIVE)) {
-        strbuf_puts(out, "Hardly anything grows, ");
-        rate(g, g->trends[GROWTH_LIVE].slope, out);
-    } else {
+    if (growth_grows(g, GROWTH_LIVE))
+        say(out, "Hardly anything grows, %B per %s", g->trends[GROWTH_LIVE].slope, growth_per(g));
+    else
         strbuf_puts(out, "Nothing grows");
-    }
     strbuf_puts(out, ": from ");
     growth_moment(g, 0, out);
     strbuf_puts(out, " to ");
     growth_moment(g, g->count - 1, out);
-    say(out, " RSS goes from %B to %B", whole(g->series[GROWTH_RSS][0]),
-        whole(growth_last(g, GROWTH_RSS)));
+    say(out, " RSS goes from %B to %B", g->series[GROWTH_RSS][0], growth_last(g, GROWTH_RSS));
 }
 
 static void first_sentence(const struct growth *g, struct strbuf *out)
@@ -320,29 +266,19 @@ static void first_sentence(const struct growth *g, struct strbuf *out)
         growth_words(g, out);
         break;
     case VERDICT_MAPPED:
-        strbuf_puts(out, "It maps ");
-        rate(g, rate_of_cause(g), out);
-        strbuf_puts(out, " more");
-        when(g, out);
-        strbuf_puts(out, ", and does not unmap it");
+        more_words(g, "It maps", " more", ", and does not unmap it", out);
         break;
     case VERDICT_SHARED:
-        strbuf_puts(out, growth_main_part(g) == GAIN_FILES ? "Pages of files take "
-                                                           : "Shared memory takes ");
-        rate(g, rate_of_cause(g), out);
-        strbuf_puts(out, " more");
-        when(g, out);
+        more_words(
+            g, growth_main_part(g) == GAIN_FILES ? "Pages of files take" : "Shared memory takes",
+            " more", "", out);
         break;
     case VERDICT_FRAGMENTATION:
     case VERDICT_RETENTION:
         kept_words(g, out);
         break;
     case VERDICT_ADDRESS_SPACE:
-        strbuf_puts(out, "It takes ");
-        rate(g, rate_of_cause(g), out);
-        strbuf_puts(out, " more addresses");
-        when(g, out);
-        strbuf_puts(out, ", and no more memory");
+        more_words(g, "It takes", " more addresses", ", and no more memory", out);
         break;
     case VERDICT_WARM_UP:
         rise_words(g, out);
@@ -377,22 +313,21 @@ bool growth_account_words(const struct growth *g, struct strbuf *out)
     size_t told = 0;
     if (!(r->rss > 0))
         return false;
-    strbuf_puts(out, "RSS +");
-    rate(g, r->rss, out);
+    say(out, "RSS +%B per %s", r->rss, growth_per(g));
     for (int i = 0; i < GROWTH_PARTS; i++) {
         double part = r->parts[i];
         if (fabs(part) < PART_LEAST * r->rss)
             continue;
         if (told++)
-            say(out, " %r %B %s", part < 0 ? "-" : "+", whole(fabs(part)),
+            say(out, " %r %B %s", part < 0 ? "-" : "+", fabs(part),
                 growth_part_title((enum growth_part)i));
         else
-            say(out, " = %B %s", whole(part), growth_part_title((enum growth_part)i));
+            say(out, " = %B %s", part, growth_part_title((enum growth_part)i));
         if (i == GAIN_FREE && g->account.last && g->account.last->arenas > 1)
             say(out, " (%N arena(s))", g->account.last->arenas);
     }
     if (r->error > 0 && isfinite(r->error))
-        say(out, " (+-%B)", whole(r->error));
+        say(out, " (+-%B)", r->error);
     return true;
 }
 
@@ -416,8 +351,7 @@ static void rest_of_rss(const struct growth *g, struct strbuf *out)
         strbuf_puts(out, " RSS otherwise stays flat.");
         return;
     }
-    say(out, " RSS went from %B to %B", whole(g->series[GROWTH_RSS][0]),
-        whole(growth_last(g, GROWTH_RSS)));
+    say(out, " RSS went from %B to %B", g->series[GROWTH_RSS][0], growth_last(g, GROWTH_RSS));
     most_of_rss(g, out);
     strbuf_putc(out, '.');
 }

@@ -1,245 +1,131 @@
-/* The sentences of growth. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "answer/growth.h"
+/* Growth for people: the answer, the functions, and with --why what it rests on. */
 #include "base/say.h"
+#include "answer/chains.h"
+#include "answer/growth.h"
 #include "answer/growth_account.h"
+#include "answer/next.h"
+#include "answer/summary.h"
 #include "answer/units.h"
+#include "answer/wrap.h"
 
-static const char *const titles[GROWTH_LINES] = {
-    [GROWTH_LIVE] = "the live heap",
-    [GROWTH_RSS] = "RSS",
-    [GROWTH_VM] = "VM",
-    [GROWTH_ANON] = "anonymous RSS",
-    [GROWTH_MAPPED] = "what the program itself has mapped",
-    [GROWTH_LOST] = "what is lost",
-    [GROWTH_HELD] = "memory held beyond live blocks",
-    [GROWTH_SHARED] = "shared memory and pages of files",
-    [GROWTH_POOLS] = "what its pools have",
-    [GROWTH_ARENAS] = "arenas of Python"};
-
-static const char *mark_word(const struct growth *g)
+static void add_per(const struct growth *g, const struct style *s, struct strbuf *out)
 {
-    return g->mark ? "mark" : "stamp";
-}
-
-static void bytes(struct strbuf *out, double value)
-{
-    unit_bytes(out, (int64_t)fmin(fmax(round(value), -9e18), 9e18));
-}
-
-static void put(struct sentences *s, struct strbuf *text)
-{
-    strbuf_puts(text, "");
-    *vec_push(&s->list) = strbuf_detach(text);
-    *text = (struct strbuf){0};
-}
-
-/* The model that fits a line, with its numbers. */
-static void line_words(const struct growth *g, enum growth_line line, struct strbuf *out)
-{
-    const struct trend *t = &g->trends[line];
-    const double *y = g->series[line];
-    const char *mark = mark_word(g);
-    strbuf_puts(out, titles[line]);
-    switch (t->model) {
-    case TREND_RAMP:
-        say(out, "%r%r", t->sure ? "" : " perhaps", t->slope > 0 ? " grows by " : " shrinks by ");
-        bytes(out, fabs(t->slope));
-        strbuf_putc(out, ' ');
-        growth_unit(g, out);
-        if (t->began && t->begin + 1 < g->count) {
-            strbuf_puts(out, " since ");
-            growth_moment(g, t->begin + 1, out);
-        }
-        strbuf_puts(out, " (95 % interval ");
-        bytes(out, t->slope > 0 ? t->low : -t->high);
-        strbuf_puts(out, " to ");
-        bytes(out, t->slope > 0 ? t->high : -t->low);
-        strbuf_puts(out, t->sure ? ")" : "), too little to be sure of");
-        break;
-    case TREND_STEPS:
-        say(out, " moves in %N jump(s), ", t->jumps);
-        bytes(out, y[g->count - 1] - y[t->skipped]);
-        strbuf_puts(out, " in all: steps, not a ramp");
-        break;
-    case TREND_PLATEAU:
-        strbuf_puts(out, t->warm_up > 0 ? " gained " : " lost ");
-        bytes(out, fabs(y[t->end] - y[t->begin]));
-        if (t->began && t->begin + 1 < g->count) {
-            strbuf_puts(out, " from ");
-            growth_moment(g, t->begin + 1, out);
-            strbuf_puts(out, " to ");
-        } else {
-            strbuf_puts(out, " up to ");
-        }
-        growth_moment(g, t->end, out);
-        strbuf_puts(out, ", and is on a plateau since");
-        break;
-    case TREND_SAWTOOTH:
-        strbuf_puts(out, " rises and falls again, by up to ");
-        bytes(out, t->fall);
-        break;
-    default:
-        strbuf_puts(out, " is flat");
-        break;
-    }
-    if (t->model != TREND_RAMP) {
-        strbuf_puts(out, "; growth of ");
-        bytes(out, fmax(ceil(t->detectable), 1));
-        strbuf_putc(out, ' ');
-        growth_unit(g, out);
-        strbuf_puts(out, " would have been seen");
-    }
-    if (t->model != TREND_PLATEAU && !t->began && t->skipped && t->warm_up != 0) {
-        strbuf_puts(out, "; warm-up, not counted: ");
-        bytes(out, t->warm_up);
-        strbuf_puts(out, " in the first ");
-        unit_counted(out, (int64_t)t->skipped, mark);
-    }
-}
-
-static void lost_words(const struct growth *g, struct strbuf *out)
-{
-    size_t first = g->first;
-    const double *lost = g->series[GROWTH_LOST], *live = g->series[GROWTH_LIVE];
-    size_t last = g->count - 1;
-    if (!g->scan) {
-        strbuf_puts(out, "whether anything still points to what is live is not known");
-        if (g->no_scan) {
-            say(out, ": %s", g->no_scan);
-        }
-        strbuf_puts(out, growth_grows(g, GROWTH_LIVE)
-                             ? "; so a leak cannot be told from growth that is wanted"
-                             : "");
-        return;
-    }
-    say(out, "of what was allocated between the first %r that counts and the last, ", mark_word(g));
-    bytes(out, lost[last] - lost[first]);
-    strbuf_puts(out, lost[last] > lost[first] ? " are lost: nothing points to them"
-                                              : " are lost: something points to all that is left");
-    if (live[last] > live[first]) {
-        strbuf_puts(out, "; live bytes gained ");
-        bytes(out, live[last] - live[first]);
-    }
-}
-
-static void freed_words(const struct growth *g, struct strbuf *out)
-{
-    say(out,
-        "of what the functions below gained, %B were freed after the last %r: they grew from one "
-        "to the next, and did not stay to the end",
-        g->freed_bytes, mark_word(g));
-}
-
-static void held_words(const struct growth *g, struct strbuf *out)
-{
-    say(out, "at the last %r anonymous RSS is ", mark_word(g));
-    bytes(out, growth_last(g, GROWTH_ANON));
-    strbuf_puts(out, " and live blocks are ");
-    bytes(out, growth_last(g, GROWTH_LIVE));
-    double held = growth_last(g, GROWTH_HELD);
-    strbuf_puts(out, held < 0 ? "; " : "; beyond them and their rounding ");
-    bytes(out, fabs(held));
-    say(out, "%r; live bytes were at most %B",
-        held < 0 ? " or more of them are not resident" : " are held", g->peak_bytes);
-}
-
-static void planted_words(const struct growth *g, struct strbuf *out)
-{
-    strbuf_puts(out, "recorded with --plant-leak: ");
-    bytes(out, g->planted_bytes);
-    strbuf_puts(out, " were leaked on purpose from one mark to the next, ");
-    const struct trend *t = &g->trends[GROWTH_LIVE];
-    if (t->low <= g->planted_bytes && g->planted_bytes <= t->high)
-        strbuf_puts(out, "which is inside the interval of live bytes: the measurement is right");
-    else if (t->low > g->planted_bytes)
-        strbuf_puts(out, "and live bytes grow by more: the rest is the program's own");
-    else
-        strbuf_puts(out, "and live bytes grow by less: the program gives back memory meanwhile");
-}
-
-void growth_missing_words(const struct growth *g, struct strbuf *out)
-{
-    strbuf_puts(out, "with ");
-    unit_counted(out, (int64_t)g->count, mark_word(g));
-    if (g->mark) {
-        say(out, " '%s'", g->mark);
-    }
-    strbuf_printf(
-        out,
-        " growth cannot be told from chance: %d are needed; %s, or record it again with "
-        "'tidemark run --mark-on FUNCTION', a function that is entered once for each piece "
-        "of work, %d times or more",
-        g->mark ? TREND_LEAST : GROWTH_STAMPS_LEAST,
-        g->mark ? "let it run for longer" : "a longer run has more", TREND_LEAST);
-}
-
-void growth_evidence(const struct growth *g, struct sentences *out)
-{
-    struct strbuf text = {0};
-    if (g->verdict == VERDICT_NONE) {
-        growth_missing_words(g, &text);
-        put(out, &text);
-    }
-    if (!g->mark) {
-        strbuf_puts(&text,
-                    g->known
-                        ? "there are no marks, so the collector's stamps are compared: whether the "
-                          "program did the same work between them is not known; "
-                          "tide_mark(\"LABEL\") or run --mark-on FUNCTION make marks"
-                        : "the program makes no marks; tide_mark(\"LABEL\") in its code, 'tidemark "
-                          "ctl PID mark LABEL' from outside, or --mark-on make them");
-        put(out, &text);
-    }
-    if (!g->known)
-        return;
+    summary_label(out, s, "per value");
+    say(out, "bytes for each unit of '%s', %.10g units in all\n", g->per, g->units[g->count - 1]);
     for (int line = 0; line < GROWTH_SHOWN; line++) {
-        line_words(g, (enum growth_line)line, &text);
-        put(out, &text);
+        const struct trend *r = &g->per_trends[line];
+        strbuf_printf(out, "  %-5s %.6g bytes (95 %% interval %.6g to %.6g), %s\n",
+                      growth_line_titles[line], r->slope, r->low, r->high,
+                      trend_model_name(r->model));
     }
-    lost_words(g, &text);
-    put(out, &text);
-    if (g->freed_bytes > 0) {
-        freed_words(g, &text);
-        put(out, &text);
-    }
-    if (g->account.last)
-        growth_kept_words(g, &text);
-    else
-        held_words(g, &text);
-    put(out, &text);
-    if ((g->verdict == VERDICT_FRAGMENTATION || growth_pins_matter(g)) &&
-        growth_pinned_words(g, &text))
-        put(out, &text);
-    if (g->verdict == VERDICT_LEAK || g->verdict == VERDICT_FRAGMENTATION) {
-        line_words(g, g->verdict == VERDICT_LEAK ? GROWTH_LOST : GROWTH_HELD, &text);
-        put(out, &text);
-    }
-    if (g->trends[GROWTH_MAPPED].model != TREND_FLAT) {
-        line_words(g, GROWTH_MAPPED, &text);
-        put(out, &text);
-    }
-    for (int line = GROWTH_SHARED; line < GROWTH_LINES; line++)
-        if (growth_grows(g, (enum growth_line)line) || growth_rose(g, (enum growth_line)line)) {
-            line_words(g, (enum growth_line)line, &text);
-            put(out, &text);
-        }
-    if (growth_account_words(g, &text))
-        put(out, &text);
-    else
-        strbuf_release(&text);
-    if (g->planted_bytes > 0) {
-        planted_words(g, &text);
-        put(out, &text);
-    }
+    strbuf_putc(out, '\n');
 }
 
-void sentences_release(struct sentences *s)
+static void add_moments(const struct growth *g, const struct style *s, struct strbuf *out)
 {
-    for (size_t i = 0; i < s->list.count; i++)
-        free(s->list.items[i]);
-    vec_release(&s->list);
+    if (g->mark)
+        summary_line(out, s, "marks", "%N of '%s'", g->count, g->mark);
+    else
+        summary_line(out, s, "stamps", "%N of the collector's own: the program made no marks",
+                     g->count);
+}
+
+/* A command whose report has what the verdict is about, over the time that it grew. */
+static void add_next(const struct growth *g, const char *file, const struct style *s,
+                     struct strbuf *out)
+{
+    const struct answer *a = &g->places.total;
+    strbuf_printf(out, "%snext: tidemark ", style_faint(s));
+    if (!g->known && !g->mark) {
+        strbuf_puts(out, "run --mark-on FUNCTION ");
+        summary_command(a->profile, s->width > 80 ? s->width - 36 : 40, out);
+        strbuf_printf(out, "%s\n", style_plain(s));
+        return;
+    }
+    enum domain domain = g->sites.count   ? g->sites.items[0].domain
+                         : g->other.count ? g->other.items[0].domain
+                                          : DOMAIN_HEAP;
+    if (g->verdict == VERDICT_MAPPED || g->verdict == VERDICT_SHARED ||
+        g->verdict == VERDICT_ADDRESS_SPACE)
+        domain = g->mapped.count ? DOMAIN_MAPPED : DOMAIN_COUNT;
+    bool functions = g->sites.count + g->other.count > 0;
+    bool maps = g->verdict == VERDICT_RETENTION || g->verdict == VERDICT_FRAGMENTATION ||
+                domain == DOMAIN_COUNT || !functions;
+    strbuf_puts(out, g->verdict == VERDICT_LEAK ? "leaks " : maps ? "maps " : "report ");
+    next_word(out, file);
+    unit_process(out, g->places.query.process);
+    if (g->verdict != VERDICT_LEAK && !maps) {
+        strbuf_puts(out, domain == DOMAIN_MAPPED ? " --metric mapped"
+                         : domain == DOMAIN_POOL ? " --metric pool"
+                                                 : "");
+        if (g->mark && g->count > 1) {
+            size_t first = domain == DOMAIN_HEAP ? g->first : g->rates.begin;
+            say(out, " --since '%s#%d' --at '%s#-1'", g->mark, first + 1, g->mark);
+        }
+    }
+    strbuf_printf(out, "%s\n", style_plain(s));
+}
+
+static void add_why(const struct growth *g, size_t most, const struct style *s, struct strbuf *out)
+{
+    struct sentences evidence = {0};
+    growth_evidence(g, &evidence);
+    for (size_t i = 0; i < evidence.list.count; i++)
+        wrap_text("  - ", evidence.list.items[i], s->width, out);
+    sentences_release(&evidence);
+    strbuf_putc(out, '\n');
+    if (g->known)
+        growth_lines_text(g, true, s, out);
+    growth_account_text(g, most, s, out);
+    chains_text(&g->places, &g->chains, (struct chain_events){g->mark, g->count}, most, s, out);
+}
+
+static void add_about(const struct growth *g, const struct style *s, struct strbuf *out)
+{
+    const struct answer *a = &g->places.total;
+    summary_choice(a->recording, a->profile, s, out);
+    struct leak_others others = growth_others(g);
+    if (others.processes) {
+        summary_label(out, s, "others");
+        say(out, "%N other process(es) lost %B; see tidemark leaks\n", others.processes,
+            others.bytes);
+    }
+    summary_label(out, s, "command");
+    summary_command(a->profile, s->width > 30 ? s->width - 12 : 20, out);
+    strbuf_putc(out, '\n');
+    summary_ignored(&a->tree, &a->frames, METRIC_TOTAL, s, 3, out);
+    add_moments(g, s, out);
+}
+
+void growth_text(const struct growth *g, const char *file, size_t most, bool why,
+                 const struct style *s, struct strbuf *out)
+{
+    const char *verdict = growth_verdict_name(g->verdict);
+    struct strbuf answer = {0};
+    if (verdict)
+        strbuf_printf(&answer, "%s: ", verdict);
+    growth_answer(g, &answer);
+    strbuf_puts(out, style_bold(s));
+    wrap_text("", answer.data, s->width, out);
+    strbuf_printf(out, "%s\n", style_plain(s));
+    strbuf_release(&answer);
+    if (g->sites.count + g->other.count)
+        growth_sites_text(g, most, s, out);
+    else if (g->known && !why)
+        growth_lines_text(g, false, s, out);
+    if (g->per && g->known)
+        add_per(g, s, out);
+    if (why)
+        add_why(g, most, s, out);
+    summary_arenas(g->places.total.profile, out);
+    add_about(g, s, out);
+    if (!why && g->chains.list.count) {
+        summary_label(out, s, "arrays");
+        say(out, "%N line(s)%r step by step; --why tells which\n", g->chains.list.count,
+            g->chains.list.count == 1 ? " grows an array" : " grow arrays");
+    }
+    if (!why)
+        strbuf_printf(out, "%swhy: --why shows what this rests on%s\n", style_faint(s),
+                      style_plain(s));
+    add_next(g, file, s, out);
 }

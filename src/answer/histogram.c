@@ -1,9 +1,8 @@
 #include "answer/histogram.h"
 
-#include <inttypes.h>
-
 #include "base/say.h"
-#include "answer/table.h"
+#include "answer/columns.h"
+#include "answer/csv.h"
 #include "answer/units.h"
 
 #define BAR_COLUMNS 32
@@ -44,99 +43,144 @@ static void add_bar(struct strbuf *out, uint64_t part, uint64_t most, const stru
     }
 }
 
-static void add_edge(struct strbuf *cell, const struct histograms *h, uint64_t edge)
+/* What the columns are asked about. The row of blocks that were never freed begins at NEVER. */
+#define NEVER UINT64_MAX
+
+struct picture {
+    const struct histograms *histograms;
+    const struct style *style;
+    uint64_t most, sum; /* of all rows */
+};
+
+static bool is_bucket(const void *row)
 {
-    if (edge == UINT64_MAX)
-        strbuf_puts(cell, "-");
-    else if (!edge)
-        strbuf_puts(cell, "0");
-    else if (is_size(h))
-        unit_bytes(cell, (int64_t)edge);
-    else
-        unit_time(cell, edge);
+    return ((const struct bucket *)row)->from != NEVER;
 }
 
-static void add_line(struct table *t, const struct histograms *h, const struct bucket *b,
-                     uint64_t most, uint64_t sum, const struct style *s)
+static struct cell get_from(struct spot s)
 {
-    add_edge(table_cell(t), h, b->from);
-    add_edge(table_cell(t), h, b->to);
-    unit_count(table_cell(t), (int64_t)b->count);
-    unit_percent(table_cell(t), (double)b->count, (double)sum);
-    if (is_size(h))
-        unit_bytes(table_cell(t), (int64_t)b->bytes);
-    add_bar(table_cell(t), b->count, most, s);
+    const struct bucket *b = s.row;
+    return is_bucket(b) ? CELL_OF(b->from) : CELL_OF("never");
+}
+
+static struct cell get_bytes(struct spot s)
+{
+    const struct bucket *b = s.row;
+    return is_size(((const struct picture *)s.answer)->histograms) ? CELL_OF(b->bytes)
+                                                                   : CELL_NOT_KNOWN;
+}
+
+/* The lower edge of a bucket, or the upper. */
+static struct cell get_edge(struct spot s)
+{
+    const struct picture *p = s.answer;
+    const struct bucket *b = s.row;
+    uint64_t edge = s.column->number ? b->to : b->from;
+    if (!is_bucket(b))
+        return CELL_OF(s.column->number ? "freed" : "never");
+    if (edge == UINT64_MAX || !edge)
+        return CELL_OF(edge ? "-" : "0");
+    say(s.made, is_size(p->histograms) ? "%B" : "%T", edge);
+    return CELL_OF(s.made->data);
+}
+
+static struct cell get_share(struct spot s)
+{
+    uint64_t sum = ((const struct picture *)s.answer)->sum;
+    return sum ? CELL_OF((double)((const struct bucket *)s.row)->count / (double)sum)
+               : CELL_NOT_KNOWN;
+}
+
+static struct cell get_bar(struct spot s)
+{
+    const struct picture *p = s.answer;
+    add_bar(s.made, ((const struct bucket *)s.row)->count, p->most, p->style);
+    return CELL_OF(s.made->data);
+}
+
+static bool has_bytes(const void *answer)
+{
+    return is_size(((const struct picture *)answer)->histograms);
+}
+
+static const struct column_def columns[] = {
+    {"from", NULL, COLUMN_COUNT, .get = get_from},
+    {"to", NULL, COLUMN_COUNT, FIELD(struct bucket, to), .known = is_bucket},
+    {NULL, "from", COLUMN_COUNT, .get = get_edge, .number = 0},
+    {NULL, "below", COLUMN_COUNT, .get = get_edge, .number = 1},
+    {"count", "blocks", COLUMN_COUNT, FIELD(struct bucket, count)},
+    {NULL, "%", COLUMN_PERCENT, .get = get_share},
+    {"bytes", "bytes", COLUMN_BYTES, .get = get_bytes, .in_text = has_bytes, .in_json = has_bytes},
+    {NULL, "", COLUMN_WORD, .get = get_bar},
+};
+
+static struct rows rows_of(const struct picture *p, const struct spread *spread)
+{
+    return (struct rows){COLUMN_DEFS(columns), .answer = p, .item_size = sizeof(struct bucket),
+                         .items =
+                             spread->count ? &p->histograms->buckets.items[spread->first] : NULL,
+                         .count = spread->count};
+}
+
+static struct bucket never_freed(const struct spread *spread)
+{
+    return (struct bucket){.from = NEVER, .to = NEVER, .count = spread->never};
 }
 
 void histogram_text(const struct answer *a, const struct spread *spread, const struct style *s,
                     struct strbuf *out)
 {
-    const struct histograms *h = &a->histograms;
-    const struct bucket *buckets = spread->count ? &h->buckets.items[spread->first] : NULL;
-    uint64_t most = spread->never, sum = spread->never;
+    struct picture p = {&a->histograms, s, spread->never, spread->never};
+    struct rows rows = rows_of(&p, spread);
+    const struct bucket *buckets = rows.items;
+    VEC(struct bucket) lines = {0};
     for (size_t i = 0; i < spread->count; i++) {
-        most = buckets[i].count > most ? buckets[i].count : most;
-        sum += buckets[i].count;
-    }
-    struct table t;
-    table_init(&t);
-    table_column(&t, "from", CELL_RIGHT);
-    table_column(&t, "below", CELL_RIGHT);
-    table_column(&t, "blocks", CELL_RIGHT);
-    table_column(&t, "%", CELL_RIGHT);
-    if (is_size(h))
-        table_column(&t, "bytes", CELL_RIGHT);
-    table_column(&t, "", CELL_LEFT);
-    for (size_t i = 0; i < spread->count; i++) {
+        p.most = buckets[i].count > p.most ? buckets[i].count : p.most;
+        p.sum += buckets[i].count;
         /* A gap of one bucket is shown, so that the bars have their shape; of more, once. */
         if (i && buckets[i].from != buckets[i - 1].to)
-            add_line(&t, h, &(struct bucket){.from = buckets[i - 1].to, .to = buckets[i].from},
-                     most, sum, s);
-        add_line(&t, h, &buckets[i], most, sum, s);
+            *vec_push(&lines) = (struct bucket){.from = buckets[i - 1].to, .to = buckets[i].from};
+        *vec_push(&lines) = buckets[i];
     }
-    if (!is_size(h)) {
-        strbuf_puts(table_cell(&t), "never");
-        strbuf_puts(table_cell(&t), "freed");
-        unit_count(table_cell(&t), (int64_t)spread->never);
-        unit_percent(table_cell(&t), (double)spread->never, (double)sum);
-        add_bar(table_cell(&t), spread->never, most, s);
-    }
-    table_print(&t, s, out);
-    table_release(&t);
+    if (!is_size(&a->histograms))
+        *vec_push(&lines) = never_freed(spread);
+    rows.items = lines.items;
+    rows.count = lines.count;
+    rows_text(&rows, s, out);
+    vec_release(&lines);
 }
 
 void histogram_json(struct json *j, const struct histograms *h, const struct spread *spread)
 {
+    const struct picture p = {.histograms = h};
+    const struct rows rows = rows_of(&p, spread);
     json_object(j, "histogram");
     json_string(j, "kind", histogram_kind_name(h->kind));
-    json_array(j, "buckets");
-    for (size_t i = 0; i < spread->count; i++) {
-        const struct bucket *b = &h->buckets.items[spread->first + i];
-        json_object(j, NULL);
-        json_u64(j, "from", b->from);
-        json_u64(j, "to", b->to);
-        json_u64(j, "count", b->count);
-        if (is_size(h))
-            json_u64(j, "bytes", b->bytes);
-        json_end(j);
-    }
-    json_end(j);
+    rows_json(&rows, "buckets", NULL, j);
     if (!is_size(h))
         json_u64(j, "never", spread->never);
     json_end(j);
 }
 
+static void csv_line(const struct rows *r, const struct bucket *b, const char *front,
+                     struct strbuf *out)
+{
+    strbuf_puts(out, front);
+    row_csv(r, b, out);
+    csv_end_line(out);
+}
+
 void histogram_csv(const struct histograms *h, const struct spread *spread, const char *front,
                    struct strbuf *out)
 {
-    for (size_t i = 0; i < spread->count; i++) {
-        const struct bucket *b = &h->buckets.items[spread->first + i];
-        strbuf_printf(out, "%s%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", front, b->from, b->to,
-                      b->count);
-        if (is_size(h))
-            strbuf_printf(out, "%" PRIu64, b->bytes);
-        strbuf_putc(out, '\n');
+    const struct picture p = {.histograms = h};
+    const struct rows rows = rows_of(&p, spread ? spread : &(struct spread){0});
+    if (!spread)
+        csv_line(&rows, NULL, front, out);
+    for (size_t i = 0; i < rows.count; i++)
+        csv_line(&rows, (const struct bucket *)rows.items + i, front, out);
+    if (spread && !is_size(h)) {
+        const struct bucket never = never_freed(spread);
+        csv_line(&rows, &never, front, out);
     }
-    if (!is_size(h))
-        strbuf_printf(out, "%snever,,%" PRIu64 ",\n", front, spread->never);
 }

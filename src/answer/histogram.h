@@ -15,9 +15,9 @@ void histogram_text(const struct answer *a, const struct spread *spread, const s
                     struct strbuf *out);
 /* Member histogram. */
 void histogram_json(struct json *j, const struct histograms *h, const struct spread *spread);
-/* One line for each bucket; `front` begins each, and ends with a comma if it is not empty. */
+/* A line for each bucket, or the line of titles (NULL); `front` begins each, and ends with a comma
+ * if it is not empty. */
 void histogram_csv(const struct histograms *h, const struct spread *spread, const char *front,
                    struct strbuf *out);
-#define HISTOGRAM_CSV_COLUMNS "from,to,count,bytes\n"
 
 #endif

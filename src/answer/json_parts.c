@@ -18,14 +18,8 @@ static void json_command(struct json *j, const struct profile *p)
 
 static void json_ending(struct json *j, const struct profile *p)
 {
-    if (p->exit_code < 0)
-        json_null(j, "exit_code");
-    else
-        json_i64(j, "exit_code", p->exit_code);
-    if (p->signal)
-        json_i64(j, "signal", p->signal);
-    else
-        json_null(j, "signal");
+    json_i64_if(j, "exit_code", p->exit_code >= 0, p->exit_code);
+    json_i64_if(j, "signal", p->signal, p->signal);
 }
 
 void json_program(struct json *j, const struct recording *r, const struct profile *p)
@@ -239,10 +233,7 @@ static struct frame_text frame_text(struct json_stacks *s, uint32_t number)
     json_string(&j, "function", frame_table_string(t, f->name));
     json_string(&j, "module", f->module ? frame_table_string(t, f->module) : NULL);
     json_string(&j, "file", f->file ? frame_table_string(t, f->file) : NULL);
-    if (f->line)
-        json_u64(&j, "line", f->line);
-    else
-        json_null(&j, "line");
+    json_i64_if(&j, "line", f->line, f->line);
     json_string(&j, "kind", kind_name((enum frame_kind)f->kind));
     strbuf_putc(&s->text, '}'); /* not json_end, which ends a document with a newline */
     text->size = s->text.size - text->start;

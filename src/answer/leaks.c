@@ -14,15 +14,12 @@ struct listed {
     struct json_stacks *stacks;
 };
 
+#define NOT_FREED 1u
+
 static bool is_freed(const void *answer)
 {
     const struct listed *l = answer;
     return l->list == &l->leaks->freed_list;
-}
-
-static bool is_not_freed(const void *answer)
-{
-    return !is_freed(answer);
 }
 
 static struct cell get_kind(struct spot s)
@@ -70,18 +67,18 @@ static void put_stack(struct spot s, const char *key, struct json *j)
 #define LEAK(member) FIELD(struct leak, member)
 
 static const struct column_def columns[] = {
-    {"kind", NULL, COLUMN_WORD, .get = get_kind, .in_json = is_not_freed},
+    {"kind", NULL, COLUMN_WORD, .get = get_kind, .json_if = NOT_FREED},
     {"bytes", NULL, COLUMN_BYTES, LEAK(bytes)},
     {"count", NULL, COLUMN_COUNT, LEAK(blocks)},
     {"usable_bytes", NULL, COLUMN_BYTES, LEAK(usable)},
     {"indirect_bytes", NULL, COLUMN_BYTES, .get = get_led, .optional = true,
-     .in_csv = column_never},
+     .csv_if = COLUMN_NEVER},
     {"indirect_count", NULL, COLUMN_COUNT, .get = get_led, .optional = true, .number = 1,
-     .in_csv = column_never},
+     .csv_if = COLUMN_NEVER},
     {"untouched_bytes", NULL, COLUMN_BYTES, .get = get_untouched},
     {"first_ns", NULL, COLUMN_TIME, LEAK(first_ns)},
     {"last_ns", NULL, COLUMN_TIME, LEAK(last_ns)},
-    {"grew", NULL, COLUMN_WORD, .get = get_grew, .in_csv = column_never},
+    {"grew", NULL, COLUMN_WORD, .get = get_grew, .csv_if = COLUMN_NEVER},
     {"thread", NULL, COLUMN_TITLE, LEAK(thread)},
     {"threads", NULL, COLUMN_COUNT, LEAK(threads)},
     {"stack", NULL, COLUMN_WORDS, .get = get_stack, .json = put_stack},
@@ -90,7 +87,7 @@ static const struct column_def columns[] = {
 static struct rows rows_of(const struct listed *l)
 {
     return (struct rows){COLUMN_DEFS(columns), ITEMS(l->list->leaks), .answer = l,
-                         .continued = is_freed(l)};
+                         .is = is_freed(l) ? 0 : NOT_FREED, .continued = is_freed(l)};
 }
 
 /* --- JSON and CSV ----------------------------------------------------------------------------- */

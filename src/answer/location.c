@@ -1,30 +1,33 @@
 #include "answer/location.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/err.h"
+#include "base/path.h"
 #include "base/say.h"
 #include "model/name.h"
-
-const char *location_base(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
 
 void location_put(struct strbuf *out, const char *file, uint32_t line, const char *module)
 {
     if (file && line)
-        say(out, "%s:%d", location_base(file), line);
+        say(out, "%s:%d", path_base(file), line);
     else if (file || module)
-        say(out, "%s", file ? location_base(file) : module);
+        say(out, "%s", file ? path_base(file) : module);
 }
 
 void location_of_frame(struct strbuf *out, const struct frame_table *t, const struct call_frame *f)
 {
     location_put(out, location_file(t, f), f->line,
                  f->module ? frame_table_string(t, f->module) : NULL);
+}
+
+void location_path(struct strbuf *out, const struct frame_table *t, const struct call_frame *f)
+{
+    strbuf_puts(out, "");
+    if (f->file && f->line)
+        say(out, "%s:%d", location_file(t, f), f->line);
+    else if (f->file)
+        say(out, "%s", location_file(t, f));
 }
 
 void location_name(struct strbuf *out, const char *name, size_t width)

@@ -6,14 +6,16 @@
 #ifndef TIDE_ANSWER_LOCATION_H
 #define TIDE_ANSWER_LOCATION_H
 
+#include "base/path.h"
 #include "base/strbuf.h"
 #include "model/frames.h"
 
 /* A path without its folders. */
-const char *location_base(const char *path);
 /* "file.c:12", "file.c"; the module where no file is known; nothing where neither is. */
 void location_put(struct strbuf *out, const char *file, uint32_t line, const char *module);
 void location_of_frame(struct strbuf *out, const struct frame_table *t, const struct call_frame *f);
+/* With all of its path, where the file is known; else nothing. */
+void location_path(struct strbuf *out, const struct frame_table *t, const struct call_frame *f);
 /* A name in at most `width` columns. */
 void location_name(struct strbuf *out, const char *name, size_t width);
 /* The same without what the function takes. */
@@ -22,7 +24,7 @@ void location_bare_name(struct strbuf *out, const char *name, size_t width);
 /* The file of a frame as it is; NULL: not known. */
 static inline const char *location_file(const struct frame_table *t, const struct call_frame *f)
 {
-    return f->file ? frame_table_string(t, f->file) : NULL;
+    return frame_table_known(t, f->file);
 }
 
 #endif

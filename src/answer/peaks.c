@@ -8,16 +8,11 @@
 #include <string.h>
 
 #include "model/name.h"
-#include "answer/csv.h"
+#include "answer/columns.h"
 #include "answer/json_parts.h"
+#include "answer/location.h"
 #include "answer/summary.h"
 #include "answer/units.h"
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
 
 #define NAME_LEAST 20
 
@@ -28,22 +23,15 @@ static void put_place(const struct peaks *p, uint32_t call, size_t most, struct 
     size_t start = out->size;
     const struct frame_table *t = &p->places.total.frames;
     const struct call_frame *f = places_frame(&p->places, call);
-    if (f->file) {
-        unit_text(out, base_name(frame_table_string(t, f->file)));
-        if (f->line)
-            strbuf_printf(out, ":%u", (unsigned)f->line);
-    } else {
-        unit_text(out, f->module ? frame_table_string(t, f->module) : "?");
-    }
+    location_put(out, location_file(t, f), f->line,
+                 f->module ? frame_table_string(t, f->module) : "?");
     struct name_part bare = name_bare(frame_table_string(t, f->name));
     char *name = xstrndup(bare.text, bare.size);
     const char *dot = f->flags & CALL_PYTHON ? strrchr(name, '.') : NULL;
     strbuf_putc(out, ':');
-    struct strbuf clean = {0};
-    say(&clean, "%s", dot && dot[1] ? dot + 1 : name);
     size_t used = unit_columns(out->data + start);
-    name_shorten(out, clean.data, most > used + NAME_LEAST ? most - used : NAME_LEAST);
-    strbuf_release(&clean);
+    location_name(out, dot && dot[1] ? dot + 1 : name,
+                  most > used + NAME_LEAST ? most - used : NAME_LEAST);
     free(name);
 }
 
@@ -141,63 +129,106 @@ void peaks_text(const struct peaks *p, const char *file, const char *options, si
     free(order);
 }
 
+/* --- JSON and CSV ----------------------------------------------------------------------------- */
+
+struct listing {
+    const struct peaks *peaks;
+    struct json_stacks *stacks;
+};
+
+static const struct peaks *peaks_of(struct spot s)
+{
+    return ((const struct listing *)s.answer)->peaks;
+}
+
+static struct cell get_thread(struct spot s)
+{
+    return CELL_OF(peak_line_name(peaks_of(s), s.row));
+}
+
+static struct cell get_thread_alone(struct spot s)
+{
+    return ((const struct peak *)s.row)->line == THREADS_PROCESS ? CELL_NOT_KNOWN : get_thread(s);
+}
+
+enum { TIME_PEAK, TIME_TROUGH, TIME_LISTED };
+
+static struct cell get_time(struct spot s)
+{
+    const struct peak *k = s.row;
+    const size_t moments[] = {k->moment, k->trough, k->listed};
+    return CELL_OF(peaks_of(s)->lines.time_ns[moments[s.column->number]]);
+}
+
+static struct cell get_place(struct spot s)
+{
+    const struct peak *k = s.row;
+    if (k->stack_count)
+        put_place(peaks_of(s), k->stacks[0].call, SIZE_MAX, s.made);
+    return CELL_OF(s.made->data);
+}
+
+static struct cell get_legend(struct spot s)
+{
+    peak_legend(peaks_of(s), s.row, SIZE_MAX, s.made);
+    return CELL_OF(s.made->data);
+}
+
+static void json_peak_stacks(struct spot s, const char *key, struct json *j)
+{
+    const struct listing *l = s.answer;
+    const struct call_tree *tree = &l->peaks->places.total.tree;
+    const struct peak *k = s.row;
+    json_array(j, key);
+    for (size_t i = 0; i < k->stack_count; i++) {
+        json_object(j, NULL);
+        json_i64(j, "bytes", k->stacks[i].bytes);
+        json_i64(j, "count", k->stacks[i].blocks);
+        json_frames(j, l->stacks, tree->parent.items, tree->frame.items, k->stacks[i].call);
+        json_end(j);
+    }
+    json_end(j);
+}
+
+#define PEAK(member) FIELD(struct peak, member)
+
+static const struct column_def columns[] = {
+    {"number", NULL, COLUMN_COUNT, PEAK(number)},
+    {"thread", NULL, COLUMN_TITLE, .get = get_thread, .json_if = COLUMN_NEVER},
+    {"thread", NULL, COLUMN_TITLE, .get = get_thread_alone, .csv_if = COLUMN_NEVER},
+    {"time_ns", NULL, COLUMN_TIME, .get = get_time, .number = TIME_PEAK},
+    {"since_ns", NULL, COLUMN_TIME, .get = get_time, .number = TIME_TROUGH, .csv_if = COLUMN_NEVER},
+    {"bytes", NULL, COLUMN_BYTES, PEAK(bytes)},
+    {"place", NULL, COLUMN_PATH, .get = get_place, .json_if = COLUMN_NEVER},
+    {"listed_bytes", NULL, COLUMN_BYTES, PEAK(listed_bytes)},
+    {"listed_ns", NULL, COLUMN_TIME, .get = get_time, .number = TIME_LISTED},
+    {"legend", NULL, COLUMN_WORDS, .get = get_legend, .csv_if = COLUMN_NEVER},
+    {"stacks", NULL, COLUMN_WORDS, .json = json_peak_stacks},
+};
+
+static struct rows rows_of(const struct listing *l)
+{
+    return (struct rows){COLUMN_DEFS(columns), ITEMS(l->peaks->list), .answer = l};
+}
+
 void peaks_json(const struct recording *r, const struct peaks *p, struct strbuf *out)
 {
-    const struct answer *a = &p->places.total;
-    struct json_stacks stacks = {.frames = &a->frames};
-    struct strbuf legend = {0};
+    struct json_stacks stacks = {.frames = &p->places.total.frames};
+    const struct listing l = {p, &stacks};
+    const struct rows rows = rows_of(&l);
     struct json j;
     json_init(&j, out);
     json_object(&j, NULL);
     json_string(&j, "schema", "tidemark.peaks/1");
     json_program(&j, r, p->lines.profile);
-    json_array(&j, "peaks");
-    for (size_t i = 0; i < p->list.count; i++) {
-        const struct peak *k = &p->list.items[i];
-        json_object(&j, NULL);
-        json_u64(&j, "number", k->number);
-        json_string(&j, "thread", k->line == THREADS_PROCESS ? NULL : peak_line_name(p, k));
-        json_u64(&j, "time_ns", p->lines.time_ns[k->moment]);
-        json_u64(&j, "since_ns", p->lines.time_ns[k->trough]);
-        json_i64(&j, "bytes", k->bytes);
-        json_i64(&j, "listed_bytes", k->listed_bytes);
-        json_u64(&j, "listed_ns", p->lines.time_ns[k->listed]);
-        strbuf_clear(&legend);
-        peak_legend(p, k, SIZE_MAX, &legend);
-        json_string(&j, "legend", legend.data);
-        json_array(&j, "stacks");
-        for (size_t n = 0; n < k->stack_count; n++) {
-            json_object(&j, NULL);
-            json_i64(&j, "bytes", k->stacks[n].bytes);
-            json_i64(&j, "count", k->stacks[n].blocks);
-            json_frames(&j, &stacks, a->tree.parent.items, a->tree.frame.items, k->stacks[n].call);
-            json_end(&j);
-        }
-        json_end(&j);
-        json_end(&j);
-    }
+    rows_json(&rows, "peaks", NULL, &j);
     json_end(&j);
-    json_end(&j);
-    strbuf_release(&legend);
     json_stacks_release(&stacks);
 }
 
 void peaks_csv(const struct peaks *p, struct strbuf *out)
 {
-    struct strbuf place = {0};
-    strbuf_puts(out, "number,thread,time_ns,bytes,place,listed_bytes,listed_ns\n");
-    for (size_t i = 0; i < p->list.count; i++) {
-        const struct peak *k = &p->list.items[i];
-        strbuf_printf(out, "%u,", k->number);
-        csv_text(out, peak_line_name(p, k));
-        strbuf_printf(out, ",%" PRIu64 ",%" PRId64 ",", p->lines.time_ns[k->moment], k->bytes);
-        strbuf_clear(&place);
-        strbuf_puts(&place, "");
-        if (k->stack_count)
-            put_place(p, k->stacks[0].call, SIZE_MAX, &place);
-        csv_text(out, place.data);
-        strbuf_printf(out, ",%" PRId64 ",%" PRIu64 "\n", k->listed_bytes,
-                      p->lines.time_ns[k->listed]);
-    }
-    strbuf_release(&place);
+    const struct listing l = {.peaks = p};
+    const struct rows rows = rows_of(&l);
+    rows_csv(&rows, NULL, out);
 }

@@ -5,7 +5,7 @@
 #include "model/arenas_at.h"
 #include "model/pool_totals.h"
 #include "answer/histogram.h"
-#include "answer/json_parts.h"
+#include "answer/report_columns.h"
 
 static void json_untouched(struct json *j, const struct profile *p)
 {
@@ -21,25 +21,6 @@ static void json_untouched(struct json *j, const struct profile *p)
     json_value(j, "freed", u.freed);
     json_value(j, "freed_looked_at", u.freed_looked);
     json_end(j);
-}
-
-static void row_values(struct json *j, const struct answer_row *row)
-{
-    json_i64(j, "self_bytes", row->self.amount);
-    json_i64(j, "self_count", row->self.count);
-    json_i64(j, "total_bytes", row->total.amount);
-    json_i64(j, "total_count", row->total.count);
-}
-
-static void row_label(struct json *j, const struct answer_row *row)
-{
-    json_string(j, "name", row->name);
-    json_string(j, "module", row->module);
-    json_string(j, "file", row->file);
-    if (row->line)
-        json_u64(j, "line", row->line);
-    else
-        json_null(j, "line");
 }
 
 /* Labels of a tree, written once for each group: a function occurs in thousands of places. */
@@ -58,8 +39,8 @@ static void labels_init(struct labels *l, const struct merged *m)
     *l = (struct labels){.of_group = xcalloc(groups + 1, sizeof *l->of_group)};
 }
 
-static void add_label(struct labels *l, uint32_t group, const struct answer_row *row,
-                      struct strbuf *out)
+static void add_label(struct labels *l, uint32_t group, const struct report_table *t,
+                      const struct answer_row *row, struct strbuf *out)
 {
     struct label *label = &l->of_group[group];
     if (!label->size) {
@@ -67,15 +48,16 @@ static void add_label(struct labels *l, uint32_t group, const struct answer_row 
         json_init(&j, &l->text);
         label->start = l->text.size;
         json_object(&j, NULL); /* stays open: members follow */
-        row_label(&j, row);
+        row_json(&t->label, row, &j);
         label->size = l->text.size - label->start;
     }
     strbuf_add(out, l->text.data + label->start, label->size);
 }
 
 /* Trees are deeper than the JSON writer follows, so their brackets are written here. */
-static void tree_rows(struct json *j, const struct answer *a, const struct report_sink *sink)
+static void tree_rows(struct json *j, const struct report_table *t, const struct report_sink *sink)
 {
+    const struct answer *a = t->answer;
     const struct answer_rows *r = &a->rows;
     struct strbuf *out = j->out;
     struct labels labels;
@@ -88,12 +70,12 @@ static void tree_rows(struct json *j, const struct answer *a, const struct repor
             strbuf_puts(out, "]}");
         if (i && r->rows.items[i - 1].depth >= row->depth)
             strbuf_putc(out, ',');
-        add_label(&labels, a->merged.key.items[row->call], row, out);
+        add_label(&labels, a->merged.key.items[row->call], t, row, out);
         struct json node; /* goes on inside the object that the label opened */
         json_init(&node, out);
         node.depth = 1;
         node.started[1] = true;
-        row_values(&node, row);
+        row_json(&t->values, row, &node);
         json_array(&node, "children"); /* closed above, when the next row is no child */
         open++;
         report_flush(sink, out);
@@ -103,48 +85,6 @@ static void tree_rows(struct json *j, const struct answer *a, const struct repor
     json_end(j);
     strbuf_release(&labels.text);
     free(labels.of_group);
-}
-
-static void row_histogram(struct json *j, const struct answer *a, size_t row)
-{
-    if (a->query->histogram_rows)
-        histogram_json(j, &a->histograms, &a->histograms.rows.items[row]);
-}
-
-static void stack_rows(struct json *j, const struct answer *a, const struct report_sink *sink)
-{
-    struct json_stacks stacks = {.frames = &a->frames};
-    json_array(j, "rows");
-    for (size_t i = 0; i < a->rows.rows.count; i++) {
-        const struct answer_row *row = &a->rows.rows.items[i];
-        json_object(j, NULL);
-        json_i64(j, "bytes", row->self.amount);
-        json_i64(j, "count", row->self.count);
-        json_string(j, "thread", row->thread);
-        json_stack(j, &stacks, &a->merged, row->call);
-        row_histogram(j, a, i);
-        json_end(j);
-        report_flush(sink, j->out);
-    }
-    json_end(j);
-    json_stacks_release(&stacks);
-}
-
-static void plain_rows(struct json *j, const struct answer *a, const struct report_sink *sink)
-{
-    json_array(j, "rows");
-    for (size_t i = 0; i < a->rows.rows.count; i++) {
-        json_object(j, NULL);
-        const struct answer_row *row = &a->rows.rows.items[i];
-        row_label(j, row);
-        row_values(j, row);
-        if (row->threads)
-            json_u64(j, "threads", row->threads);
-        row_histogram(j, a, i);
-        json_end(j);
-        report_flush(sink, j->out);
-    }
-    json_end(j);
 }
 
 /* Only where a program has told of some. */
@@ -210,7 +150,9 @@ void report_json(const struct answer *a, const struct report_sink *sink, struct 
         [SHAPE_CALLEES] = "callees",
     };
     const struct query *q = a->query;
+    struct report_table table;
     struct json j;
+    report_table_init(&table, a);
     json_init(&j, out);
     json_object(&j, NULL);
     json_string(&j, "schema", "tidemark.report/1");
@@ -237,7 +179,7 @@ void report_json(const struct answer *a, const struct report_sink *sink, struct 
     if (q->shape == SHAPE_CALLERS || q->shape == SHAPE_CALLEES) {
         json_string(&j, "of", a->of.name);
         json_object(&j, "of_values");
-        row_values(&j, &a->of);
+        row_json(&table.values, &a->of, &j);
         json_end(&j);
     }
     if (q->metric == METRIC_UNTOUCHED)
@@ -247,10 +189,9 @@ void report_json(const struct answer *a, const struct report_sink *sink, struct 
     json_u64(&j, "stack_nodes", a->profile->nodes.count - 1); /* without the root */
     json_u64(&j, "rows_left_out", a->rows.left_out);
     if (q->shape == SHAPE_TREE)
-        tree_rows(&j, a, sink);
-    else if (q->by == BY_STACK)
-        stack_rows(&j, a, sink);
+        tree_rows(&j, &table, sink);
     else
-        plain_rows(&j, a, sink);
+        rows_json(&table.rows, "rows", sink, &j);
     json_end(&j);
+    report_table_release(&table);
 }

@@ -2,25 +2,16 @@
 #include "base/say.h"
 #include "answer/report.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "model/sampled.h"
 #include "answer/histogram.h"
-#include "answer/indent.h"
+#include "answer/report_columns.h"
 #include "answer/stack_text.h"
 #include "answer/summary.h"
-#include "answer/table.h"
 #include "answer/units.h"
 
 #define STACK_FRAMES 64 /* lines shown of one stack */
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
 
 /* Of one, and of many. */
 static const char *const *counted(enum metric m)
@@ -93,97 +84,12 @@ static void add_heading(const struct answer *a, const struct style *s, struct st
     strbuf_printf(out, "%s\n", style_plain(s));
 }
 
-static void cell_value(struct table *t, const struct answer *a, int64_t amount)
-{
-    unit_amount(table_cell(t), a->query->metric, amount);
-    unit_percent(table_cell(t), (double)amount, (double)a->tree.scale);
-}
-
-static void cell_place(struct table *t, const struct answer_row *row, enum grouping by)
-{
-    struct strbuf *cell = table_cell(t);
-    if (row->threads > 1 && by == BY_THREAD)
-        strbuf_printf(cell, "%u threads", (unsigned)row->threads);
-    else if (by == BY_FILE && row->module)
-        unit_text(cell, row->module);
-    else if (row->file && by != BY_LIBRARY) {
-        unit_text(cell, base_name(row->file));
-        if (row->line)
-            strbuf_printf(cell, ":%u", (unsigned)row->line);
-    } else if (row->module && by != BY_LIBRARY)
-        unit_text(cell, row->module);
-}
-
 static void add_table(const struct answer *a, const struct style *s, struct strbuf *out)
 {
-    const struct query *q = a->query;
-    bool by_total = q->by != BY_THREAD;
-    struct table t;
-    table_init(&t);
-    table_column(&t, "self", CELL_RIGHT);
-    table_column(&t, "%", CELL_RIGHT);
-    table_column(&t, report_count_title(q->metric), CELL_RIGHT);
-    if (by_total) {
-        table_column(&t, "total", CELL_RIGHT);
-        table_column(&t, "%", CELL_RIGHT);
-    }
-    table_column(&t, grouping_name(q->by),
-                 q->by == BY_FILE     ? CELL_PATH
-                 : q->by == BY_THREAD ? CELL_TITLE
-                                      : CELL_NAME);
-    if (q->by != BY_LIBRARY)
-        table_column(&t,
-                     q->by == BY_FILE     ? "library"
-                     : q->by == BY_THREAD ? ""
-                                          : "where",
-                     q->by == BY_FILE ? CELL_LEFT : CELL_PATH);
-    for (size_t i = 0; i < a->rows.rows.count; i++) {
-        const struct answer_row *row = &a->rows.rows.items[i];
-        cell_value(&t, a, row->self.amount);
-        unit_count(table_cell(&t), row->self.count);
-        if (by_total)
-            cell_value(&t, a, row->total.amount);
-        unit_text(table_cell(&t), row->name);
-        if (q->by != BY_LIBRARY)
-            cell_place(&t, row, q->by);
-    }
-    table_print(&t, s, out);
-    table_release(&t);
-}
-
-static void add_tree(const struct answer *a, const struct style *s, struct strbuf *out)
-{
-    struct table t;
-    table_init(&t);
-    table_column(&t, "total", CELL_RIGHT);
-    table_column(&t, "%", CELL_RIGHT);
-    table_column(&t, report_count_title(a->query->metric), CELL_RIGHT);
-    table_column(&t, "self", CELL_RIGHT);
-    uint32_t *indent = xcalloc(a->rows.rows.count + 1, sizeof *indent);
-    for (size_t i = 0; i < a->rows.rows.count; i++)
-        indent[i] = a->rows.rows.items[i].depth;
-    bool deep = indent_tree(indent, a->rows.rows.count);
-    if (deep)
-        table_column(&t, "depth", CELL_RIGHT);
-    table_column(&t, "call tree", CELL_NAME);
-    table_column(&t, "where", CELL_PATH);
-    for (size_t i = 0; i < a->rows.rows.count; i++) {
-        const struct answer_row *row = &a->rows.rows.items[i];
-        cell_value(&t, a, row->total.amount);
-        unit_count(table_cell(&t), row->total.count);
-        struct strbuf *self = table_cell(&t);
-        if (row->self.amount || row->self.count)
-            unit_amount(self, a->query->metric, row->self.amount);
-        if (deep)
-            unit_count(table_cell(&t), (int64_t)row->depth);
-        struct strbuf *name = table_cell(&t);
-        strbuf_printf(name, "%*s", (int)indent[i], "");
-        unit_text(name, row->name);
-        cell_place(&t, row, a->query->by);
-    }
-    table_print(&t, s, out);
-    table_release(&t);
-    free(indent);
+    struct report_table table;
+    report_table_init(&table, a);
+    rows_text(&table.rows, s, out);
+    report_table_release(&table);
 }
 
 /* Of the row whose number this is, if there is one for each. */
@@ -279,9 +185,7 @@ void report_text(const struct answer *a, const char *file, const struct style *s
     }
     if (!a->rows.rows.count)
         strbuf_puts(out, "nothing to show\n");
-    else if (a->query->shape == SHAPE_TREE)
-        add_tree(a, s, out);
-    else if (a->query->by == BY_STACK)
+    else if (a->query->by == BY_STACK && a->query->shape != SHAPE_TREE)
         add_stacks(a, s, out);
     else if (a->query->histogram)
         add_histograms(a, s, out);

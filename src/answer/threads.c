@@ -1,100 +1,60 @@
 #include "answer/threads.h"
 
-#include <inttypes.h>
-
 #include "base/say.h"
-#include "answer/csv.h"
+#include "answer/columns.h"
 #include "answer/json_parts.h"
 #include "answer/summary.h"
-#include "answer/table.h"
-#include "answer/units.h"
+
+/* --- columns ---------------------------------------------------------------------------------- */
 
 static double seconds_of(const struct threads *t, const struct timeline_line *l)
 {
-    const struct thread *thread = &t->profile->threads.items[l->thread];
-    uint64_t start = thread->start_ns, end = thread->end_ns ? thread->end_ns : t->window.at.time_ns;
+    uint64_t start = l->info->start_ns, end = l->info->end_ns;
     if (start < t->window.since.time_ns)
         start = t->window.since.time_ns;
-    if (end > t->window.at.time_ns)
+    if (!end || end > t->window.at.time_ns)
         end = t->window.at.time_ns;
     return end > start ? (double)(end - start) / 1e9 : 0;
 }
 
 /* Allocations in a second of its life. */
-static double rate_of(const struct threads *t, const struct timeline_line *l)
+static struct cell get_rate(struct spot s)
 {
-    double seconds = seconds_of(t, l);
-    return seconds > 0 ? (double)l->allocations / seconds : 0;
+    const struct timeline_line *l = s.row;
+    double seconds = seconds_of(s.answer, l);
+    return CELL_OF(seconds > 0 ? (double)l->allocations / seconds : 0);
 }
 
-static bool frees_others(const struct threads *t)
+static struct cell get_whole_rate(struct spot s)
 {
-    for (size_t i = 0; i < t->lines.count; i++)
-        if (t->lines.items[i].foreign_blocks)
-            return true;
-    return false;
+    return CELL_OF((int64_t)get_rate(s).real);
 }
 
-static void add_line(struct table *table, const struct threads *t, const struct timeline_line *l,
-                     bool foreign)
+/* Of the process's peak. */
+static struct cell get_share(struct spot s)
 {
-    unit_text(table_cell(table), l->name);
-    unit_bytes(table_cell(table), l->highest_bytes);
-    unit_bytes(table_cell(table), l->at_peak_bytes);
-    unit_percent(table_cell(table), (double)l->at_peak_bytes, (double)t->profile->peak_bytes);
-    unit_bytes(table_cell(table), l->live_bytes);
-    unit_bytes(table_cell(table), l->allocated_bytes);
-    unit_count(table_cell(table), l->allocations);
-    unit_count(table_cell(table), (int64_t)rate_of(t, l));
-    if (foreign)
-        unit_bytes(table_cell(table), l->foreign_bytes);
-    unit_time(table_cell(table), t->profile->threads.items[l->thread].start_ns);
+    const struct threads *t = s.answer;
+    const struct timeline_line *l = s.row;
+    double peak = (double)t->profile->peak_bytes;
+    return peak > 0        ? CELL_OF((double)l->at_peak_bytes / peak)
+           : s.column->key ? CELL_OF(0.0)
+                           : CELL_NOT_KNOWN;
 }
 
-static void add_others(struct strbuf *out, const struct threads *t, size_t shown)
+static struct cell get_frees(struct spot s)
 {
-    int64_t live = 0, allocated = 0;
-    for (size_t i = shown; i < t->lines.count; i++) {
-        live = wrapped(live, t->lines.items[i].live_bytes);
-        allocated = wrapped(allocated, t->lines.items[i].allocated_bytes);
-    }
-    say(out, "... %N more thread(s) with %B allocated, %B live; --top 0 shows all\n",
-        t->lines.count - shown, allocated, live);
+    const struct timeline_line *l = s.row;
+    return CELL_OF((int64_t)((uint64_t)l->allocations - (uint64_t)l->live_blocks));
 }
 
-void threads_text(const struct threads *t, size_t top, const struct style *s, struct strbuf *out)
+/* A thread that has not ended has null in JSON, and 0 in CSV. */
+static void json_end_ns(struct spot s, const char *key, struct json *j)
 {
-    static const char *const titles[] = {"highest",   "at peak", "%",      "live",
-                                         "allocated", "calls",   "calls/s"};
-    bool foreign = frees_others(t);
-    struct table table;
-    size_t shown = t->lines.count < top ? t->lines.count : top;
-    strbuf_puts(out, style_bold(s));
-    summary_command(t->profile, s->width > 60 ? s->width - 20 : 40, out);
-    say(out,
-        "%r, pid %d\n%N thread(s); peak of the process %B. A block counts for the thread that "
-        "allocated it%r.\n\n",
-        style_plain(s), t->profile->pid, t->lines.count, t->profile->peak_bytes,
-        foreign ? ";\n'of others' is what a thread freed that another had allocated" : "");
-    size_t before = out->size;
-    summary_arenas(t->profile, out);
-    strbuf_puts(out, out->size > before ? "\n" : "");
-    table_init(&table);
-    table_column(&table, "thread", CELL_TITLE);
-    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
-        table_column(&table, titles[i], CELL_RIGHT);
-    if (foreign)
-        table_column(&table, "of others", CELL_RIGHT);
-    table_column(&table, "began", CELL_RIGHT);
-    table_spare(&table, "began");
-    table_spare(&table, "calls/s");
-    table_spare(&table, "calls");
-    for (size_t i = 0; i < shown; i++)
-        add_line(&table, t, &t->lines.items[i], foreign);
-    table_print(&table, s, out);
-    table_release(&table);
-    if (shown < t->lines.count)
-        add_others(out, t, shown);
+    const struct timeline_line *l = s.row;
+    if (l->info->end_ns)
+        json_u64(j, key, l->info->end_ns);
+    else
+        json_null(j, key);
 }
 
 static void json_series(struct json *j, const char *key, const int64_t *values, size_t count)
@@ -105,8 +65,102 @@ static void json_series(struct json *j, const char *key, const int64_t *values, 
     json_end(j);
 }
 
+/* The line of the column's number at all moments. */
+static void json_line(struct spot s, const char *key, struct json *j)
+{
+    const struct timeline_line *l = s.row;
+    const int64_t *const lines[] = {l->live, l->allocated, l->foreign};
+    json_series(j, key, lines[s.column->number], ((const struct threads *)s.answer)->moments);
+}
+
+static bool frees_others(const void *answer)
+{
+    const struct threads *t = answer;
+    for (size_t i = 0; i < t->lines.count; i++)
+        if (t->lines.items[i].foreign_blocks)
+            return true;
+    return false;
+}
+
+#define LINE(member)   FIELD(struct timeline_line, member)
+#define THREAD(member) FIELD_OF(struct timeline_line, info, struct thread, member)
+
+static const struct column_def columns[] = {
+    {NULL, "thread", COLUMN_TITLE, LINE(name)},
+    {NULL, "highest", COLUMN_BYTES, LINE(highest_bytes)},
+    {NULL, "at peak", COLUMN_BYTES, LINE(at_peak_bytes)},
+    {NULL, "%", COLUMN_PERCENT, .get = get_share},
+    {NULL, "live", COLUMN_BYTES, LINE(live_bytes)},
+    {NULL, "allocated", COLUMN_BYTES, LINE(allocated_bytes)},
+    {NULL, "calls", COLUMN_COUNT, LINE(allocations), .spare = 3},
+    {NULL, "calls/s", COLUMN_COUNT, .get = get_whole_rate, .spare = 2},
+    {NULL, "of others", COLUMN_BYTES, LINE(foreign_bytes), .in_text = frees_others},
+    {NULL, "began", COLUMN_TIME, THREAD(start_ns), .spare = 1},
+    {"thread", NULL, COLUMN_TITLE, LINE(name), .json_if = COLUMN_NEVER},
+    {"name", NULL, COLUMN_TITLE, THREAD(name), .csv_if = COLUMN_NEVER},
+    {"label", NULL, COLUMN_TITLE, LINE(name), .csv_if = COLUMN_NEVER},
+    {"tid", NULL, COLUMN_COUNT, THREAD(tid)},
+    {"start_ns", NULL, COLUMN_TIME, THREAD(start_ns)},
+    {"end_ns", NULL, COLUMN_TIME, THREAD(end_ns), .json = json_end_ns},
+    {"live_bytes", NULL, COLUMN_BYTES, LINE(live_bytes)},
+    {"live_blocks", NULL, COLUMN_COUNT, LINE(live_blocks)},
+    {"allocations", NULL, COLUMN_COUNT, LINE(allocations)},
+    {"frees", NULL, COLUMN_COUNT, .get = get_frees, .csv_if = COLUMN_NEVER},
+    {"bytes_allocated", NULL, COLUMN_BYTES, LINE(allocated_bytes), .csv_if = COLUMN_NEVER},
+    {"peak_bytes", NULL, COLUMN_BYTES, LINE(highest_bytes), .csv_if = COLUMN_NEVER},
+    {"peak_time_ns", NULL, COLUMN_TIME, LINE(highest_ns), .csv_if = COLUMN_NEVER},
+    {"allocated_bytes", NULL, COLUMN_BYTES, LINE(allocated_bytes)},
+    {"freed_bytes", NULL, COLUMN_BYTES, LINE(freed_bytes)},
+    {"allocations_per_second", NULL, COLUMN_REAL, .get = get_rate, .csv_if = COLUMN_NEVER},
+    {"at_peak_bytes", NULL, COLUMN_BYTES, LINE(at_peak_bytes)},
+    {"peak_share", NULL, COLUMN_PERCENT, .get = get_share, .csv_if = COLUMN_NEVER},
+    {"highest_bytes", NULL, COLUMN_BYTES, LINE(highest_bytes)},
+    {"highest_ns", NULL, COLUMN_TIME, LINE(highest_ns)},
+    {"freed_of_others_bytes", NULL, COLUMN_BYTES, LINE(foreign_bytes)},
+    {"freed_of_others_blocks", NULL, COLUMN_COUNT, LINE(foreign_blocks)},
+    {"live", NULL, COLUMN_WORDS, .json = json_line, .number = 0},
+    {"allocated", NULL, COLUMN_WORDS, .json = json_line, .number = 1},
+    {"freed_of_others", NULL, COLUMN_WORDS, .json = json_line, .number = 2},
+};
+
+static void add_left_out(const void *answer, size_t first, struct strbuf *out)
+{
+    const struct threads *t = answer;
+    int64_t live = 0, allocated = 0;
+    for (size_t i = first; i < t->lines.count; i++) {
+        live = wrapped(live, t->lines.items[i].live_bytes);
+        allocated = wrapped(allocated, t->lines.items[i].allocated_bytes);
+    }
+    say(out, " with %B allocated, %B live", allocated, live);
+}
+
+static struct rows rows_of(const struct threads *t, size_t top)
+{
+    return (struct rows){COLUMN_DEFS(columns), ITEMS(t->lines),  .answer = t,
+                         .top = top,           .noun = "thread", .left_out = add_left_out};
+}
+
+/* --- text, JSON and CSV ----------------------------------------------------------------------- */
+
+void threads_text(const struct threads *t, size_t top, const struct style *s, struct strbuf *out)
+{
+    const struct rows rows = rows_of(t, top);
+    strbuf_puts(out, style_bold(s));
+    summary_command(t->profile, s->width > 60 ? s->width - 20 : 40, out);
+    say(out,
+        "%r, pid %d\n%N thread(s); peak of the process %B. A block counts for the thread that "
+        "allocated it%r.\n\n",
+        style_plain(s), t->profile->pid, t->lines.count, t->profile->peak_bytes,
+        frees_others(t) ? ";\n'of others' is what a thread freed that another had allocated" : "");
+    size_t before = out->size;
+    summary_arenas(t->profile, out);
+    strbuf_puts(out, out->size > before ? "\n" : "");
+    rows_text(&rows, s, out);
+}
+
 void threads_json(const struct recording *r, const struct threads *t, struct strbuf *out)
 {
+    const struct rows rows = rows_of(t, 0);
     struct json j;
     json_init(&j, out);
     json_object(&j, NULL);
@@ -118,64 +172,12 @@ void threads_json(const struct recording *r, const struct threads *t, struct str
         json_u64(&j, NULL, t->time_ns[i]);
     json_end(&j);
     json_series(&j, "process", t->process, t->moments);
-    json_array(&j, "threads");
-    for (size_t i = 0; i < t->lines.count; i++) {
-        const struct timeline_line *l = &t->lines.items[i];
-        const struct thread *thread = &t->profile->threads.items[l->thread];
-        json_object(&j, NULL);
-        json_string(&j, "name", thread->name);
-        json_string(&j, "label", l->name);
-        json_u64(&j, "tid", thread->tid);
-        json_u64(&j, "start_ns", thread->start_ns);
-        if (thread->end_ns)
-            json_u64(&j, "end_ns", thread->end_ns);
-        else
-            json_null(&j, "end_ns");
-        json_i64(&j, "live_bytes", l->live_bytes);
-        json_i64(&j, "live_blocks", l->live_blocks);
-        json_i64(&j, "allocations", l->allocations);
-        json_i64(&j, "frees", (int64_t)((uint64_t)l->allocations - (uint64_t)l->live_blocks));
-        json_i64(&j, "bytes_allocated", l->allocated_bytes);
-        json_i64(&j, "peak_bytes", l->highest_bytes);
-        json_u64(&j, "peak_time_ns", l->highest_ns);
-        json_i64(&j, "allocated_bytes", l->allocated_bytes);
-        json_i64(&j, "freed_bytes", l->freed_bytes);
-        json_i64(&j, "freed_of_others_bytes", l->foreign_bytes);
-        json_i64(&j, "freed_of_others_blocks", l->foreign_blocks);
-        json_double(&j, "allocations_per_second", rate_of(t, l));
-        json_i64(&j, "at_peak_bytes", l->at_peak_bytes);
-        json_double(
-            &j, "peak_share",
-            t->profile->peak_bytes ? (double)l->at_peak_bytes / (double)t->profile->peak_bytes : 0);
-        json_i64(&j, "highest_bytes", l->highest_bytes);
-        json_u64(&j, "highest_ns", l->highest_ns);
-        json_series(&j, "live", l->live, t->moments);
-        json_series(&j, "allocated", l->allocated, t->moments);
-        json_series(&j, "freed_of_others", l->foreign, t->moments);
-        json_end(&j);
-    }
-    json_end(&j);
+    rows_json(&rows, "threads", NULL, &j);
     json_end(&j);
 }
 
 void threads_csv(const struct threads *t, struct strbuf *out)
 {
-    strbuf_puts(out,
-                "thread,tid,start_ns,end_ns,live_bytes,live_blocks,allocations,allocated_bytes,"
-                "freed_bytes,at_peak_bytes,highest_bytes,highest_ns,freed_of_others_bytes,"
-                "freed_of_others_blocks\n");
-    for (size_t i = 0; i < t->lines.count; i++) {
-        const struct timeline_line *l = &t->lines.items[i];
-        const struct thread *thread = &t->profile->threads.items[l->thread];
-        csv_text(out, l->name);
-        strbuf_printf(out, ",%" PRIu32 ",%" PRIu64 ",%" PRIu64, thread->tid, thread->start_ns,
-                      thread->end_ns);
-        const int64_t numbers[] = {l->live_bytes,      l->live_blocks, l->allocations,
-                                   l->allocated_bytes, l->freed_bytes, l->at_peak_bytes,
-                                   l->highest_bytes};
-        for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
-            strbuf_printf(out, ",%" PRId64, numbers[k]);
-        strbuf_printf(out, ",%" PRIu64 ",%" PRId64 ",%" PRId64 "\n", l->highest_ns,
-                      l->foreign_bytes, l->foreign_blocks);
-    }
+    const struct rows rows = rows_of(t, 0);
+    rows_csv(&rows, NULL, out);
 }

@@ -1,93 +1,116 @@
 #include "answer/tree.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/say.h"
-#include "answer/indent.h"
+#include "answer/columns.h"
 #include "answer/json_parts.h"
-#include "answer/table.h"
-#include "answer/units.h"
+#include "answer/location.h"
 
-static const char *shown_path(const char *path, const char *prefix)
+/* What the columns are asked about. */
+struct listing {
+    const struct tree *tree;
+    const struct frame_table *frames;
+    const char *prefix;
+};
+
+/* --- columns ---------------------------------------------------------------------------------- */
+
+static const struct call_frame *frame_of(struct spot s)
 {
-    if (prefix)
-        return strncmp(path, prefix, strlen(prefix)) == 0 ? path + strlen(prefix) : path;
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
+    const struct listing *l = s.answer;
+    const struct tree_call *call = s.row;
+    return &l->frames->frames.items[l->tree->tree.key.items[call->node]];
 }
 
-static const struct call_frame *frame_of(const struct tree *d, const struct tree_call *c)
+static struct cell get_function(struct spot s)
 {
-    return &d->places.total.frames.frames.items[d->tree.key.items[c->node]];
+    const struct listing *l = s.answer;
+    return CELL_OF(frame_table_string(l->frames, frame_of(s)->name));
 }
 
-static void cell_change(struct table *t, int64_t bytes)
+static struct cell get_module(struct spot s)
 {
-    struct strbuf *cell = table_cell(t);
-    if (bytes)
-        unit_bytes(cell, bytes);
+    const struct listing *l = s.answer;
+    return CELL_OF(frame_table_known(l->frames, frame_of(s)->module));
 }
+
+static struct cell get_file(struct spot s)
+{
+    const struct listing *l = s.answer;
+    const char *file = frame_table_known(l->frames, frame_of(s)->file);
+    size_t size = l->prefix ? strlen(l->prefix) : 0;
+    return CELL_OF(file && size && strncmp(file, l->prefix, size) == 0 ? file + size : file);
+}
+
+static struct cell get_line(struct spot s)
+{
+    return CELL_OF(frame_of(s)->line);
+}
+
+static struct cell get_where(struct spot s)
+{
+    const struct listing *l = s.answer;
+    const char *file = get_file(s).text;
+    uint32_t line = frame_of(s)->line;
+    if (file && l->prefix)
+        say(s.made, line ? "%s:%d" : "%s", file, line);
+    else
+        location_put(s.made, file, line, get_module(s).text);
+    return CELL_OF(s.made->data);
+}
+
+#define CALL(member) FIELD(struct tree_call, member)
+
+static const struct column_def columns[] = {
+    {"depth", NULL, COLUMN_COUNT, CALL(depth)},
+    {"function", NULL, COLUMN_NAME, .get = get_function},
+    {"module", NULL, COLUMN_WORD, .get = get_module},
+    {"file", NULL, COLUMN_PATH, .get = get_file},
+    {"line", NULL, COLUMN_COUNT, .get = get_line, .zero_is_unknown = true},
+    {"first_ns", "first at", COLUMN_TIME, CALL(first_ns)},
+    {"gained_bytes", "gained", COLUMN_BYTES, CALL(gained), .blank = true},
+    {"freed_bytes", "freed", COLUMN_BYTES, CALL(freed), .blank = true},
+    {"count", "calls", COLUMN_COUNT, CALL(count)},
+    {"self_gained_bytes", NULL, COLUMN_BYTES, CALL(own_gained)},
+    {"self_freed_bytes", NULL, COLUMN_BYTES, CALL(own_freed)},
+    {NULL, "depth", COLUMN_COUNT, CALL(depth), .text_if = COLUMN_DEEP},
+    {NULL, "call", COLUMN_CALL, .get = get_function},
+    {NULL, "where", COLUMN_PATH, .get = get_where},
+};
+
+static struct listing listing_of(const struct tree *d, const char *prefix)
+{
+    return (struct listing){d, &d->places.total.frames, prefix};
+}
+
+static struct rows rows_of(const struct listing *l)
+{
+    return (struct rows){COLUMN_DEFS(columns), ITEMS(l->tree->calls), .answer = l,
+                         DEPTH(struct tree_call, depth), .noun = "call"};
+}
+
+/* --- text, JSON and CSV ----------------------------------------------------------------------- */
 
 void tree_text(const struct tree *d, const char *heading, const char *prefix, size_t top,
                const struct style *s, struct strbuf *out)
 {
-    const struct frame_table *frames = &d->places.total.frames;
-    size_t shown = d->calls.count < top ? d->calls.count : top;
-    struct table t;
+    const struct listing l = listing_of(d, prefix);
+    struct rows rows = rows_of(&l);
+    rows.top = top;
     say(out, "%r%r%r\nfrom %T to %T; each call with all that it called\n\n", style_bold(s), heading,
         style_plain(s), d->window.since.time_ns, d->window.at.time_ns);
-    table_init(&t);
-    table_column(&t, "first at", CELL_RIGHT);
-    table_column(&t, "gained", CELL_RIGHT);
-    table_column(&t, "freed", CELL_RIGHT);
-    table_column(&t, "calls", CELL_RIGHT);
-    uint32_t *indent = xcalloc(shown + 1, sizeof *indent);
-    for (size_t i = 0; i < shown; i++)
-        indent[i] = d->calls.items[i].depth;
-    bool deep = indent_tree(indent, shown);
-    if (deep)
-        table_column(&t, "depth", CELL_RIGHT);
-    table_column(&t, "call", CELL_NAME);
-    table_column(&t, "where", CELL_PATH);
-    for (size_t i = 0; i < shown; i++) {
-        const struct tree_call *c = &d->calls.items[i];
-        const struct call_frame *f = frame_of(d, c);
-        unit_time(table_cell(&t), c->first_ns);
-        cell_change(&t, c->gained);
-        cell_change(&t, c->freed);
-        unit_count(table_cell(&t), c->count);
-        if (deep)
-            unit_count(table_cell(&t), c->depth);
-        struct strbuf *name = table_cell(&t);
-        strbuf_printf(name, "%*s", (int)indent[i], "");
-        unit_text(name, frame_table_string(frames, f->name));
-        struct strbuf *place = table_cell(&t);
-        if (f->file) {
-            unit_text(place, shown_path(frame_table_string(frames, f->file), prefix));
-            if (f->line)
-                strbuf_printf(place, ":%u", (unsigned)f->line);
-        } else if (f->module) {
-            unit_text(place, frame_table_string(frames, f->module));
-        }
-    }
     if (d->calls.count)
-        table_print(&t, s, out);
+        rows_text(&rows, s, out);
     else
         strbuf_puts(out, "nothing was allocated or freed\n");
-    table_release(&t);
-    free(indent);
-    if (shown < d->calls.count) {
-        say(out, "... %N more call(s); --top 0 shows all\n", d->calls.count - shown);
-    }
 }
 
-/* Flat, with depths: trees are deeper than readers of JSON like. */
 void tree_json(const struct recording *r, const struct tree *d, const struct tree_peak *peak,
                const char *prefix, struct strbuf *out)
 {
-    const struct frame_table *frames = &d->places.total.frames;
+    const struct listing l = listing_of(d, prefix);
+    const struct rows rows = rows_of(&l);
     struct json j;
     json_init(&j, out);
     json_object(&j, NULL);
@@ -104,30 +127,13 @@ void tree_json(const struct recording *r, const struct tree *d, const struct tre
     } else {
         json_null(&j, "peak");
     }
-    json_array(&j, "calls");
-    for (size_t i = 0; i < d->calls.count; i++) {
-        const struct tree_call *c = &d->calls.items[i];
-        const struct call_frame *f = frame_of(d, c);
-        json_object(&j, NULL);
-        json_u64(&j, "depth", c->depth);
-        json_string(&j, "function", frame_table_string(frames, f->name));
-        json_string(&j, "module", f->module ? frame_table_string(frames, f->module) : NULL);
-        json_string(&j, "file",
-                    !f->file ? NULL
-                    : prefix ? shown_path(frame_table_string(frames, f->file), prefix)
-                             : frame_table_string(frames, f->file));
-        if (f->line)
-            json_u64(&j, "line", f->line);
-        else
-            json_null(&j, "line");
-        json_u64(&j, "first_ns", c->first_ns);
-        json_i64(&j, "gained_bytes", c->gained);
-        json_i64(&j, "freed_bytes", c->freed);
-        json_i64(&j, "count", c->count);
-        json_i64(&j, "self_gained_bytes", c->own_gained);
-        json_i64(&j, "self_freed_bytes", c->own_freed);
-        json_end(&j);
-    }
+    rows_json(&rows, "calls", NULL, &j);
     json_end(&j);
-    json_end(&j);
+}
+
+void tree_csv(const struct tree *d, const char *prefix, struct strbuf *out)
+{
+    const struct listing l = listing_of(d, prefix);
+    const struct rows rows = rows_of(&l);
+    rows_csv(&rows, NULL, out);
 }

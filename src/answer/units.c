@@ -1,7 +1,5 @@
 #include "answer/units.h"
 
-#include <string.h>
-
 #define TICK_NS UINT64_C(10000000)
 
 void unit_percent(struct strbuf *out, double part, double whole)

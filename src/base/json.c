@@ -125,3 +125,11 @@ void json_null(struct json *j, const char *key)
     json_item(j, key);
     strbuf_puts(j->out, "null");
 }
+
+void json_i64_if(struct json *j, const char *key, bool known, int64_t value)
+{
+    if (known)
+        json_i64(j, key, value);
+    else
+        json_null(j, key);
+}

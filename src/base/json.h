@@ -33,6 +33,8 @@ void json_u64(struct json *j, const char *key, uint64_t value);
 void json_i64(struct json *j, const char *key, int64_t value);
 void json_double(struct json *j, const char *key, double value);
 void json_bool(struct json *j, const char *key, bool value);
+/* null where it is not known. */
+void json_i64_if(struct json *j, const char *key, bool known, int64_t value);
 void json_null(struct json *j, const char *key);
 
 #endif

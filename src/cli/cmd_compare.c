@@ -72,7 +72,7 @@ static void print_help(void)
          "  --within REGEX, --ignore REGEX, --suppressions FILE, --presets, --no-presets,\n"
          "  --no-defaults, --fold REGEX, --no-fold, --merge s/RE/NEW/, --thread NAME,\n"
          "  --python-only, --native-only   as in tidemark report\n"
-         "  --json           exact numbers for scripts\n"
+         "  --json, --csv    exact numbers for scripts\n"
          "  --help           this text\n"
          "\n"
          "Examples:\n"
@@ -228,6 +228,8 @@ static int show(const struct wanted *w, const struct compare_input *in, const st
     struct strbuf out = {0};
     if (output == OUTPUT_JSON) {
         compare_json(&c, &frame, &command_sink, &out);
+    } else if (output == OUTPUT_CSV) {
+        compare_csv(&c, &command_sink, &out);
     } else {
         struct style style = style_of(STDOUT_FILENO);
         compare_text(&c, &frame, &style, &out);
@@ -284,8 +286,6 @@ static int prepare(struct wanted *w, struct query_options *o, struct err *err)
                        metric_name(o->query.metric));
     if (w->mark_on.count && !w->per)
         return err_set(err, -EINVAL, "--mark-on is of no use without --per");
-    if (!o->top_given && o->output == OUTPUT_TEXT)
-        o->query.top = TEXT_ROWS;
     if (!w->runs.copies) {
         long processors = sysconf(_SC_NPROCESSORS_ONLN);
         w->runs.copies = processors > 2 ? (size_t)processors : 2;
@@ -326,12 +326,13 @@ static int run(struct wanted *w, const struct query_options *o, bool *keep)
 
 int cmd_compare(int argc, char **argv)
 {
-    static const char *const common[] = {"metric",      "by",          "top",     "min",   "within",
-                                         "ignore",      "fold",        "no-fold", "merge", "thread",
-                                         "python-only", "native-only", "json",    "help",  NULL};
+    static const char *const common[] = {
+        "metric", "by",     "top",         "min",         "within", "ignore", "fold", "no-fold",
+        "merge",  "thread", "python-only", "native-only", "json",   "csv",    "help", NULL};
     struct wanted w = {
         .runs = {.sampling = {.cpu_period_ns = (uint64_t)(1e9 / CPU_HZ), .fault_period = 1}}};
     const struct query_command command = {.name = "compare",
+                                          .text_rows = TEXT_ROWS,
                                           .program = true,
                                           .letter_o = true,
                                           .only = common,

@@ -1,16 +1,12 @@
 /* tidemark maps FILE: what the process had mapped, at a moment or as a difference. */
 #include "cli/commands.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/query_options.h"
-#include "cli/terminal.h"
 #include "model/answer.h"
 #include "answer/maps.h"
-#include "store/reader.h"
 
 #define TEXT_ROWS 30
 
@@ -68,6 +64,23 @@ static int print_rows(const struct mappings *m, enum output output)
     return command_print("maps", &out);
 }
 
+static int ask(struct query_options *o, struct recording *r, struct err *err)
+{
+    const struct wanted *w = o->command->context;
+    const struct profile *profile;
+    struct mappings mappings = {0};
+    int code = answer_process(r, &o->query, &profile, err);
+    if (!code)
+        code = mappings_init(&mappings, r, profile, o->query.since, o->query.at, w->by,
+                             o->query.top, err);
+    if (code)
+        return code;
+    mappings.numa = w->numa;
+    code = print_rows(&mappings, o->output);
+    mappings_release(&mappings);
+    return code;
+}
+
 int cmd_maps(int argc, char **argv)
 {
     static const struct option extra[] = {
@@ -76,41 +89,14 @@ int cmd_maps(int argc, char **argv)
                                          "json", "csv",   "help",    NULL};
     struct wanted wanted = {.by = BY_KIND};
     const struct query_command command = {.name = "maps",
+                                          .help = print_help,
                                           .files = 1,
+                                          .summary = true,
+                                          .not_combined = true,
+                                          .text_rows = TEXT_ROWS,
                                           .only = common,
                                           .extra = extra,
                                           .take = take,
                                           .context = &wanted};
-    struct query_options o;
-    struct err err = {{0}};
-    struct recording *recording = NULL;
-    const struct profile *profile;
-    struct mappings mappings = {0};
-    int status = 0;
-    if (query_options_parse(&o, argc, argv, &command, &err))
-        return command_fail("maps", &err, 2);
-    if (o.help) {
-        print_help();
-        goto out;
-    }
-    if (recording_read(o.files.items[0], &recording, &err)) {
-        status = command_fail("maps", &err, 1);
-        goto out;
-    }
-    size_t top = o.output == OUTPUT_TEXT && !o.top_given ? TEXT_ROWS : o.query.top;
-    int code = answer_process(recording, &o.query, &profile, &err);
-    if (!code)
-        code = mappings_init(&mappings, recording, profile, o.query.since, o.query.at, wanted.by,
-                             top, &err);
-    if (code) {
-        status = command_fail("maps", &err, code == -EINVAL ? 2 : 1);
-        goto out;
-    }
-    mappings.numa = wanted.numa;
-    status = print_rows(&mappings, o.output);
-    mappings_release(&mappings);
-out:
-    recording_free(recording);
-    query_options_release(&o);
-    return status;
+    return command_ask(argc, argv, &command, ask);
 }

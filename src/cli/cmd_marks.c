@@ -7,13 +7,10 @@
 
 #include "cli/command.h"
 #include "cli/picture.h"
-#include "cli/query_options.h"
-#include "cli/terminal.h"
 #include "export/marks_plot.h"
 #include "model/answer.h"
 #include "answer/marks.h"
 #include "answer/mark_scopes.h"
-#include "store/reader.h"
 
 enum { OPT_LABEL = QUERY_EXTRA, OPT_STAMPS, OPT_SCOPES, OPT_PLOT, OPT_GNUPLOT, OPT_NPY };
 
@@ -85,7 +82,7 @@ static int show_scopes(const struct recording *r, const struct profile *p, const
     struct strbuf out = {0};
     int code = mark_scopes_init(&scopes, r, p, label, err);
     if (code)
-        return command_fail("marks", err, 1);
+        return code;
     struct style style = style_of(STDOUT_FILENO);
     if (output == OUTPUT_JSON)
         mark_scopes_json(&scopes, &out);
@@ -116,6 +113,32 @@ static int write_files(const struct mark_rows *m, const struct wanted *w, struct
     return code;
 }
 
+static int ask(struct query_options *o, struct recording *r, struct err *err)
+{
+    const struct wanted *w = o->command->context;
+    const struct profile *profile;
+    struct mark_rows rows;
+    bool picture = w->plot || w->gnuplot;
+    if (w->scopes && (w->stamps || picture || w->npy))
+        return err_set(err, -EINVAL,
+                       "--scopes is a table of its own: without --stamps, --plot, "
+                       "--gnuplot and --npy");
+    o->query.has_mark = w->label ? w->label : "";
+    int code = answer_process(r, &o->query, &profile, err);
+    if (!code && w->scopes)
+        return show_scopes(r, profile, w->label, o->output, err);
+    /* Text of a process without marks is not left empty; data is what was asked for. */
+    bool stamps = !code && (w->stamps || (o->output == OUTPUT_TEXT && !w->label &&
+                                          (!profile->marks.count || picture)));
+    if (!code)
+        code = mark_rows_init(&rows, r, profile, w->label, stamps, err);
+    if (code)
+        return code;
+    code = picture || w->npy ? write_files(&rows, w, err) : print_rows(&rows, o->output);
+    mark_rows_release(&rows);
+    return code;
+}
+
 int cmd_marks(int argc, char **argv)
 {
     static const struct option extra[] = {{"label", required_argument, NULL, OPT_LABEL},
@@ -128,59 +151,12 @@ int cmd_marks(int argc, char **argv)
     static const char *const common[] = {"process", "json", "csv", "help", NULL};
     struct wanted wanted = {0};
     const struct query_command command = {.name = "marks",
+                                          .help = print_help,
+                                          .not_combined = true,
                                           .files = 1,
                                           .only = common,
                                           .extra = extra,
                                           .take = take,
                                           .context = &wanted};
-    struct query_options o;
-    struct err err = {{0}};
-    struct recording *recording = NULL;
-    const struct profile *profile;
-    struct mark_rows rows;
-    int status = 0;
-    if (query_options_parse(&o, argc, argv, &command, &err))
-        return command_fail("marks", &err, 2);
-    if (o.help) {
-        print_help();
-        goto out;
-    }
-    if (wanted.scopes && (wanted.stamps || wanted.plot || wanted.gnuplot || wanted.npy)) {
-        err_set(&err, -EINVAL,
-                "--scopes is a table of its own: without --stamps, --plot, "
-                "--gnuplot and --npy");
-        status = command_fail("marks", &err, 2);
-        goto out;
-    }
-    if (recording_read(o.files.items[0], &recording, &err)) {
-        status = command_fail("marks", &err, 1);
-        goto out;
-    }
-    query_tell_damage(&o, o.files.items[0], recording);
-    o.query.has_mark = wanted.label ? wanted.label : "";
-    int code = answer_process(recording, &o.query, &profile, &err);
-    if (!code && wanted.scopes) {
-        status = show_scopes(recording, profile, wanted.label, o.output, &err);
-        goto out;
-    }
-    if (!code) {
-        /* Text of a process without marks is not left empty; data is what was asked for. */
-        bool picture = wanted.plot || wanted.gnuplot;
-        bool stamps = wanted.stamps || (o.output == OUTPUT_TEXT && !wanted.label &&
-                                        (!profile->marks.count || picture));
-        code = mark_rows_init(&rows, recording, profile, wanted.label, stamps, &err);
-    }
-    if (code) {
-        status = command_fail("marks", &err, code == -EINVAL ? 2 : 1);
-        goto out;
-    }
-    if (!wanted.plot && !wanted.gnuplot && !wanted.npy)
-        status = print_rows(&rows, o.output);
-    else if (write_files(&rows, &wanted, &err))
-        status = command_fail("marks", &err, 1);
-    mark_rows_release(&rows);
-out:
-    recording_free(recording);
-    query_options_release(&o);
-    return status;
+    return command_ask(argc, argv, &command, ask);
 }

@@ -1,17 +1,15 @@
 /* tidemark peaks FILE: numbered peaks of every thread and of the process. */
 #include "cli/commands.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/say.h"
+#include "cli/command.h"
 #include "cli/peak_lines.h"
 #include "cli/picture.h"
-#include "cli/query_options.h"
-#include "cli/terminal.h"
 #include "export/threads_plot.h"
 #include "answer/next.h"
 #include "answer/peaks.h"
@@ -137,7 +135,7 @@ static void put_options(const struct query_options *o, const struct wanted *w, s
 }
 
 static int print(const struct recording *r, const struct peaks *p, const struct query_options *o,
-                 const struct wanted *w, struct err *err)
+                 const struct wanted *w)
 {
     struct strbuf out = {0}, options = {0};
     if (o->output == OUTPUT_JSON) {
@@ -147,12 +145,24 @@ static int print(const struct recording *r, const struct peaks *p, const struct 
     } else {
         struct style style = style_of(STDOUT_FILENO);
         put_options(o, w, &options);
-        peaks_text(p, o->files.items[0], options.data, o->top_given ? o->query.top : TEXT_ROWS,
-                   &style, &out);
+        peaks_text(p, o->files.items[0], options.data, o->query.top, &style, &out);
     }
-    int code = picture_write(NULL, &out, err);
-    strbuf_release(&out);
     strbuf_release(&options);
+    return command_print("peaks", &out);
+}
+
+static int ask(struct query_options *o, struct recording *r, struct err *err)
+{
+    const struct wanted *w = o->command->context;
+    struct peaks peaks;
+    int code = peaks_init(&peaks, r, &o->query, &w->peaks, err);
+    if (code)
+        return code;
+    if (w->plot)
+        code = draw(&peaks, w, err);
+    if (!code)
+        code = print(r, &peaks, o, w);
+    peaks_release(&peaks);
     return code;
 }
 
@@ -163,38 +173,13 @@ int cmd_peaks(int argc, char **argv)
         "thread", "process", "python-only", "native-only", "json",   "csv",  "help",    NULL};
     struct wanted w = {.peaks = PEAK_OPTIONS_DEFAULT};
     const struct query_command command = {.name = "peaks",
+                                          .help = print_help,
                                           .files = 1,
+                                          .text_rows = TEXT_ROWS,
                                           .one_process = true,
                                           .only = common,
                                           .extra = extra,
                                           .take = take,
                                           .context = &w};
-    struct query_options o;
-    struct err err = {{0}};
-    struct recording *recording = NULL;
-    struct peaks peaks;
-    int code = query_options_parse(&o, argc, argv, &command, &err);
-    if (code) {
-        fprintf(stderr, "tidemark peaks: %s\n", err.text);
-        return 2;
-    }
-    if (o.help) {
-        print_help();
-        goto out;
-    }
-    code = query_read(&o, o.files.items[0], &recording, &err);
-    code = code ? -EIO : peaks_init(&peaks, recording, &o.query, &w.peaks, &err);
-    if (!code) {
-        if (w.plot)
-            code = draw(&peaks, &w, &err);
-        if (!code)
-            code = print(recording, &peaks, &o, &w, &err);
-        peaks_release(&peaks);
-    }
-out:
-    if (code)
-        fprintf(stderr, "tidemark peaks: %s\n", err.text);
-    recording_free(recording);
-    query_options_release(&o);
-    return code == 0 ? 0 : code == -EINVAL ? 2 : 1;
+    return command_ask(argc, argv, &command, ask);
 }

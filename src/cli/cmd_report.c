@@ -1,21 +1,15 @@
 /* tidemark report FILE: what, by function, line, stack, library or thread. */
 #include "cli/commands.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/query_options.h"
-#include "cli/terminal.h"
 #include "model/answer.h"
 #include "model/sampled.h"
 #include "answer/report.h"
 
-#define TEXT_ROWS       20
-#define TEXT_TREE_ROWS  60
-#define TEXT_HISTOGRAMS 5
-#define TEXT_TREE_MIN   1.0
+#define TEXT_ROWS 20
 
 enum { OPT_HISTOGRAM = QUERY_EXTRA };
 
@@ -51,20 +45,6 @@ static void print_help(void)
         query_options_help());
 }
 
-/* Text is for a screen, so it starts with the most important rows; data is complete. */
-static void set_defaults(struct query_options *o)
-{
-    bool tree = o->query.shape == SHAPE_TREE;
-    if (o->output != OUTPUT_TEXT)
-        return;
-    if (!o->top_given)
-        o->query.top = tree                      ? TEXT_TREE_ROWS
-                       : o->query.histogram_rows ? TEXT_HISTOGRAMS
-                                                 : TEXT_ROWS;
-    if (!o->min_given && tree)
-        o->query.min_percent = TEXT_TREE_MIN;
-}
-
 static int print_answer(const struct answer *a, const struct query_options *o)
 {
     struct strbuf out = {0};
@@ -79,44 +59,30 @@ static int print_answer(const struct answer *a, const struct query_options *o)
     return command_print("report", &out);
 }
 
+static int ask(struct query_options *o, struct recording *r, struct err *err)
+{
+    struct answer answer;
+    if (!o->metric_given && !o->query.histogram)
+        o->query.metric = sampled_default(r);
+    int code = answer_query(&answer, r, &o->query, err);
+    if (code)
+        return code;
+    code = print_answer(&answer, o);
+    answer_release(&answer);
+    return code;
+}
+
 int cmd_report(int argc, char **argv)
 {
     static const struct option extra[] = {{"histogram", required_argument, NULL, OPT_HISTOGRAM},
                                           {0}};
-    struct query_options o;
-    const struct query_command command = {.name = "report",
-                                          .files = 1,
-                                          .one_process = true,
-                                          .summary = true,
-                                          .extra = extra,
-                                          .take = take,
-                                          .context = &o};
-    struct err err = {{0}};
-    struct recording *recording = NULL;
-    if (query_options_parse(&o, argc, argv, &command, &err))
-        return command_fail("report", &err, 2);
-    int status = 0;
-    if (o.help) {
-        print_help();
-        goto out;
-    }
-    set_defaults(&o);
-    if (query_read(&o, o.files.items[0], &recording, &err)) {
-        status = command_fail("report", &err, 1);
-        goto out;
-    }
-    if (!o.metric_given && !o.query.histogram)
-        o.query.metric = sampled_default(recording);
-    struct answer answer;
-    int code = answer_query(&answer, recording, &o.query, &err);
-    if (code) {
-        status = command_fail("report", &err, code == -EINVAL ? 2 : 1);
-        goto out;
-    }
-    status = print_answer(&answer, &o);
-    answer_release(&answer);
-out:
-    recording_free(recording);
-    query_options_release(&o);
-    return status;
+    static const struct query_command command = {.name = "report",
+                                                 .help = print_help,
+                                                 .files = 1,
+                                                 .text_rows = TEXT_ROWS,
+                                                 .one_process = true,
+                                                 .summary = true,
+                                                 .extra = extra,
+                                                 .take = take};
+    return command_ask(argc, argv, &command, ask);
 }

@@ -1,14 +1,12 @@
 /* tidemark threads FILE: what each thread had, over time. */
 #include "cli/commands.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/command.h"
 #include "cli/picture.h"
-#include "cli/query_options.h"
-#include "cli/terminal.h"
 #include "export/threads_plot.h"
 #include "answer/summary.h"
 #include "answer/threads.h"
@@ -97,8 +95,7 @@ static int draw(const struct threads *t, const struct wanted *w, struct err *err
     return code;
 }
 
-static int print(const struct recording *r, const struct threads *t, const struct query_options *o,
-                 struct err *err)
+static int print(const struct recording *r, const struct threads *t, const struct query_options *o)
 {
     struct strbuf out = {0};
     if (o->output == OUTPUT_JSON) {
@@ -108,10 +105,20 @@ static int print(const struct recording *r, const struct threads *t, const struc
     } else {
         struct style style = style_of(STDOUT_FILENO);
         summary_choice(r, t->profile, &style, &out);
-        threads_text(t, o->top_given ? o->query.top : TEXT_ROWS, &style, &out);
+        threads_text(t, o->query.top, &style, &out);
     }
-    int code = picture_write(NULL, &out, err);
-    strbuf_release(&out);
+    return command_print("threads", &out);
+}
+
+static int ask(struct query_options *o, struct recording *r, struct err *err)
+{
+    const struct wanted *w = o->command->context;
+    struct threads threads;
+    int code = threads_init(&threads, r, &o->query, err);
+    if (code)
+        return code;
+    code = w->plot || w->gnuplot ? draw(&threads, w, err) : print(r, &threads, o);
+    threads_release(&threads);
     return code;
 }
 
@@ -122,35 +129,13 @@ int cmd_threads(int argc, char **argv)
         "thread", "process", "json", "csv",    "help",   "python-only", "native-only", NULL};
     struct wanted w = {0};
     const struct query_command command = {.name = "threads",
+                                          .help = print_help,
                                           .files = 1,
+                                          .text_rows = TEXT_ROWS,
                                           .one_process = true,
                                           .only = common,
                                           .extra = extra,
                                           .take = take,
                                           .context = &w};
-    struct query_options o;
-    struct err err = {{0}};
-    struct recording *recording = NULL;
-    struct threads lines;
-    int code = query_options_parse(&o, argc, argv, &command, &err);
-    if (code) {
-        fprintf(stderr, "tidemark threads: %s\n", err.text);
-        return 2;
-    }
-    if (o.help) {
-        print_help();
-        goto out;
-    }
-    code = query_read(&o, o.files.items[0], &recording, &err);
-    code = code ? -EIO : threads_init(&lines, recording, &o.query, &err);
-    if (!code) {
-        code = w.plot || w.gnuplot ? draw(&lines, &w, &err) : print(recording, &lines, &o, &err);
-        threads_release(&lines);
-    }
-out:
-    if (code)
-        fprintf(stderr, "tidemark threads: %s\n", err.text);
-    recording_free(recording);
-    query_options_release(&o);
-    return code == 0 ? 0 : code == -EINVAL ? 2 : 1;
+    return command_ask(argc, argv, &command, ask);
 }

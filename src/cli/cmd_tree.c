@@ -8,10 +8,8 @@
 #include <unistd.h>
 
 #include "base/say.h"
+#include "cli/command.h"
 #include "cli/peak_lines.h"
-#include "cli/picture.h"
-#include "cli/query_options.h"
-#include "cli/terminal.h"
 #include "answer/tree.h"
 #include "answer/peaks.h"
 #include "answer/summary.h"
@@ -66,7 +64,7 @@ static void print_help(void)
          "                   as in tidemark report\n"
          "  --top N          at most N calls; 0: all\n"
          "  --process PID    another process of the recording (PID#N: its N-th program), or all\n"
-         "  --json           for scripts\n"
+         "  --json, --csv    all calls, exact numbers for scripts\n"
          "  --help           this text\n"
          "\n"
          "Examples:\n"
@@ -141,9 +139,8 @@ static int find_peak(struct peak_query *k, const struct recording *r, const stru
         k->query.since = from ? k->since : "start";
         k->query.at = k->at;
         if (peak->line != THREADS_PROCESS) {
-            const struct thread *t =
-                &p.lines.profile->threads.items[p.lines.lines.items[peak->line].thread];
-            snprintf(k->thread, sizeof k->thread, "%u", (unsigned)t->tid);
+            snprintf(k->thread, sizeof k->thread, "%u",
+                     (unsigned)p.lines.lines.items[peak->line].info->tid);
             k->query.focus.thread = k->thread;
         }
         strbuf_puts(&k->heading, "peak ");
@@ -158,65 +155,54 @@ static int find_peak(struct peak_query *k, const struct recording *r, const stru
 }
 
 static int print(const struct recording *r, const struct tree *d, const struct query_options *o,
-                 const struct wanted *w, const struct peak_query *k, struct err *err)
+                 const struct wanted *w, const struct peak_query *k)
 {
     struct strbuf out = {0};
     if (o->output == OUTPUT_JSON) {
         tree_json(r, d, &k->peak, w->prefix, &out);
+    } else if (o->output == OUTPUT_CSV) {
+        tree_csv(d, w->prefix, &out);
     } else {
         struct style style = style_of(STDOUT_FILENO);
         const char *heading = k->heading.size ? k->heading.data : "what was allocated and freed";
         summary_choice(r, d->places.total.profile, &style, &out);
-        tree_text(d, heading, w->prefix, o->top_given ? o->query.top : TEXT_ROWS, &style, &out);
+        tree_text(d, heading, w->prefix, o->query.top, &style, &out);
     }
-    int code = picture_write(NULL, &out, err);
-    strbuf_release(&out);
+    return command_print("tree", &out);
+}
+
+static int ask(struct query_options *o, struct recording *r, struct err *err)
+{
+    const struct wanted *w = o->command->context;
+    struct peak_query k = {.query = o->query};
+    struct tree tree;
+    int code = w->peak ? find_peak(&k, r, &o->query, w, err) : 0;
+    if (!code)
+        code = tree_init(&tree, r, &k.query, w->by_size, err);
+    if (!code) {
+        code = print(r, &tree, o, w, &k);
+        tree_release(&tree);
+    }
+    free(k.since);
+    free(k.at);
+    strbuf_release(&k.heading);
     return code;
 }
 
 int cmd_tree(int argc, char **argv)
 {
-    static const char *const common[] = {"at",          "since",       "top",   "within", "ignore",
-                                         "fold",        "no-fold",     "merge", "thread", "process",
-                                         "python-only", "native-only", "json",  "help",   NULL};
+    static const char *const common[] = {
+        "at",     "since",   "top",         "within",      "ignore", "fold", "no-fold", "merge",
+        "thread", "process", "python-only", "native-only", "json",   "csv",  "help",    NULL};
     struct wanted w = {.peaks = PEAK_OPTIONS_DEFAULT};
     const struct query_command command = {.name = "tree",
+                                          .help = print_help,
                                           .files = 1,
+                                          .text_rows = TEXT_ROWS,
                                           .one_process = true,
                                           .only = common,
                                           .extra = extra,
                                           .take = take,
                                           .context = &w};
-    struct query_options o;
-    struct err err = {{0}};
-    struct recording *recording = NULL;
-    struct tree d;
-    int code = query_options_parse(&o, argc, argv, &command, &err);
-    if (code) {
-        fprintf(stderr, "tidemark tree: %s\n", err.text);
-        return 2;
-    }
-    struct peak_query k = {.query = o.query};
-    if (o.help) {
-        print_help();
-        goto out;
-    }
-    code = query_read(&o, o.files.items[0], &recording, &err) ? -EIO : 0;
-    if (!code && w.peak)
-        code = find_peak(&k, recording, &o.query, &w, &err);
-    if (!code)
-        code = tree_init(&d, recording, &k.query, w.by_size, &err);
-    if (!code) {
-        code = print(recording, &d, &o, &w, &k, &err);
-        tree_release(&d);
-    }
-out:
-    if (code)
-        fprintf(stderr, "tidemark tree: %s\n", err.text);
-    free(k.since);
-    free(k.at);
-    strbuf_release(&k.heading);
-    recording_free(recording);
-    query_options_release(&o);
-    return code == 0 ? 0 : code == -EINVAL ? 2 : 1;
+    return command_ask(argc, argv, &command, ask);
 }

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "store/recording.h"
+
 static void write_out(void *context, struct strbuf *ready)
 {
     (void)context;
@@ -27,4 +29,24 @@ int command_print(const char *name, struct strbuf *out)
         return 0;
     fprintf(stderr, "tidemark %s: cannot write the output: %s\n", name, strerror(errno));
     return 1;
+}
+
+int command_ask(int argc, char **argv, const struct query_command *command,
+                int (*answer)(struct query_options *o, struct recording *r, struct err *err))
+{
+    struct query_options o;
+    struct recording *recording = NULL;
+    struct err err = {{0}};
+    int code = 0;
+    if (query_options_parse(&o, argc, argv, command, &err))
+        return command_fail(command->name, &err, 2);
+    if (o.help)
+        command->help();
+    else if (query_read(&o, o.files.items[0], &recording, &err))
+        code = -EIO;
+    else
+        code = answer(&o, recording, &err);
+    recording_free(recording);
+    query_options_release(&o);
+    return code < 0 ? command_fail(command->name, &err, code == -EINVAL ? 2 : 1) : code;
 }

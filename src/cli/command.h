@@ -7,9 +7,18 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "answer/report.h"
+#include "cli/query_options.h"
 
 /* Long output goes to stdout piece by piece. */
 extern const struct report_sink command_sink;
+
+/*
+ * A command that asks one recording: takes its options, prints its help or reads the recording,
+ * and gives the exit status. `answer` returns that, or a negative code and a sentence, which is
+ * then said on stderr: -EINVAL for wrong usage.
+ */
+int command_ask(int argc, char **argv, const struct query_command *command,
+                int (*answer)(struct query_options *o, struct recording *r, struct err *err));
 
 /* Says why on stderr; returns `status`. */
 int command_fail(const char *name, const struct err *err, int status);

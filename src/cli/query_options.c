@@ -73,6 +73,10 @@ static const struct option common[] = {
     {"help", no_argument, NULL, OPT_HELP},
 };
 
+#define TEXT_TREE_ROWS  60
+#define TEXT_TREE_MIN   1.0
+#define TEXT_HISTOGRAMS 5
+
 #define COMMON (sizeof common / sizeof common[0])
 
 static int take_top(struct query_options *o, const char *text, struct err *err)
@@ -289,6 +293,20 @@ static bool takes(const struct query_command *command, const char *name)
     return !only || *only;
 }
 
+/* Text is for a screen, so it starts with the most important rows. */
+static void set_text_rows(struct query_options *o)
+{
+    bool tree = o->query.shape == SHAPE_TREE;
+    if (o->output != OUTPUT_TEXT || !o->command->text_rows)
+        return;
+    if (!o->top_given)
+        o->query.top = tree                      ? TEXT_TREE_ROWS
+                       : o->query.histogram_rows ? TEXT_HISTOGRAMS
+                                                 : o->command->text_rows;
+    if (!o->min_given && tree)
+        o->query.min_percent = TEXT_TREE_MIN;
+}
+
 int query_options_parse(struct query_options *o, int argc, char **argv,
                         const struct query_command *command, struct err *err)
 {
@@ -314,7 +332,7 @@ int query_options_parse(struct query_options *o, int argc, char **argv,
         else if (val == 'h')
             o->help = true;
         else if (val >= QUERY_EXTRA || val == 'o')
-            code = command->take(command->context, val, optarg, err);
+            code = command->take(command->context ? command->context : o, val, optarg, err);
         else
             code = take_common(o, val, optarg, err);
     }
@@ -322,6 +340,7 @@ int query_options_parse(struct query_options *o, int argc, char **argv,
     if (o->query.histogram && !o->metric_given)
         o->query.metric = METRIC_TOTAL;
     o->query.histogram_rows &= o->query.histogram != HISTOGRAM_NONE;
+    set_text_rows(o);
     if (!code && !o->help) {
         for (int i = optind; i < argc; i++)
             *vec_push(&o->files) = argv[i];
@@ -380,7 +399,8 @@ int query_read(const struct query_options *o, const char *file, struct recording
                struct err *err)
 {
     const char *process = o->query.process;
-    bool whole = process && strstr(process, COMBINED_PROFILE_WORD); /* of two files: PID,PID */
+    bool whole = process && !o->command->not_combined &&
+                 strstr(process, COMBINED_PROFILE_WORD); /* of two files: PID,PID */
     bool one = o->command->one_process && !whole && !recording_held(file) &&
                read_one_process(o, file, out);
     int code = one ? 0 : recording_read(file, out, err);

@@ -37,12 +37,15 @@ struct query_options {
 /* What differs between commands. */
 struct query_command {
     const char *name;        /* "report" */
+    void (*help)(void);      /* prints --help */
     size_t files;            /* how many files it needs */
     const char *arguments;   /* what they are; NULL: FILE, as often */
     bool program;            /* instead of files: a program and its arguments, in `files` */
     bool letter_o;           /* takes -o VALUE */
     bool summary;            /* do its text and its JSON say themselves what a recording lacks? */
     bool presets;            /* are presets applied unless --no-presets is given? */
+    size_t text_rows;        /* --top of text where none is given; 0: all. Data is complete */
+    bool not_combined;       /* is it refused for all processes together? */
     bool one_process;        /* is nothing read of the other processes but who they are? */
     const char *const *only; /* names of the common options that it takes, ended by NULL; or NULL:
                                 all. With "within" comes within-path; with "ignore" come
@@ -50,7 +53,7 @@ struct query_command {
     const struct option
         *extra; /* its own options, ended by zeros, or NULL; `val` from QUERY_EXTRA up */
     int (*take)(void *context, int val, const char *argument, struct err *err);
-    void *context;
+    void *context; /* NULL: the query_options themselves */
 };
 
 #define QUERY_EXTRA 1000

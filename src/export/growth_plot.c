@@ -29,9 +29,7 @@ static void add_fit(struct plot *plot, const struct growth *g, int line, char *n
 static char *fit_name(const struct growth *g, int line, const char *name)
 {
     struct strbuf text = {0};
-    double rate = fmin(fmax(round(g->trends[line].rate), -9e18), 9e18);
-    say(&text, "%r, fitted: %+B ", name, (int64_t)rate);
-    growth_unit(g, &text);
+    say(&text, "%r, fitted: %+B per %s", name, g->trends[line].rate, growth_per(g));
     return strbuf_detach(&text);
 }
 

@@ -3,6 +3,8 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/path.h"
+
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
@@ -74,15 +76,9 @@ void comparable_name(struct strbuf *out, const char *name, bool without_numbers)
     }
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 static bool is_named(const struct module *m, const char *name, size_t size)
 {
-    const char *base = m->path ? base_name(m->path) : "";
+    const char *base = m->path ? path_base(m->path) : "";
     return strncmp(base, name, size) == 0 && !base[size];
 }
 

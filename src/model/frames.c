@@ -5,6 +5,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/path.h"
 #include "model/name.h"
 #include "model/presets.h"
 #include "model/rust_name.h"
@@ -160,12 +161,6 @@ uint32_t frame_table_marker(struct frame_table *t, const char *name)
         t, (struct call_frame){.name = strpool_add(&t->strings, name), .flags = CALL_MARKER});
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 /* The name after renaming and what the focus says about it. */
 static struct renamed examine(struct frame_table *t, const char *name)
 {
@@ -219,7 +214,7 @@ static uint32_t translate(struct frame_table *t, uint32_t string, bool module)
         return 0;
     const char *text = strpool_get(&t->recording->strings, string);
     if (module) /* few distinct ones, and a string may serve as module and as file */
-        return strpool_add(&t->strings, base_name(text));
+        return strpool_add(&t->strings, path_base(text));
     if (t->translated[string] == MAP_NONE)
         t->translated[string] = strpool_add(&t->strings, text);
     return t->translated[string];
@@ -308,7 +303,7 @@ static uint32_t unresolved(struct frame_table *t, uint64_t address, const struct
 {
     if (m && m->path && !*m->path)
         m = NULL; /* model/combined_profile.h */
-    const char *base = m && m->path ? base_name(m->path) : "[unknown]";
+    const char *base = m && m->path ? path_base(m->path) : "[unknown]";
     uint64_t offset = NODE_PC(address) - (m ? m->bias : 0);
     char *text = xasprintf("%s+0x%" PRIx64, base, offset);
     struct renamed function = examine(t, text);

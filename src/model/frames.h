@@ -108,4 +108,10 @@ static inline const char *frame_table_string(const struct frame_table *t, uint32
     return strpool_get(&t->strings, number);
 }
 
+/* Of a module or a file, which may be unknown: then NULL. */
+static inline const char *frame_table_known(const struct frame_table *t, uint32_t number)
+{
+    return number ? frame_table_string(t, number) : NULL;
+}
+
 #endif

@@ -3,16 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "model/frames.h"
 
 #define LEAST_BYTES ((uint64_t)8 << 20)
 #define LEAST_SHARE 4 /* a quarter of what is resident */
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
 
 static const struct stamp *highest_stamp(const struct profile *p)
 {
@@ -75,7 +70,7 @@ static int64_t *mapped_bytes(const struct profile *p, uint64_t time_ns)
 bool mapped_by_python(const struct profile *p, const struct site *s)
 {
     ptrdiff_t module = module_of(p, s);
-    return module >= 0 && is_python(base_name(p->modules.items[module].path));
+    return module >= 0 && is_python(path_base(p->modules.items[module].path));
 }
 
 struct mapped_by mapped_by(const struct profile *p)
@@ -89,7 +84,7 @@ struct mapped_by mapped_by(const struct profile *p)
     for (size_t i = 0; i < p->modules.count; i++) {
         if (bytes[i] <= 0 || (uint64_t)bytes[i] <= most)
             continue;
-        const char *name = base_name(p->modules.items[i].path);
+        const char *name = path_base(p->modules.items[i].path);
         if (is_python(name))
             continue;
         most = (uint64_t)bytes[i];

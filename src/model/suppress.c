@@ -7,16 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "model/name.h"
 #include "model/pattern.h"
 
 #define FILE_SIZE_MAX (16u << 20)
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
 
 /* --- one place ---------------------------------------------------------------------------------*/
 
@@ -43,7 +38,7 @@ static bool object_matches(const struct place *p, const char *object)
     char *globs = xstrdup(p->object), *rest = globs, *glob;
     bool matches = false;
     while (!matches && (glob = strsep(&rest, "|")))
-        matches = glob_match(glob, base_name(object), true);
+        matches = glob_match(glob, path_base(object), true);
     free(globs);
     return matches;
 }
@@ -59,7 +54,7 @@ bool place_matches(const struct place *p, const struct place_subject *f)
         /* valgrind knows names as the compiler was given them; ours are whole paths. */
         return f->file && (!p->line || p->line == f->line) &&
                (glob_match(p->text, f->file, true) ||
-                glob_match(p->text, base_name(f->file), true));
+                glob_match(p->text, path_base(f->file), true));
     case PLACE_EITHER:
         return (f->function && glob_match(p->text, f->function, false)) ||
                (f->file && glob_match(p->text, f->file, false)) ||

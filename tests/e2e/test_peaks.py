@@ -1,4 +1,6 @@
 """tidemark peaks and tree: numbered peaks of threads that rise and fall, and the calls that led there."""
+import csv
+import io
 import os
 import re
 import shlex
@@ -102,6 +104,16 @@ def test_tree_of_a_window(t):
     t.equal("the largest first", [c["freed_bytes"] for c in piles], [300 * KIB, 100 * KIB])
     whole = [c for c in t.ask(profile, "tree", "--prefix", ROOT + "/")["calls"] if c["function"] == "pile_up"]
     t.equal("prefix", {c["file"] for c in whole}, {"tests/programs/hills.c"})
+
+
+def test_tree_as_csv(t):
+    """The same calls with the same figures as in JSON, in the same order; what is unknown is empty."""
+    profile = record(t)
+    for options in ((), ("--peak", "1"), ("--order", "size", "--prefix", ROOT + "/")):
+        calls = t.ask(profile, "tree", *options)["calls"]
+        rows = list(csv.DictReader(io.StringIO(t.run("tree", profile, *options, "--csv")[0])))
+        t.equal("calls %s" % (options,), rows, [{k: "" if v is None else str(v) for k, v in c.items()} for c in calls])
+        t.true("some of them", any(c["function"] == "pile_up" and c["gained_bytes"] >= 50 * KIB for c in calls), calls)
 
 
 def test_picture(t):

@@ -260,6 +260,7 @@ static inline void look_peaks(const struct recording *r, uint64_t hash)
     }
     if (tree_init(&d, r, &q, hash / 256 % 2, &err) == 0) {
         tree_text(&d, "heading", NULL, 10, &style, &out);
+        tree_csv(&d, NULL, &out);
         tree_release(&d);
     }
     strbuf_release(&out);

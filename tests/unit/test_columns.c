@@ -34,7 +34,7 @@ static const struct column_def columns[] = {
     {"name", NULL, COLUMN_NAME, FIELD(struct line, name), .title_of = title_of_name},
     {"line", NULL, COLUMN_COUNT, FIELD(struct line, number), .zero_is_unknown = true},
     {"once", NULL, COLUMN_COUNT, FIELD(struct line, number), .known = is_known, .optional = true,
-     .in_csv = column_never},
+     .csv_if = COLUMN_NEVER},
     {"self", NULL, COLUMN_WORD, FIELDS(struct line, self, of_pair), .known = is_known},
 };
 

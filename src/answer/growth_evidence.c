@@ -1,0 +1,207 @@
+/* The sentences of growth. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "answer/growth.h"
+#include "base/say.h"
+#include "answer/growth_account.h"
+
+static const char *const titles[GROWTH_LINES] = {
+    [GROWTH_LIVE] = "the live heap",
+    [GROWTH_RSS] = "RSS",
+    [GROWTH_VM] = "VM",
+    [GROWTH_ANON] = "anonymous RSS",
+    [GROWTH_MAPPED] = "what the program itself has mapped",
+    [GROWTH_LOST] = "what is lost",
+    [GROWTH_HELD] = "memory held beyond live blocks",
+    [GROWTH_SHARED] = "shared memory and pages of files",
+    [GROWTH_POOLS] = "what its pools have",
+    [GROWTH_ARENAS] = "arenas of Python"};
+
+static const char *mark_word(const struct growth *g)
+{
+    return g->mark ? "mark" : "stamp";
+}
+
+static void put(struct sentences *s, struct strbuf *text)
+{
+    strbuf_puts(text, "");
+    *vec_push(&s->list) = strbuf_detach(text);
+    *text = (struct strbuf){0};
+}
+
+/* The model that fits a line, with its numbers. */
+static void line_words(const struct growth *g, enum growth_line line, struct strbuf *out)
+{
+    const struct trend *t = &g->trends[line];
+    const double *y = g->series[line];
+    bool up = t->slope > 0, late = t->began && t->begin + 1 < g->count;
+    strbuf_puts(out, titles[line]);
+    switch (t->model) {
+    case TREND_RAMP:
+        say(out, "%r %r by %B per %s", t->sure ? "" : " perhaps", up ? "grows" : "shrinks",
+            fabs(t->slope), growth_per(g));
+        if (late) {
+            strbuf_puts(out, " since ");
+            growth_moment(g, t->begin + 1, out);
+        }
+        say(out, " (95 %% interval %B to %B)%r", up ? t->low : -t->high, up ? t->high : -t->low,
+            t->sure ? "" : ", too little to be sure of");
+        break;
+    case TREND_STEPS:
+        say(out, " moves in %N jump(s), %B in all: steps, not a ramp", t->jumps,
+            y[g->count - 1] - y[t->skipped]);
+        break;
+    case TREND_PLATEAU:
+        say(out, " %r %B%r", t->warm_up > 0 ? "gained" : "lost", fabs(y[t->end] - y[t->begin]),
+            late ? " from " : " up to ");
+        if (late) {
+            growth_moment(g, t->begin + 1, out);
+            strbuf_puts(out, " to ");
+        }
+        growth_moment(g, t->end, out);
+        strbuf_puts(out, ", and is on a plateau since");
+        break;
+    case TREND_SAWTOOTH:
+        say(out, " rises and falls again, by up to %B", t->fall);
+        break;
+    default:
+        strbuf_puts(out, " is flat");
+        break;
+    }
+    if (t->model != TREND_RAMP)
+        say(out, "; growth of %B per %s would have been seen", fmax(ceil(t->detectable), 1),
+            growth_per(g));
+    if (t->model != TREND_PLATEAU && !t->began && t->skipped && t->warm_up != 0)
+        say(out, "; warm-up, not counted: %B in the first %N %r(s)", t->warm_up, t->skipped,
+            mark_word(g));
+}
+
+static void lost_words(const struct growth *g, struct strbuf *out)
+{
+    size_t first = g->first, last = g->count - 1;
+    const double *lost = g->series[GROWTH_LOST], *live = g->series[GROWTH_LIVE];
+    if (!g->scan) {
+        say(out, "whether anything still points to what is live is not known%r%s%r",
+            g->no_scan ? ": " : "", g->no_scan ? g->no_scan : "",
+            growth_grows(g, GROWTH_LIVE) ? "; so a leak cannot be told from growth that is wanted"
+                                         : "");
+        return;
+    }
+    say(out, "of what was allocated between the first %r that counts and the last, %B are lost: %r",
+        mark_word(g), lost[last] - lost[first],
+        lost[last] > lost[first] ? "nothing points to them"
+                                 : "something points to all that is left");
+    if (live[last] > live[first])
+        say(out, "; live bytes gained %B", live[last] - live[first]);
+}
+
+static void freed_words(const struct growth *g, struct strbuf *out)
+{
+    say(out,
+        "of what the functions below gained, %B were freed after the last %r: they grew from one "
+        "to the next, and did not stay to the end",
+        g->freed_bytes, mark_word(g));
+}
+
+static void held_words(const struct growth *g, struct strbuf *out)
+{
+    double held = growth_last(g, GROWTH_HELD);
+    say(out,
+        "at the last %r anonymous RSS is %B and live blocks are %B; %r%B%r; live bytes were at "
+        "most %B",
+        mark_word(g), growth_last(g, GROWTH_ANON), growth_last(g, GROWTH_LIVE),
+        held < 0 ? "" : "beyond them and their rounding ", fabs(held),
+        held < 0 ? " or more of them are not resident" : " are held", g->peak_bytes);
+}
+
+static void planted_words(const struct growth *g, struct strbuf *out)
+{
+    const struct trend *t = &g->trends[GROWTH_LIVE];
+    say(out, "recorded with --plant-leak: %B were leaked on purpose from one mark to the next, %r",
+        g->planted_bytes,
+        t->low > g->planted_bytes ? "and live bytes grow by more: the rest is the program's own"
+        : t->high < g->planted_bytes
+            ? "and live bytes grow by less: the program gives back memory meanwhile"
+            : "which is inside the interval of live bytes: the measurement is right");
+}
+
+void growth_missing_words(const struct growth *g, struct strbuf *out)
+{
+    say(out, "with %N %r(s)%r%s%r", g->count, mark_word(g), g->mark ? " '" : "",
+        g->mark ? g->mark : "", g->mark ? "'" : "");
+    say(out,
+        " growth cannot be told from chance: %d are needed; %r, or record it again with 'tidemark "
+        "run --mark-on FUNCTION', a function that is entered once for each piece of work, %d times "
+        "or more",
+        g->mark ? TREND_LEAST : GROWTH_STAMPS_LEAST,
+        g->mark ? "let it run for longer" : "a longer run has more", TREND_LEAST);
+}
+
+void growth_evidence(const struct growth *g, struct sentences *out)
+{
+    struct strbuf text = {0};
+    if (g->verdict == VERDICT_NONE) {
+        growth_missing_words(g, &text);
+        put(out, &text);
+    }
+    if (!g->mark) {
+        strbuf_puts(&text,
+                    g->known
+                        ? "there are no marks, so the collector's stamps are compared: whether the "
+                          "program did the same work between them is not known; "
+                          "tide_mark(\"LABEL\") or run --mark-on FUNCTION make marks"
+                        : "the program makes no marks; tide_mark(\"LABEL\") in its code, 'tidemark "
+                          "ctl PID mark LABEL' from outside, or --mark-on make them");
+        put(out, &text);
+    }
+    if (!g->known)
+        return;
+    for (int line = 0; line < GROWTH_SHOWN; line++) {
+        line_words(g, (enum growth_line)line, &text);
+        put(out, &text);
+    }
+    lost_words(g, &text);
+    put(out, &text);
+    if (g->freed_bytes > 0) {
+        freed_words(g, &text);
+        put(out, &text);
+    }
+    if (g->account.last)
+        growth_kept_words(g, &text);
+    else
+        held_words(g, &text);
+    put(out, &text);
+    if ((g->verdict == VERDICT_FRAGMENTATION || growth_pins_matter(g)) &&
+        growth_pinned_words(g, &text))
+        put(out, &text);
+    if (g->verdict == VERDICT_LEAK || g->verdict == VERDICT_FRAGMENTATION) {
+        line_words(g, g->verdict == VERDICT_LEAK ? GROWTH_LOST : GROWTH_HELD, &text);
+        put(out, &text);
+    }
+    if (g->trends[GROWTH_MAPPED].model != TREND_FLAT) {
+        line_words(g, GROWTH_MAPPED, &text);
+        put(out, &text);
+    }
+    for (int line = GROWTH_SHARED; line < GROWTH_LINES; line++)
+        if (growth_grows(g, (enum growth_line)line) || growth_rose(g, (enum growth_line)line)) {
+            line_words(g, (enum growth_line)line, &text);
+            put(out, &text);
+        }
+    if (growth_account_words(g, &text))
+        put(out, &text);
+    else
+        strbuf_release(&text);
+    if (g->planted_bytes > 0) {
+        planted_words(g, &text);
+        put(out, &text);
+    }
+}
+
+void sentences_release(struct sentences *s)
+{
+    for (size_t i = 0; i < s->list.count; i++)
+        free(s->list.items[i]);
+    vec_release(&s->list);
+}
