@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/say.h"
 #include "cli/command.h"
@@ -134,21 +133,21 @@ static void put_options(const struct query_options *o, const struct wanted *w, s
         strbuf_printf(out, " --peak-delta-time %.9gs", (double)w->peaks.least_time_ns / 1e9);
 }
 
-static int print(const struct recording *r, const struct peaks *p, const struct query_options *o,
-                 const struct wanted *w)
+static int print(const struct peaks *p, const struct query_options *o, const struct wanted *w)
 {
-    struct strbuf out = {0}, options = {0};
-    if (o->output == OUTPUT_JSON) {
-        peaks_json(r, p, &out);
-    } else if (o->output == OUTPUT_CSV) {
-        peaks_csv(p, &out);
-    } else {
-        struct style style = style_of(STDOUT_FILENO);
-        put_options(o, w, &options);
-        peaks_text(p, o->files.items[0], options.data, o->query.top, &style, &out);
-    }
+    struct json_stacks stacks = {.frames = &p->places.total.frames};
+    struct strbuf options = {0};
+    put_options(o, w, &options);
+    const struct peaks_listing listing = {.peaks = p,
+                                          .file = o->files.items[0],
+                                          .options = options.data,
+                                          .top = o->query.top,
+                                          .stacks = &stacks};
+    const struct document document = peaks_document(&listing);
+    int status = command_write(o, &document);
+    json_stacks_release(&stacks);
     strbuf_release(&options);
-    return command_print("peaks", &out);
+    return status;
 }
 
 static int ask(struct query_options *o, struct recording *r, struct err *err)
@@ -161,7 +160,7 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
     if (w->plot)
         code = draw(&peaks, w, err);
     if (!code)
-        code = print(r, &peaks, o, w);
+        code = print(&peaks, o, w);
     peaks_release(&peaks);
     return code;
 }

@@ -3,12 +3,10 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/picture.h"
 #include "export/threads_plot.h"
-#include "answer/summary.h"
 #include "answer/threads.h"
 
 #define TEXT_ROWS 20
@@ -95,21 +93,6 @@ static int draw(const struct threads *t, const struct wanted *w, struct err *err
     return code;
 }
 
-static int print(const struct recording *r, const struct threads *t, const struct query_options *o)
-{
-    struct strbuf out = {0};
-    if (o->output == OUTPUT_JSON) {
-        threads_json(r, t, &out);
-    } else if (o->output == OUTPUT_CSV) {
-        threads_csv(t, &out);
-    } else {
-        struct style style = style_of(STDOUT_FILENO);
-        summary_choice(r, t->profile, &style, &out);
-        threads_text(t, o->query.top, &style, &out);
-    }
-    return command_print("threads", &out);
-}
-
 static int ask(struct query_options *o, struct recording *r, struct err *err)
 {
     const struct wanted *w = o->command->context;
@@ -117,7 +100,8 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
     int code = threads_init(&threads, r, &o->query, err);
     if (code)
         return code;
-    code = w->plot || w->gnuplot ? draw(&threads, w, err) : print(r, &threads, o);
+    const struct document document = threads_document(&threads, o->query.top);
+    code = w->plot || w->gnuplot ? draw(&threads, w, err) : command_write(o, &document);
     threads_release(&threads);
     return code;
 }

@@ -12,8 +12,6 @@
 #include "cli/peak_lines.h"
 #include "answer/tree.h"
 #include "answer/peaks.h"
-#include "answer/summary.h"
-#include "answer/units.h"
 
 #define TEXT_ROWS 80
 
@@ -154,23 +152,6 @@ static int find_peak(struct peak_query *k, const struct recording *r, const stru
     return code;
 }
 
-static int print(const struct recording *r, const struct tree *d, const struct query_options *o,
-                 const struct wanted *w, const struct peak_query *k)
-{
-    struct strbuf out = {0};
-    if (o->output == OUTPUT_JSON) {
-        tree_json(r, d, &k->peak, w->prefix, &out);
-    } else if (o->output == OUTPUT_CSV) {
-        tree_csv(d, w->prefix, &out);
-    } else {
-        struct style style = style_of(STDOUT_FILENO);
-        const char *heading = k->heading.size ? k->heading.data : "what was allocated and freed";
-        summary_choice(r, d->places.total.profile, &style, &out);
-        tree_text(d, heading, w->prefix, o->query.top, &style, &out);
-    }
-    return command_print("tree", &out);
-}
-
 static int ask(struct query_options *o, struct recording *r, struct err *err)
 {
     const struct wanted *w = o->command->context;
@@ -180,7 +161,11 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
     if (!code)
         code = tree_init(&tree, r, &k.query, w->by_size, err);
     if (!code) {
-        code = print(r, &tree, o, w, &k);
+        const struct tree_listing listing = {
+            &tree, k.heading.size ? k.heading.data : "what was allocated and freed", w->prefix,
+            k.peak};
+        const struct document document = tree_document(&listing, o->query.top);
+        code = command_write(o, &document);
         tree_release(&tree);
     }
     free(k.since);
