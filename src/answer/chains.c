@@ -1,26 +1,18 @@
 #include "answer/chains.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/say.h"
 #include "answer/json_parts.h"
-#include "answer/units.h"
+#include "answer/location.h"
 #include "answer/wrap.h"
 
 static void place_words(const struct places *p, uint32_t call, struct strbuf *out)
 {
     const struct frame_table *frames = &p->total.frames;
     const struct call_frame *frame = places_frame(p, call);
-    const char *file = frame->file ? frame_table_string(frames, frame->file) : NULL;
-    if (!file) {
-        unit_text(out, frame_table_string(frames, frame->name));
-        return;
-    }
-    const char *slash = strrchr(file, '/');
-    unit_text(out, slash ? slash + 1 : file);
-    if (frame->line)
-        strbuf_printf(out, ":%u", frame->line);
+    location_put(out, location_file(frames, frame), frame->line,
+                 frame_table_string(frames, frame->name));
 }
 
 static void reserve_words(const struct chain *c, struct strbuf *out)
@@ -66,9 +58,8 @@ static void history_words(const struct chain *c, struct strbuf *out)
     if (c->of.by_realloc) {
         strbuf_puts(out,
                     c->of.by_realloc == c->of.growths ? ", by realloc" : ", partly by realloc");
-        if (c->of.in_place) {
+        if (c->of.in_place)
             say(out, " (%N of %N in place)", c->of.in_place, c->of.growths);
-        }
     }
     say(out, "%r%B during a copy, %B left behind in freed blocks",
         c->of.by_realloc ? "; at most " : "; ", c->of.transient_bytes, c->of.left_bytes);
@@ -125,10 +116,7 @@ void chains_json(struct json *j, const struct places *p, const struct chains *c,
         json_double(j, "factor", chain->factor);
         json_u64(j, "first_bytes", of->first_bytes);
         json_u64(j, "final_bytes", of->largest_bytes);
-        if (chain->item_bytes)
-            json_u64(j, "item_bytes", chain->item_bytes);
-        else
-            json_null(j, "item_bytes");
+        json_i64_if(j, "item_bytes", chain->item_bytes, (int64_t)chain->item_bytes);
         json_u64(j, "copied_bytes", of->copied_bytes);
         json_u64(j, "transient_peak_bytes", of->transient_bytes);
         json_u64(j, "kept_bytes", of->left_bytes);

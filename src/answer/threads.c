@@ -49,11 +49,8 @@ static struct cell get_frees(struct spot s)
 /* A thread that has not ended has null in JSON, and 0 in CSV. */
 static void json_end_ns(struct spot s, const char *key, struct json *j)
 {
-    const struct timeline_line *l = s.row;
-    if (l->info->end_ns)
-        json_u64(j, key, l->info->end_ns);
-    else
-        json_null(j, key);
+    uint64_t end = ((const struct timeline_line *)s.row)->info->end_ns;
+    json_i64_if(j, key, end, (int64_t)end);
 }
 
 static void json_series(struct json *j, const char *key, const int64_t *values, size_t count)

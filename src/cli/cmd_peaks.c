@@ -50,12 +50,9 @@ static void print_help(void)
          "  --plot FILE      the threads' lines with the numbers on them, as an SVG\n"
          "  --rebase         in the picture: the process's RSS less what it was at the beginning\n"
          "  --since WHEN, --at WHEN\n"
-         "                   only this part of the run; words as in tidemark report\n"
-         "  --within REGEX, --within-path PREFIX, --ignore REGEX, --fold REGEX, --no-fold,\n"
-         "  --merge RULE, --thread NAME, --python-only, --native-only,\n"
-         "  --suppressions FILE, --presets, --no-presets, --no-defaults\n"
-         "                   as in tidemark report\n"
-         "  --top N          show the N highest; 0: all\n"
+         "                   only this part of the run; words as in tidemark report");
+    fputs(QUERY_FOCUS_HELP, stdout);
+    puts("  --top N          show the N highest; 0: all\n"
          "  --process PID    another process of the recording (PID#N: its N-th program), or all\n"
          "  --json, --csv    all of them, exact numbers for scripts\n"
          "  --help           this text\n"
@@ -168,8 +165,7 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
 int cmd_peaks(int argc, char **argv)
 {
     static const char *const common[] = {
-        "at",     "since",   "top",         "within",      "ignore", "fold", "no-fold", "merge",
-        "thread", "process", "python-only", "native-only", "json",   "csv",  "help",    NULL};
+        "at", "since", "top", "process", "json", "csv", "help", QUERY_FOCUS_OPTIONS, NULL};
     struct wanted w = {.peaks = PEAK_OPTIONS_DEFAULT};
     const struct query_command command = {.name = "peaks",
                                           .help = print_help,

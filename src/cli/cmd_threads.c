@@ -39,12 +39,9 @@ static void print_help(void)
          "  --gnuplot FILE   the same as data for gnuplot\n"
          "  --rebase         in the picture: the process's RSS less what it was at the beginning\n"
          "  --since WHEN, --at WHEN\n"
-         "                   only this part of the run; words as in tidemark report\n"
-         "  --within REGEX, --within-path PREFIX, --ignore REGEX, --fold REGEX, --no-fold,\n"
-         "  --merge RULE, --thread NAME, --python-only, --native-only,\n"
-         "  --suppressions FILE, --presets, --no-presets, --no-defaults\n"
-         "                   as in tidemark report\n"
-         "  --top N          at most N threads; 0: all\n"
+         "                   only this part of the run; words as in tidemark report");
+    fputs(QUERY_FOCUS_HELP, stdout);
+    puts("  --top N          at most N threads; 0: all\n"
          "  --process PID    another process of the recording (PID#N: its N-th program), or all\n"
          "  --json, --csv    exact numbers for scripts; JSON has the lines over time too\n"
          "  --help           this text\n"
@@ -109,8 +106,7 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
 int cmd_threads(int argc, char **argv)
 {
     static const char *const common[] = {
-        "at",     "since",   "top",  "within", "ignore", "fold",        "no-fold",     "merge",
-        "thread", "process", "json", "csv",    "help",   "python-only", "native-only", NULL};
+        "at", "since", "top", "process", "json", "csv", "help", QUERY_FOCUS_OPTIONS, NULL};
     struct wanted w = {0};
     const struct query_command command = {.name = "threads",
                                           .help = print_help,

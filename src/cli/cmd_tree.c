@@ -55,12 +55,9 @@ static void print_help(void)
          "  --since WHEN, --at WHEN\n"
          "                   the window; words as in tidemark report\n"
          "  --order O        time (default): as they happened; size: the largest first\n"
-         "  --prefix PATH    take this off the front of files' names\n"
-         "  --thread NAME, --within REGEX, --within-path PREFIX, --ignore REGEX, --fold REGEX,\n"
-         "  --no-fold, --merge RULE, --python-only, --native-only,\n"
-         "  --suppressions FILE, --presets, --no-presets, --no-defaults\n"
-         "                   as in tidemark report\n"
-         "  --top N          at most N calls; 0: all\n"
+         "  --prefix PATH    take this off the front of files' names");
+    fputs(QUERY_FOCUS_HELP, stdout);
+    puts("  --top N          at most N calls; 0: all\n"
          "  --process PID    another process of the recording (PID#N: its N-th program), or all\n"
          "  --json, --csv    all calls, exact numbers for scripts\n"
          "  --help           this text\n"
@@ -177,8 +174,7 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
 int cmd_tree(int argc, char **argv)
 {
     static const char *const common[] = {
-        "at",     "since",   "top",         "within",      "ignore", "fold", "no-fold", "merge",
-        "thread", "process", "python-only", "native-only", "json",   "csv",  "help",    NULL};
+        "at", "since", "top", "process", "json", "csv", "help", QUERY_FOCUS_OPTIONS, NULL};
     struct wanted w = {.peaks = PEAK_OPTIONS_DEFAULT};
     const struct query_command command = {.name = "tree",
                                           .help = print_help,
