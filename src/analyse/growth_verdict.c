@@ -273,15 +273,20 @@ static bool process_grows(const struct growth *g)
            growth_grows(g, GROWTH_SHARED);
 }
 
-/* What is mapped at each mark is exact, and shows below the noise of RSS: was it touched, too? */
-static bool mapped_is_resident(const struct growth *g)
+/* What is mapped at each mark is exact, and shows below the noise of RSS. Was it touched, too? Then
+ * this is what it is; VERDICT_STABLE: it was not. */
+static enum growth_verdict kind_of_mapped(const struct growth *g)
 {
     const struct trend *t = &g->trends[GROWTH_MAPPED];
     if (!growth_grows(g, GROWTH_MAPPED))
-        return false;
+        return VERDICT_STABLE;
     size_t begin = t->end > t->begin ? t->begin : t->skipped;
-    double mapped = growth_last(g, GROWTH_MAPPED) - g->series[GROWTH_MAPPED][begin];
-    return growth_last(g, GROWTH_ANON) - g->series[GROWTH_ANON][begin] >= RESIDENT_SHARE * mapped;
+    double least = RESIDENT_SHARE * gain_since(g, GROWTH_MAPPED, begin);
+    double anon = growth_last(g, GROWTH_ANON) - g->series[GROWTH_ANON][begin];
+    double shared = gain_since(g, GROWTH_SHARED, begin);
+    if (shared >= least && shared > anon)
+        return VERDICT_SHARED;
+    return anon >= least ? VERDICT_MAPPED : VERDICT_STABLE;
 }
 
 /* RSS grows: by what most? */
@@ -304,10 +309,9 @@ static enum growth_verdict kind_of_growth(const struct growth *g)
     case GAIN_FREE:
         return kind_of_gain(g);
     case GAIN_OTHER:
-        return mapped_is_resident(g) && !growth_grows(g, GROWTH_POOLS) &&
-                       !growth_grows(g, GROWTH_ARENAS)
-                   ? VERDICT_MAPPED
-                   : VERDICT_GROWTH;
+        if (growth_grows(g, GROWTH_POOLS) || growth_grows(g, GROWTH_ARENAS))
+            return VERDICT_GROWTH;
+        return kind_of_mapped(g) != VERDICT_STABLE ? kind_of_mapped(g) : VERDICT_GROWTH;
     default:
         return VERDICT_GROWTH;
     }
@@ -366,8 +370,8 @@ static enum growth_verdict verdict_of(const struct growth *g)
         return kind_of_growth(g);
     if (live_matters(g) || growth_grows(g, GROWTH_POOLS) || growth_grows(g, GROWTH_ARENAS))
         return VERDICT_GROWTH;
-    if (mapped_is_resident(g))
-        return VERDICT_MAPPED;
+    if (kind_of_mapped(g) != VERDICT_STABLE)
+        return kind_of_mapped(g);
     if ((growth_grows(g, GROWTH_VM) || growth_grows(g, GROWTH_MAPPED)) &&
         !growth_rose(g, GROWTH_RSS))
         return VERDICT_ADDRESS_SPACE;
@@ -417,7 +421,8 @@ static const struct trend *cause_of(const struct growth *g)
         site = site_of(g, DOMAIN_MAPPED);
         return site ? site : &t[GROWTH_ANON];
     case VERDICT_SHARED:
-        return &t[GROWTH_SHARED];
+        site = site_of(g, DOMAIN_MAPPED);
+        return site && kind_of_mapped(g) == VERDICT_SHARED ? site : &t[GROWTH_SHARED];
     case VERDICT_FRAGMENTATION:
     case VERDICT_RETENTION:
         return &t[GROWTH_ANON];

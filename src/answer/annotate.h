@@ -1,8 +1,8 @@
 /*
- * annotate: an annotated function as text and JSON; and the listing that text and HTML share.
+ * annotate: an annotated function as text, JSON and CSV; and the listing that text and HTML share.
  *
  * A listing is the order in which lines, what was inlined there and instructions are shown, with
- * what is left out in between. JSON (schema tidemark.annotate/1) has the whole function.
+ * what is left out in between. JSON (schema tidemark.annotate/1) and CSV have the whole function.
  */
 #ifndef TIDE_ANSWER_ANNOTATE_H
 #define TIDE_ANSWER_ANNOTATE_H
@@ -56,5 +56,6 @@ double annotate_share(const struct annotation *a, struct value v);
 void annotate_text(const struct annotation *a, bool code, size_t context, const struct style *s,
                    struct strbuf *out);
 void annotate_json(const struct annotation *a, bool code, struct strbuf *out);
+void annotate_csv(const struct annotation *a, bool code, struct strbuf *out);
 
 #endif

@@ -1,10 +1,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "model/name.h"
 #include "base/say.h"
 #include "model/sampled.h"
 #include "answer/annotate.h"
+#include "answer/location.h"
 #include "answer/report.h"
 #include "answer/units.h"
 
@@ -209,12 +209,6 @@ struct listing_value listing_value(const struct annotation *a, const struct list
                                   a->places.items[row->place].total};
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* A line of source, tabs as spaces. */
 static void add_source_text(const struct annotation *a, uint32_t source, uint32_t line, bool trim,
                             struct strbuf *out)
@@ -234,23 +228,14 @@ static void add_source_text(const struct annotation *a, uint32_t source, uint32_
     strbuf_release(&plain);
 }
 
-static void add_name(struct strbuf *out, const char *name, size_t width)
-{
-    struct strbuf plain = {0};
-    say(&plain, "%s", name);
-    name_shorten(out, plain.data, width);
-    strbuf_release(&plain);
-}
-
 static void add_inlined(const struct annotation *a, const struct annotated_place *p,
                         struct strbuf *out)
 {
     size_t size;
     strbuf_puts(out, "inlined ");
-    add_name(out, strpool_get(&a->strings, p->function), 60);
-    if (p->file) {
-        say(out, ", %s:%d", base_name(strpool_get(&a->strings, p->file)), p->line);
-    }
+    location_name(out, strpool_get(&a->strings, p->function), 60);
+    if (p->file)
+        say(out, ", %s:%d", location_base(strpool_get(&a->strings, p->file)), p->line);
     if (p->source && annotation_text(a, p->source, p->line, &size)) {
         strbuf_puts(out, ": ");
         add_source_text(a, p->source, p->line, true, out);
@@ -303,10 +288,9 @@ void annotate_heading(const struct annotation *a, struct strbuf *out)
     bool change = answer->window.since.intervals || answer->window.since.peak;
     strbuf_printf(out, "%s%s, in ", change && !metric_is_sampled(m) ? "change of " : "",
                   report_metric_title(m));
-    add_name(out, a->name, 200);
-    if (a->module) {
+    location_name(out, a->name, 200);
+    if (a->module)
         say(out, " of %s", a->module);
-    }
     strbuf_puts(out, ": ");
     unit_amount(out, m, a->total.amount);
     strbuf_puts(out, " (");
@@ -323,8 +307,8 @@ void annotate_hosts(const struct annotation *a, struct strbuf *out)
     strbuf_puts(out, a->inlined ? "inlined into " : "also inlined into ");
     for (size_t i = 0; i < shown; i++) {
         strbuf_puts(out, !i ? "" : i + 1 < count ? ", " : " and ");
-        add_name(out, strpool_get(&a->strings, a->hosts.items[i]), 60);
+        location_name(out, strpool_get(&a->strings, a->hosts.items[i]), 60);
     }
     if (shown < count)
-        strbuf_printf(out, " and %zu more", count - shown);
+        say(out, " and %d more", count - shown);
 }

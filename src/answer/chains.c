@@ -3,16 +3,15 @@
 #include <math.h>
 
 #include "base/say.h"
-#include "answer/json_parts.h"
 #include "answer/location.h"
+#include "answer/placed.h"
 #include "answer/wrap.h"
 
 static void place_words(const struct places *p, uint32_t call, struct strbuf *out)
 {
-    const struct frame_table *frames = &p->total.frames;
     const struct call_frame *frame = places_frame(p, call);
-    location_put(out, location_file(frames, frame), frame->line,
-                 frame_table_string(frames, frame->name));
+    location_put(out, location_file(&p->total.frames, frame), frame->line,
+                 placed_name(&(struct placed){p, call, 0}));
 }
 
 static void reserve_words(const struct chain *c, struct strbuf *out)
@@ -40,11 +39,10 @@ void chain_advice(const struct places *p, const struct chain *c, struct chain_ev
     place_words(p, c->call, out);
     say(out, "%r%N growth(s)%r%B of copying", about ? ": about " : ": ", growths,
         c->of.by_realloc ? " and at most " : " and ", (double)c->of.copied_bytes / n);
-    if (by_event) {
+    if (by_event)
         say(out, " per '%s'", events.mark);
-    } else if (c->of.chains > 1) {
+    else if (c->of.chains > 1)
         say(out, " in %N array(s)", c->of.chains);
-    }
     strbuf_puts(out, " saved");
     if (c->of.chains > 1) /* one array is of no event */
         strbuf_puts(out, "; reserve this maximum once and keep it, not the size that each event "
@@ -58,8 +56,9 @@ static void history_words(const struct chain *c, struct strbuf *out)
     if (c->of.by_realloc) {
         strbuf_puts(out,
                     c->of.by_realloc == c->of.growths ? ", by realloc" : ", partly by realloc");
-        if (c->of.in_place)
+        if (c->of.in_place) {
             say(out, " (%N of %N in place)", c->of.in_place, c->of.growths);
+        }
     }
     say(out, "%r%B during a copy, %B left behind in freed blocks",
         c->of.by_realloc ? "; at most " : "; ", c->of.transient_bytes, c->of.left_bytes);
@@ -81,8 +80,7 @@ void chains_text(const struct places *p, const struct chains *c, struct chain_ev
             continue;
         shown++;
         strbuf_clear(&text);
-        say(&text, "%s: from ",
-            frame_table_string(&p->total.frames, places_frame(p, chain->call)->name));
+        say(&text, "%s: from ", placed_name(&(struct placed){p, chain->call, 0}));
         history_words(chain, &text);
         strbuf_puts(&text, "; ");
         chain_advice(p, chain, events, &text);
@@ -94,36 +92,56 @@ void chains_text(const struct places *p, const struct chains *c, struct chain_ev
     strbuf_putc(out, '\n');
 }
 
+/* --- JSON ------------------------------------------------------------------------------------- */
+
+struct listed {
+    struct placed_rows rows;
+    const struct places *places;
+    struct chain_events events;
+};
+
+static struct placed where(const void *answer, const void *row)
+{
+    uint32_t call = ((const struct chain *)row)->call;
+    return (struct placed){((const struct listed *)answer)->places, call, call};
+}
+
+static struct cell get_length(struct spot s)
+{
+    return CELL_OF(((const struct chain *)s.row)->of.longest + 1);
+}
+
+static struct cell get_advice(struct spot s)
+{
+    const struct listed *l = s.answer;
+    chain_advice(l->places, s.row, l->events, s.made);
+    return CELL_OF(s.made->data);
+}
+
+#define CHAIN(member) FIELD(struct chain, member)
+
+static const struct column_def columns[] = {
+    PLACED_STACK,
+    {"length", NULL, COLUMN_COUNT, .get = get_length},
+    {"count", NULL, COLUMN_COUNT, CHAIN(of.chains)},
+    {"growths", NULL, COLUMN_COUNT, CHAIN(of.growths)},
+    {"realloc_growths", NULL, COLUMN_COUNT, CHAIN(of.by_realloc)},
+    {"in_place_growths", NULL, COLUMN_COUNT, CHAIN(of.in_place)},
+    {"factor", NULL, COLUMN_REAL, CHAIN(factor)},
+    {"first_bytes", NULL, COLUMN_BYTES, CHAIN(of.first_bytes)},
+    {"final_bytes", NULL, COLUMN_BYTES, CHAIN(of.largest_bytes)},
+    {"item_bytes", NULL, COLUMN_BYTES, CHAIN(item_bytes), .zero_is_unknown = true},
+    {"copied_bytes", NULL, COLUMN_BYTES, CHAIN(of.copied_bytes)},
+    {"transient_peak_bytes", NULL, COLUMN_BYTES, CHAIN(of.transient_bytes)},
+    {"kept_bytes", NULL, COLUMN_BYTES, CHAIN(of.left_bytes)},
+    {"advice", NULL, COLUMN_WORDS, .get = get_advice},
+};
+
 void chains_json(struct json *j, const struct places *p, const struct chains *c,
                  struct chain_events events, size_t most)
 {
-    const struct answer *a = &p->total;
-    struct json_stacks stacks = {.frames = &a->frames};
-    struct strbuf advice = {0};
-    json_array(j, "chains");
-    for (size_t i = 0; i < c->list.count && i < most; i++) {
-        const struct chain *chain = &c->list.items[i];
-        const struct chain_figures *of = &chain->of;
-        strbuf_clear(&advice);
-        chain_advice(p, chain, events, &advice);
-        json_object(j, NULL);
-        json_frames(j, &stacks, a->tree.parent.items, a->tree.frame.items, chain->call);
-        json_u64(j, "length", of->longest + 1);
-        json_u64(j, "count", of->chains);
-        json_u64(j, "growths", of->growths);
-        json_u64(j, "realloc_growths", of->by_realloc);
-        json_u64(j, "in_place_growths", of->in_place);
-        json_double(j, "factor", chain->factor);
-        json_u64(j, "first_bytes", of->first_bytes);
-        json_u64(j, "final_bytes", of->largest_bytes);
-        json_i64_if(j, "item_bytes", chain->item_bytes, (int64_t)chain->item_bytes);
-        json_u64(j, "copied_bytes", of->copied_bytes);
-        json_u64(j, "transient_peak_bytes", of->transient_bytes);
-        json_u64(j, "kept_bytes", of->left_bytes);
-        json_string(j, "advice", advice.data);
-        json_end(j);
-    }
-    json_end(j);
-    strbuf_release(&advice);
-    json_stacks_release(&stacks);
+    const struct listed l = {{where}, p, events};
+    struct rows rows = {COLUMN_DEFS(columns), ITEMS(c->list), .answer = &l};
+    rows.count = rows.count < most ? rows.count : most;
+    rows_json(&rows, "chains", NULL, j);
 }

@@ -1,11 +1,13 @@
-#include "answer/next.h"
-#include "base/say.h"
 #include "answer/findings.h"
 
-#include <inttypes.h>
+#include <string.h>
 
 #include "analyse/own_lines.h"
+#include "base/say.h"
 #include "answer/json_parts.h"
+#include "answer/location.h"
+#include "answer/next.h"
+#include "answer/placed.h"
 #include "answer/summary.h"
 #include "answer/units.h"
 #include "answer/wrap.h"
@@ -28,36 +30,30 @@ static void clean_reason(const struct findings_all *all, struct strbuf *out)
     const struct findings *f = findings_chosen(all);
     const struct findings_basis *b = &f->basis;
     if (all->recording->profiles.count > 1 && !f->places.total.profile->together)
-        strbuf_printf(out, "process %" PRIu32 ": ", f->places.total.profile->pid);
+        say(out, "process %d: ", f->places.total.profile->pid);
     say(out, "peak %B", b->peak_bytes);
-    if (b->reach_known) {
-        say(out, "; of %N block(s) left at the end %N%r%B)", b->blocks_checked, b->lost_blocks,
-            b->lost_blocks == 1 ? " was lost (" : " were lost (", b->lost_bytes);
-    } else {
+    if (b->reach_known)
+        say(out, "; of %N block(s) left at the end %N %r lost (%B)", b->blocks_checked,
+            b->lost_blocks, b->lost_blocks == 1 ? "was" : "were", b->lost_bytes);
+    else
         strbuf_puts(out, "; whether blocks were lost is not known");
-    }
-    say(out, "%r; temporary blocks take about ",
-        b->growth_known ? "; no function grew all through the run"
-                        : "; whether a function grew all through the run is not known "
-                          "(too few moments to compare)");
-    unit_percent(out, b->temporary_share, 1);
-    strbuf_puts(out, " % of the time; rounding takes ");
-    unit_percent(out, b->overhead_share, 1);
-    strbuf_puts(out, " % of the heap");
-    if (b->residency_known) {
+    say(out,
+        "; %r; temporary blocks take about %P %% of the time; rounding takes %P %% of the heap",
+        b->growth_known ? "no function grew all through the run"
+                        : "whether a function grew all through the run is not known (too few "
+                          "moments to compare)",
+        b->temporary_share * 100, b->overhead_share * 100);
+    if (b->residency_known)
         say(out, "; %B were never touched", b->untouched_bytes);
-    }
-    if (all->looked > 1) {
-        strbuf_puts(out, "; the other ");
-        if (all->looked == 2)
-            strbuf_puts(out, "process");
-        else
-            unit_counted(out, (int64_t)all->looked - 1, "process");
-        say(out, " lost %B", wrapped_less(all->lost_bytes, b->lost_bytes));
-        if (is_clean(all))
-            strbuf_printf(out, ", and %s nothing worth your time either",
-                          all->looked == 2 ? "has" : "have");
-    }
+    if (all->looked < 2)
+        return;
+    if (all->looked == 2)
+        strbuf_puts(out, "; the other process");
+    else
+        say(out, "; the other %N processes", all->looked - 1);
+    say(out, " lost %B", wrapped_less(all->lost_bytes, b->lost_bytes));
+    if (is_clean(all))
+        say(out, ", and %r nothing worth your time either", all->looked == 2 ? "has" : "have");
 }
 
 /* Where there are several processes: which of them have it. */
@@ -68,15 +64,14 @@ static void add_processes(const struct findings_all *all, const struct joined_fi
     if (all->recording->profiles.count < 2 || p->together)
         return;
     if (j->pids.count == 1)
-        strbuf_printf(out, ", in process %" PRIu32 " (", p->pid);
+        say(out, ", in process %d (", p->pid);
     else
-        strbuf_printf(out, ", in %s%zu of %" PRIu32 " %s of ", j->not_looked ? "at least " : "",
-                      j->pids.count, j->workers ? j->workers : j->alike,
-                      j->workers ? "workers" : "processes");
+        say(out, ", in %r%d of %d %r of ", j->not_looked ? "at least " : "", j->pids.count,
+            j->workers ? j->workers : j->alike, j->workers ? "workers" : "processes");
     summary_program_name(p, out);
     strbuf_puts(out, j->pids.count == 1 ? ")" : "");
     if (j->own->kind == FINDING_LEAK && j->unknown)
-        strbuf_printf(out, " (%" PRIu32 " could not be looked at)", j->unknown);
+        say(out, " (%d could not be looked at)", j->unknown);
 }
 
 static void add_title(const struct findings_all *all, const struct joined_finding *j,
@@ -90,7 +85,7 @@ static void add_title(const struct findings_all *all, const struct joined_findin
 static void add_why(const struct joined_finding *j, struct strbuf *out)
 {
     if (j->pids.count > 1)
-        strbuf_printf(out, "in process %" PRIu32 ": ", j->of->places.total.profile->pid);
+        say(out, "in process %d: ", j->of->places.total.profile->pid);
     finding_why(j->of, j->own, out);
 }
 
@@ -145,14 +140,12 @@ static void add_head(const struct findings_all *all, const struct style *s, stru
             all->planted_bytes, all->planted_blocks);
     }
     if (all->cut_stacks) {
-        size_t line = out->size;
-        summary_label(out, s, "left out");
+        size_t line = summary_begin(out, s, "left out");
         say(out, "%N stack(s) whose outer frames are missing ([cut]); they held %B at the peak",
             all->cut_stacks, all->cut_peak_bytes);
         if (all->cut_lost_blocks > 0)
             say_lost_of_cut(all, ", and lost ", out);
-        wrap_since(out, line, 11, s->width);
-        strbuf_putc(out, '\n');
+        summary_end(out, s, line);
     }
     if (all->left_out) {
         summary_label(out, s, "left out");
@@ -178,7 +171,7 @@ void findings_next(const struct findings_all *all, const char *file, struct strb
     if (asked)
         unit_process(out, asked);
     else if (all->looked > 1 && !leak) /* leaks is about all of them */
-        strbuf_printf(out, " --process %" PRIu32, j->of->places.total.profile->pid);
+        say(out, " --process %d", j->of->places.total.profile->pid);
     if (leak || kind == FINDING_GROWTH || kind == FINDING_FRAGMENTED)
         return;
     struct strbuf name = {0};
@@ -202,36 +195,36 @@ static void add_next(const struct findings_all *all, const char *file, const str
 
 #define PART_LEAST 0.1 /* of what is resident: less is not told */
 
-static void add_part(struct strbuf *out, uint64_t bytes, uint64_t all, const char *what, int *told)
-{
-    if ((double)bytes < PART_LEAST * (double)all)
-        return;
-    say(out, "%r%B %r", (*told)++ ? ", " : ": ", bytes, what);
-}
-
 /* What was resident, and what it was made of. */
 static void add_account(const struct findings_all *all, struct strbuf *out)
 {
+    static const struct {
+        const char *what;
+        enum footprint_part part, other; /* the same twice: one alone */
+    } parts[] = {{"in blocks of the heap", PART_LIVE, PART_ROUNDING},
+                 {"mapped by the program", PART_MAPPED, PART_MAPPED},
+                 {"Python's arenas", PART_ARENAS, PART_ARENAS},
+                 {"shared memory", PART_SHARED, PART_SHARED},
+                 {"mapped files", PART_FILES, PART_FILES},
+                 {"free, kept by the allocator", PART_FREE, PART_HELD},
+                 {"stacks", PART_STACKS, PART_STACKS},
+                 {"of program and libraries", PART_TEXT, PART_DATA},
+                 {"tidemark's own", PART_RECORDER, PART_RECORDER},
+                 {"not explained", PART_UNKNOWN, PART_UNKNOWN}};
     const struct findings *f = findings_chosen(all);
     const struct footprint *l = f->basis.look;
-    int told = 0;
+    const char *before = ": ";
     if (!l || l->rss_bytes < f->basis.rss_bytes / 2) /* it was not looked at when there was most */
         return;
     say(out, "%B were resident at %T", l->rss_bytes, l->time_ns);
-    uint64_t rss = l->rss_bytes;
-    add_part(out, l->parts[PART_LIVE] + l->parts[PART_ROUNDING], rss, "in blocks of the heap",
-             &told);
-    add_part(out, l->parts[PART_MAPPED], rss, "mapped by the program", &told);
-    add_part(out, l->parts[PART_ARENAS], rss, "Python's arenas", &told);
-    add_part(out, l->parts[PART_SHARED], rss, "shared memory", &told);
-    add_part(out, l->parts[PART_FILES], rss, "mapped files", &told);
-    add_part(out, l->parts[PART_FREE] + l->parts[PART_HELD], rss, "free, kept by the allocator",
-             &told);
-    add_part(out, l->parts[PART_STACKS], rss, "stacks", &told);
-    add_part(out, l->parts[PART_TEXT] + l->parts[PART_DATA], rss, "of program and libraries",
-             &told);
-    add_part(out, l->parts[PART_RECORDER], rss, "tidemark's own", &told);
-    add_part(out, l->parts[PART_UNKNOWN], rss, "not explained", &told);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        uint64_t bytes = l->parts[parts[i].part];
+        bytes += parts[i].other != parts[i].part ? l->parts[parts[i].other] : 0;
+        if ((double)bytes < PART_LEAST * (double)l->rss_bytes)
+            continue;
+        say(out, "%r%B %r", before, bytes, parts[i].what);
+        before = ", ";
+    }
     strbuf_puts(out, ".");
 }
 
@@ -258,16 +251,17 @@ static void add_answer(const struct findings_all *all, const struct style *s, st
     strbuf_release(&text);
 }
 
-/* One in a line. */
-static void add_line(const struct findings_all *all, const struct joined_finding *j, size_t number,
-                     size_t width, struct strbuf *out)
+/* One in a line: "1. work loses 12 KiB in 3 blocks: work.c:12". */
+static void add_line(const struct findings_all *all, size_t i, const char *indent, size_t width,
+                     struct strbuf *out)
 {
+    const struct joined_finding *j = &all->list.items[i];
     size_t start = out->size;
-    strbuf_printf(out, "%zu. ", number);
+    say(out, "%r%d. ", indent, i + 1);
     add_title(all, j, out);
     strbuf_puts(out, ":");
     finding_place(j->of, j->own, out);
-    wrap_since(out, start, 3, width);
+    wrap_since(out, start, strlen(indent) + 3, width);
     strbuf_putc(out, '\n');
 }
 
@@ -296,7 +290,7 @@ void findings_text(const struct findings_all *all, const char *file, size_t most
         if (i < full)
             add_finding(all, &all->list.items[i], i + 1, s, out);
         else
-            add_line(all, &all->list.items[i], i + 1, s->width, out);
+            add_line(all, i, "", s->width, out);
     }
     if (listed > full)
         strbuf_printf(out, "   --top %zu says why\n", listed);
@@ -333,126 +327,157 @@ static void add_own_line(const struct findings_all *all, size_t most, struct str
 void findings_brief(const struct findings_all *all, const char *file, size_t most,
                     struct strbuf *out)
 {
-    for (size_t i = 0; i < shown(all, most); i++) {
-        const struct joined_finding *j = &all->list.items[i];
-        struct strbuf line = {0};
-        strbuf_printf(&line, "  %zu. ", i + 1);
-        add_title(all, j, &line);
-        strbuf_puts(&line, ":");
-        finding_place(j->of, j->own, &line);
-        wrap_since(&line, 0, 5, STYLE_WIDTH);
-        strbuf_printf(out, "%s\n", line.data);
-        strbuf_release(&line);
-    }
+    for (size_t i = 0; i < shown(all, most); i++)
+        add_line(all, i, "  ", STYLE_WIDTH, out);
     add_own_line(all, most, out);
     if (all->list.count)
         strbuf_printf(out, "  %s: tidemark findings %s\n",
                       all->list.count > most ? "more, with reasons" : "why, and what to do", file);
 }
 
-static void json_sentences(struct json *j, const struct findings_all *all,
-                           const struct joined_finding *f)
+/* --- columns ---------------------------------------------------------------------------------- */
+
+struct listed {
+    struct placed_rows rows;
+    const struct findings_all *all;
+};
+
+static struct placed where(const void *answer, const void *row)
 {
-    struct strbuf text = {0};
-    add_title(all, f, &text);
-    json_string(j, "title", text.data);
-    strbuf_clear(&text);
-    strbuf_puts(&text, "");
-    add_why(f, &text);
-    json_string(j, "why", text.data);
-    strbuf_clear(&text);
-    strbuf_puts(&text, "");
-    finding_do(f->of, f->own, &text);
-    json_string(j, "do", text.data);
-    strbuf_release(&text);
+    const struct joined_finding *j = row;
+    (void)answer;
+    return (struct placed){finding_places(j->of, j->own), j->own->call, j->own->leaf};
+}
+
+static struct cell get_kind(struct spot s)
+{
+    return CELL_OF(finding_kind_name(((const struct joined_finding *)s.row)->own));
+}
+
+static struct cell get_pid(struct spot s)
+{
+    return CELL_OF(((const struct joined_finding *)s.row)->of->places.total.profile->pid);
+}
+
+static struct cell get_pids(struct spot s)
+{
+    const struct joined_finding *j = s.row;
+    for (size_t i = 0; i < j->pids.count; i++)
+        say(s.made, "%r%d", i ? ";" : "", j->pids.items[i]);
+    return CELL_OF(s.made->data);
+}
+
+static void put_pids(struct spot s, const char *key, struct json *j)
+{
+    const struct joined_finding *f = s.row;
+    json_array(j, key);
+    for (size_t i = 0; i < f->pids.count; i++)
+        json_u64(j, NULL, f->pids.items[i]);
+    json_end(j);
+}
+
+static struct cell get_title(struct spot s)
+{
+    add_title(((const struct listed *)s.answer)->all, s.row, s.made);
+    return CELL_OF(s.made->data);
+}
+
+static struct cell get_why(struct spot s)
+{
+    strbuf_puts(s.made, "");
+    add_why(s.row, s.made);
+    return CELL_OF(s.made->data);
+}
+
+static struct cell get_do(struct spot s)
+{
+    const struct joined_finding *j = s.row;
+    strbuf_puts(s.made, "");
+    finding_do(j->of, j->own, s.made);
+    return CELL_OF(s.made->data);
 }
 
 /* The moment that its bytes are of; those of one moment are different bytes. */
-static const char *moment_of(enum finding_kind kind)
+static struct cell get_moment(struct spot s)
 {
-    switch (kind) {
-    case FINDING_LEAK:
-    case FINDING_GROWTH:
-        return "end";
-    case FINDING_PEAK:
-        return "peak";
-    case FINDING_MAPPED:
-    case FINDING_RETAINED:
-    case FINDING_FRAGMENTED:
-        return "resident";
-    default:
-        return NULL;
-    }
+    static const char *const moments[FINDING_KINDS] = {
+        [FINDING_LEAK] = "end",          [FINDING_GROWTH] = "end",
+        [FINDING_PEAK] = "peak",         [FINDING_MAPPED] = "resident",
+        [FINDING_RETAINED] = "resident", [FINDING_FRAGMENTED] = "resident"};
+    return CELL_OF(moments[((const struct joined_finding *)s.row)->own->kind]);
+}
+
+static struct cell get_moment_ns(struct spot s)
+{
+    return CELL_OF(((const struct joined_finding *)s.row)->own->moment_ns);
+}
+
+static bool is_leak(const void *row)
+{
+    return ((const struct joined_finding *)row)->own->kind == FINDING_LEAK;
 }
 
 /* The line of its user's, where that is another one. */
-static void json_own(struct json *j, const struct places *p, uint32_t call)
+static void put_own(struct spot s, const char *key, struct json *j)
 {
-    uint32_t own = places_own(p, call);
-    const struct call_frame *frame = places_frame(p, own);
-    if (own == call) {
-        json_null(j, "for");
+    struct placed at = where(s.answer, s.row);
+    const struct frame_table *frames = &at.places->total.frames;
+    uint32_t own = places_own(at.places, at.call);
+    const struct call_frame *frame = places_frame(at.places, own);
+    if (own == at.call) {
+        json_null(j, key);
         return;
     }
-    json_object(j, "for");
-    json_string(j, "function", frame_table_string(&p->total.frames, frame->name));
-    json_string(j, "file", frame->file ? frame_table_string(&p->total.frames, frame->file) : NULL);
+    json_object(j, key);
+    json_string(j, "function", frame_table_string(frames, frame->name));
+    json_string(j, "file", location_file(frames, frame));
     json_u64(j, "line", frame->line);
     json_end(j);
 }
 
-static void json_finding(struct json *j, const struct findings_all *all,
-                         const struct joined_finding *f)
+#define SUM(member) FIELD(struct joined_finding, sum.member)
+
+static const struct column_def columns[] = {
+    {"kind", NULL, COLUMN_WORD, .get = get_kind},
+    {"pid", NULL, COLUMN_COUNT, .get = get_pid},
+    {"pids", NULL, COLUMN_WORDS, .get = get_pids, .json = put_pids},
+    {"of_processes", NULL, COLUMN_COUNT, FIELD(struct joined_finding, alike)},
+    {"title", NULL, COLUMN_WORDS, .get = get_title},
+    {"why", NULL, COLUMN_WORDS, .get = get_why},
+    {"do", NULL, COLUMN_WORDS, .get = get_do},
+    {"bytes", NULL, COLUMN_BYTES, SUM(bytes)},
+    {"count", NULL, COLUMN_COUNT, SUM(count)},
+    {"moment", NULL, COLUMN_WORD, .get = get_moment},
+    {"moment_ns", NULL, COLUMN_TIME, .get = get_moment_ns, .zero_is_unknown = true,
+     .optional = true},
+    {"of_bytes", NULL, COLUMN_BYTES, SUM(of_bytes)},
+    {"indirect_bytes", NULL, COLUMN_BYTES, SUM(led_bytes), .known = is_leak, .optional = true},
+    {"indirect_count", NULL, COLUMN_COUNT, SUM(led_count), .known = is_leak, .optional = true},
+    {"worth", NULL, COLUMN_REAL, SUM(worth)},
+    PLACED_FUNCTION,
+    {"for", NULL, COLUMN_WORD, .json = put_own},
+    PLACED_STACK,
+};
+
+static struct rows rows_of(const struct listed *l, size_t most)
 {
-    const struct places *places = finding_places(f->of, f->own);
-    const struct answer *a = &places->total;
-    const struct call_frame *frame = places_frame(places, f->own->call);
-    struct json_stacks stacks = {.frames = &a->frames};
-    json_object(j, NULL);
-    json_string(j, "kind", finding_kind_name(f->own));
-    json_u64(j, "pid", a->profile->pid);
-    json_array(j, "pids");
-    for (size_t i = 0; i < f->pids.count; i++)
-        json_u64(j, NULL, f->pids.items[i]);
-    json_end(j);
-    json_u64(j, "of_processes", f->alike);
-    json_sentences(j, all, f);
-    json_i64(j, "bytes", f->sum.bytes);
-    json_i64(j, "count", f->sum.count);
-    json_string(j, "moment", moment_of(f->own->kind));
-    if (f->own->moment_ns)
-        json_u64(j, "moment_ns", f->own->moment_ns);
-    json_i64(j, "of_bytes", f->sum.of_bytes);
-    if (f->own->kind == FINDING_LEAK) {
-        json_i64(j, "indirect_bytes", f->sum.led_bytes);
-        json_i64(j, "indirect_count", f->sum.led_count);
-    }
-    json_double(j, "worth", f->sum.worth);
-    json_string(j, "function", frame_table_string(&a->frames, frame->name));
-    json_string(j, "file", frame->file ? frame_table_string(&a->frames, frame->file) : NULL);
-    if (frame->line)
-        json_u64(j, "line", frame->line);
-    else
-        json_null(j, "line");
-    json_own(j, places, f->own->call);
-    json_frames(j, &stacks, a->tree.parent.items, a->tree.frame.items, f->own->leaf);
-    json_end(j);
-    json_stacks_release(&stacks);
+    struct rows rows = {COLUMN_DEFS(columns), ITEMS(l->all->list), .answer = l};
+    rows.count = shown(l->all, most ? most : FINDINGS_MAX);
+    return rows;
 }
 
 void findings_json(const struct findings_all *all, size_t most, struct strbuf *out)
 {
     const struct answer *a = &findings_chosen(all)->places.total;
+    const struct listed l = {{where}, all};
+    struct rows rows = rows_of(&l, most);
     struct strbuf text = {0};
     struct json j;
     json_init(&j, out);
     json_object(&j, NULL);
     json_string(&j, "schema", "tidemark.findings/1");
     json_program(&j, a->recording, a->profile);
-    json_array(&j, "findings");
-    for (size_t i = 0; i < shown(all, most ? most : FINDINGS_MAX); i++)
-        json_finding(&j, all, &all->list.items[i]);
-    json_end(&j);
+    rows_json(&rows, "findings", NULL, &j);
     json_bool(&j, "clean", is_clean(all));
     clean_reason(all, &text);
     json_string(&j, "basis", is_recorded(all) ? text.data : "not recorded");
@@ -461,4 +486,11 @@ void findings_json(const struct findings_all *all, size_t most, struct strbuf *o
     json_ignored(&j, &a->tree);
     json_end(&j);
     strbuf_release(&text);
+}
+
+void findings_csv(const struct findings_all *all, size_t most, struct strbuf *out)
+{
+    const struct listed l = {{where}, all};
+    struct rows rows = rows_of(&l, most);
+    rows_csv(&rows, NULL, out);
 }

@@ -1,5 +1,5 @@
 /*
- * findings: the short list as text and JSON (tidemark.findings/1), in sentences.
+ * findings: the short list as text, in sentences, JSON (tidemark.findings/1) and CSV.
  *
  * All append to a strbuf and cannot fail.
  */
@@ -37,5 +37,6 @@ void findings_text(const struct findings_all *all, const char *file, size_t most
 void findings_brief(const struct findings_all *all, const char *file, size_t most,
                     struct strbuf *out);
 void findings_json(const struct findings_all *all, size_t most, struct strbuf *out);
+void findings_csv(const struct findings_all *all, size_t most, struct strbuf *out);
 
 #endif

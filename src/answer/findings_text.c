@@ -1,4 +1,5 @@
 /* The sentences of findings. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,23 +8,19 @@
 #include "model/name.h"
 #include "answer/chains.h"
 #include "answer/findings.h"
+#include "answer/location.h"
+#include "answer/placed.h"
 #include "answer/summary.h"
 #include "answer/units.h"
 
 static const char *function_of(const struct places *p, uint32_t call)
 {
-    return frame_table_string(&p->total.frames, places_frame(p, call)->name);
+    return placed_name(&(struct placed){p, call, 0});
 }
 
 void place_function(const struct places *p, uint32_t call, struct strbuf *out)
 {
-    struct name_part bare = name_bare(function_of(p, call));
-    char *text = xstrndup(bare.text, bare.size);
-    struct strbuf clean = {0};
-    say(&clean, "%s", text);
-    name_shorten(out, clean.data, 60);
-    strbuf_release(&clean);
-    free(text);
+    location_bare_name(out, function_of(p, call), 60);
 }
 
 void finding_function(const struct findings *f, const struct finding *n, struct strbuf *out)
@@ -34,49 +31,42 @@ void finding_function(const struct findings *f, const struct finding *n, struct 
     free(text);
 }
 
-static void bytes_in_blocks(struct strbuf *out, int64_t bytes, int64_t count)
+static double percent_of(int64_t part, int64_t whole)
 {
-    say(out, "%B in %N block(s)", bytes, count);
+    return whole ? (double)part / (double)whole * 100 : 0;
 }
 
-static void percent(struct strbuf *out, double part, double whole)
+static void title_growth(const struct findings *f, const struct finding *n, struct strbuf *out)
 {
-    unit_percent(out, part, whole);
-    strbuf_puts(out, " %");
-}
-
-static void add_of_resident(const struct finding *n, struct strbuf *out)
-{
-    say(out, ", of %B resident", n->of_bytes);
+    say(out, " holds %B more %r%r", n->bytes,
+        n->mark                                       ? "at the last mark"
+        : work_end_of_python(f->places.total.profile) ? "when Python began to end"
+                                                      : "at the end",
+        n->never_less ? ", and never less" : "");
+    if (n->freed_bytes <= n->bytes / 100)
+        return;
+    if (n->freed_bytes < n->bytes)
+        say(out, "; %B of it freed afterwards", n->freed_bytes);
+    else
+        strbuf_puts(out, "; all of it freed afterwards");
 }
 
 void finding_title(const struct findings *f, const struct finding *n, struct strbuf *out)
 {
+    bool arenas = n->mapped == MAPPED_ARENAS;
     place_function(finding_places(f, n), n->call, out);
     switch (n->kind) {
     case FINDING_LEAK:
-        strbuf_puts(out, " loses ");
-        bytes_in_blocks(out, n->bytes, n->count);
+        say(out, " loses %B in %N block(s)", n->bytes, n->count);
         break;
     case FINDING_GROWTH:
-        say(out, " holds %B%r%r", n->bytes,
-            n->mark                                       ? " more at the last mark"
-            : work_end_of_python(f->places.total.profile) ? " more when Python began to end"
-                                                          : " more at the end",
-            n->never_less ? ", and never less" : "");
-        if (n->freed_bytes > n->bytes / 100) {
-            strbuf_puts(out, "; ");
-            if (n->freed_bytes < n->bytes)
-                unit_bytes(out, n->freed_bytes);
-            strbuf_puts(out, n->freed_bytes < n->bytes ? " of it freed afterwards"
-                                                       : "all of it freed afterwards");
-        }
+        title_growth(f, n, out);
         break;
     case FINDING_PEAK:
-        if (n->mapped == MAPPED_ARENAS)
-            say(out, " holds %B in small Python objects, of the peak of %B", n->bytes, n->of_bytes);
-        else
-            say(out, " makes %B of the peak of %B", n->bytes, n->of_bytes);
+        say(out,
+            arenas ? " holds %B in small Python objects, of the peak of %B"
+                   : " makes %B of the peak of %B",
+            n->bytes, n->of_bytes);
         break;
     case FINDING_CHURN:
         say(out, " allocates and frees at once, %N time(s)", n->count);
@@ -94,20 +84,20 @@ void finding_title(const struct findings *f, const struct finding *n, struct str
         say(out, " grows a buffer step by step, and copies %B", n->bytes);
         break;
     case FINDING_MAPPED:
-        say(out, "%r%r%B%r", n->mapped == MAPPED_ARENAS ? " holds " : " mapped ",
+        say(out, " %r %r%B %r, of %B resident", arenas ? "holds" : "mapped",
             n->at_most ? "up to " : "", n->bytes,
-            n->mapped == MAPPED_ARENAS   ? " in small Python objects"
-            : n->mapped == MAPPED_SHARED ? " of shared memory"
-                                         : " beside the heap");
-        add_of_resident(n, out);
+            arenas                       ? "in small Python objects"
+            : n->mapped == MAPPED_SHARED ? "of shared memory"
+                                         : "beside the heap",
+            n->of_bytes);
         break;
     case FINDING_RETAINED:
-        say(out, " freed most of %B that the allocator keeps", n->bytes);
-        add_of_resident(n, out);
+        say(out, " freed most of %B that the allocator keeps, of %B resident", n->bytes,
+            n->of_bytes);
         break;
     case FINDING_FRAGMENTED:
-        say(out, " holds small blocks that keep %B of free memory", n->freed_bytes);
-        add_of_resident(n, out);
+        say(out, " holds small blocks that keep %B of free memory, of %B resident", n->freed_bytes,
+            n->of_bytes);
         break;
     default:
         break;
@@ -123,102 +113,80 @@ static void why_leak(const struct findings *f, const struct finding *n, struct s
     const struct profile *p = f->places.total.profile;
     uint64_t run = p->duration_ns, last = n->last_ns ? n->last_ns - 1 : 0;
     int64_t direct = wrapped_less(n->count, n->led_count);
-    if (n->late_bytes > n->bytes / 2) {
-        strbuf_printf(out, "nothing points to %s since destructors ran; until then something did",
-                      n->count == 1 ? "it" : "them");
-    } else {
-        strbuf_puts(out, "nothing in the program points to ");
-        if (n->led_bytes > 0) {
-            say(out, "%N block(s)%r%B, any more, and the other %B%r", direct,
-                direct == 1 ? " of " : " of them, ", wrapped_less(n->bytes, n->led_bytes),
-                n->led_bytes, direct == 1 ? " hang on it" : " hang on these");
-        } else {
-            strbuf_puts(out, n->count == 1 ? "it any more" : "them any more");
-        }
-    }
-    say(out, "%r%T", n->count > 1 ? "; the first was allocated at " : "; it was allocated at ",
-        n->first_ns);
+    const char *them = n->count == 1 ? "it" : "them";
+    if (n->late_bytes > n->bytes / 2)
+        say(out, "nothing points to %r since destructors ran; until then something did", them);
+    else if (n->led_bytes > 0)
+        say(out,
+            "nothing in the program points to %N block(s)%r%B, any more, and the other %B hang on "
+            "%r",
+            direct, direct == 1 ? " of " : " of them, ", wrapped_less(n->bytes, n->led_bytes),
+            n->led_bytes, direct == 1 ? "it" : "these");
+    else
+        say(out, "nothing in the program points to %r any more", them);
+    say(out, "; %r was allocated at %T", n->count > 1 ? "the first" : "it", n->first_ns);
     if (last <= n->first_ns)
         return;
     if (work_end_ns(p) < run) /* the look for lost blocks takes its time, but is no work */
         run = work_end_ns(p) > last ? work_end_ns(p) : last;
-    say(out, ", the last at %T of %T", last, run);
-    if ((double)last >= LOSES_ON * (double)run &&
-        (double)(last - n->first_ns) >= LOSES_PART * (double)run)
-        strbuf_puts(out, ": a longer run loses more");
-    else if ((double)last < LOSES_EARLY * (double)run)
-        strbuf_puts(out, ": none since");
+    bool goes_on = (double)last >= LOSES_ON * (double)run &&
+                   (double)(last - n->first_ns) >= LOSES_PART * (double)run;
+    say(out, ", the last at %T of %T%r", last, run,
+        goes_on                                    ? ": a longer run loses more"
+        : (double)last < LOSES_EARLY * (double)run ? ": none since"
+                                                   : "");
 }
 
 static void why_growth(const struct findings *f, const struct finding *n, struct strbuf *out)
 {
-    strbuf_printf(out, "its live bytes rose %s the time", n->never_less ? "all" : "most of");
-    if (n->mark) {
+    say(out, "its live bytes rose %r the time", n->never_less ? "all" : "most of");
+    if (n->mark)
         say(out, ", by %B for each mark '%s' after the first ones", n->per_mark, n->mark);
-    } else {
+    else
         strbuf_puts(out, " up to the end of the run");
-    }
-    strbuf_puts(out, "; they are ");
-    percent(out, (double)n->bytes, (double)n->of_bytes);
-    strbuf_puts(out, n->domain == DOMAIN_POOL ? " of what was resident, in a pool of its own"
-                                              : " of the peak");
-    if (!f->basis.reach_known && n->domain != DOMAIN_POOL)
-        strbuf_puts(out, "; whether anything still points to them is not known");
+    say(out, "; they are %P %% of %r%r", percent_of(n->bytes, n->of_bytes),
+        n->domain == DOMAIN_POOL ? "what was resident, in a pool of its own" : "the peak",
+        !f->basis.reach_known && n->domain != DOMAIN_POOL
+            ? "; whether anything still points to them is not known"
+            : "");
 }
-
-#define FEWER_OBJECTS "keep fewer objects, or larger ones: arrays, __slots__, tuples"
 
 static void why_peak(const struct finding *n, struct strbuf *out)
 {
-    strbuf_puts(out, "that is ");
-    percent(out, (double)n->bytes, (double)n->of_bytes);
-    say(out, " of the process's peak of %B", n->of_bytes);
-    if (n->share > 0) {
-        strbuf_puts(out, ", and the heap is that high in only ");
-        percent(out, n->share, 1);
-        strbuf_puts(out, " of the run");
-    }
+    say(out, "that is %P %% of the process's peak of %B", percent_of(n->bytes, n->of_bytes),
+        n->of_bytes);
+    if (n->share > 0)
+        say(out, ", and the heap is that high in only %P %% of the run", n->share * 100);
 }
 
-static void why_churn(const struct findings *f, const struct finding *n, struct strbuf *out)
+static void why_mapped(const struct finding *n, struct strbuf *out)
 {
-    uint64_t ns = f->places.total.profile->duration_ns;
-    say(out, "%N times a second a block of %B on average lives until the next call; that is about ",
-        ns ? (int64_t)((double)n->count * 1e9 / (double)ns) : 0,
-        n->count ? n->bytes / n->count : 0);
-    percent(out, n->share, 1);
-    strbuf_puts(out, " of the time");
-}
-
-static void why_mapped(const struct findings *f, const struct finding *n, struct strbuf *out)
-{
-    percent(out, (double)n->bytes, (double)n->of_bytes);
-    say(out, " of what was resident at %T", n->moment_ns);
-    if (n->mapped == MAPPED_ARENAS) {
+    say(out, "%P %% of what was resident at %T", percent_of(n->bytes, n->of_bytes), n->moment_ns);
+    if (n->mapped == MAPPED_ARENAS)
         strbuf_puts(out, ", in Python's arenas, which are not blocks of the heap");
-    } else {
+    else
         say(out, ": %N mapping(s) of its own, and not blocks of the heap", n->count);
-    }
-    if (n->per_mark > 0) {
+    if (n->per_mark > 0)
         say(out, "; it grows by %B for each mark '%s'", n->per_mark, n->mark);
-    }
     if (n->at_most)
         strbuf_puts(out, "; more is mapped than is resident, so some of it may be others'");
-    (void)f;
+}
+
+static bool by_many_arenas(const struct findings *f, const struct finding *n)
+{
+    return n->bytes > n->freed_bytes && f->basis.look->arenas > 1;
 }
 
 static void why_retained(const struct findings *f, const struct finding *n, struct strbuf *out)
 {
-    const struct footprint *look = f->basis.look;
     say(out,
         "it had %B at the peak that were freed by %T, and the allocator did not give the pages "
         "back to the system",
         n->freed_bytes, n->moment_ns);
-    if (n->bytes > n->freed_bytes && look->arenas > 1)
-        strbuf_printf(out, "; threads have their own: there are %u arenas", (unsigned)look->arenas);
-    if (n->count > 0) {
+    if (by_many_arenas(f, n))
+        say(out, "; threads have their own: there are %d arenas", f->basis.look->arenas);
+    if (n->count > 0)
         say(out, "; malloc_trim(0) would give back about %B", n->count);
-    }
 }
 
 void finding_why(const struct findings *f, const struct finding *n, struct strbuf *out)
@@ -233,14 +201,21 @@ void finding_why(const struct findings *f, const struct finding *n, struct strbu
     case FINDING_PEAK:
         why_peak(n, out);
         break;
-    case FINDING_CHURN:
-        why_churn(f, n, out);
+    case FINDING_CHURN: {
+        double seconds = (double)f->places.total.profile->duration_ns / 1e9;
+        say(out,
+            "%N times a second a block of %B on average lives until the next call; that is about "
+            "%P %% of the time",
+            seconds > 0 ? floor((double)n->count / seconds) : 0, n->count ? n->bytes / n->count : 0,
+            n->share * 100);
         break;
+    }
     case FINDING_OVERSIZED:
     case FINDING_UNTOUCHED:
-        percent(out, (double)n->bytes, (double)n->of_bytes);
-        strbuf_puts(out, " of its bytes are on pages that never became resident: address space and "
-                         "page tables for nothing");
+        say(out,
+            "%P %% of its bytes are on pages that never became resident: address space and page "
+            "tables for nothing",
+            percent_of(n->bytes, n->of_bytes));
         break;
     case FINDING_OVERHEAD:
         say(out,
@@ -255,7 +230,7 @@ void finding_why(const struct findings *f, const struct finding *n, struct strbu
             n->count, n->of_bytes, n->chain->of.chains);
         break;
     case FINDING_MAPPED:
-        why_mapped(f, n, out);
+        why_mapped(n, out);
         break;
     case FINDING_RETAINED:
         why_retained(f, n, out);
@@ -273,69 +248,45 @@ void finding_why(const struct findings *f, const struct finding *n, struct strbu
 
 void finding_do(const struct findings *f, const struct finding *n, struct strbuf *out)
 {
-    switch (n->kind) {
-    case FINDING_LEAK:
-        strbuf_printf(out,
-                      "free %s last owner goes away; 'tidemark leaks' shows every stack, "
-                      "'tidemark leaks --fail' keeps it so",
-                      n->count == 1 ? "it where its" : "them where their");
-        break;
-    case FINDING_GROWTH:
-        strbuf_puts(out, "give it a limit, or clear it between events; 'tidemark report --since' "
-                         "between two moments shows what came in");
-        break;
-    case FINDING_PEAK:
-        strbuf_puts(out, n->mapped == MAPPED_ARENAS ? FEWER_OBJECTS
-                         : n->share > 0 ? "do it in pieces, or free what it replaces first"
-                                        : "ask whether all of it is needed at the same time");
-        break;
-    case FINDING_CHURN:
+    static const char *const advice[FINDING_KINDS] = {
+        [FINDING_GROWTH] = "give it a limit, or clear it between events; 'tidemark report --since' "
+                           "between two moments shows what came in",
+        [FINDING_PEAK] = "ask whether all of it is needed at the same time",
+        [FINDING_OVERSIZED] = "ask for what is used, or let it grow",
+        [FINDING_UNTOUCHED] = "allocate it when it is first needed",
+        [FINDING_OVERHEAD] = "allocate many at once: an array, or a pool",
+        [FINDING_MAPPED] = "unmap it where its last user goes away, or map less at a time",
+        [FINDING_RETAINED] = "call malloc_trim(0) after such a phase, or do it in smaller pieces",
+        [FINDING_FRAGMENTED] = "allocate what stays before what goes, or from a pool of its own",
+    };
+    if (n->kind == FINDING_LEAK) {
+        say(out,
+            "free %r last owner goes away; 'tidemark leaks' shows every stack, 'tidemark leaks "
+            "--fail' keeps it so",
+            n->count == 1 ? "it where its" : "them where their");
+    } else if (n->kind == FINDING_CHURN) {
         strbuf_puts(out, "keep one buffer outside the loop that calls ");
         place_function(finding_places(f, n), n->call, out);
         strbuf_puts(out, ", or use the stack");
-        break;
-    case FINDING_OVERSIZED:
-        strbuf_puts(out, "ask for what is used, or let it grow");
-        break;
-    case FINDING_UNTOUCHED:
-        strbuf_puts(out, "allocate it when it is first needed");
-        break;
-    case FINDING_OVERHEAD:
-        strbuf_puts(out, "allocate many at once: an array, or a pool");
-        break;
-    case FINDING_CHAIN:
+    } else if (n->kind == FINDING_CHAIN) {
         chain_advice(&f->places, n->chain, (struct chain_events){0}, out);
-        break;
-    case FINDING_MAPPED:
-        strbuf_puts(out, n->mapped == MAPPED_ARENAS
-                             ? FEWER_OBJECTS
-                             : "unmap it where its last user goes away, or map less at a time");
-        break;
-    case FINDING_RETAINED:
-        strbuf_puts(out, "call malloc_trim(0) after such a phase, or do it in smaller pieces");
-        if (n->bytes > n->freed_bytes && f->basis.look->arenas > 1)
+    } else if (n->mapped == MAPPED_ARENAS &&
+               (n->kind == FINDING_PEAK || n->kind == FINDING_MAPPED)) {
+        strbuf_puts(out, "keep fewer objects, or larger ones: arrays, __slots__, tuples");
+    } else if (n->kind == FINDING_PEAK && n->share > 0) {
+        strbuf_puts(out, "do it in pieces, or free what it replaces first");
+    } else {
+        strbuf_puts(out, advice[n->kind]);
+        if (n->kind == FINDING_RETAINED && by_many_arenas(f, n))
             strbuf_puts(out, "; MALLOC_ARENA_MAX limits the arenas");
-        break;
-    case FINDING_FRAGMENTED:
-        strbuf_puts(out, "allocate what stays before what goes, or from a pool of its own");
-        break;
-    default:
-        break;
     }
 }
 
 void place_words(const struct places *p, uint32_t call, struct strbuf *out)
 {
     const struct call_frame *frame = places_frame(p, call);
-    const char *text = frame->file     ? frame_table_string(&p->total.frames, frame->file)
-                       : frame->module ? frame_table_string(&p->total.frames, frame->module)
-                                       : NULL;
-    if (!text)
-        return;
-    const char *slash = strrchr(text, '/');
-    say(out, " %s", slash ? slash + 1 : text);
-    if (frame->file && frame->line)
-        strbuf_printf(out, ":%u", (unsigned)frame->line);
+    strbuf_puts(out, frame->file || frame->module ? " " : "");
+    location_of_frame(out, &p->total.frames, frame);
 }
 
 void finding_place(const struct findings *f, const struct finding *n, struct strbuf *out)

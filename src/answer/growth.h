@@ -8,6 +8,7 @@
 #define TIDE_ANSWER_GROWTH_H
 
 #include "analyse/growth.h"
+#include "analyse/leaks.h"
 #include "answer/style.h"
 
 struct sentences {
@@ -38,6 +39,15 @@ static inline const struct growth_site *growth_site_at(const struct growth *g, s
 }
 /* "event 71", "12.5 s" */
 void growth_moment(const struct growth *g, size_t k, struct strbuf *out);
+
+/* Parts of the text: the sizes of the process, with all that is known of each if `why`; functions.
+ * growth.c */
+void growth_lines_text(const struct growth *g, bool why, const struct style *s, struct strbuf *out);
+void growth_sites_text(const struct growth *g, size_t most, const struct style *s,
+                       struct strbuf *out);
+extern const char *const growth_line_titles[GROWTH_SHOWN];
+/* What other processes lost: growth is about one. */
+struct leak_others growth_others(const struct growth *g);
 
 /* At most `most` functions; `why`: with the evidence, the series, the account and arrays. */
 void growth_text(const struct growth *g, const char *file, size_t most, bool why,

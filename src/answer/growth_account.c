@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/say.h"
-#include "answer/json_parts.h"
+#include "answer/placed.h"
 #include "answer/table.h"
 #include "answer/units.h"
 #include "answer/wrap.h"
@@ -71,55 +71,88 @@ static void moment_name(const struct profile *p, const struct footprint *f, size
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-static void add_row(struct table *t, const char *title, const int64_t *first, int64_t last,
-                    int64_t whole)
+/* A part of resident memory at the first moment and at the last. */
+struct part {
+    const char *title;
+    int64_t then, now;
+};
+
+struct account {
+    const struct footprint *first, *last;
+    struct strbuf first_name, last_name; /* titles */
+};
+
+/* Nothing is shown of a moment that there is not. */
+static struct cell get_then(struct spot s)
 {
-    strbuf_puts(table_cell(t), title);
-    struct strbuf *cell = table_cell(t);
-    if (first)
-        unit_bytes(cell, *first);
-    unit_bytes(table_cell(t), last);
-    cell = table_cell(t);
-    if (first)
-        unit_bytes(cell, (int64_t)((uint64_t)last - (uint64_t)*first));
-    unit_percent(table_cell(t), (double)last, (double)whole);
+    const struct part *p = s.row;
+    const struct account *a = s.answer;
+    return !a->first          ? CELL_OF("")
+           : s.column->number ? CELL_OF(wrapped_less(p->now, p->then))
+                              : CELL_OF(p->then);
 }
+
+static struct cell get_share(struct spot s)
+{
+    double rss = (double)((const struct account *)s.answer)->last->rss_bytes;
+    return rss > 0 ? CELL_OF((double)((const struct part *)s.row)->now / rss) : CELL_NOT_KNOWN;
+}
+
+static const char *title_of_first(const void *answer)
+{
+    return ((const struct account *)answer)->first_name.data;
+}
+
+static const char *title_of_last(const void *answer)
+{
+    return ((const struct account *)answer)->last_name.data;
+}
+
+static const char *title_of_gain(const void *answer)
+{
+    return ((const struct account *)answer)->first ? "gained" : "";
+}
+
+static const struct column_def part_columns[] = {
+    {NULL, "resident memory", COLUMN_WORD, FIELD(struct part, title)},
+    {NULL, NULL, COLUMN_BYTES, .get = get_then, .title_of = title_of_first},
+    {NULL, NULL, COLUMN_BYTES, FIELD(struct part, now), .title_of = title_of_last},
+    {NULL, NULL, COLUMN_BYTES, .get = get_then, .number = 1, .title_of = title_of_gain},
+    {NULL, "%", COLUMN_PERCENT, .get = get_share},
+};
 
 static int64_t shown(const struct footprint *f, int part)
 {
-    return part == PART_UNKNOWN ? footprint_rest(f) : (int64_t)f->parts[part];
+    return !f ? 0 : part == PART_UNKNOWN ? footprint_rest(f) : (int64_t)f->parts[part];
 }
 
 static void add_table(const struct growth *g, const struct style *s, struct strbuf *out)
 {
-    const struct growth_account *a = &g->account;
+    struct account a = {g->account.first, g->account.last, {0}, {0}};
     const struct profile *p = g->places.total.profile;
-    struct strbuf first = {0}, last = {0};
-    struct table t;
-    if (a->first)
-        moment_name(p, a->first, LABEL_SHOWN, &first);
-    else
-        strbuf_puts(&first, "");
-    moment_name(p, a->last, LABEL_SHOWN, &last);
-    table_init(&t);
-    table_column(&t, "resident memory", CELL_LEFT);
-    table_column(&t, first.data, CELL_RIGHT);
-    table_column(&t, last.data, CELL_RIGHT);
-    table_column(&t, a->first ? "gained" : "", CELL_RIGHT);
-    table_column(&t, "%", CELL_RIGHT);
-    int64_t whole = (int64_t)a->last->rss_bytes,
-            before = a->first ? (int64_t)a->first->rss_bytes : 0;
+    struct part parts_shown[FOOTPRINT_PARTS];
+    size_t count = 0;
+    strbuf_puts(&a.first_name, "");
+    if (a.first)
+        moment_name(p, a.first, LABEL_SHOWN, &a.first_name);
+    moment_name(p, a.last, LABEL_SHOWN, &a.last_name);
     for (int k = 0; k < FOOTPRINT_PARTS; k++) {
         int i = k < PART_UNKNOWN ? k : PART_UNKNOWN + PART_ARENAS - k; /* the unexplained is last */
-        int64_t then = a->first ? shown(a->first, i) : 0, now = shown(a->last, i);
-        if (then || now || i == PART_UNKNOWN || i <= PART_FREE)
-            add_row(&t, parts[i].title, a->first ? &then : NULL, now, whole);
+        struct part part = {parts[i].title, shown(a.first, i), shown(a.last, i)};
+        if (part.then || part.now || i == PART_UNKNOWN || i <= PART_FREE)
+            parts_shown[count++] = part;
     }
-    add_row(&t, "RSS", a->first ? &before : NULL, whole, whole);
-    table_print(&t, s, out);
-    table_release(&t);
-    strbuf_release(&first);
-    strbuf_release(&last);
+    struct part rss = {"RSS", a.first ? (int64_t)a.first->rss_bytes : 0,
+                       (int64_t)a.last->rss_bytes};
+    struct rows rows = {COLUMN_DEFS(part_columns),
+                        .items = parts_shown,
+                        .item_size = sizeof *parts_shown,
+                        .count = count,
+                        .answer = &a,
+                        .totals = &rss};
+    rows_text(&rows, s, out);
+    strbuf_release(&a.first_name);
+    strbuf_release(&a.last_name);
 }
 
 static void add_notes(const struct growth *g, const struct style *s, struct strbuf *out)
@@ -136,32 +169,32 @@ static void add_notes(const struct growth *g, const struct style *s, struct strb
     strbuf_putc(out, '\n');
 }
 
-static void add_pins(const struct growth *g, size_t most, const struct style *s, struct strbuf *out)
+struct pins {
+    struct placed_rows rows;
+    const struct places *places;
+};
+
+static struct placed where(const void *answer, const void *row)
 {
-    const struct growth_account *a = &g->account;
-    const struct frame_table *frames = &g->places.total.frames;
-    struct table t;
-    table_init(&t);
-    table_column(&t, "keeps free", CELL_RIGHT);
-    table_column(&t, "blocks there", CELL_RIGHT);
-    table_column(&t, "function whose blocks keep pages", CELL_NAME);
-    table_column(&t, "place", CELL_PATH);
-    for (size_t i = 0; i < a->pins.count && i < most; i++) {
-        const struct growth_pin *pin = &a->pins.items[i];
-        const struct call_frame *frame = places_frame(&g->places, pin->call);
-        unit_bytes(table_cell(&t), pin->pinned_bytes);
-        unit_bytes(table_cell(&t), pin->bytes);
-        unit_text(table_cell(&t), frame_table_string(frames, frame->name));
-        struct strbuf *place = table_cell(&t);
-        if (frame->file) {
-            unit_text(place, frame_table_string(frames, frame->file));
-            if (frame->line)
-                strbuf_printf(place, ":%u", frame->line);
-        }
-    }
-    table_print(&t, s, out);
-    table_release(&t);
-    strbuf_putc(out, '\n');
+    uint32_t call = ((const struct growth_pin *)row)->call;
+    return (struct placed){((const struct pins *)answer)->places, call, call};
+}
+
+static const struct column_def pin_columns[] = {
+    {NULL, "keeps free", COLUMN_BYTES, FIELD(struct growth_pin, pinned_bytes)},
+    {NULL, "blocks there", COLUMN_BYTES, FIELD(struct growth_pin, bytes)},
+    {"function", "function whose blocks keep pages", COLUMN_NAME, .get = placed_function},
+    {NULL, "place", COLUMN_PATH, .get = placed_path},
+    {"pinned_bytes", NULL, COLUMN_BYTES, FIELD(struct growth_pin, pinned_bytes)},
+    {"bytes", NULL, COLUMN_BYTES, FIELD(struct growth_pin, bytes)},
+    PLACED_STACK,
+};
+
+static struct rows pins_of(const struct growth *g, const struct pins *answer, size_t most)
+{
+    struct rows rows = {COLUMN_DEFS(pin_columns), ITEMS(g->account.pins), .answer = answer};
+    rows.count = rows.count < most ? rows.count : most;
+    return rows;
 }
 
 void growth_account_text(const struct growth *g, size_t most, const struct style *s,
@@ -171,8 +204,12 @@ void growth_account_text(const struct growth *g, size_t most, const struct style
         return;
     add_table(g, s, out);
     add_notes(g, s, out);
-    if (growth_pins_matter(g))
-        add_pins(g, most, s, out);
+    if (growth_pins_matter(g)) {
+        const struct pins answer = {{where}, &g->places};
+        struct rows rows = pins_of(g, &answer, most);
+        rows_text(&rows, s, out);
+        strbuf_putc(out, '\n');
+    }
 }
 
 /* --- sentences -------------------------------------------------------------------------------- */
@@ -202,9 +239,8 @@ bool growth_pinned_words(const struct growth *g, struct strbuf *out)
     if (!a->last || !a->pins.count)
         return false;
     const struct growth_pin *pin = &a->pins.items[0];
-    const struct call_frame *frame = places_frame(&g->places, pin->call);
     say(out, "blocks of %s, %B of them, keep %B of free memory on their pages",
-        frame_table_string(&g->places.total.frames, frame->name), pin->bytes, pin->pinned_bytes);
+        placed_name(&(struct placed){&g->places, pin->call, 0}), pin->bytes, pin->pinned_bytes);
     return true;
 }
 
@@ -238,7 +274,6 @@ static void json_footprint(struct json *j, const struct profile *p, const struct
 void growth_account_json(struct json *j, const struct growth *g, size_t most)
 {
     const struct answer *a = &g->places.total;
-    struct json_stacks stacks = {.frames = &a->frames};
     json_object(j, "account");
     json_double(j, "rss", g->rates.rss);
     json_double(j, "error", isfinite(g->rates.error) ? g->rates.error : 0);
@@ -249,17 +284,7 @@ void growth_account_json(struct json *j, const struct growth *g, size_t most)
     for (size_t i = 0; i < a->profile->footprints.count; i++)
         json_footprint(j, a->profile, &a->profile->footprints.items[i]);
     json_end(j);
-    json_array(j, "pinned");
-    for (size_t i = 0; i < g->account.pins.count && i < most; i++) {
-        const struct growth_pin *pin = &g->account.pins.items[i];
-        const struct call_frame *frame = places_frame(&g->places, pin->call);
-        json_object(j, NULL);
-        json_string(j, "function", frame_table_string(&a->frames, frame->name));
-        json_i64(j, "pinned_bytes", pin->pinned_bytes);
-        json_i64(j, "bytes", pin->bytes);
-        json_frames(j, &stacks, a->tree.parent.items, a->tree.frame.items, pin->call);
-        json_end(j);
-    }
-    json_end(j);
-    json_stacks_release(&stacks);
+    const struct pins answer = {{where}, &g->places};
+    struct rows rows = pins_of(g, &answer, most);
+    rows_json(&rows, "pinned", NULL, j);
 }
