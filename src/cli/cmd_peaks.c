@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/say.h"
 #include "cli/command.h"
@@ -51,12 +50,9 @@ static void print_help(void)
          "  --plot FILE      the threads' lines with the numbers on them, as an SVG\n"
          "  --rebase         in the picture: the process's RSS less what it was at the beginning\n"
          "  --since WHEN, --at WHEN\n"
-         "                   only this part of the run; words as in tidemark report\n"
-         "  --within REGEX, --within-path PREFIX, --ignore REGEX, --fold REGEX, --no-fold,\n"
-         "  --merge RULE, --thread NAME, --python-only, --native-only,\n"
-         "  --suppressions FILE, --presets, --no-presets, --no-defaults\n"
-         "                   as in tidemark report\n"
-         "  --top N          show the N highest; 0: all\n"
+         "                   only this part of the run; words as in tidemark report");
+    fputs(QUERY_FOCUS_HELP, stdout);
+    puts("  --top N          show the N highest; 0: all\n"
          "  --process PID    another process of the recording (PID#N: its N-th program), or all\n"
          "  --json, --csv    all of them, exact numbers for scripts\n"
          "  --help           this text\n"
@@ -134,21 +130,21 @@ static void put_options(const struct query_options *o, const struct wanted *w, s
         strbuf_printf(out, " --peak-delta-time %.9gs", (double)w->peaks.least_time_ns / 1e9);
 }
 
-static int print(const struct recording *r, const struct peaks *p, const struct query_options *o,
-                 const struct wanted *w)
+static int print(const struct peaks *p, const struct query_options *o, const struct wanted *w)
 {
-    struct strbuf out = {0}, options = {0};
-    if (o->output == OUTPUT_JSON) {
-        peaks_json(r, p, &out);
-    } else if (o->output == OUTPUT_CSV) {
-        peaks_csv(p, &out);
-    } else {
-        struct style style = style_of(STDOUT_FILENO);
-        put_options(o, w, &options);
-        peaks_text(p, o->files.items[0], options.data, o->query.top, &style, &out);
-    }
+    struct json_stacks stacks = {.frames = &p->places.total.frames};
+    struct strbuf options = {0};
+    put_options(o, w, &options);
+    const struct peaks_listing listing = {.peaks = p,
+                                          .file = o->files.items[0],
+                                          .options = options.data,
+                                          .top = o->query.top,
+                                          .stacks = &stacks};
+    const struct document document = peaks_document(&listing);
+    int status = command_write(o, &document);
+    json_stacks_release(&stacks);
     strbuf_release(&options);
-    return command_print("peaks", &out);
+    return status;
 }
 
 static int ask(struct query_options *o, struct recording *r, struct err *err)
@@ -161,7 +157,7 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
     if (w->plot)
         code = draw(&peaks, w, err);
     if (!code)
-        code = print(r, &peaks, o, w);
+        code = print(&peaks, o, w);
     peaks_release(&peaks);
     return code;
 }
@@ -169,8 +165,7 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
 int cmd_peaks(int argc, char **argv)
 {
     static const char *const common[] = {
-        "at",     "since",   "top",         "within",      "ignore", "fold", "no-fold", "merge",
-        "thread", "process", "python-only", "native-only", "json",   "csv",  "help",    NULL};
+        "at", "since", "top", "process", "json", "csv", "help", QUERY_FOCUS_OPTIONS, NULL};
     struct wanted w = {.peaks = PEAK_OPTIONS_DEFAULT};
     const struct query_command command = {.name = "peaks",
                                           .help = print_help,
