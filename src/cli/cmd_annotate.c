@@ -10,6 +10,7 @@
 
 #include "cli/command.h"
 #include "cli/picture.h"
+#include "cli/terminal.h"
 #include "export/annotate_html.h"
 #include "model/sampled.h"
 #include "answer/annotate.h"

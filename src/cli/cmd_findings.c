@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/terminal.h"
 #include "answer/findings.h"
 
 static void print_help(void)

@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/picture.h"
+#include "cli/terminal.h"
 #include "export/growth_plot.h"
 #include "answer/growth.h"
 

@@ -8,6 +8,7 @@
 
 #include "base/say.h"
 #include "cli/command.h"
+#include "cli/terminal.h"
 #include "model/combined_profile.h"
 #include "answer/leaks.h"
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/terminal.h"
 #include "model/answer.h"
 #include "model/sampled.h"
 #include "answer/report.h"

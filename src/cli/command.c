@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "store/recording.h"
+#include "cli/terminal.h"
 
 static void write_out(void *context, struct strbuf *ready)
 {
