@@ -277,6 +277,8 @@ def test_serve(t):
             t.equal("in the page", got, t.run("report", profile, "--json")[0])
             why = browser.run('return tidemark.core.ask(["report", "--metric", "no"]).catch((e) => e.message)')
             t.true("failures too", why.startswith("--metric 'no' is not known"), why)
+            why = browser.run('return tidemark.core.ask(["report", "--metric", "%ü\u2026".repeat(900)]).catch((e) => e.message)')
+            t.true("in any letters, and cut", why.startswith("--metric '%ü\u2026%ü\u2026"), why[:80])
             t.equal("only this server was asked", {urlparse(url).netloc for url in browser.requested()}, {server.url.netloc})
             t.equal("complaints", [text for text in browser.complaints() if "favicon" not in text], [])
     t.equal("it ends with Ctrl-C", server.process.returncode, 0)
