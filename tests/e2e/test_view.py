@@ -85,7 +85,11 @@ def recordings(t):
     planted = t.build("planted.cpp", "-O1", *API)
     plain, leaks = t.record(planted, "0"), t.record(planted, "1")
     heap, whole = ("live", "total", "peak", "sitepeak", "largest", "temporary", "mapped"), ((), ("--at", "peak"), ("--at", "50%"))
-    yield (leaks,), [*everywhere, *combinations(heap, (*whole, ("--since", "20%", "--at", "70%")), (
+    # What glibc and the page's C library would understand in different ways.
+    odd = [("report", "--within", regex, "--json") for regex in (
+        r"\bplanted_leak\b", r"\<main\>", r"\Blanted", r"\w+_l\w+", r"mai\d", r"\mai\n", r"main\'", r"\`main", r"ma{,2}in",
+        r"[[:alpha:]]_leak", r"[^]\d]ain", r"pl|main", r"(a)n\1*", "nothing at all")]
+    yield (leaks,), [*everywhere, *odd, *combinations(heap, (*whole, ("--since", "20%", "--at", "70%")), (
         (), ("--within", "^planted"), ("--ignore", "std::"), ("--fold", "^main$"), ("--no-fold",)), 24)]
 
     source = t.file("a.c")
