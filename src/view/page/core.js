@@ -26,6 +26,14 @@ function texts_of(name) {
     return Array.from(document.getElementsByClassName(name), (element) => element.textContent);
 }
 
+// Text with bytes as %XX, which may be cut within a character.
+function from_escaped(text) {
+    const bytes = [];
+    for (let i = 0; i < text.length; i++)
+        bytes.push(text[i] === "%" ? parseInt(text.slice(i + 1, (i += 2) + 1), 16) : text.charCodeAt(i));
+    return new TextDecoder().decode(new Uint8Array(bytes));
+}
+
 // Runs commands in a worker; in the page itself where there can be none.
 class EmbeddedRunner {
     constructor(names) {
@@ -55,6 +63,7 @@ class EmbeddedRunner {
                 };
                 this.worker.postMessage({id: 0, ...this.input});
             });
+            this.worker.onerror = () => this.worker_ended();
         } catch (e) {
             this.worker = null;
             this.engine = new Engine(this.input.core, this.input.files);
@@ -65,6 +74,14 @@ class EmbeddedRunner {
             }
         }
         this.input = null;
+    }
+
+    // It ran out of memory, most likely: nobody will answer any more.
+    worker_ended() {
+        this.problem = "the page has no memory left; use tidemark view --serve, or the command itself";
+        for (const done of this.waiting.values())
+            done({status: 1, out: "", err: this.problem});
+        this.waiting.clear();
     }
 
     async run(words) {
@@ -95,11 +112,11 @@ class ServeRunner {
         try {
             response = await this.post("/ask", words.map((word) => word + "\0").join(""));
         } catch (e) {
-            return {status: 1, out: "", err: e.message === "Failed to fetch" ? "tidemark view has ended" : e.message};
+            return {status: 1, out: "", err: e instanceof TypeError ? "tidemark view has ended" : e.message};
         }
         return {
             status: Number(response.headers.get("X-Status")),
-            err: decodeURIComponent(response.headers.get("X-Message") || ""),
+            err: from_escaped(response.headers.get("X-Message") || ""),
             out: await response.text(),
         };
     }

@@ -55,21 +55,24 @@ export class Engine {
     }
 
     async start() {
+        // Recordings are unpacked while the commands are compiled.
+        const unpacked = this.files.map(({texts}) => unpack(texts));
+        for (const promise of unpacked)
+            promise.catch(() => 0); // it is told below
         this.module ||= await WebAssembly.compile(join_bytes(await unpack(this.core)));
         this.instance = await WebAssembly.instantiate(this.module, this.imports());
         if (this.instance.exports._initialize)
             this.instance.exports._initialize();
-        for (const file of this.files)
-            await this.open(file);
+        for (let i = 0; i < this.files.length; i++)
+            this.open(this.files[i].name, await unpacked[i]);
     }
 
     get memory() {
         return this.instance.exports.memory.buffer;
     }
 
-    async open({name, texts}) {
+    open(name, {parts, size}) {
         const {core_alloc, core_free, core_open} = this.instance.exports;
-        const {parts, size} = await unpack(texts);
         const at = core_alloc(size), called = this.put(name + "\0");
         if (!at)
             throw new Error("the recording does not fit into a page; use tidemark view --serve");
