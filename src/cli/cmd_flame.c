@@ -49,6 +49,7 @@ struct wanted {
     const char *output, *diff, *title, *since;
     bool normalise, inverted, reverse, by_thread, folded, from_folded, lines;
     double min_width;
+    double min_share;  /* calls below this share of all need no box; 0: each does */
     int colors;        /* -1: by the metric */
     struct json *json; /* where members that tell what is drawn go; NULL: no JSON is wanted */
 };
@@ -184,8 +185,10 @@ static int add_answer(struct flame *flame, const struct recording *r, const stru
     int code = answer_query(&a, r, q, err);
     if (code)
         return code;
-    const struct flame_shape shape = {
-        .lines = w->lines, .reverse = w->reverse, .by_thread = w->by_thread};
+    const struct flame_shape shape = {.lines = w->lines,
+                                      .reverse = w->reverse,
+                                      .by_thread = w->by_thread,
+                                      .min_share = w->min_share};
     flame_add_stacks(flame, &a, &shape, before);
     if (title)
         summary_command(a.profile, 90, title);
@@ -310,6 +313,8 @@ int cmd_flame(int argc, char **argv)
     }
     /* Lines of two versions of a program are not the same, and folded text has names alone. */
     w.lines = o.by_given ? o.query.by == BY_LINE : !w.folded && !w.diff;
+    if (w.json && !w.diff && !(o.query.since && is_state(o.query.metric)))
+        w.min_share = w.min_width / 1200;
     if (w.from_folded)
         code = read_folded(&flame, o.files.items[0], &both, &err);
     else

@@ -73,6 +73,12 @@ void flame_count(struct flame *f, uint32_t node, int64_t before, int64_t now)
     n->now = (int64_t)((uint64_t)n->now + (uint64_t)now);
 }
 
+void flame_hide(struct flame *f, uint32_t node, int64_t now)
+{
+    struct flame_node *n = &f->nodes.items[node];
+    n->hidden = (int64_t)((uint64_t)n->hidden + (uint64_t)now);
+}
+
 struct sibling {
     const char *name, *place;
     uint32_t node, parent;
@@ -121,7 +127,8 @@ void flame_finish(struct flame *f, double min_share)
     for (size_t i = 0; i < f->nodes.count; i++) {
         struct flame_node *n = &f->nodes.items[i];
         uint64_t before = size_of(n->before), now = size_of(n->now);
-        n->width = before > now ? before : now;
+        n->width = (before > now ? before : now) + size_of(n->hidden);
+        n->now = (int64_t)((uint64_t)n->now + (uint64_t)n->hidden);
     }
     for (size_t i = f->nodes.count; i-- > 1;) {
         const struct flame_node *n = &f->nodes.items[i];

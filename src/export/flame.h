@@ -50,7 +50,8 @@ struct flame_node {
     uint32_t place, module; /* in names; 0: none */
     enum flame_kind kind;
     int64_t before, now; /* own and, after flame_finish, of all below */
-    uint64_t width;      /* likewise */
+    int64_t hidden;      /* of `now`: what stacks through it have that have no box of their own */
+    uint64_t width;      /* as before and now; after flame_finish that of all below, too */
     uint32_t depth;      /* 0: the root */
 };
 
@@ -58,10 +59,9 @@ struct flame {
     struct strpool names;
     VEC(struct flame_node) nodes; /* node 0 is the root; a parent comes before its children */
     struct map children;          /* parent, and name with place -> node */
-    VEC(uint32_t)
-    order;          /* after flame_finish: depth first, children by name; without
-                       what is too narrow */
-    uint32_t depth; /* of the deepest */
+    VEC(uint32_t) order; /* after flame_finish: the wide ones, depth first, children by name */
+    uint32_t depth;      /* of the deepest */
+    size_t left_out;     /* calls that were too narrow to get a box */
 };
 
 void flame_init(struct flame *f);
@@ -73,6 +73,8 @@ struct flame_label flame_label(struct flame *f, const struct flame_frame *frame)
 uint32_t flame_child(struct flame *f, uint32_t parent, const struct flame_label *label);
 /* Adds to what a box has of its own. */
 void flame_count(struct flame *f, uint32_t node, int64_t before, int64_t now);
+/* Adds what a box has below it in boxes that are too narrow to be made. */
+void flame_hide(struct flame *f, uint32_t node, int64_t now);
 /* Boxes with less than this share of the whole width have no place in `order`. */
 void flame_finish(struct flame *f, double min_share);
 void flame_release(struct flame *f);

@@ -71,7 +71,7 @@ static void lay_out(struct boxes *b)
         next[n->parent] += n->width;
     }
     for (size_t i = 0; i < f->nodes.count; i++)
-        b->self[i] += f->nodes.items[i].now;
+        b->self[i] = f->nodes.items[i].now - f->nodes.items[i].hidden;
     for (size_t i = 1; i < f->nodes.count; i++)
         b->self[f->nodes.items[i].parent] -= f->nodes.items[i].now;
     free(next);
@@ -90,7 +90,7 @@ void flame_write_json(const struct flame *f, bool both, struct json *j)
                       .self = xcalloc(f->nodes.count, sizeof *b.self)};
     lay_out(&b);
     json_u64(j, "boxes", f->order.count);
-    json_u64(j, "boxes_left_out", f->nodes.count - f->order.count);
+    json_u64(j, "boxes_left_out", f->left_out + f->nodes.count - f->order.count);
     json_array(j, "kinds");
     for (size_t i = 0; i < FLAME_KINDS; i++)
         json_string(j, NULL, kinds[i]);

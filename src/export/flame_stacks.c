@@ -76,6 +76,47 @@ static uint32_t box_of_row(struct flame *flame, const struct answer *a, const st
     return box;
 }
 
+static int64_t amount_of(const struct answer_row *row, const struct flame_shape *shape)
+{
+    return shape->units > 0 ? (int64_t)((double)row->self.amount / shape->units) : row->self.amount;
+}
+
+/* The width of each call with all that it called; the caller frees it. */
+static uint64_t *call_widths(const struct answer *a, const struct flame_shape *shape)
+{
+    uint64_t *widths = xcalloc(a->merged.key.count + 1, sizeof *widths);
+    for (size_t i = 0; i < a->rows.rows.count; i++) {
+        int64_t amount = amount_of(&a->rows.rows.items[i], shape);
+        widths[a->rows.rows.items[i].call] += amount < 0 ? -(uint64_t)amount : (uint64_t)amount;
+    }
+    for (size_t n = a->merged.key.count; n-- > 1;)
+        widths[a->merged.parent.items[n]] += widths[n];
+    return widths;
+}
+
+/* Stacks from the root, of which most calls are too narrow to be seen: only the others get boxes.
+ */
+static void add_wide_stacks(struct flame *flame, const struct answer *a, const struct known *known,
+                            const struct flame_shape *shape)
+{
+    uint64_t *widths = call_widths(a, shape);
+    double least = shape->min_share * (double)widths[0];
+    for (size_t n = 1; n < a->merged.key.count; n++)
+        flame->left_out += widths[n] && (double)widths[n] < least;
+    for (size_t i = 0; i < a->rows.rows.count; i++) {
+        const struct answer_row *row = &a->rows.rows.items[i];
+        uint32_t call = row->call;
+        while (call && (double)widths[call] < least)
+            call = a->merged.parent.items[call];
+        uint32_t box = box_of(flame, a, known, call, true);
+        if (call == row->call)
+            flame_count(flame, box, 0, amount_of(row, shape));
+        else
+            flame_hide(flame, box, amount_of(row, shape));
+    }
+    free(widths);
+}
+
 void flame_add_stacks(struct flame *flame, const struct answer *a, const struct flame_shape *shape,
                       bool before)
 {
@@ -83,13 +124,15 @@ void flame_add_stacks(struct flame *flame, const struct answer *a, const struct 
         .labels = xcalloc(a->frames.frames.count + 1, sizeof *known.labels),
         .boxes = xcalloc(a->merged.key.count + 1, sizeof *known.boxes),
     };
-    for (size_t i = 0; i < a->rows.rows.count; i++) {
+    bool wide = shape->min_share > 0 && shape->lines && !shape->reverse && !shape->by_thread;
+    if (wide)
+        add_wide_stacks(flame, a, &known, shape);
+    for (size_t i = 0; i < a->rows.rows.count && !wide; i++) {
         const struct answer_row *row = &a->rows.rows.items[i];
         uint32_t box = shape->by_thread || shape->reverse
                            ? box_of_row(flame, a, &known, row, shape)
                            : box_of(flame, a, &known, row->call, shape->lines);
-        int64_t amount = shape->units > 0 ? (int64_t)((double)row->self.amount / shape->units)
-                                          : row->self.amount;
+        int64_t amount = amount_of(row, shape);
         flame_count(flame, box, before ? amount : 0, before ? 0 : amount);
     }
     free(known.labels);

@@ -12,6 +12,9 @@ struct flame_shape {
     bool reverse;   /* merged from the function that is charged */
     bool by_thread; /* a part for each thread */
     double units;   /* amounts are divided by this; 0: they are not */
+    /* Calls with less than this share of all get no box where that can be told before: from the
+     * root, by line, without a difference. What they have is hidden in their callers. */
+    double min_share;
 };
 
 /* All stacks of an answer by stack, as what was `before` or what is now. */

@@ -75,6 +75,10 @@ def test_json(t):
                        box["start"] + box["width"] <= below["start"] + below["width"], box)
             inside.append(box)
     wide = boxes(t.ask(profile, "flame", "--min-width", "12"))
+    all_boxes = boxes(t.ask(profile, "flame", "--min-width", "0"))
+    t.equal("the others have the same numbers", [(b["name"], b["place"], b["depth"], b["width"], b["now"], b["self"]) for b in wide],
+            [(b["name"], b["place"], b["depth"], b["width"], b["now"], b["self"]) for b in all_boxes
+             if b["width"] >= 0.01 * all_boxes[0]["width"]])
     t.true("narrow boxes are left out", 0 < len(wide) < len(found), len(wide))
     t.equal("those below 1 %", [b for b in wide if b["width"] < 0.01 * wide[0]["width"]], [])
     both = boxes(t.ask(profile, "flame", "--since", "50%", "--min-width", "0"))

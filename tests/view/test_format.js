@@ -1,7 +1,7 @@
 // Numbers and names as the command line writes them.
 import assert from "node:assert/strict";
 import test from "node:test";
-import {bare_name, bytes, command_text, count, counted, fixed, ms, pattern_of, percent, place_of, shorten, time} from "./format.js";
+import {bytes, command_text, count, counted, fixed, ms, pattern_of, percent, place_of, shorten, time} from "./format.js";
 
 test("a tie goes to the even digit, as printf does", () => {
     assert.equal(fixed(1.25, 1), "1.2");
@@ -39,9 +39,6 @@ test("shares", () => {
 test("names", () => {
     assert.equal(shorten("abcdefghij", 7), "abcd…ij");
     assert.equal(shorten("abc", 7), "abc");
-    assert.equal(bare_name("Job::event(int)"), "Job::event");
-    assert.equal(bare_name("operator()"), "operator()");
-    assert.equal(bare_name("main"), "main");
     assert.equal(place_of({file: "/a/b.c", line: 3, module: "x"}), "b.c:3");
     assert.equal(place_of({file: null, line: null, module: "libc.so.6"}), "libc.so.6");
 });

@@ -3,7 +3,7 @@ import {button, el} from "./dom.js";
 import {counted} from "./format.js";
 
 // What is missing from a report's answer: [] where nothing is.
-export function missing_parts(report) {
+function missing_parts(report) {
     const totals = report.totals, sampling = report.sampling || {}, found = [];
     const add = (number, word, meaning) => {
         if (number)

@@ -103,22 +103,6 @@ export function shorten(text, room) {
     return text.slice(0, room - 1 - end) + "…" + (end ? text.slice(-end) : "");
 }
 
-// A function's name without its arguments: "a::b(int)" is "a::b".
-export function bare_name(name) {
-    let depth = 0;
-    for (let i = name.length - 1; i > 0; i--) {
-        const c = name[i];
-        if (c === ")")
-            depth++;
-        else if (c === "(" && --depth === 0)
-            return /[\w>~\]]$/.test(name.slice(0, i)) && !name.slice(0, i).endsWith("operator") ? name.slice(0, i)
-                                                                                                : name;
-        else if (depth === 0 && !/[\s\w]/.test(c))
-            return name;
-    }
-    return name;
-}
-
 // A pattern for exactly this text, for --within and its like (POSIX extended).
 export function pattern_of(text) {
     return "^" + text.replace(/[\\^$.|?*+()[\]{}]/g, "\\$&") + "$";

@@ -35,7 +35,7 @@ const PICTURES = [
     {title: "free in the allocator", of: (mark) => mark.allocator_free_bytes, text: bytes},
 ];
 
-export function series_of(marks, of) {
+function series_of(marks, of) {
     return marks.map((mark, i) => [i + 1, of(mark, marks[i - 1])]).filter(([,
         value]) => value !== null && value !== undefined);
 }

@@ -15,7 +15,7 @@ export function named_moments(duration_ns, peak_ns, marks, peaks) {
     return moments.sort((a, b) => a.time_ns - b.time_ns);
 }
 
-export function seconds_word(time_ns) {
+function seconds_word(time_ns) {
     return `${(time_ns / 1e9).toFixed(9).replace(/0+$/, "").replace(/\.$/, "")}s`;
 }
 

@@ -123,7 +123,7 @@ async function opened_row(now, answer, row) {
             el("b", {}, amount(one.bytes, stacks.unit)), ` in ${count(one.count)} · ${one.thread}`, stack_list(one.stack))))] : null];
 }
 
-export function ignored_line(answer) {
+function ignored_line(answer) {
     const parts = [];
     if (answer.ignored && answer.ignored.count)
         parts.push(`ignored: ${amount(answer.ignored.bytes, answer.unit)} (${

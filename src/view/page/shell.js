@@ -53,7 +53,7 @@ export function say(text) {
     }, 2500);
 }
 
-export function shown_command() {
+function shown_command() {
     const view = current_view(), which = view.which ? view.which(state) : Number(state.file);
     return "tidemark " + command_text(core.words(view.words(state), which).filter((word) => word !== "--json"));
 }
@@ -192,7 +192,7 @@ function draw_frame() {
     replace(parts.command, shown_command());
 }
 
-export async function draw_all() {
+async function draw_all() {
     const number = ++drawing;
     parts.view.dataset.wanted = number; // equal to `drawn` once the view shows the state
     try {

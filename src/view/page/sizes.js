@@ -18,12 +18,12 @@ function sizes_words(now) {
 }
 
 // All buckets that occur, in order: [{from, to}]; blocks that were never freed come last.
-export function bucket_columns(histogram) {
+function bucket_columns(histogram) {
     const columns = histogram.buckets.map(({from, to}) => ({from, to}));
     return histogram.never ? [...columns, {never: true}] : columns;
 }
 
-export function bucket_count(histogram, column) {
+function bucket_count(histogram, column) {
     if (column.never)
         return histogram.never || 0;
     const bucket = histogram.buckets.find((one) => one.from === column.from);
@@ -53,7 +53,7 @@ function heat_cell(n, most, hint) {
     return cell;
 }
 
-export function short_count(n) {
+function short_count(n) {
     return n < 10000 ? count(n)
         : n < 1e6    ? `${Math.round(n / 1e3)}k`
            : n < 1e9 ? `${(n / 1e6).toFixed(n < 1e7 ? 1 : 0)}M`

@@ -10,7 +10,7 @@ function source_words(now) {
 }
 
 // The values of a file's lines: {line: {self, total}}. A function that calls itself is in one row a line.
-export function lines_of(rows, file) {
+function lines_of(rows, file) {
     const lines = new Map();
     for (const row of rows) {
         if (row.file !== file || !row.line)

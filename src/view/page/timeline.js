@@ -11,7 +11,7 @@ import {words_of} from "./words.js";
 const SNAP_PX = 7, CPU_PARTS = 48, CPU_PATIENCE_MS = 60;
 
 // What resident memory is made of, from `growth`; together they are the RSS.
-export const RIBBON = [
+const RIBBON = [
     {title: "live blocks", color: "var(--r-live)", of: (f) => f.live_bytes + f.rounding_bytes},
     {title: "Python arenas", color: "var(--r-python)", of: (f) => f.python_arenas_bytes},
     {title: "free in the allocator", color: "var(--r-free)", of: (f) => f.free_bytes + f.held_bytes},

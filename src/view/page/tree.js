@@ -16,7 +16,7 @@ function tree_words(now) {
 }
 
 // Opens the way to what is largest: as long as one callee has more than half of its caller.
-export function opened_at_first(rows) {
+function opened_at_first(rows) {
     const open = new Set();
     let level = rows;
     while (level.length) {
@@ -31,7 +31,7 @@ export function opened_at_first(rows) {
 }
 
 // Opens all callers of what matches; the tree may be deep, so there is no recursion.
-export function opened_for_search(rows, test) {
+function opened_for_search(rows, test) {
     const open = new Set(), stack = rows.map((row) => [row, null]), parents = new Map();
     while (stack.length) {
         const [row, parent] = stack.pop();
@@ -47,7 +47,7 @@ export function opened_for_search(rows, test) {
 }
 
 // The rows that are visible while some are open: [{row, depth}].
-export function shown_rows(rows, open) {
+function shown_rows(rows, open) {
     const found = [], stack = rows.map((row) => ({row, depth: 0})).reverse();
     while (stack.length && found.length < MOST_ROWS) {
         const one = stack.pop();
