@@ -240,7 +240,7 @@ def check_auditwheel(build, _):
     """It agrees with the tag, although it looks at less than check_portable.py."""
     venv = os.path.join(build, "packages", "auditwheel")
     if not os.path.exists(venv + "/bin/auditwheel"):
-        subprocess.check_call([sys.executable, "-m", "venv", venv])
+        subprocess.check_call(["/usr/bin/python3", "-m", "venv", venv])
         subprocess.check_call([venv + "/bin/pip", "install", "-q", "auditwheel"])
     wheel = glob.glob(os.path.join(build, "dist", "*.whl"))[0]
     text = subprocess.run([venv + "/bin/auditwheel", "show", wheel], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
