@@ -2,7 +2,7 @@
 BUILD ?= build
 PYTHON ?= /usr/bin/python3
 
-.PHONY: all demo test test-programs test-large test-python test-new-pythons test-leaks test-growth deps format lint fuzz soak kills bench bench-python bench-check install clean
+.PHONY: all demo test test-programs test-large test-python test-new-pythons test-leaks test-growth deps format lint fuzz soak kills bench bench-python bench-check tarball wheel deb test-packages install clean
 
 all: deps
 	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --buildtype=release >$(BUILD).log 2>&1 || (cat $(BUILD).log; exit 1)
@@ -80,6 +80,23 @@ format:
 
 lint:
 	@scripts/lint.sh $(BUILD)
+
+# What users install (docs/install.md), in BUILD/dist. The first two run wherever glibc is 2.27 or later.
+tarball wheel: deps
+	@scripts/install-deps.sh packages
+	@scripts/portable.sh $(BUILD) $@
+
+deb: deps
+	@scripts/install-deps.sh packages
+	@scripts/make_deb.sh $(BUILD)
+
+# All of these in systems of other distributions, which are made below BUILD/chroots: needs root and network.
+SUITES ?= bionic bullseye trixie
+test-packages: deps
+	@scripts/install-deps.sh packages
+	@scripts/portable.sh $(BUILD) tarball wheel
+	@scripts/make_deb.sh $(BUILD)
+	@$(PYTHON) tests/packages/run.py --build $(BUILD) --suites "$(SUITES)"
 
 install: all
 	@ninja -C $(BUILD) install

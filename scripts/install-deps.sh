@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that are needed to build, or to test, bench, lint or run giants:
-#   scripts/install-deps.sh [test|bench|lint|large|new-pythons]
+#   scripts/install-deps.sh [test|bench|lint|large|packages|new-pythons]
 # Asks dpkg first, so that it costs a few milliseconds when nothing is missing.
 set -u
 
@@ -12,6 +12,8 @@ test="chromium python3-pytest python3-pytest-xdist python3-ipython lua5.4 libxml
 bench="heaptrack zstd lua5.4 libxml2-utils jq sqlite3 perl git libunwind-dev clang python3 time"
 lint="clang clang-format clang-tidy shellcheck"
 new_pythons="curl xz-utils patchelf"
+packages="curl debootstrap debhelper dpkg-dev fakeroot lintian dh-python python3-all python3-setuptools python3-pip
+          libcapstone4 liblzma-dev libbz2-dev"
 large="clang chromium libreoffice-writer-nogui python3-torch python3-venv heaptrack cargo"
 
 case "${1:-base}" in
@@ -20,9 +22,10 @@ test) wanted=$test ;;
 bench) wanted=$bench ;;
 lint) wanted=$lint ;;
 large) wanted=$large ;;
+packages) wanted=$packages ;;
 new-pythons) wanted=$new_pythons ;;
 *)
-    echo "install-deps.sh: unknown set '$1'; it takes nothing, or 'test', 'bench', 'lint', 'large' or 'new-pythons'" >&2
+    echo "install-deps.sh: unknown set '$1'; it takes nothing, or 'test', 'bench', 'lint', 'large', 'packages' or 'new-pythons'" >&2
     exit 2
     ;;
 esac

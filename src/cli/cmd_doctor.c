@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <gnu/libc-version.h>
@@ -24,6 +25,7 @@
 #include "answer/wrap.h"
 #include "store/reader.h"
 #include "symbol/debugfile.h"
+#include "symbol/disassembler.h"
 
 #define TRIAL_TIMEOUT_MS 30000
 
@@ -170,6 +172,18 @@ static void check_symbols(struct finding *f)
     strbuf_release(&where);
 }
 
+static void check_instructions(struct finding *f)
+{
+    struct err err;
+    struct disassembler *d = disassembler_new(EM_X86_64, &err);
+    if (d)
+        finding_set(f, DOCTOR_OK, "", "the disassembler can be loaded");
+    else
+        finding_set(f, DOCTOR_LIMITED, "'tidemark annotate --asm' shows no instructions", "%s",
+                    err.text);
+    disassembler_free(d);
+}
+
 static void check_system(struct finding *f)
 {
     struct utsname u;
@@ -203,6 +217,7 @@ static const struct check {
     {"pagemap", check_pagemap},
     {"pidfd", check_pidfd},
     {"symbols", check_symbols},
+    {"instructions", check_instructions},
 };
 
 #define CHECKS (sizeof checks / sizeof *checks)

@@ -130,6 +130,7 @@ static bool find_in(const struct copy *c, uint64_t address, struct libc_object *
 struct refresh {
     struct maps maps;
     struct copy *to;
+    bool same; /* nothing has changed since the last copy */
     bool begun, full;
 };
 
@@ -191,8 +192,8 @@ static int copy_one(struct dl_phdr_info *info, size_t size, void *arg)
 {
     struct refresh *r = arg;
     (void)size;
-    if (!r->begun &&
-        (is_same(info->dlpi_adds, info->dlpi_subs) || !begin(r, info->dlpi_adds, info->dlpi_subs)))
+    if (!r->begun && ((r->same = is_same(info->dlpi_adds, info->dlpi_subs)) ||
+                      !begin(r, info->dlpi_adds, info->dlpi_subs)))
         return 1;
     struct link_map *m = map_of(&r->maps, info);
     if (m)
@@ -200,13 +201,14 @@ static int copy_one(struct dl_phdr_info *info, size_t size, void *arg)
     return 0;
 }
 
-/* dl_iterate_phdr calls nobody when it is done, so the copy is finished without its lock. Another
- * thread that is let in by then sees `making`, and asks the loader itself. */
+/* false: there is no copy of the list as it is. dl_iterate_phdr calls nobody when it is done, so
+ * the copy is finished without its lock. Another thread that is let in by then sees `making`, and
+ * asks the loader itself. */
 static bool refresh(void)
 {
     struct refresh r = {0};
     dl_iterate_phdr(copy_one, &r);
-    return r.begun ? finish(&r) : !atomic_load(&making) && atomic_load(&current);
+    return r.begun ? finish(&r) : r.same;
 }
 
 /* --- in a forked child ------------------------------------------------------------------------ */

@@ -10,7 +10,7 @@ from harness import cases
 from unprivileged import AS_NOBODY, NOBODY, give_to_nobody
 
 NAMES = ["system", "library", "socket", "shared-memory", "recording", "address-space", "descriptors", "locked-memory",
-         "memory-cgroup", "disk-space", "perf-events", "ptrace", "pagemap", "pidfd", "symbols"]
+         "memory-cgroup", "disk-space", "perf-events", "ptrace", "pagemap", "pidfd", "symbols", "instructions"]
 
 
 def ask(t, *before, tool=None, works=True):

@@ -216,6 +216,40 @@ def by_wheel(root, build):
     return "/home/user/venv/bin/tidemark"
 
 
+class Extracted:
+    """The Debian packages, unpacked below a folder of this machine."""
+
+    def __init__(self, build):
+        self.suite, self.root = "here", os.path.join(build, "packages", "here")
+        subprocess.check_call(["rm", "-rf", self.root])
+        os.makedirs(self.root + "/home/user")
+        for package in glob.glob(os.path.join(build, "dist", "*.deb")):
+            subprocess.check_call(["dpkg", "-x", package, self.root])
+        subprocess.check_call(["cp", "-r", os.path.join(build, "packages", "programs"), self.root + "/home/user/"])
+
+    def path(self, inside):
+        return self.root + inside
+
+    def run(self, script):
+        done = subprocess.run(["sh", "-c", script], cwd=self.path("/home/user"), stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        return done.stdout.decode(errors="replace"), done.returncode
+
+
+def check_auditwheel(build, _):
+    """It agrees with the tag, although it looks at less than check_portable.py."""
+    venv = os.path.join(build, "packages", "auditwheel")
+    if not os.path.exists(venv + "/bin/auditwheel"):
+        subprocess.check_call(["/usr/bin/python3", "-m", "venv", venv])
+        subprocess.check_call([venv + "/bin/pip", "install", "-q", "auditwheel"])
+    wheel = glob.glob(os.path.join(build, "dist", "*.whl"))[0]
+    text = subprocess.run([venv + "/bin/auditwheel", "show", wheel], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          universal_newlines=True).stdout
+    tag = os.path.basename(wheel)[:-len(".whl")].split("-")[-1]
+    if 'platform tag: "%s"' % tag not in " ".join(text.split()):
+        raise Failed(text)
+
+
 def fetch_pip(build):
     """The last that Python 3.6 can run."""
     folder = os.path.join(build, "packages")
@@ -234,6 +268,24 @@ def main():
     build_programs(build, programs)
     fetch_pip(build)
     passed = failed = 0
+
+    def attempt(name, check, root, tool):
+        nonlocal passed, failed
+        if options.k not in name:
+            return
+        try:
+            check(root, tool)
+            passed += 1
+            print("ok    " + name, flush=True)
+        except (Failed, KeyError, IndexError, ValueError) as e:
+            failed += 1
+            print("FAIL  %s: %s" % (name, e), flush=True)
+
+    attempt("auditwheel", check_auditwheel, build, None)
+    if glob.glob(os.path.join(build, "dist", "*.deb")):
+        here = Extracted(build)
+        for check in CHECKS:
+            attempt("here deb " + check.__name__[6:], check, here, here.path("/usr/bin/tidemark"))
     for suite in options.suites.split():
         root = Chroot(os.path.join(build, "chroots"), suite).make()
         root.put(programs, "programs")
@@ -247,16 +299,8 @@ def main():
                 failed += 1
                 continue
             for check in checks:
-                name = "%s %s %s" % (suite, how.__name__[3:], check.__name__[6:])
-                if options.k not in name:
-                    continue
-                try:
-                    check(root, "/home/user/venv" if check is check_installed_by_pip else tool)
-                    passed += 1
-                    print("ok    " + name, flush=True)
-                except (Failed, KeyError, IndexError, ValueError) as e:
-                    failed += 1
-                    print("FAIL  %s: %s" % (name, e), flush=True)
+                attempt("%s %s %s" % (suite, how.__name__[3:], check.__name__[6:]), check, root,
+                        "/home/user/venv" if check is check_installed_by_pip else tool)
     print("%d passed, %d failed" % (passed, failed))
     return failed != 0
 

@@ -1,5 +1,6 @@
-/* forks_threaded LIBRARY: a process that has had a second thread forks. The child allocates below `outer`, 100 times each:
- * 71 bytes at first, 77 bytes in the library that it loads, 72 bytes when it has unloaded it. */
+/* forks_threaded LIBRARY: a process that has had a second thread forks. The child allocates below
+ * `outer`, 100 times each: 71 bytes at first, 77 bytes in the library that it loads, 72 bytes when
+ * it has unloaded it. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/wait.h>
