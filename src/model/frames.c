@@ -42,7 +42,7 @@ void frame_table_init(struct frame_table *t, const struct recording *r, const st
     if (focus && !focus->no_defaults)
         take_defaults(t);
     if (focus && focus->match)
-        origins_init(&t->origins, r, p, focus->match);
+        comparable_names_init(&t->comparable, r, p, focus->match);
     if (focus && focus->presets)
         presets_add(&t->presets);
     size_t count = r->strings.strings.count + 1;
@@ -59,7 +59,7 @@ void frame_table_release(struct frame_table *t)
     pattern_list_release(&t->recorded_ignore);
     suppressions_release(&t->recorded_suppress);
     suppressions_release(&t->presets);
-    origins_release(&t->origins);
+    comparable_names_release(&t->comparable);
     strpool_release(&t->strings);
     vec_release(&t->frames);
     vec_release(&t->next);
@@ -106,7 +106,7 @@ static struct renamed examine(struct frame_table *t, const char *name)
 {
     struct renamed out = {0};
     const struct focus *focus = t->focus;
-    struct strbuf other = {0}, origin = {0};
+    struct strbuf other = {0}, comparable = {0};
     struct name_part bare = name_bare(name);
     if (name_part_is_allocator(bare))
         out.flags |= CALL_ALLOCATOR;
@@ -115,8 +115,8 @@ static struct renamed examine(struct frame_table *t, const char *name)
     if (name_part_is_announcement(bare))
         out.flags |= CALL_DROPPED;
     if (focus && focus->match) {
-        origins_name(&t->origins, &origin, name);
-        name = origin.data;
+        comparable_names_name(&t->comparable, &comparable, name);
+        name = comparable.data;
         out.flags |= CALL_RENAMED;
     }
     if (focus && rename_list_apply(&focus->merge, name, &other)) {
@@ -135,7 +135,7 @@ static struct renamed examine(struct frame_table *t, const char *name)
     }
     out.name = strpool_add(&t->strings, name);
     strbuf_release(&other);
-    strbuf_release(&origin);
+    strbuf_release(&comparable);
     return out;
 }
 
