@@ -189,7 +189,7 @@ static inline void look_maps(const struct recording *r, uint64_t hash)
                       (enum mapping_grouping)(hash / 16 % MAPPING_GROUPINGS), 10, &err) == 0) {
         struct strbuf out = {0};
         const struct style style = {0};
-        maps_text(&m, &style, &out);
+        maps_text(&m, hash / 64 % 2, &style, &out);
         maps_json(&m, NULL, &out);
         maps_csv(&m, NULL, &out);
         strbuf_release(&out);
