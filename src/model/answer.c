@@ -88,7 +88,7 @@ int answer_process(const struct recording *r, const struct query *q, const struc
         return 0;
     }
     if (strcmp(process, COMBINED_PROFILE_WORD) == 0) {
-        *out = r->whole;
+        *out = r->combined;
         return *out ? 0
                     : err_set(err, -EINVAL,
                               "this can be told of one process only; --process PID picks it");

@@ -19,7 +19,7 @@ struct part {
     uint32_t *interval; /* its intervals in the whole; one more: after the last */
 };
 
-struct whole {
+struct combination {
     struct profile *into;
     struct part *parts;
     size_t count;
@@ -54,7 +54,7 @@ static uint32_t moved_epoch(const struct part *part, uint32_t epoch)
     return part->epoch + (uint32_t)at;
 }
 
-static int begin_parts(struct whole *w, const struct recording *r, struct err *err)
+static int begin_parts(struct combination *w, const struct recording *r, struct err *err)
 {
     uint64_t first = UINT64_MAX, epochs = 0, nodes = 1, threads = 0, sites = 0;
     for (size_t i = 0; i < w->count; i++)
@@ -96,7 +96,8 @@ static void add_run(struct profile *into, uint64_t address, const struct profile
 }
 
 /* Pools are told apart by name. */
-static uint64_t moved_pool(struct whole *w, const struct profile *p, uint32_t run, uint64_t address)
+static uint64_t moved_pool(struct combination *w, const struct profile *p, uint32_t run,
+                           uint64_t address)
 {
     uint64_t name =
         run == MAP_NONE ? address << 32 : p->frames.items[p->frame_runs.items[run]].function;
@@ -107,7 +108,7 @@ static uint64_t moved_pool(struct whole *w, const struct profile *p, uint32_t ru
 }
 
 /* An address that means in the whole what it means in its process; with its symbols. */
-static uint64_t moved_address(struct whole *w, const struct part *part, struct map *seen,
+static uint64_t moved_address(struct combination *w, const struct part *part, struct map *seen,
                               uint64_t address)
 {
     const struct profile *p = part->from;
@@ -132,7 +133,7 @@ static uint64_t moved_address(struct whole *w, const struct part *part, struct m
     return moved;
 }
 
-static void add_code(struct whole *w, const struct part *part)
+static void add_code(struct combination *w, const struct part *part)
 {
     const struct profile *p = part->from;
     struct map seen = {0};
@@ -154,9 +155,16 @@ static void add_code(struct whole *w, const struct part *part)
     map_release(&seen);
 }
 
+/* Adds the rows of a part, whose sites have other numbers in the combined profile. */
+#define ADD_ROWS(rows)                                                                             \
+    for (size_t i = 0; i < p->rows.count; i++) {                                                   \
+        *vec_push(&into->rows) = p->rows.items[i];                                                 \
+        vec_last(&into->rows)->site += part->site;                                                 \
+    }
+
 /* --- sites and time --------------------------------------------------------------------------- */
 
-static void add_sites(struct whole *w, const struct part *part)
+static void add_sites(struct combination *w, const struct part *part)
 {
     const struct profile *p = part->from;
     struct profile *into = w->into;
@@ -174,26 +182,10 @@ static void add_sites(struct whole *w, const struct part *part)
         s.at_peak_bytes = s.at_peak_blocks = s.at_peak_usable = 0;
         *vec_push(&into->sites) = s;
     }
-    for (size_t i = 0; i < p->sizes.count; i++) {
-        struct bucket_row b = p->sizes.items[i];
-        b.site += part->site;
-        *vec_push(&into->sizes) = b;
-    }
-    for (size_t i = 0; i < p->lifetimes.count; i++) {
-        struct bucket_row b = p->lifetimes.items[i];
-        b.site += part->site;
-        *vec_push(&into->lifetimes) = b;
-    }
-    for (size_t i = 0; i < p->looks.count; i++) {
-        struct freed_look k = p->looks.items[i];
-        k.site += part->site;
-        *vec_push(&into->looks) = k;
-    }
-    for (size_t i = 0; i < p->chains.count; i++) {
-        struct chain_row c = p->chains.items[i];
-        c.site += part->site;
-        *vec_push(&into->chains) = c;
-    }
+    ADD_ROWS(sizes);
+    ADD_ROWS(lifetimes);
+    ADD_ROWS(looks);
+    ADD_ROWS(chains);
 }
 
 /* The end of an interval of a part, or of the part itself (`of` beyond its intervals). */
@@ -212,7 +204,7 @@ static int earlier_end(const void *a, const void *b)
     return (x->of > y->of) - (x->of < y->of);
 }
 
-static void add_interval(struct whole *w, const struct end *e)
+static void add_interval(struct combination *w, const struct end *e)
 {
     struct part *part = &w->parts[e->part];
     const struct interval *v = &part->from->intervals.items[e->of];
@@ -263,7 +255,7 @@ static void see(struct peak *k, uint64_t sum, size_t at, bool own, uint64_t time
                            .time_ns = time_ns};
 }
 
-static void follow(struct whole *w, struct peak *k, const struct end *ends, size_t count)
+static void follow(struct combination *w, struct peak *k, const struct end *ends, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const struct part *part = &w->parts[ends[i].part];
@@ -292,7 +284,7 @@ static void follow(struct whole *w, struct peak *k, const struct end *ends, size
 }
 
 /* What each site had then. */
-static void set_peak(struct whole *w, const struct peak *k, const struct end *ends)
+static void set_peak(struct combination *w, const struct peak *k, const struct end *ends)
 {
     struct profile *into = w->into;
     bool *gone = xcalloc(w->count, sizeof *gone);
@@ -328,7 +320,7 @@ static void set_peak(struct whole *w, const struct peak *k, const struct end *en
     free(gone);
 }
 
-static void add_time(struct whole *w)
+static void add_time(struct combination *w)
 {
     VEC(struct end) ends = {0};
     for (size_t i = 0; i < w->count; i++) {
@@ -380,7 +372,7 @@ static int earlier_mark(const void *a, const void *b)
     return (x->intervals > y->intervals) - (x->intervals < y->intervals);
 }
 
-static void add_marks(struct whole *w)
+static void add_marks(struct combination *w)
 {
     for (size_t i = 0; i < w->count; i++) {
         const struct part *part = &w->parts[i];
@@ -406,7 +398,7 @@ static const struct scan *scan_of(const struct profile *p, enum scan_kind kind)
 }
 
 /* All looks of a kind as one, at the end of the whole. */
-static void add_scan(struct whole *w, enum scan_kind kind)
+static void add_scan(struct combination *w, enum scan_kind kind)
 {
     struct profile *into = w->into;
     struct scan all = {.kind = kind,
@@ -455,7 +447,7 @@ static void add_notes(struct profile *into, const struct profile *p)
     }
 }
 
-static void describe(struct whole *w)
+static void describe(struct combination *w)
 {
     struct profile *into = w->into;
     const struct profile *first = w->parts[0].from;
@@ -496,15 +488,15 @@ static void describe(struct whole *w)
 
 int combined_profile_make(struct recording *r, struct err *err)
 {
-    if (r->whole)
+    if (r->combined)
         return 0;
     if (!r->profiles.count)
         return err_set(err, -ENOENT, "the recording holds no process");
-    struct whole w = {.count = r->profiles.count};
+    struct combination w = {.count = r->profiles.count};
     w.parts = xcalloc(w.count, sizeof *w.parts);
     int code = begin_parts(&w, r, err);
     if (!code) {
-        w.into = r->whole = xcalloc(1, sizeof *w.into);
+        w.into = r->combined = xcalloc(1, sizeof *w.into);
         *vec_push(&w.into->nodes) = (struct node){0};
         for (size_t i = 0; i < w.count; i++) {
             add_code(&w, &w.parts[i]);

@@ -12,7 +12,7 @@
  * at the end of an interval, or at the peak of one of them. Stamps, mappings and inherited blocks
  * are of one process, and not in it.
  *
- * Ownership: the recording has it (recording.whole), and recording_free frees it.
+ * Ownership: the recording has it (recording.combined), and recording_free frees it.
  */
 #ifndef TIDE_MODEL_COMBINED_PROFILE_H
 #define TIDE_MODEL_COMBINED_PROFILE_H

@@ -132,15 +132,15 @@ static void gather(struct map *m, const struct recording *r)
     strbuf_release(&plain);
 }
 
-void origins_init(struct origins *o, const struct recording *own, const struct profile *profile,
-                  const struct recording *other)
+void comparable_names_init(struct comparable_names *o, const struct recording *own,
+                           const struct profile *profile, const struct recording *other)
 {
-    *o = (struct origins){.own = profile, .other = other};
+    *o = (struct comparable_names){.own = profile, .other = other};
     gather(&o->numbered[0], own);
     gather(&o->numbered[1], other);
 }
 
-void origins_release(struct origins *o)
+void comparable_names_release(struct comparable_names *o)
 {
     map_release(&o->numbered[0]);
     map_release(&o->numbered[1]);
@@ -156,7 +156,7 @@ static const char *offset_in(const char *name)
                : NULL;
 }
 
-void origins_name(const struct origins *o, struct strbuf *out, const char *name)
+void comparable_names_name(const struct comparable_names *o, struct strbuf *out, const char *name)
 {
     const char *plus = offset_in(name);
     if (plus && has_same(o->own, o->other, name, (size_t)(plus - name))) {

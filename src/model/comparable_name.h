@@ -25,18 +25,19 @@ void comparable_name(struct strbuf *out, const char *name, bool without_numbers)
  * symbol ("libx.so+0x12") is the same if its library is, to the bit; else all such places of the
  * library are one.
  *
- * Ownership: borrows the recordings; origins_release frees the rest. {0} is fine to release.
+ * Ownership: borrows the recordings; comparable_names_release frees the rest. {0} is fine to
+ * release.
  */
-struct origins {
+struct comparable_names {
     const struct profile *own;
     const struct recording *other;
     struct map
         numbered[2]; /* name without numbers -> sum over the names with them, own and other */
 };
 
-void origins_init(struct origins *o, const struct recording *own, const struct profile *profile,
-                  const struct recording *other);
-void origins_name(const struct origins *o, struct strbuf *out, const char *name);
-void origins_release(struct origins *o);
+void comparable_names_init(struct comparable_names *o, const struct recording *own,
+                           const struct profile *profile, const struct recording *other);
+void comparable_names_name(const struct comparable_names *o, struct strbuf *out, const char *name);
+void comparable_names_release(struct comparable_names *o);
 
 #endif

@@ -92,7 +92,7 @@ void frame_table_init(struct frame_table *t, const struct recording *r, const st
     if (focus && !focus->no_defaults)
         take_defaults(t);
     if (focus && focus->match)
-        origins_init(&t->origins, r, p, focus->match);
+        comparable_names_init(&t->comparable, r, p, focus->match);
     if (focus && focus->presets)
         presets_add(&t->presets);
     t->run_of = xmalloc((p->nodes.count + 1) * sizeof *t->run_of);
@@ -111,7 +111,7 @@ static void release(struct frame_table *t)
     pattern_list_release(&t->recorded_ignore);
     suppressions_release(&t->recorded_suppress);
     suppressions_release(&t->presets);
-    origins_release(&t->origins);
+    comparable_names_release(&t->comparable);
     strpool_release(&t->strings);
     vec_release(&t->frames);
     vec_release(&t->next);
@@ -166,7 +166,7 @@ static struct renamed examine(struct frame_table *t, const char *name)
 {
     struct renamed out = {0};
     const struct focus *focus = t->focus;
-    struct strbuf other = {0}, origin = {0};
+    struct strbuf other = {0}, comparable = {0};
     struct name_part bare = name_bare(name);
     if (name_part_is_allocator(bare))
         out.flags |= CALL_ALLOCATOR;
@@ -175,8 +175,8 @@ static struct renamed examine(struct frame_table *t, const char *name)
     if (name_part_is_announcement(bare))
         out.flags |= CALL_DROPPED;
     if (focus && focus->match) {
-        origins_name(&t->origins, &origin, name);
-        name = origin.data;
+        comparable_names_name(&t->comparable, &comparable, name);
+        name = comparable.data;
         out.flags |= CALL_RENAMED;
     }
     if (focus && rename_list_apply(&focus->merge, name, &other)) {
@@ -195,7 +195,7 @@ static struct renamed examine(struct frame_table *t, const char *name)
     }
     out.name = strpool_add(&t->strings, name);
     strbuf_release(&other);
-    strbuf_release(&origin);
+    strbuf_release(&comparable);
     return out;
 }
 

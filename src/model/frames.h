@@ -60,7 +60,7 @@ struct frame_table {
     /* What the recording says should be left out, unless the focus says no; and the presets. */
     struct pattern_list recorded_within, recorded_ignore;
     struct suppressions recorded_suppress, presets;
-    struct origins origins; /* with focus->match */
+    struct comparable_names comparable; /* with focus->match */
     struct strpool strings;
     VEC(struct call_frame) frames; /* each distinct frame once */
     VEC(uint32_t) next;            /* frames with the same hash */

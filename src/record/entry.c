@@ -9,7 +9,7 @@
 #include "record/recorder.h"
 
 /* C functions first: where two names mean one function, the first one's hook is called. Those
- * without a place in `next` are hooked with the help of others. */
+ * without a field in `next` are hooked with the help of others. */
 #define FUNCTIONS(WITH_NEXT, WITHOUT)                                                              \
     WITH_NEXT(malloc)                                                                              \
     WITH_NEXT(free)                                                                                \
@@ -159,11 +159,11 @@ static void set_next(const struct exports *x)
     const ElfW(Sym) *usable = exports_find(x, "malloc_usable_size");
     uint64_t size_of = usable ? x->base + usable->st_value : 0;
     for (struct patched *f = functions; f < functions + COUNT; f++) {
-        size_t place = next_of[f - functions];
-        if (place == NO_NEXT)
+        size_t offset = next_of[f - functions];
+        if (offset == NO_NEXT)
             continue;
         if (f->trampoline || f > PVALLOC) /* what is newer than C11 may be missing */
-            memcpy((char *)&next + place, &f->trampoline, sizeof f->trampoline);
+            memcpy((char *)&next + offset, &f->trampoline, sizeof f->trampoline);
         else if (f != PVALLOC)
             size_of = 0;
     }

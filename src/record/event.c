@@ -135,14 +135,14 @@ static uint32_t below(uint32_t stack, uint64_t frame)
  */
 void event_meet(struct thread *t, uint64_t address)
 {
-    _Atomic uint64_t *place = CLOCK_OF(address);
-    uint64_t seen = atomic_load_explicit(place, memory_order_relaxed), before = t->clock;
+    _Atomic uint64_t *stamp = CLOCK_OF(address);
+    uint64_t seen = atomic_load_explicit(stamp, memory_order_relaxed), before = t->clock;
     do
         if ((seen & 0xffff) != t->number && seen >> 16 >= t->clock) {
             t->clock = (seen >> 16) + 1;
             t->stamp = t->clock << 16 | t->number;
         }
-    while (!atomic_compare_exchange_weak_explicit(place, &seen, t->stamp, memory_order_relaxed,
+    while (!atomic_compare_exchange_weak_explicit(stamp, &seen, t->stamp, memory_order_relaxed,
                                                   memory_order_relaxed));
     if (t->clock != before)
         event_word(t, WIRE_WORD(WIRE_CLOCK, 0, t->clock & WIRE_LOW48));

@@ -13,7 +13,7 @@
 #define MODULE   "/tidemark/__init__.py"
 
 /* Beside the library when installed, and in the source tree that it was built in. */
-static const char *const places[] = {"/python", "/../bindings/python"};
+static const char *const folders[] = {"/python", "/../bindings/python"};
 
 enum { NOT_MADE, BEING_MADE, MADE };
 static struct {
@@ -47,9 +47,9 @@ static void make_answer(const char *value)
         return;
     char *at = answer.path + theirs + (theirs > 0);
     memcpy(at, library, size);
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        strcpy(at + size, places[i]);
-        size_t end = size + strlen(places[i]);
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        strcpy(at + size, folders[i]);
+        size_t end = size + strlen(folders[i]);
         strcpy(at + end, MODULE);
         long found = sys_call(SYS_access, at, (long)R_OK);
         at[end] = '\0';

@@ -257,7 +257,7 @@ static __attribute__((noinline)) enum preloading look_at(int folder, const char 
             environment = handover_fill(&plan, environment, __builtin_alloca(room));               \
     } while (0)
 
-/* The arguments of execl and its kin as an array on the stack; `args` is left behind them. */
+/* The arguments of execl and the like as an array on the stack; `args` is left behind them. */
 #define GATHER(argv, first, args)                                                                  \
     do {                                                                                           \
         va_list counting;                                                                          \
@@ -329,25 +329,18 @@ EXPORT int execvp(const char *file, char *const argv[])
     return run_file_inheriting(file, argv);
 }
 
-EXPORT int execl(const char *path, const char *first, ...)
-{
-    va_list args;
-    char **argv;
-    va_start(args, first);
-    GATHER(argv, first, args);
-    va_end(args);
-    return run_path_inheriting(path, argv);
-}
-
-EXPORT int execlp(const char *file, const char *first, ...)
-{
-    va_list args;
-    char **argv;
-    va_start(args, first);
-    GATHER(argv, first, args);
-    va_end(args);
-    return run_file_inheriting(file, argv);
-}
+#define EXEC_OF_LIST(name, run)                                                                    \
+    EXPORT int name(const char *file, const char *first, ...)                                      \
+    {                                                                                              \
+        va_list args;                                                                              \
+        char **argv;                                                                               \
+        va_start(args, first);                                                                     \
+        GATHER(argv, first, args);                                                                 \
+        va_end(args);                                                                              \
+        return run(file, argv);                                                                    \
+    }
+EXEC_OF_LIST(execl, run_path_inheriting)
+EXEC_OF_LIST(execlp, run_file_inheriting)
 
 EXPORT int execle(const char *path, const char *first, ...)
 {

@@ -16,15 +16,19 @@ static inline __attribute__((always_inline)) bool record(struct thread *t, void 
     return event_alloc_sized(t, p, size, inner_usable ? inner_usable(p) : size, caller);
 }
 
+/* How a hook begins that returns a block. */
+#define ENTER(name, parameters, arguments)                                                         \
+    void *(*function)parameters = inner_next[INNER_##name];                                        \
+    struct thread *t = thread_enter();                                                             \
+    if (UNLIKELY(!t))                                                                              \
+        return function arguments;                                                                 \
+    event_prefetch(t, CALLER())
+
 #define ALLOCATING(name, size, parameters, arguments)                                              \
     void *HOOK_OF(name) parameters;                                                                \
     void *HOOK_OF(name) parameters                                                                 \
     {                                                                                              \
-        void *(*function)parameters = inner_next[INNER_##name];                                    \
-        struct thread *t = thread_enter();                                                         \
-        if (UNLIKELY(!t))                                                                          \
-            return function arguments;                                                             \
-        event_prefetch(t, CALLER());                                                               \
+        ENTER(name, parameters, arguments);                                                        \
         void *p = function arguments;                                                              \
         if (LIKELY(p != NULL))                                                                     \
             record(t, p, (size), CALLER());                                                        \
@@ -37,11 +41,7 @@ static inline __attribute__((always_inline)) bool record(struct thread *t, void 
     void *HOOK_OF(name) parameters;                                                                \
     void *HOOK_OF(name) parameters                                                                 \
     {                                                                                              \
-        void *(*function)parameters = inner_next[INNER_##name];                                    \
-        struct thread *t = thread_enter();                                                         \
-        if (UNLIKELY(!t))                                                                          \
-            return function arguments;                                                             \
-        event_prefetch(t, CALLER());                                                               \
+        ENTER(name, parameters, arguments);                                                        \
         size_t large = old && UNLIKELY(large_may_be(old)) ? large_drop(old) : 0;                   \
         if (old)                                                                                   \
             event_realloc(t, old, WIRE_FREE_MAYBE);                                                \

@@ -7,7 +7,7 @@
  *
  * To know a large block at its free, without asking the allocator at every free, those that are
  * live are kept in a small table; what does not fit is not looked at. A block that realloc takes is
- * not looked at either, what it becomes is. Threads need no lock: a place belongs to who has
+ * not looked at either, what it becomes is. Threads need no lock: a slot belongs to who has
  * written its address there, and a block to one thread at a time.
  */
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 
 #define PLACES 4096u
 #define TRIES  8u
-#define TAKEN  1u   /* an address that no block has: its place is being written */
+#define TAKEN  1u   /* an address that no block has: its slot is being written */
 #define PAGES  1024 /* looked at in one call: bytes on the stack */
 #define PAGE   ((uintptr_t)WIRE_PAGE)
 #define ONES   UINT64_C(0x0101010101010101)
@@ -37,7 +37,7 @@ static unsigned part_of(uintptr_t address)
     return (address >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 43 & (PLACES / TRIES - 1);
 }
 
-static struct large *place_of(uintptr_t address, unsigned try)
+static struct large *slot_of(uintptr_t address, unsigned try)
 {
     return &table[part_of(address) * TRIES + try];
 }
@@ -56,7 +56,7 @@ void large_keep(void *p, size_t size)
     uintptr_t address = (uintptr_t)p;
     large_drop(p); /* its last free was not seen */
     for (unsigned i = 0; i < TRIES; i++) {
-        struct large *l = place_of(address, i);
+        struct large *l = slot_of(address, i);
         uintptr_t none = 0;
         if (atomic_compare_exchange_strong(&l->address, &none, TAKEN)) {
             atomic_fetch_add(&filled[part_of(address)], 1);
@@ -73,7 +73,7 @@ size_t large_drop(void *p)
     if (!atomic_load_explicit(&filled[part_of((uintptr_t)p)], memory_order_relaxed))
         return 0;
     for (unsigned i = 0; i < TRIES; i++) {
-        struct large *l = place_of((uintptr_t)p, i);
+        struct large *l = slot_of((uintptr_t)p, i);
         if (atomic_load(&l->address) == (uintptr_t)p) {
             size_t size = atomic_load(&l->size);
             atomic_store(&l->address, 0);

@@ -15,16 +15,6 @@
 #define HEADERS_MAX      64
 #define PATH_OTHERWISE   "/bin:/usr/bin"
 
-#if defined(__x86_64__)
-#define OWN_MACHINE EM_X86_64
-#define OWN_LOADER  "ld-linux-x86-64.so.2"
-#elif defined(__aarch64__)
-#define OWN_MACHINE EM_AARCH64
-#define OWN_LOADER  "ld-linux-aarch64.so.1"
-#else
-#error "which machine and loader are ours?"
-#endif
-
 extern char **environ;
 
 static bool read_at(long fd, void *out, size_t size, uint64_t offset)
@@ -62,7 +52,7 @@ static enum wire_out judge_loader(struct program *p, long fd, const Elf64_Ehdr *
             return WIRE_OUT_NONE;
         loader[h.p_filesz - 1] = '\0';
         const char *slash = strrchr(loader, '/');
-        return strcmp(slash ? slash + 1 : loader, OWN_LOADER) == 0 ? WIRE_OUT_NONE : WIRE_OUT_LIBC;
+        return strcmp(slash ? slash + 1 : loader, ARCH_LOADER) == 0 ? WIRE_OUT_NONE : WIRE_OUT_LIBC;
     }
     p->has_loader = false;
     return WIRE_OUT_NONE;
@@ -75,9 +65,9 @@ static enum wire_out judge(struct program *p, long fd, const char *first)
     if (memcmp(e.e_ident, ELFMAG, SELFMAG) != 0)
         return WIRE_OUT_NONE;
     if (e.e_machine == EM_386 || e.e_machine == EM_ARM ||
-        (e.e_machine == OWN_MACHINE && e.e_ident[EI_CLASS] != ELFCLASS64))
+        (e.e_machine == ARCH_MACHINE && e.e_ident[EI_CLASS] != ELFCLASS64))
         return WIRE_OUT_32_BIT;
-    if (e.e_machine != OWN_MACHINE || e.e_phentsize != sizeof(Elf64_Phdr))
+    if (e.e_machine != ARCH_MACHINE || e.e_phentsize != sizeof(Elf64_Phdr))
         return WIRE_OUT_NONE; /* an emulator runs it, which may hand it on */
     return judge_loader(p, fd, &e);
 }

@@ -33,7 +33,7 @@
 #include "record/recorder.h"
 
 #define PYTHON_FRAMES  8192 /* deeper chains lose their outer frames */
-#define PYTHON_PLACES  256  /* by address of a frame */
+#define PYTHON_INDEXES 256  /* by address of a frame */
 #define PYTHON_CODES   4096
 #define PYTHON_LINES   4096
 #define PYTHON_CURSORS 256
@@ -92,10 +92,10 @@ struct python_pair {
 
 #define PYTHON_NAME 128 /* bytes of a thread's name that are looked at */
 
-/* Where a name was found in a dict. */
-struct python_place {
+/* The entry of a dict in which a name was found. */
+struct python_dict_entry {
     uint64_t key;
-    uint64_t entry;
+    uint64_t index;
 };
 
 /* Words that were read on the way to something. */
@@ -112,7 +112,7 @@ struct python_name {
     uint64_t innermost;      /* hash of the stack at the last look that took longer */
     uint64_t looks, chances; /* how many there were, and how many there could have been */
     uint64_t misses;         /* in a row: the name was not where it should be */
-    struct python_place name, module, main;
+    struct python_dict_entry name, module, main;
     struct python_words path; /* from the Thread to its attributes */
     uint64_t slot;            /* where the name is; 0: it is to be found anew */
     uint64_t text, data;      /* the str, and its characters */
@@ -135,7 +135,7 @@ struct python_thread {
     uint64_t *loops;                 /* of remembered, while merging: where a loop's record is, */
     uint32_t *natives;               /* and how many native frames come before it */
     struct python_name name;
-    uint16_t place[PYTHON_PLACES]; /* of a frame in remembered, if it is there */
+    uint16_t index[PYTHON_INDEXES]; /* of a frame in remembered, if it is there */
     struct python_code codes[PYTHON_CODES];
     struct python_pair pairs[PYTHON_PAIRS];
     struct python_line_at lines[PYTHON_LINES];
@@ -187,7 +187,7 @@ static inline uint64_t python_finalizer(void)
     return state;
 }
 
-static inline bool python_is_place(uint64_t address)
+static inline bool python_is_pointer(uint64_t address)
 {
     return address >= 4096 && address % 8 == 0 && address < UINT64_C(1) << 47;
 }

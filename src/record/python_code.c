@@ -43,7 +43,7 @@ void python_code_recover(void)
 
 static bool careful_load(uint64_t address, uint64_t *out)
 {
-    if (!python_is_place(address) || !own_space.readable(&own_space, address))
+    if (!python_is_pointer(address) || !own_space.readable(&own_space, address))
         return false;
     *out = python_load(address);
     return true;
@@ -158,16 +158,16 @@ static uint32_t keep(const void *record, size_t size)
     for (; known[i].hash; i = (i + 1) & (KNOWN - 1))
         if (known[i].hash == hash)
             return known[i].number;
-    uint64_t place = (uint64_t)((const char *)record - recorder.python_memory);
-    if (known_count >= KNOWN / 2 || place + size + RESERVE > recorder.python_size)
+    uint64_t offset = (uint64_t)((const char *)record - recorder.python_memory);
+    if (known_count >= KNOWN / 2 || offset + size + RESERVE > recorder.python_size)
         return 0;
-    known[i].number = (uint32_t)(place / 8);
+    known[i].number = (uint32_t)(offset / 8);
     known[i].hash = hash;
     known_count++;
     /* Pairs with the collector's acquire: it sees the record before the position. */
     atomic_store_explicit(&recorder.header->python_used,
-                          (uint32_t)((place + size + 7) & ~UINT64_C(7)), memory_order_release);
-    return (uint32_t)(place / 8);
+                          (uint32_t)((offset + size + 7) & ~UINT64_C(7)), memory_order_release);
+    return (uint32_t)(offset / 8);
 }
 
 static size_t put_character(char *out, uint32_t c)
@@ -220,7 +220,7 @@ bool python_text_at(uint64_t object, uint32_t state, uint64_t length, struct pyt
 
 bool python_text_of(uint64_t object, struct python_text *out)
 {
-    return python_is_place(object) && python_load(object + PYTHON_TYPE) == python.text_type &&
+    return python_is_pointer(object) && python_load(object + PYTHON_TYPE) == python.text_type &&
            python_text_at(object, python_load_half(object + PYTHON_STATE),
                           python_load(object + PYTHON_SIZE), out);
 }
@@ -350,7 +350,7 @@ uint32_t python_code_line(struct python_thread *p, uint32_t number, uint32_t byt
     return at->line;
 }
 
-static inline uint64_t code_place(uint64_t code)
+static inline uint64_t code_index(uint64_t code)
 {
     static_assert(PYTHON_CODES == 1 << (64 - 52), "as many bits of the hash");
     return (code >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 52;
@@ -358,14 +358,14 @@ static inline uint64_t code_place(uint64_t code)
 
 bool python_code_met(const struct python_thread *p, uint64_t code, uint32_t *number)
 {
-    const struct python_code *c = &p->codes[code_place(code)];
+    const struct python_code *c = &p->codes[code_index(code)];
     *number = c->number;
     return p->era && c->era == p->era && c->code == code;
 }
 
 uint32_t python_code_number(struct python_thread *p, uint64_t code, uint64_t stamp)
 {
-    struct python_code *c = &p->codes[code_place(code)];
+    struct python_code *c = &p->codes[code_index(code)];
     if (!stamp)
         return 0;
     if (UNLIKELY(c->code != code || c->stamp != stamp))

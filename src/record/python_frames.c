@@ -174,7 +174,7 @@ static inline bool read_frame(struct python_frame *f, uint64_t frame)
         f->entries = python_load_byte(frame + l->frame_entry) != 0;
     else if (l->chain == PYTHON_SHIMS)
         f->caller = skip_shims(f->previous, &f->entries);
-    return LIKELY(python_is_place(f->code));
+    return LIKELY(python_is_pointer(f->code));
 }
 
 /*
@@ -224,11 +224,11 @@ first_changed(const struct python_thread *p, uint32_t count, enum python_chain c
     return 0;
 }
 
-static inline uint16_t *place_of(struct python_thread *p, uint64_t frame)
+static inline uint16_t *index_of(struct python_thread *p, uint64_t frame)
 {
-    return &p->place[(frame >> 4) * MIX >> 56];
+    return &p->index[(frame >> 4) * MIX >> 56];
 }
-static_assert(PYTHON_PLACES == 1 << (64 - 56), "place_of takes that many bits of the hash");
+static_assert(PYTHON_INDEXES == 1 << (64 - 56), "index_of takes that many bits of the hash");
 
 /* Are the `count` outermost frames as they were? What is not is forgotten. */
 static inline bool stand(struct python_thread *p, uint32_t count)
@@ -251,7 +251,7 @@ static inline bool stand(struct python_thread *p, uint32_t count)
 /* Is `frame` remembered, and all that is further out as it was? What is not is forgotten. */
 static inline bool matches(struct python_thread *p, uint64_t frame)
 {
-    uint32_t i = *place_of(p, frame);
+    uint32_t i = *index_of(p, frame);
     return i < p->count && p->remembered[i].frame == frame && stand(p, i + 1);
 }
 
@@ -296,7 +296,7 @@ static bool remember(struct python_thread *p, uint32_t fresh, uint32_t before)
         f->line = f->number ? python_code_line(p, f->number, byte_of(f)) : 0;
         hash = (hash ^ ((uint64_t)f->number << 34 ^ (uint64_t)f->line << 2 ^ f->entries)) * MIX;
         f->hash = hash ^= hash >> 29;
-        *place_of(p, f->frame) = (uint16_t)p->count;
+        *index_of(p, f->frame) = (uint16_t)p->count;
         p->merged[p->count].stack = 0;
         beside = f;
     }
@@ -335,7 +335,7 @@ static inline bool read_frames(struct python_thread *p, uint64_t state, uint32_t
                 return remember(p, fresh, before);
             }
         }
-        if (UNLIKELY(!python_is_place(frame)))
+        if (UNLIKELY(!python_is_pointer(frame)))
             return false;
         p->fresh[fresh++] = frame;
     }
@@ -351,10 +351,10 @@ static inline bool read_frames(struct python_thread *p, uint64_t state, uint32_t
 /* The first one that this thread was given; 0: none. */
 static inline uint64_t first_state(void)
 {
-    uint64_t place = atomic_load_explicit(&python.key, memory_order_relaxed);
-    if (UNLIKELY(!place))
+    uint64_t at = atomic_load_explicit(&python.key, memory_order_relaxed);
+    if (UNLIKELY(!at))
         return (uint64_t)(uintptr_t)python.thread_state();
-    uint64_t key = python_load(place);
+    uint64_t key = python_load(at);
     return LIKELY((uint32_t)key == 1)
                ? (uint64_t)(uintptr_t)libc.getspecific((pthread_key_t)(key >> 32))
                : 0;
@@ -362,9 +362,9 @@ static inline uint64_t first_state(void)
 
 static inline bool is_one_of_several(void)
 {
-    uint64_t place = atomic_load_explicit(&python.interpreters, memory_order_relaxed);
-    if (LIKELY(place))
-        return python_load(place) != python_load(place + 8);
+    uint64_t at = atomic_load_explicit(&python.interpreters, memory_order_relaxed);
+    if (LIKELY(at))
+        return python_load(at) != python_load(at + 8);
     return python.first_interpreter && python.first_interpreter() != python.main_interpreter();
 }
 

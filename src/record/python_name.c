@@ -53,7 +53,7 @@ static bool copy(uint64_t address, void *out, size_t size)
 
 static bool load(uint64_t address, enum reading how, uint64_t *out)
 {
-    if (!python_is_place(address))
+    if (!python_is_pointer(address))
         return false;
     if (UNLIKELY(how == READ_COPIED))
         return copy(address, out, sizeof *out);
@@ -179,24 +179,24 @@ static bool is_word(uint64_t key, const char *word, enum reading how)
 }
 
 /* Where the value of that name is; 0: there is none. */
-static uint64_t place_of(const struct attributes *a, const char *word, struct python_place *place,
-                         enum reading how)
+static uint64_t value_of(const struct attributes *a, const char *word,
+                         struct python_dict_entry *known, enum reading how)
 {
     struct entries e;
     uint64_t key;
     if (!entries_of(a->keys, how, &e))
         return 0;
-    if (place->entry >= e.count || !load(e.start + place->entry * e.stride + e.key, how, &key) ||
-        key != place->key) {
+    if (known->index >= e.count || !load(e.start + known->index * e.stride + e.key, how, &key) ||
+        key != known->key) {
         uint32_t i = 0;
         while (i < e.count &&
                (!load(e.start + i * e.stride + e.key, how, &key) || !is_word(key, word, how)))
             i++;
         if (i == e.count)
             return 0;
-        *place = (struct python_place){.key = key, .entry = i};
+        *known = (struct python_dict_entry){.key = key, .index = i};
     }
-    return a->values ? a->values + place->entry * 8 : e.start + place->entry * e.stride + e.key + 8;
+    return a->values ? a->values + known->index * 8 : e.start + known->index * e.stride + e.key + 8;
 }
 
 /* The str that is the Thread's name; 0: it has none. */
@@ -205,7 +205,7 @@ static uint64_t find_name(struct python_name *n, enum reading how)
     struct attributes a;
     uint64_t type, value;
     n->slot = 0;
-    uint64_t slot = attributes_of(n->object, how, &a) ? place_of(&a, "_name", &n->name, how) : 0;
+    uint64_t slot = attributes_of(n->object, how, &a) ? value_of(&a, "_name", &n->name, how) : 0;
     if (!load(slot, how, &value) || !load(value + PYTHON_TYPE, how, &type) ||
         type != python.text_type)
         return 0;
@@ -242,9 +242,9 @@ static uint64_t find_main(struct python_name *n, uint64_t state, enum reading ho
     if (!load(state + l->thread_interpreter, how, &interpreter) ||
         !load(interpreter + l->interpreter_modules, how, &dict) || !of_dict(dict, how, &modules))
         return 0;
-    return load(place_of(&modules, "threading", &n->module, how), how, &module) &&
+    return load(value_of(&modules, "threading", &n->module, how), how, &module) &&
                    load(module + PYTHON_MODULE_DICT, how, &dict) && of_dict(dict, how, &globals) &&
-                   load(place_of(&globals, "_main_thread", &n->main, how), how, &object)
+                   load(value_of(&globals, "_main_thread", &n->main, how), how, &object)
                ? object
                : 0;
 }
@@ -315,7 +315,7 @@ static uint64_t thread_of(const struct python_frame *f)
         !text_ends(python_load(f->code + l->code_file), "threading.py"))
         return 0;
     uint64_t object = PYTHON_REFERENCE(python_load(f->frame + l->frame_locals));
-    return python_is_place(object) ? object : 0;
+    return python_is_pointer(object) ? object : 0;
 }
 
 /* Is it time for a look that takes longer? */

@@ -77,7 +77,7 @@ struct thread {
     struct wire_ring *ring;
     uint64_t chunk;       /* number of the current chunk + 1; 0: none yet */
     uint64_t chunk_freed; /* chunks before this one are known to be read */
-    uint32_t free_places;
+    uint32_t free_chunks;
     uint64_t stack_low, stack_high; /* the thread's own stack is between: bounds for the walk */
     uint64_t stack_sure;            /* from here to stack_high it surely is, and nothing else */
     struct walk walk;

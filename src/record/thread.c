@@ -138,7 +138,7 @@ static struct thread *thread_new(void)
     atomic_store_explicit(&ring->own[0].start, (uintptr_t)t, memory_order_relaxed);
     atomic_store_explicit(&ring->own[0].size, size, memory_order_release);
     t->ring = ring;
-    t->free_places = (1u << WIRE_CHUNKS) - 1;
+    t->free_chunks = (1u << WIRE_CHUNKS) - 1;
     walk_init(&t->walk, (char *)t + own);
     t->path = (void *)((char *)t + own + WALK_BYTES);
     t->path_ids = (void *)(t->path + THREAD_PATH);
@@ -332,21 +332,21 @@ struct thread *thread_sync(struct thread *t)
     return t;
 }
 
-/* Enters the next chunk, if a place is free: the lowest, which is the likeliest to be in the cache.
+/* Enters the next chunk, if one is free: the lowest, which is the likeliest to be in the cache.
  */
 static bool next_chunk(struct thread *t)
 {
     struct wire_ring *ring = t->ring;
     uint64_t read = atomic_load_explicit(&ring->read, memory_order_acquire) / WIRE_CHUNK_WORDS;
     for (; t->chunk_freed < read && t->chunk_freed < t->chunk; t->chunk_freed++)
-        t->free_places |= 1u << (atomic_load(&ring->order[t->chunk_freed % WIRE_ORDER]) & 31);
-    if (!t->free_places)
+        t->free_chunks |= 1u << (atomic_load(&ring->order[t->chunk_freed % WIRE_ORDER]) & 31);
+    if (!t->free_chunks)
         return false;
-    unsigned place = (unsigned)__builtin_ctz(t->free_places);
-    t->free_places &= ~(1u << place);
-    atomic_store_explicit(&ring->order[t->chunk % WIRE_ORDER], (uint8_t)place,
+    unsigned chunk = (unsigned)__builtin_ctz(t->free_chunks);
+    t->free_chunks &= ~(1u << chunk);
+    atomic_store_explicit(&ring->order[t->chunk % WIRE_ORDER], (uint8_t)chunk,
                           memory_order_relaxed);
-    t->at = (uint64_t *)((char *)ring + WIRE_PAGE) + (size_t)place * WIRE_CHUNK_WORDS;
+    t->at = (uint64_t *)((char *)ring + WIRE_PAGE) + (size_t)chunk * WIRE_CHUNK_WORDS;
     t->end = t->at + WIRE_CHUNK_WORDS;
     t->bias = t->chunk * WIRE_CHUNK_WORDS - (uintptr_t)t->at / 8;
     t->chunk++;

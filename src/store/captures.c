@@ -1,4 +1,11 @@
-#include "store/captures.h"
+/*
+ * captures: a profile's mappings at moments as the bytes of a MAPS chunk. docs/FORMAT.md is its
+ * twin.
+ *
+ * Stands alone: names are in the chunk itself. Mappings of a capture are in order of address and do
+ * not overlap; anything else is damage.
+ */
+#include "store/part_table.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,10 @@
-#include "store/chain_rows.h"
+/*
+ * chain_rows: arrays that grow, of a profile's sites, as the bytes of a CHNS chunk. docs/FORMAT.md
+ * is its twin.
+ *
+ * Comes after SITE: rows that point beyond it are damage, and so are rows out of order.
+ */
+#include "store/part_table.h"
 
 #define FIGURES (sizeof(struct chain_figures) / sizeof(uint64_t))
 

@@ -1,4 +1,10 @@
-#include "store/footprints.h"
+/*
+ * footprints: what a profile's resident memory was made of, as the bytes of a FOOT chunk.
+ * docs/FORMAT.md is its twin.
+ *
+ * After SITE, which it refers to. Parts are counted, so that new ones may follow.
+ */
+#include "store/part_table.h"
 
 #define LEAST_FOOTPRINT 9 /* bytes that one takes at the least */
 #define LEAST_PIN       3

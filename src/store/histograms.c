@@ -1,4 +1,10 @@
-#include "store/histograms.h"
+/*
+ * histograms: sizes, lifetimes and untouched freed blocks of a profile's sites as the bytes of a
+ * HIST chunk. docs/FORMAT.md is its twin.
+ *
+ * Comes after SITE: rows that point beyond it are damage, and so are rows out of order.
+ */
+#include "store/part_table.h"
 
 #include "store/buckets.h"
 

@@ -1,4 +1,10 @@
-#include "store/living.h"
+/*
+ * living: the live blocks of a profile's scans as the bytes of a LIVE chunk. docs/FORMAT.md is its
+ * twin.
+ *
+ * Comes after the chunks that it refers to (SITE and IVAL): rows that point beyond them are damage.
+ */
+#include "store/part_table.h"
 
 #include <stdlib.h>
 #include <string.h>

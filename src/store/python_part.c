@@ -1,4 +1,8 @@
-#include "store/python_part.h"
+/*
+ * python_part: what is known of the interpreter of a process, as the bytes of a PYTH chunk.
+ * docs/FORMAT.md is its twin.
+ */
+#include "store/part_table.h"
 
 #define LEAST_LOOK 5 /* bytes that one takes at the least */
 

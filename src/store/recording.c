@@ -81,9 +81,9 @@ void recording_free(struct recording *r)
     for (size_t i = 0; i < r->profiles.count; i++)
         profile_release(&r->profiles.items[i]);
     vec_release(&r->profiles);
-    if (r->whole)
-        profile_release(r->whole);
-    free(r->whole);
+    if (r->combined)
+        profile_release(r->combined);
+    free(r->combined);
     for (size_t i = 0; i < r->defaults.count; i++) {
         free(r->defaults.items[i].name);
         free(r->defaults.items[i].text);

@@ -503,7 +503,7 @@ struct recorded_default {
 struct recording {
     VEC(struct profile) profiles; /* the program itself is first, children in order of start */
     struct profile
-        *whole; /* NULL, or all of them as one (model/combined_profile.h); not in files */
+        *combined; /* NULL, or all of them as one (model/combined_profile.h); not in files */
     struct strpool strings;
     VEC(struct recorded_default) defaults;
     bool complete;    /* the file ends as a finished recording does */

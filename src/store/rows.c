@@ -60,6 +60,13 @@ char *cursor_string(struct cursor *c)
     return s;
 }
 
+void string_put(struct strbuf *b, const char *s)
+{
+    size_t size = s ? strlen(s) : 0;
+    strbuf_varint(b, size);
+    strbuf_add(b, s ? s : "", size);
+}
+
 /* What the columns before it (in `order`) say of a column: most sites free all they allocate, in
  * blocks of one size. */
 static uint64_t predicted(const uint64_t *columns, unsigned column, const struct unit *unit,

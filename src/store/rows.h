@@ -52,6 +52,8 @@ uint64_t cursor_items(struct cursor *c, size_t least, size_t size);
 bool cursor_room(struct cursor *c, uint64_t count, size_t size);
 /* A string in a pool-independent form: varint size, bytes. Caller frees. */
 char *cursor_string(struct cursor *c);
+/* Writes it; NULL is the empty string. */
+void string_put(struct strbuf *b, const char *s);
 
 /* `previous` starts at UINT32_MAX for each interval. */
 void row_put(struct strbuf *out, uint32_t *previous, const struct row *row,

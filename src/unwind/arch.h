@@ -2,8 +2,9 @@
  * arch: what the unwinder must know of the machine. One header a machine; this one picks it.
  *
  * Each provides: the DWARF numbers of the registers that matter, ARCH_REGISTERS (how many are
- * tracked), ARCH_RETURN_SLOT (where a frame's return address is, from its CFA), arch_capture(); and
- * for the recorder arch_syscall(), arch_pause(), arch_prefetch_write().
+ * tracked), ARCH_RETURN_SLOT (where a frame's return address is, from its CFA), ARCH_MACHINE
+ * and ARCH_LOADER (by which its programs are known), arch_capture(); and for the recorder
+ * arch_syscall(), arch_pause(), arch_prefetch_write().
  */
 #ifndef TIDE_UNWIND_ARCH_H
 #define TIDE_UNWIND_ARCH_H

@@ -115,7 +115,7 @@ static inline void look_ask(const struct recording *r, uint64_t hash)
     q.since = moments[hash / 16384 % 6];
     q.function = "main";
     q.top = 10;
-    q.process = r->whole ? COMBINED_PROFILE_WORD : NULL;
+    q.process = r->combined ? COMBINED_PROFILE_WORD : NULL;
     if (hash / 131072 % 4 == 0) { /* which goes with few of the others */
         q = (struct query){.metric = METRIC_TOTAL, .by = q.by, .top = 10, .process = q.process};
         q.histogram = (enum histogram_kind)(1 + hash / 524288 % 2);
@@ -146,7 +146,7 @@ static inline void look_for_leaks(const struct recording *r, uint64_t hash)
     q.query.at = moments[hash / 128 % 4];
     q.query.since = hash / 512 % 2 ? "50%" : NULL;
     q.query.top = 10;
-    q.query.process = r->whole ? COMBINED_PROFILE_WORD : NULL;
+    q.query.process = r->combined ? COMBINED_PROFILE_WORD : NULL;
     if (leaks_find(&l, r, &q, &err) == 0) {
         struct strbuf out = {0};
         const struct style style = {0};
@@ -230,7 +230,7 @@ static inline void look_findings(const struct recording *r, uint64_t hash)
     struct err err;
     query_init(&q);
     q.focus.presets = hash % 2;
-    q.process = r->whole ? COMBINED_PROFILE_WORD : NULL;
+    q.process = r->combined ? COMBINED_PROFILE_WORD : NULL;
     if (findings_all_init(&f, r, &q, 0, &err) == 0) {
         struct strbuf out = {0};
         const struct style style = {.width = hash / 2 % 128};
@@ -319,7 +319,7 @@ static inline void look(struct recording *r, uint64_t hash)
     struct err err;
     look_whole(r);
     if (hash >> 40 & 1 && combined_profile_make(r, &err) == 0)
-        look_profile(r->whole);
+        look_profile(r->combined);
     look_ask(r, hash);
     look_for_leaks(r, hash);
     if (hash / 131072 % 4 == 0)

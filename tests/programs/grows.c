@@ -13,24 +13,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "filled.h"
 #include "known.h"
 #include "tidemark.h"
 
 #define ITEM 96
-#define FILLED(size)                                                                               \
-    ({                                                                                             \
-        size_t size_ = (size);                                                                     \
-        memset(malloc(size_), 1, size_);                                                           \
-    })
 
-static uint64_t seed;
 static pthread_barrier_t worked;
-
-static unsigned below(unsigned n)
-{
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (unsigned)((seed >> 33) % n);
-}
 
 static void work(void)
 {

@@ -16,24 +16,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "filled.h"
 #include "known.h"
 #include "tidemark.h"
 
-#define FILLED(size)                                                                               \
-    ({                                                                                             \
-        size_t size_ = (size);                                                                     \
-        memset(malloc(size_), 1, size_);                                                           \
-    })
-
-static uint64_t seed;
 static size_t size;
 static unsigned events, event; /* from 1 */
-
-static unsigned below(unsigned n)
-{
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (unsigned)((seed >> 33) % n);
-}
 
 static void told(size_t bytes)
 {

@@ -169,7 +169,7 @@ static void test_numbered(void **state)
     (void)state;
     struct recording *r = recording_new(), *other = recording_new();
     struct profile *p = fx_profile(r, 1, 0, "x");
-    struct origins o;
+    struct comparable_names o;
     const char *names[] = {"f::{lambda()#1}::f", "f::{lambda()#2}::f"};
     for (int i = 0; i < 2; i++) {
         strpool_add(&r->strings, names[i]);
@@ -177,11 +177,11 @@ static void test_numbered(void **state)
     }
     for (int i = 0; i < 2; i++) {
         struct strbuf out = {0};
-        origins_init(&o, r, p, other);
-        origins_name(&o, &out, "f::{lambda()#2}::f");
+        comparable_names_init(&o, r, p, other);
+        comparable_names_name(&o, &out, "f::{lambda()#2}::f");
         assert_string_equal(out.data, i ? "f::{lambda()}::f" : "f::{lambda()#2}::f");
         strbuf_release(&out);
-        origins_release(&o);
+        comparable_names_release(&o);
         strpool_add(&other->strings, "f::{lambda()#3}::f");
     }
     recording_free(r);

@@ -99,7 +99,8 @@ static void test_join(void **state)
         count(&w, PART_FREE, 0, PAGES);
         add_mapping(&w, ARENA + PAGES * PAGE, ARENA + (UINT64_C(64) << 20), 0, "");
         add_mapping(&w, OWN, OWN + PAGES * PAGE, rw | MAPPING_BLOCKS, "");
-        *vec_push(&w.target.program_mmaps.items) = (struct range){OWN, OWN + RANGE * PAGE, 0};
+        *vec_push(&w.target.program_mmaps.items) =
+            (struct program_mmap){OWN, OWN + RANGE * PAGE, 0};
         add_pages(&w, OWN, &random);
         add_blocks(&w, OWN, RANGE * PAGE, &random);
         count(&w, PART_MAPPED, 0, RANGE);

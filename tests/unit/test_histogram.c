@@ -28,13 +28,13 @@ static void test_buckets(void **state)
 
 /* --- eras ------------------------------------------------------------------------------------- */
 
-/* Every era that ever began is remembered here, and compared with what births know of it. */
+/* Every era that ever began is remembered here, and compared with what eras knows of it. */
 static void check_eras(const struct eras *b, const struct era *all, size_t count)
 {
     uint64_t now = all[count - 1].start_ns;
     assert_int_equal(eras_now(b), count - 1);
     for (size_t i = 0; i < count; i++) {
-        const struct era *e = &b->eras.items[eras_place(b, (uint32_t)i)];
+        const struct era *e = &b->eras.items[eras_index(b, (uint32_t)i)];
         assert_true(e->number <= i);
         assert_int_equal(e->tick, all[i].tick);
         assert_true(e->start_ns <= all[i].start_ns);

@@ -25,7 +25,7 @@ static void check(const struct model *m, const struct program_mmaps *r, const st
     uint8_t owner[PAGES];
     memset(owner, NOBODY, sizeof owner);
     for (size_t i = 0; i < r->items.count; i++) {
-        const struct range *x = &r->items.items[i];
+        const struct program_mmap *x = &r->items.items[i];
         assert_true(x->start >= end && x->start < x->end); /* in order, apart, not empty */
         end = x->end;
         bytes[x->account] += x->end - x->start;

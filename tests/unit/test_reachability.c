@@ -13,11 +13,11 @@
 
 static uint64_t image[WORDS];
 
-static void read_image(void *context, const struct extent *extents, size_t count, char *out)
+static void read_image(void *context, const struct address_range *ranges, size_t count, char *out)
 {
     (void)context;
     for (size_t i = 0; i < count; i++)
-        for (uint64_t a = extents[i].start; a < extents[i].end; a++, out++)
+        for (uint64_t a = ranges[i].start; a < ranges[i].end; a++, out++)
             *out = a >= BASE && a < AT(WORDS) ? ((const char *)image)[a - BASE] : 0;
 }
 
@@ -320,11 +320,11 @@ static uint64_t word_of_many(uint64_t number)
                                                           : BASE + (i + 2) % MANY * MANY_WORDS * 8;
 }
 
-static void read_many(void *context, const struct extent *extents, size_t count, char *out)
+static void read_many(void *context, const struct address_range *ranges, size_t count, char *out)
 {
     (void)context;
     for (size_t i = 0; i < count; i++)
-        for (uint64_t a = extents[i].start; a < extents[i].end; a += 8, out += 8) {
+        for (uint64_t a = ranges[i].start; a < ranges[i].end; a += 8, out += 8) {
             uint64_t word = word_of_many((a - BASE) / 8);
             memcpy(out, &word, 8);
         }

@@ -166,7 +166,7 @@ static uint32_t caller_had_it_made(struct target *t, uint32_t out[2])
 }
 
 /* a wrapper of malloc, called from everywhere */
-static uint32_t strangers(struct target *t, uint32_t out[2])
+static uint32_t unrelated(struct target *t, uint32_t out[2])
 {
     uint32_t outer = node(t, 0, 0x9000);
     out[0] = node(t, node(t, node(t, outer, 0x9100), 0x5000), 0x6000);
@@ -181,7 +181,7 @@ static void test_places(void **state)
         assert_true(links(same_line, factor));
         assert_true(links(caller_made_it, factor));
         assert_int_equal(links(caller_had_it_made, factor), factor == 2);
-        assert_false(links(strangers, factor));
+        assert_false(links(unrelated, factor));
     }
     assert_false(links(same_function, 5));
     assert_false(links(same_function, 1));

@@ -50,7 +50,7 @@ static uint64_t address_at(size_t place)
 }
 
 /* How many frames had a line, so that nothing is not taken for equal. */
-static size_t compare(struct resolver *r, struct symbolizer *s, struct place_asked place)
+static size_t compare(struct resolver *r, struct symbolizer *s, struct code_address place)
 {
     const struct symbol_frame *expected;
     size_t count = 0, lines = 0;
@@ -76,7 +76,7 @@ static size_t compare_all(struct resolver *r, uint32_t file)
     struct symbolizer *s = symbolizer_new();
     size_t lines = 0;
     for (size_t i = 0; i < PLACES; i++)
-        lines += compare(r, s, (struct place_asked){file, address_at(i)});
+        lines += compare(r, s, (struct code_address){file, address_at(i)});
     symbolizer_free(s);
     return lines;
 }
@@ -120,7 +120,7 @@ static void test_large_tables_do_not_stay(void **state)
              directory);
     assert_int_equal(system(command), 0);
     struct resolver *r = resolver_new(true);
-    struct place_asked place = {resolver_file(r, path, NULL, 0), 0};
+    struct code_address place = {resolver_file(r, path, NULL, 0), 0};
     for (place.address = 0x1000; place.address < 0x1000000; place.address += 0x1000)
         resolver_ask(r, place); /* wherever the code is */
     resolver_send(r);
@@ -155,8 +155,8 @@ static void test_threads(void **state)
         }
         for (size_t i = 0; i < PLACES; i++) {
             for (int f = 0; f < FILES; f++) {
-                resolver_ask(r, (struct place_asked){files[f], address_at(i)});
-                resolver_ask(r, (struct place_asked){files[f], address_at(i / 2)});
+                resolver_ask(r, (struct code_address){files[f], address_at(i)});
+                resolver_ask(r, (struct code_address){files[f], address_at(i / 2)});
             }
             if (i == PLACES / 20 * (size_t)round || i + 1 == PLACES)
                 resolver_send(r);
@@ -179,7 +179,7 @@ static void test_fork(void **state)
     for (int f = 0; f < FILES; f++)
         for (size_t i = 0; i < PLACES; i += 2)
             resolver_ask(r,
-                         (struct place_asked){resolver_file(r, paths[f], NULL, 0), address_at(i)});
+                         (struct code_address){resolver_file(r, paths[f], NULL, 0), address_at(i)});
     resolver_send(r);
     for (int round = 0; round < 8; round++) {
         int status;

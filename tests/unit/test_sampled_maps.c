@@ -9,19 +9,19 @@
 
 static struct code_file one, two;
 
-static struct area code(uint64_t start, uint64_t end, struct code_file *file)
+static struct sampled_map code(uint64_t start, uint64_t end, struct code_file *file)
 {
-    return (struct area){.start = start, .end = end, .file = file, .is_file = true};
+    return (struct sampled_map){.start = start, .end = end, .file = file, .is_file = true};
 }
 
-static struct area data(uint64_t start, uint64_t end)
+static struct sampled_map data(uint64_t start, uint64_t end)
 {
-    return (struct area){.start = start, .end = end};
+    return (struct sampled_map){.start = start, .end = end};
 }
 
 static uint64_t start_at(const struct sampled_maps *m, uint64_t address)
 {
-    const struct area *found = sampled_maps_find(m, address);
+    const struct sampled_map *found = sampled_maps_find(m, address);
     return found ? found->start : 0;
 }
 
@@ -68,13 +68,13 @@ static void test_any_order(void **state)
     srand(7);
     for (uint64_t round = 1; round <= 20000; round++) {
         unsigned from = (unsigned)rand() % PAGES, to = from + 1 + (unsigned)rand() % (PAGES - from);
-        struct area new = data(from * 4096u + 4096, to * 4096u + 4096);
+        struct sampled_map new = data(from * 4096u + 4096, to * 4096u + 4096);
         new.bias = round;
         sampled_maps_add(&m, new);
         for (unsigned i = from; i < to; i++)
             owner[i] = round;
         for (unsigned i = 0; i < PAGES; i++) {
-            const struct area *found = sampled_maps_find(&m, i * 4096u + 4096);
+            const struct sampled_map *found = sampled_maps_find(&m, i * 4096u + 4096);
             assert_int_equal(found ? found->bias : 0, owner[i]);
         }
         for (size_t i = 1; i < m.items.count; i++)
@@ -91,7 +91,7 @@ static void test_kinds_of_faults(void **state)
 {
     (void)state;
     struct touched_pages parent = {0}, child = {0};
-    struct area memory = data(0x400000, 0x10000000), file = code(0x1000, 0x5000, &one);
+    struct sampled_map memory = data(0x400000, 0x10000000), file = code(0x1000, 0x5000, &one);
     const pid_t nobody = 0; /* there is nobody to be asked about huge pages */
     assert_int_equal(touched_pages_fault(&parent, nobody, &memory, 0x600123), FAULT_TOUCH);
     assert_int_equal(touched_pages_fault(&parent, nobody, &memory, 0x601000), FAULT_TOUCH);

@@ -25,7 +25,7 @@ static void thin_out(struct eras *b)
         if (e->tick != last->tick || i + 1 == b->eras.count ||
             e[1].start_ns - last->start_ns > (now_ns - e[1].start_ns) / ERA_SHARE) {
             if (e->number != last->number + 1)
-                b->whole = e->number;
+                b->complete_from = e->number;
             b->eras.items[kept++] = *e;
         }
     }

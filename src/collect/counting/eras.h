@@ -30,7 +30,7 @@ struct eras {
     VEC(uint8_t) life; /* of each of eras: the bucket of a lifetime from its start to the last's */
     size_t older[LIFE_BUCKETS]; /* how many of eras are in this bucket or a longer one */
     uint32_t now;               /* number of the last */
-    uint32_t whole;             /* none is missing from this number on, */
+    uint32_t complete_from;     /* none is missing from this number on, */
     uint32_t gone;              /* so that these are at their number - gone */
     size_t crowd;               /* of eras: time to thin them out */
     uint64_t pass_ns;           /* when events were last read: what is read next happened since */
@@ -48,16 +48,16 @@ static inline uint32_t eras_now(const struct eras *b)
 
 size_t eras_search(const struct eras *b, uint32_t number);
 
-/* The place of an era among those that are known. */
-static inline size_t eras_place(const struct eras *b, uint32_t number)
+/* The index of an era among those that are known. */
+static inline size_t eras_index(const struct eras *b, uint32_t number)
 {
-    return number >= b->whole ? number - b->gone : eras_search(b, number);
+    return number >= b->complete_from ? number - b->gone : eras_search(b, number);
 }
 
 /* The bucket of the lifetime of a block that ends now; 0, if in the era of its birth. */
 static inline unsigned eras_life(const struct eras *b, uint32_t number)
 {
-    return b->life.items[eras_place(b, number)];
+    return b->life.items[eras_index(b, number)];
 }
 
 #endif

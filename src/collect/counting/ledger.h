@@ -59,8 +59,8 @@ struct account {
     bool any_size;       /* its blocks replace each other in no order: no array that grows */
     uint64_t saved_epoch;
     struct amount live;
-    uint32_t delta; /* 1 + its place in ledger.deltas; 0: nothing has happened in this interval */
-    uint32_t lives; /* 1 + its place in ledger.lives; 0: no block of that age was freed */
+    uint32_t delta; /* 1 + its index in ledger.deltas; 0: nothing has happened in this interval */
+    uint32_t lives; /* 1 + its index in ledger.lives; 0: no block of that age was freed */
 };
 #define ACCOUNT_HOT offsetof(struct account, site.own_peak_bytes)
 static_assert(ACCOUNT_HOT == 64, "one cache line for an event");

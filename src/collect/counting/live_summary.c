@@ -41,7 +41,7 @@ uint32_t live_summary_add(struct live_summary *s, const struct target *t, const 
         count(&s->rows.items[recent->row - 1], b, untouched);
         return recent->row - 1;
     }
-    size_t era = eras_place(&t->eras, b->birth);
+    size_t era = eras_index(&t->eras, b->birth);
     uint32_t tick = s->era_ticks.items[era];
     uint64_t time_ns = t->eras.eras.items[era].start_ns;
     uint32_t *place = map_at(&s->index, (uint64_t)b->site << 32 | tick << 2 | (uint32_t)reach);
@@ -119,8 +119,8 @@ static uint32_t interval_of(const struct target *t, uint32_t tick)
 }
 
 /* The rows of a scan with this site and interval begin here, or would. */
-static size_t place_of(const struct profile *p, const struct scan *s, uint32_t site,
-                       uint32_t interval)
+static size_t row_index(const struct profile *p, const struct scan *s, uint32_t site,
+                        uint32_t interval)
 {
     size_t at;
     const struct live_row key = {.site = site, .interval = interval},
@@ -139,7 +139,7 @@ static void remember_reach(struct profile *p, const struct scan *before, size_t 
     for (size_t i = first; i < p->live.count; i++) {
         struct live_row left = p->live.items[i];
         bool seen = left.interval < before->intervals;
-        size_t k = place_of(p, before, left.site, left.interval);
+        size_t k = row_index(p, before, left.site, left.interval);
         for (; seen && k < before->first_row + before->row_count; k++) {
             struct live_row r = p->live.items[k];
             if (r.site != left.site || r.interval != left.interval)

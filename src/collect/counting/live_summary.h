@@ -27,8 +27,8 @@ struct live_summary {
     bool looked;      /* into the process, or tried to */
     uint64_t events;  /* that had been read by then */
     VEC(struct live_row) rows;
-    struct map index;        /* site and place -> row */
-    VEC(uint32_t) era_ticks; /* place of era -> tick of its interval as it is now */
+    struct map index;        /* site and era -> row */
+    VEC(uint32_t) era_ticks; /* index of era -> tick of its interval as it is now */
     struct survivor recent[LIVE_SUMMARY_RECENT];
 };
 

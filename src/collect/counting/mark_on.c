@@ -142,17 +142,12 @@ void mark_on_explain(const struct mark_on *m, struct target *const *targets, siz
 {
     if (!count)
         return;
-    struct target *main = targets[0];
-    for (size_t i = 0; i < count; i++)
-        if (targets[i]->pid == program)
-            main = targets[i];
+    struct target *main = target_find(targets, count, program);
+    main = main ? main : targets[0];
     for (size_t i = 0; i < m->left.count; i++) {
         const struct left_alone *l = &m->left.items[i];
-        struct target *t = main;
-        for (size_t k = 0; k < count; k++)
-            if (targets[k]->pid == l->pid)
-                t = targets[k];
-        *vec_push(&t->profile.notes) = left_note(m, l);
+        struct target *t = target_find(targets, count, l->pid);
+        *vec_push(&(t ? t : main)->profile.notes) = left_note(m, l);
     }
     for (size_t i = 0; i < m->count; i++)
         if (!m->found[i])

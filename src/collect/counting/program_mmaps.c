@@ -10,13 +10,13 @@ static size_t range_after(const struct program_mmaps *r, uint64_t address)
     return at;
 }
 
-const struct range *program_mmaps_holding(const struct program_mmaps *r, uint64_t address)
+const struct program_mmap *program_mmaps_holding(const struct program_mmaps *r, uint64_t address)
 {
     size_t i = range_after(r, address);
     return i < r->items.count && r->items.items[i].start <= address ? &r->items.items[i] : NULL;
 }
 
-static void insert_at(struct program_mmaps *r, size_t at, struct range range)
+static void insert_at(struct program_mmaps *r, size_t at, struct program_mmap range)
 {
     vec_push(&r->items);
     memmove(&r->items.items[at + 1], &r->items.items[at], (r->items.count - 1 - at) * sizeof range);
@@ -37,7 +37,7 @@ void program_mmaps_unmap(struct program_mmaps *r, struct ledger *l, uint64_t sta
         return; /* nothing, or nonsense */
     size_t i = range_after(r, start);
     while (i < r->items.count && r->items.items[i].start < end) {
-        struct range *old = &r->items.items[i];
+        struct program_mmap *old = &r->items.items[i];
         uint64_t old_end = old->end;
         uint32_t account = old->account;
         bool left = old->start<start, right = old_end> end;
@@ -58,7 +58,7 @@ void program_mmaps_unmap(struct program_mmaps *r, struct ledger *l, uint64_t sta
             old->start = end;
         if (left && right) {
             ledger_alloc(l, account, 0, 0, false);
-            insert_at(r, i + 1, (struct range){end, old_end, account});
+            insert_at(r, i + 1, (struct program_mmap){end, old_end, account});
         }
         i++;
     }
@@ -90,7 +90,7 @@ void program_mmaps_map(struct program_mmaps *r, struct ledger *l, uint64_t start
         return;
     program_mmaps_unmap(r, l, start, size, NULL); /* MAP_FIXED over something */
     ledger_alloc(l, account, size, size, false);
-    insert_at(r, range_after(r, start), (struct range){start, start + size, account});
+    insert_at(r, range_after(r, start), (struct program_mmap){start, start + size, account});
 }
 
 void program_mmaps_release(struct program_mmaps *r)

@@ -10,18 +10,18 @@
 #include "base/vec.h"
 #include "collect/counting/ledger.h"
 
-struct range {
+struct program_mmap {
     uint64_t start, end;
     uint32_t account;
 };
 
 struct program_mmaps {
-    VEC(struct range) items;
+    VEC(struct program_mmap) items;
 };
 
 /* What one call unmapped, for the case that it is taken back. */
 struct cut {
-    struct range range;
+    struct program_mmap range;
     bool whole; /* not a part of a larger one */
 };
 
@@ -36,8 +36,8 @@ void program_mmaps_unmap(struct program_mmaps *r, struct ledger *l, uint64_t sta
                          struct cuts *cuts);
 /* Undoes it, and empties `cuts`. What was cut out of a range comes back as a range of its own. */
 void program_mmaps_put_back(struct program_mmaps *r, struct ledger *l, struct cuts *cuts);
-const struct range *program_mmaps_holding(const struct program_mmaps *r,
-                                          uint64_t address); /* NULL: none */
+const struct program_mmap *program_mmaps_holding(const struct program_mmaps *r,
+                                                 uint64_t address); /* NULL: none */
 void program_mmaps_release(struct program_mmaps *r);
 
 #endif

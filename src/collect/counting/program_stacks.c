@@ -267,7 +267,7 @@ void program_stacks_settle(struct program_stacks *s, struct ledger *l, struct pr
     if (s->settled || !s->header)
         return;
     s->settled = true;
-    uint32_t *whole = number_frames(s, p, 0, s->states.count);
+    uint32_t *frames = number_frames(s, p, 0, s->states.count);
     bool any_cut = false;
     for (size_t i = 0; i < l->accounts.count && !any_cut; i++)
         any_cut = l->accounts.items[i].site.node >= WIRE_CUT_FIRST;
@@ -277,11 +277,11 @@ void program_stacks_settle(struct program_stacks *s, struct ledger *l, struct pr
         if (domain_is_sampled(site->domain))
             continue; /* its stacks are the collector's own */
         uint32_t n = site->node;
-        site->node = n < s->states.count                        ? whole[n]
+        site->node = n < s->states.count                        ? frames[n]
                      : n - WIRE_CUT_FIRST < s->cut_states.count ? cut[n - WIRE_CUT_FIRST]
                                                                 : 0;
     }
-    free(whole);
+    free(frames);
     free(cut);
     program_stacks_release(s);
 }

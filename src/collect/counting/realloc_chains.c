@@ -20,18 +20,18 @@ struct chain_link {
     uint64_t address, size;
     uint64_t left;           /* sizes of all blocks that it freed */
     uint32_t birth;          /* of the block */
-    uint32_t row;            /* in growth_table.rows */
+    uint32_t row;            /* in realloc_chains.rows */
     uint32_t realloc_chains; /* so far */
     uint32_t factor;         /* of the last one */
     uint32_t serial;         /* and when that was */
 };
 
-static inline struct chain_link *set_of(const struct growth_table *c, uint64_t address)
+static inline struct chain_link *set_of(const struct realloc_chains *c, uint64_t address)
 {
     return &c->links[((address >> 4) * UINT32_C(0x9e3779b1) >> 16 & (SETS - 1)) * 2];
 }
 
-static inline struct chain_link *find_link(const struct growth_table *c, const struct block *b)
+static inline struct chain_link *find_link(const struct realloc_chains *c, const struct block *b)
 {
     struct chain_link *link = set_of(c, b->address);
     link += link->address != b->address;
@@ -41,7 +41,7 @@ static inline struct chain_link *find_link(const struct growth_table *c, const s
 
 /* A place for the chain that now ends at an address: one that has it, or the one of the two that
  * grew less recently; an empty one has not at all. */
-static inline struct chain_link *make_link(const struct growth_table *c, uint64_t address)
+static inline struct chain_link *make_link(const struct realloc_chains *c, uint64_t address)
 {
     struct chain_link *set = set_of(c, address);
     if (set[0].address == address)
@@ -49,7 +49,7 @@ static inline struct chain_link *make_link(const struct growth_table *c, uint64_
     return set[1].address == address || set[1].serial < set[0].serial ? &set[1] : &set[0];
 }
 
-static uint32_t row_of(struct growth_table *c, uint32_t account)
+static uint32_t row_of(struct realloc_chains *c, uint32_t account)
 {
     if (account >= c->row_of.count) {
         size_t count = (size_t)account * 2 + 64;
@@ -94,7 +94,7 @@ static inline bool is_even(uint32_t a, uint32_t b)
 }
 
 /* The first growth of an array. */
-static void begin(struct growth_table *c, struct chain_link *link, const struct fresh *f,
+static void begin(struct realloc_chains *c, struct chain_link *link, const struct fresh *f,
                   const struct block *old)
 {
     *link = (struct chain_link){.row = row_of(c, f->account)};
@@ -105,7 +105,7 @@ static void begin(struct growth_table *c, struct chain_link *link, const struct 
     of->unit_bytes = common_divisor(old->size, of->unit_bytes);
 }
 
-static void step(struct growth_table *c, const struct fresh *f, const struct block *old,
+static void step(struct realloc_chains *c, const struct fresh *f, const struct block *old,
                  bool by_realloc)
 {
     bool in_place = f->address == old->address;
@@ -144,27 +144,27 @@ static void step(struct growth_table *c, const struct fresh *f, const struct blo
     raise_to(&of->left_bytes, link->left);
 }
 
-static inline void prefetch_set(const struct growth_table *c, uint64_t address)
+static inline void prefetch_set(const struct realloc_chains *c, uint64_t address)
 {
     const struct chain_link *set = set_of(c, address);
     __builtin_prefetch(set);
     __builtin_prefetch(set + 1);
 }
 
-static void count_oldest(struct growth_table *c)
+static void count_oldest(struct realloc_chains *c)
 {
     const struct growth *g = &c->pending[c->counted++ % REALLOC_CHAINS_PENDING];
     step(c, &g->fresh, &g->old, g->by_realloc);
 }
 
-static void count_pending(struct growth_table *c)
+static void count_pending(struct realloc_chains *c)
 {
     while (c->counted != c->seen)
         count_oldest(c);
 }
 
 /* In the order in which they are seen, but a few later. */
-static void grow(struct growth_table *c, const struct fresh *f, const struct block *old,
+static void grow(struct realloc_chains *c, const struct fresh *f, const struct block *old,
                  bool by_realloc)
 {
     if (!c->links)

@@ -49,7 +49,7 @@ struct growth {
 };
 #define REALLOC_CHAINS_PENDING 16u
 
-struct growth_table {
+struct realloc_chains {
     struct chain_link *links; /* NULL until something grows */
     struct growth pending[REALLOC_CHAINS_PENDING];
     uint32_t seen, counted; /* realloc_chains; those between them are pending */

@@ -12,7 +12,7 @@ static void note_memory(struct target *t, const struct stamp *s)
 {
     uint64_t mapped = 0, beside = s->anon_bytes > s->live_bytes ? s->anon_bytes - s->live_bytes : 0;
     for (size_t i = 0; i < t->program_mmaps.items.count && mapped < beside; i++) {
-        const struct range *r = &t->program_mmaps.items.items[i];
+        const struct program_mmap *r = &t->program_mmaps.items.items[i];
         if (t->ledger.accounts.items[r->account].domain !=
             DOMAIN_ARENA) /* those are live already */
             mapped += r->end - r->start;

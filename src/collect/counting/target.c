@@ -240,6 +240,14 @@ void target_release_figures(struct target *t)
     address_set_release(&t->scan.loader);
 }
 
+struct target *target_find(struct target *const *targets, size_t count, pid_t pid)
+{
+    for (size_t i = count; i-- > 0;)
+        if (targets[i]->pid == pid)
+            return targets[i];
+    return NULL;
+}
+
 void target_free(struct target *t)
 {
     if (!t)

@@ -153,7 +153,7 @@ struct target {
         struct address_set loader; /* what was mapped before malloc was there */
         char *left_out;            /* why there was no time for a scan at its end; or NULL */
     } scan;                        /* leakscan/scan.c */
-    struct growth_table realloc_chains;
+    struct realloc_chains realloc_chains;
     struct untouched untouched;
     struct program_mmaps program_mmaps;
     struct pools pools;
@@ -207,6 +207,8 @@ int target_attach(struct target *t, bool limited_space, enum wire_on_full on_ful
  * have none for a moment. */
 void target_look(struct target *t);
 void target_free(struct target *t);
+/* The last one of that pid; NULL: none. */
+struct target *target_find(struct target *const *targets, size_t count, pid_t pid);
 /* Can shared memory be made here at all? Asked before the program starts. */
 int target_check(struct err *err);
 /* Further rings, in a memfd of their own; its fd, to be passed on and closed, or a negative errno.

@@ -61,9 +61,9 @@ uint32_t thread_sampled(struct target *t, uint32_t tid, uint64_t now_ns)
 
 static void append(char **name, const char *more)
 {
-    char *whole = xasprintf("%s%s", *name, more);
+    char *joined = xasprintf("%s%s", *name, more);
     free(*name);
-    *name = whole;
+    *name = joined;
 }
 
 void thread_rename(struct target *t, uint32_t number, uint32_t tid, unsigned part, const char *name)

@@ -10,12 +10,12 @@ void untouched_note(struct target *t, uint64_t address, uint64_t bytes)
     if (!blocks_take(&t->blocks, address, &b))
         return;
     blocks_put(&t->blocks, &b, &none);
-    uint32_t *place = map_at(&t->untouched.look_of, b.site);
-    if (*place == MAP_NONE) {
-        *place = (uint32_t)t->untouched.looks.count;
+    uint32_t *index = map_at(&t->untouched.look_of, b.site);
+    if (*index == MAP_NONE) {
+        *index = (uint32_t)t->untouched.looks.count;
         *vec_push(&t->untouched.looks) = (struct freed_look){.site = b.site};
     }
-    struct freed_look *k = &t->untouched.looks.items[*place];
+    struct freed_look *k = &t->untouched.looks.items[*index];
     k->blocks++;
     k->bytes += b.size;
     k->untouched_blocks += bytes > 0;

@@ -100,7 +100,7 @@ bool memory_find_written(struct memory *m)
     bool known = fd >= 0;
     struct page_runs runs = {0};
     for (size_t i = 0; known && i < m->resident.items.count; i++) {
-        struct extent each = m->resident.items.items[i];
+        struct address_range each = m->resident.items.items[i];
         known = pagemap_own(fd, each.start, each.end, &runs);
     }
     if (fd >= 0)
@@ -133,19 +133,19 @@ static void read_span(const struct remote_memory *m, uint64_t start, uint64_t en
     }
 }
 
-void memory_read(void *memory, const struct extent *spans, size_t count, char *out)
+void memory_read(void *memory, const struct address_range *spans, size_t count, char *out)
 {
     const struct memory *m = memory;
     const struct address_set *there = memory_there(m);
     size_t at = 0;
     for (size_t i = 0; i < count; i++) {
         uint64_t start = spans[i].start, end = spans[i].end;
-        const struct extent *last = at < there->items.count ? &there->items.items[at] : NULL;
+        const struct address_range *last = at < there->items.count ? &there->items.items[at] : NULL;
         if (!last || start < last->start || start >= last->end)
             at = address_set_find(there, start);
         for (size_t k = at; start < end; k++) {
-            struct extent in =
-                k < there->items.count ? there->items.items[k] : (struct extent){end, end};
+            struct address_range in =
+                k < there->items.count ? there->items.items[k] : (struct address_range){end, end};
             uint64_t from = in.start < start ? start : in.start < end ? in.start : end;
             uint64_t to = in.end < end ? in.end : end;
             memset(out, 0, from - start);

@@ -55,7 +55,7 @@ static inline const struct address_set *memory_there(const struct memory *m)
 /* The mapping that an address is in, or NULL. */
 const struct region *memory_at(const struct memory *m, uint64_t address);
 /* One after the other; zeros where nothing can be read. */
-void memory_read(void *memory, const struct extent *spans, size_t count, char *out);
+void memory_read(void *memory, const struct address_range *spans, size_t count, char *out);
 /* 0, or a negative errno: can it be read at all? */
 int memory_try(const struct memory *m);
 void memory_release(struct memory *m);

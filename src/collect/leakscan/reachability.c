@@ -284,14 +284,14 @@ static inline void take_words(const struct reachability *f, struct looks *l, con
     }
 }
 
-static void take_range(const struct reachability *f, char *buffer, struct extent range,
+static void take_range(const struct reachability *f, char *buffer, struct address_range range,
                        uint32_t from, take_pointer *take, void *taker)
 {
     uint64_t start = range.start, end = range.end;
     struct looks looks = {.count = 0};
     start = (start + 7) & ~UINT64_C(7);
     while (start + 8 <= end) {
-        struct extent s = {start, end - start > BUFFER ? start + BUFFER : end};
+        struct address_range s = {start, end - start > BUFFER ? start + BUFFER : end};
         f->read(f->context, &s, 1, buffer);
         take_words(f, &looks, buffer, s.end - s.start, from, take, taker);
         looks_finish(f, &looks, take, taker);
@@ -307,10 +307,10 @@ void reachability_from(struct reachability *f, uint64_t start, uint64_t end, boo
     BISECT(at, f->blocks.count, end_of(&b[at]) <= start);
     for (; at < f->blocks.count && b[at].address < end; at++) {
         if (b[at].address > start)
-            take_range(f, f->buffer, (struct extent){start, b[at].address}, NONE, take, f);
+            take_range(f, f->buffer, (struct address_range){start, b[at].address}, NONE, take, f);
         start = end_of(&b[at]) > start ? end_of(&b[at]) : start;
     }
-    take_range(f, f->buffer, (struct extent){start, end}, NONE, take, f);
+    take_range(f, f->buffer, (struct address_range){start, end}, NONE, take, f);
 }
 
 /* --- from block to block ---------------------------------------------------------------------- */
@@ -321,7 +321,7 @@ static void note_blocks(struct notes *n, uint32_t first, uint32_t end, uint64_t 
     const struct reachability *f = n->reach;
     const struct reachability_block *b = f->blocks.items;
     uint64_t start = b[first].address;
-    struct extent s = {start, last_address};
+    struct address_range s = {start, last_address};
     struct looks looks = {.count = 0};
     f->read(f->context, &s, 1, n->buffer);
     for (uint32_t i = first; i < end; i++) {
@@ -347,7 +347,8 @@ static void *note_part(void *part)
         uint64_t last = end_of(&b[i]);
         uint32_t end = i + 1;
         if (b[i].size > BUFFER) {
-            take_range(n->reach, n->buffer, (struct extent){b[i].address, last}, i, take_note, n);
+            take_range(n->reach, n->buffer, (struct address_range){b[i].address, last}, i,
+                       take_note, n);
             i = end;
             continue;
         }

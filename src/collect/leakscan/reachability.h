@@ -27,8 +27,8 @@
 #include "collect/proc/address_set.h"
 #include "store/recording.h"
 
-/* Fills `out` with what is in the extents, one after the other; zeros where nothing can be read. */
-typedef void reachability_read(void *context, const struct extent *extents, size_t count,
+/* Fills `out` with what is in the ranges, one after the other; zeros where nothing can be read. */
+typedef void reachability_read(void *context, const struct address_range *ranges, size_t count,
                                char *out);
 
 #define REACHABILITY_PAST_END                                                                      \

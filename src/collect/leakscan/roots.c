@@ -63,12 +63,12 @@ static void find_module_data(const struct memory *m, struct module_data *out)
         if (each->offset || !each->readable ||
             (each->kind != REGION_FILE && each->kind != REGION_OURS))
             continue;
-        struct extent page = {each->start, each->start + PAGE};
+        struct address_range page = {each->start, each->start + PAGE};
         memory_read(&plain, &page, 1, header);
         struct address_set found = {0};
         add_segments(each, header, &found);
         for (size_t k = 0; k < found.items.count; k++) {
-            struct extent s = found.items.items[k];
+            struct address_range s = found.items.items[k];
             address_set_add(each->kind == REGION_OURS ? &out->ours : &out->all, s.start, s.end);
             if (each->is_libc)
                 address_set_add(&out->libcs, s.start, s.end);
@@ -126,7 +126,7 @@ static void add_descriptor(const struct memory *m, const struct region *stack,
                            struct address_set *out)
 {
     uint64_t words[GLIBC_DESCRIPTOR / 8];
-    struct extent top = {stack->end - GLIBC_DESCRIPTOR, stack->end};
+    struct address_range top = {stack->end - GLIBC_DESCRIPTOR, stack->end};
     if (stack->end - stack->start < GLIBC_DESCRIPTOR)
         return;
     memory_read((void *)(uintptr_t)m, &top, 1, (char *)words);
@@ -189,7 +189,7 @@ void roots_take(const struct root_facts *f, struct reachability *reach)
         address_set_outside(&data.ours, there.items.items[i].start, there.items.items[i].end,
                             &not_ours);
     for (size_t i = 0; i < not_ours.items.count; i++) {
-        struct extent s = not_ours.items.items[i];
+        struct address_range s = not_ours.items.items[i];
         struct address_set libcs = {0}, others = {0};
         address_set_inside(&data.libcs, s.start, s.end, &libcs);
         address_set_outside(&data.libcs, s.start, s.end, &others);

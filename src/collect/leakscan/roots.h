@@ -17,7 +17,7 @@
 #include "collect/leakscan/reachability.h"
 
 struct root_thread {
-    uint64_t stack, pointer; /* as in hold.h */
+    uint64_t stack, pointer; /* as in stop_threads.h */
 };
 
 struct root_facts {

@@ -164,14 +164,14 @@ static int check_cost(struct scanning *s, struct err *err)
     return cost_ns > s->limit_ns ? refuse(s, cost_ns, blocks, err) : 0;
 }
 
-static void look(struct scanning *s, bool hold_threads)
+static void look(struct scanning *s, bool stops_threads)
 {
     struct target *t = s->target;
     struct stopped_threads h = {0};
     struct err err = {0};
     int code = 0;
     uint64_t start = since_start_ns(t);
-    for (unsigned tries = 0; hold_threads; tries++) {
+    for (unsigned tries = 0; stops_threads; tries++) {
         start = since_start_ns(t);
         code = stop_threads_begin(&h, t->pid, s->waiting ? (pid_t)s->waiting->thread : 0, &err);
         target_drain(t, since_start_ns(t));
@@ -199,7 +199,7 @@ static void look(struct scanning *s, bool hold_threads)
         follow_pointers(s, &h);
     if (s->footprint)
         footprint_look(s->footprint, t, FOOTPRINT_EXIT, s->time_ns,
-                       hold_threads ? !code : stop_threads_count(t->pid) == 1);
+                       stops_threads ? !code : stop_threads_count(t->pid) == 1);
     stop_threads_end(&h);
     s->held_ns = since_start_ns(t) - start;
     s->unreachable = code ? xstrdup(err.text) : NULL;
@@ -207,7 +207,7 @@ static void look(struct scanning *s, bool hold_threads)
 
 /* --- who looks -------------------------------------------------------------------------------- */
 
-static void *look_and_hold(void *scanning)
+static void *look_and_stop(void *scanning)
 {
     struct scanning *s = scanning;
     look(s, true);
@@ -217,7 +217,7 @@ static void *look_and_hold(void *scanning)
 
 void scan_look(struct scanning *s)
 {
-    pthread_t holder;
+    pthread_t stopper;
     struct target *t = s->target;
     target_drain(t, since_start_ns(t));
     if (is_hopeless(s)) {
@@ -228,10 +228,10 @@ void scan_look(struct scanning *s)
         return;
     }
     bool stands_still = s->waiting && (!t->blocks.count || stop_threads_count(t->pid) == 1);
-    if (stands_still || pthread_create(&holder, NULL, look_and_hold, s) != 0)
+    if (stands_still || pthread_create(&stopper, NULL, look_and_stop, s) != 0)
         look(s, false);
     else
-        pthread_join(holder, NULL);
+        pthread_join(stopper, NULL);
 }
 
 /* --- what comes of it ------------------------------------------------------------------------- */
@@ -257,7 +257,7 @@ static uint64_t untouched_of(struct summing *k, const struct block *b)
     while (k->span < there->items.count && there->items.items[k->span].end <= b->address)
         k->span++;
     for (size_t i = k->span; i < there->items.count && there->items.items[i].start < end; i++) {
-        struct extent s = there->items.items[i];
+        struct address_range s = there->items.items[i];
         touched += (s.end < end ? s.end : end) - (s.start > b->address ? s.start : b->address);
     }
     return b->size - touched;

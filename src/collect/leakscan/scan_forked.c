@@ -23,7 +23,7 @@ static bool is_inherited(struct target *t, uint64_t address, uint64_t lowest, st
 }
 
 static void take_words(struct target *t, struct reachability *f, const struct region *m,
-                       struct extent part, const char *bytes, struct found *last)
+                       struct address_range part, const char *bytes, struct found *last)
 {
     for (uint64_t at = part.start; at + 8 <= part.end; at += 8) {
         uint64_t word;
@@ -45,9 +45,9 @@ void scan_forked_roots(struct target *t, struct memory *m, struct reachability *
         if (each->writable && (each->kind == REGION_ANONYMOUS || each->kind == REGION_HEAP))
             address_set_inside(&m->written, each->start, each->end, &parts);
         for (size_t k = 0; k < parts.items.count; k++) {
-            struct extent all = parts.items.items[k];
+            struct address_range all = parts.items.items[k];
             for (uint64_t at = all.start; at < all.end; at += BUFFER) {
-                struct extent part = {at, all.end - at > BUFFER ? at + BUFFER : all.end};
+                struct address_range part = {at, all.end - at > BUFFER ? at + BUFFER : all.end};
                 memory_read(m, &part, 1, buffer);
                 take_words(t, f, each, part, buffer, &last);
             }

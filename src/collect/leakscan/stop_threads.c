@@ -46,17 +46,19 @@ static int refuse(pid_t pid, int code, struct err *err)
     struct proc_status status;
     proc_read_status(pid, &status);
     if (status.tracer)
-        return err_set(err, -code,
-                       "the program could not be held: process %u (a debugger, or strace) traces "
-                       "it; run it without",
-                       status.tracer);
-    return err_set(err, -code,
-                   "the program could not be held: %s; ptrace must be permitted ('tidemark doctor' "
-                   "tells what forbids it)",
-                   strerror(code));
+        return err_set(
+            err, -code,
+            "the program could not be stopped: process %u (a debugger, or strace) traces "
+            "it; run it without",
+            status.tracer);
+    return err_set(
+        err, -code,
+        "the program could not be stopped: %s; ptrace must be permitted ('tidemark doctor' "
+        "tells what forbids it)",
+        strerror(code));
 }
 
-static struct held_thread *thread_of(struct stopped_threads *h, pid_t tid)
+static struct stopped_thread *thread_of(struct stopped_threads *h, pid_t tid)
 {
     for (size_t i = 0; i < h->threads.count; i++)
         if (h->threads.items[i].tid == tid)
@@ -70,13 +72,13 @@ static int seize_new(struct stopped_threads *h, pid_t waiting, struct err *err)
     int seized = 0;
     DIR *all = proc_open_threads(h->pid);
     if (!all)
-        return err_set(err, -errno, "the program could not be held: it is gone");
+        return err_set(err, -errno, "the program could not be stopped: it is gone");
     for (pid_t tid; seized >= 0 && (tid = proc_next_number(all));) {
         if (tid == waiting || thread_of(h, tid))
             continue;
         if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) == 0) {
             ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
-            *vec_push(&h->threads) = (struct held_thread){.tid = tid};
+            *vec_push(&h->threads) = (struct stopped_thread){.tid = tid};
             seized++;
         } else if (errno != ESRCH && !is_dead(h->pid, tid)) {
             seized = refuse(h->pid, errno, err);
@@ -87,7 +89,7 @@ static int seize_new(struct stopped_threads *h, pid_t waiting, struct err *err)
 }
 
 /* Did it stop? It is not reaped if it ended: that is for those who wait for it. */
-static bool look_at(struct held_thread *t)
+static bool look_at(struct stopped_thread *t)
 {
     siginfo_t what = {0};
     if (waitid(P_PID, (id_t)t->tid, &what, WSTOPPED | WNOHANG | __WALL) != 0 || !what.si_pid)
@@ -104,7 +106,7 @@ static bool await_stops(struct stopped_threads *h, struct err *err)
     for (unsigned round = 0;; round++) {
         size_t running = 0;
         for (size_t i = 0; i < h->threads.count; i++) {
-            struct held_thread *t = &h->threads.items[i];
+            struct stopped_thread *t = &h->threads.items[i];
             /* One that sleeps in the kernel and cannot be woken (vfork) stands still too. */
             if (!t->stopped && !look_at(t) &&
                 (round % YIELDS != YIELDS - 1 ||
@@ -114,7 +116,7 @@ static bool await_stops(struct stopped_threads *h, struct err *err)
         if (!running)
             return true;
         if (monotonic_ns() - start > PATIENCE_NS) {
-            err_set(err, -EBUSY, "the program could not be held: a thread of it did not stop");
+            err_set(err, -EBUSY, "the program could not be stopped: a thread of it did not stop");
             return false;
         }
         if (round < YIELDS)
@@ -131,7 +133,7 @@ static void add_words(struct stopped_threads *h, const void *bytes, size_t size)
         memcpy(vec_push(&h->registers), from + at, 8);
 }
 
-static void read_registers(struct stopped_threads *h, struct held_thread *t)
+static void read_registers(struct stopped_threads *h, struct stopped_thread *t)
 {
     struct user_regs_struct general;
     static _Alignas(64) char extended[XSTATE_SIZE];
@@ -147,7 +149,7 @@ static void read_registers(struct stopped_threads *h, struct held_thread *t)
 }
 
 /* Of a thread that sleeps in a system call: its number, arguments, and stack pointer. */
-static void read_system_call(struct stopped_threads *h, struct held_thread *t)
+static void read_system_call(struct stopped_threads *h, struct stopped_thread *t)
 {
     char name[32], text[512], *at = text;
     uint64_t words[9] = {0};
@@ -172,7 +174,7 @@ int stop_threads_begin(struct stopped_threads *h, pid_t pid, pid_t waiting, stru
     if (seized < 0)
         return seized;
     for (size_t i = 0; i < h->threads.count; i++) {
-        struct held_thread *t = &h->threads.items[i];
+        struct stopped_thread *t = &h->threads.items[i];
         if (t->stopped)
             read_registers(h, t);
         else

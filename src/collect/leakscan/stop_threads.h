@@ -17,7 +17,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 
-struct held_thread {
+struct stopped_thread {
     pid_t tid;
     bool stopped;
     int signal;              /* that was about to be delivered; 0: none */
@@ -26,7 +26,7 @@ struct held_thread {
 
 struct stopped_threads {
     pid_t pid;
-    VEC(struct held_thread) threads;
+    VEC(struct stopped_thread) threads;
     VEC(uint64_t) registers; /* of all of them */
 };
 

@@ -71,15 +71,15 @@ static uint32_t file_of(struct naming *n, const struct module *m)
     return n->recent[slot].file;
 }
 
-/* NULL: no module covers it, and there is no place. */
-static const struct module *place_of(struct naming *n, const struct profile *p, uint64_t address,
-                                     struct place_asked *place)
+/* NULL: no module covers it. */
+static const struct module *locate(struct naming *n, const struct profile *p, uint64_t address,
+                                   struct code_address *at)
 {
     const struct module *m =
         address > NODE_KERNEL && !NODE_IS_PYTHON(address) ? module_of(p, address) : NULL;
     if (m)
-        *place =
-            (struct place_asked){.file = file_of(n, m), .address = NODE_PC(address) - 1 - m->bias};
+        *at =
+            (struct code_address){.file = file_of(n, m), .address = NODE_PC(address) - 1 - m->bias};
     return m;
 }
 
@@ -101,12 +101,12 @@ void naming_add_nodes(struct naming *n, const struct profile *p, const struct no
     if (n->addresses_of != p)
         forget_addresses(n, p);
     for (size_t i = 0; i < count; i++) {
-        struct place_asked place;
+        struct code_address at;
         uint64_t *recent = recent_address(n, nodes[i].address);
-        if (*recent == nodes[i].address || !place_of(n, p, nodes[i].address, &place))
+        if (*recent == nodes[i].address || !locate(n, p, nodes[i].address, &at))
             continue;
         *recent = nodes[i].address;
-        resolver_ask(n->resolver, place);
+        resolver_ask(n->resolver, at);
     }
     resolver_send(n->resolver);
 }
@@ -143,27 +143,27 @@ void naming_go_on(struct naming *n)
 }
 
 /* A function without a name is called by its place: "libx.so.1+0x1234". */
-static uint32_t put_place(struct strpool *strings, const char *module, uint64_t address)
+static uint32_t put_offset(struct strpool *strings, const char *module, uint64_t address)
 {
-    char *place = xasprintf("%s+0x%llx", module, (unsigned long long)address);
-    uint32_t number = strpool_add(strings, place);
-    free(place);
+    char *text = xasprintf("%s+0x%llx", module, (unsigned long long)address);
+    uint32_t number = strpool_add(strings, text);
+    free(text);
     return number;
 }
 
 static void put_run(struct naming *n, const struct frame *frames, size_t count,
-                    struct place_asked place, const char *module, struct profile *p,
+                    struct code_address at, const char *module, struct profile *p,
                     struct strpool *strings)
 {
     const struct resolver *r = n->resolver;
-    const char *file = base_name(resolver_path(r, place.file));
+    const char *file = base_name(resolver_path(r, at.file));
     size_t size = strlen(file);
     for (size_t i = 0; i < count; i++) {
         struct frame f = frames[i];
         const char *function = resolver_string(r, f.function);
         bool nameless =
             strncmp(function, file, size) == 0 && strncmp(function + size, "+0x", 3) == 0;
-        f.function = nameless ? put_place(strings, module, strtoull(function + size + 1, NULL, 16))
+        f.function = nameless ? put_offset(strings, module, strtoull(function + size + 1, NULL, 16))
                               : strpool_add(strings, function);
         f.module = strpool_add(strings, module);
         f.file = f.file ? strpool_add(strings, resolver_string(r, f.file)) : 0;
@@ -197,7 +197,7 @@ void naming_fill(struct naming *n, struct profile *p, const struct python_codes 
             continue;
         *recent = address;
         uint32_t *number = map_at(&p->symbols, address);
-        struct place_asked place;
+        struct code_address at;
         if (*number != MAP_NONE)
             continue;
         *number = (uint32_t)p->frame_runs.count;
@@ -207,7 +207,7 @@ void naming_fill(struct naming *n, struct profile *p, const struct python_codes 
                 *vec_push(&p->frames) = python_codes_frame(python, address, strings);
             continue;
         }
-        const struct module *m = place_of(n, p, address, &place);
+        const struct module *m = locate(n, p, address, &at);
         if (!m)
             continue; /* an empty run: no module covers it */
         struct frame made;
@@ -217,14 +217,14 @@ void naming_fill(struct naming *n, struct profile *p, const struct python_codes 
         }
         const char *module = base_name(as_loaded(p, m)->path);
         size_t count = 0;
-        const struct frame *frames = resolver_frames(n->resolver, place, &count);
+        const struct frame *frames = resolver_frames(n->resolver, at, &count);
         if (!frames)
             *vec_push(&p->frames) =
-                (struct frame){.function = put_place(strings, module, place.address),
+                (struct frame){.function = put_offset(strings, module, at.address),
                                .module = strpool_add(strings, module),
                                .kind = FRAME_NATIVE};
         else
-            put_run(n, frames, count, place, module, p, strings);
+            put_run(n, frames, count, at, module, p, strings);
     }
     put_paths(n, p);
     *vec_push(&p->frame_runs) = (uint32_t)p->frames.count;

@@ -22,19 +22,19 @@ void python_codes_release(struct python_codes *c)
     strbuf_release(&c->records);
 }
 
-/* A record of this kind at that place, with what follows it whole; false: there is none. */
+/* A record of this kind at that offset, with what follows it whole; false: there is none. */
 static bool find(const struct python_codes *c, uint64_t number, uint32_t kind, void *out,
                  size_t out_size, const char **rest)
 {
     uint32_t head[2];
-    uint64_t place = number * 8;
-    if (number == 0 || place > c->records.size || c->records.size - place < out_size)
+    uint64_t offset = number * 8;
+    if (number == 0 || offset > c->records.size || c->records.size - offset < out_size)
         return false;
-    memcpy(head, c->records.data + place, sizeof head);
-    if (head[0] != kind || head[1] > c->records.size - place - out_size)
+    memcpy(head, c->records.data + offset, sizeof head);
+    if (head[0] != kind || head[1] > c->records.size - offset - out_size)
         return false;
-    memcpy(out, c->records.data + place, out_size);
-    *rest = c->records.data + place + out_size;
+    memcpy(out, c->records.data + offset, out_size);
+    *rest = c->records.data + offset + out_size;
     return true;
 }
 

@@ -37,18 +37,18 @@ struct resolver {
     bool finished;
     bool forked; /* in a copy of us: there are no threads */
 
-    struct map results; /* place -> number of a run */
+    struct map results; /* address -> number of a run */
     VEC(struct frame) frames;
     VEC(uint32_t) runs;
     struct strpool strings;
 
     /* The owner's. */
-    struct map places; /* all that were asked */
-    VEC(struct place_asked) unsent;
+    struct map asked; /* all addresses that were */
+    VEC(struct code_address) unsent;
     struct map file_index;
 };
 
-static uint64_t place_key(uint32_t file, uint64_t address)
+static uint64_t address_key(uint32_t file, uint64_t address)
 {
     return (uint64_t)file << 48 ^ address;
 }
@@ -66,7 +66,7 @@ static void resolve(struct resolver *r, uint32_t number, struct file *file, uint
     }
     size_t count = symbolizer_resolve(file->symbolizer, file->symbols, address, &frames);
     pthread_mutex_lock(&r->lock);
-    *map_at(&r->results, place_key(number, address)) = (uint32_t)r->runs.count;
+    *map_at(&r->results, address_key(number, address)) = (uint32_t)r->runs.count;
     *vec_push(&r->runs) = (uint32_t)r->frames.count;
     for (size_t i = 0; i < count; i++)
         *vec_push(&r->frames) =
@@ -211,13 +211,13 @@ const char *resolver_path(const struct resolver *r, uint32_t file)
     return r->files.items[file]->path;
 }
 
-void resolver_ask(struct resolver *r, struct place_asked place)
+void resolver_ask(struct resolver *r, struct code_address at)
 {
-    uint32_t *seen = map_at(&r->places, place_key(place.file, place.address));
+    uint32_t *seen = map_at(&r->asked, address_key(at.file, at.address));
     if (*seen != MAP_NONE)
         return;
     *seen = 0;
-    *vec_push(&r->unsent) = place;
+    *vec_push(&r->unsent) = at;
 }
 
 void resolver_send(struct resolver *r)
@@ -280,12 +280,12 @@ void resolver_wait(struct resolver *r)
     r->finished = true;
 }
 
-const struct frame *resolver_frames(struct resolver *r, struct place_asked place, size_t *count)
+const struct frame *resolver_frames(struct resolver *r, struct code_address at, size_t *count)
 {
-    uint64_t key = place_key(place.file, place.address);
+    uint64_t key = address_key(at.file, at.address);
     uint32_t run = map_get(&r->results, key);
     if (run == MAP_NONE && r->forked) {
-        resolve(r, place.file, r->files.items[place.file], place.address);
+        resolve(r, at.file, r->files.items[at.file], at.address);
         run = map_get(&r->results, key);
     }
     if (run == MAP_NONE)
@@ -337,7 +337,7 @@ void resolver_free(struct resolver *r)
     vec_release(&r->unsent);
     vec_release(&r->frames);
     vec_release(&r->runs);
-    map_release(&r->places);
+    map_release(&r->asked);
     map_release(&r->file_index);
     map_release(&r->results);
     strpool_release(&r->strings);

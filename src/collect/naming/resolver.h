@@ -17,7 +17,7 @@
 struct resolver;
 
 /* One address of one file. */
-struct place_asked {
+struct code_address {
     uint32_t file;
     uint64_t address; /* in the ELF file */
 };
@@ -28,16 +28,16 @@ struct resolver *resolver_new(bool in_turn);
 uint32_t resolver_file(struct resolver *r, const char *path, const uint8_t *build_id,
                        uint32_t build_id_size);
 const char *resolver_path(const struct resolver *r, uint32_t file);
-/* Asks for a place, unless it was asked before; work begins with resolver_send. */
-void resolver_ask(struct resolver *r, struct place_asked place);
+/* Asks for an address, unless it was asked before; work begins with resolver_send. */
+void resolver_ask(struct resolver *r, struct code_address at);
 void resolver_send(struct resolver *r);
 /* Is all that was sent found? */
 bool resolver_is_settled(struct resolver *r);
 /* Waits until all that was sent is found. Nothing is asked after it. */
 void resolver_wait(struct resolver *r);
-/* The frames of a place, innermost first, good until the next call; their strings are
+/* The frames of an address, innermost first, good until the next call; their strings are
  * resolver_string's. NULL: not found yet. After resolver_wait, or in a forked child. */
-const struct frame *resolver_frames(struct resolver *r, struct place_asked place, size_t *count);
+const struct frame *resolver_frames(struct resolver *r, struct code_address at, size_t *count);
 const char *resolver_string(const struct resolver *r, uint32_t number);
 
 /* Around a fork, in the parent, and resolver_go_on in the child too: results are whole meanwhile.

@@ -3,14 +3,14 @@
 #include <string.h>
 
 /* The first that ends after `address`. */
-static size_t place_of(const struct sampled_maps *m, uint64_t address)
+static size_t index_of(const struct sampled_maps *m, uint64_t address)
 {
     size_t at;
     BISECT(at, m->items.count, m->items.items[at].end <= address);
     return at;
 }
 
-static void insert(struct sampled_maps *m, size_t at, struct area new)
+static void insert(struct sampled_maps *m, size_t at, struct sampled_map new)
 {
     vec_push(&m->items);
     memmove(&m->items.items[at + 1], &m->items.items[at],
@@ -18,18 +18,18 @@ static void insert(struct sampled_maps *m, size_t at, struct area new)
     m->items.items[at] = new;
 }
 
-static bool is_same(const struct area *a, const struct area *b)
+static bool is_same(const struct sampled_map *a, const struct sampled_map *b)
 {
     return a->start == b->start && a->end == b->end && a->offset == b->offset && a->file == b->file;
 }
 
-bool sampled_maps_add(struct sampled_maps *m, struct area new)
+bool sampled_maps_add(struct sampled_maps *m, struct sampled_map new)
 {
     bool code = false;
-    size_t i = place_of(m, new.start);
+    size_t i = index_of(m, new.start);
     new.epoch = SAMPLE_EPOCH;
     while (i < m->items.count && m->items.items[i].start < new.end) {
-        struct area *old = &m->items.items[i];
+        struct sampled_map *old = &m->items.items[i];
         if (old->file && is_same(old, &new))
             return false; /* the kernel says so again when its protection changes */
         if (old->file || new.file) {
@@ -38,7 +38,7 @@ bool sampled_maps_add(struct sampled_maps *m, struct area new)
                 new.epoch = old->epoch + 1;
         }
         if (old->end > new.end) { /* what is left behind the new one */
-            struct area rest = *old;
+            struct sampled_map rest = *old;
             rest.offset += new.end - old->start;
             rest.start = new.end;
             if (old->start < new.start)
@@ -62,9 +62,9 @@ bool sampled_maps_add(struct sampled_maps *m, struct area new)
     return code;
 }
 
-struct area *sampled_maps_find(const struct sampled_maps *m, uint64_t address)
+struct sampled_map *sampled_maps_find(const struct sampled_maps *m, uint64_t address)
 {
-    size_t i = place_of(m, address);
+    size_t i = index_of(m, address);
     return i < m->items.count && m->items.items[i].start <= address ? &m->items.items[i] : NULL;
 }
 
@@ -72,7 +72,7 @@ void sampled_maps_copy(struct sampled_maps *to, const struct sampled_maps *from)
 {
     to->items.count = 0;
     for (size_t i = 0; i < from->items.count; i++) {
-        struct area *m = vec_push(&to->items);
+        struct sampled_map *m = vec_push(&to->items);
         *m = from->items.items[i];
         m->known = false;
     }

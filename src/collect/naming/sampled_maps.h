@@ -13,7 +13,7 @@
 #define SAMPLE_EPOCH 0x4000u
 #define LAST_EPOCH   0x7fffu /* the bit above says that a node is no code */
 
-struct area {
+struct sampled_map {
     uint64_t start, end, offset;
     struct code_file *file; /* NULL: no code; it may be a file all the same */
     uint32_t epoch;
@@ -23,12 +23,13 @@ struct area {
 };
 
 struct sampled_maps {
-    VEC(struct area) items;
+    VEC(struct sampled_map) items;
 };
 
 /* Returns whether code went away. */
-bool sampled_maps_add(struct sampled_maps *m, struct area new);
-struct area *sampled_maps_find(const struct sampled_maps *m, uint64_t address); /* NULL: none */
+bool sampled_maps_add(struct sampled_maps *m, struct sampled_map new);
+struct sampled_map *sampled_maps_find(const struct sampled_maps *m,
+                                      uint64_t address); /* NULL: none */
 /* For a forked process, or from one; `known` is not copied. */
 void sampled_maps_copy(struct sampled_maps *to, const struct sampled_maps *from);
 

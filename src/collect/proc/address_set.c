@@ -4,7 +4,7 @@
 
 static int by_start(const void *a, const void *b)
 {
-    const struct extent *x = a, *y = b;
+    const struct address_range *x = a, *y = b;
     return (x->start > y->start) - (x->start < y->start);
 }
 
@@ -14,8 +14,8 @@ void address_set_settle(struct address_set *s)
     if (s->items.count)
         qsort(s->items.items, s->items.count, sizeof *s->items.items, by_start);
     for (size_t i = 0; i < s->items.count; i++) {
-        struct extent next = s->items.items[i];
-        struct extent *last = n ? &s->items.items[n - 1] : NULL;
+        struct address_range next = s->items.items[i];
+        struct address_range *last = n ? &s->items.items[n - 1] : NULL;
         if (last && next.start <= last->end)
             last->end = next.end > last->end ? next.end : last->end;
         else
@@ -36,7 +36,7 @@ void address_set_inside(const struct address_set *s, uint64_t start, uint64_t en
 {
     for (size_t i = address_set_find(s, start); i < s->items.count && s->items.items[i].start < end;
          i++) {
-        struct extent here = s->items.items[i];
+        struct address_range here = s->items.items[i];
         address_set_add(out, here.start > start ? here.start : start,
                         here.end < end ? here.end : end);
     }

@@ -12,18 +12,18 @@
 
 #include "base/vec.h"
 
-struct extent {
+struct address_range {
     uint64_t start, end;
 };
 
 struct address_set {
-    VEC(struct extent) items;
+    VEC(struct address_range) items;
 };
 
 static inline void address_set_add(struct address_set *s, uint64_t start, uint64_t end)
 {
     if (start < end)
-        *vec_push(&s->items) = (struct extent){start, end};
+        *vec_push(&s->items) = (struct address_range){start, end};
 }
 static inline void address_set_copy(struct address_set *to, const struct address_set *from)
 {

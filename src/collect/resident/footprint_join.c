@@ -26,7 +26,7 @@ struct share {
 
 struct joining {
     struct footprint *footprint;
-    struct heap_pages areas;
+    struct heap_pages heap;
     struct page_use *pages;
     struct share *sites; /* what blocks of each keep */
     size_t site_count;
@@ -49,8 +49,8 @@ static uint64_t used(const struct page_use *u)
 /* The place of a page; NULL: it is not there. */
 static struct page_use *page_at(struct joining *j, uint64_t page)
 {
-    size_t i = heap_pages_after(&j->areas, page);
-    const struct page_area *a = i < j->areas.list.count ? &j->areas.list.items[i] : NULL;
+    size_t i = heap_pages_after(&j->heap, page);
+    const struct page_area *a = i < j->heap.list.count ? &j->heap.list.items[i] : NULL;
     return a && a->start <= page ? &j->pages[a->first + (page - a->start) / PAGE] : NULL;
 }
 
@@ -92,9 +92,9 @@ static void use_block(void *context, const struct block *block)
             use_page(u, &b, first);
         return;
     }
-    for (size_t i = heap_pages_after(&j->areas, first);
-         i < j->areas.list.count && j->areas.list.items[i].start < b.end; i++) {
-        const struct page_area *a = &j->areas.list.items[i];
+    for (size_t i = heap_pages_after(&j->heap, first);
+         i < j->heap.list.count && j->heap.list.items[i].start < b.end; i++) {
+        const struct page_area *a = &j->heap.list.items[i];
         uint64_t page = a->start > first ? a->start : first;
         for (; page < b.end && page < a->end; page += PAGE)
             use_page(&j->pages[a->first + (page - a->start) / PAGE], &b, page);
@@ -160,16 +160,16 @@ static void add_pins(struct joining *j, struct target *t)
 /* What the program mapped and live blocks lie in, its allocator mapped. */
 static void settle_claims(struct joining *j)
 {
-    for (size_t i = 0; i < j->areas.list.count; i++) {
-        const struct page_area *a = &j->areas.list.items[i];
+    for (size_t i = 0; i < j->heap.list.count; i++) {
+        const struct page_area *a = &j->heap.list.items[i];
         if (a->claim == NO_CLAIM || a->part != PART_MAPPED)
             continue;
         for (size_t k = 0; k < (a->end - a->start) / PAGE; k++)
-            j->areas.claims.items[a->claim].has_blocks |= used(&j->pages[a->first + k]) > 0;
+            j->heap.claims.items[a->claim].has_blocks |= used(&j->pages[a->first + k]) > 0;
     }
-    for (size_t i = 0; i < j->areas.list.count; i++) {
-        struct page_area *a = &j->areas.list.items[i];
-        if (a->claim != NO_CLAIM && j->areas.claims.items[a->claim].has_blocks)
+    for (size_t i = 0; i < j->heap.list.count; i++) {
+        struct page_area *a = &j->heap.list.items[i];
+        if (a->claim != NO_CLAIM && j->heap.claims.items[a->claim].has_blocks)
             a->part = PART_FREE;
     }
 }
@@ -177,8 +177,8 @@ static void settle_claims(struct joining *j)
 static void sum_pages(struct joining *j)
 {
     uint64_t *parts = j->footprint->parts;
-    for (size_t i = 0; i < j->areas.list.count; i++) {
-        const struct page_area *a = &j->areas.list.items[i];
+    for (size_t i = 0; i < j->heap.list.count; i++) {
+        const struct page_area *a = &j->heap.list.items[i];
         for (size_t k = 0; k < (a->end - a->start) / PAGE; k++) {
             const struct page_use *u = &j->pages[a->first + k];
             if (!used(u)) {
@@ -206,13 +206,13 @@ static void sum_arena(struct joining *j, struct arena r)
 {
     uint64_t last_used = 0, free_bytes = 0, trimmed = 0, before = 0, before_end = 0;
     for (size_t i = r.first; i < r.end; i++) {
-        const struct page_area *a = &j->areas.list.items[i];
+        const struct page_area *a = &j->heap.list.items[i];
         for (size_t k = 0; k < (a->end - a->start) / PAGE; k++)
             if (used(&j->pages[a->first + k]))
                 last_used = a->start + k * PAGE;
     }
     for (size_t i = r.first; i < r.end; i++) {
-        const struct page_area *a = &j->areas.list.items[i];
+        const struct page_area *a = &j->heap.list.items[i];
         for (size_t k = 0; k < (a->end - a->start) / PAGE; k++) {
             const struct page_use *u = &j->pages[a->first + k];
             uint64_t page = a->start + k * PAGE;
@@ -240,12 +240,12 @@ static bool same_arena(const struct page_area *a, const struct page_area *b)
 
 static void sum_arenas(struct joining *j)
 {
-    for (size_t i = 0; i < j->areas.list.count;) {
-        const struct page_area *a = &j->areas.list.items[i];
+    for (size_t i = 0; i < j->heap.list.count;) {
+        const struct page_area *a = &j->heap.list.items[i];
         struct arena r = {.first = i, .end = i + 1, .is_main = a->is_main};
-        while (r.end < j->areas.list.count &&
-               (a->is_main ? j->areas.list.items[r.end].heap == a->heap
-                           : same_arena(a, &j->areas.list.items[r.end])))
+        while (r.end < j->heap.list.count &&
+               (a->is_main ? j->heap.list.items[r.end].heap == a->heap
+                           : same_arena(a, &j->heap.list.items[r.end])))
             r.end++;
         if (a->heap)
             sum_arena(j, r);
@@ -256,8 +256,8 @@ static void sum_arenas(struct joining *j)
 void footprint_join(const struct footprint_look *l, struct target *t, struct footprint *f)
 {
     struct joining j = {.footprint = f};
-    heap_pages_find(&j.areas, l, t, f->parts);
-    j.pages = xcalloc(j.areas.page_count + 1, sizeof *j.pages);
+    heap_pages_find(&j.heap, l, t, f->parts);
+    j.pages = xcalloc(j.heap.page_count + 1, sizeof *j.pages);
     blocks_each(&t->blocks, use_block, &j);
     for (size_t i = 0; i < t->inheritance.tables.count; i++)
         blocks_each(&t->inheritance.tables.items[i], use_block, &j);
@@ -265,6 +265,6 @@ void footprint_join(const struct footprint_look *l, struct target *t, struct foo
     sum_pages(&j);
     sum_arenas(&j);
     add_pins(&j, t);
-    heap_pages_release(&j.areas);
+    heap_pages_release(&j.heap);
     free(j.pages);
 }

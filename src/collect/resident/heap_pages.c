@@ -50,7 +50,7 @@ static void gather_claims(struct heap_pages *s, const struct target *t)
         *vec_push(&s->claims) = (struct claim){taken.items.items[i].start, taken.items.items[i].end,
                                                PART_RECORDER, false};
     for (size_t i = 0; i < t->program_mmaps.items.count; i++) {
-        const struct range *r = &t->program_mmaps.items.items[i];
+        const struct program_mmap *r = &t->program_mmaps.items.items[i];
         bool arena = t->ledger.accounts.items[r->account].domain == DOMAIN_ARENA;
         add_claims(s, &taken, r->start, r->end, arena ? PART_ARENAS : PART_MAPPED);
         address_set_add(&announced, t->program_mmaps.items.items[i].start,

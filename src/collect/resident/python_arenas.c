@@ -106,13 +106,13 @@ static void look(struct target *t, uint64_t now_ns, bool whole)
         return;
     remote_memory_open(&l.memory, t->pid);
     for (size_t i = 0; i < t->program_mmaps.items.count; i++) {
-        const struct range *r = &t->program_mmaps.items.items[i];
+        const struct program_mmap *r = &t->program_mmaps.items.items[i];
         if (r->end - r->start == l.form.arena_bytes)
             add_arena(&l, r->start);
     }
     /* Neighbours are one there. */
     for (size_t i = 0; i < t->inheritance.maps.items.count; i++) {
-        const struct extent *e = &t->inheritance.maps.items.items[i];
+        const struct address_range *e = &t->inheritance.maps.items.items[i];
         for (uint64_t at = e->start; e->end - at >= l.form.arena_bytes; at += l.form.arena_bytes)
             add_arena(&l, at);
     }

@@ -11,12 +11,12 @@ static bool is_last(struct owner *last, struct target *t, uint64_t address)
            now.address == b->address && now.usable == b->usable && now.site == b->site;
 }
 
-bool owner_find(struct owner *last, struct target *t, const struct area *m, uint64_t address,
+bool owner_find(struct owner *last, struct target *t, const struct sampled_map *m, uint64_t address,
                 uint32_t *account)
 {
     if (!t->header || !m || m->is_file)
         return false;
-    const struct range *range = program_mmaps_holding(&t->program_mmaps, address);
+    const struct program_mmap *range = program_mmaps_holding(&t->program_mmaps, address);
     uint64_t lowest = range ? range->start : m->start;
     if (address - lowest > FURTHEST)
         lowest = address - FURTHEST;

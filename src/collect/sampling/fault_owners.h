@@ -20,7 +20,7 @@ struct owner {
 
 /* The account of the block, else of the program's own mapping, that holds the address. `m`: what is
  * mapped there; NULL: not known, and no owner is. */
-bool owner_find(struct owner *last, struct target *t, const struct area *m, uint64_t address,
+bool owner_find(struct owner *last, struct target *t, const struct sampled_map *m, uint64_t address,
                 uint32_t *account);
 
 #endif

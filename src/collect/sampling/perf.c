@@ -340,7 +340,7 @@ int perf_open(struct perf *p, const struct perf_options *o, pid_t pid, struct er
             return refusal(code, o, err);
         size /= 2;
     }
-    p->whole = xmalloc(RECORD_LARGEST);
+    p->joined = xmalloc(RECORD_LARGEST);
     return 0;
 }
 
@@ -439,6 +439,6 @@ void perf_close(struct perf *p)
     vec_release(&p->events);
     vec_release(&p->copies);
     map_release(&p->kinds);
-    free(p->whole);
-    p->whole = NULL;
+    free(p->joined);
+    p->joined = NULL;
 }

@@ -37,7 +37,7 @@ struct perf_options {
     uint64_t cpu_period_ns; /* 0: no CPU samples */
     uint64_t fault_period;  /* 0: no page faults; 1: every one */
     bool wall;              /* when threads leave and get the processor, too */
-    bool all;               /* not one program and what it starts, but strangers too */
+    bool all;               /* not one program and what it starts, but all others too */
     bool system;            /* of all processes there are, and not of one and what it starts */
 };
 
@@ -130,7 +130,7 @@ struct perf {
     bool counts_lost;         /* each event knows how many records of it were lost */
     bool at_once;             /* events that are opened count from then on, and not from exec */
     size_t ring_bytes;
-    char *whole; /* a record that begins at the end of a ring and ends at its beginning */
+    char *joined; /* a record that begins at the end of a ring and ends at its beginning */
 };
 
 /* May these events be opened, of a process of our own, and is there memory for them? 0, or a

@@ -22,9 +22,9 @@ static const struct perf_event_header *record_at(const struct perf *p, const str
     if (h->size <= left)
         return h;
     uint16_t size = h->size;
-    memcpy(p->whole, h, left);
-    memcpy(p->whole + left, r->memory + PERF_PAGE_BYTES, size - left);
-    return (const void *)p->whole;
+    memcpy(p->joined, h, left);
+    memcpy(p->joined + left, r->memory + PERF_PAGE_BYTES, size - left);
+    return (const void *)p->joined;
 }
 
 /* Samples have it behind id, ip and thread; all others at their end, before the id. */

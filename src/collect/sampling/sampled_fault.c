@@ -11,7 +11,7 @@ static void count_fault(struct samples *s, struct process *p, struct sampled_thr
                                          [FAULT_COPY] = COL_COPIES};
     struct target *t = p->target;
     uint64_t weight = s->perf.options.fault_period;
-    const struct area *m = sampled_maps_find(&p->mappings, address);
+    const struct sampled_map *m = sampled_maps_find(&p->mappings, address);
     enum fault_kind kind = touched_pages_fault(&p->pages, p->pid, m, address);
     uint32_t account = ledger_account(&t->ledger, stack, thread_number(p, thread, monotonic_ns()),
                                       DOMAIN_FAULTS, STACK_WHOLE);

@@ -106,10 +106,10 @@ static bool inherits(const struct samples *s, pid_t pid)
 
 /*
  * Of those in a list that was made before events of any of them are opened: what is in the first
- * was there before us, and inherits nothing. Later, a process is taken for a stranger if it is one
- * at two scans; that its parent has events by then does not help it.
+ * was there before us, and inherits nothing. Later, a process is taken for an unknown one if it is
+ * one at two scans; that its parent has events by then does not help it.
  */
-static bool is_stranger(struct samples *s, pid_t pid)
+static bool is_unknown(struct samples *s, pid_t pid)
 {
     if (has_events(s, pid))
         return false;
@@ -125,7 +125,7 @@ void watch_others(struct samples *s)
 {
     VEC(pid_t) pids = {0};
     DIR *proc = opendir("/proc");
-    size_t strangers = 0;
+    size_t unknown = 0;
     s->scans++;
     s->next_scan_ns = monotonic_ns() + SCANS_APART_NS;
     for (pid_t pid; (pid = proc_next_number(proc));) {
@@ -138,9 +138,9 @@ void watch_others(struct samples *s)
     if (proc)
         closedir(proc);
     for (size_t i = 0; i < pids.count; i++)
-        if (is_stranger(s, pids.items[i]))
-            pids.items[strangers++] = pids.items[i];
-    for (size_t i = 0; i < strangers; i++) {
+        if (is_unknown(s, pids.items[i]))
+            pids.items[unknown++] = pids.items[i];
+    for (size_t i = 0; i < unknown; i++) {
         *map_at(&s->seen, (uint64_t)pids.items[i]) = WATCHED;
         s->unwatched += !watch(s, pids.items[i]);
     }

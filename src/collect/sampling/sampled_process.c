@@ -232,10 +232,10 @@ static bool is_file_path(const char *path)
 
 void take_mapping(struct samples *s, struct process *p, const struct perf_record *r)
 {
-    struct area m = {.start = r->start,
-                     .end = r->start + r->size,
-                     .offset = r->offset,
-                     .is_file = is_file_path(r->path)};
+    struct sampled_map m = {.start = r->start,
+                            .end = r->start + r->size,
+                            .offset = r->offset,
+                            .is_file = is_file_path(r->path)};
     if (m.end <= m.start)
         return;
     if (strcmp(r->path, "[heap]") != 0) /* which grows: what was there stays */

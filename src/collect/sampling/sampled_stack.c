@@ -17,15 +17,15 @@ struct sampled_space {
     struct process *process;
 };
 
-static struct area *code_at(const struct process *p, uint64_t address)
+static struct sampled_map *code_at(const struct process *p, uint64_t address)
 {
-    struct area *m = sampled_maps_find(&p->mappings, address);
+    struct sampled_map *m = sampled_maps_find(&p->mappings, address);
     return m && m->file ? m : NULL;
 }
 
 bool is_recorder(const struct process *p, uint64_t pc)
 {
-    const struct area *m = code_at(p, pc);
+    const struct sampled_map *m = code_at(p, pc);
     const char *slash = m ? strrchr(m->file->path, '/') : NULL;
     return slash && strcmp(slash + 1, "libtidemark.so") == 0;
 }
@@ -34,7 +34,7 @@ static int find_tables(const struct unwind_space *self, uint64_t address, struct
 {
     const struct sampled_space *space =
         (const void *)((const char *)self - offsetof(struct sampled_space, copied.space));
-    const struct area *m = code_at(space->process, address);
+    const struct sampled_map *m = code_at(space->process, address);
     out->epoch = 0; /* rules are forgotten when code goes away */
     return m && code_file_tables(m->file, m->bias, &out->cfi) ? 0 : -1;
 }
@@ -73,7 +73,7 @@ static bool epilogue_at(const struct unwind_space *self, uint64_t address,
         (const void *)((const char *)self - offsetof(struct sampled_space, copied.space));
     struct process *p = space->process;
     uint8_t code[ARCH_CALL_LONGEST + ARCH_EPILOGUE_LONGEST] = {0};
-    const struct area *m = code_at(p, address - 1);
+    const struct sampled_map *m = code_at(p, address - 1);
     if (!m)
         return false;
     uint64_t from = address - ARCH_CALL_LONGEST, to = address + ARCH_EPILOGUE_LONGEST;
@@ -95,7 +95,7 @@ static bool epilogue_at(const struct unwind_space *self, uint64_t address,
 
 uint64_t node_address(struct process *p, uint64_t address)
 {
-    struct area *m = code_at(p, address - 1);
+    struct sampled_map *m = code_at(p, address - 1);
     address &= (UINT64_C(1) << 48) - 1;
     if (!m)
         return address | (uint64_t)SAMPLE_EPOCH << 48;

@@ -118,12 +118,12 @@ struct samples *samples_new(const struct sampled_session *session, const struct 
     one.all = system.all = all;
     system.system = true;
     use_all_descriptors();
-    bool whole = all && geteuid() == 0 && perf_open(&s->perf, &system, program, err) == 0;
-    if (!whole && perf_open(&s->perf, &one, program, err)) {
+    bool system_wide = all && geteuid() == 0 && perf_open(&s->perf, &system, program, err) == 0;
+    if (!system_wide && perf_open(&s->perf, &one, program, err)) {
         free(s);
         return NULL;
     }
-    s->watches = all && !whole;
+    s->watches = all && !system_wide;
     if (all)
         process_new(s, getpid(), 0)->skipped = true;
     struct process *p = process_new(s, program, getpid());

@@ -81,7 +81,7 @@ struct process {
     struct map epilogues; /* return address in code without unwind information -> its frame */
     struct touched_pages pages;
     VEC(struct sampled_thread) threads; /* that have not ended */
-    struct map by_tid;                  /* -> place in threads */
+    struct map by_tid;                  /* -> index in threads */
 };
 
 /* A thread waited for tidemark. */
@@ -98,7 +98,7 @@ struct samples {
     struct perf perf;
     struct code_files files;
     VEC(struct process *) processes;
-    struct map by_pid;     /* -> place in processes; the last of that pid */
+    struct map by_pid;     /* -> index in processes; the last of that pid */
     uint64_t passed_ns;    /* when the last pass began */
     bool watches;          /* the processes of this user, one by one */
     uint64_t next_scan_ns; /* for new ones */

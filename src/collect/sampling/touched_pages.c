@@ -54,7 +54,7 @@ static bool is_untouched(const struct touched_pages_region *r)
     return !any;
 }
 
-enum fault_kind touched_pages_fault(struct touched_pages *p, pid_t pid, const struct area *m,
+enum fault_kind touched_pages_fault(struct touched_pages *p, pid_t pid, const struct sampled_map *m,
                                     uint64_t address)
 {
     uint64_t number = address >> REGION_SHIFT, start = number << REGION_SHIFT;

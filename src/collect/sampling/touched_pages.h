@@ -27,14 +27,14 @@ struct touched_pages_region {
 };
 
 struct touched_pages {
-    struct map index; /* address of a region / 2 MiB -> place in regions */
+    struct map index; /* address of a region / 2 MiB -> index in regions */
     VEC(struct touched_pages_region) regions;
     uint64_t huge_mapping; /* the start of the last one where a huge page was seen */
     unsigned waited;       /* faults that were read before the kernel had seen to them */
 };
 
 /* A fault at `address`, which lies in the mapping `m` (NULL: not known). */
-enum fault_kind touched_pages_fault(struct touched_pages *p, pid_t pid, const struct area *m,
+enum fault_kind touched_pages_fault(struct touched_pages *p, pid_t pid, const struct sampled_map *m,
                                     uint64_t address);
 void touched_pages_fork(struct touched_pages *parent, struct touched_pages *child);
 /* [start, end) is a new mapping: nothing of it has been touched. */

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 
-#define STRANGERS   8                    /* that may be silent at a time */
+#define OTHER_USERS 8                    /* that may be silent at a time */
 #define PATIENCE_NS UINT64_C(1000000000) /* with one of our own, where there is no room */
 
 static bool random_digits(char *out, size_t digits)
@@ -79,16 +79,16 @@ static void leave(struct control_socket *d, unsigned i)
 }
 
 /* Sends away the one of another user who has been silent longest, if there are so many. */
-static bool make_room(struct control_socket *d, unsigned strangers)
+static bool make_room(struct control_socket *d, unsigned other_users)
 {
     unsigned oldest = 0, count = 0;
     for (unsigned i = d->waiting_count; i-- > 0;) {
-        if (d->waiting[i].stranger) {
+        if (d->waiting[i].other_user) {
             oldest = i;
             count++;
         }
     }
-    if (count < strangers)
+    if (count < other_users)
         return false;
     close(d->waiting[oldest].fd);
     leave(d, oldest);
@@ -122,11 +122,11 @@ static bool let_in(struct control_socket *d)
         close(fd);
         return true;
     }
-    bool stranger = who.uid != geteuid();
-    if (stranger)
-        make_room(d, STRANGERS);
+    bool other_user = who.uid != geteuid();
+    if (other_user)
+        make_room(d, OTHER_USERS);
     d->waiting[d->waiting_count++] =
-        (struct control_socket_waiting){fd, who.pid, stranger, monotonic_ns()};
+        (struct control_socket_waiting){fd, who.pid, other_user, monotonic_ns()};
     return true;
 }
 

@@ -28,7 +28,7 @@ struct control_socket {
     struct control_socket_waiting {
         int fd;
         pid_t pid;
-        bool stranger; /* of another user: the first to go if there is no room */
+        bool other_user; /* of another user: the first to go if there is no room */
         uint64_t came_ns;
     } waiting[CONTROL_SOCKET_WAITING];
     unsigned waiting_count;
@@ -48,11 +48,11 @@ void control_socket_close(struct control_socket *d);
 size_t control_socket_poll(const struct control_socket *d, struct pollfd *out);
 /* The next client with a proper request; false: nobody (else) has one. Never waits. */
 bool control_socket_answer(struct control_socket *d, struct client *v);
-/* Ends the visit. `memory` is passed on unless it is negative. */
+/* Answers the client and ends its connection. `memory` is passed on unless it is negative. */
 void client_reply(struct client *v, int status, int memory, size_t size, uint32_t count);
-/* Ends it with a reply, and `count` things behind it. */
+/* The same, with `count` structs behind the reply. */
 void client_give(struct client *v, const void *data, size_t size, uint32_t count);
-/* Ends it with a text. */
+/* The same, with a text. */
 void client_tell(struct client *v, int status, const char *text);
 /* Does nobody wait for the answer any longer? */
 bool client_has_left(const struct client *v);

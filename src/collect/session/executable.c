@@ -14,18 +14,9 @@
 #include "base/err.h"
 #include "collect/leakscan/lsan_suppressions.h"
 #include "symbol/elfimage.h"
+#include "unwind/arch.h"
 
 #define INTERPRETERS_MAX 4 /* the kernel follows no more */
-
-#if defined(__x86_64__)
-#define OWN_MACHINE EM_X86_64
-#define OWN_LOADER  "ld-linux-x86-64.so.2"
-#elif defined(__aarch64__)
-#define OWN_MACHINE EM_AARCH64
-#define OWN_LOADER  "ld-linux-aarch64.so.1"
-#else
-#error "which machine and loader are ours?"
-#endif
 
 /* --- which file ------------------------------------------------------------------------------- */
 
@@ -209,9 +200,9 @@ static enum executable_kind kind_of(Elf *elf)
     if (!gelf_getehdr(elf, &header) || elf_getphdrnum(elf, &count) != 0)
         return EXECUTABLE_UNKNOWN;
     if (header.e_machine == EM_386 || header.e_machine == EM_ARM ||
-        (header.e_machine == OWN_MACHINE && gelf_getclass(elf) != ELFCLASS64))
+        (header.e_machine == ARCH_MACHINE && gelf_getclass(elf) != ELFCLASS64))
         return EXECUTABLE_32_BIT;
-    if (header.e_machine != OWN_MACHINE)
+    if (header.e_machine != ARCH_MACHINE)
         return EXECUTABLE_FOREIGN;
     const char *bytes = elf_rawfile(elf, &size);
     for (size_t i = 0; i < count && i <= INT_MAX; i++) {
@@ -223,7 +214,7 @@ static enum executable_kind kind_of(Elf *elf)
         char *loader = xstrndup(bytes + p.p_offset, p.p_filesz);
         const char *slash = strrchr(loader, '/');
         /* A C library in an odd place (Nix, a home folder) still has its loader's name. */
-        bool ours = strcmp(slash ? slash + 1 : loader, OWN_LOADER) == 0;
+        bool ours = strcmp(slash ? slash + 1 : loader, ARCH_LOADER) == 0;
         free(loader);
         return ours ? EXECUTABLE_DYNAMIC : EXECUTABLE_OTHER_LOADER;
     }

@@ -198,18 +198,10 @@ static void look_at_target(struct target *t)
     memcpy(w->name, state.name, sizeof w->name);
 }
 
-static bool is_target(struct target *const *targets, size_t count, pid_t pid)
+static bool is_silent_child(const struct not_recorded *u, pid_t pid)
 {
-    for (size_t i = 0; i < count; i++)
-        if (targets[i]->pid == pid)
-            return true;
-    return false;
-}
-
-static bool is_stranger(const struct not_recorded *u, pid_t pid)
-{
-    for (size_t i = 0; i < u->strangers.count; i++)
-        if (u->strangers.items[i].pid == pid)
+    for (size_t i = 0; i < u->silent_children.count; i++)
+        if (u->silent_children.items[i].pid == pid)
             return true;
     return false;
 }
@@ -234,7 +226,7 @@ static void look_at_child(struct not_recorded *u, const struct target *parent, p
         reason = named && has_other_rights(pid, "") ? rights_reason : NULL;
     }
     if (reason && not_recorded_is_wanted(u->only, exe))
-        *vec_push(&u->strangers) = (struct stranger){
+        *vec_push(&u->silent_children) = (struct silent_child){
             pid, xasprintf("nothing could be seen in %s (process %d): %s", exe, pid, reason)};
 }
 
@@ -246,9 +238,9 @@ static void look_at_children(struct not_recorded *u, struct target *const *targe
     if (!proc_read_text(parent->pid, what, text, sizeof text))
         return;
     char *rest = text;
-    for (char *word; (word = strtok_r(rest, " ", &rest)) && u->strangers.count < NOTES_MAX;) {
+    for (char *word; (word = strtok_r(rest, " ", &rest)) && u->silent_children.count < NOTES_MAX;) {
         pid_t pid = (pid_t)strtol(word, NULL, 10);
-        if (pid > 0 && !is_target(targets, count, pid) && !is_stranger(u, pid))
+        if (pid > 0 && !target_find(targets, count, pid) && !is_silent_child(u, pid))
             look_at_child(u, parent, pid);
     }
 }
@@ -316,7 +308,7 @@ void not_recorded_look(struct not_recorded *u, struct target *const *targets, si
         if (targets[i]->ended)
             continue;
         look_at_target(targets[i]);
-        if (!u->no_children && u->strangers.count < NOTES_MAX)
+        if (!u->no_children && u->silent_children.count < NOTES_MAX)
             look_at_children(u, targets, count, targets[i]);
     }
     look_at_libraries(u, targets, count, now_ns);
@@ -420,10 +412,8 @@ void not_recorded_explain(struct not_recorded *u, struct target *const *targets,
 {
     if (!count)
         return;
-    struct target *main = targets[0];
-    for (size_t i = 0; i < count; i++)
-        if (targets[i]->pid == program)
-            main = targets[i];
+    struct target *main = target_find(targets, count, program);
+    main = main ? main : targets[0];
     for (size_t i = 0; i < count; i++) {
         struct target *t = targets[i];
         struct watched *w = &t->watched;
@@ -440,9 +430,9 @@ void not_recorded_explain(struct not_recorded *u, struct target *const *targets,
             *vec_push(&t->profile.notes) = note;
     }
     unhooked_libraries_explain(u);
-    for (size_t i = 0; i < u->strangers.count; i++)
-        if (!is_target(targets, count, u->strangers.items[i].pid) &&
-            !names_left_out(u, u->strangers.items[i].note))
-            *vec_push(&main->profile.notes) = xstrdup(u->strangers.items[i].note);
+    for (size_t i = 0; i < u->silent_children.count; i++)
+        if (!target_find(targets, count, u->silent_children.items[i].pid) &&
+            !names_left_out(u, u->silent_children.items[i].note))
+            *vec_push(&main->profile.notes) = xstrdup(u->silent_children.items[i].note);
     explain_left_out(u, targets, count, main);
 }

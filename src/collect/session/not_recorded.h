@@ -24,7 +24,7 @@
 #include "collect/session/executable.h"
 #include "collect/counting/target.h"
 
-struct stranger {
+struct silent_child {
     pid_t pid;
     char *note;
 };
@@ -48,7 +48,7 @@ struct not_recorded {
     uint64_t next_look_ns, next_map_look_ns;
     VEC(struct looked) looked;
     VEC(struct unhooked_library) unhooked;
-    VEC(struct stranger) strangers; /* children that can never say hello */
+    VEC(struct silent_child) silent_children; /* children that can never say hello */
     VEC(struct left_out) left_out;
     VEC(struct recorded_default) suppressions; /* inside the programs; known at the end */
 };

@@ -45,10 +45,7 @@ uint64_t elapsed_ns(const struct session *s)
 
 struct target *session_target(struct session *s, pid_t pid)
 {
-    for (size_t i = 0; i < s->live.count; i++)
-        if (s->live.items[i]->pid == pid)
-            return s->live.items[i];
-    return NULL;
+    return target_find(s->live.items, s->live.count, pid);
 }
 
 static bool is_gone(const struct session *s, const struct target *t)

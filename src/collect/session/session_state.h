@@ -83,7 +83,7 @@ void put_away(struct session *s, struct target *t);
 void put_names_away(struct session *s);
 void checkpoint_if_due(struct session *s, uint64_t now);
 /* Begins to write what there is now, to a name with %I or a command; "": a name is chosen. Ends the
- * visit of who asks, or NULL. */
+ * client that asks, or NULL. */
 void snapshot_begin(struct session *s, const char *pattern, struct client *asker);
 void snapshot_if_due(struct session *s, uint64_t now);
 int finish(struct session *s, struct session_result *result, struct err *err);

@@ -10,7 +10,7 @@
 #include "collect/proc/remote_memory.h"
 #include "collect/session/not_recorded.h"
 
-#define BYPASSES_MAX 1024
+#define UNHOOKED_MAX 1024
 
 static const char *file_name(const char *path)
 {
@@ -44,9 +44,9 @@ static struct unhooked_library *find(const struct not_recorded *u, const struct 
     return NULL;
 }
 
-static void add(struct not_recorded *u, struct target *t, const char *path, enum bypass_way way)
+static void add(struct not_recorded *u, struct target *t, const char *path, enum unhooked_way way)
 {
-    if (u->unhooked.count < BYPASSES_MAX && *path && !find(u, t, path))
+    if (u->unhooked.count < UNHOOKED_MAX && *path && !find(u, t, path))
         *vec_push(&u->unhooked) =
             (struct unhooked_library){.target = t, .library = xstrdup(path), .way = way};
 }
@@ -57,9 +57,9 @@ void unhooked_libraries_bound(struct not_recorded *u, struct target *t, const ch
 {
     struct unhooked_library *b = find(u, t, path);
     if (!b)
-        add(u, t, path, missed ? BYPASS_EARLY : BYPASS_BOUND);
-    else if (b->way != BYPASS_EARLY)
-        b->way = missed ? BYPASS_EARLY : BYPASS_BOUND;
+        add(u, t, path, missed ? UNHOOKED_EARLY : UNHOOKED_BOUND);
+    else if (b->way != UNHOOKED_EARLY)
+        b->way = missed ? UNHOOKED_EARLY : UNHOOKED_BOUND;
 }
 
 static void look_at_library(struct not_recorded *u, struct target *t, const char *path,
@@ -68,12 +68,12 @@ static void look_at_library(struct not_recorded *u, struct target *t, const char
     const struct executable *e = not_recorded_file(u, path);
     uint64_t called = bound_to(t, start, e->malloc_slot);
     if (e->own_malloc == OWN_MALLOC_HIDDEN)
-        add(u, t, path, BYPASS_HIDDEN);
+        add(u, t, path, UNHOOKED_HIDDEN);
     else if (e->own_malloc == OWN_MALLOC_EXPORTED && called && called == start + e->malloc_address)
-        add(u, t, path, BYPASS_OWN);
+        add(u, t, path, UNHOOKED_OWN);
     else if (e->own_malloc == OWN_MALLOC_NONE &&
              (is_libc(all, called) || is_libc(all, bound_to(t, start, e->free_slot))))
-        add(u, t, path, BYPASS_LIBC);
+        add(u, t, path, UNHOOKED_LIBC);
 }
 
 /* A file of which nothing may be executed is no library, but read: its own debug information, say,
@@ -84,7 +84,7 @@ size_t unhooked_libraries_look(struct not_recorded *u, struct target *t)
     struct proc_mappings all = {0};
     const struct proc_mapping *begins = NULL;
     proc_read_mappings(t->pid, "maps", &text, &all);
-    for (size_t i = 0; i < all.items.count && u->unhooked.count < BYPASSES_MAX; i++) {
+    for (size_t i = 0; i < all.items.count && u->unhooked.count < UNHOOKED_MAX; i++) {
         const struct proc_mapping *p = &all.items.items[i];
         if (*p->name != '/')
             continue;
@@ -102,13 +102,15 @@ size_t unhooked_libraries_look(struct not_recorded *u, struct target *t)
 }
 
 static const char *const reasons[] = {
-    [BYPASS_HIDDEN] = "a malloc of its own is linked into it; link the allocator as a shared "
-                      "library",
-    [BYPASS_OWN] = "it calls its own malloc, because it was loaded with RTLD_DEEPBIND or dlmopen; "
-                   "load it with dlopen and without that flag",
-    [BYPASS_LIBC] = "it calls libc's malloc past tidemark, because it was loaded with "
-                    "RTLD_DEEPBIND or dlmopen; what others free or allocate for it is seen in half",
-    [BYPASS_EARLY] =
+    [UNHOOKED_HIDDEN] = "a malloc of its own is linked into it; link the allocator as a shared "
+                        "library",
+    [UNHOOKED_OWN] =
+        "it calls its own malloc, because it was loaded with RTLD_DEEPBIND or dlmopen; "
+        "load it with dlopen and without that flag",
+    [UNHOOKED_LIBC] =
+        "it calls libc's malloc past tidemark, because it was loaded with "
+        "RTLD_DEEPBIND or dlmopen; what others free or allocate for it is seen in half",
+    [UNHOOKED_EARLY] =
         "it was loaded with RTLD_DEEPBIND, and called libc's malloc past tidemark until "
         "that was noticed; what it called after its constructors is seen",
 };
@@ -122,13 +124,13 @@ void unhooked_libraries_explain(const struct not_recorded *u)
         for (size_t k = 0; k < u->unhooked.count; k++)
             if (u->unhooked.items[k].target == b->target && u->unhooked.items[k].way == b->way)
                 *(k < i ? &before : &more) += 1;
-        if (before || b->way == BYPASS_BOUND)
+        if (before || b->way == UNHOOKED_BOUND)
             continue;
         char *others = more > 1 ? xasprintf(" (and by %zu more libraries)", more - 1) : xstrdup("");
         *vec_push(&b->target->profile.notes) =
             xasprintf("%s by %s%s could not be seen: %s",
-                      b->way == BYPASS_EARLY ? "the first allocations" : "allocations", b->library,
-                      others, reasons[b->way]);
+                      b->way == UNHOOKED_EARLY ? "the first allocations" : "allocations",
+                      b->library, others, reasons[b->way]);
         free(others);
     }
 }

@@ -16,18 +16,18 @@
 struct target;
 struct not_recorded;
 
-enum bypass_way {
-    BYPASS_HIDDEN, /* it has a malloc that it does not export */
-    BYPASS_OWN,    /* it exports one, which comes after ours, yet calls it: RTLD_DEEPBIND */
-    BYPASS_LIBC,   /* it has none and calls libc's instead of ours: RTLD_DEEPBIND too */
-    BYPASS_EARLY,  /* likewise, but only at first: then it was bound to ours */
-    BYPASS_BOUND,  /* nothing was missed before that */
+enum unhooked_way {
+    UNHOOKED_HIDDEN, /* it has a malloc that it does not export */
+    UNHOOKED_OWN,    /* it exports one, which comes after ours, yet calls it: RTLD_DEEPBIND */
+    UNHOOKED_LIBC,   /* it has none and calls libc's instead of ours: RTLD_DEEPBIND too */
+    UNHOOKED_EARLY,  /* likewise, but only at first: then it was bound to ours */
+    UNHOOKED_BOUND,  /* nothing was missed before that */
 };
 
 struct unhooked_library {
     struct target *target;
     char *library;
-    enum bypass_way way;
+    enum unhooked_way way;
 };
 
 /* Returns how many mappings the process has: so long it took. */

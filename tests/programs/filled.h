@@ -1,0 +1,23 @@
+/* For programs whose growth is told: blocks that are touched, and sizes that a seed decides. */
+#ifndef FILLED_H
+#define FILLED_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FILLED(size)                                                                               \
+    ({                                                                                             \
+        size_t size_ = (size);                                                                     \
+        memset(malloc(size_), 1, size_);                                                           \
+    })
+
+static uint64_t seed;
+
+static unsigned below(unsigned n)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)((seed >> 33) % n);
+}
+
+#endif
