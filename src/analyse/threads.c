@@ -210,7 +210,7 @@ static int highest_first(const void *a, const void *b)
 int threads_init(struct threads *t, const struct recording *r, const struct query *q,
                  struct err *err)
 {
-    *t = (struct threads){0};
+    *t = (struct threads){.recording = r};
     int code = find_counted(t, r, q, err);
     if (code) {
         threads_release(t);

@@ -34,6 +34,7 @@ struct timeline_line {
 };
 
 struct threads {
+    const struct recording *recording;
     const struct profile *profile;
     struct window window;
     size_t moments;

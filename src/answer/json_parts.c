@@ -34,22 +34,27 @@ void json_program(struct json *j, const struct recording *r, const struct profil
     json_u64(j, "duration_ns", p->duration_ns);
 }
 
+#define EACH_TOTAL(X)                                                                              \
+    X(allocations)                                                                                 \
+    X(frees)                                                                                       \
+    X(reallocations)                                                                               \
+    X(bytes_allocated)                                                                             \
+    X(live_blocks)                                                                                 \
+    X(live_bytes)                                                                                  \
+    X(peak_bytes)                                                                                  \
+    X(peak_time_ns)                                                                                \
+    X(temporary_allocations)                                                                       \
+    X(unknown_frees)                                                                               \
+    X(lost_events)                                                                                 \
+    X(truncated_stacks)                                                                            \
+    X(incomplete_stacks)
+
 void json_totals_as(struct json *j, const char *key, const struct totals *t)
 {
+#define PUT(member)                                                                                \
+    _Generic(t->member, uint64_t : json_u64, int64_t : json_i64)(j, #member, t->member);
     json_object(j, key);
-    json_i64(j, "allocations", t->allocations);
-    json_i64(j, "frees", t->frees);
-    json_i64(j, "reallocations", t->reallocations);
-    json_i64(j, "bytes_allocated", t->bytes_allocated);
-    json_i64(j, "live_blocks", t->live_blocks);
-    json_i64(j, "live_bytes", t->live_bytes);
-    json_u64(j, "peak_bytes", t->peak_bytes);
-    json_u64(j, "peak_time_ns", t->peak_time_ns);
-    json_i64(j, "temporary_allocations", t->temporary_allocations);
-    json_u64(j, "unknown_frees", t->unknown_frees);
-    json_u64(j, "lost_events", t->lost_events);
-    json_u64(j, "truncated_stacks", t->truncated_stacks);
-    json_u64(j, "incomplete_stacks", t->incomplete_stacks);
+    EACH_TOTAL(PUT)
     json_end(j);
 }
 
@@ -60,21 +65,8 @@ void json_totals(struct json *j, const struct totals *t)
 
 void json_totals_change(struct json *j, const struct totals *a, const struct totals *b)
 {
-#define CHANGE(member) json_i64(j, #member, (int64_t)((uint64_t)b->member - (uint64_t)a->member))
-    CHANGE(allocations);
-    CHANGE(frees);
-    CHANGE(reallocations);
-    CHANGE(bytes_allocated);
-    CHANGE(live_blocks);
-    CHANGE(live_bytes);
-    CHANGE(peak_bytes);
-    CHANGE(peak_time_ns);
-    CHANGE(temporary_allocations);
-    CHANGE(unknown_frees);
-    CHANGE(lost_events);
-    CHANGE(truncated_stacks);
-    CHANGE(incomplete_stacks);
-#undef CHANGE
+#define CHANGE(member) json_i64(j, #member, (int64_t)((uint64_t)b->member - (uint64_t)a->member));
+    EACH_TOTAL(CHANGE)
 }
 
 void json_value(struct json *j, const char *key, struct value v)
@@ -231,8 +223,8 @@ static struct frame_text frame_text(struct json_stacks *s, uint32_t number)
     text->start = s->text.size;
     json_object(&j, NULL);
     json_string(&j, "function", frame_table_string(t, f->name));
-    json_string(&j, "module", f->module ? frame_table_string(t, f->module) : NULL);
-    json_string(&j, "file", f->file ? frame_table_string(t, f->file) : NULL);
+    json_string(&j, "module", frame_table_known(t, f->module));
+    json_string(&j, "file", frame_table_known(t, f->file));
     json_i64_if(&j, "line", f->line, f->line);
     json_string(&j, "kind", kind_name((enum frame_kind)f->kind));
     strbuf_putc(&s->text, '}'); /* not json_end, which ends a document with a newline */

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/say.h"
-#include "answer/columns.h"
 #include "answer/json_parts.h"
 #include "answer/summary.h"
 
@@ -245,8 +244,9 @@ static void add_nodes(const struct mappings *m, const struct rows *rows, const s
     rows_text(&all, s, out);
 }
 
-void maps_text(const struct mappings *m, const struct style *s, struct strbuf *out)
+static bool add_text(const void *answer, const struct style *s, struct strbuf *out)
 {
+    const struct mappings *m = answer;
     struct rows rows = rows_of(m);
     struct mapping_row totals = m->totals; /* borrows the nodes */
     totals.kind = MAPPING_KINDS;
@@ -260,9 +260,10 @@ void maps_text(const struct mappings *m, const struct style *s, struct strbuf *o
         rows_text(&rows, s, out);
     if (m->cut)
         say(out, "... %N more row(s); --top 0 shows all\n", m->cut);
+    return false;
 }
 
-/* --- JSON and CSV ----------------------------------------------------------------------------- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 static void json_moment(struct json *j, const char *key, const struct mappings *m,
                         const struct mapping_moment *at)
@@ -287,7 +288,7 @@ static void json_sums(struct json *j, const char *key, const struct mapping_row 
     json_end(j);
 }
 
-static void json_captures(struct json *j, const struct mappings *m, const struct report_sink *sink)
+static void json_captures(struct json *j, const struct mappings *m)
 {
     const struct profile *p = m->profile;
     struct strbuf label = {0};
@@ -300,36 +301,32 @@ static void json_captures(struct json *j, const struct mappings *m, const struct
         json_u64(j, "time_ns", p->captures.items[i].time_ns);
         json_u64(j, "count", p->captures.items[i].count);
         json_end(j);
-        report_flush(sink, j->out);
     }
     json_end(j);
     strbuf_release(&label);
 }
 
-void maps_json(const struct mappings *m, const struct report_sink *sink, struct strbuf *out)
+static void add_json(const void *answer, struct json *j)
 {
-    struct rows rows = rows_of(m);
-    struct json j;
-    json_init(&j, out);
-    json_object(&j, NULL);
-    json_string(&j, "schema", "tidemark.maps/1");
-    json_program(&j, m->recording, m->profile);
-    json_string(&j, "by", mapping_grouping_name(m->by));
-    json_captures(&j, m, sink);
-    json_moment(&j, "at", m, &m->at);
+    const struct mappings *m = answer;
+    json_program(j, m->recording, m->profile);
+    json_string(j, "by", mapping_grouping_name(m->by));
+    json_captures(j, m);
+    json_moment(j, "at", m, &m->at);
     if (m->is_difference)
-        json_moment(&j, "since", m, &m->since);
+        json_moment(j, "since", m, &m->since);
     else
-        json_null(&j, "since");
-    json_sums(&j, "totals", &m->totals);
-    json_sums(&j, "tidemark", &m->own);
-    rows_json(&rows, "rows", sink, &j);
-    json_processes(&j, m->recording, m->profile);
-    json_end(&j);
+        json_null(j, "since");
+    json_sums(j, "totals", &m->totals);
+    json_sums(j, "tidemark", &m->own);
+    json_processes(j, m->recording, m->profile);
 }
 
-void maps_csv(const struct mappings *m, const struct report_sink *sink, struct strbuf *out)
+struct document maps_document(const struct mappings *m)
 {
-    struct rows rows = rows_of(m);
-    rows_csv(&rows, sink, out);
+    return (struct document){.schema = "tidemark.maps/1",
+                             .key = "rows",
+                             .rows = rows_of(m),
+                             .text = add_text,
+                             .json = add_json};
 }

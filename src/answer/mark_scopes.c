@@ -1,6 +1,5 @@
 #include "answer/mark_scopes.h"
 
-#include "answer/columns.h"
 #include "answer/summary.h"
 #include "answer/wrap.h"
 
@@ -17,14 +16,9 @@ static const struct column_def columns[] = {
     {"allocations", "allocations", COLUMN_COUNT, FIELD(struct mark_scope, allocations), .spare = 1},
 };
 
-static struct rows rows_of(const struct mark_scopes *s)
+static bool add_heading(const void *answer, const struct style *style, struct strbuf *out)
 {
-    return (struct rows){COLUMN_DEFS(columns), ITEMS(s->items), .answer = s};
-}
-
-void mark_scopes_text(const struct mark_scopes *s, const struct style *style, struct strbuf *out)
-{
-    struct rows rows = rows_of(s);
+    const struct mark_scopes *s = answer;
     summary_processes(s->recording, s->profile, style, out);
     summary_heading(s->profile, style, out);
     if (!s->items.count) {
@@ -33,29 +27,20 @@ void mark_scopes_text(const struct mark_scopes *s, const struct style *style, st
             "no scopes; 'with tidemark.scope(\"NAME\"):' in Python and tide::scope in C++ make "
             "them, or marks NAME and NAME.end",
             style->width, out);
-        return;
+        return false;
     }
     wrap_text("",
               "what came to the process between begin and end of each scope, all times it was "
               "entered; most and peak: of one",
               style->width, out);
     strbuf_putc(out, '\n');
-    rows_text(&rows, style, out);
+    return true;
 }
 
-void mark_scopes_json(const struct mark_scopes *s, struct strbuf *out)
+struct document mark_scopes_document(const struct mark_scopes *s)
 {
-    struct rows rows = rows_of(s);
-    struct json j;
-    json_init(&j, out);
-    json_object(&j, NULL);
-    json_string(&j, "schema", "tidemark.scopes/1");
-    rows_json(&rows, "scopes", NULL, &j);
-    json_end(&j);
-}
-
-void mark_scopes_csv(const struct mark_scopes *s, struct strbuf *out)
-{
-    struct rows rows = rows_of(s);
-    rows_csv(&rows, NULL, out);
+    return (struct document){.schema = "tidemark.scopes/1",
+                             .key = "scopes",
+                             .rows = {COLUMN_DEFS(columns), ITEMS(s->items), .answer = s},
+                             .text = add_heading};
 }

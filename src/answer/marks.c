@@ -4,7 +4,6 @@
 
 #include "base/say.h"
 #include "model/mark_scopes.h"
-#include "answer/columns.h"
 #include "answer/summary.h"
 #include "answer/units.h"
 #include "answer/wrap.h"
@@ -104,11 +103,6 @@ static const struct column_def columns[] = {
     {NULL, "values", COLUMN_WORDS, .get = get_shown_values, .if_any = true},
 };
 
-static struct rows rows_of(const struct mark_rows *m)
-{
-    return (struct rows){COLUMN_DEFS(columns), ITEMS(m->rows), .answer = m};
-}
-
 /* --- text ------------------------------------------------------------------------------------- */
 
 /* Who has marks, where the process that was asked for has none. */
@@ -124,8 +118,10 @@ static void add_others(const struct mark_rows *m, struct strbuf *out)
     }
 }
 
-static void add_heading(const struct mark_rows *m, const struct style *s, struct strbuf *out)
+static bool add_heading(const void *answer, const struct style *s, struct strbuf *out)
 {
+    const struct mark_rows *m = answer;
+    summary_processes(m->recording, m->profile, s, out);
     summary_heading(m->profile, s, out);
     size_t start = out->size;
     if (m->marks) {
@@ -146,29 +142,13 @@ static void add_heading(const struct mark_rows *m, const struct style *s, struct
     }
     wrap_since(out, start, 2, s->width);
     strbuf_puts(out, "\n\n");
+    return true;
 }
 
-void marks_text(const struct mark_rows *m, const struct style *s, struct strbuf *out)
+struct document marks_document(const struct mark_rows *m)
 {
-    struct rows rows = rows_of(m);
-    summary_processes(m->recording, m->profile, s, out);
-    add_heading(m, s, out);
-    rows_text(&rows, s, out);
-}
-
-void marks_json(const struct mark_rows *m, const struct report_sink *sink, struct strbuf *out)
-{
-    struct rows rows = rows_of(m);
-    struct json j;
-    json_init(&j, out);
-    json_object(&j, NULL);
-    json_string(&j, "schema", "tidemark.marks/1");
-    rows_json(&rows, "marks", sink, &j);
-    json_end(&j);
-}
-
-void marks_csv(const struct mark_rows *m, const struct report_sink *sink, struct strbuf *out)
-{
-    struct rows rows = rows_of(m);
-    rows_csv(&rows, sink, out);
+    return (struct document){.schema = "tidemark.marks/1",
+                             .key = "marks",
+                             .rows = {COLUMN_DEFS(columns), ITEMS(m->rows), .answer = m},
+                             .text = add_heading};
 }

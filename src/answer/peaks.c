@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "model/name.h"
-#include "answer/columns.h"
 #include "answer/json_parts.h"
 #include "answer/location.h"
 #include "answer/summary.h"
@@ -87,58 +86,57 @@ static int by_number(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
-void peaks_text(const struct peaks *p, const char *file, const char *options, size_t top,
-                const struct style *s, struct strbuf *out)
+static void add_peak(const struct peaks *p, const struct peak *k, const struct style *s,
+                     struct strbuf *out)
 {
-    size_t n = p->list.count, shown = n < top ? n : top;
+    strbuf_printf(out, "\n%s", style_bold(s));
+    peak_legend(p, k, s->width, out);
+    say(out, "%r\n    %B at %T\n", style_plain(s), k->bytes, p->lines.time_ns[k->moment]);
+    if (!peak_is_listed(k)) {
+        strbuf_puts(out, "    ");
+        peak_listed_words(p, k, out);
+        strbuf_putc(out, '\n');
+    }
+    for (size_t i = 0; i < k->stack_count; i++) {
+        size_t start = out->size;
+        say(out, "    %B in %N block(s): ", k->stacks[i].bytes, k->stacks[i].blocks);
+        size_t used = out->size - start;
+        put_path(p, k->stacks[i].call, s->width > used ? s->width - used : 0, out);
+        strbuf_putc(out, '\n');
+    }
+}
+
+static bool add_text(const void *answer, const struct style *s, struct strbuf *out)
+{
+    const struct peaks_listing *l = answer;
+    const struct peaks *p = l->peaks;
+    size_t n = p->list.count, shown = n < l->top ? n : l->top;
     const struct peak **order = xmalloc((n + 1) * sizeof *order);
     for (size_t i = 0; i < n; i++)
         order[i] = &p->list.items[i];
     qsort(order, n, sizeof *order, by_bytes);
     qsort(order, shown, sizeof *order, by_number);
     summary_choice(p->places.total.recording, p->lines.profile, s, out);
-    strbuf_puts(out, style_bold(s));
-    summary_command(p->lines.profile, s->width > 60 ? s->width - 20 : 40, out);
-    say(out, "%r, pid %d\n%N peak(s)%r", style_plain(s), p->lines.profile->pid, n,
-        shown < n ? ", the highest are shown; --top 0 shows all\n" : "\n");
+    summary_heading(p->lines.profile, s, out);
+    say(out, "%N peak(s)%r\n", n, shown < n ? ", the highest are shown; --top 0 shows all" : "");
     summary_arenas(p->lines.profile, out);
-    for (size_t i = 0; i < shown; i++) {
-        const struct peak *k = order[i];
-        strbuf_printf(out, "\n%s", style_bold(s));
-        peak_legend(p, k, s->width, out);
-        say(out, "%r\n    %B at %T\n", style_plain(s), k->bytes, p->lines.time_ns[k->moment]);
-        if (!peak_is_listed(k)) {
-            strbuf_puts(out, "    ");
-            peak_listed_words(p, k, out);
-            strbuf_puts(out, "\n");
-        }
-        for (size_t i2 = 0; i2 < k->stack_count; i2++) {
-            size_t start = out->size;
-            say(out, "    %B in %N block(s): ", k->stacks[i2].bytes, k->stacks[i2].blocks);
-            size_t used = out->size - start;
-            put_path(p, k->stacks[i2].call, s->width > used ? s->width - used : 0, out);
-            strbuf_putc(out, '\n');
-        }
-    }
+    for (size_t i = 0; i < shown; i++)
+        add_peak(p, order[i], s, out);
     if (n) {
         strbuf_printf(out, "\n%snext: tidemark tree ", style_faint(s));
-        next_word(out, file);
+        next_word(out, l->file);
         unit_process(out, p->places.query.process);
-        strbuf_printf(out, "%s --peak N shows what led there%s\n", options, style_plain(s));
+        strbuf_printf(out, "%s --peak N shows what led there%s\n", l->options, style_plain(s));
     }
     free(order);
+    return false;
 }
 
 /* --- JSON and CSV ----------------------------------------------------------------------------- */
 
-struct listing {
-    const struct peaks *peaks;
-    struct json_stacks *stacks;
-};
-
 static const struct peaks *peaks_of(struct spot s)
 {
-    return ((const struct listing *)s.answer)->peaks;
+    return ((const struct peaks_listing *)s.answer)->peaks;
 }
 
 static struct cell get_thread(struct spot s)
@@ -176,7 +174,7 @@ static struct cell get_legend(struct spot s)
 
 static void json_peak_stacks(struct spot s, const char *key, struct json *j)
 {
-    const struct listing *l = s.answer;
+    const struct peaks_listing *l = s.answer;
     const struct call_tree *tree = &l->peaks->places.total.tree;
     const struct peak *k = s.row;
     json_array(j, key);
@@ -206,29 +204,17 @@ static const struct column_def columns[] = {
     {"stacks", NULL, COLUMN_WORDS, .json = json_peak_stacks},
 };
 
-static struct rows rows_of(const struct listing *l)
+static void add_json(const void *answer, struct json *j)
 {
-    return (struct rows){COLUMN_DEFS(columns), ITEMS(l->peaks->list), .answer = l};
+    const struct peaks *p = ((const struct peaks_listing *)answer)->peaks;
+    json_program(j, p->places.total.recording, p->lines.profile);
 }
 
-void peaks_json(const struct recording *r, const struct peaks *p, struct strbuf *out)
+struct document peaks_document(const struct peaks_listing *l)
 {
-    struct json_stacks stacks = {.frames = &p->places.total.frames};
-    const struct listing l = {p, &stacks};
-    const struct rows rows = rows_of(&l);
-    struct json j;
-    json_init(&j, out);
-    json_object(&j, NULL);
-    json_string(&j, "schema", "tidemark.peaks/1");
-    json_program(&j, r, p->lines.profile);
-    rows_json(&rows, "peaks", NULL, &j);
-    json_end(&j);
-    json_stacks_release(&stacks);
-}
-
-void peaks_csv(const struct peaks *p, struct strbuf *out)
-{
-    const struct listing l = {.peaks = p};
-    const struct rows rows = rows_of(&l);
-    rows_csv(&rows, NULL, out);
+    return (struct document){.schema = "tidemark.peaks/1",
+                             .key = "peaks",
+                             .rows = {COLUMN_DEFS(columns), ITEMS(l->peaks->list), .answer = l},
+                             .text = add_text,
+                             .json = add_json};
 }

@@ -1,21 +1,27 @@
 /*
- * peaks: numbered peaks as text, a legend, JSON (tidemark.peaks/1) and CSV.
+ * peaks: numbered peaks, the list of `tidemark peaks` (tidemark.peaks/1), and their legends.
  */
 #ifndef TIDE_ANSWER_PEAKS_H
 #define TIDE_ANSWER_PEAKS_H
 
 #include "analyse/peaks.h"
-#include "answer/style.h"
+#include "answer/document.h"
+#include "answer/json_parts.h"
 
 /* Nothing where the stacks add up to the peak; else how much of it they are, and when. */
 void peak_listed_words(const struct peaks *p, const struct peak *k, struct strbuf *out);
 /* "18: worker-6>main.py:44:run=>212992": number, thread, place of its largest stack, bytes; in
  * `most` columns if the function's name can be that short. */
 void peak_legend(const struct peaks *p, const struct peak *k, size_t most, struct strbuf *out);
-/* `options`: those that the list was asked for with, as tidemark tree takes them; "": none. */
-void peaks_text(const struct peaks *p, const char *file, const char *options, size_t top,
-                const struct style *s, struct strbuf *out);
-void peaks_json(const struct recording *r, const struct peaks *p, struct strbuf *out);
-void peaks_csv(const struct peaks *p, struct strbuf *out);
+
+struct peaks_listing {
+    const struct peaks *peaks;
+    const char *file;    /* the recording's path, for the command to try next */
+    const char *options; /* that the list was asked for with, as tidemark tree takes them */
+    size_t top;          /* of text */
+    struct json_stacks *stacks;
+};
+
+struct document peaks_document(const struct peaks_listing *l);
 
 #endif

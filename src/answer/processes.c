@@ -7,7 +7,6 @@
 #include "base/say.h"
 #include "answer/summary.h"
 #include "answer/units.h"
-#include "answer/wrap.h"
 
 #define PROCESS_LINES 6 /* and one before, one after them */
 #define NOBODY        SIZE_MAX
@@ -43,8 +42,7 @@ void summary_choice(const struct recording *r, const struct profile *chosen, con
 {
     if (r->profiles.count < 2)
         return;
-    size_t start = out->size;
-    summary_label(out, s, "processes");
+    size_t start = summary_begin(out, s, "processes");
     unit_count(out, (int64_t)r->profiles.count);
     if (!chosen) {
         strbuf_puts(out, ", this is about all of them; --process PID looks at one");
@@ -58,8 +56,7 @@ void summary_choice(const struct recording *r, const struct profile *chosen, con
             strbuf_printf(out, ", which %s", why);
         strbuf_puts(out, "; --process PID picks another");
     }
-    wrap_since(out, start, SUMMARY_LABEL, s->width);
-    strbuf_putc(out, '\n');
+    summary_end(out, s, start);
 }
 
 /* --- the tree --------------------------------------------------------------------------------- */
@@ -175,18 +172,16 @@ static void add_figures(const struct profile *p, struct strbuf *out)
     const struct sampling *g = &p->sampling;
     if (!g->alone) {
         say(out, "peak %B", p->peak_bytes);
-        if (profile_memory(p) >= p->peak_bytes + MAPPED_LEAST) {
+        if (profile_memory(p) >= p->peak_bytes + MAPPED_LEAST)
             say(out, " (with mappings %B)", (int64_t)profile_memory(p));
-        }
         strbuf_puts(out, ", ");
         return;
     }
     struct sampled_totals t = sampled_whole(p);
     if (g->cpu_period_ns)
         unit_ms(out, (int64_t)t.cpu_ns);
-    if (g->fault_period) {
+    if (g->fault_period)
         say(out, "%r%N fault(s)", g->cpu_period_ns ? ", " : "", t.faults);
-    }
     strbuf_puts(out, ", ");
 }
 
@@ -221,9 +216,8 @@ static void add_rest(const struct recording *r, const struct member *members, st
     if (!rest)
         return;
     say(out, "          and %N more", rest);
-    if (most) {
+    if (most)
         say(out, ", peak at most %B", most);
-    }
     strbuf_puts(out, "; --json lists all\n");
 }
 

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "base/say.h"
 #include "analyse/work_end.h"
 #include "model/arenas_at.h"
@@ -11,6 +12,7 @@
 #include "model/sampled.h"
 #include "answer/notes.h"
 #include "answer/report.h"
+#include "answer/table.h"
 #include "answer/units.h"
 #include "answer/wrap.h"
 
@@ -35,23 +37,12 @@ static void add_command(const struct profile *p, bool with_path, size_t width, s
     struct strbuf text = {0}, clean = {0};
     strbuf_puts(&text, p->command.count ? "" : p->executable ? p->executable : "[unknown]");
     for (size_t i = 0; i < p->command.count; i++) {
-        const char *slash = i || with_path ? NULL : strrchr(p->command.items[i], '/');
         strbuf_puts(&text, i ? " " : "");
-        summary_argument(&text, slash && slash[1] ? slash + 1 : p->command.items[i]);
+        summary_argument(&text,
+                         i || with_path ? p->command.items[i] : path_base(p->command.items[i]));
     }
     say(&clean, "%s", text.data);
-    if (unit_columns(clean.data) > width && width > 3) {
-        size_t n = 0, i = 0;
-        for (; clean.data[i]; i++) {
-            n += ((unsigned char)clean.data[i] & 0xc0) != 0x80;
-            if (n > width - 3)
-                break;
-        }
-        strbuf_add(out, clean.data, i);
-        strbuf_puts(out, "...");
-    } else {
-        strbuf_puts(out, clean.data);
-    }
+    table_front(out, clean.data, width);
     strbuf_release(&text);
     strbuf_release(&clean);
 }
@@ -91,8 +82,7 @@ void summary_ending(const struct profile *p, struct strbuf *out)
 void summary_program_name(const struct profile *p, struct strbuf *out)
 {
     const char *path = p->command.count ? p->command.items[0] : p->executable;
-    const char *slash = path ? strrchr(path, '/') : NULL;
-    unit_text(out, slash && slash[1] ? slash + 1 : path && *path ? path : "[unknown]");
+    unit_text(out, path && *path ? path_base(path) : "[unknown]");
 }
 
 void summary_label(struct strbuf *out, const struct style *s, const char *text)
@@ -116,9 +106,8 @@ void summary_end(struct strbuf *out, const struct style *s, size_t start)
 void summary_moment(struct strbuf *out, const struct moment *m)
 {
     unit_text(out, m->word);
-    if (strcmp(m->word, "start") != 0) {
+    if (strcmp(m->word, "start") != 0)
         say(out, " (%T)", m->time_ns);
-    }
 }
 
 static void line_window(const struct answer *a, const struct style *s, struct strbuf *out)
@@ -148,9 +137,8 @@ static void line_counts(const struct answer *a, const struct style *s, struct st
         change ? a->window.since.word : a->window.at.word);
     summary_label(out, s, "peak");
     say(out, "%B at %T", t->peak_bytes, t->peak_time_ns);
-    if (a->profile->peak_skew_bytes) {
+    if (a->profile->peak_skew_bytes)
         say(out, ", true to %B because several threads ran", a->profile->peak_skew_bytes);
-    }
     strbuf_putc(out, '\n');
 }
 
@@ -179,9 +167,8 @@ static void line_cpu(const struct sampling *g, const struct sampled_totals *t,
 {
     summary_label(out, s, "cpu");
     say(out, "%M%r", t->cpu_ns, g->kernel ? ", " : " in user mode, ");
-    if (g->kernel) {
+    if (g->kernel)
         say(out, "%M of it in the kernel, ", t->kernel_ns);
-    }
     say(out, "%N sample(s), one each %T of a thread\n", t->cpu_samples, g->cpu_period_ns);
     if (g->wall) {
         summary_label(out, s, "off");
@@ -190,8 +177,7 @@ static void line_cpu(const struct sampling *g, const struct sampled_totals *t,
     }
     if (!g->counted)
         return;
-    size_t start = out->size;
-    summary_label(out, s, "kernel");
+    size_t start = summary_begin(out, s, "kernel");
     strbuf_puts(out, "in all counted ");
     unit_ticks(out, g->user_ns);
     strbuf_puts(out, " in user mode, ");
@@ -200,8 +186,7 @@ static void line_cpu(const struct sampling *g, const struct sampled_totals *t,
                                       [KERNEL_SAMPLED] = "charged to who called it",
                                       [KERNEL_ESTIMATED] = "charged by an estimate"};
     strbuf_printf(out, " in the kernel, %s", how[g->kernel]);
-    wrap_since(out, start, SUMMARY_LABEL, s->width);
-    strbuf_putc(out, '\n');
+    summary_end(out, s, start);
 }
 
 static void part(struct strbuf *out, uint64_t count, const char *word, const char *rest)
@@ -274,12 +259,10 @@ static void line_mapped(const struct answer *a, const struct style *s, struct st
     struct mapped_by m = mapped_by(a->profile);
     if (!m.module || a->query->metric == METRIC_MAPPED)
         return;
-    size_t start = out->size;
-    summary_label(out, s, "mapped");
+    size_t start = summary_begin(out, s, "mapped");
     summary_mapped(&m, out);
     strbuf_puts(out, ": --metric mapped");
-    wrap_since(out, start, SUMMARY_LABEL, s->width);
-    strbuf_putc(out, '\n');
+    summary_end(out, s, start);
 }
 
 static void line_pools(const struct answer *a, const struct style *s, struct strbuf *out)
@@ -388,12 +371,11 @@ bool summary_flaws(const struct recording *r, const struct profile *p, const str
         !t->unknown_frees)
         return false;
     summary_label(out, s, complete ? "missing" : "incomplete");
-    if (!complete) {
+    if (!complete)
         say(out, "%r%s%r", style_warn(s),
             r->incomplete ? r->incomplete
                           : "the end of the process was not seen (a snapshot has none)",
             style_plain(s));
-    }
     for (size_t i = 0; i < sizeof flaws / sizeof flaws[0]; i++) {
         if (!flaws[i].count)
             continue;
@@ -408,15 +390,14 @@ bool summary_flaws(const struct recording *r, const struct profile *p, const str
 enum recorded summary_not_recorded(const struct profile *p, const struct style *s,
                                    struct strbuf *out)
 {
-    size_t note, start = out->size;
+    size_t note;
     enum recorded is = not_recorded(p, &note);
     if (is == RECORDED)
         return is;
-    summary_label(out, s, "incomplete");
+    size_t start = summary_begin(out, s, "incomplete");
     say(out, "%r%r%s%r", style_warn(s), is == RECORDED_NOTHING ? "not recorded: " : "",
         p->notes.items[note], style_plain(s));
-    wrap_since(out, start, SUMMARY_LABEL, s->width);
-    strbuf_putc(out, '\n');
+    summary_end(out, s, start);
     return is;
 }
 
@@ -466,8 +447,7 @@ void summary_notes(const struct recording *r, const struct profile *p, const str
         size_t before = out->size, lines = 1;
         summary_label(out, s, "note");
         unit_text(out, notes.texts.items[shown]);
-        wrap_since(out, before, SUMMARY_LABEL, s->width);
-        strbuf_putc(out, '\n');
+        summary_end(out, s, before);
         for (size_t i = before; i + 1 < out->size; i++)
             lines += out->data[i] == '\n';
         if (lines + !last > room) { /* one is left to say that there are more */
@@ -493,9 +473,8 @@ void summary_program(const struct profile *p, const struct style *s, struct strb
     say(out, "%T, ", p->duration_ns);
     summary_ending(p, out);
     strbuf_printf(out, ", pid %" PRIu32, p->pid);
-    if (p->host && *p->host) {
+    if (p->host && *p->host)
         say(out, " on %s", p->host);
-    }
     strbuf_putc(out, '\n');
 }
 

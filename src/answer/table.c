@@ -129,8 +129,7 @@ static void add_words(struct strbuf *out, const char *text, size_t width)
     strbuf_puts(out, "...");
 }
 
-/* Names that begin alike are told apart by their numbers, which are in front. */
-static void add_front(struct strbuf *out, const char *text, size_t width)
+void table_front(struct strbuf *out, const char *text, size_t width)
 {
     size_t most = unit_columns(text) > width && width > 3 ? width - 3 : width, i = 0;
     for (size_t n = 0; text[i]; i++) {
@@ -152,7 +151,7 @@ static void add_cell(struct strbuf *out, const char *text, enum cell_kind kind, 
     } else if (kind == CELL_WORDS) {
         add_words(&cell, text, width);
     } else if (kind == CELL_TITLE) {
-        add_front(&cell, text, width);
+        table_front(&cell, text, width);
     } else if (kind == CELL_NAME) {
         size_t indent = strspn(text, " "); /* of trees */
         indent = indent > width / 2 ? width / 2 : indent;

@@ -46,6 +46,8 @@ void table_spare(struct table *t, const char *title);
 struct strbuf *table_cell(struct table *t);
 /* Appends a path, or anything whose end tells it from others, in at most `width` columns. */
 void table_path(struct strbuf *out, const char *path, size_t width);
+/* The same of anything whose front tells it from others. */
+void table_front(struct strbuf *out, const char *text, size_t width);
 void table_print(const struct table *t, const struct style *s, struct strbuf *out);
 void table_release(struct table *t);
 

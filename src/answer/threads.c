@@ -1,7 +1,6 @@
 #include "answer/threads.h"
 
 #include "base/say.h"
-#include "answer/columns.h"
 #include "answer/json_parts.h"
 #include "answer/summary.h"
 
@@ -50,11 +49,8 @@ static struct cell get_frees(struct spot s)
 /* A thread that has not ended has null in JSON, and 0 in CSV. */
 static void json_end_ns(struct spot s, const char *key, struct json *j)
 {
-    const struct timeline_line *l = s.row;
-    if (l->info->end_ns)
-        json_u64(j, key, l->info->end_ns);
-    else
-        json_null(j, key);
+    uint64_t end = ((const struct timeline_line *)s.row)->info->end_ns;
+    json_i64_if(j, key, end, (int64_t)end);
 }
 
 static void json_series(struct json *j, const char *key, const int64_t *values, size_t count)
@@ -134,50 +130,40 @@ static void add_left_out(const void *answer, size_t first, struct strbuf *out)
     say(out, " with %B allocated, %B live", allocated, live);
 }
 
-static struct rows rows_of(const struct threads *t, size_t top)
+static bool add_heading(const void *answer, const struct style *s, struct strbuf *out)
 {
-    return (struct rows){COLUMN_DEFS(columns), ITEMS(t->lines),  .answer = t,
-                         .top = top,           .noun = "thread", .left_out = add_left_out};
-}
-
-/* --- text, JSON and CSV ----------------------------------------------------------------------- */
-
-void threads_text(const struct threads *t, size_t top, const struct style *s, struct strbuf *out)
-{
-    const struct rows rows = rows_of(t, top);
-    strbuf_puts(out, style_bold(s));
-    summary_command(t->profile, s->width > 60 ? s->width - 20 : 40, out);
+    const struct threads *t = answer;
+    summary_choice(t->recording, t->profile, s, out);
+    summary_heading(t->profile, s, out);
     say(out,
-        "%r, pid %d\n%N thread(s); peak of the process %B. A block counts for the thread that "
-        "allocated it%r.\n\n",
-        style_plain(s), t->profile->pid, t->lines.count, t->profile->peak_bytes,
+        "%N thread(s); peak of the process %B. A block counts for the thread that allocated "
+        "it%r.\n\n",
+        t->lines.count, t->profile->peak_bytes,
         frees_others(t) ? ";\n'of others' is what a thread freed that another had allocated" : "");
     size_t before = out->size;
     summary_arenas(t->profile, out);
     strbuf_puts(out, out->size > before ? "\n" : "");
-    rows_text(&rows, s, out);
+    return true;
 }
 
-void threads_json(const struct recording *r, const struct threads *t, struct strbuf *out)
+static void add_json(const void *answer, struct json *j)
 {
-    const struct rows rows = rows_of(t, 0);
-    struct json j;
-    json_init(&j, out);
-    json_object(&j, NULL);
-    json_string(&j, "schema", "tidemark.threads/1");
-    json_program(&j, r, t->profile);
-    json_u64(&j, "peak_bytes", t->profile->peak_bytes);
-    json_array(&j, "moments_ns");
+    const struct threads *t = answer;
+    json_program(j, t->recording, t->profile);
+    json_u64(j, "peak_bytes", t->profile->peak_bytes);
+    json_array(j, "moments_ns");
     for (size_t i = 0; i < t->moments; i++)
-        json_u64(&j, NULL, t->time_ns[i]);
-    json_end(&j);
-    json_series(&j, "process", t->process, t->moments);
-    rows_json(&rows, "threads", NULL, &j);
-    json_end(&j);
+        json_u64(j, NULL, t->time_ns[i]);
+    json_end(j);
+    json_series(j, "process", t->process, t->moments);
 }
 
-void threads_csv(const struct threads *t, struct strbuf *out)
+struct document threads_document(const struct threads *t, size_t top)
 {
-    const struct rows rows = rows_of(t, 0);
-    rows_csv(&rows, NULL, out);
+    return (struct document){.schema = "tidemark.threads/1",
+                             .key = "threads",
+                             .rows = {COLUMN_DEFS(columns), ITEMS(t->lines), .answer = t,
+                                      .top = top, .noun = "thread", .left_out = add_left_out},
+                             .text = add_heading,
+                             .json = add_json};
 }

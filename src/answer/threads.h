@@ -1,14 +1,12 @@
 /*
- * threads: the lines of analyse/threads.h as text, JSON (tidemark.threads/1) and CSV.
+ * threads: the lines of analyse/threads.h, the table of `tidemark threads` (tidemark.threads/1).
  */
 #ifndef TIDE_ANSWER_THREADS_H
 #define TIDE_ANSWER_THREADS_H
 
 #include "analyse/threads.h"
-#include "answer/style.h"
+#include "answer/document.h"
 
-void threads_text(const struct threads *t, size_t top, const struct style *s, struct strbuf *out);
-void threads_json(const struct recording *r, const struct threads *t, struct strbuf *out);
-void threads_csv(const struct threads *t, struct strbuf *out);
+struct document threads_document(const struct threads *t, size_t top);
 
 #endif

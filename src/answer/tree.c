@@ -3,42 +3,35 @@
 #include <string.h>
 
 #include "base/say.h"
-#include "answer/columns.h"
 #include "answer/json_parts.h"
 #include "answer/location.h"
-
-/* What the columns are asked about. */
-struct listing {
-    const struct tree *tree;
-    const struct frame_table *frames;
-    const char *prefix;
-};
+#include "answer/summary.h"
 
 /* --- columns ---------------------------------------------------------------------------------- */
 
 static const struct call_frame *frame_of(struct spot s)
 {
-    const struct listing *l = s.answer;
+    const struct tree_listing *l = s.answer;
     const struct tree_call *call = s.row;
-    return &l->frames->frames.items[l->tree->tree.key.items[call->node]];
+    return &l->tree->places.total.frames.frames.items[l->tree->tree.key.items[call->node]];
 }
 
 static struct cell get_function(struct spot s)
 {
-    const struct listing *l = s.answer;
-    return CELL_OF(frame_table_string(l->frames, frame_of(s)->name));
+    const struct tree_listing *l = s.answer;
+    return CELL_OF(frame_table_string(&l->tree->places.total.frames, frame_of(s)->name));
 }
 
 static struct cell get_module(struct spot s)
 {
-    const struct listing *l = s.answer;
-    return CELL_OF(frame_table_known(l->frames, frame_of(s)->module));
+    const struct tree_listing *l = s.answer;
+    return CELL_OF(frame_table_known(&l->tree->places.total.frames, frame_of(s)->module));
 }
 
 static struct cell get_file(struct spot s)
 {
-    const struct listing *l = s.answer;
-    const char *file = frame_table_known(l->frames, frame_of(s)->file);
+    const struct tree_listing *l = s.answer;
+    const char *file = frame_table_known(&l->tree->places.total.frames, frame_of(s)->file);
     size_t size = l->prefix ? strlen(l->prefix) : 0;
     return CELL_OF(file && size && strncmp(file, l->prefix, size) == 0 ? file + size : file);
 }
@@ -50,7 +43,7 @@ static struct cell get_line(struct spot s)
 
 static struct cell get_where(struct spot s)
 {
-    const struct listing *l = s.answer;
+    const struct tree_listing *l = s.answer;
     const char *file = get_file(s).text;
     uint32_t line = frame_of(s)->line;
     if (file && l->prefix)
@@ -79,61 +72,43 @@ static const struct column_def columns[] = {
     {NULL, "where", COLUMN_PATH, .get = get_where},
 };
 
-static struct listing listing_of(const struct tree *d, const char *prefix)
+/* --- text and JSON ---------------------------------------------------------------------------- */
+
+static bool add_heading(const void *answer, const struct style *s, struct strbuf *out)
 {
-    return (struct listing){d, &d->places.total.frames, prefix};
+    const struct tree_listing *l = answer;
+    const struct tree *d = l->tree;
+    summary_choice(d->places.total.recording, d->places.total.profile, s, out);
+    say(out, "%r%r%r\nfrom %T to %T; each call with all that it called\n\n", style_bold(s),
+        l->heading, style_plain(s), d->window.since.time_ns, d->window.at.time_ns);
+    strbuf_puts(out, d->calls.count ? "" : "nothing was allocated or freed\n");
+    return d->calls.count;
 }
 
-static struct rows rows_of(const struct listing *l)
+static void add_json(const void *answer, struct json *j)
 {
-    return (struct rows){COLUMN_DEFS(columns), ITEMS(l->tree->calls), .answer = l,
-                         DEPTH(struct tree_call, depth), .noun = "call"};
-}
-
-/* --- text, JSON and CSV ----------------------------------------------------------------------- */
-
-void tree_text(const struct tree *d, const char *heading, const char *prefix, size_t top,
-               const struct style *s, struct strbuf *out)
-{
-    const struct listing l = listing_of(d, prefix);
-    struct rows rows = rows_of(&l);
-    rows.top = top;
-    say(out, "%r%r%r\nfrom %T to %T; each call with all that it called\n\n", style_bold(s), heading,
-        style_plain(s), d->window.since.time_ns, d->window.at.time_ns);
-    if (d->calls.count)
-        rows_text(&rows, s, out);
-    else
-        strbuf_puts(out, "nothing was allocated or freed\n");
-}
-
-void tree_json(const struct recording *r, const struct tree *d, const struct tree_peak *peak,
-               const char *prefix, struct strbuf *out)
-{
-    const struct listing l = listing_of(d, prefix);
-    const struct rows rows = rows_of(&l);
-    struct json j;
-    json_init(&j, out);
-    json_object(&j, NULL);
-    json_string(&j, "schema", "tidemark.tree/1");
-    json_program(&j, r, d->places.total.profile);
-    json_u64(&j, "since_ns", d->window.since.time_ns);
-    json_u64(&j, "at_ns", d->window.at.time_ns);
-    if (peak->number) {
-        json_object(&j, "peak");
-        json_u64(&j, "number", peak->number);
-        json_i64(&j, "bytes", peak->bytes);
-        json_i64(&j, "listed_bytes", peak->listed_bytes);
-        json_end(&j);
-    } else {
-        json_null(&j, "peak");
+    const struct tree_listing *l = answer;
+    const struct tree *d = l->tree;
+    json_program(j, d->places.total.recording, d->places.total.profile);
+    json_u64(j, "since_ns", d->window.since.time_ns);
+    json_u64(j, "at_ns", d->window.at.time_ns);
+    if (!l->peak.number) {
+        json_null(j, "peak");
+        return;
     }
-    rows_json(&rows, "calls", NULL, &j);
-    json_end(&j);
+    json_object(j, "peak");
+    json_u64(j, "number", l->peak.number);
+    json_i64(j, "bytes", l->peak.bytes);
+    json_i64(j, "listed_bytes", l->peak.listed_bytes);
+    json_end(j);
 }
 
-void tree_csv(const struct tree *d, const char *prefix, struct strbuf *out)
+struct document tree_document(const struct tree_listing *l, size_t top)
 {
-    const struct listing l = listing_of(d, prefix);
-    const struct rows rows = rows_of(&l);
-    rows_csv(&rows, NULL, out);
+    return (struct document){.schema = "tidemark.tree/1",
+                             .key = "calls",
+                             .rows = {COLUMN_DEFS(columns), ITEMS(l->tree->calls), .answer = l,
+                                      DEPTH(struct tree_call, depth), .top = top, .noun = "call"},
+                             .text = add_heading,
+                             .json = add_json};
 }

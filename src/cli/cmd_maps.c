@@ -2,7 +2,6 @@
 #include "cli/commands.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 #include "cli/command.h"
 #include "model/answer.h"
@@ -50,20 +49,6 @@ static int take(void *context, int val, const char *argument, struct err *err)
     return 0;
 }
 
-static int print_rows(const struct mappings *m, enum output output)
-{
-    struct strbuf out = {0};
-    if (output == OUTPUT_JSON) {
-        maps_json(m, &command_sink, &out);
-    } else if (output == OUTPUT_CSV) {
-        maps_csv(m, &command_sink, &out);
-    } else {
-        struct style style = style_of(STDOUT_FILENO);
-        maps_text(m, &style, &out);
-    }
-    return command_print("maps", &out);
-}
-
 static int ask(struct query_options *o, struct recording *r, struct err *err)
 {
     const struct wanted *w = o->command->context;
@@ -76,7 +61,8 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
     if (code)
         return code;
     mappings.numa = w->numa;
-    code = print_rows(&mappings, o->output);
+    const struct document document = maps_document(&mappings);
+    code = command_write(o, &document);
     mappings_release(&mappings);
     return code;
 }

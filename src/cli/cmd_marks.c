@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/picture.h"
@@ -61,37 +60,17 @@ static int take(void *context, int val, const char *argument, struct err *err)
     return 0;
 }
 
-static int print_rows(const struct mark_rows *m, enum output output)
-{
-    struct strbuf out = {0};
-    if (output == OUTPUT_JSON) {
-        marks_json(m, &command_sink, &out);
-    } else if (output == OUTPUT_CSV) {
-        marks_csv(m, &command_sink, &out);
-    } else {
-        struct style style = style_of(STDOUT_FILENO);
-        marks_text(m, &style, &out);
-    }
-    return command_print("marks", &out);
-}
-
-static int show_scopes(const struct recording *r, const struct profile *p, const char *label,
-                       enum output output, struct err *err)
+static int show_scopes(const struct query_options *o, const struct recording *r,
+                       const struct profile *p, const char *label, struct err *err)
 {
     struct mark_scopes scopes;
-    struct strbuf out = {0};
     int code = mark_scopes_init(&scopes, r, p, label, err);
     if (code)
         return code;
-    struct style style = style_of(STDOUT_FILENO);
-    if (output == OUTPUT_JSON)
-        mark_scopes_json(&scopes, &out);
-    else if (output == OUTPUT_CSV)
-        mark_scopes_csv(&scopes, &out);
-    else
-        mark_scopes_text(&scopes, &style, &out);
+    const struct document document = mark_scopes_document(&scopes);
+    code = command_write(o, &document);
     mark_scopes_release(&scopes);
-    return command_print("marks", &out);
+    return code;
 }
 
 /* The files that were asked for; with none of them the table is printed. */
@@ -126,7 +105,7 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
     o->query.has_mark = w->label ? w->label : "";
     int code = answer_process(r, &o->query, &profile, err);
     if (!code && w->scopes)
-        return show_scopes(r, profile, w->label, o->output, err);
+        return show_scopes(o, r, profile, w->label, err);
     /* Text of a process without marks is not left empty; data is what was asked for. */
     bool stamps = !code && (w->stamps || (o->output == OUTPUT_TEXT && !w->label &&
                                           (!profile->marks.count || picture)));
@@ -134,7 +113,8 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
         code = mark_rows_init(&rows, r, profile, w->label, stamps, err);
     if (code)
         return code;
-    code = picture || w->npy ? write_files(&rows, w, err) : print_rows(&rows, o->output);
+    const struct document document = marks_document(&rows);
+    code = picture || w->npy ? write_files(&rows, w, err) : command_write(o, &document);
     mark_rows_release(&rows);
     return code;
 }

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/say.h"
 #include "cli/command.h"
@@ -16,15 +15,12 @@
 
 #define TEXT_ROWS 20
 
-enum { OPT_PEAK = QUERY_EXTRA, OPT_DELTA_TIME, OPT_DELTA_VALUE, OPT_PLOT, OPT_REBASE };
+enum { OPT_PLOT = OPT_PEAK_NEXT, OPT_REBASE };
 
-static const struct option extra[] = {
-    {"peak", required_argument, NULL, OPT_PEAK},
-    {"peak-delta-time", required_argument, NULL, OPT_DELTA_TIME},
-    {"peak-delta-value", required_argument, NULL, OPT_DELTA_VALUE},
-    {"plot", required_argument, NULL, OPT_PLOT},
-    {"rebase", no_argument, NULL, OPT_REBASE},
-    {0}};
+static const struct option extra[] = {PEAK_OPTION_LIST("peak"),
+                                      {"plot", required_argument, NULL, OPT_PLOT},
+                                      {"rebase", no_argument, NULL, OPT_REBASE},
+                                      {0}};
 
 struct wanted {
     struct peak_options peaks;
@@ -51,12 +47,9 @@ static void print_help(void)
          "  --plot FILE      the threads' lines with the numbers on them, as an SVG\n"
          "  --rebase         in the picture: the process's RSS less what it was at the beginning\n"
          "  --since WHEN, --at WHEN\n"
-         "                   only this part of the run; words as in tidemark report\n"
-         "  --within REGEX, --within-path PREFIX, --ignore REGEX, --fold REGEX, --no-fold,\n"
-         "  --merge RULE, --thread NAME, --python-only, --native-only,\n"
-         "  --suppressions FILE, --presets, --no-presets, --no-defaults\n"
-         "                   as in tidemark report\n"
-         "  --top N          show the N highest; 0: all\n"
+         "                   only this part of the run; words as in tidemark report");
+    fputs(QUERY_FOCUS_HELP, stdout);
+    puts("  --top N          show the N highest; 0: all\n"
          "  --process PID    another process of the recording (PID#N: its N-th program), or all\n"
          "  --json, --csv    all of them, exact numbers for scripts\n"
          "  --help           this text\n"
@@ -69,20 +62,13 @@ static void print_help(void)
 static int take(void *context, int val, const char *argument, struct err *err)
 {
     struct wanted *w = context;
-    switch (val) {
-    case OPT_PEAK:
-        return peak_take_size("--peak", argument, &w->peaks.least_bytes, err);
-    case OPT_DELTA_VALUE:
-        return peak_take_size("--peak-delta-value", argument, &w->peaks.least_change, err);
-    case OPT_DELTA_TIME:
-        return peak_take_time(argument, &w->peaks.least_time_ns, err);
-    case OPT_PLOT:
+    if (val < OPT_PEAK_NEXT)
+        return peak_take(&w->peaks, val, "--peak", argument, err);
+    if (val == OPT_PLOT)
         w->plot = argument;
-        return 0;
-    default:
+    else
         w->rebase = true;
-        return 0;
-    }
+    return 0;
 }
 
 static int draw(const struct peaks *p, const struct wanted *w, struct err *err)
@@ -134,21 +120,21 @@ static void put_options(const struct query_options *o, const struct wanted *w, s
         strbuf_printf(out, " --peak-delta-time %.9gs", (double)w->peaks.least_time_ns / 1e9);
 }
 
-static int print(const struct recording *r, const struct peaks *p, const struct query_options *o,
-                 const struct wanted *w)
+static int print(const struct peaks *p, const struct query_options *o, const struct wanted *w)
 {
-    struct strbuf out = {0}, options = {0};
-    if (o->output == OUTPUT_JSON) {
-        peaks_json(r, p, &out);
-    } else if (o->output == OUTPUT_CSV) {
-        peaks_csv(p, &out);
-    } else {
-        struct style style = style_of(STDOUT_FILENO);
-        put_options(o, w, &options);
-        peaks_text(p, o->files.items[0], options.data, o->query.top, &style, &out);
-    }
+    struct json_stacks stacks = {.frames = &p->places.total.frames};
+    struct strbuf options = {0};
+    put_options(o, w, &options);
+    const struct peaks_listing listing = {.peaks = p,
+                                          .file = o->files.items[0],
+                                          .options = options.data,
+                                          .top = o->query.top,
+                                          .stacks = &stacks};
+    const struct document document = peaks_document(&listing);
+    int status = command_write(o, &document);
+    json_stacks_release(&stacks);
     strbuf_release(&options);
-    return command_print("peaks", &out);
+    return status;
 }
 
 static int ask(struct query_options *o, struct recording *r, struct err *err)
@@ -161,23 +147,18 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
     if (w->plot)
         code = draw(&peaks, w, err);
     if (!code)
-        code = print(r, &peaks, o, w);
+        code = print(&peaks, o, w);
     peaks_release(&peaks);
     return code;
 }
 
 int cmd_peaks(int argc, char **argv)
 {
-    static const char *const common[] = {
-        "at",     "since",   "top",         "within",      "ignore", "fold", "no-fold", "merge",
-        "thread", "process", "python-only", "native-only", "json",   "csv",  "help",    NULL};
     struct wanted w = {.peaks = PEAK_OPTIONS_DEFAULT};
     const struct query_command command = {.name = "peaks",
                                           .help = print_help,
-                                          .files = 1,
+                                          LINES_COMMAND,
                                           .text_rows = TEXT_ROWS,
-                                          .one_process = true,
-                                          .only = common,
                                           .extra = extra,
                                           .take = take,
                                           .context = &w};

@@ -3,12 +3,11 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/peak_lines.h"
 #include "cli/picture.h"
 #include "export/threads_plot.h"
-#include "answer/summary.h"
 #include "answer/threads.h"
 
 #define TEXT_ROWS 20
@@ -41,12 +40,9 @@ static void print_help(void)
          "  --gnuplot FILE   the same as data for gnuplot\n"
          "  --rebase         in the picture: the process's RSS less what it was at the beginning\n"
          "  --since WHEN, --at WHEN\n"
-         "                   only this part of the run; words as in tidemark report\n"
-         "  --within REGEX, --within-path PREFIX, --ignore REGEX, --fold REGEX, --no-fold,\n"
-         "  --merge RULE, --thread NAME, --python-only, --native-only,\n"
-         "  --suppressions FILE, --presets, --no-presets, --no-defaults\n"
-         "                   as in tidemark report\n"
-         "  --top N          at most N threads; 0: all\n"
+         "                   only this part of the run; words as in tidemark report");
+    fputs(QUERY_FOCUS_HELP, stdout);
+    puts("  --top N          at most N threads; 0: all\n"
          "  --process PID    another process of the recording (PID#N: its N-th program), or all\n"
          "  --json, --csv    exact numbers for scripts; JSON has the lines over time too\n"
          "  --help           this text\n"
@@ -95,21 +91,6 @@ static int draw(const struct threads *t, const struct wanted *w, struct err *err
     return code;
 }
 
-static int print(const struct recording *r, const struct threads *t, const struct query_options *o)
-{
-    struct strbuf out = {0};
-    if (o->output == OUTPUT_JSON) {
-        threads_json(r, t, &out);
-    } else if (o->output == OUTPUT_CSV) {
-        threads_csv(t, &out);
-    } else {
-        struct style style = style_of(STDOUT_FILENO);
-        summary_choice(r, t->profile, &style, &out);
-        threads_text(t, o->query.top, &style, &out);
-    }
-    return command_print("threads", &out);
-}
-
 static int ask(struct query_options *o, struct recording *r, struct err *err)
 {
     const struct wanted *w = o->command->context;
@@ -117,23 +98,19 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
     int code = threads_init(&threads, r, &o->query, err);
     if (code)
         return code;
-    code = w->plot || w->gnuplot ? draw(&threads, w, err) : print(r, &threads, o);
+    const struct document document = threads_document(&threads, o->query.top);
+    code = w->plot || w->gnuplot ? draw(&threads, w, err) : command_write(o, &document);
     threads_release(&threads);
     return code;
 }
 
 int cmd_threads(int argc, char **argv)
 {
-    static const char *const common[] = {
-        "at",     "since",   "top",  "within", "ignore", "fold",        "no-fold",     "merge",
-        "thread", "process", "json", "csv",    "help",   "python-only", "native-only", NULL};
     struct wanted w = {0};
     const struct query_command command = {.name = "threads",
                                           .help = print_help,
-                                          .files = 1,
+                                          LINES_COMMAND,
                                           .text_rows = TEXT_ROWS,
-                                          .one_process = true,
-                                          .only = common,
                                           .extra = extra,
                                           .take = take,
                                           .context = &w};

@@ -12,28 +12,16 @@
 #include "cli/peak_lines.h"
 #include "answer/tree.h"
 #include "answer/peaks.h"
-#include "answer/summary.h"
-#include "answer/units.h"
 
 #define TEXT_ROWS 80
 
-enum {
-    OPT_PEAK = QUERY_EXTRA,
-    OPT_PEAK_LEAST,
-    OPT_DELTA_TIME,
-    OPT_DELTA_VALUE,
-    OPT_ORDER,
-    OPT_PREFIX
-};
+enum { OPT_PEAK = OPT_PEAK_NEXT, OPT_ORDER, OPT_PREFIX };
 
-static const struct option extra[] = {
-    {"peak", required_argument, NULL, OPT_PEAK},
-    {"peak-least", required_argument, NULL, OPT_PEAK_LEAST},
-    {"peak-delta-time", required_argument, NULL, OPT_DELTA_TIME},
-    {"peak-delta-value", required_argument, NULL, OPT_DELTA_VALUE},
-    {"order", required_argument, NULL, OPT_ORDER},
-    {"prefix", required_argument, NULL, OPT_PREFIX},
-    {0}};
+static const struct option extra[] = {{"peak", required_argument, NULL, OPT_PEAK},
+                                      PEAK_OPTION_LIST("peak-least"),
+                                      {"order", required_argument, NULL, OPT_ORDER},
+                                      {"prefix", required_argument, NULL, OPT_PREFIX},
+                                      {0}};
 
 struct wanted {
     unsigned long peak; /* 0: a window */
@@ -57,12 +45,9 @@ static void print_help(void)
          "  --since WHEN, --at WHEN\n"
          "                   the window; words as in tidemark report\n"
          "  --order O        time (default): as they happened; size: the largest first\n"
-         "  --prefix PATH    take this off the front of files' names\n"
-         "  --thread NAME, --within REGEX, --within-path PREFIX, --ignore REGEX, --fold REGEX,\n"
-         "  --no-fold, --merge RULE, --python-only, --native-only,\n"
-         "  --suppressions FILE, --presets, --no-presets, --no-defaults\n"
-         "                   as in tidemark report\n"
-         "  --top N          at most N calls; 0: all\n"
+         "  --prefix PATH    take this off the front of files' names");
+    fputs(QUERY_FOCUS_HELP, stdout);
+    puts("  --top N          at most N calls; 0: all\n"
          "  --process PID    another process of the recording (PID#N: its N-th program), or all\n"
          "  --json, --csv    all calls, exact numbers for scripts\n"
          "  --help           this text\n"
@@ -83,20 +68,16 @@ static int take(void *context, int val, const char *argument, struct err *err)
                    ? err_set(err, -EINVAL, "--peak '%s' is not a number from tidemark peaks",
                              argument)
                    : 0;
-    case OPT_PEAK_LEAST:
-        return peak_take_size("--peak-least", argument, &w->peaks.least_bytes, err);
-    case OPT_DELTA_VALUE:
-        return peak_take_size("--peak-delta-value", argument, &w->peaks.least_change, err);
-    case OPT_DELTA_TIME:
-        return peak_take_time(argument, &w->peaks.least_time_ns, err);
     case OPT_PREFIX:
         w->prefix = argument;
         return 0;
-    default:
+    case OPT_ORDER:
         w->by_size = strcmp(argument, "size") == 0;
         return w->by_size || strcmp(argument, "time") == 0
                    ? 0
                    : err_set(err, -EINVAL, "--order takes 'time' or 'size', not '%s'", argument);
+    default:
+        return peak_take(&w->peaks, val, "--peak-least", argument, err);
     }
 }
 
@@ -154,23 +135,6 @@ static int find_peak(struct peak_query *k, const struct recording *r, const stru
     return code;
 }
 
-static int print(const struct recording *r, const struct tree *d, const struct query_options *o,
-                 const struct wanted *w, const struct peak_query *k)
-{
-    struct strbuf out = {0};
-    if (o->output == OUTPUT_JSON) {
-        tree_json(r, d, &k->peak, w->prefix, &out);
-    } else if (o->output == OUTPUT_CSV) {
-        tree_csv(d, w->prefix, &out);
-    } else {
-        struct style style = style_of(STDOUT_FILENO);
-        const char *heading = k->heading.size ? k->heading.data : "what was allocated and freed";
-        summary_choice(r, d->places.total.profile, &style, &out);
-        tree_text(d, heading, w->prefix, o->query.top, &style, &out);
-    }
-    return command_print("tree", &out);
-}
-
 static int ask(struct query_options *o, struct recording *r, struct err *err)
 {
     const struct wanted *w = o->command->context;
@@ -180,7 +144,11 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
     if (!code)
         code = tree_init(&tree, r, &k.query, w->by_size, err);
     if (!code) {
-        code = print(r, &tree, o, w, &k);
+        const struct tree_listing listing = {
+            &tree, k.heading.size ? k.heading.data : "what was allocated and freed", w->prefix,
+            k.peak};
+        const struct document document = tree_document(&listing, o->query.top);
+        code = command_write(o, &document);
         tree_release(&tree);
     }
     free(k.since);
@@ -191,16 +159,11 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
 
 int cmd_tree(int argc, char **argv)
 {
-    static const char *const common[] = {
-        "at",     "since",   "top",         "within",      "ignore", "fold", "no-fold", "merge",
-        "thread", "process", "python-only", "native-only", "json",   "csv",  "help",    NULL};
     struct wanted w = {.peaks = PEAK_OPTIONS_DEFAULT};
     const struct query_command command = {.name = "tree",
                                           .help = print_help,
-                                          .files = 1,
+                                          LINES_COMMAND,
                                           .text_rows = TEXT_ROWS,
-                                          .one_process = true,
-                                          .only = common,
                                           .extra = extra,
                                           .take = take,
                                           .context = &w};

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "store/recording.h"
 
@@ -29,6 +30,20 @@ int command_print(const char *name, struct strbuf *out)
         return 0;
     fprintf(stderr, "tidemark %s: cannot write the output: %s\n", name, strerror(errno));
     return 1;
+}
+
+int command_write(const struct query_options *o, const struct document *d)
+{
+    struct strbuf out = {0};
+    if (o->output == OUTPUT_JSON) {
+        document_json(d, &command_sink, &out);
+    } else if (o->output == OUTPUT_CSV) {
+        rows_csv(&d->rows, &command_sink, &out);
+    } else {
+        struct style style = style_of(STDOUT_FILENO);
+        document_text(d, &style, &out);
+    }
+    return command_print(o->command->name, &out);
 }
 
 int command_ask(int argc, char **argv, const struct query_command *command,

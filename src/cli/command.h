@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
-#include "answer/report.h"
+#include "answer/document.h"
 #include "cli/query_options.h"
 
 /* Long output goes to stdout piece by piece. */
@@ -22,6 +22,8 @@ int command_ask(int argc, char **argv, const struct query_command *command,
 
 /* Says why on stderr; returns `status`. */
 int command_fail(const char *name, const struct err *err, int status);
+/* Prints it in the format that was asked for; the exit status. */
+int command_write(const struct query_options *o, const struct document *d);
 /* Writes the rest of the output and releases it; the exit status: 1 if it could not be written. */
 int command_print(const char *name, struct strbuf *out);
 

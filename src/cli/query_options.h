@@ -58,6 +58,16 @@ struct query_command {
 
 #define QUERY_EXTRA 1000
 
+/* Which stacks, for `only` and for the help of commands that leave the details to that of report.
+ */
+#define QUERY_FOCUS_OPTIONS                                                                        \
+    "within", "ignore", "fold", "no-fold", "merge", "thread", "python-only", "native-only"
+#define QUERY_FOCUS_HELP                                                                           \
+    "  --within REGEX, --within-path PREFIX, --ignore REGEX, --fold REGEX, --no-fold,\n"           \
+    "  --merge RULE, --thread NAME, --python-only, --native-only,\n"                               \
+    "  --suppressions FILE, --presets, --no-presets, --no-defaults\n"                              \
+    "                   as in tidemark report\n"
+
 /* 0; or -EINVAL and a sentence: wrong usage. With o->help set nothing else counts. */
 int query_options_parse(struct query_options *o, int argc, char **argv,
                         const struct query_command *command, struct err *err);

@@ -180,6 +180,15 @@ static inline void look_diff(const struct recording *r, uint64_t hash)
     query_release(&q);
 }
 
+/* In every format. */
+static inline void look_document(const struct document *d, const struct style *s,
+                                 struct strbuf *out)
+{
+    document_text(d, s, out);
+    document_json(d, NULL, out);
+    rows_csv(&d->rows, NULL, out);
+}
+
 static inline void look_maps(const struct recording *r, uint64_t hash)
 {
     static const char *const moments[] = {NULL, "start", "50%", "end"};
@@ -189,9 +198,9 @@ static inline void look_maps(const struct recording *r, uint64_t hash)
                       (enum mapping_grouping)(hash / 16 % MAPPING_GROUPINGS), 10, &err) == 0) {
         struct strbuf out = {0};
         const struct style style = {0};
-        maps_text(&m, hash / 64 % 2, &style, &out);
-        maps_json(&m, NULL, &out);
-        maps_csv(&m, NULL, &out);
+        const struct document document = maps_document(&m);
+        m.numa = hash / 64 % 2;
+        look_document(&document, &style, &out);
         strbuf_release(&out);
         mappings_release(&m);
     }
@@ -249,20 +258,22 @@ static inline void look_peaks(const struct recording *r, uint64_t hash)
     struct err err;
     query_init(&q);
     if (threads_init(&t, r, &q, &err) == 0) {
-        threads_text(&t, 10, &style, &out);
-        threads_json(r, &t, &out);
-        threads_csv(&t, &out);
+        const struct document document = threads_document(&t, 10);
+        look_document(&document, &style, &out);
         threads_release(&t);
     }
     if (peaks_init(&p, r, &q, &options, &err) == 0) {
-        peaks_text(&p, "x.tide", "", 10, &style, &out);
-        peaks_json(r, &p, &out);
-        peaks_csv(&p, &out);
+        struct json_stacks stacks = {.frames = &p.places.total.frames};
+        const struct peaks_listing listing = {&p, "x.tide", "", 10, &stacks};
+        const struct document document = peaks_document(&listing);
+        look_document(&document, &style, &out);
+        json_stacks_release(&stacks);
         peaks_release(&p);
     }
     if (tree_init(&d, r, &q, hash / 256 % 2, &err) == 0) {
-        tree_text(&d, "heading", NULL, 10, &style, &out);
-        tree_csv(&d, NULL, &out);
+        const struct tree_listing listing = {.tree = &d, .heading = "heading"};
+        const struct document document = tree_document(&listing, 10);
+        look_document(&document, &style, &out);
         tree_release(&d);
     }
     strbuf_release(&out);

@@ -42,7 +42,8 @@ static char *csv_of(const struct recording *r, const char *label, bool stamps)
     struct mark_rows m;
     struct strbuf out = {0};
     assert_int_equal(mark_rows_init(&m, r, &r->profiles.items[0], label, stamps, NULL), 0);
-    marks_csv(&m, NULL, &out);
+    struct rows rows = marks_document(&m).rows;
+    rows_csv(&rows, NULL, &out);
     mark_rows_release(&m);
     return strbuf_detach(&out);
 }
@@ -153,7 +154,8 @@ static void test_scopes(void **state)
     assert_int_equal(sizeof LONG - 1, 61);
     assert_true(mark_scopes_exist(p));
     assert_int_equal(mark_scopes_init(&s, r, p, NULL, NULL), 0);
-    mark_scopes_csv(&s, &out);
+    struct rows rows = mark_scopes_document(&s).rows;
+    rows_csv(&rows, NULL, &out);
     assert_string_equal(out.data, "name,entered,open,time_ns,live_bytes,live_blocks,most_bytes,"
                                   "peak_bytes,rss_bytes,allocations\n"
                                   "inner,2,0,40,30,3,50,240,30,4\n"
@@ -162,7 +164,8 @@ static void test_scopes(void **state)
     mark_scopes_release(&s);
     strbuf_clear(&out);
     assert_int_equal(mark_scopes_init(&s, r, p, "inner", NULL), 0);
-    mark_scopes_csv(&s, &out);
+    rows = mark_scopes_document(&s).rows;
+    rows_csv(&rows, NULL, &out);
     assert_non_null(strstr(out.data, "\ninner,2,"));
     assert_null(strstr(out.data, "outer"));
     mark_scopes_release(&s);
