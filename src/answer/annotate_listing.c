@@ -3,6 +3,7 @@
 
 #include "base/say.h"
 #include "model/sampled.h"
+#include "base/path.h"
 #include "answer/annotate.h"
 #include "answer/location.h"
 #include "answer/report.h"
@@ -235,7 +236,7 @@ static void add_inlined(const struct annotation *a, const struct annotated_place
     strbuf_puts(out, "inlined ");
     location_name(out, strpool_get(&a->strings, p->function), 60);
     if (p->file)
-        say(out, ", %s:%d", location_base(strpool_get(&a->strings, p->file)), p->line);
+        say(out, ", %s:%d", path_base(strpool_get(&a->strings, p->file)), p->line);
     if (p->source && annotation_text(a, p->source, p->line, &size)) {
         strbuf_puts(out, ": ");
         add_source_text(a, p->source, p->line, true, out);

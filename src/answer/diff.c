@@ -1,10 +1,7 @@
 /* The difference of two recordings: its table, JSON and CSV. */
 #include "answer/diff.h"
 
-#include <stdlib.h>
-
 #include "answer/columns.h"
-#include "answer/indent.h"
 #include "answer/json_parts.h"
 #include "answer/location.h"
 
@@ -21,8 +18,6 @@ const char *diff_status_name(enum diff_status s)
 struct listed {
     const struct diff *diff;
     struct json_stacks *stacks; /* of each side, for JSON */
-    const uint32_t *indent;     /* of each row, for the text of a tree; */
-    bool deep;                  /* it is, so depths are shown */
 };
 
 static const struct query *query_of(const void *answer)
@@ -48,7 +43,6 @@ static const char *title_of_name(const void *answer)
 /* What columns depend on. */
 enum {
     TREE = 1,
-    DEEP = 2,
     STACK = 4,
     NO_STACK = 8,
     FILES = 16,
@@ -62,7 +56,7 @@ static unsigned kind_of(const struct listed *l)
 {
     enum grouping by = query_of(l)->by;
     bool tree = is_tree(l);
-    return (tree ? TREE : 0u) | (l->deep ? DEEP : 0u) | (by == BY_STACK ? STACK : NO_STACK) |
+    return (tree ? TREE : 0u) | (by == BY_STACK ? STACK : NO_STACK) |
            (by == BY_FILE     ? FILES
             : by == BY_THREAD ? THREADS
                               : NAMES) |
@@ -116,15 +110,6 @@ static struct cell get_status(struct spot s)
     return CELL_OF(diff_status_name(((const struct diff_row *)s.row)->status));
 }
 
-static struct cell get_shown_name(struct spot s)
-{
-    const struct listed *t = s.answer;
-    const struct diff_row *r = s.row;
-    int indent = t->indent ? (int)t->indent[r - t->diff->rows.items] : 0;
-    strbuf_printf(s.made, "%*s%s", indent, "", r->name);
-    return CELL_OF(s.made->data);
-}
-
 static struct cell get_place(struct spot s)
 {
     const struct diff_row *r = s.row;
@@ -165,8 +150,9 @@ static const struct column_def columns[] = {
     {NULL, NULL, COLUMN_COUNT, VALUE(SHOWN | CHANGE | COUNT), .plus = true,
      .title_of = title_of_count},
     {NULL, "in all", COLUMN_AMOUNT, VALUE(TOTAL | CHANGE), .plus = true, .text_if = TOTALS},
-    {"depth", "depth", COLUMN_COUNT, ROW(depth), .text_if = DEEP, .json_if = TREE, .csv_if = TREE},
-    {NULL, NULL, COLUMN_NAME, .get = get_shown_name, .title_of = title_of_name, .text_if = NAMES},
+    {"depth", "depth", COLUMN_COUNT, ROW(depth), .text_if = COLUMN_DEEP, .json_if = TREE,
+     .csv_if = TREE},
+    {NULL, NULL, COLUMN_CALL, ROW(name), .title_of = title_of_name, .text_if = NAMES},
     {NULL, "file", COLUMN_PATH, ROW(name), .text_if = FILES},
     {NULL, "thread", COLUMN_TITLE, ROW(name), .text_if = THREADS},
     {NULL, "where", COLUMN_PATH, .get = get_place, .text_if = PLACED},
@@ -209,25 +195,19 @@ static bool is_row_shown(const void *answer, const void *row)
 
 static struct rows rows_of(const struct listed *t)
 {
-    return (struct rows){COLUMN_DEFS(columns), ITEMS(t->diff->rows),
-                         .answer = t,          .metric = t->diff->query->metric,
-                         .is = kind_of(t),     .in_text = is_row_shown};
+    return (struct rows){COLUMN_DEFS(columns),
+                         ITEMS(t->diff->rows),
+                         .answer = t,
+                         .metric = t->diff->query->metric,
+                         .is = kind_of(t),
+                         .in_text = is_row_shown,
+                         .depth = is_tree(t) ? 1 + offsetof(struct diff_row, depth) : 0};
 }
 
 void diff_table_text(const struct diff *d, const struct style *s, struct strbuf *out)
 {
-    struct listed t = {.diff = d};
-    uint32_t *indent = NULL;
-    if (is_tree(&t)) {
-        indent = xcalloc(d->rows.count + 1, sizeof *indent);
-        for (size_t i = 0; i < d->rows.count; i++)
-            indent[i] = d->rows.items[i].depth;
-        t.deep = indent_tree(indent, d->rows.count);
-        t.indent = indent;
-    }
-    struct rows rows = rows_of(&t);
+    struct rows rows = rows_of(&(struct listed){.diff = d});
     rows_text(&rows, s, out);
-    free(indent);
 }
 
 /* --- JSON and CSV ----------------------------------------------------------------------------- */

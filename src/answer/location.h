@@ -11,7 +11,6 @@
 #include "model/frames.h"
 
 /* A path without its folders. */
-#define location_base path_base
 /* "file.c:12", "file.c"; the module where no file is known; nothing where neither is. */
 void location_put(struct strbuf *out, const char *file, uint32_t line, const char *module);
 void location_of_frame(struct strbuf *out, const struct frame_table *t, const struct call_frame *f);

@@ -10,7 +10,6 @@
 
 #include "cli/command.h"
 #include "cli/picture.h"
-#include "cli/query_options.h"
 #include "export/annotate_html.h"
 #include "model/sampled.h"
 #include "answer/annotate.h"
@@ -57,7 +56,7 @@ static void print_help(void)
         "folder\n"
         "                   to look for them in (repeatable)\n"
         "  --html FILE      one page for a browser, with the whole function; '-': stdout\n"
-        "  --json           exact numbers for scripts\n"
+        "  --json, --csv    exact numbers for scripts\n"
         "  --help           this text\n"
         "\n"
         "Examples:\n"
@@ -101,6 +100,8 @@ static int print(const struct annotation *a, const struct wanted *w, const struc
         annotate_html(a, w->code, &out);
     } else if (o->output == OUTPUT_JSON) {
         annotate_json(a, w->code, &out);
+    } else if (o->output == OUTPUT_CSV) {
+        annotate_csv(a, w->code, &out);
     } else {
         struct style style = style_of(STDOUT_FILENO);
         annotate_text(a, w->code, w->context, &style, &out);
@@ -110,13 +111,36 @@ static int print(const struct annotation *a, const struct wanted *w, const struc
     return code;
 }
 
+static int ask(struct query_options *o, struct recording *r, struct err *err)
+{
+    const struct wanted *w = o->command->context;
+    struct annotation annotation;
+    if (w->html && o->output != OUTPUT_TEXT)
+        return err_set(err, -EINVAL, "--html and %s exclude each other",
+                       o->output == OUTPUT_JSON ? "--json" : "--csv");
+    if (!o->metric_given)
+        o->query.metric = sampled_default(r);
+    const struct annotate_question question = {.query = o->query,
+                                               .function = o->files.items[1],
+                                               .library = w->library,
+                                               .code = w->code,
+                                               .paths = w->paths};
+    int code = annotate(&annotation, r, &question, err);
+    if (code)
+        return code;
+    code = print(&annotation, w, o, err);
+    annotation_release(&annotation);
+    return code;
+}
+
 int cmd_annotate(int argc, char **argv)
 {
-    static const char *const common[] = {"metric",  "size",   "at",      "since",
-                                         "within",  "ignore", "no-fold", "thread",
-                                         "process", "json",   "help",    NULL};
+    static const char *const common[] = {"metric", "size",    "at",     "since",   "within",
+                                         "ignore", "no-fold", "thread", "process", "json",
+                                         "csv",    "help",    NULL};
     struct wanted w = {.context = CONTEXT};
     const struct query_command command = {.name = "annotate",
+                                          .help = print_help,
                                           .one_process = true,
                                           .files = 2,
                                           .arguments = "FILE FUNCTION",
@@ -124,40 +148,7 @@ int cmd_annotate(int argc, char **argv)
                                           .extra = extra,
                                           .take = take,
                                           .context = &w};
-    struct query_options o;
-    struct err err = {{0}};
-    struct recording *recording = NULL;
-    struct annotation annotation;
-    int code = query_options_parse(&o, argc, argv, &command, &err);
-    if (code) {
-        source_paths_release(&w.paths);
-        return command_fail("annotate", &err, 2);
-    }
-    if (o.help) {
-        print_help();
-        goto out;
-    }
-    if (w.html && o.output == OUTPUT_JSON)
-        code = err_set(&err, -EINVAL, "--html and --json exclude each other");
-    else if (query_read(&o, o.files.items[0], &recording, &err))
-        code = -EIO;
-    if (code)
-        goto out;
-    if (!o.metric_given)
-        o.query.metric = sampled_default(recording);
-    const struct annotate_question question = {.query = o.query,
-                                               .function = o.files.items[1],
-                                               .library = w.library,
-                                               .code = w.code,
-                                               .paths = w.paths};
-    code = annotate(&annotation, recording, &question, &err);
-    if (!code) {
-        code = print(&annotation, &w, &o, &err);
-        annotation_release(&annotation);
-    }
-out:
+    int status = command_ask(argc, argv, &command, ask);
     source_paths_release(&w.paths);
-    recording_free(recording);
-    query_options_release(&o);
-    return code ? command_fail("annotate", &err, code == -EINVAL ? 2 : 1) : 0;
+    return status;
 }

@@ -285,8 +285,6 @@ static int prepare(struct wanted *w, struct query_options *o, struct err *err)
                        metric_name(o->query.metric));
     if (w->mark_on.count && !w->per)
         return err_set(err, -EINVAL, "--mark-on is of no use without --per");
-    if (!o->top_given && o->output == OUTPUT_TEXT)
-        o->query.top = TEXT_ROWS;
     if (!w->runs.copies) {
         long processors = sysconf(_SC_NPROCESSORS_ONLN);
         w->runs.copies = processors > 2 ? (size_t)processors : 2;
@@ -333,6 +331,7 @@ int cmd_compare(int argc, char **argv)
     struct wanted w = {
         .runs = {.sampling = {.cpu_period_ns = (uint64_t)(1e9 / CPU_HZ), .fault_period = 1}}};
     const struct query_command command = {.name = "compare",
+                                          .text_rows = TEXT_ROWS,
                                           .program = true,
                                           .letter_o = true,
                                           .only = common,

@@ -10,9 +10,7 @@
 #include "model/sampled.h"
 #include "answer/diff.h"
 
-#define TEXT_ROWS      20
-#define TEXT_TREE_ROWS 60
-#define TEXT_TREE_MIN  1.0
+#define TEXT_ROWS 20
 
 static void print_help(void)
 {
@@ -32,17 +30,6 @@ static void print_help(void)
            query_options_help());
 }
 
-static void set_defaults(struct query_options *o)
-{
-    bool tree = o->query.shape == SHAPE_TREE;
-    if (o->output != OUTPUT_TEXT)
-        return;
-    if (!o->top_given)
-        o->query.top = tree ? TEXT_TREE_ROWS : TEXT_ROWS;
-    if (!o->min_given && tree)
-        o->query.min_percent = TEXT_TREE_MIN;
-}
-
 static int print_diff(const struct diff *d, enum output output)
 {
     struct strbuf out = {0};
@@ -59,7 +46,8 @@ static int print_diff(const struct diff *d, enum output output)
 
 int cmd_diff(int argc, char **argv)
 {
-    static const struct query_command command = {.name = "diff", .files = 2, .summary = true};
+    static const struct query_command command = {
+        .name = "diff", .help = print_help, .files = 2, .summary = true, .text_rows = TEXT_ROWS};
     struct query_options o;
     struct err err = {{0}};
     struct recording *recordings[2] = {NULL, NULL};
@@ -71,7 +59,6 @@ int cmd_diff(int argc, char **argv)
         print_help();
         goto out;
     }
-    set_defaults(&o);
     for (int i = 0; i < 2 && !code; i++)
         code = query_read(&o, o.files.items[i], &recordings[i], &err);
     if (code) {

@@ -1,12 +1,10 @@
 /* tidemark findings FILE: the short list of what is worth fixing. */
 #include "cli/commands.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/query_options.h"
 #include "answer/findings.h"
 
 static void print_help(void)
@@ -32,7 +30,7 @@ static void print_help(void)
          "  --thread NAME    only this thread (name or id)\n"
          "  --python-only, --native-only   list only such frames\n"
          "  --process PID    this process alone (PID#N: its N-th program), or all as one\n"
-         "  --json           for scripts\n"
+         "  --json, --csv    for scripts\n"
          "  --help           this text\n"
          "\n"
          "Examples:\n"
@@ -41,46 +39,32 @@ static void print_help(void)
          "  tidemark findings app.tide --json");
 }
 
+static int ask(struct query_options *o, struct recording *r, struct err *err)
+{
+    struct findings_all findings;
+    struct strbuf out = {0};
+    size_t most = o->top_given ? o->query.top : 0;
+    int code = findings_all_init(&findings, r, &o->query, 0, err);
+    if (code)
+        return code;
+    if (o->output == OUTPUT_JSON) {
+        findings_json(&findings, most, &out);
+    } else if (o->output == OUTPUT_CSV) {
+        findings_csv(&findings, most, &out);
+    } else {
+        struct style style = style_of(STDOUT_FILENO);
+        findings_text(&findings, o->files.items[0], most, &style, &out);
+    }
+    findings_all_release(&findings);
+    return command_print("findings", &out);
+}
+
 int cmd_findings(int argc, char **argv)
 {
     static const char *const common[] = {"top",   "within", "ignore",  "fold",        "no-fold",
                                          "merge", "thread", "process", "python-only", "native-only",
-                                         "json",  "help",   NULL};
+                                         "json",  "csv",    "help",    NULL};
     static const struct query_command command = {
-        .name = "findings", .files = 1, .only = common, .presets = true};
-    struct query_options o;
-    struct err err = {{0}};
-    struct recording *recording = NULL;
-    struct strbuf out = {0};
-    struct findings_all findings;
-    int status = 0;
-    if (query_options_parse(&o, argc, argv, &command, &err))
-        return command_fail("findings", &err, 2);
-    if (o.help) {
-        print_help();
-        goto out;
-    }
-    if (query_read(&o, o.files.items[0], &recording, &err)) {
-        status = command_fail("findings", &err, 1);
-        goto out;
-    }
-    size_t most = o.top_given ? o.query.top : 0;
-    int code = findings_all_init(&findings, recording, &o.query, 0, &err);
-    if (code) {
-        status = command_fail("findings", &err, code == -EINVAL ? 2 : 1);
-        goto out;
-    }
-    if (o.output == OUTPUT_JSON) {
-        findings_json(&findings, most, &out);
-    } else {
-        struct style style = style_of(STDOUT_FILENO);
-        findings_text(&findings, o.files.items[0], most, &style, &out);
-    }
-    findings_all_release(&findings);
-    status = command_print("findings", &out);
-out:
-    strbuf_release(&out);
-    recording_free(recording);
-    query_options_release(&o);
-    return status;
+        .name = "findings", .help = print_help, .files = 1, .only = common, .presets = true};
+    return command_ask(argc, argv, &command, ask);
 }

@@ -1,16 +1,13 @@
 /* tidemark growth FILE: does it grow from mark to mark, by how much, and what kind of growth. */
 #include "cli/commands.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/picture.h"
-#include "cli/query_options.h"
 #include "export/growth_plot.h"
 #include "answer/growth.h"
-#include "store/reader.h"
 
 #define SITES_SHOWN 10
 
@@ -50,7 +47,7 @@ static void print_help(void)
          "  --thread NAME    only what this thread allocated\n"
          "  --python-only, --native-only   list only such frames\n"
          "  --process PID    another process of the recording (PID#N: its N-th program)\n"
-         "  --json           exact numbers for scripts\n"
+         "  --json, --csv    exact numbers for scripts; CSV has the functions\n"
          "  --help           this text\n"
          "\n"
          "Examples:\n"
@@ -77,6 +74,8 @@ static int print_growth(const struct growth *g, const struct query_options *o, b
     size_t most = o->top_given ? o->query.top : SITES_SHOWN;
     if (o->output == OUTPUT_JSON) {
         growth_json(g, most, &out);
+    } else if (o->output == OUTPUT_CSV) {
+        growth_csv(g, most, &out);
     } else {
         struct style style = style_of(STDOUT_FILENO);
         growth_text(g, o->files.items[0], most, why, &style, &out);
@@ -93,6 +92,20 @@ static int draw(const struct growth *g, const char *file, struct err *err)
     return code;
 }
 
+static int ask(struct query_options *o, struct recording *r, struct err *err)
+{
+    const struct wanted *w = o->command->context;
+    struct growth growth;
+    o->query.has_mark = w->mark ? w->mark : "";
+    const struct growth_question question = {o->query, w->mark, w->per};
+    int code = growth_init(&growth, r, &question, err);
+    if (code)
+        return code;
+    code = w->plot ? draw(&growth, w->plot, err) : print_growth(&growth, o, w->why);
+    growth_release(&growth);
+    return code;
+}
+
 int cmd_growth(int argc, char **argv)
 {
     static const struct option extra[] = {{"mark", required_argument, NULL, OPT_MARK},
@@ -102,45 +115,16 @@ int cmd_growth(int argc, char **argv)
                                           {0}};
     static const char *const common[] = {
         "top",         "within",      "ignore", "fold", "no-fold", "merge", "process",
-        "python-only", "native-only", "thread", "json", "help",    NULL};
+        "python-only", "native-only", "thread", "json", "csv",     "help",  NULL};
     struct wanted wanted = {0};
     const struct query_command command = {.name = "growth",
+                                          .help = print_help,
                                           .files = 1,
+                                          .not_combined = true,
                                           .only = common,
                                           .presets = true,
                                           .extra = extra,
                                           .take = take,
                                           .context = &wanted};
-    struct query_options o;
-    struct err err = {{0}};
-    struct recording *recording = NULL;
-    struct growth growth;
-    int status = 0;
-    if (query_options_parse(&o, argc, argv, &command, &err))
-        return command_fail("growth", &err, 2);
-    if (o.help) {
-        print_help();
-        goto out;
-    }
-    if (recording_read(o.files.items[0], &recording, &err)) {
-        status = command_fail("growth", &err, 1);
-        goto out;
-    }
-    query_tell_damage(&o, o.files.items[0], recording);
-    o.query.has_mark = wanted.mark ? wanted.mark : "";
-    const struct growth_question question = {o.query, wanted.mark, wanted.per};
-    int code = growth_init(&growth, recording, &question, &err);
-    if (code) {
-        status = command_fail("growth", &err, code == -EINVAL ? 2 : 1);
-        goto out;
-    }
-    if (!wanted.plot)
-        status = print_growth(&growth, &o, wanted.why);
-    else if (draw(&growth, wanted.plot, &err))
-        status = command_fail("growth", &err, 1);
-    growth_release(&growth);
-out:
-    recording_free(recording);
-    query_options_release(&o);
-    return status;
+    return command_ask(argc, argv, &command, ask);
 }

@@ -2,18 +2,14 @@
 #include "cli/commands.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/say.h"
-#include "analyse/leaks.h"
 #include "cli/command.h"
-#include "cli/query_options.h"
 #include "model/combined_profile.h"
 #include "answer/leaks.h"
-#include "answer/units.h"
 
 #define TEXT_ENTRIES 10
 #define EXIT_LOST    3
@@ -135,24 +131,20 @@ static bool judge(const struct leaks *l, enum fail_on fail)
         s[REACH_LOST].blocks + s[REACH_INDIRECT].blocks + (all ? s[REACH_UNKNOWN].blocks : 0);
     uint64_t bytes =
         s[REACH_LOST].bytes + s[REACH_INDIRECT].bytes + (all ? s[REACH_UNKNOWN].bytes : 0);
-    if (!blocks && l->may_match.blocks) {
-        struct strbuf may = {0};
-        say(&may, "%B in %N block(s)", l->may_match.bytes, l->may_match.blocks);
-        fprintf(stderr,
-                "tidemark leaks: process %" PRIu32 " lost %s whose stacks were cut off: they may "
-                "match\n",
-                l->profile->pid, may.data);
-        strbuf_release(&may);
-        return true;
-    }
-    if (!blocks)
-        return false;
     struct strbuf text = {0};
-    say(&text, "%B in %N block(s)", bytes, blocks);
-    fprintf(stderr, "tidemark leaks: process %" PRIu32 " %s %s\n", l->profile->pid,
-            all ? "did not free" : "lost", text.data);
+    if (blocks)
+        say(&text, "tidemark leaks: process %d %r %B in %N block(s)\n", l->profile->pid,
+            all ? "did not free" : "lost", bytes, blocks);
+    else if (l->may_match.blocks)
+        say(&text,
+            "tidemark leaks: process %d lost %B in %N block(s) whose stacks were cut off: they may "
+            "match\n",
+            l->profile->pid, l->may_match.bytes, l->may_match.blocks);
+    bool failed = text.size > 0;
+    if (failed)
+        fputs(text.data, stderr);
     strbuf_release(&text);
-    return true;
+    return failed;
 }
 
 /* Exit status of --fail: one process if the question names it, else all of them. */
@@ -180,11 +172,11 @@ static int judge_all(const struct leaks *l, enum fail_on fail)
     }
     if (fail == FAIL_LOST && unknown) {
         struct strbuf text = {0};
-        unit_counted(&text, (int64_t)unknown, "process");
-        fprintf(stderr,
-                "tidemark leaks: whether %s lost anything is not known (%s); --fail=all counts "
-                "what is unclassified\n",
-                text.data, why ? why : "nobody looked what points to it");
+        say(&text,
+            "tidemark leaks: whether %N process(es) lost anything is not known (%r); --fail=all "
+            "counts what is unclassified\n",
+            unknown, why ? why : "nobody looked what points to it");
+        fputs(text.data, stderr);
         strbuf_release(&text);
     }
     return failed ? EXIT_LOST : 0;
@@ -200,8 +192,6 @@ static struct leaks_question question_of(const struct query_options *o, const st
     /* Text is for a screen, so it starts with what matters; data is complete. */
     q.kinds = w->kinds ? w->kinds : text ? LEAKS_NOT_FREED : LEAKS_ALL;
     q.whole = text && (!w->kinds || w->kinds == LEAKS_ALL);
-    if (text && !o->top_given)
-        q.query.top = TEXT_ENTRIES;
     return q;
 }
 
@@ -222,16 +212,15 @@ static int print_text(const struct leaks *l, const struct query_options *o,
     return status;
 }
 
-static int answer(const struct query_options *o, const struct wanted *w,
-                  struct recording *recording)
+static int ask(struct query_options *o, struct recording *r, struct err *err)
 {
-    struct err err = {{0}};
+    const struct wanted *w = o->command->context;
     struct leaks leaks;
     const struct leaks_question q = question_of(o, w);
-    int code = leaks_find(&leaks, recording, &q, &err);
+    int code = leaks_find(&leaks, r, &q, err);
     if (code)
-        return command_fail("leaks", &err, code == -EINVAL ? 2 : 1);
-    int status = print_text(&leaks, o, recording);
+        return code;
+    int status = print_text(&leaks, o, r);
     if (w->fail && !status)
         status = judge_all(&leaks, w->fail);
     leaks_release(&leaks);
@@ -254,25 +243,13 @@ int cmd_leaks(int argc, char **argv)
         "python-only", "native-only", "process",     "json", "csv",     "help",   NULL};
     struct wanted wanted = {0};
     const struct query_command command = {.name = "leaks",
+                                          .help = print_help,
                                           .files = 1,
+                                          .text_rows = TEXT_ENTRIES,
                                           .presets = true,
                                           .only = common,
                                           .extra = extra,
                                           .take = take,
                                           .context = &wanted};
-    struct query_options o;
-    struct err err = {{0}};
-    struct recording *recording = NULL;
-    int status = 0;
-    if (query_options_parse(&o, argc, argv, &command, &err))
-        return command_fail("leaks", &err, 2);
-    if (o.help)
-        print_help();
-    else if (query_read(&o, o.files.items[0], &recording, &err))
-        status = command_fail("leaks", &err, 1);
-    else
-        status = answer(&o, &wanted, recording);
-    recording_free(recording);
-    query_options_release(&o);
-    return status;
+    return command_ask(argc, argv, &command, ask);
 }
