@@ -54,13 +54,21 @@ static int compare_places(const void *x, const void *y, void *context)
     return order ? order : compare_numbers((uintptr_t)p, (uintptr_t)q);
 }
 
+/* The numbers from 0 in an order; the caller frees them. */
+static uint32_t *ordered(size_t count, int (*compare)(const void *, const void *, void *),
+                         struct annotation *a)
+{
+    uint32_t *order = xmalloc((count + 1) * sizeof *order);
+    for (size_t i = 0; i < count; i++)
+        order[i] = (uint32_t)i;
+    qsort_r(order, count, sizeof *order, compare, a);
+    return order;
+}
+
 static void order_places(struct annotation *a)
 {
     size_t count = a->places.count;
-    a->place_order = xmalloc((count + 1) * sizeof *a->place_order);
-    for (size_t i = 0; i < count; i++)
-        a->place_order[i] = (uint32_t)i;
-    qsort_r(a->place_order, count, sizeof *a->place_order, compare_places, a);
+    a->place_order = ordered(count, compare_places, a);
     for (size_t i = 0; i < count; i++) {
         const struct annotated_place *p = &a->places.items[a->place_order[i]];
         bool own = p->parent == PLACE_NONE;
@@ -85,10 +93,7 @@ static int compare_code(const void *x, const void *y, void *context)
 static void order_code(struct annotation *a)
 {
     size_t count = a->instructions.count;
-    a->code_order = xmalloc((count + 1) * sizeof *a->code_order);
-    for (size_t i = 0; i < count; i++)
-        a->code_order[i] = (uint32_t)i;
-    qsort_r(a->code_order, count, sizeof *a->code_order, compare_code, a);
+    a->code_order = ordered(count, compare_code, a);
     for (size_t i = 0; i < count; i++) {
         uint32_t place = a->instructions.items[a->code_order[i]].place;
         if (place == PLACE_NONE)

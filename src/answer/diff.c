@@ -141,7 +141,9 @@ static void put_stack(struct spot s, const char *key, struct json *j)
 #define ROW(member)    FIELD(struct diff_row, member)
 #define VALUE(number_) .get = get_value, .number = (number_)
 #define JSON_ONLY      .csv_if = COLUMN_NEVER
+#define CSV_ONLY       .json_if = COLUMN_NEVER
 
+/* JSON and CSV have some of these in another order each. */
 static const struct column_def columns[] = {
     {NULL, "change", COLUMN_AMOUNT, VALUE(SHOWN | CHANGE), .plus = true},
     {NULL, "%", COLUMN_PERCENT, .get = get_shown_share, .number = SHOWN, .plus = true},
@@ -150,32 +152,32 @@ static const struct column_def columns[] = {
     {NULL, NULL, COLUMN_COUNT, VALUE(SHOWN | CHANGE | COUNT), .plus = true,
      .title_of = title_of_count},
     {NULL, "in all", COLUMN_AMOUNT, VALUE(TOTAL | CHANGE), .plus = true, .text_if = TOTALS},
-    {"depth", "depth", COLUMN_COUNT, ROW(depth), .text_if = COLUMN_DEEP, .json_if = TREE,
-     .csv_if = TREE},
+    {"depth", "depth", COLUMN_COUNT, ROW(depth), .text_if = COLUMN_DEEP, .csv_if = TREE, CSV_ONLY},
     {NULL, NULL, COLUMN_CALL, ROW(name), .title_of = title_of_name, .text_if = NAMES},
     {NULL, "file", COLUMN_PATH, ROW(name), .text_if = FILES},
     {NULL, "thread", COLUMN_TITLE, ROW(name), .text_if = THREADS},
     {NULL, "where", COLUMN_PATH, .get = get_place, .text_if = PLACED},
+    {"status", NULL, COLUMN_WORD, .get = get_status, JSON_ONLY},
     {"name", NULL, COLUMN_NAME, ROW(name), .csv_if = NO_STACK},
     {"module", NULL, COLUMN_WORD, ROW(module), .csv_if = NO_STACK},
     {"file", NULL, COLUMN_PATH, ROW(file), .csv_if = NO_STACK},
     {"line", NULL, COLUMN_COUNT, ROW(line), .zero_is_unknown = true, .csv_if = NO_STACK},
-    {"thread", NULL, COLUMN_TITLE, ROW(thread), .json_if = STACK, .csv_if = STACK},
-    {"stack", NULL, COLUMN_WORDS, .get = get_stack, .json = put_stack, .json_if = STACK,
-     .csv_if = STACK},
-    {"status", NULL, COLUMN_WORD, .get = get_status},
+    {"thread", NULL, COLUMN_TITLE, ROW(thread), .csv_if = STACK, CSV_ONLY},
+    {"stack", NULL, COLUMN_WORDS, .get = get_stack, .csv_if = STACK, CSV_ONLY},
+    {"status", NULL, COLUMN_WORD, .get = get_status, CSV_ONLY},
     {"a_bytes", NULL, COLUMN_AMOUNT, VALUE(A)},
     {"b_bytes", NULL, COLUMN_AMOUNT, VALUE(B)},
-    {"change_bytes", NULL, COLUMN_AMOUNT, VALUE(CHANGE)},
+    {"change_bytes", NULL, COLUMN_AMOUNT, VALUE(CHANGE), CSV_ONLY},
     {"a_count", NULL, COLUMN_COUNT, VALUE(A | COUNT)},
     {"b_count", NULL, COLUMN_COUNT, VALUE(B | COUNT)},
+    {"change_bytes", NULL, COLUMN_AMOUNT, VALUE(CHANGE), JSON_ONLY},
     {"change_count", NULL, COLUMN_COUNT, VALUE(CHANGE | COUNT)},
     {"change_percent", NULL, COLUMN_REAL, .get = get_percent, JSON_ONLY},
     {"a_total_bytes", NULL, COLUMN_AMOUNT, VALUE(A | TOTAL)},
     {"b_total_bytes", NULL, COLUMN_AMOUNT, VALUE(B | TOTAL)},
-    {"change_total_bytes", NULL, COLUMN_AMOUNT, VALUE(CHANGE | TOTAL)},
     {"a_total_count", NULL, COLUMN_COUNT, VALUE(A | TOTAL | COUNT), JSON_ONLY},
     {"b_total_count", NULL, COLUMN_COUNT, VALUE(B | TOTAL | COUNT), JSON_ONLY},
+    {"change_total_bytes", NULL, COLUMN_AMOUNT, VALUE(CHANGE | TOTAL)},
     {"change_total_count", NULL, COLUMN_COUNT, VALUE(CHANGE | TOTAL | COUNT), JSON_ONLY},
     /* B minus A, named as in a report. */
     {"bytes", NULL, COLUMN_AMOUNT, VALUE(CHANGE), .json_if = STACK, JSON_ONLY},
@@ -185,6 +187,9 @@ static const struct column_def columns[] = {
     {"total_bytes", NULL, COLUMN_AMOUNT, VALUE(CHANGE | TOTAL), .json_if = NO_STACK, JSON_ONLY},
     {"total_count", NULL, COLUMN_COUNT, VALUE(CHANGE | TOTAL | COUNT), .json_if = NO_STACK,
      JSON_ONLY},
+    {"depth", NULL, COLUMN_COUNT, ROW(depth), .json_if = TREE, JSON_ONLY},
+    {"thread", NULL, COLUMN_TITLE, ROW(thread), .json_if = STACK, JSON_ONLY},
+    {"stack", NULL, COLUMN_WORDS, .json = put_stack, .json_if = STACK},
 };
 
 /* A tree has all of its rows in the text, too. */

@@ -98,10 +98,7 @@ static struct cell get_bar(struct spot s)
     return CELL_OF(s.made->data);
 }
 
-static bool has_bytes(const void *answer)
-{
-    return is_size(((const struct picture *)answer)->histograms);
-}
+#define SIZES 1 /* what a column depends on */
 
 static const struct column_def columns[] = {
     {"from", NULL, COLUMN_COUNT, .get = get_from},
@@ -110,16 +107,19 @@ static const struct column_def columns[] = {
     {NULL, "below", COLUMN_COUNT, .get = get_edge, .number = 1},
     {"count", "blocks", COLUMN_COUNT, FIELD(struct bucket, count)},
     {NULL, "%", COLUMN_PERCENT, .get = get_share},
-    {"bytes", "bytes", COLUMN_BYTES, .get = get_bytes, .in_text = has_bytes, .in_json = has_bytes},
+    {"bytes", "bytes", COLUMN_BYTES, .get = get_bytes, .text_if = SIZES, .json_if = SIZES},
     {NULL, "", COLUMN_WORD, .get = get_bar},
 };
 
 static struct rows rows_of(const struct picture *p, const struct spread *spread)
 {
-    return (struct rows){COLUMN_DEFS(columns), .answer = p, .item_size = sizeof(struct bucket),
+    return (struct rows){COLUMN_DEFS(columns),
+                         .answer = p,
+                         .item_size = sizeof(struct bucket),
                          .items =
                              spread->count ? &p->histograms->buckets.items[spread->first] : NULL,
-                         .count = spread->count};
+                         .count = spread->count,
+                         .is = is_size(p->histograms) ? SIZES : 0};
 }
 
 static struct bucket never_freed(const struct spread *spread)

@@ -15,15 +15,12 @@
 
 #define TEXT_ROWS 20
 
-enum { OPT_PEAK = QUERY_EXTRA, OPT_DELTA_TIME, OPT_DELTA_VALUE, OPT_PLOT, OPT_REBASE };
+enum { OPT_PLOT = OPT_PEAK_NEXT, OPT_REBASE };
 
-static const struct option extra[] = {
-    {"peak", required_argument, NULL, OPT_PEAK},
-    {"peak-delta-time", required_argument, NULL, OPT_DELTA_TIME},
-    {"peak-delta-value", required_argument, NULL, OPT_DELTA_VALUE},
-    {"plot", required_argument, NULL, OPT_PLOT},
-    {"rebase", no_argument, NULL, OPT_REBASE},
-    {0}};
+static const struct option extra[] = {PEAK_OPTION_LIST("peak"),
+                                      {"plot", required_argument, NULL, OPT_PLOT},
+                                      {"rebase", no_argument, NULL, OPT_REBASE},
+                                      {0}};
 
 struct wanted {
     struct peak_options peaks;
@@ -65,20 +62,13 @@ static void print_help(void)
 static int take(void *context, int val, const char *argument, struct err *err)
 {
     struct wanted *w = context;
-    switch (val) {
-    case OPT_PEAK:
-        return peak_take_size("--peak", argument, &w->peaks.least_bytes, err);
-    case OPT_DELTA_VALUE:
-        return peak_take_size("--peak-delta-value", argument, &w->peaks.least_change, err);
-    case OPT_DELTA_TIME:
-        return peak_take_time(argument, &w->peaks.least_time_ns, err);
-    case OPT_PLOT:
+    if (val < OPT_PEAK_NEXT)
+        return peak_take(&w->peaks, val, "--peak", argument, err);
+    if (val == OPT_PLOT)
         w->plot = argument;
-        return 0;
-    default:
+    else
         w->rebase = true;
-        return 0;
-    }
+    return 0;
 }
 
 static int draw(const struct peaks *p, const struct wanted *w, struct err *err)
@@ -164,15 +154,11 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
 
 int cmd_peaks(int argc, char **argv)
 {
-    static const char *const common[] = {
-        "at", "since", "top", "process", "json", "csv", "help", QUERY_FOCUS_OPTIONS, NULL};
     struct wanted w = {.peaks = PEAK_OPTIONS_DEFAULT};
     const struct query_command command = {.name = "peaks",
                                           .help = print_help,
-                                          .files = 1,
+                                          LINES_COMMAND,
                                           .text_rows = TEXT_ROWS,
-                                          .one_process = true,
-                                          .only = common,
                                           .extra = extra,
                                           .take = take,
                                           .context = &w};

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/peak_lines.h"
 #include "cli/picture.h"
 #include "export/threads_plot.h"
 #include "answer/threads.h"
@@ -105,15 +106,11 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
 
 int cmd_threads(int argc, char **argv)
 {
-    static const char *const common[] = {
-        "at", "since", "top", "process", "json", "csv", "help", QUERY_FOCUS_OPTIONS, NULL};
     struct wanted w = {0};
     const struct query_command command = {.name = "threads",
                                           .help = print_help,
-                                          .files = 1,
+                                          LINES_COMMAND,
                                           .text_rows = TEXT_ROWS,
-                                          .one_process = true,
-                                          .only = common,
                                           .extra = extra,
                                           .take = take,
                                           .context = &w};

@@ -16,23 +16,13 @@
 
 #define TEXT_ROWS 80
 
-enum {
-    OPT_PEAK = QUERY_EXTRA,
-    OPT_PEAK_LEAST,
-    OPT_DELTA_TIME,
-    OPT_DELTA_VALUE,
-    OPT_ORDER,
-    OPT_PREFIX
-};
+enum { OPT_PEAK = OPT_PEAK_NEXT, OPT_ORDER, OPT_PREFIX };
 
-static const struct option extra[] = {
-    {"peak", required_argument, NULL, OPT_PEAK},
-    {"peak-least", required_argument, NULL, OPT_PEAK_LEAST},
-    {"peak-delta-time", required_argument, NULL, OPT_DELTA_TIME},
-    {"peak-delta-value", required_argument, NULL, OPT_DELTA_VALUE},
-    {"order", required_argument, NULL, OPT_ORDER},
-    {"prefix", required_argument, NULL, OPT_PREFIX},
-    {0}};
+static const struct option extra[] = {{"peak", required_argument, NULL, OPT_PEAK},
+                                      PEAK_OPTION_LIST("peak-least"),
+                                      {"order", required_argument, NULL, OPT_ORDER},
+                                      {"prefix", required_argument, NULL, OPT_PREFIX},
+                                      {0}};
 
 struct wanted {
     unsigned long peak; /* 0: a window */
@@ -79,20 +69,16 @@ static int take(void *context, int val, const char *argument, struct err *err)
                    ? err_set(err, -EINVAL, "--peak '%s' is not a number from tidemark peaks",
                              argument)
                    : 0;
-    case OPT_PEAK_LEAST:
-        return peak_take_size("--peak-least", argument, &w->peaks.least_bytes, err);
-    case OPT_DELTA_VALUE:
-        return peak_take_size("--peak-delta-value", argument, &w->peaks.least_change, err);
-    case OPT_DELTA_TIME:
-        return peak_take_time(argument, &w->peaks.least_time_ns, err);
     case OPT_PREFIX:
         w->prefix = argument;
         return 0;
-    default:
+    case OPT_ORDER:
         w->by_size = strcmp(argument, "size") == 0;
         return w->by_size || strcmp(argument, "time") == 0
                    ? 0
                    : err_set(err, -EINVAL, "--order takes 'time' or 'size', not '%s'", argument);
+    default:
+        return peak_take(&w->peaks, val, "--peak-least", argument, err);
     }
 }
 
@@ -174,15 +160,11 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
 
 int cmd_tree(int argc, char **argv)
 {
-    static const char *const common[] = {
-        "at", "since", "top", "process", "json", "csv", "help", QUERY_FOCUS_OPTIONS, NULL};
     struct wanted w = {.peaks = PEAK_OPTIONS_DEFAULT};
     const struct query_command command = {.name = "tree",
                                           .help = print_help,
-                                          .files = 1,
+                                          LINES_COMMAND,
                                           .text_rows = TEXT_ROWS,
-                                          .one_process = true,
-                                          .only = common,
                                           .extra = extra,
                                           .take = take,
                                           .context = &w};

@@ -5,7 +5,10 @@
 
 #include "base/amount.h"
 
-int peak_take_size(const char *option, const char *text, int64_t *bytes, struct err *err)
+const char *const lines_options[] = {
+    "at", "since", "top", "process", "json", "csv", "help", QUERY_FOCUS_OPTIONS, NULL};
+
+static int take_size(const char *option, const char *text, int64_t *bytes, struct err *err)
 {
     return amount_parse(text, bytes)
                ? 0
@@ -13,7 +16,7 @@ int peak_take_size(const char *option, const char *text, int64_t *bytes, struct 
                          text);
 }
 
-int peak_take_time(const char *text, uint64_t *ns, struct err *err)
+static int take_time(const char *text, uint64_t *ns, struct err *err)
 {
     char *end;
     double value = strtod(text, &end); /* seconds, as ThreadGraph has it, or a duration */
@@ -26,4 +29,13 @@ int peak_take_time(const char *text, uint64_t *ns, struct err *err)
                        text);
     *ns = (uint64_t)value;
     return 0;
+}
+
+int peak_take(struct peak_options *o, int val, const char *least, const char *argument,
+              struct err *err)
+{
+    return val == OPT_PEAK_LEAST ? take_size(least, argument, &o->least_bytes, err)
+           : val == OPT_PEAK_DELTA_VALUE
+               ? take_size("--peak-delta-value", argument, &o->least_change, err)
+               : take_time(argument, &o->least_time_ns, err);
 }

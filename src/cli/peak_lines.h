@@ -1,11 +1,12 @@
 /*
  * peak_lines: the options that say what counts as a peak, for `peaks` and `tree`, which must agree
- * on its number.
+ * on its number; and those that both share with `threads`.
  */
 #ifndef TIDE_CLI_PEAK_LINES_H
 #define TIDE_CLI_PEAK_LINES_H
 
 #include "analyse/peaks.h"
+#include "cli/query_options.h"
 
 #define PEAK_OPTIONS_DEFAULT                                                                       \
     (struct peak_options)                                                                          \
@@ -13,8 +14,22 @@
         .least_change = -1                                                                         \
     }
 
-/* -EINVAL: not a size, not a number of seconds. */
-int peak_take_size(const char *option, const char *text, int64_t *bytes, struct err *err);
-int peak_take_time(const char *text, uint64_t *ns, struct err *err);
+/* How low a peak may be has another name in each. */
+#define PEAK_OPTION_LIST(least)                                                                    \
+    {least, required_argument, NULL, OPT_PEAK_LEAST},                                              \
+        {"peak-delta-time", required_argument, NULL, OPT_PEAK_DELTA_TIME},                         \
+    {                                                                                              \
+        "peak-delta-value", required_argument, NULL, OPT_PEAK_DELTA_VALUE                          \
+    }
+
+enum { OPT_PEAK_LEAST = QUERY_EXTRA, OPT_PEAK_DELTA_TIME, OPT_PEAK_DELTA_VALUE, OPT_PEAK_NEXT };
+
+/* Of the options above, `least` the name of the first. -EINVAL: not a size, not a time. */
+int peak_take(struct peak_options *o, int val, const char *least, const char *argument,
+              struct err *err);
+
+/* What the commands that follow threads over time have in common. */
+extern const char *const lines_options[];
+#define LINES_COMMAND .files = 1, .one_process = true, .only = lines_options
 
 #endif

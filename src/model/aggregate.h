@@ -17,16 +17,14 @@ void aggregate_threads(struct answer_rows *out, const struct call_tree *t, const
                        const struct profile *p);
 
 /*
- * Who calls `function` (name_is decides, else it is a regular expression), or whom it calls. In
+ * Who calls q->function (name_is decides, else it is a regular expression), or whom it calls. In
  * `of` self and total of the function itself. A row's total is what was allocated in stacks with
  * that call; its self is the part of each stack given to one row only, so the selves add up to
- * `of.total`: among callers to the one of the outermost call of `function`, among callees to the
+ * `of.total`: among callers to the one of the outermost call of it, among callees to the
  * one of the innermost; what the function is charged for itself is the row "[itself]". -ENOENT: no
  * such function in these stacks.
  */
-int aggregate_callers(struct answer_rows *out, struct answer_row *of, const struct call_tree *t,
-                      const struct group *g, const char *function, struct err *err);
-int aggregate_callees(struct answer_rows *out, struct answer_row *of, const struct call_tree *t,
-                      const struct group *g, const char *function, struct err *err);
+int aggregate_edges(struct answer_rows *out, struct answer_row *of, const struct call_tree *t,
+                    const struct group *g, const struct query *q, struct err *err);
 
 #endif

@@ -142,10 +142,8 @@ static int shape_rows(struct answer *a, struct err *err)
     if (q->shape == SHAPE_TREE) {
         merged_build(&a->merged, &a->tree, g.of_frame, q->by == BY_LIBRARY || q->by == BY_FILE);
         merged_tree_rows(&a->rows, &a->merged, &g, q, &a->tree);
-    } else if (q->shape == SHAPE_CALLERS) {
-        code = aggregate_callers(&a->rows, &a->of, &a->tree, &g, q->function, err);
-    } else if (q->shape == SHAPE_CALLEES) {
-        code = aggregate_callees(&a->rows, &a->of, &a->tree, &g, q->function, err);
+    } else if (q->shape == SHAPE_CALLERS || q->shape == SHAPE_CALLEES) {
+        code = aggregate_edges(&a->rows, &a->of, &a->tree, &g, q, err);
     } else {
         aggregate_groups(&a->rows, &a->tree, &g);
     }

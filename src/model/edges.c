@@ -96,31 +96,24 @@ static bool enter_named(struct edges *e, uint32_t call)
     return outermost;
 }
 
-int aggregate_callers(struct answer_rows *out, struct answer_row *of, const struct call_tree *t,
-                      const struct group *g, const char *function, struct err *err)
+static void leave_caller(struct edges *e, uint32_t call)
 {
-    struct edges e;
-    int code = edges_init(&e, t, g, function, err);
-    if (code)
-        return code;
-    struct call_walk walk = {0};
-    for (uint32_t c = 1; c < t->parent.count; c++) {
-        for (uint32_t left; (left = call_walk_leave(&walk, t, c)) != CALL_NONE;)
-            if (is_named(&e, left)) {
-                e.of_active--;
-                e.active[side(&e, t->parent.items[left])]--;
-            }
-        if (!is_named(&e, c))
-            continue;
-        uint32_t caller = side(&e, t->parent.items[c]);
-        if (enter_named(&e, c))
-            value_join(&e.self[caller], t->below[c], t->by_max);
-        if (e.active[caller]++ == 0)
-            value_join(&e.total[caller], t->below[c], t->by_max);
-    }
-    vec_release(&walk.path);
-    edges_finish(&e, out, of, "[no caller]");
-    return 0;
+    if (!is_named(e, call))
+        return;
+    e->of_active--;
+    e->active[side(e, e->tree->parent.items[call])]--;
+}
+
+static void add_caller(struct edges *e, uint32_t call)
+{
+    const struct call_tree *t = e->tree;
+    if (!is_named(e, call))
+        return;
+    uint32_t caller = side(e, t->parent.items[call]);
+    if (enter_named(e, call))
+        value_join(&e->self[caller], t->below[call], t->by_max);
+    if (e->active[caller]++ == 0)
+        value_join(&e->total[caller], t->below[call], t->by_max);
 }
 
 /* For each call what is below it in stacks without a further call of the function. */
@@ -136,36 +129,50 @@ static struct value *below_without(const struct edges *e)
     return v;
 }
 
-int aggregate_callees(struct answer_rows *out, struct answer_row *of, const struct call_tree *t,
-                      const struct group *g, const char *function, struct err *err)
+static void leave_callee(struct edges *e, uint32_t call)
+{
+    e->of_active -= is_named(e, call);
+    if (is_named(e, e->tree->parent.items[call]))
+        e->active[side(e, call)]--;
+}
+
+static void add_callee(struct edges *e, uint32_t call, const struct value *without)
+{
+    const struct call_tree *t = e->tree;
+    uint32_t n = side(e, call), itself = e->group->count;
+    if (is_named(e, t->parent.items[call])) {
+        if (!is_named(e, call))
+            value_join(&e->self[n], without[call], t->by_max);
+        if (e->active[n]++ == 0)
+            value_join(&e->total[n], t->below[call], t->by_max);
+    }
+    if (is_named(e, call)) {
+        enter_named(e, call);
+        value_join(&e->self[itself], t->own[call], t->by_max);
+        value_join(&e->total[itself], t->own[call], t->by_max);
+    }
+}
+
+int aggregate_edges(struct answer_rows *out, struct answer_row *of, const struct call_tree *t,
+                    const struct group *g, const struct query *q, struct err *err)
 {
     struct edges e;
-    int code = edges_init(&e, t, g, function, err);
+    int code = edges_init(&e, t, g, q->function, err);
     if (code)
         return code;
+    bool callers = q->shape == SHAPE_CALLERS;
     struct call_walk walk = {0};
-    struct value *without = below_without(&e);
+    struct value *without = callers ? NULL : below_without(&e);
     for (uint32_t c = 1; c < t->parent.count; c++) {
-        for (uint32_t left; (left = call_walk_leave(&walk, t, c)) != CALL_NONE;) {
-            e.of_active -= is_named(&e, left);
-            if (is_named(&e, t->parent.items[left]))
-                e.active[side(&e, left)]--;
-        }
-        uint32_t n = side(&e, c);
-        if (is_named(&e, t->parent.items[c])) {
-            if (!is_named(&e, c))
-                value_join(&e.self[n], without[c], t->by_max);
-            if (e.active[n]++ == 0)
-                value_join(&e.total[n], t->below[c], t->by_max);
-        }
-        if (is_named(&e, c)) {
-            enter_named(&e, c);
-            value_join(&e.self[g->count], t->own[c], t->by_max);
-            value_join(&e.total[g->count], t->own[c], t->by_max);
-        }
+        for (uint32_t left; (left = call_walk_leave(&walk, t, c)) != CALL_NONE;)
+            (callers ? leave_caller : leave_callee)(&e, left);
+        if (callers)
+            add_caller(&e, c);
+        else
+            add_callee(&e, c, without);
     }
     free(without);
     vec_release(&walk.path);
-    edges_finish(&e, out, of, "[itself]");
+    edges_finish(&e, out, of, callers ? "[no caller]" : "[itself]");
     return 0;
 }

@@ -1,4 +1,6 @@
 """tidemark annotate: a function line by line, instruction by instruction, with what each has."""
+import csv
+import io
 import os
 import re
 import shutil
@@ -78,6 +80,20 @@ def test_inlined_function_by_its_name(t):
     t.equal("its calls", sorted(values(i) for i in code if any(values(i))), [(200, 1, 200, 1), (70000, 1, 70000, 1)])
     t.run("annotate", profile, "inner")
     t.true("said in the text", "\ninlined into lines\n" in t.stdout, t.stdout)
+
+
+def test_csv(t):
+    """A row for each line, each line inlined there and each instruction, with the numbers of JSON."""
+    profile = t.record(t.build("annotated.c", "-O1"))
+    found = t.ask(profile, "annotate", "lines", "--asm")
+    rows = list(csv.DictReader(io.StringIO(t.run("annotate", profile, "lines", "--asm", "--csv")[0])))
+    lines = [line for file in found["files"] for line in file["lines"]]
+    for kind, want in (("line", lines), ("inlined", [i for line in lines for i in line["inlined"]]),
+                       ("instruction", [i for line in lines for i in line["instructions"]] + found["instructions"])):
+        t.true("some " + kind, want)
+        t.equal(kind, [[r[key] for key in ("self_bytes", "self_count", "total_bytes", "total_count")] for r in rows if r["kind"] == kind],
+                [[str(w[key]) for key in ("self_bytes", "self_count", "total_bytes", "total_count")] for w in want])
+    t.equal("the text", [r["text"] for r in rows if r["kind"] == "line"], [line["text"] for line in lines])
 
 
 def test_function_that_calls_itself(t):

@@ -1,4 +1,6 @@
 """One run alone against several at once. What gets worse is counted work, so that it does however busy the machine is."""
+import csv
+import io
 import json
 import math
 import os
@@ -54,6 +56,10 @@ def test_what_gets_worse(t):
            abs(cpu["ratio"] - cpu["together"] / cpu["alone"]) < 1e-6, cpu)
     t.true("beyond chance", cpu["certain"] and 1 < cpu["ratio_low"] < cpu["ratio"] < cpu["ratio_high"], cpu)
     t.true("least, most", cpu["low"] <= cpu["together"] <= cpu["high"], cpu)
+    rows = csv.DictReader(io.StringIO(t.run("compare", "--quiet", "--copies", "2", "--csv", "--top", "1", "--", program, counter, "2000")[0]))
+    first, = rows
+    t.true("CSV: one row, with numbers for each measure", first["name"] and float(first["self_cpu_ns_together"]) >= 0 and
+           float(first["total_faults_alone"]) >= 0 and first["self_cpu_ns_certain"] in ("true", "false"), first)
     t.equal("exit codes", [r["exit_code"] for r in (found["alone"], *found["runs"])], [0] * (COPIES + 1))
     t.equal("no recordings are left", os.listdir(t.dir), ["counter"])
 

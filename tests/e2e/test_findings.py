@@ -1,4 +1,6 @@
 """tidemark findings: the planted problem is named first, and programs that are fine are left alone."""
+import csv
+import io
 import os
 import re
 import shutil
@@ -29,6 +31,16 @@ def test_planted(t, planted):
     t.equal("stack", first["stack"][0]["function"].split("(")[0], function)
     t.true("sentences", all(first[key] for key in ("title", "why", "do")), first)
     t.true("place", first["file"].endswith("planted.cpp") and first["line"] > 0, first)
+
+
+def test_csv(t):
+    """What JSON has, a row for each finding."""
+    profile = record(t, 10)
+    found = findings_of(t, profile)["findings"]
+    rows = list(csv.DictReader(io.StringIO(t.run("findings", profile, "--csv")[0])))
+    same = ("kind", "pid", "title", "why", "do", "bytes", "count", "indirect_bytes", "function", "file", "line")
+    t.equal("rows", [[r[key] for key in same] for r in rows], [[str(f.get(key, "")) for key in same] for f in found])
+    t.equal("stacks", [r["stack"].split(";") for r in rows], [[s["function"] for s in f["stack"]] for f in found])
 
 
 def test_numbers(t):

@@ -1,4 +1,6 @@
 """tidemark growth: programs that grow in a known way get the right verdict, and the right numbers."""
+import csv
+import io
 import os
 import re
 import shutil
@@ -84,6 +86,10 @@ def test_numbers(t):
     site = growth["sites"][0]
     t.equal("function", (site["bytes"], site["count"], site["bytes_per_mark"]), (190000, 19, 10000))
     t.true("its place", site["file"].endswith("grows.c") and site["stack"][1]["function"] == "main", site)
+    row, *_ = csv.DictReader(io.StringIO(t.run("growth", profile, "--csv")[0]))
+    t.equal("the same in CSV", (row["grows"], row["function"], row["bytes"], row["count"], row["bytes_per_mark"], row["lost_bytes"]),
+            ("true", "lost", "190000", "19", "10000", "190000"))
+    t.equal("its stack", row["stack"].split(";"), [f["function"] for f in site["stack"]])
     text = t.run("growth", profile)[0]
     t.true("the answer is first", text.startswith("leak: It leaks 9.8 KiB per event: lost, grows.c:"), text)
     t.true("text", "RSS otherwise stays flat.\n" in text and "20 of 'event'" in text, text)
