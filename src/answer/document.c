@@ -15,5 +15,7 @@ void document_json(const struct document *d, const struct report_sink *sink, str
     if (d->json)
         d->json(d->rows.answer, &j);
     rows_json(&d->rows, d->key, sink, &j);
+    if (d->json_after)
+        d->json_after(d->rows.answer, &j);
     json_end(&j);
 }

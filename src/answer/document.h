@@ -15,9 +15,11 @@
 struct document {
     const char *schema, *key; /* of JSON: "tidemark.marks/1", and the member that is the table */
     struct rows rows;
-    /* Both are given rows.answer. What text has above its table; false: that is all of it. */
+    /* All are given rows.answer. What text has above its table; false: that is all of it. */
     bool (*text)(const void *answer, const struct style *s, struct strbuf *out);
-    void (*json)(const void *answer, struct json *j); /* members beside the table; NULL: none */
+    /* Members before and after the table; NULL: none. */
+    void (*json)(const void *answer, struct json *j);
+    void (*json_after)(const void *answer, struct json *j);
 };
 
 void document_text(const struct document *d, const struct style *s, struct strbuf *out);

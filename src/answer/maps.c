@@ -319,6 +319,11 @@ static void add_json(const void *answer, struct json *j)
         json_null(j, "since");
     json_sums(j, "totals", &m->totals);
     json_sums(j, "tidemark", &m->own);
+}
+
+static void add_processes(const void *answer, struct json *j)
+{
+    const struct mappings *m = answer;
     json_processes(j, m->recording, m->profile);
 }
 
@@ -328,5 +333,6 @@ struct document maps_document(const struct mappings *m)
                              .key = "rows",
                              .rows = rows_of(m),
                              .text = add_text,
-                             .json = add_json};
+                             .json = add_json,
+                             .json_after = add_processes};
 }

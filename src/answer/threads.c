@@ -81,6 +81,7 @@ static bool frees_others(const void *answer)
 #define LINE(member)   FIELD(struct timeline_line, member)
 #define THREAD(member) FIELD_OF(struct timeline_line, info, struct thread, member)
 
+/* Text first; CSV has what a thread freed of others last. */
 static const struct column_def columns[] = {
     {NULL, "thread", COLUMN_TITLE, LINE(name)},
     {NULL, "highest", COLUMN_BYTES, LINE(highest_bytes)},
@@ -107,13 +108,15 @@ static const struct column_def columns[] = {
     {"peak_time_ns", NULL, COLUMN_TIME, LINE(highest_ns), .csv_if = COLUMN_NEVER},
     {"allocated_bytes", NULL, COLUMN_BYTES, LINE(allocated_bytes)},
     {"freed_bytes", NULL, COLUMN_BYTES, LINE(freed_bytes)},
+    {"freed_of_others_bytes", NULL, COLUMN_BYTES, LINE(foreign_bytes), .csv_if = COLUMN_NEVER},
+    {"freed_of_others_blocks", NULL, COLUMN_COUNT, LINE(foreign_blocks), .csv_if = COLUMN_NEVER},
     {"allocations_per_second", NULL, COLUMN_REAL, .get = get_rate, .csv_if = COLUMN_NEVER},
     {"at_peak_bytes", NULL, COLUMN_BYTES, LINE(at_peak_bytes)},
     {"peak_share", NULL, COLUMN_PERCENT, .get = get_share, .csv_if = COLUMN_NEVER},
     {"highest_bytes", NULL, COLUMN_BYTES, LINE(highest_bytes)},
     {"highest_ns", NULL, COLUMN_TIME, LINE(highest_ns)},
-    {"freed_of_others_bytes", NULL, COLUMN_BYTES, LINE(foreign_bytes)},
-    {"freed_of_others_blocks", NULL, COLUMN_COUNT, LINE(foreign_blocks)},
+    {"freed_of_others_bytes", NULL, COLUMN_BYTES, LINE(foreign_bytes), .json_if = COLUMN_NEVER},
+    {"freed_of_others_blocks", NULL, COLUMN_COUNT, LINE(foreign_blocks), .json_if = COLUMN_NEVER},
     {"live", NULL, COLUMN_WORDS, .json = json_line, .number = 0},
     {"allocated", NULL, COLUMN_WORDS, .json = json_line, .number = 1},
     {"freed_of_others", NULL, COLUMN_WORDS, .json = json_line, .number = 2},
