@@ -34,12 +34,12 @@ static void clean_reason(const struct findings_all *all, struct strbuf *out)
         say(out, "; of %N block(s) left at the end %N%r%B)", b->blocks_checked, b->lost_blocks,
             b->lost_blocks == 1 ? " was lost (" : " were lost (", b->lost_bytes);
     } else {
-        strbuf_puts(out, "; whether blocks were lost is not known");
+        strbuf_puts(out, "; blocks are not classified as lost or reachable");
     }
     say(out, "%r; temporary blocks take about ",
-        b->growth_known ? "; no function grew all through the run"
-                        : "; whether a function grew all through the run is not known "
-                          "(too few moments to compare)");
+        b->growth_known ? "; no function grew throughout the run"
+                        : "; whether a function grew throughout the run is not known (too few "
+                          "moments to compare)");
     unit_percent(out, b->temporary_share, 1);
     strbuf_puts(out, " % of the time; rounding takes ");
     unit_percent(out, b->overhead_share, 1);
@@ -76,7 +76,7 @@ static void add_processes(const struct findings_all *all, const struct joined_fi
     summary_program_name(p, out);
     strbuf_puts(out, j->pids.count == 1 ? ")" : "");
     if (j->own->kind == FINDING_LEAK && j->unknown)
-        strbuf_printf(out, " (%" PRIu32 " could not be looked at)", j->unknown);
+        strbuf_printf(out, " (%" PRIu32 " could not be examined)", j->unknown);
 }
 
 static void add_title(const struct findings_all *all, const struct joined_finding *j,
@@ -156,7 +156,7 @@ static void add_head(const struct findings_all *all, const struct style *s, stru
     }
     if (all->left_out) {
         summary_label(out, s, "left out");
-        say(out, "%N smaller process(es); --process PID looks at one of them\n", all->left_out);
+        say(out, "%N smaller process(es); --process PID examines one of them\n", all->left_out);
     }
     strbuf_puts(out, out->size > start ? "\n" : "");
 }
@@ -250,7 +250,7 @@ static void add_answer(const struct findings_all *all, const struct style *s, st
         strbuf_puts(&text, "There is nothing worth your time. ");
     } else {
         say_lost_of_cut(all, "It lost ", &text);
-        strbuf_puts(&text, ", by whom is not known: the outer frames are missing. ");
+        strbuf_puts(&text, ", by unknown code: the outer frames are missing. ");
     }
     add_account(all, &text);
     wrap_text("", text.data, s->width, out);
@@ -276,7 +276,7 @@ void findings_text(const struct findings_all *all, const char *file, size_t most
 {
     if (!all->list.count && !is_recorded(all)) {
         add_head(all, s, out);
-        strbuf_puts(out, "nothing is known of its memory\n");
+        strbuf_puts(out, "its memory was not recorded\n");
         return;
     }
     add_answer(all, s, out);

@@ -59,11 +59,11 @@ void finding_title(const struct findings *f, const struct finding *n, struct str
         bytes_in_blocks(out, n->bytes, n->count);
         break;
     case FINDING_GROWTH:
-        say(out, " holds %B%r%r", n->bytes,
-            n->mark                                       ? " more at the last mark"
-            : work_end_of_python(f->places.total.profile) ? " more when Python began to end"
-                                                          : " more at the end",
-            n->never_less ? ", and never less" : "");
+        say(out, " grew by %B%r%r", n->bytes,
+            n->mark                                       ? " up to the last mark"
+            : work_end_of_python(f->places.total.profile) ? " until Python began to end"
+                                                          : " until the end",
+            n->never_less ? ", and never shrank" : "");
         if (n->freed_bytes > n->bytes / 100) {
             strbuf_puts(out, "; ");
             if (n->freed_bytes < n->bytes)
@@ -85,10 +85,10 @@ void finding_title(const struct findings *f, const struct finding *n, struct str
         say(out, " never touches %B of the %B it holds", n->bytes, n->of_bytes);
         break;
     case FINDING_UNTOUCHED:
-        say(out, " holds %B that nobody ever touched", n->bytes);
+        say(out, " holds %B that were never touched", n->bytes);
         break;
     case FINDING_OVERHEAD:
-        say(out, " pays %B for the rounding of small blocks", n->bytes);
+        say(out, " wastes %B on the rounding of small blocks", n->bytes);
         break;
     case FINDING_CHAIN:
         say(out, " grows a buffer step by step, and copies %B", n->bytes);
@@ -129,9 +129,11 @@ static void why_leak(const struct findings *f, const struct finding *n, struct s
     } else {
         strbuf_puts(out, "nothing in the program points to ");
         if (n->led_bytes > 0) {
-            say(out, "%N block(s)%r%B, any more, and the other %B%r", direct,
+            say(out, "%N block(s)%r%B, any more; the other %B%r", direct,
                 direct == 1 ? " of " : " of them, ", wrapped_less(n->bytes, n->led_bytes),
-                n->led_bytes, direct == 1 ? " hang on it" : " hang on these");
+                n->led_bytes,
+                direct == 1 ? " are reachable only through it"
+                            : " are reachable only through these");
         } else {
             strbuf_puts(out, n->count == 1 ? "it any more" : "them any more");
         }
@@ -183,7 +185,9 @@ static void why_peak(const struct finding *n, struct strbuf *out)
 static void why_churn(const struct findings *f, const struct finding *n, struct strbuf *out)
 {
     uint64_t ns = f->places.total.profile->duration_ns;
-    say(out, "%N times a second a block of %B on average lives until the next call; that is about ",
+    say(out,
+        "%N times a second it allocates a block, %B on average, and frees it before the next; that "
+        "takes about ",
         ns ? (int64_t)((double)n->count * 1e9 / (double)ns) : 0,
         n->count ? n->bytes / n->count : 0);
     percent(out, n->share, 1);
@@ -193,17 +197,18 @@ static void why_churn(const struct findings *f, const struct finding *n, struct 
 static void why_mapped(const struct findings *f, const struct finding *n, struct strbuf *out)
 {
     percent(out, (double)n->bytes, (double)n->of_bytes);
-    say(out, " of what was resident at %T", n->moment_ns);
+    say(out, " of resident memory at %T", n->moment_ns);
     if (n->mapped == MAPPED_ARENAS) {
         strbuf_puts(out, ", in Python's arenas, which are not blocks of the heap");
     } else {
-        say(out, ": %N mapping(s) of its own, and not blocks of the heap", n->count);
+        say(out, ": %N mapping(s) of its own, not blocks of the heap", n->count);
     }
     if (n->per_mark > 0) {
         say(out, "; it grows by %B for each mark '%s'", n->per_mark, n->mark);
     }
     if (n->at_most)
-        strbuf_puts(out, "; more is mapped than is resident, so some of it may be others'");
+        strbuf_puts(out,
+                    "; more is mapped than is resident, so some of it may belong to other code");
     (void)f;
 }
 
@@ -211,13 +216,14 @@ static void why_retained(const struct findings *f, const struct finding *n, stru
 {
     const struct footprint *look = f->basis.look;
     say(out,
-        "it had %B at the peak that were freed by %T, and the allocator did not give the pages "
-        "back to the system",
+        "%B of its blocks at the peak were freed by %T, but the allocator did not return the pages "
+        "to the system",
         n->freed_bytes, n->moment_ns);
     if (n->bytes > n->freed_bytes && look->arenas > 1)
-        strbuf_printf(out, "; threads have their own: there are %u arenas", (unsigned)look->arenas);
+        strbuf_printf(out, "; threads have arenas of their own: there are %u arenas",
+                      (unsigned)look->arenas);
     if (n->count > 0) {
-        say(out, "; malloc_trim(0) would give back about %B", n->count);
+        say(out, "; malloc_trim(0) would release about %B", n->count);
     }
 }
 
@@ -239,19 +245,19 @@ void finding_why(const struct findings *f, const struct finding *n, struct strbu
     case FINDING_OVERSIZED:
     case FINDING_UNTOUCHED:
         percent(out, (double)n->bytes, (double)n->of_bytes);
-        strbuf_puts(out, " of its bytes are on pages that never became resident: address space and "
-                         "page tables for nothing");
+        strbuf_puts(out, " of its bytes are on pages that were never touched: they only cost "
+                         "address space and page tables");
         break;
     case FINDING_OVERHEAD:
         say(out,
-            "at the peak it has %N block(s) of %B on average, and the allocator rounds each up and "
-            "keeps a header with it",
+            "at the peak it has %N block(s) of %B on average; the allocator rounds each one up and "
+            "adds a header",
             n->count, n->count ? n->of_bytes / n->count : 0);
         break;
     case FINDING_CHAIN:
         say(out,
-            "%N time(s) it grew, up to %B, in %N array(s); each time what is there is copied, and "
-            "both sizes are live meanwhile",
+            "it grew %N time(s), up to %B, in %N array(s); each time the content is copied, and "
+            "both blocks are live meanwhile",
             n->count, n->of_bytes, n->chain->of.chains);
         break;
     case FINDING_MAPPED:
@@ -262,7 +268,7 @@ void finding_why(const struct findings *f, const struct finding *n, struct strbu
         break;
     case FINDING_FRAGMENTED:
         say(out,
-            "the allocator keeps %B that are free, because %B of its blocks lie on %B of these "
+            "the allocator keeps %B of free memory, because %B of its blocks are on %B of these "
             "pages, at %T",
             n->bytes, n->pinning_bytes, n->freed_bytes, n->moment_ns);
         break;
@@ -276,18 +282,18 @@ void finding_do(const struct findings *f, const struct finding *n, struct strbuf
     switch (n->kind) {
     case FINDING_LEAK:
         strbuf_printf(out,
-                      "free %s last owner goes away; 'tidemark leaks' shows every stack, "
-                      "'tidemark leaks --fail' keeps it so",
+                      "free %s last owner goes away; 'tidemark leaks' shows every stack, 'tidemark "
+                      "leaks --fail' checks it in a test",
                       n->count == 1 ? "it where its" : "them where their");
         break;
     case FINDING_GROWTH:
         strbuf_puts(out, "give it a limit, or clear it between events; 'tidemark report --since' "
-                         "between two moments shows what came in");
+                         "between two moments shows what was added");
         break;
     case FINDING_PEAK:
         strbuf_puts(out, n->mapped == MAPPED_ARENAS ? FEWER_OBJECTS
-                         : n->share > 0 ? "do it in pieces, or free what it replaces first"
-                                        : "ask whether all of it is needed at the same time");
+                         : n->share > 0 ? "work in smaller pieces, or free the old data first"
+                                        : "check whether all of it is needed at the same time");
         break;
     case FINDING_CHURN:
         strbuf_puts(out, "keep one buffer outside the loop that calls ");
@@ -295,7 +301,7 @@ void finding_do(const struct findings *f, const struct finding *n, struct strbuf
         strbuf_puts(out, ", or use the stack");
         break;
     case FINDING_OVERSIZED:
-        strbuf_puts(out, "ask for what is used, or let it grow");
+        strbuf_puts(out, "allocate only what is used, or grow on demand");
         break;
     case FINDING_UNTOUCHED:
         strbuf_puts(out, "allocate it when it is first needed");
@@ -309,15 +315,16 @@ void finding_do(const struct findings *f, const struct finding *n, struct strbuf
     case FINDING_MAPPED:
         strbuf_puts(out, n->mapped == MAPPED_ARENAS
                              ? FEWER_OBJECTS
-                             : "unmap it where its last user goes away, or map less at a time");
+                             : "unmap it after its last use, or map less at a time");
         break;
     case FINDING_RETAINED:
-        strbuf_puts(out, "call malloc_trim(0) after such a phase, or do it in smaller pieces");
+        strbuf_puts(out, "call malloc_trim(0) after such a phase, or work in smaller pieces");
         if (n->bytes > n->freed_bytes && f->basis.look->arenas > 1)
             strbuf_puts(out, "; MALLOC_ARENA_MAX limits the arenas");
         break;
     case FINDING_FRAGMENTED:
-        strbuf_puts(out, "allocate what stays before what goes, or from a pool of its own");
+        strbuf_puts(
+            out, "allocate long-lived blocks before short-lived ones, or from a pool of their own");
         break;
     default:
         break;

@@ -214,7 +214,7 @@ static void growth_words(const struct growth *g, struct strbuf *out)
     if (growth_grows(g, GROWTH_LIVE) && !growth_grows(g, GROWTH_POOLS) && most != GAIN_ARENAS)
         strbuf_puts(out, g->all_freed ? ", and frees it after the last one"
                          : g->scan    ? ", and something still points to it"
-                                      : ", and nobody looked whether anything points to it");
+                                      : ", not classified as lost or reachable");
 }
 
 static void kept_words(const struct growth *g, struct strbuf *out)
@@ -228,7 +228,7 @@ static void kept_words(const struct growth *g, struct strbuf *out)
     if (grows) {
         strbuf_puts(out, "The allocator keeps ");
         rate(g, g->rates.parts[GAIN_FREE], out);
-        say(out, " more than live blocks use%s, %B at last",
+        say(out, " more than live blocks use%s, %B at the end",
             pinned ? ", on pages that few blocks keep" : "", whole(all));
     } else if (pinned) {
         say(out, "%r grows, but live blocks keep %B free on their pages", what,
@@ -267,8 +267,8 @@ static void rise_words(const struct growth *g, struct strbuf *out)
     } lines[] = {{GROWTH_LIVE, "The live heap"},
                  {GROWTH_RSS, "RSS"},
                  {GROWTH_SHARED, "Shared memory and files"},
-                 {GROWTH_MAPPED, "What it maps itself"},
-                 {GROWTH_POOLS, "What its pools have"},
+                 {GROWTH_MAPPED, "The memory that it maps itself"},
+                 {GROWTH_POOLS, "The memory in its pools"},
                  {GROWTH_ANON, "Anonymous memory"},
                  {GROWTH_VM, "VM"}};
     size_t i = 0;
@@ -282,7 +282,7 @@ static void rise_words(const struct growth *g, struct strbuf *out)
         growth_moment(g, t->end, out);
         strbuf_puts(out, ", and not since");
     } else if (t->model == TREND_STEPS && t->jumps) {
-        say(out, ", in %N jump(s) to new maxima and not steadily", t->rises);
+        say(out, ", in %N step(s) to new maxima, not steadily", t->rises);
     } else if (t->model == TREND_RAMP && t->sure && t->slope > 0) {
         /* Steadily, and yet no verdict: it is the recorder's own, for one. */
         if (g->mark && lines[i].line == GROWTH_RSS)
@@ -340,7 +340,7 @@ static void first_sentence(const struct growth *g, struct strbuf *out)
     case VERDICT_ADDRESS_SPACE:
         strbuf_puts(out, "It takes ");
         rate(g, rate_of_cause(g), out);
-        strbuf_puts(out, " more addresses");
+        strbuf_puts(out, " more address space");
         when(g, out);
         strbuf_puts(out, ", and no more memory");
         break;

@@ -13,11 +13,11 @@ static const char *const titles[GROWTH_LINES] = {
     [GROWTH_RSS] = "RSS",
     [GROWTH_VM] = "VM",
     [GROWTH_ANON] = "anonymous RSS",
-    [GROWTH_MAPPED] = "what the program itself has mapped",
+    [GROWTH_MAPPED] = "memory that the program itself mapped",
     [GROWTH_LOST] = "what is lost",
     [GROWTH_HELD] = "memory held beyond live blocks",
     [GROWTH_SHARED] = "shared memory and pages of files",
-    [GROWTH_POOLS] = "what its pools have",
+    [GROWTH_POOLS] = "the memory in its pools",
     [GROWTH_ARENAS] = "arenas of Python"};
 
 static const char *mark_word(const struct growth *g)
@@ -61,9 +61,9 @@ static void line_words(const struct growth *g, enum growth_line line, struct str
         strbuf_puts(out, t->sure ? ")" : "), too little to be sure of");
         break;
     case TREND_STEPS:
-        say(out, " moves in %N jump(s), ", t->jumps);
+        say(out, " changes in %N step(s), by ", t->jumps);
         bytes(out, y[g->count - 1] - y[t->skipped]);
-        strbuf_puts(out, " in all: steps, not a ramp");
+        strbuf_puts(out, " in total, and not steadily");
         break;
     case TREND_PLATEAU:
         strbuf_puts(out, t->warm_up > 0 ? " gained " : " lost ");
@@ -76,7 +76,7 @@ static void line_words(const struct growth *g, enum growth_line line, struct str
             strbuf_puts(out, " up to ");
         }
         growth_moment(g, t->end, out);
-        strbuf_puts(out, ", and is on a plateau since");
+        strbuf_puts(out, ", and is flat since");
         break;
     case TREND_SAWTOOTH:
         strbuf_puts(out, " rises and falls again, by up to ");
@@ -87,11 +87,11 @@ static void line_words(const struct growth *g, enum growth_line line, struct str
         break;
     }
     if (t->model != TREND_RAMP) {
-        strbuf_puts(out, "; growth of ");
+        strbuf_puts(out, "; steady growth of ");
         bytes(out, fmax(ceil(t->detectable), 1));
         strbuf_putc(out, ' ');
         growth_unit(g, out);
-        strbuf_puts(out, " would have been seen");
+        strbuf_puts(out, " would show");
     }
     if (t->model != TREND_PLATEAU && !t->began && t->skipped && t->warm_up != 0) {
         strbuf_puts(out, "; warm-up, not counted: ");
@@ -107,12 +107,12 @@ static void lost_words(const struct growth *g, struct strbuf *out)
     const double *lost = g->series[GROWTH_LOST], *live = g->series[GROWTH_LIVE];
     size_t last = g->count - 1;
     if (!g->scan) {
-        strbuf_puts(out, "whether anything still points to what is live is not known");
+        strbuf_puts(out, "live blocks are not classified as lost or reachable");
         if (g->no_scan) {
             say(out, ": %s", g->no_scan);
         }
         strbuf_puts(out, growth_grows(g, GROWTH_LIVE)
-                             ? "; so a leak cannot be told from growth that is wanted"
+                             ? "; so a leak looks the same as intended growth"
                              : "");
         return;
     }
@@ -129,8 +129,8 @@ static void lost_words(const struct growth *g, struct strbuf *out)
 static void freed_words(const struct growth *g, struct strbuf *out)
 {
     say(out,
-        "of what the functions below gained, %B were freed after the last %r: they grew from one "
-        "to the next, and did not stay to the end",
+        "the functions below freed %B of their gain after the last %r: they grew from one to the "
+        "next, but not until the end",
         g->freed_bytes, mark_word(g));
 }
 
@@ -187,9 +187,9 @@ void growth_evidence(const struct growth *g, struct sentences *out)
     if (!g->mark) {
         strbuf_puts(&text,
                     g->known
-                        ? "there are no marks, so the collector's stamps are compared: whether the "
-                          "program did the same work between them is not known; "
-                          "tide_mark(\"LABEL\") or run --mark-on FUNCTION make marks"
+                        ? "there are no marks, so the collector's stamps are compared; the program "
+                          "may not do the same work between two of them; tide_mark(\"LABEL\") or "
+                          "run --mark-on FUNCTION make marks"
                         : "the program makes no marks; tide_mark(\"LABEL\") in its code, 'tidemark "
                           "ctl PID mark LABEL' from outside, or --mark-on make them");
         put(out, &text);

@@ -22,7 +22,7 @@ static void add_amount(struct strbuf *out, uint64_t bytes, uint64_t blocks)
 static void add_sum(struct strbuf *out, const struct leak_sum *sum)
 {
     add_amount(out, sum->bytes, sum->blocks);
-    say(out, " from %N place(s)", sum->places);
+    say(out, " from %N stack(s)", sum->places);
 }
 
 /* --- the summary ------------------------------------------------------------------------------ */
@@ -30,17 +30,17 @@ static void add_sum(struct strbuf *out, const struct leak_sum *sum)
 static void line_scan(const struct leaks *l, const struct style *s, struct strbuf *out)
 {
     static const char *const when[SCAN_KINDS] = {
-        [SCAN_ASKED] = ", as it was asked for",
+        [SCAN_ASKED] = ", on request",
         [SCAN_EXIT] = ", when the program began to end and before destructors ran",
         [SCAN_END] = " of the run",
     };
     size_t start = out->size;
-    summary_label(out, s, "looked");
+    summary_label(out, s, "state");
     strbuf_puts(out, "at ");
     leak_scan_name(l->profile, l->scan, out);
     say(out, " (%T)%r", l->scan->time_ns, when[l->scan->kind]);
     if (l->scan->held_ns) {
-        say(out, "; the program was held for %T", l->scan->held_ns);
+        say(out, "; the program was stopped for %T", l->scan->held_ns);
     }
     wrap_since(out, start, SUMMARY_LABEL, s->width);
     strbuf_putc(out, '\n');
@@ -89,9 +89,8 @@ static void line_kind(const struct leaks *l, const struct style *s, const char *
     add_sum(out, &l->sums[kind]);
     strbuf_puts(out, meaning);
     if (kind == REACH_UNKNOWN) {
-        unit_text(out, l->scan->unreachable
-                           ? l->scan->unreachable
-                           : "allocated after the last look at the program's memory");
+        unit_text(out, l->scan->unreachable ? l->scan->unreachable
+                                            : "allocated after the last leak scan");
         add_earlier(l, out);
     }
     if (kind == REACH_REACHABLE && l->growing.places) {
@@ -139,10 +138,10 @@ static void add_summary(const struct leaks *l, const struct style *s, struct str
         strbuf_puts(out, l->all.blocks ? "nothing was lost\n"
                                        : "nothing was lost, and nothing is left\n");
     }
-    line_kind(l, s, "lost", REACH_LOST, ": nothing points there any more", out);
-    line_kind(l, s, "indirect", REACH_INDIRECT, ": only lost blocks point there", out);
+    line_kind(l, s, "lost", REACH_LOST, ": nothing points to them any more", out);
+    line_kind(l, s, "indirect", REACH_INDIRECT, ": only lost blocks point to them", out);
     line_kind(l, s, "unknown", REACH_UNKNOWN, ", unclassified: ", out);
-    line_kind(l, s, "reachable", REACH_REACHABLE, ": something still points there", out);
+    line_kind(l, s, "reachable", REACH_REACHABLE, ": something still points to them", out);
     if (l->freed.places) {
         summary_label(out, s, "at exit");
         add_amount(out, l->freed.bytes, l->freed.blocks);
@@ -158,14 +157,14 @@ static void add_summary(const struct leaks *l, const struct style *s, struct str
     if (!value_is_zero(*outside)) {
         summary_label(out, s, "outside");
         add_amount(out, (uint64_t)outside->amount, (uint64_t)outside->count);
-        strbuf_puts(out, " not within the focus, not in the figures above\n");
+        strbuf_puts(out, " not matching the filters, not in the figures above\n");
     }
     if (l->may_match.blocks) {
         summary_label(out, s, "may match");
         size_t line = out->size;
         add_amount(out, l->may_match.bytes, l->may_match.blocks);
-        strbuf_puts(out, " of these: their stacks were cut off, and what is missing may be within "
-                         "the focus; --fail counts them");
+        strbuf_puts(out, " of these: their stacks were cut off, and the missing frames may match "
+                         "the filters; --fail counts them");
         wrap_since(out, line, SUMMARY_LABEL, s->width - SUMMARY_LABEL);
         strbuf_putc(out, '\n');
     }
@@ -218,7 +217,7 @@ static void add_list(const struct leaks *l, const struct leak_list *list, const 
         strbuf_putc(out, '\n');
     }
     if (list->left_out.places) {
-        say(out, "... %N more place(s) with ", list->left_out.places);
+        say(out, "... %N more stack(s) with ", list->left_out.places);
         add_amount(out, list->left_out.bytes, list->left_out.blocks);
         strbuf_puts(out, "; --top 0 --min 0 shows all\n\n");
     }
@@ -244,16 +243,15 @@ static void add_next(const struct leaks *l, const char *file, const struct style
     size_t start = out->size;
     if (first && (first->kind == REACH_LOST || first->kind == REACH_INDIRECT)) {
         const struct call_frame *f = &l->frames.frames.items[first->tree->key.items[first->node]];
-        strbuf_puts(out, "next: see who should have kept and freed what ");
+        strbuf_puts(out, "next: find the code that should free what ");
         struct name_part bare = name_bare(frame_table_string(&l->frames, f->name));
         char *name = xstrndup(bare.text, bare.size);
         unit_text(out, name);
         free(name);
-        strbuf_puts(out, " allocates; what is meant to stay can be left out with --ignore");
+        strbuf_puts(out, " allocates; --ignore leaves out what is meant to stay");
     } else if (first && first->kind == REACH_UNKNOWN) {
-        strbuf_puts(out,
-                    "next: what is kept on purpose is in this list too; --ignore REGEX leaves it "
-                    "out, --older DURATION what is young");
+        strbuf_puts(out, "next: this list includes blocks that are kept on purpose; --ignore REGEX "
+                         "leaves them out, --older DURATION leaves out young blocks");
     } else {
         bool more = !first && l->all.blocks;
         strbuf_printf(out, "next: tidemark %s ", more ? "leaks" : "report");

@@ -36,8 +36,8 @@ void mark_scopes_text(const struct mark_scopes *s, const struct style *style, st
         return;
     }
     wrap_text("",
-              "what came to the process between begin and end of each scope, all times it was "
-              "entered; most and peak: of one",
+              "change of the process from begin to end of each scope, over all entries; most and "
+              "peak: of one entry",
               style->width, out);
     strbuf_putc(out, '\n');
     rows_text(&rows, style, out);

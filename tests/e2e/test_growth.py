@@ -102,7 +102,7 @@ def test_freed_after_the_last_mark(t):
         growth, text = t.ask(profile, "growth"), t.run("growth", profile)[0]
         t.equal(kind, [(s["bytes"], s["freed_bytes"]) for s in growth["sites"]], [(190000, freed)])
         t.true("answer of " + kind, title in text, text)
-        t.equal("says so of " + kind, sum("185.5 KiB were freed after the last mark" in e for e in growth["evidence"]), int(freed > 0))
+        t.equal("says so of " + kind, sum("freed 185.5 KiB of their gain after the last mark" in e for e in growth["evidence"]), int(freed > 0))
 
 
 def test_functions_explain_the_gain(t):
