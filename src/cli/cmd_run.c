@@ -108,7 +108,7 @@ static const char help[] =
     "      --within REGEX, --ignore REGEX, --suppressions FILE\n"
     "                     defaults for reports, kept in the recording (repeatable): only, or not,\n"
     "                     stacks with a matching function; not those of a suppression file of\n"
-    "                     LeakSanitizer or valgrind; --no-defaults of a report ignores them\n"
+    "                     LeakSanitizer or valgrind\n"
     "      --snapshot-every DURATION\n"
     "                     write the recording so far to a file of its own every 30s, 10m, 1h\n"
     "      --on-full=wait|drop\n"
