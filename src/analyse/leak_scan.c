@@ -82,7 +82,7 @@ static int no_scan(const struct profile *p, const char *word, struct err *err)
         leak_scan_name(p, s, &names);
         strbuf_printf(&names, " (%.3f s)", (double)s->time_ns / 1e9);
     }
-    err_set(err, -EINVAL, "nobody looked for leaks at '%s'; --at takes one of these moments: %s",
+    err_set(err, -EINVAL, "there was no leak scan at '%s'; --at takes one of these moments: %s",
             word, names.data);
     strbuf_release(&names);
     return -EINVAL;

@@ -331,8 +331,7 @@ static int resolve(struct leaks *l, struct err *err)
     if (!code && l->since.intervals > l->scan->intervals)
         code =
             err_set(err, -EINVAL,
-                    "--since %s (%.3f s) comes after the moment that was looked at (%.3f s); "
-                    "choose an earlier one",
+                    "--since %s (%.3f s) comes after the leak scan (%.3f s); choose an earlier one",
                     l->since.word, (double)l->since.time_ns / 1e9, (double)l->scan->time_ns / 1e9);
     if (code)
         return code;

@@ -124,7 +124,7 @@ static void line_left_out(const struct diff *d, const struct style *s, struct st
     if (!value_is_zero(a->tree.outside) || !value_is_zero(b->tree.outside)) {
         summary_label(out, s, "outside");
         add_both(out, d->query->metric, a->tree.outside, b->tree.outside);
-        strbuf_puts(out, " not within the focus, not in the table\n");
+        strbuf_puts(out, " not matching the filters, not in the table\n");
     }
 }
 

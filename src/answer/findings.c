@@ -149,7 +149,7 @@ static void add_head(const struct findings_all *all, const struct style *s, stru
     }
     if (all->left_out) {
         summary_label(out, s, "left out");
-        say(out, "%N smaller process(es); --process PID looks at one of them\n", all->left_out);
+        say(out, "%N smaller process(es); --process PID examines one of them\n", all->left_out);
     }
     strbuf_puts(out, out->size > start ? "\n" : "");
 }
@@ -243,7 +243,7 @@ static void add_answer(const struct findings_all *all, const struct style *s, st
         strbuf_puts(&text, "There is nothing worth your time. ");
     } else {
         say_lost_of_cut(all, "It lost ", &text);
-        strbuf_puts(&text, ", by whom is not known: the outer frames are missing. ");
+        strbuf_puts(&text, ", by unknown code: the outer frames are missing. ");
     }
     add_account(all, &text);
     wrap_text("", text.data, s->width, out);
@@ -270,7 +270,7 @@ void findings_text(const struct findings_all *all, const char *file, size_t most
 {
     if (!all->list.count && !is_recorded(all)) {
         add_head(all, s, out);
-        strbuf_puts(out, "nothing is known of its memory\n");
+        strbuf_puts(out, "its memory was not recorded\n");
         return;
     }
     add_answer(all, s, out);

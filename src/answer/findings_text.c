@@ -75,10 +75,10 @@ void finding_title(const struct findings *f, const struct finding *n, struct str
         say(out, " never touches %B of the %B it holds", n->bytes, n->of_bytes);
         break;
     case FINDING_UNTOUCHED:
-        say(out, " holds %B that nobody ever touched", n->bytes);
+        say(out, " holds %B that were never touched", n->bytes);
         break;
     case FINDING_OVERHEAD:
-        say(out, " pays %B for the rounding of small blocks", n->bytes);
+        say(out, " wastes %B on the rounding of small blocks", n->bytes);
         break;
     case FINDING_CHAIN:
         say(out, " grows a buffer step by step, and copies %B", n->bytes);
@@ -180,8 +180,8 @@ static bool by_many_arenas(const struct findings *f, const struct finding *n)
 static void why_retained(const struct findings *f, const struct finding *n, struct strbuf *out)
 {
     say(out,
-        "it had %B at the peak that were freed by %T, and the allocator did not give the pages "
-        "back to the system",
+        "%B of its blocks at the peak were freed by %T, but the allocator did not return the pages "
+        "to the system",
         n->freed_bytes, n->moment_ns);
     if (by_many_arenas(f, n))
         say(out, "; threads have their own: there are %d arenas", f->basis.look->arenas);
@@ -219,14 +219,14 @@ void finding_why(const struct findings *f, const struct finding *n, struct strbu
         break;
     case FINDING_OVERHEAD:
         say(out,
-            "at the peak it has %N block(s) of %B on average, and the allocator rounds each up and "
-            "keeps a header with it",
+            "at the peak it has %N block(s) of %B on average; the allocator rounds each one up and "
+            "adds a header",
             n->count, n->count ? n->of_bytes / n->count : 0);
         break;
     case FINDING_CHAIN:
         say(out,
-            "%N time(s) it grew, up to %B, in %N array(s); each time what is there is copied, and "
-            "both sizes are live meanwhile",
+            "it grew %N time(s), up to %B, in %N array(s); each time the content is copied, and "
+            "both blocks are live meanwhile",
             n->count, n->of_bytes, n->chain->of.chains);
         break;
     case FINDING_MAPPED:
@@ -237,7 +237,7 @@ void finding_why(const struct findings *f, const struct finding *n, struct strbu
         break;
     case FINDING_FRAGMENTED:
         say(out,
-            "the allocator keeps %B that are free, because %B of its blocks lie on %B of these "
+            "the allocator keeps %B of free memory, because %B of its blocks are on %B of these "
             "pages, at %T",
             n->bytes, n->pinning_bytes, n->freed_bytes, n->moment_ns);
         break;

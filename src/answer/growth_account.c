@@ -160,12 +160,11 @@ static void add_notes(const struct growth *g, const struct style *s, struct strb
     const struct growth_account *a = &g->account;
     if ((a->first && !a->first->exact) || !a->last->exact)
         wrap_text("",
-                  "the program ran on while it was looked at, but for its end: what it allocated "
-                  "meanwhile counts as free there",
+                  "the program kept running during these readings, except at its end: what it "
+                  "allocated meanwhile counts as free",
                   s->width, out);
     if (a->last->partial)
-        wrap_text("", "there are live blocks that were not recorded: they count as free", s->width,
-                  out);
+        wrap_text("", "some live blocks were not recorded; they count as free", s->width, out);
     strbuf_putc(out, '\n');
 }
 
@@ -217,7 +216,7 @@ void growth_account_text(const struct growth *g, size_t most, const struct style
 void growth_kept_words(const struct growth *g, struct strbuf *out)
 {
     const struct growth_account *a = &g->account;
-    say(out, "at the last look the allocator keeps %B of whole free pages",
+    say(out, "at the last reading, the allocator keeps %B of whole free pages",
         growth_account_part(a, PART_FREE));
     if (a->last->arenas > 1) {
         say(out, " in %N arena(s)", a->last->arenas);
@@ -228,7 +227,7 @@ void growth_kept_words(const struct growth *g, struct strbuf *out)
         say(out, "; %B of blocks were freed since the last mark", freed);
     }
     if (a->last->trim_bytes) {
-        say(out, "; malloc_trim(0) would give back about %B, at most %B", a->last->trim_bytes,
+        say(out, "; malloc_trim(0) would release about %B, at most %B", a->last->trim_bytes,
             growth_account_part(a, PART_FREE));
     }
 }

@@ -216,8 +216,8 @@ static void rise_words(const struct growth *g, struct strbuf *out)
     } lines[] = {{GROWTH_LIVE, "The live heap"},
                  {GROWTH_RSS, "RSS"},
                  {GROWTH_SHARED, "Shared memory and files"},
-                 {GROWTH_MAPPED, "What it maps itself"},
-                 {GROWTH_POOLS, "What its pools have"},
+                 {GROWTH_MAPPED, "The memory that it maps itself"},
+                 {GROWTH_POOLS, "The memory in its pools"},
                  {GROWTH_ANON, "Anonymous memory"},
                  {GROWTH_VM, "VM"}};
     size_t i = 0;
@@ -231,7 +231,7 @@ static void rise_words(const struct growth *g, struct strbuf *out)
         growth_moment(g, t->end, out);
         strbuf_puts(out, ", and not since");
     } else if (t->model == TREND_STEPS && t->jumps) {
-        say(out, ", in %N jump(s) to new maxima and not steadily", t->rises);
+        say(out, ", in %N step(s) to new maxima, not steadily", t->rises);
     } else if (t->model == TREND_RAMP && t->sure && t->slope > 0) {
         /* Steadily, and yet no verdict: it is the recorder's own, for one. */
         if (g->mark && lines[i].line == GROWTH_RSS)

@@ -18,7 +18,7 @@
 static void line_scan(const struct leaks *l, const struct style *s, struct strbuf *out)
 {
     static const char *const when[SCAN_KINDS] = {
-        [SCAN_ASKED] = ", as it was asked for",
+        [SCAN_ASKED] = ", on request",
         [SCAN_EXIT] = ", when the program began to end and before destructors ran",
         [SCAN_END] = " of the run",
     };
@@ -104,7 +104,7 @@ static void add_summary(const struct leaks *l, const struct style *s, struct str
     line_kind(l, s, "lost", REACH_LOST, ": nothing points there any more", out);
     line_kind(l, s, "indirect", REACH_INDIRECT, ": only lost blocks point there", out);
     line_kind(l, s, "unknown", REACH_UNKNOWN, ", unclassified: ", out);
-    line_kind(l, s, "reachable", REACH_REACHABLE, ": something still points there", out);
+    line_kind(l, s, "reachable", REACH_REACHABLE, ": something still points to them", out);
     if (l->freed.places) {
         summary_label(out, s, "at exit");
         say(out, "%B in %N block(s)%r were freed by destructors and at exit%r\n", l->freed.bytes,
@@ -200,9 +200,8 @@ static void add_next(const struct leaks *l, const char *file, const struct style
         location_bare_name(out, frame_table_string(&l->frames, f->name), SIZE_MAX);
         strbuf_puts(out, " allocates; what is meant to stay can be left out with --ignore");
     } else if (first && first->kind == REACH_UNKNOWN) {
-        strbuf_puts(out,
-                    "next: what is kept on purpose is in this list too; --ignore REGEX leaves it "
-                    "out, --older DURATION what is young");
+        strbuf_puts(out, "next: this list includes blocks that are kept on purpose; --ignore REGEX "
+                         "leaves them out, --older DURATION leaves out young blocks");
     } else {
         bool more = !first && l->all.blocks;
         strbuf_printf(out, "next: tidemark %s ", more ? "leaks" : "report");

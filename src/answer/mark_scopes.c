@@ -30,8 +30,8 @@ static bool add_heading(const void *answer, const struct style *style, struct st
         return false;
     }
     wrap_text("",
-              "what came to the process between begin and end of each scope, all times it was "
-              "entered; most and peak: of one",
+              "change of the process from begin to end of each scope, over all entries; most and "
+              "peak: of one entry",
               style->width, out);
     strbuf_putc(out, '\n');
     return true;

@@ -133,7 +133,7 @@ static bool add_heading(const void *answer, const struct style *s, struct strbuf
             strbuf_release(&labels);
         }
         if (mark_scopes_exist(m->profile))
-            strbuf_puts(out, "; --scopes adds up what lay between NAME and NAME.end");
+            strbuf_puts(out, "; --scopes adds up the changes between NAME and NAME.end");
     } else {
         strbuf_puts(out,
                     "no marks; tide_mark(\"LABEL\"), run --mark-on FUNCTION or 'tidemark ctl PID "

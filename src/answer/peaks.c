@@ -50,8 +50,8 @@ void peak_listed_words(const struct peaks *p, const struct peak *k, struct strbu
 {
     if (peak_is_listed(k))
         return;
-    say(out, "%B of %B are known by stack, those at %T: the peak lies inside an interval",
-        k->listed_bytes, k->bytes, p->lines.time_ns[k->listed]);
+    say(out, "%B of %B are known by stack, at %T: the peak is inside an interval", k->listed_bytes,
+        k->bytes, p->lines.time_ns[k->listed]);
 }
 
 static void put_path(const struct peaks *p, uint32_t call, size_t width, struct strbuf *out)

@@ -33,7 +33,7 @@ const char *summary_why_chosen(const struct recording *r, const struct profile *
     }
     if (chosen->peak_bytes && chosen->peak_bytes == peak)
         return "has the highest peak";
-    return memory && profile_memory(chosen) == memory ? "held the most memory, mappings included"
+    return memory && profile_memory(chosen) == memory ? "held the most memory, including mappings"
                                                       : NULL;
 }
 

@@ -44,7 +44,7 @@ const char *report_metric_title(enum metric m)
 {
     static const char *const what[METRICS] = {
         [METRIC_LIVE] = "live bytes",
-        [METRIC_TOTAL] = "bytes allocated in all",
+        [METRIC_TOTAL] = "bytes allocated in total",
         [METRIC_PEAK] = "live bytes at the peak",
         [METRIC_SITEPEAK] = "highest live bytes of each stack",
         [METRIC_LARGEST] = "largest single allocation",
@@ -56,7 +56,7 @@ const char *report_metric_title(enum metric m)
         [METRIC_WALL] = "time on and off the processor",
         [METRIC_WAITING] = "time spent waiting",
         [METRIC_FAULTS] = "memory made resident by page faults",
-        [METRIC_TOUCHED] = "memory made resident, charged to who allocated it,",
+        [METRIC_TOUCHED] = "memory made resident, charged to the code that allocated it,",
     };
     return what[m] ? what[m] : metric_name(m);
 }
@@ -71,7 +71,7 @@ static void add_heading(const struct answer *a, const struct style *s, struct st
                   report_metric_title(q->metric));
     if (q->size != SIZE_REQUESTED)
         strbuf_printf(out, " (%s)",
-                      q->size == SIZE_USABLE ? "as the allocator set aside"
+                      q->size == SIZE_USABLE ? "as reserved by the allocator"
                                              : "allocator's rounding");
     if (q->shape == SHAPE_CALLERS || q->shape == SHAPE_CALLEES) {
         say(out, ", %r of %s: ", q->shape == SHAPE_CALLERS ? "callers" : "callees", a->of.name);

@@ -121,7 +121,7 @@ static void line_window(const struct answer *a, const struct style *s, struct st
     strbuf_puts(out, " to ");
     summary_moment(out, &a->window.at);
     strbuf_puts(out, a->window.since.peak || a->window.at.peak
-                         ? "; live is exact, calls are known to the interval\n"
+                         ? "; live is exact, calls include the whole interval\n"
                          : "; all figures are of this window\n");
 }
 
@@ -184,7 +184,7 @@ static void line_cpu(const struct sampling *g, const struct sampled_totals *t,
     strbuf_puts(out, " in user mode, ");
     unit_ticks(out, g->system_ns);
     static const char *const how[] = {[KERNEL_COUNTED] = "not sampled",
-                                      [KERNEL_SAMPLED] = "charged to who called it",
+                                      [KERNEL_SAMPLED] = "charged to its caller",
                                       [KERNEL_ESTIMATED] = "charged by an estimate"};
     strbuf_printf(out, " in the kernel, %s", how[g->kernel]);
     summary_end(out, s, start);
@@ -219,7 +219,7 @@ static void line_faults(const struct sampling *g, const struct sampled_totals *t
     summary_label(out, s, "coverage");
     say(out, "%N of %N faults the kernel counted (", t->faults, all);
     unit_percent(out, (double)t->faults, (double)all);
-    strbuf_puts(out, " %); others are in system calls, as read()\n");
+    strbuf_puts(out, " %); the rest were in system calls\n");
 }
 
 static void line_samples(const struct answer *a, const struct sampled_totals *t,
@@ -251,7 +251,9 @@ static void line_inherited(const struct profile *p, const struct style *s, struc
 
 void summary_mapped(const struct mapped_by *m, struct strbuf *out)
 {
-    say(out, "%B by %s itself, of %B resident at %T, beside the heap; blocks inside are not seen",
+    say(out,
+        "%B by %s itself, of %B resident at %T, outside the heap; the blocks inside are not "
+        "recorded",
         m->bytes, m->module, m->rss_bytes, m->time_ns);
 }
 
@@ -299,7 +301,7 @@ static void line_no_python(const struct answer *a, const struct style *s, struct
         return;
     summary_label(out, s, "python");
     strbuf_puts(out,
-                "samples have no Python frames, but those of the interpreter; the heap's have\n");
+                "samples show the interpreter's C functions; heap stacks show Python frames too\n");
 }
 
 static void line_python(const struct answer *a, const struct style *s, struct strbuf *out)
@@ -309,7 +311,7 @@ static void line_python(const struct answer *a, const struct style *s, struct st
         return;
     summary_label(out, s, "python");
     if (a->profile->python_objects)
-        strbuf_puts(out, look ? "objects are traced; " : "objects are traced\n");
+        strbuf_puts(out, look ? "every object is recorded; " : "every object is recorded\n");
     if (!look)
         return;
     say(out, "arenas: %B held, %B in objects (", look->bytes, look->object_bytes);
@@ -365,7 +367,7 @@ bool summary_flaws(const struct recording *r, const struct profile *p, const str
         {t->truncated_stacks, "stack cut off", "stacks cut off"},
         {t->incomplete_stacks, "stack left where unwind information ends",
          "stacks left where unwind information ends"},
-        {t->unknown_frees, "free of a block never seen", "frees of blocks never seen"},
+        {t->unknown_frees, "free of an unknown block", "frees of unknown blocks"},
     };
     bool complete = r->complete && p->complete, any = !complete;
     if (complete && !t->lost_events && !t->truncated_stacks && !t->incomplete_stacks &&
@@ -512,6 +514,7 @@ void summary_text(const struct answer *a, const struct style *s, struct strbuf *
     summary_ignored(&a->tree, &a->frames, a->query->metric, s, room > later ? room - later : 1,
                     out);
     if (outside)
-        line_value(a, s, "outside", a->tree.outside, "not within the focus, not in the table", out);
+        line_value(a, s, "outside", a->tree.outside, "not matching the filters, not in the table",
+                   out);
     summary_notes(a->recording, p, s, start, out);
 }

@@ -21,19 +21,24 @@
 #include "wire/layout.h"
 
 static const char help[] =
-    "usage: tidemark ctl PID ACTION\n\n"
-    "Tells a running recording what to do. PID is that of the program, of one of its children, or "
-    "of\n"
-    "`tidemark run` itself.\n\n"
-    "  status            how long, how much, and where to\n"
-    "  mark LABEL        a moment with a name, as tide_mark(LABEL) makes it, for reports\n"
+    "usage: tidemark ctl PID ACTION\n"
+    "\n"
+    "Controls a running recording. PID is that of the program, of one of its children, or of\n"
+    "`tidemark run` itself.\n"
+    "\n"
+    "  status            how long it has run, how much it has recorded, and its file\n"
+    "  mark LABEL        make a mark, as tide_mark(LABEL) does\n"
     "  snapshot [FILE]   write the recording so far; %I in FILE counts, '|command' pipes\n"
-    "  leaks             look what still points to each block, and mark the moment 'leaks'\n"
-    "  pause             do not record allocations until resume; frees are followed\n"
-    "  resume            record allocations again\n\n"
-    "One line says what was done.\n\n"
-    "      --help        this text\n\n"
-    "Examples:\n\n"
+    "  leaks             scan for leaks, and mark the moment 'leaks'\n"
+    "  pause             do not record allocations until resume; frees are recorded\n"
+    "  resume            record allocations again\n"
+    "\n"
+    "Prints one line that says what was done.\n"
+    "\n"
+    "      --help        this text\n"
+    "\n"
+    "Examples:\n"
+    "\n"
     "  tidemark ctl $(pgrep myserver) status\n"
     "  tidemark ctl 1234 mark 'after loading'\n"
     "  tidemark ctl 1234 snapshot '|gzip -9c > app.%I.tide.gz'\n";
@@ -43,13 +48,12 @@ static const struct action {
     enum wire_request_kind kind;
     int least, most;  /* arguments */
     const char *done; /* what to say of it; NULL: the answer does */
-} actions[] = {
-    {"status", WIRE_STATUS, 0, 0, NULL},
-    {"mark", WIRE_MARK, 1, 1, "marked this moment: --at and --since know it by its label"},
-    {"snapshot", WIRE_SNAPSHOT, 0, 1, NULL},
-    {"leaks", WIRE_SCAN, 0, 0, NULL},
-    {"pause", WIRE_PAUSE, 0, 0, "paused: allocations are not recorded, frees are"},
-    {"resume", WIRE_RESUME, 0, 0, "allocations are recorded again"}};
+} actions[] = {{"status", WIRE_STATUS, 0, 0, NULL},
+               {"mark", WIRE_MARK, 1, 1, "marked this moment: use its label with --at and --since"},
+               {"snapshot", WIRE_SNAPSHOT, 0, 1, NULL},
+               {"leaks", WIRE_SCAN, 0, 0, NULL},
+               {"pause", WIRE_PAUSE, 0, 0, "paused: allocations are not recorded, frees are"},
+               {"resume", WIRE_RESUME, 0, 0, "allocations are recorded again"}};
 
 static char *read_whole(const char *path, size_t *size)
 {

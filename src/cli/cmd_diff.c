@@ -15,20 +15,19 @@
 
 static void print_help(void)
 {
-    printf("usage: tidemark diff A B [OPTIONS]\n"
-           "\n"
-           "Shows what recording B has more or less than recording A. Functions are matched by "
-           "name, not by\n"
-           "address, line or library. The options are asked of both recordings.\n"
-           "\n"
-           "%s"
-           "\n"
-           "Examples:\n"
-           "  tidemark diff before.tide after.tide                   live at the end, by function\n"
-           "  tidemark diff before.tide after.tide --metric total    who allocates more\n"
-           "  tidemark diff a.tide b.tide --metric peak --by stack --top 3\n"
-           "  tidemark diff a.tide b.tide --process 120,340          one process of each\n",
-           query_options_help());
+    printf(
+        "usage: tidemark diff A B [OPTIONS]\n"
+        "\n"
+        "Shows the difference between recordings A and B. Functions are matched by name, not by\n"
+        "address, line or library. The options apply to both recordings.\n"
+        "\n"
+        "%s\n"
+        "Examples:\n"
+        "  tidemark diff before.tide after.tide                   live at the end, by function\n"
+        "  tidemark diff before.tide after.tide --metric total    who allocates more\n"
+        "  tidemark diff a.tide b.tide --metric peak --by stack --top 3\n"
+        "  tidemark diff a.tide b.tide --process 120,340          one process of each\n",
+        query_options_help());
 }
 
 static int print_diff(const struct diff *d, enum output output)

@@ -30,13 +30,17 @@
 #define TRIAL_TIMEOUT_MS 30000
 
 static const char help[] =
-    "usage: tidemark doctor [OPTIONS]\n\n"
-    "Says what this machine permits to this user, and what follows from it for recordings. Each\n"
-    "thing is tried rather than guessed. The exit status is 0 if programs can be recorded, 1 if\n"
-    "not.\n\n"
+    "usage: tidemark doctor [OPTIONS]\n"
+    "\n"
+    "Checks what this machine permits to this user, and says what that means for recordings.\n"
+    "Each item is tried, not guessed. The exit status is 0 if programs can be recorded, 1 if\n"
+    "not.\n"
+    "\n"
     "      --json  one JSON object, schema tidemark.doctor/1\n"
-    "      --help  this text\n\n"
-    "Examples:\n\n"
+    "      --help  this text\n"
+    "\n"
+    "Examples:\n"
+    "\n"
     "  tidemark doctor\n"
     "  tidemark doctor --json | jq '.checks[] | select(.state != \"ok\")'\n";
 

@@ -18,26 +18,26 @@ struct wanted {
 
 static void print_help(void)
 {
-    puts(
-        "usage: tidemark maps FILE [OPTIONS]\n"
-        "\n"
-        "Shows what the process had mapped: heap, stacks, program, libraries, files, shared\n"
-        "memory. It is captured soon after the start, now and then, at each snapshot and when the\n"
-        "program begins to end; the capture nearest to the moment asked for is shown.\n"
-        "\n"
-        "  --at WHEN        start, end (default), peak, LABEL#N (a mark), snapshot#N, 12.5s, 50%\n"
-        "  --since WHEN     the difference from WHEN to --at\n"
-        "  --by WHAT        kind (default), library, mapping\n"
-        "  --numa           on which NUMA nodes it is, and by which policy\n"
-        "  --process PID    another process of the recording (PID#N: its N-th program)\n"
-        "  --top N          at most N rows, 0: all (text: 30; otherwise all)\n"
-        "  --json, --csv    exact numbers for scripts\n"
-        "  --help           this text\n"
-        "\n"
-        "Examples:\n"
-        "  tidemark maps app.tide\n"
-        "  tidemark maps app.tide --by library --at peak\n"
-        "  tidemark maps app.tide --since snapshot#1 --at snapshot#2 --by mapping");
+    puts("usage: tidemark maps FILE [OPTIONS]\n"
+         "\n"
+         "Shows the mappings of the process: heap, stacks, program, libraries, files, shared\n"
+         "memory. They are captured soon after the start, from time to time, at each snapshot and "
+         "when\n"
+         "the program begins to end; the capture nearest to the requested moment is shown.\n"
+         "\n"
+         "  --at WHEN        start, end (default), peak, LABEL#N (a mark), snapshot#N, 12.5s, 50%\n"
+         "  --since WHEN     the difference from WHEN to --at\n"
+         "  --by WHAT        kind (default), library, mapping\n"
+         "  --numa           NUMA nodes and policies\n"
+         "  --process PID    another process of the recording (PID#N: its N-th program)\n"
+         "  --top N          at most N rows, 0: all (text: 30; otherwise all)\n"
+         "  --json, --csv    exact numbers for scripts\n"
+         "  --help           this text\n"
+         "\n"
+         "Examples:\n"
+         "  tidemark maps app.tide\n"
+         "  tidemark maps app.tide --by library --at peak\n"
+         "  tidemark maps app.tide --since snapshot#1 --at snapshot#2 --by mapping");
 }
 
 static int take(void *context, int val, const char *argument, struct err *err)

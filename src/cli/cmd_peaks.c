@@ -39,13 +39,14 @@ static void print_help(void)
          "\n"
          "  --peak SIZE      only peaks at least this high: 64K, 10MB\n"
          "  --peak-delta-time S\n"
-         "                   peaks of one thread nearer than this are one: seconds, or 20ms\n"
+         "                   of peaks of a thread closer than this, keep the highest: seconds, or "
+         "20ms\n"
          "  --peak-delta-value SIZE\n"
          "                   how far a line must fall and rise between two peaks (default: a "
          "twentieth of\n"
          "                   the line's highest)\n"
          "  --plot FILE      the threads' lines with the numbers on them, as an SVG\n"
-         "  --rebase         in the picture: the process's RSS less what it was at the beginning\n"
+         "  --rebase         in the picture: subtract the RSS at the beginning\n"
          "  --since WHEN, --at WHEN\n"
          "                   only this part of the run; words as in tidemark report");
     fputs(QUERY_FOCUS_HELP, stdout);

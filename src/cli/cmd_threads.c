@@ -28,17 +28,17 @@ static void print_help(void)
 {
     puts("usage: tidemark threads FILE [OPTIONS]\n"
          "\n"
-         "Shows for each thread what it had live, when it had most, how fast it allocates, its "
+         "Shows for each thread its live bytes, their highest value, how fast it allocates, its "
          "share of the\n"
-         "process's peak and what it freed of others. A block counts for the thread that "
-         "allocated it,\n"
-         "whoever frees it.\n"
+         "process's peak and what it freed of others. A block counts for the thread that allocated "
+         "it,\n"
+         "whichever thread frees it.\n"
          "\n"
          "  --plot FILE      live bytes of each thread over time, as an SVG; every thread's name "
          "in\n"
          "                   FILE.legend.txt\n"
          "  --gnuplot FILE   the same as data for gnuplot\n"
-         "  --rebase         in the picture: the process's RSS less what it was at the beginning\n"
+         "  --rebase         in the picture: subtract the RSS at the beginning\n"
          "  --since WHEN, --at WHEN\n"
          "                   only this part of the run; words as in tidemark report");
     fputs(QUERY_FOCUS_HELP, stdout);

@@ -38,10 +38,9 @@ void check_address_space(struct finding *f)
     getrlimit(RLIMIT_AS, &limit);
     bool small = limit.rlim_cur < ADDRESS_SPACE_SMALL;
     finding_set(f, small ? DOCTOR_LIMITED : DOCTOR_OK,
-                small
-                    ? "fewer different stacks can be told apart, and programs that need nearly all "
-                      "of it may run out of memory: raise it with ulimit -v"
-                    : "",
+                small ? "fewer different stacks can be recorded, and programs that need nearly all "
+                        "of it may run out of memory: raise it with ulimit -v"
+                      : "",
                 "RLIMIT_AS is %s", bytes_text(&text, limit.rlim_cur));
     strbuf_release(&text);
 }
@@ -54,11 +53,10 @@ void check_descriptors(struct finding *f)
     finding_set(f, most < DESCRIPTORS_FEW ? DOCTOR_LIMITED : DOCTOR_OK, "", "RLIMIT_NOFILE is %llu",
                 most);
     if (most < DESCRIPTORS_FEW)
-        strbuf_printf(
-            &f->follows,
-            "about %llu processes can be recorded at a time, others run not_recorded: raise it "
-            "with ulimit -n",
-            most > 16 ? (most - 16) / 2 : 0);
+        strbuf_printf(&f->follows,
+                      "about %llu processes can be recorded at a time, others run without being "
+                      "recorded: raise it with ulimit -n",
+                      most > 16 ? (most - 16) / 2 : 0);
 }
 
 void check_locked_memory(struct finding *f)

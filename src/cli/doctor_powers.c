@@ -159,9 +159,9 @@ void check_ptrace(struct finding *f)
     finding_set(f, reads && seizes ? DOCTOR_OK : DOCTOR_LIMITED,
                 reads && seizes
                     ? scope > 0 && geteuid() != 0
-                          ? "programs that tidemark starts can be looked into, others cannot"
+                          ? "tidemark can read the memory of programs that it starts, not of others"
                           : ""
-                    : "leaks cannot be told from what is still reachable, and a running process "
+                    : "lost blocks cannot be separated from reachable ones, and a running process "
                       "cannot be attached to; heap recordings do not need it",
                 "PTRACE_SEIZE of a child: %s; reading its memory: %s; yama's ptrace_scope is ",
                 seizes ? "works" : strerror(seize_error),
@@ -186,12 +186,12 @@ void check_pagemap(struct finding *f)
     if (fd >= 0)
         close(fd);
     end_child(child);
-    finding_set(f, works ? DOCTOR_OK : DOCTOR_LIMITED,
-                works ? ""
-                      : "memory that was allocated and never touched cannot be told; heap "
-                        "recordings do not need it",
-                "/proc/PID/pagemap of a child %s%s",
-                works ? "can be read" : "cannot be read: ", works ? "" : strerror(error));
+    finding_set(
+        f, works ? DOCTOR_OK : DOCTOR_LIMITED,
+        works ? ""
+              : "memory that was never touched cannot be found; heap recordings do not need it",
+        "/proc/PID/pagemap of a child %s%s",
+        works ? "can be read" : "cannot be read: ", works ? "" : strerror(error));
 }
 
 /* How a child ended, asked of its pidfd after it was reaped: 0 or an errno. */

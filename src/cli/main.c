@@ -15,23 +15,23 @@ static const struct command {
     int (*main)(int argc, char **argv);
     const char *summary; /* NULL: for ourselves, not for users */
 } commands[] = {
-    {"run", cmd_run, "record a program: every allocation with its whole stack"},
+    {"run", cmd_run, "record a program: every allocation with its call stack"},
     {"report", cmd_report, "what a recording holds, by function, line, stack, library or thread"},
     {"leaks", cmd_leaks, "what was never freed, and whether anything still points to it"},
-    {"diff", cmd_diff, "what one recording has more or less than another, matched by names"},
+    {"diff", cmd_diff, "the difference between two recordings, matched by names"},
     {"findings", cmd_findings, "the short list: what is worth fixing, and how"},
     {"flame", cmd_flame, "stacks as a flame graph (SVG), or as folded text"},
-    {"annotate", cmd_annotate, "the lines of a function, and its instructions, with their share"},
-    {"marks", cmd_marks, "moments with a name, and what the process had then"},
-    {"growth", cmd_growth, "growth from mark to mark, its confidence, and what kind it is"},
-    {"maps", cmd_maps, "what the process had mapped, by kind, library or mapping"},
-    {"threads", cmd_threads, "what each thread had, over time"},
+    {"annotate", cmd_annotate, "source lines and instructions of a function, with their share"},
+    {"marks", cmd_marks, "named moments, with the sizes of the process at each"},
+    {"growth", cmd_growth, "whether the program grows, by how much, and why"},
+    {"maps", cmd_maps, "mappings of the process, by kind, library or mapping"},
+    {"threads", cmd_threads, "what each thread held, over time"},
     {"peaks", cmd_peaks, "numbered peaks of threads and process, with what made them"},
     {"tree", cmd_tree, "the calls that led to a peak, or in a window, with what each did"},
     {"view", cmd_view, "a page for a browser that answers all of this"},
     {"compare", cmd_compare, "one run alone against several at once: what gets slower"},
-    {"ctl", cmd_ctl, "to a running recording: status, mark, snapshot, leaks, pause"},
-    {"doctor", cmd_doctor, "what this machine permits, and what follows from it"},
+    {"ctl", cmd_ctl, "control a running recording: status, mark, snapshot, leaks, pause"},
+    {"doctor", cmd_doctor, "check what this machine permits, and say what to do"},
     {COPIES_COMMAND, cmd_copies, NULL},
     {COMPLETE_COMMAND, cmd_complete, NULL},
 };
@@ -44,13 +44,16 @@ static void print_help(FILE *out)
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (commands[i].summary)
             fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
-    fputs("\nExamples:\n\n"
+    fputs("\n"
+          "Examples:\n"
+          "\n"
           "  tidemark run ./app input.dat            record; writes tidemark.app.PID.tide\n"
           "  tidemark findings FILE                  what is worth fixing, if anything\n"
           "  tidemark report FILE                    who holds memory at the end\n"
-          "  tidemark report FILE --metric peak      who held it when it was most\n"
-          "  tidemark leaks FILE                     what was never freed, and is lost\n\n"
-          "'tidemark COMMAND --help' tells more, and so do the manual pages: man tidemark.\n",
+          "  tidemark report FILE --metric peak      who held memory at the peak\n"
+          "  tidemark leaks FILE                     what was never freed, and is lost\n"
+          "\n"
+          "'tidemark COMMAND --help' and the manual pages ('man tidemark') say more.\n",
           out);
 }
 

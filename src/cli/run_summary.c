@@ -162,7 +162,7 @@ static void add_figures(struct strbuf *b, const struct session_result *r, const 
         if (g->kernel) {
             say(b, ", of it %M%r", f->sampled.kernel_ns,
                 g->kernel == KERNEL_SAMPLED ? " in the kernel"
-                                            : " in the kernel, where by an estimate");
+                                            : " in the kernel, charged by an estimate");
         }
         strbuf_putc(b, '\n');
     }
@@ -171,7 +171,7 @@ static void add_figures(struct strbuf *b, const struct session_result *r, const 
             f->sampled.fault_bytes);
     }
     if (lost) {
-        say(b, "  LOST: at least %N sample(s) for want of room; figures are too low\n", lost);
+        say(b, "  LOST: at least %N sample(s) for lack of room; figures are too low\n", lost);
     }
 }
 

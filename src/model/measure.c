@@ -70,16 +70,14 @@ int measure_window(const struct profile *p, const struct query *q, struct window
     if ((q->metric == METRIC_WALL || q->metric == METRIC_WAITING) && !p->sampling.wall)
         return err_set(
             err, -ENODATA,
-            "this recording does not know when threads waited; record with 'tidemark run "
-            "--cpu=wall'");
+            "this recording has no waiting times; record with 'tidemark run --cpu=wall'");
     if ((q->metric == METRIC_FAULTS || q->metric == METRIC_TOUCHED) && !p->sampling.fault_period)
         return err_set(err, -ENODATA,
                        "this recording has no page faults; record with 'tidemark run --faults'");
     if (q->metric == METRIC_UNTOUCHED && !p->looks.count && !last_residency(p))
-        return err_set(
-            err, -ENODATA,
-            "this recording does not know of untouched memory: nobody looked which pages "
-            "of its blocks were there");
+        return err_set(err, -ENODATA,
+                       "this recording has no data on untouched memory: the pages of its blocks "
+                       "were not examined");
     if (q->size != SIZE_REQUESTED && q->metric != METRIC_LIVE && q->metric != METRIC_TOTAL &&
         q->metric != METRIC_PEAK)
         return err_set(err, -EINVAL,

@@ -73,9 +73,9 @@ int sampled_heap_check(const struct profile *p, struct err *err)
 {
     if (!p->sampling.alone || !profile_is_sampled(p))
         return 0;
-    return err_set(err, -ENODATA,
-                   "this recording has nothing of the heap, for it was made with --only-cpu, "
-                   "--only-faults or --all; record again without, or see 'tidemark report "
-                   "--metric %s'",
-                   p->sampling.cpu_period_ns ? "cpu" : "faults");
+    return err_set(
+        err, -ENODATA,
+        "this recording has no heap data, because it was made with --only-cpu, --only-faults or "
+        "--all; record again without, or see 'tidemark report --metric %s'",
+        p->sampling.cpu_period_ns ? "cpu" : "faults");
 }

@@ -1,4 +1,4 @@
-"""CPU time in the kernel is charged to who called it: sampled for those who may, else estimated."""
+"""CPU time in the kernel is charged to its caller: sampled for those who may, else estimated."""
 import math
 import os
 import shutil
@@ -60,7 +60,7 @@ def test_sampled(t):
     lines = t.ask(profile, "annotate", "initprm", "--metric", "cpu")
     t.equal("by line", lines["self_count"], t.row(report, "initprm")["self_count"])
     text = t.run("report", profile)[0]
-    t.true("words", " of it in the kernel, " in text and "charged to who called it" in " ".join(text.split()), text[:600])
+    t.true("words", " of it in the kernel, " in text and "charged to its caller" in " ".join(text.split()), text[:600])
 
 
 def test_estimated(t):

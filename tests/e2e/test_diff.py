@@ -202,7 +202,7 @@ def test_one_side_has_not_measured_it(t):
     """What was not measured is not nothing: no change is made up."""
     program = t.build("shares.c", "-O2")
     heap, cpu = (t.record(program, "1", "1000", opts=opts) for opts in ((), ("--only-cpu",)))
-    for metric, lacks, says in (("cpu", heap, "no CPU samples"), ("live", cpu, "nothing of the heap")):
+    for metric, lacks, says in (("cpu", heap, "no CPU samples"), ("live", cpu, "no heap data")):
         for files in ((heap, cpu), (cpu, heap)):
             for output in ((), ("--json",), ("--csv",)):
                 t.run("diff", *files, "--metric", metric, *output)

@@ -73,7 +73,7 @@ def test_growth_until_the_last_mark(t, kind):
     t.equal("bytes, as growth has them", [(f["function"], f["bytes"]) for f in found],
             [(s["function"], s["bytes"]) for s in t.ask(profile, "growth")["sites"]])
     t.equal("bytes", found[0]["bytes"], 190000)
-    t.equal("title", found[0]["title"], "linked holds 185.5 KiB more at the last mark, and never less" +
+    t.equal("title", found[0]["title"], "linked grew by 185.5 KiB up to the last mark, and never shrank" +
             ("; all of it freed afterwards" if kind == "cleared" else ""))
 
 

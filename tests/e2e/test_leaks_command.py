@@ -99,9 +99,9 @@ def test_what_text_lists(t):
     t.true("what is left out counts with what hangs on it", "\n... 3 more places with 1.1 KiB in 24 blocks;" in top, top)
     answer, summary = t.run("leaks", profile)[0].split("\n\n")[:2]
     t.equal("the answer", answer, "2.1 KiB in 34 blocks were lost, 1000 B of it by lose left_behind.c:26.")
-    for line in ("lost       1.7 KiB in 22 blocks from 4 places: nothing points there any more",
-                 "indirect   384 B in 12 blocks from 1 place: only lost blocks point there",
-                 "reachable  1000 B in 20 blocks from 1 place: something still points there; --all lists them",
+    for line in ("lost       1.7 KiB in 22 blocks from 4 stacks: nothing points to them any more",
+                 "indirect   384 B in 12 blocks from 1 stack: only lost blocks point to them",
+                 "reachable  1000 B in 20 blocks from 1 stack: something still points to them; --all lists them",
                  "at exit    3.9 KiB in 4 blocks more were freed by destructors and at exit; --freed-at-exit lists them"):
         t.true(line, line in summary.splitlines(), summary)
 
@@ -111,7 +111,7 @@ def test_only_kept(t):
     profile = record(t, "kept")
     text, stderr, status = t.run("leaks", profile, "--fail=all")
     t.equal("status", (status, stderr), (0, ""))
-    t.true("nothing was lost", "\nlost       nothing was lost\nreachable  1000 B in 20 blocks from 1 place" in text, text)
+    t.true("nothing was lost", "\nlost       nothing was lost\nreachable  1000 B in 20 blocks from 1 stack" in text, text)
     t.true("what to do", text.endswith("\nnext: tidemark leaks %s --all\n" % profile), text)
 
 
@@ -243,7 +243,7 @@ def test_text(t):
     t.true("places", all(re.search(r"left_behind\.c:\d+$", line) for line in first[2:5]), first)
     t.true("what to do next", rest[-1].startswith("next: "), rest[-1:])
     top = t.run("leaks", profile, "--all", "--within", "lose|keep", "--top", "1")[0]
-    t.true("the others are counted", re.search(r"^\.\.\. 2 more places with 1\.5 KiB in (15|25) blocks", top, re.MULTILINE), top)
+    t.true("the others are counted", re.search(r"^\.\.\. 2 more stacks with 1\.5 KiB in (15|25) blocks", top, re.MULTILINE), top)
 
 
 def test_csv(t):
@@ -297,7 +297,7 @@ def test_wrong_usage(t):
     for arguments, status, words in ((("--kind", "lots"), 2, "lost, indirect, reachable, unclassified"),
                                      (("--older", "soon"), 2, "10s, 500ms or 5m"), (("--older",), 2, "needs a value"),
                                      (("--fail=some",), 2, "one of lost, all"), (("--at", "middle"), 2, "end ("),
-                                     (("--at", "leaks#1"), 2, "nobody looked for leaks at 'leaks#1'"),
+                                     (("--at", "leaks#1"), 2, "there was no leak scan at 'leaks#1'"),
                                      (("--since", "nowhere"), 2, "not a moment"), (("--metric", "live"), 2, "--metric"),
                                      (("--oldr", "1s"), 2, "--older"), (("--process", "1"), 1, "no process 1"),
                                      (("--thread", "nobody"), 1, "no thread"), (("--json", "--csv"), 2, "exclude")):

@@ -20,7 +20,7 @@ def test_growth_by_work(t, version, how):
     t.equal("what grew", [(f["kind"], f["function"], f["count"]) for f in found], [("growth", "leak", ALL)])
     blocks, rest = divmod(found[0]["bytes"], BLOCK)
     t.true("its bytes", rest == 0 and ALL / 2 < blocks <= ALL, found)
-    until = "more when Python began to end, and never less" if how == "end" else "more at the end, and never less"
+    until = "until Python began to end, and never shrank" if how == "end" else "until the end, and never shrank"
     t.true("until when", found[0]["title"].endswith(until), found[0]["title"])
 
 

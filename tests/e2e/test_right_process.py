@@ -49,7 +49,7 @@ def test_process_that_maps_its_memory(t):
     t.equal("the heap is as it is", held[heap], largest(report)["peak_bytes"])
     for command in ("report", "leaks", "threads", "maps", "tree"):
         text = t.run(command, profile)[0]
-        t.true("%s says why" % command, "holds_mapped, which held the most memory, mappings included;" in text, text)
+        t.true("%s says why" % command, "holds_mapped, which held the most memory, including mappings;" in text, text)
     profile = t.record("sh", "-c", "%s 3000000; %s 40000000 100000; true" % (heap, maps))
     t.equal("mapped and hardly touched", t.report(profile)["command"], [heap, "3000000"])
     profile = t.record(maps, "40000000", "40000000", "5000000")

@@ -148,7 +148,7 @@ def test_growth_without_a_verdict(t):
 
 def test_ctl_says_what_it_did(t):
     run = Running(t, t.file("s.%I.tide"))
-    t.equal("mark", run.ctl("mark", "here"), "marked this moment: --at and --since know it by its label\n")
+    t.equal("mark", run.ctl("mark", "here"), "marked this moment: use its label with --at and --since\n")
     t.equal("pause", run.ctl("pause"), "paused: allocations are not recorded, frees are\n")
     t.equal("resume", run.ctl("resume"), "allocations are recorded again\n")
     t.equal("snapshot", run.ctl("snapshot", t.file("x.%I.tide")), "snapshot 3, written to %s\n" % t.file("x.3.tide"))

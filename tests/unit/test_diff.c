@@ -364,8 +364,9 @@ static void test_summary_lines(void **state)
     assert_in_range(lines, 8, 11);
     expect_part(out.data, "ignored    a 0 B in 0 blocks, b 0 B in 0 blocks, not in the table; some "
                           "options were given to run");
-    expect_part(out.data,
-                "outside    a 3.1 KiB in 50 blocks, b 3.1 KiB in 50 blocks not within the focus");
+    expect_part(
+        out.data,
+        "outside    a 3.1 KiB in 50 blocks, b 3.1 KiB in 50 blocks not matching the filters");
     expect_part(out.data, "missing    a lost 3 events and has 2 stacks cut off; b is incomplete;");
     expect_part(out.data,
                 "window     from 1s to end; a 1.000 s to 4.000 s; b 1.000 s to 4.000 s\n");

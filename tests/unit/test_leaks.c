@@ -248,8 +248,7 @@ static void test_since(void **state)
     refused(&q, -EINVAL, "'never' is not a moment");
     q.query.since = "event";
     q.query.at = "leaks#1";
-    refused(&q, -EINVAL,
-            "--since event (4.000 s) comes after the moment that was looked at (2.000 s)");
+    refused(&q, -EINVAL, "--since event (4.000 s) comes after the leak scan (2.000 s)");
 }
 
 static void test_older(void **state)
@@ -534,10 +533,10 @@ static void test_text(void **state)
         "\n"
         "command    ./app\n"
         "ran        8.000 s, exit status 0, pid 100\n"
-        "looked     at end (8.000 s) of the run; the program was held for 2.0 ms\n"
-        "lost       30 B in 3 blocks from 1 place: nothing points there any more\n"
-        "indirect   540 B in 5 blocks from 2 places: only lost blocks point there\n"
-        "reachable  740 B in 74 blocks from 1 place: something still points there; 740 B of it "
+        "state      at end (8.000 s) of the run; the program was stopped for 2.0 ms\n"
+        "lost       30 B in 3 blocks from 1 stack: nothing points to them any more\n"
+        "indirect   540 B in 5 blocks from 2 stacks: only lost blocks point to them\n"
+        "reachable  740 B in 74 blocks from 1 stack: something still points to them; 740 B of it "
         "grew through\n           the whole run; --all lists them\n"
         "at exit    700 B in 7 blocks more were freed by destructors and at exit; "
         "--freed-at-exit lists them\n"
@@ -553,11 +552,10 @@ static void test_text(void **state)
         "    lose  app.c:20\n"
         "    main  app.c:10\n"
         "\n"
-        "... 1 more place with 40 B in 4 blocks; --top 0 --min 0 shows all\n"
+        "... 1 more stack with 40 B in 4 blocks; --top 0 --min 0 shows all\n"
         "\n"
-        "next: see who should have kept and freed what lose allocates; what is meant to stay can "
-        "be "
-        "left out\n      with --ignore\n");
+        "next: find the code that should free what lose allocates; --ignore leaves out what is "
+        "meant to stay\n");
     free(text);
     query_release(&q.query);
 }
@@ -572,8 +570,8 @@ static void test_text_when(void **state)
     q.query.at = "exit";
     char *text = print_of(leaky(), &q, TEXT);
     expect_part(
-        text, "looked     at exit (7.000 s), when the program began to end and before destructors "
-              "ran; the program\n           was held for 2.0 ms\n"
+        text, "state      at exit (7.000 s), when the program began to end and before destructors "
+              "ran; the program\n           was stopped for 2.0 ms\n"
               "only       blocks allocated after event (4.000 s) and at least 1.000 s before "
               "that\n"
               "lost       nothing was lost, and nothing is left\n");
@@ -600,7 +598,7 @@ static void test_text_unclassified(void **state)
     p->scans.items[2].unreachable = xstrdup("it may not be held");
     p->scans.items[2].residency = false;
     char *text = print_of(r, &q, TEXT);
-    expect_part(text, "unknown    1.3 KiB in 88 blocks from 3 places, unclassified: it may not be "
+    expect_part(text, "unknown    1.3 KiB in 88 blocks from 3 stacks, unclassified: it may not be "
                       "held; --at exit shows\n           what was known then\n");
     expect_part(text, "1. unclassified: 800 B in 80 blocks of 10 B\n    first at 0 s, last at "
                       "7.500 s: grew through the whole run; thread main\n    keep");
@@ -619,7 +617,7 @@ static void test_text_clean(void **state)
     for (size_t i = 0; i < p->live.count; i++)
         p->live.items[i].reach = REACH_REACHABLE;
     char *text = print_of(r, &q, TEXT);
-    expect_part(text, "lost       nothing was lost\nreachable  1.3 KiB in 88 blocks from 3 places");
+    expect_part(text, "lost       nothing was lost\nreachable  1.3 KiB in 88 blocks from 3 stacks");
     expect_part(text, "\nnext: tidemark leaks app.tide --all\n");
     free(text);
     r = leaky();
