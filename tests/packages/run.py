@@ -172,7 +172,7 @@ def check_installed_by_pip(root, venv):
                                    "m.entry_points().get('pytest11', []) ] if hasattr(m.entry_points(), 'get') else "
                                    "[e.value for e in m.entry_points(group='pytest11')])\"")
     if not status:  # Python 3.8 and later
-        equal("pytest finds the plugin", text.strip(), "['tidemark.pytest_plugin']")
+        equal("pytest finds the plugin", text.strip().splitlines()[-1], "['tidemark.pytest_plugin']")
     text, status = root.run(venv + "/bin/pip uninstall -q -y tidemark && ls %s/bin/tidemark %s/lib/tidemark" % (venv, venv))
     if "No such file" not in text:
         raise Failed("files are left: " + text)
