@@ -36,11 +36,11 @@ static void clean_reason(const struct findings_all *all, struct strbuf *out)
         say(out, "; of %N block(s) left at the end %N %r lost (%B)", b->blocks_checked,
             b->lost_blocks, b->lost_blocks == 1 ? "was" : "were", b->lost_bytes);
     else
-        strbuf_puts(out, "; whether blocks were lost is not known");
+        strbuf_puts(out, "; blocks are not classified as lost or reachable");
     say(out,
         "; %r; temporary blocks take about %P %% of the time; rounding takes %P %% of the heap",
-        b->growth_known ? "no function grew all through the run"
-                        : "whether a function grew all through the run is not known (too few "
+        b->growth_known ? "no function grew throughout the run"
+                        : "whether a function grew throughout the run is not known (too few "
                           "moments to compare)",
         b->temporary_share * 100, b->overhead_share * 100);
     if (b->residency_known)
@@ -71,7 +71,7 @@ static void add_processes(const struct findings_all *all, const struct joined_fi
     summary_program_name(p, out);
     strbuf_puts(out, j->pids.count == 1 ? ")" : "");
     if (j->own->kind == FINDING_LEAK && j->unknown)
-        say(out, " (%d could not be looked at)", j->unknown);
+        say(out, " (%d could not be examined)", j->unknown);
 }
 
 static void add_title(const struct findings_all *all, const struct joined_finding *j,

@@ -38,11 +38,11 @@ static double percent_of(int64_t part, int64_t whole)
 
 static void title_growth(const struct findings *f, const struct finding *n, struct strbuf *out)
 {
-    say(out, " holds %B more %r%r", n->bytes,
-        n->mark                                       ? "at the last mark"
-        : work_end_of_python(f->places.total.profile) ? "when Python began to end"
-                                                      : "at the end",
-        n->never_less ? ", and never less" : "");
+    say(out, " grew by %B %r%r", n->bytes,
+        n->mark                                       ? "up to the last mark"
+        : work_end_of_python(f->places.total.profile) ? "until Python began to end"
+                                                      : "until the end",
+        n->never_less ? ", and never shrank" : "");
     if (n->freed_bytes <= n->bytes / 100)
         return;
     if (n->freed_bytes < n->bytes)
@@ -118,8 +118,8 @@ static void why_leak(const struct findings *f, const struct finding *n, struct s
         say(out, "nothing points to %r since destructors ran; until then something did", them);
     else if (n->led_bytes > 0)
         say(out,
-            "nothing in the program points to %N block(s)%r%B, any more, and the other %B hang on "
-            "%r",
+            "nothing in the program points to %N block(s)%r%B, any more; the other %B are reachable "
+            "only through %r",
             direct, direct == 1 ? " of " : " of them, ", wrapped_less(n->bytes, n->led_bytes),
             n->led_bytes, direct == 1 ? "it" : "these");
     else
@@ -161,15 +161,16 @@ static void why_peak(const struct finding *n, struct strbuf *out)
 
 static void why_mapped(const struct finding *n, struct strbuf *out)
 {
-    say(out, "%P %% of what was resident at %T", percent_of(n->bytes, n->of_bytes), n->moment_ns);
+    say(out, "%P %% of resident memory at %T", percent_of(n->bytes, n->of_bytes), n->moment_ns);
     if (n->mapped == MAPPED_ARENAS)
         strbuf_puts(out, ", in Python's arenas, which are not blocks of the heap");
     else
-        say(out, ": %N mapping(s) of its own, and not blocks of the heap", n->count);
+        say(out, ": %N mapping(s) of its own, not blocks of the heap", n->count);
     if (n->per_mark > 0)
         say(out, "; it grows by %B for each mark '%s'", n->per_mark, n->mark);
     if (n->at_most)
-        strbuf_puts(out, "; more is mapped than is resident, so some of it may be others'");
+        strbuf_puts(out,
+                    "; more is mapped than is resident, so some of it may belong to other code");
 }
 
 static bool by_many_arenas(const struct findings *f, const struct finding *n)
@@ -186,7 +187,7 @@ static void why_retained(const struct findings *f, const struct finding *n, stru
     if (by_many_arenas(f, n))
         say(out, "; threads have their own: there are %d arenas", f->basis.look->arenas);
     if (n->count > 0)
-        say(out, "; malloc_trim(0) would give back about %B", n->count);
+        say(out, "; malloc_trim(0) would release about %B", n->count);
 }
 
 void finding_why(const struct findings *f, const struct finding *n, struct strbuf *out)
@@ -204,8 +205,8 @@ void finding_why(const struct findings *f, const struct finding *n, struct strbu
     case FINDING_CHURN: {
         double seconds = (double)f->places.total.profile->duration_ns / 1e9;
         say(out,
-            "%N times a second a block of %B on average lives until the next call; that is about "
-            "%P %% of the time",
+            "%N times a second it allocates a block, %B on average, and frees it before the next; "
+            "that takes about %P %% of the time",
             seconds > 0 ? floor((double)n->count / seconds) : 0, n->count ? n->bytes / n->count : 0,
             n->share * 100);
         break;
@@ -213,8 +214,8 @@ void finding_why(const struct findings *f, const struct finding *n, struct strbu
     case FINDING_OVERSIZED:
     case FINDING_UNTOUCHED:
         say(out,
-            "%P %% of its bytes are on pages that never became resident: address space and page "
-            "tables for nothing",
+            "%P %% of its bytes are on pages that were never touched: they only cost address space "
+            "and page tables",
             percent_of(n->bytes, n->of_bytes));
         break;
     case FINDING_OVERHEAD:
@@ -250,19 +251,20 @@ void finding_do(const struct findings *f, const struct finding *n, struct strbuf
 {
     static const char *const advice[FINDING_KINDS] = {
         [FINDING_GROWTH] = "give it a limit, or clear it between events; 'tidemark report --since' "
-                           "between two moments shows what came in",
-        [FINDING_PEAK] = "ask whether all of it is needed at the same time",
-        [FINDING_OVERSIZED] = "ask for what is used, or let it grow",
+                           "between two moments shows what was added",
+        [FINDING_PEAK] = "check whether all of it is needed at the same time",
+        [FINDING_OVERSIZED] = "allocate only what is used, or grow on demand",
         [FINDING_UNTOUCHED] = "allocate it when it is first needed",
         [FINDING_OVERHEAD] = "allocate many at once: an array, or a pool",
-        [FINDING_MAPPED] = "unmap it where its last user goes away, or map less at a time",
-        [FINDING_RETAINED] = "call malloc_trim(0) after such a phase, or do it in smaller pieces",
-        [FINDING_FRAGMENTED] = "allocate what stays before what goes, or from a pool of its own",
+        [FINDING_MAPPED] = "unmap it after its last use, or map less at a time",
+        [FINDING_RETAINED] = "call malloc_trim(0) after such a phase, or work in smaller pieces",
+        [FINDING_FRAGMENTED] =
+            "allocate long-lived blocks before short-lived ones, or from a pool of their own",
     };
     if (n->kind == FINDING_LEAK) {
         say(out,
             "free %r last owner goes away; 'tidemark leaks' shows every stack, 'tidemark leaks "
-            "--fail' keeps it so",
+            "--fail' checks it in a test",
             n->count == 1 ? "it where its" : "them where their");
     } else if (n->kind == FINDING_CHURN) {
         strbuf_puts(out, "keep one buffer outside the loop that calls ");
@@ -274,7 +276,7 @@ void finding_do(const struct findings *f, const struct finding *n, struct strbuf
                (n->kind == FINDING_PEAK || n->kind == FINDING_MAPPED)) {
         strbuf_puts(out, "keep fewer objects, or larger ones: arrays, __slots__, tuples");
     } else if (n->kind == FINDING_PEAK && n->share > 0) {
-        strbuf_puts(out, "do it in pieces, or free what it replaces first");
+        strbuf_puts(out, "work in smaller pieces, or free the old data first");
     } else {
         strbuf_puts(out, advice[n->kind]);
         if (n->kind == FINDING_RETAINED && by_many_arenas(f, n))

@@ -155,7 +155,7 @@ static void growth_words(const struct growth *g, struct strbuf *out)
     enum growth_part most = growth_main_part(g);
     const char *reach = g->all_freed ? ", and frees it after the last one"
                         : g->scan    ? ", and something still points to it"
-                                     : ", and nobody looked whether anything points to it";
+                                     : ", not classified as lost or reachable";
     if (growth_grows(g, GROWTH_POOLS)) {
         more_words(g, "Its pools have", " more", "", out);
     } else if (most == GAIN_ARENAS && growth_grows(g, GROWTH_ARENAS)) {
@@ -177,7 +177,7 @@ static void kept_words(const struct growth *g, struct strbuf *out)
                                        (double)growth_account_part(&g->account, PART_HELD)
                                  : growth_last(g, GROWTH_HELD);
     if (grows)
-        say(out, "The allocator keeps %B per %s more than live blocks use%r, %B at last",
+        say(out, "The allocator keeps %B per %s more than live blocks use%r, %B at the end",
             g->rates.parts[GAIN_FREE], growth_per(g),
             pinned ? ", on pages that few blocks keep" : "", all);
     else if (pinned)
@@ -278,7 +278,7 @@ static void first_sentence(const struct growth *g, struct strbuf *out)
         kept_words(g, out);
         break;
     case VERDICT_ADDRESS_SPACE:
-        more_words(g, "It takes", " more addresses", ", and no more memory", out);
+        more_words(g, "It takes", " more address space", ", and no more memory", out);
         break;
     case VERDICT_WARM_UP:
         rise_words(g, out);

@@ -12,11 +12,11 @@ static const char *const titles[GROWTH_LINES] = {
     [GROWTH_RSS] = "RSS",
     [GROWTH_VM] = "VM",
     [GROWTH_ANON] = "anonymous RSS",
-    [GROWTH_MAPPED] = "what the program itself has mapped",
+    [GROWTH_MAPPED] = "memory that the program itself mapped",
     [GROWTH_LOST] = "what is lost",
     [GROWTH_HELD] = "memory held beyond live blocks",
     [GROWTH_SHARED] = "shared memory and pages of files",
-    [GROWTH_POOLS] = "what its pools have",
+    [GROWTH_POOLS] = "the memory in its pools",
     [GROWTH_ARENAS] = "arenas of Python"};
 
 static const char *mark_word(const struct growth *g)
@@ -50,7 +50,7 @@ static void line_words(const struct growth *g, enum growth_line line, struct str
             t->sure ? "" : ", too little to be sure of");
         break;
     case TREND_STEPS:
-        say(out, " moves in %N jump(s), %B in all: steps, not a ramp", t->jumps,
+        say(out, " changes in %N step(s), by %B in total, and not steadily", t->jumps,
             y[g->count - 1] - y[t->skipped]);
         break;
     case TREND_PLATEAU:
@@ -61,7 +61,7 @@ static void line_words(const struct growth *g, enum growth_line line, struct str
             strbuf_puts(out, " to ");
         }
         growth_moment(g, t->end, out);
-        strbuf_puts(out, ", and is on a plateau since");
+        strbuf_puts(out, ", and is flat since");
         break;
     case TREND_SAWTOOTH:
         say(out, " rises and falls again, by up to %B", t->fall);
@@ -71,7 +71,7 @@ static void line_words(const struct growth *g, enum growth_line line, struct str
         break;
     }
     if (t->model != TREND_RAMP)
-        say(out, "; growth of %B per %s would have been seen", fmax(ceil(t->detectable), 1),
+        say(out, "; steady growth of %B per %s would show", fmax(ceil(t->detectable), 1),
             growth_per(g));
     if (t->model != TREND_PLATEAU && !t->began && t->skipped && t->warm_up != 0)
         say(out, "; warm-up, not counted: %B in the first %N %r(s)", t->warm_up, t->skipped,
@@ -83,13 +83,12 @@ static void lost_words(const struct growth *g, struct strbuf *out)
     size_t first = g->first, last = g->count - 1;
     const double *lost = g->series[GROWTH_LOST], *live = g->series[GROWTH_LIVE];
     if (!g->scan) {
-        say(out, "whether anything still points to what is live is not known%r%s%r",
+        say(out, "live blocks are not classified as lost or reachable%r%s%r",
             g->no_scan ? ": " : "", g->no_scan ? g->no_scan : "",
-            growth_grows(g, GROWTH_LIVE) ? "; so a leak cannot be told from growth that is wanted"
-                                         : "");
+            growth_grows(g, GROWTH_LIVE) ? "; so a leak looks the same as intended growth" : "");
         return;
     }
-    say(out, "of what was allocated between the first %r that counts and the last, %B are lost: %r",
+    say(out, "allocated between the first %r that counts and the last: %B are lost, %r",
         mark_word(g), lost[last] - lost[first],
         lost[last] > lost[first] ? "nothing points to them"
                                  : "something points to all that is left");
@@ -100,8 +99,8 @@ static void lost_words(const struct growth *g, struct strbuf *out)
 static void freed_words(const struct growth *g, struct strbuf *out)
 {
     say(out,
-        "of what the functions below gained, %B were freed after the last %r: they grew from one "
-        "to the next, and did not stay to the end",
+        "the functions below freed %B of their gain after the last %r: they grew from one to the "
+        "next, but not until the end",
         g->freed_bytes, mark_word(g));
 }
 
@@ -149,9 +148,9 @@ void growth_evidence(const struct growth *g, struct sentences *out)
     if (!g->mark) {
         strbuf_puts(&text,
                     g->known
-                        ? "there are no marks, so the collector's stamps are compared: whether the "
-                          "program did the same work between them is not known; "
-                          "tide_mark(\"LABEL\") or run --mark-on FUNCTION make marks"
+                        ? "there are no marks, so the collector's stamps are compared; the program "
+                          "may not do the same work between two of them; tide_mark(\"LABEL\") or "
+                          "run --mark-on FUNCTION make marks"
                         : "the program makes no marks; tide_mark(\"LABEL\") in its code, 'tidemark "
                           "ctl PID mark LABEL' from outside, or --mark-on make them");
         put(out, &text);

@@ -11,7 +11,7 @@
 static void add_per(const struct growth *g, const struct style *s, struct strbuf *out)
 {
     summary_label(out, s, "per value");
-    say(out, "bytes for each unit of '%s', %.10g units in all\n", g->per, g->units[g->count - 1]);
+    say(out, "bytes per unit of '%s', %.10g units in total\n", g->per, g->units[g->count - 1]);
     for (int line = 0; line < GROWTH_SHOWN; line++) {
         const struct trend *r = &g->per_trends[line];
         strbuf_printf(out, "  %-5s %.6g bytes (95 %% interval %.6g to %.6g), %s\n",
@@ -121,11 +121,10 @@ void growth_text(const struct growth *g, const char *file, size_t most, bool why
     add_about(g, s, out);
     if (!why && g->chains.list.count) {
         summary_label(out, s, "arrays");
-        say(out, "%N line(s)%r step by step; --why tells which\n", g->chains.list.count,
+        say(out, "%N line(s)%r step by step; --why lists them\n", g->chains.list.count,
             g->chains.list.count == 1 ? " grows an array" : " grow arrays");
     }
     if (!why)
-        strbuf_printf(out, "%swhy: --why shows what this rests on%s\n", style_faint(s),
-                      style_plain(s));
+        strbuf_printf(out, "%swhy: --why shows the evidence%s\n", style_faint(s), style_plain(s));
     add_next(g, file, s, out);
 }

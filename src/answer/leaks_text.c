@@ -22,12 +22,12 @@ static void line_scan(const struct leaks *l, const struct style *s, struct strbu
         [SCAN_EXIT] = ", when the program began to end and before destructors ran",
         [SCAN_END] = " of the run",
     };
-    size_t start = summary_begin(out, s, "looked");
+    size_t start = summary_begin(out, s, "state");
     strbuf_puts(out, "at ");
     leak_scan_name(l->profile, l->scan, out);
     say(out, " (%T)%r", l->scan->time_ns, when[l->scan->kind]);
     if (l->scan->held_ns)
-        say(out, "; the program was held for %T", l->scan->held_ns);
+        say(out, "; the program was stopped for %T", l->scan->held_ns);
     summary_end(out, s, start);
 }
 
@@ -68,11 +68,10 @@ static void line_kind(const struct leaks *l, const struct style *s, const char *
     if (!sum->places)
         return;
     size_t start = summary_begin(out, s, label);
-    say(out, "%B in %N block(s) from %N place(s)%r", sum->bytes, sum->blocks, sum->places, meaning);
+    say(out, "%B in %N block(s) from %N stack(s)%r", sum->bytes, sum->blocks, sum->places, meaning);
     if (kind == REACH_UNKNOWN) {
         say(out, "%s",
-            l->scan->unreachable ? l->scan->unreachable
-                                 : "allocated after the last look at the program's memory");
+            l->scan->unreachable ? l->scan->unreachable : "allocated after the last leak scan");
         add_earlier(l, out);
     }
     if (kind == REACH_REACHABLE && l->growing.places)
@@ -101,8 +100,8 @@ static void add_summary(const struct leaks *l, const struct style *s, struct str
     if (lost_nothing(l))
         summary_line(out, s, "lost", "nothing was lost%r",
                      l->all.blocks ? "" : ", and nothing is left");
-    line_kind(l, s, "lost", REACH_LOST, ": nothing points there any more", out);
-    line_kind(l, s, "indirect", REACH_INDIRECT, ": only lost blocks point there", out);
+    line_kind(l, s, "lost", REACH_LOST, ": nothing points to them any more", out);
+    line_kind(l, s, "indirect", REACH_INDIRECT, ": only lost blocks point to them", out);
     line_kind(l, s, "unknown", REACH_UNKNOWN, ", unclassified: ", out);
     line_kind(l, s, "reachable", REACH_REACHABLE, ": something still points to them", out);
     if (l->freed.places) {
@@ -122,12 +121,12 @@ static void add_summary(const struct leaks *l, const struct style *s, struct str
     summary_ignored(&l->left_out, &l->frames, METRIC_LIVE, s, room > later ? room - later : 1, out);
     if (!value_is_zero(*outside))
         summary_line(out, s, "outside",
-                     "%B in %N block(s) not within the focus, not in the figures above",
+                     "%B in %N block(s) not matching the filters, not in the figures above",
                      outside->amount, outside->count);
     if (l->may_match.blocks)
         summary_line(out, s, "may match",
-                     "%B in %N block(s) of these: their stacks were cut off, and what is missing "
-                     "may be within the focus; --fail counts them",
+                     "%B in %N block(s) of these: their stacks were cut off, and the missing "
+                     "frames may match the filters; --fail counts them",
                      l->may_match.bytes, l->may_match.blocks);
     summary_flaws(l->recording, l->profile, &l->totals, s, out);
     summary_notes(l->recording, l->profile, s, start, out);
@@ -172,7 +171,9 @@ static void add_list(const struct leaks *l, const struct leak_list *list, const 
         strbuf_putc(out, '\n');
     }
     if (list->left_out.places)
-        say(out, "... %N more place(s) with %B in %N block(s); --top 0 --min 0 shows all\n\n",
+        say(out,
+            "... %N more stack(s) with %B in %N block(s); --top 0 --min 0 shows all\n"
+            "\n",
             list->left_out.places, list->left_out.bytes, list->left_out.blocks);
 }
 
@@ -196,9 +197,9 @@ static void add_next(const struct leaks *l, const char *file, const struct style
     size_t start = out->size;
     if (first && (first->kind == REACH_LOST || first->kind == REACH_INDIRECT)) {
         const struct call_frame *f = &l->frames.frames.items[first->tree->key.items[first->node]];
-        strbuf_puts(out, "next: see who should have kept and freed what ");
+        strbuf_puts(out, "next: find the code that should free what ");
         location_bare_name(out, frame_table_string(&l->frames, f->name), SIZE_MAX);
-        strbuf_puts(out, " allocates; what is meant to stay can be left out with --ignore");
+        strbuf_puts(out, " allocates; --ignore leaves out what is meant to stay");
     } else if (first && first->kind == REACH_UNKNOWN) {
         strbuf_puts(out, "next: this list includes blocks that are kept on purpose; --ignore REGEX "
                          "leaves them out, --older DURATION leaves out young blocks");
@@ -267,8 +268,8 @@ static void add_answer(const struct leaks *l, const struct style *s, struct strb
         strbuf_puts(&text, "Whether anything was lost is not known.");
     } else if (l->may_match.blocks) {
         say(&text,
-            "Nothing was lost that is known to match; %B in %N block(s) may: their stacks were cut "
-            "off.",
+            "Nothing was lost that is known to match; %B in %N block(s) might match: their stacks "
+            "were cut off.",
             l->may_match.bytes, l->may_match.blocks);
     } else {
         strbuf_puts(&text, "Nothing was lost.");

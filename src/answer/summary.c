@@ -139,7 +139,8 @@ static void line_counts(const struct answer *a, const struct style *s, struct st
     summary_label(out, s, "peak");
     say(out, "%B at %T", t->peak_bytes, t->peak_time_ns);
     if (a->profile->peak_skew_bytes)
-        say(out, ", true to %B because several threads ran", a->profile->peak_skew_bytes);
+        say(out, ", may be off by up to %B: several threads ran at once",
+            a->profile->peak_skew_bytes);
     strbuf_putc(out, '\n');
 }
 
@@ -170,7 +171,7 @@ static void line_cpu(const struct sampling *g, const struct sampled_totals *t,
     say(out, "%M%r", t->cpu_ns, g->kernel ? ", " : " in user mode, ");
     if (g->kernel)
         say(out, "%M of it in the kernel, ", t->kernel_ns);
-    say(out, "%N sample(s), one each %T of a thread\n", t->cpu_samples, g->cpu_period_ns);
+    say(out, "%N sample(s), one per %T of a thread\n", t->cpu_samples, g->cpu_period_ns);
     if (g->wall) {
         summary_label(out, s, "off");
         say(out, "%M waiting, %N time(s); %M ready to run while others had the processor\n",
@@ -179,7 +180,7 @@ static void line_cpu(const struct sampling *g, const struct sampled_totals *t,
     if (!g->counted)
         return;
     size_t start = summary_begin(out, s, "kernel");
-    strbuf_puts(out, "in all counted ");
+    strbuf_puts(out, "whole run: ");
     unit_ticks(out, g->user_ns);
     strbuf_puts(out, " in user mode, ");
     unit_ticks(out, g->system_ns);

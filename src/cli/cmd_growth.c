@@ -21,30 +21,29 @@ struct wanted {
 
 static void print_help(void)
 {
-    puts("usage: tidemark growth FILE [OPTIONS]\n"
-         "\n"
-         "Says whether the program grows from mark to mark (per second where there are none): by\n"
-         "how much, since when, by what and by whom. The verdict is leak, growth, mapped, shared,\n"
-         "fragmentation, retention, address-space, warm-up or stable; functions follow.\n"
-         "\n"
-         "  --mark LABEL     marks to compare (default: the label with most marks; the "
-         "collector's\n"
-         "                   stamps where there are none)\n"
-         "  --per KEY        also for each unit of a value that the marks have: bytes per photon\n"
-         "  --top N          at most N functions (default 10)\n"
-         "  --why            also what it rests on: evidence, intervals, what RSS is made of, "
-         "arrays\n"
-         "  --plot FILE      live bytes, RSS and VM at the marks, as an "
-         "SVG\n" QUERY_PRESETS_FOCUS_HELP "  --thread NAME    only what this thread allocated\n"
-         "  --python-only, --native-only   list only such frames\n"
-         "  --process PID    another process of the recording (PID#N: its N-th program)\n"
-         "  --json, --csv    exact numbers for scripts; CSV has the functions\n"
-         "  --help           this text\n"
-         "\n"
-         "Examples:\n"
-         "  tidemark growth app.tide\n"
-         "  tidemark growth app.tide --mark event --per photons\n"
-         "  tidemark run --plant-leak 10MiB ./app && tidemark growth tidemark.app.*.tide");
+    puts(
+        "usage: tidemark growth FILE [OPTIONS]\n"
+        "\n"
+        "Says whether the program grows from mark to mark (without marks: per second), by how\n"
+        "much, since when, and which code does it. The verdict is leak, growth, mapped, shared,\n"
+        "fragmentation, retention, address-space, warm-up or stable; functions follow.\n"
+        "\n"
+        "  --mark LABEL     marks to compare (default: the label with most marks; the collector's\n"
+        "                   stamps where there are none)\n"
+        "  --per KEY        also growth per unit of a value of the marks: bytes per photon\n"
+        "  --top N          at most N functions (default 10)\n"
+        "  --why            also the evidence: intervals, parts of RSS, arrays that grow\n"
+        "  --plot FILE      live bytes, RSS and VM at the marks, as an "
+        "SVG\n" QUERY_PRESETS_FOCUS_HELP "  --thread NAME    only what this thread allocated\n"
+        "  --python-only, --native-only   list only such frames\n"
+        "  --process PID    another process of the recording (PID#N: its N-th program)\n"
+        "  --json, --csv    exact numbers for scripts; CSV has the functions\n"
+        "  --help           this text\n"
+        "\n"
+        "Examples:\n"
+        "  tidemark growth app.tide\n"
+        "  tidemark growth app.tide --mark event --per photons\n"
+        "  tidemark run --plant-leak 10MiB ./app && tidemark growth tidemark.app.*.tide");
 }
 
 static int take(void *context, int val, const char *argument, struct err *err)

@@ -176,7 +176,7 @@ static int judge_all(const struct leaks *l, enum fail_on fail)
         say(&text,
             "tidemark leaks: whether %N process(es) lost anything is not known (%r); --fail=all "
             "counts what is unclassified\n",
-            unknown, why ? why : "nobody looked what points to it");
+            unknown, why ? why : "there was no leak scan");
         fputs(text.data, stderr);
         strbuf_release(&text);
     }

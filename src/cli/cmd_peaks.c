@@ -48,7 +48,7 @@ static void print_help(void)
          "  --plot FILE      the threads' lines with the numbers on them, as an SVG\n"
          "  --rebase         in the picture: subtract the RSS at the beginning\n"
          "  --since WHEN, --at WHEN\n"
-         "                   only this part of the run; words as in tidemark report");
+         "                   only this part of the run; moments as in tidemark report");
     fputs(QUERY_FOCUS_HELP, stdout);
     puts("  --top N          show the N highest; 0: all\n"
          "  --process PID    another process of the recording (PID#N: its N-th program), or all\n"

@@ -47,7 +47,7 @@ static void print_help(void)
          "  --since WHEN, --at WHEN\n"
          "                   the window; moments as in tidemark report\n"
          "  --order O        time (default): as they happened; size: the largest first\n"
-         "  --prefix PATH    take this off the front of files' names");
+         "  --prefix PATH    remove this prefix from file names");
     fputs(QUERY_FOCUS_HELP, stdout);
     puts("  --top N          at most N calls; 0: all\n"
          "  --process PID    another process of the recording (PID#N: its N-th program), or all\n"

@@ -27,7 +27,7 @@ static const struct command {
     {"maps", cmd_maps, "mappings of the process, by kind, library or mapping"},
     {"threads", cmd_threads, "what each thread held, over time"},
     {"peaks", cmd_peaks, "numbered peaks of threads and process, with what made them"},
-    {"tree", cmd_tree, "the calls that led to a peak, or in a window, with what each did"},
+    {"tree", cmd_tree, "the calls that led to a peak, with what each allocated"},
     {"view", cmd_view, "a page for a browser that answers all of this"},
     {"compare", cmd_compare, "one run alone against several at once: what gets slower"},
     {"ctl", cmd_ctl, "control a running recording: status, mark, snapshot, leaks, pause"},

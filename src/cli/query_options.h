@@ -86,13 +86,14 @@ const char *query_options_help(void);
 /* The same, where presets are left out unless they are asked for. */
 #define QUERY_PRESETS_FOCUS_HELP                                                                   \
     "  --within REGEX   only stacks with a matching function (repeatable)\n"                       \
-    "  --within-path PREFIX  only stacks with a function whose file begins so (repeatable)\n"      \
-    "  --ignore REGEX   not stacks with a matching function (repeatable)\n"                        \
-    "  --suppressions FILE  not stacks of a LeakSanitizer or valgrind list (repeatable)\n"         \
-    "  --presets, --no-presets  not (the default), or also, what libraries set up once and keep\n" \
-    "  --no-defaults    without the --within, --ignore and --suppressions given to run\n"          \
+    "  --within-path PREFIX  only stacks with a function in such a file (repeatable)\n"            \
+    "  --ignore REGEX   leave out stacks with a matching function (repeatable)\n"                  \
+    "  --suppressions FILE  leave out stacks that LeakSanitizer or valgrind suppress "             \
+    "(repeatable)\n"                                                                               \
+    "  --presets, --no-presets  leave out (default), or show, what libraries set up and keep\n"    \
+    "  --no-defaults    do not apply --within, --ignore and --suppressions of run\n"               \
     "  --fold REGEX     drop matching frames; their caller is charged (repeatable)\n"              \
-    "  --no-fold        keep the std:: frames that are folded otherwise\n"                         \
+    "  --no-fold        keep the std:: frames that are folded by default\n"                        \
     "  --merge RULE     rename functions: s/re/new/ (repeatable)\n"
 
 #endif

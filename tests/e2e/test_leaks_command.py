@@ -96,7 +96,7 @@ def test_what_text_lists(t):
     t.equal("--freed-at-exit", kinds("--freed-at-exit"), [*usual, ("freed at exit", "3.9 KiB")])
     t.equal("--min is a share of that", kinds("--min", "25"), usual[:2])  # of 2,170 B: 640 B are 29 %, 256 B would be 12 %
     top = t.run("leaks", profile, "--top", "1")[0]
-    t.true("what is left out counts with what hangs on it", "\n... 3 more places with 1.1 KiB in 24 blocks;" in top, top)
+    t.true("what is left out counts with what hangs on it", "\n... 3 more stacks with 1.1 KiB in 24 blocks;" in top, top)
     answer, summary = t.run("leaks", profile)[0].split("\n\n")[:2]
     t.equal("the answer", answer, "2.1 KiB in 34 blocks were lost, 1000 B of it by lose left_behind.c:26.")
     for line in ("lost       1.7 KiB in 22 blocks from 4 stacks: nothing points to them any more",
