@@ -111,6 +111,7 @@ void say_said(struct strbuf *out, const char *format, const struct said *argumen
 {
     bool one = false; /* the last number */
     size_t next = 0;
+    strbuf_puts(out, ""); /* a text, even if nothing is said */
     for (const char *at = format; *at;) {
         struct directive d;
         if (strncmp(at, "(s)", 3) == 0 || strncmp(at, "(es)", 4) == 0) {

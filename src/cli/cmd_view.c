@@ -188,6 +188,10 @@ static int check_limits(struct view *v, struct err *err)
 {
     struct json j;
     bool two = v->page.files > 1;
+    for (size_t i = 0; v->limits.count && i < v->page.files; i++)
+        if (v->recordings[i]->incomplete)
+            fprintf(stderr, "tidemark view: %s is incomplete: its numbers may be too low\n",
+                    v->page.paths[i]);
     json_init(&j, &v->limits_json);
     json_array(&j, NULL);
     for (size_t i = 0; i < v->limits.count; i++) {
@@ -254,6 +258,7 @@ static void open_page(const struct view *v, const char *address)
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
+        setsid(); /* Ctrl-C ends us, not the browser */
         if (fork() == 0 && freopen("/dev/null", "w", stdout) && freopen("/dev/null", "w", stderr))
             execlp("xdg-open", "xdg-open", address, (char *)NULL);
         _exit(0);

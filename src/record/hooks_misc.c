@@ -87,9 +87,9 @@ EXPORT int dlclose(void *handle)
 static void about_to_fork(bool told)
 {
     struct thread *t = thread_enter();
-    if (!libc.find_object)
-        loader_list_before_fork();
     if (t) {
+        if (!libc.find_object)
+            loader_list_before_fork();
         tls.fork_told = told;
         event_fork(t);
         thread_leave();

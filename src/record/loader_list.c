@@ -136,17 +136,16 @@ struct refresh {
 
 static bool begin(struct refresh *r, unsigned long long adds, unsigned long long subs)
 {
-    uint32_t number = atomic_load(&current);
-    struct copy *to = &copies[(number + 1) % 2];
-    size_t size = SEGMENTS * sizeof *to->segments;
-    if (atomic_load(&making))
+    if (atomic_exchange(&making, true)) /* before it is decided which copy is not in use */
         return false;
-    if (!to->segments) {
+    struct copy *to = &copies[(atomic_load(&current) + 1) % 2];
+    size_t size = SEGMENTS * sizeof *to->segments;
+    if (!to->segments)
         recorder_own(to->segments = sys_map(size), size);
-        if (!to->segments)
-            return false;
+    if (!to->segments) {
+        atomic_store(&making, false);
+        return false;
     }
-    atomic_store(&making, true);
     to->count = 0;
     to->adds = adds;
     to->subs = subs;
@@ -221,7 +220,9 @@ static unsigned headers_of(const struct link_map *m, const ElfW(Phdr) * *out)
         *out = (const void *)getauxval(AT_PHDR);
         return *out ? (unsigned)getauxval(AT_PHNUM) : 0;
     }
-    if (!m->l_addr || !m->l_ld || memcmp(file->e_ident, ELFMAG, SELFMAG) != 0)
+    /* Another thread of the parent may have been unmapping it. */
+    if (!m->l_addr || !m->l_ld || !own_space.readable(&own_space, m->l_addr) ||
+        memcmp(file->e_ident, ELFMAG, SELFMAG) != 0)
         return 0; /* not mapped yet */
     *out = (const void *)(m->l_addr + file->e_phoff);
     return file->e_phnum;
@@ -284,6 +285,7 @@ void loader_list_before_fork(void)
 void loader_list_forked(void)
 {
     atomic_store(&making, false);
+    atomic_store(&outdated, true); /* another thread may have unloaded a file just before */
     atomic_store(&forked, true);
 }
 

@@ -200,8 +200,9 @@ static void settle(void)
  */
 void python_settle(uint64_t pc)
 {
-    bool own = recorder_is_alone() || (python.loop && loaded_map((const void *)pc) ==
-                                                          loaded_map((const void *)python.loop));
+    const struct link_map *caller = loaded_map((const void *)pc);
+    bool own = recorder_is_alone() ||
+               (caller && python.loop && caller == loaded_map((const void *)python.loop));
     if (own && !python_finalizer())
         settle();
 }

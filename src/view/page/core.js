@@ -108,17 +108,17 @@ class ServeRunner {
     }
 
     async run(words) {
-        let response;
         try {
-            response = await this.post("/ask", words.map((word) => word + "\0").join(""));
+            const response = await this.post("/ask", words.map((word) => word + "\0").join(""));
+            return {
+                status: Number(response.headers.get("X-Status")),
+                err: from_escaped(response.headers.get("X-Message") || ""),
+                out: await response.text(),
+            };
         } catch (e) {
-            return {status: 1, out: "", err: e instanceof TypeError ? "tidemark view has ended" : e.message};
+            const err = e instanceof TypeError ? "tidemark view has ended" : e.message;
+            return {status: 1, out: "", err, lost: true};
         }
-        return {
-            status: Number(response.headers.get("X-Status")),
-            err: from_escaped(response.headers.get("X-Message") || ""),
-            out: await response.text(),
-        };
     }
 }
 
@@ -152,7 +152,7 @@ class Core {
         }
         answer = this.runner.run(all);
         this.kept.set(key, answer);
-        answer.then((got) => this.forget_oldest(key, got));
+        answer.then((got) => (got.lost ? this.kept.delete(key) : this.forget_oldest(key, got)));
         return answer;
     }
 

@@ -73,7 +73,7 @@ export class Engine {
 
     open(name, {parts, size}) {
         const {core_alloc, core_free, core_open} = this.instance.exports;
-        const at = core_alloc(size), called = this.put(name + "\0");
+        const at = core_alloc(size) >>> 0, called = this.put(name + "\0");
         if (!at)
             throw new Error("the recording does not fit into a page; use tidemark view --serve");
         let end = at;
@@ -91,7 +91,7 @@ export class Engine {
 
     put(text) {
         const bytes = new TextEncoder().encode(text);
-        const at = this.instance.exports.core_alloc(bytes.length);
+        const at = this.instance.exports.core_alloc(bytes.length) >>> 0;
         new Uint8Array(this.memory).set(bytes, at);
         this.put_size = bytes.length;
         return at;

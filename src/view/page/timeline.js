@@ -74,7 +74,7 @@ async function later_data(data, ask) {
     if (threads && threads.moments_ns.length)
         data.live = threads.moments_ns.map((at, i) => [at, threads.process[i]]);
     data.footprints = growth && growth.footprints ? growth.footprints : [];
-    data.peaks = peaks ? peaks.peaks : [];
+    data.peaks = peaks ? [...peaks.peaks].sort((a, b) => b.bytes - a.bytes).slice(0, 12) : [];
     data.moments = named_moments(data.duration_ns, data.peak_ns, data.marks, data.peaks);
 }
 
