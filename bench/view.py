@@ -51,6 +51,7 @@ def main():
         file = given.file
         if not file:
             file = os.path.join(folder, "clang.tide")
+            os.makedirs(workloads.SCRATCH, exist_ok=True)
             subprocess.run([given.tidemark, "run", "--quiet", "-o", file, "--", *workloads.clang().argv], check=True)
         page = os.path.join(folder, "page.html")
         subprocess.run([given.tidemark, "view", "--no-open", file, "-o", page], check=True, stdout=subprocess.DEVNULL)
