@@ -284,7 +284,9 @@ static enum growth_verdict kind_of_mapped(const struct growth *g)
     double least = RESIDENT_SHARE * gain_since(g, GROWTH_MAPPED, begin);
     double anon = growth_last(g, GROWTH_ANON) - g->series[GROWTH_ANON][begin];
     double shared = gain_since(g, GROWTH_SHARED, begin);
-    if (shared >= least && shared > anon)
+    const double *parts = g->rates.parts; /* what the account of RSS says, if there is one */
+    if (shared >= least && shared > anon &&
+        parts[GAIN_MAPPED] < RESIDENT_SHARE * (parts[GAIN_SHARED] + parts[GAIN_FILES]))
         return VERDICT_SHARED;
     return anon >= least ? VERDICT_MAPPED : VERDICT_STABLE;
 }
