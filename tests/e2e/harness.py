@@ -138,13 +138,16 @@ class Test:
         program = os.path.join(folder, stem + (".so" if shared else ""))
         if not os.path.exists(program):
             os.makedirs(folder, exist_ok=True)
-            # Written aside and renamed: another test may be building the same program.
+            # Written aside: another test may be building the same program. The first one stays, so that no program
+            # loses its file while it runs.
             unfinished = "%s.%d" % (program, os.getpid())
             done = subprocess.run([*command, path, "-o", unfinished, "-pthread", "-ldl"],
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
             if done.returncode:
                 raise Failed("%s does not compile:\n%s" % (source, done.stdout))
-            os.rename(unfinished, program)
+            with contextlib.suppress(FileExistsError):
+                os.link(unfinished, program)
+            os.unlink(unfinished)
         return program
 
     def file(self, name):

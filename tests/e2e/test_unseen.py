@@ -172,6 +172,14 @@ def test_library_with_its_own_malloc(t, how):
     t.equal("the program's", t.total(report, "in_parent"), (1000, 10))
 
 
+@cases(how=("exported", "hidden"))
+def test_library_with_its_own_malloc_in_a_short_program(t, how):
+    """It is loaded and called between two looks of the collector, so the look at the end must find it."""
+    plugin = t.build("own_malloc.c", "-O1", "-fno-builtin", OWN[how], shared=True)
+    report, stderr = recorded(t, t.build("looked_at.c", "-O1"), "brief", plugin)
+    says(t, report, stderr, plugin, "RTLD_DEEPBIND" if how == "exported" else "linked into it")
+
+
 def test_library_whose_malloc_is_not_used(t):
     """Loaded as usual, a library's own malloc comes after ours: all is seen, and there is nothing to say."""
     plugin = t.build("own_malloc.c", "-O1", "-fno-builtin", OWN["exported"], shared=True)

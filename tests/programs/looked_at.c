@@ -8,6 +8,7 @@
  *   spawn PROGRAM    10 blocks of 100 bytes, and PROGRAM wait as a child
  *   load PLUGIN      10 blocks of 100 bytes, and 7 of 1,000 in the plugin
  *   deepbind PLUGIN  likewise, loaded with RTLD_DEEPBIND
+ *   brief PLUGIN     likewise, and ends at once
  *   read FILE        10 blocks of 100 bytes, with FILE mapped to be read
  */
 #define _GNU_SOURCE
@@ -84,13 +85,14 @@ int main(int argc, char **argv)
         waitpid(child, &status, 0);
         return WEXITSTATUS(status);
     }
-    if (!strcmp(how, "load") || !strcmp(how, "deepbind")) {
-        void *plugin = dlopen(what, RTLD_NOW | (*how == 'd' ? RTLD_DEEPBIND : 0));
+    if (!strcmp(how, "load") || !strcmp(how, "deepbind") || !strcmp(how, "brief")) {
+        void *plugin = dlopen(what, RTLD_NOW | (*how == 'l' ? 0 : RTLD_DEEPBIND));
         void (*work)(void) = plugin ? (void (*)(void))dlsym(plugin, "plugin_work") : NULL;
         if (!work)
             return 9;
         work();
-        linger(collector);
+        if (*how != 'b')
+            linger(collector);
         return 5;
     }
     if (!strcmp(how, "read")) {

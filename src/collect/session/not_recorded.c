@@ -315,6 +315,12 @@ void not_recorded_look(struct not_recorded *u, struct target *const *targets, si
     u->next_look_ns = next_look(now_ns, LOOK_FIRST_NS, 64);
 }
 
+void not_recorded_at_exit(struct not_recorded *u, struct target *t)
+{
+    if (has_libraries(t))
+        unhooked_libraries_look(u, t);
+}
+
 void not_recorded_last_look(struct target *t)
 {
     struct proc_state state;

@@ -62,6 +62,8 @@ void not_recorded_left_out(struct not_recorded *u, const char *path, uint32_t wh
 /* At every turn of the loop; looks if it is time. */
 void not_recorded_look(struct not_recorded *u, struct target *const *targets, size_t count,
                        uint64_t now_ns);
+/* The target waits before it ends: what was loaded since the last look is seen now or never. */
+void not_recorded_at_exit(struct not_recorded *u, struct target *t);
 /* The target has ended, and perhaps is not reaped yet. */
 void not_recorded_last_look(struct target *t);
 /* Once, when all targets have ended: adds the notes. `program`: the process that was started. */

@@ -134,8 +134,11 @@ static void see_to_exit(struct session *s, struct client *v)
     t->python.ends_early = v->request.exit == WIRE_EXIT_PYTHON;
     if (v->request.exit != WIRE_EXIT_ENDS)
         stamp_at_exit(t, elapsed_ns(s) - t->start_ns, &v->request.held);
-    if (plan.maps)
+    if (plan.maps) {
         maps_at_exit(t, elapsed_ns(s) - t->start_ns);
+        if (!t->forked) /* the others have their parent's libraries */
+            not_recorded_at_exit(&s->not_recorded, t);
+    }
     client_reply(v, 0, -1, 0, 0);
     if (plan.footprint)
         footprint_finish(&pages, t);
