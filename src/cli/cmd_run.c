@@ -1,5 +1,6 @@
 #include "cli/commands.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include "cli/library.h"
 #include "cli/run_summary.h"
 #include "collect/session/session.h"
+#include "collect/session/triggers.h"
 #include "model/moment.h"
 #include "model/pattern.h"
 #include "model/suppress.h"
@@ -35,6 +37,8 @@ enum {
     OPT_IGNORE,
     OPT_SUPPRESSIONS,
     OPT_SNAPSHOT_EVERY,
+    OPT_SNAPSHOT_AT,
+    OPT_KEEP,
     OPT_ON_FULL,
     OPT_INTERVAL,
     OPT_PYTHON,
@@ -59,6 +63,8 @@ static const struct option long_options[] = {
     {"ignore", required_argument, NULL, OPT_IGNORE},
     {"suppressions", required_argument, NULL, OPT_SUPPRESSIONS},
     {"snapshot-every", required_argument, NULL, OPT_SNAPSHOT_EVERY},
+    {"snapshot-at", required_argument, NULL, OPT_SNAPSHOT_AT},
+    {"keep", required_argument, NULL, OPT_KEEP},
     {"on-full", required_argument, NULL, OPT_ON_FULL},
     {"interval", required_argument, NULL, OPT_INTERVAL},
     {"python", required_argument, NULL, OPT_PYTHON},
@@ -111,6 +117,13 @@ static const char help[] =
     "                     LeakSanitizer or valgrind\n"
     "      --snapshot-every DURATION\n"
     "                     write the recording so far to a file of its own every 30s, 10m, 1h\n"
+    "      --snapshot-at rss=SIZE|live+N%|peak|oom\n"
+    "                     likewise when a process's resident memory reaches SIZE, when the live "
+    "heap\n"
+    "                     is N % above that of the last snapshot, at a new highest live heap (by "
+    "10 %\n"
+    "                     or more), or when memory is nearly used up (repeatable)\n"
+    "      --keep N       keep only the N newest of these snapshots\n"
     "      --on-full=wait|drop\n"
     "                     when a thread's buffer is full: let it wait (default), or drop events\n"
     "                     and count them\n"
@@ -137,6 +150,7 @@ struct run_options {
     struct session_options session;
     struct strbuf only;
     VEC(const char *) mark_on;
+    VEC(struct trigger) triggers;
     VEC(struct recorded_default) defaults;
     bool quiet;
     bool only_samples;
@@ -325,6 +339,19 @@ static int parse(int argc, char **argv, struct run_options *o)
             o->session.snapshot_every_ns = (uint64_t)ns;
             break;
         }
+        case OPT_SNAPSHOT_AT:
+            if (!trigger_parse(optarg, vec_push(&o->triggers)))
+                return usage_error("--snapshot-at takes rss=SIZE, live+N%%, peak or oom, not '%s'",
+                                   optarg);
+            break;
+        case OPT_KEEP: {
+            unsigned long keep = strtoul(optarg, &end, 10);
+            if (!isdigit((unsigned char)*optarg) || *end || keep < 1 || keep > 1000000)
+                return usage_error("--keep takes a number of snapshots, 1 or more, not '%s'",
+                                   optarg);
+            o->session.keep_snapshots = (unsigned)keep;
+            break;
+        }
         case OPT_INTERVAL: {
             double ms = strtod(optarg, &end);
             if (*end || !(ms >= 1 && ms <= 3.6e6))
@@ -365,6 +392,8 @@ static int parse(int argc, char **argv, struct run_options *o)
     o->session.only = o->only.size ? o->only.data : NULL;
     o->session.mark_on = o->mark_on.items;
     o->session.mark_on_count = o->mark_on.count;
+    o->session.triggers = o->triggers.items;
+    o->session.trigger_count = o->triggers.count;
     return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "cli/doctor.h"
 #include "answer/units.h"
+#include "collect/proc/memory_room.h"
 
 #define MIB UINT64_C(1048576)
 
@@ -74,60 +75,11 @@ void check_locked_memory(struct finding *f)
     strbuf_release(&text);
 }
 
-static uint64_t number_in(const char *path)
-{
-    FILE *file = fopen(path, "re");
-    char text[64] = "", *end;
-    if (file) {
-        if (!fgets(text, sizeof text, file))
-            *text = '\0';
-        fclose(file);
-    }
-    unsigned long long value = strtoull(text, &end, 10);
-    return end == text ? UINT64_MAX : value; /* "max" */
-}
-
-/* The least limit of a group and all above it. In a container the path may lead nowhere; then what
- * is mounted is the group itself. */
-static uint64_t least_limit(const char *root, char *path, const char *name)
-{
-    uint64_t least = UINT64_MAX;
-    for (;;) {
-        char *file = xasprintf("%s%s/%s", root, path, name);
-        uint64_t limit = number_in(file);
-        least = limit < least ? limit : least;
-        free(file);
-        char *slash = strrchr(path, '/');
-        if (!slash)
-            return least;
-        *slash = '\0';
-    }
-}
-
 void check_memory_cgroup(struct finding *f)
 {
-    char line[4096];
-    uint64_t least = UINT64_MAX;
-    FILE *groups = fopen("/proc/self/cgroup", "re");
-    while (groups && fgets(line, sizeof line, groups)) {
-        line[strcspn(line, "\n")] = '\0';
-        char *controllers = strchr(line, ':'),
-             *path = strchr(controllers ? controllers + 1 : line, ':');
-        if (!controllers || !path)
-            continue;
-        *path++ = '\0';
-        bool unified = strcmp(controllers, ":") == 0, memory = strcmp(controllers, ":memory") == 0;
-        if (!unified && !memory)
-            continue;
-        uint64_t limit = unified
-                             ? least_limit("/sys/fs/cgroup", path, "memory.max")
-                             : least_limit("/sys/fs/cgroup/memory", path, "memory.limit_in_bytes");
-        least = limit < least ? limit : least;
-    }
-    if (groups)
-        fclose(groups);
+    uint64_t least = memory_cgroup_limit(getpid());
     struct strbuf text = {0};
-    bool limited = least < UINT64_MAX / 4; /* the first version's "none" is a very large number */
+    bool limited = least != UINT64_MAX;
     finding_set(f, least < CGROUP_SMALL ? DOCTOR_LIMITED : DOCTOR_OK,
                 least < CGROUP_SMALL
                     ? "the program, the recorder's memory and the collector share this: a program "

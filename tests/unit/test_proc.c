@@ -1,7 +1,9 @@
 /* What /proc says of a process, and what it would never say. */
 #include "unit.h"
 
+#include "collect/proc/memory_room.h"
 #include "collect/proc/proc.h"
+#include "collect/session/triggers.h"
 
 static void test_stat(void **state)
 {
@@ -51,12 +53,47 @@ static void test_anything_else(void **state)
     assert_false(proc_parse_statm("0 0 0 0 0 0 0\n", &zombie));
 }
 
+static void test_value_of_a_line(void **state)
+{
+    (void)state;
+    const char *text = "MemTotal:  100 kB\nMemAvailable:   60 kB\nfile 7\ninactive_file 5\n";
+    assert_u64_equal(memory_value(text, "MemTotal:"), 100);
+    assert_u64_equal(memory_value(text, "MemAvailable:"), 60);
+    assert_u64_equal(memory_value(text, "file"), 7);
+    assert_u64_equal(memory_value(text, "Mem"), 0);
+    assert_u64_equal(memory_value("", "file"), 0);
+    assert_u64_equal(memory_value("file", "file"), 0);
+}
+
+static void test_triggers_are_read(void **state)
+{
+    (void)state;
+    struct trigger t;
+    assert_true(trigger_parse("rss=4G", &t));
+    assert_int_equal(t.kind, TRIGGER_RSS);
+    assert_u64_equal(t.bytes, (uint64_t)4 << 30);
+    assert_true(trigger_parse("live+20%", &t));
+    assert_int_equal(t.kind, TRIGGER_LIVE);
+    assert_int_equal(t.percent, 20);
+    assert_true(trigger_parse("peak", &t));
+    assert_int_equal(t.kind, TRIGGER_PEAK);
+    assert_true(trigger_parse("oom", &t));
+    assert_int_equal(t.kind, TRIGGER_OOM);
+    static const char *const wrong[] = {"",        "rss",      "rss=",      "rss=0",  "rss=-1",
+                                        "live",    "live+",    "live+20",   "live+%", "live+-5%",
+                                        "live+0%", "live+5%%", "oom killer"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_false(trigger_parse(wrong[i], &t));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stat),
         cmocka_unit_test(test_statm),
         cmocka_unit_test(test_anything_else),
+        cmocka_unit_test(test_value_of_a_line),
+        cmocka_unit_test(test_triggers_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The file: at the end of a session, at checkpoints, and as snapshots. */
+/* The file: at the end of a session and at checkpoints. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -156,6 +156,8 @@ static void compose(struct session *s, struct recording *r, struct strbuf *bytes
             *vec_push(&t->profile.notes) = refusal(s->refused + s->socket.refused);
         if (i == 0 && s->left)
             *vec_push(&t->profile.notes) = impatience(s->left);
+        if (i == 0 && s->triggers.said)
+            *vec_push(&t->profile.notes) = xstrdup(s->triggers.said);
         packing_write(t, s->naming, &r->strings, (uint32_t)r->profiles.count, bytes);
         *vec_push(&r->profiles) = t->profile;
         t->profile = (struct profile){0};
@@ -163,8 +165,7 @@ static void compose(struct session *s, struct recording *r, struct strbuf *bytes
     writer_end(bytes, r);
 }
 
-/* In a forked copy of us, whose memory stands still: the file as of now. */
-static void compose_copy(struct session *s, uint64_t now, struct recording *r, struct strbuf *bytes)
+void compose_copy(struct session *s, uint64_t now, struct recording *r, struct strbuf *bytes)
 {
     naming_go_on(s->naming);
     control_socket_close(&s->socket); /* who tests whether we live must not find the copy */
@@ -237,133 +238,6 @@ static void drop_checkpoint(struct session *s)
     s->checkpoint = 0;
 }
 
-/* --- snapshots -------------------------------------------------------------------------------- */
-
-/* %I is the number; the rest is output.h's. */
-static char *numbered(const char *pattern, unsigned number)
-{
-    struct strbuf b = {0};
-    strbuf_puts(&b, "");
-    for (const char *c = pattern; *c; c++) {
-        if (c[0] == '%' && c[1] == 'I') {
-            strbuf_printf(&b, "%u", number);
-            c++;
-            continue;
-        }
-        strbuf_putc(&b, *c);
-        if (c[0] == '%' && c[1] == '%')
-            strbuf_putc(&b, *++c);
-    }
-    return strbuf_detach(&b);
-}
-
-/* Beside the recording's own file: app.tide, app.snapshot1.tide. */
-static char *chosen_name(const struct session *s, unsigned number)
-{
-    const char *file = s->file[0] == '|' ? "tidemark" : s->file;
-    size_t size = strlen(file);
-    if (size > 5 && strcmp(file + size - 5, ".tide") == 0)
-        size -= 5;
-    return xasprintf("%.*s.snapshot%u.tide", (int)size, file, number);
-}
-
-/* `tidemark ctl` waits until the file is there; a program goes on meanwhile. */
-static bool is_waited_for(const struct client *asker)
-{
-    return asker && asker->request.process;
-}
-
-static _Noreturn void write_snapshot(struct session *s, uint64_t now, char *name, unsigned number,
-                                     struct client *asker)
-{
-    struct recording *r = recording_new();
-    struct strbuf bytes = {0};
-    struct err err;
-    r->complete = true;
-    naming_alone(s->naming);
-    compose_copy(s, now, r, &bytes);
-    int code = output_write(&name, &bytes, &err);
-    if (is_waited_for(asker)) {
-        char *text =
-            code ? xasprintf("%s\n", err.text)
-                 : xasprintf("snapshot %u, %s %s\n", number,
-                             *name == '|' ? "passed to" : "written to", name + (*name == '|'));
-        client_tell(asker, code, text);
-    }
-    _exit(code != 0);
-}
-
-static void forget_ended_snapshots(struct session *s, int options)
-{
-    for (size_t i = s->snapshots.count; i-- > 0;)
-        if (waitpid(s->snapshots.items[i], NULL, options) != 0)
-            s->snapshots.items[i] = s->snapshots.items[--s->snapshots.count];
-}
-
-static int begin_snapshot(struct session *s, const char *pattern, struct client *asker,
-                          struct err *err)
-{
-    unsigned number = s->snapshot_count + 1;
-    char *with_number = numbered(pattern, number);
-    char *name = *pattern ? output_name(with_number, s->options->argv[0], s->program, err)
-                          : chosen_name(s, number);
-    free(with_number);
-    int code = name ? output_check(name, err) : -EINVAL;
-    if (code) {
-        free(name);
-        return code;
-    }
-    for (size_t i = 0; i < s->live.count; i++) {
-        struct target *t = s->live.items[i];
-        uint64_t at = elapsed_ns(s) - t->start_ns;
-        marks_add(t, "snapshot", at);
-        if (asker && asker->pid == t->pid)
-            stamp_set_held(&vec_last(&t->marks.pending)->stamp, &asker->request.held);
-        target_drain(t, elapsed_ns(s) - t->start_ns);
-        maps_take(t, CAPTURE_SNAPSHOT, at);
-        footprint_take(t, FOOTPRINT_SNAPSHOT, at);
-    }
-    queue_names(s);
-    uint64_t now = elapsed_ns(s);
-    naming_hold(s->naming);
-    pid_t writer = fork();
-    if (writer == 0)
-        write_snapshot(s, now, name, number, asker);
-    code = writer < 0 ? err_set(err, -errno, "cannot fork: %s", strerror(errno)) : 0;
-    naming_go_on(s->naming);
-    free(name);
-    if (!code) {
-        *vec_push(&s->snapshots) = writer;
-        s->snapshot_count = number;
-    }
-    return code;
-}
-
-void snapshot_begin(struct session *s, const char *pattern, struct client *asker)
-{
-    struct err err;
-    int code = begin_snapshot(s, pattern, asker, &err);
-    if (code && is_waited_for(asker)) {
-        char *text = xasprintf("%s\n", err.text);
-        client_tell(asker, code, text);
-        free(text);
-    } else if (is_waited_for(asker))
-        client_leave(asker);
-    else if (asker)
-        client_reply(asker, code, -1, 0, 0);
-}
-
-void snapshot_if_due(struct session *s, uint64_t now)
-{
-    if (s->snapshots.count)
-        forget_ended_snapshots(s, WNOHANG);
-    if (now < s->next_snapshot_ns)
-        return;
-    if (s->live.count)
-        snapshot_begin(s, "", NULL);
-    s->next_snapshot_ns = now + s->options->snapshot_every_ns;
-}
-
 /* --- the end ---------------------------------------------------------------------------------- */
 
 static uint64_t samples_of(const struct target *t)
@@ -420,7 +294,7 @@ int finish(struct session *s, struct session_result *result, struct err *err)
     struct strbuf bytes = {0};
     r->complete = true;
     drop_checkpoint(s);
-    forget_ended_snapshots(s, 0);
+    snapshots_await(s);
     for (size_t i = 0; i < s->targets.count; i++) {
         struct target *t = s->targets.items[i];
         if (!t->ended) { /* abandoned: it goes on without us */

@@ -540,6 +540,8 @@ int session_run(const struct session_options *o, struct session_result *result, 
     s.file = output_name(o->output, o->argv[0], s.program, err);
     s.naming = naming_new(o->all); /* programs that go on when it must end may keep it waiting */
     s.next_snapshot_ns = o->snapshot_every_ns ? o->snapshot_every_ns : UINT64_MAX;
+    for (size_t i = 0; i < o->trigger_count; i++)
+        *vec_push(&s.triggers.all) = o->triggers[i];
     s.paused = o->paused;
     if (s.samples && !o->launcher && (!o->only || session_is_wanted(&s, s.program, NULL)))
         samples_begin(s.samples, session_add_target(&s, s.program, false));

@@ -41,12 +41,15 @@ struct session_options {
     size_t mark_on_count;
     enum wire_on_full on_full;
     uint64_t interval_ns;
-    const char *output;         /* pattern (output.h) */
-    uint64_t snapshot_every_ns; /* 0: none but those that are asked for */
-    bool paused;                /* until someone resumes */
-    uint64_t plant_leak_bytes;  /* that each mark of a program shall leak */
-    bool no_scan;               /* do not look what points to blocks, unless asked to */
-    bool full_scan;             /* look at all of it, however long it takes (end_budget.h) */
+    const char *output;             /* pattern (output.h) */
+    uint64_t snapshot_every_ns;     /* 0: none but those that are asked for */
+    const struct trigger *triggers; /* of further ones (triggers.h) */
+    size_t trigger_count;
+    unsigned keep_snapshots;   /* of those that nobody asked for, so many of the newest; 0: all */
+    bool paused;               /* until someone resumes */
+    uint64_t plant_leak_bytes; /* that each mark of a program shall leak */
+    bool no_scan;              /* do not look what points to blocks, unless asked to */
+    bool full_scan;            /* look at all of it, however long it takes (end_budget.h) */
     const struct recorded_default *defaults; /* for reports; kept in the file as they are */
     size_t default_count;
     void (*progress)(void *context, const struct session_status *status);

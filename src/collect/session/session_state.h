@@ -3,7 +3,8 @@
  *
  *   session.c   the loop: processes come, are read, and go
  *   requests.c  what is asked for from outside, and by the program
- *   saving.c    the file: at the end, at checkpoints, and as snapshots
+ *   saving.c    the file: at the end and at checkpoints
+ *   snapshots.c the file so far, as one of its own
  */
 #ifndef TIDE_COLLECT_SESSION_SESSION_STATE_H
 #define TIDE_COLLECT_SESSION_SESSION_STATE_H
@@ -15,6 +16,13 @@
 #include "collect/session/inherited_limits.h"
 #include "collect/counting/target.h"
 #include "collect/session/not_recorded.h"
+#include "collect/session/triggers.h"
+
+/* A snapshot that a forked copy of us writes. */
+struct snapshot {
+    pid_t writer; /* 0: it is written */
+    char *file;   /* that may be removed (--keep); NULL: it stays */
+};
 
 struct session {
     const struct session_options *options;
@@ -41,8 +49,9 @@ struct session {
     unsigned unheard;                      /* of which we wait for so many */
     pid_t checkpoint;                      /* the process that writes one; 0: none */
     uint64_t fork_ns, fork_faults;         /* how long it took to fork it; our page faults then */
-    VEC(pid_t) snapshots;                  /* those that write one each */
+    VEC(struct snapshot) snapshots;        /* being written, or to be removed some day */
     unsigned snapshot_count;               /* begun so far */
+    struct triggers triggers;              /* of more snapshots */
     uint64_t next_snapshot_ns;
     uint64_t forked_spent_ns; /* at the ends of forked processes (end_budget.h) */
     uint64_t next_forked_ns;  /* when one of them is next looked at while it runs */
@@ -82,10 +91,16 @@ void put_away(struct session *s, struct target *t);
 /* At every turn of the loop: packs these too, where all have been found. */
 void put_names_away(struct session *s);
 void checkpoint_if_due(struct session *s, uint64_t now);
+/* In a forked copy of us, whose memory stands still: the file as of now. */
+void compose_copy(struct session *s, uint64_t now, struct recording *r, struct strbuf *bytes);
+int finish(struct session *s, struct session_result *result, struct err *err);
+
+/* snapshots.c */
 /* Begins to write what there is now, to a name with %I or a command; "": a name is chosen. Ends the
  * client that asks, or NULL. */
 void snapshot_begin(struct session *s, const char *pattern, struct client *asker);
 void snapshot_if_due(struct session *s, uint64_t now);
-int finish(struct session *s, struct session_result *result, struct err *err);
+/* Returns when all are written. */
+void snapshots_await(struct session *s);
 
 #endif

@@ -1,0 +1,48 @@
+/*
+ * triggers: conditions under which a snapshot is taken without being asked for.
+ *
+ *   rss=SIZE    a process's resident memory reaches SIZE; again after it was 10 % below
+ *   live+N%     the live heap of all processes is N % above what it was at the last one, or above
+ *               1 MiB at first
+ *   peak        the live heap of all processes is 10 % above what it ever was at one
+ *   oom         memory is nearly used up: nine tenths of a memory cgroup's limit, or all but 5 % of
+ *               the machine's; again after there was twice that room
+ *
+ * Looks take at most 2 % of a processor.
+ *
+ * Called from the session's one thread.
+ */
+#ifndef TIDE_COLLECT_SESSION_TRIGGERS_H
+#define TIDE_COLLECT_SESSION_TRIGGERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+
+struct target;
+
+enum trigger_kind { TRIGGER_RSS, TRIGGER_LIVE, TRIGGER_PEAK, TRIGGER_OOM };
+
+struct trigger {
+    enum trigger_kind kind;
+    uint64_t bytes;   /* TRIGGER_RSS */
+    unsigned percent; /* TRIGGER_LIVE, TRIGGER_PEAK */
+    uint64_t base;    /* bytes of the live heap when it last fired */
+    bool fired;       /* and what fired it has not passed yet */
+};
+
+struct triggers {
+    VEC(struct trigger) all;
+    uint64_t next_look_ns;
+    char *said; /* why the last one was taken, as a note; NULL: none was */
+};
+
+/* false: it is none of the above. */
+bool trigger_parse(const char *text, struct trigger *out);
+/* At every turn of the loop; looks if it is time. true: snapshot `number` is to be taken now. */
+bool triggers_look(struct triggers *s, struct target *const *targets, size_t count, uint64_t now_ns,
+                   unsigned number);
+
+#endif
