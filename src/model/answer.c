@@ -165,7 +165,7 @@ static int make_rows(struct answer *a, struct err *err)
             return code;
     }
     answer_rows_sort(&a->rows);
-    answer_rows_cut(&a->rows, q->top, q->min_percent, a->tree.scale, a->tree.by_max);
+    answer_rows_cut(&a->rows, q, a->tree.scale, a->tree.by_max);
     if (q->by == BY_STACK)
         merged_stack_depths(&a->rows, &a->merged);
     return 0;
