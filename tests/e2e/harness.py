@@ -4,6 +4,7 @@ A test is a function `test_something(t)` in a file test_*.py of this folder; `t`
 fails is noted and the test goes on, so that one run shows every number that is wrong.
 """
 import contextlib
+import glob
 import hashlib
 import inspect
 import itertools
@@ -130,8 +131,8 @@ class Test:
         cc = cc or COMPILERS[suffix]
         command = [cc, "-g", "-Wall", "-Wextra", "-Werror", "-I", PROGRAMS, *(["-shared", "-fPIC"] if shared else []), *flags]
         key = hashlib.sha256(" ".join(command).encode())
-        shared_files = (os.path.join(PROGRAMS, "known.h"), os.path.join(ROOT, "include", "tidemark.h"))
-        for name in (path, *shared_files):
+        headers = sorted(glob.glob(os.path.join(PROGRAMS, "*.h")))
+        for name in (path, *headers, os.path.join(ROOT, "include", "tidemark.h")):
             with open(name, "rb") as content:
                 key.update(content.read())
         folder = os.path.join(self.cache, key.hexdigest()[:16])
