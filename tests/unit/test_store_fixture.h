@@ -11,6 +11,7 @@
 #include "store/reader.h"
 #include "store/rows.h"
 #include "store/writer.h"
+#include "../consistent.h"
 
 /* --- a recording with everything in it -------------------------------------------------------- */
 
@@ -375,37 +376,8 @@ static inline void check_consistent(const struct recording *r)
 {
     assert_true(r->profiles.count > 0);
     assert_int_equal(r->complete, r->incomplete == NULL);
-    for (size_t n = 0; n < r->profiles.count; n++) {
-        const struct profile *p = &r->profiles.items[n];
-        assert_true(p->nodes.count > 0 && p->frame_runs.count > 0);
-        for (size_t i = 1; i < p->nodes.count; i++)
-            assert_true(p->nodes.items[i].parent < i);
-        for (size_t i = 0; i < p->sites.count; i++) {
-            assert_true(p->sites.items[i].node < p->nodes.count);
-            assert_true(p->sites.items[i].thread < p->threads.count);
-            assert_true(p->sites.items[i].domain < DOMAIN_COUNT);
-        }
-        for (size_t i = 0; i < p->intervals.count; i++)
-            assert_true(p->intervals.items[i].first_row + p->intervals.items[i].row_count <=
-                        p->rows.count);
-        for (size_t i = 0; i < p->rows.count; i++)
-            assert_true(p->rows.items[i].site < p->sites.count);
-        for (size_t i = 0; i < p->sizes.count; i++)
-            assert_true(p->sizes.items[i].site < p->sites.count);
-        for (size_t i = 0; i < p->lifetimes.count; i++)
-            assert_true(p->lifetimes.items[i].site < p->sites.count);
-        for (size_t i = 0; i < p->looks.count; i++)
-            assert_true(p->looks.items[i].site < p->sites.count);
-        for (size_t i = 0; i < p->chains.count; i++)
-            assert_true(p->chains.items[i].site < p->sites.count);
-        for (size_t i = 0; i + 1 < p->frame_runs.count; i++)
-            assert_true(p->frame_runs.items[i] <= p->frame_runs.items[i + 1]);
-        assert_true(*vec_last(&p->frame_runs) <= p->frames.count);
-        for (size_t i = 0; i < p->threads.count; i++)
-            assert_non_null(p->threads.items[i].name);
-        for (size_t i = 0; i < p->modules.count; i++)
-            assert_non_null(p->modules.items[i].path);
-    }
+    for (size_t n = 0; n < r->profiles.count; n++)
+        assert_true(profile_is_consistent(&r->profiles.items[n]));
 }
 
 #endif
