@@ -4,6 +4,7 @@ A test is a function `test_something(t)` in a file test_*.py of this folder; `t`
 fails is noted and the test goes on, so that one run shows every number that is wrong.
 """
 import contextlib
+import functools
 import glob
 import hashlib
 import inspect
@@ -28,6 +29,12 @@ def cases(**choices):
         function.choices = choices
         return function
     return decorate
+
+
+def slow(function):
+    """A test that `make check` leaves out, though it runs the others of the file."""
+    function.slow = True
+    return function
 
 
 def expand(function):
@@ -241,4 +248,4 @@ def tests_of(module):
         if name.startswith("test_") and function.__module__ == module.__name__:
             for suffix, arguments in expand(function):
                 full = "%s.%s%s" % (stem, name.replace("test_", "", 1), suffix)
-                yield full, lambda t, f=function, a=arguments: f(t, **a)
+                yield full, functools.partial(function, **arguments)

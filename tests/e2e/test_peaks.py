@@ -6,7 +6,7 @@ import re
 import shlex
 
 import browser
-from harness import ROOT
+from harness import ROOT, slow
 
 API = ("-I", os.path.join(ROOT, "include"))
 KIB = 1024
@@ -137,6 +137,7 @@ def test_tree_as_csv(t):
             t.equal("all of the hills", sum(int(r["self_gained_bytes"]) for r in rows if r["function"] == "pile_up"), 650 * KIB)
 
 
+@slow
 def test_picture(t):
     profile, path = record(t), t.file("peaks.svg")
     t.run("peaks", profile, "--peak", "20K", "--plot", path)
