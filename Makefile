@@ -1,25 +1,36 @@
 # Two commands: `make demo` and `make test`. Both install what is missing, build, and go.
+# `make` alone installs and builds only what users run; `make check` is the quick half of `make test`.
 BUILD ?= build
 PYTHON ?= /usr/bin/python3
 
-.PHONY: all demo test test-programs test-large test-python test-new-pythons test-leaks test-growth deps format lint fuzz soak kills bench bench-python bench-check tarball wheel deb test-packages install clean
+.PHONY: all demo test check with-tests test-programs test-large test-python test-new-pythons test-leaks test-growth deps format lint fuzz soak kills bench bench-python bench-check tarball wheel deb test-packages install clean
 
 all: deps
-	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --buildtype=release >$(BUILD).log 2>&1 || (cat $(BUILD).log; exit 1)
+	@scripts/configure.sh $(BUILD) --buildtype=release $(if $(wildcard $(BUILD)/build.ninja),,-Dtests=false)
+	@ninja -C $(BUILD) --quiet
+
+with-tests:
+	@scripts/install-deps.sh base test
+	@scripts/configure.sh $(BUILD) --buildtype=release -Dtests=true
 	@ninja -C $(BUILD) --quiet
 
 deps:
-	@scripts/install-deps.sh
+	@scripts/install-deps.sh base
 
 demo: all
 	@scripts/demo.sh $(BUILD)
 
-test: all
-	@scripts/install-deps.sh test
-	@scripts/test.sh $(BUILD)
+# JUNIT=FILE also writes the results of the end-to-end tests as JUnit XML; meson has written those of the unit
+# tests to BUILD/meson-logs/testlog.junit.xml.
+test: with-tests
+	@scripts/test.sh $(BUILD) $(if $(JUNIT),--junit $(JUNIT))
+
+# The unit tests, and those end-to-end tests that say most in the least time: under two minutes.
+check: with-tests
+	@scripts/test.sh $(BUILD) --quick $(if $(JUNIT),--junit $(JUNIT))
 
 # Real programs with and without tidemark; installs those that are missing. PROGRAM=NAME picks some.
-test-programs: all
+test-programs: with-tests
 	@$(PYTHON) tests/real/run.py --build $(BUILD) -k "$(PROGRAM)"
 
 # Giants with and without tidemark (docs/large.md): installs some GB below BUILD/large. LARGE=NAME picks some,
@@ -29,24 +40,24 @@ test-large: all
 	@$(PYTHON) tests/large/run.py --build $(BUILD) -k "$(LARGE)" $(if $(WRITE),--write $(WRITE))
 
 # CPython's own tests with and without tidemark, on every interpreter: PYTHONS=3.12 and MODULE=gc pick some.
-test-python: all
+test-python: with-tests
 	@$(PYTHON) tests/python/run.py --build $(BUILD) --python "$(PYTHONS)" -k "$(MODULE)"
 
 # The tests of Python on 3.14 and 3.15, which are fetched from Debian's newest suite into BUILD/pythons.
-test-new-pythons: all
+test-new-pythons: with-tests
 	@scripts/install-deps.sh new-pythons
 	@scripts/new-pythons.sh $(BUILD)/pythons
 	@for v in 3.14 3.15; do TIDEMARK_PYTHONS=$(abspath $(BUILD))/pythons $(PYTHON) tests/e2e/runner.py --build $(BUILD) -k "[$$v]" || exit 1; done
 
 # What is called lost, compared with valgrind and LeakSanitizer (docs/leaks.md). PROGRAM=NAME picks some.
-test-leaks: all
+test-leaks: with-tests
 	@scripts/install-deps.sh bench
 	@$(PYTHON) tests/leaks/agree.py --build $(BUILD) -k "$(PROGRAM)"
 
 # Every way to grow, each with GROWTH_SEEDS seeds from GROWTH_FIRST on.
 GROWTH_SEEDS ?= 20
 GROWTH_FIRST ?= 1
-test-growth: all
+test-growth: with-tests
 	@GROWTH_SEEDS=$(GROWTH_SEEDS) GROWTH_FIRST=$(GROWTH_FIRST) $(PYTHON) tests/e2e/runner.py --build $(BUILD) -k growth
 
 bench: all
@@ -63,22 +74,24 @@ bench-check: all
 
 # Each fuzzer for FUZZ_SECONDS; needs clang.
 FUZZ_SECONDS ?= 60
-fuzz: deps
+fuzz:
+	@scripts/install-deps.sh base test
 	@scripts/fuzz.sh $(FUZZ_SECONDS)
 
 # Everything at once, at random, for SOAK_SECONDS; and a program killed KILLS times.
 SOAK_SECONDS ?= 180
-soak: all
+soak: with-tests
 	@$(PYTHON) tests/soak/soak.py --build $(BUILD) --seconds $(SOAK_SECONDS)
 
 KILLS ?= 1000
-kills: all
+kills: with-tests
 	@$(PYTHON) tests/soak/kills.py --build $(BUILD) --runs $(KILLS)
 
 format:
 	@git ls-files '*.c' '*.h' | xargs clang-format -i
 
 lint:
+	@scripts/install-deps.sh base lint
 	@scripts/lint.sh $(BUILD)
 
 # What users install (docs/install.md), in BUILD/dist. The first two run wherever glibc is 2.27 or later.

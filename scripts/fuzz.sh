@@ -30,41 +30,9 @@ if ! command -v "$cc" >/dev/null; then
     exit 1
 fi
 
-# The parts under test are compiled once, for all fuzzers.
-write_ninja() {
-    local source object objects=()
-    cat <<EOF
-builddir = $dir
-flags = -g -O1 -std=gnu17 -D_GNU_SOURCE -DTIDEMARK_VERSION='"fuzz"' -Isrc -Iinclude -Wall -Wextra -Werror \$
-  -Wno-missing-field-initializers -fno-omit-frame-pointer -fno-sanitize-recover=all
-libs = -ldw -lelf -lzstd -lz -ldeflate -lxxhash -liberty -lm -lpthread
-rule object
-  command = $cc \$flags -fsanitize=fuzzer-no-link,address,undefined -MD -MF \$out.d -c \$in -o \$out
-  depfile = \$out.d
-rule library
-  command = rm -f \$out && ar rcs \$out \$in
-rule program
-  command = $cc \$flags -fsanitize=\$kind,undefined -MD -MF \$out.d \$in \$libs -o \$out
-  depfile = \$out.d
-EOF
-    for source in src/{base,store,symbol,collect/*,model,analyse,answer,export,unwind,view}/*.c src/record/python_lines.c; do
-        object=$dir/objects/$(echo "${source#src/}" | tr / _).o
-        objects+=("$object")
-        echo "build $object: object $source"
-    done
-    echo "build $dir/libunder.a: library ${objects[*]}"
-    for source in tests/fuzz/*.c; do
-        echo "build $dir/$(basename "$source" .c): program $source $dir/libunder.a"
-        case $source in
-        */fuzz_*) echo "  kind = fuzzer,address" ;;
-        *) echo "  kind = address" ;;
-        esac
-    done
-}
-
 build() {
-    mkdir -p "$dir" && write_ninja >"$dir/build.ninja" || return 1
-    ninja -f "$dir/build.ninja" >"$dir/build.log" 2>&1 || { grep -A2 -E ' error: |warning: ' "$dir/build.log"; return 1; }
+    CC=$cc scripts/configure.sh "$dir" --buildtype=debugoptimized -Dfuzz=true -Dtests=false -Dviewer=disabled &&
+        ninja -C "$dir" fuzzers >"$dir/build.log" 2>&1 || { grep -A2 -E ' error: |warning: ' "$dir/build.log"; return 1; }
 }
 
 # The ELF reader's inputs are files that a compiler makes.
@@ -95,9 +63,9 @@ run_one() {
     if [ "$name" = fuzz_symbolizer ]; then
         compiled_seeds "$corpus/$name" || return 1
     else
-        TIDEMARK_SEEDS=$corpus/$name "$dir/$name" 2>"$log" || { cat "$log"; return 1; }
+        TIDEMARK_SEEDS=$corpus/$name "$dir/tests/fuzz/$name" 2>"$log" || { cat "$log"; return 1; }
     fi
-    "$dir/$name" "${limit[@]}" -timeout=60 -rss_limit_mb=2048 -max_len=16384 \
+    "$dir/tests/fuzz/$name" "${limit[@]}" -timeout=60 -rss_limit_mb=2048 -max_len=16384 \
         -print_final_stats=1 -artifact_prefix="$dir/findings/$name-" "${folders[@]}" >"$log" 2>&1
     local status=$? runs coverage
     runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
@@ -115,7 +83,7 @@ run_damage() {
     local log=$dir/damage.log
     if gcc -g -O1 -Itests/programs tests/programs/little.c -pthread -o "$dir/little" >"$log" 2>&1 &&
         "$check/tidemark" run --quiet -o "$dir/little.tide" -- "$dir/little" >"$log" 2>&1 &&
-        "$dir/damage" "$dir/little.tide" >"$log" 2>&1; then
+        "$dir/tests/fuzz/damage" "$dir/little.tide" >"$log" 2>&1; then
         echo "ok    damage: $(paste -s -d ';' "$log" | sed 's/;/; /g')"
     else
         echo "FAIL  damage"

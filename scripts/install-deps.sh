@@ -1,34 +1,39 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that are needed to build, or to test, bench, lint or run giants:
-#   scripts/install-deps.sh [test|bench|lint|large|packages|new-pythons]
+# Installs the Debian packages that are needed to build, or to test, bench, lint, package or run giants:
+#   scripts/install-deps.sh [base|test|bench|lint|large|packages|new-pythons]...
 # Asks dpkg first, so that it costs a few milliseconds when nothing is missing.
 set -u
 
-base="build-essential pkg-config meson ninja-build libdw-dev libelf-dev libzstd-dev zlib1g-dev libdeflate-dev libxxhash-dev
-      libiberty-dev libcapstone-dev libcmocka-dev clang libclang-rt-dev lld wasi-libc libclang-rt-dev-wasm32 gfortran python3 binutils valgrind
-      libjemalloc2 libgoogle-perftools4 libtcmalloc-minimal4 libmimalloc2.0 libcap2-bin musl-tools python3-greenlet"
-test="chromium python3-pytest python3-pytest-xdist python3-ipython lua5.4 libxml2-utils libjemalloc-dev
-      libgoogle-perftools-dev python3-dbg python3-numpy golang-go nodejs zsh fish"
-bench="heaptrack zstd lua5.4 libxml2-utils jq sqlite3 perl git libunwind-dev clang python3 time"
-lint="clang clang-format clang-tidy shellcheck"
+# What building needs; clang, lld and what has wasm in its name are for the page of `tidemark view`.
+base="build-essential pkg-config meson ninja-build python3 libdw-dev libelf-dev libzstd-dev zlib1g-dev libdeflate-dev
+      libxxhash-dev libiberty-dev libcapstone-dev clang lld wasi-libc libclang-rt-dev-wasm32"
+test="libcmocka-dev libclang-rt-dev gfortran valgrind libjemalloc2 libgoogle-perftools4 libtcmalloc-minimal4 libmimalloc2.0
+      libcap2-bin musl-tools python3-greenlet chromium python3-pytest python3-pytest-xdist python3-ipython lua5.4 libxml2-utils
+      libjemalloc-dev libgoogle-perftools-dev python3-dbg python3-numpy golang-go nodejs zsh fish
+      clang-format shellcheck"
+bench="heaptrack zstd lua5.4 libxml2-utils jq sqlite3 perl git libunwind-dev clang python3 time valgrind"
+lint="clang-format clang-tidy shellcheck libcmocka-dev"
 new_pythons="curl xz-utils patchelf"
 packages="curl debootstrap debhelper dpkg-dev fakeroot lintian dh-python python3-all python3-setuptools python3-pip
           libcapstone4 liblzma-dev libbz2-dev"
 large="clang chromium libreoffice-writer-nogui python3-torch python3-venv heaptrack cargo"
 
-case "${1:-base}" in
-base) wanted=$base ;;
-test) wanted=$test ;;
-bench) wanted=$bench ;;
-lint) wanted=$lint ;;
-large) wanted=$large ;;
-packages) wanted=$packages ;;
-new-pythons) wanted=$new_pythons ;;
-*)
-    echo "install-deps.sh: unknown set '$1'; it takes nothing, or 'test', 'bench', 'lint', 'large', 'packages' or 'new-pythons'" >&2
-    exit 2
-    ;;
-esac
+wanted=""
+for name in "${@:-base}"; do
+    case $name in
+    base) wanted="$wanted $base" ;;
+    test) wanted="$wanted $test" ;;
+    bench) wanted="$wanted $bench" ;;
+    lint) wanted="$wanted $lint" ;;
+    large) wanted="$wanted $large" ;;
+    packages) wanted="$wanted $packages" ;;
+    new-pythons) wanted="$wanted $new_pythons" ;;
+    *)
+        echo "install-deps.sh: unknown set '$name'; known are base, test, bench, lint, large, packages and new-pythons" >&2
+        exit 2
+        ;;
+    esac
+done
 
 missing=""
 for package in $wanted; do

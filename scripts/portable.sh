@@ -82,7 +82,7 @@ export PKG_CONFIG_LIBDIR=$root/usr/lib/$triplet/pkgconfig PKG_CONFIG_SYSROOT_DIR
 work=$build/portable/build
 [ -f "$work/build.ninja" ] || meson setup "$work" --native-file "$build/portable/native.ini" \
     --buildtype=release --strip --prefix=/usr --bindir=bin --libdir=lib \
-    -Dtests=false -Dportable=true >"$work.log" 2>&1 || { cat "$work.log"; exit 1; }
+    -Dwerror=false -Dtests=false -Dportable=true >"$work.log" 2>&1 || { cat "$work.log"; exit 1; }
 ninja -C "$work" --quiet
 
 version=$(meson introspect "$work" --projectinfo | sed 's/.*"version": "\([^"]*\)".*/\1/')

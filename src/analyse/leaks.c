@@ -303,10 +303,9 @@ static void sort_and_cut(struct leak_list *list, const struct leaks_question *q)
                 &by);
     for (size_t i = 0; i < list->leaks.count; i++)
         add_sum(&all, size_of(&list->leaks.items[i], q));
-    double least = q->query.min_percent / 100 * (double)all.bytes;
     for (size_t i = 0; i < list->leaks.count; i++) {
         struct leak_sum size = size_of(&list->leaks.items[i], q);
-        if (kept < q->query.top && (double)size.bytes >= least)
+        if (query_keeps(&q->query, kept, (double)size.bytes, (double)all.bytes))
             list->leaks.items[kept++] = list->leaks.items[i];
         else
             add_sum(&list->left_out, size);

@@ -104,14 +104,26 @@ static int earlier(const void *a, const void *b)
     return (x->line > y->line) - (x->line < y->line);
 }
 
-static void number(struct peaks *p)
+static void keep_highest(struct peaks *p, size_t most)
 {
     if (!p->list.count)
         return;
     qsort(p->list.items, p->list.count, sizeof *p->list.items, higher);
-    if (p->list.count > PEAKS_MAX)
-        p->list.count = PEAKS_MAX;
+    if (p->list.count > most)
+        p->list.count = most;
     qsort(p->list.items, p->list.count, sizeof *p->list.items, earlier);
+}
+
+void peaks_keep_highest(struct peaks *p, size_t most)
+{
+    size_t all = p->list.count;
+    keep_highest(p, most);
+    p->left_out += all - p->list.count;
+}
+
+static void number(struct peaks *p)
+{
+    keep_highest(p, PEAKS_MAX);
     for (size_t i = 0; i < p->list.count; i++)
         p->list.items[i].number = (unsigned)i + 1;
 }

@@ -41,11 +41,14 @@ struct peaks {
     struct threads lines;
     struct places places;
     VEC(struct peak) list; /* by number */
+    size_t left_out;       /* by peaks_keep_highest */
 };
 
 int peaks_init(struct peaks *p, const struct recording *r, const struct query *q,
                const struct peak_options *o, struct err *err);
 void peaks_release(struct peaks *p);
+/* Leaves the `most` highest in the list; they keep their numbers. */
+void peaks_keep_highest(struct peaks *p, size_t most);
 /*
  * Do the stacks add up to the peak? Those of the process's highest moment are known, and else those
  * at ends of intervals: of a peak between two of them, those at the end that is higher.

@@ -54,6 +54,16 @@ static struct cell cell_at(const struct rows *r, const struct column_def *c, con
     return unknown ? CELL_NOT_KNOWN : cell;
 }
 
+static size_t shown_count(const struct rows *r)
+{
+    return r->top && r->top < r->count ? r->top : r->count;
+}
+
+static size_t left_out_count(const struct rows *r)
+{
+    return r->count - shown_count(r) + r->cut;
+}
+
 /* --- text ------------------------------------------------------------------------------------- */
 
 static enum cell_kind layout_of(enum column_kind kind)
@@ -154,7 +164,7 @@ void rows_text(const struct rows *r, const struct style *s, struct strbuf *out)
     struct table t;
     struct strbuf made = {0};
     bool *shown = xcalloc(r->column_count, sizeof *shown);
-    size_t count = r->top && r->top < r->count ? r->top : r->count;
+    size_t count = shown_count(r);
     uint32_t *indents = xcalloc(count + 1, sizeof *indents);
     struct rows tree = *r;
     tree.is |= make_indents(r, count, indents) ? COLUMN_DEEP : 0;
@@ -175,8 +185,8 @@ void rows_text(const struct rows *r, const struct style *s, struct strbuf *out)
     if (r->totals)
         put_row(r, r->totals, shown, 0, &made, &t);
     table_print(&t, s, out);
-    if (r->noun && count < r->count) {
-        say(out, "... %N more %r(s)", r->count - count, r->noun);
+    if (r->noun && left_out_count(r)) {
+        say(out, "... %N more %r(s)", left_out_count(r), r->noun);
         if (r->left_out)
             r->left_out(r->answer, count, out);
         strbuf_puts(out, "; --top 0 shows all\n");
@@ -248,13 +258,18 @@ void rows_json(const struct rows *r, const char *key, const struct report_sink *
 {
     struct strbuf made = {0};
     json_array(j, key);
-    for (size_t i = 0; i < r->count; i++) {
+    for (size_t i = 0; i < shown_count(r); i++) {
         json_object(j, NULL);
         put_json(r, row_at(r, i), &made, j);
         json_end(j);
         report_flush(sink, j->out);
     }
     json_end(j);
+    if (r->noun) {
+        strbuf_clear(&made);
+        strbuf_printf(&made, "%s_left_out", key);
+        json_u64(j, made.data, left_out_count(r));
+    }
     strbuf_release(&made);
 }
 
@@ -328,7 +343,7 @@ void rows_csv(const struct rows *r, const struct report_sink *sink, struct strbu
         csv_titles(r, "", out);
         csv_end_line(out);
     }
-    for (size_t i = 0; i < r->count; i++) {
+    for (size_t i = 0; i < shown_count(r); i++) {
         csv_row(r, row_at(r, i), &made, out);
         csv_end_line(out);
         report_flush(sink, out);

@@ -168,12 +168,13 @@ struct rows {
     enum metric metric;
     unsigned is;    /* what its columns depend on */
     bool continued; /* CSV: the titles stand above other rows */
-    size_t top;     /* of the text; 0: all */
+    size_t top;     /* at most so many rows, in every format; 0: all */
+    size_t cut;     /* how many more there were before: rows that --top left out of `items` */
     bool (*in_text)(const void *answer, const void *row); /* NULL: every row */
     size_t depth; /* DEPTH: rows are calls, each followed by those below it; 0: they are not */
     const void *totals; /* a last row of the text, or NULL */
-    /* What the rows are, for a line below that counts those which `top` left out: "thread"; NULL:
-     * no line. `left_out` adds what they have together, from the first of them: " with 3 KiB". */
+    /* What the rows are, for a line below that counts those which --top left out: "thread"; NULL:
+     * no line. JSON counts them in KEY_left_out. `left_out` adds what they have together, from the first of them: " with 3 KiB". */
     const char *noun;
     void (*left_out)(const void *answer, size_t first, struct strbuf *out);
 };

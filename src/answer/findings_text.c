@@ -118,7 +118,8 @@ static void why_leak(const struct findings *f, const struct finding *n, struct s
         say(out, "nothing points to %r since destructors ran; until then something did", them);
     else if (n->led_bytes > 0)
         say(out,
-            "nothing in the program points to %N block(s)%r%B, any more; the other %B are reachable "
+            "nothing in the program points to %N block(s)%r%B, any more; the other %B are "
+            "reachable "
             "only through %r",
             direct, direct == 1 ? " of " : " of them, ", wrapped_less(n->bytes, n->led_bytes),
             n->led_bytes, direct == 1 ? "it" : "these");

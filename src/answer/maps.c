@@ -186,8 +186,8 @@ static bool is_row_shown(const void *answer, const void *row)
 
 static struct rows rows_of(const struct mappings *m)
 {
-    return (struct rows){COLUMN_DEFS(columns), ITEMS(m->rows), .answer = m,
-                         .in_text = is_row_shown};
+    return (struct rows){COLUMN_DEFS(columns),    ITEMS(m->rows), .answer = m,
+                         .in_text = is_row_shown, .cut = m->cut,  .noun = "row"};
 }
 
 /* --- text ------------------------------------------------------------------------------------- */
@@ -258,8 +258,6 @@ static bool add_text(const void *answer, const struct style *s, struct strbuf *o
         add_nodes(m, &rows, s, out);
     else
         rows_text(&rows, s, out);
-    if (m->cut)
-        say(out, "... %N more row(s); --top 0 shows all\n", m->cut);
     return false;
 }
 

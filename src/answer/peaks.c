@@ -72,20 +72,6 @@ static void put_path(const struct peaks *p, uint32_t call, size_t width, struct 
     }
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-    const struct peak *x = *(const struct peak *const *)a, *y = *(const struct peak *const *)b;
-    if (x->bytes != y->bytes)
-        return x->bytes > y->bytes ? -1 : 1;
-    return (x->number > y->number) - (x->number < y->number);
-}
-
-static int by_number(const void *a, const void *b)
-{
-    const struct peak *x = *(const struct peak *const *)a, *y = *(const struct peak *const *)b;
-    return (x->number > y->number) - (x->number < y->number);
-}
-
 static void add_peak(const struct peaks *p, const struct peak *k, const struct style *s,
                      struct strbuf *out)
 {
@@ -110,25 +96,19 @@ static bool add_text(const void *answer, const struct style *s, struct strbuf *o
 {
     const struct peaks_listing *l = answer;
     const struct peaks *p = l->peaks;
-    size_t n = p->list.count, shown = n < l->top ? n : l->top;
-    const struct peak **order = xmalloc((n + 1) * sizeof *order);
-    for (size_t i = 0; i < n; i++)
-        order[i] = &p->list.items[i];
-    qsort(order, n, sizeof *order, by_bytes);
-    qsort(order, shown, sizeof *order, by_number);
     summary_choice(p->places.total.recording, p->lines.profile, s, out);
     summary_heading(p->lines.profile, s, out);
-    say(out, "%N peak(s)%r\n", n, shown < n ? ", the highest are shown; --top 0 shows all" : "");
+    say(out, "%N peak(s)%r\n", p->list.count + p->left_out,
+        p->left_out ? ", the highest are shown; --top 0 shows all" : "");
     summary_arenas(p->lines.profile, out);
-    for (size_t i = 0; i < shown; i++)
-        add_peak(p, order[i], s, out);
-    if (n) {
+    for (size_t i = 0; i < p->list.count; i++)
+        add_peak(p, &p->list.items[i], s, out);
+    if (p->list.count) {
         strbuf_printf(out, "\n%snext: tidemark tree ", style_faint(s));
         next_word(out, l->file);
         unit_process(out, p->places.query.process);
         strbuf_printf(out, "%s --peak N shows what led there%s\n", l->options, style_plain(s));
     }
-    free(order);
     return false;
 }
 
@@ -214,7 +194,8 @@ struct document peaks_document(const struct peaks_listing *l)
 {
     return (struct document){.schema = "tidemark.peaks/1",
                              .key = "peaks",
-                             .rows = {COLUMN_DEFS(columns), ITEMS(l->peaks->list), .answer = l},
+                             .rows = {COLUMN_DEFS(columns), ITEMS(l->peaks->list), .answer = l,
+                                      .cut = l->peaks->left_out, .noun = "peak"},
                              .text = add_text,
                              .json = add_json};
 }

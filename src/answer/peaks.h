@@ -18,7 +18,6 @@ struct peaks_listing {
     const struct peaks *peaks;
     const char *file;    /* the recording's path, for the command to try next */
     const char *options; /* that the list was asked for with, as tidemark tree takes them */
-    size_t top;          /* of text */
     struct json_stacks *stacks;
 };
 

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/exit_status.h"
 #include "base/say.h"
 #include "cli/command.h"
 #include "cli/compare_runs.h"
@@ -130,11 +131,6 @@ static int take(void *context, int val, const char *argument, struct err *err)
 
 /* --- how the runs ended ----------------------------------------------------------------------- */
 
-static int shell_status(int wait_status)
-{
-    return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
-}
-
 /* Says which did not end well; the first such status, or 0. */
 static int tell_ends(const struct compare_runs *r, int which)
 {
@@ -143,7 +139,7 @@ static int tell_ends(const struct compare_runs *r, int which)
         int status = r->ends[which].items[i].wait_status;
         if (!status)
             continue;
-        first = first ? first : shell_status(status);
+        first = first ? first : exit_status(status);
         fputs("tidemark compare: ", stderr);
         if (which)
             fprintf(stderr, "copy %zu of %zu", i + 1, r->copies);

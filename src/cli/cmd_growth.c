@@ -31,7 +31,7 @@ static void print_help(void)
         "  --mark LABEL     marks to compare (default: the label with most marks; the collector's\n"
         "                   stamps where there are none)\n"
         "  --per KEY        also growth per unit of a value of the marks: bytes per photon\n"
-        "  --top N          at most N functions (default 10)\n"
+        "  --top N          at most N functions, 0: all (text: 10; otherwise all)\n"
         "  --why            also the evidence: intervals, parts of RSS, arrays that grow\n"
         "  --plot FILE      live bytes, RSS and VM at the marks, as an "
         "SVG\n" QUERY_PRESETS_FOCUS_HELP "  --thread NAME    only what this thread allocated\n"
@@ -61,7 +61,7 @@ static int take(void *context, int val, const char *argument, struct err *err)
 static int print_growth(const struct growth *g, const struct query_options *o, bool why)
 {
     struct strbuf out = {0};
-    size_t most = o->top_given ? o->query.top : SITES_SHOWN;
+    size_t most = o->query.top;
     if (o->output == OUTPUT_JSON) {
         growth_json(g, most, &out);
     } else if (o->output == OUTPUT_CSV) {
@@ -113,6 +113,7 @@ int cmd_growth(int argc, char **argv)
                                           .not_combined = true,
                                           .only = common,
                                           .presets = true,
+                                          .text_rows = SITES_SHOWN,
                                           .extra = extra,
                                           .take = take,
                                           .context = &wanted};

@@ -49,14 +49,8 @@ static void print_help(void)
          "  --rebase         in the picture: subtract the RSS at the beginning\n"
          "  --since WHEN, --at WHEN\n"
          "                   only this part of the run; moments as in tidemark report");
-    fputs(QUERY_FOCUS_HELP, stdout);
-    puts("  --top N          show the N highest; 0: all\n"
-         "  --process PID    another process of the recording (PID#N: its N-th program), or all\n"
-         "  --json, --csv    all of them, exact numbers for scripts\n"
-         "  --help           this text\n"
-         "\n"
-         "Examples:\n"
-         "  tidemark peaks app.tide --peak 1MB --plot peaks.svg\n"
+    lines_help("show the N highest", TEXT_ROWS, "");
+    puts("  tidemark peaks app.tide --peak 1MB --plot peaks.svg\n"
          "  tidemark tree app.tide --peak 18");
 }
 
@@ -126,11 +120,8 @@ static int print(const struct peaks *p, const struct query_options *o, const str
     struct json_stacks stacks = {.frames = &p->places.total.frames};
     struct strbuf options = {0};
     put_options(o, w, &options);
-    const struct peaks_listing listing = {.peaks = p,
-                                          .file = o->files.items[0],
-                                          .options = options.data,
-                                          .top = o->query.top,
-                                          .stacks = &stacks};
+    const struct peaks_listing listing = {
+        .peaks = p, .file = o->files.items[0], .options = options.data, .stacks = &stacks};
     const struct document document = peaks_document(&listing);
     int status = command_write(o, &document);
     json_stacks_release(&stacks);
@@ -147,6 +138,7 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
         return code;
     if (w->plot)
         code = draw(&peaks, w, err);
+    peaks_keep_highest(&peaks, o->query.top);
     if (!code)
         code = print(&peaks, o, w);
     peaks_release(&peaks);
@@ -156,12 +148,7 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
 int cmd_peaks(int argc, char **argv)
 {
     struct wanted w = {.peaks = PEAK_OPTIONS_DEFAULT};
-    const struct query_command command = {.name = "peaks",
-                                          .help = print_help,
-                                          LINES_COMMAND,
-                                          .text_rows = TEXT_ROWS,
-                                          .extra = extra,
-                                          .take = take,
-                                          .context = &w};
+    const struct query_command command = {LINES_COMMAND("peaks", TEXT_ROWS), .help = print_help,
+                                          .extra = extra, .take = take, .context = &w};
     return command_ask(argc, argv, &command, ask);
 }

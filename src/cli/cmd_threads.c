@@ -41,14 +41,8 @@ static void print_help(void)
          "  --rebase         in the picture: subtract the RSS at the beginning\n"
          "  --since WHEN, --at WHEN\n"
          "                   only this part of the run; moments as in tidemark report");
-    fputs(QUERY_FOCUS_HELP, stdout);
-    puts("  --top N          at most N threads; 0: all\n"
-         "  --process PID    another process of the recording (PID#N: its N-th program), or all\n"
-         "  --json, --csv    exact numbers for scripts; JSON has the lines over time too\n"
-         "  --help           this text\n"
-         "\n"
-         "Examples:\n"
-         "  tidemark threads app.tide\n"
+    lines_help("at most N threads", TEXT_ROWS, "; JSON has the lines over time too");
+    puts("  tidemark threads app.tide\n"
          "  tidemark threads app.tide --plot threads.svg --rebase\n"
          "  tidemark threads app.tide --since event#10 --at event#20 --csv");
 }
@@ -107,12 +101,7 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
 int cmd_threads(int argc, char **argv)
 {
     struct wanted w = {0};
-    const struct query_command command = {.name = "threads",
-                                          .help = print_help,
-                                          LINES_COMMAND,
-                                          .text_rows = TEXT_ROWS,
-                                          .extra = extra,
-                                          .take = take,
-                                          .context = &w};
+    const struct query_command command = {LINES_COMMAND("threads", TEXT_ROWS), .help = print_help,
+                                          .extra = extra, .take = take, .context = &w};
     return command_ask(argc, argv, &command, ask);
 }

@@ -48,14 +48,8 @@ static void print_help(void)
          "                   the window; moments as in tidemark report\n"
          "  --order O        time (default): as they happened; size: the largest first\n"
          "  --prefix PATH    remove this prefix from file names");
-    fputs(QUERY_FOCUS_HELP, stdout);
-    puts("  --top N          at most N calls; 0: all\n"
-         "  --process PID    another process of the recording (PID#N: its N-th program), or all\n"
-         "  --json, --csv    all calls, exact numbers for scripts\n"
-         "  --help           this text\n"
-         "\n"
-         "Examples:\n"
-         "  tidemark tree app.tide --peak 18\n"
+    lines_help("at most N calls", TEXT_ROWS, "");
+    puts("  tidemark tree app.tide --peak 18\n"
          "  tidemark tree app.tide --thread worker-3 --since 1s --at 2s --order size");
 }
 
@@ -162,12 +156,7 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
 int cmd_tree(int argc, char **argv)
 {
     struct wanted w = {.peaks = PEAK_OPTIONS_DEFAULT};
-    const struct query_command command = {.name = "tree",
-                                          .help = print_help,
-                                          LINES_COMMAND,
-                                          .text_rows = TEXT_ROWS,
-                                          .extra = extra,
-                                          .take = take,
-                                          .context = &w};
+    const struct query_command command = {LINES_COMMAND("tree", TEXT_ROWS), .help = print_help,
+                                          .extra = extra, .take = take, .context = &w};
     return command_ask(argc, argv, &command, ask);
 }

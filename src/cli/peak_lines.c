@@ -1,12 +1,25 @@
 #include "cli/peak_lines.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/amount.h"
 
 const char *const lines_options[] = {
     "at", "since", "top", "process", "json", "csv", "help", QUERY_FOCUS_OPTIONS, NULL};
+
+void lines_help(const char *top, int text_rows, const char *data)
+{
+    printf(QUERY_FOCUS_HELP
+           "  --top N          %s, 0: all (text: %d; otherwise all)\n"
+           "  --process PID    another process of the recording (PID#N: its N-th program), or all\n"
+           "  --json, --csv    exact numbers for scripts%s\n"
+           "  --help           this text\n"
+           "\n"
+           "Examples:\n",
+           top, text_rows, data);
+}
 
 static int take_size(const char *option, const char *text, int64_t *bytes, struct err *err)
 {

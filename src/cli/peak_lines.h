@@ -28,8 +28,11 @@ enum { OPT_PEAK_LEAST = QUERY_EXTRA, OPT_PEAK_DELTA_TIME, OPT_PEAK_DELTA_VALUE, 
 int peak_take(struct peak_options *o, int val, const char *least, const char *argument,
               struct err *err);
 
-/* What the commands that follow threads over time have in common. */
+/* What the commands that follow threads over time have in common: what they take, and the end of
+ * their help up to the examples. `top` says what --top does, `data` what else --json has. */
 extern const char *const lines_options[];
-#define LINES_COMMAND .files = 1, .one_process = true, .only = lines_options
+#define LINES_COMMAND(name_, rows)                                                                 \
+    .name = (name_), .text_rows = (rows), .files = 1, .one_process = true, .only = lines_options
+void lines_help(const char *top, int text_rows, const char *data);
 
 #endif

@@ -37,15 +37,13 @@ void answer_rows_sort(struct answer_rows *r)
         qsort(r->rows.items, r->rows.count, sizeof *r->rows.items, compare_rows);
 }
 
-void answer_rows_cut(struct answer_rows *r, size_t top, double min_percent, int64_t scale,
-                     bool by_max)
+void answer_rows_cut(struct answer_rows *r, const struct query *q, int64_t scale, bool by_max)
 {
     size_t kept = 0;
-    double least = min_percent / 100 * (double)scale;
     for (size_t i = 0; i < r->rows.count; i++) {
         const struct answer_row *row = &r->rows.items[i];
         uint64_t self = amount_size(row->self.amount), total = amount_size(row->total.amount);
-        if (kept < top && (double)(self > total ? self : total) >= least) {
+        if (query_keeps(q, kept, (double)(self > total ? self : total), (double)scale)) {
             r->rows.items[kept++] = *row;
         } else {
             r->left_out++;

@@ -12,6 +12,7 @@
 
 #include "model/group.h"
 #include "model/measure.h"
+#include "model/query.h"
 
 struct answer_row {
     const char *name, *module, *file; /* module, file: NULL when unknown */
@@ -32,10 +33,9 @@ struct answer_rows {
 /* Self first, then total, then names. */
 void answer_rows_sort(struct answer_rows *r);
 
-/* Keeps at most `top` rows and those with at least this share of `scale`; call after
+/* Keeps the rows that --top and --min leave, of which `scale` is the whole; call after
  * answer_rows_sort. */
-void answer_rows_cut(struct answer_rows *r, size_t top, double min_percent, int64_t scale,
-                     bool by_max);
+void answer_rows_cut(struct answer_rows *r, const struct query *q, int64_t scale, bool by_max);
 
 /* A row with the label of a group and no values. */
 struct answer_row row_labelled(const struct group *g, uint32_t number);

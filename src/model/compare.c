@@ -284,12 +284,11 @@ static void order(struct compare *c)
     c->rows.count = kept;
     if (kept)
         qsort(c->rows.items, kept, sizeof *c->rows.items, m == COMPARE_FAULTS ? by_faults : by_cpu);
-    double least = c->query->min_percent / 100 * all;
     kept = 0;
     for (size_t i = 0; i < c->rows.count; i++) {
         struct compare_row *r = &c->rows.items[i];
         double change = fmax(fabs(compared_change(r->self[m])), fabs(compared_change(r->total[m])));
-        if (kept < c->query->top && change >= least) {
+        if (query_keeps(c->query, kept, change, all)) {
             c->rows.items[kept++] = *r;
         } else {
             free(r->cells);

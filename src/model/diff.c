@@ -277,9 +277,9 @@ static uint64_t largest_change(const struct diff_row *r)
 static void cut_table(struct diff *d)
 {
     size_t kept = 0;
-    double least = d->query->min_percent / 100 * (double)d->scale;
     for (size_t i = 0; i < d->rows.count; i++) {
-        if (kept < d->query->top && (double)largest_change(&d->rows.items[i]) >= least)
+        double change = (double)largest_change(&d->rows.items[i]);
+        if (query_keeps(d->query, kept, change, (double)d->scale))
             d->rows.items[kept++] = d->rows.items[i];
         else
             leave_out(d, &d->rows.items[i]);
@@ -292,7 +292,6 @@ static void cut_table(struct diff *d)
 static void order_tree(struct diff *d)
 {
     size_t nodes = d->nodes.count, kept = 0;
-    double least = d->query->min_percent / 100 * (double)d->scale;
     struct link {
         uint32_t child, next, row;
         bool listed;
@@ -302,8 +301,9 @@ static void order_tree(struct diff *d)
         link[n].listed = false;
     for (uint32_t i = 0; i < d->rows.count; i++)
         link[d->rows.items[i].node].row = i;
-    for (size_t i = 0; i < d->rows.count && kept < d->query->top; i++) {
-        if ((double)largest_change(&d->rows.items[i]) < least)
+    for (size_t i = 0; i < d->rows.count; i++) {
+        double change = (double)largest_change(&d->rows.items[i]);
+        if (!query_keeps(d->query, kept, change, (double)d->scale))
             continue;
         for (uint32_t n = d->rows.items[i].node; n && !link[n].listed;
              n = d->nodes.items[n].parent, kept++)

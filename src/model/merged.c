@@ -76,15 +76,15 @@ static bool *listed_nodes(const struct merged *m, const struct query *q, const s
     size_t nodes = m->parent.count, count = 0, kept = 0;
     bool *listed = xcalloc(nodes, sizeof *listed);
     struct candidate *c = xmalloc(nodes * sizeof *c);
-    double least = q->min_percent / 100 * (double)t->scale;
     for (uint32_t n = 1; n < nodes; n++) {
         uint64_t size = amount_size(m->total[n].amount);
-        if ((double)size >= least && !(value_is_zero(m->total[n]) && value_is_zero(m->self[n])))
+        if (query_keeps(q, 0, (double)size, (double)t->scale) &&
+            !(value_is_zero(m->total[n]) && value_is_zero(m->self[n])))
             c[count++] = (struct candidate){size, n};
     }
     if (count > q->top)
         qsort(c, count, sizeof *c, compare_candidates);
-    for (size_t i = 0; i < count && kept < q->top; i++)
+    for (size_t i = 0; i < count && query_keeps(q, kept, 0, 0); i++)
         for (uint32_t n = c[i].node; n && !listed[n]; n = m->parent.items[n]) {
             listed[n] = true;
             kept++;

@@ -98,6 +98,12 @@ struct query {
 void query_init(struct query *q);
 void query_release(struct query *q);
 
+/* --top and --min: does a row of this size, out of `scale`, stay when `kept` rows stay already? */
+static inline bool query_keeps(const struct query *q, size_t kept, double size, double scale)
+{
+    return kept < q->top && size >= q->min_percent / 100 * scale;
+}
+
 const char *metric_name(enum metric m);
 const char *grouping_name(enum grouping g);
 const char *size_kind_name(enum size_kind s);

@@ -4,6 +4,8 @@ A test is a function `test_something(t)` in a file test_*.py of this folder; `t`
 fails is noted and the test goes on, so that one run shows every number that is wrong.
 """
 import contextlib
+import functools
+import glob
 import hashlib
 import inspect
 import itertools
@@ -27,6 +29,12 @@ def cases(**choices):
         function.choices = choices
         return function
     return decorate
+
+
+def slow(function):
+    """A test that `make check` leaves out, though it runs the others of the file."""
+    function.slow = True
+    return function
 
 
 def expand(function):
@@ -130,8 +138,8 @@ class Test:
         cc = cc or COMPILERS[suffix]
         command = [cc, "-g", "-Wall", "-Wextra", "-Werror", "-I", PROGRAMS, *(["-shared", "-fPIC"] if shared else []), *flags]
         key = hashlib.sha256(" ".join(command).encode())
-        shared_files = (os.path.join(PROGRAMS, "known.h"), os.path.join(ROOT, "include", "tidemark.h"))
-        for name in (path, *shared_files):
+        headers = sorted(glob.glob(os.path.join(PROGRAMS, "*.h")))
+        for name in (path, *headers, os.path.join(ROOT, "include", "tidemark.h")):
             with open(name, "rb") as content:
                 key.update(content.read())
         folder = os.path.join(self.cache, key.hexdigest()[:16])
@@ -243,4 +251,4 @@ def tests_of(module):
         if name.startswith("test_") and function.__module__ == module.__name__:
             for suffix, arguments in expand(function):
                 full = "%s.%s%s" % (stem, name.replace("test_", "", 1), suffix)
-                yield full, lambda t, f=function, a=arguments: f(t, **a)
+                yield full, functools.partial(function, **arguments)

@@ -1,31 +1,53 @@
 #!/usr/bin/env python3
-"""Runs the end-to-end tests: runner.py [--build BUILD] [-k NAME] [-j N] [-v]
+"""Runs the end-to-end tests: runner.py [--build BUILD] [-k NAME] [--quick] [-j N] [-v] [--junit FILE]
 
 Every function test_* of every file test_*.py beside this one is a test; nothing has to be registered.
 Each runs in a process group of its own, so that one that hangs is ended with all it has started.
 """
 import argparse
+import collections
 import concurrent.futures
 import glob
 import importlib
 import os
+import re
 import signal
 import subprocess
 import sys
+import time
 import traceback
+from xml.etree import ElementTree
 
 import harness
 
 TIMEOUT_S = 600  # for one that hangs: a busy machine needs ten times as long as a quiet one
 SKIPPED = "skipped: "
+# The files of `make check`: recording and every kind of answer, with exact numbers; nothing that takes long.
+QUICK = ("api", "diff", "ends", "exact", "findings", "focus", "layers", "leaks_command", "maps", "marks", "marks_table",
+         "moments", "peaks", "report", "run", "runner", "sizes", "stacks", "terminal", "threads", "threads_table", "words")
+NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+Result = collections.namedtuple("Result", "name lines skipped seconds")  # lines: what failed, or why it was skipped
+
+
+def tests_in(path):
+    return dict(harness.tests_of(importlib.import_module(os.path.splitext(os.path.basename(path))[0])))
 
 
 def discover():
     tests = {}
     for path in sorted(glob.glob(os.path.join(harness.HERE, "test_*.py"))):
-        module = importlib.import_module(os.path.splitext(os.path.basename(path))[0])
-        tests.update(harness.tests_of(module))
+        tests.update(tests_in(path))
     return tests
+
+
+def find_test(name):
+    """One test by its name, FILE.FUNCTION: the other files are not imported, which takes longer than most tests."""
+    return tests_in("test_%s.py" % name.split(".")[0])[name]
+
+
+def is_quick(name, test):
+    return name.split(".")[0] in QUICK and not getattr(test.func, "slow", False)
 
 
 def run_here(function, build):
@@ -50,7 +72,15 @@ def run_here(function, build):
 
 
 def run_apart(name, options):
-    """Runs one test in a process of its own; returns the lines that say what failed, or why it was skipped."""
+    """Runs one test in a process of its own."""
+    start = time.monotonic()
+    lines = output_of(name, options)
+    skipped = bool(lines) and all(line.startswith(SKIPPED) for line in lines)
+    return Result(name, [line[len(SKIPPED):] for line in lines] if skipped else lines, skipped, time.monotonic() - start)
+
+
+def output_of(name, options):
+    """What a test prints of failures, or why it was skipped; nothing: it passed."""
     command = [sys.executable, os.path.abspath(__file__), "--build", options.build, "--one", name]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                              errors="replace", start_new_session=True)
@@ -65,12 +95,40 @@ def run_apart(name, options):
     return output.splitlines() or ["the test process ended with %d" % child.returncode]
 
 
+def junit(results):
+    """The results as JUnit XML, which CI systems show."""
+    failed = [r for r in results if r.lines and not r.skipped]
+    suite = ElementTree.Element("testsuite", name="end-to-end", tests=str(len(results)), failures=str(len(failed)), errors="0",
+                                skipped=str(sum(r.skipped for r in results)), time="%.3f" % sum(r.seconds for r in results))
+    for result in results:
+        file, test = result.name.split(".", 1)
+        case = ElementTree.SubElement(suite, "testcase", classname=file, name=test, time="%.3f" % result.seconds)
+        if result.lines:
+            told = NOT_XML.sub("?", "\n".join(result.lines))
+            element = ElementTree.SubElement(case, "skipped" if result.skipped else "failure", message=told.splitlines()[0])
+            element.text = told
+    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def slowest(results, count):
+    """Lines that name the tests that took longest, where there are more than these."""
+    if len(results) <= count:
+        return []
+    first = sorted(results, key=lambda r: -r.seconds)[:count]
+    return ["the %d slowest of %d tests took %.0f s of %.0f s:" % (
+        count, len(results), sum(r.seconds for r in first), sum(r.seconds for r in results)),
+        *("%7.1f s  %s" % (r.seconds, r.name) for r in first)]
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", default=os.path.join(harness.ROOT, "build"))
     parser.add_argument("-k", metavar="NAME", default="", help="only tests whose name contains NAME")
     parser.add_argument("-j", type=int, default=2, help="tests at a time")
     parser.add_argument("-v", action="store_true", help="a line for each test that passes too")
+    parser.add_argument("--quick", action="store_true", help="only the files of `make check`")
+    parser.add_argument("--slowest", type=int, default=10, metavar="N", help="list the N tests that took longest (default 10)")
+    parser.add_argument("--junit", metavar="FILE", help="write the results to FILE as JUnit XML")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--timeout", type=int, default=TIMEOUT_S, metavar="SECONDS", help="for each test")
     parser.add_argument("--counts", help="append 'PASSED FAILED' to this file")
@@ -78,10 +136,9 @@ def main():
     options = parser.parse_args()
     options.build = os.path.abspath(options.build)
 
-    tests = discover()
     if options.one:
-        return run_here(tests[options.one], options.build)
-    chosen = [name for name in tests if options.k in name]
+        return run_here(find_test(options.one), options.build)
+    chosen = [name for name, test in discover().items() if options.k in name and (not options.quick or is_quick(name, test))]
     if options.list:
         print("\n".join(chosen))
         return 0
@@ -90,19 +147,22 @@ def main():
     if not chosen:
         sys.exit("no test's name contains '%s'; --list shows them" % options.k)
 
-    failed = skipped = 0
+    results = []
     with concurrent.futures.ThreadPoolExecutor(options.j) as pool:
-        for name, failures in zip(chosen, pool.map(lambda n: run_apart(n, options), chosen)):
-            if failures and all(line.startswith(SKIPPED) for line in failures):
-                skipped += 1
-                print("SKIP %s: %s" % (name, failures[0][len(SKIPPED):]), flush=True)
-                continue
-            failed += bool(failures)
-            for failure in failures:
-                print("FAIL %s: %s" % (name, failure), flush=True)
-            if options.v and not failures:
-                print("ok   %s" % name, flush=True)
-    passed = len(chosen) - failed - skipped
+        for result in pool.map(lambda name: run_apart(name, options), chosen):
+            results.append(result)
+            for line in result.lines:
+                print("%s %s: %s" % ("SKIP" if result.skipped else "FAIL", result.name, line), flush=True)
+            if options.v and not result.lines:
+                print("ok   %s  %.1f s" % (result.name, result.seconds), flush=True)
+    skipped = sum(r.skipped for r in results)
+    passed = sum(not r.lines for r in results)
+    failed = len(results) - passed - skipped
+    if options.junit:
+        with open(options.junit, "w") as out:
+            out.write(junit(results))
+    for line in slowest(results, options.slowest):
+        print(line)
     if options.counts:
         with open(options.counts, "a") as out:
             out.write("%d %d\n" % (passed, failed))

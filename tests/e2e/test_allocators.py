@@ -83,14 +83,18 @@ def test_preloaded_malloc_of_the_users(t):
     check_family(t, profile, sizes, 1)
 
 
-def test_own_operator_new(t):
-    profile = t.record(t.build("own_new.cpp", "-O1"))
+def check_own_new(t, profile):
+    """What own_new.cpp allocates."""
     totals = t.consistent(profile)
     t.equal("allocations and frees", (totals["allocations"], totals["frees"]), (150 + runtime(t, profile), 50))
     live, total = t.report(profile), t.report(profile, "total")
     t.equal("keeps", t.total(live, "keeps"), (50 * (411 + 412), 100))
     t.equal("drops live", t.total(live, "drops"), (0, 0))
     t.equal("drops total", t.total(total, "drops"), (50 * 411, 50))
+
+
+def test_own_operator_new(t):
+    check_own_new(t, t.record(t.build("own_new.cpp", "-O1")))
 
 
 def runtime(t, profile):

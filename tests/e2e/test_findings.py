@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 
-from harness import ROOT, Skipped, cases
+from harness import ROOT, Skipped, cases, slow
 
 API = ("-I", os.path.join(ROOT, "include"))
 
@@ -43,6 +43,7 @@ def test_csv(t):
     t.equal("stacks", [r["stack"].split(";") for r in rows], [[s["function"] for s in f["stack"]] for f in found])
 
 
+@slow
 def test_numbers(t):
     for number, want in ((1, (100, 40000)), (4, (2000000, 2000000 * 64)), (10, (2000, 256000))):  # of lists all, not their heads
         first = findings_of(t, record(t, number))["findings"][0]

@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 
-from harness import PROGRAMS, Failed, Skipped, bare
+from harness import Failed, PROGRAMS, Skipped, bare, slow
 
 SUPPRESSIONS = os.path.join(PROGRAMS, "suppressed.supp")
 
@@ -110,6 +110,7 @@ def test_valgrind_leaves_out_the_same(t):
     t.equal("what is left", (kept["bytes"], kept["count"]), tuple(int(n.replace(",", "")) for n in lost.groups()))
 
 
+@slow
 def test_generated_suppressions_leave_nothing(t):
     """What valgrind writes with --gen-suppressions=all leaves nothing of the leaks."""
     if not shutil.which("valgrind"):
@@ -124,6 +125,7 @@ def test_generated_suppressions_leave_nothing(t):
     t.equal("left", (report["sum"], report["ignored"]["bytes"] > 65000), ({"bytes": 0, "count": 0}, True))
 
 
+@slow
 def test_sanitizer_leaves_out_the_same(t):
     """LeakSanitizer counts what each pattern suppressed; so do we."""
     checked = t.build("suppressed.cpp", "-O0", "-fsanitize=leak")

@@ -30,6 +30,7 @@ MAY_INCLUDE = {
     "cli": {"base", "wire", "store", "symbol", "collect/session", "collect/counting", "collect/sampling", "collect/proc", "model",
             "analyse", "answer", "export", "view"},
 }
+NOT_HERE = {"no_page.c"}  # it is for builds without the viewer
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 
@@ -53,6 +54,15 @@ def test_includes_point_one_way(t):
                 t.failures.append('%s: "%s" is to be written with its folder' % (name, other))
             elif os.path.dirname(other) not in MAY_INCLUDE[folder] | {folder}:
                 t.failures.append("%s: %s may not include %s" % (name, folder, other))
+
+
+def test_every_source_is_built(t):
+    """meson.build lists files by pattern when it is configured (scripts/configure.sh): a file that came later is noticed here."""
+    with open(os.path.join(os.path.dirname(t.tidemark), "build.ninja"), errors="replace") as text:
+        built = set(re.findall(r"\b((?:src|tests/unit)/[\w/]+\.c)\b", text.read()))
+    wanted = [os.path.relpath(path, ROOT) for path in sources() + glob.glob(os.path.join(ROOT, "tests", "unit", "*.c"))
+              if path.endswith(".c") and os.path.basename(path) not in NOT_HERE]
+    t.equal("not in the build: run scripts/configure.sh", [path for path in wanted if path not in built], [])
 
 
 def test_there_is_something_to_check(t):

@@ -4,7 +4,7 @@ import io
 import os
 import re
 
-from harness import ROOT, bare, cases
+from harness import ROOT, bare, cases, slow
 from test_ctl import Running
 
 API = ("-I", os.path.join(ROOT, "include"))
@@ -314,6 +314,7 @@ def test_nothing_recorded(t):
     t.equal("blocks", (answer["totals"]["blocks"], answer["leaks"]), (0, []))
 
 
+@slow
 @cases(depth=(17,))
 def test_many_stacks(t, depth):
     """131,072 stacks: each is an entry, and each is there down to its end."""
@@ -330,6 +331,7 @@ def test_many_stacks(t, depth):
     t.equal("depths and outermost frames", (depths, ends), ({depth + 1}, {"_start"}))
 
 
+@slow
 def test_ten_million_blocks(t):
     """One stack: one entry, whatever the number of blocks; the figures are exact."""
     profile = t.record(t.build("ten_million.c", "-O1"), opts=("--no-scan",))

@@ -1,7 +1,7 @@
 """Marks: moments that the program names itself, exact in every report."""
 import os
 
-from harness import ROOT, cases
+from harness import ROOT, cases, slow
 
 API = ("-I", os.path.join(ROOT, "include"))
 
@@ -42,6 +42,7 @@ def test_unknown_moments_are_refused_with_the_labels_there_are(t):
         t.true("says what there is", "event#1 to #20" in stderr and "ten#1 to #2" in stderr, stderr)
 
 
+@slow
 def test_many_marks(t):
     """100,000 marks: all there, the last as exact as the first."""
     profile = t.record(t.build("marks.c", "-O1", *API), "100000")

@@ -6,7 +6,7 @@ import re
 import shlex
 
 import browser
-from harness import ROOT
+from harness import ROOT, slow
 
 API = ("-I", os.path.join(ROOT, "include"))
 KIB = 1024
@@ -79,6 +79,26 @@ def test_thresholds(t):
     t.equal("time", heights("--peak", "20K", "--peak-delta-time", "100"), [300])
 
 
+def test_top_in_every_format(t):
+    """--top leaves out rows of JSON and CSV as it does of text, and JSON counts them; without it data is complete."""
+    profile = record(t)
+    for command, key in (("peaks", "peaks"), ("threads", "threads"), ("tree", "calls")):
+        everything = t.ask(profile, command)
+        rows = everything[key]
+        t.true("%s: more than two rows" % command, len(rows) > 2, len(rows))
+        t.equal("%s: left out without --top" % command, everything[key + "_left_out"], 0)
+        wanted = rows[:2]
+        if command == "peaks":  # the highest, in order of time
+            wanted = sorted(sorted(rows, key=lambda r: (-r["bytes"], r["number"]))[:2], key=lambda r: r["number"])
+        some = t.ask(profile, command, "--top", "2")
+        t.equal("%s --top 2" % command, some[key], wanted)
+        t.equal("%s --top 2: left out" % command, some[key + "_left_out"], len(rows) - 2)
+        t.equal("%s --top 0" % command, len(t.ask(profile, command, "--top", "0")[key]), len(rows))
+        for options, count in (((), len(rows)), (("--top", "2"), 2)):
+            table = t.run(command, profile, "--csv", *options)[0]
+            t.equal("%s --csv %s: rows" % (command, options), len(list(csv.reader(table.splitlines()))) - 1, count)
+
+
 def test_tree_of_a_peak(t):
     profile = record(t)
     options = ("--peak-least", "20K")
@@ -117,6 +137,7 @@ def test_tree_as_csv(t):
             t.equal("all of the hills", sum(int(r["self_gained_bytes"]) for r in rows if r["function"] == "pile_up"), 650 * KIB)
 
 
+@slow
 def test_picture(t):
     profile, path = record(t), t.file("peaks.svg")
     t.run("peaks", profile, "--peak", "20K", "--plot", path)

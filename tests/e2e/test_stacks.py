@@ -1,7 +1,7 @@
 """Stacks are whole and right, whatever the frames look like."""
 import os
 
-from harness import bare, cases, line_of
+from harness import bare, cases, line_of, slow
 
 LEVELS = ("-O0", "-O2")
 
@@ -34,6 +34,7 @@ def test_too_deep_stack_loses_its_outer_end(t, opt):
     t.equal("the next stack is whole", [names[:2] for _, _, names in after], [["after", "main"]])
 
 
+@slow
 @cases(cc=("gcc", "clang"))
 def test_more_stacks_than_any_table(t, cc):
     """Half a million different stacks: none is cut, each is there with its one block, and the tree takes little memory."""
@@ -47,6 +48,7 @@ def test_more_stacks_than_any_table(t, cc):
     t.true("each line of branch calls half of them at least", len(calls) > 1 and min(calls) >= 1 << depth - 1, calls)
 
 
+@slow
 def test_no_memory_for_stacks(t):
     """When the kernel gives no more memory, stacks lose their outer frames, and say so; the innermost are there."""
     depth = 17
@@ -162,6 +164,7 @@ def test_standard_library_is_folded(t):
     t.true("self is less unfolded", t.row(unfolded, "fills_map")["self_bytes"] < 48 + 100 * 48)
 
 
+@slow
 def test_stacks_that_are_all_alike(t):
     """262,143 stacks that pack into some KB: what was written can be read."""
     nodes = (1 << 18) - 1

@@ -2,7 +2,7 @@
 import os
 
 import browser
-from harness import ROOT, cases
+from harness import ROOT, cases, slow
 
 API = ("-I", os.path.join(ROOT, "include"))
 
@@ -103,6 +103,7 @@ def test_csv_and_text(t):
     t.true("others", "... 3 more threads with " in text, text)
 
 
+@slow
 @cases(count=(4, 400))
 def test_picture(t, count):
     """Legible with 4 and with 400 threads: few lines, every name in the file beside it."""

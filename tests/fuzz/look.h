@@ -24,6 +24,7 @@
 #include "answer/peaks.h"
 #include "answer/report.h"
 #include "answer/threads.h"
+#include "../consistent.h"
 
 static inline void look_must(bool holds)
 {
@@ -35,27 +36,7 @@ static inline void look_must(bool holds)
 static inline void look_profile(const struct profile *p)
 {
     size_t text = 0;
-    look_must(p->nodes.count > 0 && p->frame_runs.count > 0);
-    for (size_t i = 1; i < p->nodes.count; i++)
-        look_must(p->nodes.items[i].parent < i);
-    for (size_t i = 0; i < p->sites.count; i++)
-        look_must(p->sites.items[i].node < p->nodes.count &&
-                  p->sites.items[i].thread < p->threads.count &&
-                  p->sites.items[i].domain < DOMAIN_COUNT);
-    for (size_t i = 0; i < p->intervals.count; i++)
-        look_must(p->intervals.items[i].first_row + p->intervals.items[i].row_count <=
-                  p->rows.count);
-    for (size_t i = 0; i < p->rows.count; i++)
-        look_must(p->rows.items[i].site < p->sites.count);
-    for (size_t i = 0; i < p->sizes.count; i++)
-        look_must(p->sizes.items[i].site < p->sites.count);
-    for (size_t i = 0; i < p->lifetimes.count; i++)
-        look_must(p->lifetimes.items[i].site < p->sites.count);
-    for (size_t i = 0; i < p->looks.count; i++)
-        look_must(p->looks.items[i].site < p->sites.count);
-    for (size_t i = 0; i + 1 < p->frame_runs.count; i++)
-        look_must(p->frame_runs.items[i] <= p->frame_runs.items[i + 1]);
-    look_must(*vec_last(&p->frame_runs) <= p->frames.count);
+    look_must(profile_is_consistent(p));
     for (size_t i = 0; i < p->marks.count; i++) {
         look_must(p->marks.items[i].intervals <= p->intervals.count);
         text += strlen(p->marks.items[i].name);
@@ -264,7 +245,8 @@ static inline void look_peaks(const struct recording *r, uint64_t hash)
     }
     if (peaks_init(&p, r, &q, &options, &err) == 0) {
         struct json_stacks stacks = {.frames = &p.places.total.frames};
-        const struct peaks_listing listing = {&p, "x.tide", "", 10, &stacks};
+        const struct peaks_listing listing = {&p, "x.tide", "", &stacks};
+        peaks_keep_highest(&p, 10);
         const struct document document = peaks_document(&listing);
         look_document(&document, &style, &out);
         json_stacks_release(&stacks);

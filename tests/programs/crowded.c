@@ -9,22 +9,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "known.h"
+#include "six_threads.h"
 
 SITE static void before(void)
 {
     for (int i = 0; i < 1000; i++)
         known_sink = malloc(64);
-}
-
-static pthread_barrier_t all_here;
-
-SITE static void *in_threads(void *unused)
-{
-    for (int i = 0; i < 100; i++)
-        known_sink = malloc(32);
-    pthread_barrier_wait(&all_here);
-    return unused;
 }
 
 SITE static void in_child(void)
@@ -40,8 +30,7 @@ static int descriptors(void)
 
     while (open("/dev/null", O_RDWR) >= 0)
         ;
-    pthread_barrier_init(&all_here, NULL, 6);
-    known_run(6, in_threads);
+    run_six_threads();
     child = fork();
     if (child == 0) {
         in_child();

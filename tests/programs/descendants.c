@@ -11,21 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "known.h"
+#include "parent_child.h"
 
 #define LONG 200000
-
-SITE static void in_parent(void)
-{
-    for (int i = 0; i < 10; i++)
-        known_sink = malloc(100);
-}
-
-SITE static void in_child(void)
-{
-    for (int i = 0; i < 7; i++)
-        known_sink = malloc(1000);
-}
 
 /* 400,000 allocations of 16 and 48 bytes, half of them kept. */
 SITE static void at_length(void)

@@ -12,19 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "known.h"
-
-SITE static void in_parent(void)
-{
-    for (int i = 0; i < 10; i++)
-        known_sink = malloc(100);
-}
-
-SITE static void in_child(void)
-{
-    for (int i = 0; i < 7; i++)
-        known_sink = malloc(1000);
-}
+#include "parent_child.h"
 
 static int is(const char *how, const char *what)
 {

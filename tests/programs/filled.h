@@ -20,4 +20,18 @@ static unsigned below(unsigned n)
     return (unsigned)((seed >> 33) % n);
 }
 
+/* The beginning of a block that is in a list. */
+struct link {
+    struct link *next;
+};
+
+static inline void free_list(struct link **list)
+{
+    while (*list) {
+        struct link *next = (*list)->next;
+        free(*list);
+        *list = next;
+    }
+}
+
 #endif

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "known.h"
+#include "six_threads.h"
 
 static const struct {
     const char *name;
@@ -53,16 +53,6 @@ SITE static void in_first_thread(void)
     }
 }
 
-static pthread_barrier_t all_here;
-
-SITE static void *in_threads(void *unused)
-{
-    for (int i = 0; i < 100; i++)
-        known_sink = malloc(32);
-    pthread_barrier_wait(&all_here);
-    return unused;
-}
-
 SITE static void in_child(void)
 {
     for (int i = 0; i < 50; i++)
@@ -75,8 +65,7 @@ static int unfiltered(void)
     pid_t child;
 
     in_first_thread();
-    pthread_barrier_init(&all_here, NULL, 6);
-    known_run(6, in_threads);
+    run_six_threads();
     child = fork();
     if (child == 0) {
         in_child();

@@ -60,12 +60,8 @@ static void *work(void *argument)
 int main(int argc, char **argv)
 {
     count = (unsigned)known_argument(argc, argv, 1, 4);
-    pthread_t *threads = calloc(count, sizeof *threads);
     blocks = calloc(count, sizeof *blocks);
     pthread_barrier_init(&barrier, NULL, count);
-    for (unsigned i = 0; i < count; i++)
-        pthread_create(&threads[i], NULL, work, (void *)(size_t)i);
-    for (unsigned i = 0; i < count; i++)
-        pthread_join(threads[i], NULL);
+    known_run_numbered(count, work);
     return 0;
 }

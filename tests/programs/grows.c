@@ -46,26 +46,13 @@ SITE static void noise(void)
     }
 }
 
-struct link {
-    struct link *next;
-    char data[10000 - sizeof(struct link *)];
-};
 static struct link *chain;
 
 SITE static void linked(void)
 {
-    struct link *l = FILLED(sizeof *l);
+    struct link *l = FILLED(10000);
     l->next = chain;
     chain = l;
-}
-
-static void clear(void)
-{
-    while (chain) {
-        struct link *next = chain->next;
-        free(chain);
-        chain = next;
-    }
 }
 
 /* Asked for any of 40 entries, which it makes when it is first asked. */
@@ -210,7 +197,7 @@ int main(int argc, char **argv)
         else if (strcmp(kind, "cache") == 0)
             cached();
         else if (strcmp(kind, "sawtooth") == 0)
-            event % 8 == phase ? clear() : linked();
+            event % 8 == phase ? free_list(&chain) : linked();
         else if (strcmp(kind, "steps") == 0)
             collected(items);
         else if (strcmp(kind, "steps-leak") == 0)
@@ -237,6 +224,6 @@ int main(int argc, char **argv)
     for (int i = 0; i < 8192; i++)
         free(table[i]);
     if (strcmp(kind, "cleared") == 0)
-        clear();
+        free_list(&chain);
     return 0;
 }

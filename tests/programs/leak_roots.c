@@ -9,24 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "known.h"
+#include "scan_blocks.h"
 
 enum { KEYS = 40 }; /* more than a thread's descriptor has room for */
 
 static uintptr_t volatile disguised[2];
 static pthread_key_t first_key, late_key;
-
-SITE static void *block(size_t size)
-{
-    return calloc(1, size);
-}
-
-SITE static void clear_stack(void)
-{
-    volatile char room[16384];
-    for (size_t i = 0; i < sizeof room; i++)
-        room[i] = 0;
-}
 
 SITE static void by_keys(void)
 {

@@ -1,6 +1,6 @@
 /* Blocks that only something of a certain kind points to, when the program ends. The sizes tell
  * them apart; what is odd in each case is in a function of its own. */
-#include "known.h"
+#include "scan_blocks.h"
 
 static void *volatile global;
 static __thread void *volatile thread_local;
@@ -10,19 +10,6 @@ static struct {
     char pad[3];
     void *volatile unaligned;
 } __attribute__((packed)) packed;
-
-SITE static void *block(size_t size)
-{
-    return calloc(1, size);
-}
-
-/* The stack is cleared of what was there: a stale pointer would keep a block. */
-SITE static void clear_stack(void)
-{
-    volatile char room[16384];
-    for (size_t i = 0; i < sizeof room; i++)
-        room[i] = 0;
-}
 
 SITE static void by_global(void)
 {

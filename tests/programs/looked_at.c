@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "known.h"
+#include "parent_child.h"
 
 extern char **environ;
 
@@ -45,18 +45,6 @@ static void linger(const char *collector)
     while (getenv("TIDEMARK_SOCKET") && first >= 0 && naps_of(collector) >= 0 &&
            naps_of(collector) < first + 150)
         usleep(1000);
-}
-
-SITE static void in_parent(void)
-{
-    for (int i = 0; i < 10; i++)
-        known_sink = malloc(100);
-}
-
-SITE static void in_child(void)
-{
-    for (int i = 0; i < 7; i++)
-        known_sink = malloc(1000);
 }
 
 int main(int argc, char **argv)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "known.h"
 #include "tidemark.h"
 
 #define BLOCKS 100
@@ -34,14 +35,9 @@ static void *work(void *argument)
 
 int main(int argc, char **argv)
 {
-    count = argc > 1 ? (unsigned)atoi(argv[1]) : 4;
-    pthread_t *threads = calloc(count, sizeof *threads);
+    count = (unsigned)known_argument(argc, argv, 1, 4);
     blocks = calloc(count, sizeof *blocks);
     pthread_barrier_init(&barrier, NULL, count);
-    for (unsigned i = 0; i < count; i++)
-        pthread_create(&threads[i], NULL, work, (void *)(size_t)i);
-    for (unsigned i = 0; i < count; i++)
-        pthread_join(threads[i], NULL);
-    free(threads);
+    known_run_numbered(count, work);
     return 0;
 }

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "known.h"
+#include "scan_blocks.h"
 #include "tidemark.h"
 
 static void *volatile global;
@@ -27,18 +27,6 @@ static __thread void *volatile local;
 static int gate[2]; /* nothing is written to it until the end */
 static volatile int ready, wrong;
 static volatile sig_atomic_t signals;
-
-SITE static void *block(size_t size)
-{
-    return calloc(1, size);
-}
-
-SITE static void clear_stack(void)
-{
-    volatile char room[16384];
-    for (size_t i = 0; i < sizeof room; i++)
-        room[i] = 0;
-}
 
 SITE static void lose(size_t size)
 {

@@ -208,7 +208,7 @@ SITE static void child_loses(void)
 SITE static void fork_children(int count)
 {
     kept = filled(count > 4 ? MIB : 20 * MIB); /* it is looked through in each */
-    for (int i = 0; i < count; i++) { /* one after the other */
+    for (int i = 0; i < count; i++) {          /* one after the other */
         pid_t child = fork();
         if (!child) {
             child_loses();

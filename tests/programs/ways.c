@@ -49,9 +49,6 @@ SITE static void lose_tree(void)
     told(3 * sizeof *root + 3 * (size / 3));
 }
 
-struct link {
-    struct link *next;
-};
 static struct link *list;
 
 SITE static void keep(size_t bytes)
@@ -60,15 +57,6 @@ SITE static void keep(size_t bytes)
     l->next = list;
     list = l;
     told(bytes);
-}
-
-static void drop_all(void)
-{
-    while (list) {
-        struct link *next = list->next;
-        free(list);
-        list = next;
-    }
 }
 
 SITE static void cache(void)
@@ -221,7 +209,7 @@ static void act(const char *kind, int fd)
     else if (!strcmp(kind, "saturating") && event <= 45)
         keep((size_t)((double)size * fading()) + sizeof(struct link));
     else if (!strcmp(kind, "sawtooth"))
-        event % 8 == 7 ? drop_all() : keep(size);
+        event % 8 == 7 ? free_list(&list) : keep(size);
     else if (!strcmp(kind, "mmap") || (!strcmp(kind, "late-mmap") && event >= 51))
         map_more(MAP_PRIVATE | MAP_ANONYMOUS, -1);
     else if (!strcmp(kind, "shared"))

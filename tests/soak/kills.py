@@ -18,6 +18,8 @@ import sys
 import tempfile
 import time
 
+import soak
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 HEADER = struct.Struct("=II56x")
@@ -28,11 +30,7 @@ LATEST_KILL_S = 0.06
 
 def read_log(path):
     """(pid, [(allocated, freed) of each thread]), each of these (begun, done, bytes begun, bytes done)."""
-    try:
-        with open(path, "rb") as log:
-            data = log.read()
-    except OSError:
-        return 0, []
+    data = soak.read_bytes(path)
     if len(data) < HEADER.size:
         return 0, []
     pid, threads = HEADER.unpack_from(data)

@@ -47,13 +47,18 @@ class Part:
         return sum(t[0] - t[1] for t in self.allocated + self.freed)
 
 
-def read_log(path):
-    """(what the program itself found wrong, [Part])"""
+def read_bytes(path):
+    """All of a log; nothing where there is none yet."""
     try:
         with open(path, "rb") as log:
-            data = log.read()
+            return log.read()
     except OSError:
-        return 0, []
+        return b""
+
+
+def read_log(path):
+    """(what the program itself found wrong, [Part])"""
+    data = read_bytes(path)
     if len(data) < HEADER.size:
         return 0, []
     processes, failures = HEADER.unpack_from(data)

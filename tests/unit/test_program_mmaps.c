@@ -126,15 +126,21 @@ static void test_put_back(void **state)
     ledger_release(&l);
 }
 
+static void begin_model(struct model *m, struct ledger *l)
+{
+    *m = (struct model){0};
+    memset(m->owner, NOBODY, sizeof m->owner);
+    open_accounts(l);
+}
+
 /* One mapping, cut from the left, from the right, in the middle, and gone. */
 static void test_cuts(void **state)
 {
     (void)state;
     struct program_mmaps r = {0};
     struct ledger l;
-    struct model m = {0};
-    memset(m.owner, NOBODY, sizeof m.owner);
-    open_accounts(&l);
+    struct model m;
+    begin_model(&m, &l);
     const struct account *a = l.accounts.items;
     map_pages(&m, &r, &l, 10, 10, 0);
     unmap_pages(&m, &r, &l, 8, 4);
@@ -164,9 +170,8 @@ static void test_nonsense(void **state)
     (void)state;
     struct program_mmaps r = {0};
     struct ledger l;
-    struct model m = {0};
-    memset(m.owner, NOBODY, sizeof m.owner);
-    open_accounts(&l);
+    struct model m;
+    begin_model(&m, &l);
     program_mmaps_map(&r, &l, BASE, 0, 1);
     program_mmaps_map(&r, &l, BASE, UINT64_MAX, 1);
     assert_int_equal(r.items.count, 0);

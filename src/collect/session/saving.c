@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/exit_status.h"
 #include "collect/proc/proc.h"
 #include "collect/resident/footprint.h"
 #include "collect/resident/maps.h"
@@ -334,7 +335,6 @@ int finish(struct session *s, struct session_result *result, struct err *err)
     result->recording = r;
     result->file = s->file;
     s->file = NULL;
-    result->status =
-        WIFSIGNALED(s->wait_status) ? 128 + WTERMSIG(s->wait_status) : WEXITSTATUS(s->wait_status);
+    result->status = exit_status(s->wait_status);
     return code;
 }

@@ -1,0 +1,122 @@
+#include "model/process_choice.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/combined_profile.h"
+#include "model/moment.h"
+#include "model/sampled.h"
+
+/* How many of the marks that a query names are marks of this profile. */
+static int marks_named(const struct profile *p, const struct query *q)
+{
+    int found = moment_is_mark(p, q->at) + moment_is_mark(p, q->since);
+    bool any = false;
+    for (size_t i = 0; q->has_mark && i < p->marks.count && !any; i++)
+        any = !*q->has_mark || strcmp(p->marks.items[i].name, q->has_mark) == 0;
+    return found + any;
+}
+
+/* The program that a process became by exec, or NULL. */
+static const struct profile *program_after_exec(const struct recording *r, const struct profile *p)
+{
+    const struct profile *end = r->profiles.items + r->profiles.count;
+    for (const struct profile *next = p + 1; next < end && p->execed; next++)
+        if (next->pid == p->pid)
+            return next;
+    return NULL;
+}
+
+static bool is_launcher(const struct recording *r, const struct profile *p)
+{
+    const struct profile *next = program_after_exec(r, p);
+    return next && profile_memory(p) < profile_memory(next) + ANSWER_LAUNCHER_BYTES;
+}
+
+/* Has `a` more to tell than `b`, which comes first in the recording? */
+static bool is_larger(const struct profile *a, const struct profile *b)
+{
+    if (!a->sampling.alone || !b->sampling.alone)
+        return profile_memory(a) > profile_memory(b);
+    struct sampled_totals x = sampled_whole(a), y = sampled_whole(b);
+    return x.cpu_ns != y.cpu_ns ? x.cpu_ns > y.cpu_ns : x.faults > y.faults;
+}
+
+const struct profile *answer_program(const struct recording *r)
+{
+    const struct profile *p = r->profiles.count ? r->profiles.items : NULL;
+    for (const struct profile *next = p; next; next = program_after_exec(r, p))
+        p = next;
+    return p;
+}
+
+/* Where several are equal, it is the program that was started. */
+static const struct profile *choose(const struct recording *r, const struct query *q)
+{
+    const struct profile *best = answer_program(r);
+    int best_marks = q ? marks_named(best, q) : 0;
+    for (size_t i = 0; i < r->profiles.count; i++) {
+        const struct profile *p = &r->profiles.items[i];
+        int marks = q ? marks_named(p, q) : 0;
+        if (is_launcher(r, p) && !marks)
+            continue;
+        if (marks > best_marks || (marks == best_marks && is_larger(p, best))) {
+            best = p;
+            best_marks = marks;
+        }
+    }
+    return best;
+}
+
+char *answer_process_word(const struct recording *r, const struct profile *p)
+{
+    size_t number = 1;
+    for (const struct profile *q = r->profiles.items; q < p; q++)
+        number += q->pid == p->pid;
+    return xasprintf("%" PRIu32 "#%zu", p->pid, number);
+}
+
+int answer_process(const struct recording *r, const struct query *q, const struct profile **out,
+                   struct err *err)
+{
+    const char *process = q ? q->process : NULL;
+    if (!r->profiles.count)
+        return err_set(err, -ENOENT, "the recording holds no process");
+    if (!process) {
+        *out = choose(r, q);
+        return 0;
+    }
+    if (strcmp(process, COMBINED_PROFILE_WORD) == 0) {
+        *out = r->combined;
+        return *out ? 0
+                    : err_set(err, -EINVAL,
+                              "this can be told of one process only; --process PID picks it");
+    }
+    char *end;
+    unsigned long pid = strtoul(process, &end, 10), wanted = 0;
+    if (end == process || (*end && *end != '#') || *process == '-')
+        return err_set(err, -EINVAL,
+                       "--process '%s' is not a process id, nor all; 'tidemark report' lists them",
+                       process);
+    if (*end == '#') {
+        const char *number = end + 1;
+        wanted = strtoul(number, &end, 10);
+        if (!wanted || *end)
+            return err_set(err, -EINVAL, "--process '%s' is not of the form PID#N with N from 1",
+                           process);
+    }
+    const struct profile *found = NULL;
+    unsigned long seen = 0;
+    for (size_t i = 0; i < r->profiles.count; i++)
+        if (r->profiles.items[i].pid == pid && (!wanted || ++seen == wanted))
+            found = &r->profiles.items[i];
+    if (!found)
+        return err_set(err, -ENOENT,
+                       "no process %s in this recording; it holds %zu, the first is %u; "
+                       "'tidemark report' lists them",
+                       process, r->profiles.count, (unsigned)r->profiles.items[0].pid);
+    *out = found;
+    return 0;
+}

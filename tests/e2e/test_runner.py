@@ -1,0 +1,51 @@
+"""The runner of these tests itself: what it writes for CI, and the list of the slowest tests."""
+import os
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import harness
+import runner
+
+RESULTS = [runner.Result("exact.counts", [], False, 0.25),
+           runner.Result("exact.names[-O2 -g]", ["got <1>, want \x1b[2m & more", "second line"], False, 2.5),
+           runner.Result("cpu.kernel", ["no kernel here"], True, 0.125)]
+
+
+def test_junit_of_failures(t):
+    suite = ElementTree.fromstring(runner.junit(RESULTS).encode())
+    t.equal("counts", {name: suite.get(name) for name in ("name", "tests", "failures", "errors", "skipped", "time")},
+            {"name": "end-to-end", "tests": "3", "failures": "1", "errors": "0", "skipped": "1", "time": "2.875"})
+    t.equal("cases", [(c.get("classname"), c.get("name"), c.get("time"), [e.tag for e in c]) for c in suite],
+            [("exact", "counts", "0.250", []), ("exact", "names[-O2 -g]", "2.500", ["failure"]), ("cpu", "kernel", "0.125", ["skipped"])])
+    failure = suite[1][0]
+    t.equal("message", failure.get("message"), "got <1>, want ?[2m & more")
+    t.equal("text", failure.text, "got <1>, want ?[2m & more\nsecond line")
+    t.equal("why it was skipped", suite[2][0].text, "no kernel here")
+
+
+def test_slowest(t):
+    t.equal("two of three", runner.slowest(RESULTS, 2),
+            ["the 2 slowest of 3 tests took 3 s of 3 s:", "    2.5 s  exact.names[-O2 -g]", "    0.2 s  exact.counts"])
+    t.equal("no more than these", runner.slowest(RESULTS, 3), [])
+
+
+def test_junit_of_a_run(t):
+    """The command line: two tests pass, and the file says so."""
+    path = t.file("results.xml")
+    done = subprocess.run([sys.executable, os.path.join(harness.HERE, "runner.py"), "--build", os.path.dirname(t.tidemark),
+                           "-k", "layers.", "--junit", path, "--slowest", "1"], stdout=subprocess.PIPE, text=True)
+    suite = ElementTree.parse(path).getroot()
+    t.equal("exit status", done.returncode, 0)
+    names = sorted(c.get("name") for c in suite)
+    t.equal("tests", names, ["every_source_is_built", "includes_point_one_way", "there_is_something_to_check"])
+    t.equal("nothing failed", (suite.get("tests"), suite.get("failures"), suite.get("skipped")), ("3", "0", "0"))
+    lines = done.stdout.splitlines()
+    t.true("the slowest one", lines[0].startswith("the 1 slowest of 3 tests took"), lines[0])
+    t.equal("the end", lines[-1], "3 passed, 0 failed")
+
+
+def test_quick_names_files(t):
+    """`make check` runs whole files, which must exist."""
+    missing = [name for name in runner.QUICK if not os.path.exists(os.path.join(harness.HERE, "test_%s.py" % name))]
+    t.equal("files of --quick that are not there", missing, [])
