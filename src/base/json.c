@@ -45,6 +45,21 @@ static void json_quote(struct strbuf *out, const char *text)
     strbuf_putc(out, '"');
 }
 
+char *json_decoded(const char *text)
+{
+    struct strbuf out = {0};
+    strbuf_puts(&out, "");
+    for (const unsigned char *s = (const unsigned char *)text; *s;) {
+        int n = utf8_length(s);
+        if (n == 0)
+            strbuf_puts(&out, "\xef\xbf\xbd");
+        else
+            strbuf_add(&out, s, (size_t)n);
+        s += n ? n : 1;
+    }
+    return strbuf_detach(&out);
+}
+
 static void json_item(struct json *j, const char *key)
 {
     if (j->started[j->depth])

@@ -24,6 +24,9 @@ struct json {
     char closing[JSON_DEPTH];
 };
 
+/* Text as a reader of JSON gets it: bytes that are not UTF-8 become U+FFFD. The caller frees it. */
+char *json_decoded(const char *text);
+
 void json_init(struct json *j, struct strbuf *out);
 void json_object(struct json *j, const char *key);
 void json_array(struct json *j, const char *key);

@@ -224,17 +224,23 @@ static void offer_labels(struct line *l, bool numbered)
     struct recording *r = read_recording(l, true);
     for (size_t i = 0; r && i < r->profiles.count; i++) {
         const struct profile *p = &r->profiles.items[i];
+        struct strpool labels = {0};
+        VEC(size_t) numbers = {0}; /* of the last mark of each label */
         for (size_t m = 0; m < p->marks.count; m++) {
             const char *name = p->marks.items[m].name;
             offer(l, name, "mark");
-            size_t number = 0;
-            for (size_t k = 0; k <= m && numbered && strchr(l->partial, '#'); k++)
-                number += strcmp(p->marks.items[k].name, name) == 0;
-            char *word = number ? xasprintf("%s#%zu", name, number) : NULL;
-            if (word)
-                offer(l, word, "mark");
+            uint32_t label = strpool_add(&labels, name);
+            while (numbers.count <= label)
+                *vec_push(&numbers) = 0;
+            size_t number = ++numbers.items[label];
+            if (!numbered || !strchr(l->partial, '#'))
+                continue;
+            char *word = xasprintf("%s#%zu", name, number);
+            offer(l, word, "mark");
             free(word);
         }
+        strpool_release(&labels);
+        vec_release(&numbers);
     }
     recording_free(r);
 }

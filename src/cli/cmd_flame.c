@@ -47,7 +47,7 @@ static const struct option extra[] = {{"output", required_argument, NULL, OPT_OU
 
 struct wanted {
     const char *output, *diff, *title, *since;
-    bool normalise, inverted, reverse, by_thread, folded, from_folded, lines;
+    bool normalise, inverted, reverse, by_thread, folded, from_folded, lines, min_width_given;
     double min_width;
     double min_share;  /* calls below this share of all need no box; 0: each does */
     int colors;        /* -1: by the metric */
@@ -117,6 +117,7 @@ static int take(void *context, int val, const char *argument, struct err *err)
         return 0;
     case OPT_MIN_WIDTH:
         w->min_width = strtod(argument, &end);
+        w->min_width_given = true;
         if (end == argument || *end || !(w->min_width >= 0 && w->min_width <= 1200))
             return err_set(err, -EINVAL,
                            "--min-width '%s' is not a number of pixels from 0 to 1200", argument);
@@ -261,6 +262,48 @@ static void subtitle_of(const struct query *q, const struct wanted *w, struct st
         strbuf_puts(out, ": red grew, blue shrank");
 }
 
+static bool is_focused(const struct focus *f)
+{
+    return f->within.patterns.count || f->paths.count || f->ignore.patterns.count ||
+           f->fold.patterns.count || f->merge.rules.count || f->no_fold || f->python_only ||
+           f->native_only || f->thread || f->suppress.rules.count || f->presets || f->no_defaults;
+}
+
+/* An option that would change nothing is refused, so that nobody believes it did. */
+static int check_options(const struct wanted *w, const struct query_options *o, struct err *err)
+{
+    const struct query *q = &o->query;
+    bool json = o->output == OUTPUT_JSON, picture = !json && !w->folded;
+    const char *drawn = w->normalise     ? "--normalise"
+                        : w->inverted    ? "--inverted"
+                        : w->title       ? "--title"
+                        : w->colors >= 0 ? "--colors"
+                                         : NULL;
+    const char *asked = o->metric_given             ? "--metric"
+                        : q->size != SIZE_REQUESTED ? "--size"
+                        : q->since                  ? "--since"
+                        : q->at                     ? "--at"
+                        : q->process                ? "--process"
+                        : o->by_given               ? "--by"
+                        : w->diff                   ? "--diff"
+                        : w->reverse                ? "--reverse"
+                        : w->by_thread              ? "--by-thread"
+                        : is_focused(&q->focus)     ? "options such as --within"
+                                                    : NULL;
+    if (json && (w->folded || w->from_folded))
+        return err_set(err, -EINVAL, "--json excludes --folded and --from-folded");
+    if (!picture && drawn)
+        return err_set(err, -EINVAL, "%s is for pictures; leave it out with %s", drawn,
+                       json ? "--json" : "--folded");
+    if (w->folded && w->min_width_given)
+        return err_set(err, -EINVAL, "--folded has every stack; leave out --min-width");
+    if (w->from_folded && asked)
+        return err_set(err, -EINVAL, "--from-folded draws all that it reads; leave out %s", asked);
+    if (w->normalise && !w->diff && !w->from_folded)
+        return err_set(err, -EINVAL, "--normalise is for --diff");
+    return 0;
+}
+
 int cmd_flame(int argc, char **argv)
 {
     static const char *const common[] = {"metric",      "size",        "at",      "since", "within",
@@ -291,14 +334,15 @@ int cmd_flame(int argc, char **argv)
         print_help();
         goto out;
     }
+    code = check_options(&w, &o, &err);
+    if (code)
+        goto out;
     if (o.output == OUTPUT_JSON) {
         json_init(&json, &out);
         json_object(&json, NULL);
         json_string(&json, "schema", "tidemark.flame/1");
         w.json = &json;
         w.since = o.query.since;
-        if (w.folded || w.from_folded)
-            code = err_set(&err, -EINVAL, "--json excludes --folded and --from-folded");
     } else if (!w.output && !w.folded && isatty(STDOUT_FILENO)) {
         code = err_set(&err, -EINVAL,
                        "a picture cannot be shown on a terminal; add '-o FILE.svg', or "

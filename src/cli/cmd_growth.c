@@ -86,9 +86,12 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
 {
     const struct wanted *w = o->command->context;
     struct growth growth;
+    int code = w->plot ? picture_alone("--plot", o->output, err) : 0;
+    if (code)
+        return code;
     o->query.has_mark = w->mark ? w->mark : "";
     const struct growth_question question = {o->query, w->mark, w->per};
-    int code = growth_init(&growth, r, &question, err);
+    code = growth_init(&growth, r, &question, err);
     if (code)
         return code;
     code = w->plot ? draw(&growth, w->plot, err) : print_growth(&growth, o, w->why);

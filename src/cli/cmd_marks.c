@@ -101,8 +101,15 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
         return err_set(err, -EINVAL,
                        "--scopes is a table of its own: without --stamps, --plot, "
                        "--gnuplot and --npy");
+    int code = picture || w->npy ? picture_alone(w->plot      ? "--plot"
+                                                 : w->gnuplot ? "--gnuplot"
+                                                              : "--npy",
+                                                 o->output, err)
+                                 : 0;
+    if (code)
+        return code;
     o->query.has_mark = w->label ? w->label : "";
-    int code = answer_process(r, &o->query, &profile, err);
+    code = answer_process(r, &o->query, &profile, err);
     if (!code && w->scopes)
         return show_scopes(o, r, profile, w->label, err);
     /* Text of a process without marks is not left empty; data is what was asked for. */

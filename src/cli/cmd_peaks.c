@@ -1,6 +1,7 @@
 /* tidemark peaks FILE: numbered peaks of every thread and of the process. */
 #include "cli/commands.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,6 +134,8 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
 {
     const struct wanted *w = o->command->context;
     struct peaks peaks;
+    if (w->rebase && !w->plot)
+        return err_set(err, -EINVAL, "--rebase is for --plot");
     int code = peaks_init(&peaks, r, &o->query, &w->peaks, err);
     if (code)
         return code;

@@ -1,6 +1,7 @@
 /* tidemark threads FILE: what each thread had, over time. */
 #include "cli/commands.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -89,11 +90,17 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
 {
     const struct wanted *w = o->command->context;
     struct threads threads;
-    int code = threads_init(&threads, r, &o->query, err);
+    bool drawn = w->plot || w->gnuplot;
+    int code = drawn ? picture_alone(w->plot ? "--plot" : "--gnuplot", o->output, err) : 0;
+    if (!code && w->rebase && !drawn)
+        code = err_set(err, -EINVAL, "--rebase is for --plot and --gnuplot");
+    if (code)
+        return code;
+    code = threads_init(&threads, r, &o->query, err);
     if (code)
         return code;
     const struct document document = threads_document(&threads, o->query.top);
-    code = w->plot || w->gnuplot ? draw(&threads, w, err) : command_write(o, &document);
+    code = drawn ? draw(&threads, w, err) : command_write(o, &document);
     threads_release(&threads);
     return code;
 }

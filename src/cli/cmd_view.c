@@ -1,5 +1,6 @@
 /* tidemark view FILE [OTHER], tidemark view PID: a page that answers what the commands answer. */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,8 +41,10 @@ static const char help[] =
     "  --with-source    put in the lines of sources that the stacks name; they may be secret\n"
     "  --source-path P  where sources are: a folder, or FROM=TO (repeatable)\n"
     "  --limit LIMIT    'peak +5 %', 'live +64 KiB' (more than the first recording), 'peak 500 "
-    "MiB':\n"
-    "                   exit status 3 if there is more; the page shows what (repeatable)\n"
+    "MiB',\n"
+    "                   'cpu 5s', of all processes together: exit status 3 if there is more; the "
+    "page\n"
+    "                   shows what (repeatable)\n"
     "  --serve [ADDRESS]\n"
     "                   do not write a page, answer its questions over HTTP until Ctrl-C: for "
     "recordings\n"
@@ -166,6 +169,8 @@ static int parse(struct view *v, int argc, char **argv, struct err *err)
     v->page.serve = v->serve |= v->page.live;
     if (v->serve && v->output)
         return err_set(err, -EINVAL, "--serve writes no page; leave out -o");
+    if (v->source_paths.given.count && !v->with_source)
+        return err_set(err, -EINVAL, "--source-path is for --with-source");
     return 0;
 }
 
@@ -176,7 +181,7 @@ static int read_recordings(struct view *v, struct err *err)
 {
     bool needed = v->serve || v->with_source || v->limits.count;
     for (size_t i = 0; needed && i < v->page.files; i++) {
-        int code = v->pid ? view_live_read(v->pid, &v->recordings[i], err)
+        int code = v->pid ? view_live_read(v->pid, false, &v->recordings[i], err)
                           : recording_read(v->page.paths[i], &v->recordings[i], err);
         if (code)
             return code;
@@ -250,21 +255,26 @@ static void add_sources(struct view *v)
 
 /* --- a page in a file ------------------------------------------------------------------------ */
 
-static void open_page(const struct view *v, const char *address)
+static bool opens(const struct view *v)
 {
     const char *x = getenv("DISPLAY"), *wayland = getenv("WAYLAND_DISPLAY");
-    if (v->no_open || !((x && *x) || (wayland && *wayland)))
-        return;
+    return !v->no_open && ((x && *x) || (wayland && *wayland));
+}
+
+static void open_page(const char *path)
+{
+    char *word = xasprintf("%s%s", *path == '-' ? "./" : "", path);
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
         setsid(); /* Ctrl-C ends us, not the browser */
         if (fork() == 0 && freopen("/dev/null", "w", stdout) && freopen("/dev/null", "w", stderr))
-            execlp("xdg-open", "xdg-open", address, (char *)NULL);
+            execlp("xdg-open", "xdg-open", word, (char *)NULL);
         _exit(0);
     }
     if (child > 0)
         waitpid(child, NULL, 0);
+    free(word);
 }
 
 static int write_page(struct view *v, struct err *err)
@@ -276,7 +286,8 @@ static int write_page(struct view *v, struct err *err)
         code = picture_write(path, &html, err);
     if (!code && strcmp(path, "-") != 0) {
         puts(path);
-        open_page(v, path);
+        if (opens(v))
+            open_page(path);
     }
     strbuf_release(&html);
     free(path);
@@ -285,14 +296,53 @@ static int write_page(struct view *v, struct err *err)
 
 /* --- a page that is served -------------------------------------------------------------------- */
 
+static void hold(const struct view *v, size_t which, struct recording *r)
+{
+    char *name = page_name(&v->page, which);
+    recording_hold(name, r);
+    free(name);
+}
+
 static int refresh(void *context, struct err *err)
 {
     struct view *v = context;
     struct recording *r;
-    int code = view_live_read(v->pid, &r, err);
+    int code = view_live_read(v->pid, true, &r, err);
     if (!code)
-        recording_hold(page_name(&v->page, 0), r);
+        hold(v, 0, r);
     return code;
+}
+
+/* Every user of the machine sees the arguments of a browser, so it gets the address with the token
+ * in a file that only this user can read. NULL: there is none. The caller removes it. */
+static char *write_redirect(const char *address)
+{
+    const char *folder = getenv("TMPDIR");
+    char *own = xasprintf("%s/tidemark-view.XXXXXX", folder && *folder ? folder : "/tmp");
+    char *path = mkdtemp(own) ? xasprintf("%s/open.html", own) : NULL;
+    int fd = path ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
+    if (fd >= 0)
+        dprintf(
+            fd,
+            "<!doctype html>\n<meta charset=\"utf-8\">\n<title>tidemark</title>\n"
+            "<meta http-equiv=\"refresh\" content=\"0; url=%s\">\n<a href=\"%s\">tidemark</a>\n",
+            address, address);
+    if (fd < 0 || close(fd)) {
+        free(path);
+        path = NULL;
+    }
+    free(own);
+    return path;
+}
+
+static void remove_redirect(char *path)
+{
+    if (!path)
+        return;
+    unlink(path);
+    *strrchr(path, '/') = '\0';
+    rmdir(path);
+    free(path);
 }
 
 static int serve(struct view *v, struct err *err)
@@ -300,7 +350,7 @@ static int serve(struct view *v, struct err *err)
     struct strbuf html = {0}, policy = {0};
     struct serve server = {.ask = page_command, .refresh = v->pid ? refresh : NULL, .context = v};
     for (size_t i = 0; i < v->page.files; i++) {
-        recording_hold(page_name(&v->page, i), v->recordings[i]);
+        hold(v, i, v->recordings[i]);
         v->recordings[i] = NULL;
     }
     page_policy(&v->page, &policy);
@@ -314,9 +364,12 @@ static int serve(struct view *v, struct err *err)
         server.policy = policy.data;
         puts(address);
         fflush(stdout);
-        open_page(v, address);
+        char *redirect = opens(v) ? write_redirect(address) : NULL;
+        if (redirect)
+            open_page(redirect);
         free(address);
         code = serve_run(&server, err);
+        remove_redirect(redirect);
     }
     strbuf_release(&html);
     strbuf_release(&policy);

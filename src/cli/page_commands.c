@@ -18,8 +18,13 @@ int page_command(char *words, size_t size)
                     {"tree", cmd_tree},     {"flame", cmd_flame}};
     char *arguments[ARGUMENTS + 1];
     int count = 0;
-    for (size_t at = 0; at < size && count < ARGUMENTS; at += strlen(words + at) + 1)
+    for (size_t at = 0; at < size; at += strlen(words + at) + 1) {
+        if (count == ARGUMENTS) {
+            fprintf(stderr, "a page may ask with at most %d words\n", ARGUMENTS);
+            return 2;
+        }
         arguments[count++] = words + at;
+    }
     arguments[count] = NULL;
     for (size_t i = 0; count && i < sizeof commands / sizeof *commands; i++)
         if (strcmp(arguments[0], commands[i].name) == 0) {

@@ -6,8 +6,12 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "cli/query_options.h"
 
-/* NULL or "-": stdout. */
+/* Of commands that draw in place of printing: -EINVAL and a sentence if JSON or CSV is wanted too.
+ */
+int picture_alone(const char *option, enum output output, struct err *err);
+/* NULL or "-": stdout. A recording is not overwritten. */
 int picture_write(const char *file, const struct strbuf *bytes, struct err *err);
 
 #endif

@@ -57,6 +57,19 @@ void recording_file_close(struct chunk_source *s)
     close(s->fd);
 }
 
+bool recording_file_is(const char *path)
+{
+    char magic[sizeof FILE_MAGIC - 1];
+    struct stat st;
+    gzFile gz = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? gzopen(path, "rb") : NULL;
+    if (!gz)
+        return false;
+    bool is = gzread(gz, magic, sizeof magic) == (int)sizeof magic &&
+              memcmp(magic, FILE_MAGIC, sizeof magic) == 0;
+    gzclose(gz);
+    return is;
+}
+
 int recording_read_some(const char *path, const struct reader_choice *only, struct recording **out,
                         struct err *err)
 {

@@ -8,6 +8,8 @@
 #include "base/amount.h"
 #include "base/strbuf.h"
 #include "model/answer.h"
+#include "model/combined_profile.h"
+#include "model/moment.h"
 
 static bool parse_percent(const char *text, double *out)
 {
@@ -15,6 +17,18 @@ static bool parse_percent(const char *text, double *out)
     *out = strtod(text, &end);
     end += strspn(end, " ");
     return end != text && strcmp(end, "%") == 0 && *out >= 0 && *out <= 1e9;
+}
+
+/* Metrics of time take 5s or 300ms, the others 64 KiB. */
+static bool parse_amount(enum metric metric, const char *text, int64_t *out)
+{
+    double ns;
+    if (!metric_is_time(metric))
+        return amount_parse(text, out);
+    if (!duration_parse(text, &ns) || !(ns >= 0 && ns < 9e18))
+        return false;
+    *out = (int64_t)ns;
+    return true;
 }
 
 int limit_parse(struct limit *l, const char *text, struct err *err)
@@ -33,21 +47,27 @@ int limit_parse(struct limit *l, const char *text, struct err *err)
     if (l->more && parse_percent(value, &l->percent))
         return 0;
     l->percent = 0;
-    if (*value != '+' && amount_parse(value, &l->amount))
+    if (*value != '+' && parse_amount(l->metric, value, &l->amount))
         return 0;
-    return err_set(err, -EINVAL,
-                   "--limit '%s' is not a metric with an amount: 'peak 500 MiB', 'peak +5 %%', "
-                   "'live +64 KiB'",
-                   text);
+    return err_set(err, -EINVAL, "--limit '%s' is not a metric with an amount: %s", text,
+                   metric_is_time(l->metric) ? "'cpu 5s', 'cpu +5 %'"
+                                             : "'peak 500 MiB', 'peak +5 %', 'live +64 KiB'");
 }
 
-static int sum_of(const struct recording *r, enum metric metric, int64_t *out, struct err *err)
+/* Of all processes together: the one that grew may not be the largest. */
+static int sum_of(struct recording *r, enum metric metric, int64_t *out, struct err *err)
 {
     struct query q;
     struct answer a;
     query_init(&q);
     q.metric = metric;
-    int code = answer_query(&a, r, &q, err);
+    int code = 0;
+    if (r->profiles.count > 1) {
+        q.process = COMBINED_PROFILE_WORD;
+        code = combined_profile_make(r, err);
+    }
+    if (!code)
+        code = answer_query(&a, r, &q, err);
     if (!code) {
         *out = a.tree.sum.amount;
         answer_release(&a);
@@ -56,8 +76,7 @@ static int sum_of(const struct recording *r, enum metric metric, int64_t *out, s
     return code;
 }
 
-int limit_check(struct limit *l, const struct recording *before, const struct recording *after,
-                struct err *err)
+int limit_check(struct limit *l, struct recording *before, struct recording *after, struct err *err)
 {
     if (l->more && !before)
         return err_set(err, -EINVAL,
@@ -80,6 +99,7 @@ void limit_json(const struct limit *l, struct json *j)
     json_object(j, NULL);
     json_string(j, "limit", l->text);
     json_string(j, "metric", metric_name(l->metric));
+    json_string(j, "unit", metric_is_time(l->metric) ? "ns" : "bytes");
     json_i64(j, "before", l->before);
     json_i64(j, "after", l->after);
     json_i64(j, "allowed", l->allowed);

@@ -4,6 +4,9 @@
  *     peak 500 MiB     of the last recording: at most so much
  *     peak +5 %        of two recordings: at most so much more than the first has
  *     live +64 KiB     likewise
+ *     cpu 5s           of metrics that are times
+ *
+ * A limit is about all processes of a recording together.
  */
 #ifndef TIDE_VIEW_LIMIT_H
 #define TIDE_VIEW_LIMIT_H
@@ -31,7 +34,7 @@ struct limit {
 int limit_parse(struct limit *l, const char *text, struct err *err);
 /* `before` is NULL where there is one recording. 0; or negative and a sentence: it cannot be said.
  */
-int limit_check(struct limit *l, const struct recording *before, const struct recording *after,
+int limit_check(struct limit *l, struct recording *before, struct recording *after,
                 struct err *err);
 void limit_json(const struct limit *l, struct json *j);
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <libdeflate.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -20,14 +21,20 @@
 /* A page reads it into WebAssembly's 4 GiB, where it takes several times as much. */
 #define EMBEDDED_MOST (UINT64_C(600) << 20)
 
-const char *page_name(const struct page *p, size_t which)
+char *page_name(const struct page *p, size_t which)
 {
     const char *names[PAGE_FILES];
     for (size_t i = 0; i < p->files; i++) {
         const char *slash = strrchr(p->paths[i], '/');
         names[i] = slash && slash[1] ? slash + 1 : p->paths[i];
     }
-    return p->files > 1 && strcmp(names[0], names[1]) == 0 ? p->paths[which] : names[which];
+    bool alike = p->files > 1 && strcmp(names[0], names[1]) == 0;
+    char *text = json_decoded(alike ? p->paths[which] : names[which]);
+    if (*text != '-')
+        return text;
+    char *word = xasprintf("./%s", text); /* else a command would take it for an option */
+    free(text);
+    return word;
 }
 
 static void add_base64(struct strbuf *out, const uint8_t *bytes, size_t size)
@@ -72,8 +79,11 @@ static void add_about(const struct page *p, struct strbuf *out)
     json_bool(&j, "live", p->live);
     json_string(&j, "version", TIDEMARK_VERSION);
     json_array(&j, "files");
-    for (size_t i = 0; i < p->files; i++)
-        json_string(&j, NULL, page_name(p, i));
+    for (size_t i = 0; i < p->files; i++) {
+        char *name = page_name(p, i);
+        json_string(&j, NULL, name);
+        free(name);
+    }
     json_end(&j);
     json_end(&j);
     add_json(out, "tidemark-about", text.data);

@@ -27,9 +27,9 @@ struct page {
     const char *sources; /* lines of sources, a JSON object; or NULL */
 };
 
-/* The name of a recording in its page: that of its file; where two have the same, as they were
- * given. */
-const char *page_name(const struct page *p, size_t which);
+/* The name of a recording in its page, as commands there are given it: that of its file; where two
+ * have the same, as they were given. It is UTF-8 and no option. The caller frees it. */
+char *page_name(const struct page *p, size_t which);
 
 /* 0; or negative and a sentence: a recording cannot be read, or is too large for a page. */
 int page_make(const struct page *p, struct strbuf *out, struct err *err);

@@ -25,12 +25,45 @@
 #define REFRESH_FAILED 'n'
 #define REFRESH_DONE   'y'
 
+/* Signals that end the server are blocked but while it waits, so that none can come between a look
+ * at `ended` and the wait. */
 static volatile sig_atomic_t ended;
+static sigset_t while_waiting;
 
 static void end(int signal)
 {
     (void)signal;
     ended = 1;
+}
+
+static void take_signals(void)
+{
+    struct sigaction action = {.sa_handler = end};
+    sigset_t ends;
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGTERM);
+    sigprocmask(SIG_BLOCK, &ends, &while_waiting);
+    sigdelset(&while_waiting, SIGINT);
+    sigdelset(&while_waiting, SIGTERM);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+void serve_forget_signals(void)
+{
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &while_waiting, NULL);
+}
+
+bool serve_goes_on(unsigned wait_ms)
+{
+    const struct timespec wait = {.tv_nsec = (long)wait_ms * 1000000};
+    if (!ended)
+        ppoll(NULL, 0, &wait, &while_waiting);
+    return !ended;
 }
 
 /* --- the port -------------------------------------------------------------------------------- */
@@ -281,8 +314,7 @@ static void begin(struct serve *s, struct child *child, int connection)
         return;
     child->pid = fork();
     if (child->pid == 0) {
-        signal(SIGINT, SIG_DFL);
-        signal(SIGTERM, SIG_DFL);
+        serve_forget_signals();
         close(s->fd);
         close(pair[0]);
         converse(s, connection, pair[1]);
@@ -314,10 +346,7 @@ static void attend(struct serve *s, struct child *child)
 int serve_run(struct serve *s, struct err *err)
 {
     struct child children[CHILDREN_MOST] = {0};
-    struct sigaction action = {.sa_handler = end};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    signal(SIGPIPE, SIG_IGN);
+    take_signals();
     while (!ended) {
         struct pollfd wait[CHILDREN_MOST + 1];
         struct child *free_child = NULL;
@@ -328,7 +357,7 @@ int serve_run(struct serve *s, struct err *err)
                 free_child = &children[i];
         }
         wait[CHILDREN_MOST] = (struct pollfd){.fd = free_child ? s->fd : -1, .events = POLLIN};
-        if (poll(wait, CHILDREN_MOST + 1, -1) < 0) {
+        if (ppoll(wait, CHILDREN_MOST + 1, NULL, &while_waiting) < 0) {
             if (errno == EINTR)
                 continue;
             return err_set(err, -errno, "cannot wait for questions: %s", strerror(errno));

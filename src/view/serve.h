@@ -15,6 +15,8 @@
 #ifndef TIDE_VIEW_SERVE_H
 #define TIDE_VIEW_SERVE_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "base/strbuf.h"
 
@@ -38,5 +40,11 @@ struct serve {
 int serve_open(struct serve *s, const char *address, struct err *err);
 /* Answers until the process gets SIGINT or SIGTERM. */
 int serve_run(struct serve *s, struct err *err);
+
+/* For `refresh`, which may have to wait for others: waits this long, or until a signal ends the
+ * server. false: it is to end. */
+bool serve_goes_on(unsigned wait_ms);
+/* For children of the server: signals end them as they end any process. */
+void serve_forget_signals(void);
 
 #endif

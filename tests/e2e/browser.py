@@ -1,5 +1,6 @@
 """Pictures and pages in a real browser: Debian's chromium, without a window."""
 import base64
+import contextlib
 import html
 import json
 import os
@@ -61,7 +62,7 @@ class Browser:
             stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, preexec_fn=connect, close_fds=False)
         os.close(asked)
         os.close(answered)
-        self.number, self.buffer, self.session = 0, b"", None
+        self.number, self.buffer, self.session, self.frame_context = 0, b"", None, None
         self.events = []
         targets = self.call("Target.getTargets")["targetInfos"]
         page = next(target for target in targets if target["type"] == "page")
@@ -121,8 +122,9 @@ class Browser:
 
     def run(self, script, timeout=120):
         """The value that a script returns; it may await."""
+        where = {"contextId": self.frame_context} if self.frame_context else {}
         got = self.call("Runtime.evaluate", timeout, expression="(async () => { %s })()" % script,
-                        awaitPromise=True, returnByValue=True)
+                        awaitPromise=True, returnByValue=True, **where)
         if "exceptionDetails" in got:
             raise RuntimeError(got["exceptionDetails"].get("exception", {}).get("description", "it threw"))
         return got["result"].get("value")
@@ -134,6 +136,28 @@ class Browser:
             if time.monotonic() > until:
                 raise TimeoutError("never true: " + condition)
             time.sleep(0.05)
+
+    @contextlib.contextmanager
+    def in_frame(self):
+        """The page's first frame: inside, run() and wait() are about it."""
+        until = time.monotonic() + 60
+        before, self.frame_context = self.session, None
+        while not self.frame_context and self.session == before and time.monotonic() < until:
+            self.call("Runtime.disable")
+            self.call("Runtime.enable")  # tells of every context again
+            child = self.call("Page.getFrameTree")["frameTree"].get("childFrames", [{}])[0].get("frame", {}).get("id")
+            apart = [one for one in self.call("Target.getTargets")["targetInfos"] if one["type"] == "iframe"]
+            for event in self.events:
+                context = event["params"]["context"] if event.get("method") == "Runtime.executionContextCreated" else {}
+                if child and context.get("auxData", {}).get("frameId") == child and context["auxData"].get("isDefault"):
+                    self.frame_context = context["id"]
+            if apart and not self.frame_context:  # in a process of its own
+                self.session = self.call("Target.attachToTarget", targetId=apart[0]["targetId"], flatten=True)["sessionId"]
+        try:
+            self.wait("globalThis.tidemark")
+            yield self
+        finally:
+            self.session, self.frame_context = before, None
 
     def requested(self):
         """Addresses that were asked for, but for those of the page's own memory."""

@@ -221,6 +221,24 @@ def test_wrong_usage(t):
         profile = t.file("none")
         _, stderr, status = t.run("flame", profile, *arguments)
         t.true(wants, status == 2 and wants in stderr and stderr.count("\n") == 1, (status, stderr))
+    for arguments, wants in ((("--json", "--normalise"), "--normalise is for pictures; leave it out with --json"),
+                             (("--json", "--colors", "heap"), "--colors is for pictures; leave it out with --json"),
+                             (("--folded", "--title", "x"), "--title is for pictures; leave it out with --folded"),
+                             (("--folded", "--inverted"), "--inverted is for pictures; leave it out with --folded"),
+                             (("--folded", "--min-width", "1"), "--folded has every stack; leave out --min-width"),
+                             (("--folded", "--json"), "--json excludes --folded and --from-folded"),
+                             (("--from-folded", "--metric", "peak"), "--from-folded draws all that it reads; leave out --metric"),
+                             (("--from-folded", "--within", "x"),
+                              "--from-folded draws all that it reads; leave out options such as --within"),
+                             (("--normalise",), "--normalise is for --diff")):
+        t.equal(" ".join(arguments), t.run("flame", t.file("none"), *arguments), ("", "tidemark flame: %s\n" % wants, 2))
+    profile = t.record("/bin/true")
+    for command, arguments, wants in (("threads", ("--rebase",), "--rebase is for --plot and --gnuplot"),
+                                      ("peaks", ("--rebase",), "--rebase is for --plot"),
+                                      ("threads", ("--plot", "x", "--json"), "--plot writes its file and prints nothing; leave out --json"),
+                                      ("marks", ("--npy", "x", "--csv"), "--npy writes its file and prints nothing; leave out --csv"),
+                                      ("growth", ("--plot", "x", "--json"), "--plot writes its file and prints nothing; leave out --json")):
+        t.equal(" ".join((command, *arguments)), t.run(command, profile, *arguments), ("", "tidemark %s: %s\n" % (command, wants), 2))
     done = subprocess.run([t.tidemark, "flame", "--from-folded", "-"], input=b"a;b\n", capture_output=True)
     t.equal("no number", (done.returncode, done.stderr.decode()),
             (2, "tidemark flame: line 1 does not end in a number: stacks are a;b;c 123\n"))

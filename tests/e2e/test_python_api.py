@@ -529,8 +529,6 @@ cell("many", "x = 2")
 print("x is", shell.user_ns["x"])
 """)
     environment = {"IPYTHONDIR": t.dir, "HOME": t.dir}
-    t.plain(PYTHON, program, env={**environment, **ON_PATH})
-    t.equal("without the recorder", t.stdout.count("tidemark: this kernel is not recorded"), 2)
     profile = t.record(PYTHON, program, env=environment)
     found = re.findall(r"tidemark: (\S+ \S+) at its highest, (\S+ \S+) left in (?:-?1 block|\S+ blocks), [0-9,]+ allocations?\n",
                        t.stdout)
@@ -538,7 +536,7 @@ print("x is", shell.user_ns["x"])
     t.true("what is left, by line", re.search(r"left, by line:\n +4\.8 MiB in 1 block  \S+:1 ", t.stdout), t.stdout)
     t.true("allocated, by line", re.search(r"allocated, by line:\n +4\.8 MiB in 1 block  \S+:1 .*\n +2\.9 MiB in 1 block  \S+:2 ",
                                            t.stdout), t.stdout)
-    t.true("wrong words", "%%tidemark takes a number of lines, not 'many'" in t.stdout)
+    t.true("wrong words", "%%tidemark takes a number of lines in a kernel that is recorded, not 'many'" in t.stdout)
     t.true("is not run then", "x is 1" in t.stdout)
     names = [s["name"] for s in t.ask(profile, "marks", "--scopes")["scopes"]]
     t.equal("cells are scopes", sorted(names), ["cell 1", "cell 2"])

@@ -1,10 +1,12 @@
 """tidemark view: the page in a real browser, its numbers, its manners towards strangers, and its server."""
+import gzip
 import http.client
 import http.server
 import itertools
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -224,8 +226,10 @@ def test_policy_forbids_the_network(t):
 class Server:
     """A running `tidemark view --serve`."""
 
-    def __init__(self, t, *arguments):
-        self.process = subprocess.Popen([t.tidemark, "view", "--no-open", *arguments], stdout=subprocess.PIPE, text=True, cwd=t.dir)
+    def __init__(self, t, *arguments, opens=False):
+        display = {"DISPLAY": ":7", "PATH": t.dir + ":" + os.environ["PATH"]} if opens else {"DISPLAY": "", "WAYLAND_DISPLAY": ""}
+        self.process = subprocess.Popen([t.tidemark, "view", *arguments], stdout=subprocess.PIPE, text=True, cwd=t.dir,
+                                        env={**os.environ, **display})
         self.link = self.process.stdout.readline().strip()
         self.url = urlparse(self.link)
 
@@ -274,6 +278,8 @@ def test_serve(t):
         t.equal("refusals", refusals, {"no token": 403, "a wrong token": 403, "another host": 421, "a host that begins alike": 421,
                                        "a foreign page": 403, "a page from a file": 403, "another path": 404,
                                        "another method": 404, "nothing asked": 404})
+        many = server.run("report", name, *(("--within", ".") * 130))
+        t.equal("too many words", (many[1]["X-Status"], unquote(many[1]["X-Message"])), ("2", "a page may ask with at most 256 words\n"))
         evil = t.file("evil")
         for words in (("flame", name, "-o", evil), ("report", "/etc/passwd"), ("report", name, "--suppressions", "/etc/passwd"),
                       ("marks", name, "--plot", evil), ("run", "touch", evil)):
@@ -319,6 +325,18 @@ def test_running_recording(t):
         eventually("kept", lambda: os.path.exists(ready) and open(ready).read() == str(count))
 
     keep(3000000, 1)
+    with Server(t, str(run.pid)) as server:  # the collector does not answer: nothing comes, and Ctrl-C still ends it
+        os.kill(run.pid, signal.SIGSTOP)
+        try:
+            asks = threading.Thread(target=lambda: server.ask("/refresh", b""), daemon=True)
+            children = "/proc/%d/task/%d/children" % (server.process.pid, server.process.pid)
+            before = set(open(children).read().split())
+            asks.start()
+            eventually("it waits for a snapshot", lambda: len(set(open(children).read().split()) - before) > 1)
+            server.process.send_signal(signal.SIGTERM)
+            t.equal("it ends", server.process.wait(60), 0)
+        finally:
+            os.kill(run.pid, signal.SIGCONT)
     with Server(t, str(run.pid)) as server:
         live = lambda: json.loads(server.run("report", str(run.pid), "--json")[2])["totals"]["live_bytes"]
         first = live()
@@ -344,13 +362,84 @@ def test_limits(t):
     t.equal("broken", (out.strip(), status, len(err.splitlines())), (before + ".html", 3, 1))
     t.true("what it says", "--limit 'live +0 %' allows" in err, err)
     t.equal("in the page", embedded(before + ".html", "limits"), [
-        {"limit": "live +0 %", "metric": "live", "before": live[0], "after": live[1], "allowed": live[0], "broken": True},
-        {"limit": "live +1 GiB", "metric": "live", "before": live[0], "after": live[1], "allowed": live[0] + (1 << 30),
-         "broken": False}])
+        {"limit": "live +0 %", "metric": "live", "unit": "bytes", "before": live[0], "after": live[1], "allowed": live[0], "broken": True},
+        {"limit": "live +1 GiB", "metric": "live", "unit": "bytes", "before": live[0], "after": live[1],
+         "allowed": live[0] + (1 << 30), "broken": False}])
+    with Browser(t.dir) as browser:
+        browser.open(address(before + ".html"))
+        browser.wait("document.querySelector('.limits li')")
+        t.equal("on the first screen", browser.run("return [...document.querySelectorAll('.limits li')].map((li) => li.className)"),
+                ["broken", "kept"])
     t.equal("kept", t.run("view", "--no-open", after, "--limit", "live 1 GiB")[2], 0)
     t.equal("one recording has no growth", t.run("view", "--no-open", after, "--limit", "live +5 %")[2], 2)
     for wrong in ("peak", "peak 5 %", "peek +5 %", ""):
         t.equal("wrong: " + wrong, t.run("view", "--no-open", after, "--limit", wrong)[2], 2)
+
+
+def test_limits_of_all_processes(t):
+    """The process that grows need not be the largest."""
+    program = ("import subprocess, sys\nkept = bytearray(40000000)\n"
+               "subprocess.run([sys.executable, '-c', 'kept = bytearray(%s)' % sys.argv[1]], check=True)\n")
+    before, after = (t.record("/usr/bin/python3", "-c", program, size) for size in ("1000", "30000000"))
+    peaks = [t.report(file, "peak", "--process", "all")["sum"]["bytes"] for file in (before, after)]
+    t.true("the child's", 29000000 < peaks[1] - peaks[0] < 31000000, peaks)
+    out, err, status = t.run("view", "--no-open", before, after, "--limit", "peak +5 %")
+    t.equal("broken", (out.strip(), status), (before + ".html", 3))
+    limit, = embedded(before + ".html", "limits")
+    t.equal("how much", (limit["before"], limit["after"]), tuple(peaks))
+
+
+def test_limits_of_time(t):
+    profile = t.record(t.build("shares.c", "-O2"), "2", "40000", opts=("--cpu",))
+    used = t.report(profile, "cpu")["sum"]["bytes"]
+    for limit, want in (("cpu 1h", 0), ("cpu 1ms", 3)):
+        out, err, status = t.run("view", "--no-open", profile, "--limit", limit)
+        t.equal(limit, status, want)
+        found, = embedded(profile + ".html", "limits")
+        t.equal("how much", (found["unit"], found["after"], found["allowed"]), ("ns", used, {0: 3600 * 10**9, 3: 10**6}[want]))
+    out, err, status = t.run("view", "--no-open", profile, "--limit", "cpu 64 KiB")
+    t.true("a time is no size", status == 2 and "'cpu 5s'" in err, err)
+
+
+def test_names_of_recordings(t):
+    """Names that look like options, or are not UTF-8: the page answers, and its command can be run."""
+    recorded = t.record(t.build("phases.c", "-O1"))
+    want = t.run("report", recorded, "--json")[0]
+    for name, shown in ((b"-o.tide", "./-o.tide"), (b"caf\xe9.tide", "caf\ufffd.tide")):
+        path = os.path.join(os.fsencode(t.dir), name)
+        os.rename(recorded, path)
+        recorded = path
+        target = t.file("page.html")
+        done = subprocess.run([t.tidemark, "view", "--no-open", "-o", target, "--", name], cwd=t.dir, capture_output=True)
+        t.equal("view", (done.returncode, done.stderr), (0, b""))
+        with Browser(t.dir) as browser:
+            browser.open(address(target))
+            browser.wait("document.getElementById('view')?.dataset.shows === 'summary'")
+            t.equal("its name", browser.run("return tidemark.core.files"), [shown])
+            t.equal("its answer", browser.run('return await tidemark.core.text(["report", "--json"])'), want)
+            command = browser.run("return document.getElementById('command').textContent")
+        if name.startswith(b"-"):
+            words = shlex.split(command)
+            t.equal("its command: " + command, (words[0], t.run(*words[1:])[2]), ("tidemark", 0))
+        with Server(t, "--serve=0", "--", name) as server:
+            status, headers, text = server.run("report", shown, "--json")
+            t.equal("served", (status, headers["X-Status"], text == want), (200, "0", True))
+
+
+def test_recordings_are_not_overwritten(t):
+    profile, other = (t.record(t.build("phases.c", "-O1")) for _ in range(2))
+    packed = t.file("packed.tide.gz")
+    with open(profile, "rb") as file, gzip.open(packed, "wb") as out:
+        out.write(file.read())
+    for target in (profile, other, packed):
+        with open(target, "rb") as file:
+            before = file.read()
+        for words in (("view", "--no-open", profile, "-o", target), ("flame", profile, "-o", target), ("marks", profile, "--plot", target),
+                      ("threads", profile, "--gnuplot", target), ("peaks", profile, "--plot", target)):
+            out, err, status = t.run(*words)
+            t.equal(" ".join(words), (out, err, status), ("", "tidemark %s: %s is a recording and is not overwritten\n" % (words[0], target), 1))
+        with open(target, "rb") as file:
+            t.true("it is as it was", file.read() == before)
 
 
 def test_with_source(t):
@@ -387,3 +476,23 @@ def test_usage(t):
     t.run("view", profile, env={"DISPLAY": ":7", "PATH": t.dir + ":" + os.environ["PATH"]})
     eventually("it is opened where there is a display", lambda: os.path.exists(opened))
     t.equal("what is opened", open(opened).read().strip(), profile + ".html")
+    out, err, status = t.run("view", profile, "--source-path", t.dir)
+    t.equal("an option that would do nothing", (out, err, status), ("", "tidemark view: --source-path is for --with-source\n", 2))
+
+
+def test_the_token_is_no_argument(t):
+    """Other users see the arguments of processes."""
+    profile = t.record(t.build("phases.c", "-O1"))
+    opened = t.file("opened")
+    with open(t.file("xdg-open"), "w") as out:
+        out.write('#!/bin/sh\n{ echo "$1"; stat -c %%a "$1" "$(dirname "$1")"; cat "$1"; } > %s.new && mv %s.new %s\n'
+                  % (opened, opened, opened))
+    os.chmod(t.file("xdg-open"), 0o755)
+    with Server(t, profile, "--serve=0", opens=True) as server:
+        eventually("it is opened", lambda: os.path.exists(opened))
+        path, mode, folder_mode, *text = open(opened).read().splitlines()
+        token = server.link.split("token=")[1]
+        t.true("not in the arguments", token not in path, path)
+        t.equal("only this user reads it", (mode, folder_mode), ("600", "700"))
+        t.true("it leads there", 'content="0; url=%s"' % server.link in "\n".join(text), text)
+    t.true("it is removed", not os.path.exists(os.path.dirname(path)), path)

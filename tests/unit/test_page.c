@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -40,15 +41,26 @@ static void test_served(void **state)
     strbuf_release(&out);
 }
 
+static void check_name(const struct page *p, size_t which, const char *want)
+{
+    char *name = page_name(p, which);
+    assert_string_equal(name, want);
+    free(name);
+}
+
 static void test_names(void **state)
 {
     (void)state;
     struct page p = {.files = 2, .paths = {"/x/a.tide", "y/b.tide"}};
-    assert_string_equal(page_name(&p, 0), "a.tide");
-    assert_string_equal(page_name(&p, 1), "b.tide");
+    check_name(&p, 0, "a.tide");
+    check_name(&p, 1, "b.tide");
     p.paths[1] = "y/a.tide";
-    assert_string_equal(page_name(&p, 0), "/x/a.tide");
-    assert_string_equal(page_name(&p, 1), "y/a.tide");
+    check_name(&p, 0, "/x/a.tide");
+    check_name(&p, 1, "y/a.tide");
+    p.paths[0] = "/x/-o.tide"; /* not an option */
+    check_name(&p, 0, "./-o.tide");
+    p.paths[0] = "caf\xe9.tide"; /* not UTF-8, which a page cannot hold */
+    check_name(&p, 0, "caf\xef\xbf\xbd.tide");
 }
 
 static void test_no_viewer(void **state)
@@ -73,8 +85,11 @@ static void test_limits(void **state)
     assert_true(l.metric == METRIC_LIVE && l.more && l.percent == 0 && l.amount == 65536);
     assert_int_equal(limit_parse(&l, "temporary 1.5 MB", &err), 0);
     assert_true(l.metric == METRIC_TEMPORARY && !l.more && l.amount == 1500000);
-    static const char *const wrong[] = {"",          "peak",    "peak +",   "peak 5 %",
-                                        "peak -5 %", "peek +1", "peak +x%", "peak ++1"};
+    assert_int_equal(limit_parse(&l, "cpu 1.5s", &err), 0);
+    assert_true(l.metric == METRIC_CPU && !l.more && l.amount == 1500000000);
+    static const char *const wrong[] = {"",         "peak",      "peak +",    "peak 5 %",
+                                        "peak 5s",  "cpu 5 MiB", "peak -5 %", "peek +1",
+                                        "peak +x%", "peak ++1"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_true(limit_parse(&l, wrong[i], &err) < 0);
 }

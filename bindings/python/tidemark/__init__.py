@@ -20,7 +20,7 @@ there when the program runs under `tidemark run`. When it does not, all of these
 The words mean what they mean in C (tidemark.h). scope and paused are decorators too.
 
 `python3 -m tidemark run script.py` records a script with this interpreter. tidemark.pytest_plugin is for
-pytest, `%load_ext tidemark` for IPython.
+pytest, `%load_ext tidemark` for IPython. tidemark.show("app.tide") shows the page of `tidemark view` in a notebook.
 """
 import collections
 import ctypes
@@ -30,7 +30,7 @@ import sys
 import threading
 
 __all__ = ["active", "recorded", "mark", "mark_value", "snapshot", "pause", "resume", "paused", "scope",
-           "figures", "Figures", "watch", "thread_name", "alloc", "free"]
+           "figures", "Figures", "watch", "thread_name", "alloc", "free", "show"]
 __version__ = "0.1.0"
 
 _LABEL_BYTES = 63  # of a label count
@@ -329,6 +329,19 @@ class watch:
             self.total_bytes = end.total_bytes - begin.total_bytes
             self.allocations = end.allocations - begin.allocations
             self.peak_bytes = max(0, self._highest - begin.live_bytes)
+
+
+def show(recording=None, other=None, *, height=720, embed=None):
+    """(path, path) -> None. Shows the page of `tidemark view` in a notebook; of two recordings their difference.
+
+    Without a recording: the one that goes on, so far; else that of the last %%tidemark. The page is `height` pixels
+    high and becomes a part of the notebook, which stays larger by it when it is saved. A page of more than 2.5 MB is
+    written beside the recording, and its path is shown; embed=True puts it into the notebook all the same,
+    embed=False never does. Outside of IPython this is `tidemark view`: the page is written, opened if there is a
+    display, and its path is printed. ValueError: there is no such recording, or none at all.
+    """
+    from tidemark import _notebook
+    return _notebook.show(recording, other, height, embed)
 
 
 def load_ipython_extension(shell):

@@ -2,13 +2,21 @@
 
     %load_ext tidemark
 
-    %%tidemark [LINES]
-    ...the cell; then the highest and what is left, and the lines with the most (5, or LINES)
+    %%tidemark [OPTIONS of tidemark run]
+    ...the cell
 
-The kernel has to run under tidemark: `tidemark run jupyter notebook`, or `tidemark run ipython`.
+In a kernel that is not recorded, which is the usual case, the cell is recorded as a script, in a Python process of
+its own, and the page of the recording is shown. That process has none of the notebook's variables.
+
+In a kernel that runs under tidemark (`tidemark run jupyter notebook`, or `tidemark run ipython`) the cell runs where it
+is, and what it did is printed: the highest, what is left, and the lines with the most (5, or as %%tidemark 10 says).
+tidemark.show() then shows the page of the recording so far.
 """
+import shlex
+import sys
+
 import tidemark
-from tidemark import _tool
+from tidemark import _notebook, _tool
 
 LINES = 5
 
@@ -16,20 +24,17 @@ LINES = 5
 def load(shell):
     number = [0]
 
-    def cell_magic(line, cell):
-        """%%tidemark [LINES]: the heap of a cell: highest, what is left, the lines with the most."""
+    def told_here(line, cell):
+        """In a kernel that is recorded: the figures of the cell."""
         try:
             count = int(line) if line.strip() else LINES
         except ValueError:
-            print("%%%%tidemark takes a number of lines, not '%s'" % line.strip())
+            print("%%%%tidemark takes a number of lines in a kernel that is recorded, not '%s'" % line.strip())
             return
         number[0] += 1
         label, heap = "cell %d" % number[0], tidemark.watch()
         with tidemark.scope(label), heap:
             shell.run_cell(cell)
-        if heap.peak_bytes is None:
-            print("tidemark: this kernel is not recorded; start it under 'tidemark run', as in 'tidemark run jupyter notebook'")
-            return
         print("tidemark: %s at its highest, %s left in %s, %s" % (
             _tool.size(heap.peak_bytes), _tool.size(heap.live_bytes), _tool.counted(heap.live_blocks, "block"),
             _tool.counted(heap.allocations, "allocation")))
@@ -37,5 +42,26 @@ def load(shell):
             rows = _tool.table(_tool.lines(label + "#-1", label + ".end#-1", metric, count))
             if rows:
                 print("\n".join([title] + rows))
+
+    def recorded_apart(line, cell):
+        """In any other kernel: the cell as a script, and the page of its recording."""
+        try:
+            options = shlex.split(line)
+            if any(not word.startswith("-") for word in options[:1]):
+                raise ValueError("'%s' is not an option of tidemark run; this kernel is not recorded" % options[0])
+            print("tidemark: the cell runs in a Python process of its own, without the notebook's variables", file=sys.stderr)
+            status, profile = _notebook.run_cell(cell, options)
+            if profile:
+                tidemark.show(profile)
+            elif not status:
+                print("tidemark: there is no recording", file=sys.stderr)
+        except (_tool.NotFound, OSError, ValueError) as e:
+            print("%%%%tidemark: %s" % e, file=sys.stderr)
+
+    def cell_magic(line, cell):
+        """%%tidemark [OPTIONS of tidemark run]: records the cell in a process of its own and shows the page.
+
+        In a kernel that runs under tidemark: %%tidemark [LINES] tells what the cell did to the heap."""
+        (told_here if tidemark.recorded() else recorded_apart)(line, cell)
 
     shell.register_magic_function(cell_magic, "cell", "tidemark")

@@ -16,6 +16,7 @@ import {
     time,
     whole_place
 } from "./format.js";
+import {limits_of} from "./limits.js";
 import {change} from "./state.js";
 import {function_link} from "./stacks.js";
 import {data_table} from "./table.js";
@@ -119,7 +120,7 @@ function marks_chart(marks, width) {
 async function draw_diff(now) {
     const answer = await core.ask(diff_words(now)), {a, b} = answer.totals,
           unit = ["cpu", "wall", "waiting"].includes(answer.metric) ? "ns" : "bytes";
-    const content = el("div", {},
+    const content = el("div", {}, limits_of(),
         el("div", {class: "pair"},
             ["a", "b"].map(
                 (side) => el("p", {}, el("b", {}, `${side} `),

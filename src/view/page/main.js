@@ -24,7 +24,5 @@ const ALL_VIEWS = [
 const VIEWS = ALL_VIEWS.filter((view) => !view.needs || view.needs());
 
 // Of two recordings the difference comes first.
-if (core.files.length > 1 && !location.hash)
-    history.replaceState(null, "", location.pathname + location.search + "#view=diff");
-start_shell(VIEWS);
+start_shell(VIEWS, core.files.length > 1 ? "#view=diff" : "");
 start_keys(VIEWS);

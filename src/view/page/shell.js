@@ -215,9 +215,9 @@ async function draw_all() {
     }
 }
 
-export async function start_shell(all_views) {
+export async function start_shell(all_views, first) {
     views = all_views;
-    start_state();
+    start_state(first);
     start_theme(draw_all);
     build_frame();
     on_change(draw_all);

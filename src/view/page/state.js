@@ -78,19 +78,30 @@ function take_state(next) {
         watcher(state, before);
 }
 
+// The whole address, for a page in a frame of a notebook (about:srcdoc) has another base. Where a frame may not
+// change its address, the state is in the page alone.
+function set_address(hash, quiet) {
+    try {
+        history[quiet ? "replaceState" : "pushState"](null, "", location.href.split("#")[0] + hash);
+    } catch (e) {
+        console.info(e.message);
+    }
+}
+
 // `quiet`: this is no step to come back to (typing, hovering), so the last entry is changed.
 export function change(part, quiet = false) {
     const next = {...state, ...part};
     if (to_hash(next) === to_hash(state))
         return;
-    const address = location.pathname + location.search + to_hash(next);
-    history[quiet ? "replaceState" : "pushState"](null, "", address);
+    set_address(to_hash(next), quiet);
     take_state(next);
 }
 
-// Takes the state from the address, now and whenever it changes.
-export function start_state() {
-    Object.assign(state, from_hash(location.hash));
+// Takes the state from the address, now and whenever it changes; `first` is for a page that was opened without one.
+export function start_state(first = "") {
+    if (first && !location.hash)
+        set_address(first, true);
+    Object.assign(state, from_hash(location.hash || first));
     const follow = () => {
         const next = from_hash(location.hash);
         if (to_hash(next) !== to_hash(state))

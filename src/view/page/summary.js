@@ -2,6 +2,7 @@
 import {core} from "./core.js";
 import {button, el} from "./dom.js";
 import {amount, bytes, count, counted, fixed, place_of, shorten, time, whole_place} from "./format.js";
+import {limits_of} from "./limits.js";
 import {name_columns, value_columns} from "./report.js";
 import {csv_of} from "./save.js";
 import {change} from "./state.js";
@@ -86,16 +87,6 @@ function tiles_of(report, leaks, state) {
             report.python.arena_live_bytes ? `${bytes(report.python.arena_live_bytes)} in arenas` : "", null,
             report.python.arena_live_bytes));
     return el("section", {class: "tiles", "aria-label": "Numbers of the run"}, tiles);
-}
-
-function limits_of() {
-    if (!core.limits.length)
-        return null;
-    return el("section", {class: "limits"}, el("h2", {}, "Limits"),
-        el("ul", {},
-            core.limits.map((limit) => el("li", {class: limit.broken ? "broken" : "kept"},
-                                el("b", {}, limit.broken ? "broken " : "kept "), limit.limit,
-                                ` (${bytes(limit.before)} → ${bytes(limit.after)})`))));
 }
 
 async function draw_summary(state) {
