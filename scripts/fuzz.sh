@@ -35,7 +35,7 @@ write_ninja() {
     local source object objects=()
     cat <<EOF
 builddir = $dir
-flags = -g -O1 -std=gnu17 -D_GNU_SOURCE -DTIDEMARK_VERSION='"fuzz"' -Isrc -Iinclude -Wall -Wextra -Werror \$
+flags = -g -O1 -std=gnu17 -D_GNU_SOURCE -DTIDEMARK_VERSION='"fuzz"' -Isrc -Isrc/arch/$(uname -m) -Iinclude -Wall -Wextra -Werror \$
   -Wno-missing-field-initializers -fno-omit-frame-pointer -fno-sanitize-recover=all
 libs = -ldw -lelf -lzstd -lz -ldeflate -lxxhash -liberty -lm -lpthread
 rule object
@@ -47,7 +47,7 @@ rule program
   command = $cc \$flags -fsanitize=\$kind,undefined -MD -MF \$out.d \$in \$libs -o \$out
   depfile = \$out.d
 EOF
-    for source in src/{base,store,symbol,collect/*,model,analyse,answer,export,unwind,view}/*.c src/record/python_lines.c; do
+    for source in src/{base,store,symbol,collect/*,model,analyse,answer,export,unwind,view}/*.c src/arch/"$(uname -m)"/go.c src/record/python_lines.c; do
         object=$dir/objects/$(echo "${source#src/}" | tr / _).o
         objects+=("$object")
         echo "build $object: object $source"

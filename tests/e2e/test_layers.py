@@ -5,12 +5,15 @@ import re
 
 from harness import ROOT
 
-BELOW_COLLECT = {"base", "wire", "store", "symbol", "unwind"}
+BELOW_COLLECT = {"base", "wire", "store", "symbol", "unwind", "machine"}
+MACHINES = ("x86_64",)  # src/arch/MACHINE/machine is "machine" to those who include it
 MAY_INCLUDE = {
     "base": set(),
-    "wire": set(),
-    "unwind": {"wire"},
-    "record": {"wire", "unwind"},
+    "machine": set(),
+    "arch": {"machine", "unwind", "record"},  # its C files implement what these headers declare
+    "wire": {"machine"},
+    "unwind": {"wire", "machine"},
+    "record": {"wire", "unwind", "machine"},
     "store": {"base"},
     "symbol": {"base"},
     "collect/proc": BELOW_COLLECT,
@@ -40,7 +43,7 @@ def sources():
 def test_includes_point_one_way(t):
     for path in sources():
         name = os.path.relpath(path, os.path.join(ROOT, "src"))
-        folder = os.path.dirname(name)
+        folder = re.sub("^arch/(?:%s)(/machine)?$" % "|".join(MACHINES), lambda m: "machine" if m[1] else "arch", os.path.dirname(name))
         if folder not in MAY_INCLUDE:
             t.failures.append("%s: %s is no folder that the table in test_layers.py knows" % (name, folder))
             continue
@@ -53,6 +56,21 @@ def test_includes_point_one_way(t):
                 t.failures.append('%s: "%s" is to be written with its folder' % (name, other))
             elif os.path.dirname(other) not in MAY_INCLUDE[folder] | {folder}:
                 t.failures.append("%s: %s may not include %s" % (name, folder, other))
+
+
+def test_machines_have_folders_of_their_own(t):
+    """The same headers for each, and no question for the machine anywhere else."""
+    for machine in MACHINES:
+        for folder in (("machine",), ()):
+            names = [sorted(f for f in os.listdir(os.path.join(ROOT, "src", "arch", m, *folder)) if f[-2:] in (".c", ".h"))
+                     for m in (machine, MACHINES[0])]
+            t.equal("/".join(("files of", machine, *folder)), names[0], names[1])
+    asks = re.compile(r"__(x86_64|amd64|i386|aarch64|arm|ARM_\w+)(__)?\b")
+    for path in sources():
+        name = os.path.relpath(path, os.path.join(ROOT, "src"))
+        with open(path, errors="replace") as text:
+            if not name.startswith("arch/") and asks.search(text.read()):
+                t.failures.append("%s asks for the machine" % name)
 
 
 def test_there_is_something_to_check(t):
