@@ -10,8 +10,8 @@
  *   function:  jmp stub            stub: push frame, hook; jmp entry_wrapper ─► hook
  *              rest  ◄───────────  trampoline: moved instructions; jmp rest  ◄─ next.malloc
  *
- * entry.c finds the functions, patch.c writes, entry_x86_64.c knows the machine. Called once, by
- * the only thread, while the program is being loaded. [malloc-free]
+ * entry.c finds the functions, patch.c writes, arch/MACHINE/entry.c knows the machine. Called once,
+ * by the only thread, while the program is being loaded. [malloc-free]
  *
  * mark_on.c does the same to any function whose entries shall be marks. There the stub tells us and
  * goes on to the trampoline, and leaves nothing on the stack:
@@ -26,8 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ENTRY_PATCH 5   /* bytes that are replaced */
-#define ENTRY_SLOT  128 /* bytes that one function takes: constants, stub, trampoline */
+#include "machine/patch.h"
 
 struct entry {
     uint64_t address;    /* of the function */
@@ -47,6 +46,10 @@ void entry_reached(uint64_t number);
 /* Fills a slot that will be at slot_address. False: the function's beginning cannot be replaced. */
 bool entry_make(const struct entry *e, uint8_t slot[ENTRY_SLOT], uint64_t slot_address,
                 uint8_t patch[ENTRY_PATCH], uint64_t *trampoline);
+
+/* The size of a function that does nothing but return, perhaps with a landing mark before that; 0:
+ * it is another. */
+size_t entry_empty(const uint8_t code[16]);
 
 /* Does it call, or jump to, one of these functions? */
 bool entry_calls(const struct entry *e, const uint64_t *functions, size_t count);

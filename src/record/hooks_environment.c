@@ -3,6 +3,7 @@
  * its PYTHONPATH. The environment itself stays as it is, so neither the program nor what it
  * executes sees a difference there; with -E and -I an interpreter does not ask.
  */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -51,7 +52,7 @@ static void make_answer(const char *value)
         strcpy(at + size, folders[i]);
         size_t end = size + strlen(folders[i]);
         strcpy(at + end, MODULE);
-        long found = sys_call(SYS_access, at, (long)R_OK);
+        long found = sys_call(SYS_faccessat, (long)AT_FDCWD, at, (long)R_OK);
         at[end] = '\0';
         if (found != 0)
             continue;

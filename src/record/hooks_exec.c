@@ -131,7 +131,7 @@ static bool same_name(const char *variable, const char *mine)
 /* The loader calls access() too; any other answer than these leaves it to judge. */
 static bool library_unreachable(void)
 {
-    long answer = sys_call(SYS_access, ours.library, (long)R_OK);
+    long answer = sys_call(SYS_faccessat, (long)AT_FDCWD, ours.library, (long)R_OK);
     return answer == -ENOENT || answer == -EACCES || answer == -ENOTDIR;
 }
 

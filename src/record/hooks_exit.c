@@ -4,6 +4,7 @@
  * for.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -73,8 +74,9 @@ static __attribute__((noinline)) void exiting(enum wire_exit what)
 static bool has_other_threads(void)
 {
     struct stat tasks;
-    return sys_call(SYS_stat, "/proc/self/task", &tasks) < 0 ? atomic_load(&recorder.clocked)
-                                                             : tasks.st_nlink > 3;
+    return sys_call(SYS_newfstatat, (long)AT_FDCWD, "/proc/self/task", &tasks, 0L) < 0
+               ? atomic_load(&recorder.clocked)
+               : tasks.st_nlink > 3;
 }
 
 static bool is_told(enum wire_exit what)

@@ -234,7 +234,7 @@ EXPORT void *HOOK(pvalloc)(size_t size)
     if (UNLIKELY(!next.malloc))
         thread_begin();
     /* it rounds up to whole pages, and that is what the caller asked for */
-    size_t asked = (size + 4095) & ~(size_t)4095;
+    size_t asked = (size + page_bytes() - 1) & ~(page_bytes() - 1);
     struct thread *t = thread_enter();
     if (UNLIKELY(!t))
         return next.pvalloc(size);

@@ -40,7 +40,7 @@ static void map_leave(struct thread *t, enum beneath was)
 
 static uint64_t whole_pages(size_t size)
 {
-    return (size + WIRE_PAGE - 1) & ~(size_t)(WIRE_PAGE - 1);
+    return (size + page_bytes() - 1) & ~(page_bytes() - 1);
 }
 
 EXPORT void *mmap(void *at, size_t size, int protection, int flags, int fd, long offset)
@@ -64,7 +64,7 @@ EXPORT void *mmap64(void *at, size_t size, int protection, int flags, int fd, lo
  */
 static bool unmap_begins(struct thread *t, void *p, size_t size)
 {
-    return t && (uintptr_t)p % WIRE_PAGE == 0 && size && event_unmap(t, p, whole_pages(size));
+    return t && (uintptr_t)p % page_bytes() == 0 && size && event_unmap(t, p, whole_pages(size));
 }
 
 static int unmap_directly(void *p, size_t size)

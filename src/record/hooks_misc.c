@@ -211,27 +211,6 @@ long syscall_watched(long number, long a, long b, long c, long d, long e, long f
     return result;
 }
 
-#ifdef __x86_64__
-static_assert(SYS_seccomp == 317, "the number in syscall()");
-static_assert(offsetof(struct next, syscall) == 0, "syscall() takes the first word of `next`");
-/*
- * All others go on as if we were not there: a call that returns twice on one stack (clone, vfork)
- * must not find a frame of ours on it.
- */
-EXPORT __attribute__((naked)) long syscall(__attribute__((unused)) long number, ...)
-{
-    __asm__("cmp $317, %rdi\n\t"
-            "je 1f\n\t"
-            "mov next(%rip), %rax\n\t"
-            "test %rax, %rax\n\t"
-            "je 1f\n\t"
-            "jmp *%rax\n"
-            "1:\tjmp syscall_watched");
-}
-#else
-#error "syscall() for this machine"
-#endif
-
 EXPORT int prctl(int option, ...)
 {
     va_list args;

@@ -20,7 +20,7 @@
 #define TRIES  8u
 #define TAKEN  1u   /* an address that no block has: its slot is being written */
 #define PAGES  1024 /* looked at in one call: bytes on the stack */
-#define PAGE   ((uintptr_t)WIRE_PAGE)
+#define PAGE   page_bytes()
 #define ONES   UINT64_C(0x0101010101010101)
 
 static struct large {

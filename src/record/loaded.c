@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "machine/page.h"
 #include "record/libc.h"
 #include "record/loader_list.h"
 
@@ -58,7 +59,7 @@ bool loaded_find(uint64_t address, struct loaded *out)
             out->tables = (struct cfi_section){.begin = (const void *)(uintptr_t)start,
                                                .end = (const void *)(uintptr_t)end,
                                                .header = o.eh_frame};
-        start &= ~UINT64_C(4095); /* as the loader has it */
+        start &= ~(page_bytes() - 1); /* as the loader has it */
         out->start = start < out->start ? start : out->start;
         out->end = end > out->end ? end : out->end;
     }

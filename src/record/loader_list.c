@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "machine/page.h"
 #include "record/recorder.h"
 
 #define SEGMENTS 16384 /* a list that has more is asked every time */
@@ -60,7 +61,7 @@ static void describe(const ElfW(Phdr) * headers, unsigned count, struct link_map
             o->eh_frame = (void *)start;
         if (p->p_type != PT_LOAD)
             continue;
-        start &= ~UINT64_C(4095);
+        start &= ~(page_bytes() - 1);
         o->map_start = start < (uintptr_t)o->map_start ? (void *)start : o->map_start;
         o->map_end = end > (uintptr_t)o->map_end ? (void *)end : o->map_end;
     }

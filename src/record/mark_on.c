@@ -177,20 +177,18 @@ static void look_at_files(bool alone)
         }
 }
 
-/* An empty function: one `ret`, perhaps with a landing mark before it, and padding. */
 static bool watch_loader(void)
 {
     struct wire_function f = {.address = _r_debug.r_brk, .number = FILES_CHANGED};
-    static const uint8_t landing[] = {0xf3, 0x0f, 0x1e, 0xfa};
     struct patch patch;
     enum wire_left why;
     long memory = patch_open();
     uint8_t *island = memory < 0 ? NULL : patch_island(recorder.loader, ISLAND);
     bool done = false;
     if (island && patch_read(memory, f.address, 16) >= 16) {
-        f.size = memcmp(patch_code, landing, sizeof landing) == 0 ? sizeof landing + 1 : 1;
+        f.size = entry_empty(patch_code);
         memcpy(f.code, patch_code, sizeof f.code);
-        done = patch_code[f.size - 1] == 0xc3 && prepare(&f, 0, memory, island, &patch, &why) &&
+        done = f.size && prepare(&f, 0, memory, island, &patch, &why) &&
                patch_make_executable(island, ISLAND) &&
                patch_write(memory, patch.address, patch.bytes);
     }

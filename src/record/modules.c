@@ -238,7 +238,7 @@ static int own_find(const struct unwind_space *self, uint64_t address, struct un
 static int own_read(const struct unwind_space *self, uint64_t address, uint64_t *out)
 {
     (void)self;
-    if (address < 4096 || address % 8 || address >> 47)
+    if (address < 4096 || address % 8 || address >> ARCH_ADDRESS_BITS)
         return -1;
     *out = *(const volatile uint64_t *)(uintptr_t)address;
     return 0;

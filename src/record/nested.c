@@ -3,7 +3,7 @@
  * itself, a signal handler that interrupted us), and must not be recorded; or the other hook is no
  * more, left by longjmp, by an exception or by cancellation, and recording goes on.
  *
- * `tls.busy` is the address of the hook's frame. Whether that frame is still in use cannot be told
+ * `tls.busy` is an address in the hook's frame. Whether that frame is still in use cannot be told
  * from addresses alone: a handler may run on another stack, and after a longjmp other frames may
  * lie above and below. So the stack is unwound from the hook outwards, through signal frames: one
  * that is running is on it. The frames of this very look, further in, may lie where the other hook
@@ -12,9 +12,8 @@
  */
 #include "record/recorder.h"
 
-#define FRAME_TO_CFA 16 /* saved frame pointer and return address (CALLER()) */
-#define MOST_FRAMES  100000
-#define NEAR         2048 /* bytes of stack between a wrapper of CPython's and what is beneath it */
+#define MOST_FRAMES 100000
+#define NEAR        2048 /* bytes of stack between a wrapper of CPython's and what is beneath it */
 
 static bool is_own_code(uint64_t pc)
 {
@@ -77,7 +76,7 @@ bool hook_nested(uintptr_t frame)
     bool outside = false; /* of the hook that asks */
     arch_capture(&r);
     for (uint32_t i = 0; i < MOST_FRAMES; i++) {
-        uint64_t pc = r.value[ARCH_REG_PC];
+        uint64_t pc = r.value[ARCH_REG_PC], sp = r.value[ARCH_REG_SP];
         enum step_end end = unwind_step(&quiet_space, &r, &result);
         if (end == STEP_LOST || (end == STEP_OUTERMOST && !outside))
             return true;
@@ -88,9 +87,9 @@ bool hook_nested(uintptr_t frame)
             tls.beneath = BENEATH_NOTHING;
             return false;
         }
-        if (outside && r.value[ARCH_REG_SP] == tls.busy + FRAME_TO_CFA && is_own_code(pc))
+        if (outside && tls.busy >= sp && tls.busy < r.value[ARCH_REG_SP] && is_own_code(pc))
             return true;
-        outside |= r.value[ARCH_REG_SP] == frame + FRAME_TO_CFA;
+        outside |= frame >= sp && frame < r.value[ARCH_REG_SP];
     }
     return true;
 }

@@ -6,7 +6,7 @@
 
 #include "record/recorder.h"
 
-#define PAGE WIRE_PAGE
+#define PAGE page_bytes()
 
 uint8_t patch_code[65536];
 
@@ -42,7 +42,8 @@ bool patch_write(long memory, uint64_t address, const uint8_t bytes[ENTRY_PATCH]
 
 uint8_t *patch_island(uint64_t start, size_t size)
 {
-    for (uint64_t below = 1 << 16; below < 1 << 30 && below + (1 << 16) <= start; below *= 2) {
+    for (uint64_t below = 1 << 16; below < ENTRY_REACH / 2 && below + (1 << 16) <= start;
+         below *= 2) {
         uint64_t at = (start - below) & ~(uint64_t)(PAGE - 1);
         long p = sys_call(SYS_mmap, at, (long)size, (long)(PROT_READ | PROT_WRITE),
                           (long)(MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE), -1L, 0L);
@@ -56,6 +57,7 @@ uint8_t *patch_island(uint64_t start, size_t size)
 
 bool patch_make_executable(uint8_t *island, size_t size)
 {
+    __builtin___clear_cache((char *)island, (char *)island + size);
     return sys_call(SYS_mprotect, island, (long)size, (long)(PROT_READ | PROT_EXEC)) == 0;
 }
 

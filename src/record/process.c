@@ -518,7 +518,7 @@ static bool wanted(const char *only)
     if (!only || !*only)
         return true;
     char exe[4096];
-    long n = sys_call(SYS_readlink, "/proc/self/exe", exe, sizeof exe - 1);
+    long n = sys_call(SYS_readlinkat, (long)AT_FDCWD, "/proc/self/exe", exe, sizeof exe - 1);
     exe[n > 0 ? n : 0] = '\0';
     const char *slash = strrchr(exe, '/'), *base = slash ? slash + 1 : exe;
     const char *invoked = program_invocation_short_name ? program_invocation_short_name : "";

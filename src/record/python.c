@@ -2,6 +2,7 @@
 #include "record/python.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
 #include <string.h>
@@ -164,7 +165,8 @@ void python_find_image(void)
         return;
     const char *name = l.map->l_name;
     if (!name || !*name) {
-        long n = sys_call(SYS_readlink, "/proc/self/exe", program, sizeof program - 1);
+        long n =
+            sys_call(SYS_readlinkat, (long)AT_FDCWD, "/proc/self/exe", program, sizeof program - 1);
         program[n > 0 ? n : 0] = '\0';
         name = program;
     }

@@ -189,7 +189,7 @@ static inline uint64_t python_finalizer(void)
 
 static inline bool python_is_pointer(uint64_t address)
 {
-    return address >= 4096 && address % 8 == 0 && address < UINT64_C(1) << 47;
+    return address >= 4096 && address % 8 == 0 && address < UINT64_C(1) << ARCH_ADDRESS_BITS;
 }
 
 /*

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "machine/relocations.h"
 #include "record/exports.h"
 #include "record/inner.h"
 #include "record/loaded.h"
@@ -13,18 +14,6 @@
 #define TOLD_MAX 4096
 #define MISSED   'm' /* it may have called past us before */
 #define SEEN     's'
-
-#if defined(__x86_64__)
-#define RELOC_SLOT    R_X86_64_JUMP_SLOT
-#define RELOC_GLOBAL  R_X86_64_GLOB_DAT
-#define RELOC_ADDRESS R_X86_64_64
-#elif defined(__aarch64__)
-#define RELOC_SLOT    R_AARCH64_JUMP_SLOT
-#define RELOC_GLOBAL  R_AARCH64_GLOB_DAT
-#define RELOC_ADDRESS R_AARCH64_ABS64
-#else
-#error "how does the loader bind functions here?"
-#endif
 
 static const char *const names[] = {"malloc",         "free",          "calloc",   "realloc",
                                     "posix_memalign", "aligned_alloc", "memalign", "valloc",

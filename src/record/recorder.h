@@ -30,6 +30,9 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "machine/caller.h"
+#include "machine/page.h"
+#include "machine/system.h"
 #include "unwind/walk.h"
 #include "wire/layout.h"
 
@@ -50,17 +53,6 @@
 #endif
 #define LIKELY(x)   __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
-
-/*
- * Who called a hook: its own frame tells, as hooks are compiled with frame pointers. Passed on as
- * an address, so that the words are read one by one: read together, so soon after they were
- * written, they would cost a stall.
- */
-#define OWN_FRAME()      ((const uint64_t *)__builtin_frame_address(0))
-#define CALLER()         (FROM_ENTRY ? (const uint64_t *)(uintptr_t)OWN_FRAME()[0] : OWN_FRAME())
-#define CALLER_FP(frame) ((frame)[0])
-#define CALLER_PC(frame) ((frame)[1])
-#define CALLER_SP(frame) ((uint64_t)(uintptr_t)((frame) + 2))
 
 /*
  * One thread's part. In memory that a forked child finds zeroed (MADV_WIPEONFORK): tick 0 never

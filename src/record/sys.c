@@ -54,7 +54,7 @@ static uint64_t address_space(void)
         sys_call(SYS_close, fd);
     for (long i = 0; i < n && text[i] >= '0' && text[i] <= '9'; i++)
         pages = pages * 10 + (uint64_t)(text[i] - '0');
-    return pages * WIRE_PAGE;
+    return pages * page_bytes();
 }
 
 uint64_t sys_nanoseconds(const struct timespec *t)

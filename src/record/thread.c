@@ -189,7 +189,7 @@ static uint64_t sure_stack(bool first, uint64_t high)
                 &of_first, &none, 1 + (limit.rlim_cur < STACK_MOST ? limit.rlim_cur : STACK_MOST));
         size = atomic_load(&of_first) ? atomic_load(&of_first) - 1 : 0;
     }
-    return size > WIRE_PAGE && size < high ? high - size + WIRE_PAGE : high;
+    return size > page_bytes() && size < high ? high - size + page_bytes() : high;
 }
 
 /* Makes `t` the calling thread's. */

@@ -15,7 +15,7 @@ static uint64_t take(struct cursor *c, unsigned size)
         c->bad = true;
         return 0;
     }
-    memcpy(&v, c->at, size); /* little-endian machines only, as arch.h */
+    memcpy(&v, c->at, size); /* little-endian machines only */
     c->at += size;
     return v;
 }
@@ -366,6 +366,8 @@ static bool run(struct machine *m, struct cursor c, uint64_t delta)
                 take_uleb(&c);
                 continue; /* GNU_args_size */
             default:
+                if (arch_cfi_is_nothing(op))
+                    continue;
                 return false;
             }
         }

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unwind/arch.h"
+#include "machine/registers.h"
 
 /* The part of a module that holds .eh_frame_hdr and .eh_frame. */
 struct cfi_section {

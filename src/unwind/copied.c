@@ -30,19 +30,19 @@ static bool step_by_code(struct copied_stack *s, struct arch_registers *r)
     struct unwind_module module;
     uint64_t sp = r->value[ARCH_REG_SP], fp = r->value[ARCH_REG_FP], pc;
     if (!s->space.epilogue || !s->space.epilogue(&s->space, r->value[ARCH_REG_PC], &own) ||
-        !read_copy(s, sp + own.size, &pc) || pc < LOWEST_CODE || pc >> 47)
+        !read_copy(s, sp + own.size, &pc) || pc < LOWEST_CODE || pc >> ARCH_ADDRESS_BITS)
         return false;
     if (s->space.find(&s->space, pc - 1, &module) && !s->space.epilogue(&s->space, pc, &next))
         return false;
     if (own.fp != UINT32_MAX) {
         if (!read_copy(s, sp + own.fp, &fp))
             return false;
-        r->known |= 1u << ARCH_REG_FP;
+        r->known |= ARCH_BIT(ARCH_REG_FP);
     }
     r->value[ARCH_REG_PC] = pc;
     r->value[ARCH_REG_SP] = sp + own.size + 8;
     r->value[ARCH_REG_FP] = fp;
-    r->known &= 1u << ARCH_REG_PC | 1u << ARCH_REG_SP | 1u << ARCH_REG_FP;
+    r->known &= ARCH_BIT(ARCH_REG_PC) | ARCH_BIT(ARCH_REG_SP) | ARCH_BIT(ARCH_REG_FP);
     return true;
 }
 
@@ -84,8 +84,9 @@ static int step_by_rule(struct copied_stack *s, struct arch_registers *r, bool c
     }
     if (cfa <= sp)
         return -1;
-    if (!read_copy(s, cfa + (uint64_t)ARCH_RETURN_SLOT, &pc))
+    if (!read_copy(s, cfa + (uint64_t)rule_return_offset(rule), &pc))
         return -1;
+    pc = arch_return_address(pc);
     if (rule_kind(rule) == RULE_FP_DEREF || rule_kind(rule) == RULE_GUESS) {
         if (!read_copy(s, fp, &fp))
             return -1;
@@ -99,9 +100,9 @@ static int step_by_rule(struct copied_stack *s, struct arch_registers *r, bool c
     r->value[ARCH_REG_PC] = pc;
     r->value[ARCH_REG_SP] = cfa;
     r->value[ARCH_REG_FP] = fp;
-    r->known = 1u << ARCH_REG_PC | 1u << ARCH_REG_SP;
+    r->known = ARCH_BIT(ARCH_REG_PC) | ARCH_BIT(ARCH_REG_SP);
     if (fp_known)
-        r->known |= 1u << ARCH_REG_FP;
+        r->known |= ARCH_BIT(ARCH_REG_FP);
     return 1;
 }
 

@@ -7,11 +7,9 @@
 static_assert(RULE_SETS == 1 << 13, "rule_get takes 13 bits of the hash");
 static_assert(RULE_MAX < 1 << 16, "a rule's number has 16 bits");
 
-static rule_word rule_pack(enum rule_kind kind, uint32_t epoch, int64_t fp_offset,
-                           int64_t cfa_offset)
+static rule_word rule_simple(enum rule_kind kind, uint32_t epoch)
 {
-    return (uint64_t)kind | (uint64_t)(epoch & 0xfff) << 4 | ((uint64_t)fp_offset & 0xfffff) << 16 |
-           (uint64_t)cfa_offset << 36;
+    return rule_pack(kind, epoch, 0, 0, 0);
 }
 
 /* CFA = [fp + n], as gcc writes it for functions that realign the stack: breg(fp) n; deref. */
@@ -28,9 +26,9 @@ static rule_word rule_from_row(const struct cfi_row *row, uint32_t epoch)
 {
     const struct cfi_rule *ra = &row->regs[row->return_reg], *fp = &row->regs[ARCH_REG_FP];
     if (row->signal_frame)
-        return rule_pack(RULE_SLOW, epoch, 0, 0);
+        return rule_simple(RULE_SLOW, epoch);
     if (ra->how == CFI_UNDEFINED)
-        return rule_pack(RULE_OUTERMOST, epoch, 0, 0);
+        return rule_simple(RULE_OUTERMOST, epoch);
 
     enum rule_kind kind = RULE_SLOW;
     int64_t offset = row->cfa_offset, fp_offset = 0;
@@ -51,12 +49,11 @@ static rule_word rule_from_row(const struct cfi_row *row, uint32_t epoch)
     } else if (fp->how != CFI_SAME) {
         kind = RULE_SLOW;
     }
-    if (ra->how != CFI_OFFSET || ra->offset != ARCH_RETURN_SLOT ||
-        row->regs[ARCH_REG_SP].how != CFI_SAME || offset >= 1 << 27 || offset < -(1 << 27) ||
-        fp_offset >= 1 << 19 || fp_offset < -(1 << 19) || (fp->how == CFI_OFFSET && fp_offset == 0))
+    if (ra->how != CFI_OFFSET || row->regs[ARCH_REG_SP].how != CFI_SAME ||
+        !rule_fits(offset, fp_offset, ra->offset) || (fp->how == CFI_OFFSET && fp_offset == 0))
         kind = RULE_SLOW;
-    return kind == RULE_SLOW ? rule_pack(RULE_SLOW, epoch, 0, 0)
-                             : rule_pack(kind, epoch, fp_offset, offset);
+    return kind == RULE_SLOW ? rule_simple(RULE_SLOW, epoch)
+                             : rule_pack(kind, epoch, offset, fp_offset, ra->offset);
 }
 
 /* The rule's number; rules are never removed, so a number stays good. -1: no room. */
@@ -87,14 +84,14 @@ rule_word rule_compute(struct rules *rules, const struct unwind_space *space, ui
     struct unwind_module module;
     struct cfi_row row;
     rule_word rule;
-    if (address >> 47 || space->find(space, address - 1, &module))
-        return rule_pack(RULE_GUESS, 0, 0, 0); /* not kept: code made at run time comes and goes */
+    if (address >> ARCH_ADDRESS_BITS || space->find(space, address - 1, &module))
+        return rule_simple(RULE_GUESS, 0); /* not kept: code made at run time comes and goes */
     if (cfi_row(&module.cfi, address - 1, &row))
-        rule = rule_pack(cfi_is_planted(&module.cfi, address, &row) || go_is_first(space, address)
-                             ? RULE_OUTERMOST
-                         : go_switches(space, address) ? RULE_SLOW
-                                                       : RULE_GUESS,
-                         module.epoch, 0, 0);
+        rule = rule_simple(cfi_is_planted(&module.cfi, address, &row) || go_is_first(space, address)
+                               ? RULE_OUTERMOST
+                           : go_switches(space, address) ? RULE_SLOW
+                                                         : RULE_GUESS,
+                           module.epoch);
     else
         rule = rule_from_row(&row, module.epoch);
     int number = rule_number(rules, rule);

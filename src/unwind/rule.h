@@ -21,6 +21,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "machine/rule_word.h"
 #include "unwind/step.h"
 
 enum rule_kind {
@@ -33,28 +34,10 @@ enum rule_kind {
     RULE_SLOW
 };
 
-/* A rule is one word: kind 4 bits, epoch 12, fp_offset 20 (signed; 0: fp unchanged), cfa_offset 28
- * (signed). */
-typedef uint64_t rule_word;
-
+/* How the rest of a rule is packed depends on the machine: machine/rule_word.h. */
 static inline enum rule_kind rule_kind(rule_word r)
 {
     return (enum rule_kind)(r & 15);
-}
-
-static inline uint32_t rule_epoch(rule_word r)
-{
-    return (uint32_t)(r >> 4) & 0xfff;
-}
-
-static inline int64_t rule_fp_offset(rule_word r)
-{
-    return (int64_t)(r << 28) >> 44;
-}
-
-static inline int64_t rule_cfa_offset(rule_word r)
-{
-    return (int64_t)r >> 36;
 }
 
 #define RULE_SETS    8192

@@ -20,7 +20,8 @@ static bool has_return_address(const struct unwind_space *space, uint64_t from, 
         page = at >> 12;
         if (space->read(space, at, &word))
             return unread;
-        if (word >= LOWEST_CODE && word >> 47 == 0 && space->call(space, word, callee) >= kind)
+        if (word >= LOWEST_CODE && word >> ARCH_ADDRESS_BITS == 0 &&
+            space->call(space, word, callee) >= kind)
             return true;
     }
     return false;
@@ -40,7 +41,7 @@ bool step_fp_plausible(const struct unwind_space *space, uint64_t pc, uint64_t s
         return true;
     if (space->read(space, fp + 8, &back))
         return false;
-    if (back >= LOWEST_CODE && back >> 47 == 0) {
+    if (back >= LOWEST_CODE && back >> ARCH_ADDRESS_BITS == 0) {
         enum step_call call = space->call(space, back, pc);
         if (call == CALL_NONE || call == CALL_FRAMED)
             return call == CALL_FRAMED ||
@@ -122,13 +123,13 @@ enum step_end unwind_step(const struct unwind_space *space, struct arch_register
         if (n == ARCH_REG_PC || restored(space, r, &row.regs[n], cfa, n, &value, &slot))
             continue;
         caller.value[n] = value;
-        caller.known |= 1u << n;
+        caller.known |= ARCH_BIT(n);
         if (n == ARCH_REG_FP)
             result->fp_slot = slot;
     }
     if (row.regs[ARCH_REG_SP].how == CFI_SAME) { /* by definition, unless a rule says otherwise */
         caller.value[ARCH_REG_SP] = cfa;
-        caller.known |= 1u << ARCH_REG_SP;
+        caller.known |= ARCH_BIT(ARCH_REG_SP);
     }
     uint64_t return_address;
     if (restored(space, r, &row.regs[row.return_reg], cfa, ARCH_REG_PC, &return_address,
@@ -137,7 +138,7 @@ enum step_end unwind_step(const struct unwind_space *space, struct arch_register
     if (return_address == 0)
         return STEP_OUTERMOST;
     caller.value[ARCH_REG_PC] = return_address + (row.signal_frame ? 1 : 0);
-    caller.known |= 1u << ARCH_REG_PC;
+    caller.known |= ARCH_BIT(ARCH_REG_PC);
     *r = caller;
     return STEP_OK;
 }
@@ -154,8 +155,8 @@ enum step_end unwind_step_fp(const struct unwind_space *space, struct arch_regis
         return STEP_LOST;
     result->return_slot = fp + 8;
     result->fp_slot = fp;
-    *r =
-        (struct arch_registers){.known = 1u << ARCH_REG_FP | 1u << ARCH_REG_SP | 1u << ARCH_REG_PC};
+    *r = (struct arch_registers){.known = ARCH_BIT(ARCH_REG_FP) | ARCH_BIT(ARCH_REG_SP) |
+                                          ARCH_BIT(ARCH_REG_PC)};
     r->value[ARCH_REG_FP] = up;
     r->value[ARCH_REG_SP] = fp + 16;
     r->value[ARCH_REG_PC] = return_address;

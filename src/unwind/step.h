@@ -14,7 +14,8 @@
 
 #include <stdbool.h>
 
-#include "unwind/arch.h"
+#include "machine/code.h"
+#include "machine/registers.h"
 #include "unwind/cfi.h"
 
 /* Where code lives: filled by the owner of the address space (record/modules.c in a program,

@@ -290,9 +290,10 @@ again:
         /* A caller's frame is further out, and on the stack; anything else is damage. */
         if (__builtin_expect(cfa <= sp || cfa > w->stack_end, 0))
             goto lost;
-        s->return_slot = cfa + (uint64_t)ARCH_RETURN_SLOT;
+        s->return_slot = cfa + (uint64_t)rule_return_offset(rule);
         s->return_value = load(s->return_slot);
-        rule_prefetch(rules, s->return_value); /* while we look whether that frame is remembered */
+        /* While we look whether that frame is remembered. */
+        rule_prefetch(rules, arch_return_address(s->return_value));
         if (rule_kind(rule) == RULE_FP_DEREF || rule_kind(rule) == RULE_GUESS) {
             s->fp_slot = fp;
             s->fp_value = fp = load(fp);
@@ -301,7 +302,7 @@ again:
             s->fp_value = fp = load(s->fp_slot);
         }
         steps++;
-        pc = s->return_value;
+        pc = arch_return_address(s->return_value);
         sp = cfa;
         if (__builtin_expect(pc < 4096, 0)) {
             s->return_slot = s->fp_slot = 0; /* a frame that was given no caller: the outermost */

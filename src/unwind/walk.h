@@ -30,7 +30,7 @@
 #include "unwind/rule.h"
 
 #define WALK_FRAMES 16384 /* deeper stacks lose their outer frames */
-#define WALK_NO_END (UINT64_C(1) << 47)
+#define WALK_NO_END (UINT64_C(1) << ARCH_ADDRESS_BITS)
 
 struct walk_frame {
     uint64_t address; /* return address, module epoch in the high 16 bits */

@@ -20,10 +20,12 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "machine/page.h"
+
 #define WIRE_MAGIC   UINT64_C(0x314b52414d454954) /* "TIEMARK1" */
 #define WIRE_VERSION 7
 
-#define WIRE_PAGE 4096
+#define WIRE_PAGE ARCH_PAGE_LARGEST /* parts begin at whole pages, whatever these are */
 
 /*
  * A ring's memory is in chunks, and the program takes the lowest free one for what it writes next:

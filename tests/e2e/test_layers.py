@@ -5,12 +5,15 @@ import re
 
 from harness import ROOT
 
-BELOW_COLLECT = {"base", "wire", "store", "symbol", "unwind"}
+BELOW_COLLECT = {"base", "wire", "store", "symbol", "unwind", "machine"}
+MACHINES = ("x86_64",)  # src/arch/MACHINE/machine is "machine" to those who include it
 MAY_INCLUDE = {
     "base": set(),
-    "wire": set(),
-    "unwind": {"wire"},
-    "record": {"wire", "unwind"},
+    "machine": set(),
+    "arch": {"machine", "unwind", "record"},  # its C files implement what these headers declare
+    "wire": {"machine"},
+    "unwind": {"wire", "machine"},
+    "record": {"wire", "unwind", "machine"},
     "store": {"base"},
     "symbol": {"base"},
     "collect/proc": BELOW_COLLECT,
@@ -41,7 +44,7 @@ def sources():
 def test_includes_point_one_way(t):
     for path in sources():
         name = os.path.relpath(path, os.path.join(ROOT, "src"))
-        folder = os.path.dirname(name)
+        folder = re.sub("^arch/(?:%s)(/machine)?$" % "|".join(MACHINES), lambda m: "machine" if m[1] else "arch", os.path.dirname(name))
         if folder not in MAY_INCLUDE:
             t.failures.append("%s: %s is no folder that the table in test_layers.py knows" % (name, folder))
             continue
@@ -60,9 +63,26 @@ def test_every_source_is_built(t):
     """meson.build lists files by pattern when it is configured (scripts/configure.sh): a file that came later is noticed here."""
     with open(os.path.join(os.path.dirname(t.tidemark), "build.ninja"), errors="replace") as text:
         built = set(re.findall(r"\b((?:src|tests/unit)/[\w/]+\.c)\b", text.read()))
-    wanted = [os.path.relpath(path, ROOT) for path in sources() + glob.glob(os.path.join(ROOT, "tests", "unit", "*.c"))
-              if path.endswith(".c") and os.path.basename(path) not in NOT_HERE]
+    others = re.compile("/(?:%s)/" % "|".join(m for m in MACHINES if m != os.uname().machine) if len(MACHINES) > 1 else "^$")
+    wanted = [os.path.relpath(path, ROOT)
+              for path in sources() + glob.glob(os.path.join(ROOT, "tests", "unit", "**", "*.c"), recursive=True)
+              if path.endswith(".c") and os.path.basename(path) not in NOT_HERE and not others.search(path)]
     t.equal("not in the build: run scripts/configure.sh", [path for path in wanted if path not in built], [])
+
+
+def test_machines_have_folders_of_their_own(t):
+    """The same headers for each, and no question for the machine anywhere else."""
+    for machine in MACHINES:
+        for folder in (("machine",), ()):
+            names = [sorted(f for f in os.listdir(os.path.join(ROOT, "src", "arch", m, *folder)) if f[-2:] in (".c", ".h"))
+                     for m in (machine, MACHINES[0])]
+            t.equal("/".join(("files of", machine, *folder)), names[0], names[1])
+    asks = re.compile(r"__(x86_64|amd64|i386|aarch64|arm|ARM_\w+)(__)?\b")
+    for path in sources():
+        name = os.path.relpath(path, os.path.join(ROOT, "src"))
+        with open(path, errors="replace") as text:
+            if not name.startswith("arch/") and asks.search(text.read()):
+                t.failures.append("%s asks for the machine" % name)
 
 
 def test_there_is_something_to_check(t):

@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "collect/naming/jit_names.h"
-#include "unwind/arch.h"
+#include "machine/code.h"
 
 static struct jit_names parsed(const char *text)
 {

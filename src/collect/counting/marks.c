@@ -5,6 +5,7 @@
 
 #include "collect/counting/stamps.h"
 #include "collect/counting/target.h"
+#include "machine/page.h"
 
 static void copy_text(char text[WIRE_LABEL_SIZE + 1], const uint64_t *words)
 {
@@ -31,7 +32,7 @@ static uint32_t label_of(struct target *t, const uint64_t *words)
 
 static struct stamp stamp_of(const struct target *t, const uint64_t *words)
 {
-    const uint64_t page = 4096;
+    const uint64_t page = page_bytes();
     return (struct stamp){
         .time_ns = words[1] > t->start_monotonic_ns ? words[1] - t->start_monotonic_ns : 0,
         .vm_bytes = words[2] * page,

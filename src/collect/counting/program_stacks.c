@@ -6,12 +6,12 @@
 #include <sys/resource.h>
 
 #include "base/err.h"
+#include "machine/page.h"
 
-#define LATE          UINT8_MAX
-#define FIRST_SLOTS   (1u << WIRE_WINDOW_BITS)
-#define SLOTS_OF_PAGE (WIRE_PAGE / 8)
-#define SLOTS_AHEAD   (1u << 17)
-#define CUT_WINDOW    (WIRE_WINDOWS - 1)
+#define LATE        UINT8_MAX
+#define FIRST_SLOTS (1u << WIRE_WINDOW_BITS)
+#define SLOTS_AHEAD (1u << 17)
+#define CUT_WINDOW  (WIRE_WINDOWS - 1)
 
 /* So many slots, and a file of that size may be made: whole windows, the first of them at least. */
 static uint32_t slots_that_fit(size_t offset)
@@ -92,8 +92,8 @@ static bool has_memory(const struct program_stacks *s, uint32_t number)
     unsigned char there;
     unsigned window = wire_window(number);
     const char *page = (const char *)&s->windows[window][number - wire_window_start(window)];
-    page -= (uintptr_t)page % WIRE_PAGE;
-    return mincore((void *)(uintptr_t)page, WIRE_PAGE, &there) == 0 && there & 1;
+    page -= (uintptr_t)page % page_bytes();
+    return mincore((void *)(uintptr_t)page, page_bytes(), &there) == 0 && there & 1;
 }
 
 static inline uint8_t *state_of(struct program_stacks *s, uint32_t number)
@@ -152,7 +152,7 @@ static void read_slots(struct program_stacks *s, uint32_t end, uint32_t known, b
 {
     bool there = true;
     for (uint32_t i = next_of(s, cut); i < end; i++) {
-        if (!cut && i % SLOTS_OF_PAGE == 0) {
+        if (!cut && i % (page_bytes() / 8) == 0) {
             if (!window_map(s, wire_window(i)) ||
                 (!(there = has_memory(s, i)) && !is_followed(s, i, known)))
                 return;

@@ -1,8 +1,7 @@
 #include "collect/counting/stamps.h"
 
 #include "collect/proc/proc.h"
-
-#define PAGE_BYTES 4096
+#include "machine/page.h"
 
 #define STAMPS_MAX 128
 
@@ -87,5 +86,5 @@ void stamp_at_exit(struct target *t, uint64_t now_ns, const struct wire_held *he
 uint64_t stamps_resident_pages(const struct target *t)
 {
     const struct profile *p = &t->profile;
-    return p->stamps.count ? vec_last(&p->stamps)->rss_bytes / PAGE_BYTES : 0;
+    return p->stamps.count ? vec_last(&p->stamps)->rss_bytes / page_bytes() : 0;
 }

@@ -9,8 +9,9 @@
 
 #include "collect/proc/pagemap.h"
 #include "collect/proc/smaps.h"
+#include "machine/page.h"
 
-#define PAGE UINT64_C(4096)
+#define PAGE page_bytes()
 
 /* --- what is mapped --------------------------------------------------------------------------- */
 

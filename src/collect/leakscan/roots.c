@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "collect/proc/glibc_layout.h"
+#include "machine/page.h"
+#include "machine/stopped.h"
 
-#define PAGE         UINT64_C(4096)
-#define RED_ZONE     128
+#define HEADER       UINT64_C(4096) /* bytes of a file that hold its program headers */
+#define RED_ZONE     STOPPED_RED_ZONE
 #define LOADERS_MOST (1ull << 20) /* an allocator that was there first took more at once */
 
 void roots_at_start(const struct memory *m, uint64_t thread_pointer, struct address_set *out)
@@ -39,13 +41,13 @@ static void add_segments(const struct region *m, const char *header, struct addr
     for (uint64_t i = 0; i < elf.e_phnum; i++) {
         Elf64_Phdr p;
         uint64_t at = elf.e_phoff + i * sizeof p;
-        if (at > PAGE - sizeof p)
+        if (at > HEADER - sizeof p)
             return;
         memcpy(&p, header + at, sizeof p);
         if (p.p_type != PT_LOAD)
             continue;
         if (first == UINT64_MAX)
-            first = p.p_vaddr & ~(PAGE - 1);
+            first = p.p_vaddr & ~(page_bytes() - 1);
         if (p.p_flags & PF_W)
             address_set_add(out, m->start + (p.p_vaddr - first),
                             m->start + (p.p_vaddr - first) + p.p_memsz);
@@ -56,14 +58,14 @@ static void find_module_data(const struct memory *m, struct module_data *out)
 {
     /* Their first pages are not writable, so their residency is not known: they are read. */
     struct memory plain = {.remote = m->remote};
-    char header[PAGE];
+    char header[HEADER];
     address_set_add(&plain.resident, 0, UINT64_MAX);
     for (size_t i = 0; i < m->regions.count; i++) {
         const struct region *each = &m->regions.items[i];
         if (each->offset || !each->readable ||
             (each->kind != REGION_FILE && each->kind != REGION_OURS))
             continue;
-        struct address_range page = {each->start, each->start + PAGE};
+        struct address_range page = {each->start, each->start + HEADER};
         memory_read(&plain, &page, 1, header);
         struct address_set found = {0};
         add_segments(each, header, &found);

@@ -8,10 +8,11 @@
 
 #include "base/clock.h"
 #include "base/say.h"
-#include "collect/leakscan/stop_threads.h"
 #include "base/units.h"
 #include "collect/leakscan/roots.h"
 #include "collect/leakscan/scan_forked.h"
+#include "collect/leakscan/stop_threads.h"
+#include "machine/page.h"
 
 #define TRIES       50
 #define TRY_NAP_NS  200000
@@ -24,7 +25,7 @@
 #define COST_BLOCK 100
 #define COST_REACH 75
 #define COST_SUM   40
-#define PAGE       4096
+#define PAGE       page_bytes()
 
 static uint64_t since_start_ns(const struct target *t)
 {

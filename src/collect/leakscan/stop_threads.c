@@ -1,7 +1,6 @@
 #include "collect/leakscan/stop_threads.h"
 
 #include <ctype.h>
-#include <elf.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
@@ -9,17 +8,16 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "collect/proc/proc.h"
+#include "machine/stopped.h"
 
 #define PATIENCE_NS UINT64_C(2000000000) /* for a thread to stop */
 #define YIELDS      64
 #define NAP_NS      50000
-#define XSTATE_SIZE 16384 /* more than any processor has */
 
 /* As ps shows it; 0: it is gone. */
 static char state_of(pid_t pid, pid_t tid)
@@ -136,15 +134,15 @@ static void add_words(struct stopped_threads *h, const void *bytes, size_t size)
 static void read_registers(struct stopped_threads *h, struct stopped_thread *t)
 {
     struct user_regs_struct general;
-    static _Alignas(64) char extended[XSTATE_SIZE];
+    static _Alignas(64) char extended[STOPPED_EXTENDED_BYTES];
     struct iovec area = {&general, sizeof general};
     if (ptrace(PTRACE_GETREGSET, t->tid, (void *)NT_PRSTATUS, &area) == 0) {
         add_words(h, &general, sizeof general);
-        t->stack = general.rsp;
-        t->pointer = general.fs_base;
+        t->stack = stopped_stack(&general);
+        t->pointer = stopped_thread_pointer(t->tid, &general);
     }
     area = (struct iovec){extended, sizeof extended};
-    if (ptrace(PTRACE_GETREGSET, t->tid, (void *)NT_X86_XSTATE, &area) == 0)
+    if (ptrace(PTRACE_GETREGSET, t->tid, (void *)STOPPED_EXTENDED_SET, &area) == 0)
         add_words(h, extended, area.iov_len);
 }
 

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "machine/page.h"
+
 #define TABLES_LARGEST (UINT64_C(256) << 20)
 #define SECTIONS_MAX   65536
 #define TABLE_HEADER   12
@@ -285,7 +287,7 @@ uint64_t code_file_bias(const struct code_file *f, uint64_t start, uint64_t offs
 {
     for (size_t i = 0; i < f->segments.count; i++) {
         const struct code_segment *s = &f->segments.items[i];
-        uint64_t first = s->offset & ~UINT64_C(4095);
+        uint64_t first = s->offset & ~(page_bytes() - 1);
         if (s->executable && offset >= first && offset < s->offset + s->size)
             return start - offset - (s->address - s->offset);
     }

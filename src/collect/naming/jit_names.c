@@ -7,11 +7,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "machine/registers.h"
+
 #define LARGEST_FILE    (64 << 20)
 #define LARGEST_CODE    (UINT64_C(1) << 30)
 #define LONGEST_NAME    512
 #define PYTHON          "py::" /* py::NAME:FILE */
-#define HIGHEST_ADDRESS (UINT64_C(1) << 47)
+#define HIGHEST_ADDRESS (UINT64_C(1) << ARCH_ADDRESS_BITS)
 
 static bool take_hex(char **at, uint64_t *out)
 {

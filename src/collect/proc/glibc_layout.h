@@ -1,5 +1,5 @@
 /*
- * glibc_layout: what the collector assumes of glibc's malloc and threads, for x86-64.
+ * glibc_layout: what the collector assumes of glibc's malloc and threads, on 64-bit machines.
  *
  * None of it is promised by glibc. A wrong guess makes a figure less exact (free memory is told
  * from a header, or a leaked block is held to be reachable); nothing is ever written. Where it was
@@ -11,6 +11,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "machine/page.h"
 
 #define GLIBC_FREE_HEADER 48   /* kept at the beginning of a free block of many pages */
 #define GLIBC_DESCRIPTOR  8192 /* at least what is kept above a thread pointer */
@@ -24,15 +26,15 @@ static inline bool glibc_has_size(uint64_t usable)
 
 static inline bool glibc_maps_alone(uint64_t usable)
 {
-    return (usable + 16) % 4096 == 0;
+    return (usable + 16) % page_bytes() == 0;
 }
 
 /* Bytes in front of a block that belong to it. */
 static inline uint64_t glibc_header(uint64_t address, uint64_t usable)
 {
-    return glibc_has_size(usable) && address % 16 == 0        ? 8
-           : address % 4096 == 16 && glibc_maps_alone(usable) ? 16
-                                                              : 0;
+    return glibc_has_size(usable) && address % 16 == 0                ? 8
+           : address % page_bytes() == 16 && glibc_maps_alone(usable) ? 16
+                                                                      : 0;
 }
 
 /* How far from a block of this size the next chunk begins, to which malloc's own state may point. A

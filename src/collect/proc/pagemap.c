@@ -5,7 +5,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define PAGE          UINT64_C(4096)
+#include "machine/page.h"
+
+#define PAGE          page_bytes()
 #define MAPPED_BY_ONE (UINT64_C(1) << 56)
 
 /* <linux/fs.h> of Linux 6.7 and later. */

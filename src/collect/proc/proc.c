@@ -8,17 +8,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PAGE_BYTES 4096
+#include "machine/page.h"
 
 bool proc_parse_statm(const char *text, struct proc_memory *out)
 {
     unsigned long long pages, resident, shared;
     if (sscanf(text, "%llu %llu %llu", &pages, &resident, &shared) != 3 || pages == 0)
         return false; /* none: the process is a zombie */
-    *out = (struct proc_memory){.vm_bytes = pages * PAGE_BYTES,
-                                .rss_bytes = resident * PAGE_BYTES,
+    *out = (struct proc_memory){.vm_bytes = pages * page_bytes(),
+                                .rss_bytes = resident * page_bytes(),
                                 .anon_bytes =
-                                    resident > shared ? (resident - shared) * PAGE_BYTES : 0};
+                                    resident > shared ? (resident - shared) * page_bytes() : 0};
     return true;
 }
 

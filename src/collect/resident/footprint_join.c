@@ -7,9 +7,10 @@
 
 #include "collect/proc/glibc_layout.h"
 #include "collect/resident/heap_pages.h"
+#include "machine/page.h"
 #include "store/mapping_kinds.h"
 
-#define PAGE      UINT64_C(4096)
+#define PAGE      page_bytes()
 #define PINS_MAX  16
 #define MUCH_FREE (UINT64_C(64) << 10)
 #define SHARE     65536 /* parts of a byte that free space is shared out in */

@@ -3,9 +3,10 @@
 #include <stdlib.h>
 
 #include "collect/proc/glibc_layout.h"
+#include "machine/page.h"
 #include "store/mapping_kinds.h"
 
-#define PAGE UINT64_C(4096)
+#define PAGE page_bytes()
 
 /* --- whose allocator it is -------------------------------------------------------------------- */
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "collect/proc/remote_memory.h"
+#include "machine/page.h"
 
 static void mark_page(void *context, uint64_t address)
 {
@@ -59,7 +60,7 @@ static uint64_t image_end(const struct remote_memory *m, uint64_t base)
         low = part.p_vaddr < low ? part.p_vaddr : low;
         high = part.p_vaddr + part.p_memsz > high ? part.p_vaddr + part.p_memsz : high;
     }
-    low &= ~(uint64_t)(WIRE_PAGE - 1);
+    low &= ~(page_bytes() - 1);
     return high > low ? base + (high - low) : 0;
 }
 

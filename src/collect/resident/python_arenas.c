@@ -8,8 +8,9 @@
 #include "base/clock.h"
 #include "collect/proc/remote_memory.h"
 #include "collect/resident/python_pool_layout.h"
+#include "machine/page.h"
 
-#define PAGE       4096u
+#define PAGE       page_bytes()
 #define POOLS_MOST 64u  /* in an arena, of either form */
 #define PAGES_MOST 256u /* likewise */
 #define PRESENT    (UINT64_C(3) << 62)
@@ -36,14 +37,14 @@ static bool is_pool(const struct pool_header *h, const struct pool_form *f)
 static bool read_headers(const struct looking *l, uint64_t start, struct pool_header *out,
                          uint32_t pools)
 {
-    uint64_t entries[PAGES_MOST], step = l->form.pool_bytes / PAGE;
-    size_t pages = (pools - 1) * step + 1;
+    uint64_t entries[PAGES_MOST], first = start / PAGE;
+    size_t pages = (start + (pools - 1) * l->form.pool_bytes) / PAGE - first + 1;
     bool any = false;
-    if (pread(l->pagemap, entries, pages * 8, (off_t)(start / PAGE * 8)) != (ssize_t)(pages * 8))
+    if (pread(l->pagemap, entries, pages * 8, (off_t)(first * 8)) != (ssize_t)(pages * 8))
         return false;
     memset(out, 0, pools * sizeof *out);
     for (uint32_t i = 0; i < pools; i++) {
-        if (!(entries[i * step] & PRESENT))
+        if (!(entries[(start + i * l->form.pool_bytes) / PAGE - first] & PRESENT))
             continue;
         any = true;
         if (remote_memory_read(&l->memory, start + i * l->form.pool_bytes, &out[i], sizeof *out) !=

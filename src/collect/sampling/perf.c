@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collect/sampling/perf_registers.h"
+#include "machine/perf_registers.h"
 
 #define OFF_STACK_BYTES   8192
 #define ENTRY_STACK_BYTES 4096

@@ -31,7 +31,8 @@
 
 #include "base/err.h"
 #include "base/map.h"
-#include "unwind/arch.h"
+#include "machine/page.h"
+#include "machine/registers.h"
 
 struct perf_options {
     uint64_t cpu_period_ns; /* 0: no CPU samples */
@@ -105,7 +106,7 @@ struct perf_ring {
 #define PERF_CPU_COPIES    3 /* sizes of the copy of a sample's stack */
 #define PERF_FAULT_COPIES  3
 #define PERF_FAULT_LARGEST 8192
-#define PERF_PAGE_BYTES    4096
+#define PERF_PAGE_BYTES    page_bytes()
 
 struct perf_copy {
     int fd;

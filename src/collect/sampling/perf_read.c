@@ -3,7 +3,7 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
-#include "collect/sampling/perf_registers.h"
+#include "machine/perf_registers.h"
 
 static const char *ring_at(const struct perf *p, const struct perf_ring *r, uint64_t at)
 {
@@ -101,7 +101,7 @@ static void take_sample(const struct perf *p, struct words w, uint16_t misc, boo
     if (abi == PERF_SAMPLE_REGS_ABI_64) {
         for (size_t i = 0; i < sizeof perf_register_order; i++)
             out->registers.value[perf_register_order[i]] = take(&w);
-        out->registers.known = (1u << ARCH_REGISTERS) - 1;
+        out->registers.known = ARCH_BIT(ARCH_REGISTERS) - 1;
     }
     if (out->registers.known && out->kind != PERF_FAULT) {
         uint64_t size = take(&w);

@@ -253,35 +253,23 @@ bool is_same_function(struct process *p, uint64_t a, uint64_t b)
 static bool is_call_of(const struct sampled_space *space, uint64_t address, uint64_t function)
 {
     uint8_t code[ARCH_CALL_LONGEST];
+    uint64_t called;
     if (!read_call(space->process, address, code))
         return false;
-    if (code[2] == 0xe8) {
-        int32_t distance;
-        memcpy(&distance, code + 3, sizeof distance);
-        uint64_t called = address + (uint64_t)(int64_t)distance;
-        return called == function || function_at(space, called) != called;
-    }
-    return true; /* through a pointer */
+    if (!arch_call_target(code, address, &called))
+        return true; /* through a pointer */
+    return called == function || function_at(space, called) != called;
 }
 
-/* Room that a function makes on its stack when it begins, by sub from %rsp; 0: none is seen. What
- * remains of earlier calls there looks like frames. */
+/* Room that a function makes on its stack when it begins; 0: none is seen. What remains of earlier
+ * calls there looks like frames. */
 static uint64_t frame_room(pid_t pid, uint64_t function)
 {
-    uint8_t code[64];
+    uint8_t code[ARCH_PROLOGUE];
     if (!function || !waiting_threads_read_code(pid, function, code, sizeof code))
         return 0;
-    for (size_t at = 0; at + 7 <= sizeof code; at++) {
-        uint32_t room;
-        if (code[at] != 0x48 || code[at + 2] != 0xec)
-            continue;
-        memcpy(&room, code + at + 3, sizeof room);
-        if (code[at + 1] == 0x83)
-            return code[at + 3] < 128 ? code[at + 3] : 0;
-        if (code[at + 1] == 0x81 && room < FP_SEARCHED)
-            return room;
-    }
-    return 0;
+    uint64_t room = arch_frame_room(code);
+    return room < FP_SEARCHED ? room : 0;
 }
 
 /*
@@ -305,7 +293,7 @@ static uint32_t walk_blocked(struct samples *s, struct process *p, const struct 
         if (!is_call_of(&space, word_at(b, fp + 8), function))
             continue;
         r.value[ARCH_REG_FP] = fp;
-        r.known |= 1u << ARCH_REG_FP;
+        r.known |= ARCH_BIT(ARCH_REG_FP);
         uint32_t found = copied_walk(&space.copied, &r, s->addresses, FRAMES_MAX, end);
         if (*end == COPIED_WHOLE)
             return found;

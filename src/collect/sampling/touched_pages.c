@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "collect/proc/pagemap.h"
+#include "machine/page.h"
 
 #define PAGE_SHIFT   12
 #define REGION_SHIFT 21
@@ -19,11 +20,12 @@
 static int is_huge(pid_t pid, uint64_t address)
 {
     struct page_runs found = {0};
-    uint64_t page = address & ~UINT64_C(4095);
+    uint64_t page = address & ~(page_bytes() - 1);
     int fd = pagemap_open(pid), huge = -1;
     if (fd < 0)
         return -1;
-    if (pagemap_runs(fd, page, page + 4096, PAGE_PRESENT, PAGE_PRESENT | PAGE_HUGE, &found) &&
+    if (pagemap_runs(fd, page, page + page_bytes(), PAGE_PRESENT, PAGE_PRESENT | PAGE_HUGE,
+                     &found) &&
         found.items.count == 1)
         huge = (found.items.items[0].flags & PAGE_HUGE) != 0;
     vec_release(&found.items);

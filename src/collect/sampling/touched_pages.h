@@ -11,6 +11,7 @@
 
 #include "base/map.h"
 #include "collect/naming/sampled_maps.h"
+#include "machine/page.h"
 
 enum fault_kind {
     FAULT_TOUCH, /* a page of memory that was not there */
@@ -44,7 +45,9 @@ void touched_pages_clear(struct touched_pages *p);
 /* What became resident by it. */
 static inline uint64_t fault_bytes(enum fault_kind kind)
 {
-    return kind == FAULT_COPY ? 0 : kind == FAULT_HUGE ? UINT64_C(2) << 20 : 4096;
+    return kind == FAULT_COPY   ? 0
+           : kind == FAULT_HUGE ? page_bytes() / 8 * page_bytes()
+                                : page_bytes();
 }
 
 #endif

@@ -48,7 +48,7 @@ bool waiting_threads_look(struct waiting_thread *b, pid_t pid, pid_t tid)
     b->size = read_stack(pid, sp, b->stack);
     if (!b->size || !read_call(pid, tid, after, sizeof after) || strcmp(before, after) != 0)
         return false;
-    b->registers = (struct arch_registers){.known = 1u << ARCH_REG_PC | 1u << ARCH_REG_SP};
+    b->registers = (struct arch_registers){.known = ARCH_BIT(ARCH_REG_PC) | ARCH_BIT(ARCH_REG_SP)};
     b->registers.value[ARCH_REG_PC] = pc;
     b->registers.value[ARCH_REG_SP] = sp;
     return true;

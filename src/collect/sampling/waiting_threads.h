@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "unwind/arch.h"
+#include "machine/registers.h"
 
 #define WAITING_THREADS_STACK 16384
 

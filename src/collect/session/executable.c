@@ -13,8 +13,8 @@
 
 #include "base/err.h"
 #include "collect/leakscan/lsan_suppressions.h"
+#include "machine/registers.h"
 #include "symbol/elfimage.h"
-#include "unwind/arch.h"
 
 #define INTERPRETERS_MAX 4 /* the kernel follows no more */
 

@@ -1,42 +1,12 @@
 /*
- * x86-64 (System V ABI): registers by DWARF number, and how to read those a callee must preserve.
+ * code: what x86-64 instructions say around a return address: is there a call before it, does a
+ * function keep a frame pointer, how is a frame taken down. Reads only the bytes that it is given.
  */
-#ifndef TIDE_UNWIND_ARCH_X86_64_H
-#define TIDE_UNWIND_ARCH_X86_64_H
+#ifndef TIDE_MACHINE_CODE_H
+#define TIDE_MACHINE_CODE_H
 
 #include <stdbool.h>
 #include <stdint.h>
-
-#define ARCH_MACHINE     EM_X86_64              /* of a file for it */
-#define ARCH_LOADER      "ld-linux-x86-64.so.2" /* glibc's */
-#define ARCH_REGISTERS   17 /* rax rdx rcx rbx rsi rdi rbp rsp r8-r15, return address */
-#define ARCH_REG_FP      6
-#define ARCH_REG_SP      7
-#define ARCH_REG_PC      16
-#define ARCH_RETURN_SLOT (-8)
-
-struct arch_registers {
-    uint64_t value[ARCH_REGISTERS];
-    uint32_t known; /* bit n: value[n] is known */
-};
-
-/* The registers at this very point of the calling function, those that survive calls only. */
-static inline __attribute__((always_inline)) void arch_capture(struct arch_registers *r)
-{
-    __asm__ volatile("movq %%rbx, 24(%0)\n\t"
-                     "movq %%rbp, 48(%0)\n\t"
-                     "movq %%rsp, 56(%0)\n\t"
-                     "movq %%r12, 96(%0)\n\t"
-                     "movq %%r13, 104(%0)\n\t"
-                     "movq %%r14, 112(%0)\n\t"
-                     "movq %%r15, 120(%0)\n\t"
-                     "leaq 0(%%rip), %%rax\n\t"
-                     "movq %%rax, 128(%0)\n\t"
-                     :
-                     : "r"(r->value)
-                     : "rax", "memory");
-    r->known = 1u << 3 | 1u << ARCH_REG_FP | 1u << ARCH_REG_SP | 0xfu << 12 | 1u << ARCH_REG_PC;
-}
 
 #define ARCH_CALL_LONGEST 7
 
@@ -57,17 +27,24 @@ static inline bool arch_is_call(const uint8_t code[ARCH_CALL_LONGEST])
 #define ARCH_FUNCTION_LARGEST (64 << 10)
 #define ARCH_PROLOGUE         64
 
-/* Of such a call: does it name a function that the code at `callee` may belong to? Where that
- * begins is *target then. */
-static inline bool arch_calls_around(const uint8_t code[ARCH_CALL_LONGEST], uint64_t address,
-                                     uint64_t callee, uint64_t *target)
+/* Of such a call: where it leads, if it names that. */
+static inline bool arch_call_target(const uint8_t code[ARCH_CALL_LONGEST], uint64_t address,
+                                    uint64_t *target)
 {
     int32_t distance;
     if (code[ARCH_CALL_LONGEST - 5] != 0xe8)
         return false;
     __builtin_memcpy(&distance, code + ARCH_CALL_LONGEST - 4, sizeof distance);
     *target = address + (uint64_t)(int64_t)distance;
-    return callee - *target < ARCH_FUNCTION_LARGEST;
+    return true;
+}
+
+/* Does it name a function that the code at `callee` may belong to? Where that begins is *target
+ * then. */
+static inline bool arch_calls_around(const uint8_t code[ARCH_CALL_LONGEST], uint64_t address,
+                                     uint64_t callee, uint64_t *target)
+{
+    return arch_call_target(code, address, target) && callee - *target < ARCH_FUNCTION_LARGEST;
 }
 
 /* How many bytes a begin of `code` has: those given, then so many of any value; 0: it is none. */
@@ -113,6 +90,22 @@ static inline bool arch_keeps_frame(const uint8_t code[ARCH_PROLOGUE])
            __builtin_memcmp(code + 4, code + save + 4, 4) == 0;
 }
 
+/* Room that such a function makes on its stack, by sub from %rsp; 0: none is seen. */
+static inline uint64_t arch_frame_room(const uint8_t code[ARCH_PROLOGUE])
+{
+    for (unsigned at = 0; at + 7 <= ARCH_PROLOGUE; at++) {
+        uint32_t room;
+        if (code[at] != 0x48 || code[at + 2] != 0xec)
+            continue;
+        __builtin_memcpy(&room, code + at + 3, sizeof room);
+        if (code[at + 1] == 0x83)
+            return code[at + 3] < 128 ? code[at + 3] : 0;
+        if (code[at + 1] == 0x81)
+            return room;
+    }
+    return 0;
+}
+
 /* How a frame is taken down after a call: sp grows by `size` up to the return address. */
 struct arch_epilogue {
     uint32_t size;
@@ -153,30 +146,6 @@ static inline bool arch_epilogue(const uint8_t code[ARCH_EPILOGUE_LONGEST],
         }
     }
     return false;
-}
-
-/* A system call without libc: the result or a negative errno. */
-static inline long arch_syscall(long number, const long a[6])
-{
-    register long r10 __asm__("r10") = a[3], r8 __asm__("r8") = a[4], r9 __asm__("r9") = a[5];
-    long result;
-    __asm__ volatile("syscall"
-                     : "=a"(result)
-                     : "a"(number), "D"(a[0]), "S"(a[1]), "d"(a[2]), "r"(r10), "r"(r8), "r"(r9)
-                     : "rcx", "r11", "memory");
-    return result;
-}
-
-/* While waiting for another core. */
-static inline void arch_pause(void)
-{
-    __builtin_ia32_pause();
-}
-
-/* Asks for a cache line to write to. A hint on every x86-64, also where it does nothing. */
-static inline void arch_prefetch_write(const void *p)
-{
-    __asm__ volatile("prefetchw %0" : : "m"(*(const char *)p));
 }
 
 #endif

@@ -8,8 +8,6 @@
 
 #include "record/instruction.h"
 
-#ifdef __x86_64__
-
 #define LONGEST 15
 
 /*
@@ -311,5 +309,3 @@ bool instruction_hands_on(const void *function, uint64_t to)
     memcpy(&target, operand + 4 + distance, 8);
     return target == to;
 }
-
-#endif

@@ -1,5 +1,5 @@
 /* Lengths of instructions: known ones, cut off at every length, and anything at all. */
-#include "unit.h"
+#include "../unit.h"
 
 #include <sys/mman.h>
 

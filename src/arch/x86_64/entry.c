@@ -5,8 +5,6 @@
 #include "record/entry.h"
 #include "record/instruction.h"
 
-#ifdef __x86_64__
-
 /* A slot: hook or number, wrapper, a return address and where the trampoline is; then the stub;
  * then the trampoline. */
 #define AT_HOOK       0
@@ -302,6 +300,13 @@ bool entry_make(const struct entry *e, uint8_t slot[ENTRY_SLOT], uint64_t slot_a
     return !w.failed && !p.failed && !leads_back(e, taken);
 }
 
+size_t entry_empty(const uint8_t code[16])
+{
+    static const uint8_t landing[] = {0xf3, 0x0f, 0x1e, 0xfa};
+    size_t at = memcmp(code, landing, sizeof landing) == 0 ? sizeof landing : 0;
+    return code[at] == 0xc3 ? at + 1 : 0;
+}
+
 bool entry_calls(const struct entry *e, const uint64_t *functions, size_t count)
 {
     struct instruction i;
@@ -317,5 +322,3 @@ bool entry_calls(const struct entry *e, const uint64_t *functions, size_t count)
     }
     return false;
 }
-
-#endif

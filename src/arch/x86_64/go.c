@@ -149,8 +149,8 @@ enum step_end go_step(const struct unwind_space *space, struct arch_registers *r
             break;
         case RETURN:
             result->return_slot = sp;
-            *r = (struct arch_registers){.known = 1u << ARCH_REG_SP | 1u << ARCH_REG_PC |
-                                                  (unsigned)fp_known << ARCH_REG_FP};
+            *r = (struct arch_registers){.known = ARCH_BIT(ARCH_REG_SP) | ARCH_BIT(ARCH_REG_PC) |
+                                                  (uint64_t)fp_known << ARCH_REG_FP};
             r->value[ARCH_REG_FP] = fp;
             r->value[ARCH_REG_SP] = sp + 8;
             r->value[ARCH_REG_PC] = word;

@@ -1,0 +1,13 @@
+/*
+ * patch: how a function's entry is replaced (record/entry.h). x86-64: by a jump of 5 bytes.
+ */
+#ifndef TIDE_MACHINE_PATCH_H
+#define TIDE_MACHINE_PATCH_H
+
+#include <stdint.h>
+
+#define ENTRY_PATCH 5                   /* bytes that are replaced */
+#define ENTRY_SLOT  128                 /* that one function takes: constants, stub, trampoline */
+#define ENTRY_REACH (UINT64_C(1) << 31) /* how far the jump can go */
+
+#endif

@@ -1,0 +1,31 @@
+/*
+ * system: what the recorder asks of the processor and of the kernel directly. x86-64.
+ */
+#ifndef TIDE_MACHINE_SYSTEM_H
+#define TIDE_MACHINE_SYSTEM_H
+
+/* A system call without libc: the result or a negative errno. */
+static inline long arch_syscall(long number, const long a[6])
+{
+    register long r10 __asm__("r10") = a[3], r8 __asm__("r8") = a[4], r9 __asm__("r9") = a[5];
+    long result;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a[0]), "S"(a[1]), "d"(a[2]), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+
+/* While waiting for another core. */
+static inline void arch_pause(void)
+{
+    __builtin_ia32_pause();
+}
+
+/* Asks for a cache line to write to. A hint on every x86-64, also where it does nothing. */
+static inline void arch_prefetch_write(const void *p)
+{
+    __asm__ volatile("prefetchw %0" : : "m"(*(const char *)p));
+}
+
+#endif
