@@ -3,7 +3,7 @@ import os
 
 from harness import ROOT, cases
 from test_allocators import WAYS, program
-from test_entry import static, with_own_malloc
+from test_own_malloc import static, with_own_malloc
 
 API = ("-I", os.path.join(ROOT, "include"))
 STATES = ("few", "mapped", "holes", "threads")

@@ -1,4 +1,4 @@
-"""Ends that test_guest.py's nine do not cover: each event up to the end is in the profile, and how it ended."""
+"""Ends that test_program_unchanged.py's nine do not cover: each event up to the end is in the profile, and how it ended."""
 import shutil
 import struct
 
