@@ -32,7 +32,7 @@ fi
 
 build() {
     CC=$cc scripts/configure.sh "$dir" --buildtype=debugoptimized -Dfuzz=true -Dtests=false -Dviewer=disabled &&
-        ninja -C "$dir" fuzzers >"$dir/build.log" 2>&1 || { grep -A2 -E ' error: |warning: ' "$dir/build.log"; return 1; }
+        ninja -C "$dir" fuzzers >"$dir/build.log" 2>&1 || { grep -a -A2 -E ' error: |warning: ' "$dir/build.log"; return 1; }
 }
 
 # The ELF reader's inputs are files that a compiler makes.
