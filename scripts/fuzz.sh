@@ -32,7 +32,7 @@ fi
 
 build() {
     CC=$cc scripts/configure.sh "$dir" --buildtype=debugoptimized -Dfuzz=true -Dtests=false -Dviewer=disabled &&
-        ninja -C "$dir" fuzzers >"$dir/build.log" 2>&1 || { grep -A2 -E ' error: |warning: ' "$dir/build.log"; return 1; }
+        ninja -C "$dir" fuzzers >"$dir/build.log" 2>&1 || { grep -a -A2 -E ' error: |warning: ' "$dir/build.log"; return 1; }
 }
 
 # The ELF reader's inputs are files that a compiler makes.
@@ -79,17 +79,30 @@ run_one() {
     fi
 }
 
+record_little() {
+    gcc -g -O1 -Itests/programs tests/programs/little.c -pthread -o "$dir/little" &&
+        "$check/tidemark" run --quiet -o "$dir/little.tide" -- "$dir/little"
+}
+
+# damage HOW...: what is done to the recording, on one core.
 run_damage() {
-    local log=$dir/damage.log
-    if gcc -g -O1 -Itests/programs tests/programs/little.c -pthread -o "$dir/little" >"$log" 2>&1 &&
-        "$check/tidemark" run --quiet -o "$dir/little.tide" -- "$dir/little" >"$log" 2>&1 &&
-        "$dir/tests/fuzz/damage" "$dir/little.tide" >"$log" 2>&1; then
+    local log=$dir/damage-$1.log
+    if "$dir/tests/fuzz/damage" "$dir/little.tide" "$@" >"$log" 2>&1; then
         echo "ok    damage: $(paste -s -d ';' "$log" | sed 's/;/; /g')"
     else
-        echo "FAIL  damage"
+        echo "FAIL  damage: $*"
         head -30 "$log"
         return 1
     fi
+}
+
+# The fuzzers, one after the other.
+run_all() {
+    local failed=0
+    for name; do
+        run_one "$name" || failed=1
+    done
+    return "$failed"
 }
 
 build || exit 1
@@ -98,12 +111,15 @@ if [ $# = 0 ]; then
         set -- "$@" "$(basename "$source" .c)"
     done
 fi
-if [ -n "$check" ]; then
-    run_damage &
-    damage=$!
+if [ -z "$check" ]; then
+    run_all "$@"
+    exit
 fi
-for name; do
-    run_one "$name" || failed=1
-done
-[ -z "$check" ] || wait "$damage" || failed=1
+# The two halves take about as long.
+record_little >"$dir/little.log" 2>&1 || { cat "$dir/little.log"; exit 1; }
+run_damage change &
+change=$!
+run_all "$@" || failed=1
+run_damage cut flip || failed=1
+wait "$change" || failed=1
 exit "$failed"

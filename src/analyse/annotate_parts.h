@@ -24,10 +24,7 @@ void annotate_values(struct annotation *a, const struct group *g, uint32_t group
 /* The place, made when it is new. */
 uint32_t annotation_place(struct annotation *a, uint32_t parent, const char *function,
                           const char *file, uint32_t line);
-/* The file of an address, made when it is new; CODE_NONE: none is known. `address` becomes the one
- * in that file. */
-#define CODE_NONE UINT32_MAX
-uint32_t annotation_code(struct annotation *a, uint64_t *address);
+#define CODE_NONE UINT32_MAX /* the file of an address that is in none that is known */
 
 /* Reads the instructions, and the lines they are from. */
 void annotate_code(struct annotation *a);

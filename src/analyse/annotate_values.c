@@ -49,7 +49,9 @@ static bool is_same_file(const struct module *a, const struct module *b)
                       memcmp(a->build_id, b->build_id, a->build_id_size) == 0);
 }
 
-uint32_t annotation_code(struct annotation *a, uint64_t *address)
+/* The file of an address, made when it is new; CODE_NONE: none is known. `address` becomes the one
+ * in that file. */
+static uint32_t code_of(struct annotation *a, uint64_t *address)
 {
     if (*address <= NODE_KERNEL || NODE_IS_POOL(*address) || NODE_IS_PYTHON(*address))
         return CODE_NONE;
@@ -85,13 +87,13 @@ static bool is_function(const struct adding *s, uint32_t call)
     if (!s->nameless || !name_is_address(frame_table_string(s->frames, frame_of(s, call)->name)))
         return false;
     uint64_t address = address_of(s, call);
-    uint32_t code = annotation_code(s->a, &address);
+    uint32_t code = code_of(s->a, &address);
     return code == s->code && address >= s->low && address < s->high;
 }
 
 static uint32_t touched_at(struct annotation *a, uint64_t address)
 {
-    uint32_t code = annotation_code(a, &address);
+    uint32_t code = code_of(a, &address);
     if (code == CODE_NONE)
         return MAP_NONE;
     uint64_t key[] = {code, address};
@@ -171,7 +173,7 @@ static void find_extent(struct adding *s)
         if (s->group_of[s->tree->frame.items[c]] != s->group)
             continue;
         uint64_t address = address_of(s, c);
-        s->code = annotation_code(s->a, &address);
+        s->code = code_of(s->a, &address);
         s->nameless = s->code != CODE_NONE && symbol_file_extent(s->a->codes.items[s->code].file,
                                                                  address, &s->low, &s->high);
         return;

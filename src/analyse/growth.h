@@ -148,8 +148,6 @@ const struct places *growth_places(const struct growth *g, enum domain domain);
 bool growth_grows(const struct growth *g, enum growth_line line);
 /* The part of RSS that gained most, of those that grow; GROWTH_PARTS: none. */
 enum growth_part growth_main_part(const struct growth *g);
-/* Is anything lost in the time of the marks that is worth a word? */
-bool growth_leaks(const struct growth *g);
 /* Did it rise beyond what it also falls, in whatever form? */
 bool growth_rose(const struct growth *g, enum growth_line line);
 /* Do blocks keep so much that is free on their pages that it is worth a word? */

@@ -122,9 +122,9 @@ bool growth_grows(const struct growth *g, enum growth_line line)
                                              gain >= STEPS_SHARE * growth_last(g, line)));
 }
 
-/* Each lost block is a fact. What is lost once, at the beginning, or little of it, is no leak that
+/* Is anything lost in the time of the marks that is worth a word? Each lost block is a fact. What is lost once, at the beginning, or little of it, is no leak that
  * anybody looks for. */
-bool growth_leaks(const struct growth *g)
+static bool leaks_in_time(const struct growth *g)
 {
     const struct trend *t = &g->trends[GROWTH_LOST];
     double lost = growth_last(g, GROWTH_LOST) - (g->count ? g->series[GROWTH_LOST][0] : 0);
@@ -227,7 +227,7 @@ static bool may_be(const struct growth *g, enum growth_part part)
 {
     switch (part) {
     case GAIN_LOST:
-        return growth_leaks(g);
+        return leaks_in_time(g);
     case GAIN_REACHABLE:
         return growth_grows(g, GROWTH_LIVE);
     case GAIN_MAPPED:
@@ -323,7 +323,7 @@ static bool leak_matters(const struct growth *g)
 {
     const struct trend *lost = &g->trends[GROWTH_LOST];
     double rate = lost->rate > 0 ? lost->rate : lost->slope, others = 0;
-    if (!growth_leaks(g))
+    if (!leaks_in_time(g))
         return false;
     if (process_grows(g))
         others = g->rates.rss;

@@ -25,8 +25,6 @@ void growth_missing_words(const struct growth *g, struct strbuf *out);
 void growth_answer(const struct growth *g, struct strbuf *out);
 /* "RSS +6.7 KiB per event = 0.4 KiB lost + ..."; false: RSS gained nothing. */
 bool growth_account_words(const struct growth *g, struct strbuf *out);
-/* In words; "not explained" of GROWTH_PARTS. */
-const char *growth_part_title(enum growth_part part);
 /* What rates are per: a mark's label, or "second". */
 static inline const char *growth_per(const struct growth *g)
 {

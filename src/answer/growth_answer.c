@@ -11,6 +11,23 @@
 #define PART_LEAST 0.05 /* of the gain of RSS, to be told */
 #define MOSTLY     0.8  /* of the gain: as good as all of it */
 
+/* In words; "not explained" of GROWTH_PARTS. */
+static const char *part_title(enum growth_part part)
+{
+    static const char *const titles[GROWTH_PARTS] = {[GAIN_LOST] = "lost",
+                                                     [GAIN_REACHABLE] = "reachable",
+                                                     [GAIN_ROUNDING] = "rounding of blocks",
+                                                     [GAIN_MAPPED] = "mapped by the program",
+                                                     [GAIN_SHARED] = "shared memory",
+                                                     [GAIN_FILES] = "pages of files",
+                                                     [GAIN_ARENAS] = "Python arenas",
+                                                     [GAIN_FREE] = "free in the allocator",
+                                                     [GAIN_STACKS] = "stacks of threads",
+                                                     [GAIN_RECORDER] = "tidemark's own",
+                                                     [GAIN_OTHER] = "not explained"};
+    return titles[part < GROWTH_PARTS ? part : GAIN_OTHER];
+}
+
 void growth_moment(const struct growth *g, size_t k, struct strbuf *out)
 {
     if (g->mark)
@@ -164,7 +181,7 @@ static void growth_words(const struct growth *g, struct strbuf *out)
         more_words(g, "It keeps", " more", most == GAIN_ARENAS ? "" : reach, out);
     } else {
         more_words(g, "RSS grows by", "", ", most of it ", out);
-        strbuf_puts(out, growth_part_title(most));
+        strbuf_puts(out, part_title(most));
     }
 }
 
@@ -205,7 +222,7 @@ static void most_of_rss(const struct growth *g, struct strbuf *out)
         if (all.parts[i] > all.parts[most])
             most = i;
     if (all.parts[most] >= all.rss / 2)
-        say(out, ", most of it %s", growth_part_title((enum growth_part)most));
+        say(out, ", most of it %s", part_title((enum growth_part)most));
 }
 
 static void rise_words(const struct growth *g, struct strbuf *out)
@@ -291,22 +308,6 @@ static void first_sentence(const struct growth *g, struct strbuf *out)
 
 /* --- the account ------------------------------------------------------------------------------ */
 
-const char *growth_part_title(enum growth_part part)
-{
-    static const char *const titles[GROWTH_PARTS] = {[GAIN_LOST] = "lost",
-                                                     [GAIN_REACHABLE] = "reachable",
-                                                     [GAIN_ROUNDING] = "rounding of blocks",
-                                                     [GAIN_MAPPED] = "mapped by the program",
-                                                     [GAIN_SHARED] = "shared memory",
-                                                     [GAIN_FILES] = "pages of files",
-                                                     [GAIN_ARENAS] = "Python arenas",
-                                                     [GAIN_FREE] = "free in the allocator",
-                                                     [GAIN_STACKS] = "stacks of threads",
-                                                     [GAIN_RECORDER] = "tidemark's own",
-                                                     [GAIN_OTHER] = "not explained"};
-    return titles[part < GROWTH_PARTS ? part : GAIN_OTHER];
-}
-
 bool growth_account_words(const struct growth *g, struct strbuf *out)
 {
     const struct growth_rates *r = &g->rates;
@@ -320,9 +321,9 @@ bool growth_account_words(const struct growth *g, struct strbuf *out)
             continue;
         if (told++)
             say(out, " %r %B %s", part < 0 ? "-" : "+", fabs(part),
-                growth_part_title((enum growth_part)i));
+                part_title((enum growth_part)i));
         else
-            say(out, " = %B %s", part, growth_part_title((enum growth_part)i));
+            say(out, " = %B %s", part, part_title((enum growth_part)i));
         if (i == GAIN_FREE && g->account.last && g->account.last->arenas > 1)
             say(out, " (%N arena(s))", g->account.last->arenas);
     }

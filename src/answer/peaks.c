@@ -46,14 +46,6 @@ void peak_legend(const struct peaks *p, const struct peak *k, size_t most, struc
     strbuf_puts(out, tail);
 }
 
-void peak_listed_words(const struct peaks *p, const struct peak *k, struct strbuf *out)
-{
-    if (peak_is_listed(k))
-        return;
-    say(out, "%B of %B are known by stack, at %T: the peak is inside an interval", k->listed_bytes,
-        k->bytes, p->lines.time_ns[k->listed]);
-}
-
 static void put_path(const struct peaks *p, uint32_t call, size_t width, struct strbuf *out)
 {
     const struct call_tree *t = &p->places.total.tree;
@@ -78,11 +70,9 @@ static void add_peak(const struct peaks *p, const struct peak *k, const struct s
     strbuf_printf(out, "\n%s", style_bold(s));
     peak_legend(p, k, s->width, out);
     say(out, "%r\n    %B at %T\n", style_plain(s), k->bytes, p->lines.time_ns[k->moment]);
-    if (!peak_is_listed(k)) {
-        strbuf_puts(out, "    ");
-        peak_listed_words(p, k, out);
-        strbuf_putc(out, '\n');
-    }
+    if (!peak_is_listed(k))
+        say(out, "    %B of %B are known by stack, at %T: the peak is inside an interval\n",
+            k->listed_bytes, k->bytes, p->lines.time_ns[k->listed]);
     for (size_t i = 0; i < k->stack_count; i++) {
         size_t start = out->size;
         say(out, "    %B in %N block(s): ", k->stacks[i].bytes, k->stacks[i].blocks);

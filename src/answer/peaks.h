@@ -8,8 +8,6 @@
 #include "answer/document.h"
 #include "answer/json_parts.h"
 
-/* Nothing where the stacks add up to the peak; else how much of it they are, and when. */
-void peak_listed_words(const struct peaks *p, const struct peak *k, struct strbuf *out);
 /* "18: worker-6>main.py:44:run=>212992": number, thread, place of its largest stack, bytes; in
  * `most` columns if the function's name can be that short. */
 void peak_legend(const struct peaks *p, const struct peak *k, size_t most, struct strbuf *out);

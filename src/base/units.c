@@ -42,11 +42,6 @@ void unit_counted(struct strbuf *out, int64_t count, const char *word)
         strbuf_puts(out, size && word[size - 1] == 's' ? "es" : "s");
 }
 
-void unit_blocks(struct strbuf *out, int64_t count)
-{
-    unit_counted(out, count, "block");
-}
-
 void unit_time(struct strbuf *out, uint64_t ns)
 {
     double s = (double)ns / 1e9;

@@ -395,6 +395,17 @@ static bool read_one_process(const struct query_options *o, const char *file,
     return one && recording_read_some(file, &choice, out, NULL) == 0;
 }
 
+/* Says on stderr that a recording is incomplete, where the command's own text does not. */
+static void tell_damage(const struct query_options *o, const char *file, const struct recording *r)
+{
+    if (!r->incomplete || (o->command->summary && o->output != OUTPUT_CSV))
+        return;
+    struct strbuf text = {0};
+    unit_text(&text, r->incomplete);
+    fprintf(stderr, "tidemark %s: %s is incomplete: %s\n", o->command->name, file, text.data);
+    strbuf_release(&text);
+}
+
 int query_read(const struct query_options *o, const char *file, struct recording **out,
                struct err *err)
 {
@@ -405,18 +416,8 @@ int query_read(const struct query_options *o, const char *file, struct recording
                read_one_process(o, file, out);
     int code = one ? 0 : recording_read(file, out, err);
     if (!code)
-        query_tell_damage(o, file, *out);
+        tell_damage(o, file, *out);
     return !code && whole ? combined_profile_make(*out, err) : code;
-}
-
-void query_tell_damage(const struct query_options *o, const char *file, const struct recording *r)
-{
-    if (!r->incomplete || (o->command->summary && o->output != OUTPUT_CSV))
-        return;
-    struct strbuf text = {0};
-    unit_text(&text, r->incomplete);
-    fprintf(stderr, "tidemark %s: %s is incomplete: %s\n", o->command->name, file, text.data);
-    strbuf_release(&text);
 }
 
 const char *query_options_help(void)

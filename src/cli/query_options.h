@@ -77,8 +77,6 @@ void query_options_release(struct query_options *o);
  * and a sentence. */
 int query_read(const struct query_options *o, const char *file, struct recording **out,
                struct err *err);
-/* Says on stderr that a recording is incomplete, where the command's own text does not. */
-void query_tell_damage(const struct query_options *o, const char *file, const struct recording *r);
 
 /* The part of --help that describes these options. */
 const char *query_options_help(void);

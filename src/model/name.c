@@ -134,11 +134,6 @@ bool name_part_is_allocator(struct name_part bare)
     return false;
 }
 
-bool name_is_allocator(const char *name)
-{
-    return name_part_is_allocator(name_bare(name));
-}
-
 bool name_part_is_announcement(struct name_part bare)
 {
     static const char *const names[] = {"tide_alloc", "__tidemark_MOD_pool_alloc",
@@ -154,11 +149,6 @@ bool name_part_is_std(struct name_part bare)
 {
     return strncmp(bare.text, "std::", 5) == 0 || strncmp(bare.text, "__gnu_cxx::", 11) == 0 ||
            rust_name_is_std(bare);
-}
-
-bool name_is_std(const char *name)
-{
-    return name_part_is_std(name_bare(name));
 }
 
 /* The part after the last :: that is not inside brackets. */

@@ -24,7 +24,6 @@ struct name_part name_bare(const char *name);
 struct name_part name_without_template(struct name_part part);
 
 /* Is it what the recorder hooks, or a thin wrapper of it (malloc, operator new, __rust_alloc)? */
-bool name_is_allocator(const char *name);
 bool name_part_is_allocator(struct name_part bare);
 
 /* Is it a thin wrapper of tide_alloc, by which a program tells of a block of its own allocator? */
@@ -32,7 +31,6 @@ bool name_part_is_announcement(struct name_part bare);
 
 /* Does the qualified name lie in the standard library (std::, __gnu_cxx::; of Rust, rust_name.h)?
  */
-bool name_is_std(const char *name);
 bool name_part_is_std(struct name_part bare);
 
 /* Would a person who types `wanted` mean this function? Whole name, without arguments, or the last

@@ -1,23 +1,15 @@
 #include "model/presets.h"
 
-static const struct {
-    const char *name, *reason;
-} presets[PRESETS] = {
-    [PRESET_LOADER] = {"the loader",
-                       "lists of libraries and thread-local storage of threads, which "
-                       "the loader keeps for as long as they are in use"},
-    [PRESET_LIBC] = {"libc", "locales, converters, time zones, name services and the buffers of "
-                             "stdin and stdout, which libc keeps until the end"},
-    [PRESET_LIBSTDCXX] = {"libstdc++", "the pool for exceptions when memory is short, and what the "
-                                       "library sets up as it is loaded"},
-    [PRESET_PYTHON] = {"CPython",
-                       "the interpreter's own start, types made ready once, and interned "
-                       "strings"},
-    [PRESET_ROOT] = {"ROOT", "the interpreter and the dictionaries of classes, made once"},
-    [PRESET_GLIB] = {"GLib", "types, quarks and interned strings, which are never given back"},
-    [PRESET_OPENSSL] = {"OpenSSL", "tables and error strings made by its initialisation"},
-    [PRESET_LLVM] = {"LLVM", "command-line options and passes registered as it is loaded"},
-    [PRESET_FONTCONFIG] = {"fontconfig", "the configuration and the caches of fonts, read once"},
+static const char *const names[PRESETS] = {
+    [PRESET_LOADER] = "the loader",     /* lists of libraries, storage of threads */
+    [PRESET_LIBC] = "libc",             /* locales, converters, name services, buffers of stdio */
+    [PRESET_LIBSTDCXX] = "libstdc++",   /* its pool for exceptions when memory is short */
+    [PRESET_PYTHON] = "CPython",        /* its start, types made ready, interned strings */
+    [PRESET_ROOT] = "ROOT",             /* its interpreter and dictionaries of classes */
+    [PRESET_GLIB] = "GLib",             /* types, quarks, interned strings */
+    [PRESET_OPENSSL] = "OpenSSL",       /* tables and error strings */
+    [PRESET_LLVM] = "LLVM",             /* options and passes, registered as it is loaded */
+    [PRESET_FONTCONFIG] = "fontconfig", /* configuration and caches of fonts */
 };
 
 #define LOADER  "ld-linux*|ld-*.so*|ld.so*|ld64.so*"
@@ -141,16 +133,11 @@ static const struct {
 
 const char *preset_name(enum preset p)
 {
-    return presets[p].name;
-}
-
-const char *preset_reason(enum preset p)
-{
-    return presets[p].reason;
+    return names[p];
 }
 
 void presets_add(struct suppressions *s)
 {
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        suppressions_add_preset(s, rules[i].preset, presets[rules[i].preset].name, rules[i].places);
+        suppressions_add_preset(s, rules[i].preset, names[rules[i].preset], rules[i].places);
 }

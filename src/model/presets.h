@@ -26,8 +26,6 @@ enum preset {
 
 /* Whose memory it is, for sentences: "the loader", "libstdc++". */
 const char *preset_name(enum preset p);
-/* Why it is hidden, one line. */
-const char *preset_reason(enum preset p);
 
 void presets_add(struct suppressions *s);
 

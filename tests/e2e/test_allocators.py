@@ -2,7 +2,7 @@
 import os
 
 from harness import cases
-from test_exact import HEAP_FAMILY, OPERATOR_NEW, ROUNDS, check_family
+from test_allocation_functions import HEAP_FAMILY, OPERATOR_NEW, ROUNDS, check_family
 
 LIBRARIES = "/usr/lib/x86_64-linux-gnu"
 ALLOCATORS = dict(jemalloc="libjemalloc.so.2", tcmalloc="libtcmalloc.so.4", tcmalloc_minimal="libtcmalloc_minimal.so.4",
@@ -104,7 +104,7 @@ def runtime(t, profile):
 
 
 def test_program_with_its_own_malloc(t):
-    """Its definitions come before every preloaded one, and are counted all the same (see test_entry.py)."""
+    """Its definitions come before every preloaded one, and are counted all the same (see test_own_malloc.py)."""
     program = t.build("whole_malloc.c", "-O1", "-fno-builtin", "-DWITH_MAIN", "-rdynamic")
     profile = t.record(program)
     totals = t.consistent(profile)

@@ -13,10 +13,10 @@ NAMES = ("initprm", "compute", "ask")
 def recorded(t, opts, as_nobody):
     """The profile, and the CPU time of each function in ns, as the program itself has measured it."""
     if not as_nobody:
-        profile = t.record(t.build("enters.c", "-O2"), ROUNDS, opts=opts)
+        profile = t.record(t.build("kernel_time.c", "-O2"), ROUNDS, opts=opts)
     else:
         tool, program = give_to_nobody(t), t.file("enters")
-        shutil.copy(t.build("enters.c", "-O2"), program)
+        shutil.copy(t.build("kernel_time.c", "-O2"), program)
         profile = os.path.join(os.path.dirname(tool), "x.tide")
         t.plain(*AS_NOBODY, tool, "run", "--quiet", *opts, "-o", profile, "--", program, ROUNDS)
         t.equal("status, stderr", (t.status, t.stderr), (0, ""))

@@ -146,15 +146,15 @@ def test_python_objects_by_line(t):
 def test_growth_beside_the_heap(t, way):
     """100 KiB an event, mapped or from a pool, is much of a small process: once, and with its line."""
     name, kind, function, events = way
-    found = findings_of(t, t.record(t.build("ways.c", "-O1", *API), name, "100", "1", "102400", "0"))["findings"]
+    found = findings_of(t, t.record(t.build("growth_kinds.c", "-O1", *API), name, "100", "1", "102400", "0"))["findings"]
     t.equal("what", [(f["kind"], f["function"], os.path.basename(f["file"]), f["bytes"]) for f in found],
-            [(kind, function, "ways.c", int(events) * 102400)])
+            [(kind, function, "growth_kinds.c", int(events) * 102400)])
     t.true("by event", "by 100.0 KiB for each mark 'event'" in found[0]["why"], found)
 
 
 def test_arenas_of_threads(t):
     """Every thread frees 1 MB in an arena of its own, and the next one has no use for it."""
-    found = findings_of(t, t.record(t.build("ways.c", "-O1", *API), "arena", "20", "1", "1000000", "0"))["findings"]
+    found = findings_of(t, t.record(t.build("growth_kinds.c", "-O1", *API), "arena", "20", "1", "1000000", "0"))["findings"]
     t.equal("what", [(f["kind"], f["function"]) for f in found], [("retention", "stays")])
     t.true("nearly all of it", 18 * 1000000 <= found[0]["bytes"] <= 23 << 20, found)
     t.true("where", " arenas" in found[0]["why"] and "MALLOC_ARENA_MAX" in found[0]["do"], found)

@@ -13,7 +13,7 @@ KIB = 1024
 
 
 def record(t):
-    return t.record(t.build("hills.c", "-O1", *API))
+    return t.record(t.build("thread_peaks.c", "-O1", *API))
 
 
 def peaks_of(t, profile, *options):
@@ -32,7 +32,7 @@ def test_peaks_of_threads(t):
     first = [p for p in peaks if p["thread"] == "climber"][0]
     t.equal("its stack", ([f["function"] for f in first["stacks"][0]["stack"]][:3], first["stacks"][0]["bytes"]),
             (["pile_up", "climb", "climber"], 300 * KIB))
-    t.equal("legend", first["legend"], "%d: climber>hills.c:%d:pile_up=>%d"
+    t.equal("legend", first["legend"], "%d: climber>thread_peaks.c:%d:pile_up=>%d"
             % (first["number"], first["stacks"][0]["stack"][0]["line"], 300 * KIB))
 
 
@@ -123,7 +123,7 @@ def test_tree_of_a_window(t):
             [100 * KIB, 400 * KIB, 10])
     t.equal("the largest first", [c["freed_bytes"] for c in piles], [300 * KIB, 100 * KIB])
     whole = [c for c in t.ask(profile, "tree", "--prefix", ROOT + "/")["calls"] if c["function"] == "pile_up"]
-    t.equal("prefix", {c["file"] for c in whole}, {"tests/programs/hills.c"})
+    t.equal("prefix", {c["file"] for c in whole}, {"tests/programs/thread_peaks.c"})
 
 
 def test_tree_as_csv(t):
@@ -146,7 +146,7 @@ def test_picture(t):
     seen = browser.look(t, svg, """
         const peaks = Array.from(document.querySelectorAll('.p'));
         seen.push(peaks.length, peaks.map((p) => p.querySelector('text').textContent).join(' '));
-        seen.push(peaks.some((p) => p.querySelector('title').textContent.includes('climber>hills.c')));
+        seen.push(peaks.some((p) => p.querySelector('title').textContent.includes('climber>thread_peaks.c')));
         """)
     t.equal("in the browser", seen, ["8", "1 2 3 4 5 6 7 8", "true"])
 

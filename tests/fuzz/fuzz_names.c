@@ -13,8 +13,8 @@ static void take_apart(const char *name)
     struct name_part part = name_bare(name);
     fuzz_must(part.text >= name && part.size <= strlen(name) &&
               part.text + part.size <= name + strlen(name));
-    name_is_allocator(name);
-    name_is_std(name);
+    name_part_is_allocator(name_bare(name));
+    name_part_is_std(name_bare(name));
     name_is(name, "f");
     fuzz_must(!*name || name_is(name, name));
     for (size_t width = 1; width < 80; width += 13) {

@@ -48,10 +48,10 @@ ENVIRONMENT = {"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0", "PERL_HASH_SEED"
 
 # Programs of ours that cannot be compared, and why.
 NOT_COMPARED = {
-    "plugin.c": "a library", "oracle.c": "a library", "visitor.c": "a library", "jumping_malloc.c": "a library",
+    "plugin.c": "a library", "oracle.c": "a library", "unknown_client.c": "a library", "jumping_malloc.c": "a library",
     "own_malloc.c": "has a malloc of its own", "own_malloc_forks.c": "has a malloc of its own",
     "odd_malloc.c": "has a malloc of its own", "whole_malloc.c": "has a malloc of its own",
-    "own_new.cpp": "has an operator new of its own", "torn.c": "has a malloc of its own",
+    "own_new.cpp": "has an operator new of its own", "interrupted_hooks.c": "has a malloc of its own",
     "thirty_two.c": "another architecture", "other_namespace.c": "a second libc: its blocks are not seen",
     "scribbles.c": "destroys the recording", "soak.cpp": "differs from run to run",
     "crowded.c": "has no descriptor left to say that it ends", "coroutines.c": "valgrind takes its stacks for one", "little_stack.c": "has too little stack for valgrind",
@@ -163,7 +163,7 @@ EXPLAINED = {
     "handler_depths.c": {"valgrind": ("on_signal",), "sanitizer": ("on_signal",)},
     "handover.c": {"valgrind": ("leak_some",), "sanitizer": ("leak_some",)},
     "in_handler.c": {"valgrind": ("in_handler",), "sanitizer": ("in_handler",)},
-    "last_breath.cpp": {"sanitizer": ("take",)},
+    "around_main.cpp": {"sanitizer": ("take",)},
     "owners.c": {"sanitizer": ("large_block",)},
     "perl-files": {"valgrind": ("Perl_safesysrealloc", "Perl_safesysmalloc")},
     "reallocs.c": {"valgrind": ("shrunk_in_place",)},

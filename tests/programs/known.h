@@ -41,17 +41,6 @@ static inline void known_run(int threads, void *(*work)(void *))
         pthread_join(ids[i], NULL);
 }
 
-/* Runs work(0) to work(count - 1), each in a thread of its own. */
-static inline void known_run_numbered(unsigned count, void *(*work)(void *))
-{
-    pthread_t *ids = calloc(count, sizeof *ids);
-    for (unsigned i = 0; i < count; i++)
-        pthread_create(&ids[i], NULL, work, (void *)(size_t)i);
-    for (unsigned i = 0; i < count; i++)
-        pthread_join(ids[i], NULL);
-    free(ids);
-}
-
 static inline int known_argument(int argc, char **argv, int which, int otherwise)
 {
     return argc > which ? atoi(argv[which]) : otherwise;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "known.h"
+#include "numbered_threads.h"
 #include "tidemark.h"
 
 #define BLOCKS 100
@@ -38,6 +38,6 @@ int main(int argc, char **argv)
     count = (unsigned)known_argument(argc, argv, 1, 4);
     blocks = calloc(count, sizeof *blocks);
     pthread_barrier_init(&barrier, NULL, count);
-    known_run_numbered(count, work);
+    run_numbered_threads(count, work);
     return 0;
 }

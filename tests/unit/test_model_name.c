@@ -4,6 +4,16 @@
 #include "model/rust_name.h"
 #include "model/pattern.h"
 
+static bool is_allocator(const char *name)
+{
+    return name_part_is_allocator(name_bare(name));
+}
+
+static bool is_std(const char *name)
+{
+    return name_part_is_std(name_bare(name));
+}
+
 static void expect_bare(const char *name, const char *bare)
 {
     struct name_part part = name_bare(name);
@@ -40,19 +50,19 @@ static void test_bare(void **state)
 static void test_kinds(void **state)
 {
     (void)state;
-    assert_true(name_is_allocator("malloc"));
-    assert_true(name_is_allocator("operator new(unsigned long)"));
-    assert_true(name_is_allocator("operator new[](unsigned long, std::align_val_t)"));
-    assert_true(name_is_allocator("malloc@plt"));
-    assert_false(name_is_allocator("my_malloc"));
-    assert_false(name_is_allocator("Pool::operator new(unsigned long)"));
-    assert_true(name_is_std("std::vector<int>::push_back(int const&)"));
-    assert_true(name_is_std("void std::vector<int>::_M_realloc_insert<int>(int&&)"));
-    assert_true(name_is_std("__gnu_cxx::new_allocator<char>::allocate(unsigned long)"));
-    assert_false(name_is_std("mystd::f()"));
-    assert_false(name_is_std("std"));
-    assert_false(name_is_std("User::take(std::string)"));
-    assert_false(name_is_std("std::string User::name()"));
+    assert_true(is_allocator("malloc"));
+    assert_true(is_allocator("operator new(unsigned long)"));
+    assert_true(is_allocator("operator new[](unsigned long, std::align_val_t)"));
+    assert_true(is_allocator("malloc@plt"));
+    assert_false(is_allocator("my_malloc"));
+    assert_false(is_allocator("Pool::operator new(unsigned long)"));
+    assert_true(is_std("std::vector<int>::push_back(int const&)"));
+    assert_true(is_std("void std::vector<int>::_M_realloc_insert<int>(int&&)"));
+    assert_true(is_std("__gnu_cxx::new_allocator<char>::allocate(unsigned long)"));
+    assert_false(is_std("mystd::f()"));
+    assert_false(is_std("std"));
+    assert_false(is_std("User::take(std::string)"));
+    assert_false(is_std("std::string User::name()"));
 }
 
 static void test_is(void **state)
@@ -184,18 +194,18 @@ static void test_rust(void **state)
         "",
     };
     for (size_t i = 0; i < sizeof library / sizeof *library; i++)
-        if (!name_is_std(library[i]))
+        if (!is_std(library[i]))
             fail_msg("%s is not taken for the library's", library[i]);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (name_is_std(others[i]))
+        if (is_std(others[i]))
             fail_msg("%s is taken for the library's", others[i]);
     assert_true(rust_file_is_std("/rustc/59807616e1fa/library/alloc/src/raw_vec/mod.rs"));
     assert_true(rust_file_is_std("/root/.rustup/toolchains/stable/lib/rustlib/src/rust/library/"
                                  "core/src/ops/function.rs"));
     assert_true(rust_file_is_std("/rust/deps/hashbrown-0.16.1/src/raw/mod.rs"));
     assert_false(rust_file_is_std("/home/me/library/src/main.rs"));
-    assert_true(name_is_allocator("__rust_alloc"));
-    assert_true(name_is_allocator("__rg_realloc"));
+    assert_true(is_allocator("__rust_alloc"));
+    assert_true(is_allocator("__rg_realloc"));
 }
 
 int main(void)

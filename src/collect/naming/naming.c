@@ -229,11 +229,3 @@ void naming_fill(struct naming *n, struct profile *p, const struct python_codes 
     put_paths(n, p);
     *vec_push(&p->frame_runs) = (uint32_t)p->frames.count;
 }
-
-void naming_free(struct naming *n)
-{
-    if (!n)
-        return;
-    resolver_free(n->resolver);
-    free(n);
-}

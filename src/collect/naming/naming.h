@@ -4,7 +4,7 @@
  * Addresses are looked up as they turn up (resolver.h), so that little is left to do at the end.
  * Results are kept by file and address in it: processes that run the same program share them.
  *
- * Threads: naming_* are called by one thread. Ownership: naming_free(NULL) is fine.
+ * Threads: naming_* are called by one thread. Ownership: it lasts as long as the collector.
  */
 #ifndef TIDE_COLLECT_NAMING_NAMING_H
 #define TIDE_COLLECT_NAMING_NAMING_H
@@ -37,6 +37,5 @@ void naming_alone(struct naming *n);
 /* Around a fork, in the parent, and naming_go_on in the child too: results are whole meanwhile. */
 void naming_hold(struct naming *n);
 void naming_go_on(struct naming *n);
-void naming_free(struct naming *n);
 
 #endif

@@ -135,23 +135,6 @@ struct samples *samples_new(const struct sampled_session *session, const struct 
     return s;
 }
 
-void samples_free(struct samples *s)
-{
-    if (!s)
-        return;
-    perf_close(&s->perf);
-    code_files_release(&s->files);
-    for (size_t i = 0; i < s->processes.count; i++) {
-        process_clear(s->processes.items[i]);
-        vec_release(&s->processes.items[i]->threads);
-        free(s->processes.items[i]);
-    }
-    vec_release(&s->processes);
-    map_release(&s->by_pid);
-    map_release(&s->seen);
-    free(s);
-}
-
 void samples_begin(struct samples *s, struct target *t)
 {
     struct process *p = process_of(s, t->pid);

@@ -45,7 +45,6 @@ struct sampled_session {
  * why. */
 struct samples *samples_new(const struct sampled_session *session, const struct perf_options *o,
                             struct err *err);
-void samples_free(struct samples *s);
 
 /* The program has been executed: `t` is its target. */
 void samples_begin(struct samples *s, struct target *t);

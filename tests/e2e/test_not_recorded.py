@@ -40,10 +40,10 @@ def test_static_program(t, how):
 def test_script_of_a_static_interpreter(t):
     script = t.file("script")
     with open(script, "w") as out:
-        out.write("#!%s wait\n" % t.build("looked_at.c", "-O1", "-static", "-Wno-error"))
+        out.write("#!%s wait\n" % t.build("not_recorded.c", "-O1", "-static", "-Wno-error"))
     os.chmod(script, 0o755)
     report, stderr = recorded(t, script)
-    says(t, report, stderr, script, "a script for", "looked_at", "statically linked")
+    says(t, report, stderr, script, "a script for", "not_recorded", "statically linked")
 
 
 def test_32_bit_program(t):
@@ -158,7 +158,7 @@ def test_program_with_its_own_malloc_and_no_symbols(t):
 
 
 def test_program_that_makes_no_allocations(t):
-    report, stderr = recorded(t, t.build("looked_at.c", "-O1"), "nothing")
+    report, stderr = recorded(t, t.build("not_recorded.c", "-O1"), "nothing")
     t.equal("notes", report["notes"], [])
     report, stderr = recorded(t, "/bin/true")
     says(t, report, stderr, "it made no allocations")
@@ -167,7 +167,7 @@ def test_program_that_makes_no_allocations(t):
 @cases(how=("exported", "hidden"))
 def test_library_with_its_own_malloc(t, how):
     plugin = t.build("own_malloc.c", "-O1", "-fno-builtin", OWN[how], shared=True)
-    report, stderr = recorded(t, t.build("looked_at.c", "-O1"), "deepbind", plugin)
+    report, stderr = recorded(t, t.build("not_recorded.c", "-O1"), "deepbind", plugin)
     says(t, report, stderr, plugin, "RTLD_DEEPBIND" if how == "exported" else "linked into it")
     t.equal("the program's", t.total(report, "in_parent"), (1000, 10))
 
@@ -183,7 +183,7 @@ def test_library_with_its_own_malloc_in_a_short_program(t, how):
 def test_library_whose_malloc_is_not_used(t):
     """Loaded as usual, a library's own malloc comes after ours: all is seen, and there is nothing to say."""
     plugin = t.build("own_malloc.c", "-O1", "-fno-builtin", OWN["exported"], shared=True)
-    report, stderr = recorded(t, t.build("looked_at.c", "-O1"), "load", plugin)
+    report, stderr = recorded(t, t.build("not_recorded.c", "-O1"), "load", plugin)
     t.equal("notes", report["notes"], [])
     t.equal("the plugin's", t.total(t.report(t.file("p.tide"), "total"), "plugin_work"), (7000, 7))
 
@@ -192,7 +192,7 @@ def test_library_whose_malloc_is_not_used(t):
 def test_library_that_would_call_libc_past_us(t, how):
     """Without a malloc of its own, and loaded to prefer what it is linked with: its calls are seen all the same."""
     plugin = t.build("plugin_calls.c", "-O1", shared=True)
-    report, stderr = recorded(t, t.build("looked_at.c", "-O1"), how, plugin)
+    report, stderr = recorded(t, t.build("not_recorded.c", "-O1"), how, plugin)
     t.equal("notes", report["notes"], [])
     t.equal("the program's", t.total(report, "in_parent"), (1000, 10))
     t.equal("the plugin's", t.total(t.report(t.file("p.tide"), "total"), "plugin_work"), (7000, 7))
@@ -202,7 +202,7 @@ def test_library_that_would_call_libc_past_us(t, how):
 def test_library_that_is_searched_for(t, how):
     """dlopen searches where its caller says. Then a library that calls libc's malloc is only found afterwards, and named."""
     plugin = t.build("plugin_calls.c", "-O1", shared=True)
-    program = t.build("looked_at.c", "-O1", "-Wl,--enable-new-dtags,-rpath," + os.path.dirname(plugin))
+    program = t.build("not_recorded.c", "-O1", "-Wl,--enable-new-dtags,-rpath," + os.path.dirname(plugin))
     report, stderr = recorded(t, program, how, os.path.basename(plugin))
     if how == "deepbind":
         says(t, report, stderr, plugin, "libc's malloc", "RTLD_DEEPBIND")
@@ -213,7 +213,7 @@ def test_library_that_is_searched_for(t, how):
 
 def test_file_that_is_only_read(t):
     """A file with code in it, of which nothing can be run, is not a library: debug information, say."""
-    report, stderr = recorded(t, t.build("looked_at.c", "-O1"), "read",
+    report, stderr = recorded(t, t.build("not_recorded.c", "-O1"), "read",
                               t.build("own_malloc.c", "-O1", "-fno-builtin", OWN["hidden"], shared=True))
     t.equal("notes", report["notes"], [])
 
@@ -221,9 +221,9 @@ def test_file_that_is_only_read(t):
 @cases(limit=("--nofile=4:4", "--as=9000000"))
 def test_program_without_room_for_us(t, limit):
     """It says hello, but cannot take what it is given. That is not the same as having made no allocations."""
-    report, stderr = recorded(t, "prlimit", limit, t.build("looked_at.c", "-O1"), "nothing")
+    report, stderr = recorded(t, "prlimit", limit, t.build("not_recorded.c", "-O1"), "nothing")
     t.equal("exit code", report["exit_code"], 9)
-    says(t, report, stderr, "nothing could be seen in", "looked_at", "ulimit")
+    says(t, report, stderr, "nothing could be seen in", "not_recorded", "ulimit")
 
 
 def test_program_that_has_room_later(t):
@@ -236,8 +236,8 @@ def test_program_that_has_room_later(t):
 def test_program_that_becomes_a_static_one(t, how):
     """Seen while it lives, or, if it does not live long enough, by its name when it has ended."""
     static = t.file("other")
-    shutil.copy(t.build("looked_at.c", "-O1", "-static", "-Wno-error"), static)
-    report, stderr = recorded(t, t.build("looked_at.c", "-O1"), how, static)
+    shutil.copy(t.build("not_recorded.c", "-O1", "-static", "-Wno-error"), static)
+    report, stderr = recorded(t, t.build("not_recorded.c", "-O1"), how, static)
     says(t, report, stderr, "became another program, ", static if how == "exec" else "other", "statically linked")
     t.equal("what came before", t.total(report, "in_parent"), (1000, 10))
 
@@ -247,34 +247,34 @@ def test_program_in_another_network(t, how):
     """The collector's socket is not there: the program runs as always, and is named."""
     inside = t.file("inside")
     with open(inside, "w") as out:
-        out.write("#!/bin/sh\nexec unshare -n '%s' \"$@\"\n" % t.build("looked_at.c", "-O1"))
+        out.write("#!/bin/sh\nexec unshare -n '%s' \"$@\"\n" % t.build("not_recorded.c", "-O1"))
     os.chmod(inside, 0o755)
     if subprocess.run(["unshare", "-n", "true"], stderr=subprocess.DEVNULL).returncode:
         raise Skipped("no network namespace can be made here")
-    report, stderr = recorded(t, t.build("looked_at.c", "-O1"), how, inside)
-    notes = [note for note in report["notes"] if "looked_at" in note and "another network namespace" in note]
+    report, stderr = recorded(t, t.build("not_recorded.c", "-O1"), how, inside)
+    notes = [note for note in report["notes"] if "not_recorded" in note and "another network namespace" in note]
     t.equal("notes on the program inside: %r" % report["notes"], len(notes), 1)
 
 
 def test_static_child(t):
-    static = t.build("looked_at.c", "-O1", "-static", "-Wno-error")
-    report, stderr = recorded(t, t.build("looked_at.c", "-O1"), "spawn", static)
+    static = t.build("not_recorded.c", "-O1", "-static", "-Wno-error")
+    report, stderr = recorded(t, t.build("not_recorded.c", "-O1"), "spawn", static)
     says(t, report, stderr, static, "statically linked")
     t.equal("the parent's", t.total(report, "in_parent"), (1000, 10))
 
 
 def test_not_missed_if_not_asked_for(t):
     static = t.file("other")
-    shutil.copy(t.build("looked_at.c", "-O1", "-static", "-Wno-error"), static)
-    for opts in (("--only", "looked_at"), ("--no-follow",)):
-        report, stderr = recorded(t, t.build("looked_at.c", "-O1"), "spawn", static, opts=opts)
+    shutil.copy(t.build("not_recorded.c", "-O1", "-static", "-Wno-error"), static)
+    for opts in (("--only", "not_recorded"), ("--no-follow",)):
+        report, stderr = recorded(t, t.build("not_recorded.c", "-O1"), "spawn", static, opts=opts)
         t.equal("notes with " + opts[0], report["notes"], [])
 
 
 def test_children_of_a_static_program(t):
     """The program is the first process, and why it is empty is said; its child is recorded."""
-    static = t.build("looked_at.c", "-O1", "-static", "-Wno-error")
-    report, stderr = recorded(t, static, "spawn", t.build("looked_at.c", "-O1"))
+    static = t.build("not_recorded.c", "-O1", "-static", "-Wno-error")
+    report, stderr = recorded(t, static, "spawn", t.build("not_recorded.c", "-O1"))
     says(t, report, stderr, "statically linked")
     t.equal("processes", len(report["processes"]), 2)
     child = report["processes"][1]
@@ -286,7 +286,7 @@ def test_children_of_a_static_program(t):
 @cases(how=("first", "below"))
 def test_other_c_library_below_a_static_program(t, how):
     """Nobody looks at what a static program executes. glibc's loader is told of us there, and others do not understand it."""
-    static, musl = t.build("looked_at.c", "-O1", "-static", "-Wno-error"), t.build("ends.c", "-O1", cc="musl-gcc")
+    static, musl = t.build("not_recorded.c", "-O1", "-static", "-Wno-error"), t.build("ends.c", "-O1", cc="musl-gcc")
     program = t.build("executes.c", "-O1")
     runner = t.build("runs.c", "-O1", "-static")
     argv = (runner, "sh", "-c", '"$0" "$1" return; echo $?; "$0" "$2" child; echo $?', runner, musl, program)
@@ -297,9 +297,9 @@ def test_other_c_library_below_a_static_program(t, how):
 # Other rights
 
 def copy_of(t, name, owner=0, mode=0o755, capability=None):
-    """A copy of looked_at with these rights, where everybody can run it."""
+    """A copy of not_recorded with these rights, where everybody can run it."""
     path = t.file(name)
-    shutil.copy(t.build("looked_at.c", "-O1"), path)
+    shutil.copy(t.build("not_recorded.c", "-O1"), path)
     os.chown(path, owner, owner)
     os.chmod(path, mode)
     if capability:

@@ -1,4 +1,4 @@
-"""ways.py EVENTS SIZE: keeps about SIZE bytes of small objects more at every event, each ended by a mark."""
+"""growth_kinds.py EVENTS SIZE: keeps about SIZE bytes of small objects more at every event, each ended by a mark."""
 import sys
 
 import tidemark

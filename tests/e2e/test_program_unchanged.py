@@ -25,11 +25,11 @@ def test_errno_is_kept(t, opt):
 
 
 def test_signals_limits_and_name_are_untouched(t):
-    same(t, t.build("surroundings.c", "-O1"), "an argument", env={"TIDE_TEST": "a value"})
+    same(t, t.build("process_state.c", "-O1"), "an argument", env={"TIDE_TEST": "a value"})
 
 
 def test_nothing_is_added_to_the_output(t):
-    same(t, t.build("speaks.c", "-O1"))
+    same(t, t.build("writes_output.c", "-O1"))
 
 
 def test_stdin_reaches_the_program(t):
@@ -120,7 +120,7 @@ def test_environment_is_handed_on(t):
 
 def test_getenv_before_the_library_is_ready(t):
     """The loader calls what chooses an IFUNC before it has come to us; libc answers then that there is nothing."""
-    chosen = t.build("chooses.c", "-DPART=1", "-Wl,-z,now", shared=True)
-    calls = t.build("chooses.c", "-DPART=2", "-Wl,--no-as-needed,-z,now", chosen, shared=True)
-    program = t.build("chooses.c", "-DPART=3", "-Wl,--no-as-needed", calls, chosen)
+    chosen = t.build("ifunc_chosen.c", "-DPART=1", "-Wl,-z,now", shared=True)
+    calls = t.build("ifunc_chosen.c", "-DPART=2", "-Wl,--no-as-needed,-z,now", chosen, shared=True)
+    program = t.build("ifunc_chosen.c", "-DPART=3", "-Wl,--no-as-needed", calls, chosen)
     t.equal("status", t.status if same(t, program) else None, 0)

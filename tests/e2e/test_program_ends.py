@@ -1,4 +1,4 @@
-"""Ends that test_guest.py's nine do not cover: each event up to the end is in the profile, and how it ended."""
+"""Ends that test_program_unchanged.py's nine do not cover: each event up to the end is in the profile, and how it ended."""
 import shutil
 import struct
 
@@ -8,7 +8,7 @@ BEFORE, GOES_ON = (64000, 1000), (48 * 700, 700)
 
 
 def program(t):
-    return t.build("last_breath.c", "-O1")
+    return t.build("late_ends.c", "-O1")
 
 
 def ended(t, report, status):
@@ -87,7 +87,7 @@ def test_killed_for_want_of_memory(t):
         if not group:
             return
         enter = 'echo $$ >%s/cgroup.procs && exec "$@"' % group
-        profile = t.record("sh", "-c", enter, "sh", program(t), "memory", counted, opts=("--only", "last_breath"), status=128 + 9)
+        profile = t.record("sh", "-c", enter, "sh", program(t), "memory", counted, opts=("--only", "late_ends"), status=128 + 9)
     with open(counted, "rb") as file:
         count, = struct.unpack("<q", file.read())
     report = t.report(profile)

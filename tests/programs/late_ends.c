@@ -1,5 +1,5 @@
 /*
- * last_breath HOW [ARGUMENT...]: 1,000 blocks of 64 bytes in before_end, then an end, or something
+ * late_ends HOW [ARGUMENT...]: 1,000 blocks of 64 bytes in before_end, then an end, or something
  * like one, that ends.c does not know.
  */
 #define _GNU_SOURCE

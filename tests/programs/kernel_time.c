@@ -1,5 +1,5 @@
 /*
- * Functions that take their time in the program and in the kernel:  enters ROUNDS
+ * Functions that take their time in the program and in the kernel:  kernel_time ROUNDS
  *
  * initprm touches fresh pages, compute only computes, ask makes system calls. In each round all
  * have a turn, one after the other, and at the end each one's CPU time is printed, in microseconds.

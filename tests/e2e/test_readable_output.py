@@ -249,7 +249,7 @@ def test_presets_have_one_wording(t):
 
 
 def test_peaks_csv(t):
-    profile = t.record(t.build("hills.c", "-O1", *API))
+    profile = t.record(t.build("thread_peaks.c", "-O1", *API))
     rows = list(csv.DictReader(io.StringIO(t.run("peaks", profile, "--csv")[0])))
     peaks = t.ask(profile, "peaks")["peaks"]
     t.true("there are some", len(peaks) > 0)

@@ -30,7 +30,7 @@ def test_json(t):
             [(i, 100 * i, i, 11 * i, {"number": i}) for i in range(1, 21)])
     before, after = rows[-2:]  # libc makes a block for the thread before both
     t.equal("the second thread's", [after[k] - before[k] for k in ("live_bytes", "live_blocks", "allocations")], [7, 1, 1])
-    told = [m for m in rows if m["allocator"]]  # not at each: test_allocator_says.py
+    told = [m for m in rows if m["allocator"]]  # not at each: test_allocator_figures.py
     t.true("the allocator's", rows[0] in told and all(m["allocator"] == "glibc" and m["allocator_held_bytes"] > m["allocator_free_bytes"] > 0 for m in told), told)
     times = [m["time_ns"] for m in rows]
     t.equal("in order of time", times, sorted(times))

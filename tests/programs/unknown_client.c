@@ -1,5 +1,5 @@
 /*
- * visitor SOCKET KEY [GO]: asks the collector for rings as a process that it does not know, and
+ * unknown_client SOCKET KEY [GO]: asks the collector for rings as a process that it does not know, and
  * prints how many bytes it answers; with GO it connects, says "there", and asks when that file is
  * there. With "silent" for KEY: connects 20 times, says "there" and nothing to
  * the collector, and stays until its standard input ends.

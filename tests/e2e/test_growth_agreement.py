@@ -8,7 +8,7 @@ API = ("-I", os.path.join(ROOT, "include"))
 
 
 def record(t, kind, events, *more):
-    return t.record(t.build("growth_told.c", "-O1", *API), kind, str(events), *more, opts=("--scan=full",))
+    return t.record(t.build("growth_agreement.c", "-O1", *API), kind, str(events), *more, opts=("--scan=full",))
 
 
 def test_who_lost_a_tree(t):
@@ -17,7 +17,7 @@ def test_who_lost_a_tree(t):
     growth = t.ask(profile, "growth")
     leak = next(f for f in t.ask(profile, "findings")["findings"] if f["kind"] == "leak")
     t.equal("verdict", growth["verdict"], "leak")
-    t.true("named", ": make_root, growth_told.c" in growth["answer"] and "add_child" not in growth["answer"], growth["answer"])
+    t.true("named", ": make_root, growth_agreement.c" in growth["answer"] and "add_child" not in growth["answer"], growth["answer"])
     t.equal("whom findings name", leak["function"], "make_root")
     lost = {s["function"]: s["lost_bytes"] for s in growth["sites"] + growth["other_sites"]}
     # 21 blocks of 536 bytes for an event; a register may point to the last one or two.

@@ -17,7 +17,7 @@ from unprivileged import AS_NOBODY, NOBODY
 
 def known(t):
     """A program that allocates 1,000 blocks of 64 bytes in before_end and ends with 7."""
-    return (t.build("last_breath.c", "-O1"), "_Exit")
+    return (t.build("late_ends.c", "-O1"), "_Exit")
 
 
 def record(t, before, *argv, opts=(), env=None, status=7, quiet=True):
@@ -133,7 +133,7 @@ def test_output_directory_during_the_run(t, how):
     program = " ".join(known(t))
     inside = "rmdir out" if how == "removed" else "mount -o remount,ro out"
     before = () if how == "removed" else ("unshare", "-m", "sh", "-c", 'mount -t tmpfs none out && exec "$@"', "sh")
-    t.plain(*before, t.tidemark, "run", "--quiet", "--only", "last_breath", "-o", "out/x.tide", "--", "sh", "-c",
+    t.plain(*before, t.tidemark, "run", "--quiet", "--only", "late_ends", "-o", "out/x.tide", "--", "sh", "-c",
             "%s && exec %s" % (inside, program), env={"TMPDIR": spare})
     t.equal("the program's status", t.status, 7)
     saved_elsewhere(t, spare)
@@ -157,7 +157,7 @@ def test_small_limits(t, limit):
 
 def test_what_the_program_inherits(t):
     """The collector's own limits and ignored signals are not handed on; those of its parent are."""
-    program = t.build("surroundings.c", "-O1")
+    program = t.build("process_state.c", "-O1")
     before = ("prlimit", "--nofile=50:100", "--fsize=1000000:unlimited", "--stack=1000000:2000000", "--as=4000000000:8000000000",
               "env", "--ignore-signal=PIPE,INT,XFSZ", "--block-signal=USR1")
     want = t.plain(*before, program)

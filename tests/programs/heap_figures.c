@@ -1,5 +1,5 @@
 /*
- * allocator_says STATE [MARKS [PAUSE_MS [SNAPSHOT]]]: brings the heap into a state, asks the
+ * heap_figures STATE [MARKS [PAUSE_MS [SNAPSHOT]]]: brings the heap into a state, asks the
  * allocator itself what it holds and what of it is free, marks the moment "now", and asks again:
  * nothing may have changed. SNAPSHOT is a file; one is written before the first mark, and is asked
  * for the same way. Prints "allocator held free" for each.

@@ -1,5 +1,5 @@
 /*
- * ways KIND EVENTS SEED SIZE NOISE: EVENTS events, each ended by a mark "event". What KIND names
+ * growth_kinds KIND EVENTS SEED SIZE NOISE: EVENTS events, each ended by a mark "event". What KIND names
  * happens by SIZE bytes an event, beside work that leaves nothing behind; with NOISE 1 other blocks
  * of random sizes come and go, so that no size of the process is ever the same twice. SEED decides
  * about sizes and, for "rare", which events. Prints the events at which memory was gained, counted

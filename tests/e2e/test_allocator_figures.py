@@ -3,7 +3,7 @@ import os
 
 from harness import ROOT, cases
 from test_allocators import WAYS, program
-from test_entry import static, with_own_malloc
+from test_own_malloc import static, with_own_malloc
 
 API = ("-I", os.path.join(ROOT, "include"))
 STATES = ("few", "mapped", "holes", "threads")
@@ -24,7 +24,7 @@ def stamps_that_know(t, profile):
 
 
 def check(t, path, state, env=None):
-    profile = t.record(path, state, env=env, opts=("--only", "allocator_says"))
+    profile = t.record(path, state, env=env, opts=("--only", "heap_figures"))
     want = told(t)
     t.equal("at the mark", [known(m) for m in t.ask(profile, "marks")["marks"]], want)
     return want
@@ -32,25 +32,25 @@ def check(t, path, state, env=None):
 
 @cases(state=STATES)
 def test_glibc(t, state):
-    check(t, t.build("allocator_says.c", "-O1", *API), state)
+    check(t, t.build("heap_figures.c", "-O1", *API), state)
 
 
 @cases(name=("jemalloc", "tcmalloc", "mimalloc"), way=WAYS, state=("holes", "threads"))
 def test_others(t, name, way, state):
-    path, env = program(t, "allocator_says.c", name, way, "-O1", *API)
+    path, env = program(t, "heap_figures.c", name, way, "-O1", *API)
     t.equal("it is this one", [row[0] for row in check(t, path, state, env)], [name])
 
 
 def test_marks_close_to_each_other(t):
     """Where asking takes no time, every mark knows."""
-    profile = t.record(t.build("allocator_says.c", "-O1", *API), "few", "100", "0")
+    profile = t.record(t.build("heap_figures.c", "-O1", *API), "few", "100", "0")
     want = told(t)
     t.equal("at the marks", [known(m) for m in t.ask(profile, "marks")["marks"]], want)
 
 
 def test_many_marks(t):
     """Asking takes 20 ms and then 1 % of the time, so some marks may not know; those that do are exact."""
-    profile = t.record(t.build("allocator_says.c", "-O1", *API), "holes", "300", "2")
+    profile = t.record(t.build("heap_figures.c", "-O1", *API), "holes", "300", "2")
     want, rows = told(t), t.ask(profile, "marks")["marks"]
     t.equal("marks", (len(rows), known(rows[0])), (300, want[0]))
     t.equal("known and different", [(i, known(m), w) for i, (m, w) in enumerate(zip(rows, want)) if m["allocator"] and known(m) != w], [])
@@ -61,7 +61,7 @@ def test_many_marks(t):
 @cases(name=("jemalloc", "tcmalloc_minimal"), flags=("-rdynamic", "-DHIDDEN"))
 def test_static_allocator(t, name, flags):
     """The executable's own: asked where its functions are exported."""
-    path = static(t, "allocator_says.c", name, "-O1", "-DLINKED_IN", flags, *API)
+    path = static(t, "heap_figures.c", name, "-O1", "-DLINKED_IN", flags, *API)
     profile = t.record(path, "holes")
     want = told(t) if flags == "-rdynamic" else [(None, None, None)]
     t.equal("at the mark", [known(m) for m in t.ask(profile, "marks")["marks"]], want)
@@ -112,12 +112,12 @@ def test_marks_at_functions(t):
 
 def test_snapshots_and_exit(t):
     """In the thread that asks for a snapshot, and when the program begins to end, if it was marked before."""
-    path, snapshot = t.build("allocator_says.c", "-O1", *API), t.file("snapshot.tide")
+    path, snapshot = t.build("heap_figures.c", "-O1", *API), t.file("snapshot.tide")
     profile = t.record(path, "few", "1", "0", snapshot)
     want, rows = told(t), t.ask(profile, "marks")["marks"]
     t.equal("the snapshot", [(m["label"], known(m)) for m in rows[:1]], [("snapshot", want[0])])
     t.equal("the snapshot's file", known(t.ask(snapshot, "marks")["marks"][0]), want[0])
     t.equal("at the end", stamps_that_know(t, profile), ["glibc"])
     t.equal("never marked, and not asked", stamps_that_know(t, t.record(path, "few", "0")), [])
-    path, env = program(t, "allocator_says.c", "jemalloc", "linked", "-O1", *API)
+    path, env = program(t, "heap_figures.c", "jemalloc", "linked", "-O1", *API)
     t.equal("jemalloc, never marked", stamps_that_know(t, t.record(path, "holes", "0")), ["jemalloc"])

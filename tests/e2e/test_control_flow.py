@@ -90,7 +90,7 @@ def test_handlers_at_every_depth(t, opt):
 
 
 def test_handlers_aside_that_interrupt_the_recorder(t):
-    profile = t.record(t.build("torn.c", "-O1"), "aside")
+    profile = t.record(t.build("interrupted_hooks.c", "-O1"), "aside")
     totals = whole(t, profile)
     t.equal("allocations and frees", (totals["allocations"], totals["frees"]), (300100, 300000))
     want = {("deep",) * n + ("main",): (320000, 10000) for n in range(1, 31)}
@@ -99,7 +99,7 @@ def test_handlers_aside_that_interrupt_the_recorder(t):
 
 
 def test_jumps_out_of_interrupted_hooks(t):
-    profile = t.record(t.build("torn.c", "-O1"), "jumps")
+    profile = t.record(t.build("interrupted_hooks.c", "-O1"), "jumps")
     totals = whole(t, profile)
     t.equal("allocations", totals["allocations"], 100)
     t.equal("stacks", stacks(t, profile), {("after", "main"): (1700, 100)})
@@ -107,7 +107,7 @@ def test_jumps_out_of_interrupted_hooks(t):
 
 @cases(opt=LEVELS)
 def test_before_main_and_after_it(t, opt):
-    profile = t.record(t.build("last_breath.cpp", opt))
+    profile = t.record(t.build("around_main.cpp", opt))
     whole(t, profile)
     live = {names[:2]: figures for names, figures in stacks(t, profile, "take", "live").items()}
     t.equal("live", live, {("take", "global::global"): (101, 1), ("take", "global::~global"): (102, 1),

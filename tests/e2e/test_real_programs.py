@@ -31,7 +31,7 @@ def started_with(argv, how):
 
 @cases(how=tuple(HANDED_ON))
 def test_signals_are_handed_on(t, how):
-    program = t.build("surroundings.c", "-O1")
+    program = t.build("process_state.c", "-O1")
     want = started_with([program], how)
     for number in HANDED_ON[how]:
         line = "signal %d is blocked" % number if how == "blocked" else "signal %d: handler 1" % number

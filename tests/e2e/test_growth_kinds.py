@@ -99,7 +99,7 @@ def test_way(t, kind, size, noise, seed):
 def check_way(t, kind, size, noise, seed):
     verdicts, function, part = KINDS[kind]
     size = size_of(kind, size)
-    profile = t.record(t.build("ways.c", "-O1", *API), kind, str(EVENTS), str(seed), str(size), noise, opts=("--scan=full",))
+    profile = t.record(t.build("growth_kinds.c", "-O1", *API), kind, str(EVENTS), str(seed), str(size), noise, opts=("--scan=full",))
     told = [tuple(int(n) for n in line.split()) for line in t.stdout.splitlines()]
     growth = t.ask(profile, "growth")
     answer = growth["answer"]
@@ -135,7 +135,7 @@ def test_python_objects(t, size, seed):
 
 
 def check_python_objects(t, size):
-    profile = t.record(PYTHON, os.path.join(PROGRAMS, "ways.py"), "60", str(size), env=ON_PATH)
+    profile = t.record(PYTHON, os.path.join(PROGRAMS, "growth_kinds.py"), "60", str(size), env=ON_PATH)
     growth = t.ask(profile, "growth")
     t.equal("verdict", growth["verdict"], "growth")
     account = growth["account"]

@@ -4,7 +4,7 @@ import subprocess
 
 from harness import Failed, cases
 from test_allocators import LIBRARIES
-from test_exact import KEPT, ROUNDS
+from test_allocation_functions import KEPT, ROUNDS
 
 JEMALLOC = dict(by_mallocx=2001, by_aligned_mallocx=2003)
 COMMON = dict(by_malloc=1001, by_calloc=707, by_realloc=1303, by_posix_memalign=1507)

@@ -1,5 +1,5 @@
 /*
- * looked_at: programs and libraries that a recorder cannot see into, kept alive until the collector
+ * not_recorded: programs and libraries that a recorder cannot see into, kept alive until the collector
  * has had time to look at them.
  *
  *   wait COLLECTOR   7 blocks of 1,000 bytes; exit status 5
