@@ -1,12 +1,13 @@
 #include "answer/json_parts.h"
 
+#include <stdlib.h>
+
 #include "model/mapped_by.h"
 #include "model/not_recorded.h"
 #include "answer/notes.h"
-
-#include <stdlib.h>
-
 #include "model/sampled.h"
+
+#define CPU_PARTS 100 /* of a window, at most */
 
 static void json_command(struct json *j, const struct profile *p)
 {
@@ -104,6 +105,21 @@ void json_ignored(struct json *j, const struct call_tree *t)
     json_end(j);
 }
 
+static void json_cpu_over_time(struct json *j, const struct answer *a)
+{
+    size_t count;
+    struct sampled_part *parts = sampled_over_time(a->profile, &a->window, CPU_PARTS, &count);
+    json_array(j, "cpu_over_time");
+    for (size_t i = 0; i < count; i++) {
+        json_object(j, NULL);
+        json_u64(j, "end_ns", parts[i].end_ns);
+        json_u64(j, "cpu_ns", parts[i].cpu_ns);
+        json_end(j);
+    }
+    json_end(j);
+    free(parts);
+}
+
 void json_sampling(struct json *j, const struct answer *a)
 {
     const struct sampling *g = &a->profile->sampling;
@@ -114,6 +130,8 @@ void json_sampling(struct json *j, const struct answer *a)
     json_u64(j, "cpu_period_ns", g->cpu_period_ns);
     json_u64(j, "cpu_ns", t.cpu_ns);
     json_u64(j, "cpu_samples", t.cpu_samples);
+    if (a->query->metric == METRIC_CPU)
+        json_cpu_over_time(j, a);
     if (g->kernel) {
         json_u64(j, "cpu_kernel_ns", t.kernel_ns);
         json_u64(j, "cpu_kernel_samples", t.kernel_samples);

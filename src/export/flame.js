@@ -20,6 +20,45 @@
     b.t.textContent = room < 3 ? '' : b.label.length <= room ? b.label : b.label.slice(0, room - 2) + '..';
   }
 
+  // Rows of a tall picture of which nearly all only hands on what its caller has are thin, as flame_svg.c draws them;
+  // which ones depends on what is zoomed to.
+  const layout = svg.getElementById('rows'), height = +svg.getAttribute('viewBox').split(' ')[3];
+  const number = function (name) { return +layout.getAttribute('data-' + name); };
+  if (layout) {
+    const path = [];
+    boxes.forEach(function (b) {
+      path.length = b.d;
+      b.caller = path[b.d - 1];
+      b.callee = 0;
+      if (b.caller) b.caller.callee = Math.max(b.caller.callee, b.w);
+      path.push(b);
+    });
+    boxes.forEach(function (b) {
+      b.passes = b.caller && b.w >= number('hands') * b.caller.w - 0.01 && b.callee >= number('hands') * b.w - 0.01;
+    });
+  }
+
+  function stack() {
+    const telling = [], tops = [boxes[0].y];
+    boxes.forEach(function (b) {
+      if (b.g.style.display === 'none') return;
+      telling[b.d] = (telling[b.d] || 0) + (b.passes ? 0 : +b.r.getAttribute('width'));
+    });
+    for (let d = 0; d < telling.length; d++)
+      tops.push(tops[d] + (telling[d] < number('least') ? number('thin') : number('row')));
+    boxes.forEach(function (b) {
+      if (b.g.style.display === 'none') return;
+      const tall = tops[b.d + 1] - tops[b.d];
+      b.r.setAttribute('y', tops[b.d]);
+      b.r.setAttribute('height', tall - 1);
+      b.t.setAttribute('y', tops[b.d] + number('row') - 5);
+      if (tall < number('row')) b.t.textContent = '';
+    });
+    const needed = Math.max(height, tops[tops.length - 1] + number('foot'));
+    svg.setAttribute('viewBox', '0 0 ' + W + ' ' + needed);
+    svg.setAttribute('height', needed);
+  }
+
   function zoom(to) {
     const scale = (W - 2 * PAD) / to.w;
     zoomed = to;
@@ -35,6 +74,7 @@
       b.t.setAttribute('x', (x + 3).toFixed(2));
       fit(b, w);
     });
+    if (layout) stack();
     reset.style.display = to === boxes[0] ? 'none' : '';
     tell();
   }

@@ -10,11 +10,19 @@
 #define WIDTH      1200
 #define PAD        10
 #define ROW        17
-#define HEAD       62
+#define HEAD       82
+#define LEGEND_Y   72
 #define FOOT       14
 #define TALL       900 /* higher than a window: the root is put where it is seen at once */
 #define TEXT_SHOWN 21  /* boxes narrower than this have no room for three letters */
 #define LETTER     7.1
+
+/* In a picture higher than a window, a row of which nearly all only hands on what its caller has is
+ * drawn thin: a deep stack then opens on where it forks. */
+#define THIN      4
+#define HANDS_ON  0.99 /* of a box's width is its caller's, and is that of one callee */
+#define ROW_LEAST 0.02 /* of the picture's width are boxes of other kinds, in a row with letters   \
+                        */
 
 /* Hues by kind of frame, one table a palette: degrees, saturation, lightness; the name moves hue
  * and lightness a little, always the same way. */
@@ -138,26 +146,80 @@ static void put_label(const char *name, double x, double y, double width, struct
     strbuf_puts(out, "</text>");
 }
 
-static void put_boxes(const struct flame *f, const struct flame_options *o, double height,
-                      struct strbuf *out)
+/* How the rows of a picture lie: row d is from tops[d] to tops[d + 1], counted from the root's. */
+struct rows {
+    uint32_t count;
+    double *tops;
+    bool some_thin;
+};
+
+static double width_of(const struct flame *f, const struct flame_node *n)
+{
+    const struct flame_node *root = &f->nodes.items[0];
+    return n == root     ? WIDTH - 2 * PAD
+           : root->width ? (double)n->width * (WIDTH - 2 * PAD) / (double)root->width
+                         : 0;
+}
+
+/* Boxes too narrow to be drawn do not make the picture higher. */
+static uint32_t drawn_depth(const struct flame *f, double min_width)
+{
+    uint32_t depth = 0;
+    for (size_t i = 1; i < f->nodes.count; i++) {
+        const struct flame_node *n = &f->nodes.items[i];
+        if (width_of(f, n) >= min_width && n->depth > depth)
+            depth = n->depth;
+    }
+    return depth;
+}
+
+static void find_rows(const struct flame *f, double min_width, struct rows *rows)
+{
+    uint32_t count = drawn_depth(f, min_width) + 1;
+    *rows = (struct rows){.count = count, .tops = xcalloc(count + 1, sizeof *rows->tops)};
+    double *telling = xcalloc(count, sizeof *telling); /* widths of boxes that are worth a row */
+    double *callee = xcalloc(f->nodes.count, sizeof *callee); /* the widest of each */
+    for (size_t i = f->nodes.count; i-- > 1;) {
+        const struct flame_node *n = &f->nodes.items[i];
+        callee[n->parent] = fmax(callee[n->parent], width_of(f, n));
+    }
+    for (size_t i = 0; i < f->nodes.count; i++) {
+        const struct flame_node *n = &f->nodes.items[i];
+        double width = width_of(f, n);
+        bool hands_on = i && width >= HANDS_ON * width_of(f, &f->nodes.items[n->parent]) &&
+                        callee[i] >= HANDS_ON * width;
+        if (n->depth < count && width >= min_width && !hands_on)
+            telling[n->depth] += width;
+    }
+    bool tall = HEAD + FOOT + (double)count * ROW > TALL;
+    for (uint32_t d = 0; d < count; d++) {
+        bool thin = tall && telling[d] < ROW_LEAST * WIDTH;
+        rows->some_thin |= thin;
+        rows->tops[d + 1] = rows->tops[d] + (thin ? THIN : ROW);
+    }
+    free(telling);
+    free(callee);
+}
+
+static void put_boxes(const struct flame *f, const struct flame_options *o, const struct rows *rows,
+                      double height, struct strbuf *out)
 {
     const struct flame_node *root = &f->nodes.items[0];
     double scale = o->normalised && root->before ? (double)root->now / (double)root->before : 1;
     double *x = xcalloc(f->nodes.count, sizeof *x); /* where a node begins, then its next child */
-    double per = root->width ? (WIDTH - 2 * PAD) / (double)root->width : 0;
     x[0] = PAD;
     for (size_t i = 0; i < f->order.count; i++) {
         uint32_t number = f->order.items[i];
         const struct flame_node *n = &f->nodes.items[number];
-        double width = number ? (double)n->width * per : WIDTH - 2 * PAD;
+        double width = width_of(f, n);
         if (number) {
             x[number] = x[n->parent];
             x[n->parent] += width;
             if (width < o->min_width)
                 continue;
         }
-        double y = o->inverted ? HEAD + (double)n->depth * ROW
-                               : height - FOOT - ((double)n->depth + 1) * ROW;
+        double from = rows->tops[n->depth], to = rows->tops[n->depth + 1];
+        double y = o->inverted ? HEAD + from : height - FOOT - to;
         const char *name = number ? strpool_get(&f->names, n->name) : "all";
         const char *place = strpool_get(&f->names, n->place), *slash = strrchr(place, '/');
         char *label = xasprintf("%s%s%s", name, *place ? "  " : "", slash ? slash + 1 : place);
@@ -170,46 +232,85 @@ static void put_boxes(const struct flame *f, const struct flame_options *o, doub
         strbuf_puts(out, "\">");
         put_title(f, n, o, scale, out);
         strbuf_printf(out, "<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%d\" fill=\"",
-                      x[number], y, width, ROW - 1);
+                      x[number], y, width, (int)(to - from) - 1);
         color_of(out, f, n, o, scale);
         strbuf_puts(out, "\"/>");
-        put_label(label, x[number], y, width, out);
+        put_label(label, x[number], y, to - from < ROW ? 0 : width, out);
         strbuf_puts(out, "</g>\n");
         free(label);
     }
     free(x);
 }
 
-/* Boxes too narrow to be drawn do not make the picture higher. */
-static uint32_t drawn_depth(const struct flame *f, double min_width)
+static double put_key(double x, const char *color, const char *name, struct strbuf *out)
 {
-    const struct flame_node *root = &f->nodes.items[0];
-    double per = root->width ? (WIDTH - 2 * PAD) / (double)root->width : 0;
-    uint32_t depth = 0;
-    for (size_t i = 1; i < f->nodes.count; i++) {
-        const struct flame_node *n = &f->nodes.items[i];
-        if ((double)n->width * per >= min_width && n->depth > depth)
-            depth = n->depth;
+    strbuf_printf(out,
+                  "<rect class=\"k\" x=\"%.1f\" y=\"%d\" width=\"12\" height=\"12\" fill=\"%s\"/>",
+                  x, LEGEND_Y - 11, color);
+    svg_label(out, x + 17, LEGEND_Y - 1, "class=\"k\"", name);
+    return x + 17 + LETTER * (double)strlen(name) + 18;
+}
+
+/* What the colours mean, of those that occur. */
+static void put_legend(const struct flame *f, const struct flame_options *o, struct strbuf *out)
+{
+    static const char *const names[FLAME_KINDS] = {[FLAME_NATIVE] = "native",
+                                                   [FLAME_INLINED] = "inlined",
+                                                   [FLAME_PYTHON] = "Python",
+                                                   [FLAME_KERNEL] = "kernel",
+                                                   [FLAME_OTHER] = "threads, pools, markers"};
+    bool occurs[FLAME_KINDS] = {0};
+    double x = PAD;
+    if (o->colors == FLAME_DIFF) {
+        x = put_key(x, "#ff4040", "grew, or is new", out);
+        x = put_key(x, "#ffffff", "the same", out);
+        put_key(x, "#4040ff", "shrank, or is gone", out);
+        return;
     }
-    return depth;
+    for (size_t i = 1; i < f->nodes.count; i++)
+        if (width_of(f, &f->nodes.items[i]) >= o->min_width)
+            occurs[f->nodes.items[i].kind] = true;
+    for (int k = 0; k < FLAME_KINDS; k++) {
+        const struct hue *h = &palettes[o->colors][k];
+        struct strbuf color = {0};
+        double hue = h->hue + h->span / 2, light = h->lightness + 0.04;
+        put_rgb(&color, channel(hue, h->saturation, light, 0),
+                channel(hue, h->saturation, light, 8), channel(hue, h->saturation, light, 4));
+        if (occurs[k])
+            x = put_key(x, color.data, names[k], out);
+        strbuf_release(&color);
+    }
 }
 
 void flame_write_svg(const struct flame *f, const struct flame_options *o, struct strbuf *out)
 {
-    double height = HEAD + FOOT + ((double)drawn_depth(f, o->min_width) + 1) * ROW;
+    struct rows rows;
+    find_rows(f, o->min_width, &rows);
+    double height = HEAD + FOOT + rows.tops[rows.count];
     struct flame_options shown = *o;
-    shown.inverted |= height > TALL;
+    shown.inverted |= rows.some_thin || height > TALL;
     svg_open(out, WIDTH, height);
     strbuf_puts(out, "<style>.f{cursor:pointer}.f text{pointer-events:none}.f.on rect{stroke:#000}"
-                     ".f.hit rect{fill:#e600e6}.b{cursor:pointer;fill:#06c}</style>\n");
+                     ".f.hit rect{fill:#e600e6}.b{cursor:pointer;fill:#06c}"
+                     "rect.k{stroke:#999;stroke-width:.5}text.k{fill:#555}</style>\n");
     svg_label(out, WIDTH / 2.0, 22, "font-size=\"17\" text-anchor=\"middle\"", o->title);
     svg_label(out, WIDTH / 2.0, 38, "fill=\"#555\" text-anchor=\"middle\"", o->subtitle);
     svg_label(out, PAD, 22, "id=\"reset\" class=\"b\" style=\"display:none\"", "reset zoom");
     svg_label(out, WIDTH - PAD, 22, "id=\"search\" class=\"b\" text-anchor=\"end\"", "search");
-    svg_label(out, WIDTH - PAD, 54, "id=\"matched\" text-anchor=\"end\"", "");
+    svg_label(out, WIDTH - PAD, LEGEND_Y - 1, "id=\"matched\" text-anchor=\"end\"", "");
     svg_label(out, PAD, 54, "id=\"details\"", "");
-    put_boxes(f, &shown, height, out);
+    put_legend(f, o, out);
+    if (rows.some_thin) {
+        svg_label(out, WIDTH - PAD, 54, "class=\"k\" text-anchor=\"end\"",
+                  "thin rows: calls that only lead to the next");
+        strbuf_printf(out,
+                      "<g id=\"rows\" data-row=\"%d\" data-thin=\"%d\" data-hands=\"%g\" "
+                      "data-least=\"%g\" data-foot=\"%d\"></g>\n",
+                      ROW, THIN, HANDS_ON, ROW_LEAST * WIDTH, FOOT);
+    }
+    put_boxes(f, &shown, &rows, height, out);
     strbuf_puts(out, "<script><![CDATA[\n");
     strbuf_add(out, flame_script, flame_script_size);
     strbuf_puts(out, "]]></script>\n</svg>\n");
+    free(rows.tops);
 }

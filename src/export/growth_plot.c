@@ -5,8 +5,11 @@
 
 #include "base/say.h"
 #include "export/plot.h"
+#include "answer/findings.h"
 #include "answer/growth.h"
 #include "answer/summary.h"
+
+#define SITES_NOTED 5
 
 /* The line that was fitted to a series while it grew, by marks: over time it bends where they are
  * not evenly apart. */
@@ -23,13 +26,30 @@ static void add_fit(struct plot *plot, const struct growth *g, int line, char *n
     l->below = line == GROWTH_VM;
     for (size_t k = t->begin; k <= t->end; k++)
         plot_put(l, (double)g->stamp[k]->time_ns / 1e9,
-                 mean + t->rate * (growth_span(g, t->begin, k) - middle));
+                 mean - y[0] + t->rate * (growth_span(g, t->begin, k) - middle));
 }
 
 static char *fit_name(const struct growth *g, int line, const char *name)
 {
     struct strbuf text = {0};
     say(&text, "%r, fitted: %+B per %s", name, g->trends[line].rate, growth_per(g));
+    return strbuf_detach(&text);
+}
+
+/* Where the lines begin: growth of a large heap would not be seen above 0. */
+static char *line_name(const struct growth *g, int line, const char *name)
+{
+    struct strbuf text = {0};
+    say(&text, "%r, from %B", name, (int64_t)g->series[line][0]);
+    return strbuf_detach(&text);
+}
+
+static char *site_note(const struct growth *g, const struct growth_site *s)
+{
+    struct strbuf text = {0};
+    say(&text, "%+B per %s: ", s->trend.slope, growth_per(g));
+    place_function(growth_places(g, s->domain), s->call, &text);
+    place_words(growth_places(g, s->domain), s->call, &text);
     return strbuf_detach(&text);
 }
 
@@ -49,11 +69,14 @@ void growth_plot(const struct growth *g, struct strbuf *out)
                         .x_title = "seconds since the start",
                         .panel_titles = {NULL, "VM, on a scale of its own"}};
     for (int line = 0; line < GROWTH_SHOWN; line++) {
-        struct plot_line *l = plot_add(&plot, names[line]);
+        *vec_push(&labels) = g->count ? line_name(g, line, names[line]) : xstrdup(names[line]);
+        struct plot_line *l = plot_add(&plot, *vec_last(&labels));
         l->strong = line == GROWTH_LIVE;
         l->below = line == GROWTH_VM;
+        l->steps = true; /* nothing is known between two marks but the first of them */
         for (size_t k = 0; k < g->count; k++)
-            plot_put(l, (double)g->stamp[k]->time_ns / 1e9, g->series[line][k]);
+            plot_put(l, (double)g->stamp[k]->time_ns / 1e9,
+                     g->series[line][k] - g->series[line][0]);
     }
     for (int line = 0; line < GROWTH_SHOWN; line++) {
         const struct trend *t = &g->trends[line];
@@ -67,6 +90,11 @@ void growth_plot(const struct growth *g, struct strbuf *out)
         char *label = xasprintf("%s#%zu", g->mark, k + 1);
         *vec_push(&labels) = label;
         *vec_push(&plot.marks) = (struct plot_mark){(double)g->stamp[k]->time_ns / 1e9, label};
+    }
+    *vec_push(&plot.notes) = "Each line begins at 0, and shows what came to it since.";
+    for (size_t i = 0; i < g->sites.count && i < SITES_NOTED; i++) {
+        *vec_push(&labels) = site_note(g, &g->sites.items[i]);
+        *vec_push(&plot.notes) = *vec_last(&labels);
     }
     plot_svg(&plot, out);
     plot_release(&plot);

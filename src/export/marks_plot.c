@@ -54,7 +54,7 @@ static void draw(struct drawing *d, const struct mark_rows *m)
     *d = (struct drawing){.plot = {.x_unit = PLOT_SECONDS,
                                    .y_unit = PLOT_BYTES,
                                    .x_title = "seconds since the start",
-                                   .subtitle = "",
+                                   .subtitle = "sizes of the process and its heap",
                                    .panel_titles = {NULL, "VM, on a scale of its own"}}};
     summary_command(m->profile, 90, &d->title);
     d->plot.title = d->title.data;

@@ -21,6 +21,7 @@ void plot_release(struct plot *p)
     vec_release(&p->lines);
     vec_release(&p->marks);
     vec_release(&p->peaks);
+    vec_release(&p->notes);
 }
 
 void plot_gnuplot(const struct plot *p, struct strbuf *out)

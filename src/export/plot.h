@@ -54,6 +54,7 @@ struct plot {
     VEC(struct plot_line) lines;
     VEC(struct plot_mark) marks;
     VEC(struct plot_peak) peaks;
+    VEC(const char *) notes; /* lines of text below the legend */
 };
 
 struct plot_line *plot_add(struct plot *p, const char *name);

@@ -78,6 +78,8 @@
   const NARROW = 440, wideBox = svg.getAttribute('viewBox').split(' ').map(Number);
   const titles = all('.t').map(function (e) { return { e: e, text: e.textContent }; });
 
+  const notes = all('.n').map(function (e) { return { e: e, text: e.textContent, x: +e.getAttribute('x'), y: +e.getAttribute('y') }; });
+
   function fit(title, width) {
     title.e.textContent = title.text;
     for (let n = title.text.length; n > 8 && title.e.getComputedTextLength() > width; n--)
@@ -119,7 +121,13 @@
       const x = 14 + i % columns * (width / 2), y = first + 20 * Math.floor(i / columns);
       e.setAttribute('transform', narrow ? 'translate(' + (x - data(e, 'x')) + ' ' + (y - data(e, 'y')) + ')' : '');
     });
-    const height = narrow ? first + 20 * Math.ceil(entries.length / columns) + 2 : wideBox[3];
+    const below = first + 20 * Math.ceil(entries.length / columns);
+    notes.forEach(function (n, i) {
+      n.e.setAttribute('x', narrow ? 14 : n.x);
+      n.e.setAttribute('y', narrow ? below + 20 * i : n.y);
+      fit(n, width - (narrow ? 20 : n.x + 12));
+    });
+    const height = narrow ? below + 20 * notes.length + 2 : wideBox[3];
     svg.setAttribute('viewBox', '0 0 ' + width + ' ' + height);
     svg.setAttribute('height', narrow ? height * Math.max(1, svg.getBoundingClientRect().width) / width : height);
     show(-1);

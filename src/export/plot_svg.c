@@ -6,13 +6,13 @@
 #include "export/script.h"
 #include "export/svg.h"
 
-#define WIDTH   1000
-#define LEFT    86
-#define RIGHT   40
-#define TOP     58
-#define BOTTOM  46
-#define LEGEND  20 /* a row of it */
-#define COLUMNS 3  /* of the legend */
+#define WIDTH  1000
+#define LEFT   86
+#define RIGHT  40
+#define TOP    58
+#define BOTTOM 46
+#define LEGEND 20 /* a row of it */
+#define LETTER 7.3
 
 /* One panel, or two with a gap between. */
 #define ALONE_H 400
@@ -21,7 +21,8 @@
 #define GAP     22
 #define APART   4 /* times higher are the lines of one kind, for two panels */
 
-#define MARKS_NAMED 30   /* more would write over each other */
+#define MARKS_NAMED 30   /* more would write over each other, */
+#define TICK        7    /* and have ticks at the bottom in place of lines */
 #define DRAWN       2000 /* points of a line: more than there are columns of pixels */
 
 static const char *const colors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
@@ -184,12 +185,14 @@ static void put_grid(const struct plot *p, const struct layout *o, struct strbuf
 
 static void put_marks(const struct plot *p, const struct layout *o, struct strbuf *out)
 {
+    double top = p->marks.count > MARKS_NAMED ? bottom_of(o) - TICK : TOP;
     for (size_t i = 0; i < p->marks.count; i++) {
         const struct plot_mark *m = &p->marks.items[i];
         if (m->x < o->x.low || m->x > o->x.high)
             continue;
         double at = x_pixel(&o->x, m->x);
-        strbuf_printf(out, "<path class=\"m\" d=\"M%.1f %dV%.1f\"><title>", at, TOP, bottom_of(o));
+        strbuf_printf(out, "<path class=\"m\" d=\"M%.1f %.1fV%.1f\"><title>", at, top,
+                      bottom_of(o));
         svg_text(out, m->label);
         strbuf_puts(out, "</title></path>\n");
     }
@@ -278,15 +281,40 @@ static void put_panel_titles(const struct plot *p, const struct layout *o, struc
             svg_label(out, LEFT + 8, o->panels[i].top + 15, "class=\"pt\"", p->panel_titles[i]);
 }
 
-static void put_legend(const struct plot *p, double bottom, struct strbuf *out)
+/* As many columns as the names leave room for. */
+static size_t legend_columns(const struct plot *p)
 {
-    double column = (WIDTH - LEFT - RIGHT) / (double)COLUMNS;
+    size_t longest = 0;
+    for (size_t i = 0; i < p->lines.count; i++)
+        longest =
+            strlen(p->lines.items[i].name) > longest ? strlen(p->lines.items[i].name) : longest;
+    return longest * LETTER + 40 <= (WIDTH - LEFT - RIGHT) / 3.0 ? 3 : 2;
+}
+
+static void put_notes(const struct plot *p, double top, struct strbuf *out)
+{
+    struct strbuf marks = {0};
+    if (p->marks.count)
+        strbuf_printf(&marks, "%s: %zu mark%s",
+                      p->marks.count > MARKS_NAMED ? "ticks on the time axis" : "dashed lines",
+                      p->marks.count, p->marks.count == 1 ? "" : "s");
+    if (p->marks.count)
+        svg_label(out, LEFT, top + LEGEND - 6, "class=\"n\"", marks.data);
+    for (size_t i = 0; i < p->notes.count; i++)
+        svg_label(out, LEFT, top + LEGEND * ((double)(i + !!p->marks.count) + 1) - 6, "class=\"n\"",
+                  p->notes.items[i]);
+    strbuf_release(&marks);
+}
+
+static void put_legend(const struct plot *p, size_t columns, double bottom, struct strbuf *out)
+{
+    double column = (WIDTH - LEFT - RIGHT) / (double)columns;
     for (size_t i = 0; i < p->lines.count; i++) {
         const struct plot_line *l = &p->lines.items[i];
-        double left = LEFT + column * (double)(i % COLUMNS);
-        size_t row = i / COLUMNS;
+        double left = LEFT + column * (double)(i % columns);
+        size_t row = i / columns;
         double top = bottom + BOTTOM + LEGEND * (double)row + 14;
-        size_t room = (size_t)((column - 40) / 7.3), size = strlen(l->name);
+        size_t room = (size_t)((column - 40) / LETTER), size = strlen(l->name);
         char *name = size > room ? xstrndup(l->name, room) : xstrdup(l->name);
         strbuf_printf(out, "<g class=\"l\" data-i=\"%zu\" data-x=\"%.1f\" data-y=\"%.1f\"><title>",
                       i, left, top);
@@ -304,16 +332,19 @@ void plot_svg(const struct plot *p, struct strbuf *out)
 {
     struct layout o;
     find_layout(p, &o);
-    size_t rows = (p->lines.count + COLUMNS - 1) / COLUMNS;
-    double bottom = bottom_of(&o), height = bottom + BOTTOM + LEGEND * (double)rows + 16;
+    size_t columns = legend_columns(p), rows = (p->lines.count + columns - 1) / columns;
+    size_t notes = p->notes.count + (p->marks.count ? 1 : 0);
+    double bottom = bottom_of(&o), legend_end = bottom + BOTTOM + LEGEND * (double)rows;
+    double height = legend_end + LEGEND * (double)notes + 16;
     svg_open(out, WIDTH, height);
-    strbuf_puts(out, "<style>.g{stroke:#ddd;stroke-width:1}.m{stroke:#888;stroke-width:1;"
-                     "stroke-dasharray:3 3}.g,.m,.s{vector-effect:non-scaling-stroke}"
-                     ".ml,.pt{fill:#555;font-size:10px;paint-order:stroke;stroke:#fff;stroke-width:"
-                     "3px}.pt{font-size:12px}"
-                     ".p circle{fill:#b2182b}.p text{font-weight:bold;paint-order:stroke;"
-                     "stroke:#fff;stroke-width:3px}.l{cursor:pointer}.off{opacity:.25}"
-                     "#tip rect{fill:#fff;fill-opacity:.92;stroke:#888}</style>\n");
+    strbuf_puts(out,
+                "<style>.g{stroke:#ddd;stroke-width:1}.m{stroke:#888;stroke-width:1;"
+                "stroke-dasharray:3 3}.g,.m,.s{vector-effect:non-scaling-stroke}"
+                ".ml,.pt{fill:#555;font-size:10px;paint-order:stroke;stroke:#fff;stroke-width:"
+                "3px}.pt{font-size:12px}"
+                ".n{fill:#555}.p circle{fill:#b2182b}.p text{font-weight:bold;paint-order:stroke;"
+                "stroke:#fff;stroke-width:3px}.l{cursor:pointer}.off{opacity:.25}"
+                "#tip rect{fill:#fff;fill-opacity:.92;stroke:#888}</style>\n");
     svg_label(out, WIDTH / 2.0, 24, "class=\"t\" font-size=\"17\" text-anchor=\"middle\"",
               p->title);
     svg_label(out, WIDTH / 2.0, 42, "class=\"t\" fill=\"#555\" text-anchor=\"middle\"",
@@ -323,7 +354,8 @@ void plot_svg(const struct plot *p, struct strbuf *out)
     put_lines(p, &o, out);
     put_mark_names(p, &o, out);
     put_panel_titles(p, &o, out);
-    put_legend(p, bottom, out);
+    put_legend(p, columns, bottom, out);
+    put_notes(p, legend_end, out);
     for (unsigned i = 0; i < o.count; i++)
         strbuf_printf(out,
                       "<g class=\"panel\" data-top=\"%.1f\" data-bottom=\"%.1f\" "

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/err.h"
 #include "model/measure.h"
 
 static void add_row(struct sampled_totals *t, const struct profile *p, const struct site *s,
@@ -55,6 +56,32 @@ struct sampled_totals sampled_totals(const struct profile *p, const struct windo
     }
     free(ends);
     return t;
+}
+
+struct sampled_part *sampled_over_time(const struct profile *p, const struct window *w, size_t most,
+                                       size_t *count)
+{
+    struct sampled_part *parts = xcalloc(most, sizeof *parts);
+    uint64_t begin = w->since.time_ns, end = w->at.time_ns;
+    size_t part = most; /* that was added to last; most: none yet */
+    *count = 0;
+    for (size_t i = w->since.intervals; i < w->at.intervals; i++) {
+        const struct interval *iv = &p->intervals.items[i];
+        uint64_t past = iv->end_ns > begin ? iv->end_ns - begin - 1 : 0;
+        size_t belongs =
+            end > begin ? (size_t)((double)past / (double)(end - begin) * (double)most) : 0;
+        if (belongs >= most)
+            belongs = most - 1;
+        if (part == most || belongs != part)
+            ++*count;
+        part = belongs;
+        struct sampled_part *now = &parts[*count - 1];
+        now->end_ns = iv->end_ns;
+        for (size_t r = iv->first_row; r < iv->first_row + iv->row_count; r++)
+            if (p->sites.items[p->rows.items[r].site].domain == DOMAIN_CPU)
+                now->cpu_ns += p->rows.items[r].columns[COL_BYTES];
+    }
+    return parts;
 }
 
 struct sampled_totals sampled_whole(const struct profile *p)

@@ -28,6 +28,16 @@ static inline bool metric_is_sampled(enum metric m)
 struct sampled_totals sampled_totals(const struct profile *p, const struct window *w,
                                      enum metric metric);
 
+/* CPU time up to a moment, since the one before; the first since the window began. */
+struct sampled_part {
+    uint64_t end_ns, cpu_ns;
+};
+
+/* CPU time over a window in at most `most` parts about equally long, which end with intervals. The
+ * caller frees them. */
+struct sampled_part *sampled_over_time(const struct profile *p, const struct window *w, size_t most,
+                                       size_t *count);
+
 /* Of the whole run, whatever the stacks. */
 struct sampled_totals sampled_whole(const struct profile *p);
 

@@ -46,6 +46,24 @@ def test_shares(t, frame, threads):
     t.equal("threads", sum(r.get("threads", 1) for r in t.report(profile, "cpu", "--by", "thread")["rows"]), threads)
 
 
+def test_over_time(t):
+    """CPU time of each part of a run, which is what a report of that part says."""
+    program = "import time\ndef busy():\n    end = time.process_time() + 0.15\n    while time.process_time() < end: pass\nbusy(); time.sleep(0.3); busy()"
+    profile = t.record("/usr/bin/python3", "-c", program, opts=("--only-cpu",))
+    report = t.report(profile, "cpu")
+    parts = report["sampling"]["cpu_over_time"]
+    t.equal("all of it", sum(part["cpu_ns"] for part in parts), report["sum"]["bytes"])
+    t.true("not all at once", 10 < len(parts) <= 100, len(parts))
+    ends = [part["end_ns"] for part in parts]
+    t.equal("in order", ends, sorted(set(ends)))
+    for i in range(1, len(parts), 7):
+        one = t.report(profile, "cpu", "--since", "%.9fs" % (ends[i - 1] / 1e9), "--at", "%.9fs" % (ends[i] / 1e9))
+        t.equal("part %d" % i, (one["sum"]["bytes"], one["at_ns"]), (parts[i]["cpu_ns"], ends[i]))
+    quiet = [part for before, part in zip(parts, parts[1:]) if part["cpu_ns"] < 0.3 * (part["end_ns"] - before["end_ns"])]
+    t.true("it slept in between", quiet, parts)
+    t.true("only of CPU time", "cpu_over_time" not in t.report(t.record("/bin/true", opts=("--cpu",)))["sampling"])
+
+
 def test_what_was_left_out_is_time(t):
     profile = t.record(t.build("shares.c", "-O2"), "1", str(ROUNDS), opts=("--only-cpu",))
     ignored = t.report(profile, "cpu", "--ignore", "^six")["ignored"]["count"]

@@ -1,5 +1,6 @@
 """tidemark flame: folded stacks and pictures, looked at in a real browser."""
 import os
+import re
 import subprocess
 
 import browser
@@ -202,17 +203,42 @@ def test_lines(t):
 
 
 def test_deep_stacks_open_on_something(t):
-    """Higher than a window: its root is on top, where the picture opens."""
-    script = "def down(n): return [down(n - 1)] if n else bytearray(1 << 26)\nkept = down(150)\nimport os; os._exit(0)"
+    """Rows that only lead to the next are thin: where a deep stack forks is on the first screen, below the root."""
+    script = ("def left(): return bytearray(1 << 25)\ndef right(): return bytearray(1 << 26)\ndef fork(): return [left(), right()]\n"
+              "def down(n): return [down(n - 1)] if n else fork()\nkept = down(150)\nimport os; os._exit(0)")
     profile = t.record("/usr/bin/python3", "-c", script)
     seen = browser.look(t, t.run("flame", profile)[0], """
         const svg = document.querySelector('svg'), boxes = window.tidemark.boxes;
-        seen.push(+svg.getAttribute('viewBox').split(' ')[3] > 2000);
-        seen.push(Math.max(...boxes.slice(0, 1).map((b) => b.y)) < 100, boxes.filter((b) => b.y < 600 && b.w > 500).length > 25);
+        const shape = (b) => [+b.r.getAttribute('height'), b.t.textContent !== ''].join();
+        const downs = boxes.filter((b) => b.name === 'down' && b.w > 500), fork = boxes.find((b) => b.name === 'fork');
+        const y = (b) => +b.r.getAttribute('y');
+        seen.push(downs.length, boxes[0].y < 100);
+        seen.push(shape(downs[0]), shape(downs[75]), shape(fork), shape(boxes.find((b) => b.name === 'right')));
+        seen.push(y(fork) < 1000, y(fork) - y(downs[0]) > 4 * 149, +svg.getAttribute('viewBox').split(' ')[3] < 1400);
+        window.tidemark.zoom(boxes.indexOf(boxes.find((b) => b.name === 'left')));
+        seen.push(shape(boxes.find((b) => b.name === 'left')), boxes.filter((b) => b.name === 'right')[0].g.style.display);
+        window.tidemark.zoom(0);
+        seen.push(shape(downs[75]), document.body.textContent.includes('thin rows: calls that only lead to the next'));
         """)
-    t.equal("tall, its root on top, boxes in sight", seen, ["true"] * 3)
+    t.equal("tall, its root on top, the fork in sight", seen, ["151", "true", "3,false", "3,false", "16,true", "16,true", "true", "true", "true",
+                                                               "16,true", "none", "3,false", "true"])
     seen = browser.look(t, draw(t, "main;a 3\nmain;b 4\n"), "seen.push(window.tidemark.boxes[0].y > window.tidemark.boxes[1].y);")
     t.equal("a low one stands on it", seen, ["true"])
+
+
+def legend(svg):
+    """[(colour, words)] of what a picture says its colours mean."""
+    return re.findall(r'<rect class="k"[^>]* fill="(#[0-9a-f]{6})"/><text [^>]*class="k">([^<]*)</text>', svg)
+
+
+def test_legend(t):
+    """The colours that occur, and no others."""
+    native = legend(t.run("flame", t.record(t.build("phases.c", "-O0")))[0])
+    t.equal("a program in C", [name for _, name in native], ["native"])
+    python = legend(t.run("flame", t.record("/usr/bin/python3", "-c", "kept = [bytearray(100000) for i in range(50)]\nimport os; os._exit(0)"))[0])
+    t.true("one in Python", {"native", "Python"} <= {name for _, name in python}, python)
+    t.equal("they differ", len({color for color, _ in python}), len(python))
+    t.equal("a difference", [name for _, name in legend(draw(t, "a 5 7\nb 3 0\n"))], ["grew, or is new", "the same", "shrank, or is gone"])
 
 
 def test_wrong_usage(t):

@@ -98,6 +98,16 @@ def test_numbers(t):
     with open(drawn) as picture:
         svg = picture.read()
     t.true("three lines and the marks", all(word in svg for word in ("live heap", "RSS", "VM", "event#20")), svg[:400])
+    names = re.findall(r"<title>([^<]*)</title></polyline>", svg)
+    t.true("where they begin", re.fullmatch(r"live heap, from [0-9.]+ [KM]?i?B", names[0]), names)
+    t.true("the fit", "live heap, fitted: +9.8 KiB per event" in names, names)
+    points = [tuple(map(float, p.split(","))) for p in re.search(r'data-i="0"[^>]*points="([^"]*)"', svg).group(1).split()]
+    t.equal("steps, not slopes", [a for a, b in zip(points, points[1:]) if a[0] != b[0] and a[1] != b[1]], [])
+    t.equal("each mark is one", len({y for _, y in points}), 20)
+    t.true("from the bottom to the top", points[0][1] - points[-1][1] > 100, points)
+    notes = re.findall(r'<text [^>]*class="n">([^<]*)</text>', svg)
+    t.equal("what is drawn", notes[:2], ["dashed lines: 20 marks", "Each line begins at 0, and shows what came to it since."])
+    t.true("who grows, with its line", re.fullmatch(r"\+9\.8 KiB per event: lost grows\.c:\d+", notes[2]), notes)
 
 
 def test_freed_after_the_last_mark(t):

@@ -2,6 +2,7 @@
 import csv
 import io
 import os
+import re
 import struct
 
 import browser
@@ -143,6 +144,13 @@ def test_plot(t):
         window.tidemark.toggle(0);
         seen.push(window.tidemark.show(end).length, window.tidemark.show(5).length);
         """)
+    t.true("what the lines are", ">dashed lines: 24 marks</text>" in svg)
+    many = record(t, 100)
+    t.run("marks", many, "--plot", path)
+    with open(path) as file:
+        svg = file.read()
+    heights = {round(float(b) - float(a)) for a, b in re.findall(r'class="m" d="M[0-9.]+ ([0-9.]+)V([0-9.]+)"', svg)}
+    t.equal("many are ticks", (heights, len(re.findall(r">ticks on the time axis: 112 marks</text>", svg))), ({7}, 1))
     t.equal("in the browser", seen, ["VM, RSS, anonymous RSS, live heap, held by the allocator, free in the allocator", "24", "7", "true", "6", "0"])
 
 

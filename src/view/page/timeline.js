@@ -8,7 +8,7 @@ import {named_moments, neighbour, ribbon_runs, time_of, word_at} from "./moments
 import {change, state} from "./state.js";
 import {words_of} from "./words.js";
 
-const SNAP_PX = 7, CPU_PARTS = 48, CPU_PATIENCE_MS = 60;
+const SNAP_PX = 7;
 
 // What resident memory is made of, from `growth`; together they are the RSS.
 const RIBBON = [
@@ -78,24 +78,13 @@ async function later_data(data, ask) {
     data.moments = named_moments(data.duration_ns, data.peak_ns, data.marks, data.peaks);
 }
 
-// CPU time in equal parts of the run, each a report of its own; given up where that takes too long.
+// CPU time of each part of the run.
 async function cpu_over_time(data, plain, which, redraw) {
     if (data.cpu.length || !data.report.sampling || !data.report.sampling.cpu_samples || !data.duration_ns)
         return;
-    const parts = [];
-    for (let i = 0; i < CPU_PARTS; i++) {
-        const edge = (k) => `${(k / CPU_PARTS * 100).toFixed(4)}%`, begun = performance.now();
-        const window = {...plain, metric: "cpu", mode: "difference", since: edge(i), at: edge(i + 1)};
-        try {
-            const answer = await core.ask(words_of("report", window, ["--top", "1", "--json"]), which);
-            parts.push({from: answer.since_ns, to: answer.at_ns, ns: answer.sum.bytes});
-        } catch {
-            parts.push({from: 0, to: 0, ns: 0});
-        }
-        if (performance.now() - begun > CPU_PATIENCE_MS && i > 2)
-            return;
-    }
-    data.cpu = parts;
+    const answer = await core.ask(words_of("report", {...plain, metric: "cpu"}, ["--top", "1", "--json"]), which);
+    let from = answer.since_ns;
+    data.cpu = answer.sampling.cpu_over_time.map((part) => ({from, to: from = part.end_ns, ns: part.cpu_ns}));
     redraw();
 }
 
