@@ -1,7 +1,7 @@
 // Numbers and names as the command line writes them.
 import assert from "node:assert/strict";
 import test from "node:test";
-import {bytes, command_text, count, counted, fixed, ms, pattern_of, percent, place_of, shorten, time} from "./format.js";
+import {bytes, command_text, count, counted, fixed, ms, pattern_of, percent, place_of, shorten, time, told_name} from "./format.js";
 
 test("a tie goes to the even digit, as printf does", () => {
     assert.equal(fixed(1.25, 1), "1.2");
@@ -52,4 +52,12 @@ test("a pattern of a name matches that name alone", () => {
 test("a command can be pasted into a shell", () => {
     assert.equal(command_text(["tidemark", "report", "a b.tide", "--at", "event#3", "--within", "it's $HOME"]),
         "tidemark report 'a b.tide' --at event#3 --within 'it'\\''s $HOME'");
+});
+
+test("a name that fills all that is recorded was cut", () => {
+    assert.equal(told_name("main"), "main");
+    assert.equal(told_name("n".repeat(4092)), "n".repeat(4092));
+    assert.equal(told_name("n".repeat(4096)), "n".repeat(4096) + "… (names are cut after 4,096 bytes)");
+    assert.equal(told_name("ü".repeat(2048)), "ü".repeat(2048) + "… (names are cut after 4,096 bytes)");
+    assert.equal(told_name("n".repeat(5000)), "n".repeat(5000)); // of other languages all is known
 });

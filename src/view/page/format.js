@@ -95,6 +95,17 @@ export function whole_place(row) {
     return [row.file ? row.file + (row.line ? `:${row.line}` : "") : "", row.module].filter(Boolean).join("  in ");
 }
 
+const NAME_BYTES = 4096;
+
+// A name as a hint tells it: the recorder keeps so many bytes of the names of Python functions, and leaves out the
+// last character where that would be cut.
+export function told_name(name) {
+    if (name.length > NAME_BYTES || name.length * 4 < NAME_BYTES - 3)
+        return name;
+    const size = new TextEncoder().encode(name).length;
+    return size > NAME_BYTES - 4 && size <= NAME_BYTES ? `${name}… (names are cut after ${count(NAME_BYTES)} bytes)` : name;
+}
+
 // At most `room` characters: the beginning and the end stay.
 export function shorten(text, room) {
     if (text.length <= room)

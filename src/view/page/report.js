@@ -2,7 +2,7 @@
 import {add_filter} from "./controls.js";
 import {core} from "./core.js";
 import {button, el} from "./dom.js";
-import {amount, count, pattern_of, percent, place_of, shorten, signed, whole_place} from "./format.js";
+import {amount, count, pattern_of, percent, place_of, shorten, signed, told_name, whole_place} from "./format.js";
 import {matched_share} from "./search.js";
 import {change} from "./state.js";
 import {function_link, stack_list} from "./stacks.js";
@@ -52,7 +52,7 @@ export function name_columns(by) {
         title: by,
         left: true,
         value: (row) => row.name,
-        hint: (row) => row.name,
+        hint: (row) => told_name(row.name || ""),
         node: (row) => by === "function" || by === "line" ? function_link(row.name)
                                                           : el("span", {class: "name"}, shorten(row.name || "", 90))
     };

@@ -85,6 +85,8 @@ async function draw_sizes(now) {
                 "Spread over", [["size", "Sizes"], ["lifetime", "Lifetimes"]], kind, (spread) => change({spread})),
             el("span", {class: "quiet"},
                 `${count(answer.sum.count)} allocations; the ${count(rows.length)} functions with most bytes`)),
+        el("p", {class: "quiet"}, "A recording has the sizes and the lifetimes of a function's blocks each for itself, so how long " +
+            "its blocks of one size live is not known."),
         el("div", {class: "scroll-x"}, table));
     return {
         content,
@@ -97,7 +99,7 @@ async function draw_sizes(now) {
 
 export const sizes_view = {
     id: "sizes",
-    title: "Sizes × lifetimes",
+    title: "Sizes, lifetimes",
     key: "z",
     uses: ["process", "focus", "search"],
     words: sizes_words,

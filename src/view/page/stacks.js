@@ -1,6 +1,6 @@
 // stacks: a call stack as a list of lines, each of which leads on.
 import {button, el} from "./dom.js";
-import {place_of, shorten, whole_place} from "./format.js";
+import {place_of, shorten, told_name, whole_place} from "./format.js";
 import {change} from "./state.js";
 
 const FIRST_FRAMES = 14;
@@ -11,7 +11,7 @@ export function function_link(name, room = 70, more = {}) {
     if (name.startsWith("["))
         return el("span", {class: "name"}, name);
     return button(shorten(name, room), () => change({view: "callers", select: name, search: "", ...more}),
-        {class: "link name", title: `${name}\ncallers and callees`});
+        {class: "link name", title: `${told_name(name)}\ncallers and callees`});
 }
 
 function frame_line(frame) {
