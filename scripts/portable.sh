@@ -32,7 +32,7 @@ x86_64)
     ;;
 esac
 # Their headers and static libraries are taken from this machine; their licences go with the result.
-linked="libdw-dev libelf-dev libzstd-dev zlib1g-dev libdeflate-dev libxxhash-dev libiberty-dev liblzma-dev libbz2-dev"
+linked="libdw-dev libelf-dev libzstd-dev zlib1g-dev libdeflate-dev libxxhash-dev libiberty-dev liblzma-dev libbz2-dev libncurses-dev"
 capstone=libcapstone4
 
 fetch_glibc() {

@@ -23,6 +23,7 @@ int cmd_peaks(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_threads(int argc, char **argv);
+int cmd_top(int argc, char **argv);
 int cmd_tree(int argc, char **argv);
 int cmd_view(int argc, char **argv);
 

@@ -349,7 +349,7 @@ int query_options_parse(struct query_options *o, int argc, char **argv,
                            command->name);
         else if (command->program)
             ;
-        else if (o->files.count < command->files)
+        else if (o->files.count < command->files && !command->optional)
             code = err_set(err, -EINVAL, "%s is missing: tidemark %s %s [OPTIONS]",
                            command->arguments && o->files.count ? "a function" : "a recording",
                            command->name,

@@ -39,6 +39,7 @@ struct query_command {
     const char *name;        /* "report" */
     void (*help)(void);      /* prints --help */
     size_t files;            /* how many files it needs */
+    bool optional;           /* may they be left out? */
     const char *arguments;   /* what they are; NULL: FILE, as often */
     bool program;            /* instead of files: a program and its arguments, in `files` */
     bool letter_o;           /* takes -o VALUE */

@@ -347,7 +347,8 @@ enum wire_request_kind {
     WIRE_FIGURES,     /* answered by a wire_figures */
     WIRE_PYTHON_ENDS, /* its interpreter is about to free its objects; it waits, as at its exit */
     WIRE_BOUND,       /* text: a library that called the allocator past us, and does so no more */
-    WIRE_LEFT_OUT     /* text: a program that it executes, and that cannot load the recorder */
+    WIRE_LEFT_OUT,    /* text: a program that it executes, and that cannot load the recorder */
+    WIRE_LOOK         /* as WIRE_SNAPSHOT, but the recording does not show that someone looked */
 };
 enum wire_out {
     WIRE_OUT_NONE,

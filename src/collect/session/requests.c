@@ -234,6 +234,7 @@ void request_answer(struct session *s, struct client *v)
         v->request.kind == WIRE_MARK ? '\0' : v->text[WIRE_LABEL_SIZE - 1];
     switch ((enum wire_request_kind)v->request.kind) {
     case WIRE_SNAPSHOT:
+    case WIRE_LOOK:
         snapshot_begin(s, v->text, v);
         return;
     case WIRE_MARK:

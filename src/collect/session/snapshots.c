@@ -111,6 +111,27 @@ void snapshots_await(struct session *s)
     reap_writers(s, 0);
 }
 
+/* Someone watches (tidemark top): it leaves no trace in the recording. */
+static bool is_look(const struct client *asker)
+{
+    return asker && asker->request.kind == WIRE_LOOK;
+}
+
+/* The moment, with what can only be seen now. */
+static void mark_snapshot(struct session *s, const struct client *asker)
+{
+    for (size_t i = 0; i < s->live.count; i++) {
+        struct target *t = s->live.items[i];
+        uint64_t at = elapsed_ns(s) - t->start_ns;
+        marks_add(t, "snapshot", at);
+        if (asker && asker->pid == t->pid)
+            stamp_set_held(&vec_last(&t->marks.pending)->stamp, &asker->request.held);
+        target_drain(t, elapsed_ns(s) - t->start_ns);
+        maps_take(t, CAPTURE_SNAPSHOT, at);
+        footprint_take(t, FOOTPRINT_SNAPSHOT, at);
+    }
+}
+
 static int begin_snapshot(struct session *s, const char *pattern, struct client *asker,
                           struct err *err)
 {
@@ -124,16 +145,10 @@ static int begin_snapshot(struct session *s, const char *pattern, struct client 
         free(name);
         return code;
     }
-    for (size_t i = 0; i < s->live.count; i++) {
-        struct target *t = s->live.items[i];
-        uint64_t at = elapsed_ns(s) - t->start_ns;
-        marks_add(t, "snapshot", at);
-        if (asker && asker->pid == t->pid)
-            stamp_set_held(&vec_last(&t->marks.pending)->stamp, &asker->request.held);
-        target_drain(t, elapsed_ns(s) - t->start_ns);
-        maps_take(t, CAPTURE_SNAPSHOT, at);
-        footprint_take(t, FOOTPRINT_SNAPSHOT, at);
-    }
+    if (is_look(asker))
+        session_drain(s);
+    else
+        mark_snapshot(s, asker);
     queue_names(s);
     uint64_t now = elapsed_ns(s);
     naming_hold(s->naming);
@@ -145,7 +160,7 @@ static int begin_snapshot(struct session *s, const char *pattern, struct client 
     bool ours = !asker && s->options->keep_snapshots;
     if (!code) {
         *vec_push(&s->snapshots) = (struct snapshot){writer, ours ? xstrdup(name) : NULL};
-        s->snapshot_count = number;
+        s->snapshot_count += !is_look(asker);
     }
     free(name);
     return code;

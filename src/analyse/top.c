@@ -1,0 +1,161 @@
+#include "analyse/top.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+
+static const char *const sorts[TOP_SORTS] = {"live", "growth", "rate", "temporary"};
+
+const char *top_sort_name(enum top_sort sort)
+{
+    return sorts[sort];
+}
+
+bool top_sort_parse(const char *word, enum top_sort *out)
+{
+    for (int i = 0; i < TOP_SORTS; i++)
+        if (strcmp(word, sorts[i]) == 0) {
+            *out = (enum top_sort)i;
+            return true;
+        }
+    return false;
+}
+
+static uint32_t label_of(struct strpool *labels, const struct answer_row *r)
+{
+    char *text = xasprintf("%s\n%s\n%s\n%u", r->name, r->module ? r->module : "",
+                           r->file ? r->file : "", r->line);
+    uint32_t label = strpool_add(labels, text);
+    free(text);
+    return label;
+}
+
+/* The row of the same label, made if there was none. */
+static struct top_row *row_at(struct top *t, struct strpool *labels, struct map *index,
+                              const struct answer_row *r)
+{
+    uint32_t *number = map_at(index, label_of(labels, r));
+    if (*number == MAP_NONE) {
+        *number = (uint32_t)t->rows.count;
+        *vec_push(&t->rows) = (struct top_row){
+            .name = r->name, .module = r->module, .file = r->file, .line = r->line};
+    }
+    return &t->rows.items[*number];
+}
+
+static void add(struct top_row *row, enum top_question question, struct value v, double per_second)
+{
+    switch (question) {
+    case TOP_ASK_HELD:
+        row->bytes += v.amount;
+        row->blocks += v.count;
+        break;
+    case TOP_ASK_GAINED:
+        row->growth += per_second;
+        break;
+    case TOP_ASK_ALLOCATED:
+        row->rate += per_second;
+        break;
+    default:
+        row->temporary += per_second;
+    }
+}
+
+/* The answers name their rows alike. */
+static void join_rows(struct top *t)
+{
+    struct strpool labels = {0};
+    struct map index = {0};
+    for (int q = 0; q < TOP_ASKS; q++) {
+        const struct answer_rows *rows = &t->answers[q].rows;
+        for (size_t i = 0; i < rows->rows.count; i++) {
+            const struct answer_row *r = &rows->rows.items[i];
+            double rate = t->window_s > 0 ? (double)r->self.amount / t->window_s : 0;
+            add(row_at(t, &labels, &index, r), (enum top_question)q, r->self, rate);
+            add(&t->all, (enum top_question)q, r->self, rate);
+        }
+    }
+    map_release(&index);
+    strpool_release(&labels);
+}
+
+/* Functions that only call others have nothing of their own. */
+static void drop_idle(struct top *t)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < t->rows.count; i++) {
+        const struct top_row *r = &t->rows.items[i];
+        if (r->bytes || r->blocks || r->growth || r->rate || r->temporary)
+            t->rows.items[kept++] = *r;
+    }
+    t->rows.count = kept;
+}
+
+static double key_of(const struct top_row *r, enum top_sort sort)
+{
+    return sort == TOP_HELD     ? (double)r->bytes
+           : sort == TOP_GROWTH ? r->growth
+           : sort == TOP_RATE   ? r->rate
+                                : r->temporary;
+}
+
+/* Largest first, then what is held, then by name: the order is total. */
+static int compare(const void *a, const void *b, void *context)
+{
+    const struct top_row *x = a, *y = b;
+    double one = key_of(x, *(enum top_sort *)context), other = key_of(y, *(enum top_sort *)context);
+    if (one != other)
+        return one < other ? 1 : -1;
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? 1 : -1;
+    int order = strcmp(x->name, y->name);
+    return order ? order : (x->line > y->line) - (x->line < y->line);
+}
+
+int top_query(struct top *out, const struct recording *r, const struct query *q, uint64_t window_ns,
+              enum top_sort sort, struct err *err)
+{
+    static const enum metric metrics[TOP_ASKS] = {[TOP_ASK_GAINED] = METRIC_LIVE,
+                                                  [TOP_ASK_ALLOCATED] = METRIC_TOTAL,
+                                                  [TOP_ASK_TEMPORARY] = METRIC_TEMPORARY};
+    *out = (struct top){.sort = sort};
+    for (int i = 0; i < TOP_ASKS; i++) {
+        struct query *one = &out->queries[i];
+        *one = *q;
+        one->top = QUERY_ALL;
+        one->min_percent = 0;
+        if (i != TOP_ASK_HELD) {
+            one->metric = metrics[i];
+            one->since = out->since;
+        }
+        int code = answer_query(&out->answers[i], r, one, err);
+        if (code) {
+            for (; i > 0; i--)
+                answer_release(&out->answers[i - 1]);
+            return code;
+        }
+        if (i == TOP_ASK_HELD) {
+            uint64_t end = out->answers[0].window.at.time_ns;
+            uint64_t begin = end > window_ns ? end - window_ns : 0;
+            snprintf(out->since, sizeof out->since, "%.9fs", (double)begin / 1e9);
+        }
+    }
+    const struct window *w = &out->answers[TOP_ASK_GAINED].window;
+    out->window_s = (double)(w->at.time_ns - w->since.time_ns) / 1e9;
+    join_rows(out);
+    drop_idle(out);
+    qsort_r(out->rows.items, out->rows.count, sizeof *out->rows.items, compare, &sort);
+    size_t kept = q->top < out->rows.count ? q->top : out->rows.count;
+    out->left_out = out->rows.count - kept;
+    out->rows.count = kept;
+    return 0;
+}
+
+void top_release(struct top *t)
+{
+    for (int i = 0; i < TOP_ASKS; i++)
+        answer_release(&t->answers[i]);
+    vec_release(&t->rows);
+}

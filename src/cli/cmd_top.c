@@ -1,0 +1,172 @@
+/* tidemark top [PID|FILE]: who holds memory now, live in the terminal. */
+#include "cli/commands.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "answer/top.h"
+#include "cli/command.h"
+#include "cli/terminal.h"
+#include "cli/top_screen.h"
+#include "model/moment.h"
+#include "store/recording.h"
+
+#define TEXT_ROWS 20
+
+enum { OPT_SORT = QUERY_EXTRA, OPT_WINDOW, OPT_EVERY, OPT_ONCE };
+
+static void print_help(void)
+{
+    fputs("usage: tidemark top [PID|FILE] [OPTIONS]\n"
+          "\n"
+          "Shows who holds memory in a running recording, and how that changes: bytes held now, "
+          "and per\n"
+          "second what was gained, allocated, and allocated for a moment only. PID is that of the\n"
+          "program, of one of its children, or of `tidemark run`; it may be left out if there is "
+          "one\n"
+          "recording only. Keys are shown at the bottom, '?' explains them. Where output is no\n"
+          "terminal, the table is printed once.\n"
+          "\n"
+          "  --sort BY        live (default), growth, rate, temporary\n"
+          "  --window TIME    growth and rates over the last 5s (default)\n"
+          "  --every TIME     time between two looks (default 2s); more if a look takes long\n"
+          "  --once           print the table once, also to a terminal\n"
+          "  --metric M       what is held: live (default), peak, total, mapped, ...\n"
+          "  --by KIND        function (default), line, file, library, thread\n"
+          "  --top N          most rows (0: all)\n"
+          "  --process PID    another process than the largest\n"
+          "  --json, --csv    for other programs\n"
+          "  --help           this text\n"
+          "\n"
+          "Which stacks count:\n" QUERY_FOCUS_HELP "\n"
+          "Examples:\n"
+          "  tidemark top $(pgrep myserver)\n"
+          "  tidemark top --by line --sort growth\n"
+          "  tidemark top app.tide --json\n",
+          stdout);
+}
+
+static int take(void *context, int val, const char *text, struct err *err)
+{
+    struct top_options *o = context;
+    double ns = 0;
+    if (val == OPT_ONCE)
+        return o->once = true, 0;
+    if (val == OPT_SORT)
+        return top_sort_parse(text, &o->sort)
+                   ? 0
+                   : err_set(err, -EINVAL,
+                             "--sort '%s' is not known; it takes live, growth, rate or temporary",
+                             text);
+    if (!duration_parse(text, &ns) || ns < 1e8 || ns > 3.6e12)
+        return err_set(err, -EINVAL, "--%s takes a time from 0.1s to 1h, not '%s'",
+                       val == OPT_WINDOW ? "window" : "every", text);
+    *(val == OPT_WINDOW ? &o->window_ns : &o->refresh_ns) = (uint64_t)ns;
+    return 0;
+}
+
+static int print_once(struct top_options *o, const struct recording *r, struct err *err)
+{
+    struct top top;
+    int code = top_query(&top, r, &o->query.query, o->window_ns, o->sort, err);
+    if (code)
+        return code;
+    struct document d = top_document(&top);
+    code = command_write(&o->query, &d);
+    top_release(&top);
+    return code;
+}
+
+/* A number that is no file is a process. */
+static pid_t pid_of(const char *word)
+{
+    struct stat st;
+    char *end;
+    long pid = strtol(word, &end, 10);
+    return *word && !*end && pid > 0 && pid < INT32_MAX && stat(word, &st) ? (pid_t)pid : 0;
+}
+
+static int find(struct conversation *with, const char *word, struct err *err)
+{
+    struct strbuf pids = {0};
+    int code = 0;
+    if (word && !conversation_find(pid_of(word), with))
+        code = err_set(err, -ESRCH,
+                       "process %s is not being recorded, or is not yours; start it with 'tidemark "
+                       "run'",
+                       word);
+    else if (!word && !conversation_only(with, &pids))
+        code = pids.size ? err_set(err, -EINVAL,
+                                   "there are several recordings; which one? tidemark top PID, of "
+                                   "%s",
+                                   pids.data)
+                         : err_set(err, -EINVAL,
+                                   "nothing is being recorded; 'tidemark run PROGRAM' starts a "
+                                   "recording, and 'tidemark top FILE' shows one that has ended");
+    strbuf_release(&pids);
+    return code;
+}
+
+static int show(struct top_options *o, struct err *err)
+{
+    const char *word = o->query.files.count ? o->query.files.items[0] : NULL;
+    bool live = !word || pid_of(word);
+    struct top_live now = {.fd = -1};
+    struct recording *r = NULL;
+    int code = live ? find(&now.with, word, err) : query_read(&o->query, word, &r, err);
+    if (!code && live)
+        code = top_live_open(&now, err);
+    if (!code && live)
+        code = top_live_ask(&now, err);
+    if (!code && live)
+        code = top_live_read(&now, &r, err);
+    bool screen =
+        !o->once && o->query.output == OUTPUT_TEXT && isatty(STDOUT_FILENO) && isatty(STDIN_FILENO);
+    if (!code && screen) {
+        code = top_screen(o, live ? &now : NULL, r);
+        r = NULL;
+    } else if (!code) {
+        code = print_once(o, r, err);
+    }
+    recording_free(r);
+    top_live_close(&now);
+    return code;
+}
+
+int cmd_top(int argc, char **argv)
+{
+    static const struct option extra[] = {{"sort", required_argument, NULL, OPT_SORT},
+                                          {"window", required_argument, NULL, OPT_WINDOW},
+                                          {"every", required_argument, NULL, OPT_EVERY},
+                                          {"once", no_argument, NULL, OPT_ONCE},
+                                          {0}};
+    static const char *const only[] = {"metric", "by",  "top",  "process", QUERY_FOCUS_OPTIONS,
+                                       "json",   "csv", "help", NULL};
+    struct top_options o = {.window_ns = 5000000000, .refresh_ns = 2000000000};
+    const struct query_command command = {.name = "top",
+                                          .help = print_help,
+                                          .files = 1,
+                                          .optional = true,
+                                          .text_rows = TEXT_ROWS,
+                                          .one_process = true,
+                                          .only = only,
+                                          .extra = extra,
+                                          .take = take,
+                                          .context = &o};
+    struct err err = {{0}};
+    if (query_options_parse(&o.query, argc, argv, &command, &err))
+        return command_fail("top", &err, 2);
+    int code = 0;
+    if (o.query.help)
+        print_help();
+    else if (o.query.query.by == BY_STACK)
+        code = err_set(&err, -EINVAL, "--by stack is for tidemark report");
+    else
+        code = show(&o, &err);
+    query_options_release(&o.query);
+    return code < 0 ? command_fail("top", &err, code == -EINVAL ? 2 : 1) : code;
+}

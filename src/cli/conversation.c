@@ -1,0 +1,158 @@
+#include "cli/conversation.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/say.h"
+#include "base/strbuf.h"
+
+static char *read_whole(const char *path, size_t *size)
+{
+    struct strbuf b = {0};
+    char part[4096];
+    FILE *in = fopen(path, "re");
+    strbuf_puts(&b, "");
+    for (size_t n; in && (n = fread(part, 1, sizeof part, in)) > 0;)
+        strbuf_add(&b, part, n);
+    if (in)
+        fclose(in);
+    *size = b.size;
+    return strbuf_detach(&b);
+}
+
+/* The value of a variable in a block of NAME=VALUE, each ended by a NUL; NULL: it has none. */
+static const char *variable(const char *block, size_t size, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *at = block; at < block + size; at += strlen(at) + 1)
+        if (strncmp(at, name, n) == 0 && at[n] == '=')
+            return at + n + 1;
+    return NULL;
+}
+
+static bool find_by_environment(pid_t pid, struct conversation *out)
+{
+    size_t size;
+    char *path = xasprintf("/proc/%d/environ", (int)pid);
+    char *block = read_whole(path, &size);
+    const char *socket = variable(block, size, WIRE_ENV_SOCKET);
+    const char *key = variable(block, size, WIRE_ENV_KEY);
+    bool found =
+        socket && key && strlen(socket) < sizeof out->socket - 1 && strlen(key) == WIRE_KEY_SIZE;
+    if (found) {
+        out->pid = pid;
+        strcpy(out->socket, socket);
+        memcpy(out->key, key, WIRE_KEY_SIZE);
+    }
+    free(path);
+    free(block);
+    return found;
+}
+
+/* `tidemark run` has no such environment, but the program that it started. */
+static bool find_by_child(pid_t pid, struct conversation *out)
+{
+    size_t size;
+    char *path = xasprintf("/proc/%d/task/%d/children", (int)pid, (int)pid);
+    char *children = read_whole(path, &size), *rest = children;
+    bool found = false;
+    for (char *word; !found && (word = strtok_r(rest, " \n", &rest));)
+        found = find_by_environment((pid_t)strtol(word, NULL, 10), out);
+    free(path);
+    free(children);
+    return found;
+}
+
+bool conversation_find(pid_t pid, struct conversation *out)
+{
+    bool found = find_by_environment(pid, out) || find_by_child(pid, out);
+    out->pid = pid;
+    return found;
+}
+
+static int connected(const struct conversation *c)
+{
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    size_t size = strlen(c->socket);
+    memcpy(to.sun_path + 1, c->socket, size);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&to,
+                           (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + size)) == 0)
+        return fd;
+    int code = -errno;
+    if (fd >= 0)
+        close(fd);
+    return code;
+}
+
+/* Processes of one recording have the same address. One whose collector has ended does not count. */
+bool conversation_only(struct conversation *out, struct strbuf *pids)
+{
+    DIR *proc = opendir("/proc");
+    struct strbuf seen = {0};
+    unsigned count = 0;
+    strbuf_puts(&seen, "\n");
+    for (struct dirent *e; proc && (e = readdir(proc));) {
+        struct conversation one;
+        pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
+        if (pid <= 0 || !find_by_environment(pid, &one))
+            continue;
+        char *line = xasprintf("\n%s\n", one.socket);
+        int fd = strstr(seen.data, line) ? -1 : connected(&one);
+        if (fd >= 0) {
+            close(fd);
+            strbuf_puts(&seen, line + 1);
+            say(pids, count++ ? ", %d" : "%d", pid);
+            *out = one;
+        }
+        free(line);
+    }
+    if (proc)
+        closedir(proc);
+    strbuf_release(&seen);
+    return count == 1;
+}
+
+int conversation_ask(const struct conversation *c, enum wire_request_kind kind, const char *text)
+{
+    struct wire_request request = {
+        .magic = WIRE_MAGIC, .version = WIRE_VERSION, .kind = kind, .process = (uint32_t)c->pid};
+    memcpy(request.key, c->key, WIRE_KEY_SIZE);
+    struct iovec out[2] = {{&request, sizeof request}, {(void *)(uintptr_t)text, strlen(text)}};
+    struct msghdr send = {.msg_iov = out, .msg_iovlen = 2};
+    int fd = connected(c);
+    if (fd < 0 || sendmsg(fd, &send, MSG_NOSIGNAL) > 0)
+        return fd;
+    int code = -errno;
+    close(fd);
+    return code;
+}
+
+int conversation_answer(int fd, char *text, size_t room)
+{
+    struct wire_reply reply = {0};
+    struct iovec in[2] = {{&reply, sizeof reply}, {text, room - 1}};
+    struct msghdr receive = {.msg_iov = in, .msg_iovlen = 2};
+    ssize_t n = recvmsg(fd, &receive, 0);
+    int code = n < 0 ? -errno : n < (ssize_t)sizeof reply ? -EPIPE : reply.status;
+    text[n > (ssize_t)sizeof reply ? (size_t)n - sizeof reply : 0] = '\0';
+    close(fd);
+    return code;
+}
+
+void conversation_explain(const struct conversation *c, int code, const char *what,
+                          const char *text, struct strbuf *out)
+{
+    if (*text)
+        say(out, "%r", text);
+    else if (code == -ECONNREFUSED || code == -EPIPE)
+        say(out, "the recording of process %d has ended\n", c->pid);
+    else
+        say(out, "%s was not done: %r\n", what, strerror(-code));
+}

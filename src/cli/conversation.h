@@ -1,0 +1,39 @@
+/*
+ * conversation: requests to the collector of a running recording, as `tidemark ctl` makes them.
+ *
+ * A recorded program has the collector's address and key in its environment, which only its own
+ * user can read: who can read it may ask.
+ */
+#ifndef TIDE_CLI_CONVERSATION_H
+#define TIDE_CLI_CONVERSATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+#include <sys/un.h>
+
+#include "base/strbuf.h"
+#include "wire/layout.h"
+
+struct conversation {
+    pid_t pid; /* which process is meant */
+    char socket[sizeof(((struct sockaddr_un *)0)->sun_path)];
+    char key[WIRE_KEY_SIZE];
+};
+
+/* The recording that a process belongs to: the program, one of its children, or `tidemark run`
+ * itself. false: none, or it is not ours to ask. */
+bool conversation_find(pid_t pid, struct conversation *out);
+/* The one that goes on; false: there is none, or several: `pids` gets a process of each. */
+bool conversation_only(struct conversation *out, struct strbuf *pids);
+
+/* Sends a request. A descriptor on which the answer will come, or a negative errno. */
+int conversation_ask(const struct conversation *c, enum wire_request_kind kind, const char *text);
+/* Waits for the answer, a text, and closes the descriptor. 0, or a negative errno, also with a
+ * text. */
+int conversation_answer(int fd, char *text, size_t room);
+/* What to say of an answer other than 0. */
+void conversation_explain(const struct conversation *c, int code, const char *what,
+                          const char *text, struct strbuf *out);
+
+#endif

@@ -1,0 +1,22 @@
+/*
+ * top_screen: `tidemark top` on a terminal: a plot of memory, the table, and keys.
+ */
+#ifndef TIDE_CLI_TOP_SCREEN_H
+#define TIDE_CLI_TOP_SCREEN_H
+
+#include "analyse/top.h"
+#include "cli/query_options.h"
+#include "cli/top_live.h"
+
+struct top_options {
+    struct query_options query;
+    enum top_sort sort;
+    uint64_t window_ns, refresh_ns;
+    bool once;
+};
+
+/* Until the user ends it. `live`: NULL for a recording in a file. `recording` is the first state, and
+ * is freed. The exit status. */
+int top_screen(struct top_options *o, struct top_live *live, struct recording *recording);
+
+#endif
