@@ -1,7 +1,6 @@
 """Which folder of src/ may include from which: dependencies point one way."""
 import glob
 import os
-import platform
 import re
 
 from harness import ROOT
@@ -31,6 +30,7 @@ MAY_INCLUDE = {
     "cli": {"base", "wire", "store", "symbol", "collect/session", "collect/counting", "collect/sampling", "collect/proc", "model",
             "analyse", "answer", "export", "view"},
 }
+NOT_HERE = {"no_page.c"}  # it is for builds without the viewer
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 
@@ -56,19 +56,13 @@ def test_includes_point_one_way(t):
                 t.failures.append("%s: %s may not include %s" % (name, folder, other))
 
 
-def is_for_others(path):
-    """For builds without the viewer, or for another machine."""
-    folders = path.split("/")
-    return folders[-1] == "no_page.c" or ("arch" in folders and platform.machine() not in folders)
-
-
 def test_every_source_is_built(t):
     """meson.build lists files by pattern when it is configured (scripts/configure.sh): a file that came later is noticed here."""
     with open(os.path.join(os.path.dirname(t.tidemark), "build.ninja"), errors="replace") as text:
         built = set(re.findall(r"\b((?:src|tests/unit)/[\w/]+\.c)\b", text.read()))
-    there = [os.path.relpath(path, ROOT) for path in sources() + glob.glob(os.path.join(ROOT, "tests", "unit", "*.c"))]
-    missing = [path for path in there if path.endswith(".c") and path not in built and not is_for_others(path)]
-    t.equal("not in the build: run scripts/configure.sh", missing, [])
+    wanted = [os.path.relpath(path, ROOT) for path in sources() + glob.glob(os.path.join(ROOT, "tests", "unit", "*.c"))
+              if path.endswith(".c") and os.path.basename(path) not in NOT_HERE]
+    t.equal("not in the build: run scripts/configure.sh", [path for path in wanted if path not in built], [])
 
 
 def test_there_is_something_to_check(t):
