@@ -2,10 +2,10 @@
  * chains: arrays that grow step by step: allocate more, copy, free the smaller block.
  *
  * The collector counts the steps as they happen (collect/counting/realloc_chains.h), each chain at
- * the stack where it first grew. Here the stacks of one line of a function, as called by one other
- * function, are added up, and what was nothing but blocks of varying size that replace each other
- * is left out: there many are replaced by smaller ones, and no two steps have the same factor. Of
- * realloc it is certain that a block grew.
+ * the stack where it first grew. This module adds up the stacks that share a line, its function and
+ * the caller. It leaves out blocks of varying size that merely replace each other: many of these
+ * are replaced by smaller ones, and the factors of the steps differ. A call of realloc is always a
+ * step.
  *
  * Ownership: chains_release frees the list.
  */

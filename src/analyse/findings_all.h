@@ -1,15 +1,15 @@
 /*
  * findings_all: the findings of all processes of a recording as one short list.
  *
- * Each process is looked at as findings.h does, the one that reports open on first, then the others
- * by what memory they take. The same finding in several processes of the same program (same
- * executable, kind, function and caller) is one entry with the sums of bytes and blocks; blocks
- * that a forked process inherited are its parent's, so nothing is counted twice. The worth of an
- * entry is scaled by what the process is in the whole recording, so that a shell's kilobytes come
- * after the megabytes of what it starts.
+ * The process that reports open on comes first, then the others by how much memory they use. The
+ * same finding in several processes of the same program (same executable, kind, function and
+ * caller) is one entry with the sums of bytes and blocks; blocks that a forked process inherited
+ * are its parent's, so nothing is counted twice. The worth of an entry is scaled by what the
+ * process is in the whole recording, so that a shell's kilobytes come after the megabytes of what
+ * it starts.
  *
- * What is known of a process takes memory in proportion to the names of the whole recording, so it
- * is given up when the process was looked at, and found once more for what came into the list.
+ * The analysis of a process takes memory in proportion to all names of the recording. So it is
+ * freed when the process is done, and made again for the processes that are in the list.
  *
  * Ownership: borrows recording and query, which must outlive it; findings_all_release frees the
  * rest.

@@ -1,15 +1,15 @@
 /*
  * growth: does the process grow, by how much, by what, by whom, since when, and until when.
  *
- * The one place that decides it: `growth` tells the answer, and findings ask for it.
+ * Only this module decides that: `growth` prints the answer, and findings ask for it.
  *
- * Sizes of the process at the marks of one label are series, each with its trend (analyse/trend.h);
- * without marks the collector's stamps are, over time, and then everything is per second. What RSS
- * gained while it grew is divided up among its parts (growth_rates.c), which add up. The largest
- * part decides the verdict, but for lost blocks, which need not be much. No verdict contradicts the
- * series: "stable" is only what did not rise beyond its noise in any of them. Functions that grow
- * are found by the trends of their own series, be it blocks of the heap, mappings or blocks of
- * pools.
+ * The sizes of the process at the marks of one label are series, each with its trend
+ * (analyse/trend.h). Without marks, the series are the collector's stamps over time, and every rate
+ * is per second. The growth of RSS is divided among its parts, which add up (growth_rates.c). The
+ * largest part decides the verdict; lost blocks decide it even where they are not the largest. No
+ * verdict contradicts the series: "stable" means that none of them rose beyond its noise. The
+ * functions that grow are those whose own series have a trend: blocks of the heap, mappings, or
+ * blocks of pools.
  *
  * Ownership: borrows recording and query, which must outlive it; growth_release frees the rest.
  */

@@ -1,5 +1,5 @@
 /*
- * planted: what `run --plant-leak` leaked on purpose at marks, so that nobody is told to mend it.
+ * planted: what `run --plant-leak` leaked on purpose at marks, so that findings leave it out.
  */
 #ifndef TIDE_ANALYSE_PLANTED_H
 #define TIDE_ANALYSE_PLANTED_H

@@ -1,9 +1,10 @@
 /*
  * sources: finds a source file by the path that debug information or Python has for it.
  *
- * Sources may lie elsewhere than where they were compiled. A user tells with FROM=TO (paths that
- * begin with FROM do with TO) or with a folder, below which the path is looked for with less and
- * less of its beginning. What is told comes first, the path itself last.
+ * Sources may be in another place than where they were compiled. A user says so with FROM=TO, which
+ * replaces the beginning of paths, or with a folder. The path is searched below that folder, each
+ * time without one more of its leading folders. What the user said is tried first, the path as it
+ * is last.
  *
  * Only regular files of at most SOURCE_BYTES are read.
  */

@@ -1,13 +1,14 @@
 /*
  * threads: what each thread had live at moments of the run, and the process beside them.
  *
- * A block counts for the thread that allocated it, whoever frees it; what a thread frees of others
- * is counted besides, for all blocks, whatever the focus. Every thread that ever was is
- * a line of its own: ids that are used again and threads of the same name are told apart. Moments
- * are ends of intervals; of many intervals some are taken, evenly.
+ * A block counts for the thread that allocated it, whichever thread frees it. What a thread freed
+ * of other threads is counted too, for all blocks, whatever the focus. Each thread has a line of
+ * its own, also if its id was used again or another thread has the same name. Moments are ends of
+ * intervals; if there are too many, some are taken at even distances.
  *
- * The process's value at a moment is its highest since the moment before; a thread's is what it had
- * then, and so is the process's where the focus leaves something out.
+ * The value of the process at a moment is its highest since the moment before. The value of a
+ * thread is what it had at the moment, and so is that of the process if the focus leaves stacks
+ * out.
  *
  * Ownership: borrows recording and query; threads_release frees the rest.
  */

@@ -1,8 +1,8 @@
 /*
- * work_end: when a program had done its work, and what it frees since is no news.
+ * work_end: when a program had done its work and began to clean up.
  *
- * Destructors free what was needed to the last, and CPython nearly all that it has. Moments are
- * numbers of intervals that lie before them.
+ * What it frees after that says nothing about its work: destructors free what was needed until the
+ * end, and CPython frees nearly everything. A moment is the number of intervals before it.
  */
 #ifndef TIDE_ANALYSE_WORK_END_H
 #define TIDE_ANALYSE_WORK_END_H

@@ -251,8 +251,8 @@ void finding_why(const struct findings *f, const struct finding *n, struct strbu
 void finding_do(const struct findings *f, const struct finding *n, struct strbuf *out)
 {
     static const char *const advice[FINDING_KINDS] = {
-        [FINDING_GROWTH] = "give it a limit, or clear it between events; 'tidemark report --since' "
-                           "between two moments shows what was added",
+        [FINDING_GROWTH] = ("give it a limit, or clear it between events; 'tidemark report "
+                            "--since' between two moments shows what was added"),
         [FINDING_PEAK] = "check whether all of it is needed at the same time",
         [FINDING_OVERSIZED] = "allocate only what is used, or grow on demand",
         [FINDING_UNTOUCHED] = "allocate it when it is first needed",

@@ -1,9 +1,10 @@
 /*
  * indent: how far the lines of a call tree go in.
  *
- * A tree that is not deep goes in two columns for each call. In a deep one only calls that have
- * sisters do: a chain of calls, each the only one of its caller, stays on one indentation, and a
- * column with depths tells a chain (5, 6, 7) from calls of one caller (5, 5, 5).
+ * A tree that is not deep is indented by two columns for each call. In a deep one only calls that
+ * have siblings are: a chain of calls, each the only callee of its caller, stays at one
+ * indentation. A column of depths distinguishes a chain (5, 6, 7) from calls of one caller (5, 5,
+ * 5).
  */
 #ifndef TIDE_ANSWER_INDENT_H
 #define TIDE_ANSWER_INDENT_H

@@ -1,9 +1,9 @@
 /*
  * notes: what a recording says could not be seen, for a report on one of its processes.
  *
- * The collector keeps what concerns the whole recording (children that could not be recorded, say)
- * with the program that was started. A report on another process tells that too, after its own
- * notes, with the name of that program.
+ * The collector stores notes about the whole recording (such as children that could not be
+ * recorded) with the program that was started. A report on another process prints these too, after
+ * its own notes, with the name of that program.
  *
  * Ownership: texts point into the recording, or to what notes_release frees.
  */

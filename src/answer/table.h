@@ -6,9 +6,13 @@
  * of words their end. Numbers are never cut: where that is not enough, whole columns that the
  * command can spare go, and a line below says which.
  *
- *     struct table t;  table_init(&t);  table_column(&t, "self", CELL_RIGHT);  table_column(&t,
- * "function", CELL_NAME); struct strbuf *cell = table_cell(&t);  unit_bytes(cell, 12);  ...
- *     table_print(&t, &style, out);  table_release(&t);
+ *     table_init(&t);
+ *     table_column(&t, "self", CELL_RIGHT);
+ *     table_column(&t, "function", CELL_NAME);
+ *     unit_bytes(table_cell(&t), 12);
+ *     strbuf_puts(table_cell(&t), "main");
+ *     table_print(&t, &style, out);
+ *     table_release(&t);
  *
  * Cells are given row by row, left to right. The table owns the cells.
  */

@@ -1,8 +1,10 @@
 /*
  * json: writes JSON into a strbuf, with commas and escapes taken care of.
  *
- *     json_object(&j, NULL);  json_string(&j, "name", "x");  json_u64(&j, "bytes", 1);
- * json_end(&j);
+ *     json_object(&j, NULL);
+ *     json_string(&j, "name", "x");
+ *     json_u64(&j, "bytes", 1);
+ *     json_end(&j);
  *
  * `key` is NULL inside an array and at the top. Bytes that are not UTF-8 become U+FFFD, so what
  * comes out always parses.

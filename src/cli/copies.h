@@ -1,9 +1,9 @@
 /*
  * copies: the process that `compare` records: starts a program several times at once and waits.
  *
- * It is tidemark itself, by a command that users are not told of: COPIES_COMMAND COUNT FD PROGRAM
- * ARGUMENTS. All copies wait for each other before they execute the program. They read from and
- * write to /dev/null, but for stderr; TIDEMARK_COPY is 1, 2, ... in their environment.
+ * It is tidemark itself, by a hidden command: COPIES_COMMAND COUNT FD PROGRAM ARGUMENTS. All copies
+ * wait for each other before they execute the program. They read from and write to /dev/null, but
+ * for stderr; TIDEMARK_COPY is 1, 2, ... in their environment.
  *
  * How each ended is written to FD, one struct copy_end each, in order of their number.
  */

@@ -1,8 +1,8 @@
 /*
  * doctor: what a check of `tidemark doctor` gives back.
  *
- * A check tries the thing itself, as this user, here and now, rather than to read a setting and
- * guess. It is told nothing and keeps nothing; processes that it starts have ended when it returns.
+ * A check tries the thing itself, as this user, instead of guessing from settings. It has no
+ * arguments and no state, and the processes that it starts have ended when it returns.
  */
 #ifndef TIDE_CLI_DOCTOR_H
 #define TIDE_CLI_DOCTOR_H

@@ -1,9 +1,10 @@
 /*
- * arenas_at: what CPython kept for small objects, at a moment.
+ * arenas_at: the memory that CPython kept for small objects (its arenas) at a moment.
  *
- * How many arenas there are is part of the interval log, and exact (DOMAIN_ARENA): they count as
- * live, at the Python line that made one more necessary. How full they are was looked at now and
- * then: the nearest look to a moment counts. Where objects are traced, arenas are not charged.
+ * The number of arenas is exact: it is part of the interval log (DOMAIN_ARENA). An arena counts as
+ * live memory of the Python line that made CPython allocate it. The collector checked how full the
+ * arenas were only now and then, so the check nearest to the moment is used. In recordings with
+ * --python=objects arenas are charged to nobody.
  */
 #ifndef TIDE_MODEL_ARENAS_AT_H
 #define TIDE_MODEL_ARENAS_AT_H

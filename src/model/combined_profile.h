@@ -1,16 +1,16 @@
 /*
  * combined_profile: all processes of a recording as one profile (--process all).
  *
- * Stacks, threads, sites, marks and the last looks at live blocks are put side by side; equal
- * stacks of different processes become one where stacks are compared by name, as everywhere else.
- * Time is that of the recording: each process's own, moved to when it started. An interval of a
- * process is one of the whole, in order of their ends, so at any moment every process is as it was
- * at the end of its last interval.
+ * It has the stacks, threads, sites, marks and last leak scans of all processes. Equal stacks of
+ * different processes become one wherever stacks are compared by name. Time runs from the start of
+ * the recording: the times of each process are moved to when it started. The intervals of all
+ * processes are sorted by their ends, so at any moment each process is as it was at the end of its
+ * last interval.
  *
  * Live bytes are sums; a process that has ended counts with what it had when it ended. The peak is
- * the highest sum of processes that were there at the same time, known as well as intervals allow:
- * at the end of an interval, or at the peak of one of them. Stamps, mappings and inherited blocks
- * are of one process, and not in it.
+ * the highest sum over processes that ran at the same time. It is known at the ends of intervals
+ * and at the peak of each process. Stamps, mappings and inherited blocks belong to one process and
+ * are left out.
  *
  * Ownership: the recording has it (recording.combined), and recording_free frees it.
  */

@@ -1,15 +1,17 @@
 /*
  * diff: the same question put to two recordings, and what differs, matched by names.
  *
- * Both are answered as a report would (model/answer.h), with names made comparable
- * (model/comparable_name.h); then the rows are joined. A function is its name: not its address,
- * line, file or library. A stack is the names of its functions and of its thread; a node of the
- * tree is the names from the root. A line is its function, the name of its file without folder, and
- * its number. A file is its path; where only one of each side is left with the same name without
- * folder, these two are one.
+ * Each recording is asked as for a report (model/answer.h), with names made comparable
+ * (model/comparable_name.h). Then rows are matched:
  *
- * If one recording has not what is asked for (no such thread), it counts as nothing, and `missing`
- * says why; if neither has it, that is an error, and so is a metric that one has not measured.
+ * - functions by name; address, line, file and library do not matter
+ * - stacks by the names of their functions and of their thread; nodes of the tree by the names from
+ *   the root
+ * - lines by function, file name without folder, and number
+ * - files by path; then by name without folder, if each side has only one left with this name
+ *
+ * If one recording does not have what is asked for (no such thread), it counts as nothing and
+ * `missing` says why. It is an error if neither has it, or if one did not measure the metric.
  *
  * Ownership: borrows the recordings, the query and the file names; diff_release frees the rest.
  */

@@ -2,12 +2,12 @@
  * mapped_by: which library holds memory that it mapped itself, beside the heap.
  *
  * Libraries with an allocator of their own (jemalloc inside polars, mimalloc inside pyarrow) get
- * their memory by mmap, and nothing is seen of the blocks inside. Where that is a large part of
- * what is resident, a summary that speaks of the heap alone misleads.
+ * their memory by mmap, and the recorder does not see the blocks inside. If that is a large part of
+ * resident memory, a summary of the heap alone misleads.
  *
- * What is compared is the moment of the highest resident memory that the collector met. Only
- * anonymous memory beyond the live heap counts: mapped files and address space that was only
- * reserved are no news. CPython's arenas are told of elsewhere, and are left out.
+ * The figures are of the moment at which the collector saw the highest resident memory. Only
+ * anonymous memory beyond the live heap counts, not mapped files and not address space that was
+ * only reserved. CPython's arenas are reported elsewhere (model/arenas_at.h) and left out here.
  */
 #ifndef TIDE_MODEL_MAPPED_BY_H
 #define TIDE_MODEL_MAPPED_BY_H

@@ -1,10 +1,10 @@
 /*
  * mark_scopes: what lay between marks NAME and NAME.end, added up for each NAME.
  *
- * A begin and an end belong together if the same thread made them, the last begin first. Figures
- * are of the whole process between the two; sums count what lies within several of one name, as
- * of a function that calls itself, once. Labels are at most 63 bytes, so an end has 59 of its
- * scope's name; longer names that begin alike are one scope.
+ * An end belongs to the last open begin of the same name and thread. Figures are of the whole
+ * process between the two marks. Where scopes of one name are nested, as in a function that calls
+ * itself, sums count the inner ones once. Labels have at most 63 bytes, so that of an end has the
+ * first 59 of the name: longer names that agree in these are one scope.
  *
  * Ownership: names are the recording's; mark_scopes_release frees the rest.
  */

@@ -1,9 +1,10 @@
 /*
  * not_recorded: was a process recorded at all, and if not, why.
  *
- * Of a program into which nothing can be preloaded (statically linked, say) the collector makes a
- * profile without figures, and of one whose allocator it cannot see a profile without allocations.
- * Each has a note that says why. Reports must not call such a profile complete.
+ * If nothing can be preloaded into a program (because it is statically linked, for example), the
+ * collector writes a profile without figures. If it cannot see a program's allocator, it writes a
+ * profile without allocations. Both have a note that says why. Reports must not call such a profile
+ * complete.
  */
 #ifndef TIDE_MODEL_NOT_RECORDED_H
 #define TIDE_MODEL_NOT_RECORDED_H

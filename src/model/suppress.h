@@ -2,16 +2,16 @@
  * suppress: lists of stacks to leave out, in the formats that people already have: LeakSanitizer's
  * ("leak:pattern" lines) and valgrind's ({ name, Memcheck:Leak, fun:, obj:, src:, ... }).
  *
- * A suppression is a row of places, matched against a stack from its innermost frame outwards; what
- * is further out than its last place does not matter. "..." stands for any number of frames. A
- * LeakSanitizer pattern is "..." and one place that may be function, file or library.
+ * A suppression is a list of patterns. They are matched against a stack from its innermost frame
+ * outwards; frames beyond the last pattern do not matter. "..." stands for any number of frames. A
+ * LeakSanitizer pattern is "..." and one pattern for a function, file or library.
  *
- * valgrind's stacks begin with the allocation function itself, which ours do not list; of its name
- * only whether it is realloc is known. A place that some function of that family would match stands
- * for it.
+ * valgrind's stacks begin with the allocation function, which ours do not list. We only know
+ * whether it was realloc, so the first pattern matches if it matches any function of the malloc
+ * family.
  *
- * Errors are one sentence that begins with FILE:LINE. Suppressions of other tools and other kinds
- * of errors are read over. Ownership: {0} is an empty list; suppressions_release frees it.
+ * Errors are one sentence that begins with FILE:LINE. Suppressions for other tools and other kinds
+ * of errors are skipped. Ownership: {0} is an empty list; suppressions_release frees it.
  */
 #ifndef TIDE_MODEL_SUPPRESS_H
 #define TIDE_MODEL_SUPPRESS_H

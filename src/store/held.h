@@ -1,9 +1,9 @@
 /*
- * held: recordings that stay in memory under a name, for those who run many commands on them (the
- * page's core, `tidemark view --serve`).
+ * held: recordings that stay in memory under a name, for callers that run many commands on them
+ * (the page's core, `tidemark view --serve`).
  *
- * recording_read of such a name answers the held recording, and recording_free leaves it alone.
- * One thread.
+ * recording_read of such a name returns the held recording, and recording_free does not free it.
+ * Threads: one.
  */
 #ifndef TIDE_STORE_HELD_H
 #define TIDE_STORE_HELD_H

@@ -1,9 +1,9 @@
 /*
- * mapping_kinds: which kind a mapping is of: by what the recorder knows of it (its flags), its
+ * mapping_kinds: the kind of a mapping, decided by its flags (what the recorder knows of it), its
  * name, and its neighbours.
  *
- * Every mapping has one kind. The collector sorts what it has just read of /proc by it, and reports
- * sort captures, so that both say the same. No state.
+ * Every mapping has exactly one kind. The collector uses this for what it reads from /proc and
+ * reports use it for captures, so both agree. No state.
  */
 #ifndef TIDE_STORE_MAPPING_KINDS_H
 #define TIDE_STORE_MAPPING_KINDS_H

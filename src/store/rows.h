@@ -6,8 +6,9 @@
  * (rows.c, predicted), which is mostly 0; differences of 0 are not written at all:
  *
  *     varint  site - previous site (the first: site + 1)
- *     varint  mask: bit n says that column n follows; the bit after the last, that all frees were
- * temporary zigzag  each such column
+ *     varint  mask: bit n says that column n follows; the bit after the last says that all frees
+ *             were temporary
+ *     zigzag  each such column
  *
  * The cursor never reads past its end: `bad` sticks, and what is read then is 0.
  */

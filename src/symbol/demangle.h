@@ -1,11 +1,10 @@
 /*
  * demangle: a function's name as its author would write it, from the name the linker saw.
  *
- * C++ (Itanium), Rust (legacy and v0) through libiberty; any other name comes out as it is. Dropped
- * on the way, so that one function has one name whatever the optimiser did: symbol versions
- * ("memcpy@@GLIBC_2.14"), compilers' clone suffixes (".constprop.0", ".cold"), Rust's hashes, and
- * the
- * "__GI_" by which glibc's functions call one another.
+ * libiberty demangles C++ (Itanium) and Rust (legacy and v0); any other name comes out as it is.
+ * One function gets one name, whatever the optimiser did, because these are dropped: symbol
+ * versions ("memcpy@@GLIBC_2.14"), suffixes of clones (".constprop.0", ".cold"), Rust's hashes, and
+ * the "__GI_" by which functions of glibc call each other.
  *
  * Names may be hostile: a few hundred bytes can expand to exabytes, or nest without end. Input and
  * output are limited, and a name past the limits stays mangled.

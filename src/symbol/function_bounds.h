@@ -2,9 +2,9 @@
  * function_bounds: where the function around an address begins and ends, for those that have no
  * symbol with a size.
  *
- * DWARF knows it of its scopes. Without that, the unwind information does: stripped programs keep
- * it, as exceptions need it. Its sorted table (.eh_frame_hdr) is read in the one form that linkers
- * write; the file may be hostile.
+ * DWARF has the bounds of its scopes. Without it, the unwind information has them: stripped
+ * programs keep that because exceptions need it. Its sorted table (.eh_frame_hdr) is read in the
+ * one form that linkers write; the file may be hostile.
  */
 #ifndef TIDE_SYMBOL_FUNCTION_BOUNDS_H
 #define TIDE_SYMBOL_FUNCTION_BOUNDS_H

@@ -1,9 +1,9 @@
 /*
  * unpack: the compressed debug sections of an ELF file, uncompressed ahead of libdw.
  *
- * libdw would do it with zlib when a Dwarf is opened, which is most of the time that naming takes.
- * libdeflate needs less than half as long. What it cannot read (another method, damage) is left as
- * it is, and libdw judges it.
+ * libdw would do this with zlib when a Dwarf is opened, and that would be most of the time of
+ * naming. libdeflate needs less than half as long. What it cannot read (another method, damage) is
+ * left as it is, and libdw judges it.
  *
  * Call it before dwarf_begin_elf, for images whose sizes were judged (has_dwarf) and whose pages
  * are ours. Ownership: the sections point into image->unpacked until elf_image_release.

@@ -34,7 +34,7 @@ static void take_words(struct target *t, struct reachability *f, const struct re
     }
 }
 
-void scan_forked_roots(struct target *t, struct memory *m, struct reachability *f)
+void scan_forked_roots(struct target *t, struct memory *m, struct reachability *reach)
 {
     char buffer[BUFFER];
     struct address_set parts = {0};
@@ -49,7 +49,7 @@ void scan_forked_roots(struct target *t, struct memory *m, struct reachability *
             for (uint64_t at = all.start; at < all.end; at += BUFFER) {
                 struct address_range part = {at, all.end - at > BUFFER ? at + BUFFER : all.end};
                 memory_read(m, &part, 1, buffer);
-                take_words(t, f, each, part, buffer, &last);
+                take_words(t, reach, each, part, buffer, &last);
             }
         }
     }

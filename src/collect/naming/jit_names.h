@@ -3,7 +3,7 @@
  *
  * CPython (-X perf), node (--perf-basic-prof), agents of Java and others write /tmp/perf-PID.map: a
  * line for each function with its address, its size and its name. Anybody may write such a file, so
- * nothing of it is believed: it may be large, senseless, or no file at all.
+ * it is not trusted: it may be huge, nonsense, or not a regular file.
  *
  * Ownership: jit_names_release frees; {0} is none. Not thread-safe.
  */

@@ -1,8 +1,8 @@
 /*
  * python_code: what a program told of its Python code, and the frames that follow from it.
  *
- * The records (wire/layout.h) are copied as they come, so that nothing changes while it is looked
- * at; each is checked when a frame asks for it. Whatever they hold, a frame comes out.
+ * The records (wire/layout.h) are copied as they come, so that they cannot change while they are
+ * read. Each is checked when a frame needs it. Whatever a record holds, the result is a frame.
  *
  * Ownership: python_codes_release frees; {0} is none.
  */

@@ -1,10 +1,10 @@
 /*
  * resolver: addresses in files to functions and lines, found by threads of its own.
  *
- * One thread of low priority works on what it is asked while the program runs. Whoever waits for
- * the rest has it done by as many threads as there are processors. One thread at a time works on a
- * file (struct symbolizer is not shared), so several files are needed for several threads to help.
- * Results do not depend on who finds them, nor when.
+ * One thread of low priority resolves addresses while the program runs. A caller that waits for the
+ * rest starts as many threads as there are processors. Only one thread at a time works on a file
+ * (struct symbolizer is not shared), so more threads help only if there are several files. The
+ * results do not depend on which thread finds them, nor on when.
  *
  * Threads: resolver_* are called by one thread. Ownership: resolver_free(NULL) is fine.
  */

@@ -1,6 +1,6 @@
 /*
- * sampled_maps: what is mapped where in a process, as the kernel told it. It does not tell when
- * something is unmapped: a mapping is forgotten when another takes its place.
+ * sampled_maps: the mappings of a process, from the events of the kernel. The kernel reports no
+ * munmap, so a mapping is forgotten when another takes its place.
  *
  * Invariant: in order of address, and none overlaps another.
  */

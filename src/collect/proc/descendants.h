@@ -1,8 +1,8 @@
 /*
- * descendants: what the kernel tells of the program's descendants, which are not our children: how
- * one ended, and whether there are any that we have not heard of.
+ * descendants: what the kernel says of the program's descendants, which are not children of the
+ * collector: how one ended, and whether there are any that never connected.
  *
- * Nothing here allocates or fails; what may not be known is said to be unknown.
+ * Nothing here allocates or fails; what the kernel does not say is reported as unknown.
  */
 #ifndef TIDE_COLLECT_PROC_DESCENDANTS_H
 #define TIDE_COLLECT_PROC_DESCENDANTS_H

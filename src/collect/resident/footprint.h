@@ -3,21 +3,26 @@
  * (pagemap), who they belong to (maps and what the recorder knows), and what live blocks lie on
  * them.
  *
- * The allocator's memory is: [heap]; what looks like an arena of glibc's (64 MiB, aligned, the end
- * of it reserved); any other anonymous mapping in which a live block lies, as those of large blocks
- * and of jemalloc, tcmalloc and mimalloc do. Under those, which is told by the sizes of blocks, it
- * is also any anonymous memory that nobody is known to have mapped: what the program maps itself is
- * seen, and glibc keeps none. From such a mapping are taken out: what the program
- * itself mapped (the kernel joins neighbours), unless a live block lies in that too; what the
- * loader mapped before there was a malloc; the recorder's. And whatever a mapping is, a page on
- * which a live block lies is the allocator's. Stacks that the kernel has joined with a large block
- * stay stacks but for such pages.
+ * These mappings belong to the allocator:
  *
- * When: when the program begins to end, at snapshots, soon after marks, and now and then. At its
- * end it stands still, and the account is exact. Otherwise it goes on while it is looked at: what
- * it allocates meanwhile counts as free. Marks are accounted for as often as 2 % of one processor
- * allow; the first always. FOOTPRINTS_MAX are kept: of more, every second goes but for the first
- * and the last.
+ * - [heap]
+ * - what looks like an arena of glibc (64 MiB, aligned, its end reserved)
+ * - any other anonymous mapping with a live block in it: large blocks, and the memory of jemalloc,
+ *   tcmalloc and mimalloc
+ * - if the sizes of blocks show that one of these three is in use: any anonymous mapping that
+ *   nobody is known to have made. (The hooks see what the program maps itself, and glibc keeps no
+ *   other.)
+ *
+ * The kernel joins neighbouring mappings, so parts of them are taken out again: what the program
+ * mapped itself, unless it holds a live block; what the loader mapped before there was a malloc;
+ * and the recorder's own. A page with a live block on it is always the allocator's. A stack that
+ * the kernel has joined with a large block stays a stack, except for such pages.
+ *
+ * Footprints are taken when the program begins to end, at snapshots, soon after marks, and now and
+ * then. At the end the program stands still and the account is exact. Otherwise it runs on, and
+ * what it allocates meanwhile counts as free. The first mark always gets a footprint, later ones as
+ * often as 2 % of one processor allows. At most FOOTPRINTS_MAX are kept: if there are more, every
+ * second one is dropped, but never the first and the last.
  *
  * footprint_look reads the process; footprint_finish sums up, and needs it no more. No events may
  * be read in between.

@@ -1,13 +1,13 @@
 /*
  * maps: what a process has mapped, from /proc/PID/smaps and numa_maps, at moments.
  *
- * Soon after the start (but a process that is over by then costs nothing), now and then, at each
- * snapshot, and when the program begins to end. Reading takes the longer the more is resident, so
- * that captures now and then take at most 1 % of the time. There are at most CAPTURES_ROOM mappings
- * in all: when there are more, every second capture goes.
+ * Captures are taken soon after the start (a process that has ended by then costs nothing), now and
+ * then, at each snapshot, and when the program begins to end. The more memory is resident, the
+ * longer a capture takes, so those now and then take at most 1 % of the time. At most CAPTURES_ROOM
+ * mappings are kept in all: if there are more, every second capture is dropped.
  *
- * The recorder's own mappings are marked, and so are those with live heap blocks or a thread's
- * stack in them. A process that may not be looked at has no captures.
+ * Mappings of the recorder are marked, and so are those that hold live heap blocks or the stack of
+ * a thread. A process that the collector may not read has no captures.
  */
 #ifndef TIDE_COLLECT_RESIDENT_MAPS_H
 #define TIDE_COLLECT_RESIDENT_MAPS_H

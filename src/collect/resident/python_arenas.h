@@ -3,16 +3,18 @@
  *
  * pymalloc maps arenas of one size (256 KiB up to 3.9, 1 MiB since) and cuts them into pools, whose
  * headers say of which size their objects are and how many are in use. An arena is given back when
- * all its pools are empty, so one object keeps a whole one: "Python does not give memory back".
- * The mappings are known from mmap; which of them are arenas, and what is in use, is read from
- * outside, from the headers alone, each checked. Pages that are not there are not read.
+ * all its pools are empty, so one object keeps a whole one: "Python does not give memory back". The
+ * mappings are known from mmap. The collector reads the headers of pools from outside to find out
+ * which mappings are arenas and how full they are; each header is checked. It does not read pages
+ * that are not resident.
  *
- * Looks are taken with each capture (maps.h), and in between, the more seldom the longer it runs,
- * at most 1 % of the time; and when the interpreter begins to end, which it says by taking away its
- * handler of SIGINT, and waits: it takes its objects with it before the program says that it ends.
- * There is none while it is torn down. One without that handler has its last look some time before.
+ * The collector looks at each capture (maps.h), and in between at growing intervals, for at most 1
+ * % of the time. It also looks when the interpreter begins to end, before the objects are freed:
+ * the hooks notice that the interpreter removes its handler of SIGINT, and wait. An interpreter
+ * without this handler is looked at for the last time some time before. It is not looked at while
+ * it is torn down.
  *
- * Called after target_drain. What cannot be read is no look: nothing is added.
+ * Called after target_drain. If something cannot be read, nothing is added.
  */
 #ifndef TIDE_COLLECT_RESIDENT_PYTHON_ARENAS_H
 #define TIDE_COLLECT_RESIDENT_PYTHON_ARENAS_H

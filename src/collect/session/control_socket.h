@@ -1,8 +1,8 @@
 /*
  * control_socket: the socket at which processes ask for their shared memory.
  *
- * An abstract socket, so that it can be reached from another root directory; who asks must know the
- * session's key, which only our descendants have in their environment.
+ * It is an abstract socket, so that processes with another root directory can reach it. A client
+ * must send the session's key, which only descendants of `run` have in their environment.
  */
 #ifndef TIDE_COLLECT_SESSION_CONTROL_SOCKET_H
 #define TIDE_COLLECT_SESSION_CONTROL_SOCKET_H

@@ -1,5 +1,6 @@
 /*
- * end_budget: how much is done when a process ends. It waits for us then, and others queue up.
+ * end_budget: how much the collector does when a process ends. The process waits meanwhile, and
+ * others queue up behind it.
  *
  * All of it together (the leak scan, the account of resident memory, its mappings) may take 5 % of
  * the time that the process ran, or 200 ms, whichever is more. Forked processes that go on with

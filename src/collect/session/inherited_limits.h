@@ -1,9 +1,9 @@
 /*
- * inherited_limits: what the program would inherit if the collector did not stand in between.
+ * inherited_limits: the limits and signals that the program would inherit without the collector.
  *
- * The collector changes its own limits and signals: it needs a descriptor a process, shared memory
- * (whose size counts as a file's), symbols; and a limit or a broken pipe must be an error for it
- * and not its end. The program gets everything back as it was.
+ * The collector changes its own limits and signal handling: it needs a descriptor for each process,
+ * shared memory (whose size counts as that of a file) and symbols, and it must not die of a limit
+ * or of a broken pipe. The program starts with everything as it was.
  */
 #ifndef TIDE_COLLECT_SESSION_INHERITED_LIMITS_H
 #define TIDE_COLLECT_SESSION_INHERITED_LIMITS_H

@@ -1,6 +1,6 @@
 /*
- * launch: starts the program, with libtidemark.so preloaded before whatever is preloaded already
- * if it is to be.
+ * launch: starts the program. If its heap is recorded, libtidemark.so is preloaded before whatever
+ * is preloaded already.
  */
 #ifndef TIDE_COLLECT_SESSION_LAUNCH_H
 #define TIDE_COLLECT_SESSION_LAUNCH_H

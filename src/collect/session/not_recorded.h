@@ -1,14 +1,16 @@
 /*
- * not_recorded: what this recording cannot have seen, and why, as notes in its profiles.
+ * not_recorded: what this recording does not have, and why, as notes in its profiles.
  *
- * A recording that is empty or lacks a process must say so. Three things are found out, and what
- * libraries pass us by (unhooked.h):
- * - a process recorded nothing: its program file tells the likely reason (executable.h);
- * - a process became another program (exec) and nothing was heard from that;
- * - a child of a recorded process never said hello.
- * The last two need a look at /proc while they live, taken now and then. A child that came and went
- * between two looks is missed; a process that became another program gives itself away by its name
- * until it is reaped.
+ * A recording that is empty or lacks a process must say so. This module finds
+ *
+ * - processes that recorded nothing; the program file shows the likely reason (executable.h)
+ * - processes that executed another program which never connected
+ * - children of recorded processes that never connected
+ * - libraries whose calls of malloc are not hooked (unhooked_libraries.h)
+ *
+ * The last three are found in /proc while the processes live, which the collector reads now and
+ * then. A child that began and ended between two readings is missed. A process that executed
+ * another program is found by its name until it is reaped.
  *
  * Called from the session's one thread.
  */

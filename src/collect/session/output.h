@@ -1,12 +1,12 @@
 /*
  * output: where a recording goes: a file by a name pattern, or a command's standard input.
  *
- *   %n program  %p pid  %h host  %t start time (YYYYmmdd-HHMMSS)  %q{VAR} environment variable  %%
- * a percent sign
+ *   %n program    %h host                            %q{VAR} environment variable
+ *   %p pid        %t start time, YYYYmmdd-HHMMSS     %%      a percent sign
  *
- * A file is written beside its final name and then renamed, readable by its owner alone: an older
- * one is never lost to a failed write. Names that others could lay in our way are neither followed
- * nor overwritten.
+ * The file is written under another name beside it and then renamed, so a failed write never
+ * destroys an older file. Only its owner can read it. Links and files that another user may have
+ * put there are neither followed nor overwritten.
  */
 #ifndef TIDE_COLLECT_SESSION_OUTPUT_H
 #define TIDE_COLLECT_SESSION_OUTPUT_H

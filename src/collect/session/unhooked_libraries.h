@@ -1,9 +1,9 @@
 /*
- * unhooked_libraries: libraries whose calls of malloc never reach us, and why, as notes in the
- * profiles.
+ * unhooked_libraries: libraries whose calls of malloc do not reach the recorder, and why, as notes
+ * in the profiles.
  *
- * What the loader has bound their calls to is read from the process while it lives, now and then.
- * Of calls that are still to be bound nothing is known.
+ * The collector reads now and then, from the living process, which functions the loader has bound
+ * their calls to. Nothing is known of calls that are not bound yet.
  *
  * Called from the session's one thread, by not_recorded.
  */
