@@ -182,14 +182,16 @@ static void json_question(struct json *j, const struct recording *r, const struc
 static int add_answer(struct flame *flame, const struct recording *r, const struct query *q,
                       const struct wanted *w, bool before, struct strbuf *title, struct err *err)
 {
-    struct answer a;
-    int code = answer_query(&a, r, q, err);
-    if (code)
-        return code;
     const struct flame_shape shape = {.lines = w->lines,
                                       .reverse = w->reverse,
                                       .by_thread = w->by_thread,
                                       .min_share = w->min_share};
+    struct query asked = *q;
+    struct answer a;
+    asked.tree_only = flame_shape_is_wide(&shape) && q->metric != METRIC_LARGEST;
+    int code = answer_query(&a, r, &asked, err);
+    if (code)
+        return code;
     flame_add_stacks(flame, &a, &shape, before);
     if (title)
         summary_command(a.profile, 90, title);

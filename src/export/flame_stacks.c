@@ -76,19 +76,31 @@ static uint32_t box_of_row(struct flame *flame, const struct answer *a, const st
     return box;
 }
 
-static int64_t amount_of(const struct answer_row *row, const struct flame_shape *shape)
+static int64_t amount_of(const struct value *self, const struct flame_shape *shape)
 {
-    return shape->units > 0 ? (int64_t)((double)row->self.amount / shape->units) : row->self.amount;
+    return shape->units > 0 ? (int64_t)((double)self->amount / shape->units) : self->amount;
+}
+
+/* What each call has itself; the caller frees it. Of the largest block of each stack and thread
+ * there are rows; all else adds up, and the tree has it. */
+static int64_t *own_amounts(const struct answer *a, const struct flame_shape *shape)
+{
+    int64_t *own = xcalloc(a->merged.key.count + 1, sizeof *own);
+    for (size_t n = 0; a->query->tree_only && n < a->merged.key.count; n++)
+        own[n] = amount_of(&a->merged.self[n], shape);
+    for (size_t i = 0; !a->query->tree_only && i < a->rows.rows.count; i++) {
+        const struct answer_row *row = &a->rows.rows.items[i];
+        own[row->call] = wrapped(own[row->call], amount_of(&row->self, shape));
+    }
+    return own;
 }
 
 /* The width of each call with all that it called; the caller frees it. */
-static uint64_t *call_widths(const struct answer *a, const struct flame_shape *shape)
+static uint64_t *call_widths(const struct answer *a, const int64_t *own)
 {
     uint64_t *widths = xcalloc(a->merged.key.count + 1, sizeof *widths);
-    for (size_t i = 0; i < a->rows.rows.count; i++) {
-        int64_t amount = amount_of(&a->rows.rows.items[i], shape);
-        widths[a->rows.rows.items[i].call] += amount < 0 ? -(uint64_t)amount : (uint64_t)amount;
-    }
+    for (size_t n = 0; n < a->merged.key.count; n++)
+        widths[n] = own[n] < 0 ? -(uint64_t)own[n] : (uint64_t)own[n];
     for (size_t n = a->merged.key.count; n-- > 1;)
         widths[a->merged.parent.items[n]] += widths[n];
     return widths;
@@ -99,22 +111,30 @@ static uint64_t *call_widths(const struct answer *a, const struct flame_shape *s
 static void add_wide_stacks(struct flame *flame, const struct answer *a, const struct known *known,
                             const struct flame_shape *shape)
 {
-    uint64_t *widths = call_widths(a, shape);
+    int64_t *own = own_amounts(a, shape);
+    uint64_t *widths = call_widths(a, own);
     double least = shape->min_share * (double)widths[0];
     for (size_t n = 1; n < a->merged.key.count; n++)
         flame->left_out += widths[n] && (double)widths[n] < least;
-    for (size_t i = 0; i < a->rows.rows.count; i++) {
-        const struct answer_row *row = &a->rows.rows.items[i];
-        uint32_t call = row->call;
+    for (uint32_t n = 0; n < a->merged.key.count; n++) {
+        if (!own[n])
+            continue;
+        uint32_t call = n;
         while (call && (double)widths[call] < least)
             call = a->merged.parent.items[call];
         uint32_t box = box_of(flame, a, known, call, true);
-        if (call == row->call)
-            flame_count(flame, box, 0, amount_of(row, shape));
+        if (call == n)
+            flame_count(flame, box, 0, own[n]);
         else
-            flame_hide(flame, box, amount_of(row, shape));
+            flame_hide(flame, box, own[n]);
     }
+    free(own);
     free(widths);
+}
+
+bool flame_shape_is_wide(const struct flame_shape *shape)
+{
+    return shape->min_share > 0 && shape->lines && !shape->reverse && !shape->by_thread;
 }
 
 void flame_add_stacks(struct flame *flame, const struct answer *a, const struct flame_shape *shape,
@@ -124,7 +144,7 @@ void flame_add_stacks(struct flame *flame, const struct answer *a, const struct 
         .labels = xcalloc(a->frames.frames.count + 1, sizeof *known.labels),
         .boxes = xcalloc(a->merged.key.count + 1, sizeof *known.boxes),
     };
-    bool wide = shape->min_share > 0 && shape->lines && !shape->reverse && !shape->by_thread;
+    bool wide = flame_shape_is_wide(shape);
     if (wide)
         add_wide_stacks(flame, a, &known, shape);
     for (size_t i = 0; i < a->rows.rows.count && !wide; i++) {
@@ -132,7 +152,7 @@ void flame_add_stacks(struct flame *flame, const struct answer *a, const struct 
         uint32_t box = shape->by_thread || shape->reverse
                            ? box_of_row(flame, a, &known, row, shape)
                            : box_of(flame, a, &known, row->call, shape->lines);
-        int64_t amount = amount_of(row, shape);
+        int64_t amount = amount_of(&row->self, shape);
         flame_count(flame, box, before ? amount : 0, before ? 0 : amount);
     }
     free(known.labels);

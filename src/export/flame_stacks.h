@@ -17,6 +17,10 @@ struct flame_shape {
     double min_share;
 };
 
+/* Do narrow calls get no box? Then the merged tree of an answer is enough (query.tree_only) where
+ * the metric adds up. */
+bool flame_shape_is_wide(const struct flame_shape *shape);
+
 /* All stacks of an answer by stack, as what was `before` or what is now. */
 void flame_add_stacks(struct flame *flame, const struct answer *a, const struct flame_shape *shape,
                       bool before);

@@ -45,6 +45,8 @@ static int make_rows(struct answer *a, struct err *err)
         aggregate_threads(&a->rows, &a->tree, &a->measure, a->profile);
     } else if (q->by == BY_STACK) {
         merged_build(&a->merged, &a->tree, NULL, false);
+        if (q->tree_only)
+            return 0;
         merged_stack_rows(&a->rows, &a->merged, &a->tree, &a->measure, a->profile);
     } else {
         int code = shape_rows(a, err);

@@ -80,6 +80,13 @@ static bool take_kept(struct frame_table *t, const struct recording *r, const st
     return false;
 }
 
+bool focus_takes_all(const struct recording *r, const struct focus *f)
+{
+    return !f->within.patterns.count && !f->paths.count && !f->ignore.patterns.count &&
+           !f->suppress.rules.count && !f->presets && !f->thread && !f->match &&
+           (f->no_defaults || !r->defaults.count);
+}
+
 void frame_table_init(struct frame_table *t, const struct recording *r, const struct profile *p,
                       const struct focus *focus)
 {

@@ -77,6 +77,9 @@ struct frame_table {
     } * functions; /* recording string -> name and flags as a function; name MAP_NONE: not yet */
 };
 
+/* Does the focus, with what was recorded as its default, let every stack through? */
+bool focus_takes_all(const struct recording *r, const struct focus *f);
+
 void frame_table_init(struct frame_table *t, const struct recording *r, const struct profile *p,
                       const struct focus *focus);
 void frame_table_release(struct frame_table *t);

@@ -3,10 +3,46 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Callees of each node while the tree is built. Most have a few, which are searched one by one:
+ * they lie close together. Where there are more, all of them are in a map. */
+#define FEW 8
+
+struct callees {
+    uint32_t *first, *next; /* by node; 0: none */
+    uint8_t *count;         /* more than FEW: in the map */
+    struct map many;        /* parent, key -> node */
+};
+
+static uint32_t callee_find(const struct callees *c, const struct merged *m, uint32_t above,
+                            uint32_t key)
+{
+    if (c->count[above] > FEW) {
+        uint32_t node = map_get(&c->many, (uint64_t)above << 32 | key);
+        return node == MAP_NONE ? 0 : node;
+    }
+    uint32_t node = c->first[above];
+    while (node && m->key.items[node] != key)
+        node = c->next[node];
+    return node;
+}
+
+static void callee_add(struct callees *c, const struct merged *m, uint32_t above, uint32_t node)
+{
+    c->next[node] = c->first[above];
+    c->first[above] = node;
+    if (c->count[above] > FEW)
+        *map_at(&c->many, (uint64_t)above << 32 | m->key.items[node]) = node;
+    else if (++c->count[above] > FEW)
+        for (uint32_t n = node; n; n = c->next[n])
+            *map_at(&c->many, (uint64_t)above << 32 | m->key.items[n]) = n;
+}
+
 void merged_build(struct merged *m, const struct call_tree *t, const uint32_t *keys, bool collapse)
 {
     size_t calls = t->parent.count;
-    struct map children = {0}; /* parent, key -> node */
+    struct callees callees = {.first = xcalloc(calls + 1, sizeof *callees.first),
+                              .next = xcalloc(calls + 1, sizeof *callees.next),
+                              .count = xcalloc(calls + 1, sizeof *callees.count)};
     *m = (struct merged){.of_call = xcalloc(calls, sizeof *m->of_call)};
     *vec_push(&m->parent) = 0;
     *vec_push(&m->key) = CALL_NONE;
@@ -17,15 +53,19 @@ void merged_build(struct merged *m, const struct call_tree *t, const uint32_t *k
             m->of_call[c] = above;
             continue;
         }
-        uint32_t *node = map_at(&children, (uint64_t)above << 32 | key);
-        if (*node == MAP_NONE) {
-            *node = (uint32_t)m->parent.count;
+        uint32_t node = callee_find(&callees, m, above, key);
+        if (!node) {
+            node = (uint32_t)m->parent.count;
             *vec_push(&m->parent) = above;
             *vec_push(&m->key) = key;
+            callee_add(&callees, m, above, node);
         }
-        m->of_call[c] = *node;
+        m->of_call[c] = node;
     }
-    map_release(&children);
+    free(callees.first);
+    free(callees.next);
+    free(callees.count);
+    map_release(&callees.many);
     m->self = xcalloc(m->parent.count, sizeof *m->self);
     m->total = xcalloc(m->parent.count, sizeof *m->total);
     for (size_t c = 1; c < calls; c++)
