@@ -47,7 +47,7 @@ rule program
   command = $cc \$flags -fsanitize=\$kind,undefined -MD -MF \$out.d \$in \$libs -o \$out
   depfile = \$out.d
 EOF
-    for source in src/{base,store,symbol,collect/*,model,analyse,answer,export,unwind,view}/*.c src/arch/"$(uname -m)"/go.c src/record/python_lines.c; do
+    for source in src/{base,store,symbol,collect/*,model,analyse,answer,export,unwind,view}/*.c src/arch/"$(uname -m)"/{go,signal_return}.c src/record/python_lines.c; do
         object=$dir/objects/$(echo "${source#src/}" | tr / _).o
         objects+=("$object")
         echo "build $object: object $source"
