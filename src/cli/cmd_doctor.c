@@ -21,6 +21,7 @@
 #include "cli/doctor.h"
 #include "cli/library.h"
 #include "cli/terminal.h"
+#include "machine/registers.h"
 #include "answer/style.h"
 #include "answer/wrap.h"
 #include "store/reader.h"
@@ -179,7 +180,7 @@ static void check_symbols(struct finding *f)
 static void check_instructions(struct finding *f)
 {
     struct err err;
-    struct disassembler *d = disassembler_new(EM_X86_64, &err);
+    struct disassembler *d = disassembler_new(ARCH_MACHINE, &err);
     if (d)
         finding_set(f, DOCTOR_OK, "", "the disassembler can be loaded");
     else
@@ -192,9 +193,9 @@ static void check_system(struct finding *f)
 {
     struct utsname u;
     uname(&u);
-    bool known = strcmp(u.machine, "x86_64") == 0;
+    bool known = strcmp(u.machine, ARCH_NAME) == 0;
     finding_set(f, known ? DOCTOR_OK : DOCTOR_MISSING,
-                known ? "" : "tidemark knows x86-64 only: nothing can be recorded",
+                known ? "" : "this tidemark is for " ARCH_NAME ": nothing can be recorded",
                 "%s %s, glibc %s, %s, uid %u", u.sysname, u.release, gnu_get_libc_version(),
                 u.machine, (unsigned)geteuid());
 }

@@ -30,7 +30,8 @@ static bool step_by_code(struct copied_stack *s, struct arch_registers *r)
     struct unwind_module module;
     uint64_t sp = r->value[ARCH_REG_SP], fp = r->value[ARCH_REG_FP], pc;
     if (!s->space.epilogue || !s->space.epilogue(&s->space, r->value[ARCH_REG_PC], &own) ||
-        !read_copy(s, sp + own.size, &pc) || pc < LOWEST_CODE || pc >> ARCH_ADDRESS_BITS)
+        !read_copy(s, sp + arch_epilogue_return(&own), &pc) ||
+        (pc = arch_return_address(pc)) < LOWEST_CODE || pc >> ARCH_ADDRESS_BITS)
         return false;
     if (s->space.find(&s->space, pc - 1, &module) && !s->space.epilogue(&s->space, pc, &next))
         return false;
@@ -40,7 +41,7 @@ static bool step_by_code(struct copied_stack *s, struct arch_registers *r)
         r->known |= ARCH_BIT(ARCH_REG_FP);
     }
     r->value[ARCH_REG_PC] = pc;
-    r->value[ARCH_REG_SP] = sp + own.size + 8;
+    r->value[ARCH_REG_SP] = sp + arch_epilogue_end(&own);
     r->value[ARCH_REG_FP] = fp;
     r->known &= ARCH_BIT(ARCH_REG_PC) | ARCH_BIT(ARCH_REG_SP) | ARCH_BIT(ARCH_REG_FP);
     return true;
@@ -97,6 +98,9 @@ static int step_by_rule(struct copied_stack *s, struct arch_registers *r, bool c
     }
     if (pc < LOWEST_CODE)
         return rule_kind(rule) == RULE_GUESS ? -1 : 0;
+    if (!ARCH_RECORD_ENDS_FRAME && rule_kind(rule) == RULE_GUESS &&
+        !rule_record_sp(rule_get(s->rules, &s->space, pc), fp, &cfa))
+        return -1;
     r->value[ARCH_REG_PC] = pc;
     r->value[ARCH_REG_SP] = cfa;
     r->value[ARCH_REG_FP] = fp;

@@ -3,13 +3,14 @@
 #include <string.h>
 
 #include "unwind/go.h"
+#include "unwind/signal_return.h"
 
 static_assert(RULE_SETS == 1 << 13, "rule_get takes 13 bits of the hash");
 static_assert(RULE_MAX < 1 << 16, "a rule's number has 16 bits");
 
 static rule_word rule_simple(enum rule_kind kind, uint32_t epoch)
 {
-    return rule_pack(kind, epoch, 0, 0, 0);
+    return rule_pack(kind, epoch, 0, 0, -8); /* a frame record ends with the return address */
 }
 
 /* CFA = [fp + n], as gcc writes it for functions that realign the stack: breg(fp) n; deref. */
@@ -85,12 +86,14 @@ rule_word rule_compute(struct rules *rules, const struct unwind_space *space, ui
     struct cfi_row row;
     rule_word rule;
     if (address >> ARCH_ADDRESS_BITS || space->find(space, address - 1, &module))
-        return rule_simple(RULE_GUESS, 0); /* not kept: code made at run time comes and goes */
+        return rule_simple(signal_returns(space, address) ? RULE_SLOW : RULE_GUESS,
+                           0); /* not kept: code made at run time comes and goes */
     if (cfi_row(&module.cfi, address - 1, &row))
         rule = rule_simple(cfi_is_planted(&module.cfi, address, &row) || go_is_first(space, address)
                                ? RULE_OUTERMOST
-                           : go_switches(space, address) ? RULE_SLOW
-                                                         : RULE_GUESS,
+                           : go_switches(space, address) || signal_returns(space, address)
+                               ? RULE_SLOW
+                               : RULE_GUESS,
                            module.epoch);
     else
         rule = rule_from_row(&row, module.epoch);

@@ -59,6 +59,23 @@ rule_word rule_compute(struct rules *rules, const struct unwind_space *space, ui
 /* Code went away: forget all addresses. */
 void rules_forget(struct rules *rules);
 
+/*
+ * For machines where a frame record is not at the end of its frame: the stack pointer of a frame
+ * that was reached through its callee's record. Its own record, which its frame pointer leads to,
+ * says it, if the function's rule says where the record is. *sp: the lowest that it can be; where
+ * the rule does not need it, that is kept. False: it is needed, and not known.
+ */
+static inline bool rule_record_sp(rule_word r, uint64_t fp, uint64_t *sp)
+{
+    if (rule_kind(r) != RULE_SP)
+        return rule_kind(r) != RULE_SLOW;
+    uint64_t end = fp - (uint64_t)rule_fp_offset(r), from = end - (uint64_t)rule_cfa_offset(r);
+    if (!rule_fp_offset(r) || rule_return_offset(r) != rule_fp_offset(r) + 8 || from < *sp)
+        return false;
+    *sp = from;
+    return true;
+}
+
 /* Asks for the cache line that rule_get will want. Such functions are inlined always: gcc takes one
  * that only prefetches for one that does nothing, and leaves out its calls. */
 static inline __attribute__((always_inline)) void rule_prefetch(const struct rules *rules,

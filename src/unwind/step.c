@@ -2,6 +2,7 @@
 
 #include "unwind/expr.h"
 #include "unwind/go.h"
+#include "unwind/signal_return.h"
 
 #define LOWEST_CODE   4096       /* nothing is ever mapped at page 0 */
 #define GUESS_LARGEST (64 << 10) /* bytes of a frame that is guessed */
@@ -20,6 +21,7 @@ static bool has_return_address(const struct unwind_space *space, uint64_t from, 
         page = at >> 12;
         if (space->read(space, at, &word))
             return unread;
+        word = arch_return_address(word);
         if (word >= LOWEST_CODE && word >> ARCH_ADDRESS_BITS == 0 &&
             space->call(space, word, callee) >= kind)
             return true;
@@ -41,6 +43,7 @@ bool step_fp_plausible(const struct unwind_space *space, uint64_t pc, uint64_t s
         return true;
     if (space->read(space, fp + 8, &back))
         return false;
+    back = arch_return_address(back);
     if (back >= LOWEST_CODE && back >> ARCH_ADDRESS_BITS == 0) {
         enum step_call call = space->call(space, back, pc);
         if (call == CALL_NONE || call == CALL_FRAMED)
@@ -98,12 +101,14 @@ enum step_end unwind_step(const struct unwind_space *space, struct arch_register
     *result = (struct step_result){0};
     uint64_t pc = r->value[ARCH_REG_PC];
     if (space->find(space, pc - 1, &module))
-        return unwind_step_fp(space, r, result);
+        return signal_returns(space, pc) ? signal_step(space, r, result)
+                                         : unwind_step_fp(space, r, result);
     result->epoch = module.epoch;
     if (cfi_row(&module.cfi, pc - 1, &row))
         return cfi_is_planted(&module.cfi, pc, &row) || go_is_first(space, pc) ? STEP_OUTERMOST
-               : go_switches(space, pc) ? go_step(space, r, result)
-                                        : unwind_step_fp(space, r, result);
+               : go_switches(space, pc)    ? go_step(space, r, result)
+               : signal_returns(space, pc) ? signal_step(space, r, result)
+                                           : unwind_step_fp(space, r, result);
 
     uint64_t cfa;
     if (row.cfa_expression) {
@@ -132,33 +137,58 @@ enum step_end unwind_step(const struct unwind_space *space, struct arch_register
         caller.known |= ARCH_BIT(ARCH_REG_SP);
     }
     uint64_t return_address;
-    if (restored(space, r, &row.regs[row.return_reg], cfa, ARCH_REG_PC, &return_address,
+    if (restored(space, r, &row.regs[row.return_reg], cfa, row.return_reg, &return_address,
                  &result->return_slot))
         return STEP_LOST;
+    return_address = arch_return_address(return_address);
     if (return_address == 0)
         return STEP_OUTERMOST;
+    if (row.return_reg != ARCH_REG_PC && !row.signal_frame) /* the call has overwritten it */
+        caller.known &= ~ARCH_BIT(row.return_reg);
     caller.value[ARCH_REG_PC] = return_address + (row.signal_frame ? 1 : 0);
     caller.known |= ARCH_BIT(ARCH_REG_PC);
     *r = caller;
     return STEP_OK;
 }
 
+/* The stack pointer of a frame that was reached through its callee's frame record: rule_record_sp
+ * says how. */
+static bool record_sp(const struct unwind_space *space, uint64_t pc, uint64_t fp, uint64_t *sp)
+{
+    struct unwind_module module;
+    struct cfi_row row;
+    if (space->find(space, pc - 1, &module) || cfi_row(&module.cfi, pc - 1, &row) ||
+        row.cfa_expression || row.cfa_reg != ARCH_REG_SP)
+        return true; /* it is not needed */
+    const struct cfi_rule *saved = &row.regs[ARCH_REG_FP], *ra = &row.regs[row.return_reg];
+    uint64_t from = fp - (uint64_t)saved->offset - (uint64_t)row.cfa_offset;
+    if (row.signal_frame || saved->how != CFI_OFFSET || ra->how != CFI_OFFSET ||
+        ra->offset != saved->offset + 8 || from < *sp)
+        return false;
+    *sp = from;
+    return true;
+}
+
 enum step_end unwind_step_fp(const struct unwind_space *space, struct arch_registers *r,
                              struct step_result *result)
 {
     uint64_t fp = r->value[ARCH_REG_FP], sp = r->value[ARCH_REG_SP], up, return_address;
+    uint64_t end = fp + 16;
     if (!(r->known >> ARCH_REG_FP & 1) ||
         !step_fp_plausible(space, r->value[ARCH_REG_PC], sp, fp, true))
         return STEP_LOST;
-    if (space->read(space, fp, &up) || space->read(space, fp + 8, &return_address) ||
-        return_address < LOWEST_CODE)
+    if (space->read(space, fp, &up) || space->read(space, fp + 8, &return_address))
+        return STEP_LOST;
+    return_address = arch_return_address(return_address);
+    if (return_address < LOWEST_CODE ||
+        (!ARCH_RECORD_ENDS_FRAME && !record_sp(space, return_address, up, &end)))
         return STEP_LOST;
     result->return_slot = fp + 8;
     result->fp_slot = fp;
     *r = (struct arch_registers){.known = ARCH_BIT(ARCH_REG_FP) | ARCH_BIT(ARCH_REG_SP) |
                                           ARCH_BIT(ARCH_REG_PC)};
     r->value[ARCH_REG_FP] = up;
-    r->value[ARCH_REG_SP] = fp + 16;
+    r->value[ARCH_REG_SP] = end;
     r->value[ARCH_REG_PC] = return_address;
     return STEP_OK;
 }

@@ -301,6 +301,9 @@ again:
             s->fp_slot = cfa + (uint64_t)rule_fp_offset(rule);
             s->fp_value = fp = load(s->fp_slot);
         }
+        if (!ARCH_RECORD_ENDS_FRAME && rule_kind(rule) == RULE_GUESS &&
+            !rule_record_sp(rule_get(rules, space, arch_return_address(s->return_value)), fp, &cfa))
+            goto lost;
         steps++;
         pc = arch_return_address(s->return_value);
         sp = cfa;

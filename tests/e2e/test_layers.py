@@ -6,7 +6,7 @@ import re
 from harness import ROOT
 
 BELOW_COLLECT = {"base", "wire", "store", "symbol", "unwind", "machine"}
-MACHINES = ("x86_64",)  # src/arch/MACHINE/machine is "machine" to those who include it
+MACHINES = ("x86_64", "aarch64")  # src/arch/MACHINE/machine is "machine" to those who include it
 MAY_INCLUDE = {
     "base": set(),
     "machine": set(),
@@ -30,7 +30,7 @@ MAY_INCLUDE = {
     "view": {"base", "store", "model", "analyse"},
     "view/absent": {"view"},
     "view/core": {"base", "store", "answer", "cli"},  # the commands, compiled for the page
-    "cli": {"base", "wire", "store", "symbol", "collect/session", "collect/counting", "collect/sampling", "collect/proc", "model",
+    "cli": {"base", "wire", "machine", "store", "symbol", "collect/session", "collect/counting", "collect/sampling", "collect/proc", "model",
             "analyse", "answer", "export", "view"},
 }
 NOT_HERE = {"no_page.c"}  # it is for builds without the viewer

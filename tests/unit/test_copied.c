@@ -114,7 +114,7 @@ static void test_without_frame_pointer(void **state)
                              .bytes = copy,
                              .start = there.value[ARCH_REG_SP],
                              .size = sizeof copy};
-    struct arch_registers r = {.known = 1u << ARCH_REG_PC | 1u << ARCH_REG_SP};
+    struct arch_registers r = {.known = ARCH_BIT(ARCH_REG_PC) | ARCH_BIT(ARCH_REG_SP)};
     r.value[ARCH_REG_PC] = there.value[ARCH_REG_PC];
     r.value[ARCH_REG_SP] = there.value[ARCH_REG_SP];
     uint32_t n = copied_walk(&s, &r, addresses, 64, &end);
@@ -124,7 +124,7 @@ static void test_without_frame_pointer(void **state)
         assert_int_equal(s.end_pc, whole[n - 1]);
         assert_true(s.end_sp > s.start && s.end_sp < s.start + sizeof copy);
         r.value[ARCH_REG_FP] = there.value[ARCH_REG_FP];
-        r.known |= 1u << ARCH_REG_FP;
+        r.known |= ARCH_BIT(ARCH_REG_FP);
         n = copied_walk(&s, &r, addresses, 64, &end);
     }
     assert_int_equal(n, all);

@@ -2,7 +2,6 @@
 #include "unit.h"
 
 #include "collect/naming/jit_names.h"
-#include "machine/code.h"
 
 static struct jit_names parsed(const char *text)
 {
@@ -87,42 +86,12 @@ static void test_frames(void **state)
     strpool_release(&strings);
 }
 
-static void test_epilogues(void **state)
-{
-    (void)state;
-    static const struct {
-        uint8_t code[ARCH_EPILOGUE_LONGEST];
-        bool found;
-        uint32_t size, fp;
-    } all[] = {
-        {{0x48, 0x83, 0xc4, 8, 0xc3}, true, 8, UINT32_MAX},
-        {{0x5d, 0xc3}, true, 8, 0},
-        {{0x48, 0x81, 0xc4, 0x88, 1, 0, 0, 0x5b, 0x5d, 0x41, 0x5c, 0xf3, 0xc3}, true, 0x1a0, 0x190},
-        {{0xc3}, true, 0, UINT32_MAX},
-        {{0x48, 0x83, 0xc4, 0xf8, 0xc3}, false, 0, 0},          /* sp goes down */
-        {{0x5c, 0xc3}, false, 0, 0},                            /* pop %rsp */
-        {{0xe8, 0, 0, 0, 0, 0xc3}, false, 0, 0},                /* another call */
-        {{0x48, 0x83, 0xc4, 8, 0xe9, 0, 0, 0, 0}, false, 0, 0}, /* a jump: who knows where to */
-    };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        struct arch_epilogue e;
-        assert_int_equal(arch_epilogue(all[i].code, &e), all[i].found);
-        if (all[i].found)
-            assert_true(e.size == all[i].size && e.fp == all[i].fp);
-    }
-    uint8_t pops[ARCH_EPILOGUE_LONGEST];
-    struct arch_epilogue e;
-    memset(pops, 0x58, sizeof pops);
-    assert_false(arch_epilogue(pops, &e)); /* no end of it */
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_senseless),
         cmocka_unit_test(test_frames),
-        cmocka_unit_test(test_epilogues),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,7 @@
 #include <unwind.h>
 
 #include "base/map.h"
-#include "unwind/go.h"
+#include "unit_machine.h"
 #include "unwind/walk.h"
 
 #define NOINLINE __attribute__((noinline))
@@ -35,7 +35,7 @@ static int own_find(const struct unwind_space *self, uint64_t address, struct un
 static int own_read(const struct unwind_space *self, uint64_t address, uint64_t *out)
 {
     (void)self;
-    if (address < 4096 || address % 8 || address >> 47)
+    if (address < 4096 || address % 8 || address >> ARCH_ADDRESS_BITS)
         return -1;
     *out = *(const volatile uint64_t *)(uintptr_t)address;
     return 0;
@@ -112,8 +112,7 @@ static _Thread_local struct checker *checker;
 
 static uint64_t stack_end(uint64_t sp)
 {
-    return sp >= checker->stack_low && sp < checker->stack_high ? checker->stack_high
-                                                                : UINT64_C(1) << 47;
+    return sp >= checker->stack_low && sp < checker->stack_high ? checker->stack_high : WALK_NO_END;
 }
 
 /* The caller of capture(), by its return address, sp and fp. */
@@ -166,14 +165,9 @@ void capture_at(uint64_t pc, uint64_t sp, uint64_t fp)
 /* A jump, not a call: capture_at() sees its caller as capture() found it. */
 void capture(void);
 __asm__(".text\n"
-        ".type capture, @function\n"
+        ".type capture, %function\n"
         "capture:\n"
-        "\t.cfi_startproc\n"
-        "\tmovq (%rsp), %rdi\n"
-        "\tleaq 8(%rsp), %rsi\n"
-        "\tmovq %rbp, %rdx\n"
-        "\tjmp capture_at\n"
-        "\t.cfi_endproc\n"
+        "\t.cfi_startproc\n" MACHINE_CAPTURE "\t.cfi_endproc\n"
         "\t.size capture, .-capture\n");
 
 static void *zeroed(size_t size)
@@ -286,7 +280,7 @@ NOINLINE static void aligned_moving(uint64_t *seed, unsigned depth)
     sink += (uint64_t)room[0] + (uint64_t)p[size - 1];
 }
 
-__attribute__((force_align_arg_pointer)) NOINLINE static void forced(uint64_t *seed, unsigned depth)
+MACHINE_REALIGNED NOINLINE static void forced(uint64_t *seed, unsigned depth)
 {
     wander(seed, depth);
     AFTER_CALL;
@@ -542,7 +536,7 @@ NOINLINE static void interrupted(unsigned depth)
 NOINLINE static void faulting(void)
 {
     capture();
-    __asm__ volatile("ud2");
+    __asm__ volatile(MACHINE_FAULT);
     capture();
     AFTER_CALL;
 }
@@ -551,7 +545,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
 {
     (void)number, (void)info;
     innermost();
-    ((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] += 2;
+    machine_skip_fault(context);
 }
 
 static void signals(int flags)
@@ -669,91 +663,6 @@ static void test_back_from_the_deep(void **state)
     assert_int_equal(checker->kept.root, WALK_WHOLE);
 }
 
-/* --- back from C to Go ------------------------------------------------------------------------ */
-
-/* What runtime.asmcgocall does after its call, and the stack that it leaves: a word of a goroutine
- * at `slot`, how deep that is on its own stack in `depth_slot`. */
-struct go_return {
-    const char *code;
-    size_t size, slot, depth_slot;
-    bool pops;
-};
-
-static const struct go_return go_returns[] = {
-    /* 1.19; with -buildmode=pie; 1.26 */
-    {"\x48\x8b\x7c\x24\x30\x48\x8b\x77\x08\x48\x2b\x74\x24\x28\x64\x48\x89\x3c\x25\xf8\xff\xff\xff"
-     "\x48\x89\xf4\x89\x44\x24\x18\xc3",
-     31, 6, 5, false},
-    {"\x48\xc7\xc1\xf8\xff\xff\xff\x48\x8b\x7c\x24\x30\x48\x8b\x77\x08\x48\x2b\x74\x24\x28\x64\x48"
-     "\x89\x39\x48\x89\xf4\x89\x44\x24\x18\xc3",
-     33, 6, 5, false},
-    {"\x48\x8b\x7c\x24\x08\x48\x8b\x77\x08\x48\x2b\x34\x24\x64\x48\x89\x3c\x25\xf8\xff\xff\xff\x48"
-     "\x89\xf4\x89\x44\x24\x20\x5d\xc3",
-     31, 1, 0, true},
-};
-
-static void test_back_to_go(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < sizeof go_returns / sizeof *go_returns; i++) {
-        const struct go_return *of = &go_returns[i];
-        _Alignas(8) uint8_t code[64] = {0};
-        uint64_t thread_stack[8] = {0}, goroutine_stack[8] = {0};
-        uint64_t g[2] = {0, (uintptr_t)(goroutine_stack + 8)}; /* g.stack.lo, .hi */
-        memcpy(code, of->code, of->size);
-        thread_stack[of->slot] = (uintptr_t)g;
-        thread_stack[of->depth_slot] = 4 * sizeof(uint64_t);
-        goroutine_stack[4] = of->pops ? 0x5000 : 0x7000;
-        goroutine_stack[5] = 0x7000;
-        struct arch_registers r = {.known =
-                                       1u << ARCH_REG_PC | 1u << ARCH_REG_SP | 1u << ARCH_REG_FP};
-        r.value[ARCH_REG_PC] = (uintptr_t)code;
-        r.value[ARCH_REG_SP] = (uintptr_t)thread_stack;
-        r.value[ARCH_REG_FP] = 0x6000;
-        struct step_result result = {0};
-        assert_true(go_switches(&space, (uintptr_t)code));
-        assert_int_equal(go_step(&space, &r, &result), STEP_OK);
-        uint64_t *slot = goroutine_stack + (of->pops ? 5 : 4);
-        assert_u64_equal(r.value[ARCH_REG_PC], 0x7000);
-        assert_u64_equal(r.value[ARCH_REG_SP], (uintptr_t)(slot + 1));
-        assert_u64_equal(r.value[ARCH_REG_FP], of->pops ? 0x5000 : 0x6000);
-        assert_u64_equal(result.return_slot, (uintptr_t)slot);
-        code[of->size - 1] = 0x90;
-        assert_false(go_switches(&space, (uintptr_t)code));
-    }
-    static const uint8_t exits[] = {0x90, 0xe8, 1, 2, 3, 4, 0x90},
-                         calls[] = {0x00, 0xe8, 1, 2, 3, 4, 0x90};
-    _Alignas(8) uint8_t padded[2][64] = {{0}};
-    memcpy(padded[0], exits, sizeof exits);
-    memcpy(padded[1], calls, sizeof calls);
-    assert_true(go_is_first(&space, (uintptr_t)padded[0] + 1));
-    assert_false(go_is_first(&space, (uintptr_t)padded[1] + 1));
-}
-
-/* How functions begin that keep a frame pointer, and some that do not. */
-static void test_prologues(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *code;
-        bool keeps;
-    } cases[] = {
-        {"\x55\x48\x89\xe5", true},
-        {"\xf3\x0f\x1e\xfa\x55\x48\x89\xe5", true},
-        {"\x49\x3b\x66\x10\x76\x29\x55\x48\x89\xe5", true}, /* Go 1.21 */
-        {"\x4c\x8d\x64\x24\xf0\x4d\x3b\x66\x10\x0f\x86\x0d\x04\x01\x01\x55\x48\x89\xe5", true},
-        {"\x49\x3b\x66\x10\x76\x29\x48\x83\xec\x78\x48\x89\x6c\x24\x70\x48\x8d\x6c\x24\x70", true},
-        {"\x49\x3b\x66\x10\x76\x29\x48\x83\xec\x78\x48\x89\x6c\x24\x70\x48\x8d\x6c\x24\x68", false},
-        {"\x49\x3b\x66\x10\x76\x29\x48\x83\xec\x78", false},
-        {"\x53\x48\x83\xec\x10", false},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        uint8_t code[ARCH_PROLOGUE] = {0};
-        memcpy(code, cases[i].code, strlen(cases[i].code));
-        assert_int_equal(arch_keeps_frame(code), cases[i].keeps);
-    }
-}
-
 int main(void)
 {
     if (UNIT_SANITIZED)
@@ -770,8 +679,6 @@ int main(void)
         TEST(test_threads),
         TEST(test_deep),
         TEST(test_back_from_the_deep),
-        TEST(test_back_to_go),
-        TEST(test_prologues),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

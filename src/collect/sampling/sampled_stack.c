@@ -290,7 +290,7 @@ static uint32_t walk_blocked(struct samples *s, struct process *p, const struct 
     uint64_t function = function_at(&space, space.copied.end_pc - 1);
     uint64_t end_fp = from + FP_SEARCHED < last - 16 ? from + FP_SEARCHED : last - 16;
     for (uint64_t fp = from + frame_room(p->pid, function) / 8 * 8; fp <= end_fp; fp += 8) {
-        if (!is_call_of(&space, word_at(b, fp + 8), function))
+        if (!is_call_of(&space, arch_return_address(word_at(b, fp + 8)), function))
             continue;
         r.value[ARCH_REG_FP] = fp;
         r.known |= ARCH_BIT(ARCH_REG_FP);

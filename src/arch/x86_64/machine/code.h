@@ -148,4 +148,16 @@ static inline bool arch_epilogue(const uint8_t code[ARCH_EPILOGUE_LONGEST],
     return false;
 }
 
+/* From the stack pointer after the call: where the return address is, and the caller's stack
+ * pointer. */
+static inline uint64_t arch_epilogue_return(const struct arch_epilogue *e)
+{
+    return e->size;
+}
+
+static inline uint64_t arch_epilogue_end(const struct arch_epilogue *e)
+{
+    return e->size + UINT64_C(8);
+}
+
 #endif

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define ARCH_NAME        "x86_64"               /* as the kernel has it */
 #define ARCH_MACHINE     EM_X86_64              /* of a file for it */
 #define ARCH_LOADER      "ld-linux-x86-64.so.2" /* glibc's */
 #define ARCH_REGISTERS   17 /* rax rdx rcx rbx rsi rdi rbp rsp r8-r15, return address */

@@ -1,0 +1,26 @@
+/* Go is not followed on aarch64: what C code allocates that Go called has a stack that ends where C
+ * begins, and counts as incomplete. */
+#include "unwind/go.h"
+
+bool go_switches(const struct unwind_space *space, uint64_t pc)
+{
+    (void)space;
+    (void)pc;
+    return false;
+}
+
+bool go_is_first(const struct unwind_space *space, uint64_t pc)
+{
+    (void)space;
+    (void)pc;
+    return false;
+}
+
+enum step_end go_step(const struct unwind_space *space, struct arch_registers *r,
+                      struct step_result *result)
+{
+    (void)space;
+    (void)r;
+    (void)result;
+    return STEP_LOST;
+}

@@ -1,0 +1,119 @@
+/*
+ * code: what aarch64 instructions say around a return address: is there a call before it, does a
+ * function keep a frame pointer, how is a frame taken down. Reads only the bytes that it is given.
+ */
+#ifndef TIDE_MACHINE_CODE_H
+#define TIDE_MACHINE_CODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+static inline uint32_t arch_word(const uint8_t *code)
+{
+    uint32_t word;
+    __builtin_memcpy(&word, code, sizeof word);
+    return word;
+}
+
+#define ARCH_CALL_LONGEST 4
+
+/* Is it a call that ends here? `code`: the bytes before a return address. */
+static inline bool arch_is_call(const uint8_t code[ARCH_CALL_LONGEST])
+{
+    uint32_t word = arch_word(code);
+    return (word & 0xfc000000) == 0x94000000 || /* bl */
+           (word & 0xfffffc1f) == 0xd63f0000 || /* blr */
+           (word & 0xfefff800) == 0xd63f0800;   /* blraa and its like */
+}
+
+#define ARCH_FUNCTION_LARGEST (64 << 10)
+#define ARCH_PROLOGUE         64
+
+/* Of such a call: where it leads, if it names that. */
+static inline bool arch_call_target(const uint8_t code[ARCH_CALL_LONGEST], uint64_t address,
+                                    uint64_t *target)
+{
+    uint32_t word = arch_word(code);
+    if ((word & 0xfc000000) != 0x94000000)
+        return false;
+    int64_t distance = (int32_t)(word << 6) >> 4;
+    *target = address - ARCH_CALL_LONGEST + (uint64_t)distance;
+    return true;
+}
+
+/* Does it name a function that the code at `callee` may belong to? Where that begins is *target
+ * then. */
+static inline bool arch_calls_around(const uint8_t code[ARCH_CALL_LONGEST], uint64_t address,
+                                     uint64_t callee, uint64_t *target)
+{
+    return arch_call_target(code, address, target) && callee - *target < ARCH_FUNCTION_LARGEST;
+}
+
+/* Does a function that begins like this keep a frame pointer? It stores x29 and x30 side by side,
+ * then points x29 at them, before any branch. */
+static inline bool arch_keeps_frame(const uint8_t code[ARCH_PROLOGUE])
+{
+    bool stored = false;
+    for (unsigned at = 0; at < ARCH_PROLOGUE; at += 4) {
+        uint32_t word = arch_word(code + at);
+        stored |= (word & 0xff407fff) == 0xa9007bfd; /* stp x29, x30, [sp, #n], perhaps with ! */
+        if (stored && (word & 0xffc003ff) == 0x910003fd) /* add x29, sp, #n; or mov x29, sp */
+            return true;
+        if ((word & 0x1c000000) == 0x14000000)     /* branches and system instructions; */
+            if ((word & 0xfffff01f) != 0xd503201f) /* hints (paciasp, bti) go on */
+                return false;
+    }
+    return false;
+}
+
+/* Room that such a function makes on its stack below its frame record: gcc's frames have none. */
+static inline uint64_t arch_frame_room(const uint8_t code[ARCH_PROLOGUE])
+{
+    (void)code;
+    return 0;
+}
+
+/* How a frame is taken down after a call: sp grows by `size`. */
+struct arch_epilogue {
+    uint32_t size;
+    uint32_t fp; /* where the frame record is in it */
+};
+
+#define ARCH_EPILOGUE_LONGEST 16
+
+/*
+ * Does the code behind a call take down its frame and return, with nothing in between? Then that is
+ * as good as unwind information. Trampolines are such code, which have none: those of CPython's -X
+ * perf are stp x29, x30, [sp, #-16]!; mov x29, sp; blr x3; ldp x29, x30, [sp], #16; ret.
+ */
+static inline bool arch_epilogue(const uint8_t code[ARCH_EPILOGUE_LONGEST],
+                                 struct arch_epilogue *out)
+{
+    *out = (struct arch_epilogue){.fp = UINT32_MAX};
+    for (unsigned at = 0; at < ARCH_EPILOGUE_LONGEST; at += 4) {
+        uint32_t word = arch_word(code + at);
+        if (word == 0xd65f03c0 || word == 0xd65f0bff || word == 0xd65f0fff) /* ret, retaa, retab */
+            return out->fp != UINT32_MAX;
+        if (word == 0xd50323bf || word == 0xd50323ff) /* autiasp, autibsp */
+            continue;
+        if (out->fp != UINT32_MAX || (word & 0xffe07fff) != 0xa8c07bfd) /* ldp x29, x30, [sp], #n */
+            return false;
+        out->fp = 0;
+        out->size = (word >> 15 & 0x3f) * 8;
+    }
+    return false;
+}
+
+/* From the stack pointer after the call: where the return address is, and the caller's stack
+ * pointer. */
+static inline uint64_t arch_epilogue_return(const struct arch_epilogue *e)
+{
+    return e->fp + 8;
+}
+
+static inline uint64_t arch_epilogue_end(const struct arch_epilogue *e)
+{
+    return e->size;
+}
+
+#endif

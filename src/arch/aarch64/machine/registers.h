@@ -1,0 +1,72 @@
+/*
+ * registers: aarch64 (AAPCS64): registers by DWARF number, how to read those that a callee must
+ * preserve, and how a return address is kept.
+ *
+ * A call leaves the return address in x30 (lr), and the function saves it where it likes, if it
+ * calls others. It may sign it first (pointer authentication): then the bits above the address are
+ * not zero, and nothing in memory says so. So they are removed from every return address.
+ */
+#ifndef TIDE_MACHINE_REGISTERS_H
+#define TIDE_MACHINE_REGISTERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define ARCH_NAME      "aarch64"               /* as the kernel has it */
+#define ARCH_MACHINE   EM_AARCH64              /* of a file for it */
+#define ARCH_LOADER    "ld-linux-aarch64.so.1" /* glibc's */
+#define ARCH_REGISTERS 33                      /* x0-x30, sp, pc */
+#define ARCH_REG_FP    29
+#define ARCH_REG_SP    31
+#define ARCH_REG_PC    32
+
+#define ARCH_ADDRESS_BITS 48 /* of addresses that a program may have */
+
+/* A frame record (the caller's frame pointer and the return address) may be anywhere in its frame:
+ * gcc has it at the bottom. */
+#define ARCH_RECORD_ENDS_FRAME 0
+
+#define ARCH_BIT(n) (UINT64_C(1) << (n))
+
+struct arch_registers {
+    uint64_t value[ARCH_REGISTERS];
+    uint64_t known; /* ARCH_BIT(n): value[n] is known */
+};
+
+/* The registers at this very point of the calling function, those that survive calls only. */
+static inline __attribute__((always_inline)) void arch_capture(struct arch_registers *r)
+{
+    uint64_t scratch;
+    __asm__ volatile("stp x19, x20, [%1, #152]\n\t"
+                     "stp x21, x22, [%1, #168]\n\t"
+                     "stp x23, x24, [%1, #184]\n\t"
+                     "stp x25, x26, [%1, #200]\n\t"
+                     "stp x27, x28, [%1, #216]\n\t"
+                     "stp x29, x30, [%1, #232]\n\t"
+                     "mov %0, sp\n\t"
+                     "str %0, [%1, #248]\n\t"
+                     "adr %0, .\n\t"
+                     "str %0, [%1, #256]\n\t"
+                     : "=&r"(scratch)
+                     : "r"(r->value)
+                     : "memory");
+    r->known = UINT64_C(0x3fff) << 19; /* x19-x30, sp, pc */
+}
+
+/* A return address as a frame keeps it, without its signature. The instruction (xpaclri) does
+ * nothing on processors that do not know it. */
+static inline uint64_t arch_return_address(uint64_t kept)
+{
+    register uint64_t address __asm__("x30") = kept;
+    __asm__("hint #7" : "+r"(address));
+    return address;
+}
+
+/* Call frame instructions of this machine alone that change nothing for us: that from here on the
+ * return address is signed, or is not (negate_ra_state, and the form with the pc). */
+static inline bool arch_cfi_is_nothing(uint8_t instruction)
+{
+    return instruction == 0x2d || instruction == 0x2c;
+}
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * stopped: the registers of a thread that was stopped by ptrace. aarch64.
+ */
+#ifndef TIDE_MACHINE_STOPPED_H
+#define TIDE_MACHINE_STOPPED_H
+
+#include <elf.h>
+#include <stdint.h>
+#include <sys/ptrace.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+
+#define STOPPED_RED_ZONE       16         /* bytes below the stack pointer: none are in use */
+#define STOPPED_EXTENDED_SET   NT_PRFPREG /* vectors, which may hold addresses, */
+#define STOPPED_EXTENDED_BYTES 1024       /* in less than this; of longer ones the first 16 bytes */
+
+static inline uint64_t stopped_stack(const struct user_regs_struct *r)
+{
+    return r->sp;
+}
+
+/* It is in a register of the system, which is a set of its own; 0: not known. */
+static inline uint64_t stopped_thread_pointer(pid_t tid, const struct user_regs_struct *r)
+{
+    uint64_t pointer = 0;
+    struct iovec area = {&pointer, sizeof pointer};
+    (void)r;
+    return ptrace(PTRACE_GETREGSET, tid, (void *)NT_ARM_TLS, &area) == 0 ? pointer : 0;
+}
+
+#endif
