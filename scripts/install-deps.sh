@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that are needed to build, or to test, bench, lint or run giants:
-#   scripts/install-deps.sh [test|bench|lint|large|packages|new-pythons]
+#   scripts/install-deps.sh [test|bench|lint|large|packages|new-pythons|arm64]
 # Asks dpkg first, so that it costs a few milliseconds when nothing is missing.
 set -u
 
@@ -14,6 +14,7 @@ lint="clang clang-format clang-tidy shellcheck"
 new_pythons="curl xz-utils patchelf"
 packages="curl debootstrap debhelper dpkg-dev fakeroot lintian dh-python python3-all python3-setuptools python3-pip
           libcapstone4 liblzma-dev libbz2-dev"
+arm64="gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-user-static qemu-system-arm"
 large="clang chromium libreoffice-writer-nogui python3-torch python3-venv heaptrack cargo"
 
 case "${1:-base}" in
@@ -24,8 +25,9 @@ lint) wanted=$lint ;;
 large) wanted=$large ;;
 packages) wanted=$packages ;;
 new-pythons) wanted=$new_pythons ;;
+arm64) wanted=$arm64 ;;
 *)
-    echo "install-deps.sh: unknown set '$1'; it takes nothing, or 'test', 'bench', 'lint', 'large', 'packages' or 'new-pythons'" >&2
+    echo "install-deps.sh: unknown set '$1'; it takes nothing, or 'test', 'bench', 'lint', 'large', 'packages', 'new-pythons' or 'arm64'" >&2
     exit 2
     ;;
 esac
