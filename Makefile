@@ -3,7 +3,7 @@
 BUILD ?= build
 PYTHON ?= /usr/bin/python3
 
-.PHONY: all demo test check with-tests test-programs test-large test-python test-new-pythons test-leaks test-growth deps format lint fuzz soak kills bench bench-python bench-check tarball wheel deb test-packages install clean
+.PHONY: all demo test check with-tests test-programs test-large test-python test-new-pythons test-leaks test-growth deps format lint fuzz soak kills bench bench-python bench-check tarball wheel deb test-distros test-arm64 install clean
 
 all: deps
 	@scripts/configure.sh $(BUILD) --buildtype=release $(if $(wildcard $(BUILD)/build.ninja),,-Dtests=false)
@@ -104,12 +104,17 @@ deb: deps
 	@scripts/make_deb.sh $(BUILD)
 
 # All of these in systems of other distributions, which are made below BUILD/chroots: needs root and network.
-SUITES ?= bionic bullseye trixie
-test-packages: deps
+SUITES ?= bionic bullseye jammy bookworm noble trixie sid
+test-distros: deps
 	@scripts/install-deps.sh packages
 	@scripts/portable.sh $(BUILD) tarball wheel
 	@scripts/make_deb.sh $(BUILD)
 	@$(PYTHON) tests/packages/run.py --build $(BUILD) --suites "$(SUITES)"
+
+# Cross-builds for aarch64 and tests that under qemu, in BUILD-arm64; TEST=NAME picks tests.
+test-arm64: deps
+	@scripts/install-deps.sh arm64
+	@TEST="$(TEST)" scripts/arm64.sh $(BUILD)-arm64
 
 install: all
 	@ninja -C $(BUILD) install

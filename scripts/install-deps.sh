@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that are needed to build, or to test, bench, lint, package or run giants:
-#   scripts/install-deps.sh [base|test|bench|lint|large|packages|new-pythons]...
+#   scripts/install-deps.sh [base|test|bench|lint|large|packages|new-pythons|arm64]...
 # Asks dpkg first, so that it costs a few milliseconds when nothing is missing.
 set -u
 
@@ -16,6 +16,7 @@ lint="clang-format clang-tidy shellcheck libcmocka-dev"
 new_pythons="curl xz-utils patchelf"
 packages="curl debootstrap debhelper dpkg-dev fakeroot lintian dh-python python3-all python3-setuptools python3-pip
           libcapstone4 liblzma-dev libbz2-dev"
+arm64="gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-user-static qemu-system-arm"
 large="clang chromium libreoffice-writer-nogui python3-torch python3-venv heaptrack cargo"
 
 wanted=""
@@ -28,8 +29,9 @@ for name in "${@:-base}"; do
     large) wanted="$wanted $large" ;;
     packages) wanted="$wanted $packages" ;;
     new-pythons) wanted="$wanted $new_pythons" ;;
+    arm64) wanted="$wanted $arm64" ;;
     *)
-        echo "install-deps.sh: unknown set '$name'; known are base, test, bench, lint, large, packages and new-pythons" >&2
+        echo "install-deps.sh: unknown set '$name'; known are base, test, bench, lint, large, packages, new-pythons and arm64" >&2
         exit 2
         ;;
     esac

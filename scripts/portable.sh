@@ -9,7 +9,7 @@
 # needed. All other libraries are linked statically, from this machine's Debian packages: they are made of
 # what every glibc has, and the linker would say if not. Capstone is loaded when it is wanted, and so comes
 # as a file. scripts/check_portable.py then looks at every file that was made.
-set -eu
+set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:?scripts/portable.sh BUILD [tarball] [wheel]}
 shift
@@ -34,13 +34,17 @@ esac
 # Their headers and static libraries are taken from this machine; their licences go with the result.
 linked="libdw-dev libelf-dev libzstd-dev zlib1g-dev libdeflate-dev libxxhash-dev libiberty-dev liblzma-dev libbz2-dev libncurses-dev"
 capstone=libcapstone4
+page="wasi-libc libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev-wasm32"
 
 fetch_glibc() {
     local name sum
     while read -r name sum; do
-        [ -f "$build/portable/$name" ] ||
-            curl -sSfL -o "$build/portable/$name" "$mirror/pool/main/g/glibc/$name"
-        echo "$sum  $build/portable/$name" | sha256sum --quiet -c -
+        # Named when it is whole: a download that was cut short is made again.
+        if [ ! -f "$build/portable/$name" ]; then
+            curl -sSfL -o "$build/portable/$name.part" "$mirror/pool/main/g/glibc/$name"
+            echo "$sum  $build/portable/$name.part" | sha256sum --quiet -c -
+            mv "$build/portable/$name.part" "$build/portable/$name"
+        fi
         dpkg -x "$build/portable/$name" "$root"
     done <<<"$(echo "$glibc" | awk '{ print $1, $2 }')"
 }
@@ -93,7 +97,7 @@ mv "$build/portable/installed/usr" "$tree"
 cp -L "/usr/lib/$triplet/libcapstone.so.4" "$tree/lib/tidemark/"
 mkdir -p "$tree/share/doc/tidemark/licenses"
 cp LICENSE packaging/bundled.md "$tree/share/doc/tidemark/"
-for package in $linked $capstone; do
+for package in $linked $capstone $page; do
     cp "/usr/share/doc/$package/copyright" "$tree/share/doc/tidemark/licenses/$package"
 done
 /usr/bin/python3 scripts/check_portable.py "$tree"

@@ -24,7 +24,7 @@ struct copy {
 /* Changed only inside a callback of dl_iterate_phdr, so under the loader's lock. */
 static struct copy copies[2];
 static _Atomic uint32_t current; /* how many copies were made; the last is copies[current % 2] */
-static _Atomic bool making;      /* this thread is at it, and a signal handler interrupted it */
+static _Atomic uintptr_t making; /* the thread that makes one (its tls); 0: none does */
 static _Atomic bool forked;
 static _Atomic bool outdated; /* of a forked child: something was unloaded, or may have been */
 
@@ -137,14 +137,15 @@ struct refresh {
 
 static bool begin(struct refresh *r, unsigned long long adds, unsigned long long subs)
 {
-    if (atomic_exchange(&making, true)) /* before it is decided which copy is not in use */
+    uintptr_t none = 0; /* first: it decides which copy is not in use */
+    if (!atomic_compare_exchange_strong(&making, &none, (uintptr_t)&tls))
         return false;
     struct copy *to = &copies[(atomic_load(&current) + 1) % 2];
     size_t size = SEGMENTS * sizeof *to->segments;
     if (!to->segments)
         recorder_own(to->segments = sys_map(size), size);
     if (!to->segments) {
-        atomic_store(&making, false);
+        atomic_store(&making, 0);
         return false;
     }
     to->count = 0;
@@ -177,7 +178,7 @@ static bool finish(const struct refresh *r)
         sort(r->to->segments, r->to->count);
         atomic_fetch_add(&current, 1);
     }
-    atomic_store(&making, false);
+    atomic_store(&making, 0);
     return !r->full;
 }
 
@@ -238,7 +239,8 @@ static bool refresh_alone(void)
     if (atomic_load(&recorder.clocked))
         return false;
     for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next, files++)
-        hash = (hash ^ (uintptr_t)m ^ m->l_addr) * UINT64_C(0x9e3779b97f4a7c15);
+        hash = (hash ^ (uintptr_t)m ^ m->l_addr ^ (uintptr_t)m->l_ld) *
+               UINT64_C(0x9e3779b97f4a7c15); /* without l_ld a file is not mapped yet */
     if (!is_same(files, hash)) {
         if (!begin(&r, files, hash))
             return false;
@@ -283,9 +285,15 @@ void loader_list_before_fork(void)
         refresh();
 }
 
+void loader_list_recover(void)
+{
+    uintptr_t own = (uintptr_t)&tls;
+    atomic_compare_exchange_strong(&making, &own, 0);
+}
+
 void loader_list_forked(void)
 {
-    atomic_store(&making, false);
+    atomic_store(&making, 0);
     atomic_store(&outdated, true); /* another thread may have unloaded a file just before */
     atomic_store(&forked, true);
 }

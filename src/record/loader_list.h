@@ -27,6 +27,8 @@ bool loader_list_find(uint64_t address, struct libc_object *out);
 
 /* Makes the copy that a child will have. */
 void loader_list_before_fork(void);
+/* This thread was torn out of a hook. */
+void loader_list_recover(void);
 /* In a forked child of a process that had threads. */
 void loader_list_forked(void);
 /* The loader loads or unloads something: a forked child's copy is no longer good. */

@@ -57,6 +57,7 @@ bool modules_reset(void)
 void modules_recover(void)
 {
     spin_recover(&known_lock);
+    loader_list_recover();
 }
 
 void modules_forget(void)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "record/libc.h"
 #include "record/recorder.h"
 
 #define PAGE page_bytes()

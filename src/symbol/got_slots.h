@@ -14,7 +14,8 @@
 
 /* The name the slot at an address is filled for, as it is in the file; NULL: none. */
 const char *slot_name(const struct elf_image *image, uint64_t slot);
-/* Is there a stub at the address? Then which slot does it jump through? x86-64 only. */
-bool stub_slot(const struct elf_image *image, uint64_t address, uint64_t *slot);
+/* Is there a stub at the address? Then which slot does it jump through? `machine`: of the file,
+ * EM_X86_64 or EM_AARCH64. */
+bool stub_slot(const struct elf_image *image, unsigned machine, uint64_t address, uint64_t *slot);
 
 #endif

@@ -319,7 +319,7 @@ const char *symbolizer_entry(struct symbolizer *s, struct symbol_file *file, uin
     if (symbol && symbol->address == address)
         return name_finished(s, symbol->name);
     uint64_t slot;
-    return symbol_file_machine(file) == EM_X86_64 && stub_slot(&file->main, address, &slot)
+    return stub_slot(&file->main, symbol_file_machine(file), address, &slot)
                ? symbolizer_slot(s, file, slot)
                : NULL;
 }

@@ -38,6 +38,8 @@ struct unwind_space {
     int (*find)(const struct unwind_space *self, uint64_t address, struct unwind_module *out);
     /* 0 and the 8 bytes at `address`, or -1: not readable. */
     int (*read)(const struct unwind_space *self, uint64_t address, uint64_t *out);
+    /* The same for 8 bytes of code, where `read` knows stacks alone. NULL: `read` has all. */
+    int (*code)(const struct unwind_space *self, uint64_t address, uint64_t *out);
     /* For guesses, which may point anywhere: is the word at `address` there? NULL: it always is. */
     bool (*readable)(const struct unwind_space *self, uint64_t address);
     /* What call ends at this address, if it is in a file's code? NULL: nobody can tell. */

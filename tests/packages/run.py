@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""The tarball and the wheel in clean systems of other distributions: make test-packages
+"""The tarball and the wheel in clean systems of other distributions: make test-distros
 
     tests/packages/run.py --build BUILD [--suites "bionic bullseye"] [-k NAME]
 
 In each, as a user without privileges: the tool runs, finds its recorder, counts exactly, has whole stacks, of native
-code, of threads, of the child of a process with threads, and of Python. Prints a line for each check; exits 1 if one failed.
+code, of threads, of the child of a process with threads, and of Python. Then some of the end-to-end tests (QUICK), as root:
+the harness runs here, the tool and the programs there. Prints a line for each check; exits 1 if one failed.
 """
 import argparse
 import glob
@@ -31,6 +32,23 @@ for target in (outer, outer):
     thread = threading.Thread(target=target, name="worker")
     thread.start()
     thread.join()
+"""
+
+
+# End-to-end tests whose programs are in C, and so can be built for the oldest glibc.
+QUICK = ("exact.failed", "exact.heap_family", "exact.reallocs", "exact.temporaries", "stacks.deep_stack", "stacks.frame_shapes",
+         "stacks.signal_handlers", "stacks.libraries_that_come_and_go", "stacks.lines", "stacks.without_", "ends.exit_without",
+         "ends.first_thread", "ends.last_thread")
+# A process in the chroot that sees the programs and this machine's /tmp at the same paths.
+THERE = """#!/bin/sh
+exec unshare --mount sh -c '
+root=$1; shift
+mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev" && mount --bind /tmp "$root/tmp" &&
+    mkdir -p "$root{programs}" && mount --bind {programs} "$root{programs}" &&
+    exec chroot "$root" /usr/bin/env -C "$PWD" {tool} "$@"' there {root} "$@"
+"""
+COMPILER = """#!/bin/sh
+exec /usr/bin/{name} --sysroot={sysroot} -B{sysroot}/usr/lib/x86_64-linux-gnu "$@"
 """
 
 
@@ -178,6 +196,32 @@ def check_installed_by_pip(root, venv):
         raise Failed("files are left: " + text)
 
 
+def executable(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as out:
+        out.write(text)
+    os.chmod(path, 0o755)
+
+
+def quick_tests(root, tool, build):
+    """Yields (name, what failed) of each."""
+    folder = os.path.join(build, "packages", "quick-" + root.suite)
+    programs, sysroot = os.path.join(build, "packages", "quick-programs"), os.path.join(build, "portable", "sysroot")
+    os.makedirs(programs, exist_ok=True)
+    executable(folder + "/tidemark", THERE.format(programs=programs, tool=tool, root=root.root))
+    for name in ("gcc", "clang"):
+        executable("%s/bin/%s" % (folder, name), COMPILER.format(name=name, sysroot=sysroot))
+    if not os.path.islink(folder + "/e2e-programs"):
+        os.symlink(programs, folder + "/e2e-programs")
+    runner = [sys.executable, os.path.join(ROOT, "tests", "e2e", "runner.py"), "--build", folder]
+    everything = subprocess.run([*runner, "--list"], stdout=subprocess.PIPE, check=True, universal_newlines=True).stdout.split("\n")
+    for name in everything:
+        if name.startswith(QUICK):
+            done = subprocess.run([*runner, "--one", name], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  env={**os.environ, "PATH": folder + "/bin:" + os.environ["PATH"]})
+            yield name, done.stdout.decode(errors="replace").strip() if done.returncode else None
+
+
 # What is tested
 
 def build_programs(build, folder):
@@ -260,7 +304,7 @@ def fetch_pip(build):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--build", default="build")
-    parser.add_argument("--suites", default="bionic bullseye trixie", help="of " + " ".join(SUITES))
+    parser.add_argument("--suites", default=" ".join(SUITES), help="of " + " ".join(SUITES))
     parser.add_argument("-k", default="", help="only checks whose name contains this")
     options = parser.parse_args()
     build = os.path.abspath(options.build)
@@ -301,6 +345,10 @@ def main():
             for check in checks:
                 attempt("%s %s %s" % (suite, how.__name__[3:], check.__name__[6:]), check, root,
                         "/home/user/venv" if check is check_installed_by_pip else tool)
+            for name, failure in quick_tests(root, tool, build) if how is by_tarball and options.k in "quick" else ():
+                passed += not failure
+                failed += bool(failure)
+                print("FAIL  %s %s: %s" % (suite, name, failure) if failure else "ok    %s %s" % (suite, name), flush=True)
     print("%d passed, %d failed" % (passed, failed))
     return failed != 0
 

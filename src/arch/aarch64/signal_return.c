@@ -13,14 +13,16 @@
  * address comes out of a frame, and may be anything. */
 bool signal_returns(const struct unwind_space *space, uint64_t pc)
 {
+    int (*read)(const struct unwind_space *, uint64_t, uint64_t *) =
+        space->code ? space->code : space->read;
     uint64_t code, high;
-    if (!space->read || pc % 4 || pc >> ARCH_ADDRESS_BITS ||
+    if (!read || pc % 4 || pc >> ARCH_ADDRESS_BITS ||
         (space->readable && !space->readable(space, pc & ~UINT64_C(7))))
         return false;
-    if (space->read(space, pc & ~UINT64_C(7), &code))
+    if (read(space, pc & ~UINT64_C(7), &code))
         return false;
     if (pc % 8) {
-        if (space->read(space, pc + 4, &high))
+        if (read(space, pc + 4, &high))
             return false;
         code = code >> 32 | high << 32;
     }

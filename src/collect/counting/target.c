@@ -342,7 +342,7 @@ void target_end(struct target *t, uint64_t now_ns)
 static void add_own(struct address_set *out, const struct wire_own *own, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        uint64_t start = atomic_load(&own[i].start), size = atomic_load(&own[i].size);
+        uint64_t size = atomic_load(&own[i].size), start = atomic_load(&own[i].start);
         if (start + size > start)
             address_set_add(out, start, start + size);
     }

@@ -38,9 +38,24 @@ static bool find_function(Elf *elf, GElf_Sym *found)
     return false;
 }
 
-/* The address that it puts into rax, by a lea or a mov of a constant; 0: something else. On other
- * machines nothing is found. */
-static uint64_t address_returned(const uint8_t *code, size_t size, uint64_t address)
+/* The address that it puts into x0, by adrp and add; 0: something else. */
+static uint64_t address_in_x0(const uint8_t *code, size_t size, uint64_t address)
+{
+    uint32_t words[2];
+    for (size_t at = 0; at + sizeof words <= size; at += 4) {
+        memcpy(words, code + at, sizeof words);
+        if ((words[0] & 0x9f00001f) != 0x90000000 || (words[1] & 0xffc003ff) != 0x91000000)
+            continue;
+        uint64_t pages = (words[0] >> 29 & 3) | (words[0] >> 5 & 0x7ffff)
+                                                    << 2; /* 21 bits, signed */
+        pages = (uint64_t)((int64_t)(pages << 43) >> 43);
+        return ((address + at) & ~UINT64_C(4095)) + pages * 4096 + (words[1] >> 10 & 0xfff);
+    }
+    return 0;
+}
+
+/* The address that it puts into rax, by a lea or a mov of a constant; 0: something else. */
+static uint64_t address_in_rax(const uint8_t *code, size_t size, uint64_t address)
 {
     for (size_t at = 0; at + 5 <= size; at++) {
         int32_t near;
@@ -69,8 +84,11 @@ char *lsan_suppressions(const char *path, bool *unread)
         size_t size = 0, room = 0;
         const uint8_t *code = elf_image_bytes(&image, function.st_value, &size);
         size = size < function.st_size ? size : function.st_size;
-        uint64_t at =
-            code && size <= CODE_MOST ? address_returned(code, size, function.st_value) : 0;
+        GElf_Ehdr header;
+        bool arm = gelf_getehdr(image.elf, &header) && header.e_machine == EM_AARCH64;
+        uint64_t at = !code || size > CODE_MOST ? 0
+                      : arm                     ? address_in_x0(code, size, function.st_value)
+                                                : address_in_rax(code, size, function.st_value);
         const char *found = at ? (const char *)elf_image_bytes(&image, at, &room) : NULL;
         room = room < TEXT_MOST ? room : TEXT_MOST;
         if (found && memchr(found, '\0', room))

@@ -126,18 +126,29 @@ static uint32_t stack_node(struct samples *s, struct process *p, uint32_t count,
     return node;
 }
 
+static int read_code(const struct unwind_space *self, uint64_t address, uint64_t *out)
+{
+    const struct sampled_space *space =
+        (const void *)((const char *)self - offsetof(struct sampled_space, copied.space));
+    return waiting_threads_read_code(space->process->pid, address, (uint8_t *)out, sizeof *out)
+               ? 0
+               : -1;
+}
+
 static struct sampled_space space_of(struct process *p, const struct arch_registers *r,
                                      const uint8_t *stack, uint64_t size)
 {
     if (!p->rules)
         p->rules = xcalloc(1, sizeof *p->rules);
-    return (struct sampled_space){
-        .copied = {.space = {.find = find_tables, .call = call_at, .epilogue = epilogue_at},
-                   .rules = p->rules,
-                   .bytes = stack,
-                   .start = r->value[ARCH_REG_SP],
-                   .size = size},
-        .process = p};
+    return (struct sampled_space){.copied = {.space = {.find = find_tables,
+                                                       .code = read_code,
+                                                       .call = call_at,
+                                                       .epilogue = epilogue_at},
+                                             .rules = p->rules,
+                                             .bytes = stack,
+                                             .start = r->value[ARCH_REG_SP],
+                                             .size = size},
+                                  .process = p};
 }
 
 /* Is what is copied of stacks too little, for more than one in a hundred? */
