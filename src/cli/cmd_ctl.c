@@ -89,11 +89,9 @@ int cmd_ctl(int argc, char **argv)
                                     : "%s takes no argument",
                      action->name);
     struct conversation with;
-    if (!conversation_find((pid_t)pid, &with)) {
-        fprintf(stderr,
-                "tidemark ctl: process %ld is not being recorded, or is not yours; start it with "
-                "'tidemark run'\n",
-                pid);
+    struct err err;
+    if (conversation_begin((pid_t)pid, &with, &err)) {
+        fprintf(stderr, "tidemark ctl: %s\n", err.text);
         return 1;
     }
     char answer[WIRE_TEXT_MAX] = "";

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "answer/top.h"
@@ -81,25 +80,13 @@ static int print_once(struct top_options *o, const struct recording *r, struct e
     return code;
 }
 
-/* A number that is no file is a process. */
-static pid_t pid_of(const char *word)
-{
-    struct stat st;
-    char *end;
-    long pid = strtol(word, &end, 10);
-    return *word && !*end && pid > 0 && pid < INT32_MAX && stat(word, &st) ? (pid_t)pid : 0;
-}
-
 static int find(struct conversation *with, const char *word, struct err *err)
 {
     struct strbuf pids = {0};
     int code = 0;
-    if (word && !conversation_find(pid_of(word), with))
-        code = err_set(err, -ESRCH,
-                       "process %s is not being recorded, or is not yours; start it with 'tidemark "
-                       "run'",
-                       word);
-    else if (!word && !conversation_only(with, &pids))
+    if (word)
+        code = conversation_begin(conversation_pid(word), with, err);
+    else if (!conversation_only(with, &pids))
         code = pids.size ? err_set(err, -EINVAL,
                                    "there are several recordings; which one? tidemark top PID, of "
                                    "%s",
@@ -114,16 +101,16 @@ static int find(struct conversation *with, const char *word, struct err *err)
 static int show(struct top_options *o, struct err *err)
 {
     const char *word = o->query.files.count ? o->query.files.items[0] : NULL;
-    bool live = !word || pid_of(word);
-    struct top_live now = {.fd = -1};
+    bool live = !word || conversation_pid(word);
+    struct live_recording now = {.fd = -1};
     struct recording *r = NULL;
     int code = live ? find(&now.with, word, err) : query_read(&o->query, word, &r, err);
     if (!code && live)
-        code = top_live_open(&now, err);
+        code = live_recording_open(&now, err);
     if (!code && live)
-        code = top_live_ask(&now, err);
+        code = live_recording_ask(&now, err);
     if (!code && live)
-        code = top_live_read(&now, &r, err);
+        code = live_recording_read(&now, &r, err);
     bool screen =
         !o->once && o->query.output == OUTPUT_TEXT && isatty(STDOUT_FILENO) && isatty(STDIN_FILENO);
     if (!code && screen) {
@@ -133,7 +120,7 @@ static int show(struct top_options *o, struct err *err)
         code = print_once(o, r, err);
     }
     recording_free(r);
-    top_live_close(&now);
+    live_recording_close(&now);
     return code;
 }
 

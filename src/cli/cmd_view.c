@@ -14,7 +14,7 @@
 #include "cli/commands.h"
 #include "cli/page_commands.h"
 #include "cli/picture.h"
-#include "cli/view_live.h"
+#include "cli/live_recording.h"
 #include "store/held.h"
 #include "store/reader.h"
 #include "view/limit.h"
@@ -96,15 +96,6 @@ static int take(struct view *v, int val, struct err *err)
     }
 }
 
-/* A number that is no file. */
-static pid_t pid_of(const char *word)
-{
-    struct stat st;
-    char *end;
-    long pid = strtol(word, &end, 10);
-    return *word && !*end && pid > 0 && pid < INT32_MAX && stat(word, &st) ? (pid_t)pid : 0;
-}
-
 /* Of `--serve WORD`: a port or an address, and not a file. */
 static bool is_address(const char *word)
 {
@@ -164,7 +155,7 @@ static int parse(struct view *v, int argc, char **argv, struct err *err)
         code = take_files(v, argc - optind, argv + optind, after_serve, err);
     if (code)
         return code;
-    v->pid = v->page.files == 1 ? pid_of(v->page.paths[0]) : 0;
+    v->pid = v->page.files == 1 ? conversation_pid(v->page.paths[0]) : 0;
     v->page.live = v->pid != 0;
     v->page.serve = v->serve |= v->page.live;
     if (v->serve && v->output)
@@ -181,7 +172,7 @@ static int read_recordings(struct view *v, struct err *err)
 {
     bool needed = v->serve || v->with_source || v->limits.count;
     for (size_t i = 0; needed && i < v->page.files; i++) {
-        int code = v->pid ? view_live_read(v->pid, false, &v->recordings[i], err)
+        int code = v->pid ? live_recording_once(v->pid, NULL, &v->recordings[i], err)
                           : recording_read(v->page.paths[i], &v->recordings[i], err);
         if (code)
             return code;
@@ -307,7 +298,7 @@ static int refresh(void *context, struct err *err)
 {
     struct view *v = context;
     struct recording *r;
-    int code = view_live_read(v->pid, true, &r, err);
+    int code = live_recording_once(v->pid, serve_goes_on, &r, err);
     if (!code)
         hold(v, 0, r);
     return code;

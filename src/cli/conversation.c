@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -69,11 +70,23 @@ static bool find_by_child(pid_t pid, struct conversation *out)
     return found;
 }
 
-bool conversation_find(pid_t pid, struct conversation *out)
+pid_t conversation_pid(const char *word)
 {
-    bool found = find_by_environment(pid, out) || find_by_child(pid, out);
+    struct stat st;
+    char *end;
+    long pid = strtol(word, &end, 10);
+    return *word && !*end && pid > 0 && pid < INT32_MAX && stat(word, &st) ? (pid_t)pid : 0;
+}
+
+int conversation_begin(pid_t pid, struct conversation *out, struct err *err)
+{
+    if (!find_by_environment(pid, out) && !find_by_child(pid, out))
+        return err_set(err, -ESRCH,
+                       "process %d is not being recorded, or is not yours; start it with 'tidemark "
+                       "run'",
+                       (int)pid);
     out->pid = pid;
-    return found;
+    return 0;
 }
 
 static int connected(const struct conversation *c)

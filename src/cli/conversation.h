@@ -12,6 +12,7 @@
 #include <sys/types.h>
 #include <sys/un.h>
 
+#include "base/err.h"
 #include "base/strbuf.h"
 #include "wire/layout.h"
 
@@ -21,9 +22,11 @@ struct conversation {
     char key[WIRE_KEY_SIZE];
 };
 
+/* The process that a word means: a number that is no file. 0: none. */
+pid_t conversation_pid(const char *word);
 /* The recording that a process belongs to: the program, one of its children, or `tidemark run`
- * itself. false: none, or it is not ours to ask. */
-bool conversation_find(pid_t pid, struct conversation *out);
+ * itself. -ESRCH and a sentence: none, or it is not ours to ask. */
+int conversation_begin(pid_t pid, struct conversation *out, struct err *err);
 /* The one that goes on; false: there is none, or several: `pids` gets a process of each. */
 bool conversation_only(struct conversation *out, struct strbuf *pids);
 

@@ -21,7 +21,7 @@
 
 struct screen {
     struct top_options *options;
-    struct top_live *live;
+    struct live_recording *live;
     struct recording *recording;
     struct pattern_list within; /* of the command line; a filter replaces it */
     char filter[LABEL_MAX];
@@ -361,7 +361,7 @@ static void take_look(struct screen *s)
     struct recording *r = NULL;
     struct err err = {{0}};
     uint64_t begun = monotonic_ns();
-    int code = top_live_read(s->live, &r, &err);
+    int code = live_recording_read(s->live, &r, &err);
     if (code) {
         tell(s, err.text);
         s->ended = code == -EPIPE;
@@ -388,7 +388,7 @@ static void wait_for_something(struct screen *s)
         take_look(s);
     else if (looks && s->live->fd < 0 && monotonic_ns() >= s->next_look_ns) {
         struct err err = {{0}};
-        int code = top_live_ask(s->live, &err);
+        int code = live_recording_ask(s->live, &err);
         if (code) {
             tell(s, err.text);
             s->ended = true;
@@ -396,7 +396,7 @@ static void wait_for_something(struct screen *s)
     }
 }
 
-int top_screen(struct top_options *o, struct top_live *live, struct recording *recording)
+int top_screen(struct top_options *o, struct live_recording *live, struct recording *recording)
 {
     struct screen s = {.options = o,
                        .live = live,

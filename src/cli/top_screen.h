@@ -6,7 +6,7 @@
 
 #include "analyse/top.h"
 #include "cli/query_options.h"
-#include "cli/top_live.h"
+#include "cli/live_recording.h"
 
 struct top_options {
     struct query_options query;
@@ -17,6 +17,6 @@ struct top_options {
 
 /* Until the user ends it. `live`: NULL for a recording in a file. `recording` is the first state, and
  * is freed. The exit status. */
-int top_screen(struct top_options *o, struct top_live *live, struct recording *recording);
+int top_screen(struct top_options *o, struct live_recording *live, struct recording *recording);
 
 #endif

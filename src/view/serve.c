@@ -51,7 +51,8 @@ static void take_signals(void)
     signal(SIGPIPE, SIG_IGN);
 }
 
-void serve_forget_signals(void)
+/* For children of the server: signals end them as they end any process. */
+static void forget_signals(void)
 {
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
@@ -314,7 +315,7 @@ static void begin(struct serve *s, struct child *child, int connection)
         return;
     child->pid = fork();
     if (child->pid == 0) {
-        serve_forget_signals();
+        forget_signals();
         close(s->fd);
         close(pair[0]);
         converse(s, connection, pair[1]);

@@ -44,7 +44,5 @@ int serve_run(struct serve *s, struct err *err);
 /* For `refresh`, which may have to wait for others: waits this long, or until a signal ends the
  * server. false: it is to end. */
 bool serve_goes_on(unsigned wait_ms);
-/* For children of the server: signals end them as they end any process. */
-void serve_forget_signals(void);
 
 #endif
