@@ -114,6 +114,23 @@ static int compare(const void *a, const void *b, void *context)
     return order ? order : (x->line > y->line) - (x->line < y->line);
 }
 
+/* Where the window begins: so long before the end of the run, whatever the metric's moment is. */
+static int find_since(struct top *t, const struct recording *r, const struct query *q,
+                      uint64_t window_ns, struct err *err)
+{
+    const struct profile *p;
+    struct window whole;
+    int code = answer_process(r, q, &p, err);
+    if (!code)
+        code = window_resolve(p, NULL, NULL, &whole, err);
+    if (code)
+        return code;
+    uint64_t end = whole.at.time_ns;
+    snprintf(t->since, sizeof t->since, "%.9fs",
+             (double)(end > window_ns ? end - window_ns : 0) / 1e9);
+    return 0;
+}
+
 int top_query(struct top *out, const struct recording *r, const struct query *q, uint64_t window_ns,
               enum top_sort sort, struct err *err)
 {
@@ -121,7 +138,8 @@ int top_query(struct top *out, const struct recording *r, const struct query *q,
                                                   [TOP_ASK_ALLOCATED] = METRIC_TOTAL,
                                                   [TOP_ASK_TEMPORARY] = METRIC_TEMPORARY};
     *out = (struct top){.sort = sort};
-    for (int i = 0; i < TOP_ASKS; i++) {
+    int code = find_since(out, r, q, window_ns, err);
+    for (int i = 0; !code && i < TOP_ASKS; i++) {
         struct query *one = &out->queries[i];
         *one = *q;
         one->top = QUERY_ALL;
@@ -130,20 +148,17 @@ int top_query(struct top *out, const struct recording *r, const struct query *q,
             one->metric = metrics[i];
             one->since = out->since;
         }
-        int code = answer_query(&out->answers[i], r, one, err);
-        if (code) {
-            for (; i > 0; i--)
-                answer_release(&out->answers[i - 1]);
-            return code;
-        }
-        if (i == TOP_ASK_HELD) {
-            uint64_t end = out->answers[0].window.at.time_ns;
-            uint64_t begin = end > window_ns ? end - window_ns : 0;
-            snprintf(out->since, sizeof out->since, "%.9fs", (double)begin / 1e9);
-        }
+        code = answer_query(&out->answers[i], r, one, err);
+        for (int k = i; code && k > 0; k--)
+            answer_release(&out->answers[k - 1]);
     }
-    const struct window *w = &out->answers[TOP_ASK_GAINED].window;
+    if (code)
+        return code;
+    const struct answer *gained = &out->answers[TOP_ASK_GAINED];
+    const struct window *w = &gained->window;
+    struct window whole = {.at = w->at};
     out->window_s = (double)(w->at.time_ns - w->since.time_ns) / 1e9;
+    out->now = totals_of(gained->profile, &whole);
     join_rows(out);
     drop_idle(out);
     qsort_r(out->rows.items, out->rows.count, sizeof *out->rows.items, compare, &sort);

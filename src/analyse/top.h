@@ -28,7 +28,8 @@ struct top {
     char since[32];  /* where the window begins, as a moment */
     double window_s; /* its length, which may be 0 */
     enum top_sort sort;
-    struct top_row all; /* sums of the process */
+    struct totals now;  /* of the process, whatever stacks are shown */
+    struct top_row all; /* sums of the rows */
     VEC(struct top_row) rows;
     size_t left_out; /* more rows than the query's top */
 };

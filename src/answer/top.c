@@ -11,24 +11,34 @@ static const struct stamp *last_stamp(const struct profile *p)
     return p->stamps.count ? vec_last(&p->stamps) : NULL;
 }
 
+static double per_second(const struct top *t, int64_t amount)
+{
+    return t->window_s > 0 ? (double)amount / t->window_s : 0;
+}
+
 void top_heading(const struct top *t, struct strbuf *out)
 {
-    const struct answer *a = &t->answers[TOP_ASK_HELD];
-    const struct profile *p = a->profile;
+    const struct answer *gained = &t->answers[TOP_ASK_GAINED];
+    const struct profile *p = gained->profile;
     const struct stamp *stamp = last_stamp(p);
     say(out, "pid %d", p->pid);
-    if (a->recording->profiles.count > 1)
-        say(out, " (1 of %N processes)", (uint64_t)a->recording->profiles.count);
-    say(out, " after %T:", a->window.at.time_ns);
+    if (p->together)
+        say(out, " and others, %N in all", (uint64_t)p->together);
+    else if (gained->recording->profiles.count > 1)
+        say(out, " (1 of %N processes)", (uint64_t)gained->recording->profiles.count);
+    say(out, " after %T:", gained->window.at.time_ns);
     for (size_t i = 0; i < p->command.count; i++)
         say(out, " %s", p->command.items[i]);
-    say(out, "\nlive %B in %N block(s), peak %B", a->totals.live_bytes, a->totals.live_blocks,
-        a->totals.peak_bytes);
+    say(out, "\nlive %B in %N block(s), peak %B", t->now.live_bytes, t->now.live_blocks,
+        t->now.peak_bytes);
     if (stamp)
         say(out, ", RSS %B", stamp->rss_bytes);
-    say(out, "\nlast %T: %+B/s live, %B/s allocated, %B/s of it temporary\n",
-        (uint64_t)(t->window_s * 1e9), llround(t->all.growth), llround(t->all.rate),
-        llround(t->all.temporary));
+    if (t->queries[TOP_ASK_HELD].metric == METRIC_LIVE && t->all.bytes != t->now.live_bytes)
+        say(out, "; %B of it in the rows", t->all.bytes);
+    say(out, "\nlast %T: %+B/s live, %B/s allocated, %N temporary allocations/s\n",
+        (uint64_t)(t->window_s * 1e9), llround(per_second(t, gained->totals.live_bytes)),
+        llround(per_second(t, gained->totals.bytes_allocated)),
+        llround(per_second(t, gained->totals.temporary_allocations)));
 }
 
 static bool add_heading(const void *answer, const struct style *s, struct strbuf *out)
@@ -92,17 +102,18 @@ static const struct column_def columns[] = {
 static void add_members(const void *answer, struct json *j)
 {
     const struct top *t = answer;
-    const struct answer *a = &t->answers[TOP_ASK_HELD];
-    const struct stamp *stamp = last_stamp(a->profile);
-    json_i64(j, "pid", a->profile->pid);
-    json_string(j, "metric", metric_name(a->query->metric));
-    json_string(j, "by", grouping_name(a->query->by));
+    const struct answer *gained = &t->answers[TOP_ASK_GAINED];
+    const struct stamp *stamp = last_stamp(gained->profile);
+    json_i64(j, "pid", gained->profile->pid);
+    json_string(j, "metric", metric_name(t->queries[TOP_ASK_HELD].metric));
+    json_string(j, "by", grouping_name(gained->query->by));
     json_string(j, "sort", top_sort_name(t->sort));
-    json_i64(j, "time_ns", (int64_t)a->window.at.time_ns);
+    json_i64(j, "time_ns", (int64_t)gained->window.at.time_ns);
     json_i64(j, "window_ns", llround(t->window_s * 1e9));
-    json_i64(j, "live_bytes", a->totals.live_bytes);
-    json_i64(j, "live_blocks", a->totals.live_blocks);
-    json_i64(j, "peak_bytes", (int64_t)a->totals.peak_bytes);
+    json_i64(j, "live_bytes", t->now.live_bytes);
+    json_i64(j, "live_blocks", t->now.live_blocks);
+    json_i64(j, "peak_bytes", (int64_t)t->now.peak_bytes);
+    json_i64(j, "shown_bytes", t->all.bytes);
     json_i64_if(j, "rss_bytes", stamp, stamp ? (int64_t)stamp->rss_bytes : 0);
 }
 

@@ -3,26 +3,11 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/utf8.h"
+
 void json_init(struct json *j, struct strbuf *out)
 {
     *j = (struct json){.out = out};
-}
-
-/* The length of the UTF-8 sequence at s, or 0 where there is none. */
-static int utf8_length(const unsigned char *s)
-{
-    int n = s[0] < 0x80                   ? 1
-            : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
-            : (s[0] & 0xf0) == 0xe0       ? 3
-            : s[0] >= 0xf0 && s[0] < 0xf5 ? 4
-                                          : 0;
-    for (int i = 1; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    if ((n == 3 && ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f))) ||
-        (n == 4 && ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))))
-        return 0;
-    return n;
 }
 
 static void json_quote(struct strbuf *out, const char *text)

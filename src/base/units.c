@@ -1,8 +1,11 @@
 #include "base/units.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/utf8.h"
 
 void unit_bytes(struct strbuf *out, int64_t bytes)
 {
@@ -68,10 +71,24 @@ void unit_ms(struct strbuf *out, int64_t ns)
     strbuf_printf(out, ".%u ms", (unsigned)(tenths % 10));
 }
 
+/* How many bytes the character at `s` has; 0: it is a control character, or not UTF-8. U+0080 to
+ * U+009F are control characters, too: terminals obey U+009B as they do ESC [. */
+static int printable(const unsigned char *s)
+{
+    bool control = s[0] < 0x20 || s[0] == 0x7f || (s[0] == 0xc2 && s[1] < 0xa0);
+    return control ? 0 : utf8_length(s);
+}
+
 void unit_text(struct strbuf *out, const char *text)
 {
-    for (const unsigned char *s = (const unsigned char *)text; *s; s++)
-        strbuf_putc(out, *s < 0x20 || *s == 0x7f ? '?' : (char)*s);
+    for (const unsigned char *s = (const unsigned char *)text; *s;) {
+        int size = printable(s);
+        if (size)
+            strbuf_add(out, (const char *)s, (size_t)size);
+        else
+            strbuf_putc(out, '?');
+        s += size ? size : 1;
+    }
 }
 
 size_t unit_columns(const char *text)

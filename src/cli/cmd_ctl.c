@@ -98,7 +98,7 @@ int cmd_ctl(int argc, char **argv)
     char *text = action->kind == WIRE_SNAPSHOT ? made_absolute(argc > 3 ? argv[3] : "")
                                                : xstrdup(argc > 3 ? argv[3] : "");
     int fd = conversation_ask(&with, action->kind, text);
-    int code = fd < 0 ? fd : conversation_answer(fd, answer, sizeof answer);
+    int code = fd < 0 ? fd : conversation_answer(fd, answer, sizeof answer, NULL);
     free(text);
     if (code) {
         struct strbuf why = {0};

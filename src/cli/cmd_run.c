@@ -378,6 +378,8 @@ static int parse(int argc, char **argv, struct run_options *o)
             return usage_error("unknown option '%s'", argv[optind - 1]);
         }
     }
+    if (o->session.keep_snapshots && !o->triggers.count && !o->session.snapshot_every_ns)
+        return usage_error("--keep is for --snapshot-every and --snapshot-at%s", "");
     if (optind >= argc && !o->session.all)
         return usage_error("no program given%s", "");
     if (o->session.all && o->session.sampling.wall)

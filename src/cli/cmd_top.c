@@ -12,6 +12,7 @@
 #include "cli/terminal.h"
 #include "cli/top_screen.h"
 #include "model/moment.h"
+#include "model/process_choice.h"
 #include "store/recording.h"
 
 #define TEXT_ROWS 20
@@ -68,6 +69,40 @@ static int take(void *context, int val, const char *text, struct err *err)
     return 0;
 }
 
+/* Of what runs, the process that holds most. NULL: nothing does any more. */
+static char *running_process(const struct recording *r)
+{
+    const struct profile *most = NULL;
+    uint64_t most_bytes = 0;
+    for (size_t i = 0; i < r->profiles.count; i++) {
+        const struct profile *p = &r->profiles.items[i];
+        uint64_t bytes = p->stamps.count ? vec_last(&p->stamps)->live_bytes : 0;
+        if (p->complete || p->execed || p->signal || p->exit_code >= 0)
+            continue;
+        if (!most || bytes > most_bytes) {
+            most = p;
+            most_bytes = bytes;
+        }
+    }
+    return most ? answer_process_word(r, most) : NULL;
+}
+
+int top_read(struct top_options *o, struct live_recording *live, struct recording **out,
+             struct err *err)
+{
+    char path[LIVE_RECORDING_PATH];
+    int memory = live_recording_take(live, path, err);
+    if (memory < 0)
+        return memory;
+    int code = query_read(&o->query, path, out, err);
+    close(memory);
+    if (!code && !o->process_given) {
+        free(o->running);
+        o->query.query.process = o->running = running_process(*out);
+    }
+    return code;
+}
+
 static int print_once(struct top_options *o, const struct recording *r, struct err *err)
 {
     struct top top;
@@ -102,19 +137,19 @@ static int show(struct top_options *o, struct err *err)
 {
     const char *word = o->query.files.count ? o->query.files.items[0] : NULL;
     bool live = !word || conversation_pid(word);
+    bool screen =
+        !o->once && o->query.output == OUTPUT_TEXT && isatty(STDOUT_FILENO) && isatty(STDIN_FILENO);
     struct live_recording now = {.fd = -1};
     struct recording *r = NULL;
     int code = live ? find(&now.with, word, err) : query_read(&o->query, word, &r, err);
     if (!code && live)
-        code = live_recording_open(&now, err);
-    if (!code && live)
         code = live_recording_ask(&now, err);
     if (!code && live)
-        code = live_recording_read(&now, &r, err);
-    bool screen =
-        !o->once && o->query.output == OUTPUT_TEXT && isatty(STDOUT_FILENO) && isatty(STDIN_FILENO);
+        code = top_read(o, &now, &r, err);
+    if (screen && !o->query.top_given)
+        o->query.query.top = QUERY_ALL;
     if (!code && screen) {
-        code = top_screen(o, live ? &now : NULL, r);
+        code = top_screen(o, live ? &now : NULL, r, err);
         r = NULL;
     } else if (!code) {
         code = print_once(o, r, err);
@@ -139,7 +174,6 @@ int cmd_top(int argc, char **argv)
                                           .files = 1,
                                           .optional = true,
                                           .text_rows = TEXT_ROWS,
-                                          .one_process = true,
                                           .only = only,
                                           .extra = extra,
                                           .take = take,
@@ -148,12 +182,14 @@ int cmd_top(int argc, char **argv)
     if (query_options_parse(&o.query, argc, argv, &command, &err))
         return command_fail("top", &err, 2);
     int code = 0;
+    o.process_given = o.query.query.process != NULL;
     if (o.query.help)
         print_help();
     else if (o.query.query.by == BY_STACK)
         code = err_set(&err, -EINVAL, "--by stack is for tidemark report");
     else
         code = show(&o, &err);
+    free(o.running);
     query_options_release(&o.query);
     return code < 0 ? command_fail("top", &err, code == -EINVAL ? 2 : 1) : code;
 }

@@ -172,7 +172,7 @@ static int read_recordings(struct view *v, struct err *err)
 {
     bool needed = v->serve || v->with_source || v->limits.count;
     for (size_t i = 0; needed && i < v->page.files; i++) {
-        int code = v->pid ? live_recording_once(v->pid, NULL, &v->recordings[i], err)
+        int code = v->pid ? live_recording_read(v->pid, NULL, &v->recordings[i], err)
                           : recording_read(v->page.paths[i], &v->recordings[i], err);
         if (code)
             return code;
@@ -298,7 +298,7 @@ static int refresh(void *context, struct err *err)
 {
     struct view *v = context;
     struct recording *r;
-    int code = live_recording_once(v->pid, serve_goes_on, &r, err);
+    int code = live_recording_read(v->pid, serve_goes_on, &r, err);
     if (!code)
         hold(v, 0, r);
     return code;

@@ -147,14 +147,27 @@ int conversation_ask(const struct conversation *c, enum wire_request_kind kind, 
     return code;
 }
 
-int conversation_answer(int fd, char *text, size_t room)
+int conversation_answer(int fd, char *text, size_t room, int *memory)
 {
     struct wire_reply reply = {0};
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = {0};
     struct iovec in[2] = {{&reply, sizeof reply}, {text, room - 1}};
-    struct msghdr receive = {.msg_iov = in, .msg_iovlen = 2};
-    ssize_t n = recvmsg(fd, &receive, 0);
+    struct msghdr receive = {.msg_iov = in,
+                             .msg_iovlen = 2,
+                             .msg_control = memory ? &control : NULL,
+                             .msg_controllen = memory ? sizeof control : 0};
+    ssize_t n;
+    do
+        n = recvmsg(fd, &receive, MSG_CMSG_CLOEXEC);
+    while (n < 0 && errno == EINTR);
     int code = n < 0 ? -errno : n < (ssize_t)sizeof reply ? -EPIPE : reply.status;
     text[n > (ssize_t)sizeof reply ? (size_t)n - sizeof reply : 0] = '\0';
+    const struct cmsghdr *sent = n > 0 && memory ? CMSG_FIRSTHDR(&receive) : NULL;
+    if (sent && sent->cmsg_level == SOL_SOCKET && sent->cmsg_type == SCM_RIGHTS)
+        memcpy(memory, CMSG_DATA(sent), sizeof *memory);
     close(fd);
     return code;
 }

@@ -32,9 +32,9 @@ bool conversation_only(struct conversation *out, struct strbuf *pids);
 
 /* Sends a request. A descriptor on which the answer will come, or a negative errno. */
 int conversation_ask(const struct conversation *c, enum wire_request_kind kind, const char *text);
-/* Waits for the answer, a text, and closes the descriptor. 0, or a negative errno, also with a
- * text. */
-int conversation_answer(int fd, char *text, size_t room);
+/* Waits for the answer, a text or, where `memory` is not NULL, perhaps a descriptor, and closes `fd`.
+ * 0, or a negative errno, also with a text. */
+int conversation_answer(int fd, char *text, size_t room, int *memory);
 /* What to say of an answer other than 0. */
 void conversation_explain(const struct conversation *c, int code, const char *what,
                           const char *text, struct strbuf *out);

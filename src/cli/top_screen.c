@@ -33,6 +33,7 @@ struct screen {
     char message[256];
     uint64_t next_look_ns;
     struct style style;
+    sigset_t while_waiting; /* signals that are blocked then */
 };
 
 static volatile sig_atomic_t interrupted;
@@ -147,12 +148,11 @@ static void draw(struct screen *s)
     int height, width, y = 0;
     getmaxyx(stdscr, height, width);
     erase();
-    s->style.width = (size_t)(width > 40 ? width : 40);
+    s->style.width = (size_t)width;
     struct err err = {{0}};
     struct top t;
-    struct query *q = &s->options->query.query;
-    q->top = QUERY_ALL;
-    int code = top_query(&t, s->recording, q, s->options->window_ns, s->options->sort, &err);
+    int code = top_query(&t, s->recording, &s->options->query.query, s->options->window_ns,
+                         s->options->sort, &err);
     if (s->help) {
         for (; help_lines[y] && y < height - 1; y++)
             mvaddstr(y, 0, help_lines[y]);
@@ -186,11 +186,18 @@ static void draw(struct screen *s)
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
-/* The next key; ERR: there is none, if we do not wait. */
-static int pressed(bool wait)
+/* The next key; ERR: there is none, or while we waited for one a signal came or the terminal went. */
+static int pressed(struct screen *s, bool wait)
 {
-    timeout(wait ? -1 : 0);
-    return getch();
+    struct pollfd on = {.fd = STDIN_FILENO, .events = POLLIN};
+    timeout(0);
+    int key = getch();
+    while (key == ERR && wait && !interrupted) {
+        if (ppoll(&on, 1, NULL, &s->while_waiting) > 0 && !(on.revents & POLLIN))
+            break;
+        key = getch();
+    }
+    return key;
 }
 
 /* A line of text at the bottom; false: the user left it. */
@@ -202,7 +209,7 @@ static bool ask_for(struct screen *s, const char *what, char *out, size_t size)
         snprintf(s->message, sizeof s->message, "%s: %s_  (Enter, or Esc)", what, out);
         draw_keys(s, LINES - 1, COLS);
         refresh();
-        int key = pressed(true);
+        int key = pressed(s, true);
         s->message[0] = '\0';
         if (key == 27 || key == ERR)
             return false;
@@ -230,10 +237,10 @@ static bool request(struct screen *s, enum wire_request_kind kind, const char *t
     draw_keys(s, LINES - 1, COLS);
     refresh();
     int fd = conversation_ask(&s->live->with, kind, text);
-    int code = fd < 0 ? fd : conversation_answer(fd, answer, sizeof answer);
+    int code = fd < 0 ? fd : conversation_answer(fd, answer, sizeof answer, NULL);
     if (code) {
         struct strbuf why = {0};
-        conversation_explain(&s->live->with, code, "that", answer, &why);
+        conversation_explain(&s->live->with, code, "what the key asks for", answer, &why);
         tell(s, why.data);
         strbuf_release(&why);
         return false;
@@ -356,12 +363,12 @@ static bool press(struct screen *s, int key)
 
 /* --- the loop --------------------------------------------------------------------------------- */
 
+/* Measured from when it was asked for: the collector's work counts, too. */
 static void take_look(struct screen *s)
 {
     struct recording *r = NULL;
     struct err err = {{0}};
-    uint64_t begun = monotonic_ns();
-    int code = live_recording_read(s->live, &r, &err);
+    int code = top_read(s->options, s->live, &r, &err);
     if (code) {
         tell(s, err.text);
         s->ended = code == -EPIPE;
@@ -369,34 +376,56 @@ static void take_look(struct screen *s)
         recording_free(s->recording);
         s->recording = r;
     }
-    uint64_t now = monotonic_ns(), cost = (now - begun) * REFRESH_COST;
+    uint64_t now = monotonic_ns(), cost = (now - s->live->asked_ns) * REFRESH_COST;
     s->next_look_ns = now + (cost > s->options->refresh_ns ? cost : s->options->refresh_ns);
 }
 
-/* Waits for a key, an answer, or the time of the next look. */
-static void wait_for_something(struct screen *s)
+/* Waits for a key, an answer, a signal, or the time of the next look. false: the terminal is gone. */
+static bool wait_for_something(struct screen *s)
 {
     bool looks = s->live && !s->ended && !s->held;
     uint64_t now = monotonic_ns();
     struct pollfd on[2] = {{.fd = STDIN_FILENO, .events = POLLIN},
-                           {.fd = s->live ? s->live->fd : -1, .events = POLLIN}};
-    int wait_ms = -1;
-    if (looks && s->live->fd < 0)
-        wait_ms = now < s->next_look_ns ? (int)((s->next_look_ns - now) / 1000000 + 1) : 0;
-    poll(on, 2, wait_ms);
-    if (s->live && s->live->fd >= 0 && on[1].revents)
+                           {.fd = looks ? s->live->fd : -1, .events = POLLIN}};
+    struct timespec wait = {0}, *until = NULL;
+    if (looks && s->live->fd < 0) {
+        uint64_t left = now < s->next_look_ns ? s->next_look_ns - now : 0;
+        wait = (struct timespec){(time_t)(left / 1000000000), (long)(left % 1000000000)};
+        until = &wait;
+    }
+    if (ppoll(on, 2, until, &s->while_waiting) < 0)
+        on[0].revents = on[1].revents = 0;
+    if (on[0].revents & (POLLHUP | POLLERR | POLLNVAL))
+        return false;
+    if (on[1].revents)
         take_look(s);
     else if (looks && s->live->fd < 0 && monotonic_ns() >= s->next_look_ns) {
         struct err err = {{0}};
-        int code = live_recording_ask(s->live, &err);
-        if (code) {
+        if (live_recording_ask(s->live, &err)) {
             tell(s, err.text);
             s->ended = true;
         }
     }
+    return true;
 }
 
-int top_screen(struct top_options *o, struct live_recording *live, struct recording *recording)
+/* Signals come only while we wait, so that none is missed between a test and the wait. SIGWINCH is
+ * curses's. */
+static void hold_signals(struct screen *s)
+{
+    static const int taken[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    struct sigaction action = {.sa_handler = on_signal};
+    sigset_t held;
+    sigemptyset(&held);
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
+        sigaction(taken[i], &action, NULL);
+        sigaddset(&held, taken[i]);
+    }
+    sigprocmask(SIG_BLOCK, &held, &s->while_waiting);
+}
+
+int top_screen(struct top_options *o, struct live_recording *live, struct recording *recording,
+               struct err *err)
 {
     struct screen s = {.options = o,
                        .live = live,
@@ -404,15 +433,17 @@ int top_screen(struct top_options *o, struct live_recording *live, struct record
                        .within = o->query.query.focus.within,
                        .next_look_ns = monotonic_ns() + o->refresh_ns,
                        .style = style_of(STDOUT_FILENO)};
-    struct sigaction action = {.sa_handler = on_signal};
     s.style.colour = false;
     setlocale(LC_CTYPE, "");
+    SCREEN *terminal = newterm(NULL, stdout, stdin);
+    if (!terminal) {
+        recording_free(recording);
+        return err_set(err, -ENOTTY,
+                       "the terminal '%s' is not known; set TERM, or use tidemark top --once",
+                       getenv("TERM") ? getenv("TERM") : "");
+    }
+    hold_signals(&s);
     set_escdelay(50);
-    if (!initscr())
-        return 1;
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
     cbreak();
     noecho();
     keypad(stdscr, TRUE);
@@ -420,16 +451,17 @@ int top_screen(struct top_options *o, struct live_recording *live, struct record
     bool goes_on = true;
     while (goes_on && !interrupted) {
         draw(&s);
-        wait_for_something(&s);
-        for (int key; goes_on && (key = pressed(false)) != ERR;)
+        goes_on = wait_for_something(&s);
+        for (int key; goes_on && (key = pressed(&s, false)) != ERR;)
             if (key != KEY_RESIZE)
                 goes_on = press(&s, key);
     }
     endwin();
+    delscreen(terminal);
     if (*s.filter) {
         pattern_list_release(&o->query.query.focus.within);
         o->query.query.focus.within = s.within;
     }
     recording_free(s.recording);
-    return interrupted == SIGTERM ? 128 + SIGTERM : 0;
+    return interrupted && interrupted != SIGINT ? 128 + interrupted : 0;
 }

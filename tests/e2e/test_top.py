@@ -97,6 +97,43 @@ def test_table_equals_report(t, by):
     t.equal("sum", sum(row["bytes"] for row in top["rows"]), top["live_bytes"])
 
 
+def test_metric_of_another_moment(t):
+    """The peak lies in the past; growth, rates and totals are of the end all the same."""
+    profile = recorded(t)
+    live, peak = t.ask(profile, "top"), t.ask(profile, "top", "--metric", "peak")
+    for key in ("time_ns", "window_ns", "live_bytes", "live_blocks", "peak_bytes"):
+        t.equal(key, peak[key], live[key])
+    t.equal("rates", [r["growth_bytes_per_second"] for r in peak["rows"] if r["name"] == "held"],
+            [r["growth_bytes_per_second"] for r in live["rows"] if r["name"] == "held"])
+
+
+def test_what_is_not_shown_is_said(t):
+    profile = recorded(t)
+    whole, part = t.ask(profile, "top"), t.ask(profile, "top", "--ignore", "^held$")
+    t.equal("the process", (part["live_bytes"], whole["shown_bytes"]), (whole["live_bytes"], whole["live_bytes"]))
+    t.equal("shown", part["shown_bytes"], whole["live_bytes"] - rows_by_name(whole)["held"]["bytes"])
+    stdout, _, _ = t.run("top", profile, "--ignore", "^held$")
+    t.true("in text", "of it in the rows" in stdout, stdout)
+
+
+def test_process_that_runs(t):
+    """A child held most and has ended: the one that runs is shown."""
+    script = "%s; cat" % t.build("leaks_much.c", "-O1")
+    tool = subprocess.Popen([t.tidemark, "run", "--quiet", "-o", t.file("p.tide"), "sh", "-c", script],
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=t.dir)
+    t.equal("the child has ended", tool.stdout.readline(), b"done\n")
+    tool.stdin.write(b"x\n")
+    tool.stdin.flush()
+    tool.stdout.readline()
+    top = json.loads(t.run("top", str(tool.pid), "--json")[0])
+    every = json.loads(t.run("top", str(tool.pid), "--json", "--process", "all")[0])
+    tool.stdin.close()
+    t.equal("exit status", tool.wait(), 0)
+    processes = {p["pid"]: p["command"][0] for p in t.report(t.file("p.tide"))["processes"]}
+    t.true("not the one that ended", "leaks_much" not in processes[top["pid"]], (top["pid"], processes))
+    t.true("all together", every["shown_bytes"] >= 5000000, every)
+
+
 def test_formats_and_order(t):
     profile = recorded(t)
     stdout, _, _ = t.run("top", profile, "--csv", "--sort", "temporary")
@@ -168,6 +205,32 @@ def test_screen(t):
     finally:
         screen.close()
     t.equal("marks", [m["label"] for m in t.ask(live_profile, "marks")["marks"]], ["here", "snapshot", "leaks"])
+
+
+def ends_with(t, screen, signal, status):
+    pid = screen.tmux("list-panes", "-F", "#{pane_pid}").strip()
+    top, = subprocess.run(["pgrep", "-P", pid, "-x", "tidemark"], stdout=subprocess.PIPE, text=True).stdout.split()
+    subprocess.run(["kill", "-" + signal, top], check=True)
+    screen.shows("^left with %d" % status)
+
+
+@cases(signal=("TERM", "HUP", "QUIT"))
+def test_signals_end_it(t, signal):
+    screen = Screen(t, t.tidemark, "top", recorded(t))
+    try:
+        screen.shows(r"^ *live .*name")
+        ends_with(t, screen, signal, 128 + {"TERM": 15, "HUP": 1, "QUIT": 3}[signal])
+    finally:
+        screen.close()
+
+
+def test_terminal_that_is_not_known(t):
+    screen = Screen(t, "TERM=no-such-terminal", t.tidemark, "top", recorded(t))
+    try:
+        screen.shows(r"the terminal 'no-such-terminal' is not known")
+        screen.shows("^left with 1")
+    finally:
+        screen.close()
 
 
 def test_screen_of_a_file(t):

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/map.h"
 #include "base/strbuf.h"
+#include "base/units.h"
 #include "base/vec.h"
 #include "store/rows.h"
 
@@ -330,6 +331,32 @@ static void test_json_repairs_utf8(void **state)
     check_string("\xf5\x80\x80\x80", "\\ufffd\\ufffd\\ufffd\\ufffd");
 }
 
+static void test_text_cannot_drive_a_terminal(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *shown;
+    } texts[] = {
+        {"plain", "plain"},
+        {"\033[31m", "?[31m"},
+        {"a\177\tb", "a??b"},
+        {"\xc2\x9b"
+         "31m",
+         "??31m"}, /* U+009B is ESC [ to terminals */
+        {"\x9b"
+         "31m",
+         "?31m"},
+        {"\xc3\xa4 \xe2\x96\x88 \xf0\x9f\x98\x80", "\xc3\xa4 \xe2\x96\x88 \xf0\x9f\x98\x80"},
+        {"\xc3", "?"},
+        {"\xff\xfe", "??"}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct strbuf out = {0};
+        unit_text(&out, texts[i].text);
+        assert_string_equal(out.data, texts[i].shown);
+        strbuf_release(&out);
+    }
+}
+
 static void test_json_values(void **state)
 {
     (void)state;
@@ -404,6 +431,7 @@ int main(void)
         cmocka_unit_test(test_strpool_nul_inside),
         cmocka_unit_test(test_json_strings),
         cmocka_unit_test(test_json_repairs_utf8),
+        cmocka_unit_test(test_text_cannot_drive_a_terminal),
         cmocka_unit_test(test_json_values),
         cmocka_unit_test(test_json_depth),
     };

@@ -133,6 +133,6 @@ void memory_room_of(pid_t pid, struct memory_room *out)
         .limit = 1024 * memory_value(text, "MemTotal:"),
         .free = 1024 * (memory_value(text, "MemAvailable:") + memory_value(text, "SwapFree:")),
         .of_machine = true};
-    if (machine.limit && machine.free)
+    if (machine.limit && strstr(text, "MemAvailable:"))
         take_less(out, &machine);
 }

@@ -39,6 +39,8 @@ static void tell_status(struct session *s, struct client *v)
         "event(s)\nsnapshots %d\nfile %r\n",
         elapsed_ns(s), s->paused ? ", paused" : "", s->targets.count, s->live.count, live, peak,
         events, s->snapshot_count, s->file);
+    if (s->triggers.all.count)
+        say(&b, "memory checked %N time(s)\n", s->triggers.looks);
     client_tell(v, 0, b.data);
     strbuf_release(&b);
 }

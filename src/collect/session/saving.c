@@ -157,8 +157,8 @@ static void compose(struct session *s, struct recording *r, struct strbuf *bytes
             *vec_push(&t->profile.notes) = refusal(s->refused + s->socket.refused);
         if (i == 0 && s->left)
             *vec_push(&t->profile.notes) = impatience(s->left);
-        if (i == 0 && s->triggers.said)
-            *vec_push(&t->profile.notes) = xstrdup(s->triggers.said);
+        if (i == 0 && s->snapshot_note)
+            *vec_push(&t->profile.notes) = xstrdup(s->snapshot_note);
         packing_write(t, s->naming, &r->strings, (uint32_t)r->profiles.count, bytes);
         *vec_push(&r->profiles) = t->profile;
         t->profile = (struct profile){0};

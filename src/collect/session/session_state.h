@@ -21,7 +21,9 @@
 /* A snapshot that a forked copy of us writes. */
 struct snapshot {
     pid_t writer; /* 0: it is written */
-    char *file;   /* that may be removed (--keep); NULL: it stays */
+    unsigned number;
+    char *file; /* NULL: a look has none */
+    bool ours;  /* nobody asked for it: it may be removed (--keep) */
 };
 
 struct session {
@@ -52,6 +54,7 @@ struct session {
     VEC(struct snapshot) snapshots;        /* being written, or to be removed some day */
     unsigned snapshot_count;               /* begun so far */
     struct triggers triggers;              /* of more snapshots */
+    char *snapshot_note;                   /* of the last that nobody asked for, or NULL */
     uint64_t next_snapshot_ns;
     uint64_t forked_spent_ns; /* at the ends of forked processes (end_budget.h) */
     uint64_t next_forked_ns;  /* when one of them is next looked at while it runs */

@@ -7,10 +7,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/say.h"
 #include "collect/resident/footprint.h"
 #include "collect/resident/maps.h"
 #include "collect/session/output.h"
@@ -51,6 +53,28 @@ static bool is_waited_for(const struct client *asker)
     return asker && asker->request.process;
 }
 
+/* Someone watches (tidemark top): it leaves no trace in the recording. */
+static bool is_look(const struct client *asker)
+{
+    return asker && asker->request.kind == WIRE_LOOK;
+}
+
+/* Who watches gets a descriptor: no file is left behind, whatever becomes of it. */
+static int give_look(struct client *asker, const struct strbuf *bytes)
+{
+    int fd = memfd_create("tidemark", MFD_CLOEXEC);
+    size_t done = 0;
+    while (fd >= 0 && done < bytes->size) {
+        ssize_t n = write(fd, bytes->data + done, bytes->size - done);
+        if (n < 0 && errno != EINTR)
+            break;
+        done += n > 0 ? (size_t)n : 0;
+    }
+    int code = fd < 0 || done < bytes->size ? -errno : 0;
+    client_reply(asker, code, code ? -1 : fd, bytes->size, 0);
+    return code;
+}
+
 static _Noreturn void write_snapshot(struct session *s, uint64_t now, char *name, unsigned number,
                                      struct client *asker)
 {
@@ -60,6 +84,8 @@ static _Noreturn void write_snapshot(struct session *s, uint64_t now, char *name
     r->complete = true;
     naming_alone(s->naming);
     compose_copy(s, now, r, &bytes);
+    if (is_look(asker))
+        _exit(give_look(asker, &bytes) != 0);
     int code = output_write(&name, &bytes, &err);
     if (is_waited_for(asker)) {
         char *text =
@@ -71,50 +97,67 @@ static _Noreturn void write_snapshot(struct session *s, uint64_t now, char *name
     _exit(code != 0);
 }
 
-/* Those that were taken by ourselves, oldest first, as many as there are too many. */
+#define set_note(s, ...)                                                                           \
+    do {                                                                                           \
+        struct strbuf note_ = {0};                                                                 \
+        say(&note_, __VA_ARGS__);                                                                  \
+        free((s)->snapshot_note);                                                                  \
+        (s)->snapshot_note = strbuf_detach(&note_);                                                \
+    } while (0)
+
+/* Removes the oldest of those that nobody asked for, as many as there are too many. */
 static void remove_old(struct session *s)
 {
-    size_t taken = 0;
+    size_t written = 0;
     for (size_t i = 0; i < s->snapshots.count; i++)
-        taken += s->snapshots.items[i].file != NULL;
-    for (size_t i = 0; s->options->keep_snapshots && i < s->snapshots.count; i++) {
+        written += s->snapshots.items[i].ours && !s->snapshots.items[i].writer;
+    for (size_t i = 0; i < s->snapshots.count && written > s->options->keep_snapshots; i++) {
         struct snapshot *old = &s->snapshots.items[i];
-        if (taken <= s->options->keep_snapshots || old->writer)
-            return; /* one that is being written is removed when it is done */
-        if (!old->file)
+        if (!old->ours || old->writer)
             continue;
         unlink(old->file);
-        free(old->file);
-        old->file = NULL;
-        taken--;
+        old->ours = false;
+        written--;
     }
 }
 
-/* Who is done is forgotten, unless its file may have to be removed. */
+/* One that could not be written does not count, and leaves nothing. */
+static void settle(struct session *s, struct snapshot *one, int status)
+{
+    if (status != 0 && one->file && output_is_file(one->file))
+        output_discard(one->file, one->writer);
+    if (status != 0 && one->ours) {
+        set_note(s, "snapshot %N could not be written", (uint64_t)one->number);
+        one->ours = false;
+    }
+    one->writer = 0;
+}
+
+/* What is written is forgotten, unless it may have to be removed. */
 static void reap_writers(struct session *s, int options)
 {
     size_t kept = 0;
     for (size_t i = 0; i < s->snapshots.count; i++) {
         struct snapshot *one = &s->snapshots.items[i];
-        if (one->writer && waitpid(one->writer, NULL, options) != 0)
-            one->writer = 0;
+        int status = 0;
+        if (one->writer && waitpid(one->writer, &status, options) != 0)
+            settle(s, one, status);
     }
-    remove_old(s);
-    for (size_t i = 0; i < s->snapshots.count; i++)
-        if (s->snapshots.items[i].writer || s->snapshots.items[i].file)
-            s->snapshots.items[kept++] = s->snapshots.items[i];
+    if (s->options->keep_snapshots)
+        remove_old(s);
+    for (size_t i = 0; i < s->snapshots.count; i++) {
+        struct snapshot *one = &s->snapshots.items[i];
+        if (one->writer || (one->ours && s->options->keep_snapshots))
+            s->snapshots.items[kept++] = *one;
+        else
+            free(one->file);
+    }
     s->snapshots.count = kept;
 }
 
 void snapshots_await(struct session *s)
 {
     reap_writers(s, 0);
-}
-
-/* Someone watches (tidemark top): it leaves no trace in the recording. */
-static bool is_look(const struct client *asker)
-{
-    return asker && asker->request.kind == WIRE_LOOK;
 }
 
 /* The moment, with what can only be seen now. */
@@ -132,19 +175,29 @@ static void mark_snapshot(struct session *s, const struct client *asker)
     }
 }
 
+static int name_snapshot(const struct session *s, const char *pattern, unsigned number, char **name,
+                         struct err *err)
+{
+    char *with_number = numbered(pattern, number);
+    *name = *pattern ? output_name(with_number, s->options->argv[0], s->program, err)
+                     : chosen_name(s, number);
+    free(with_number);
+    int code = *name ? output_check(*name, err) : -EINVAL;
+    if (code) {
+        free(*name);
+        *name = NULL;
+    }
+    return code;
+}
+
 static int begin_snapshot(struct session *s, const char *pattern, struct client *asker,
                           struct err *err)
 {
     unsigned number = s->snapshot_count + 1;
-    char *with_number = numbered(pattern, number);
-    char *name = *pattern ? output_name(with_number, s->options->argv[0], s->program, err)
-                          : chosen_name(s, number);
-    free(with_number);
-    int code = name ? output_check(name, err) : -EINVAL;
-    if (code) {
-        free(name);
+    char *name = NULL;
+    int code = is_look(asker) ? 0 : name_snapshot(s, pattern, number, &name, err);
+    if (code)
         return code;
-    }
     if (is_look(asker))
         session_drain(s);
     else
@@ -157,13 +210,16 @@ static int begin_snapshot(struct session *s, const char *pattern, struct client 
         write_snapshot(s, now, name, number, asker);
     code = writer < 0 ? err_set(err, -errno, "cannot fork: %s", strerror(errno)) : 0;
     naming_go_on(s->naming);
-    bool ours = !asker && s->options->keep_snapshots;
-    if (!code) {
-        *vec_push(&s->snapshots) = (struct snapshot){writer, ours ? xstrdup(name) : NULL};
-        s->snapshot_count += !is_look(asker);
+    if (code) {
+        free(name);
+        return code;
     }
-    free(name);
-    return code;
+    *vec_push(&s->snapshots) =
+        (struct snapshot){.writer = writer, .number = number, .file = name, .ours = !asker};
+    s->snapshot_count += !is_look(asker);
+    if (!is_look(asker))
+        triggers_taken(&s->triggers, s->live.items, s->live.count);
+    return 0;
 }
 
 void snapshot_begin(struct session *s, const char *pattern, struct client *asker)
@@ -180,15 +236,35 @@ void snapshot_begin(struct session *s, const char *pattern, struct client *asker
         client_reply(asker, code, -1, 0, 0);
 }
 
+/* One that nobody asked for waits until the last one is written: memory may be short. */
+static bool is_writing(const struct session *s)
+{
+    for (size_t i = 0; i < s->snapshots.count; i++)
+        if (s->snapshots.items[i].writer && s->snapshots.items[i].ours)
+            return true;
+    return false;
+}
+
+static void take_by_ourselves(struct session *s, uint64_t now, const char *why)
+{
+    struct err err = {{0}};
+    if (why) /* the snapshot has it, too */
+        set_note(s, "snapshot %N was taken at %T: %s", (uint64_t)s->snapshot_count + 1, now, why);
+    if (begin_snapshot(s, "", NULL, &err))
+        set_note(s, "a snapshot at %T could not be written: %s", now, err.text);
+}
+
 void snapshot_if_due(struct session *s, uint64_t now)
 {
     if (s->snapshots.count)
         reap_writers(s, WNOHANG);
-    bool clock = now >= s->next_snapshot_ns;
-    if (clock)
+    if (!s->live.count || is_writing(s))
+        return;
+    struct strbuf why = {0};
+    bool triggered = triggers_look(&s->triggers, s->live.items, s->live.count, now, &why);
+    if (triggered || now >= s->next_snapshot_ns)
+        take_by_ourselves(s, now, triggered ? why.data : NULL);
+    if (now >= s->next_snapshot_ns)
         s->next_snapshot_ns = now + s->options->snapshot_every_ns;
-    bool triggered =
-        triggers_look(&s->triggers, s->live.items, s->live.count, now, s->snapshot_count + 1);
-    if ((clock || triggered) && s->live.count)
-        snapshot_begin(s, "", NULL);
+    strbuf_release(&why);
 }

@@ -14,6 +14,7 @@
 
 #define LOOKS_APART_NS   10000000
 #define LOOKS_APART_COST 50 /* times what the last look took */
+#define LOOKS_MOST_NS    100000000
 #define FIRST_BASE       ((uint64_t)1 << 20)
 #define PEAK_PERCENT     10
 #define CGROUP_ROOM      10 /* a tenth of its limit */
@@ -72,7 +73,6 @@ static void find_out(struct look *l, const struct triggers *s)
     for (size_t i = 0; i < l->count; i++) {
         const struct target *t = l->targets[i];
         uint64_t resident = rss || oom ? resident_of(t->pid) : 0;
-        l->live += t->ledger.live.bytes;
         if (resident >= l->largest_rss) {
             l->largest_rss = resident;
             l->largest = t->pid;
@@ -125,40 +125,47 @@ static bool fires(struct trigger *t, const struct look *l, struct strbuf *why)
     return false;
 }
 
-/* A snapshot for any reason is one for all: what grows since is measured from here. */
-static void start_again(struct triggers *s, uint64_t live)
+static uint64_t live_of(struct target *const *targets, size_t count)
 {
+    uint64_t live = 0;
+    for (size_t i = 0; i < count; i++)
+        live += targets[i]->ledger.live.bytes;
+    return live;
+}
+
+void triggers_taken(struct triggers *s, struct target *const *targets, size_t count)
+{
+    uint64_t live = live_of(targets, count);
     for (size_t i = 0; i < s->all.count; i++)
         if (s->all.items[i].kind == TRIGGER_LIVE)
             s->all.items[i].base = live > FIRST_BASE ? live : FIRST_BASE;
 }
 
-bool triggers_look(struct triggers *s, struct target *const *targets, size_t count, uint64_t now_ns,
-                   unsigned number)
+/* In time that it took us, not others: near the end of memory everything is slow. */
+static uint64_t pause_after(uint64_t cost_ns)
 {
-    if (!s->all.count || !count || now_ns < s->next_look_ns)
+    uint64_t pause = cost_ns * LOOKS_APART_COST;
+    return pause < LOOKS_APART_NS ? LOOKS_APART_NS : pause > LOOKS_MOST_NS ? LOOKS_MOST_NS : pause;
+}
+
+bool triggers_look(struct triggers *s, struct target *const *targets, size_t count, uint64_t now_ns,
+                   struct strbuf *why)
+{
+    if (!s->all.count || now_ns < s->next_look_ns)
         return false;
-    uint64_t begun = monotonic_ns();
-    struct look l = {.targets = targets, .count = count};
-    struct strbuf why = {0};
+    uint64_t begun = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    struct look l = {.targets = targets, .count = count, .live = live_of(targets, count)};
     find_out(&l, s);
     bool due = false;
     for (size_t i = 0; i < s->all.count; i++) {
         struct strbuf reason = {0};
-        if (fires(&s->all.items[i], &l, &reason)) {
-            if (!due)
-                say(&why, "snapshot %N was taken at %T: %s", (uint64_t)number, now_ns, reason.data);
+        if (fires(&s->all.items[i], &l, &reason) && !due) {
+            strbuf_puts(why, reason.data);
             due = true;
         }
         strbuf_release(&reason);
     }
-    if (due) {
-        start_again(s, l.live);
-        free(s->said);
-        s->said = strbuf_detach(&why);
-    }
-    strbuf_release(&why);
-    uint64_t cost_ns = (monotonic_ns() - begun) * LOOKS_APART_COST;
-    s->next_look_ns = now_ns + (cost_ns > LOOKS_APART_NS ? cost_ns : LOOKS_APART_NS);
+    s->looks++;
+    s->next_look_ns = now_ns + pause_after(clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun);
     return due;
 }

@@ -8,7 +8,7 @@
  *   oom         memory is nearly used up: nine tenths of a memory cgroup's limit, or all but 5 % of
  *               the machine's; again after there was twice that room
  *
- * Looks take at most 2 % of a processor.
+ * There are 10 to 100 looks a second, by what they take of the processor.
  *
  * Called from the session's one thread.
  */
@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/strbuf.h"
 #include "base/vec.h"
 
 struct target;
@@ -35,14 +36,16 @@ struct trigger {
 
 struct triggers {
     VEC(struct trigger) all;
-    uint64_t next_look_ns;
-    char *said; /* why the last one was taken, as a note; NULL: none was */
+    uint64_t next_look_ns, looks;
 };
 
 /* false: it is none of the above. */
 bool trigger_parse(const char *text, struct trigger *out);
-/* At every turn of the loop; looks if it is time. true: snapshot `number` is to be taken now. */
+/* At every turn of the loop; looks if it is time. true: a snapshot is to be taken now, for what is
+ * appended to `why`. */
 bool triggers_look(struct triggers *s, struct target *const *targets, size_t count, uint64_t now_ns,
-                   unsigned number);
+                   struct strbuf *why);
+/* A snapshot was taken, for whatever reason: what grows is measured from here on. */
+void triggers_taken(struct triggers *s, struct target *const *targets, size_t count);
 
 #endif
