@@ -19,8 +19,8 @@
 
 /* In a picture higher than a window, a row of which nearly all only hands on what its caller has is
  * drawn thin: a deep stack then opens on where it forks. */
-#define THIN     4
-#define HANDS_ON 0.99 /* of a box's width is its caller's, and is that of one callee */
+#define THIN      4
+#define HANDS_ON  0.99 /* of a box's width is its caller's, and is that of one callee */
 #define ROW_LEAST 0.02 /* of the picture is other boxes, in a row with letters */
 
 /* Hues by kind of frame, one table a palette: degrees, saturation, lightness; the name moves hue
