@@ -8,7 +8,7 @@ import sys
 import time
 
 TREE, SPOOL = "/work/tree", "/work/spool"
-AT_ONCE = 3
+AT_ONCE = 2
 
 
 def say(line):
