@@ -53,7 +53,7 @@ make_root() {
     [ -e "$root/bin/sh" ] || ln -s dash "$root/bin/sh"
     echo "root:x:0:0:root:/root:/bin/bash" >"$root/etc/passwd"
     echo "root:x:0:" >"$root/etc/group"
-    qemu-aarch64-static "$root/sbin/ldconfig" -r "$root"
+    : >"$root/etc/ld.so.cache" # tests/arm64/init puts one there
     touch "$build/root.made"
 }
 

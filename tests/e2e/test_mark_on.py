@@ -1,5 +1,6 @@
 """run --mark-on FUNCTION: a mark at each entry of a function, in programs that know nothing of it."""
 import os
+import platform
 import shutil
 
 from harness import Skipped, cases
@@ -89,11 +90,12 @@ def test_what_functions_do(t, opt, name):
 
 
 def test_registers(t):
+    source = {"x86_64": "entered_registers.c", "aarch64": "entered_registers_aarch64.c"}[platform.machine()]
     with open("/proc/cpuinfo") as about:
-        if " avx " not in about.read():
+        if platform.machine() == "x86_64" and " avx " not in about.read():
             raise Skipped("this processor has no AVX")
     for pie in ("-pie", "-no-pie"):
-        program = t.build("entered_registers.c", "-O1", pie)
+        program = t.build(source, "-O1", pie)
         t.equal("plain", t.plain(program)[2], 0)
         profile = t.record(program, opts=("--mark-on", "looks"))
         t.equal("marks", labels(t, profile), {"looks": 25})

@@ -20,6 +20,7 @@ SUITES = {
     "sid": (DEBIAN, None),
 }
 USER = 4242
+SCRIPTS = "/usr/share/debootstrap/scripts/"
 ENTER = 'mount -t proc proc "$1/proc" && shift && exec "$@"'
 
 
@@ -37,8 +38,10 @@ class Chroot:
         os.makedirs(os.path.dirname(self.root), exist_ok=True)
         # The keys of Ubuntu are no package of Debian 12; the packages are only run in here.
         keys = ["--no-check-gpg"] if self.mirror == UBUNTU else []
+        # Nor does its debootstrap know the newest of Ubuntu, which are made as all of them are.
+        script = [] if os.path.exists(SCRIPTS + self.suite) else [SCRIPTS + ("gutsy" if keys else "sid")]
         made = subprocess.run(["debootstrap", *keys, "--variant=minbase", "--components=main,universe" if keys else "--components=main",
-                               "--include=python3,python3-pip,python3-venv", self.suite, self.root, self.mirror],
+                               "--include=python3,python3-pip,python3-venv", self.suite, self.root, self.mirror, *script],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True)
         if made.returncode:
             raise RuntimeError(made.stdout[-600:])

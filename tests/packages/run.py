@@ -35,7 +35,7 @@ for target in (outer, outer):
 """
 
 
-# End-to-end tests whose programs are in C, and so can be built for the oldest glibc.
+# End-to-end tests whose programs are in C, and so can be built for the oldest glibc; by gcc.
 QUICK = ("exact.failed", "exact.heap_family", "exact.reallocs", "exact.temporaries", "stacks.deep_stack", "stacks.frame_shapes",
          "stacks.signal_handlers", "stacks.libraries_that_come_and_go", "stacks.lines", "stacks.without_", "ends.exit_without",
          "ends.first_thread", "ends.last_thread")
@@ -44,11 +44,11 @@ THERE = """#!/bin/sh
 exec unshare --mount sh -c '
 root=$1; shift
 mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev" && mount --bind /tmp "$root/tmp" &&
-    mkdir -p "$root{programs}" && mount --bind {programs} "$root{programs}" &&
+    mkdir -p "$root{folder}" && mount --bind {folder} "$root{folder}" &&
     exec chroot "$root" /usr/bin/env -C "$PWD" {tool} "$@"' there {root} "$@"
 """
 COMPILER = """#!/bin/sh
-exec /usr/bin/{name} --sysroot={sysroot} -B{sysroot}/usr/lib/x86_64-linux-gnu "$@"
+exec /usr/bin/gcc --sysroot={sysroot} -B{sysroot}/usr/lib/x86_64-linux-gnu "$@"
 """
 
 
@@ -208,15 +208,14 @@ def quick_tests(root, tool, build):
     folder = os.path.join(build, "packages", "quick-" + root.suite)
     programs, sysroot = os.path.join(build, "packages", "quick-programs"), os.path.join(build, "portable", "sysroot")
     os.makedirs(programs, exist_ok=True)
-    executable(folder + "/tidemark", THERE.format(programs=programs, tool=tool, root=root.root))
-    for name in ("gcc", "clang"):
-        executable("%s/bin/%s" % (folder, name), COMPILER.format(name=name, sysroot=sysroot))
+    executable(folder + "/tidemark", THERE.format(folder=os.path.dirname(folder), tool=tool, root=root.root))
+    executable(folder + "/bin/gcc", COMPILER.format(sysroot=sysroot))
     if not os.path.islink(folder + "/e2e-programs"):
         os.symlink(programs, folder + "/e2e-programs")
     runner = [sys.executable, os.path.join(ROOT, "tests", "e2e", "runner.py"), "--build", folder]
     everything = subprocess.run([*runner, "--list"], stdout=subprocess.PIPE, check=True, universal_newlines=True).stdout.split("\n")
     for name in everything:
-        if name.startswith(QUICK):
+        if name.startswith(QUICK) and "[clang]" not in name:
             done = subprocess.run([*runner, "--one", name], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                   env={**os.environ, "PATH": folder + "/bin:" + os.environ["PATH"]})
             yield name, done.stdout.decode(errors="replace").strip() if done.returncode else None

@@ -74,6 +74,17 @@ static void *in_register(void *unused)
     long result;
     clear_stack();
     __atomic_fetch_add(&ready, 1, __ATOMIC_SEQ_CST);
+#ifdef __aarch64__
+    register long x8 __asm__("x8") = SYS_nanosleep, x1 __asm__("x1") = 0;
+    register uintptr_t x0 __asm__("x0") = (uintptr_t)&enough;
+    __asm__ volatile("mvn x19, %1\n\t"
+                     "svc #0\n\t"
+                     "mov x19, #0"
+                     : "+r"(x0), "+r"(p)
+                     : "r"(x8), "r"(x1)
+                     : "x19", "memory");
+    result = (long)x0;
+#else
     __asm__ volatile("mov %1, %%r12\n\t"
                      "not %%r12\n\t"
                      "syscall\n\t"
@@ -81,6 +92,7 @@ static void *in_register(void *unused)
                      : "=a"(result), "+r"(p)
                      : "0"((long)SYS_nanosleep), "D"(&enough), "S"(0L)
                      : "rcx", "r11", "r12", "memory");
+#endif
     check(result == 0);
     return unused;
 }
