@@ -3,17 +3,18 @@
  * itself, a signal handler that interrupted us), and must not be recorded; or the other hook is no
  * more, left by longjmp, by an exception or by cancellation, and recording goes on.
  *
- * `tls.busy` is an address in the hook's frame. Whether that frame is still in use cannot be told
- * from addresses alone: a handler may run on another stack, and after a longjmp other frames may
- * lie above and below. So the stack is unwound from the hook outwards, through signal frames: one
- * that is running is on it. The frames of this very look, further in, may lie where the other hook
- * was. If the stack cannot be followed to its end, the thread stays busy, which loses events but
- * harms nothing.
+ * `tls.busy` is the address of the hook's frame record. Whether that frame is still in use cannot
+ * be told from addresses alone: a handler may run on another stack, and after a longjmp other frames
+ * may lie above and below. So the stack is unwound from the hook outwards, through signal frames:
+ * one that is running is on it. The frames of this very look, further in, may lie where the other
+ * hook was. If the stack cannot be followed to its end, the thread stays busy, which loses events
+ * but harms nothing.
  */
 #include "record/recorder.h"
 
 #define MOST_FRAMES 100000
 #define NEAR        2048 /* bytes of stack between a wrapper of CPython's and what is beneath it */
+#define RECORD_SIZE 16   /* of a frame record */
 
 static bool is_own_code(uint64_t pc)
 {
@@ -67,6 +68,12 @@ void free_beneath(void *p)
     }
 }
 
+/* Is the frame record at `record` that of the frame from `sp` to `end`? */
+static bool is_record_of(uintptr_t record, uint64_t sp, uint64_t end)
+{
+    return ARCH_RECORD_ENDS_FRAME ? end == record + RECORD_SIZE : record >= sp && record < end;
+}
+
 bool hook_nested(uintptr_t frame)
 {
     if (is_beneath(frame))
@@ -87,9 +94,9 @@ bool hook_nested(uintptr_t frame)
             tls.beneath = BENEATH_NOTHING;
             return false;
         }
-        if (outside && tls.busy >= sp && tls.busy < r.value[ARCH_REG_SP] && is_own_code(pc))
+        if (outside && is_record_of(tls.busy, sp, r.value[ARCH_REG_SP]) && is_own_code(pc))
             return true;
-        outside |= frame >= sp && frame < r.value[ARCH_REG_SP];
+        outside |= is_record_of(frame, sp, r.value[ARCH_REG_SP]);
     }
     return true;
 }

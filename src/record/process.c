@@ -407,7 +407,7 @@ static _Atomic unsigned own_count;
 static void tell_own(struct wire_header *h, unsigned i)
 {
     atomic_store_explicit(&h->own[i].start, own[i].start, memory_order_relaxed);
-    atomic_store_explicit(&h->own[i].size, own[i].size, memory_order_relaxed);
+    atomic_store_explicit(&h->own[i].size, own[i].size, memory_order_release);
 }
 
 void recorder_own(const void *start, size_t size)

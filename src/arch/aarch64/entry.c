@@ -220,8 +220,11 @@ static void put_load(struct writer *w, unsigned reg, unsigned place)
     put(w, 0x58000000u | ((uint32_t)(distance / 4) & 0x7ffff) << 5 | reg);
 }
 
-/* One instruction, with the same meaning at its new place. `constant`: where in the slot an address
- * may be kept for it. */
+/*
+ * One instruction, with the same meaning at its new place. `constant`: where in the slot an address
+ * may be kept for it. Branches stay direct: a processor that checks indirect ones wants a landing
+ * mark where they lead, which the target of a direct one has not.
+ */
 static void put_moved(struct writer *w, const uint8_t *code, const struct instruction *i,
                       uint64_t address, unsigned constant)
 {
@@ -230,18 +233,14 @@ static void put_moved(struct writer *w, const uint8_t *code, const struct instru
     memcpy(&word, code, 4);
     switch (i->kind) {
     case INSTRUCTION_JUMP:
-        memcpy(w->slot + constant, &target, 8);
-        put_load(w, 16, constant);
-        put(w, 0xd61f0200u); /* br x16 */
+        put_branch(w, target);
         return;
     case INSTRUCTION_BRANCH: {
         bool tests = (word & 0x7e000000) == 0x36000000;
         uint32_t offsets = tests ? 0x3fffu << 5 : 0x7ffffu << 5;
         put(w, (word & ~offsets) | 2u << 5); /* if so, beyond the next one */
-        put(w, 0x14000003u);                 /* else behind what follows */
-        memcpy(w->slot + constant, &target, 8);
-        put_load(w, 16, constant);
-        put(w, 0xd61f0200u);
+        put(w, 0x14000002u);                 /* else behind what follows */
+        put_branch(w, target);
         return;
     }
     case INSTRUCTION_CALL:

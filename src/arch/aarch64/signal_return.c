@@ -1,7 +1,11 @@
 #include "unwind/signal_return.h"
 
+#include <elf.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
+#include <string.h>
+#include <sys/auxv.h>
 #include <ucontext.h>
 
 #define RETURN UINT64_C(0xd4000001d2801168) /* mov x8, #139 (rt_sigreturn); svc #0 */
@@ -9,20 +13,45 @@
 /* The kernel's frame: what is known of the signal, then the context. */
 #define REGISTERS (sizeof(siginfo_t) + offsetof(ucontext_t, uc_mcontext.regs))
 
-/* Such code is on a page of its own, which begins with it or has another instruction before. The
- * address comes out of a frame, and may be anything. */
+/* Where this process has them, in the page of code that the kernel gives it; 0: it has none, as
+ * under some emulators. Found once: a walk must neither ask the kernel nor read what it may not. */
+static uint64_t own_return(void)
+{
+    static _Atomic uint64_t kept; /* + 1 */
+    uint64_t found = atomic_load_explicit(&kept, memory_order_relaxed);
+    if (found)
+        return found - 1;
+    const Elf64_Ehdr *file = (const void *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
+    const Elf64_Phdr *segments = file ? (const void *)((const char *)file + file->e_phoff) : NULL;
+    for (unsigned i = 0; file && !found && i < file->e_phnum; i++)
+        for (uint64_t at = 0; segments[i].p_type == PT_LOAD && at + 8 <= segments[i].p_filesz;
+             at += 4) {
+            const char *code = (const char *)file + segments[i].p_offset + at;
+            if (memcmp(code, &(uint64_t){RETURN}, 8) == 0)
+                found = (uint64_t)(uintptr_t)code;
+        }
+    atomic_store_explicit(&kept, found + 1, memory_order_relaxed);
+    return found;
+}
+
+static bool read_word(const struct unwind_space *space, uint64_t address, uint64_t *out)
+{
+    if (space->code)
+        return space->code(space, address, out) == 0;
+    return space->read && (!space->readable || space->readable(space, address)) &&
+           space->read(space, address, out) == 0;
+}
+
+/* Of another process the code is read. The address comes out of a frame, and may be anything. */
 bool signal_returns(const struct unwind_space *space, uint64_t pc)
 {
-    int (*read)(const struct unwind_space *, uint64_t, uint64_t *) =
-        space->code ? space->code : space->read;
-    uint64_t code, high;
-    if (!read || pc % 4 || pc >> ARCH_ADDRESS_BITS ||
-        (space->readable && !space->readable(space, pc & ~UINT64_C(7))))
-        return false;
-    if (read(space, pc & ~UINT64_C(7), &code))
+    uint64_t own = space->code ? 0 : own_return(), code, high;
+    if (own || pc % 4 || pc >> ARCH_ADDRESS_BITS)
+        return own && pc == own;
+    if (!read_word(space, pc & ~UINT64_C(7), &code))
         return false;
     if (pc % 8) {
-        if (read(space, pc + 4, &high))
+        if (!read_word(space, pc + 4, &high))
             return false;
         code = code >> 32 | high << 32;
     }

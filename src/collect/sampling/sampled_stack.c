@@ -279,8 +279,7 @@ static uint64_t frame_room(pid_t pid, uint64_t function)
     uint8_t code[ARCH_PROLOGUE];
     if (!function || !waiting_threads_read_code(pid, function, code, sizeof code))
         return 0;
-    uint64_t room = arch_frame_room(code);
-    return room < FP_SEARCHED ? room : 0;
+    return arch_frame_room(code, FP_SEARCHED);
 }
 
 /*

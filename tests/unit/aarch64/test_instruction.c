@@ -4,6 +4,7 @@
 #include "machine/code.h"
 #include "machine/registers.h"
 #include "record/instruction.h"
+#include "unwind/signal_return.h"
 
 /* Each instruction of `samples` is followed, in `wanted`, by its kind and where it leads (0:
  * nowhere).
@@ -189,13 +190,42 @@ static void test_signed_return_address(void **state)
     assert_true(arch_return_address(address) - (uintptr_t)test_signed_return_address < 256);
 }
 
+/* --- the end of a signal's handler -------------------------------------------------------------
+ */
+
+static uint64_t there_to, reads_beyond;
+
+static int count_read(const struct unwind_space *self, uint64_t address, uint64_t *out)
+{
+    (void)self;
+    reads_beyond += address + 8 > there_to;
+    *out = UINT64_C(0xd2801168) << 32; /* its first instruction; the second is on the next page */
+    return 0;
+}
+
+static bool is_there(const struct unwind_space *self, uint64_t address)
+{
+    (void)self;
+    return address + 8 <= there_to;
+}
+
+static void test_reads_what_is_there(void **state)
+{
+    (void)state;
+    const struct unwind_space space = {.read = count_read, .readable = is_there};
+    there_to = UINT64_C(0x401000);
+    assert_false(signal_returns(&space, there_to - 4));
+    assert_false(signal_returns(&space, there_to));
+    assert_false(signal_returns(&space, UINT64_C(1) << 60));
+    assert_u64_equal(reads_beyond, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known_instructions),
-        cmocka_unit_test(test_hands_on),
-        cmocka_unit_test(test_calls_and_frames),
-        cmocka_unit_test(test_signed_return_address),
+        cmocka_unit_test(test_known_instructions),  cmocka_unit_test(test_hands_on),
+        cmocka_unit_test(test_calls_and_frames),    cmocka_unit_test(test_signed_return_address),
+        cmocka_unit_test(test_reads_what_is_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

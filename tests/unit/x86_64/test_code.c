@@ -99,6 +99,25 @@ static void test_prologues(void **state)
     }
 }
 
+/* Room on the stack: a small frame; one that is made a page at a time, of which the rest counts; one
+ * that is too large; none. */
+static void test_frame_room(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t code[ARCH_PROLOGUE];
+        uint64_t room;
+    } cases[] = {
+        {{0x53, 0x48, 0x83, 0xec, 0x10}, 0x10},
+        {{0x48, 0x81, 0xec, 0, 0x10, 0, 0, 0x48, 0x83, 0x0c, 0x24, 0, 0x48, 0x81, 0xec, 0, 5},
+         0x500},
+        {{0x48, 0x81, 0xec, 0, 0x10, 0, 0}, 0},
+        {{0x55, 0x48, 0x89, 0xe5}, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_u64_equal(arch_frame_room(cases[i].code, 4096), cases[i].room);
+}
+
 static void test_epilogues(void **state)
 {
     (void)state;
@@ -133,6 +152,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_back_to_go),
         cmocka_unit_test(test_prologues),
+        cmocka_unit_test(test_frame_room),
         cmocka_unit_test(test_epilogues),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

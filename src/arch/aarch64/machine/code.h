@@ -67,9 +67,10 @@ static inline bool arch_keeps_frame(const uint8_t code[ARCH_PROLOGUE])
 }
 
 /* Room that such a function makes on its stack below its frame record: gcc's frames have none. */
-static inline uint64_t arch_frame_room(const uint8_t code[ARCH_PROLOGUE])
+static inline uint64_t arch_frame_room(const uint8_t code[ARCH_PROLOGUE], uint64_t most)
 {
     (void)code;
+    (void)most;
     return 0;
 }
 

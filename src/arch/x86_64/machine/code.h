@@ -90,8 +90,9 @@ static inline bool arch_keeps_frame(const uint8_t code[ARCH_PROLOGUE])
            __builtin_memcmp(code + 4, code + save + 4, 4) == 0;
 }
 
-/* Room that such a function makes on its stack, by sub from %rsp; 0: none is seen. */
-static inline uint64_t arch_frame_room(const uint8_t code[ARCH_PROLOGUE])
+/* Room below `most` that such a function makes on its stack, by sub from %rsp; 0: none is seen. A
+ * large frame may be made in steps, a page each (-fstack-clash-protection): the rest counts. */
+static inline uint64_t arch_frame_room(const uint8_t code[ARCH_PROLOGUE], uint64_t most)
 {
     for (unsigned at = 0; at + 7 <= ARCH_PROLOGUE; at++) {
         uint32_t room;
@@ -100,7 +101,7 @@ static inline uint64_t arch_frame_room(const uint8_t code[ARCH_PROLOGUE])
         __builtin_memcpy(&room, code + at + 3, sizeof room);
         if (code[at + 1] == 0x83)
             return code[at + 3] < 128 ? code[at + 3] : 0;
-        if (code[at + 1] == 0x81)
+        if (code[at + 1] == 0x81 && room < most)
             return room;
     }
     return 0;
