@@ -21,8 +21,8 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "e2e"))
 
 # Tests of tests/e2e that are run, by the beginnings of their names: exactness, stacks, ends, families, leaks, Python;
 # replaced entries; and stacks of samples.
-E2E = ("exact.", "stacks.", "ends.", "families.", "leaks_command.", "scan.", "python_stacks.", "python_scenarios.", "python_end.",
-       "entry.", "mark_on.registers", "cpu.deep_stacks", "cpu.shares")
+E2E = ("allocation_functions.", "stacks.", "program_ends.", "child_processes.", "leaks_command.", "leak_scan.", "python_stacks.", "python_scenarios.", "python_end.",
+       "own_malloc.", "mark_on.registers", "cpu.deep_stacks", "cpu.shares")
 
 # Unit tests that qemu-user cannot run, and why: they run in the virtual machine.
 IN_MACHINE = {
@@ -35,13 +35,13 @@ IN_MACHINE = {
 # End-to-end tests that are not run (a part of the name is enough), and why.
 EXIT_STATUS = "the exit status of a process that is not our child needs Linux 6.15; this one is 6.1"
 LEFT_OUT = {
-    "families.daemon_outlives_its_parent": EXIT_STATUS,
-    "families.spawn_without_our_variables[vfork]": EXIT_STATUS,
-    "families.spawn_without_our_variables[posix_spawn]": EXIT_STATUS,
-    "families.tree_of_processes": EXIT_STATUS,
-    "families.many_commands": EXIT_STATUS,
-    "entry.odd_beginnings": "the program's malloc is in x86-64 assembler",
-    "entry.beginnings_that_cannot_be_replaced": "the same",
+    "child_processes.daemon_outlives_its_parent": EXIT_STATUS,
+    "child_processes.spawn_without_our_variables[vfork]": EXIT_STATUS,
+    "child_processes.spawn_without_our_variables[posix_spawn]": EXIT_STATUS,
+    "child_processes.tree_of_processes": EXIT_STATUS,
+    "child_processes.many_commands": EXIT_STATUS,
+    "own_malloc.odd_beginnings": "the program's malloc is in x86-64 assembler",
+    "own_malloc.beginnings_that_cannot_be_replaced": "the same",
     "[3.": "an interpreter that Debian does not have; [system] is run",
 }
 

@@ -36,9 +36,9 @@ for target in (outer, outer):
 
 
 # End-to-end tests whose programs are in C, and so can be built for the oldest glibc; by gcc.
-QUICK = ("exact.failed", "exact.heap_family", "exact.reallocs", "exact.temporaries", "stacks.deep_stack", "stacks.frame_shapes",
-         "stacks.signal_handlers", "stacks.libraries_that_come_and_go", "stacks.lines", "stacks.without_", "ends.exit_without",
-         "ends.first_thread", "ends.last_thread")
+QUICK = ("allocation_functions.failed", "allocation_functions.heap_family", "allocation_functions.reallocs", "allocation_functions.temporaries", "stacks.deep_stack", "stacks.frame_shapes",
+         "stacks.signal_handlers", "stacks.libraries_that_come_and_go", "stacks.lines", "stacks.without_", "program_ends.exit_without",
+         "program_ends.first_thread", "program_ends.last_thread")
 # A process in the chroot that sees the programs and this machine's /tmp at the same paths.
 THERE = """#!/bin/sh
 exec unshare --mount sh -c '
