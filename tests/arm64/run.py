@@ -28,7 +28,6 @@ E2E = ("allocation_functions.", "stacks.", "program_ends.", "child_processes.", 
 IN_MACHINE = {
     "test_nodes": "qemu-user refuses mremap with a length of 0, by which the stack tree grows",
     "test_drain_damage": "the same",
-    "test_copied": "qemu-user 7.2 gives its guests no vdso",
     "test_cfi": "readelf of the host does not see the paths below the root folder",
 }
 

@@ -202,7 +202,7 @@ class Payload:
 
 
 def library(name, function, result, *arguments):
-    f = getattr(ctypes.CDLL(ctypes.util.find_library(name)), function)
+    f = getattr(ctypes.CDLL(ctypes.util.find_library(name) or {"zstd": "libzstd.so.1", "xxhash": "libxxhash.so.0"}[name]), function)
     f.restype, f.argtypes = result, arguments
     return f
 
