@@ -522,7 +522,7 @@ shell = InteractiveShell.instance()
 shell.run_line_magic("load_ext", "tidemark")
 shell.push({"c": c})
 def cell(line, text):
-    shell.run_cell_magic("tidemark", line, text)
+    shell.run_cell("%%tidemark " + line + "\\n" + text)
 cell("0", "x = 1")  # what a first cell imports
 cell("3", "kept = c.malloc(5000000)\\nc.free(c.malloc(3000000))\\n")
 cell("many", "x = 2")
@@ -536,7 +536,7 @@ print("x is", shell.user_ns["x"])
     t.true("what is left, by line", re.search(r"left, by line:\n +4\.8 MiB in 1 block  \S+:1 ", t.stdout), t.stdout)
     t.true("allocated, by line", re.search(r"allocated, by line:\n +4\.8 MiB in 1 block  \S+:1 .*\n +2\.9 MiB in 1 block  \S+:2 ",
                                            t.stdout), t.stdout)
-    t.true("wrong words", "%%tidemark takes a number of lines in a kernel that is recorded, not 'many'" in t.stdout)
+    t.true("wrong words", "%%tidemark: a kernel that is recorded takes a number of lines, not 'many'" in t.stdout)
     t.true("is not run then", "x is 1" in t.stdout)
     names = [s["name"] for s in t.ask(profile, "marks", "--scopes")["scopes"]]
     t.equal("cells are scopes", sorted(names), ["cell 1", "cell 2"])

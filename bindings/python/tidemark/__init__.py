@@ -337,8 +337,9 @@ def show(recording=None, other=None, *, height=720, embed=None):
     Without a recording: the one that goes on, so far; else that of the last %%tidemark. The page is `height` pixels
     high and becomes a part of the notebook, which stays larger by it when it is saved. A page of more than 2.5 MB is
     written beside the recording, and its path is shown; embed=True puts it into the notebook all the same,
-    embed=False never does. Outside of IPython this is `tidemark view`: the page is written, opened if there is a
-    display, and its path is printed. ValueError: there is no such recording, or none at all.
+    embed=False never does. Outside of a notebook, in IPython in a terminal too, this is `tidemark view`: the page is
+    written, opened if there is a display, and its path is printed. ValueError: there is no such recording, or none at
+    all.
     """
     from tidemark import _notebook
     return _notebook.show(recording, other, height, embed)

@@ -21,6 +21,13 @@ from tidemark import _notebook, _tool
 LINES = 5
 
 
+class Failed(Exception):
+    """What makes IPython count the cell as failed, so that "Run all" stops there. The reader has seen why."""
+
+    def _render_traceback_(self):  # in place of the lines of this module
+        return ["%%tidemark: " + str(self)]
+
+
 def load(shell):
     number = [0]
 
@@ -29,12 +36,11 @@ def load(shell):
         try:
             count = int(line) if line.strip() else LINES
         except ValueError:
-            print("%%%%tidemark takes a number of lines in a kernel that is recorded, not '%s'" % line.strip())
-            return
+            raise Failed("a kernel that is recorded takes a number of lines, not '%s'" % line.strip()) from None
         number[0] += 1
         label, heap = "cell %d" % number[0], tidemark.watch()
         with tidemark.scope(label), heap:
-            shell.run_cell(cell)
+            done = shell.run_cell(cell)
         print("tidemark: %s at its highest, %s left in %s, %s" % (
             _tool.size(heap.peak_bytes), _tool.size(heap.live_bytes), _tool.counted(heap.live_blocks, "block"),
             _tool.counted(heap.allocations, "allocation")))
@@ -42,6 +48,8 @@ def load(shell):
             rows = _tool.table(_tool.lines(label + "#-1", label + ".end#-1", metric, count))
             if rows:
                 print("\n".join([title] + rows))
+        if not done.success:
+            raise Failed("the cell failed")
 
     def recorded_apart(line, cell):
         """In any other kernel: the cell as a script, and the page of its recording."""
@@ -50,13 +58,13 @@ def load(shell):
             if any(not word.startswith("-") for word in options[:1]):
                 raise ValueError("'%s' is not an option of tidemark run; this kernel is not recorded" % options[0])
             print("tidemark: the cell runs in a Python process of its own, without the notebook's variables", file=sys.stderr)
-            status, profile = _notebook.run_cell(cell, options)
+            failure, profile = _notebook.run_cell(cell, options)
             if profile:
                 tidemark.show(profile)
-            elif not status:
-                print("tidemark: there is no recording", file=sys.stderr)
         except (_tool.NotFound, OSError, ValueError) as e:
-            print("%%%%tidemark: %s" % e, file=sys.stderr)
+            raise Failed(e) from None
+        if failure:
+            raise Failed(failure)
 
     def cell_magic(line, cell):
         """%%tidemark [OPTIONS of tidemark run]: records the cell in a process of its own and shows the page.

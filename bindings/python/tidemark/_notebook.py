@@ -3,10 +3,15 @@
 Nothing here needs IPython: what is shown has _repr_html_, and IPython is asked to display it only where it runs.
 """
 import atexit
+import codecs
+import glob
 import html
+import json
 import os
+import re
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -14,10 +19,20 @@ import threading
 
 from tidemark import _tool
 
-HEIGHT = 720  # pixels of a page in a cell
 # Jupyter drops an output with more than about 3 MB at once (its limit is 1 MB/s, over 3 s).
 EMBEDDED_MOST = 2500000
-WAIT_S = 10  # for a process that was asked to end
+WAIT_S = 10  # for a program that was interrupted
+WRITE_S = 60  # for a recording to be written, at most
+
+# `tidemark run` is in a session of its own, so that a cell can be interrupted with all that it started. What ends the
+# kernel does not reach it there: it asks to be told. The arguments are the kernel's process and the command.
+LAUNCH = """
+import ctypes, os, signal, sys
+PR_SET_PDEATHSIG = 1
+ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+if os.getppid() == int(sys.argv[1]):
+    os.execv(sys.argv[2], sys.argv[2:])
+"""
 
 _folder = None  # of recordings of this process that nobody named, removed when it ends
 _made = [0]  # recordings of cells
@@ -27,12 +42,13 @@ last = None  # path of the recording that %%tidemark made last
 class Page:
     """A page that a notebook shows: in a frame of its own, which cannot reach the notebook and has no network."""
 
-    def __init__(self, name, page, height, path=None):
-        self.name, self.page, self.height, self.path = name, page, height, path
+    def __init__(self, name, page, height, path=None, why=""):
+        """`why` it is in the file `path` and not here."""
+        self.name, self.page, self.height, self.path, self.why = name, page, height, path, why
 
     def _repr_html_(self):
         if self.page is None:
-            return "<p>The page of %s is too large for a cell: <code>%s</code></p>" % (html.escape(self.name), html.escape(self.path))
+            return "<p>The page of %s is %sin a file: <code>%s</code></p>" % tuple(map(html.escape, (self.name, self.why, self.path)))
         # The sandbox gives it an origin of its own. What it may: run its script, save files, copy to the clipboard.
         return ('<iframe title="tidemark: %s" sandbox="allow-scripts allow-downloads allow-modals" allow="clipboard-write" width="100%%" '
                 'height="%d" style="border:1px solid #8884" srcdoc="%s"></iframe>'
@@ -42,10 +58,10 @@ class Page:
         return "<the page of %s%s>" % (self.name, ": " + self.path if self.path else "")
 
 
-def shell():
-    """The running IPython shell; None: there is none."""
+def in_notebook():
+    """Whether this is the kernel of a notebook. IPython in a terminal has a shell too, but cannot show a page."""
     loaded = sys.modules.get("IPython")
-    return loaded.get_ipython() if loaded else None
+    return getattr(loaded.get_ipython(), "kernel", None) is not None if loaded else False
 
 
 def folder():
@@ -76,12 +92,12 @@ def _display(page):
 
 
 def _show_files(files, beside, height, embed):
-    """A page that is too large for a cell is left in the file `beside`."""
-    if shell() is None:
+    """A page that does not go into a cell is left in the file `beside`."""
+    if not in_notebook():
         _write(files, beside)  # it opens where there is a display
         print(beside)
         return
-    name, target = os.path.basename(files[-1]), os.path.join(folder(), "page.html")
+    name, target = " and ".join(map(os.path.basename, files)), os.path.join(folder(), "page.html")
     _write(files, target, "--no-open")
     if embed or (embed is None and os.path.getsize(target) <= EMBEDDED_MOST):
         with open(target, encoding="utf-8") as file:
@@ -89,7 +105,7 @@ def _show_files(files, beside, height, embed):
         os.unlink(target)
     else:
         shutil.move(target, beside)
-        page = Page(name, None, height, beside)
+        page = Page(name, None, height, beside, "too large for a cell, and " if embed is None else "")
     _display(page)
 
 
@@ -100,7 +116,8 @@ def show(recording, other, height, embed):
         raise ValueError("a difference needs two recordings")
     files = [os.path.abspath(os.fspath(file)) for file in (recording, other) if file is not None]
     if files:
-        _show_files(files, files[0] + ".html", height, embed)
+        # A difference does not replace the page of the first recording.
+        _show_files(files, "-".join([files[0], *map(os.path.basename, files[1:])]) + ".html", height, embed)
         return
     with _tool.so_far() as path:
         if path:
@@ -115,71 +132,111 @@ def show(recording, other, height, embed):
 
 
 def _copy(source, sink):
-    """What a process writes goes to the notebook as it comes."""
-    for line in iter(source.readline, b""):
-        sink.write(line.decode("utf-8", "replace"))
+    """What a process writes goes to the notebook as it comes, whole lines or not."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    for piece in iter(lambda: source.read1(1 << 16), b""):
+        sink.write(decoder.decode(piece))
         sink.flush()
+    sink.write(decoder.decode(b"", True))
     source.close()
 
 
-def _output_of(options):
-    """(words of `tidemark run`) -> the file that they name, or None."""
-    for i, word in enumerate(options):
-        if word in ("-o", "--output") and i + 1 < len(options):
-            return options[i + 1]
-        if word.startswith("--output="):
-            return word[len("--output="):]
-        if word.startswith("-o") and len(word) > 2:
-            return word[2:]
-    return None
+def _names(options):
+    """(words of `tidemark run`) -> what -o may name among them: files, patterns, commands."""
+    return [word for before, word in zip(options, options[1:]) if before == "-o"] + [
+        word[2:] for word in options if word.startswith("-o") and len(word) > 2]
+
+
+def _pattern(name):
+    """(a name for -o) -> the files that may become of it, for glob. %q{VAR} is known; %p and others are anything."""
+    parts = re.split(r"(%q\{[^}]*\}|%.)", name)
+    parts[::2] = map(glob.escape, parts[::2])
+    parts[1::2] = (glob.escape(os.environ.get(part[3:-1], "")) if part.startswith("%q{") else "%" if part == "%%" else "*"
+                   for part in parts[1::2])
+    return "".join(parts)
+
+
+def _files(names):
+    """{path: (time, inode, size)} of the files that there are by these names."""
+    found = {}
+    for path in (path for name in names for path in glob.glob(_pattern(name))):
+        try:
+            about = os.stat(path)
+        except OSError:
+            continue
+        if stat.S_ISREG(about.st_mode):
+            found[path] = about.st_mtime_ns, about.st_ino, about.st_size
+    return found
+
+
+def _is_of(path, script):
+    """Whether it is a recording of that script."""
+    done = _tool.run("report", path, "--json", "--top", "1")
+    try:
+        return any(script in process["command"] for process in json.loads(done.stdout.decode("utf-8", "replace"))["processes"])
+    except (ValueError, KeyError):
+        return False
+
+
+def _recording(names, before, script):
+    """The recording that `tidemark run` wrote by one of these names, where `before` was there before; None: none.
+
+    Snapshots and recordings of others may go by the same pattern: it is the last one of the script.
+    """
+    after = _files(names)
+    changed = sorted((path for path in after if after[path] != before.get(path)), key=after.get, reverse=True)
+    if len(changed) > 1:
+        changed = [path for path in changed if _is_of(path, script)] or changed
+    return os.path.abspath(changed[0]) if changed else None
 
 
 def run_cell(cell, options):
-    """Records a cell as a script of its own. (status, path of the recording or None)"""
+    """Records a cell as a script of its own. (how it failed, path of the recording), None for what is not"""
     global last
     _made[0] += 1
     script = os.path.join(folder(), "cell-%d.py" % _made[0])
     with open(script, "w", encoding="utf-8") as out:
         out.write(cell)
-    profile = _output_of(options)
-    if profile is None:
-        profile = os.path.join(folder(), "cell-%d.tide" % _made[0])
-        options = ["-o", profile, *options]
-    before = _stamp(profile)
+    options = ["-o", os.path.join(folder(), "cell-%d.tide" % _made[0]), *options]  # the last -o holds
+    names = _names(options)
+    before = _files(names)
     # Imports are found where the kernel finds them.
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join(path or os.getcwd() for path in sys.path), PYTHONUNBUFFERED="1")
-    process = subprocess.Popen([_tool.find(), "run", *options, "--", sys.executable, script], env=environment,
-                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen([sys.executable, "-I", "-S", "-c", LAUNCH, str(os.getpid()),
+                                _tool.find(), "run", *options, "--", sys.executable, script], env=environment,
+                               start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     threads = [threading.Thread(target=_copy, args=pair, daemon=True)
                for pair in ((process.stdout, sys.stdout), (process.stderr, sys.stderr))]
     for thread in threads:
         thread.start()
+    failure = None
     try:
         process.wait()
     except KeyboardInterrupt:
         _end(process)
+        failure = "the cell was interrupted"
     for thread in threads:
         thread.join(WAIT_S)
-    if _stamp(profile) in (None, before):
-        return process.returncode, None
-    last = profile
-    return process.returncode, profile
-
-
-def _stamp(path):
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_ino, found.st_size, found.st_mtime
+    profile = _recording(names, before, script)
+    if process.returncode and not failure:
+        failure = "%s ended with status %d" % ("the cell" if profile else "tidemark run", process.returncode)
+    if profile:
+        last = profile
+    elif not failure:
+        piped = any(name.startswith("|") for name in names)
+        print("tidemark: the recording went to a command, so its page is not shown" if piped else
+              "tidemark: there is no recording", file=sys.stderr)
+    return failure, profile
 
 
 def _end(process):
-    """Ends a recording that the reader interrupts; what was recorded so far is written."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
-        process.send_signal(number)
+    """Ends a recording that the reader interrupts, at once where they do so again; what was recorded so far is written."""
+    for number, wait in (signal.SIGINT, WAIT_S), (signal.SIGTERM, WRITE_S), (signal.SIGKILL, WAIT_S):
         try:
-            process.wait(WAIT_S)
+            os.killpg(process.pid, number)
+            process.wait(wait)
             return
-        except subprocess.TimeoutExpired:
+        except ProcessLookupError:
+            return
+        except (subprocess.TimeoutExpired, KeyboardInterrupt):
             pass
