@@ -30,12 +30,46 @@
 #define RET     0xd65f03c0u
 
 /*
+ * Runs `call`, with all vectors kept: whole, where they may be longer than 16 bytes, because to load
+ * the first 16 clears the rest. x17 is overwritten; the frame must be found through x29 afterwards.
+ */
+#define LOW  "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n"
+#define HIGH "16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31\n"
+#define KEEP_VECTORS(call)                                                                         \
+    "adrp x17, entry_sve\n"                                                                        \
+    "ldr w17, [x17, #:lo12:entry_sve]\n"                                                           \
+    "cbnz w17, 1f\n"                                                                               \
+    "sub sp, sp, #512\n"                                                                           \
+    ".irp n, " LOW "str q\\n, [sp, #\\n * 16]\n"                                                   \
+    ".endr\n"                                                                                      \
+    ".irp n, " HIGH "str q\\n, [sp, #\\n * 16]\n"                                                  \
+    ".endr\n" call ".irp n, " LOW "ldr q\\n, [sp, #\\n * 16]\n"                                    \
+    ".endr\n"                                                                                      \
+    ".irp n, " HIGH "ldr q\\n, [sp, #\\n * 16]\n"                                                  \
+    ".endr\n"                                                                                      \
+    "b 2f\n"                                                                                       \
+    "1: addvl sp, sp, #-32\n"                                                                      \
+    "addvl sp, sp, #-2\n" /* 16 predicates have an eighth of a vector each */                      \
+    ".irp n, " LOW "str p\\n, [sp, #\\n, mul vl]\n"                                                \
+    "str z\\n, [sp, #\\n + 2, mul vl]\n"                                                           \
+    ".endr\n"                                                                                      \
+    ".irp n, " HIGH "str z\\n, [sp, #\\n + 2, mul vl]\n"                                           \
+    ".endr\n" call ".irp n, " LOW "ldr p\\n, [sp, #\\n, mul vl]\n"                                 \
+    "ldr z\\n, [sp, #\\n + 2, mul vl]\n"                                                           \
+    ".endr\n"                                                                                      \
+    ".irp n, " HIGH "ldr z\\n, [sp, #\\n + 2, mul vl]\n"                                           \
+    ".endr\n"                                                                                      \
+    "2:\n"
+
+/*
  * Calls a hook for a function of the executable; x16: the slot. Within one source file compilers
  * know which registers a function leaves alone, whatever the convention says: all are kept but for
- * the result (of vectors 16 bytes: our own code uses no more), and x16 and x17, which any call may
- * change. The hook finds its caller through our frame record, which is at the end of our frame.
+ * the result, and x16 and x17, which any call may change. The hook finds its caller through our
+ * frame record, which is at the end of our frame.
  */
+// clang-format off
 __asm__(".text\n"
+        ".arch_extension sve\n"
         ".globl entry_wrapper\n"
         ".hidden entry_wrapper\n"
         ".type entry_wrapper, %function\n"
@@ -48,7 +82,7 @@ __asm__(".text\n"
         ".cfi_offset x30, -8\n"
         "mov x29, sp\n"
         ".cfi_def_cfa x29, 16\n"
-        "sub sp, sp, #640\n"
+        "sub sp, sp, #128\n"
         "stp x1, x2, [x29, #-128]\n"
         "stp x3, x4, [x29, #-112]\n"
         "stp x5, x6, [x29, #-96]\n"
@@ -57,20 +91,8 @@ __asm__(".text\n"
         "stp x11, x12, [x29, #-48]\n"
         "stp x13, x14, [x29, #-32]\n"
         "stp x15, x18, [x29, #-16]\n"
-        ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n"
-        "str q\\n, [sp, #\\n * 16]\n"
-        ".endr\n"
-        ".irp n, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31\n"
-        "str q\\n, [sp, #\\n * 16]\n"
-        ".endr\n"
-        "ldr x16, [x16]\n"
-        "blr x16\n"
-        ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n"
-        "ldr q\\n, [sp, #\\n * 16]\n"
-        ".endr\n"
-        ".irp n, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31\n"
-        "ldr q\\n, [sp, #\\n * 16]\n"
-        ".endr\n"
+        KEEP_VECTORS("ldr x16, [x16]\n"
+                     "blr x16\n")
         "ldp x1, x2, [x29, #-128]\n"
         "ldp x3, x4, [x29, #-112]\n"
         "ldp x5, x6, [x29, #-96]\n"
@@ -87,14 +109,15 @@ __asm__(".text\n"
         ".cfi_restore x30\n"
         "ret\n"
         ".cfi_endproc\n"
-        ".size entry_wrapper, . - entry_wrapper\n");
+        ".size entry_wrapper, . - entry_wrapper\n"
+        ".arch_extension nosve\n");
 extern const char entry_wrapper[] __attribute__((visibility("hidden")));
 
 /*
  * Tells that a function was entered, and goes on with it as if nothing had been; x16: the slot. All
- * registers are kept but for x16 and x17, which any call may change; vectors whole, where they are
- * longer than 16 bytes: on the way to a new thread's ring, say, there are functions of libc that
- * use all of them. The flags hold nothing when a function begins.
+ * registers are kept but for x16 and x17, which any call may change: on the way to a new thread's
+ * ring, say, there are functions of libc that use all of them. The flags hold nothing when a
+ * function begins.
  */
 __asm__(".text\n"
         ".arch_extension sve\n"
@@ -120,45 +143,9 @@ __asm__(".text\n"
         "stp x12, x13, [sp, #96]\n"
         "stp x14, x15, [sp, #112]\n"
         "stp x16, x18, [sp, #128]\n"
-        "mov x9, x16\n"
-        "adrp x8, entry_sve\n"
-        "ldr w8, [x8, #:lo12:entry_sve]\n"
-        "cbnz w8, 1f\n"
-        "sub sp, sp, #512\n"
-        ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n"
-        "str q\\n, [sp, #\\n * 16]\n"
-        ".endr\n"
-        ".irp n, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31\n"
-        "str q\\n, [sp, #\\n * 16]\n"
-        ".endr\n"
-        "ldr x0, [x9]\n"
-        "bl entry_reached\n"
-        ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n"
-        "ldr q\\n, [sp, #\\n * 16]\n"
-        ".endr\n"
-        ".irp n, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31\n"
-        "ldr q\\n, [sp, #\\n * 16]\n"
-        ".endr\n"
-        "b 2f\n"
-        "1: addvl sp, sp, #-32\n"
-        "addvl sp, sp, #-2\n" /* 16 predicates have an eighth of a vector each */
-        ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n"
-        "str p\\n, [sp, #\\n, mul vl]\n"
-        "str z\\n, [sp, #\\n + 2, mul vl]\n"
-        ".endr\n"
-        ".irp n, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31\n"
-        "str z\\n, [sp, #\\n + 2, mul vl]\n"
-        ".endr\n"
-        "ldr x0, [x9]\n"
-        "bl entry_reached\n"
-        ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n"
-        "ldr p\\n, [sp, #\\n, mul vl]\n"
-        "ldr z\\n, [sp, #\\n + 2, mul vl]\n"
-        ".endr\n"
-        ".irp n, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31\n"
-        "ldr z\\n, [sp, #\\n + 2, mul vl]\n"
-        ".endr\n"
-        "2: sub sp, x29, #160\n"
+        KEEP_VECTORS("ldr x0, [x16]\n"
+                     "bl entry_reached\n")
+        "sub sp, x29, #160\n"
         "ldp x0, x1, [sp]\n"
         "ldp x2, x3, [sp, #16]\n"
         "ldp x4, x5, [sp, #32]\n"
@@ -179,12 +166,12 @@ __asm__(".text\n"
         ".cfi_endproc\n"
         ".size entry_told, . - entry_told\n"
         ".arch_extension nosve\n");
+// clang-format on
 extern const char entry_told[] __attribute__((visibility("hidden")));
 uint32_t entry_sve __attribute__((visibility("hidden"))); /* vectors may be longer than 16 bytes */
 
 bool entry_can_tell(void)
 {
-    entry_sve = (getauxval(AT_HWCAP) & HWCAP_SVE) != 0;
     return true;
 }
 
@@ -313,6 +300,7 @@ bool entry_make(const struct entry *e, uint8_t slot[ENTRY_SLOT], uint64_t slot_a
     uint32_t first;
     if (e->readable < ENTRY_PATCH || e->size < 4)
         return false;
+    entry_sve = (getauxval(AT_HWCAP) & HWCAP_SVE) != 0;
     memcpy(&first, e->code, 4);
     bool landing = is_landing(first);
     unsigned taken = landing ? 8 : 4;

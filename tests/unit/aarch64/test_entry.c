@@ -1,6 +1,10 @@
 /* A function's first instruction, moved: what it becomes at its new place. */
 #include "../unit.h"
 
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+
 #include "record/entry.h"
 
 #define FUNCTION   UINT64_C(0x400000)
@@ -71,11 +75,72 @@ static void test_out_of_reach(void **state)
     assert_false(make(branch(FUNCTION, far), SLOT, slot));
 }
 
+/* --- registers ------------------------------------------------------------------------------- */
+
+extern const char entry_wrapper[] __attribute__((visibility("hidden")));
+
+#define LONGEST 256 /* bytes of a vector */
+
+/* All that a compiler may use in a hook and need not keep. */
+static void *overwrite(void)
+{
+    __asm__ volatile("movi v20.16b, #0\n\t"
+                     "movi v3.16b, #0\n\t"
+                     "mov x7, #0\n\t"
+                     :
+                     :
+                     : "v20", "v3", "x7");
+    return NULL;
+}
+
+__asm__(".text\n"
+        ".arch_extension sve\n"
+        "call_wrapped:\n" /* slot, room for a vector each */
+        "stp x29, x30, [sp, #-32]!\n"
+        "stp x19, x20, [sp, #16]\n"
+        "mov x16, x0\n"
+        "mov x19, x1\n"
+        "mov x20, x2\n"
+        "dup z20.b, w3\n"
+        "dup z3.b, w3\n"
+        "mov x7, x3\n"
+        "bl entry_wrapper\n"
+        "mov x0, x7\n"
+        "str z20, [x19]\n"
+        "str z3, [x20]\n"
+        "ldp x19, x20, [sp, #16]\n"
+        "ldp x29, x30, [sp], #32\n"
+        "ret\n"
+        ".arch_extension nosve\n");
+uint64_t call_wrapped(const void *slot, uint8_t *one, uint8_t *other, uint64_t value);
+
+/* Vectors are kept whole, where they are longer than 16 bytes. */
+static void test_vectors(void **state)
+{
+    (void)state;
+    const void *hook = (const void *)overwrite;
+    uint8_t one[LONGEST], other[LONGEST];
+    uint32_t made[ENTRY_SLOT / 4];
+    if (!(getauxval(AT_HWCAP) & HWCAP_SVE))
+        return;
+    assert_true(make(branch(FUNCTION, FUNCTION + TO), SLOT, made));
+    memset(one, 0, sizeof one);
+    memset(other, 0, sizeof other);
+    assert_u64_equal(call_wrapped(&hook, one, other, 7), 7);
+    size_t length = LONGEST;
+    while (length && !one[length - 1])
+        length--;
+    assert_true(length >= 16 && length == (size_t)prctl(PR_SVE_GET_VL) % (LONGEST * 2));
+    for (size_t i = 0; i < length; i++)
+        assert_true(one[i] == 7 && other[i] == 7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_moved_branches),
         cmocka_unit_test(test_out_of_reach),
+        cmocka_unit_test(test_vectors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
