@@ -174,8 +174,8 @@ static void look_at_python(struct thread *t)
 
 /*
  * Where a thread surely is on its own stack, and not on a coroutine's beside it. The first one's:
- * the kernel keeps as much free below it as the limit was at the start. Others': the descriptor is
- * at the top of the size that was asked for, in less than a page.
+ * the kernel keeps as much free below it as the limit was at the start. Others': the thread pointer
+ * is near the top of the size that was asked for.
  */
 static uint64_t sure_stack(bool first, uint64_t high)
 {
@@ -189,7 +189,8 @@ static uint64_t sure_stack(bool first, uint64_t high)
                 &of_first, &none, 1 + (limit.rlim_cur < STACK_MOST ? limit.rlim_cur : STACK_MOST));
         size = atomic_load(&of_first) ? atomic_load(&of_first) - 1 : 0;
     }
-    return size > page_bytes() && size < high ? high - size + page_bytes() : high;
+    uint64_t above = first ? page_bytes() : ARCH_ABOVE_THREAD_POINTER;
+    return size > above && size < high ? high - size + above : high;
 }
 
 /* Makes `t` the calling thread's. */

@@ -47,6 +47,34 @@ static bool step_by_code(struct copied_stack *s, struct arch_registers *r)
     return true;
 }
 
+/*
+ * A step from where a sample was taken, in code without unwind information that has not made a
+ * frame: stubs, leaves of generated code. The return address is in a register still, and neither sp
+ * nor fp has moved since the call. If fp leads to the same address, the frame is made. Later the
+ * register may be left of a call that the function made, and leads into it: in a file's code, only a
+ * call of this function by name is believed.
+ */
+static bool step_by_link(struct copied_stack *s, struct arch_registers *r)
+{
+    uint64_t pc = r->value[ARCH_REG_PC], back, kept;
+    struct unwind_module module;
+    if (!arch_link(r, &back) || !s->space.call || back < LOWEST_CODE || back >> ARCH_ADDRESS_BITS ||
+        rule_kind(rule_get(s->rules, &s->space, pc)) != RULE_GUESS)
+        return false;
+    enum step_call call = s->space.call(&s->space, back, pc);
+    if (call != CALL_BARE && (call != CALL_ANY || !s->space.find(&s->space, pc - 1, &module)))
+        return false;
+    bool past_end = s->past_end;
+    bool made = r->known >> ARCH_REG_FP & 1 && read_copy(s, r->value[ARCH_REG_FP] + 8, &kept) &&
+                arch_return_address(kept) == back;
+    s->past_end = past_end;
+    if (made)
+        return false;
+    r->value[ARCH_REG_PC] = back;
+    r->known &= ARCH_BIT(ARCH_REG_PC) | ARCH_BIT(ARCH_REG_SP) | ARCH_BIT(ARCH_REG_FP);
+    return true;
+}
+
 /* One step by a rule: 1: done; 0: no caller; -1: lost; 2: the rule is too slow for this. `called`:
  * the pc is a return address, and not where a sample was taken. */
 static int step_by_rule(struct copied_stack *s, struct arch_registers *r, bool called)
@@ -129,6 +157,8 @@ again:
             return count;
         }
         addresses[count++] = r.value[ARCH_REG_PC];
+        if (count == 1 && step_by_link(s, &r))
+            continue;
         int code = slowly ? 2 : step_by_rule(s, &r, count > 1);
         if (code == 2) {
             enum step_end step = unwind_step(&s->space, &r, &result);

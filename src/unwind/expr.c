@@ -54,6 +54,10 @@ int expr_evaluate(const struct unwind_space *space, const struct arch_registers 
         if ((op >= 0x70 && op <= 0x8f) || op == 0x92) { /* breg0.., bregx */
             uint64_t reg = op == 0x92 ? (uint64_t)read_leb(&at, end, false) : op - 0x70u;
             int64_t offset = read_leb(&at, end, true);
+            if (arch_made_up(reg, &v)) {
+                stack[n++] = v + (uint64_t)offset;
+                continue;
+            }
             if (reg >= ARCH_REGISTERS || !(r->known >> reg & 1))
                 return -1;
             /* The pc is a return address: the instruction in question is before it (PLT entries

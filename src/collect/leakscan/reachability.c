@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "collect/proc/glibc_layout.h"
+#include "machine/registers.h"
 
 #define BUFFER    (1u << 20)
 #define NEAR      256u /* a gap that is read along with what is beside it */
@@ -164,6 +165,7 @@ static void mark(struct reachability *f, uint32_t block)
 
 void reachability_word(struct reachability *f, uint64_t word)
 {
+    word = arch_untagged(word);
     const struct reachability_area *a = word - f->low < f->span ? area_of(f, word) : NULL;
     uint32_t ended = NONE;
     uint32_t block = a ? block_in(f, a, cell_of(f, a, word), word, &ended) : NONE;
@@ -268,6 +270,7 @@ static inline void take_words(const struct reachability *f, struct looks *l, con
     for (size_t at = 0; at + 8 <= size; at += 8) {
         uint64_t word;
         memcpy(&word, bytes + at, 8);
+        word = arch_untagged(word);
         if (word - f->low >= f->span)
             continue;
         const struct reachability_area *a = area_of(f, word);

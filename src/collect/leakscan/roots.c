@@ -3,7 +3,6 @@
 #include <elf.h>
 #include <string.h>
 
-#include "collect/proc/glibc_layout.h"
 #include "machine/page.h"
 #include "machine/stopped.h"
 
@@ -90,6 +89,12 @@ static bool is_in(const struct region *m, uint64_t address)
     return m && address >= m->start && address < m->end;
 }
 
+/* Of a thread's storage and descriptor, in this region. */
+static uint64_t storage_end(const struct region *m, uint64_t pointer)
+{
+    return m->end - pointer > STOPPED_ABOVE_POINTER ? pointer + STOPPED_ABOVE_POINTER : m->end;
+}
+
 /*
  * glibc puts a thread's storage and descriptor at the top of its stack. A thread may be on another
  * stack for now (of a signal handler, a coroutine): then all of its own counts. A stack in a block
@@ -104,37 +109,33 @@ static void add_stack(const struct root_facts *f, const struct reachability *rea
     bool at_home = is_in(stack, t->pointer) && t->pointer > t->stack;
     if (stack && stack->kind == REGION_ANONYMOUS && stack->writable &&
         reachability_find(reach, t->stack) == UINT32_MAX) {
-        uint64_t end = at_home && stack->end - t->pointer > GLIBC_DESCRIPTOR
-                           ? t->pointer + GLIBC_DESCRIPTOR
-                           : stack->end;
+        uint64_t end = at_home ? storage_end(stack, t->pointer) : stack->end;
         address_set_add(out, from > stack->start ? from : stack->start, end);
     }
     struct address_set known = {0};
     address_set_inside(&f->mapped, t->pointer, t->pointer + 1, &known);
     if (!at_home && storage && storage->kind == REGION_ANONYMOUS && !known.items.count &&
         reachability_find(reach, t->pointer) == UINT32_MAX)
-        address_set_add(out, storage->start,
-                        storage->end - t->pointer > GLIBC_DESCRIPTOR ? t->pointer + GLIBC_DESCRIPTOR
-                                                                     : storage->end);
+        address_set_add(out, storage->start, storage_end(storage, t->pointer));
     address_set_release(&known);
 }
 
 /*
  * Stacks of threads that have ended are kept by glibc for those that come, and with them the
- * thread's descriptor, which holds on to its storage. It begins with its own address, and has it
- * again. What else is on such a stack is stale.
+ * thread's descriptor, which holds on to its storage. What else is on such a stack is stale.
  */
 static void add_descriptor(const struct memory *m, const struct region *stack,
                            struct address_set *out)
 {
-    uint64_t words[GLIBC_DESCRIPTOR / 8];
-    struct address_range top = {stack->end - GLIBC_DESCRIPTOR, stack->end};
-    if (stack->end - stack->start < GLIBC_DESCRIPTOR)
+    uint64_t words[STOPPED_DESCRIPTOR_LAST / 8];
+    struct address_range top = {stack->end - sizeof words, stack->end};
+    if (stack->end - stack->start < sizeof words)
         return;
     memory_read((void *)(uintptr_t)m, &top, 1, (char *)words);
-    for (size_t i = 0; i + 2 < GLIBC_DESCRIPTOR / 8; i += 8)
-        if (words[i] == top.start + i * 8 && words[i + 2] == words[i])
-            address_set_add(out, words[i], stack->end);
+    for (size_t i = 0; i + STOPPED_DESCRIPTOR_WORDS <= sizeof words / 8;
+         i += STOPPED_DESCRIPTOR_STRIDE)
+        if (stopped_is_descriptor(words + i, top.start + i * 8))
+            address_set_add(out, top.start + i * 8, stack->end);
 }
 
 static void add_descriptors(const struct memory *m, struct address_set *out)

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "machine/registers.h"
+
 #define BUFFER   65536
 #define FARTHEST (UINT64_C(64) << 20) /* from the beginning of a block that is found */
 
@@ -28,6 +30,7 @@ static void take_words(struct target *t, struct reachability *f, const struct re
     for (uint64_t at = part.start; at + 8 <= part.end; at += 8) {
         uint64_t word;
         memcpy(&word, bytes + (at - part.start), 8);
+        word = arch_untagged(word);
         if (word - f->low < f->span && reachability_find(f, word) != UINT32_MAX &&
             reachability_find(f, at) == UINT32_MAX && is_inherited(t, at, m->start, last))
             reachability_word(f, word);

@@ -14,8 +14,7 @@
 
 #include "machine/page.h"
 
-#define GLIBC_FREE_HEADER 48   /* kept at the beginning of a free block of many pages */
-#define GLIBC_DESCRIPTOR  8192 /* at least what is kept above a thread pointer */
+#define GLIBC_FREE_HEADER 48 /* kept at the beginning of a free block of many pages */
 
 /* Is a block of this size glibc's? No other allocator has blocks that are 8 more than a multiple of
  * 16; large ones are mapped alone. */

@@ -1,7 +1,7 @@
 /*
  * Pages and blocks brought together. Every resident page that may be the allocator's has a place in
  * one array, in order of address, and each block adds what it takes to its pages' places: blocks
- * come in any order, and a page costs 6 bytes.
+ * come in any order, and a page of 4 KiB costs 6 bytes.
  */
 #include <stdlib.h>
 
@@ -15,9 +15,15 @@
 #define MUCH_FREE (UINT64_C(64) << 10)
 #define SHARE     65536 /* parts of a byte that free space is shared out in */
 
+#if ARCH_PAGE_LARGEST <= UINT16_MAX
+typedef uint16_t in_page; /* bytes of a page, up to all of them */
+#else
+typedef uint32_t in_page;
+#endif
+
 struct page_use {
-    uint16_t live, other; /* bytes of blocks; what is added to them */
-    uint16_t end;         /* of the last of either */
+    in_page live, other; /* bytes of blocks; what is added to them */
+    in_page end;         /* of the last of either */
 };
 
 struct share {
@@ -76,10 +82,10 @@ static void use_page(struct page_use *u, const struct extended *b, uint64_t page
     uint64_t room = PAGE - used(u); /* blocks may overlap while it runs */
     all = all < room ? all : room;
     live = live < all ? live : all;
-    u->live = (uint16_t)(u->live + live);
-    u->other = (uint16_t)(u->other + (all - live));
+    u->live = (in_page)(u->live + live);
+    u->other = (in_page)(u->other + (all - live));
     uint64_t end = b->end - page < PAGE ? b->end - page : PAGE;
-    u->end = end > u->end ? (uint16_t)end : u->end;
+    u->end = end > u->end ? (in_page)end : u->end;
 }
 
 static void use_block(void *context, const struct block *block)

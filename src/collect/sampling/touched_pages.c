@@ -7,15 +7,17 @@
 #include "collect/proc/pagemap.h"
 #include "machine/page.h"
 
-#define PAGE_SHIFT   12
-#define REGION_SHIFT 21
-#define REGION_BYTES (UINT64_C(1) << REGION_SHIFT)
+/* A table of pages is a page of addresses: so many a huge one has. */
+#define PAGE_SHIFT   ((unsigned)__builtin_ctzll(page_bytes()))
+#define REGION_PAGES ((unsigned)(page_bytes() / 8))
+#define REGION_BYTES (REGION_PAGES * page_bytes())
+#define REGION_SHIFT (2 * PAGE_SHIFT - 3)
 
 #define WAIT_NS     500000
 #define WAITS       20 /* for one fault */
 #define WAITED_MOST 8  /* faults of a process */
 
-/* Is the page part of a huge one by now? Asked once for each 2 MiB. -1: the page is gone, or
+/* Is the page part of a huge one by now? Asked once for each region. -1: the page is gone, or
  * everything is. */
 static int is_huge(pid_t pid, uint64_t address)
 {
@@ -33,8 +35,8 @@ static int is_huge(pid_t pid, uint64_t address)
     return huge;
 }
 
-/* The kernel tells of a fault before it sees to it, and to clear 2 MiB takes a while. Only some are
- * waited for: memory that is gone again would be waited for in vain, each time. */
+/* The kernel tells of a fault before it sees to it, and to clear a huge page takes a while. Only
+ * some are waited for: memory that is gone again would be waited for in vain, each time. */
 static int is_huge_by_now(struct touched_pages *p, pid_t pid, uint64_t address)
 {
     const struct timespec nap = {.tv_nsec = WAIT_NS};
@@ -51,7 +53,7 @@ static int is_huge_by_now(struct touched_pages *p, pid_t pid, uint64_t address)
 static bool is_untouched(const struct touched_pages_region *r)
 {
     uint64_t any = 0;
-    for (unsigned i = 0; i < TOUCHED_PAGES_IN_REGION / 64; i++)
+    for (unsigned i = 0; i < REGION_PAGES / 64; i++)
         any |= r->touched[i] | r->shared[i];
     return !any;
 }
@@ -60,7 +62,7 @@ enum fault_kind touched_pages_fault(struct touched_pages *p, pid_t pid, const st
                                     uint64_t address)
 {
     uint64_t number = address >> REGION_SHIFT, start = number << REGION_SHIFT;
-    unsigned page = (unsigned)(address >> PAGE_SHIFT) % TOUCHED_PAGES_IN_REGION;
+    unsigned page = (unsigned)(address >> PAGE_SHIFT) % REGION_PAGES;
     uint64_t bit = UINT64_C(1) << page % 64;
     uint32_t *place = map_at(&p->index, number);
     if (*place == MAP_NONE) {
@@ -93,7 +95,7 @@ void touched_pages_fork(struct touched_pages *parent, struct touched_pages *chil
 {
     for (size_t i = 0; i < parent->regions.count; i++) {
         struct touched_pages_region *r = &parent->regions.items[i];
-        for (unsigned k = 0; k < TOUCHED_PAGES_IN_REGION / 64; k++)
+        for (unsigned k = 0; k < REGION_PAGES / 64; k++)
             r->shared[k] |= r->touched[k];
     }
     touched_pages_clear(child);
@@ -109,7 +111,7 @@ void touched_pages_fork(struct touched_pages *parent, struct touched_pages *chil
 static void region_forget(struct touched_pages_region *r, uint64_t base, uint64_t start,
                           uint64_t end)
 {
-    for (unsigned page = 0; page < TOUCHED_PAGES_IN_REGION; page++) {
+    for (unsigned page = 0; page < REGION_PAGES; page++) {
         uint64_t address = base + ((uint64_t)page << PAGE_SHIFT);
         uint64_t bit = UINT64_C(1) << page % 64;
         if (address >= start && address < end) {

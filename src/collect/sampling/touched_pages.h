@@ -1,8 +1,9 @@
 /*
  * touched_pages: what kind a page fault is, and how much memory it made resident.
  *
- * Two bits a page, kept for each 2 MiB that anything was touched in: it has been touched, and it
- * was when the process forked or was forked, so that the next write to it makes a copy.
+ * Two bits a page, kept for each region that anything was touched in: it has been touched, and it
+ * was when the process forked or was forked, so that the next write to it makes a copy. A region is
+ * what a huge page has: 2 MiB for pages of 4 KiB, 32 MiB for 16 KiB, 512 MiB for 64 KiB.
  */
 #ifndef TIDE_COLLECT_SAMPLING_TOUCHED_PAGES_H
 #define TIDE_COLLECT_SAMPLING_TOUCHED_PAGES_H
@@ -15,20 +16,20 @@
 
 enum fault_kind {
     FAULT_TOUCH, /* a page of memory that was not there */
-    FAULT_HUGE,  /* 2 MiB of them at once */
+    FAULT_HUGE,  /* a region of them at once */
     FAULT_FILE,  /* a page of a file */
     FAULT_COPY,  /* of a page that was shared since a fork: no more is resident than before */
 };
 
-#define TOUCHED_PAGES_IN_REGION 512
+#define TOUCHED_PAGES_MOST (ARCH_PAGE_LARGEST / 8) /* of a region */
 
 struct touched_pages_region {
-    uint64_t touched[TOUCHED_PAGES_IN_REGION / 64], shared[TOUCHED_PAGES_IN_REGION / 64];
+    uint64_t touched[TOUCHED_PAGES_MOST / 64], shared[TOUCHED_PAGES_MOST / 64];
     bool huge;
 };
 
 struct touched_pages {
-    struct map index; /* address of a region / 2 MiB -> index in regions */
+    struct map index; /* address of a region / its size -> index in regions */
     VEC(struct touched_pages_region) regions;
     uint64_t huge_mapping; /* the start of the last one where a huge page was seen */
     unsigned waited;       /* faults that were read before the kernel had seen to them */

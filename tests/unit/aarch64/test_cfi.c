@@ -4,7 +4,10 @@
  */
 #include "../unit.h"
 
+#include <sys/prctl.h>
+
 #include "unwind/cfi.h"
+#include "unwind/expr.h"
 #include "unwind/rule.h"
 
 #define LR 30
@@ -118,12 +121,28 @@ static void test_rules_hold_what_fits(void **state)
     assert_false(rule_fits(16, -16, 4));
 }
 
+/* Where a frame ends that holds one vector of any length: sp + 16 + VG * 8. */
+static void test_length_of_vectors(void **state)
+{
+    (void)state;
+    static const uint8_t end[] = {0x8f, 16, 0x92, 46, 0, 0x38, 0x1e, 0x22};
+    struct arch_registers r = {.known = ARCH_BIT(ARCH_REG_SP)};
+    struct unwind_space space = {0};
+    uint64_t cfa = 0;
+    bool sve = getauxval(AT_HWCAP) & HWCAP_SVE;
+    r.value[ARCH_REG_SP] = 0x1000;
+    assert_int_equal(expr_evaluate(&space, &r, end, sizeof end, NULL, &cfa), sve ? 0 : -1);
+    if (sve)
+        assert_u64_equal(cfa, 0x1010 + (uint64_t)(prctl(PR_SVE_GET_VL) & PR_SVE_VL_LEN_MASK));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_known_function),
         cmocka_unit_test(test_as_readelf_has_it),
         cmocka_unit_test(test_rules_hold_what_fits),
+        cmocka_unit_test(test_length_of_vectors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,8 +9,10 @@
 #ifndef TIDE_MACHINE_REGISTERS_H
 #define TIDE_MACHINE_REGISTERS_H
 
+#include <asm/hwcap.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/auxv.h>
 
 #define ARCH_NAME      "aarch64"               /* as the kernel has it */
 #define ARCH_MACHINE   EM_AARCH64              /* of a file for it */
@@ -60,6 +62,35 @@ static inline uint64_t arch_return_address(uint64_t kept)
     register uint64_t address __asm__("x30") = kept;
     __asm__("hint #7" : "+r"(address));
     return address;
+}
+
+/* The return address that a call left in a register; false: that is not known. */
+static inline bool arch_link(const struct arch_registers *r, uint64_t *address)
+{
+    *address = arch_return_address(r->value[30]);
+    return r->known >> 30 & 1;
+}
+
+/*
+ * The value of a DWARF register that the processor does not have: VG, the length of vectors (SVE) in
+ * words of 8 bytes, on which frames depend that save such vectors. It is that of this process, and
+ * of any other that has not asked for another one.
+ */
+static inline bool arch_made_up(uint64_t number, uint64_t *value)
+{
+    if (number != 46 || !(getauxval(AT_HWCAP) & HWCAP_SVE))
+        return false;
+    register uint64_t bytes __asm__("x0");
+    __asm__(".inst 0x04bf5020" : "=r"(bytes)); /* rdvl x0, #1 */
+    *value = bytes / 8;
+    return true;
+}
+
+/* An address without the highest 8 bits, which the processor does not look at: a memory tag (MTE)
+ * may be there, or what a program likes. */
+static inline uint64_t arch_untagged(uint64_t address)
+{
+    return address & (ARCH_BIT(56) - 1);
 }
 
 /* Call frame instructions of this machine alone that change nothing for us: that from here on the

@@ -5,6 +5,7 @@
 #define TIDE_MACHINE_STOPPED_H
 
 #include <elf.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/ptrace.h>
 #include <sys/types.h>
@@ -14,6 +15,21 @@
 #define STOPPED_RED_ZONE       16         /* bytes below the stack pointer: none are in use */
 #define STOPPED_EXTENDED_SET   NT_PRFPREG /* vectors, which may hold addresses, */
 #define STOPPED_EXTENDED_BYTES 1024       /* in less than this; of longer ones the first 16 bytes */
+
+/*
+ * glibc has a thread's own variables above the thread pointer, up to the end of its stack, and its
+ * descriptor below. In that, the head of an empty list of mutexes points to itself, and the word
+ * before points to it, too; what comes before the two leads to other descriptors alone.
+ */
+#define STOPPED_ABOVE_POINTER     UINT64_MAX
+#define STOPPED_DESCRIPTOR_LAST   UINT64_C(65536)
+#define STOPPED_DESCRIPTOR_WORDS  2
+#define STOPPED_DESCRIPTOR_STRIDE 1
+
+static inline bool stopped_is_descriptor(const uint64_t *words, uint64_t address)
+{
+    return words[0] == address + 8 && words[1] == address + 8;
+}
 
 static inline uint64_t stopped_stack(const struct user_regs_struct *r)
 {

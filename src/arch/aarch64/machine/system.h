@@ -4,6 +4,11 @@
 #ifndef TIDE_MACHINE_SYSTEM_H
 #define TIDE_MACHINE_SYSTEM_H
 
+/* Bytes of a thread's stack above its thread pointer, at most: glibc has the thread's own variables
+ * there, the descriptor below. Nothing tells how large they are; a program with more is not known.
+ */
+#define ARCH_ABOVE_THREAD_POINTER (1 << 20)
+
 /* A system call without libc: the result or a negative errno. */
 static inline long arch_syscall(long number, const long a[6])
 {

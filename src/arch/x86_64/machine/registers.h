@@ -55,6 +55,28 @@ static inline uint64_t arch_return_address(uint64_t kept)
     return kept;
 }
 
+/* The return address that a call left in a register: x86-64 has none. */
+static inline bool arch_link(const struct arch_registers *r, uint64_t *address)
+{
+    (void)r;
+    (void)address;
+    return false;
+}
+
+/* The value of a DWARF register that the processor does not have: there is none. */
+static inline bool arch_made_up(uint64_t number, uint64_t *value)
+{
+    (void)number;
+    (void)value;
+    return false;
+}
+
+/* What an address has in its highest bits beside the address: nothing. */
+static inline uint64_t arch_untagged(uint64_t address)
+{
+    return address;
+}
+
 /* Call frame instructions of this machine alone that change nothing for us: there are none. */
 static inline bool arch_cfi_is_nothing(uint8_t instruction)
 {

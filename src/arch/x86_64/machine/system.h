@@ -4,6 +4,10 @@
 #ifndef TIDE_MACHINE_SYSTEM_H
 #define TIDE_MACHINE_SYSTEM_H
 
+/* Bytes of a thread's stack above its thread pointer, at most: glibc has the descriptor there, and
+ * the thread's own variables below. */
+#define ARCH_ABOVE_THREAD_POINTER 4096
+
 /* A system call without libc: the result or a negative errno. */
 static inline long arch_syscall(long number, const long a[6])
 {
