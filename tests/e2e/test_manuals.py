@@ -121,7 +121,7 @@ def test_tests_exist(t):
         with open(path) as source:
             for name in re.findall(r"^def (test_\w+)", source.read(), re.MULTILINE):
                 defined[name] = os.path.basename(path)
-    text = " ".join(text_of("docs/SAFETY.md").split())
+    text = re.sub(r"tests/unit/\w+\.c", "", " ".join(text_of("docs/SAFETY.md").split()))  # test_files_exist has these
     named = set(re.findall(r"\btest_\w+(?!\.py)\b", text)) - {os.path.splitext(f)[0] for f in defined.values()}
     t.true("tests named", len(named) > 15, len(named))
     t.equal("named and not defined", sorted(named - set(defined)), [])
