@@ -28,10 +28,12 @@ def build():
     """The library to preload, from stackcheck.c and the unwinder's own sources."""
     library = os.path.join(FOLDER, "libstackcheck.so")
     own = [os.path.join(ROOT, "src", "record", name) for name in ("exports.c", "libc.c", "loaded.c")]
+    machine = os.path.join(ROOT, "src", "arch", os.uname().machine)
+    own += [os.path.join(machine, name) for name in ("go.c", "signal_return.c")]
     sources = [os.path.join(workloads.HERE, "stackcheck.c"), *own] + sorted(glob.glob(os.path.join(ROOT, "src", "unwind", "*.c")))
     # As the recorder is built: frame pointers in the hooks, since that is how they find their caller.
-    subprocess.run(["gcc", "-std=gnu17", "-D_GNU_SOURCE", "-O2", "-g", "-fno-omit-frame-pointer", "-fPIC", "-shared",
-                    "-I", os.path.join(ROOT, "src"), *sources, "-o", library, "-ldl"], check=True)
+    subprocess.run(["gcc", "-std=gnu17", "-D_GNU_SOURCE", "-O2", "-g", "-Werror", "-fno-omit-frame-pointer", "-fPIC", "-shared",
+                    "-I", os.path.join(ROOT, "src"), "-I", machine, *sources, "-o", library, "-ldl"], check=True)
     return library
 
 

@@ -70,14 +70,13 @@ static int read_word(const struct unwind_space *self, uint64_t address, uint64_t
     return 0;
 }
 
-static bool follows_call(const struct unwind_space *self, uint64_t address)
+static enum step_call call_at(const struct unwind_space *self, uint64_t address, uint64_t callee)
 {
     (void)self;
-    return loaded_follows_call(address);
+    return loaded_call(address, callee);
 }
 
-static const struct unwind_space space = {
-    .find = find, .read = read_word, .follows_call = follows_call};
+static const struct unwind_space space = {.find = find, .read = read_word, .call = call_at};
 
 static void *map_memory(size_t size)
 {

@@ -19,6 +19,8 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 PROGRAMS = os.path.join(ROOT, "tests", "programs")
+# For programs that include headers of tidemark itself.
+OWN_HEADERS = ("-I", os.path.join(ROOT, "src"), "-I", os.path.join(ROOT, "src", "arch", os.uname().machine))
 NO_ARENAS = ("--ignore", r"^\[Python arena\]$")  # memory for small objects, of which a test with large ones knows nothing
 COMPILERS = {".c": "gcc", ".cpp": "g++"}
 

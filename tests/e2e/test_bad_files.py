@@ -12,7 +12,7 @@ import resource
 import struct
 import subprocess
 
-from harness import ROOT, cases
+from harness import OWN_HEADERS, cases
 
 MEMORY = 512 << 20
 SECONDS = 20  # of processor time, where well under one is normal
@@ -374,7 +374,7 @@ def test_memory_in_proportion(t, kind):
 @cases(seed=(1, 2, 3))
 def test_scribbled_memory(t, seed):
     """The program ends as it does alone, the file opens, and its child is exact."""
-    profile = t.record(t.build("scribbles.c", "-O1", "-I", os.path.join(ROOT, "src")), str(seed), status=7)
+    profile = t.record(t.build("scribbles.c", "-O1", *OWN_HEADERS), str(seed), status=7)
     t.equal("stderr", t.stderr, "")
     whole = t.report(profile, "total")
     t.equal("processes", len(whole["processes"]), 2)

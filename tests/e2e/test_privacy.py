@@ -10,7 +10,7 @@ import stat
 import subprocess
 import time
 
-from harness import ROOT, Failed, cases, eventually
+from harness import Failed, OWN_HEADERS, ROOT, cases, eventually
 from unprivileged import AS_NOBODY
 
 F_GET_SEALS = 1034
@@ -189,10 +189,9 @@ def test_the_key_is_in_no_command_line(t):
 
 
 def visitor(t):
-    source = os.path.join(ROOT, "src")
-    with open(os.path.join(source, "wire", "layout.h"), "rb") as layout:
+    with open(os.path.join(ROOT, "src", "wire", "layout.h"), "rb") as layout:
         version = hashlib.sha256(layout.read()).hexdigest()
-    return t.build("unknown_client.c", "-I", source, "-DOF_LAYOUT=" + version)
+    return t.build("unknown_client.c", *OWN_HEADERS, "-DOF_LAYOUT=" + version)
 
 
 def test_visitors_without_the_key_get_no_answer(t):
