@@ -176,7 +176,7 @@ def test_library_with_its_own_malloc(t, how):
 def test_library_with_its_own_malloc_in_a_short_program(t, how):
     """It is loaded and called between two looks of the collector, so the look at the end must find it."""
     plugin = t.build("own_malloc.c", "-O1", "-fno-builtin", OWN[how], shared=True)
-    report, stderr = recorded(t, t.build("looked_at.c", "-O1"), "brief", plugin)
+    report, stderr = recorded(t, t.build("not_recorded.c", "-O1"), "brief", plugin)
     says(t, report, stderr, plugin, "RTLD_DEEPBIND" if how == "exported" else "linked into it")
 
 
