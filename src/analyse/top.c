@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/path.h"
 
 static const char *const sorts[TOP_SORTS] = {"live", "growth", "rate", "temporary"};
 
@@ -23,10 +24,17 @@ bool top_sort_parse(const char *word, enum top_sort *out)
     return false;
 }
 
-static uint32_t label_of(struct strpool *labels, const struct answer_row *r)
+/* What is the same in all answers. A row shows where most of its bytes are, so one function may have
+ * another line in each of them; and a file another library. A Python function is one of its file,
+ * whose name stands for the library. */
+static uint32_t label_of(struct strpool *labels, const struct answer_row *r, enum grouping by)
 {
-    char *text = xasprintf("%s\n%s\n%s\n%u", r->name, r->module ? r->module : "",
-                           r->file ? r->file : "", r->line);
+    const char *module = r->module ? r->module : "", *file = r->file ? r->file : "";
+    bool python = strcmp(path_base(file), module) == 0;
+    bool of_function = by == BY_FUNCTION || by == BY_LINE;
+    char *text = xasprintf("%s\n%s\n%s\n%u", r->name, of_function ? module : "",
+                           by == BY_LINE || (of_function && python) ? file : "",
+                           by == BY_LINE ? r->line : 0);
     uint32_t label = strpool_add(labels, text);
     free(text);
     return label;
@@ -36,7 +44,7 @@ static uint32_t label_of(struct strpool *labels, const struct answer_row *r)
 static struct top_row *row_at(struct top *t, struct strpool *labels, struct map *index,
                               const struct answer_row *r)
 {
-    uint32_t *number = map_at(index, label_of(labels, r));
+    uint32_t *number = map_at(index, label_of(labels, r, t->queries[TOP_ASK_HELD].by));
     if (*number == MAP_NONE) {
         *number = (uint32_t)t->rows.count;
         *vec_push(&t->rows) = (struct top_row){
