@@ -122,8 +122,8 @@ bool growth_grows(const struct growth *g, enum growth_line line)
                                              gain >= STEPS_SHARE * growth_last(g, line)));
 }
 
-/* Is anything lost in the time of the marks that is worth a word? Each lost block is a fact. What is lost once, at the beginning, or little of it, is no leak that
- * anybody looks for. */
+/* Is enough lost between the marks to be worth a word? Each lost block is a fact. But what is lost
+ * once, at the beginning, or little of it, is no leak that anybody looks for. */
 static bool leaks_in_time(const struct growth *g)
 {
     const struct trend *t = &g->trends[GROWTH_LOST];

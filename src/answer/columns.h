@@ -174,7 +174,8 @@ struct rows {
     size_t depth; /* DEPTH: rows are calls, each followed by those below it; 0: they are not */
     const void *totals; /* a last row of the text, or NULL */
     /* What the rows are, for a line below that counts those which --top left out: "thread"; NULL:
-     * no line. JSON counts them in KEY_left_out. `left_out` adds what they have together, from the first of them: " with 3 KiB". */
+     * no line. JSON counts them in KEY_left_out. `left_out` adds what they have together, from the
+     * first of them: " with 3 KiB". */
     const char *noun;
     void (*left_out)(const void *answer, size_t first, struct strbuf *out);
 };

@@ -4,7 +4,7 @@
  * That is the first one. But a landing mark (bti) must stay where it is, because a processor that
  * checks indirect calls refuses others; and so must the instruction that signs the return address,
  * which is a landing mark, too. Then it is the second one, and what the first has done is undone at
- * the begin of the stub.
+ * the beginning of the stub.
  */
 #include <asm/hwcap.h>
 #include <string.h>

@@ -48,7 +48,7 @@ struct session_options {
     unsigned keep_snapshots;   /* of those that nobody asked for, so many of the newest; 0: all */
     bool paused;               /* until someone resumes */
     uint64_t plant_leak_bytes; /* that each mark of a program shall leak */
-    bool no_scan;              /* do not look what points to blocks, unless asked to */
+    bool no_scan;              /* scan for leaks only when asked to */
     bool full_scan;            /* look at all of it, however long it takes (end_budget.h) */
     const struct recorded_default *defaults; /* for reports; kept in the file as they are */
     size_t default_count;
