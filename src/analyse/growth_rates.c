@@ -10,7 +10,7 @@
 
 #include "analyse/growth.h"
 
-#define AWAY       0.3    /* of what RSS gained: a look at the end that differs by more is no use */
+#define AWAY       0.3    /* of what RSS gained: a look outside that differs by more is no use */
 #define AWAY_LEAST 131072 /* gained, to ask so */
 
 const char *growth_part_name(enum growth_part part)
@@ -37,14 +37,19 @@ static double position(const struct growth *g, uint64_t time_ns, size_t begin, s
     return at + share * growth_span(g, k, k + 1);
 }
 
-/* By its end a program may have given back what it had at its last mark: an interpreter does. */
+/* What a look before the first mark or after the last one saw may be far from what there was at the
+ * mark: a program makes most of its memory while it starts, and an interpreter gives it back at its
+ * end. */
 static bool is_of_its_time(const struct growth *g, const struct footprint *f, size_t begin,
                            size_t end)
 {
-    double gained = g->series[GROWTH_RSS][end] - g->series[GROWTH_RSS][begin];
-    return f->time_ns <= g->stamp[end]->time_ns ||
-           fabs((double)f->rss_bytes - g->series[GROWTH_RSS][end]) <= AWAY * fmax(gained, 0) ||
-           gained < AWAY_LEAST;
+    const double *rss = g->series[GROWTH_RSS];
+    double gained = rss[end] - rss[begin], away = 0;
+    if (f->time_ns < g->stamp[begin]->time_ns)
+        away = fabs((double)f->rss_bytes - rss[begin]);
+    else if (f->time_ns > g->stamp[end]->time_ns)
+        away = fabs((double)f->rss_bytes - rss[end]);
+    return away <= AWAY * fmax(gained, 0) || gained < AWAY_LEAST;
 }
 
 static const struct footprint *nearest(const struct growth *g, size_t begin, size_t end,
@@ -212,8 +217,12 @@ struct growth_rates growth_rates_between(const struct growth *g, size_t begin, s
     parts[GAIN_ROUNDING] = there * (gain[GROWTH_ANON] - gain[GROWTH_HELD] - live);
     double anonymous =
         gain[GROWTH_ANON] - parts[GAIN_LOST] - parts[GAIN_REACHABLE] - parts[GAIN_ROUNDING];
-    double shared = gain[GROWTH_SHARED];
-    parts[GAIN_RECORDER] = gain[GROWTH_RSS] - gain[GROWTH_ANON] - shared;
+    /* What the recorder had at a mark is estimated from looks. Where they are far off, it cannot have
+     * gained more than all that is not anonymous. */
+    double not_anonymous = gain[GROWTH_RSS] - gain[GROWTH_ANON], shared = gain[GROWTH_SHARED];
+    if (shared < 0 && not_anonymous > shared)
+        shared = fmin(not_anonymous, 0);
+    parts[GAIN_RECORDER] = not_anonymous - shared;
     if (l.first)
         share_out(&r, &l, anonymous, shared, gain[GROWTH_ARENAS]);
     else

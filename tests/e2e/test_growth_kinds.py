@@ -136,10 +136,13 @@ def test_python_objects(t, size, seed):
 
 def check_python_objects(t, size):
     profile = t.record(PYTHON, os.path.join(PROGRAMS, "growth_kinds.py"), "60", str(size), env=ON_PATH)
+    kept = int(t.stdout)
     growth = t.ask(profile, "growth")
     t.equal("verdict", growth["verdict"], "growth")
     account = growth["account"]
-    # Pages are looked at while the program runs on: what it allocates meanwhile counts as free.
-    t.true("the account names them", account["arenas"] >= 0.5 * (account["rss"] - account["recorder"]), account)
+    room = 0.1 * kept + account["error"]
+    t.true("account", abs(account["arenas"] - kept) <= room, (kept, account))
+    t.true("nothing else grows but the list", abs(account["rss"] - account["arenas"] - 8 * size / 216) <= room, (kept, account))
+    t.true("and nothing shrinks", all(part >= -0.02 * kept for part in account.values()), account)
     t.true("and says so", "Python" in growth["answer"] or "remember" in growth["answer"], growth["answer"])
     agrees(t, profile, growth)
