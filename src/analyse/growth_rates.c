@@ -10,8 +10,11 @@
 
 #include "analyse/growth.h"
 
-#define AWAY       0.3    /* of what RSS gained: a look outside that differs by more is no use */
-#define AWAY_LEAST 131072 /* gained, to ask so */
+/* Of what RSS gained: a look from before the first mark or after the last one whose RSS differs from
+ * that of the mark by more is no use. What a program does while it starts is of another kind. */
+#define AWAY_BEFORE 0.1
+#define AWAY_AFTER  0.3
+#define AWAY_LEAST  131072 /* gained, to ask so */
 
 const char *growth_part_name(enum growth_part part)
 {
@@ -44,12 +47,14 @@ static bool is_of_its_time(const struct growth *g, const struct footprint *f, si
                            size_t end)
 {
     const double *rss = g->series[GROWTH_RSS];
-    double gained = rss[end] - rss[begin], away = 0;
+    double gained = rss[end] - rss[begin];
+    if (gained < AWAY_LEAST)
+        return true;
     if (f->time_ns < g->stamp[begin]->time_ns)
-        away = fabs((double)f->rss_bytes - rss[begin]);
-    else if (f->time_ns > g->stamp[end]->time_ns)
-        away = fabs((double)f->rss_bytes - rss[end]);
-    return away <= AWAY * fmax(gained, 0) || gained < AWAY_LEAST;
+        return fabs((double)f->rss_bytes - rss[begin]) <= AWAY_BEFORE * gained;
+    if (f->time_ns > g->stamp[end]->time_ns)
+        return fabs((double)f->rss_bytes - rss[end]) <= AWAY_AFTER * gained;
+    return true;
 }
 
 static const struct footprint *nearest(const struct growth *g, size_t begin, size_t end,
