@@ -40,6 +40,12 @@ static double position(const struct growth *g, uint64_t time_ns, size_t begin, s
     return at + share * growth_span(g, k, k + 1);
 }
 
+static bool is_near(const struct growth *g, const struct footprint *f, size_t begin, size_t end)
+{
+    const double *rss = g->series[GROWTH_RSS];
+    return fabs((double)f->rss_bytes - rss[end]) <= AWAY_AFTER * (rss[end] - rss[begin]);
+}
+
 /* What a look before the first mark or after the last one saw may be far from what there was at the
  * mark: a program makes most of its memory while it starts, and an interpreter gives it back at its
  * end. */
@@ -52,9 +58,7 @@ static bool is_of_its_time(const struct growth *g, const struct footprint *f, si
         return true;
     if (f->time_ns < g->stamp[begin]->time_ns)
         return fabs((double)f->rss_bytes - rss[begin]) <= AWAY_BEFORE * gained;
-    if (f->time_ns > g->stamp[end]->time_ns)
-        return fabs((double)f->rss_bytes - rss[end]) <= AWAY_AFTER * gained;
-    return true;
+    return f->time_ns <= g->stamp[end]->time_ns || is_near(g, f, begin, end);
 }
 
 static const struct footprint *nearest(const struct growth *g, size_t begin, size_t end,
@@ -157,8 +161,9 @@ static void share_out(struct growth_rates *r, const struct looks *l, double anon
     }
 }
 
-/* Pages were not looked at twice: what there was of each kind at last bounds what it gained. */
-static void guess(struct growth_rates *r, const struct footprint *last, double span,
+/* Pages were not looked at twice: what there was of each kind at last, if that was looked at near
+ * the last mark, bounds what it gained. */
+static void guess(struct growth_rates *r, const struct footprint *last, bool is_near, double span,
                   double anonymous, double shared, double arenas, double mapped)
 {
     double *parts = r->parts, files = 0;
@@ -171,7 +176,7 @@ static void guess(struct growth_rates *r, const struct footprint *last, double s
     if (last && last->parts[PART_FILES] + last->parts[PART_SHARED] > 0)
         files = (double)last->parts[PART_FILES] /
                 (double)(last->parts[PART_FILES] + last->parts[PART_SHARED]);
-    if (last) {
+    if (last && is_near) {
         parts[GAIN_MAPPED] = fmin(parts[GAIN_MAPPED], (double)last->parts[PART_MAPPED] / span);
         parts[GAIN_FREE] = fmin(parts[GAIN_FREE],
                                 (double)(last->parts[PART_FREE] + last->parts[PART_HELD]) / span);
@@ -228,10 +233,11 @@ struct growth_rates growth_rates_between(const struct growth *g, size_t begin, s
     if (shared < 0 && not_anonymous > shared)
         shared = fmin(not_anonymous, 0);
     parts[GAIN_RECORDER] = not_anonymous - shared;
+    const struct footprint *last = nearest(g, begin, end, g->stamp[end]->time_ns, NULL);
     if (l.first)
         share_out(&r, &l, anonymous, shared, gain[GROWTH_ARENAS]);
     else
-        guess(&r, nearest(g, begin, end, g->stamp[end]->time_ns, NULL), span, anonymous, shared,
+        guess(&r, last, last && is_near(g, last, begin, end), span, anonymous, shared,
               gain[GROWTH_ARENAS], mapped);
     parts[GAIN_OTHER] = r.rss;
     for (int i = 0; i < GAIN_OTHER; i++)
