@@ -251,7 +251,7 @@ static int add_group(struct leaks *l, struct leak_group *g, const struct source 
             value_join(&m.sites[s->rows[i].site],
                        (struct value){(int64_t)s->rows[i].bytes, (int64_t)s->rows[i].blocks},
                        false);
-    int code = call_tree_build(&g->tree, &l->frames, &m, CHARGE_INNERMOST, err);
+    int code = call_tree_build(&g->tree, &l->frames, &m, NULL, CHARGE_INNERMOST, err);
     measure_release(&m);
     if (code)
         return code;
@@ -433,7 +433,7 @@ static int add_may_match(struct leaks *l, struct err *err)
                            false);
         anywhere.leak_kinds = suppressed_kinds[kind];
         struct call_tree tree;
-        code = call_tree_build(&tree, &frames, &m, CHARGE_INNERMOST, err);
+        code = call_tree_build(&tree, &frames, &m, NULL, CHARGE_INNERMOST, err);
         for (size_t i = 0; !code && i < p->sites.count; i++)
             if (tree.site_call[i] != CALL_NONE && l->groups[kind].tree.site_call[i] == CALL_NONE) {
                 l->may_match.bytes += (uint64_t)m.sites[i].amount;

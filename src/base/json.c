@@ -1,6 +1,5 @@
 #include "base/json.h"
 
-#include <inttypes.h>
 #include <math.h>
 
 #include "base/utf8.h"
@@ -12,21 +11,22 @@ void json_init(struct json *j, struct strbuf *out)
 
 static void json_quote(struct strbuf *out, const char *text)
 {
+    const unsigned char *s = (const unsigned char *)text, *plain = s; /* from here on as it is */
     strbuf_putc(out, '"');
-    for (const unsigned char *s = (const unsigned char *)text; *s;) {
-        int n = utf8_length(s);
-        if (n == 0) {
-            strbuf_puts(out, "\\ufffd");
-            s++;
-        } else if (n == 1 && (*s == '"' || *s == '\\')) {
-            strbuf_printf(out, "\\%c", *s++);
-        } else if (n == 1 && *s < 0x20) {
-            strbuf_printf(out, "\\u%04x", *s++);
-        } else {
-            strbuf_add(out, s, (size_t)n);
+    while (*s) {
+        int n = *s < 0x80 ? 1 : utf8_length(s);
+        if (n && *s >= 0x20 && *s != '"' && *s != '\\') {
             s += n;
+            continue;
         }
+        strbuf_add(out, plain, (size_t)(s - plain));
+        if (n == 0)
+            strbuf_puts(out, "\\ufffd");
+        else
+            strbuf_printf(out, *s < 0x20 ? "\\u%04x" : "\\%c", *s);
+        plain = ++s;
     }
+    strbuf_add(out, plain, (size_t)(s - plain));
     strbuf_putc(out, '"');
 }
 
@@ -95,13 +95,15 @@ void json_string(struct json *j, const char *key, const char *value)
 void json_u64(struct json *j, const char *key, uint64_t value)
 {
     json_item(j, key);
-    strbuf_printf(j->out, "%" PRIu64, value);
+    strbuf_u64(j->out, value);
 }
 
 void json_i64(struct json *j, const char *key, int64_t value)
 {
     json_item(j, key);
-    strbuf_printf(j->out, "%" PRId64, value);
+    if (value < 0)
+        strbuf_putc(j->out, '-');
+    strbuf_u64(j->out, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
 void json_double(struct json *j, const char *key, double value)

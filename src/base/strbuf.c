@@ -53,6 +53,16 @@ void strbuf_printf(struct strbuf *b, const char *format, ...)
     va_end(again);
 }
 
+void strbuf_u64(struct strbuf *b, uint64_t value)
+{
+    char digits[20];
+    size_t at = sizeof digits;
+    do
+        digits[--at] = (char)('0' + value % 10);
+    while (value /= 10);
+    strbuf_add(b, digits + at, sizeof digits - at);
+}
+
 void strbuf_varint(struct strbuf *b, uint64_t value)
 {
     strbuf_reserve(b, 10);

@@ -20,6 +20,7 @@ void strbuf_add(struct strbuf *b, const void *bytes, size_t size);
 void strbuf_puts(struct strbuf *b, const char *text);
 void strbuf_putc(struct strbuf *b, char c);
 void strbuf_printf(struct strbuf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void strbuf_u64(struct strbuf *b, uint64_t value); /* in decimal digits */
 void strbuf_varint(struct strbuf *b, uint64_t value);
 void strbuf_clear(struct strbuf *b);
 void strbuf_release(struct strbuf *b);

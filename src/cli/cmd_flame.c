@@ -179,16 +179,28 @@ static void json_question(struct json *j, const struct recording *r, const struc
     json_ignored(j, &a->tree);
 }
 
+static struct flame_shape shape_of(const struct wanted *w)
+{
+    return (struct flame_shape){.lines = w->lines,
+                                .reverse = w->reverse,
+                                .by_thread = w->by_thread,
+                                .min_share = w->min_share};
+}
+
+/* Is the merged tree enough, or are rows needed, which are many? */
+static bool is_tree_enough(const struct query *q, const struct wanted *w)
+{
+    const struct flame_shape shape = shape_of(w);
+    return flame_shape_is_wide(&shape) && q->metric != METRIC_LARGEST;
+}
+
 static int add_answer(struct flame *flame, const struct recording *r, const struct query *q,
                       const struct wanted *w, bool before, struct strbuf *title, struct err *err)
 {
-    const struct flame_shape shape = {.lines = w->lines,
-                                      .reverse = w->reverse,
-                                      .by_thread = w->by_thread,
-                                      .min_share = w->min_share};
+    const struct flame_shape shape = shape_of(w);
     struct query asked = *q;
     struct answer a;
-    asked.tree_only = flame_shape_is_wide(&shape) && q->metric != METRIC_LARGEST;
+    asked.tree_only = is_tree_enough(q, w);
     int code = answer_query(&a, r, &asked, err);
     if (code)
         return code;
@@ -213,17 +225,20 @@ static int fill(struct flame *flame, const char *file, struct query_options *o,
     q.shape = SHAPE_TABLE;
     q.top = QUERY_ALL;
     q.min_percent = 0;
-    bool moments = q.since && is_state(q.metric);
+    bool moments = q.since && is_state(q.metric) && !w->diff;
     if (!code && w->diff)
         code = query_read(o, w->diff, &other, err);
     if (!code && w->diff)
         code = add_answer(flame, other, &q, w, true, NULL, err);
-    if (!code && moments && !w->diff) {
-        struct query then = q;
-        then.at = q.since;
-        then.since = NULL;
-        code = add_answer(flame, r, &then, w, true, NULL, err);
+    if (moments) {
+        q.before = q.since;
         q.since = NULL;
+    }
+    if (!code && moments && !is_tree_enough(&q, w)) {
+        struct query then = q;
+        then.at = q.before;
+        q.before = then.before = NULL;
+        code = add_answer(flame, r, &then, w, true, NULL, err);
     }
     if (!code)
         code = add_answer(flame, r, &q, w, false, title, err);
@@ -359,7 +374,7 @@ int cmd_flame(int argc, char **argv)
     }
     /* Lines of two versions of a program are not the same, and folded text has names alone. */
     w.lines = o.by_given ? o.query.by == BY_LINE : !w.folded && !w.diff;
-    if (w.json && !w.diff && !(o.query.since && is_state(o.query.metric)))
+    if (w.json && !w.diff)
         w.min_share = w.min_width / 1200;
     if (w.from_folded)
         code = read_folded(&flame, o.files.items[0], &both, &err);

@@ -55,6 +55,11 @@ static uint64_t size_of(int64_t value)
     return value < 0 ? -(uint64_t)value : (uint64_t)value;
 }
 
+uint64_t flame_width(int64_t before, int64_t now)
+{
+    return size_of(before) > size_of(now) ? size_of(before) : size_of(now);
+}
+
 void flame_add(struct flame *f, const struct flame_frame *frames, size_t count, int64_t before,
                int64_t now)
 {
@@ -73,10 +78,12 @@ void flame_count(struct flame *f, uint32_t node, int64_t before, int64_t now)
     n->now = (int64_t)((uint64_t)n->now + (uint64_t)now);
 }
 
-void flame_hide(struct flame *f, uint32_t node, int64_t now)
+void flame_hide(struct flame *f, uint32_t node, int64_t before, int64_t now)
 {
     struct flame_node *n = &f->nodes.items[node];
     n->hidden = (int64_t)((uint64_t)n->hidden + (uint64_t)now);
+    n->hidden_before = (int64_t)((uint64_t)n->hidden_before + (uint64_t)before);
+    n->hidden_width += flame_width(before, now);
 }
 
 struct sibling {
@@ -126,9 +133,9 @@ void flame_finish(struct flame *f, double min_share)
 {
     for (size_t i = 0; i < f->nodes.count; i++) {
         struct flame_node *n = &f->nodes.items[i];
-        uint64_t before = size_of(n->before), now = size_of(n->now);
-        n->width = (before > now ? before : now) + size_of(n->hidden);
+        n->width = flame_width(n->before, n->now) + n->hidden_width;
         n->now = (int64_t)((uint64_t)n->now + (uint64_t)n->hidden);
+        n->before = (int64_t)((uint64_t)n->before + (uint64_t)n->hidden_before);
     }
     for (size_t i = f->nodes.count; i-- > 1;) {
         const struct flame_node *n = &f->nodes.items[i];

@@ -49,10 +49,12 @@ struct flame_node {
     uint32_t parent, name;
     uint32_t place, module; /* in names; 0: none */
     enum flame_kind kind;
-    int64_t before, now; /* own and, after flame_finish, of all below */
-    int64_t hidden;      /* of `now`: what stacks through it have that have no box of their own */
-    uint64_t width;      /* as before and now; after flame_finish that of all below, too */
-    uint32_t depth;      /* 0: the root */
+    int64_t before, now;   /* own and, after flame_finish, of all below */
+    int64_t hidden;        /* of `now`: what stacks through it have that have no box of their own */
+    int64_t hidden_before; /* likewise, of `before` */
+    uint64_t hidden_width;
+    uint64_t width; /* as before and now; after flame_finish that of all below, too */
+    uint32_t depth; /* 0: the root */
 };
 
 struct flame {
@@ -73,8 +75,10 @@ struct flame_label flame_label(struct flame *f, const struct flame_frame *frame)
 uint32_t flame_child(struct flame *f, uint32_t parent, const struct flame_label *label);
 /* Adds to what a box has of its own. */
 void flame_count(struct flame *f, uint32_t node, int64_t before, int64_t now);
-/* Adds what a box has below it in boxes that are too narrow to be made. */
-void flame_hide(struct flame *f, uint32_t node, int64_t now);
+/* Adds what a box has below it in a box that is too narrow to be made. */
+void flame_hide(struct flame *f, uint32_t node, int64_t before, int64_t now);
+/* How wide a box is that has these of its own. */
+uint64_t flame_width(int64_t before, int64_t now);
 /* Boxes with less than this share of the whole width have no place in `order`. */
 void flame_finish(struct flame *f, double min_share);
 void flame_release(struct flame *f);

@@ -81,29 +81,37 @@ static int64_t amount_of(const struct value *self, const struct flame_shape *sha
     return shape->units > 0 ? (int64_t)((double)self->amount / shape->units) : self->amount;
 }
 
-/* What each call has itself; the caller frees it. Of the largest block of each stack and thread
- * there are rows; all else adds up, and the tree has it. */
-static int64_t *own_amounts(const struct answer *a, const struct flame_shape *shape)
+/* What calls have themselves, and the width of each with all that it called. */
+struct call_amounts {
+    int64_t *before, *now;
+    uint64_t *widths;
+};
+
+/* Of the largest block of each stack and thread there are rows; all else adds up, and the tree has
+ * it. */
+static struct call_amounts call_amounts(const struct answer *a, const struct flame_shape *shape)
 {
-    int64_t *own = xcalloc(a->merged.key.count + 1, sizeof *own);
-    for (size_t n = 0; a->query->tree_only && n < a->merged.key.count; n++)
-        own[n] = amount_of(&a->merged.self[n], shape);
+    size_t calls = a->merged.key.count;
+    struct call_amounts c = {.before = xcalloc(calls + 1, sizeof *c.before),
+                             .now = xcalloc(calls + 1, sizeof *c.now),
+                             .widths = xcalloc(calls + 1, sizeof *c.widths)};
+    for (size_t n = 0; a->query->tree_only && n < calls; n++)
+        c.now[n] = amount_of(&a->merged.self[n], shape);
     for (size_t i = 0; !a->query->tree_only && i < a->rows.rows.count; i++) {
         const struct answer_row *row = &a->rows.rows.items[i];
-        own[row->call] = wrapped(own[row->call], amount_of(&row->self, shape));
+        c.now[row->call] = wrapped(c.now[row->call], amount_of(&row->self, shape));
     }
-    return own;
-}
-
-/* The width of each call with all that it called; the caller frees it. */
-static uint64_t *call_widths(const struct answer *a, const int64_t *own)
-{
-    uint64_t *widths = xcalloc(a->merged.key.count + 1, sizeof *widths);
-    for (size_t n = 0; n < a->merged.key.count; n++)
-        widths[n] = own[n] < 0 ? -(uint64_t)own[n] : (uint64_t)own[n];
-    for (size_t n = a->merged.key.count; n-- > 1;)
-        widths[a->merged.parent.items[n]] += widths[n];
-    return widths;
+    for (size_t s = 0; s < a->before.count; s++) {
+        if (a->tree.site_call[s] == CALL_NONE)
+            continue;
+        int64_t *before = &c.before[a->merged.of_call[a->tree.site_call[s]]];
+        *before = wrapped(*before, amount_of(&a->before.sites[s], shape));
+    }
+    for (size_t n = 0; n < calls; n++)
+        c.widths[n] = flame_width(c.before[n], c.now[n]);
+    for (size_t n = calls; n-- > 1;)
+        c.widths[a->merged.parent.items[n]] += c.widths[n];
+    return c;
 }
 
 /* Stacks from the root, of which most calls are too narrow to be seen: only the others get boxes.
@@ -111,25 +119,25 @@ static uint64_t *call_widths(const struct answer *a, const int64_t *own)
 static void add_wide_stacks(struct flame *flame, const struct answer *a, const struct known *known,
                             const struct flame_shape *shape)
 {
-    int64_t *own = own_amounts(a, shape);
-    uint64_t *widths = call_widths(a, own);
-    double least = shape->min_share * (double)widths[0];
+    struct call_amounts c = call_amounts(a, shape);
+    double least = shape->min_share * (double)c.widths[0];
     for (size_t n = 1; n < a->merged.key.count; n++)
-        flame->left_out += widths[n] && (double)widths[n] < least;
+        flame->left_out += c.widths[n] && (double)c.widths[n] < least;
     for (uint32_t n = 0; n < a->merged.key.count; n++) {
-        if (!own[n])
+        if (!c.now[n] && !c.before[n])
             continue;
         uint32_t call = n;
-        while (call && (double)widths[call] < least)
+        while (call && (double)c.widths[call] < least)
             call = a->merged.parent.items[call];
         uint32_t box = box_of(flame, a, known, call, true);
         if (call == n)
-            flame_count(flame, box, 0, own[n]);
+            flame_count(flame, box, c.before[n], c.now[n]);
         else
-            flame_hide(flame, box, own[n]);
+            flame_hide(flame, box, c.before[n], c.now[n]);
     }
-    free(own);
-    free(widths);
+    free(c.before);
+    free(c.now);
+    free(c.widths);
 }
 
 bool flame_shape_is_wide(const struct flame_shape *shape)

@@ -13,7 +13,7 @@ struct flame_shape {
     bool by_thread; /* a part for each thread */
     double units;   /* amounts are divided by this; 0: they are not */
     /* Calls with less than this share of all get no box where that can be told before: from the
-     * root, by line, without a difference. What they have is hidden in their callers. */
+     * root, by line, in one recording. What they have is hidden in their callers. */
     double min_share;
 };
 
@@ -21,7 +21,8 @@ struct flame_shape {
  * the metric adds up. */
 bool flame_shape_is_wide(const struct flame_shape *shape);
 
-/* All stacks of an answer by stack, as what was `before` or what is now. */
+/* All stacks of an answer by stack, as what was `before` or what is now; an answer that has both
+ * (query.before) is added once, as what is now. */
 void flame_add_stacks(struct flame *flame, const struct answer *a, const struct flame_shape *shape,
                       bool before);
 

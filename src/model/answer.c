@@ -69,6 +69,18 @@ static enum charge charge_of(const struct query *q)
     return q->shape == SHAPE_TABLE && by_code && !as_is ? CHARGE_PYTHON : CHARGE_INNERMOST;
 }
 
+static int measure_before(struct answer *a, struct err *err)
+{
+    struct query then = *a->query;
+    struct window window;
+    then.at = then.before;
+    then.since = NULL;
+    int code = measure_window(a->profile, &then, &window, err);
+    if (!code)
+        measure_sites(&a->before, a->profile, then.metric, then.size, &window);
+    return code;
+}
+
 int answer_query(struct answer *a, const struct recording *r, const struct query *q,
                  struct err *err)
 {
@@ -80,12 +92,15 @@ int answer_query(struct answer *a, const struct recording *r, const struct query
         code = measure_window(a->profile, q, &a->window, err);
     if (!code && q->histogram)
         code = histograms_check(a->profile, q, &a->window, err);
+    if (!code && q->before)
+        code = measure_before(a, err);
     if (code)
         return code;
     a->totals = totals_of(a->profile, &a->window);
     frame_table_init(&a->frames, r, a->profile, &q->focus);
     measure_sites(&a->measure, a->profile, q->metric, q->size, &a->window);
-    code = call_tree_build(&a->tree, &a->frames, &a->measure, charge_of(q), err);
+    code = call_tree_build(&a->tree, &a->frames, &a->measure, q->before ? &a->before : NULL,
+                           charge_of(q), err);
     if (!code)
         code = make_rows(a, err);
     if (!code && q->histogram)
@@ -102,6 +117,7 @@ void answer_release(struct answer *a)
     merged_release(&a->merged);
     call_tree_release(&a->tree);
     measure_release(&a->measure);
+    measure_release(&a->before);
     frame_table_release(&a->frames);
     *a = (struct answer){0};
 }

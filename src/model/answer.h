@@ -22,6 +22,7 @@ struct answer {
     struct totals totals; /* of the process and window, whatever the focus */
     struct frame_table frames;
     struct measure measure;
+    struct measure before; /* if the query asks for it: the same sites at the other moment */
     struct call_tree tree;
     struct merged merged; /* tree and stacks only */
     struct answer_rows rows;

@@ -12,7 +12,7 @@ struct builder {
     struct frame_table *frames;
     const struct profile *profile;
     const struct focus *focus;
-    bool in_place; /* measure.h */
+    const struct measure *measure, *also;
     enum charge charge;
     uint32_t *first_child, *next_sibling; /* of the nodes that are needed; 0: none */
     uint32_t *leaf;                       /* node -> its innermost listed call */
@@ -27,6 +27,13 @@ struct builder {
 /* Which stacks: where Python's own C code is folded, those with Python frames come first. */
 enum portion { ALL_STACKS, WITH_PYTHON, WITHOUT_PYTHON };
 
+/* Has the site a value at the moment that is asked for, or at the other one? */
+static bool has_value(const struct builder *b, size_t site)
+{
+    return !value_is_zero(b->measure->sites[site]) ||
+           (b->also && !value_is_zero(b->also->sites[site]));
+}
+
 static uint32_t parent_of(const struct profile *p, uint32_t node)
 {
     uint32_t parent = p->nodes.items[node].parent;
@@ -37,13 +44,13 @@ static uint32_t parent_of(const struct profile *p, uint32_t node)
  * Links the nodes on the paths of sites that have a value. Marks before climbing, so that it ends
  * on any input; nodes on a cycle never hang below the root and are not visited later.
  */
-static void link_nodes(struct builder *b, const struct measure *m, enum portion portion)
+static void link_nodes(struct builder *b, enum portion portion)
 {
     const struct profile *p = b->profile;
     size_t count = p->nodes.count;
     uint8_t *needed = xcalloc(count + 1, 1);
-    for (size_t s = 0; s < m->count; s++) {
-        if (value_is_zero(m->sites[s]))
+    for (size_t s = 0; s < b->measure->count; s++) {
+        if (!has_value(b, s))
             continue;
         uint32_t node = p->sites.items[s].node;
         if (portion != ALL_STACKS && node < count &&
@@ -131,19 +138,19 @@ static bool has_python(const struct profile *p)
  * The C code of Python is left out of stacks with Python frames, but others have nothing else. So
  * the outer frames that both have are in the tree twice: once for each.
  */
-static void add_calls(struct builder *b, const struct measure *m)
+static void add_calls(struct builder *b)
 {
-    link_nodes(b, m, ALL_STACKS);
+    link_nodes(b, ALL_STACKS);
     if ((b->focus && (b->focus->no_fold || b->focus->native_only)) || !has_python(b->profile)) {
         visit_nodes(b, enter_node);
         return;
     }
     visit_nodes(b, note_flags);
-    link_nodes(b, m, WITH_PYTHON);
+    link_nodes(b, WITH_PYTHON);
     b->fold_interpreter = true;
     visit_nodes(b, enter_node);
     b->fold_interpreter = false;
-    link_nodes(b, m, WITHOUT_PYTHON); /* after it: which call is charged is decided last */
+    link_nodes(b, WITHOUT_PYTHON); /* after it: which call is charged is decided last */
     visit_nodes(b, enter_node);
 }
 
@@ -153,7 +160,7 @@ static uint32_t charged(const struct builder *b, uint32_t node, enum charge char
     const uint32_t *parent = b->tree->parent.items;
     const uint16_t *flags = b->call_flags.items;
     uint32_t call = b->leaf[node];
-    if (b->in_place) {
+    if (b->measure->in_place) {
         bool kernel = charge == CHARGE_PYTHON && flags[call] & CALL_KERNEL;
         return kernel && parent[call] ? parent[call] : call;
     }
@@ -265,9 +272,10 @@ static void list_suppressed(struct builder *b, const struct value *by_rule)
                 (struct ignored_rule){b->suppress.rules.items[i].rule->name, by_rule[i]};
 }
 
-static int place_sites(struct builder *b, const struct measure *m, struct err *err)
+static int place_sites(struct builder *b, struct err *err)
 {
     struct call_tree *t = b->tree;
+    const struct measure *m = b->measure;
     bool *threads = NULL;
     if (b->focus && b->focus->thread &&
         !(threads = chosen_threads(b->profile, b->focus->thread, err)))
@@ -278,7 +286,7 @@ static int place_sites(struct builder *b, const struct measure *m, struct err *e
     for (size_t s = 0; s < m->count; s++) {
         const struct site *site = &b->profile->sites.items[s];
         t->site_call[s] = t->site_leaf[s] = CALL_NONE;
-        if (value_is_zero(m->sites[s]))
+        if (!has_value(b, s))
             continue;
         bool known = site->node < b->profile->nodes.count;
         uint16_t flags = known ? b->flags[site->node] : 0;
@@ -354,7 +362,7 @@ static int check_focus(struct frame_table *t, struct err *err)
 }
 
 int call_tree_build(struct call_tree *t, struct frame_table *frames, const struct measure *m,
-                    enum charge charge, struct err *err)
+                    const struct measure *also, enum charge charge, struct err *err)
 {
     size_t nodes = frames->profile->nodes.count + 1;
     *t = (struct call_tree){.frames = frames, .by_max = m->by_max};
@@ -362,7 +370,8 @@ int call_tree_build(struct call_tree *t, struct frame_table *frames, const struc
                         .frames = frames,
                         .profile = frames->profile,
                         .focus = frames->focus,
-                        .in_place = m->in_place,
+                        .measure = m,
+                        .also = also,
                         .charge = charge,
                         .first_child = xcalloc(nodes, sizeof(uint32_t)),
                         .next_sibling = xcalloc(nodes, sizeof(uint32_t)),
@@ -377,8 +386,8 @@ int call_tree_build(struct call_tree *t, struct frame_table *frames, const struc
         b.resized = resized_sites(frames->profile);
     }
     add_call(&b, 0, CALL_NONE, 0, 0);
-    add_calls(&b, m);
-    int code = place_sites(&b, m, err);
+    add_calls(&b);
+    int code = place_sites(&b, err);
     if (!code)
         code = check_focus(frames, err);
     if (!code)

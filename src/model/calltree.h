@@ -54,10 +54,11 @@ struct call_tree {
  * Python, if it has any. */
 enum charge { CHARGE_INNERMOST, CHARGE_PYTHON };
 
-/* -ENOENT: the focus names a thread that does not exist, or what no function of any stack matches.
+/* `also`: sites that have a value only there get a call, too, whose own value is zero; NULL: none.
+ * -ENOENT: the focus names a thread that does not exist, or what no function of any stack matches.
  */
 int call_tree_build(struct call_tree *t, struct frame_table *frames, const struct measure *m,
-                    enum charge charge, struct err *err);
+                    const struct measure *also, enum charge charge, struct err *err);
 void call_tree_release(struct call_tree *t);
 
 /*

@@ -91,6 +91,7 @@ struct query {
     size_t top;                    /* most rows to keep; QUERY_ALL */
     double min_percent;            /* rows below this share of the metric's sum are left out */
     bool tree_only;                /* of BY_STACK: the merged tree without rows, which are many */
+    const char *before;            /* with tree_only: measured at this moment, too; NULL: not */
     const char *process;           /* NULL, PID or PID#N */
     const char *has_mark; /* without `process`: one that has a mark of this label goes first; "": of
                              any label; NULL: it does not matter */

@@ -174,6 +174,31 @@ def test_numbers_on_screen(t):
         t.equal("nothing is thrown", browser.complaints(), [])
 
 
+def test_a_long_table(t):
+    """Its first rows are there at once; the others when they are asked for, sorted or searched."""
+    functions = 1300
+    with open(t.file("many.c"), "w", encoding="utf-8") as out:
+        out.write("#include <stdlib.h>\n")
+        out.writelines("__attribute__((noipa)) void f%d(void) { free(malloc(%d)); }\n" % (i, 16 * i + 16) for i in range(functions))
+        out.write("int main(void) { %s return 0; }\n" % " ".join("f%d();" % i for i in range(functions)))
+    profile = t.record(t.build(t.file("many.c"), "-O1"))
+    want = [[row["name"], row["self_bytes"]] for row in t.report(profile, "total")["rows"]]
+    shown = lambda: [[row["name"], row["self"]] for row in page.rows("report")]
+    with Browser(t.dir) as browser:
+        page = Page(t, browser, profile)
+        page.go("view=table&metric=total")
+        t.true("how many there are", "%s rows" % format(len(want), ",") in page.run("return document.querySelector('.view-bar').textContent"))
+        for number in range(500, len(want) + 400, 400):
+            page.press("p.more button")
+            page.browser.wait("document.querySelectorAll('table.data tbody tr').length >= %d" % min(number, len(want)))
+        t.equal("all rows", shown(), want)
+        page.go("view=table&metric=total&sort=self")
+        t.equal("sorted: the smallest first", shown()[0][1], min(row[1] for row in want))
+        page.go("view=table&metric=total&search=%5Ef7%24")
+        t.equal("a small one is found", shown(), [["f7", 128]])
+        t.equal("nothing is thrown", browser.complaints(), [])
+
+
 def test_other_views(t):
     profile = events(t)
     with Browser(t.dir) as browser:

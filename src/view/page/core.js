@@ -74,6 +74,7 @@ class EmbeddedRunner {
             }
         }
         this.input = null;
+        this.is_started = true;
     }
 
     // It ran out of memory, most likely: nobody will answer any more.
@@ -85,7 +86,8 @@ class EmbeddedRunner {
     }
 
     async run(words) {
-        await this.started;
+        if (!this.is_started)
+            await this.started;
         if (this.problem)
             return {status: 1, out: "", err: this.problem};
         if (!this.worker)

@@ -9,8 +9,16 @@ import {function_link, stack_list} from "./stacks.js";
 import {data_table} from "./table.js";
 import {count_title, question_text, words_of} from "./words.js";
 
+const ASKED_FIRST = 1000, PAUSE_MS = 80; // the pause before the rest is asked for
+
 function report_words(now) {
     return words_of("report", now, [...(now.by === "stack" ? ["--top", "500"] : []), "--json"]);
+}
+
+// A long table is asked for in two parts: its first rows; and all of them, while the reader looks at these.
+function first_words(now) {
+    const whole = report_words(now);
+    return now.search || now.sort || whole.includes("--top") ? whole : [...whole, "--top", String(ASKED_FIRST)];
 }
 
 // Columns of self and total with their shares of the whole.
@@ -134,29 +142,36 @@ function ignored_line(answer) {
 }
 
 async function draw_report(now) {
-    const answer = await core.ask(report_words(now), Number(now.file));
+    const which = Number(now.file), answer = await core.ask(first_words(now), which), left_out = answer.rows_left_out;
     const columns =
         answer.by === "stack" ? stack_columns(answer) : [...value_columns(answer), ...name_columns(answer.by)];
+    const all_rows = async () => (await core.ask(report_words(now), which)).rows;
+    const more = left_out && now.by !== "stack" ? {count: left_out, ask: all_rows} : null;
     const content = el("div", {},
         el("div", {class: "view-bar"}, el("h2", {}, `${question_text(now, answer)} by ${answer.by}`),
             el("strong", {id: "sum", "data-value": answer.sum.bytes}, amount(answer.sum.bytes, answer.unit)),
             el("span", {class: "quiet"},
-                `${count(answer.sum.count)} ${count_title(answer.metric)}, ${count(answer.rows.length)} rows`),
+                `${count(answer.sum.count)} ${count_title(answer.metric)}, ${count(answer.rows.length + left_out)} rows`),
             now.by === "function" ? matched_share(now) : null),
         ignored_line(answer), data_table({
             columns,
             rows: answer.rows,
+            more,
             sort: now.sort,
             on_sort: (sort) => change({sort}, true),
             search: now.search,
             open: (row) => opened_row(now, answer, row),
             name: "report"
         }),
-        answer.rows_left_out
+        left_out && !more
             ? el("p", {class: "quiet"},
-                  `${count(answer.rows_left_out)} smaller rows are left out; the command with --top 0 has them.`)
+                  `${count(left_out)} smaller rows are left out; the command with --top 0 has them.`)
             : null);
-    return {content, csv: () => core.csv(report_words(now), Number(now.file))};
+    return {
+        content,
+        ready: () => more && setTimeout(() => content.isConnected && more.ask().catch(() => 0), PAUSE_MS),
+        csv: () => core.csv(report_words(now), which)
+    };
 }
 
 export const report_view = {

@@ -204,8 +204,9 @@ async function draw_all() {
     }
     if (number !== drawing)
         return;
+    const drawn = draw_view(number); // the frame is drawn while the commands work on the answer
     draw_frame();
-    await draw_view(number);
+    await drawn;
     if (timeline && !timeline.begun) {
         const mine = timeline;
         mine.begun = true;

@@ -4,7 +4,8 @@
 //
 // A column is {key, title, value(row), text(row, value)?, hint(row)?, left?, share?(row), node?(row)}: value sorts,
 // text is shown, hint is the tooltip, share (0 to 1) draws a bar behind the number. Long tables show
-// their first rows; a button shows more.
+// their first rows; a button shows more. `more` is {count, ask()} where these are not all rows: how many there are
+// besides, and a promise of all of them, in the same order.
 import {button, el, replace} from "./dom.js";
 import {count} from "./format.js";
 
@@ -114,6 +115,7 @@ function body_row(columns, row, {open, row_class}) {
 export function data_table({
     columns,
     rows,
+    more = null,
     sort = "",
     on_sort = null,
     search = "",
@@ -123,15 +125,24 @@ export function data_table({
     foot = null,
     name = "table"
 }) {
-    const found = sorted_rows(rows_matching(rows, columns, search), columns, sort);
-    const body = el("tbody"), more = el("p", {class: "more"});
-    let shown = 0;
-    const show = (number) => {
+    let found = sorted_rows(rows_matching(rows, columns, search), columns, sort);
+    let besides = more ? more.count : 0, shown = 0;
+    const body = el("tbody"), foot_line = el("p", {class: "more"});
+    const show = async (number) => {
+        if (besides && shown + number > found.length) {
+            try {
+                found = await more.ask();
+                besides = 0;
+            } catch (problem) {
+                replace(foot_line, problem.message);
+                return;
+            }
+        }
         const next = found.slice(shown, shown + number);
         body.append(...next.map((row) => body_row(columns, row, {open, row_class})));
         shown += next.length;
-        const left = found.length - shown;
-        replace(more, left ? [`${count(shown)} of ${count(found.length)} rows. `,
+        const all = found.length + besides, left = all - shown;
+        replace(foot_line, left ? [`${count(shown)} of ${count(all)} rows. `,
             button(`Show ${count(Math.min(left, MORE_ROWS))} more`, () => show(MORE_ROWS))] : "");
     };
     show(FIRST_ROWS);
@@ -146,6 +157,6 @@ export function data_table({
         lines[lines.indexOf(line) + step]?.focus();
         event.preventDefault();
     });
-    return el("div", {class: "table-box"}, el("div", {class: "scroll-x"}, table), more,
+    return el("div", {class: "table-box"}, el("div", {class: "scroll-x"}, table), foot_line,
         search && !found.length ? el("p", {class: "quiet"}, `No row matches ${search}.`) : null);
 }
