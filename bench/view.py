@@ -27,6 +27,7 @@ QUESTIONS = {
     "another metric": ["report", "--json", "--top", "10{i}", "--metric", "peak"],
     "metric total": ["report", "--json", "--top", "10{i}", "--metric", "total"],
     "a search": ["report", "--json", "--top", "100", "--within", "Pars{i}*"],
+    "flame, brushed": ["flame", "--json", "--min-width", "0.5{i}", "--since", "2{i}%", "--at", "7{i}%"],
     "a tree": ["report", "--json", "--tree", "--min", "0.{i}"],
     "findings": ["findings", "--json", "--process", "{pid}"],
     "peaks": ["peaks", "--json", "--top", "{i}"],
