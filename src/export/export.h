@@ -54,6 +54,13 @@ extern const size_t export_format_count;
 /* -EINVAL and a sentence with the names there are. */
 int export_format_find(const char *name, const struct export_format **out, struct err *err);
 
+/* The stacks that a format shows which holds several metrics: the one that was asked for; or what is live, all
+ * that was allocated, what was temporary and, unless moments are given, the peak. */
+int export_stacks(struct export *e, struct stack_table *t, struct err *err);
+/* Notes what a format without negative amounts leaves out; `own`: by node of the table's merged tree. */
+void export_tell_shrunk(struct export *e, const char *format, const struct stack_table *t,
+                        size_t column, const struct value *own);
+
 /* The tables of csv and npy: "report, leaks, ...". */
 const char *export_table_names(void);
 

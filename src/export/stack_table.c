@@ -24,7 +24,9 @@ static struct measure any_of(const struct stack_table *t, const struct measure *
                           .in_place = measures[0].in_place};
     for (size_t i = 0; i < t->column_count; i++)
         for (size_t s = 0; s < any.count; s++)
-            if (!value_is_zero(measures[i].sites[s]))
+            if (!value_is_zero(measures[i].sites[s]) ||
+                (t->columns[i].ever &&
+                 metric_measures(t->columns[i].metric, t->profile->sites.items[s].domain)))
                 any.sites[s] = (struct value){1, 1};
     return any;
 }
@@ -125,6 +127,18 @@ const char *stack_table_thread(const struct stack_table *t, const struct stack_r
     return name ? name : "";
 }
 
+uint64_t *stack_table_addresses(const struct stack_table *t)
+{
+    uint64_t *addresses = xcalloc(t->frames.frames.count + 1, sizeof *addresses);
+    for (size_t c = 1; c < t->tree.parent.count; c++) {
+        uint64_t address = t->profile->nodes.items[t->tree.node.items[c]].address;
+        if (t->tree.node.items[c] && !NODE_IS_PYTHON(address) &&
+            NODE_PC(address) > NODE_POOL + 4096)
+            addresses[t->tree.frame.items[c]] = NODE_PC(address) - 1;
+    }
+    return addresses;
+}
+
 struct frame_text frame_text(const struct frame_table *t, uint32_t frame)
 {
     const struct call_frame *f = &t->frames.items[frame];
@@ -134,6 +148,18 @@ struct frame_text frame_text(const struct frame_table *t, uint32_t frame)
                                .line = f->line,
                                .python = f->kind == FRAME_PYTHON,
                                .inlined = f->kind == FRAME_INLINED};
+}
+
+size_t profile_peak_interval(const struct profile *p)
+{
+    size_t i = 0;
+    while (i < p->intervals.count && p->intervals.items[i].peak_bytes < p->peak_bytes)
+        i++;
+    if (i < p->intervals.count)
+        return i;
+    for (i = 0; i < p->intervals.count && p->intervals.items[i].end_ns < p->peak_time_ns;)
+        i++;
+    return i;
 }
 
 void profile_command(const struct profile *p, struct strbuf *out)

@@ -18,6 +18,7 @@
 struct stack_column {
     enum metric metric;
     enum size_kind size;
+    bool ever; /* rows also for what had some of it at another time */
 };
 
 struct stack_row {
@@ -38,7 +39,7 @@ struct stack_table {
     struct frame_table frames;
     struct call_tree tree; /* its values mean nothing: they only say which stacks there are */
     struct merged merged;
-    VEC(struct stack_row) rows; /* in order of site; at least one column is not zero */
+    VEC(struct stack_row) rows; /* in order of site; at least one column is not zero, or ever was */
 };
 
 /* Errors are those of answer_query for each of the metrics. */
@@ -62,6 +63,13 @@ struct frame_text {
     bool python, inlined;
 };
 struct frame_text frame_text(const struct frame_table *t, uint32_t frame);
+
+/* By frame, the address of some call that it is of; 0: none is known. The caller frees them. */
+uint64_t *stack_table_addresses(const struct stack_table *t);
+
+/* The interval that has the peak in it: its own peak is the process's. The time of the peak is known less
+ * exactly. The number of intervals: there is none. */
+size_t profile_peak_interval(const struct profile *p);
 
 /* The command line, words separated by spaces. */
 void profile_command(const struct profile *p, struct strbuf *out);
