@@ -11,7 +11,6 @@
 #include "base/path.h"
 #include "cli/command.h"
 #include "export/export.h"
-#include "model/combined_profile.h"
 #include "model/sampled.h"
 #include "store/file.h"
 #include "view/page.h"
@@ -81,11 +80,9 @@ static int check_options(const struct query_options *o, const struct wanted *w, 
         if (options[i].given && !(f->takes & options[i].bit))
             return err_set(err, -EINVAL, "the format %s cannot follow it: leave out %s", f->name,
                            options[i].option);
-    if (f->no_combined && q->process && strcmp(q->process, COMBINED_PROFILE_WORD) == 0)
-        return err_set(err, -EINVAL,
-                       "the format %s holds every process of a recording: leave out "
-                       "--process",
-                       f->name);
+    if (f->whole && (q->process || focus_is_given(&q->focus)))
+        return err_set(err, -EINVAL, "the format %s holds all of a recording: leave out %s",
+                       f->name, q->process ? "--process" : "options such as --within");
     bool to_stdout = w->output && strcmp(w->output, "-") == 0;
     if (to_stdout && f->in_place)
         return err_set(err, -EINVAL, "the format %s is not written to stdout; name a file with -o",
@@ -98,8 +95,8 @@ static int check_options(const struct query_options *o, const struct wanted *w, 
 
 /* --- where it goes ---------------------------------------------------------------------------- */
 
-/* app.tide, app.tide.gz -> app.ENDING, in the current folder. The caller frees it. */
-static char *default_path(const char *file, const char *ending)
+/* app.tide, app.tide.gz -> app.ENDING or app.TABLE.ENDING, in the current folder. The caller frees it. */
+static char *default_path(const char *file, const char *table, const char *ending)
 {
     static const char *const taken[] = {".gz", ".tide"};
     char *base = xstrdup(path_base(file));
@@ -108,7 +105,8 @@ static char *default_path(const char *file, const char *ending)
         if (size > end && strcmp(base + size - end, taken[i]) == 0)
             base[size - end] = '\0';
     }
-    char *path = xasprintf("%s%s.%s", *base == '-' ? "./" : "", base, ending);
+    char *path = xasprintf("%s%s%s%s.%s", *base == '-' ? "./" : "", base, table ? "." : "",
+                           table ? table : "", ending);
     free(base);
     return path;
 }
@@ -192,13 +190,15 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
         return code;
     if (!o->metric_given)
         o->query.metric = sampled_default(r);
-    char *path = w->output ? xstrdup(w->output) : default_path(o->files.items[0], f->ending);
+    char *path =
+        w->output ? xstrdup(w->output) : default_path(o->files.items[0], w->table, f->ending);
     code = target_open(&target, path, err);
     if (!code) {
         const struct report_sink sink = {.take = write_out, .context = &target};
         struct export export = {.recording = r,
                                 .query = &o->query,
                                 .metric_given = o->metric_given || o->query.metric != METRIC_LIVE,
+                                .presets_given = o->presets_given,
                                 .table = w->table,
                                 .file = target.unfinished,
                                 .out = &out,

@@ -96,7 +96,7 @@ static void put_frames(struct export *e, struct json *j, const struct stack_tabl
     json_array(j, "ftbl");
     json_string(j, NULL, "[root]");
     for (uint32_t i = 0; i < t->frames.frames.count; i++) {
-        struct frame_text f = frame_text(&t->frames, i);
+        struct stack_frame f = stack_frame_of(&t->frames, i);
         strbuf_clear(&text);
         strbuf_printf(&text, "0x%" PRIX64 ": %s", addresses[i], f.name);
         if (*f.file && f.line)

@@ -19,14 +19,15 @@ struct export
     struct recording *recording;
     const struct query *query;
     bool metric_given;              /* else the format chooses what it shows */
-    const char *table;              /* of csv and npy */
+    bool presets_given;             /* --presets or --no-presets; else they are the table's */
+    const char *table;              /* of csv and npy; NULL: report */
     const char *file;               /* the file to write, for formats that are written in place */
     struct strbuf *out;             /* all of it, or what `sink` did not take yet */
     const struct report_sink *sink; /* long output goes out piece by piece */
     struct strbuf *notes;           /* lines: what could not be held */
 };
 
-/* Which options a format can follow. All of them take process and focus. */
+/* Which options a format can follow. Unless they are whole, all take process and focus. */
 enum export_takes {
     EXPORT_METRIC = 1, /* --metric, --size */
     EXPORT_AT = 2,
@@ -43,7 +44,7 @@ struct export_format {
     unsigned takes;    /* set of enum export_takes */
     bool binary;       /* not for a terminal */
     bool in_place;     /* written to export.file, not to export.out */
-    bool no_combined;  /* not of all processes together */
+    bool whole;        /* holds all of a recording: takes neither process nor focus */
     /* NULL: by src/view, which this folder does not know. */
     int (*write)(struct export *e, struct err *err);
 };
@@ -60,9 +61,6 @@ int export_stacks(struct export *e, struct stack_table *t, struct err *err);
 /* Notes what a format without negative amounts leaves out; `own`: by node of the table's merged tree. */
 void export_tell_shrunk(struct export *e, const char *format, const struct stack_table *t,
                         size_t column, const struct value *own);
-
-/* The tables of csv and npy: "report, leaks, ...". */
-const char *export_table_names(void);
 
 int export_pprof(struct export *e, struct err *err);
 int export_folded(struct export *e, struct err *err);

@@ -87,7 +87,7 @@ static void put_stacks(struct heaptrack *h)
     struct strpool strings = {0};
     strpool_add(&strings, "");
     for (uint32_t i = 0; i < t->frames.frames.count; i++) {
-        struct frame_text f = frame_text(&t->frames, i);
+        struct stack_frame f = stack_frame_of(&t->frames, i);
         uint32_t module = string_add(h, &strings, f.module), name = string_add(h, &strings, f.name),
                  file = string_add(h, &strings, f.file);
         strbuf_printf(&h->text, "i %" PRIx64 " %x %x", addresses[i], module, name);

@@ -95,7 +95,7 @@ static void divide(struct massif *m, struct item *items, const struct part *of, 
 
 static void put_frame(struct strbuf *out, const struct massif *m, uint32_t frame)
 {
-    struct frame_text f = frame_text(&m->table->frames, frame);
+    struct stack_frame f = stack_frame_of(&m->table->frames, frame);
     strbuf_printf(out, "0x%" PRIX64 ": ", m->addresses[frame]);
     for (const char *s = f.name; *s; s++)
         strbuf_putc(out, (unsigned char)*s < ' ' ? ' ' : *s);

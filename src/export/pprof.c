@@ -85,7 +85,7 @@ static void put_value_type(struct pprof *p, unsigned field, const char *type, co
     proto_message(&p->message, field, &m);
 }
 
-static uint64_t function_of(struct pprof *p, const struct frame_text *f)
+static uint64_t function_of(struct pprof *p, const struct stack_frame *f)
 {
     uint32_t name = string_of(p, f->name), file = string_of(p, f->file);
     uint32_t *id = map_at(&p->functions, (uint64_t)name << 32 | file);
@@ -146,7 +146,7 @@ static void put_location(struct pprof *p, const struct location *l, uint32_t id)
         proto_number(&m, 3, NODE_PC(l->address) - 1); /* of the call, not what follows it */
     }
     for (uint32_t i = 0; i < l->count; i++) {
-        struct frame_text f = frame_text(&p->table->frames, p->frames.items[l->first + i]);
+        struct stack_frame f = stack_frame_of(&p->table->frames, p->frames.items[l->first + i]);
         struct strbuf line = {0};
         proto_number(&line, 1, function_of(p, &f));
         proto_number(&line, 2, f.line);

@@ -15,7 +15,7 @@ static void put_frames(struct json *j, const struct stack_table *t)
     json_object(j, "shared");
     json_array(j, "frames");
     for (uint32_t i = 0; i < t->frames.frames.count; i++) {
-        struct frame_text f = frame_text(&t->frames, i);
+        struct stack_frame f = stack_frame_of(&t->frames, i);
         json_object(j, NULL);
         json_string(j, "name", f.name);
         if (*f.file)

@@ -139,15 +139,15 @@ uint64_t *stack_table_addresses(const struct stack_table *t)
     return addresses;
 }
 
-struct frame_text frame_text(const struct frame_table *t, uint32_t frame)
+struct stack_frame stack_frame_of(const struct frame_table *t, uint32_t frame)
 {
     const struct call_frame *f = &t->frames.items[frame];
-    return (struct frame_text){.name = frame_table_string(t, f->name),
-                               .file = f->file ? frame_table_string(t, f->file) : "",
-                               .module = f->module ? frame_table_string(t, f->module) : "",
-                               .line = f->line,
-                               .python = f->kind == FRAME_PYTHON,
-                               .inlined = f->kind == FRAME_INLINED};
+    return (struct stack_frame){.name = frame_table_string(t, f->name),
+                                .file = f->file ? frame_table_string(t, f->file) : "",
+                                .module = f->module ? frame_table_string(t, f->module) : "",
+                                .line = f->line,
+                                .python = f->kind == FRAME_PYTHON,
+                                .inlined = f->kind == FRAME_INLINED};
 }
 
 size_t profile_peak_interval(const struct profile *p)

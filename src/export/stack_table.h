@@ -57,12 +57,12 @@ struct value *stack_table_below(const struct stack_table *t, size_t column);
 const char *stack_table_thread(const struct stack_table *t, const struct stack_row *row);
 
 /* The parts of a frame as text; file and module are "" where they are not known. */
-struct frame_text {
+struct stack_frame {
     const char *name, *file, *module;
     uint32_t line; /* 0: not known */
     bool python, inlined;
 };
-struct frame_text frame_text(const struct frame_table *t, uint32_t frame);
+struct stack_frame stack_frame_of(const struct frame_table *t, uint32_t frame);
 
 /* By frame, the address of some call that it is of; 0: none is known. The caller frees them. */
 uint64_t *stack_table_addresses(const struct stack_table *t);
