@@ -1,17 +1,19 @@
 /*
- * callgrind: the text of valgrind's call-graph profiler, which callgrind_annotate, KCachegrind and QCachegrind open.
+ * callgrind: the text of valgrind's call-graph profiler, which callgrind_annotate, KCachegrind and
+ * QCachegrind open.
  *
- * It holds functions with their lines, and what each had of its own and by the functions that it called, of
- * several metrics at once. It loses stacks beyond caller and callee, threads and times, and of differences what
- * shrank, because costs are not negative.
+ * It holds functions with their lines, and what each had of its own and by the functions that it
+ * called, of several metrics at once. It loses stacks beyond caller and callee, threads and times,
+ * and of differences what shrank, because costs are not negative.
  *
  * A function that calls itself would be charged twice. So each further occurrence on a stack is a
  * function of its own, f'2, as valgrind's --separate-recs makes them.
  *
- * Readers take what calls a function as all that it has, so functions that are the outermost of some stacks need a
- * caller too: [all].
+ * Readers take what calls a function as all that it has, so functions that are the outermost of
+ * some stacks need a caller too: [all].
  *
- * The number of calls is not known: "calls=" has the number of allocations, which readers need not to be 0.
+ * The number of calls is not known: "calls=" has the number of allocations, which readers need not
+ * to be 0.
  */
 #include <inttypes.h>
 #include <stdlib.h>

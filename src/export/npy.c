@@ -1,8 +1,9 @@
 /*
  * npy: a table of a command as a structured array that numpy.load reads (format version 1.0).
  *
- * A column of numbers is <i8 (<u8 if need be) or <f8, one of texts |S with as many bytes as its longest needs. It loses what is
- * not known: numbers are then -2^63 or NaN, texts empty. Texts are cut at TEXT_BYTES bytes.
+ * A column of numbers is <i8 (<u8 if need be) or <f8, one of texts |S with as many bytes as its
+ * longest needs. It loses what is not known: numbers are then -2^63 or NaN, texts empty. Texts are
+ * cut at TEXT_BYTES bytes.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,11 +1,12 @@
 /*
- * sqlite: all of a recording as tables for SQL, pandas and DuckDB. docs/export.md documents the schema.
+ * sqlite: all of a recording as tables for SQL, pandas and DuckDB. docs/export.md documents the
+ * schema.
  *
- * It holds every process with its stacks and the log of intervals. It loses mappings at other moments than the
- * last, accounts of resident memory, and histograms.
+ * It holds every process with its stacks and the log of intervals. It loses mappings at other
+ * moments than the last, accounts of resident memory, and histograms.
  *
- * Stacks are those of `report --by stack`, and sites.function is what `report` charges, without the defaults that
- * the recording has for reports.
+ * Stacks are those of `report --by stack`, and sites.function is what `report` charges, without the
+ * defaults that the recording has for reports.
  */
 #include <errno.h>
 #include <sqlite3.h>

@@ -1,7 +1,8 @@
 /*
  * sqlite_schema: the tables and views of an exported database. docs/export.md describes them.
  *
- * Tables that commands print (threads, marks, stamps, leaks, ...) are made from their columns by sqlite.c.
+ * Tables that commands print (threads, marks, stamps, leaks, ...) are made from their columns by
+ * sqlite.c.
  */
 #ifndef TIDE_EXPORT_SQLITE_SCHEMA_H
 #define TIDE_EXPORT_SQLITE_SCHEMA_H

@@ -3,12 +3,13 @@ import csv
 import io
 import json
 import os
+import re
 import sqlite3
 
 import numpy
 
 from exported import EVIL, LONG, PYTHON, RECORDINGS, add, export, nonzero, record, same, stacks
-from harness import cases
+from harness import ROOT, cases
 
 TABLES = ("report", "leaks", "marks", "stamps", "threads", "peaks", "growth", "findings", "maps", "processes")
 COMMANDS = {"stamps": ("marks", "--stamps"), "maps": ("maps", "--by", "mapping")}
@@ -242,6 +243,29 @@ def test_where_it_goes(t):
     stdout, stderr, status = t.run("export", named, "--format", "pprof", "-o", t.file("no/such/folder"))
     t.equal("no folder", (stdout, stderr.count("\n"), status), ("", 1, 1))
     t.equal("nothing is left behind", [n for n in os.listdir(t.dir) if "part-" in n], [])
+
+
+def test_documented(t):
+    """The formats of --help are those of the manual page and of docs/export.md, with their endings."""
+    text = t.run("export", "--help")[0]
+    shown = re.findall(r"^ {19}(\w+) +\S", text.split("one of:")[1].split("-o FILE")[0], re.MULTILINE)
+    t.equal("formats", shown, ["pprof", "folded", "speedscope", "firefox", "callgrind", "massif", "dhat", "heaptrack", "chrome", "sqlite", "csv", "npy", "html"])
+    table = re.findall(r"^\| `(\w+)` \| `\.([\w.]+)` \|", read(os.path.join(ROOT, "docs", "export.md")), re.MULTILINE)
+    t.equal("docs/export.md", [name for name, _ in table], shown)
+    page = read(os.path.join(ROOT, "docs", "man", "tidemark-export.1"))
+    t.equal("the manual page", [n for n in shown if not re.search(r"^\.It Cm .*\b%s\b" % n, page, re.MULTILINE)], [])
+    os.rename(record(t, "native"), t.file("app.tide"))
+    t.equal("endings", [t.run("export", "app.tide", "--format", name)[0] for name in shown], ["app.%s\n" % ending for _, ending in table])
+    db = sqlite3.connect(t.file("app.sqlite"))
+    document = read(os.path.join(ROOT, "docs", "export.md"))
+    names = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")]
+    t.equal("tables and views that the document has not", [n for n in names if "`%s`" % n not in document], [])
+    for table in ("processes", "functions", "frames", "stacks", "sites", "intervals", "changes"):
+        columns = [row[1] for row in db.execute("PRAGMA table_info(%s)" % table)]
+        t.equal("columns of " + table, [c for c in columns if "`%s`" % c not in document], [])
+    for sql in re.findall(r"```sql\n(.*?)```", document, re.DOTALL):
+        for question in sql.split(";")[:-1]:
+            t.true("an example has an answer", db.execute(question).fetchall(), question)
 
 
 def test_wrong_usage(t):
