@@ -63,9 +63,10 @@ echo "installing$missing" >&2
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 install() {
+    # Another installation may be under way (unattended upgrades on a fresh machine): it is waited for.
     # shellcheck disable=SC2086 # both are lists of words
     $as_root env DEBIAN_FRONTEND=noninteractive \
-        apt-get install -y -qq --no-install-recommends $missing >>"$log" 2>&1
+        apt-get install -y -qq --no-install-recommends -o DPkg::Lock::Timeout=300 $missing >>"$log" 2>&1
 }
 # The package lists may be absent (containers) or old; only then are they fetched.
 install && exit 0
