@@ -55,7 +55,7 @@ static void divide_site(struct site_blocks *s, const struct value *values)
     if (divide(s, total, peak, end, temporary, 0, 0))
         return;
     /* Numbers that contradict each other: a damaged file. */
-    *s = (struct site_blocks){.of = {[BLOCKS_STAY] = {0}, [BLOCKS_END] = end}};
+    *s = (struct site_blocks){.of = {[BLOCKS_OTHER] = total}};
 }
 
 /* --- when ------------------------------------------------------------------------------------- */
