@@ -188,6 +188,9 @@ struct mark {
     uint32_t thread;  /* who made it, in profile.threads */
     size_t intervals; /* that lie before it */
     struct stamp stamp;
+    /* Bytes of CPython's arenas that were not resident, counted by the thread that made the mark. */
+    uint64_t absent_bytes;
+    bool absent_known;
 };
 
 struct mark_value {
