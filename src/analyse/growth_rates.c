@@ -15,6 +15,7 @@
 #define AWAY_BEFORE 0.1
 #define AWAY_AFTER  0.3
 #define AWAY_LEAST  131072 /* gained, to ask so */
+#define MOVED       0.1    /* likewise: what the program allocated during a look counts as free */
 /* Gained by live blocks, to say how much of it is resident; where arenas are taken off them, a look
  * may be some arenas away from its mark. */
 #define LIVE_LEAST  65536
@@ -59,7 +60,7 @@ static bool is_near(const struct growth *g, const struct footprint *f, size_t be
 
 /* What a look before the first mark or after the last one saw may be far from what there was at the
  * mark: a program makes most of its memory while it starts, and an interpreter gives it back at its
- * end. */
+ * end. And a look at a program that grew much meanwhile is of no moment at all. */
 static bool is_of_its_time(const struct growth *g, const struct footprint *f, size_t begin,
                            size_t end)
 {
@@ -67,6 +68,8 @@ static bool is_of_its_time(const struct growth *g, const struct footprint *f, si
     double gained = rss[end] - rss[begin];
     if (gained < AWAY_LEAST)
         return true;
+    if ((double)f->moved_bytes > MOVED * gained)
+        return false;
     if (f->time_ns < g->stamp[begin]->time_ns)
         return fabs((double)f->rss_bytes - rss[begin]) <= AWAY_BEFORE * gained;
     return f->time_ns <= g->stamp[end]->time_ns || is_near(g, f, begin, end);
@@ -155,7 +158,8 @@ static double least_of(double a, double b)
 /* What is divided up by looks at pages: sums, as the marks know them. */
 struct rest {
     double anonymous, shared;
-    double mapped; /* by the program, resident or not, arenas included, */
+    double
+        mapped; /* by the program, resident or not, arenas included; or handed out by its pools */
     double arenas; /* and of these, arenas */
     bool counted;  /* what arenas gained is known, and no part of these */
 };
@@ -204,9 +208,12 @@ static void guess(struct growth_rates *r, const struct footprint *last, bool is_
         parts[GAIN_MAPPED] = fmin(parts[GAIN_MAPPED], (double)last->parts[PART_MAPPED] / span);
         parts[GAIN_FREE] = fmin(parts[GAIN_FREE],
                                 (double)(last->parts[PART_FREE] + last->parts[PART_HELD]) / span);
-        parts[GAIN_STACKS] =
-            least_of(anonymous - parts[GAIN_ARENAS] - parts[GAIN_MAPPED] - parts[GAIN_FREE],
-                     (double)last->parts[PART_STACKS] / span);
+        double left = anonymous - parts[GAIN_ARENAS] - parts[GAIN_MAPPED] - parts[GAIN_FREE];
+        parts[GAIN_STACKS] = least_of(left, (double)last->parts[PART_STACKS] / span);
+        /* What was mapped before may be touched since. */
+        parts[GAIN_MAPPED] +=
+            least_of(left - parts[GAIN_STACKS],
+                     (double)last->parts[PART_MAPPED] / span - parts[GAIN_MAPPED]);
     }
     parts[GAIN_FILES] = shared * files;
     parts[GAIN_SHARED] = shared - parts[GAIN_FILES];
@@ -235,7 +242,8 @@ struct growth_rates growth_rates_between(const struct growth *g, size_t begin, s
         gain[line] = (g->series[line][end] - g->series[line][begin]) / span;
     double space = (g->arena_space[end] - g->arena_space[begin]) / span;
     double live = gain[GROWTH_LIVE] - space; /* of the heap */
-    struct rest rest = {.mapped = gain[GROWTH_MAPPED], .counted = g->arenas_counted};
+    struct rest rest = {.mapped = fmax(gain[GROWTH_MAPPED], gain[GROWTH_POOLS]),
+                        .counted = g->arenas_counted};
     if (g->arenas_are_live && !g->arenas_counted) {
         rest.arenas = space;
         rest.mapped += space;
