@@ -19,10 +19,10 @@ struct merging {
     struct merge_spreads spreads;
     struct merge *inputs; /* in the order in which they were added */
     struct strpool processes;
-    struct map of_process;        /* a process -> the input that it is */
-    struct profile sum;           /* what needs no matching: peak, sampling, command */
-    VEC(char *) notes;            /* sorted */
-    struct recording *defaults;   /* filters of `run` that all inputs have */
+    struct map of_process;      /* a process -> the input that it is */
+    struct profile sum;         /* what needs no matching: peak, sampling, command */
+    VEC(char *) notes;          /* sorted */
+    struct recording *defaults; /* filters of `run` that all inputs have */
     bool any, python_without_objects;
 };
 
@@ -70,33 +70,33 @@ static struct merge_input input_of(const struct recording *r, const struct profi
     struct totals t = totals_of(p, &whole);
     struct sampled_totals s = sampled_whole(p);
     const char *name = program->command.count ? program->command.items[0] : program->executable;
-    struct merge_input in = {
-        .label = program->rank1 ? xasprintf("rank %u", program->rank1 - 1) : xstrdup(file),
-        .file = xstrdup(file),
-        .host = xstrdup(program->host ? program->host : ""),
-        .program = xstrdup(name ? path_base(name) : ""),
-        .rank1 = program->rank1,
-        .pid = program->pid,
-        .processes = (uint32_t)r->profiles.count,
-        .start_unix_ns = r->profiles.items[0].start_unix_ns,
-        .duration_ns = p->duration_ns,
-        .exit_code = program->exit_code,
-        .signal = program->signal,
-        .complete = r->complete && p->complete,
-        .values = {[INPUT_ALLOCATIONS] = (uint64_t)t.allocations,
-                   [INPUT_FREES] = (uint64_t)t.frees,
-                   [INPUT_REALLOCATIONS] = (uint64_t)t.reallocations,
-                   [INPUT_BYTES_ALLOCATED] = (uint64_t)t.bytes_allocated,
-                   [INPUT_LIVE_BLOCKS] = (uint64_t)t.live_blocks,
-                   [INPUT_LIVE_BYTES] = (uint64_t)t.live_bytes,
-                   [INPUT_PEAK_BYTES] = t.peak_bytes,
-                   [INPUT_TEMPORARY] = (uint64_t)t.temporary_allocations,
-                   [INPUT_UNKNOWN_FREES] = t.unknown_frees,
-                   [INPUT_LOST_EVENTS] = t.lost_events,
-                   [INPUT_TRUNCATED] = t.truncated_stacks,
-                   [INPUT_INCOMPLETE] = t.incomplete_stacks,
-                   [INPUT_CPU_NS] = s.cpu_ns,
-                   [INPUT_FAULT_BYTES] = s.fault_bytes}};
+    struct merge_input in = {.label = program->rank1 ? xasprintf("rank %u", program->rank1 - 1)
+                                                     : xstrdup(file),
+                             .file = xstrdup(file),
+                             .host = xstrdup(program->host ? program->host : ""),
+                             .program = xstrdup(name ? path_base(name) : ""),
+                             .rank1 = program->rank1,
+                             .pid = program->pid,
+                             .processes = (uint32_t)r->profiles.count,
+                             .start_unix_ns = r->profiles.items[0].start_unix_ns,
+                             .duration_ns = p->duration_ns,
+                             .exit_code = program->exit_code,
+                             .signal = program->signal,
+                             .complete = r->complete && p->complete,
+                             .values = {[INPUT_ALLOCATIONS] = (uint64_t)t.allocations,
+                                        [INPUT_FREES] = (uint64_t)t.frees,
+                                        [INPUT_REALLOCATIONS] = (uint64_t)t.reallocations,
+                                        [INPUT_BYTES_ALLOCATED] = (uint64_t)t.bytes_allocated,
+                                        [INPUT_LIVE_BLOCKS] = (uint64_t)t.live_blocks,
+                                        [INPUT_LIVE_BYTES] = (uint64_t)t.live_bytes,
+                                        [INPUT_PEAK_BYTES] = t.peak_bytes,
+                                        [INPUT_TEMPORARY] = (uint64_t)t.temporary_allocations,
+                                        [INPUT_UNKNOWN_FREES] = t.unknown_frees,
+                                        [INPUT_LOST_EVENTS] = t.lost_events,
+                                        [INPUT_TRUNCATED] = t.truncated_stacks,
+                                        [INPUT_INCOMPLETE] = t.incomplete_stacks,
+                                        [INPUT_CPU_NS] = s.cpu_ns,
+                                        [INPUT_FAULT_BYTES] = s.fault_bytes}};
     return in;
 }
 

@@ -98,8 +98,8 @@ static bool are_better(const struct merge_code *c, const struct code_place *plac
     const struct frame *old = c->frames.items + place->first_frame, *new = c->frames.items + first;
     bool same = place->count == count;
     for (uint32_t i = 0; i < count && same; i++)
-        same = old[i].function == new[i].function && old[i].module == new[i].module &&
-               old[i].file == new[i].file && old[i].line == new[i].line && old[i].kind == new[i].kind;
+        same = old[i].function == new[i].function &&old[i].module == new[i].module &&old[i].file ==
+               new[i].file &&old[i].line == new[i].line &&old[i].kind == new[i].kind;
     if (same || !count)
         return false;
     uint64_t a = frames_worth(c, old, place->count), b = frames_worth(c, new, count);
@@ -149,11 +149,11 @@ static uint32_t place_of_text(struct merge_code *c, enum code_place_kind kind, c
     }
     *place = (uint32_t)c->places.count;
     *vec_push(&c->places) = (struct code_place){.kind = kind,
-                                           .text = number,
-                                           .address = address,
-                                           .module = MAP_NONE,
-                                           .first_frame = first,
-                                           .count = count};
+                                                .text = number,
+                                                .address = address,
+                                                .module = MAP_NONE,
+                                                .first_frame = first,
+                                                .count = count};
     return *place;
 }
 
@@ -176,10 +176,10 @@ static uint32_t place_in_file(struct merge_code *c, struct merge_source *s, cons
     }
     *place = (uint32_t)c->places.count;
     *vec_push(&c->places) = (struct code_place){.kind = CODE_IN_FILE,
-                                           .module = file,
-                                           .address = inside,
-                                           .first_frame = first,
-                                           .count = count};
+                                                .module = file,
+                                                .address = inside,
+                                                .first_frame = first,
+                                                .count = count};
     return *place;
 }
 

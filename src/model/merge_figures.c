@@ -153,8 +153,7 @@ static void add_scan(struct merge_figures *f, const struct merge_source *s, cons
     to->led &= !lost || from->led;
     to->held_ns += from->held_ns;
     to->time_ns = from->time_ns > to->time_ns ? from->time_ns : to->time_ns;
-    if (from->unreachable &&
-        (!to->unreachable || strcmp(from->unreachable, to->unreachable) < 0)) {
+    if (from->unreachable && (!to->unreachable || strcmp(from->unreachable, to->unreachable) < 0)) {
         free(to->unreachable);
         to->unreachable = xstrdup(from->unreachable);
     }

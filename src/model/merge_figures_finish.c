@@ -82,8 +82,7 @@ static void add_sites(const struct merge_figures *f, struct profile *into, const
         for (size_t i = 0; i < f->sites.count; i++) {
             struct row row = {.site = (uint32_t)i};
             uint64_t any = 0;
-            memcpy(row.columns, f->sites.items[order[i].number].columns[which],
-                   sizeof row.columns);
+            memcpy(row.columns, f->sites.items[order[i].number].columns[which], sizeof row.columns);
             for (int n = 0; n < COLUMNS; n++)
                 any |= row.columns[n];
             if (any)

@@ -155,10 +155,10 @@ void merge_spreads_measure(struct merge_spreads *s, const struct recording *r,
     for (size_t i = 0; i < s->pending.count; i++) {
         struct merge_spread *row = &s->rows.items[s->pending.items[i]];
         struct input_spread one = {.inputs = row->value != 0,
-                             .sum = row->value,
-                             .min = row->value,
-                             .max = row->value,
-                             .where = input};
+                                   .sum = row->value,
+                                   .min = row->value,
+                                   .max = row->value,
+                                   .where = input};
         bool before = row->row.spread.inputs &&
                       merge_input_order(in, &inputs->inputs.items[row->row.spread.where]) < 0;
         spread_add(&row->row.spread, &one, row->row.metric == METRIC_LARGEST, before);

@@ -14,8 +14,8 @@
 enum code_place_kind {
     CODE_MARKER, /* an address that is not a frame: NODE_TRUNCATED and the like */
     CODE_POOL,
-    CODE_IN_FILE,  /* in a file with a build id */
-    CODE_NAMED, /* other native code: only its names tell what it is */
+    CODE_IN_FILE, /* in a file with a build id */
+    CODE_NAMED,   /* other native code: only its names tell what it is */
     CODE_PYTHON
 };
 
@@ -46,7 +46,7 @@ struct merge_code {
     VEC(struct code_place) places;
     struct map by_address, by_text; /* -> place */
     VEC(struct merge_node) nodes;   /* node 0 is the root */
-    struct map children; /* parent, place -> node */
+    struct map children;            /* parent, place -> node */
 };
 
 /* One input on its way: its numbers in terms of the merge. */
@@ -129,7 +129,6 @@ void merge_spreads_measure(struct merge_spreads *s, const struct recording *r,
 void merge_spreads_join(struct merge_spreads *s, const struct merge *from,
                         const struct merge *inputs, size_t first);
 /* `place`: the final number of each input. */
-void merge_spreads_finish(const struct merge_spreads *s, const uint32_t *place,
-                          struct merge *into);
+void merge_spreads_finish(const struct merge_spreads *s, const uint32_t *place, struct merge *into);
 
 #endif

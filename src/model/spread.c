@@ -128,7 +128,7 @@ static bool is_kept(const struct answer *a)
 }
 
 static const struct input_spread *find(const struct merge *m, uint64_t key, uint8_t metric,
-                                 enum spread_of of, int64_t sum)
+                                       enum spread_of of, int64_t sum)
 {
     struct spread_row wanted = {.key = key, .metric = metric, .of = (uint8_t)of};
     size_t at;

@@ -43,6 +43,7 @@ void spread_find(struct answer *a);
 
 /* Over all inputs, those without a value counted as 0. */
 int64_t spread_min(const struct input_spread *s, const struct merge *m);
-int64_t spread_mean(const struct input_spread *s, const struct merge *m); /* rounded to the nearest */
+int64_t spread_mean(const struct input_spread *s,
+                    const struct merge *m); /* rounded to the nearest */
 
 #endif
