@@ -109,16 +109,24 @@ void merge_figures_finish(const struct merge_figures *f, struct profile *into,
 
 /* --- spreads ------------------------------------------------------------------------------------ */
 
-struct merge_spread {
-    struct spread_row row;
-    int64_t value; /* of the input that is being added */
-    bool pending;
+/* The spreads of one row of one metric. */
+struct merge_pair {
+    struct input_spread of[SPREAD_KINDS];
+    int64_t value[SPREAD_KINDS]; /* of the input that is being added */
+    bool pending;                /* it has such a value */
+    uint8_t metric;
+};
+
+struct merge_row {
+    uint64_t key;
+    uint32_t pair[METRICS]; /* MAP_NONE: no input has a value */
 };
 
 struct merge_spreads {
-    VEC(struct merge_spread) rows;
-    struct map of;         /* key, metric, kind -> row */
-    VEC(uint32_t) pending; /* rows with a value of the input that is being added */
+    VEC(struct merge_row) rows;
+    struct map of; /* key -> row */
+    VEC(struct merge_pair) pairs;
+    VEC(uint32_t) pending; /* pairs */
 };
 
 void merge_spreads_release(struct merge_spreads *s);
