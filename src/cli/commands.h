@@ -20,6 +20,7 @@ int cmd_growth(int argc, char **argv);
 int cmd_leaks(int argc, char **argv);
 int cmd_maps(int argc, char **argv);
 int cmd_marks(int argc, char **argv);
+int cmd_merge(int argc, char **argv);
 int cmd_peaks(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_run(int argc, char **argv);
