@@ -272,10 +272,10 @@ static bool trend_by_time(const struct growth *g, const struct chosen *c, size_t
 }
 
 /* When lost blocks were allocated is known better than by the ends of intervals: where a function
- * lost what it gained, and nobody else did, the whole leak is its own. */
+ * lost what it gained, and nobody else did in this time, the whole leak is its own. */
 static bool is_whole_leak(const struct growth *g, const struct growth_site *site)
 {
-    double lost = growth_last(g, GROWTH_LOST) - g->series[GROWTH_LOST][0];
+    double lost = growth_last(g, GROWTH_LOST) - g->series[GROWTH_LOST][g->first];
     return !g->mark && site->lost_bytes > 0 && (double)site->lost_bytes >= WHOLE_SHARE * lost &&
            (double)site->lost_bytes >= WHOLE_SHARE * (double)site->bytes &&
            (double)site->bytes >= WHOLE_SHARE * (double)site->lost_bytes;
