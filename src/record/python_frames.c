@@ -406,7 +406,7 @@ static inline struct python_thread *read_thread(struct thread *t, uint32_t *shim
     p->state = state;
     if (LIKELY(p->name.rest && !now))
         p->name.rest--;
-    else
+    else if (!t->in_handler)
         python_name(t, now);
     return p;
 }
@@ -415,6 +415,14 @@ bool python_runs(struct thread *t)
 {
     uint32_t shims;
     return read_thread(t, &shims, false) != NULL;
+}
+
+bool python_stands_still(void)
+{
+    if (!atomic_load_explicit(&python.proven, memory_order_acquire))
+        return false;
+    uint64_t state = own_state();
+    return !state || python_is_whole(state);
 }
 
 bool python_look(struct thread *t)
