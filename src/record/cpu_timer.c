@@ -98,12 +98,14 @@ static void take_sample(struct thread *t, const uint64_t *caller, uint32_t perio
 static bool may_be_restarted(long call)
 {
     static const uint16_t calls[] = {
-        SYS_nanosleep, SYS_clock_nanosleep, SYS_ppoll, SYS_pselect6, SYS_epoll_pwait, SYS_futex,
-        SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_recvfrom, SYS_recvmsg, SYS_sendto,
-        SYS_sendmsg, SYS_accept, SYS_accept4, SYS_semtimedop, SYS_semop, SYS_msgsnd, SYS_msgrcv,
+        SYS_nanosleep,    SYS_clock_nanosleep, SYS_ppoll,         SYS_pselect6,
+        SYS_epoll_pwait,  SYS_futex,           SYS_read,          SYS_write,
+        SYS_readv,        SYS_writev,          SYS_recvfrom,      SYS_recvmsg,
+        SYS_sendto,       SYS_sendmsg,         SYS_accept,        SYS_accept4,
+        SYS_semtimedop,   SYS_semop,           SYS_msgsnd,        SYS_msgrcv,
         SYS_io_getevents, SYS_rt_sigtimedwait, SYS_rt_sigsuspend, SYS_getrandom,
 #ifdef SYS_poll
-        SYS_poll, SYS_select, SYS_epoll_wait, SYS_pause,
+        SYS_poll,         SYS_select,          SYS_epoll_wait,    SYS_pause,
 #endif
 #ifdef SYS_epoll_pwait2
         SYS_epoll_pwait2,

@@ -149,8 +149,7 @@ static uint64_t interrupted_name(struct thread *t, const uint64_t *caller)
         w->fresh = w->count;
     if (t->hashed)
         return walk_hash(w);
-    uint64_t name =
-        w->fresh < w->count ? walk_number(t, w->fresh) : w->frames[w->count - 1].id;
+    uint64_t name = w->fresh < w->count ? walk_number(t, w->fresh) : w->frames[w->count - 1].id;
     if (UNLIKELY(name >= WIRE_CUT_FIRST))
         w->trusted = 0;
     return name;

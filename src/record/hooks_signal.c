@@ -17,8 +17,8 @@ static struct sigaction pretended;
 
 static bool is_handler(const struct sigaction *action)
 {
-    return action && ((action->sa_flags & SA_SIGINFO) || (action->sa_handler != SIG_DFL &&
-                                                          action->sa_handler != SIG_IGN));
+    return action && ((action->sa_flags & SA_SIGINFO) ||
+                      (action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN));
 }
 
 /* True: the program was answered. */

@@ -273,7 +273,7 @@ void thread_look(void);                /* the last chance to learn this thread's
 void threads_reset(void);              /* in a forked child */
 /* Calls a function for each thread that has not ended, while none can begin or end. */
 void threads_each(void (*f)(struct thread *t, void *context), void *context);
-bool threads_in_python(void);          /* is any but this one? */
+bool threads_in_python(void); /* is any but this one? */
 
 /* api.c */
 void note_unload(struct thread *t); /* code goes away: moves the tick, so that all threads look */

@@ -212,9 +212,9 @@ struct wire_header {
     struct wire_own
         own[WIRE_OWN];    /* memory that the recorder mapped for itself, but for that of threads */
     _Atomic uint32_t end; /* enum wire_end */
-    _Atomic uint32_t cpu_state;       /* enum wire_cpu */
-    _Atomic uint64_t cpu_lost;        /* periods of CPU time that no sample stands for */
-    _Atomic uint64_t samples_claimed; /* by threads that write a sample */
+    _Atomic uint32_t cpu_state;                 /* enum wire_cpu */
+    _Atomic uint64_t cpu_lost;                  /* periods of CPU time that no sample stands for */
+    _Atomic uint64_t samples_claimed;           /* by threads that write a sample */
     _Alignas(64) _Atomic uint64_t samples_read; /* by the collector: those may be written again */
 };
 static_assert(sizeof(struct wire_header) <= WIRE_PAGE, "the header is one page");
@@ -223,7 +223,7 @@ static_assert(sizeof(struct wire_header) <= WIRE_PAGE, "the header is one page")
 enum wire_cpu {
     WIRE_CPU_NONE,      /* there were none */
     WIRE_CPU_ON,        /* threads have timers */
-    WIRE_CPU_NO_SIGNAL, /* off: the program uses every signal that could be used, or the one asked for */
+    WIRE_CPU_NO_SIGNAL, /* off: the program uses the signal that was asked for, or all */
     WIRE_CPU_REFUSED,   /* some thread got none: the kernel refused (RLIMIT_SIGPENDING) */
     WIRE_CPU_FILTER     /* off: the program was about to install a seccomp filter */
 };
@@ -242,8 +242,9 @@ struct wire_sample {
     uint32_t unused;
 };
 static_assert(sizeof(struct wire_sample) == 24, "wire ABI");
-#define WIRE_SAMPLES      8192u
-#define WIRE_SAMPLES_SIZE ((WIRE_SAMPLES * sizeof(struct wire_sample) + WIRE_PAGE - 1) / WIRE_PAGE * WIRE_PAGE)
+#define WIRE_SAMPLES 8192u
+#define WIRE_SAMPLES_SIZE                                                                          \
+    ((WIRE_SAMPLES * sizeof(struct wire_sample) + WIRE_PAGE - 1) / WIRE_PAGE * WIRE_PAGE)
 
 /*
  * One thread's events: 64-bit words. Positions only grow; logical chunk position / WIRE_CHUNK_WORDS

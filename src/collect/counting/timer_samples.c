@@ -35,8 +35,7 @@ static void drain(struct target *t, uint64_t now_ns, bool last)
     struct wire_header *h = t->header;
     if (!h || !t->timer_samples.period_ns)
         return;
-    const struct wire_sample *samples =
-        (const void *)((const char *)h + t->timer_samples.offset);
+    const struct wire_sample *samples = (const void *)((const char *)h + t->timer_samples.offset);
     uint64_t claimed = atomic_load_explicit(&h->samples_claimed, memory_order_acquire);
     uint64_t *read = &t->timer_samples.read;
     if (claimed - *read > WIRE_SAMPLES) /* damage */
@@ -72,8 +71,9 @@ void timer_samples_end(struct target *t, uint64_t now_ns)
     static const char *const why[] = {
         [WIRE_CPU_NO_SIGNAL] = "CPU time is missing: the program uses the signal that the timers "
                                "were to send; choose another with --cpu-signal, or --cpu=perf",
-        [WIRE_CPU_REFUSED] = "CPU time of some threads is missing: the kernel refused them a timer; "
-                             "raise the limit on pending signals (ulimit -i)",
+        [WIRE_CPU_REFUSED] =
+            "CPU time of some threads is missing: the kernel refused them a timer; "
+            "raise the limit on pending signals (ulimit -i)",
         [WIRE_CPU_FILTER] = "CPU time is missing from the moment when the program installed a "
                             "seccomp filter; use --cpu=perf",
     };
