@@ -45,14 +45,19 @@ static uint64_t walk_hash(struct walk *w)
     return name;
 }
 
+/* How far the stack goes that the caller is on. */
+static inline void set_bounds(struct thread *t, const uint64_t *caller)
+{
+    uint64_t sp = CALLER_SP(caller);
+    t->walk.stack_sure = sp >= t->stack_sure && sp < t->stack_high;
+    t->walk.stack_end = sp >= t->stack_low && sp < t->stack_high ? t->stack_high : WALK_NO_END;
+}
+
 /* The name of the caller's native stack, by walking it: its number, or its hash. */
 static uint64_t walked_name(struct thread *t, const uint64_t *caller)
 {
     struct walk *w = &t->walk;
-    w->stack_sure = CALLER_SP(caller) >= t->stack_sure && CALLER_SP(caller) < t->stack_high;
-    w->stack_end = CALLER_SP(caller) >= t->stack_low && CALLER_SP(caller) < t->stack_high
-                       ? t->stack_high
-                       : WALK_NO_END;
+    set_bounds(t, caller);
     bool loader = CALLER_PC(caller) - recorder.loader < recorder.loader_size;
     if (UNLIKELY(loader))
         modules_check(t);
@@ -135,10 +140,7 @@ uint32_t event_stack(struct thread *t, const uint64_t *caller)
 static uint64_t interrupted_name(struct thread *t, const uint64_t *caller)
 {
     struct walk *w = &t->walk;
-    w->stack_sure = CALLER_SP(caller) >= t->stack_sure && CALLER_SP(caller) < t->stack_high;
-    w->stack_end = CALLER_SP(caller) >= t->stack_low && CALLER_SP(caller) < t->stack_high
-                       ? t->stack_high
-                       : WALK_NO_END;
+    set_bounds(t, caller);
     walk_stack(w, recorder.rules, &own_space, CALLER_PC(caller), CALLER_SP(caller),
                CALLER_FP(caller));
     if (w->count > 1)
