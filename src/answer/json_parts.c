@@ -132,6 +132,8 @@ void json_sampling(struct json *j, const struct answer *a)
     struct sampled_totals t = sampled_totals(a->profile, &a->window, a->query->metric);
     json_object(j, "sampling");
     json_u64(j, "cpu_period_ns", g->cpu_period_ns);
+    if (g->timer)
+        json_string(j, "cpu_source", "timer");
     json_u64(j, "cpu_ns", t.cpu_ns);
     json_u64(j, "cpu_samples", t.cpu_samples);
     if (a->query->metric == METRIC_CPU)

@@ -186,10 +186,11 @@ static void line_cpu(const struct sampling *g, const struct sampled_totals *t,
                      const struct style *s, struct strbuf *out)
 {
     summary_label(out, s, "cpu");
-    say(out, "%M%r", t->cpu_ns, g->kernel ? ", " : " in user mode, ");
+    say(out, "%M%r", t->cpu_ns, g->kernel || g->timer ? ", " : " in user mode, ");
     if (g->kernel)
         say(out, "%M of it in the kernel, ", t->kernel_ns);
-    say(out, "%N sample(s), one per %T of a thread\n", t->cpu_samples, g->cpu_period_ns);
+    say(out, "%N sample(s), one per %T of a thread%r\n", t->cpu_samples, g->cpu_period_ns,
+        g->timer ? ", by timers in the program" : "");
     if (g->wall) {
         summary_label(out, s, "off");
         say(out, "%M waiting, %N time(s); %M ready to run while others had the processor\n",
@@ -205,7 +206,7 @@ static void line_cpu(const struct sampling *g, const struct sampled_totals *t,
     static const char *const how[] = {[KERNEL_COUNTED] = "not sampled",
                                       [KERNEL_SAMPLED] = "charged to its caller",
                                       [KERNEL_ESTIMATED] = "charged by an estimate"};
-    strbuf_printf(out, " in the kernel, %s", how[g->kernel]);
+    strbuf_printf(out, " in the kernel, %s", g->timer ? "charged to its caller" : how[g->kernel]);
     summary_end(out, s, start);
 }
 

@@ -423,6 +423,7 @@ enum sampled_kernel { KERNEL_COUNTED, KERNEL_SAMPLED, KERNEL_ESTIMATED };
 struct sampling {
     bool alone; /* nothing was preloaded: there is no heap to tell of */
     bool wall;  /* time off the processor was recorded */
+    bool timer; /* CPU time was sampled by timers in the program, that of the kernel too */
     enum sampled_kernel kernel;
     uint64_t cpu_period_ns; /* CPU time between two samples of a thread; 0: not sampled */
     uint64_t fault_period;  /* faults from one that is recorded to the next; 0: not recorded */

@@ -195,6 +195,11 @@ struct target {
         VEC(uint32_t) threads;  /* numbers that samples gave, and no event of theirs came yet */
         struct sampling before; /* the kernel's counts, before this program was executed */
     } sampled;                  /* sampling/ */
+    struct {
+        uint64_t period_ns;  /* 0: none are taken */
+        uint64_t offset;     /* of them in the shared memory */
+        uint64_t read, lost; /* so far */
+    } timer_samples;         /* timer_samples.c */
 };
 
 struct target *target_new(pid_t pid, bool limited_space, enum wire_on_full on_full,

@@ -24,6 +24,7 @@
 #include "collect/leakscan/scan.h"
 #include "collect/counting/stamps.h"
 #include "collect/counting/threads.h"
+#include "collect/counting/timer_samples.h"
 #include "collect/leakscan/not_scanned.h"
 
 #define NAMING_EVERY_NS   100000000
@@ -56,6 +57,12 @@ static bool is_gone(const struct session *s, const struct target *t)
                                 : !descendants_runs(t->pid);
 }
 
+/* By perf events, or by the program's own timers. */
+static bool is_sampled(const struct session *s)
+{
+    return s->samples || s->options->cpu_timer_ns;
+}
+
 void set_status(struct profile *p, int wait_status)
 {
     p->exit_code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
@@ -68,7 +75,7 @@ void session_end_target(struct session *s, struct target *t, bool execed)
     if (s->samples)
         samples_end(s->samples, t);
     target_end(t, elapsed_ns(s) - t->start_ns);
-    if (s->samples && !execed)
+    if (is_sampled(s) && !execed)
         samples_settle(t);
     t->profile.complete = true;
     t->profile.execed = execed;
@@ -104,6 +111,10 @@ static void begin_target(struct session *s, struct target *t)
     if (t->profile.sampling.cpu_period_ns)
         t->profile.sampling.kernel =
             samples_see_kernel(s->samples) ? KERNEL_SAMPLED : KERNEL_ESTIMATED;
+    if (s->options->cpu_timer_ns) {
+        t->profile.sampling.cpu_period_ns = s->options->cpu_timer_ns;
+        t->profile.sampling.timer = true;
+    }
     t->profile.sampling.fault_period = s->samples ? s->options->sampling.fault_period : 0;
     if (!s->targets.count && s->options->sampling_refused)
         *vec_push(&t->profile.notes) = xstrdup(s->options->sampling_refused);
@@ -207,6 +218,8 @@ static void say_hello(struct session *s, struct client *v)
     if (o->no_python)
         t->header->python_size = 0;
     t->header->objects_wanted = t->python.objects_wanted = o->python_objects && !o->no_python;
+    if (o->cpu_timer_ns)
+        timer_samples_ask(t, o->cpu_timer_ns, o->cpu_signal);
     stamp_if_due(t, 0); /* it waits for our answer: even the shortest run has one */
     client_reply(v, 0, t->fd, t->size, t->header->ring_count);
     close(t->fd); /* we have it mapped */
@@ -280,7 +293,7 @@ static void reap(struct session *s)
         struct target *t = session_target(s, s->program);
         if (t) {
             not_recorded_last_look(t);
-            if (s->samples)
+            if (is_sampled(s))
                 samples_count(t);
         } else if (!s->targets.count) {
             s->program_filters = proc_filters(s->program); /* perhaps why nothing was heard of it */
@@ -305,7 +318,7 @@ static void reap(struct session *s)
             continue;
         if (t->pid != s->program) {
             not_recorded_last_look(t);
-            if (s->samples)
+            if (is_sampled(s))
                 samples_count(t);
         }
         session_end_target(s, t, false);
@@ -450,7 +463,7 @@ static void record(struct session *s)
             struct target *t = s->live.items[i];
             uint64_t now = elapsed_ns(s) - t->start_ns;
             words += target_drain(t, now);
-            if (stamp_if_due(t, now) && s->samples) {
+            if (stamp_if_due(t, now) && is_sampled(s)) {
                 samples_count(t);
                 target_look(t);
             }

@@ -30,6 +30,8 @@ struct session_options {
     char *const *argv;   /* the program and its arguments, NULL at the end */
     const char *library; /* libtidemark.so; NULL: nothing is preloaded, there are only samples */
     struct perf_options sampling; /* all 0: none */
+    uint64_t cpu_timer_ns;        /* --cpu=timer: CPU time between two samples; 0: no timers */
+    uint32_t cpu_signal;          /* that they send; 0: any that is free */
     const char *sampling_refused; /* NULL, or why there is none though it was asked for */
     const char *only;             /* names, one a line; NULL: all programs */
     bool no_follow;
