@@ -33,6 +33,7 @@ static const struct command {
     {"top", cmd_top, "who holds memory now in a running recording, live in the terminal"},
     {"compare", cmd_compare, "one run alone against several at once: what gets slower"},
     {"merge", cmd_merge, "many recordings into one: the ranks of a job, a week of runs"},
+    {"history", cmd_history, "totals of many runs over time, with limits for CI"},
     {"ctl", cmd_ctl, "control a running recording: status, mark, snapshot, leaks, pause"},
     {"doctor", cmd_doctor, "check what this machine permits, and say what to do"},
     {COPIES_COMMAND, cmd_copies, NULL},
