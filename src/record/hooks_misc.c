@@ -107,6 +107,11 @@ EXPORT pid_t fork(void)
     return child;
 }
 
+/* For attach.c: in a library that was loaded late, the plain names are libc's. */
+#define OWN(name)                                                                                  \
+    __attribute__((alias(#name), visibility("hidden"), nothrow, leaf)) __typeof__(name) own_##name
+OWN(fork);
+
 EXPORT pid_t _Fork(void)
 {
     if (UNLIKELY(!next.fork))
@@ -185,6 +190,8 @@ EXPORT int sigaction(int number, const struct sigaction *action, struct sigactio
     return next.sigaction(number, action, old);
 }
 
+OWN(sigaction);
+
 /* A filter is about to be installed: from here on we make no system call that it could forbid.
  * False: nothing was changed. A vfork child's filter is not that of the memory it runs in. */
 static bool confine(void)
@@ -221,7 +228,10 @@ EXPORT int prctl(int option, ...)
     va_end(args);
     if (UNLIKELY(!next.prctl))
         recorder_start();
-    bool confining = option == PR_SET_SECCOMP && confine();
+    /* In a program that ran already, SYS_seccomp is not watched; this comes before it. */
+    bool confining = (option == PR_SET_SECCOMP ||
+                      (option == PR_SET_NO_NEW_PRIVS && recorder.late)) &&
+                     confine();
     int result = next.prctl(option, a[0], a[1], a[2], a[3]);
     if (UNLIKELY(confining) && result == -1)
         atomic_store(&recorder.confined, false);
@@ -235,3 +245,4 @@ EXPORT int prctl(int option, ...)
     }
     return result;
 }
+OWN(prctl);

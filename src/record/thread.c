@@ -275,6 +275,25 @@ void threads_reset(void)
     tls.thread = NULL;
 }
 
+void threads_leave(void)
+{
+    while (thread_count) {
+        const struct wire_own *own = all_threads[--thread_count]->ring->own;
+        struct {
+            uint64_t start, size;
+        } mapped[2];
+        for (unsigned i = 0; i < 2; i++) { /* the first is where we read this from */
+            mapped[i].start = atomic_load(&own[i].start);
+            mapped[i].size = atomic_load(&own[i].size);
+        }
+        for (unsigned i = 2; i-- > 0;)
+            if (mapped[i].size)
+                sys_call(SYS_munmap, mapped[i].start, mapped[i].size);
+    }
+    free_threads = NULL;
+    spin_reset(&threads_lock);
+}
+
 bool threads_in_python(void)
 {
     bool found = false;

@@ -22,6 +22,13 @@ void process_put(struct strbuf *b, const struct profile *p)
     strbuf_varint(b, p->peak_time_ns);
     strbuf_varint(b, p->peak_skew_bytes);
     strbuf_varint(b, p->memory_peak_bytes);
+    const struct attached_before *a = &p->attached;
+    if (!a->is)
+        return;
+    strbuf_varint(b, 1 | (uint64_t)a->before_known << 1);
+    strbuf_varint(b, a->before_blocks);
+    strbuf_varint(b, a->before_bytes);
+    strbuf_varint(b, a->frees);
 }
 
 void process_take(struct cursor *c, struct profile *p)
@@ -46,6 +53,14 @@ void process_take(struct cursor *c, struct profile *p)
     p->peak_time_ns = cursor_varint(c);
     p->peak_skew_bytes = cursor_varint(c);
     p->memory_peak_bytes = c->at < c->end ? cursor_varint(c) : 0;
+    flags = c->at < c->end ? cursor_varint(c) : 0;
+    p->attached.is = flags & 1;
+    if (!p->attached.is)
+        return;
+    p->attached.before_known = flags >> 1 & 1;
+    p->attached.before_blocks = cursor_varint(c);
+    p->attached.before_bytes = cursor_varint(c);
+    p->attached.frees = cursor_varint(c);
 }
 
 void threads_put(struct strbuf *b, const struct profile *p)

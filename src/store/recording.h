@@ -428,6 +428,14 @@ struct sampling {
     uint64_t minor_faults, major_faults;
 };
 
+/* Of a process that ran already when `tidemark attach` came. */
+struct attached_before {
+    bool is;
+    bool before_known;                    /* what its heap held then, as its allocator counts it: */
+    uint64_t before_blocks, before_bytes; /* blocks in use and their bytes */
+    uint64_t frees;                       /* of blocks that were never seen allocated */
+};
+
 struct profile {
     uint32_t pid, ppid;
     VEC(char *) command;
@@ -442,6 +450,7 @@ struct profile {
     uint32_t together; /* processes that it stands for (model/combined_profile.h); 0: it is one. Not
                           in files */
     struct inherited inherited;
+    struct attached_before attached;
     struct sampling sampling;
     uint64_t peak_bytes, peak_blocks, peak_time_ns;
     uint64_t peak_skew_bytes; /* bound on the peak's error when several threads ran; 0: exact */

@@ -1,0 +1,94 @@
+/*
+ * remote: making a thread that was stopped by ptrace call a function or the kernel. x86-64.
+ */
+#ifndef TIDE_MACHINE_REMOTE_H
+#define TIDE_MACHINE_REMOTE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/types.h>
+#include <sys/user.h>
+
+#define REMOTE_SUPPORTED  1
+#define REMOTE_TRAP       "\xcc" /* an instruction that stops the thread, */
+#define REMOTE_TRAP_BYTES 1
+#define REMOTE_TRAP_MOVES 1 /* and how far the program counter is behind it then */
+
+#define REMOTE_DIRECTION 0x400u /* flags that a function expects to be clear */
+#define REMOTE_STEP      0x100u
+
+static inline uint64_t remote_pc(const struct user_regs_struct *r)
+{
+    return r->rip;
+}
+
+/* The system call that it was interrupted in; -1: none. */
+static inline long remote_system_call(const struct user_regs_struct *r)
+{
+    return (long)r->orig_rax;
+}
+
+static inline uint64_t remote_result(const struct user_regs_struct *r)
+{
+    return r->rax;
+}
+
+/* Sets the registers for a call with up to four arguments. *slot: where on the stack the return
+ * address is to be written; 0: it is in a register. */
+static inline void remote_set_call(struct user_regs_struct *r, uint64_t function,
+                                   const uint64_t arguments[4], uint64_t stack_end,
+                                   uint64_t returns_to, uint64_t *slot)
+{
+    (void)returns_to;
+    r->rip = function;
+    r->rdi = arguments[0];
+    r->rsi = arguments[1];
+    r->rdx = arguments[2];
+    r->rcx = arguments[3];
+    r->rax = 0;
+    r->rsp = (stack_end & ~UINT64_C(63)) - 8;
+    r->rbp = 0;
+    r->eflags &= ~(uint64_t)(REMOTE_DIRECTION | REMOTE_STEP);
+    r->orig_rax = UINT64_MAX; /* no system call is to be begun again */
+    *slot = r->rsp;
+}
+
+/* The same for a system call by the instruction at `instruction`. */
+static inline void remote_set_system_call(struct user_regs_struct *r, uint64_t instruction,
+                                          long number, const uint64_t arguments[6])
+{
+    r->rip = instruction;
+    r->rax = (uint64_t)number;
+    r->rdi = arguments[0];
+    r->rsi = arguments[1];
+    r->rdx = arguments[2];
+    r->r10 = arguments[3];
+    r->r8 = arguments[4];
+    r->r9 = arguments[5];
+    r->eflags &= ~(uint64_t)REMOTE_STEP;
+    r->orig_rax = UINT64_MAX;
+}
+
+/* Where in this code the kernel is called; -1: nowhere. */
+static inline long remote_find_system_call(const uint8_t *code, size_t size)
+{
+    for (size_t i = 0; i + 2 <= size; i++)
+        if (code[i] == 0x0f && code[i + 1] == 0x05)
+            return (long)i;
+    return -1;
+}
+
+/* aarch64 keeps the number of a system call apart. */
+static inline bool remote_forget_system_call(pid_t tid)
+{
+    (void)tid;
+    return true;
+}
+static inline void remote_restore_system_call(pid_t tid, long number)
+{
+    (void)tid, (void)number;
+}
+
+#endif

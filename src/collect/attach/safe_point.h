@@ -1,0 +1,32 @@
+/*
+ * safe_point: may a thread that stands still be made to call pthread_create or dlopen?
+ *
+ * Both allocate and take locks of the C library. The thread must hold none of them: it must not be
+ * in the allocator, in the loader, or in fork, nor have interrupted one of these. Its program
+ * counter is looked at, and every word of its stack, from the stack pointer to the end, that is an
+ * address behind a call in such code: one that is left over makes a thread look unsafe that is not,
+ * which costs another try and nothing else. A thread that is not on its own stack (a handler's, a
+ * coroutine's) is never taken.
+ */
+#ifndef TIDE_COLLECT_ATTACH_SAFE_POINT_H
+#define TIDE_COLLECT_ATTACH_SAFE_POINT_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "collect/attach/remote_call.h"
+#include "collect/attach/remote_module.h"
+#include "collect/proc/address_set.h"
+
+struct safe_points {
+    struct remote_modules *modules;
+    struct address_set unsafe;
+    struct remote_module *libc, *loader;
+};
+
+/* 0, or a negative errno and a sentence: such a program cannot be attached to. */
+int safe_points_find(struct safe_points *s, struct remote_modules *m, struct err *err);
+void safe_points_release(struct safe_points *s);
+bool safe_point_is(const struct safe_points *s, const struct remote_thread *t, bool is_first);
+
+#endif
