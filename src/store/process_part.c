@@ -25,7 +25,7 @@ void process_put(struct strbuf *b, const struct profile *p)
     const struct attached_before *a = &p->attached;
     if (!a->is)
         return;
-    strbuf_varint(b, 1 | (uint64_t)a->before_known << 1);
+    strbuf_varint(b, 1 | (uint64_t)a->detached << 1 | (uint64_t)a->before << 2);
     strbuf_varint(b, a->before_blocks);
     strbuf_varint(b, a->before_bytes);
     strbuf_varint(b, a->frees);
@@ -57,7 +57,9 @@ void process_take(struct cursor *c, struct profile *p)
     p->attached.is = flags & 1;
     if (!p->attached.is)
         return;
-    p->attached.before_known = flags >> 1 & 1;
+    p->attached.detached = flags >> 1 & 1;
+    c->bad |= flags >> 2 > BEFORE_STRANGE;
+    p->attached.before = flags >> 2 & 7;
     p->attached.before_blocks = cursor_varint(c);
     p->attached.before_bytes = cursor_varint(c);
     p->attached.frees = cursor_varint(c);

@@ -429,10 +429,18 @@ struct sampling {
 };
 
 /* Of a process that ran already when `tidemark attach` came. */
+enum before_attach {
+    BEFORE_NOT_ASKED,
+    BEFORE_KNOWN,
+    BEFORE_OTHER,     /* another allocator than glibc's serves it */
+    BEFORE_TOO_LARGE, /* it would have stood still for too long */
+    BEFORE_STRANGE    /* its heap is not as glibc's is expected to be */
+};
 struct attached_before {
     bool is;
-    bool before_known;                    /* what its heap held then, as its allocator counts it: */
-    uint64_t before_blocks, before_bytes; /* blocks in use and their bytes */
+    bool detached;              /* it went on without us; else it ended */
+    enum before_attach before;  /* is it known what its heap held then? As its allocator counts: */
+    uint64_t before_blocks, before_bytes; /* blocks in use, and their bytes */
     uint64_t frees;                       /* of blocks that were never seen allocated */
 };
 

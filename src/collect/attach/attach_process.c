@@ -18,7 +18,7 @@ static void block_signals(void)
 }
 
 static int begin(struct attach_process *p, pid_t target, const char *library,
-                 const struct wire_attach *session, struct err *err)
+                 const struct wire_attach *session, bool count_before, struct err *err)
 {
     int answer[2];
     *p = (struct attach_process){.target = target, .answer = -1};
@@ -28,7 +28,7 @@ static int begin(struct attach_process *p, pid_t target, const char *library,
     if (p->pid == 0) {
         static struct attach_answer a;
         block_signals();
-        a.code = session ? inject_attach(target, library, session, &a.result, &a.err)
+        a.code = session ? inject_attach(target, library, session, count_before, &a.result, &a.err)
                          : inject_restore(target, &a.found, &a.err);
         ssize_t ignored = write(answer[1], &a, sizeof a);
         (void)ignored;
@@ -45,14 +45,14 @@ static int begin(struct attach_process *p, pid_t target, const char *library,
 }
 
 int attach_process_begin(struct attach_process *p, pid_t target, const char *library,
-                         const struct wire_attach *session, struct err *err)
+                         const struct wire_attach *session, bool count_before, struct err *err)
 {
-    return begin(p, target, library, session, err);
+    return begin(p, target, library, session, count_before, err);
 }
 
 int attach_process_restore(struct attach_process *p, pid_t target, struct err *err)
 {
-    return begin(p, target, NULL, NULL, err);
+    return begin(p, target, NULL, NULL, false, err);
 }
 
 bool attach_process_answer(struct attach_process *p, bool wait, struct attach_answer *out)

@@ -21,7 +21,7 @@ struct attach_answer {
 };
 
 int attach_process_begin(struct attach_process *p, pid_t target, const char *library,
-                         const struct wire_attach *session, struct err *err);
+                         const struct wire_attach *session, bool count_before, struct err *err);
 int attach_process_restore(struct attach_process *p, pid_t target, struct err *err);
 /* Has it answered? Waits for it if asked to. Once true, the process is gone. */
 bool attach_process_answer(struct attach_process *p, bool wait, struct attach_answer *out);

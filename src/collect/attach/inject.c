@@ -346,7 +346,7 @@ static void drop_scratch(struct injection *j)
 }
 
 int inject_attach(pid_t pid, const char *library, const struct wire_attach *session,
-                  struct injection_result *out, struct err *err)
+                  bool count_before, struct injection_result *out, struct err *err)
 {
     static struct injection j; /* large; once in a process */
     struct wire_attached there;
@@ -375,7 +375,7 @@ int inject_attach(pid_t pid, const char *library, const struct wire_attach *sess
     else
         code = load(&j, err);
     if (!code) {
-        code = library_patch(pid, &j.scratch, j.system_call, out, err);
+        code = library_patch(pid, &j.scratch, j.system_call, count_before, out, err);
         if (code) {
             bool found;
             struct err ignored;

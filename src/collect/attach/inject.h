@@ -34,9 +34,10 @@ struct injection_result {
     struct heap_before before;
 };
 
-/* 0, or a negative errno and a sentence; then the program is as it was. */
+/* 0, or a negative errno and a sentence; then the program is as it was. `count_before`: what it has
+ * allocated up to now. */
 int inject_attach(pid_t pid, const char *library, const struct wire_attach *session,
-                  struct injection_result *out, struct err *err);
+                  bool count_before, struct injection_result *out, struct err *err);
 
 /* 0 also if there was nothing to restore (*found is false then). */
 int inject_restore(pid_t pid, bool *found, struct err *err);

@@ -26,6 +26,7 @@
 #define APART_NS     1000000
 #define STACK_LOOK   (UINT64_C(1) << 20) /* bytes of each stack that are searched */
 #define CALL_NS      UINT64_C(5000000000)
+#define COUNTS       20 /* tries to count the heap while no thread is at work on it */
 
 /* --- memory for a while ----------------------------------------------------------------------- */
 
@@ -261,12 +262,13 @@ static bool worker(const struct standing *s, uint64_t system_call, struct remote
     return false;
 }
 
-int library_patch(pid_t pid, struct scratch *scratch, uint64_t system_call,
+int library_patch(pid_t pid, struct scratch *scratch, uint64_t system_call, bool count_before,
                   struct injection_result *out, struct err *err)
 {
     static struct remote_thread thread;
     struct standing s;
     uint64_t begin = monotonic_ns();
+    unsigned counts = 0;
     int code = standing_open(&s, pid);
     if (code)
         return err_set(err, code, "the library in process %d cannot be read", (int)pid);
@@ -274,6 +276,10 @@ int library_patch(pid_t pid, struct scratch *scratch, uint64_t system_call,
         uint64_t stopped = monotonic_ns();
         code = stop_threads_begin(&s.threads, pid, 0, err);
         bool elsewhere = !code && all_are_elsewhere(&s);
+        if (elsewhere && count_before) {
+            heap_before_count(&s.modules, &out->before);
+            elsewhere = out->before.state != HEAP_INCONSISTENT || ++counts == COUNTS;
+        }
         if (elsewhere && !entries_are(&s, false))
             code = err_set(err, -ENOEXEC,
                            "somebody else has changed the allocation functions of process %d",
@@ -283,7 +289,6 @@ int library_patch(pid_t pid, struct scratch *scratch, uint64_t system_call,
             code = err_set(err, -EFAULT, "the code of process %d cannot be written to", (int)pid);
         } else if (elsewhere) {
             out->functions = s.table.count;
-            heap_before_count(&s.modules, &out->before);
             if (worker(&s, system_call, &thread))
                 scratch_unmap(scratch, &thread);
         }

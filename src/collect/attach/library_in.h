@@ -30,7 +30,7 @@ int library_in_process(struct remote_modules *m, uint64_t *function, struct wire
 
 /* Writes the patches that the library has listed, counts what was there before, and gives back the
  * scratch memory. */
-int library_patch(pid_t pid, struct scratch *scratch, uint64_t system_call,
+int library_patch(pid_t pid, struct scratch *scratch, uint64_t system_call, bool count_before,
                   struct injection_result *out, struct err *err);
 
 #endif

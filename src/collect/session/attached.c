@@ -153,7 +153,8 @@ int attached_begin(struct session *s, struct err *err)
     s->program = s->options->attach_to;
     a->pidfd = (int)syscall(SYS_pidfd_open, s->program, 0);
     a->state = ATTACHING;
-    return attach_process_begin(&a->first, s->program, s->options->library, &session, err);
+    return attach_process_begin(&a->first, s->program, s->options->library, &session,
+                                !s->options->only_new, err);
 }
 
 void attached_hello(struct session *s, struct target *t)
@@ -184,7 +185,11 @@ static void take_answer(struct session *s, const struct attach_answer *answer, u
         struct profile *p = &s->targets.items[i]->profile;
         if (s->targets.items[i]->pid != s->program)
             continue; /* a child, already */
-        p->attached.before_known = answer->result.before.known;
+        p->attached.before = s->options->only_new ? BEFORE_NOT_ASKED
+                             : answer->result.before.state == HEAP_COUNTED   ? BEFORE_KNOWN
+                             : answer->result.before.state == HEAP_OTHER     ? BEFORE_OTHER
+                             : answer->result.before.state == HEAP_TOO_LARGE ? BEFORE_TOO_LARGE
+                                                                             : BEFORE_STRANGE;
         p->attached.before_blocks = answer->result.before.blocks;
         p->attached.before_bytes = answer->result.before.bytes;
     }
