@@ -75,7 +75,7 @@ void summary_ending(const struct profile *p, struct strbuf *out)
     else if (p->execed)
         strbuf_puts(out, "became another program");
     else if (p->attached.detached)
-        strbuf_puts(out, "then detached from");
+        strbuf_puts(out, "it went on when tidemark detached");
     else if (p->exit_code >= 0)
         strbuf_printf(out, "exit status %d", p->exit_code);
     else

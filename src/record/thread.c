@@ -278,7 +278,10 @@ void threads_reset(void)
 void threads_leave(void)
 {
     while (thread_count) {
-        const struct wire_own *own = all_threads[--thread_count]->ring->own;
+        const struct wire_ring *ring = all_threads[--thread_count]->ring;
+        const struct wire_own *own = ring ? ring->own : NULL;
+        if (!own)
+            continue; /* a forked child's copy, which it never used */
         struct {
             uint64_t start, size;
         } mapped[2];

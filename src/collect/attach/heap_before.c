@@ -36,6 +36,7 @@ struct heap_walk {
     uint64_t main_arena, bins_offset; /* address; bytes from its beginning to the bins */
     char *buffer;
     uint64_t buffer_start, buffer_size;
+    bool mangled; /* links of fast bins, since 2.32 */
 };
 #define BUFFER (UINT64_C(1) << 20)
 
@@ -110,7 +111,7 @@ static bool read_arena(struct heap_walk *w, uint64_t address, struct arena *a)
            get(w, address + 4, &a->flags, sizeof a->flags);
 }
 
-/* Chunks in fast bins look as if they were in use. Since 2.32 the links are mangled. */
+/* Chunks in fast bins look as if they were in use. */
 static bool drop_fast(struct heap_walk *w, const struct arena *a)
 {
     unsigned n = 0;
@@ -124,8 +125,7 @@ static bool drop_fast(struct heap_walk *w, const struct arena *a)
                 return false;
             w->out->blocks--;
             w->out->bytes -= length;
-            uint64_t plain = words[2], mangled = words[2] ^ (chunk + 16) >> 12;
-            chunk = !plain || (plain % 16 == 0 && plain >> 40 == chunk >> 40) ? plain : mangled;
+            chunk = words[2] ^ (w->mangled ? (chunk + 16) >> 12 : 0);
         }
     return true;
 }
@@ -256,6 +256,8 @@ void heap_before_count(struct remote_modules *m, struct heap_before *out)
         return;
     out->state = HEAP_INCONSISTENT;
     struct heap_walk w = {.m = m, .out = out, .deadline_ns = monotonic_ns() + LIMIT_NS};
+    struct remote_function f;
+    w.mangled = remote_function(m, libc, "__libc_single_threaded", &f); /* as old as that */
     size_t size = (size_t)(libc->data_end - libc->data_start);
     uint64_t *words = xmalloc(size);
     w.buffer = xmalloc(BUFFER);

@@ -105,14 +105,17 @@ int safe_points_find(struct safe_points *s, struct remote_modules *m, struct err
                        (int)m->pid);
     for (size_t i = 0; i < sizeof other_names / sizeof *other_names; i++)
         if (remote_function(m, s->libc, other_names[i], &f))
-            address_set_add(&s->unsafe, f.address, f.address + f.size);
+            address_set_add(&s->always, f.address, f.address + f.size);
+    address_set_copy(&s->unsafe, &s->always);
     address_set_settle(&s->unsafe);
+    address_set_settle(&s->always);
     return 0;
 }
 
 void safe_points_release(struct safe_points *s)
 {
     address_set_release(&s->unsafe);
+    address_set_release(&s->always);
 }
 
 static bool is_in(const struct address_set *set, uint64_t address)
@@ -129,6 +132,17 @@ static bool is_behind_call(const struct safe_points *s, uint64_t address)
            arch_is_call(code);
 }
 
+/* Is this the address of the code by which a signal handler returns? */
+static bool is_signal_return(const struct safe_points *s, uint64_t address)
+{
+    uint8_t code[REMOTE_SIGNAL_RETURN_BYTES];
+    const struct remote_region *r = remote_region_at(s->modules, address);
+    return r && r->executable &&
+           remote_memory_read(&s->modules->memory, address, code, sizeof code) ==
+               (ssize_t)sizeof code &&
+           memcmp(code, REMOTE_SIGNAL_RETURN, sizeof code) == 0;
+}
+
 bool safe_point_is(const struct safe_points *s, const struct remote_thread *t, bool is_first)
 {
     uint64_t stack = stopped_stack(&t->registers);
@@ -142,8 +156,11 @@ bool safe_point_is(const struct safe_points *s, const struct remote_thread *t, b
     uint64_t *words = xmalloc(size);
     bool safe = remote_memory_read(&s->modules->memory, stack & ~UINT64_C(7), words, size) ==
                 (ssize_t)size;
+    bool waits = remote_waits(&t->registers);
+    const struct address_set *where = waits ? &s->always : &s->unsafe;
     for (size_t i = 0; safe && i < size / sizeof *words; i++)
-        safe = !is_in(&s->unsafe, words[i]) || !is_behind_call(s, words[i]);
+        safe = (!is_in(where, words[i]) || !is_behind_call(s, words[i])) &&
+               !(waits && is_signal_return(s, words[i]));
     free(words);
     return safe;
 }

@@ -5,8 +5,13 @@
  * in the allocator, in the loader, or in fork, nor have interrupted one of these. Its program
  * counter is looked at, and every word of its stack, from the stack pointer to the end, that is an
  * address behind a call in such code: one that is left over makes a thread look unsafe that is not,
- * which costs another try and nothing else. A thread that is not on its own stack (a handler's, a
- * coroutine's) is never taken.
+ * which costs another try and nothing else.
+ *
+ * A thread that waits may wait for long, and its stack stays as it is. It waits in a system call that
+ * neither the allocator nor the loader makes (a futex of another kind than their locks), so only a
+ * signal handler could have interrupted these: where no handler's frame is on the stack, it is safe.
+ *
+ * A thread that is not on its own stack (a handler's, a coroutine's) is never taken.
  */
 #ifndef TIDE_COLLECT_ATTACH_SAFE_POINT_H
 #define TIDE_COLLECT_ATTACH_SAFE_POINT_H
@@ -21,6 +26,7 @@
 struct safe_points {
     struct remote_modules *modules;
     struct address_set unsafe;
+    struct address_set always; /* of these, also in a thread that waits */
     struct remote_module *libc, *loader;
 };
 

@@ -227,16 +227,48 @@ void attached_leave(struct session *s, struct client *asker)
     a->leaving = true;
 }
 
-static void restore_all(struct session *s)
+static void restore(struct session *s, pid_t pid)
 {
     struct attached *a = &s->attached;
     struct err err;
-    last_look(s);
-    a->state = RESTORING;
+    if (attach_process_restore(vec_push(&a->restoring), pid, &err))
+        a->restoring.count--;
+}
+
+/* Children that were forked since and have not allocated yet: they have not said hello. */
+static void restore_silent(struct session *s)
+{
+    VEC(pid_t) parents = {0};
+    *vec_push(&parents) = s->program;
     for (size_t i = 0; i < s->live.count; i++)
-        if (s->live.items[i]->header &&
-            attach_process_restore(vec_push(&a->restoring), s->live.items[i]->pid, &err))
-            a->restoring.count--;
+        *vec_push(&parents) = s->live.items[i]->pid;
+    for (size_t i = 0; i < parents.count; i++) {
+        struct strbuf text = {0};
+        char name[48];
+        snprintf(name, sizeof name, "task/%d/children", (int)parents.items[i]);
+        char *rest = proc_read_all(parents.items[i], name, &text) ? NULL : text.data;
+        for (char *word; rest && (word = strtok_r(rest, " \n", &rest));) {
+            struct wire_attached there;
+            pid_t pid = (pid_t)strtol(word, NULL, 10);
+            if (session_target(s, pid) || !inject_read(pid, &there) || !there.live ||
+                memcmp(there.session.key, s->socket.key, WIRE_KEY_SIZE) != 0)
+                continue;
+            restore(s, pid);
+            *vec_push(&parents) = pid;
+        }
+        strbuf_release(&text);
+    }
+    vec_release(&parents);
+}
+
+static void restore_all(struct session *s)
+{
+    last_look(s);
+    s->attached.state = RESTORING;
+    for (size_t i = 0; i < s->live.count; i++)
+        if (s->live.items[i]->header)
+            restore(s, s->live.items[i]->pid);
+    restore_silent(s);
 }
 
 static void await_restored(struct session *s)

@@ -34,6 +34,15 @@ static inline long remote_system_call(const struct user_regs_struct *r)
     return (long)r->regs[8];
 }
 
+#define REMOTE_SIGNAL_RETURN       "\x68\x11\x80\xd2\x01\x00\x00\xd4"
+#define REMOTE_SIGNAL_RETURN_BYTES 8
+
+static inline bool remote_waits(const struct user_regs_struct *r)
+{
+    (void)r;
+    return false;
+}
+
 static inline uint64_t remote_result(const struct user_regs_struct *r)
 {
     return r->regs[0];

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/user.h>
 
@@ -28,6 +29,29 @@ static inline uint64_t remote_pc(const struct user_regs_struct *r)
 static inline long remote_system_call(const struct user_regs_struct *r)
 {
     return (long)r->orig_rax;
+}
+
+#define REMOTE_SIGNAL_RETURN       "\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05"
+#define REMOTE_SIGNAL_RETURN_BYTES 9
+
+/*
+ * Was it interrupted in a system call by which a program waits, and neither an allocator nor the
+ * loader? Their locks are futexes that are waited for with the value 2.
+ */
+static inline bool remote_waits(const struct user_regs_struct *r)
+{
+    static const long calls[] = {
+        SYS_read,    SYS_poll,     SYS_select,     SYS_pselect6,  SYS_ppoll,           SYS_nanosleep,
+        SYS_accept,  SYS_accept4,  SYS_recvfrom,   SYS_recvmsg,   SYS_clock_nanosleep, SYS_wait4,
+        SYS_waitid,  SYS_pause,    SYS_epoll_wait, SYS_readv,     SYS_rt_sigtimedwait, SYS_sendto,
+        SYS_sendmsg, SYS_epoll_pwait, SYS_rt_sigsuspend, SYS_io_getevents};
+    long call = remote_system_call(r);
+    if (call == SYS_futex)
+        return (uint32_t)r->rdx != 2;
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        if (call == calls[i])
+            return true;
+    return false;
 }
 
 static inline uint64_t remote_result(const struct user_regs_struct *r)
