@@ -90,6 +90,7 @@ void remote_modules_release(struct remote_modules *m)
         free(m->items.items[i].symbols);
         free(m->items.items[i].strings);
         free(m->items.items[i].versions);
+        free(m->items.items[i].tables);
     }
     vec_release(&m->items);
     vec_release(&m->regions);

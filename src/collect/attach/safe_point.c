@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collect/attach/remote_stack.h"
 #include "machine/code.h"
 #include "machine/remote.h"
 #include "machine/stopped.h"
@@ -143,24 +144,41 @@ static bool is_signal_return(const struct safe_points *s, uint64_t address)
            memcmp(code, REMOTE_SIGNAL_RETURN, sizeof code) == 0;
 }
 
+/* By its call stack, where that can be followed. */
+static bool is_proven(const struct safe_points *s, const struct remote_thread *t, uint64_t end)
+{
+    static uint64_t frames[REMOTE_FRAMES];
+    uint32_t count = remote_stack(s->modules, &t->registers, end, frames);
+    for (uint32_t i = 0; i < count; i++)
+        if (is_in(&s->unsafe, frames[i] - 1))
+            return false;
+    return count > 0;
+}
+
+/* By all that is on its stack. */
+static bool is_clean(const struct safe_points *s, const struct remote_thread *t, uint64_t end)
+{
+    uint64_t start = stopped_stack(&t->registers) & ~UINT64_C(7);
+    bool waits = remote_waits(&t->registers);
+    const struct address_set *where = waits ? &s->always : &s->unsafe;
+    size_t size = (size_t)(end - start) & ~(size_t)7;
+    uint64_t *words = xmalloc(size);
+    bool clean = remote_memory_read(&s->modules->memory, start, words, size) == (ssize_t)size;
+    for (size_t i = 0; clean && i < size / sizeof *words; i++)
+        clean = (!is_in(where, words[i]) || !is_behind_call(s, words[i])) &&
+                !(waits && is_signal_return(s, words[i]));
+    free(words);
+    return clean;
+}
+
 bool safe_point_is(const struct safe_points *s, const struct remote_thread *t, bool is_first)
 {
     uint64_t stack = stopped_stack(&t->registers);
     uint64_t pointer = stopped_thread_pointer(t->tid, &t->registers);
     const struct remote_region *r = remote_region_at(s->modules, stack);
-    bool own_stack = r && (is_first ? r->is_stack : pointer > stack && pointer < r->end);
-    uint64_t end = is_first || !own_stack ? (r ? r->end : 0) : pointer; /* no frame is above */
-    if (!own_stack || is_in(&s->unsafe, remote_pc(&t->registers)) || end - stack > STACK_MOST)
-        return false;
-    size_t size = (end - (stack & ~UINT64_C(7))) & ~(size_t)7;
-    uint64_t *words = xmalloc(size);
-    bool safe = remote_memory_read(&s->modules->memory, stack & ~UINT64_C(7), words, size) ==
-                (ssize_t)size;
-    bool waits = remote_waits(&t->registers);
-    const struct address_set *where = waits ? &s->always : &s->unsafe;
-    for (size_t i = 0; safe && i < size / sizeof *words; i++)
-        safe = (!is_in(where, words[i]) || !is_behind_call(s, words[i])) &&
-               !(waits && is_signal_return(s, words[i]));
-    free(words);
-    return safe;
+    if (!r || !(is_first ? r->is_stack : pointer > stack && pointer < r->end))
+        return false; /* it is not on its own stack */
+    uint64_t end = is_first ? r->end : pointer; /* no frame is above */
+    return !is_in(&s->unsafe, remote_pc(&t->registers)) && end - stack <= STACK_MOST &&
+           (is_proven(s, t, end) || is_clean(s, t, end));
 }

@@ -2,14 +2,15 @@
  * safe_point: may a thread that stands still be made to call pthread_create or dlopen?
  *
  * Both allocate and take locks of the C library. The thread must hold none of them: it must not be
- * in the allocator, in the loader, or in fork, nor have interrupted one of these. Its program
- * counter is looked at, and every word of its stack, from the stack pointer to the end, that is an
- * address behind a call in such code: one that is left over makes a thread look unsafe that is not,
- * which costs another try and nothing else.
+ * in the allocator, in the loader, or in fork, nor have interrupted one of these. One proof of three
+ * will do:
  *
- * A thread that waits may wait for long, and its stack stays as it is. It waits in a system call that
- * neither the allocator nor the loader makes (a futex of another kind than their locks), so only a
- * signal handler could have interrupted these: where no handler's frame is on the stack, it is safe.
+ * - Its call stack can be followed to its end, and has no such function.
+ * - No word of its stack is an address behind a call in such code. One that is left over of earlier
+ *   calls makes a thread look unsafe that is not.
+ * - It waits in a system call that neither the allocator nor the loader makes (a futex of another
+ *   kind than their locks), so only a signal handler could have interrupted these, and no handler's
+ *   frame is on its stack.
  *
  * A thread that is not on its own stack (a handler's, a coroutine's) is never taken.
  */

@@ -15,6 +15,8 @@
 #include <sys/uio.h>
 #include <sys/user.h>
 
+#include "machine/registers.h"
+
 #define REMOTE_SUPPORTED  0
 #define REMOTE_TRAP       "\x00\x00\x20\xd4" /* brk #0 */
 #define REMOTE_TRAP_BYTES 4
@@ -32,6 +34,14 @@ static inline uint64_t remote_pc(const struct user_regs_struct *r)
 static inline long remote_system_call(const struct user_regs_struct *r)
 {
     return (long)r->regs[8];
+}
+
+static inline void remote_unwind_registers(const struct user_regs_struct *r,
+                                           struct arch_registers *out)
+{
+    *out = (struct arch_registers){0};
+    out->value[ARCH_REG_SP] = r->sp;
+    out->value[ARCH_REG_PC] = r->pc;
 }
 
 #define REMOTE_SIGNAL_RETURN       "\x68\x11\x80\xd2\x01\x00\x00\xd4"

@@ -12,6 +12,8 @@
 #include <sys/types.h>
 #include <sys/user.h>
 
+#include "machine/registers.h"
+
 #define REMOTE_SUPPORTED  1
 #define REMOTE_TRAP       "\xcc" /* an instruction that stops the thread, */
 #define REMOTE_TRAP_BYTES 1
@@ -29,6 +31,16 @@ static inline uint64_t remote_pc(const struct user_regs_struct *r)
 static inline long remote_system_call(const struct user_regs_struct *r)
 {
     return (long)r->orig_rax;
+}
+
+static inline void remote_unwind_registers(const struct user_regs_struct *r,
+                                           struct arch_registers *out)
+{
+    const uint64_t values[ARCH_REGISTERS] = {
+        r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi, r->rbp, r->rsp, r->r8,
+        r->r9,  r->r10, r->r11, r->r12, r->r13, r->r14, r->r15, r->rip};
+    memcpy(out->value, values, sizeof values);
+    out->known = (UINT64_C(1) << ARCH_REGISTERS) - 1;
 }
 
 #define REMOTE_SIGNAL_RETURN       "\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05"
