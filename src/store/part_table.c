@@ -1,5 +1,7 @@
 #include "store/part_table.h"
 
+#include "store/merge.h"
+
 #define IS_THERE(name, is)                                                                         \
     static bool name##_there(const struct profile *p)                                              \
     {                                                                                              \
@@ -15,12 +17,15 @@ IS_THERE(intervals, p->intervals.count != 0)
 IS_THERE(stamps, p->stamps.count != 0)
 IS_THERE(marks, p->marks.count != 0)
 IS_THERE(inherited, p->inherited.parent != 0)
+IS_THERE(attached, p->attached.is)
 IS_THERE(living, p->scans.count != 0)
 IS_THERE(captures, p->captures.count != 0)
 IS_THERE(footprints, p->footprints.count != 0)
 IS_THERE(python, p->python_version != 0)
 IS_THERE(histograms, p->has_histograms)
 IS_THERE(chain_rows, p->chains.count != 0)
+IS_THERE(inputs, p->merge != NULL)
+IS_THERE(spreads, p->merge && p->merge->spreads.count)
 IS_THERE(modules, p->modules.count != 0)
 IS_THERE(frames, p->frame_runs.count != 0)
 
@@ -36,12 +41,15 @@ const struct part part_table[PARTS] = {
     {CHUNK_STAMPS, PROFILE_FIGURES, PART(stamps), false},
     {CHUNK_MARKS, PROFILE_FIGURES, PART(marks), true},
     {CHUNK_INHERITED, PROFILE_FIGURES, PART(inherited), true},
+    {CHUNK_ATTACHED, PROFILE_FIGURES, PART(attached), true},
     {CHUNK_LIVE, PROFILE_FIGURES, PART(living), true},
     {CHUNK_MAPS, PROFILE_FIGURES, PART(captures), true},
     {CHUNK_FOOTPRINTS, PROFILE_FIGURES, PART(footprints), true},
     {CHUNK_PYTHON, PROFILE_FIGURES, PART(python), true},
     {CHUNK_HISTOGRAMS, PROFILE_FIGURES, PART(histograms), true},
     {CHUNK_CHAINS, PROFILE_FIGURES, PART(chain_rows), true},
+    {CHUNK_INPUTS, PROFILE_FIGURES, PART(inputs), true},
+    {CHUNK_SPREADS, PROFILE_FIGURES, PART(spreads), true},
     {CHUNK_MODULES, PROFILE_NAMES, PART(modules), false},
     {CHUNK_FRAMES, PROFILE_NAMES, PART(frames), false},
 };

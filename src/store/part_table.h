@@ -25,7 +25,7 @@ struct part {
 };
 
 /* In the order of the file. */
-#define PARTS 18
+#define PARTS 21
 extern const struct part part_table[PARTS];
 
 #define PART(name)                                                                                 \
@@ -40,12 +40,15 @@ PART(sites)
 PART(stamps)
 PART(marks)
 PART(inherited)
+PART(attached)
 PART(living)
 PART(captures)
 PART(footprints)
 PART(python)
 PART(histograms)
 PART(chain_rows)
+PART(inputs)
+PART(spreads)
 PART(modules)
 PART(frames)
 #undef PART

@@ -22,13 +22,8 @@ void process_put(struct strbuf *b, const struct profile *p)
     strbuf_varint(b, p->peak_time_ns);
     strbuf_varint(b, p->peak_skew_bytes);
     strbuf_varint(b, p->memory_peak_bytes);
-    const struct attached_before *a = &p->attached;
-    if (!a->is)
-        return;
-    strbuf_varint(b, 1 | (uint64_t)a->detached << 1 | (uint64_t)a->before << 2);
-    strbuf_varint(b, a->before_blocks);
-    strbuf_varint(b, a->before_bytes);
-    strbuf_varint(b, a->frees);
+    strbuf_varint(b, p->rank1);
+    strbuf_varint(b, p->ranks);
 }
 
 void process_take(struct cursor *c, struct profile *p)
@@ -53,16 +48,8 @@ void process_take(struct cursor *c, struct profile *p)
     p->peak_time_ns = cursor_varint(c);
     p->peak_skew_bytes = cursor_varint(c);
     p->memory_peak_bytes = c->at < c->end ? cursor_varint(c) : 0;
-    flags = c->at < c->end ? cursor_varint(c) : 0;
-    p->attached.is = flags & 1;
-    if (!p->attached.is)
-        return;
-    p->attached.detached = flags >> 1 & 1;
-    c->bad |= flags >> 2 > BEFORE_STRANGE;
-    p->attached.before = flags >> 2 & 7;
-    p->attached.before_blocks = cursor_varint(c);
-    p->attached.before_bytes = cursor_varint(c);
-    p->attached.frees = cursor_varint(c);
+    p->rank1 = c->at < c->end ? (uint32_t)cursor_varint(c) : 0;
+    p->ranks = c->at < c->end ? (uint32_t)cursor_varint(c) : 0;
 }
 
 void threads_put(struct strbuf *b, const struct profile *p)
@@ -139,6 +126,30 @@ void inherited_take(struct cursor *c, struct profile *p)
     p->inherited.bytes = cursor_varint(c);
     p->inherited.freed_blocks = cursor_varint(c);
     p->inherited.freed_bytes = cursor_varint(c);
+}
+
+void attached_put(struct strbuf *b, const struct profile *p)
+{
+    const struct attached_before *a = &p->attached;
+    strbuf_varint(b, (uint64_t)a->detached | (uint64_t)a->before << 1);
+    strbuf_varint(b, a->before_blocks);
+    strbuf_varint(b, a->before_bytes);
+    strbuf_varint(b, a->frees);
+}
+
+void attached_take(struct cursor *c, struct profile *p)
+{
+    struct attached_before *a = &p->attached;
+    uint64_t flags = cursor_varint(c);
+    a->is = true;
+    a->detached = flags & 1;
+    a->before = flags >> 1 & 7;
+    a->before_blocks = cursor_varint(c);
+    a->before_bytes = cursor_varint(c);
+    a->frees = cursor_varint(c);
+    c->bad |= flags >> 1 > BEFORE_STRANGE;
+    if (c->bad)
+        *a = (struct attached_before){0};
 }
 
 void sampling_put(struct strbuf *b, const struct profile *p)
