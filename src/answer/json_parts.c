@@ -183,6 +183,20 @@ void json_inherited(struct json *j, const struct profile *p)
     json_end(j);
 }
 
+void json_attached(struct json *j, const struct profile *p)
+{
+    const struct attached_before *a = &p->attached;
+    if (!a->is)
+        return;
+    json_object(j, "attached");
+    json_bool(j, "detached", a->detached);
+    json_bool(j, "before_known", a->before == BEFORE_KNOWN);
+    json_u64(j, "before_blocks", a->before_blocks);
+    json_u64(j, "before_bytes", a->before_bytes);
+    json_u64(j, "before_frees", a->frees);
+    json_end(j);
+}
+
 void json_mapped(struct json *j, const struct profile *p)
 {
     struct mapped_by m = mapped_by(p);

@@ -16,6 +16,8 @@ static const struct command {
     const char *summary; /* NULL: for ourselves, not for users */
 } commands[] = {
     {"run", cmd_run, "record a program: every allocation with its call stack"},
+    {"attach", cmd_attach, "record a program that runs already, without restarting it"},
+    {"detach", cmd_detach, "end such a recording; the program goes on as before"},
     {"report", cmd_report, "what a recording holds, by function, line, stack, library or thread"},
     {"leaks", cmd_leaks, "what was never freed, and whether anything still points to it"},
     {"diff", cmd_diff, "the difference between two recordings, matched by names"},

@@ -25,7 +25,7 @@ struct part {
 };
 
 /* In the order of the file. */
-#define PARTS 20
+#define PARTS 21
 extern const struct part part_table[PARTS];
 
 #define PART(name)                                                                                 \
@@ -40,6 +40,7 @@ PART(sites)
 PART(stamps)
 PART(marks)
 PART(inherited)
+PART(attached)
 PART(living)
 PART(captures)
 PART(footprints)

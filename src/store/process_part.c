@@ -128,6 +128,30 @@ void inherited_take(struct cursor *c, struct profile *p)
     p->inherited.freed_bytes = cursor_varint(c);
 }
 
+void attached_put(struct strbuf *b, const struct profile *p)
+{
+    const struct attached_before *a = &p->attached;
+    strbuf_varint(b, (uint64_t)a->detached | (uint64_t)a->before << 1);
+    strbuf_varint(b, a->before_blocks);
+    strbuf_varint(b, a->before_bytes);
+    strbuf_varint(b, a->frees);
+}
+
+void attached_take(struct cursor *c, struct profile *p)
+{
+    struct attached_before *a = &p->attached;
+    uint64_t flags = cursor_varint(c);
+    a->is = true;
+    a->detached = flags & 1;
+    a->before = flags >> 1 & 7;
+    a->before_blocks = cursor_varint(c);
+    a->before_bytes = cursor_varint(c);
+    a->frees = cursor_varint(c);
+    c->bad |= flags >> 1 > BEFORE_STRANGE;
+    if (c->bad)
+        *a = (struct attached_before){0};
+}
+
 void sampling_put(struct strbuf *b, const struct profile *p)
 {
     const struct sampling *g = &p->sampling;

@@ -433,6 +433,22 @@ struct sampling {
     uint64_t minor_faults, major_faults;
 };
 
+/* Of a process that ran already when `tidemark attach` came. */
+enum before_attach {
+    BEFORE_NOT_ASKED,
+    BEFORE_KNOWN,
+    BEFORE_OTHER,     /* another allocator than glibc's serves it */
+    BEFORE_TOO_LARGE, /* it would have stood still for too long */
+    BEFORE_STRANGE    /* its heap is not as glibc's is expected to be */
+};
+struct attached_before {
+    bool is;
+    bool detached;              /* it went on without us; else it ended */
+    enum before_attach before;  /* is it known what its heap held then? As its allocator counts: */
+    uint64_t before_blocks, before_bytes; /* blocks in use, and their bytes */
+    uint64_t frees;                       /* of blocks that were never seen allocated */
+};
+
 struct merge;
 
 struct profile {
@@ -453,6 +469,7 @@ struct profile {
     struct merge *merge; /* NULL, or what it was merged from (store/merge.h): then the rows are sums
                             over all inputs, in two intervals that meet when each began to end */
     struct inherited inherited;
+    struct attached_before attached;
     struct sampling sampling;
     uint64_t peak_bytes, peak_blocks, peak_time_ns;
     uint64_t peak_skew_bytes; /* bound on the peak's error when several threads ran; 0: exact */

@@ -384,7 +384,8 @@ enum wire_request_kind {
     WIRE_PYTHON_ENDS, /* its interpreter is about to free its objects; it waits, as at its exit */
     WIRE_BOUND,       /* text: a library that called the allocator past us, and does so no more */
     WIRE_LEFT_OUT,    /* text: a program that it executes, and that cannot load the recorder */
-    WIRE_LOOK         /* as WIRE_SNAPSHOT, but the recording does not show that someone looked */
+    WIRE_LOOK,        /* as WIRE_SNAPSHOT, but the recording does not show that someone looked */
+    WIRE_DETACH       /* of a program that was attached to: answered by a text when it is done */
 };
 enum wire_out {
     WIRE_OUT_NONE,
