@@ -361,10 +361,8 @@ static void take_signals(struct session *s)
     }
 }
 
-static void tell_progress(struct session *s, uint64_t now)
+static struct session_status status_at(const struct session *s, uint64_t now)
 {
-    if (!s->options->progress || now < s->next_progress_ns)
-        return;
     struct session_status status = {
         .elapsed_ns = now, .program_ended = s->program_ended, .processes = s->unheard};
     for (size_t i = 0; i < s->targets.count; i++) {
@@ -376,8 +374,27 @@ static void tell_progress(struct session *s, uint64_t now)
         status.live_bytes += t->ledger.live.bytes;
         status.peak_bytes += t->ledger.peak_bytes;
     }
+    return status;
+}
+
+static void tell_progress(struct session *s, uint64_t now)
+{
+    if (!s->options->progress || now < s->next_progress_ns)
+        return;
+    struct session_status status = status_at(s, now);
     s->options->progress(s->options->context, &status);
     s->next_progress_ns = now + PROGRESS_EVERY_NS;
+}
+
+void session_tell_work(struct session *s, const char *work, size_t done, size_t total)
+{
+    if (!s->options->progress)
+        return;
+    struct session_status status = status_at(s, elapsed_ns(s));
+    status.work = work;
+    status.done = done;
+    status.total = total;
+    s->options->progress(s->options->context, &status);
 }
 
 static void find_names(struct session *s, uint64_t now)
