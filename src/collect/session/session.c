@@ -402,7 +402,8 @@ static void find_names(struct session *s, uint64_t now)
     if (now < s->next_naming_ns)
         return;
     queue_names(s);
-    uint64_t apart = now / 2 > NAMING_SOONEST_NS ? now / 2 : NAMING_SOONEST_NS;
+    uint64_t since = s->targets.count ? now - s->targets.items[0]->start_ns : 0;
+    uint64_t apart = since / 2 > NAMING_SOONEST_NS ? since / 2 : NAMING_SOONEST_NS;
     s->next_naming_ns = now + (apart < NAMING_EVERY_NS ? apart : NAMING_EVERY_NS);
 }
 
