@@ -124,6 +124,8 @@ static void see_to_exit(struct session *s, struct client *v)
     queue_names(s); /* they are found while we look */
     uint64_t now_ns = elapsed_ns(s) - t->start_ns;
     if (!s->options->no_scan) {
+        if (s->live.count == 1) /* else the others go on */
+            session_tell_work(s, "scanning for leaks", 0, 0);
         scan_look(&look);
     } else {
         if (look.kind == SCAN_EXIT) {

@@ -384,10 +384,8 @@ static void take_signals(struct session *s)
     }
 }
 
-static void tell_progress(struct session *s, uint64_t now)
+static struct session_status status_at(const struct session *s, uint64_t now)
 {
-    if (!s->options->progress || now < s->next_progress_ns)
-        return;
     struct session_status status = {
         .elapsed_ns = now, .program_ended = s->program_ended, .processes = s->unheard};
     for (size_t i = 0; i < s->targets.count; i++) {
@@ -399,8 +397,27 @@ static void tell_progress(struct session *s, uint64_t now)
         status.live_bytes += t->ledger.live.bytes;
         status.peak_bytes += t->ledger.peak_bytes;
     }
+    return status;
+}
+
+static void tell_progress(struct session *s, uint64_t now)
+{
+    if (!s->options->progress || now < s->next_progress_ns)
+        return;
+    struct session_status status = status_at(s, now);
     s->options->progress(s->options->context, &status);
     s->next_progress_ns = now + PROGRESS_EVERY_NS;
+}
+
+void session_tell_work(struct session *s, const char *work, size_t done, size_t total)
+{
+    if (!s->options->progress)
+        return;
+    struct session_status status = status_at(s, elapsed_ns(s));
+    status.work = work;
+    status.done = done;
+    status.total = total;
+    s->options->progress(s->options->context, &status);
 }
 
 static void find_names(struct session *s, uint64_t now)
@@ -408,7 +425,8 @@ static void find_names(struct session *s, uint64_t now)
     if (now < s->next_naming_ns)
         return;
     queue_names(s);
-    uint64_t apart = now / 2 > NAMING_SOONEST_NS ? now / 2 : NAMING_SOONEST_NS;
+    uint64_t since = s->targets.count ? now - s->targets.items[0]->start_ns : 0;
+    uint64_t apart = since / 2 > NAMING_SOONEST_NS ? since / 2 : NAMING_SOONEST_NS;
     s->next_naming_ns = now + (apart < NAMING_EVERY_NS ? apart : NAMING_EVERY_NS);
 }
 

@@ -24,6 +24,8 @@ struct session_status {
     uint64_t elapsed_ns, live_bytes, peak_bytes, events;
     unsigned processes;
     bool program_ended; /* its children go on */
+    const char *work;   /* at the end: what is done now ("finding names"); NULL: it records */
+    size_t done, total; /* of that; total 0: it is not counted */
 };
 
 struct session_options {

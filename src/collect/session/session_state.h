@@ -91,6 +91,9 @@ struct target *session_add_target(struct session *s, pid_t pid, bool fresh);
 void session_end_target(struct session *s, struct target *t, bool execed);
 /* Reads what all processes have recorded up to now. */
 void session_drain(struct session *s);
+/* Tells who waits what is done now that takes its time: "finding names", so many of `total` (0: they
+ * are not counted). */
+void session_tell_work(struct session *s, const char *work, size_t done, size_t total);
 /* Does --only ask for what the process executes? `name`: the kernel's; NULL: not known. */
 bool session_is_wanted(const struct session *s, pid_t pid, const char *name);
 
