@@ -2,6 +2,7 @@
 import os
 
 from harness import ROOT, Failed
+from test_view import HOSTILE
 
 API = ("-I", os.path.join(ROOT, "include"))
 PYTHON = "/usr/bin/python3"
@@ -17,16 +18,6 @@ kept, top = keep(), climb(20)
 for i in range(3):
     big = [bytearray(20000) for _ in range(10 + i)]
     json.loads(json.dumps({str(k): [k] * 20 for k in range(100)}))
-"""
-HOSTILE = """
-import sys
-def plain(kept):
-    kept.append(bytearray(70000))
-kept = []
-for name in (sys.argv[1], "n" * 100000):
-    code = plain.__code__.replace(co_name=name)
-    plain.__code__ = code.replace(co_qualname=name) if hasattr(code, "co_qualname") else code
-    plain(kept)
 """
 RECORDINGS = ("native", "python", "hostile", "long")
 
