@@ -65,7 +65,7 @@ static int print_growth(const struct growth *g, const struct query_options *o, b
     if (o->output == OUTPUT_JSON) {
         growth_json(g, most, &out);
     } else if (o->output == OUTPUT_CSV) {
-        growth_csv(g, most, &out);
+        growth_csv(g, most, &command_sink, &out);
     } else {
         struct style style = style_of(STDOUT_FILENO);
         growth_text(g, o->files.items[0], most, why, &style, &out);

@@ -29,6 +29,7 @@ static const struct command {
     {"peaks", cmd_peaks, "numbered peaks of threads and process, with what made them"},
     {"tree", cmd_tree, "the calls that led to a peak, with what each allocated"},
     {"view", cmd_view, "a page for a browser that answers all of this"},
+    {"export", cmd_export, "a recording for pprof, speedscope, heaptrack, SQL and other tools"},
     {"top", cmd_top, "who holds memory now in a running recording, live in the terminal"},
     {"compare", cmd_compare, "one run alone against several at once: what gets slower"},
     {"merge", cmd_merge, "many recordings into one: the ranks of a job, a week of runs"},

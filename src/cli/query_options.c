@@ -188,6 +188,7 @@ static int take_common(struct query_options *o, int val, const char *text, struc
     case OPT_PRESETS:
     case OPT_NO_PRESETS:
         q->focus.presets = val == OPT_PRESETS;
+        o->presets_given = true;
         return 0;
     case OPT_NO_DEFAULTS:
         q->focus.no_defaults = true;

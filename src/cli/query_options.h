@@ -29,7 +29,7 @@ struct query_options {
     struct query query;
     enum output output;
     bool help;
-    bool top_given, min_given, metric_given, by_given;
+    bool top_given, min_given, metric_given, by_given, presets_given;
     VEC(const char *) files;
     VEC(const char *) suppressions; /* files of --suppressions, as they were given */
 };

@@ -188,6 +188,9 @@ struct mark {
     uint32_t thread;  /* who made it, in profile.threads */
     size_t intervals; /* that lie before it */
     struct stamp stamp;
+    /* Bytes of CPython's arenas that were not resident, counted by the thread that made the mark. */
+    uint64_t absent_bytes;
+    bool absent_known;
 };
 
 struct mark_value {
@@ -336,7 +339,8 @@ struct footprint {
     bool exact;   /* the program stood still meanwhile */
     bool partial; /* there may be blocks that were never announced: they count as free */
     uint64_t rss_bytes;
-    uint64_t live_bytes; /* of heap blocks, resident or not */
+    uint64_t moved_bytes; /* by which RSS changed between reading the events and the pages */
+    uint64_t live_bytes;  /* of heap blocks, resident or not */
     uint64_t parts[FOOTPRINT_PARTS];
     uint64_t trim_bytes;         /* of PART_FREE: malloc_trim(0) should give back about as much */
     uint64_t arenas;             /* of glibc's, the first included, that have much of PART_FREE */
