@@ -25,9 +25,9 @@
 
 #define SAFE_NS    UINT64_C(10000000000) /* to find a thread at a safe point */
 #define APART_NS   2000000               /* between two tries */
-#define LOAD_NS    UINT64_C(20000000000) /* for the library to be loaded, */
-#define CALL_NS    UINT64_C(5000000000)  /* and for a thread to be started */
-#define LEAVE_NS   UINT64_C(5000000000)  /* for that thread to end */
+#define LOAD_NS    UINT64_C(60000000000) /* for the library to be loaded, */
+#define CALL_NS    UINT64_C(60000000000) /* and for a thread to be started */
+#define LEAVE_NS   UINT64_C(10000000000) /* for that thread to end */
 
 #ifndef MFD_CLOEXEC
 #define MFD_CLOEXEC 1u
@@ -42,6 +42,7 @@ struct injection {
     struct scratch scratch;
     struct remote_thread thread; /* the one at a safe point */
     int memory;                  /* /proc/PID/mem, for writing */
+    int library_fd;              /* in the program, which closes it once it is loaded; -1: none */
     uint64_t system_call, pthread_create;
     struct attach_work work;
     unsigned tries;
@@ -93,7 +94,10 @@ static int try_threads(struct injection *j, struct err *err)
     for (pid_t tid; code > 0 && (tid = proc_next_number(all));) {
         int stopped = remote_stop(tid, &j->thread);
         if (stopped == -EPERM)
-            code = err_set(err, -EPERM, "%s", "");
+            code = err_set(err, -EPERM,
+                           "process %d may not be traced, or another process traces it just now (a "
+                           "second 'tidemark attach'?)",
+                           (int)j->pid);
         if (stopped)
             continue; /* it has ended, or sleeps in the kernel */
         j->tries++;
@@ -215,16 +219,22 @@ static int load_in_new_thread(struct injection *j, const struct remote_place *wh
                        "process %d could not start a thread to load the library: %s", (int)j->pid,
                        strerror(code ? -code : (int)result));
     while (read_work(j) && j->work.done == ATTACH_NOT_DONE) {
-        if (monotonic_ns() - begin > LOAD_NS)
+        if (monotonic_ns() - begin > LOAD_NS) {
+            j->scratch.start = 0; /* it works there still: it stays */
             return err_set(err, -ETIMEDOUT,
-                           "loading the library into process %d took more than 20 s; it may be "
+                           "loading the library into process %d took more than a minute; it may be "
                            "waiting for a lock of the loader, and ends when it gets it",
                            (int)j->pid);
+        }
         nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
     }
-    for (begin = monotonic_ns();
-         thread_is_there(j->pid, j->work.tid) && monotonic_ns() - begin < LEAVE_NS;)
+    for (begin = monotonic_ns(); thread_is_there(j->pid, j->work.tid);) {
+        if (monotonic_ns() - begin > LEAVE_NS) {
+            j->scratch.start = 0; /* it may still run there */
+            break;
+        }
         nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+    }
     return 0;
 }
 
@@ -276,11 +286,18 @@ static int load(struct injection *j, struct err *err)
     struct attach_work *w = &j->work;
     proc_read_status(j->pid, &status);
     bool alone = status.threads == 1;
-    if (!alone && !j->pthread_create)
+    if (!alone && !j->pthread_create) {
+        scratch_unmap(&j->scratch, &j->thread);
+        remote_release(&j->thread);
         return err_set(err, -ENOTSUP, "process %d has threads, but no pthread_create", j->pid);
+    }
     int fd = w->function ? -1 : give_library(j, err);
-    if (fd < -1)
+    if (fd < -1) {
+        scratch_unmap(&j->scratch, &j->thread);
+        remote_release(&j->thread);
         return fd;
+    }
+    j->library_fd = fd;
     w->self = alone ? 0 : find_in_libc(j, "pthread_self");
     w->detach = alone ? 0 : find_in_libc(j, "pthread_detach");
     snprintf(w->path, sizeof w->path, "/proc/self/fd/%d", fd);
@@ -338,6 +355,9 @@ static void drop_scratch(struct injection *j)
         if (remote_stop(tid, &j->thread))
             continue;
         j->thread.system_call = j->system_call;
+        if (j->work.done == ATTACH_NOT_LOADED && j->library_fd >= 0)
+            remote_syscall(&j->thread, SYS_close, (uint64_t[6]){(uint64_t)j->library_fd});
+        j->library_fd = -1;
         scratch_unmap(&j->scratch, &j->thread);
         remote_release(&j->thread);
     }
@@ -350,7 +370,8 @@ int inject_attach(pid_t pid, const char *library, const struct wire_attach *sess
 {
     static struct injection j; /* large; once in a process */
     struct wire_attached there;
-    j = (struct injection){.pid = pid, .library = library, .session = session};
+    j = (struct injection){
+        .pid = pid, .library = library, .session = session, .library_fd = -1};
     *out = (struct injection_result){0};
     if (remote_modules_open(&j.modules, pid))
         return err_set(err, -ESRCH, "process %d has ended", (int)pid);

@@ -39,7 +39,8 @@ struct injection_result {
 int inject_attach(pid_t pid, const char *library, const struct wire_attach *session,
                   bool count_before, struct injection_result *out, struct err *err);
 
-/* 0 also if there was nothing to restore (*found is false then). */
+/* 0 also if there was nothing to restore (*found is false then). -EBUSY: a thread did not stop in
+ * time; another process may try again, as that thread is ours until we end. */
 int inject_restore(pid_t pid, bool *found, struct err *err);
 
 /* What the library in a process says of itself; false: it is not there, or not of this version. */

@@ -23,6 +23,8 @@
 #define SCRATCH_DATA (256 << 10)
 #define PATCH_NS     UINT64_C(10000000000) /* for all threads to be elsewhere */
 #define IDLE_NS      UINT64_C(3000000000)  /* for all of them to leave the hooks */
+#define RESTORE_NS   UINT64_C(30000000000) /* for all of them to stand still at once */
+#define COUNT_NS     UINT64_C(500000000)   /* that all tries to count the heap may take */
 #define APART_NS     1000000
 #define STACK_LOOK   (UINT64_C(1) << 20) /* bytes of each stack that are searched */
 #define CALL_NS      UINT64_C(5000000000)
@@ -268,7 +270,9 @@ int library_patch(pid_t pid, struct scratch *scratch, uint64_t system_call, bool
     static struct remote_thread thread;
     struct standing s;
     uint64_t begin = monotonic_ns();
+    uint64_t counted_ns = 0;
     unsigned counts = 0;
+    pid_t parent = getppid();
     int code = standing_open(&s, pid);
     if (code)
         return err_set(err, code, "the library in process %d cannot be read", (int)pid);
@@ -277,26 +281,30 @@ int library_patch(pid_t pid, struct scratch *scratch, uint64_t system_call, bool
         code = stop_threads_begin(&s.threads, pid, 0, err);
         bool elsewhere = !code && all_are_elsewhere(&s);
         if (elsewhere && count_before) {
+            uint64_t counting = monotonic_ns();
             heap_before_count(&s.modules, &out->before);
-            elsewhere = out->before.state != HEAP_INCONSISTENT || ++counts == COUNTS;
+            counted_ns += monotonic_ns() - counting;
+            elsewhere = out->before.state != HEAP_INCONSISTENT || ++counts == COUNTS ||
+                        counted_ns > COUNT_NS;
         }
-        if (elsewhere && !entries_are(&s, false))
+        if (elsewhere && getppid() != parent)
+            code = err_set(err, -EPIPE, "tidemark was killed");
+        if (!code && elsewhere && !entries_are(&s, false))
             code = err_set(err, -ENOEXEC,
                            "somebody else has changed the allocation functions of process %d",
                            (int)pid);
-        else if (elsewhere && !write_entries(&s, true)) {
+        else if (!code && elsewhere && !write_entries(&s, true)) {
             write_entries(&s, false);
             code = err_set(err, -EFAULT, "the code of process %d cannot be written to", (int)pid);
-        } else if (elsewhere) {
+        } else if (!code && elsewhere) {
             out->functions = s.table.count;
             if (worker(&s, system_call, &thread))
                 scratch_unmap(scratch, &thread);
         }
         stop_threads_end(&s.threads);
-        if (code || elsewhere) {
-            out->stopped_ns = monotonic_ns() - stopped;
+        out->stopped_ns = monotonic_ns() - stopped;
+        if (code || elsewhere)
             break;
-        }
         if (monotonic_ns() - begin > PATCH_NS) {
             code = err_set(err, -EAGAIN,
                            "process %d could not be stopped outside of its allocation functions in "
@@ -311,6 +319,15 @@ int library_patch(pid_t pid, struct scratch *scratch, uint64_t system_call, bool
 }
 
 /* --- back ------------------------------------------------------------------------------------- */
+
+/* One that sleeps in the kernel may be waiting for a child that shares its memory (vfork). */
+static bool all_stand(const struct standing *s)
+{
+    for (size_t i = 0; i < s->threads.threads.count; i++)
+        if (!s->threads.threads.items[i].stopped)
+            return false;
+    return true;
+}
 
 /* Is no thread in a hook, or on its way into or out of one? */
 static bool all_are_idle(const struct standing *s)
@@ -376,23 +393,29 @@ int inject_restore(pid_t pid, bool *found, struct err *err)
     bool done = !*found, restored = !s.table.patched;
     while (!done && !code) {
         code = stop_threads_begin(&s.threads, pid, 0, err);
-        if (!code && !restored && entries_are(&s, true))
-            restored = write_entries(&s, false);
-        if (!code && !restored)
-            code = err_set(err, -ENOEXEC,
-                           "somebody else has changed the allocation functions of process %d; they "
-                           "were left as they are",
-                           (int)pid);
-        if (!code && (!s.table.live || all_are_idle(&s))) {
+        bool stopped = !code && all_stand(&s);
+        if (stopped && !restored) {
+            restored = entries_are(&s, true) && write_entries(&s, false);
+            if (!restored)
+                code = err_set(err, -ENOEXEC,
+                               "somebody else has changed the allocation functions of process %d; "
+                               "they were left as they are",
+                               (int)pid);
+        }
+        if (!code && restored && (!s.table.live || all_are_idle(&s))) {
             code = s.table.live ? give_back_memory(&s, err) : 0;
             done = true;
         }
         stop_threads_end(&s.threads);
-        if (!done && !code) {
-            if (monotonic_ns() - begin > IDLE_NS)
-                break; /* a thread waits in a hook: its memory stays until the next attach */
-            nanosleep(&(struct timespec){.tv_nsec = APART_NS}, NULL);
-        }
+        uint64_t waited_ns = monotonic_ns() - begin;
+        if (done || code || (restored && waited_ns > IDLE_NS))
+            break; /* if a thread waits in a hook, its memory stays until the next attach */
+        if (!restored && waited_ns > RESTORE_NS)
+            code = err_set(err, -EBUSY,
+                           "the threads of process %d could not be stopped in 30 s, so it keeps the "
+                           "changed code; 'tidemark detach %d' tries again",
+                           (int)pid, (int)pid);
+        nanosleep(&(struct timespec){.tv_nsec = APART_NS}, NULL);
     }
     standing_release(&s);
     return code;

@@ -16,7 +16,7 @@
 #include "machine/stopped.h"
 
 #define STOP_NS UINT64_C(2000000000) /* for a thread to stop */
-#define STEP_NS UINT64_C(5000000000) /* for a system call that does not wait */
+#define STEP_NS UINT64_C(60000000000) /* for a system call that does not wait */
 #define YIELDS  64
 #define NAP_NS  50000
 

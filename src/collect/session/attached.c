@@ -19,6 +19,8 @@
 #include "collect/session/executable.h"
 #include "machine/remote.h"
 
+#define RESTORE_TRIES 20
+
 /* --- may it be done? -------------------------------------------------------------------------- */
 
 static bool same_namespace(pid_t pid, const char *name)
@@ -278,7 +280,11 @@ static void await_restored(struct session *s)
         struct attach_answer answer;
         if (!attach_process_answer(&a->restoring.items[i], false, &answer))
             continue;
-        if (answer.code && descendants_runs(a->restoring.items[i].target)) {
+        pid_t pid = a->restoring.items[i].target;
+        if (answer.code == -EBUSY && a->tries++ < RESTORE_TRIES &&
+            attach_process_restore(&a->restoring.items[i], pid, &answer.err) == 0)
+            continue; /* the machine is busy */
+        if (answer.code && descendants_runs(pid)) {
             a->err = answer.err;
             a->code = answer.code;
         }
