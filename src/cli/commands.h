@@ -16,6 +16,7 @@ int cmd_doctor(int argc, char **argv);
 int cmd_findings(int argc, char **argv);
 int cmd_flame(int argc, char **argv);
 int cmd_growth(int argc, char **argv);
+int cmd_import(int argc, char **argv);
 int cmd_leaks(int argc, char **argv);
 int cmd_maps(int argc, char **argv);
 int cmd_marks(int argc, char **argv);

@@ -30,6 +30,7 @@ static const struct command {
     {"tree", cmd_tree, "the calls that led to a peak, with what each allocated"},
     {"view", cmd_view, "a page for a browser that answers all of this"},
     {"top", cmd_top, "who holds memory now in a running recording, live in the terminal"},
+    {"import", cmd_import, "another tool's file as a recording: heaptrack, massif, pprof ..."},
     {"compare", cmd_compare, "one run alone against several at once: what gets slower"},
     {"ctl", cmd_ctl, "control a running recording: status, mark, snapshot, leaks, pause"},
     {"doctor", cmd_doctor, "check what this machine permits, and say what to do"},

@@ -124,6 +124,20 @@ void inherited_take(struct cursor *c, struct profile *p)
     p->inherited.freed_bytes = cursor_varint(c);
 }
 
+void imported_put(struct strbuf *b, const struct profile *p)
+{
+    string_put(b, p->imported.from);
+    string_put(b, p->imported.file);
+    strbuf_varint(b, p->imported.unknown);
+}
+
+void imported_take(struct cursor *c, struct profile *p)
+{
+    p->imported.from = cursor_string(c);
+    p->imported.file = cursor_string(c);
+    p->imported.unknown = (uint32_t)cursor_varint(c) & UNKNOWN_ALL;
+}
+
 void sampling_put(struct strbuf *b, const struct profile *p)
 {
     const struct sampling *g = &p->sampling;

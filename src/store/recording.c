@@ -69,6 +69,8 @@ void profile_release(struct profile *p)
         free(p->notes.items[i]);
     free(p->executable);
     free(p->host);
+    free(p->imported.from);
+    free(p->imported.file);
     vec_release(&p->command);
     vec_release(&p->threads);
     vec_release(&p->notes);

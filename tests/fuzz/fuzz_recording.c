@@ -19,7 +19,7 @@ static const enum chunk_type types[] = {
     CHUNK_INTERVALS, CHUNK_STAMPS,     CHUNK_NOTES,    CHUNK_FRAMES, CHUNK_STRINGS,
     CHUNK_DONE,      CHUNK_INHERITED,  CHUNK_MARKS,    CHUNK_LIVE,   CHUNK_DEFAULTS,
     CHUNK_MAPS,      CHUNK_HISTOGRAMS, CHUNK_SAMPLING, CHUNK_CHAINS, CHUNK_FOOTPRINTS,
-    CHUNK_PYTHON};
+    CHUNK_PYTHON,    CHUNK_IMPORTED};
 enum { TYPES = sizeof types / sizeof *types };
 
 /* A chunk whose payload is zstd's simplest frame: one block, not packed. Much faster than zstd. */
