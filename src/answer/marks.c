@@ -79,6 +79,12 @@ static void json_values(struct spot s, const char *key, struct json *j)
     json_end(j);
 }
 
+/* Other tools know resident memory at the most. */
+static bool vm_known(const void *row)
+{
+    return stamp_vm_known(((const struct mark_row *)row)->stamp);
+}
+
 #define STAMP(member) FIELD_OF(struct mark_row, stamp, struct stamp, member)
 
 /* Those that say least of growth are the first to go. */
@@ -87,10 +93,10 @@ static const struct column_def columns[] = {
     {"label", NULL, COLUMN_WORD, FIELD(struct mark_row, label)},
     {"index", NULL, COLUMN_COUNT, FIELD(struct mark_row, index)},
     {"time_ns", "time", COLUMN_TIME, STAMP(time_ns)},
-    {"vm_bytes", "VM", COLUMN_BYTES, STAMP(vm_bytes)},
+    {"vm_bytes", "VM", COLUMN_BYTES, STAMP(vm_bytes), .known = vm_known},
     {"rss_bytes", "RSS", COLUMN_BYTES, STAMP(rss_bytes)},
-    {"anon_bytes", "anon", COLUMN_BYTES, STAMP(anon_bytes), .spare = 5},
-    {"faults", "faults", COLUMN_COUNT, .get = get_faults, .spare = 3},
+    {"anon_bytes", "anon", COLUMN_BYTES, STAMP(anon_bytes), .known = vm_known, .spare = 5},
+    {"faults", "faults", COLUMN_COUNT, .get = get_faults, .known = vm_known, .spare = 3},
     {"live_bytes", "live", COLUMN_BYTES, STAMP(live_bytes)},
     {"live_blocks", "blocks", COLUMN_COUNT, STAMP(live_blocks), .spare = 6},
     {"allocations", "allocations", COLUMN_COUNT, STAMP(allocations), .spare = 4},

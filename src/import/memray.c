@@ -94,7 +94,7 @@ static const char script[] =
     "        m = describe(reader)\n"
     "        for s in reader.get_memory_snapshots():\n"
     "            out('R %d %d %d\\n' % (s.time, s.rss, s.heap))\n"
-    "    aggregated = 'AGGREGATED' in str(getattr(m, 'file_format', ''))\n"
+    "    aggregated = 'AGGREGATED' in getattr(getattr(m, 'file_format', None), 'name', '')\n"
     "    if aggregated:\n"
     "        sums(open_file, m)\n"
     "    else:\n"

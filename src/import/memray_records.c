@@ -18,7 +18,7 @@ struct reader {
     VEC(uint64_t) last;     /* by thread: address of its last allocation, if it did nothing since */
     char *version;
     uint64_t start_ms, end_ms;
-    bool sums, singles, ended;
+    bool sums, singles, ended, mapped;
 };
 
 static bool next(const char **at, uint64_t *out)
@@ -116,8 +116,7 @@ static bool allocation(struct reader *r, const char *at, enum domain domain)
                    &old))
         events_free(&r->events, old.site, old.size, false); /* its free was not recorded */
     events_alloc(&r->events, site, size);
-    if (domain == DOMAIN_HEAP)
-        r->last.items[thread] = address;
+    r->last.items[thread] = address;
     return true;
 }
 
@@ -167,16 +166,15 @@ static bool sum(struct reader *r, const char *at, bool peak)
     r->sums = true;
     while (*at == ' ')
         at++;
-    enum domain domain = *at++ == 'm' ? DOMAIN_MAPPED : DOMAIN_HEAP;
-    if (!next(&at, &size) || !next(&at, &count) || !site_of(r, &at, domain, &site, &thread))
+    r->mapped |= *at == 'm';
+    if (!*at++ || !next(&at, &size) || !next(&at, &count) ||
+        !site_of(r, &at, DOMAIN_HEAP, &site, &thread))
         return false;
     if (peak) {
         v.peak_bytes = size;
         v.peak_blocks = count;
-        if (domain == DOMAIN_HEAP) {
-            r->m->profile->peak_bytes += size;
-            r->m->profile->peak_blocks += count;
-        }
+        r->m->profile->peak_bytes += size;
+        r->m->profile->peak_blocks += count;
     } else {
         v.bytes = v.live_bytes = size;
         v.blocks = v.live_blocks = count;
@@ -240,8 +238,9 @@ static bool take_line(struct reader *r, char *line)
         return add_thread(r, at);
     case '+':
         return allocation(r, at, DOMAIN_HEAP);
-    case 'm':
-        return allocation(r, at, DOMAIN_MAPPED);
+    case 'm': /* memray counts mappings as it counts blocks, and so its peak has them */
+        r->mapped = true;
+        return allocation(r, at, DOMAIN_HEAP);
     case '-':
         return freed(r, at);
     case 'u':
@@ -261,7 +260,7 @@ static void finish(struct reader *r)
 {
     struct profile *p = r->m->profile;
     uint32_t unknown = UNKNOWN_REALLOCATIONS | UNKNOWN_USABLE | UNKNOWN_LOSSES |
-                       UNKNOWN_HISTORY | UNKNOWN_PEAK_TIME;
+                       UNKNOWN_HISTORY | UNKNOWN_PEAK_TIME | UNKNOWN_MAPPED;
     uint64_t duration =
         r->end_ms > r->start_ms ? (r->end_ms - r->start_ms) * 1000000 : r->events.now_ns;
     if (r->sums)
@@ -276,6 +275,9 @@ static void finish(struct reader *r)
         import_no_threads(r->m);
         unknown |= UNKNOWN_THREADS;
     }
+    if (r->mapped)
+        *vec_push(&p->notes) = xstrdup("memray counts mappings (mmap) as blocks of the heap: so do "
+                                       "these figures");
     p->start_unix_ns = r->start_ms * 1000000;
     import_from(r->m, unknown, "memray %s", r->version ? r->version : "?");
     if (r->sums) {
