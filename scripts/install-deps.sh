@@ -7,7 +7,7 @@ set -u
 # What building needs; clang, lld and what has wasm in its name are for the page of `tidemark view`.
 base="build-essential pkg-config meson ninja-build python3 libdw-dev libelf-dev libzstd-dev zlib1g-dev libdeflate-dev
       libxxhash-dev libiberty-dev libcapstone-dev libncurses-dev clang lld wasi-libc libclang-rt-dev-wasm32"
-test="libcmocka-dev libclang-rt-dev gfortran valgrind libjemalloc2 libgoogle-perftools4 libtcmalloc-minimal4 libmimalloc2.0
+test="libcmocka-dev libclang-rt-dev gfortran heaptrack valgrind libjemalloc2 libgoogle-perftools4 libtcmalloc-minimal4 libmimalloc2.0
       libcap2-bin musl-tools python3-greenlet chromium python3-pytest python3-pytest-xdist python3-ipython lua5.4 libxml2-utils
       libjemalloc-dev libgoogle-perftools-dev python3-dbg python3-numpy golang-go nodejs zsh fish tmux
       clang-format shellcheck"

@@ -17,8 +17,9 @@
  *     - POINTER                           - A
  *
  * The sizes before strings are there from format 3 on. heaptrack calls an allocation temporary if
- * the next event that allocates or frees is the free of one with the same stack and size; so it is
- * counted here, for its sums and ours must be equal.
+ * the next event that allocates or frees is the free of one with the same stack and size (number
+ * A); after a free it takes 0 for the number, so a later free of number 0 counts, too. Its sums and
+ * ours must be equal, so it is the same here.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -30,6 +31,7 @@
 /* One (size, stack): "a" in interpreted files. */
 struct kind_of_block {
     uint32_t site;
+    uint32_t trace;      /* of raw files */
     uint64_t size, live; /* live: blocks of this kind */
 };
 
@@ -40,10 +42,10 @@ struct reader {
     VEC(uint32_t) runs;    /* of "i" */
     VEC(uint32_t) nodes;   /* of "t" */
     VEC(struct kind_of_block) kinds;
-    struct map kind_of; /* site and size -> kind, of raw files */
+    struct map kind_of; /* trace and size -> kind, of raw files */
     struct heaptrack_modules modules;
     uint64_t version, format, page_size;
-    uint64_t last; /* kind of the last allocation, if nothing was freed since; + 1 */
+    uint64_t last; /* kind of the last allocation; 0 after a free */
     bool raw;
 };
 
@@ -156,13 +158,13 @@ static void allocated(struct reader *r, uint64_t kind)
     struct kind_of_block *k = &r->kinds.items[kind];
     k->live++;
     events_alloc(&r->events, k->site, k->size);
-    r->last = kind + 1;
+    r->last = kind;
 }
 
 static void freed(struct reader *r, uint64_t kind)
 {
     struct kind_of_block *k = &r->kinds.items[kind];
-    bool temporary = r->last == kind + 1;
+    bool temporary = r->last == kind;
     r->last = 0;
     if (k->live) {
         k->live--;
@@ -173,18 +175,18 @@ static void freed(struct reader *r, uint64_t kind)
 }
 
 /* Of raw files: heaptrack_interpret gives each (size, stack) a number, and so do we. */
-static uint32_t kind_at(struct reader *r, uint32_t site, uint64_t size)
+static uint32_t kind_at(struct reader *r, uint32_t site, uint32_t trace, uint64_t size)
 {
-    uint64_t hash = (size * UINT64_C(0x9e3779b97f4a7c15)) ^ site;
+    uint64_t hash = (size * UINT64_C(0x9e3779b97f4a7c15)) ^ trace;
     for (;; hash++) {
         uint32_t *known = map_at(&r->kind_of, hash);
         if (*known == MAP_NONE) {
             *known = (uint32_t)r->kinds.count;
-            *vec_push(&r->kinds) = (struct kind_of_block){.site = site, .size = size};
+            *vec_push(&r->kinds) = (struct kind_of_block){site, trace, size, 0};
             return (uint32_t)r->kinds.count - 1;
         }
         const struct kind_of_block *k = &r->kinds.items[*known];
-        if (k->site == site && k->size == size)
+        if (k->trace == trace && k->size == size)
             return *known;
     }
 }
@@ -197,7 +199,7 @@ static bool raw_allocation(struct reader *r, const char *at)
     if (!next(&at, &size) || !next(&at, &trace) || !next(&at, &pointer) ||
         !trace_site(r, trace, &site))
         return false;
-    uint32_t kind = kind_at(r, site, size);
+    uint32_t kind = kind_at(r, site, (uint32_t)trace, size);
     /* A block holds the number of its kind in place of a site. One that is there already was
      * freed without heaptrack's knowledge. */
     if (blocks_put(&r->events.blocks,

@@ -171,12 +171,6 @@ struct stamp {
     uint64_t free_bytes; /* and of these, what is not part of any block */
 };
 
-/* No process has none: 0 is of a tool that does not know it, nor faults and anonymous memory. */
-static inline bool stamp_vm_known(const struct stamp *s)
-{
-    return s->vm_bytes != 0;
-}
-
 static inline bool stamp_held_known(const struct stamp *s)
 {
     return s->allocator != STAMP_UNKNOWN && s->allocator < STAMP_ALLOCATORS;
