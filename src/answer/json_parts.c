@@ -145,8 +145,9 @@ void json_sampling(struct json *j, const struct answer *a)
         return;
     struct sampled_totals t = sampled_totals(a->profile, &a->window, a->query->metric);
     json_object(j, "sampling");
-    json_u64(j, "cpu_period_ns", g->cpu_period_ns);
-    json_u64(j, "cpu_ns", t.cpu_ns);
+    bool timed = !profile_lacks(a->profile, UNKNOWN_CPU_TIME);
+    json_u64_if(j, "cpu_period_ns", timed, g->cpu_period_ns);
+    json_u64_if(j, "cpu_ns", timed, t.cpu_ns);
     json_u64(j, "cpu_samples", t.cpu_samples);
     if (a->query->metric == METRIC_CPU)
         json_cpu_over_time(j, a);
@@ -223,7 +224,7 @@ void json_processes(struct json *j, const struct recording *r, const struct prof
         json_u64_if(j, "memory_peak_bytes", !q->imported.from, profile_memory(q));
         struct sampled_totals t = sampled_whole(q);
         if (q->sampling.cpu_period_ns)
-            json_u64(j, "cpu_ns", t.cpu_ns);
+            json_u64_if(j, "cpu_ns", !profile_lacks(q, UNKNOWN_CPU_TIME), t.cpu_ns);
         if (q->sampling.fault_period)
             json_u64(j, "faults", t.faults);
         json_end(j);

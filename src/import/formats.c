@@ -6,8 +6,8 @@
 
 const struct import_format import_formats[IMPORT_FORMATS] = {
     {"heaptrack", "heaptrack.*.zst and .gz, raw or interpreted", heaptrack_is, heaptrack_import},
-    {"massif", "massif.out.* of valgrind --tool=massif", massif_is, massif_import},
-    {"dhat", "dhat.out.* of valgrind --tool=dhat, dhat-heap.json of dhat-rs", dhat_is, dhat_import},
+    {"massif", "massif.out.* of valgrind", massif_is, massif_import},
+    {"dhat", "dhat.out.* of valgrind, dhat-heap.json of dhat-rs", dhat_is, dhat_import},
     {"memray", "memray's files, read by memray itself", memray_is, memray_import},
     {"perf", "the text of perf script", perf_script_is, perf_script_import},
     {"folded", "folded stacks: a;b;c 123", folded_is, folded_import},
