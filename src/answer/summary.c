@@ -12,6 +12,7 @@
 #include "model/pool_totals.h"
 #include "model/sampled.h"
 #include "answer/imported.h"
+#include "answer/merge.h"
 #include "answer/notes.h"
 #include "answer/report.h"
 #include "answer/table.h"
@@ -119,10 +120,11 @@ void summary_moment(struct strbuf *out, const struct moment *m)
         say(out, " (%T)", m->time_ns);
 }
 
-static void window_moment(struct strbuf *out, const struct answer *a, const struct moment *m)
+/* A merged recording has no times: each input has its own. An imported one may have none. */
+static void window_moment(struct strbuf *out, const struct profile *p, const struct moment *m)
 {
     bool peak = strcmp(m->word, "peak") == 0;
-    if (profile_lacks(a->profile, peak ? UNKNOWN_TIME | UNKNOWN_PEAK_TIME : UNKNOWN_TIME))
+    if (p->merge || profile_lacks(p, peak ? UNKNOWN_TIME | UNKNOWN_PEAK_TIME : UNKNOWN_TIME))
         unit_text(out, m->word);
     else
         summary_moment(out, m);
@@ -134,12 +136,17 @@ static void line_window(const struct answer *a, const struct style *s, struct st
         return;
     summary_label(out, s, "window");
     strbuf_puts(out, "from ");
-    window_moment(out, a, &a->window.since);
+    window_moment(out, a->profile, &a->window.since);
     strbuf_puts(out, " to ");
-    window_moment(out, a, &a->window.at);
-    strbuf_puts(out, a->window.since.peak || a->window.at.peak
-                         ? "; live is exact, calls include the whole interval\n"
-                         : "; all figures are of this window\n");
+    window_moment(out, a->profile, &a->window.at);
+    if (a->profile->merge)
+        strbuf_puts(out, a->window.since.peak || a->window.at.peak
+                             ? "; live is of each at its own peak, calls are of the whole runs\n"
+                             : "; all figures are of this window\n");
+    else
+        strbuf_puts(out, a->window.since.peak || a->window.at.peak
+                             ? "; live is exact, calls include the whole interval\n"
+                             : "; all figures are of this window\n");
 }
 
 static void line_counts(const struct answer *a, const struct style *s, struct strbuf *out)
@@ -175,7 +182,9 @@ static void line_counts(const struct answer *a, const struct style *s, struct st
         strbuf_puts(out, NOT_KNOWN);
     else
         say(out, "%B", t->peak_bytes);
-    if (!(t->unknown & (UNKNOWN_PEAK | UNKNOWN_PEAK_TIME | UNKNOWN_TIME)))
+    if (a->profile->merge)
+        strbuf_puts(out, ", the sum of the peaks of all");
+    else if (!(t->unknown & (UNKNOWN_PEAK | UNKNOWN_PEAK_TIME | UNKNOWN_TIME)))
         say(out, " at %T", t->peak_time_ns);
     if (a->profile->peak_skew_bytes)
         say(out, ", may be off by up to %B: several threads ran at once",
@@ -526,6 +535,10 @@ void summary_program(const struct profile *p, const struct style *s, struct strb
     summary_label(out, s, "command");
     summary_command(p, s->width > 51 ? s->width - 11 : 40, out);
     strbuf_putc(out, '\n');
+    if (p->merge) {
+        merge_program_text(p, s, out);
+        return;
+    }
     summary_label(out, s, "ran");
     if (profile_lacks(p, UNKNOWN_TIME))
         strbuf_puts(out, "for a time not known, ");
@@ -565,9 +578,13 @@ void summary_text(const struct answer *a, const struct style *s, struct strbuf *
         summary_arenas_charged(a, s, out);
         line_python_freed(a, s, out);
     }
+    merge_spread_text(a, s, out);
     if (p->threads.count && !profile_lacks(p, UNKNOWN_THREADS)) {
         summary_label(out, s, "threads");
-        say(out, "%N\n", p->threads.count);
+        if (p->merge)
+            say(out, "%N name(s)\n", p->threads.count);
+        else
+            say(out, "%N\n", p->threads.count);
     }
     line_complete(a, &sampled, s, out);
     bool outside = !value_is_zero(a->tree.outside);

@@ -293,7 +293,7 @@ static void highest(const struct profile *p, const struct window *w, struct tota
 
 struct totals totals_of(const struct profile *p, const struct window *w)
 {
-    struct totals t = {.unknown = p->imported.unknown};
+    struct totals t = {.untimed = p->merge != NULL, .unknown = p->imported.unknown};
     uint64_t c[COLUMNS] = {0};
     if (profile_lacks(p, UNKNOWN_HISTORY) && !window_is_whole(p, w))
         t.unknown |= UNKNOWN_TOTALS | UNKNOWN_TEMPORARY | UNKNOWN_REALLOCATIONS;

@@ -246,6 +246,8 @@ void event_map(struct thread *t, void *p, size_t size, bool plain, const uint64_
     bool arena = plain && python_maps_arena(CALLER_PC(caller), size);
     if (arena)
         stack = below(stack, WIRE_NODE_POOL + WIRE_POOL_ARENAS);
+    if (arena)
+        python_arena_mapped(p);
     if (event_room(t, 4)) {
         event_clock(t, 0);
         event_word(t, WIRE_WORD(WIRE_MAP, 0, (uint64_t)(uintptr_t)p & WIRE_LOW48));
@@ -257,6 +259,7 @@ void event_map(struct thread *t, void *p, size_t size, bool plain, const uint64_
 
 bool event_unmap(struct thread *t, void *p, size_t size)
 {
+    python_arena_unmapped(p);
     if (!event_room(t, 3))
         return false;
     event_clock(t, 0);

@@ -23,7 +23,7 @@
 #include "machine/page.h"
 
 #define WIRE_MAGIC   UINT64_C(0x314b52414d454954) /* "TIEMARK1" */
-#define WIRE_VERSION 7
+#define WIRE_VERSION 8
 
 #define WIRE_PAGE ARCH_PAGE_LARGEST /* parts begin at whole pages, whatever these are */
 
@@ -281,6 +281,8 @@ enum wire_note {
     WIRE_NOTE_HELD,       /* low: the tick of the mark it belongs to | a wire_held */
     WIRE_NOTE_TOUCHED, /* low: address of a large block | bytes of it that were never resident; its
                           free follows */
+    WIRE_NOTE_ARENAS,  /* low: the tick of the mark it belongs to | bytes of CPython's arenas that
+                          were not resident */
 };
 /* What the program's allocator says of itself. */
 enum wire_allocator {
