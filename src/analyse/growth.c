@@ -383,10 +383,11 @@ int growth_init(struct growth *g, const struct recording *r, const struct growth
         return code;
     /* The verdict rests on stamps of /proc, marks and the account of resident memory. */
     if (g->places.total.profile->imported.from) {
-        code = err_set(err, -ENODATA,
-                       "this recording does not know growth: it was imported from %.100s; 'tidemark "
-                       "peaks' and 'tidemark report --since' show what changed",
-                       g->places.total.profile->imported.from);
+        code =
+            err_set(err, -ENODATA,
+                    "this recording does not know growth: it was imported from %.100s; 'tidemark "
+                    "peaks' and 'tidemark report --since' show what changed",
+                    g->places.total.profile->imported.from);
         growth_release(g);
         return code;
     }

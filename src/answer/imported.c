@@ -33,8 +33,8 @@ static bool follows(uint32_t unknown, uint32_t bit)
 {
     return (bit == UNKNOWN_PEAK_TIME && unknown & (UNKNOWN_TIME | UNKNOWN_PEAK)) ||
            (bit == UNKNOWN_TIME && unknown & UNKNOWN_HISTORY) ||
-           (unknown & UNKNOWN_TOTALS && bit & (UNKNOWN_TEMPORARY | UNKNOWN_REALLOCATIONS |
-                                               UNKNOWN_LARGEST | UNKNOWN_USABLE)) ||
+           (unknown & UNKNOWN_TOTALS &&
+            bit & (UNKNOWN_TEMPORARY | UNKNOWN_REALLOCATIONS | UNKNOWN_LARGEST | UNKNOWN_USABLE)) ||
            (unknown & UNKNOWN_PEAK && bit == UNKNOWN_OWN_PEAK) ||
            bit & (UNKNOWN_PROCESS | UNKNOWN_COMMAND | UNKNOWN_LOSSES);
 }

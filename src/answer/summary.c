@@ -39,7 +39,7 @@ void summary_argument(struct strbuf *out, const char *arg)
 static void add_command(const struct profile *p, bool with_path, size_t width, struct strbuf *out)
 {
     struct strbuf text = {0}, clean = {0};
-    strbuf_puts(&text, p->command.count                    ? ""
+    strbuf_puts(&text, p->command.count                  ? ""
                        : p->executable && *p->executable ? p->executable
                                                          : "[unknown]");
     for (size_t i = 0; i < p->command.count; i++) {
@@ -216,8 +216,8 @@ static void line_untouched(const struct profile *p, const struct style *s, struc
         u.freed_looked.amount, u.freed_looked.count);
 }
 
-static void line_cpu(const struct profile *p, const struct sampled_totals *t,
-                     const struct style *s, struct strbuf *out)
+static void line_cpu(const struct profile *p, const struct sampled_totals *t, const struct style *s,
+                     struct strbuf *out)
 {
     const struct sampling *g = &p->sampling;
     summary_label(out, s, "cpu");

@@ -398,10 +398,10 @@ int cmd_flame(int argc, char **argv)
                                                   : both          ? FLAME_DIFF
                                                   : w.from_folded ? FLAME_CPU
                                                                   : colors_of(o.query.metric),
-                                        .amount = w.from_folded                    ? plain_number
+                                        .amount = w.from_folded                      ? plain_number
                                                   : o.query.metric == METRIC_SAMPLES ? plain_number
-                                                  : metric_is_time(o.query.metric) ? as_time
-                                                                                   : unit_bytes};
+                                                  : metric_is_time(o.query.metric)   ? as_time
+                                                                                     : unit_bytes};
         flame_write_svg(&flame, &options, &out);
     }
     code = picture_write(w.output, &out, &err);

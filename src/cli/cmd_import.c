@@ -25,16 +25,18 @@ enum { OPT_OUTPUT = 'o', OPT_HELP = 'h', OPT_FORMAT = 256, OPT_METRIC, OPT_PYTHO
 
 static void print_help(void)
 {
-    puts("usage: tidemark import FILE [-o OUT.tide] [OPTIONS]\n"
-         "\n"
-         "Makes a recording of another tool's file, for all commands and the viewer. What the file "
-         "does not\n"
-         "know stays unknown: text says so, JSON has null, and a command that needs it says what is "
-         "missing.\n"
-         "\n"
-         "  -o OUT, --output OUT\n"
-         "                   the recording (default: FILE's name with .tide, in the current folder)\n"
-         "  --format F       (default: guessed by content) one of:");
+    puts(
+        "usage: tidemark import FILE [-o OUT.tide] [OPTIONS]\n"
+        "\n"
+        "Makes a recording of another tool's file, for all commands and the viewer. What the file "
+        "does not\n"
+        "know stays unknown: text says so, JSON has null, and a command that needs it says what is "
+        "missing.\n"
+        "\n"
+        "  -o OUT, --output OUT\n"
+        "                   the recording (default: FILE's name with .tide, in the current "
+        "folder)\n"
+        "  --format F       (default: guessed by content) one of:");
     for (size_t i = 0; i < IMPORT_FORMATS; i++)
         printf("                   %-10s %s\n", import_formats[i].name, import_formats[i].what);
     puts("  --metric M       what the numbers of folded stacks are: samples (default), total, live "
@@ -85,8 +87,10 @@ static int parse(int argc, char **argv, struct wanted *w, struct err *err)
         else if (c == OPT_HELP)
             w->help = true;
         else
-            code = err_set(err, -EINVAL, c == ':' ? "%s needs a value" : "unknown option '%s'; "
-                                                                         "--help lists them",
+            code = err_set(err, -EINVAL,
+                           c == ':' ? "%s needs a value"
+                                    : "unknown option '%s'; "
+                                      "--help lists them",
                            argv[optind - 1]);
     }
     if (code || w->help)

@@ -46,8 +46,9 @@ bool dhat_is(const char *bytes, size_t size)
 
 static int check(struct reader *r, struct err *err)
 {
-    return import_check(r->m, r->points.count * sizeof *r->points.items + r->frames.count * 4 +
-                                  r->table.count * 48 + r->text,
+    return import_check(r->m,
+                        r->points.count * sizeof *r->points.items + r->frames.count * 4 +
+                            r->table.count * 48 + r->text,
                         err);
 }
 
@@ -77,14 +78,11 @@ static uint64_t *figure_named(struct figure *f, const char *key)
     static const struct {
         const char *key;
         size_t offset;
-    } keys[] = {{"tb", offsetof(struct figure, bytes)},
-                {"tbk", offsetof(struct figure, blocks)},
-                {"mb", offsetof(struct figure, own_bytes)},
-                {"mbk", offsetof(struct figure, own_blocks)},
-                {"gb", offsetof(struct figure, peak_bytes)},
-                {"gbk", offsetof(struct figure, peak_blocks)},
-                {"eb", offsetof(struct figure, live_bytes)},
-                {"ebk", offsetof(struct figure, live_blocks)}};
+    } keys[] = {
+        {"tb", offsetof(struct figure, bytes)},      {"tbk", offsetof(struct figure, blocks)},
+        {"mb", offsetof(struct figure, own_bytes)},  {"mbk", offsetof(struct figure, own_blocks)},
+        {"gb", offsetof(struct figure, peak_bytes)}, {"gbk", offsetof(struct figure, peak_blocks)},
+        {"eb", offsetof(struct figure, live_bytes)}, {"ebk", offsetof(struct figure, live_blocks)}};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (strcmp(keys[i].key, key) == 0)
             return (uint64_t *)(void *)((char *)f + keys[i].offset);
@@ -102,7 +100,7 @@ static int take_point(struct reader *r, struct err *err)
             code = take_frames(r, &p, err);
         } else {
             token = json_next(&r->json, err);
-            code = token < 0 ? token
+            code = token < 0                        ? token
                    : number && token != JSON_NUMBER ? wrong(r, "pps", err)
                                                     : json_skip(&r->json, token, err);
             if (number)
@@ -154,10 +152,10 @@ static int take_member(struct reader *r, struct err *err)
         return take_table(r, err);
     int token = json_next(&r->json, err);
     uint64_t *number = strncmp(key, "dhatFileVersion", 15) == 0 ? &r->version
-                       : strcmp(key, "te") == 0                   ? &r->end
-                       : strcmp(key, "tg") == 0                   ? &r->peak
-                       : strcmp(key, "pid") == 0                  ? &r->pid
-                                                                  : NULL;
+                       : strcmp(key, "te") == 0                 ? &r->end
+                       : strcmp(key, "tg") == 0                 ? &r->peak
+                       : strcmp(key, "pid") == 0                ? &r->pid
+                                                                : NULL;
     char **text = strcmp(key, "mode") == 0  ? &r->mode
                   : strcmp(key, "tu") == 0  ? &r->unit
                   : strcmp(key, "cmd") == 0 ? &r->command
@@ -192,8 +190,7 @@ static int add_points(struct reader *r, struct figures *f, struct err *err)
         uint32_t node = 0;
         for (size_t k = point->count; k-- > 0 && !code;) {
             uint32_t number = r->frames.items[point->first + k];
-            uint32_t outer =
-                k + 1 < point->count ? r->frames.items[point->first + k + 1] : number;
+            uint32_t outer = k + 1 < point->count ? r->frames.items[point->first + k + 1] : number;
             if (number >= r->table.count) {
                 code = err_set(err, -EBADMSG, "%s: a stack has frame %" PRIu32 " of %zu",
                                r->m->in->name, number, r->table.count);
@@ -229,9 +226,8 @@ static int fill(struct reader *r, struct err *err)
                        UNKNOWN_USABLE | UNKNOWN_LARGEST | UNKNOWN_LOSSES | UNKNOWN_HISTORY |
                        UNKNOWN_MAPPED;
     if (!r->mode || strcmp(r->mode, "heap") != 0)
-        return err_set(err, -EBADMSG,
-                       "%s has DHAT's mode '%s'; only 'heap' tells of allocations", r->m->in->name,
-                       r->mode ? r->mode : "?");
+        return err_set(err, -EBADMSG, "%s has DHAT's mode '%s'; only 'heap' tells of allocations",
+                       r->m->in->name, r->mode ? r->mode : "?");
     if (!r->lives)
         unknown |= UNKNOWN_LIVE | UNKNOWN_PEAK | UNKNOWN_OWN_PEAK;
     if (!timed || r->end > UINT64_MAX / 1000 || r->peak > r->end)
@@ -269,8 +265,9 @@ int dhat_import(struct import *m, struct err *err)
     if (!code)
         code = token < 0 ? token : 0;
     if (!code && (r.version < 1 || r.version > 2))
-        code = err_set(err, -EBADMSG, "%s has version %" PRIu64 " of DHAT's format; 1 and 2 are known",
-                       m->in->name, r.version);
+        code =
+            err_set(err, -EBADMSG, "%s has version %" PRIu64 " of DHAT's format; 1 and 2 are known",
+                    m->in->name, r.version);
     if (!code)
         code = fill(&r, err);
     for (size_t i = 0; i < r.table.count; i++)

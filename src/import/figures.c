@@ -67,8 +67,8 @@ void figures_finish(struct figures *f)
     for (size_t i = 0; i < p->sites.count; i++) {
         const uint64_t *c = p->rows.items[i].columns;
         if (domain_is_live(p->sites.items[i].domain))
-            live[i] = (struct import_live){c[COL_BYTES] - c[COL_FREED],
-                                           c[COL_ALLOCS] - c[COL_FREES]};
+            live[i] =
+                (struct import_live){c[COL_BYTES] - c[COL_FREED], c[COL_ALLOCS] - c[COL_FREES]};
     }
     import_scan(m, live, p->sites.count);
     free(live);

@@ -202,8 +202,7 @@ static bool raw_allocation(struct reader *r, const char *at)
     uint32_t kind = kind_at(r, site, (uint32_t)trace, size);
     /* A block holds the number of its kind in place of a site. One that is there already was
      * freed without heaptrack's knowledge. */
-    if (blocks_put(&r->events.blocks,
-                   &(struct block){.address = pointer, .site = kind}, &old))
+    if (blocks_put(&r->events.blocks, &(struct block){.address = pointer, .site = kind}, &old))
         freed(r, old.site);
     allocated(r, kind);
     return true;
@@ -313,8 +312,9 @@ int heaptrack_import(struct import *m, struct err *err)
     import_no_threads(m);
     while ((code = input_line(m->in, &line, err)) > 0) {
         if (!take_line(&r, line)) {
-            code = import_bad_line(m, "this is no line of a heaptrack file, or it refers to what "
-                                      "is not there",
+            code = import_bad_line(m,
+                                   "this is no line of a heaptrack file, or it refers to what "
+                                   "is not there",
                                    err);
             break;
         }

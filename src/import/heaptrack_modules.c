@@ -44,7 +44,8 @@ bool heaptrack_modules_line(struct heaptrack_modules *t, const char *line)
     while (length && line[length - 1] == ' ')
         length--;
     char *name = xstrndup(line, length);
-    uint32_t path = strpool_add(&t->paths, strcmp(name, "x") == 0 && t->program ? t->program : name);
+    uint32_t path =
+        strpool_add(&t->paths, strcmp(name, "x") == 0 && t->program ? t->program : name);
     free(name);
     while (*at == ' ') {
         at++;

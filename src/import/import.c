@@ -69,12 +69,11 @@ void import_scan(struct import *m, const struct import_live *live, size_t count)
     s->unreachable = xasprintf("%s does not know what pointed to them", p->imported.from);
     for (size_t i = 0; i < count && p->intervals.count; i++)
         if (live[i].bytes || live[i].blocks)
-            *vec_push(&p->live) =
-                (struct live_row){.site = (uint32_t)i,
-                                  .interval = (uint32_t)p->intervals.count - 1,
-                                  .blocks = live[i].blocks,
-                                  .bytes = live[i].bytes,
-                                  .usable = live[i].bytes};
+            *vec_push(&p->live) = (struct live_row){.site = (uint32_t)i,
+                                                    .interval = (uint32_t)p->intervals.count - 1,
+                                                    .blocks = live[i].blocks,
+                                                    .bytes = live[i].bytes,
+                                                    .usable = live[i].bytes};
     s->row_count = p->live.count - s->first_row;
 }
 
@@ -116,10 +115,8 @@ static void write_recording(const struct import *m, struct strbuf *out)
 int import_take(const struct import_request *q, struct input *in,
                 const struct import_format *format, struct strbuf *out, struct err *err)
 {
-    struct import m = {.request = q,
-                       .in = in,
-                       .file = path_base(in->name),
-                       .recording = recording_new()};
+    struct import m = {
+        .request = q, .in = in, .file = path_base(in->name), .recording = recording_new()};
     m.profile = vec_push(&m.recording->profiles);
     *m.profile = (struct profile){.exit_code = -1, .complete = true, .host = xstrdup("")};
     m.recording->complete = true;

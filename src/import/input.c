@@ -98,7 +98,7 @@ static int64_t refill(struct input *s, struct err *err)
     s->out_at = s->out_size = 0;
     int64_t n = s->packing == INPUT_GZIP   ? unpack_gzip(s, err)
                 : s->packing == INPUT_ZSTD ? unpack_zstd(s, err)
-                                            : take_raw(s, s->out, INPUT_PIECE, err);
+                                           : take_raw(s, s->out, INPUT_PIECE, err);
     if (n > 0)
         s->out_size = (size_t)n;
     return n;
@@ -166,7 +166,7 @@ void input_of_descriptor(struct input *s, int fd, const char *name)
 }
 
 int input_of_bytes(struct input *s, const void *bytes, size_t size, const char *name,
-                    struct err *err)
+                   struct err *err)
 {
     *s = (struct input){
         .name = name, .fd = -1, .bytes = bytes, .size = size, .file_size = (uint64_t)size};

@@ -28,9 +28,9 @@ struct input {
     uint64_t taken;     /* bytes of the file that were read so far */
     uint64_t file_size; /* 0: not known */
     enum input_packing { INPUT_PLAIN, INPUT_GZIP, INPUT_ZSTD } packing;
-    void *unpacker; /* z_stream or ZSTD_DStream */
+    void *unpacker;  /* z_stream or ZSTD_DStream */
     bool packed_end; /* the packed data ended, as it should before the file does */
-    uint8_t *in;    /* packed bytes */
+    uint8_t *in;     /* packed bytes */
     size_t in_at, in_size;
     uint8_t *out; /* what is read next */
     size_t out_at, out_size;
@@ -47,7 +47,7 @@ int input_open(struct input *s, const char *path, struct err *err);
 void input_of_descriptor(struct input *s, int fd, const char *name);
 /* Bytes in memory, which must outlive it. */
 int input_of_bytes(struct input *s, const void *bytes, size_t size, const char *name,
-                    struct err *err);
+                   struct err *err);
 void input_release(struct input *s);
 
 /* Up to `size` bytes; fewer at the end of the file alone; negative and a sentence: unreadable. */

@@ -22,9 +22,9 @@ struct snapshot {
 /* The call that lines below it, which are further in, belong to. */
 struct level {
     uint32_t run;
-    uint64_t left;     /* calls into it that are still to come */
-    uint64_t bytes;    /* of it that no line below had so far */
-    bool below;        /* a sum of small ones */
+    uint64_t left;  /* calls into it that are still to come */
+    uint64_t bytes; /* of it that no line below had so far */
+    bool below;     /* a sum of small ones */
 };
 
 struct reader {
@@ -155,9 +155,7 @@ static void end_snapshot(struct reader *r)
     uint64_t end = r->s.time > UINT64_MAX / scale ? UINT64_MAX : r->s.time * scale;
     if (p->intervals.count && end < vec_last(&p->intervals)->end_ns)
         end = vec_last(&p->intervals)->end_ns;
-    struct interval v = {.end_ns = end,
-                         .peak_bytes = r->s.heap_bytes,
-                         .first_row = p->rows.count};
+    struct interval v = {.end_ns = end, .peak_bytes = r->s.heap_bytes, .first_row = p->rows.count};
     if (r->s.peak)
         for (size_t i = 0; i < p->sites.count; i++)
             p->sites.items[i].at_peak_bytes = p->sites.items[i].at_peak_usable = 0;
@@ -194,9 +192,11 @@ static int take_snapshot(struct reader *r, const char *tree, struct err *err)
         put(r, r->no_stacks, r->s.heap_bytes - known);
     if (!code)
         end_snapshot(r);
-    return code ? code : import_check(r->m, figures_memory(&r->figures) +
-                                                r->m->profile->rows.count * sizeof(struct row),
-                                      err);
+    return code ? code
+                : import_check(r->m,
+                               figures_memory(&r->figures) +
+                                   r->m->profile->rows.count * sizeof(struct row),
+                               err);
 }
 
 static int take_line(struct reader *r, char *line, struct err *err)

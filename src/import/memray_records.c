@@ -44,12 +44,11 @@ static bool add_frame(struct reader *r, char *rest)
     char *kind = strsep(&rest, "\t"), *function = strsep(&rest, "\t"), *file = rest;
     if (!kind || !function || !file)
         return false;
-    uint32_t run =
-        stacks_frame(&r->m->stacks,
-                     &(struct stack_frame){.function = function,
-                                           .file = file,
-                                           .line = line > UINT32_MAX ? 0 : (uint32_t)line,
-                                           .kind = *at == 'p' ? FRAME_PYTHON : FRAME_NATIVE});
+    uint32_t run = stacks_frame(
+        &r->m->stacks, &(struct stack_frame){.function = function,
+                                             .file = file,
+                                             .line = line > UINT32_MAX ? 0 : (uint32_t)line,
+                                             .kind = *at == 'p' ? FRAME_PYTHON : FRAME_NATIVE});
     *vec_push(&r->runs) = run;
     return true;
 }
@@ -200,8 +199,8 @@ static bool stamp(struct reader *r, const char *at)
 
 static bool times(struct reader *r, const char *at)
 {
-    return next(&at, &r->start_ms) && next(&at, &r->end_ms) &&
-           r->start_ms < UINT64_MAX / 1000000 && r->end_ms < UINT64_MAX / 1000000;
+    return next(&at, &r->start_ms) && next(&at, &r->end_ms) && r->start_ms < UINT64_MAX / 1000000 &&
+           r->end_ms < UINT64_MAX / 1000000;
 }
 
 static bool take_line(struct reader *r, char *line)
@@ -259,8 +258,8 @@ static bool take_line(struct reader *r, char *line)
 static void finish(struct reader *r)
 {
     struct profile *p = r->m->profile;
-    uint32_t unknown = UNKNOWN_REALLOCATIONS | UNKNOWN_USABLE | UNKNOWN_LOSSES |
-                       UNKNOWN_HISTORY | UNKNOWN_PEAK_TIME | UNKNOWN_MAPPED;
+    uint32_t unknown = UNKNOWN_REALLOCATIONS | UNKNOWN_USABLE | UNKNOWN_LOSSES | UNKNOWN_HISTORY |
+                       UNKNOWN_PEAK_TIME | UNKNOWN_MAPPED;
     uint64_t duration =
         r->end_ms > r->start_ms ? (r->end_ms - r->start_ms) * 1000000 : r->events.now_ns;
     if (r->sums)
@@ -298,7 +297,8 @@ static int read_lines(struct reader *r, struct err *err)
         if (strcmp(line, "!no memray") == 0)
             return -ENOPKG;
         if (line[0] == '!')
-            return err_set(err, -EBADMSG, "memray cannot read %s: %.300s", r->m->in->name, line + 1);
+            return err_set(err, -EBADMSG, "memray cannot read %s: %.300s", r->m->in->name,
+                           line + 1);
         if (!take_line(r, line))
             return import_bad_line(r->m, "this is no record of memray's", err);
         uint64_t kept = events_memory(&r->events) + figures_memory(&r->figures) +
@@ -306,10 +306,10 @@ static int read_lines(struct reader *r, struct err *err)
         if ((code = import_check(r->m, kept, err)))
             return code;
     }
-    return code < 0    ? code
-           : !r->ended ? err_set(err, -EBADMSG, "memray stopped before the end of %s",
-                                 r->m->in->name)
-                       : 0;
+    return code < 0 ? code
+           : !r->ended
+               ? err_set(err, -EBADMSG, "memray stopped before the end of %s", r->m->in->name)
+               : 0;
 }
 
 int memray_records_import(struct import *m, struct err *err)

@@ -31,9 +31,9 @@ struct reader {
     VEC(uint32_t) runs; /* of the sample that is being read, innermost first */
     struct sample sample;
     uint32_t thread;
-    bool open;            /* a sample was begun */
-    bool counted;         /* of some samples the time is not known */
-    bool several;         /* processes */
+    bool open;    /* a sample was begun */
+    bool counted; /* of some samples the time is not known */
+    bool several; /* processes */
     uint64_t first_ns;
     uint64_t samples;
 };
@@ -87,8 +87,8 @@ static bool parse_heading(char *line, struct sample *s)
         const char *event = words.items[time + 1 + has_period];
         if (has_period)
             s->period = period;
-        s->is_time = has_period && (!strncmp(event, "cpu-clock", 9) ||
-                                    !strncmp(event, "task-clock", 10));
+        s->is_time =
+            has_period && (!strncmp(event, "cpu-clock", 9) || !strncmp(event, "task-clock", 10));
     }
     vec_release(&words);
     return good;
@@ -191,11 +191,11 @@ static bool add_frame(struct reader *r, char *line)
     bool inlined = module && strcmp(module, "inlined") == 0;
     if (r->runs.count >= IMPORT_DEPTH)
         return false;
-    uint32_t run = stacks_frame(
-        &r->m->stacks,
-        &(struct stack_frame){.function = name,
-                              .module = module && !inlined ? path_base(module) : NULL,
-                              .kind = inlined ? FRAME_INLINED : FRAME_NATIVE});
+    uint32_t run =
+        stacks_frame(&r->m->stacks,
+                     &(struct stack_frame){.function = name,
+                                           .module = module && !inlined ? path_base(module) : NULL,
+                                           .kind = inlined ? FRAME_INLINED : FRAME_NATIVE});
     *vec_push(&r->runs) = run;
     return true;
 }

@@ -20,16 +20,16 @@
 #define VALUES_MAX    64
 
 enum { /* numbers of fields */
-    PROFILE_SAMPLE_TYPE = 1,
-    PROFILE_SAMPLE = 2,
-    PROFILE_MAPPING = 3,
-    PROFILE_LOCATION = 4,
-    PROFILE_FUNCTION = 5,
-    PROFILE_STRING = 6,
-    PROFILE_TIME = 9,
-    PROFILE_DURATION = 10,
-    PROFILE_PERIOD_TYPE = 11,
-    PROFILE_PERIOD = 12,
+       PROFILE_SAMPLE_TYPE = 1,
+       PROFILE_SAMPLE = 2,
+       PROFILE_MAPPING = 3,
+       PROFILE_LOCATION = 4,
+       PROFILE_FUNCTION = 5,
+       PROFILE_STRING = 6,
+       PROFILE_TIME = 9,
+       PROFILE_DURATION = 10,
+       PROFILE_PERIOD_TYPE = 11,
+       PROFILE_PERIOD = 12,
 };
 
 struct text {
@@ -130,9 +130,10 @@ static uint64_t scale_of(const char *unit)
     static const struct {
         const char *unit;
         uint64_t scale;
-    } units[] = {{"nanoseconds", 1}, {"ns", 1}, {"microseconds", 1000}, {"us", 1000},
-                 {"milliseconds", 1000000}, {"ms", 1000000}, {"seconds", 1000000000},
-                 {"s", 1000000000}, {"kilobytes", 1024}, {"kb", 1024}, {"megabytes", 1048576}};
+    } units[] = {
+        {"nanoseconds", 1},        {"ns", 1},       {"microseconds", 1000},  {"us", 1000},
+        {"milliseconds", 1000000}, {"ms", 1000000}, {"seconds", 1000000000}, {"s", 1000000000},
+        {"kilobytes", 1024},       {"kb", 1024},    {"megabytes", 1048576}};
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (strcmp(units[i].unit, unit) == 0)
             return units[i].scale;
@@ -146,14 +147,20 @@ static struct value_type type_of(const char *name, const char *unit)
         int field;
         bool cpu;
     } known[] = {
-        {"alloc_space", FIELD_BYTES, false},      {"alloc_objects", FIELD_BLOCKS, false},
-        {"alloc_size", FIELD_BYTES, false},       {"allocations", FIELD_BLOCKS, false},
-        {"inuse_space", FIELD_LIVE_BYTES, false}, {"inuse_objects", FIELD_LIVE_BLOCKS, false},
-        {"space", FIELD_LIVE_BYTES, false},       {"objects", FIELD_LIVE_BLOCKS, false},
-        {"peak_space", FIELD_PEAK_BYTES, false},  {"peak_objects", FIELD_PEAK_BLOCKS, false},
+        {"alloc_space", FIELD_BYTES, false},
+        {"alloc_objects", FIELD_BLOCKS, false},
+        {"alloc_size", FIELD_BYTES, false},
+        {"allocations", FIELD_BLOCKS, false},
+        {"inuse_space", FIELD_LIVE_BYTES, false},
+        {"inuse_objects", FIELD_LIVE_BLOCKS, false},
+        {"space", FIELD_LIVE_BYTES, false},
+        {"objects", FIELD_LIVE_BLOCKS, false},
+        {"peak_space", FIELD_PEAK_BYTES, false},
+        {"peak_objects", FIELD_PEAK_BLOCKS, false},
         {"sitepeak_space", FIELD_OWN_BYTES, false},
         {"sitepeak_objects", FIELD_OWN_BLOCKS, false},
-        {"cpu", FIELD_BYTES, true},               {"samples", FIELD_BLOCKS, true},
+        {"cpu", FIELD_BYTES, true},
+        {"samples", FIELD_BLOCKS, true},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].name, name) == 0)
@@ -212,7 +219,8 @@ static void take_mapping(struct reader *r, const struct field *f)
 
 static void take_function(struct reader *r, const struct field *f)
 {
-    struct pair name = pair_of(f, 1, 2), system = pair_of(f, 3, 4); /* id, name, system name, file */
+    struct pair name = pair_of(f, 1, 2),
+                system = pair_of(f, 3, 4); /* id, name, system name, file */
     *map_at(&r->functions, name.first) = (uint32_t)r->function.count;
     *vec_push(&r->function) =
         (struct function){name.second ? name.second : system.first, system.second};
@@ -223,17 +231,15 @@ static struct frame frame_of(struct reader *r, const struct field *f, uint32_t m
 {
     struct pair line = pair_of(f, 1, 2);
     uint32_t at = map_get(&r->functions, line.first);
-    struct function function =
-        at == MAP_NONE ? (struct function){0} : r->function.items[at];
+    struct function function = at == MAP_NONE ? (struct function){0} : r->function.items[at];
     char *name = string_at(r, function.name), *file = string_at(r, function.file);
     size_t length = strlen(file);
     bool python = length > 3 && strcmp(file + length - 3, ".py") == 0;
     struct frame frame = stacks_make(
-        &r->m->stacks,
-        &(struct stack_frame){.function = name,
-                              .file = file,
-                              .line = (uint32_t)line.second,
-                              .kind = python ? FRAME_PYTHON : FRAME_INLINED});
+        &r->m->stacks, &(struct stack_frame){.function = name,
+                                             .file = file,
+                                             .line = (uint32_t)line.second,
+                                             .kind = python ? FRAME_PYTHON : FRAME_INLINED});
     frame.module = module;
     free(name);
     free(file);
@@ -384,10 +390,10 @@ static void add_values(struct reader *r, const struct sample *s, uint32_t node)
         heap[FIELD_BLOCKS] = heap[FIELD_LIVE_BLOCKS];
     }
     if (any) {
-        const struct figure v = {
-            heap[FIELD_BYTES],      heap[FIELD_BLOCKS],      heap[FIELD_LIVE_BYTES],
-            heap[FIELD_LIVE_BLOCKS], heap[FIELD_PEAK_BYTES], heap[FIELD_PEAK_BLOCKS],
-            heap[FIELD_OWN_BYTES],  heap[FIELD_OWN_BLOCKS]};
+        const struct figure v = {heap[FIELD_BYTES],      heap[FIELD_BLOCKS],
+                                 heap[FIELD_LIVE_BYTES], heap[FIELD_LIVE_BLOCKS],
+                                 heap[FIELD_PEAK_BYTES], heap[FIELD_PEAK_BLOCKS],
+                                 heap[FIELD_OWN_BYTES],  heap[FIELD_OWN_BLOCKS]};
         figures_add(&r->figures, figures_site(&r->figures, node, s->thread, DOMAIN_HEAP), &v);
         r->m->profile->peak_bytes += v.peak_bytes;
         r->m->profile->peak_blocks += v.peak_blocks;
@@ -477,10 +483,10 @@ static void finish(struct reader *r)
     if (cpu)
         p->sampling =
             (struct sampling){.alone = !heap,
-                              .cpu_period_ns = !r->cpu            ? 1
+                              .cpu_period_ns = !r->cpu              ? 1
                                                : !heap && r->period ? r->period
-                                               : r->cpu_samples   ? r->cpu_ns / r->cpu_samples
-                                                                  : 1};
+                                               : r->cpu_samples     ? r->cpu_ns / r->cpu_samples
+                                                                    : 1};
     if (cpu && !p->sampling.cpu_period_ns)
         p->sampling.cpu_period_ns = 1;
     if (heap && r->period > 1)

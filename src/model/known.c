@@ -7,14 +7,10 @@
 static uint32_t needed(enum metric metric)
 {
     static const uint32_t bits[METRICS] = {
-        [METRIC_LIVE] = UNKNOWN_LIVE,
-        [METRIC_TOTAL] = UNKNOWN_TOTALS,
-        [METRIC_PEAK] = UNKNOWN_PEAK,
-        [METRIC_SITEPEAK] = UNKNOWN_OWN_PEAK,
-        [METRIC_LARGEST] = UNKNOWN_LARGEST,
-        [METRIC_TEMPORARY] = UNKNOWN_TEMPORARY,
-        [METRIC_MAPPED] = UNKNOWN_MAPPED,
-        [METRIC_POOL] = UNKNOWN_MAPPED,
+        [METRIC_LIVE] = UNKNOWN_LIVE,       [METRIC_TOTAL] = UNKNOWN_TOTALS,
+        [METRIC_PEAK] = UNKNOWN_PEAK,       [METRIC_SITEPEAK] = UNKNOWN_OWN_PEAK,
+        [METRIC_LARGEST] = UNKNOWN_LARGEST, [METRIC_TEMPORARY] = UNKNOWN_TEMPORARY,
+        [METRIC_MAPPED] = UNKNOWN_MAPPED,   [METRIC_POOL] = UNKNOWN_MAPPED,
         [METRIC_CPU] = UNKNOWN_CPU_TIME,
     };
     return bits[metric];
@@ -62,8 +58,7 @@ int known_all(const struct profile *p, uint32_t need, const char *what, struct e
 {
     if (!profile_lacks(p, need))
         return 0;
-    return err_set(err, -ENODATA,
-                   "this recording does not know %s: it was imported from %.100s",
+    return err_set(err, -ENODATA, "this recording does not know %s: it was imported from %.100s",
                    what, p->imported.from ? p->imported.from : "another tool");
 }
 

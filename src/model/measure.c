@@ -43,7 +43,10 @@ static struct formula formula_of(enum metric metric, enum size_kind size)
     static const struct formula temporary = {{{COL_TEMP_BYTES, 1}, END}, {{COL_TEMPS, 1}, END}};
     bool all = metric == METRIC_TOTAL || metric_is_time(metric) || metric == METRIC_FAULTS ||
                metric == METRIC_TOUCHED;
-    return metric == METRIC_SAMPLES ? samples : all ? total[size] : metric == METRIC_TEMPORARY ? temporary : live[size];
+    return metric == METRIC_SAMPLES     ? samples
+           : all                        ? total[size]
+           : metric == METRIC_TEMPORARY ? temporary
+                                        : live[size];
 }
 
 static bool is_live(enum metric m)

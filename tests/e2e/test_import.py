@@ -470,6 +470,52 @@ def test_memray_fails(t):
     refused(t, path, "cannot run /nowhere/python", "--python", "/nowhere/python")
 
 
+# --- what tidemark export writes ------------------------------------------------------------------
+
+def own_stacks(t, profile, metric, key):
+    """{functions from inside out: bytes or count} with the allocator's frames left out by both."""
+    found = {}
+    for row in t.report(profile, metric, "--by", "stack", "--top", "0", "--min", "0")["rows"]:
+        if row[key]:
+            names = tuple(f["function"] for f in row["stack"])
+            found[names] = found.get(names, 0) + row[key]
+    return found
+
+
+BOTH_HOLD = {"pprof": ("total", "live"), "dhat": ("total", "live", "peak"), "heaptrack": ("total", "live", "peak"), "massif": ("live", "peak")}
+
+
+@cases(name=tuple(BOTH_HOLD))
+def test_export_and_back(t, name):
+    """Exported and imported again, a recording gives the same answers for everything that both formats hold."""
+    metrics, figures = BOTH_HOLD[name], "bytes" if name == "massif" else "both"
+    recorded = t.record(t.build("imported.c"))
+    path = t.file("exported")
+    t.run("export", recorded, "--format", name, "-o", path)
+    t.equal("export: " + t.stderr, t.status, 0)
+    profile = imported(t, path)
+    before, after = t.report(recorded)["totals"], t.report(profile)["totals"]
+    t.equal("totals", {k: v for k, v in after.items() if v is not None and k not in ("peak_time_ns", "temporary_allocations")},
+            {k: v for k, v in before.items() if after[k] is not None and k not in ("peak_time_ns", "temporary_allocations")})
+    for metric in metrics:
+        for key in ("bytes", "count") if figures == "both" else ("bytes",):
+            t.equal("%s of %s by stack" % (key, metric), own_stacks(t, profile, metric, key), own_stacks(t, recorded, metric, key))
+
+
+def test_formats_that_cannot_say_so(t):
+    """What is not known must not become a zero on the way to others."""
+    profile = imported(t, written(t, "a.folded", FOLDED))
+    for name in ("sqlite", "npy", "chrome"):
+        t.run("export", profile, "--format", name, "-o", t.file("other"))
+        t.equal(name, (t.status, t.stderr.count("\n")), (1, 1))
+    t.run("export", profile, "--format", "pprof", "-o", t.file("a.pb.gz"))
+    t.equal("samples go to pprof", t.status, 0)
+    again = imported(t, t.file("a.pb.gz"))
+    t.equal("and back", by_function(t, again, "samples"), by_function(t, imported(t, t.file("a.folded")), "samples"))
+    t.run("merge", t.file("merged.tide"), profile, profile)
+    t.true("merge refuses it", t.status == 1 and "was imported from folded stacks" in t.stderr, t.stderr)
+
+
 # --- all formats ----------------------------------------------------------------------------------
 
 def samples(t):
