@@ -152,6 +152,20 @@ void attached_take(struct cursor *c, struct profile *p)
         *a = (struct attached_before){0};
 }
 
+void imported_put(struct strbuf *b, const struct profile *p)
+{
+    string_put(b, p->imported.from);
+    string_put(b, p->imported.file);
+    strbuf_varint(b, p->imported.unknown);
+}
+
+void imported_take(struct cursor *c, struct profile *p)
+{
+    p->imported.from = cursor_string(c);
+    p->imported.file = cursor_string(c);
+    p->imported.unknown = (uint32_t)cursor_varint(c) & UNKNOWN_ALL;
+}
+
 void sampling_put(struct strbuf *b, const struct profile *p)
 {
     const struct sampling *g = &p->sampling;
