@@ -31,7 +31,7 @@ enum growth_line {
     GROWTH_HELD,   /* anonymous RSS beyond live blocks and their rounding */
     GROWTH_SHARED, /* RSS that is a file's or shared, but for the recorder's */
     GROWTH_POOLS,  /* live blocks of the program's own allocators (tide_alloc) */
-    GROWTH_ARENAS, /* what CPython has mapped for small objects */
+    GROWTH_ARENAS, /* what CPython has for small objects: resident, or else mapped */
     GROWTH_LINES
 };
 #define GROWTH_SHOWN (GROWTH_VM + 1) /* lines that users are told of one by one */
@@ -91,6 +91,7 @@ struct growth_site {
     int64_t lost_bytes;    /* allocated between them, and lost; with what only these lead to */
     int64_t led_bytes;     /* allocated between them, and lost as a part of another's */
     int64_t freed_bytes;   /* of what was gained: freed after the last mark, before the end */
+    int64_t risen_bytes;   /* without marks: since its growth began, by the clock of allocations */
     bool grows;            /* up to the last mark */
     struct trend trend;    /* of its live bytes; begin and end are numbers of marks, from 0 */
 };
@@ -103,10 +104,13 @@ struct growth {
     size_t count;                /* of marks */
     const struct stamp **stamp;  /* at each */
     size_t *intervals;           /* that lie before each */
+    double *arena_space;         /* what of the live bytes are CPython's arenas, at each, */
+    uint64_t *absent_bytes;      /* and what of these was not resident, if arenas_counted */
     double *series[GROWTH_LINES];
     double *when;         /* of stamps, in seconds; NULL: marks */
     bool known;           /* enough marks for trends */
     bool arenas_are_live; /* CPython's arenas are part of the live bytes, and known at every mark */
+    bool arenas_counted;  /* and how much of them was resident is known at every mark, too */
     struct trend trends[GROWTH_LINES];
     size_t skipped;      /* the longest warm-up of the lines that are shown */
     size_t first;        /* mark from which functions are compared */
@@ -153,6 +157,9 @@ bool growth_rose(const struct growth *g, enum growth_line line);
 /* Do blocks keep so much that is free on their pages that it is worth a word? */
 bool growth_pins_matter(const struct growth *g);
 double growth_last(const struct growth *g, enum growth_line line);
+/* Blocks that were live at the last mark, and freed when pages were looked at after it: what they
+ * leave free was in use at the mark. */
+double growth_freed_since(const struct growth *g);
 /* Marks, or seconds, between two moments. */
 double growth_span(const struct growth *g, size_t begin, size_t end);
 const char *growth_verdict_name(enum growth_verdict v); /* NULL: VERDICT_NONE */

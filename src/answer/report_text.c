@@ -4,8 +4,10 @@
 
 #include <string.h>
 
+#include "model/known.h"
 #include "model/sampled.h"
 #include "answer/histogram.h"
+#include "answer/merge.h"
 #include "answer/report_columns.h"
 #include "answer/stack_text.h"
 #include "answer/summary.h"
@@ -23,7 +25,7 @@ static const char *const *counted(enum metric m)
                              *const blocks[] = {"block", "blocks"};
     return m == METRIC_TOTAL || m == METRIC_TEMPORARY  ? calls
            : m == METRIC_MAPPED                        ? maps
-           : m == METRIC_CPU                           ? samples
+           : m == METRIC_CPU || m == METRIC_SAMPLES    ? samples
            : m == METRIC_WAITING                       ? waits
            : m == METRIC_WALL                          ? times
            : m == METRIC_FAULTS || m == METRIC_TOUCHED ? faults
@@ -55,6 +57,7 @@ const char *report_metric_title(enum metric m)
         [METRIC_CPU] = "CPU time",
         [METRIC_WALL] = "time on and off the processor",
         [METRIC_WAITING] = "time spent waiting",
+        [METRIC_SAMPLES] = "samples",
         [METRIC_FAULTS] = "memory made resident by page faults",
         [METRIC_TOUCHED] = "memory made resident, charged to the code that allocated it,",
     };
@@ -100,6 +103,18 @@ static void add_histogram(const struct answer *a, size_t row, const struct style
         histogram_text(a, &a->histograms.rows.items[row], s, out);
 }
 
+/* Of a stack of a merged recording, in a line of its own. */
+static void add_stack_spread(const struct answer *a, const struct answer_row *row,
+                             struct strbuf *out)
+{
+    const struct merge *m = a->profile->merge;
+    if (!m)
+        return;
+    strbuf_puts(out, "    ");
+    merge_spread_words(m, row->self_spread, a->query->metric, out);
+    strbuf_putc(out, '\n');
+}
+
 static void add_stacks(const struct answer *a, const struct style *s, struct strbuf *out)
 {
     for (size_t i = 0; i < a->rows.rows.count; i++) {
@@ -108,9 +123,13 @@ static void add_stacks(const struct answer *a, const struct style *s, struct str
         unit_amount(out, a->query->metric, row->self.amount);
         say(out, "%r (", style_plain(s));
         unit_percent(out, (double)row->self.amount, (double)a->tree.scale);
-        strbuf_puts(out, " %) in ");
-        unit_counted(out, row->self.count, report_count_word(a->query->metric));
+        strbuf_puts(out, " %)");
+        if (known_counts(a->profile, a->query->metric)) {
+            strbuf_puts(out, " in ");
+            unit_counted(out, row->self.count, report_count_word(a->query->metric));
+        }
         say(out, ", thread %s\n", row->thread && *row->thread ? row->thread : "[unknown]");
+        add_stack_spread(a, row, out);
         stack_text(&a->frames, &a->merged, row->call, STACK_FRAMES, s, out);
         add_histogram(a, i, s, out);
     }
@@ -145,7 +164,9 @@ static void add_next(const struct answer *a, const char *file, const struct styl
     const struct query *q = a->query;
     const struct totals *t = &a->totals;
     const char *more = "--by stack --top 3";
-    if (!a->rows.rows.count)
+    if (a->profile->imported.from && (!a->rows.rows.count || q->metric == METRIC_TOTAL))
+        more = q->by == BY_STACK ? "--tree" : "--by stack --top 3"; /* others may not be known */
+    else if (!a->rows.rows.count)
         more = metric_is_sampled(q->metric) ? "--by thread"
                : q->metric == METRIC_TOTAL  ? "--metric peak"
                                             : "--metric total";

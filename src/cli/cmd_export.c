@@ -195,6 +195,12 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
     int code = check_options(o, w, err);
     if (code)
         return code;
+    if (f->all_known && r->profiles.items[0].imported.from)
+        return err_set(
+            err, -ENODATA,
+            "the format %s cannot say that a figure is not known, and this recording was "
+            "imported from %.100s; csv can",
+            f->name, r->profiles.items[0].imported.from);
     if (!o->metric_given)
         o->query.metric = sampled_default(r);
     char *path =

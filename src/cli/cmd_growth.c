@@ -111,6 +111,7 @@ int cmd_growth(int argc, char **argv)
         "python-only", "native-only", "thread", "json", "csv",     "help",  NULL};
     struct wanted wanted = {0};
     const struct query_command command = {.name = "growth",
+                                          .timeline = true,
                                           .help = print_help,
                                           .files = 1,
                                           .not_combined = true,

@@ -11,6 +11,7 @@
 #include "model/combined_profile.h"
 #include "answer/units.h"
 #include "store/held.h"
+#include "store/merge.h"
 #include "store/reader.h"
 
 enum {
@@ -418,6 +419,11 @@ int query_read(const struct query_options *o, const char *file, struct recording
     int code = one ? 0 : recording_read(file, out, err);
     if (!code)
         tell_damage(o, file, *out);
+    if (!code && o->command->timeline && (*out)->profiles.items[0].merge)
+        return err_set(err, -ENODATA,
+                       "%s was merged from %zu recordings: a merge keeps no timeline; ask one of "
+                       "these ('tidemark merge --list %s' names them)",
+                       file, (*out)->profiles.items[0].merge->inputs.count, file);
     return !code && whole ? combined_profile_make(*out, err) : code;
 }
 
@@ -425,7 +431,8 @@ const char *query_options_help(void)
 {
     return "What is measured:\n"
            "  --metric M       live (default), total, peak, sitepeak, largest, temporary, mapped,\n"
-           "                   pool, untouched; cpu, wall, waiting, faults, touched (if recorded)\n"
+           "                   pool, untouched; cpu, samples, wall, waiting, faults, touched (if "
+           "recorded)\n"
            "  --size S         requested (default), usable, overhead: of live, total and peak\n"
            "  --at WHEN        start, exit (before destructors run), end (default), peak, LABEL#N "
            "(a\n"

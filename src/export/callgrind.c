@@ -39,6 +39,7 @@ static const char *const event_names[METRICS][2] = {
     [METRIC_TOUCHED] = {"TouchedBytes", "Touches"},
     [METRIC_WALL] = {"WallNs", "Times"},
     [METRIC_WAITING] = {"WaitingNs", "Waits"},
+    [METRIC_SAMPLES] = {"Events", "Samples"},
 };
 
 /* A function at a recursion level. */

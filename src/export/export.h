@@ -44,6 +44,7 @@ struct export_format {
     unsigned takes;    /* set of enum export_takes */
     bool binary;       /* not for a terminal */
     bool in_place;     /* written to export.file, not to export.out */
+    bool all_known;    /* cannot say that a figure is not known: not for imported recordings */
     bool whole;        /* holds all of a recording: takes neither process nor focus */
     /* NULL: by src/view, which this folder does not know. */
     int (*write)(struct export *e, struct err *err);

@@ -51,7 +51,10 @@ static void put_profile(struct export *e, struct json *j, const struct stack_tab
     json_object(j, NULL);
     json_string(j, "type", "sampled");
     json_string(j, "name", report_metric_title(metric));
-    json_string(j, "unit", metric_is_time(metric) ? "nanoseconds" : "bytes");
+    json_string(j, "unit",
+                metric_is_time(metric)     ? "nanoseconds"
+                : metric == METRIC_SAMPLES ? "none"
+                                           : "bytes");
     json_array(j, "samples");
     for (uint32_t n = 1; n < nodes; n++)
         if (own[n].amount > 0) {

@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/known.h"
 #include "model/sampled.h"
 #include "model/combined_profile.h"
+#include "model/spread.h"
 
 static int check_shape(const struct query *q, struct err *err)
 {
@@ -90,6 +92,8 @@ int answer_query(struct answer *a, const struct recording *r, const struct query
         code = answer_process(r, q, &a->profile, err);
     if (!code)
         code = measure_window(a->profile, q, &a->window, err);
+    if (!code && (q->by == BY_THREAD || q->focus.thread))
+        code = known_all(a->profile, UNKNOWN_THREADS, "threads", err);
     if (!code && q->histogram)
         code = histograms_check(a->profile, q, &a->window, err);
     if (!code && q->before)
@@ -103,6 +107,8 @@ int answer_query(struct answer *a, const struct recording *r, const struct query
                            charge_of(q), err);
     if (!code)
         code = make_rows(a, err);
+    if (!code)
+        spread_find(a);
     if (!code && q->histogram)
         histograms_make(&a->histograms, a->profile, q, &a->tree, &a->measure, &a->rows, &a->merged);
     if (code)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "store/held.h"
+#include "store/merge.h"
 
 struct recording *recording_new(void)
 {
@@ -67,8 +68,11 @@ void profile_release(struct profile *p)
         free(p->threads.items[i].name);
     for (size_t i = 0; i < p->notes.count; i++)
         free(p->notes.items[i]);
+    merge_free(p->merge);
     free(p->executable);
     free(p->host);
+    free(p->imported.from);
+    free(p->imported.file);
     vec_release(&p->command);
     vec_release(&p->threads);
     vec_release(&p->notes);
