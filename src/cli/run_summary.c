@@ -187,6 +187,8 @@ static void add_figures(struct strbuf *b, const struct session_result *r, const 
                 g->kernel == KERNEL_SAMPLED ? " in the kernel"
                                             : " in the kernel, charged by an estimate");
         }
+        if (g->timer)
+            strbuf_puts(b, ", by timers in the program");
         strbuf_putc(b, '\n');
     }
     if (g->fault_period) {

@@ -419,7 +419,7 @@ read_thread(struct thread *t, uint32_t *shims, bool now)
     p->state = state;
     if (LIKELY(p->name.rest && !now))
         p->name.rest--;
-    else
+    else if (!t->in_handler)
         python_name(t, now);
     return p;
 }
@@ -434,6 +434,14 @@ static __attribute__((noinline)) bool runs(struct thread *t, bool now)
 bool python_runs(struct thread *t)
 {
     return runs(t, false);
+}
+
+bool python_stands_still(void)
+{
+    if (!atomic_load_explicit(&python.proven, memory_order_acquire))
+        return false;
+    uint64_t state = own_state();
+    return !state || python_is_whole(state);
 }
 
 bool python_look(struct thread *t)

@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "base/say.h"
 #include "collect/resident/python_arenas.h"
+#include "collect/session/attached.h"
 #include "collect/session/end_budget.h"
 #include "collect/leakscan/stop_threads.h"
 #include "collect/resident/maps.h"
@@ -257,6 +258,13 @@ void request_answer(struct session *s, struct client *v)
     case WIRE_STATUS:
         tell_status(s, v);
         return;
+    case WIRE_DETACH:
+        if (s->options->attach_to) {
+            attached_leave(s, v);
+            return;
+        }
+        code = -ENOTSUP;
+        break;
     case WIRE_FIGURES:
         give_figures(s, v);
         return;

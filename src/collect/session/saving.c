@@ -312,6 +312,8 @@ int finish(struct session *s, struct session_result *result, struct err *err)
             }
             target_end(t, elapsed_ns(s) - t->start_ns);
             target_explain(t, "the program went on when recording ended");
+            if (t->attached) /* as it was asked to */
+                t->profile.complete = t->profile.attached.detached = true;
         }
     }
     for (size_t i = 0; i < s->targets.count; i++) {
