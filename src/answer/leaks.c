@@ -44,9 +44,16 @@ static struct cell get_untouched(struct spot s)
                : CELL_NOT_KNOWN;
 }
 
-static struct cell get_grew(struct spot s)
+/* A merge does not keep when blocks were allocated. */
+enum { TIME_FIRST, TIME_LAST, TIME_GREW };
+
+static struct cell get_time(struct spot s)
 {
-    return CELL_OF(leak_grew(s.row));
+    const struct leak *e = s.row;
+    if (((const struct listed *)s.answer)->leaks->profile->merge)
+        return CELL_NOT_KNOWN;
+    return s.column->number == TIME_GREW ? CELL_OF(leak_grew(e))
+                                         : CELL_OF(s.column->number ? e->last_ns : e->first_ns);
 }
 
 static struct cell get_stack(struct spot s)
@@ -76,9 +83,9 @@ static const struct column_def columns[] = {
     {"indirect_count", NULL, COLUMN_COUNT, .get = get_led, .optional = true, .number = 1,
      .csv_if = COLUMN_NEVER},
     {"untouched_bytes", NULL, COLUMN_BYTES, .get = get_untouched},
-    {"first_ns", NULL, COLUMN_TIME, LEAK(first_ns)},
-    {"last_ns", NULL, COLUMN_TIME, LEAK(last_ns)},
-    {"grew", NULL, COLUMN_WORD, .get = get_grew, .csv_if = COLUMN_NEVER},
+    {"first_ns", NULL, COLUMN_TIME, .get = get_time, .number = TIME_FIRST},
+    {"last_ns", NULL, COLUMN_TIME, .get = get_time, .number = TIME_LAST},
+    {"grew", NULL, COLUMN_WORD, .get = get_time, .number = TIME_GREW, .csv_if = COLUMN_NEVER},
     {"thread", NULL, COLUMN_TITLE, LEAK(thread)},
     {"threads", NULL, COLUMN_COUNT, LEAK(threads)},
     {"stack", NULL, COLUMN_WORDS, .get = get_stack, .json = put_stack},

@@ -203,6 +203,12 @@ def test_what_is_not_kept_is_said(t):
     for command in "growth", "marks", "maps", "threads", "peaks", "tree":
         t.run(command, merged)
         t.true(command, t.status == 1 and "keeps no timeline" in t.stderr and "2 recordings" in t.stderr, t.stderr)
+    entry = t.ask(merged, "leaks")["leaks"][0]
+    t.equal("when blocks were allocated", (entry["first_ns"], entry["last_ns"], entry["grew"]), (None, None, None))
+    for option in ("--since", "50%"), ("--older", "1s"):
+        t.run("leaks", merged, *option)
+        t.true(option[0], t.status == 2 and "does not keep when" in t.stderr, t.stderr)
+    t.true("text of leaks", "at 0 s" not in t.run("leaks", merged)[0] and "at 0 s" not in t.run("findings", merged)[0], t.stdout)
     t.run("report", merged, "--at", "50%")
     t.true("a time", t.status == 2 and "start, exit, peak and end" in t.stderr, t.stderr)
 
