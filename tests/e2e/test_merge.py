@@ -5,7 +5,9 @@ import random
 import shutil
 import subprocess
 
+from browser import Browser
 from harness import cases, slow
+from test_view_page import VIEWS, Page
 
 METRICS = ("live", "total", "peak", "sitepeak", "largest", "temporary", "mapped")
 GROUPINGS = ("function", "line", "library", "file", "thread", "stack")
@@ -283,3 +285,17 @@ def test_many_large_ones(t):
     t.true("30 take little more than 10 (KiB)", peaks[1] < peaks[0] * 1.25, peaks)
     report = t.report(t.file("job.tide"))
     t.equal("ranks", report["merged"]["inputs"], 30)
+
+
+def test_page_of_a_merge(t):
+    """Every view of the page has an answer, or says what the command says."""
+    merged = merge(t, "job.tide", *ranks(t, 3))
+    with Browser(t.dir) as browser:
+        page = Page(t, browser, merged)
+        for view in VIEWS:
+            page.go("view=" + view)
+            wrong = page.problem()
+            if wrong:
+                t.true("%s: %s" % (view, wrong), view in ("growth", "threads", "maps", "marks") and "keeps no timeline" in wrong)
+        page.go("view=table")
+        t.true("the table has the sums", "solve" in page.run("return document.querySelector('table.data').textContent"))
