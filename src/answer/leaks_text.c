@@ -31,7 +31,9 @@ static void line_scan(const struct leaks *l, const struct style *s, struct strbu
     }
     strbuf_puts(out, "at ");
     leak_scan_name(l->profile, l->scan, out);
-    say(out, " (%T)%r", l->scan->time_ns, when[l->scan->kind]);
+    if (!profile_lacks(l->profile, UNKNOWN_TIME))
+        say(out, " (%T)", l->scan->time_ns);
+    strbuf_puts(out, when[l->scan->kind]);
     if (l->scan->held_ns)
         say(out, "; the program was stopped for %T", l->scan->held_ns);
     summary_end(out, s, start);
@@ -145,6 +147,8 @@ static void add_times(const struct leaks *l, const struct leak *e, bool residenc
 {
     if (l->profile->merge) /* it does not keep when blocks were allocated */
         strbuf_puts(out, "sum over all inputs");
+    else if (l->profile->imported.from)
+        strbuf_puts(out, "allocated at a time not known");
     else if (e->blocks > 1 && e->last_ns != e->first_ns)
         say(out, "first at %T, last at %T%r", e->first_ns, e->last_ns,
             leak_grew(e) ? ": grew through the whole run" : "");
