@@ -148,6 +148,8 @@ void json_sampling(struct json *j, const struct answer *a)
     json_object(j, "sampling");
     bool timed = !profile_lacks(a->profile, UNKNOWN_CPU_TIME);
     json_u64_if(j, "cpu_period_ns", timed, g->cpu_period_ns);
+    if (g->timer)
+        json_string(j, "cpu_source", "timer");
     json_u64_if(j, "cpu_ns", timed, t.cpu_ns);
     json_u64(j, "cpu_samples", t.cpu_samples);
     if (a->query->metric == METRIC_CPU)
@@ -194,6 +196,20 @@ void json_inherited(struct json *j, const struct profile *p)
     json_u64(j, "bytes", p->inherited.bytes);
     json_u64(j, "freed_blocks", p->inherited.freed_blocks);
     json_u64(j, "freed_bytes", p->inherited.freed_bytes);
+    json_end(j);
+}
+
+void json_attached(struct json *j, const struct profile *p)
+{
+    const struct attached_before *a = &p->attached;
+    if (!a->is)
+        return;
+    json_object(j, "attached");
+    json_bool(j, "detached", a->detached);
+    json_bool(j, "before_known", a->before == BEFORE_KNOWN);
+    json_u64(j, "before_blocks", a->before_blocks);
+    json_u64(j, "before_bytes", a->before_bytes);
+    json_u64(j, "before_frees", a->frees);
     json_end(j);
 }
 

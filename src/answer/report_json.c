@@ -173,6 +173,7 @@ void report_json(const struct answer *a, const struct report_sink *sink, struct 
     merge_json(&j, a);
     json_sampling(&j, a);
     json_inherited(&j, a->profile);
+    json_attached(&j, a->profile);
     json_mapped(&j, a->profile);
     pools(&j, a);
     python(&j, a);

@@ -83,6 +83,8 @@ void summary_ending(const struct profile *p, struct strbuf *out)
         strbuf_printf(out, "killed by signal %d", p->signal);
     else if (p->execed)
         strbuf_puts(out, "became another program");
+    else if (p->attached.detached)
+        strbuf_puts(out, "it went on when tidemark detached");
     else if (p->exit_code >= 0)
         strbuf_printf(out, "exit status %d", p->exit_code);
     else
@@ -227,10 +229,11 @@ static void line_cpu(const struct profile *p, const struct sampled_totals *t, co
         say(out, "%N sample(s)\n", t->cpu_samples);
         return;
     }
-    say(out, "%M%r", t->cpu_ns, g->kernel ? ", " : " in user mode, ");
+    say(out, "%M%r", t->cpu_ns, g->kernel || g->timer ? ", " : " in user mode, ");
     if (g->kernel)
         say(out, "%M of it in the kernel, ", t->kernel_ns);
-    say(out, "%N sample(s), one per %T of a thread\n", t->cpu_samples, g->cpu_period_ns);
+    say(out, "%N sample(s), one per %T of a thread%r\n", t->cpu_samples, g->cpu_period_ns,
+        g->timer ? ", by timers in the program" : "");
     if (g->wall) {
         summary_label(out, s, "off");
         say(out, "%M waiting, %N time(s); %M ready to run while others had the processor\n",
@@ -246,7 +249,7 @@ static void line_cpu(const struct profile *p, const struct sampled_totals *t, co
     static const char *const how[] = {[KERNEL_COUNTED] = "not sampled",
                                       [KERNEL_SAMPLED] = "charged to its caller",
                                       [KERNEL_ESTIMATED] = "charged by an estimate"};
-    strbuf_printf(out, " in the kernel, %s", how[g->kernel]);
+    strbuf_printf(out, " in the kernel, %s", g->timer ? "charged to its caller" : how[g->kernel]);
     summary_end(out, s, start);
 }
 
@@ -308,6 +311,29 @@ static void line_inherited(const struct profile *p, const struct style *s, struc
         "%B in %N block(s) from process %d when it forked, %N of them freed here; not in the "
         "figures above\n",
         i->bytes, i->blocks, i->parent, i->freed_blocks);
+}
+
+static void line_attached(const struct profile *p, const struct style *s, struct strbuf *out)
+{
+    static const char *const why[] = {
+        [BEFORE_NOT_ASKED] = "what was allocated before the attach was not counted",
+        [BEFORE_OTHER] = "what was allocated before the attach is not known: only glibc's malloc "
+                         "can be counted",
+        [BEFORE_TOO_LARGE] = "what was allocated before the attach is not known: to count it "
+                             "would have stopped the program for long",
+        [BEFORE_STRANGE] = "what was allocated before the attach is not known: the heap is not as "
+                           "expected of glibc"};
+    const struct attached_before *a = &p->attached;
+    if (!a->is)
+        return;
+    size_t start = summary_begin(out, s, "before");
+    if (a->before == BEFORE_KNOWN)
+        say(out, "%B in %N block(s) were in use before the attach", a->before_bytes,
+            a->before_blocks);
+    else
+        strbuf_puts(out, why[a->before]);
+    say(out, "; %N free(s) of such blocks since; not in the figures above", a->frees);
+    summary_end(out, s, start);
 }
 
 void summary_mapped(const struct mapped_by *m, struct strbuf *out)
@@ -573,6 +599,7 @@ void summary_text(const struct answer *a, const struct style *s, struct strbuf *
             line_temporary(&a->totals, s, out);
         line_mapped(a, s, out);
         line_inherited(p, s, out);
+        line_attached(p, s, out);
         line_pools(a, s, out);
         line_python(a, s, out);
         summary_arenas_charged(a, s, out);

@@ -1,8 +1,8 @@
 /*
  * pprof: the gzip'd protobuf of `go tool pprof`, Pyroscope, Parca and speedscope.
  *
- * It holds one moment or difference, all stacks with inlined frames, mappings with build ids, and threads as
- * labels. It loses marks, times and leaks, and of processes all but one or their sum.
+ * It holds one moment or difference, all stacks with inlined frames, mappings with build ids, and
+ * threads as labels. It loses marks, times and leaks, and of processes all but one or their sum.
  */
 #include <errno.h>
 #include <libdeflate.h>

@@ -1,8 +1,8 @@
 /*
  * speedscope: the JSON of speedscope.app, one profile for each metric.
  *
- * It holds stacks with files and lines. It loses counts, libraries, threads and times; of differences it loses
- * what shrank, because weights are not negative.
+ * It holds stacks with files and lines. It loses counts, libraries, threads and times; of
+ * differences it loses what shrank, because weights are not negative.
  */
 #include <inttypes.h>
 #include <stdlib.h>

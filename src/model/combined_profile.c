@@ -475,6 +475,7 @@ static void describe(struct combination *w)
         if (p->sampling.fault_period)
             s->fault_period = p->sampling.fault_period;
         s->wall |= p->sampling.wall;
+        s->timer |= p->sampling.timer;
         if (p->sampling.kernel)
             s->kernel = p->sampling.kernel;
         s->alone &= p->sampling.alone;

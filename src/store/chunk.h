@@ -48,6 +48,7 @@ enum chunk_type {
     CHUNK_STAMPS = CHUNK_TYPE('S', 'T', 'M', 'P'),
     CHUNK_MARKS = CHUNK_TYPE('M', 'A', 'R', 'K'),
     CHUNK_INHERITED = CHUNK_TYPE('F', 'O', 'R', 'K'),
+    CHUNK_ATTACHED = CHUNK_TYPE('A', 'T', 'C', 'H'),
     CHUNK_SAMPLING = CHUNK_TYPE('S', 'A', 'M', 'P'),
     CHUNK_LIVE = CHUNK_TYPE('L', 'I', 'V', 'E'),
     CHUNK_MAPS = CHUNK_TYPE('M', 'A', 'P', 'S'),

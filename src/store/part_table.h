@@ -25,7 +25,7 @@ struct part {
 };
 
 /* In the order of the file. */
-#define PARTS 21
+#define PARTS 22
 extern const struct part part_table[PARTS];
 
 #define PART(name)                                                                                 \
@@ -41,6 +41,7 @@ PART(sites)
 PART(stamps)
 PART(marks)
 PART(inherited)
+PART(attached)
 PART(living)
 PART(captures)
 PART(footprints)

@@ -423,6 +423,7 @@ enum sampled_kernel { KERNEL_COUNTED, KERNEL_SAMPLED, KERNEL_ESTIMATED };
 struct sampling {
     bool alone; /* nothing was preloaded: there is no heap to tell of */
     bool wall;  /* time off the processor was recorded */
+    bool timer; /* CPU time was sampled by timers in the program, that of the kernel too */
     enum sampled_kernel kernel;
     uint64_t cpu_period_ns; /* CPU time between two samples of a thread; 0: not sampled */
     uint64_t fault_period;  /* faults from one that is recorded to the next; 0: not recorded */
@@ -430,6 +431,22 @@ struct sampling {
     bool counted;           /* what follows is known */
     uint64_t user_ns, system_ns;
     uint64_t minor_faults, major_faults;
+};
+
+/* Of a process that ran already when `tidemark attach` came. */
+enum before_attach {
+    BEFORE_NOT_ASKED,
+    BEFORE_KNOWN,
+    BEFORE_OTHER,     /* another allocator than glibc's serves it */
+    BEFORE_TOO_LARGE, /* it would have stood still for too long */
+    BEFORE_STRANGE    /* its heap is not as glibc's is expected to be */
+};
+struct attached_before {
+    bool is;
+    bool detached;              /* it went on without us; else it ended */
+    enum before_attach before;  /* is it known what its heap held then? As its allocator counts: */
+    uint64_t before_blocks, before_bytes; /* blocks in use, and their bytes */
+    uint64_t frees;                       /* of blocks that were never seen allocated */
 };
 
 /*
@@ -485,6 +502,7 @@ struct profile {
     struct merge *merge; /* NULL, or what it was merged from (store/merge.h): then the rows are sums
                             over all inputs, in two intervals that meet when each began to end */
     struct inherited inherited;
+    struct attached_before attached;
     struct sampling sampling;
     struct imported imported;
     uint64_t peak_bytes, peak_blocks, peak_time_ns;

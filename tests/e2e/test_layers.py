@@ -10,7 +10,7 @@ MACHINES = ("x86_64", "aarch64")  # src/arch/MACHINE/machine is "machine" to tho
 MAY_INCLUDE = {
     "base": set(),
     "machine": set(),
-    "arch": {"machine", "unwind", "record"},  # its C files implement what these headers declare
+    "arch": {"machine", "unwind", "record", "wire"},  # its C files implement what these headers declare
     "wire": {"machine"},
     "unwind": {"wire", "machine"},
     "record": {"wire", "unwind", "machine"},
@@ -21,8 +21,9 @@ MAY_INCLUDE = {
     "collect/counting": BELOW_COLLECT | {"collect/proc", "collect/naming"},
     "collect/resident": BELOW_COLLECT | {"collect/proc", "collect/counting"},
     "collect/leakscan": BELOW_COLLECT | {"collect/proc", "collect/counting", "collect/resident"},
+    "collect/attach": BELOW_COLLECT | {"collect/proc", "collect/leakscan"},
     "collect/sampling": BELOW_COLLECT | {"collect/proc", "collect/naming", "collect/counting"},
-    "collect/session": BELOW_COLLECT | {"collect/" + f for f in ("proc", "naming", "counting", "resident", "leakscan", "sampling")},
+    "collect/session": BELOW_COLLECT | {"collect/" + f for f in ("proc", "naming", "counting", "resident", "leakscan", "sampling", "attach")},
     "model": {"base", "store"},
     "analyse": {"base", "store", "model", "symbol"},
     "answer": {"base", "store", "model", "analyse"},
@@ -31,7 +32,7 @@ MAY_INCLUDE = {
     "view": {"base", "store", "model", "analyse"},
     "view/absent": {"view"},
     "view/core": {"base", "store", "answer", "cli"},  # the commands, compiled for the page
-    "cli": {"base", "wire", "machine", "store", "symbol", "collect/session", "collect/counting", "collect/sampling", "collect/proc", "model",
+    "cli": {"base", "wire", "machine", "store", "symbol", "collect/session", "collect/counting", "collect/sampling", "collect/proc", "collect/attach", "model",
             "analyse", "answer", "export", "import", "view"},
     "mpi": {"base", "store", "collect/session", "model", "cli"},  # a program of its own
 }
