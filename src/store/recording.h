@@ -432,6 +432,8 @@ struct sampling {
     uint64_t minor_faults, major_faults;
 };
 
+struct merge;
+
 struct profile {
     uint32_t pid, ppid;
     VEC(char *) command;
@@ -443,8 +445,12 @@ struct profile {
     int signal;        /* 0: none */
     bool complete;     /* ended, and everything up to the end was read */
     bool execed;       /* ended by becoming another program */
-    uint32_t together; /* processes that it stands for (model/combined_profile.h); 0: it is one. Not
-                          in files */
+    uint32_t together; /* processes that it stands for (model/combined_profile.h), or recordings
+                          (`merge`); 0: it is one. Not in files */
+    uint32_t rank1;    /* its rank in a job of many processes (MPI), from 1; 0: it has none */
+    uint32_t ranks;    /* in that job; 0: not known */
+    struct merge *merge; /* NULL, or what it was merged from (store/merge.h): then the rows are sums
+                            over all inputs, in two intervals that meet when each began to end */
     struct inherited inherited;
     struct sampling sampling;
     uint64_t peak_bytes, peak_blocks, peak_time_ns;
