@@ -315,6 +315,7 @@ def read_stamps(p, out):
 def read_marks(p, out):
     out["marks"] = [[p.varint() for _ in range(3)] + [p.varint() for _ in range(12)] for _ in range(p.varint())]
     out["mark_values"] = [(p.varint(), p.varint(), p.take(8)) for _ in range(p.varint())]
+    out["absent"] = p.varints(len(out["marks"]))
 
 
 def read_inherited(p, out):
@@ -360,6 +361,8 @@ def read_footprints(p, out):
         trim, arenas = p.varints(2)
         out["footprints"].append(dict(kind=kind, time=time, flags=flags, rss=rss, live=live, parts=parts, trim=trim, arenas=arenas,
                                       pins=[tuple(p.varints(3)) for _ in range(p.varint())]))
+    for footprint in out["footprints"]:
+        footprint["moved"] = p.varint()
 
 
 def read_histograms(p, out):

@@ -269,6 +269,8 @@ static void answer_clients(struct session *s)
     struct client v;
     while (control_socket_answer(&s->socket, &v)) {
         if (v.request.kind == WIRE_HELLO)
+            request_finish_endings(s); /* a child inherits what its parent has */
+        if (v.request.kind == WIRE_HELLO)
             say_hello(s, &v);
         else if (v.request.kind == WIRE_MORE_RINGS)
             give_rings(s, &v);
@@ -285,6 +287,7 @@ static void answer_clients(struct session *s)
             samples_waited_for_us(s->samples, v.pid, held ? 0 : (pid_t)v.request.thread, v.came_ns,
                                   v.left_ns);
     }
+    request_finish_endings(s);
 }
 
 static void reap(struct session *s)
