@@ -229,9 +229,8 @@ EXPORT int prctl(int option, ...)
     if (UNLIKELY(!next.prctl))
         recorder_start();
     /* In a program that ran already, SYS_seccomp is not watched; this comes before it. */
-    bool confining = (option == PR_SET_SECCOMP ||
-                      (option == PR_SET_NO_NEW_PRIVS && recorder.late)) &&
-                     confine();
+    bool confining =
+        (option == PR_SET_SECCOMP || (option == PR_SET_NO_NEW_PRIVS && recorder.late)) && confine();
     int result = next.prctl(option, a[0], a[1], a[2], a[3]);
     if (UNLIKELY(confining) && result == -1)
         atomic_store(&recorder.confined, false);

@@ -442,8 +442,8 @@ enum before_attach {
 };
 struct attached_before {
     bool is;
-    bool detached;              /* it went on without us; else it ended */
-    enum before_attach before;  /* is it known what its heap held then? As its allocator counts: */
+    bool detached;             /* it went on without us; else it ended */
+    enum before_attach before; /* is it known what its heap held then? As its allocator counts: */
     uint64_t before_blocks, before_bytes; /* blocks in use, and their bytes */
     uint64_t frees;                       /* of blocks that were never seen allocated */
 };
@@ -457,14 +457,14 @@ struct profile {
     char *host;
     uint64_t start_unix_ns;
     uint64_t duration_ns;
-    int exit_code;     /* -1: unknown or ended by a signal */
-    int signal;        /* 0: none */
-    bool complete;     /* ended, and everything up to the end was read */
-    bool execed;       /* ended by becoming another program */
-    uint32_t together; /* processes that it stands for (model/combined_profile.h), or recordings
+    int exit_code;       /* -1: unknown or ended by a signal */
+    int signal;          /* 0: none */
+    bool complete;       /* ended, and everything up to the end was read */
+    bool execed;         /* ended by becoming another program */
+    uint32_t together;   /* processes that it stands for (model/combined_profile.h), or recordings
                           (`merge`); 0: it is one. Not in files */
-    uint32_t rank1;    /* its rank in a job of many processes (MPI), from 1; 0: it has none */
-    uint32_t ranks;    /* in that job; 0: not known */
+    uint32_t rank1;      /* its rank in a job of many processes (MPI), from 1; 0: it has none */
+    uint32_t ranks;      /* in that job; 0: not known */
     struct merge *merge; /* NULL, or what it was merged from (store/merge.h): then the rows are sums
                             over all inputs, in two intervals that meet when each began to end */
     struct inherited inherited;

@@ -103,18 +103,22 @@ static bool await_stops(struct stopped_threads *h, struct err *err)
     uint64_t start = monotonic_ns();
     for (unsigned round = 0;; round++) {
         size_t running = 0;
+        pid_t last = 0;
         for (size_t i = 0; i < h->threads.count; i++) {
             struct stopped_thread *t = &h->threads.items[i];
             /* One that sleeps in the kernel and cannot be woken (vfork) stands still too. */
             if (!t->stopped && !look_at(t) &&
                 (round % YIELDS != YIELDS - 1 ||
                  !(is_dead(h->pid, t->tid) || state_of(h->pid, t->tid) == 'D')))
-                running++;
+                running++, last = t->tid;
         }
         if (!running)
             return true;
         if (monotonic_ns() - start > PATIENCE_NS) {
-            err_set(err, -EBUSY, "the program could not be stopped: a thread of it did not stop");
+            char state = state_of(h->pid, last);
+            err_set(err, -EBUSY,
+                    "the program could not be stopped: its thread %d did not stop in 2 s (state %c)",
+                    (int)last, state ? state : '?');
             return false;
         }
         if (round < YIELDS)

@@ -30,8 +30,9 @@ struct session_options {
     char *const *argv;   /* the program and its arguments, NULL at the end */
     const char *library; /* libtidemark.so; NULL: nothing is preloaded, there are only samples */
     pid_t attach_to;     /* a process that runs already, in place of argv[0]; 0: none */
-    bool only_new;        /* what it allocated before is not counted */
-    uint64_t duration_ns; /* to be attached for so long; 0: until it ends, or we are asked to leave */
+    bool only_new;       /* what it allocated before is not counted */
+    uint64_t
+        duration_ns; /* to be attached for so long; 0: until it ends, or we are asked to leave */
     struct perf_options sampling; /* all 0: none */
     const char *sampling_refused; /* NULL, or why there is none though it was asked for */
     const char *only;             /* names, one a line; NULL: all programs */
