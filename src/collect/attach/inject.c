@@ -92,6 +92,9 @@ static int try_threads(struct injection *j, struct err *err)
     if (!all)
         return err_set(err, -ESRCH, "process %d has ended", (int)j->pid);
     for (pid_t tid; code > 0 && (tid = proc_next_number(all));) {
+        struct proc_state state;
+        if (!proc_read_thread_state(j->pid, tid, &state) || strchr("DZX", state.state))
+            continue; /* it cannot stop now */
         int stopped = remote_stop(tid, &j->thread);
         if (stopped == -EPERM)
             code = err_set(err, -EPERM,

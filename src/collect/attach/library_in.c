@@ -279,7 +279,7 @@ int library_patch(pid_t pid, struct scratch *scratch, uint64_t system_call, bool
         return err_set(err, code, "the library in process %d cannot be read", (int)pid);
     for (;;) {
         uint64_t stopped = monotonic_ns();
-        code = stop_threads_begin(&s.threads, pid, 0, err);
+        code = stop_threads_patiently(&s.threads, pid, 0, PATCH_NS, err);
         bool elsewhere = !code && all_are_elsewhere(&s);
         if (elsewhere && count_before) {
             uint64_t counting = monotonic_ns();
@@ -393,7 +393,7 @@ int inject_restore(pid_t pid, bool *found, struct err *err)
     *found = s.table.patched || s.table.live;
     bool done = !*found, restored = !s.table.patched;
     while (!done && !code) {
-        code = stop_threads_begin(&s.threads, pid, 0, err);
+        code = stop_threads_patiently(&s.threads, pid, 0, RESTORE_NS, err);
         bool stopped = !code && all_stand(&s);
         if (stopped && !restored) {
             restored = entries_are(&s, true) && write_entries(&s, false);
