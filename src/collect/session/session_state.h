@@ -32,7 +32,7 @@ struct attached {
     enum { NOT_ATTACHED, ATTACHING, RECORDING, RESTORING, FINISHED, FAILED } state;
     int pidfd; /* of the program */
     bool leaving, has_asker;
-    unsigned tries; /* to give it its code back that were in vain */
+    unsigned tries;      /* to give it its code back that were in vain */
     struct client asker; /* who wants us to leave, and waits */
     int code;            /* of what failed; 0: nothing */
     struct err err;
