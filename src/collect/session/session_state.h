@@ -59,6 +59,8 @@ struct session {
     uint64_t forked_spent_ns; /* at the ends of forked processes (end_budget.h) */
     uint64_t next_forked_ns;  /* when one of them is next looked at while it runs */
     bool paused;              /* processes that begin are */
+    bool dormant;             /* likewise, and */
+    bool was_dormant;         /* it was so once */
     struct samples *samples;  /* NULL: none are taken */
     struct sampling before;   /* what the kernel had counted before the program was executed */
     VEC(struct pollfd) waits;
