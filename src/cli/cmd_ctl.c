@@ -23,7 +23,7 @@ static const char help[] =
     "  pause             do not record allocations until resume; frees are recorded\n"
     "  resume            record allocations again\n"
     "  start             begin to record, where the recorder is dormant\n"
-    "  stop              record nothing until start: the recorder costs nothing measurable\n"
+    "  stop              record nothing until start: the hooks only forward calls\n"
     "\n"
     "Prints one line that says what was done.\n"
     "\n"
