@@ -10,7 +10,8 @@ import subprocess
 from harness import HERE, ROOT, cases
 
 DOCUMENTS = ("README.md", "CHANGELOG.md", "docs/ARCHITECTURE.md", "docs/FORMAT.md", "docs/SAFETY.md", "docs/api.md",
-             "docs/attach.md", "docs/export.md", "docs/leaks.md", "docs/python.md", "docs/slow.md", "docs/threads.md", "docs/tutorial.md",
+             "docs/attach.md", "docs/export.md", "docs/leaks.md", "docs/production.md", "docs/python.md",
+             "docs/slow.md", "docs/threads.md", "docs/tutorial.md",
              *sorted(os.path.relpath(path, ROOT) for path in glob.glob(os.path.join(ROOT, "docs", "internals", "*.md"))))
 PAGES = sorted(os.path.relpath(path, ROOT) for path in glob.glob(os.path.join(ROOT, "docs", "man", "*.[0-9]")))
 FOLDERS = "bench|bindings|docs|examples|include|scripts|src|tests"

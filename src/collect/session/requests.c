@@ -25,6 +25,32 @@ static void pause_all(struct session *s, bool paused)
     }
 }
 
+/*
+ * run --dormant. Both moments are marks: what was recorded is exact from "started" to "stopped".
+ * A stop comes before its mark and a start after it, so that nothing is recorded outside of them.
+ */
+static void dormant_all(struct session *s, bool dormant)
+{
+    if (dormant == s->dormant)
+        return;
+    s->dormant = dormant;
+    s->was_dormant = true;
+    pause_all(s, dormant);
+    for (size_t i = 0; i < s->live.count; i++) {
+        struct target *t = s->live.items[i];
+        uint64_t now_ns = elapsed_ns(s) - t->start_ns;
+        t->stops += dormant;
+        t->dormant = dormant;
+        if (!t->header)
+            continue;
+        if (dormant)
+            atomic_store(&t->header->dormant, true);
+        marks_add(t, dormant ? "stopped" : "started", now_ns);
+        if (!dormant)
+            atomic_store(&t->header->dormant, false);
+    }
+}
+
 static void tell_status(struct session *s, struct client *v)
 {
     uint64_t live = 0, peak = 0, events = 0;
@@ -38,8 +64,11 @@ static void tell_status(struct session *s, struct client *v)
     say(&b,
         "recording for %T%r\nprocesses %d, %d of them running\nlive %B, peak %B, %N "
         "event(s)\nsnapshots %d\nfile %r\n",
-        elapsed_ns(s), s->paused ? ", paused" : "", s->targets.count, s->live.count, live, peak,
-        events, s->snapshot_count, s->file);
+        elapsed_ns(s),
+        s->dormant  ? ", dormant"
+        : s->paused ? ", paused"
+                    : "",
+        s->targets.count, s->live.count, live, peak, events, s->snapshot_count, s->file);
     if (s->triggers.all.count)
         say(&b, "memory checked %N time(s)\n", s->triggers.looks);
     client_tell(v, 0, b.data);
@@ -150,7 +179,17 @@ static void see_to_exit(struct session *s, struct client *v)
     }
     if (v->request.python_ended)
         t->python.ended = true;
+<<<<<<< HEAD
     uint64_t begun = end_budget_start(), spent = s->forked_spent_ns;
+=======
+    if (t->dormant) { /* what it has is not known, and must not cost it anything */
+        target_explain(t, "not classified: the recorder was dormant when the program ended");
+        client_reply(v, 0, -1, 0, 0);
+        return;
+    }
+    struct footprint_look pages = {0};
+    uint64_t begun = end_budget_start();
+>>>>>>> h-sample
     struct end_plan plan = plan_end(s, t);
     struct ending *e = xcalloc(1, sizeof *e);
     e->look = (struct scanning){.target = t,
@@ -294,7 +333,15 @@ void request_answer(struct session *s, struct client *v)
         return;
     case WIRE_PAUSE:
     case WIRE_RESUME:
+        if (s->dormant) {
+            client_tell(v, -EBUSY, "the recorder is dormant: 'start' begins to record\n");
+            return;
+        }
         pause_all(s, v->request.kind == WIRE_PAUSE);
+        break;
+    case WIRE_START:
+    case WIRE_STOP:
+        dormant_all(s, v->request.kind == WIRE_STOP);
         break;
     case WIRE_STATUS:
         tell_status(s, v);

@@ -54,6 +54,7 @@ struct session_options {
     const struct trigger *triggers; /* of further ones (triggers.h) */
     size_t trigger_count;
     unsigned keep_snapshots;   /* of those that nobody asked for, so many of the newest; 0: all */
+    bool dormant;              /* until someone starts it: the hooks only forward */
     bool paused;               /* until someone resumes */
     uint64_t plant_leak_bytes; /* that each mark of a program shall leak */
     bool no_scan;              /* scan for leaks only when asked to */
