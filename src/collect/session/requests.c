@@ -179,17 +179,12 @@ static void see_to_exit(struct session *s, struct client *v)
     }
     if (v->request.python_ended)
         t->python.ended = true;
-<<<<<<< HEAD
-    uint64_t begun = end_budget_start(), spent = s->forked_spent_ns;
-=======
     if (t->dormant) { /* what it has is not known, and must not cost it anything */
         target_explain(t, "not classified: the recorder was dormant when the program ended");
         client_reply(v, 0, -1, 0, 0);
         return;
     }
-    struct footprint_look pages = {0};
-    uint64_t begun = end_budget_start();
->>>>>>> h-sample
+    uint64_t begun = end_budget_start(), spent = s->forked_spent_ns;
     struct end_plan plan = plan_end(s, t);
     struct ending *e = xcalloc(1, sizeof *e);
     e->look = (struct scanning){.target = t,

@@ -72,22 +72,14 @@ struct session {
     struct triggers triggers;              /* of more snapshots */
     char *snapshot_note;                   /* of the last that nobody asked for, or NULL */
     uint64_t next_snapshot_ns;
-<<<<<<< HEAD
     uint64_t forked_spent_ns;     /* at the ends of forked processes (end_budget.h) */
     VEC(struct ending *) endings; /* processes that were looked at, and not summed up yet */
     uint64_t next_forked_ns;      /* when one of them is next looked at while it runs */
     bool paused;                  /* processes that begin are */
+    bool dormant;                 /* likewise, and */
+    bool was_dormant;             /* it was so once */
     struct samples *samples;      /* NULL: none are taken */
     struct sampling before;       /* what the kernel had counted before the program was executed */
-=======
-    uint64_t forked_spent_ns; /* at the ends of forked processes (end_budget.h) */
-    uint64_t next_forked_ns;  /* when one of them is next looked at while it runs */
-    bool paused;              /* processes that begin are */
-    bool dormant;             /* likewise, and */
-    bool was_dormant;         /* it was so once */
-    struct samples *samples;  /* NULL: none are taken */
-    struct sampling before;   /* what the kernel had counted before the program was executed */
->>>>>>> h-sample
     VEC(struct pollfd) waits;
     char *file;
 };
