@@ -468,6 +468,7 @@ static void describe(struct combination *w)
         const struct profile *p = w->parts[i].from;
         struct sampling *s = &into->sampling;
         into->complete &= p->complete;
+        into->imported.unknown |= p->imported.unknown;
         into->has_histograms &= p->has_histograms;
         if (p->sampling.cpu_period_ns)
             s->cpu_period_ns = p->sampling.cpu_period_ns;

@@ -109,6 +109,8 @@ EXPORT pid_t fork(void)
     return child;
 }
 
+OWN(fork);
+
 EXPORT pid_t _Fork(void)
 {
     if (UNLIKELY(!next.fork))
@@ -210,7 +212,9 @@ EXPORT int prctl(int option, ...)
     va_end(args);
     if (UNLIKELY(!next.prctl))
         recorder_start();
-    bool confining = option == PR_SET_SECCOMP && confine();
+    /* In a program that ran already, SYS_seccomp is not watched; this comes before it. */
+    bool confining =
+        (option == PR_SET_SECCOMP || (option == PR_SET_NO_NEW_PRIVS && recorder.late)) && confine();
     int result = next.prctl(option, a[0], a[1], a[2], a[3]);
     if (UNLIKELY(confining) && result == -1)
         atomic_store(&recorder.confined, false);
@@ -224,3 +228,4 @@ EXPORT int prctl(int option, ...)
     }
     return result;
 }
+OWN(prctl);

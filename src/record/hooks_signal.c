@@ -56,6 +56,7 @@ EXPORT int sigaction(int number, const struct sigaction *action, struct sigactio
         return 0;
     return next.sigaction(number, action, old);
 }
+OWN(sigaction);
 
 /* The next in line, also before the recorder has started. */
 #define NEXT(name)                                                                                 \

@@ -54,6 +54,11 @@
 #define HOOK(name)        entry_##name
 #define HOOK_SYMBOL(name) "entry_" name
 #endif
+/* A name of our own for a hook, for attach.c: in a library that was loaded late, the plain names are
+ * libc's. */
+#define OWN(name, ...)                                                                             \
+    __attribute__((alias(#name), visibility("hidden"), nothrow, leaf,                              \
+                   ##__VA_ARGS__)) __typeof__(name) own_##name
 #define LIKELY(x)   __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
@@ -142,6 +147,7 @@ struct recorder {
     char *python_memory;        /* where its code is told */
     uint32_t python_size;       /* 0: not wanted */
     _Atomic bool confined;      /* it runs, or is about to run, under a seccomp filter of its own */
+    bool late;                  /* the program ran already when we came (attach.h) */
 };
 extern struct recorder recorder;
 
@@ -206,6 +212,10 @@ extern struct next next;
 /* process.c */
 void recorder_start(void);   /* idempotent; sets `next`, connects; state leaves BOOTING */
 bool recorder_connect(void); /* to the collector, for this process */
+/* In a program that ran already (attach.h). */
+bool recorder_find_next(void); /* sets `next`; false: there is no malloc */
+bool recorder_attach(const char *socket, const char *key, bool drop); /* connected? */
+void recorder_leave(void); /* gives back all that a session took; all other threads stand still */
 void recorder_own(const void *start, size_t size); /* mapped by us: the collector is told so */
 struct wire_ring *recorder_ring(void);             /* a ring no thread uses; NULL: none to be had */
 void recorder_stop(void);                          /* the collector is gone */
@@ -273,6 +283,7 @@ void thread_look(void);                /* the last chance to learn this thread's
 void threads_reset(void);              /* in a forked child */
 /* Calls a function for each thread that has not ended, while none can begin or end. */
 void threads_each(void (*f)(struct thread *t, void *context), void *context);
+void threads_leave(void);     /* gives back their memory: no thread knows its own */
 bool threads_in_python(void); /* is any but this one? */
 
 /* api.c */

@@ -289,6 +289,28 @@ void threads_each(void (*f)(struct thread *t, void *context), void *context)
     spin_unlock(&threads_lock);
 }
 
+void threads_leave(void)
+{
+    while (thread_count) {
+        const struct wire_ring *ring = all_threads[--thread_count]->ring;
+        const struct wire_own *own = ring ? ring->own : NULL;
+        if (!own)
+            continue; /* a forked child's copy, which it never used */
+        struct {
+            uint64_t start, size;
+        } mapped[2];
+        for (unsigned i = 0; i < 2; i++) { /* the first is where we read this from */
+            mapped[i].start = atomic_load(&own[i].start);
+            mapped[i].size = atomic_load(&own[i].size);
+        }
+        for (unsigned i = 2; i-- > 0;)
+            if (mapped[i].size)
+                sys_call(SYS_munmap, mapped[i].start, mapped[i].size);
+    }
+    free_threads = NULL;
+    spin_reset(&threads_lock);
+}
+
 bool threads_in_python(void)
 {
     bool found = false;

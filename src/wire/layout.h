@@ -385,9 +385,10 @@ enum wire_request_kind {
     WIRE_PYTHON_ENDS, /* its interpreter is about to free its objects; it waits, as at its exit */
     WIRE_BOUND,       /* text: a library that called the allocator past us, and does so no more */
     WIRE_LEFT_OUT,    /* text: a program that it executes, and that cannot load the recorder */
+    WIRE_LOOK,        /* as WIRE_SNAPSHOT, but the recording does not show that someone looked */
+    WIRE_DETACH,      /* of a program that was attached to: answered by a text when it is done */
     WIRE_START,       /* run --dormant: record from here on; by `tidemark ctl` alone */
-    WIRE_STOP,        /* be dormant again */
-    WIRE_LOOK         /* as WIRE_SNAPSHOT, but the recording does not show that someone looked */
+    WIRE_STOP         /* be dormant again */
 };
 enum wire_out {
     WIRE_OUT_NONE,

@@ -374,7 +374,7 @@ bool target_may_lack_blocks(const struct target *t)
     uint64_t lost = t->ledger.lost_events;
     for (size_t i = 0; i < t->timeline.slices.count; i++)
         lost += t->timeline.slices.items[i].interval.lost_events;
-    return lost || t->was_paused || t->inheritance.unknown;
+    return lost || t->was_paused || t->attached || t->inheritance.unknown;
 }
 
 /* What happened since then, if anything did, is in the intervals that follow. */

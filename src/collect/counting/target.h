@@ -173,6 +173,7 @@ struct target {
     unsigned stops;             /* how often they began to: frees were missed then */
     bool was_paused;            /* so that some blocks were never announced, */
     uint64_t unannounced_frees; /* and this many frees are theirs */
+    bool attached; /* it ran already: blocks from before are freed, and counted in its profile */
     uint64_t unrecorded;        /* of header->unrecorded, what has been counted as lost */
     uint32_t unfollowed;        /* header->unfollowed, in the end */
     uint32_t entries_taken;     /* header->entries_taken, in the end */
