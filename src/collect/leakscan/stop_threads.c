@@ -74,12 +74,14 @@ static int seize_new(struct stopped_threads *h, pid_t waiting, struct err *err)
     for (pid_t tid; seized >= 0 && (tid = proc_next_number(all));) {
         if (tid == waiting || thread_of(h, tid))
             continue;
-        if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) == 0) {
-            ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+        int code = ptrace(PTRACE_SEIZE, tid, NULL, NULL) == 0 ? 0 : errno;
+        /* One that could not stop at an earlier time (vfork) is ours still: it can be interrupted. */
+        bool ours = (!code || code == EPERM) && ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0;
+        if (ours || !code) {
             *vec_push(&h->threads) = (struct stopped_thread){.tid = tid};
             seized++;
-        } else if (errno != ESRCH && !is_dead(h->pid, tid)) {
-            seized = refuse(h->pid, errno, err);
+        } else if (code != ESRCH && !is_dead(h->pid, tid)) {
+            seized = refuse(h->pid, code, err);
         }
     }
     closedir(all);

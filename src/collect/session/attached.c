@@ -280,7 +280,7 @@ static void await_restored(struct session *s)
         if (!attach_process_answer(&a->restoring.items[i], false, &answer))
             continue;
         pid_t pid = a->restoring.items[i].target;
-        if (answer.code == -EBUSY && a->tries++ < RESTORE_TRIES &&
+        if (answer.code && descendants_runs(pid) && a->tries++ < RESTORE_TRIES &&
             attach_process_restore(&a->restoring.items[i], pid, &answer.err) == 0)
             continue; /* the machine is busy */
         if (answer.code && descendants_runs(pid)) {
