@@ -73,7 +73,7 @@ static int load(struct curl *c, struct err *err)
         c->global_init(CURL_GLOBAL_ALL) == CURL_OK)
         return 0;
     return err_set(
-        err, -ENOENT,
+        err, -ENOSYS,
         "libcurl.so.4 cannot be loaded; install it, on Debian and Ubuntu: apt-get install "
         "libcurl4, on Fedora and RHEL: dnf install libcurl");
 }

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ENDING           ".push"
+#define ENDING           ".tidemark-push"
 #define LONGEST_QUESTION 65536
 #define LARGEST_FILE     (64 << 20)
 
