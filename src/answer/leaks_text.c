@@ -23,9 +23,17 @@ static void line_scan(const struct leaks *l, const struct style *s, struct strbu
         [SCAN_END] = " of the run",
     };
     size_t start = summary_begin(out, s, "state");
+    if (l->profile->merge) {
+        say(out, "of each input at its %r",
+            l->scan->kind == SCAN_EXIT ? "exit, before destructors ran" : "end");
+        summary_end(out, s, start);
+        return;
+    }
     strbuf_puts(out, "at ");
     leak_scan_name(l->profile, l->scan, out);
-    say(out, " (%T)%r", l->scan->time_ns, when[l->scan->kind]);
+    if (!profile_lacks(l->profile, UNKNOWN_TIME))
+        say(out, " (%T)", l->scan->time_ns);
+    strbuf_puts(out, when[l->scan->kind]);
     if (l->scan->held_ns)
         say(out, "; the program was stopped for %T", l->scan->held_ns);
     summary_end(out, s, start);
@@ -134,9 +142,14 @@ static void add_summary(const struct leaks *l, const struct style *s, struct str
 
 /* --- the entries ------------------------------------------------------------------------------ */
 
-static void add_times(const struct leak *e, bool residency, uint32_t together, struct strbuf *out)
+static void add_times(const struct leaks *l, const struct leak *e, bool residency,
+                      struct strbuf *out)
 {
-    if (e->blocks > 1 && e->last_ns != e->first_ns)
+    if (l->profile->merge) /* it does not keep when blocks were allocated */
+        strbuf_puts(out, "sum over all inputs");
+    else if (l->profile->imported.from)
+        strbuf_puts(out, "allocated at a time not known");
+    else if (e->blocks > 1 && e->last_ns != e->first_ns)
         say(out, "first at %T, last at %T%r", e->first_ns, e->last_ns,
             leak_grew(e) ? ": grew through the whole run" : "");
     else
@@ -145,7 +158,7 @@ static void add_times(const struct leak *e, bool residency, uint32_t together, s
     if (e->threads > 1)
         say(out, " and %d more", e->threads - 1);
     if (e->processes)
-        say(out, ", in %d of %N process(es)", e->processes, together);
+        say(out, ", in %d of %N process(es)", e->processes, l->profile->together);
     if (residency && e->untouched)
         say(out, "; %B never touched", e->untouched);
 }
@@ -165,7 +178,7 @@ static void add_list(const struct leaks *l, const struct leak_list *list, const 
         if (e->led_blocks)
             say(out, ", and %B that only they lead to", e->led_bytes);
         say(out, "\n    %r", style_faint(s));
-        add_times(e, l->scan->residency && !kind, l->profile->together, out);
+        add_times(l, e, l->scan->residency && !kind, out);
         say(out, "%r\n", style_plain(s));
         stack_text(&l->frames, e->tree, e->node, STACK_FRAMES, s, out);
         strbuf_putc(out, '\n');

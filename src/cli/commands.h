@@ -19,6 +19,8 @@ int cmd_export(int argc, char **argv);
 int cmd_findings(int argc, char **argv);
 int cmd_flame(int argc, char **argv);
 int cmd_growth(int argc, char **argv);
+int cmd_history(int argc, char **argv);
+int cmd_import(int argc, char **argv);
 int cmd_leaks(int argc, char **argv);
 int cmd_maps(int argc, char **argv);
 int cmd_marks(int argc, char **argv);

@@ -1,9 +1,10 @@
 /*
  * firefox: the processed profile of the Firefox Profiler (profiler.firefox.com), format version 48.
  *
- * A thread has its allocations and frees over time with their stacks, or with --metric cpu its samples; the process
- * has its live heap and RSS as memory counters, and its marks. It loses counts and build ids. Times are
- * the ends of intervals: what happened in one interval is one entry for each stack.
+ * A thread has its allocations and frees over time with their stacks, or with --metric cpu its
+ * samples; the process has its live heap and RSS as memory counters, and its marks. It loses counts
+ * and build ids. Times are the ends of intervals: what happened in one interval is one entry for
+ * each stack.
  *
  * Frees are entries with negative bytes, at the stack that allocated the blocks.
  */
@@ -19,7 +20,8 @@
 #define FORMAT_VERSION 48
 enum { CATEGORY_OTHER, CATEGORY_NATIVE, CATEGORY_PYTHON };
 
-/* What a site had in an interval: at most one allocation entry and one of frees; or a CPU sample. */
+/* What a site had in an interval: at most one allocation entry and one of frees; or a CPU
+ * sample. */
 struct event {
     uint32_t row, interval; /* of profile.rows */
     uint32_t node;
@@ -280,7 +282,7 @@ static void put_allocations(struct firefox *x, const struct tables *t, size_t fr
 #define BOTH(key, put) HEAP_COLUMN(key, put, put)
     json_object(j, "nativeAllocations");
     BOTH("time", json_double(j, NULL, time_of(x, i)));
-    HEAP_COLUMN("weight", json_u64(j, NULL, v.allocated), json_i64(j, NULL, -(int64_t)v.freed));
+    HEAP_COLUMN("weight", json_u64(j, NULL, v.allocated), json_i64(j, NULL, (int64_t)-v.freed));
     json_string(j, "weightType", "bytes");
     BOTH("stack", json_u64(j, NULL, t->stack_of[x->events.items[i].node]));
 #undef BOTH
@@ -450,18 +452,17 @@ static void put_counters(struct firefox *x)
     const struct profile *p = x->table->profile;
     const struct window *w = &x->table->windows[0];
     size_t from = w->since.intervals, to = w->at.intervals;
-    int64_t *change = xcalloc(p->intervals.count + 1, sizeof *change);
+    uint64_t *change = xcalloc(p->intervals.count + 1, sizeof *change);
     VEC(struct point) live = {0}, resident = {0};
     for (size_t i = 0; i < x->events.count; i++) {
         const struct entry v = entry_of(x, &x->events.items[i]);
         if (v.domain != DOMAIN_CPU)
-            change[x->events.items[i].interval] += (int64_t)(v.allocated - v.freed);
+            change[x->events.items[i].interval] += v.allocated - v.freed;
     }
     uint64_t start = from ? p->intervals.items[from - 1].end_ns : 0, bytes = 0;
     *vec_push(&live) = (struct point){start, 0};
     for (size_t i = from; i < to; i++)
-        *vec_push(&live) =
-            (struct point){p->intervals.items[i].end_ns, bytes += (uint64_t)change[i]};
+        *vec_push(&live) = (struct point){p->intervals.items[i].end_ns, bytes += change[i]};
     uint64_t end = to ? p->intervals.items[to - 1].end_ns : 0;
     for (size_t i = 0; i < p->stamps.count; i++)
         if (p->stamps.items[i].time_ns >= start && p->stamps.items[i].time_ns <= end)

@@ -1,12 +1,12 @@
 /*
  * massif: the text of valgrind's heap profiler, which ms_print and massif-visualizer open.
  *
- * It holds what was live at up to SNAPSHOTS moments. The peak and the last one have all stacks, every tenth
- * of the others those calls that have at least a hundredth. It loses counts, threads and marks. Extra bytes are
- * what the allocator set aside beyond what was asked for.
+ * It holds what was live at up to SNAPSHOTS moments. The peak and the last one have all stacks,
+ * every tenth of the others those calls that have at least a hundredth. It loses counts, threads
+ * and marks. Extra bytes are what the allocator set aside beyond what was asked for.
  *
- * Trees go from the function that allocated to its callers. They are printed without being built: the stacks of
- * a call are a range of an array, which is sorted by the next caller.
+ * Trees go from the function that allocated to its callers. They are printed without being built:
+ * the stacks of a call are a range of an array, which is sorted by the next caller.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -178,8 +178,10 @@ static void add_window(struct massif *m, const struct window *w, int sign)
     measure_sites(&live, p, metric, SIZE_REQUESTED, w);
     measure_sites(&usable, p, metric, SIZE_USABLE, w);
     for (size_t s = 0; s < p->sites.count; s++) {
-        m->live[s] += sign * live.sites[s].amount;
-        m->extra[s] += sign * (usable.sites[s].amount - live.sites[s].amount);
+        int64_t extra = wrapped_less(usable.sites[s].amount, live.sites[s].amount);
+        int64_t (*const add)(int64_t, int64_t) = sign > 0 ? wrapped : wrapped_less;
+        m->live[s] = add(m->live[s], live.sites[s].amount);
+        m->extra[s] = add(m->extra[s], extra);
     }
     measure_release(&live);
     measure_release(&usable);

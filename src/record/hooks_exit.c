@@ -184,9 +184,5 @@ void _Exit(int status)
     _exit(status);
 }
 
-/* For attach.c: in a library that was loaded late, the plain names are libc's. */
-#define OWN(name)                                                                                  \
-    __attribute__((alias(#name), visibility("hidden"), noreturn, nothrow,                          \
-                   leaf)) __typeof__(name) own_##name
-OWN(exit);
-OWN(_exit);
+OWN(exit, noreturn);
+OWN(_exit, noreturn);

@@ -122,6 +122,13 @@ static void find_all(void)
     FIND(pthread_create);
     FIND(pthread_setname_np);
     FIND(sigaction);
+    FIND(signal);
+    FIND(sigprocmask);
+    FIND(pthread_sigmask);
+    FIND(sigwait);
+    FIND(sigwaitinfo);
+    FIND(sigtimedwait);
+    FIND(signalfd);
     FIND(prctl);
     FIND(fork);
     FIND(_Fork);

@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "record/cpu_timer.h"
 #include "record/libc.h"
 #include "record/loader_list.h"
 #include "record/python.h"
@@ -92,6 +93,7 @@ static void thread_end(void *arg)
         event_word(t, WIRE_WORD(WIRE_THREAD_END, 0, t->tid));
         event_publish(t);
     }
+    cpu_timer_end(t);
     tls.thread = NULL;
     tls.ended = true;
     atomic_store_explicit(&t->ring->stack, 0, memory_order_relaxed);
@@ -111,6 +113,7 @@ static void take_back_dead(void)
         struct thread *t = all_threads[i];
         if (t->tid && sys_call(SYS_tgkill, pid, (long)t->tid, 0L) == -ESRCH) {
             t->tid = 0;
+            cpu_timer_abandon(t);
             atomic_store_explicit(&t->ring->stack, 0, memory_order_relaxed);
             t->next = free_threads;
             free_threads = t;
@@ -226,6 +229,7 @@ static struct thread *thread_adopt(struct thread *t)
     tls.thread = t;
     if (end_key_made)
         libc.setspecific(end_key, t);
+    cpu_timer_begin(t);
     t->looks = PYTHON_LOOKS;
     look_at_python(t);
     return t;
@@ -270,9 +274,19 @@ void threads_reset(void)
     free_threads = NULL;
     thread_count = 0;
     spin_reset(&threads_lock);
+    cpu_timer_reset();
     if (atomic_exchange(&recorder.clocked, false))
         loader_list_forked();
     tls.thread = NULL;
+}
+
+void threads_each(void (*f)(struct thread *t, void *context), void *context)
+{
+    spin_lock(&threads_lock);
+    for (uint32_t i = 0; i < thread_count; i++)
+        if (all_threads[i]->tid)
+            f(all_threads[i], context);
+    spin_unlock(&threads_lock);
 }
 
 void threads_leave(void)

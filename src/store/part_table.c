@@ -8,6 +8,7 @@
         return is;                                                                                 \
     }
 IS_THERE(process, p->executable != NULL)
+IS_THERE(imported, p->imported.from != NULL)
 IS_THERE(sampling, profile_is_sampled(p))
 IS_THERE(notes, p->notes.count != 0)
 IS_THERE(threads, p->threads.count != 0)
@@ -32,6 +33,7 @@ IS_THERE(frames, p->frame_runs.count != 0)
 #define PART(name) name##_put, name##_take, name##_there
 const struct part part_table[PARTS] = {
     {CHUNK_PROCESS, PROFILE_ENDING, PART(process), false},
+    {CHUNK_IMPORTED, PROFILE_ENDING, PART(imported), true},
     {CHUNK_SAMPLING, PROFILE_ENDING, PART(sampling), true},
     {CHUNK_NOTES, PROFILE_ENDING, PART(notes), true},
     {CHUNK_THREADS, PROFILE_FIGURES, PART(threads), false},

@@ -152,11 +152,25 @@ void attached_take(struct cursor *c, struct profile *p)
         *a = (struct attached_before){0};
 }
 
+void imported_put(struct strbuf *b, const struct profile *p)
+{
+    string_put(b, p->imported.from);
+    string_put(b, p->imported.file);
+    strbuf_varint(b, p->imported.unknown);
+}
+
+void imported_take(struct cursor *c, struct profile *p)
+{
+    p->imported.from = cursor_string(c);
+    p->imported.file = cursor_string(c);
+    p->imported.unknown = (uint32_t)cursor_varint(c) & UNKNOWN_ALL;
+}
+
 void sampling_put(struct strbuf *b, const struct profile *p)
 {
     const struct sampling *g = &p->sampling;
     strbuf_varint(b, (uint64_t)g->alone | (uint64_t)g->counted << 1 | (uint64_t)g->wall << 2 |
-                         (uint64_t)g->kernel << 3);
+                         (uint64_t)g->kernel << 3 | (uint64_t)g->timer << 5);
     strbuf_varint(b, g->cpu_period_ns);
     strbuf_varint(b, g->fault_period);
     strbuf_varint(b, g->lost);
@@ -174,6 +188,7 @@ void sampling_take(struct cursor *c, struct profile *p)
     g->counted = flags >> 1 & 1;
     g->wall = flags >> 2 & 1;
     g->kernel = flags >> 3 & 3;
+    g->timer = flags >> 5 & 1;
     c->bad |= g->kernel > KERNEL_ESTIMATED;
     g->cpu_period_ns = cursor_varint(c);
     g->fault_period = cursor_varint(c);

@@ -28,11 +28,12 @@ MAY_INCLUDE = {
     "analyse": {"base", "store", "model", "symbol"},
     "answer": {"base", "store", "model", "analyse"},
     "export": {"base", "store", "model", "analyse", "answer"},
+    "import": {"base", "store", "symbol", "collect/counting"},
     "view": {"base", "store", "model", "analyse"},
     "view/absent": {"view"},
     "view/core": {"base", "store", "answer", "cli"},  # the commands, compiled for the page
     "cli": {"base", "wire", "machine", "store", "symbol", "collect/session", "collect/counting", "collect/sampling", "collect/proc", "collect/attach", "model",
-            "analyse", "answer", "export", "view"},
+            "analyse", "answer", "export", "import", "view"},
     "mpi": {"base", "store", "collect/session", "model", "cli"},  # a program of its own
 }
 NOT_HERE = {"no_page.c"}  # it is for builds without the viewer

@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/older_libc.h"
+#include "collect/counting/timer_samples.h"
 #include "collect/proc/proc.h"
 
 #define RINGS_FIRST      4
@@ -111,7 +112,8 @@ static size_t lay_out(bool limited_space, struct wire_header *h)
     h->modules_size = MODULES_BYTES;
     h->python_offset = h->modules_offset + MODULES_BYTES;
     h->python_size = limited_space ? PYTHON_SMALL : PYTHON_LARGE;
-    h->rings_offset = h->python_offset + h->python_size;
+    h->samples_offset = h->python_offset + h->python_size;
+    h->rings_offset = h->samples_offset + WIRE_SAMPLES_SIZE;
     h->size =
         program_stacks_lay_out(h, h->rings_offset + (size_t)RINGS_FIRST * WIRE_RING_BYTES, &size);
     return size;
@@ -198,8 +200,11 @@ void target_let_go(struct target *t)
     t->fd = -1;
     program_stacks_settle(&t->program_stacks, &t->ledger, &t->profile);
     program_stacks_release(&t->program_stacks);
-    if (t->header)
+    if (t->header) {
+        atomic_store(&t->header->dormant,
+                     false); /* its children that are still dormant say hello */
         munmap(t->header, t->size);
+    }
     t->header = NULL;
     for (size_t i = 0; i < t->segments.count; i++)
         munmap(t->segments.items[i].memory, t->segments.items[i].size);
@@ -318,10 +323,11 @@ static void close_boundaries(struct target *t)
 uint64_t target_drain(struct target *t, uint64_t now_ns)
 {
     /* Events that see the new tick are after this moment. */
-    if (!t->ended && now_ns >= t->timeline.next_end_ns)
+    if (!t->ended && !t->dormant && now_ns >= t->timeline.next_end_ns)
         target_boundary(t, now_ns);
     else
         add_boundaries(t, tick_now(t), now_ns);
+    timer_samples_drain(t, now_ns);
     if (t->header)
         return drain_rings(t, now_ns);
     close_boundaries(t);
@@ -332,6 +338,7 @@ void target_end(struct target *t, uint64_t now_ns)
 {
     t->ended = true;
     add_boundaries(t, tick_now(t), now_ns);
+    timer_samples_end(t, now_ns);
     if (t->header)
         drain_rings(t, now_ns);
     else
@@ -486,7 +493,13 @@ void target_finish(struct target *t)
         *vec_push(&p->notes) = objects;
     p->peak_bytes = t->ledger.peak_bytes;
     p->peak_blocks = t->ledger.peak_blocks;
-    if (t->was_paused)
+    if (t->was_dormant || t->stops)
+        *vec_push(&p->notes) = xasprintf(
+            "the recorder was dormant for a while: blocks allocated then are not counted, nor are "
+            "%llu frees of such blocks%s",
+            (unsigned long long)t->unannounced_frees,
+            t->stops ? "; what was freed after a stop counts as live (--at stopped is exact)" : "");
+    else if (t->was_paused)
         *vec_push(&p->notes) =
             xasprintf("recording was paused for a while: allocations made then are not counted, "
                       "nor are %llu frees of such blocks",

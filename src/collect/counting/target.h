@@ -169,6 +169,8 @@ struct target {
 
     uint64_t events;
     uint64_t missed_frees;
+    bool dormant, was_dormant;  /* its hooks only forward, or did so at its start; */
+    unsigned stops;             /* how often they began to: frees were missed then */
     bool was_paused;            /* so that some blocks were never announced, */
     uint64_t unannounced_frees; /* and this many frees are theirs */
     bool attached; /* it ran already: blocks from before are freed, and counted in its profile */
@@ -196,6 +198,11 @@ struct target {
         VEC(uint32_t) threads;  /* numbers that samples gave, and no event of theirs came yet */
         struct sampling before; /* the kernel's counts, before this program was executed */
     } sampled;                  /* sampling/ */
+    struct {
+        uint64_t period_ns;  /* 0: none are taken */
+        uint64_t offset;     /* of them in the shared memory */
+        uint64_t read, lost; /* so far */
+    } timer_samples;         /* timer_samples.c */
 };
 
 struct target *target_new(pid_t pid, bool limited_space, enum wire_on_full on_full,

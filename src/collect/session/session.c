@@ -25,6 +25,7 @@
 #include "collect/leakscan/scan.h"
 #include "collect/counting/stamps.h"
 #include "collect/counting/threads.h"
+#include "collect/counting/timer_samples.h"
 #include "collect/leakscan/not_scanned.h"
 
 #define NAMING_EVERY_NS   100000000
@@ -57,6 +58,12 @@ static bool is_gone(const struct session *s, const struct target *t)
                                 : !descendants_runs(t->pid);
 }
 
+/* By perf events, or by the program's own timers. */
+static bool is_sampled(const struct session *s)
+{
+    return s->samples || s->options->cpu_timer_ns;
+}
+
 void set_status(struct profile *p, int wait_status)
 {
     p->exit_code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
@@ -69,7 +76,7 @@ void session_end_target(struct session *s, struct target *t, bool execed)
     if (s->samples)
         samples_end(s->samples, t);
     target_end(t, elapsed_ns(s) - t->start_ns);
-    if (s->samples && !execed)
+    if (is_sampled(s) && !execed)
         samples_settle(t);
     t->profile.complete = true;
     t->profile.execed = execed;
@@ -106,6 +113,10 @@ static void begin_target(struct session *s, struct target *t)
     if (t->profile.sampling.cpu_period_ns)
         t->profile.sampling.kernel =
             samples_see_kernel(s->samples) ? KERNEL_SAMPLED : KERNEL_ESTIMATED;
+    if (s->options->cpu_timer_ns) {
+        t->profile.sampling.cpu_period_ns = s->options->cpu_timer_ns;
+        t->profile.sampling.timer = true;
+    }
     t->profile.sampling.fault_period = s->samples ? s->options->sampling.fault_period : 0;
     if (!s->targets.count && s->options->sampling_refused)
         *vec_push(&t->profile.notes) = xstrdup(s->options->sampling_refused);
@@ -205,11 +216,16 @@ static void say_hello(struct session *s, struct client *v)
     t->mark_on = &s->mark_on;
     t->header->mark_on = (uint32_t)s->mark_on.count;
     t->header->plant_leak = o->plant_leak_bytes;
-    t->was_paused = s->paused;
+    t->dormant = s->dormant;
+    t->was_dormant = s->dormant || (s->was_dormant && t->forked); /* it may have blocks from then */
+    t->was_paused = s->paused || t->was_dormant;
     atomic_store(&t->header->paused, s->paused);
+    atomic_store(&t->header->dormant, s->dormant);
     if (o->no_python)
         t->header->python_size = 0;
     t->header->objects_wanted = t->python.objects_wanted = o->python_objects && !o->no_python;
+    if (o->cpu_timer_ns)
+        timer_samples_ask(t, o->cpu_timer_ns, o->cpu_signal);
     stamp_if_due(t, 0); /* it waits for our answer: even the shortest run has one */
     client_reply(v, 0, t->fd, t->size, t->header->ring_count);
     close(t->fd); /* we have it mapped */
@@ -256,6 +272,8 @@ static void answer_clients(struct session *s)
     struct client v;
     while (control_socket_answer(&s->socket, &v)) {
         if (v.request.kind == WIRE_HELLO)
+            request_finish_endings(s); /* a child inherits what its parent has */
+        if (v.request.kind == WIRE_HELLO)
             say_hello(s, &v);
         else if (v.request.kind == WIRE_MORE_RINGS)
             give_rings(s, &v);
@@ -272,6 +290,7 @@ static void answer_clients(struct session *s)
             samples_waited_for_us(s->samples, v.pid, held ? 0 : (pid_t)v.request.thread, v.came_ns,
                                   v.left_ns);
     }
+    request_finish_endings(s);
 }
 
 static void reap(struct session *s)
@@ -284,7 +303,7 @@ static void reap(struct session *s)
         struct target *t = session_target(s, s->program);
         if (t) {
             not_recorded_last_look(t);
-            if (s->samples)
+            if (is_sampled(s))
                 samples_count(t);
         } else if (!s->targets.count) {
             s->program_filters = proc_filters(s->program); /* perhaps why nothing was heard of it */
@@ -309,7 +328,7 @@ static void reap(struct session *s)
             continue;
         if (t->pid != s->program) {
             not_recorded_last_look(t);
-            if (s->samples)
+            if (is_sampled(s))
                 samples_count(t);
         }
         session_end_target(s, t, false);
@@ -371,10 +390,8 @@ static void take_signals(struct session *s)
     }
 }
 
-static void tell_progress(struct session *s, uint64_t now)
+static struct session_status status_at(const struct session *s, uint64_t now)
 {
-    if (!s->options->progress || now < s->next_progress_ns)
-        return;
     struct session_status status = {
         .elapsed_ns = now, .program_ended = s->program_ended, .processes = s->unheard};
     for (size_t i = 0; i < s->targets.count; i++) {
@@ -386,8 +403,27 @@ static void tell_progress(struct session *s, uint64_t now)
         status.live_bytes += t->ledger.live.bytes;
         status.peak_bytes += t->ledger.peak_bytes;
     }
+    return status;
+}
+
+static void tell_progress(struct session *s, uint64_t now)
+{
+    if (!s->options->progress || now < s->next_progress_ns)
+        return;
+    struct session_status status = status_at(s, now);
     s->options->progress(s->options->context, &status);
     s->next_progress_ns = now + PROGRESS_EVERY_NS;
+}
+
+void session_tell_work(struct session *s, const char *work, size_t done, size_t total)
+{
+    if (!s->options->progress)
+        return;
+    struct session_status status = status_at(s, elapsed_ns(s));
+    status.work = work;
+    status.done = done;
+    status.total = total;
+    s->options->progress(s->options->context, &status);
 }
 
 static void find_names(struct session *s, uint64_t now)
@@ -395,7 +431,8 @@ static void find_names(struct session *s, uint64_t now)
     if (now < s->next_naming_ns)
         return;
     queue_names(s);
-    uint64_t apart = now / 2 > NAMING_SOONEST_NS ? now / 2 : NAMING_SOONEST_NS;
+    uint64_t since = s->targets.count ? now - s->targets.items[0]->start_ns : 0;
+    uint64_t apart = since / 2 > NAMING_SOONEST_NS ? since / 2 : NAMING_SOONEST_NS;
     s->next_naming_ns = now + (apart < NAMING_EVERY_NS ? apart : NAMING_EVERY_NS);
 }
 
@@ -458,13 +495,15 @@ static void record(struct session *s)
             struct target *t = s->live.items[i];
             uint64_t now = elapsed_ns(s) - t->start_ns;
             words += target_drain(t, now);
-            if (stamp_if_due(t, now) && s->samples) {
+            most = t->pass_words > most ? t->pass_words : most;
+            if (t->dormant)
+                continue; /* nor do we look at it */
+            if (stamp_if_due(t, now) && is_sampled(s)) {
                 samples_count(t);
                 target_look(t);
             }
             if (!s->options->all)
                 look_if_due(s, t, now);
-            most = t->pass_words > most ? t->pass_words : most;
         }
         uint64_t now = elapsed_ns(s);
         find_names(s, now);
@@ -566,7 +605,8 @@ started:
     s.next_snapshot_ns = o->snapshot_every_ns ? o->snapshot_every_ns : UINT64_MAX;
     for (size_t i = 0; i < o->trigger_count; i++)
         *vec_push(&s.triggers.all) = o->triggers[i];
-    s.paused = o->paused;
+    s.paused = o->paused || o->dormant;
+    s.dormant = s.was_dormant = o->dormant;
     if (s.samples && !o->launcher && (!o->only || session_is_wanted(&s, s.program, NULL)))
         samples_begin(s.samples, session_add_target(&s, s.program, false));
     record(&s);

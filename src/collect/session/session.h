@@ -24,6 +24,8 @@ struct session_status {
     uint64_t elapsed_ns, live_bytes, peak_bytes, events;
     unsigned processes;
     bool program_ended; /* its children go on */
+    const char *work;   /* at the end: what is done now ("finding names"); NULL: it records */
+    size_t done, total; /* of that; total 0: it is not counted */
 };
 
 struct session_options {
@@ -34,6 +36,8 @@ struct session_options {
     uint64_t
         duration_ns; /* to be attached for so long; 0: until it ends, or we are asked to leave */
     struct perf_options sampling; /* all 0: none */
+    uint64_t cpu_timer_ns;        /* --cpu=timer: CPU time between two samples; 0: no timers */
+    uint32_t cpu_signal;          /* that they send; 0: any that is free */
     const char *sampling_refused; /* NULL, or why there is none though it was asked for */
     const char *only;             /* names, one a line; NULL: all programs */
     bool no_follow;
@@ -50,6 +54,7 @@ struct session_options {
     const struct trigger *triggers; /* of further ones (triggers.h) */
     size_t trigger_count;
     unsigned keep_snapshots;   /* of those that nobody asked for, so many of the newest; 0: all */
+    bool dormant;              /* until someone starts it: the hooks only forward */
     bool paused;               /* until someone resumes */
     uint64_t plant_leak_bytes; /* that each mark of a program shall leak */
     bool no_scan;              /* scan for leaks only when asked to */

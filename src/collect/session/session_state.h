@@ -72,11 +72,14 @@ struct session {
     struct triggers triggers;              /* of more snapshots */
     char *snapshot_note;                   /* of the last that nobody asked for, or NULL */
     uint64_t next_snapshot_ns;
-    uint64_t forked_spent_ns; /* at the ends of forked processes (end_budget.h) */
-    uint64_t next_forked_ns;  /* when one of them is next looked at while it runs */
-    bool paused;              /* processes that begin are */
-    struct samples *samples;  /* NULL: none are taken */
-    struct sampling before;   /* what the kernel had counted before the program was executed */
+    uint64_t forked_spent_ns;     /* at the ends of forked processes (end_budget.h) */
+    VEC(struct ending *) endings; /* processes that were looked at, and not summed up yet */
+    uint64_t next_forked_ns;      /* when one of them is next looked at while it runs */
+    bool paused;                  /* processes that begin are */
+    bool dormant;                 /* likewise, and */
+    bool was_dormant;             /* it was so once */
+    struct samples *samples;      /* NULL: none are taken */
+    struct sampling before;       /* what the kernel had counted before the program was executed */
     VEC(struct pollfd) waits;
     char *file;
 };
@@ -92,6 +95,9 @@ struct target *session_add_target(struct session *s, pid_t pid, bool fresh);
 void session_end_target(struct session *s, struct target *t, bool execed);
 /* Reads what all processes have recorded up to now. */
 void session_drain(struct session *s);
+/* Tells who waits what is done now that takes its time: "finding names", so many of `total` (0: they
+ * are not counted). */
+void session_tell_work(struct session *s, const char *work, size_t done, size_t total);
 /* Does --only ask for what the process executes? `name`: the kernel's; NULL: not known. */
 bool session_is_wanted(const struct session *s, pid_t pid, const char *name);
 
@@ -101,6 +107,8 @@ int session_open_samples(void *context, pid_t pid, struct err *err);
 
 /* requests.c */
 void request_answer(struct session *s, struct client *v);
+/* Sums up what was seen of processes that end; before their events are read again. */
+void request_finish_endings(struct session *s);
 
 /* saving.c */
 /* Hands nodes that are new to naming. */
