@@ -183,10 +183,10 @@ static void tell_pruned(const struct push *w, const struct pprof_limits *l, enum
         tell("%N stack(s) with more than %N calls: the innermost calls became [other]", l->cut,
              (uint64_t)MAX_DEPTH);
     if (l->pruned)
-        tell("the server takes %N stacks in 4 MiB: the smallest %N, with %d %s of %s, became "
-             "[other]",
+        tell("the server takes %N stacks in 4 MiB: the smallest %N, with %d %s (--metric %s), "
+             "became [other]",
              (uint64_t)MAX_SAMPLES, l->pruned, l->other.amount, metric_unit(metric),
-             report_metric_title(metric));
+             metric_name(metric));
 }
 
 int push_recording(const struct push *w, struct recording *r, const struct query *q,

@@ -142,7 +142,7 @@ def test_too_many_stacks(t):
         pruned = len(rows) - 15999
         other = found[("[other]",)]
         t.equal("[other]", other, (pruned, 16 * pruned, pruned, 16 * pruned))
-        t.equal("said", said, ["the server takes 16,000 stacks in 4 MiB: the smallest {:,}, with {} bytes of live bytes, became [other]".format(pruned, 16 * pruned),
+        t.equal("said", said, ["the server takes 16,000 stacks in 4 MiB: the smallest {:,}, with {} bytes (--metric live), became [other]".format(pruned, 16 * pruned),
                                "sent 16,000 stacks to " + server.url])
         t.equal("sums", one.sums(), reported(t, profile))
 
