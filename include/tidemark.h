@@ -292,7 +292,7 @@ static __inline__ int tide_start(const char *path)
     static tide_function_ known;
     int free_state = 0, pipe_ends[2], code;
     if (!tide_fork_ || !tide_execvp_ || !tide_pipe2_ || !tide_prctl_ || !tide_syscall_)
-        return -38; /* ENOSYS: a static program */
+        return -38;                                               /* ENOSYS: a static program */
     if (tide_tool_.owner && tide_tool_.owner != tide_getpid_()) { /* in a forked child */
         if (tide_tool_.state == 2 && tide_tool_.pid)
             tide_close_(tide_tool_.lines);

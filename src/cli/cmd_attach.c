@@ -232,8 +232,8 @@ static void say_attached(void *context, pid_t pid, unsigned functions)
 
 int cmd_attach(int argc, char **argv)
 {
-    struct attach_options o = {
-        .session = {.output = "tidemark.%n.%p.tide", .interval_ns = 1000000}, .tell = -1};
+    struct attach_options o = {.session = {.output = "tidemark.%n.%p.tide", .interval_ns = 1000000},
+                               .tell = -1};
     static struct session_result result; /* never released: the process ends */
     struct err err;
     int parsed = parse(argc, argv, &o);

@@ -17,7 +17,10 @@ int prctl(int option, ...)
     const char *name = getenv("PTRACERS");
     FILE *log = option == PR_SET_PTRACER && name ? fopen(name, "a") : NULL;
     if (log) {
-        fprintf(log, "%s\n", !words[0] ? "nobody" : words[0] == (unsigned long)getpid() ? "itself" : "child");
+        fprintf(log, "%s\n",
+                !words[0]                             ? "nobody"
+                : words[0] == (unsigned long)getpid() ? "itself"
+                                                      : "child");
         fclose(log);
     }
     return (int)syscall(SYS_prctl, option, words[0], words[1], words[2], words[3]);

@@ -56,7 +56,7 @@ static int forked(void)
         keep(4, 2000);
         _exit(tide_stop() == -3 ? 6 : 7);
     }
-    wait(&status); /* the child may not be the first: the tool is one too */
+    wait(&status);
     keep(2, 2000);
     printf("stop %d\n", tide_stop());
     printf("child %d\n", WEXITSTATUS(status));
@@ -66,8 +66,8 @@ static int forked(void)
 int main(int argc, char **argv)
 {
     setvbuf(stdout, malloc(4096), _IOFBF, 4096); /* before, so that it is not counted */
-    return argc < 2                          ? 2
+    return argc < 2                         ? 2
            : strcmp(argv[1], "pipe") == 0   ? pipe_end()
            : strcmp(argv[1], "forked") == 0 ? forked()
-                                             : two_parts();
+                                            : two_parts();
 }
