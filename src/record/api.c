@@ -57,7 +57,7 @@ static void read_sizes(uint64_t pages[3])
 /* The tick that this moment begins: all threads will find it, this one too. */
 static uint32_t move_tick(void)
 {
-    return atomic_fetch_add(&recorder.header->tick, 1) + 1;
+    return wire_move_tick(recorder.header) + 1;
 }
 
 static void put_value(struct thread *t, uint32_t tick, const char *key, double value)
@@ -119,6 +119,10 @@ void note_pool(struct thread *t, unsigned number, const char *name)
 
 void note_unrecorded(struct thread *t)
 {
+    if (recorder.in_place) {
+        count_unrecorded(t);
+        return;
+    }
     put_note(t, WIRE_NOTE_UNRECORDED, 0, NULL, 0, NULL);
 }
 

@@ -112,8 +112,11 @@ static size_t lay_out(bool limited_space, struct wire_header *h)
     h->python_offset = h->modules_offset + MODULES_BYTES;
     h->python_size = limited_space ? PYTHON_SMALL : PYTHON_LARGE;
     h->rings_offset = h->python_offset + h->python_size;
-    h->size =
-        program_stacks_lay_out(h, h->rings_offset + (size_t)RINGS_FIRST * WIRE_RING_BYTES, &size);
+    h->eras_offset = h->rings_offset + (size_t)RINGS_FIRST * WIRE_RING_BYTES;
+    h->size = program_stacks_lay_out(
+        h, h->eras_offset + (h->in_place ? WIRE_ERAS * sizeof(uint32_t) : 0), &size);
+    if (h->in_place)
+        accounts_lay_out(h, limited_space, &size);
     return size;
 }
 
@@ -122,7 +125,9 @@ int target_attach(struct target *t, bool limited_space, enum wire_on_full on_ful
     struct wire_header layout = {.magic = WIRE_MAGIC,
                                  .version = WIRE_VERSION,
                                  .on_full = on_full,
-                                 .tick = t->tick,
+                                 .in_place = t->in_place,
+                                 .moment = (uint64_t)t->tick << 32 | t->eras.now,
+                                 .first_era = t->eras.now,
                                  .python_used = 8};
     size_t size = lay_out(limited_space, &layout);
     void *memory = NULL;
@@ -130,6 +135,13 @@ int target_attach(struct target *t, bool limited_space, enum wire_on_full on_ful
     if (fd < 0)
         return err_set(err, fd, "cannot make shared memory for process %d: %s", t->pid,
                        strerror(-fd));
+    if (t->in_place && !accounts_open(&t->accounts, fd, &layout)) {
+        close(fd);
+        munmap(memory, layout.size);
+        return err_set(err, -ENOMEM, "cannot map the accounts of process %d", t->pid);
+    }
+    t->eras_offset = layout.eras_offset;
+    t->ledger.in_place = t->in_place;
     t->fd = fd;
     t->header = memory;
     t->size = layout.size;
@@ -208,6 +220,7 @@ void target_let_go(struct target *t)
         vec_release(&t->readers.items[i].cuts.items);
     vec_release(&t->readers);
     realloc_chains_let_go(t);
+    accounts_release(&t->accounts);
     vec_release(&t->boundaries);
     vec_release(&t->active);
     free(t->batch);
@@ -291,7 +304,7 @@ static void add_boundaries(struct target *t, uint32_t tick, uint64_t now_ns)
 
 void target_boundary(struct target *t, uint64_t now_ns)
 {
-    uint32_t tick = t->header ? atomic_fetch_add(&t->header->tick, 1) : t->tick;
+    uint32_t tick = t->header ? wire_move_tick(t->header) : t->tick;
     add_boundaries(t, tick, now_ns);
     *vec_push(&t->boundaries) = (struct boundary){.tick = tick, .time_ns = now_ns};
     t->tick = tick + 1;
@@ -383,6 +396,13 @@ static bool was_seen_to_end(struct target *t)
 
 void target_pause(struct target *t, uint64_t now_ns)
 {
+    if (t->header && t->in_place) {
+        for (size_t i = 0; i < t->readers.count; i++)
+            accounts_look(t, &t->readers.items[i], true);
+        accounts_take_counters(t);
+        accounts_end_interval(t, tick_now(t));
+        accounts_settle_sites(t);
+    }
     if (t->size && !was_seen_to_end(t)) /* else nothing is known of its heap */
         live_summary_take(vec_push(&t->scan.results), t, SCAN_END, now_ns);
     interval_log_close(&t->timeline, &t->ledger, now_ns, tick_now(t), false);

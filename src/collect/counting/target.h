@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "collect/counting/accounts.h"
 #include "collect/counting/eras.h"
 #include "collect/counting/blocks.h"
 #include "collect/counting/inherit.h"
@@ -145,6 +146,9 @@ struct target {
     uint32_t tick; /* ends of intervals before this one have been seen to */
     struct marks marks;
     struct mark_on *mark_on; /* the session's; NULL: nobody asked */
+    bool in_place; /* it counts itself */
+    uint64_t eras_offset;
+    struct accounts accounts;
     struct ledger ledger;
     struct blocks blocks;
     struct eras eras;
@@ -259,5 +263,7 @@ void packing_write(struct target *t, struct naming *naming, struct strpool *stri
 
 /* drain.c */
 uint64_t drain_rings(struct target *t, uint64_t now_ns);
+/* Of a process that counts in place: what its threads have not told yet. */
+void drain_look(struct target *t, uint64_t now_ns);
 
 #endif
