@@ -11,7 +11,7 @@
 #define CLAIMED        32 /* accounts at a time: a page */
 #define CELLS_CLAIMED  8  /* accounts, for twice as many cells */
 #define TABLE_FIRST    512u
-#define PENDING_MOST   (32 << 10) /* bytes that a thread adds to the heap before others know */
+#define PENDING_MOST   (4 << 10) /* bytes that a thread adds to the heap before others know */
 #define ROW_LIMIT      (UINT32_C(1) << 31)
 #define SLACK_MOST     (UINT64_C(1) << 30)
 #define GROWTHS_LOOKED 64 /* replacements that are no growth, and more than those that are */
@@ -266,6 +266,7 @@ static bool row_write(struct thread *t, uint32_t number, struct wire_account *a)
 void accounts_rows(struct thread *t)
 {
     uint32_t number = atomic_load_explicit(&t->ring->dirty, memory_order_relaxed);
+    accounts_settle(t);
     if (number == WIRE_LAST || !number)
         return;
     atomic_fetch_add(&t->ring->rows_written, 1);

@@ -7,7 +7,7 @@
 #define TABLE_BITS   11 /* of addresses, at each of two levels above a region */
 #define TABLE_SIZE   (1u << TABLE_BITS)
 #define PARTS        65536u
-#define SLAB_FIRST   ((size_t)16 << 20)
+#define SLAB_FIRST   ((size_t)128 << 20)
 #define WIDE_FIRST   1024u
 #define ADDRESS_MOST (UINT64_C(1) << (WIRE_REGION_BITS + 2 * TABLE_BITS))
 #define GRANULES     (WIRE_GRANULE_MOST - WIRE_GRANULE_LEAST + 1)

@@ -253,6 +253,8 @@ void own_free(void *p); /* our free, whoever else defines one */
 struct thread *thread_begin(void);            /* this thread's, made now; NULL: do not record */
 struct thread *thread_sync(struct thread *t); /* the shared tick moved, or we are a forked child */
 void thread_tick(struct thread *t);           /* the shared tick moved */
+/* This thread has moved it to `tick`: it tells what it has counted before, in front of why. */
+void thread_interval_ends(struct thread *t, uint32_t tick);
 /* Takes another chunk; false: there is none, and so many events are lost. */
 bool thread_room(struct thread *t, unsigned events);
 void thread_named(struct thread *t, const char *name);

@@ -57,6 +57,16 @@ static void put_tick(struct thread *t)
     }
 }
 
+void thread_interval_ends(struct thread *t, uint32_t tick)
+{
+    accounts_rows(t);
+    if (remark_room(t, 2)) {
+        event_word(t, WIRE_WORD(WIRE_TICK, 0, tick - 1));
+        event_word(t, accounts_interval_peak(tick));
+        event_publish(t);
+    }
+}
+
 /* Longer names in parts. An empty one could not be asked for. */
 void thread_named(struct thread *t, const char *name)
 {

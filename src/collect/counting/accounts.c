@@ -10,7 +10,7 @@
 #define UNIT           sizeof(struct wire_account)
 #define LIMITED        (1u << 17) /* accounts, where address space is scarce */
 #define ERA_SHARE_NS   16384      /* an era is at least this part of the run */
-#define PENDING_BYTES  (64u << 10) /* record/accounts.c: what a thread may not have told of its total */
+#define PENDING_BYTES  (8u << 10) /* record/accounts.c: what a thread may not have told of its total */
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
@@ -346,11 +346,15 @@ bool accounts_look(struct target *t, struct reader *r, bool ended)
 
 /* --- the end of an interval, eras, the peak --------------------------------------------------- */
 
+void accounts_note_counters(struct target *t)
+{
+    t->accounts.unknown_now = atomic_load(&t->header->totals.unknown_frees);
+}
+
 void accounts_take_counters(struct target *t)
 {
     struct wire_totals *totals = &t->header->totals;
-    uint64_t unknown = atomic_load(&totals->unknown_frees), more;
-    uint64_t high = atomic_load(&totals->interval_peak_bytes);
+    uint64_t unknown = t->accounts.unknown_now, more;
     take_early(t);
     more = unknown - t->accounts.unknown_frees;
     *(t->was_paused ? &t->unannounced_frees : &t->ledger.unknown_frees) += more;
@@ -358,9 +362,6 @@ void accounts_take_counters(struct target *t)
     t->missed_frees = atomic_load(&totals->missed_frees);
     t->profile.inherited.freed_blocks = atomic_load(&totals->inherited_blocks);
     t->profile.inherited.freed_bytes = atomic_load(&totals->inherited_bytes);
-    high = high < t->ledger.live.bytes ? t->ledger.live.bytes : high;
-    if (high > t->accounts.interval_peak_bytes)
-        t->accounts.interval_peak_bytes = high;
 }
 
 void accounts_end_interval(struct target *t, uint32_t tick)
@@ -380,6 +381,23 @@ void accounts_end_interval(struct target *t, uint32_t tick)
         t->ledger.interval_peak_bytes = peak;
     if (t->ledger.live.bytes > t->ledger.interval_peak_bytes)
         t->ledger.interval_peak_bytes = t->ledger.live.bytes;
+}
+
+void accounts_raise_peak(struct target *t)
+{
+    uint64_t told = t->accounts.interval_peak_bytes, live = t->ledger.live.bytes;
+    uint64_t high = atomic_load(&t->header->totals.interval_peak_bytes);
+    high = told > high ? told : high;
+    high = live > high ? live : high;
+    if (high > t->ledger.interval_peak_bytes)
+        t->ledger.interval_peak_bytes = high;
+}
+
+void accounts_restart_peak(struct target *t)
+{
+    struct wire_totals *totals = &t->header->totals;
+    t->accounts.interval_peak_bytes = 0;
+    atomic_store(&totals->interval_peak_bytes, atomic_load(&totals->live_bytes));
 }
 
 void accounts_begin_era(struct target *t, uint64_t now_ns)

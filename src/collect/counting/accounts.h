@@ -46,7 +46,7 @@ struct accounts {
     struct map shown_of;           /* account -> index in shown */
     VEC(struct shown_row) shown;
     VEC(struct early_row) early;
-    uint64_t unknown_frees, peak_seen; /* of the totals */
+    uint64_t unknown_frees, unknown_now, peak_seen; /* of the totals */
     uint64_t interval_peak_bytes;      /* the highest that a tick told of the open interval */
 };
 
@@ -59,10 +59,14 @@ void accounts_record(struct target *t, struct reader *r, const uint64_t *words);
 /* Reads what a thread has not told yet; false: it was just telling, and its ring has more.
  * `ended`: it never will. */
 bool accounts_look(struct target *t, struct reader *r, bool ended);
-/* Counters that are not in accounts. */
+/* Counters that are not in accounts: before rings are read, as they may say why; and after. */
+void accounts_note_counters(struct target *t);
 void accounts_take_counters(struct target *t);
 /* Before an interval ends: its peak. */
 void accounts_end_interval(struct target *t, uint32_t tick);
+/* The ledger learns of the peak so far of the open interval; and that peak begins anew. */
+void accounts_raise_peak(struct target *t);
+void accounts_restart_peak(struct target *t);
 /* The era moves on, if it is time. */
 void accounts_begin_era(struct target *t, uint64_t now_ns);
 /* The total that was told last: is it a new peak? */

@@ -565,6 +565,8 @@ uint64_t drain_rings(struct target *t, uint64_t now_ns)
     t->active.count = 0;
     if (!t->batch)
         t->batch = xcalloc(1, sizeof *t->batch);
+    if (t->in_place)
+        accounts_note_counters(t);
     uint64_t unrecorded = atomic_load_explicit(&t->header->unrecorded, memory_order_relaxed);
     if (unrecorded > t->unrecorded)
         t->ledger.lost_events += unrecorded - t->unrecorded;

@@ -394,6 +394,15 @@ static bool was_seen_to_end(struct target *t)
     return true;
 }
 
+/* The index of a program that runs on may not be that of this moment. */
+static void sum_up_live(struct target *t, uint64_t now_ns)
+{
+    struct live_summary *s = vec_push(&t->scan.results);
+    block_index_read(t);
+    bool known = !t->in_place || (!t->ended && t->blocks.count == t->ledger.live.blocks);
+    (known ? live_summary_take : live_summary_derive)(s, t, SCAN_END, now_ns);
+}
+
 void target_pause(struct target *t, uint64_t now_ns)
 {
     if (t->header && t->in_place) {
@@ -404,7 +413,7 @@ void target_pause(struct target *t, uint64_t now_ns)
         accounts_settle_sites(t);
     }
     if (t->size && !was_seen_to_end(t)) /* else nothing is known of its heap */
-        live_summary_take(vec_push(&t->scan.results), t, SCAN_END, now_ns);
+        sum_up_live(t, now_ns);
     interval_log_close(&t->timeline, &t->ledger, now_ns, tick_now(t), false);
     interval_log_settle(&t->timeline, &t->ledger);
     t->profile.duration_ns = now_ns;
@@ -469,6 +478,20 @@ void target_update_code(struct target *t)
     /* After the nodes: what they refer to was told before them. */
     python_codes_read(&t->python.codes, (const char *)t->header + t->python.offset, t->python.size,
                       atomic_load_explicit(&t->header->python_used, memory_order_acquire));
+}
+
+uint64_t target_watched_peak(struct target *t)
+{
+    if (t->in_place)
+        accounts_raise_peak(t);
+    return ledger_watched_peak(&t->ledger);
+}
+
+void target_watch_peak(struct target *t)
+{
+    ledger_watch(&t->ledger);
+    if (t->in_place)
+        accounts_restart_peak(t);
 }
 
 void target_finish(struct target *t)

@@ -18,6 +18,7 @@
 
 #include "collect/counting/accounts.h"
 #include "collect/counting/eras.h"
+#include "collect/counting/block_index.h"
 #include "collect/counting/blocks.h"
 #include "collect/counting/inherit.h"
 #include "collect/counting/realloc_chains.h"
@@ -245,6 +246,9 @@ void target_own(const struct target *t, struct address_set *out);
 bool target_went_on(const struct target *t, uint64_t looked_ns, uint64_t now_ns);
 /* May there be blocks that were never announced? */
 bool target_may_lack_blocks(const struct target *t);
+/* The highest that the live total was since target_watch_peak, or the start. */
+uint64_t target_watched_peak(struct target *t);
+void target_watch_peak(struct target *t);
 /* Fills target.profile's sites and totals; the interval log is in target.timeline. */
 void target_finish(struct target *t);
 
