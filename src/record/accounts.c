@@ -339,7 +339,7 @@ uint64_t accounts_interval_peak(uint32_t tick)
     uint32_t seen = atomic_load_explicit(&s->peak_tick, memory_order_relaxed);
     if (seen == tick || !atomic_compare_exchange_strong(&s->peak_tick, &seen, tick))
         return 0;
-    uint64_t live = load(&s->live_bytes), peak = atomic_exchange(&s->interval_peak_bytes, live);
+    uint64_t live = load(&s->live_bytes), peak = atomic_exchange(&s->interval_peak_bytes, 0);
     return peak > live ? peak : live;
 }
 

@@ -351,14 +351,17 @@ void accounts_note_counters(struct target *t)
     t->accounts.unknown_now = atomic_load(&t->header->totals.unknown_frees);
 }
 
+void accounts_take_unknown(struct target *t)
+{
+    uint64_t unknown = t->accounts.unknown_now, more = unknown - t->accounts.unknown_frees;
+    *(t->was_paused ? &t->unannounced_frees : &t->ledger.unknown_frees) += more;
+    t->accounts.unknown_frees = unknown;
+}
+
 void accounts_take_counters(struct target *t)
 {
     struct wire_totals *totals = &t->header->totals;
-    uint64_t unknown = t->accounts.unknown_now, more;
     take_early(t);
-    more = unknown - t->accounts.unknown_frees;
-    *(t->was_paused ? &t->unannounced_frees : &t->ledger.unknown_frees) += more;
-    t->accounts.unknown_frees = unknown;
     t->missed_frees = atomic_load(&totals->missed_frees);
     t->profile.inherited.freed_blocks = atomic_load(&totals->inherited_blocks);
     t->profile.inherited.freed_bytes = atomic_load(&totals->inherited_bytes);
@@ -373,7 +376,7 @@ void accounts_end_interval(struct target *t, uint32_t tick)
     /* No thread has noticed that the interval is over. */
     if (atomic_compare_exchange_strong(&totals->peak_tick, &seen, tick + 1)) {
         uint64_t live = atomic_load(&totals->live_bytes),
-                 high = atomic_exchange(&totals->interval_peak_bytes, live);
+                 high = atomic_exchange(&totals->interval_peak_bytes, 0);
         peak = high > peak ? high : peak;
         peak = live > peak ? live : peak;
     }
@@ -397,7 +400,7 @@ void accounts_restart_peak(struct target *t)
 {
     struct wire_totals *totals = &t->header->totals;
     t->accounts.interval_peak_bytes = 0;
-    atomic_store(&totals->interval_peak_bytes, atomic_load(&totals->live_bytes));
+    atomic_store(&totals->interval_peak_bytes, 0);
 }
 
 void accounts_begin_era(struct target *t, uint64_t now_ns)
@@ -434,6 +437,25 @@ void accounts_watch_peak(struct target *t, uint64_t now_ns)
 
 /* --- sites ------------------------------------------------------------------------------------ */
 
+static void take_lives(struct histogram *h, const struct wire_cell *cell, uint32_t site)
+{
+    for (unsigned i = 0; i < WIRE_CELL_LIVES; i++) {
+        unsigned bucket = cell->group * WIRE_CELL_LIVES + i + 1;
+        if (cell->lives_count[i] && bucket < LIFE_BUCKETS)
+            histogram_add(h, HISTOGRAM_LIVES, site, bucket, cell->lives_count[i], 0);
+    }
+}
+
+static void take_sizes(struct histogram *h, const struct wire_cell *cell, uint32_t site)
+{
+    for (unsigned i = 0; i < WIRE_CELL_SIZES; i++) {
+        unsigned bucket = cell->group * WIRE_CELL_SIZES + i;
+        if (cell->sizes.count[i] && bucket < SIZE_BUCKETS)
+            histogram_add(h, HISTOGRAM_SIZES, site, bucket, cell->sizes.count[i],
+                          cell->sizes.bytes[i]);
+    }
+}
+
 static void take_cells(struct target *t, uint32_t first, uint32_t site)
 {
     struct histogram *h = &t->ledger.histogram;
@@ -444,14 +466,10 @@ static void take_cells(struct target *t, uint32_t first, uint32_t site)
             return;
         struct wire_cell cell;
         memcpy(&cell, (const char *)(uintptr_t)(unit + n % 2 * WIRE_CELL_BYTES), sizeof cell);
-        unsigned buckets = cell.lives ? WIRE_CELL_LIVES : WIRE_CELL_SIZES;
-        for (unsigned i = 0; i < buckets; i++) {
-            unsigned bucket = cell.group * buckets + i + (cell.lives ? 1 : 0);
-            uint64_t count = cell.lives ? cell.lives_count[i] : cell.sizes.count[i];
-            if (count && bucket < (cell.lives ? LIFE_BUCKETS : SIZE_BUCKETS))
-                histogram_add(h, cell.lives ? HISTOGRAM_LIVES : HISTOGRAM_SIZES, site, bucket,
-                              count, cell.lives ? 0 : cell.sizes.bytes[i]);
-        }
+        if (cell.lives)
+            take_lives(h, &cell, site);
+        else
+            take_sizes(h, &cell, site);
         n = cell.next;
     }
 }

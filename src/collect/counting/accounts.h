@@ -59,8 +59,10 @@ void accounts_record(struct target *t, struct reader *r, const uint64_t *words);
 /* Reads what a thread has not told yet; false: it was just telling, and its ring has more.
  * `ended`: it never will. */
 bool accounts_look(struct target *t, struct reader *r, bool ended);
-/* Counters that are not in accounts: before rings are read, as they may say why; and after. */
+/* Unknown frees: before rings are read, which may say that the program was paused; and after. */
 void accounts_note_counters(struct target *t);
+void accounts_take_unknown(struct target *t);
+/* Other counters that are not in accounts. */
 void accounts_take_counters(struct target *t);
 /* Before an interval ends: its peak. */
 void accounts_end_interval(struct target *t, uint32_t tick);

@@ -614,6 +614,7 @@ uint64_t drain_rings(struct target *t, uint64_t now_ns)
     realloc_chains_settle(t);
     t->eras.pass_ns = now_ns;
     if (t->in_place) {
+        accounts_take_unknown(t);
         accounts_watch_peak(t, now_ns);
     } else if (t->ledger.peak_epoch != peaks) {
         t->profile.peak_time_ns = now_ns;
