@@ -97,6 +97,8 @@ bool accounts_reset(struct wire_header *h, char *first)
     shared.limit = h->accounts_limit < WIRE_ACCOUNTS_MAX ? h->accounts_limit : WIRE_ACCOUNTS_MAX;
     shared.first_era = h->first_era;
     atomic_store(&shared.windows[0], (uintptr_t)first);
+    index_forked();
+    index_prepare();
     index_tell(h);
     return first != NULL;
 }
@@ -322,6 +324,8 @@ static void note_peak(uint64_t live)
 {
     struct wire_totals *s = shared.totals;
     uint64_t peak = load(&s->interval_peak_bytes);
+    if ((int64_t)live < 0)
+        return; /* blocks went whose thread has not told of them yet */
     while (live > peak && !atomic_compare_exchange_weak(&s->interval_peak_bytes, &peak, live))
         ;
     peak = load(&s->peak_bytes);
@@ -340,7 +344,7 @@ uint64_t accounts_interval_peak(uint32_t tick)
     if (seen == tick || !atomic_compare_exchange_strong(&s->peak_tick, &seen, tick))
         return 0;
     uint64_t live = load(&s->live_bytes), peak = atomic_exchange(&s->interval_peak_bytes, 0);
-    return peak > live ? peak : live;
+    return (int64_t)live < 0 || peak > live ? peak : live;
 }
 
 void accounts_settle(struct thread *t)
@@ -396,7 +400,7 @@ static inline void total_shrinks(struct thread *t, struct wire_account *a, uint6
         return;
     }
     uint64_t live = load(&s->live_bytes);
-    if (UNLIKELY(live > load(&s->interval_peak_bytes))) {
+    if (UNLIKELY((int64_t)live > (int64_t)load(&s->interval_peak_bytes))) {
         store(&s->interval_peak_bytes, live);
         if (live > load(&s->peak_bytes)) {
             store(&s->peak_bytes, live);
@@ -750,7 +754,7 @@ void count_unrecorded(struct thread *t)
 uint32_t count_arena(struct thread *t, void *p, size_t size)
 {
     struct wire_account none = {0};
-    struct indexed old, b = {WIRE_ACCOUNT_ARENA, 0, size, size};
+    struct indexed old, b = {WIRE_ACCOUNT_ARENA, era_now(), size, size};
     total_grows(t, &none, size);
     index_put((uintptr_t)p, &b, true, &old);
     return atomic_load_explicit(&shared.totals->peak_epoch, memory_order_relaxed);
@@ -766,9 +770,10 @@ uint32_t count_unmap(struct thread *t, void *p, size_t size)
     struct wire_account none = {0};
     struct indexed b;
     if (index_has_told() && index_take((uintptr_t)p, INDEX_TOLD, &b)) {
-        if (b.account == WIRE_ACCOUNT_ARENA && b.size == size)
-            total_shrinks(t, &none, size);
-        else
+        if (b.account == WIRE_ACCOUNT_ARENA && b.size == size) {
+            if (!is_inherited(&b))
+                total_shrinks(t, &none, size);
+        } else
             index_put((uintptr_t)p, &b, true, &b);
     }
     return atomic_load_explicit(&shared.totals->peak_epoch, memory_order_relaxed);

@@ -4,9 +4,9 @@
 
 #include "record/recorder.h"
 
-#define TABLE_BITS   11 /* of addresses, at each of two levels above a region */
+#define TABLE_BITS   12 /* of addresses, at each of two levels above a region */
 #define TABLE_SIZE   (1u << TABLE_BITS)
-#define PARTS        65536u
+#define PARTS        (1u << 18)
 #define SLAB_FIRST   ((size_t)128 << 20)
 #define WIDE_FIRST   1024u
 #define ADDRESS_MOST (UINT64_C(1) << (WIRE_REGION_BITS + 2 * TABLE_BITS))
@@ -110,9 +110,22 @@ void index_tell(struct wire_header *h)
     atomic_store(&h->totals.index_wide, (uintptr_t)block_index.wide);
 }
 
+void index_prepare(void)
+{
+    spin_lock(&block_index.lock);
+    if (!block_index.parts)
+        block_index.parts = slab_take(PARTS * sizeof *block_index.parts);
+    spin_unlock(&block_index.lock);
+}
+
+void index_forked(void)
+{
+    spin_reset(&block_index.lock);
+}
+
 void index_set_spacing(unsigned bytes)
 {
-    if (!block_index.parts) /* else there are blocks already */
+    if (!atomic_load(&block_index.part_count)) /* else there are blocks already */
         block_index.spacing = bytes;
 }
 

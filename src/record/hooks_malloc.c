@@ -79,7 +79,7 @@ EXPORT void HOOK(free)(void *p)
         python_goes(p);
     struct thread *t = thread_enter();
     if (UNLIKELY(!t)) {
-        free_beneath(p);
+        free_beneath(p, next.malloc_usable_size);
         next.free(p);
         return;
     }
@@ -113,7 +113,7 @@ void HOOK(cfree)(void *p)
         if (LIKELY(t != NULL))                                                                     \
             event_free(t, p, next.malloc_usable_size, WIRE_FREE_SURE);                                                      \
         else                                                                                       \
-            free_beneath(p);                                                                       \
+            free_beneath(p, next.malloc_usable_size);                                                                       \
         next.name arguments;                                                                       \
         if (LIKELY(t != NULL))                                                                     \
             thread_leave();                                                                        \
@@ -131,7 +131,7 @@ static inline __attribute__((always_inline)) void *reallocate(void *old, size_t 
 {
     struct thread *t = thread_enter();
     if (UNLIKELY(!t)) {
-        free_beneath(old);
+        free_beneath(old, next.malloc_usable_size);
         return next.realloc(old, size);
     }
     event_prefetch(t, caller);

@@ -58,7 +58,7 @@ hook_realloc(const struct python_wrapper *w, void *context, void *old, size_t si
 {
     struct thread *t = thread_enter();
     if (UNLIKELY(!t)) {
-        free_beneath(old);
+        free_beneath(old, NULL);
         return beneath(w, w->next.realloc(context, old, size));
     }
     event_prefetch(t, CALLER());
@@ -89,7 +89,7 @@ static inline __attribute__((always_inline)) void hook_free(const struct python_
         python_goes(p);
     struct thread *t = p ? thread_enter() : NULL;
     if (UNLIKELY(!t)) {
-        free_beneath(p);
+        free_beneath(p, NULL);
         w->next.free(context, p);
         return;
     }

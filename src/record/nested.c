@@ -56,14 +56,14 @@ void beneath_leave(struct thread *t, enum beneath was)
 
 /* A block may have been allocated before the wrapper was there: with a debugging allocator between
  * the two, it has another address. */
-void free_beneath(void *p)
+void free_beneath(void *p, usable_of *usable)
 {
     if (LIKELY(!tls.beneath) || tls.beneath == BENEATH_ALLOC || !p || p == tls.around)
         return;
     enum beneath was;
     struct thread *t = beneath_enter(&was);
     if (t) {
-        event_free(t, p, next.malloc_usable_size, WIRE_FREE_MAYBE);
+        event_free(t, p, usable, WIRE_FREE_MAYBE);
         beneath_leave(t, was);
     }
 }

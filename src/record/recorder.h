@@ -293,7 +293,7 @@ void modules_meet(const struct link_map *m); /* as if an address in it had been 
 struct thread *beneath_enter(enum beneath *was);
 void beneath_leave(struct thread *t, enum beneath was);
 /* Called when nothing else is recorded: a block that goes beneath the wrapper of another one. */
-void free_beneath(void *p);
+void free_beneath(void *p, usable_of *usable);
 /* tls.busy is set: is that hook still on this thread's stack? `frame`: of the hook that asks. */
 bool hook_nested(uintptr_t frame);
 

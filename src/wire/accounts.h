@@ -82,7 +82,7 @@ static_assert(sizeof(struct wire_cell) == 56, "wire ABI");
  * begin at least 2^granule_bits from each other. Up to WIRE_SMALL_BITS a slot is one word, from
  * there on a wire_block.
  */
-#define WIRE_REGION_BITS  26
+#define WIRE_REGION_BITS  24
 #define WIRE_SMALL_BITS   7
 #define WIRE_GRANULE_LEAST 3
 #define WIRE_GRANULE_MOST 12

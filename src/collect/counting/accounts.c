@@ -378,7 +378,7 @@ void accounts_end_interval(struct target *t, uint32_t tick)
         uint64_t live = atomic_load(&totals->live_bytes),
                  high = atomic_exchange(&totals->interval_peak_bytes, 0);
         peak = high > peak ? high : peak;
-        peak = live > peak ? live : peak;
+        peak = live > peak && (int64_t)live > 0 ? live : peak;
     }
     if (peak > t->ledger.interval_peak_bytes)
         t->ledger.interval_peak_bytes = peak;

@@ -8,7 +8,7 @@
 #include "collect/proc/remote_memory.h"
 
 #define PIECE      65536
-#define PARTS_MOST 65536u
+#define PARTS_MOST (1u << 18)
 #define WIDE_MOST  (1u << 26)
 
 /* What is done with each block that is read. */
@@ -98,6 +98,26 @@ static void read_run(struct reading *k, const struct wire_index_part *p, uint64_
     }
 }
 
+/* Where parts are that came since the last time; false: the program's memory cannot be read. */
+static bool read_parts(struct reading *k)
+{
+    struct target *t = k->target;
+    const struct wire_totals *totals = &t->header->totals;
+    size_t count = atomic_load_explicit(&totals->index_part_count, memory_order_acquire);
+    size_t had = t->index.parts.count;
+    count = count < PARTS_MOST ? count : PARTS_MOST;
+    if (count <= had)
+        return true;
+    size_t bytes = (count - had) * sizeof *t->index.parts.items;
+    vec_reserve(&t->index.parts, count);
+    if (remote_memory_read(&k->memory, atomic_load(&totals->index_parts) +
+                                           had * sizeof *t->index.parts.items,
+                           t->index.parts.items + had, bytes) != (ssize_t)bytes)
+        return false;
+    t->index.parts.count = count;
+    return true;
+}
+
 static void read_part(struct reading *k, const struct wire_index_part *p)
 {
     struct page_runs runs = {0};
@@ -129,11 +149,9 @@ static void read_wide(struct reading *k, uint64_t address, uint32_t count)
 
 void block_index_read(struct target *t)
 {
-    if (!t->in_place || !t->header || t->ended)
+    if (!t->in_place || !t->header || t->ended || t->index.held)
         return;
     const struct wire_totals *totals = &t->header->totals;
-    uint32_t count = atomic_load_explicit(&totals->index_part_count, memory_order_acquire);
-    uint64_t parts = atomic_load(&totals->index_parts);
     struct reading k = {.target = t, .first_era = t->header->first_era, .found = keep};
     k.context = &k;
     blocks_release(&t->blocks);
@@ -143,13 +161,9 @@ void block_index_read(struct target *t)
     remote_memory_open(&k.memory, t->pid);
     k.pagemap = pagemap_open(t->pid);
     read_wide(&k, atomic_load(&totals->index_wide), atomic_load(&totals->index_wide_count));
-    for (uint32_t i = 0; i < count && i < PARTS_MOST; i++) {
-        struct wire_index_part p;
-        if (remote_memory_read(&k.memory, parts + i * sizeof p, &p, sizeof p) !=
-            (ssize_t)sizeof p)
-            break;
-        read_part(&k, &p);
-    }
+    t->index.known = read_parts(&k);
+    for (size_t i = 0; i < t->index.parts.count; i++)
+        read_part(&k, &t->index.parts.items[i]);
     if (k.inherited.count)
         *vec_push(&t->inheritance.tables) = k.inherited;
     if (k.pagemap >= 0)
@@ -207,19 +221,12 @@ bool block_index_holding(struct target *t, uint64_t address, uint64_t lowest, st
 {
     if (!t->header || t->ended)
         return false;
-    const struct wire_totals *totals = &t->header->totals;
-    uint32_t count = atomic_load_explicit(&totals->index_part_count, memory_order_acquire);
-    uint64_t parts = atomic_load(&totals->index_parts);
     struct nearest n = {.address = address};
     struct reading k = {.target = t, .found = keep_nearest, .context = &n, .pagemap = -1};
     remote_memory_open(&k.memory, t->pid);
-    for (uint32_t i = 0; i < count && i < PARTS_MOST; i++) {
-        struct wire_index_part p;
-        if (remote_memory_read(&k.memory, parts + i * sizeof p, &p, sizeof p) !=
-            (ssize_t)sizeof p)
-            break;
-        look_in_part(&k, &p, address, lowest);
-    }
+    read_parts(&k);
+    for (size_t i = 0; i < t->index.parts.count; i++)
+        look_in_part(&k, &t->index.parts.items[i], address, lowest);
     remote_memory_close(&k.memory);
     *out = n.block;
     return n.any && n.block.birth >= t->header->first_era &&

@@ -221,6 +221,7 @@ void target_let_go(struct target *t)
     vec_release(&t->readers);
     realloc_chains_let_go(t);
     accounts_release(&t->accounts);
+    vec_release(&t->index.parts);
     vec_release(&t->boundaries);
     vec_release(&t->active);
     free(t->batch);
@@ -399,7 +400,7 @@ static void sum_up_live(struct target *t, uint64_t now_ns)
 {
     struct live_summary *s = vec_push(&t->scan.results);
     block_index_read(t);
-    bool known = !t->in_place || (!t->ended && t->blocks.count == t->ledger.live.blocks);
+    bool known = !t->in_place || (!t->ended && t->index.known && t->blocks.count == t->ledger.live.blocks);
     (known ? live_summary_take : live_summary_derive)(s, t, SCAN_END, now_ns);
 }
 

@@ -149,6 +149,11 @@ struct target {
     struct mark_on *mark_on; /* the session's; NULL: nobody asked */
     bool in_place; /* it counts itself */
     uint64_t eras_offset;
+    struct {
+        VEC(struct wire_index_part) parts; /* of its block index, as far as they were read */
+        bool known;                        /* target.blocks are those of the index */
+        bool held;                         /* and stay as they are: a scan is about them */
+    } index;
     struct accounts accounts;
     struct ledger ledger;
     struct blocks blocks;

@@ -186,6 +186,7 @@ static void look(struct scanning *s, bool stops_threads)
     }
     mark_moment(s);
     block_index_read(t);
+    t->index.held = true;
     int seen = block_index_count(t) ? memory_map(&s->memory, t->pid) : 0;
     if (block_index_count(t) && !seen) {
         memory_find_resident(&s->memory);
@@ -229,6 +230,7 @@ void scan_look(struct scanning *s)
     if (is_hopeless(s)) {
         mark_moment(s);
         block_index_read(t);
+        t->index.held = true;
         if (s->footprint)
             footprint_look(s->footprint, t, FOOTPRINT_EXIT, s->time_ns,
                            stop_threads_count(t->pid) == 1);
@@ -309,6 +311,7 @@ static void add_led(struct summing *k)
 void scan_finish(struct scanning *s)
 {
     struct target *t = s->target;
+    t->index.held = false;
     if (s->left_out && block_index_count(t) * COST_SUM > s->limit_ns) {
         /* Even these sums would take too long. Those that target_pause makes tell less, and take
          * half of the time. */
@@ -323,7 +326,10 @@ void scan_finish(struct scanning *s)
     if (s->unreachable)
         reachability_release(&s->reach);
     reachability_run(&s->reach);
-    live_summary_begin(live_summary, t, s->kind, s->time_ns);
+    if (t->in_place && !t->index.known)
+        live_summary_derive(live_summary, t, s->kind, s->time_ns);
+    else
+        live_summary_begin(live_summary, t, s->kind, s->time_ns);
     live_summary->scan.intervals = s->tick;
     live_summary->scan.held_ns = s->held_ns;
     live_summary->scan.residency = s->memory.residency;
