@@ -10,7 +10,6 @@
 #define WINDOWS        (26 - WINDOW_BITS)
 #define CLAIMED        32 /* accounts at a time: a page */
 #define CELLS_CLAIMED  8  /* accounts, for twice as many cells */
-#define TABLE_FIRST    512u
 #define PENDING_MOST   (4 << 10) /* bytes that a thread adds to the heap before others know */
 #define ROW_LIMIT      (UINT32_C(1) << 31)
 #define SLACK_MOST     (UINT64_C(1) << 30)
@@ -124,7 +123,7 @@ static inline uint32_t table_home(const struct account_table *a, uint32_t key)
 static bool table_grow(struct account_table *a)
 {
     struct account_table old = *a;
-    uint32_t size = old.size ? old.size * 2 : TABLE_FIRST;
+    uint32_t size = old.size * 2;
     uint64_t *entries = sys_map(size * sizeof *entries);
     if (!entries)
         return false;
@@ -139,9 +138,16 @@ static bool table_grow(struct account_table *a)
             at = (at + 1) & (size - 1);
         entries[at] = old.entries[i];
     }
-    if (old.entries)
+    if (old.size > ACCOUNT_TABLE_FIRST) /* the first is part of the thread */
         sys_call(SYS_munmap, old.entries, old.size * sizeof *old.entries);
     return true;
+}
+
+void accounts_init(struct counting *c, void *memory)
+{
+    c->own = (struct account_table){.entries = memory, .size = ACCOUNT_TABLE_FIRST};
+    c->others = (struct account_table){.entries = (uint64_t *)memory + ACCOUNT_TABLE_FIRST,
+                                       .size = ACCOUNT_TABLE_FIRST};
 }
 
 static void table_clear(struct account_table *a)
@@ -181,11 +187,9 @@ static __attribute__((noinline)) uint32_t account_make(struct thread *t, struct 
 static inline uint32_t account_of(struct thread *t, struct account_table *a, uint32_t key,
                                   uint32_t flags)
 {
-    if (LIKELY(a->size)) {
-        for (uint32_t at = table_home(a, key); a->entries[at]; at = (at + 1) & (a->size - 1))
-            if (LIKELY(a->entries[at] >> 32 == key))
-                return (uint32_t)a->entries[at];
-    }
+    for (uint32_t at = table_home(a, key); a->entries[at]; at = (at + 1) & (a->size - 1))
+        if (LIKELY(a->entries[at] >> 32 == key))
+            return (uint32_t)a->entries[at];
     return account_make(t, a, key, flags);
 }
 

@@ -22,6 +22,9 @@ struct account_table {
     uint32_t size, used;
 };
 
+#define ACCOUNT_TABLE_FIRST 512u /* entries of a table that comes with the thread */
+#define COUNTING_BYTES      (2 * ACCOUNT_TABLE_FIRST * sizeof(uint64_t))
+
 /* A thread's part of it. */
 struct counting {
     uint32_t owner; /* times WIRE_ACCOUNT_OWNER */
@@ -40,6 +43,7 @@ struct counting {
     bool moving_known, moving_told, moving_sure;
 };
 
+void accounts_init(struct counting *c, void *memory); /* COUNTING_BYTES, zeroed */
 bool accounts_reset(struct wire_header *h, char *first); /* for this process; false: no memory */
 void accounts_drop(void);                                /* of a forked child: its parent's */
 void accounts_begin(struct thread *t);  /* it is a new thread, or has another name */

@@ -150,7 +150,8 @@ static struct thread *thread_new(void)
     struct thread *t;
     struct wire_ring *ring = recorder_ring();
     const size_t own = (sizeof(struct thread) + 63) & ~(size_t)63;
-    const size_t size = own + WALK_BYTES + THREAD_PATH * (sizeof *t->path + sizeof *t->path_ids);
+    const size_t paths = THREAD_PATH * (sizeof *t->path + sizeof *t->path_ids);
+    const size_t size = own + WALK_BYTES + paths + COUNTING_BYTES;
     t = ring ? sys_map(size) : NULL;
     if (!t)
         return NULL;
@@ -165,6 +166,7 @@ static struct thread *thread_new(void)
     walk_init(&t->walk, (char *)t + own);
     t->path = (void *)((char *)t + own + WALK_BYTES);
     t->path_ids = (void *)(t->path + THREAD_PATH);
+    accounts_init(&t->counting, (char *)t->path + paths);
     all_threads[thread_count++] = t;
     t->number = thread_count;
     t->stamp = t->number;

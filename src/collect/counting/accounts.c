@@ -252,11 +252,24 @@ static void row_record(struct target *t, struct reader *r, const uint64_t *w)
     take_row(t, r->thread, number, c);
 }
 
-static void growth_record(struct target *t, const uint64_t *w)
+/* The site of a block that a thread speaks of: mostly its own. */
+static bool site_of(struct target *t, uint32_t thread, uint32_t number, uint32_t owner,
+                    uint32_t *site)
 {
+    const volatile struct wire_account *a = account_at(t, number);
+    bool own = a && a->owner / WIRE_ACCOUNT_OWNER == owner;
+    uint32_t known = a ? meet(t, number, own ? thread : NO_THREAD) : 0;
+    *site = known - 1;
+    return known != 0;
+}
+
+static void growth_record(struct target *t, const struct reader *r, const uint64_t *w)
+{
+    const volatile struct wire_account *a = account_at(t, (uint32_t)w[4]);
     uint32_t old_site, site, by_realloc = WIRE_DETAIL(w[0]);
-    if (!accounts_site(t, (uint32_t)(w[4] >> 32), &old_site) ||
-        !accounts_site(t, (uint32_t)w[4], &site))
+    uint32_t owner = a ? a->owner / WIRE_ACCOUNT_OWNER : 0;
+    if (!site_of(t, r->thread, (uint32_t)w[4], owner, &site) ||
+        !site_of(t, r->thread, (uint32_t)(w[4] >> 32), owner, &old_site))
         return;
     struct fresh f = {.address = w[1] & WIRE_LOW48,
                       .size = w[3] & WIRE_LOW48,
@@ -275,7 +288,7 @@ static void growth_record(struct target *t, const uint64_t *w)
 void accounts_record(struct target *t, struct reader *r, const uint64_t *words)
 {
     if (WIRE_KIND(words[0]) == WIRE_GROWTH)
-        growth_record(t, words);
+        growth_record(t, r, words);
     else
         row_record(t, r, words);
 }
