@@ -325,7 +325,7 @@ static inline bool large_take(uintptr_t address, unsigned class, struct indexed 
     if (UNLIKELY(!b || b->address != address))
         return false;
     *out = (struct indexed){b->account, b->era, b->size, b->usable};
-    b->address = 0;
+    b->address = address | WIRE_BLOCK_FREED;
     return true;
 }
 
@@ -398,7 +398,7 @@ bool index_put(uintptr_t address, const struct indexed *b, bool told, struct ind
         return replaced;
     }
     struct wire_block *slot = place;
-    if (UNLIKELY(slot->address)) {
+    if (UNLIKELY(slot->address && !(slot->address & WIRE_BLOCK_FREED))) {
         *old = (struct indexed){slot->account, slot->era, slot->size, slot->usable};
         replaced = true;
     }

@@ -99,11 +99,12 @@ struct wire_index_part {
 static_assert(sizeof(struct wire_index_part) == 24, "wire ABI");
 
 struct wire_block {
-    uint64_t address; /* 0: none */
+    uint64_t address; /* 0: none; + WIRE_BLOCK_FREED: of the last one, for page faults told late */
     uint32_t account, era;
     uint64_t size, usable;
 };
 static_assert(sizeof(struct wire_block) == 32, "wire ABI");
+#define WIRE_BLOCK_FREED 1u
 
 struct wire_wide {
     uint64_t address, size, usable; /* usable 0: no more */

@@ -17,6 +17,7 @@ typedef void found(void *context, const struct block *b, uint32_t account);
 struct reading {
     found *found;
     void *context;
+    bool freed_too; /* large blocks that are no more, if nothing is in their place yet */
     struct target *target;
     struct remote_memory memory;
     int pagemap;
@@ -91,8 +92,9 @@ static void read_run(struct reading *k, const struct wire_index_part *p, uint64_
         } else {
             for (size_t i = 0; i < (size_t)n / sizeof *piece.blocks; i++) {
                 const struct wire_block *b = &piece.blocks[i];
-                if (b->address)
-                    add(k, b->address, b->account, b->era, b->size, b->usable);
+                bool freed = b->address & WIRE_BLOCK_FREED;
+                if (b->address && (!freed || k->freed_too))
+                    add(k, b->address - freed, b->account, b->era, b->size, b->usable);
             }
         }
     }
@@ -217,12 +219,11 @@ static void look_in_part(struct reading *k, const struct wire_index_part *p, uin
     }
 }
 
-bool block_index_holding(struct target *t, uint64_t address, uint64_t lowest, struct block *out)
+static bool find_holding(struct target *t, uint64_t address, uint64_t lowest, bool freed,
+                         struct block *out)
 {
-    if (!t->header || t->ended)
-        return false;
     struct nearest n = {.address = address};
-    struct reading k = {.target = t, .found = keep_nearest, .context = &n, .pagemap = -1};
+    struct reading k = {.target = t, .found = keep_nearest, .context = &n, .freed_too = freed, .pagemap = -1};
     remote_memory_open(&k.memory, t->pid);
     read_parts(&k);
     for (size_t i = 0; i < t->index.parts.count; i++)
@@ -231,6 +232,14 @@ bool block_index_holding(struct target *t, uint64_t address, uint64_t lowest, st
     *out = n.block;
     return n.any && n.block.birth >= t->header->first_era &&
            accounts_site(t, n.account, &out->site);
+}
+
+bool block_index_holding(struct target *t, uint64_t address, uint64_t lowest, struct block *out)
+{
+    if (!t->header || t->ended)
+        return blocks_holding(&t->blocks, address, lowest, NULL, out);
+    return find_holding(t, address, lowest, false, out) ||
+           find_holding(t, address, lowest, true, out);
 }
 
 uint64_t block_index_count(const struct target *t)
