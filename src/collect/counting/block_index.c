@@ -236,7 +236,11 @@ static bool find_holding(struct target *t, uint64_t address, uint64_t lowest, bo
 
 bool block_index_holding(struct target *t, uint64_t address, uint64_t lowest, struct block *out)
 {
-    if (!t->header || t->ended)
+    struct wire_index_part part;
+    bool gone = !t->header || t->ended ||
+                !remote_memory_copy(t->pid, atomic_load(&t->header->totals.index_parts), &part,
+                                    sizeof part);
+    if (gone) /* what was seen when it began to end */
         return blocks_holding(&t->blocks, address, lowest, NULL, out);
     return find_holding(t, address, lowest, false, out) ||
            find_holding(t, address, lowest, true, out);
