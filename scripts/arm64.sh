@@ -15,8 +15,8 @@ shift || true
 [ $# -gt 0 ] || set -- root build unit e2e
 suite=${ARM64_SUITE:-bookworm}
 root=$build/root
-packages="libc6-dev libstdc++-12-dev libdw-dev libelf-dev libzstd-dev zlib1g-dev libdeflate-dev libxxhash-dev libiberty-dev
-    libcapstone-dev libcapstone4 libncurses-dev libcmocka-dev libunwind-dev python3 python3-numpy python3-greenlet bash coreutils util-linux
+packages="libc6-dev libstdc++-12-dev libdw-dev libelf-dev libzstd-dev zlib1g-dev libdeflate-dev libxxhash-dev libsqlite3-dev libiberty-dev
+    libcapstone-dev libcapstone4 libncurses-dev libcmocka-dev libunwind-dev python3 python3-numpy python3-greenlet dash bash libc-bin coreutils util-linux
     procps grep sed gcc g++ binutils libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4 linux-image-arm64 busybox-static"
 
 # An apt of its own, which believes that nothing is installed and that the machine is arm64.

@@ -6,11 +6,11 @@ set -u
 
 # What building needs; clang, lld and what has wasm in its name are for the page of `tidemark view`.
 base="build-essential pkg-config meson ninja-build python3 libdw-dev libelf-dev libzstd-dev zlib1g-dev libdeflate-dev
-      libxxhash-dev libiberty-dev libcapstone-dev libncurses-dev clang lld wasi-libc libclang-rt-dev-wasm32"
+      libxxhash-dev libiberty-dev libcapstone-dev libncurses-dev libsqlite3-dev clang lld wasi-libc libclang-rt-dev-wasm32"
 test="libcmocka-dev libclang-rt-dev gfortran valgrind libjemalloc2 libgoogle-perftools4 libtcmalloc-minimal4 libmimalloc2.0
       libcap2-bin musl-tools python3-greenlet chromium python3-pytest python3-pytest-xdist python3-ipython lua5.4 libxml2-utils
-      libjemalloc-dev libgoogle-perftools-dev python3-dbg python3-numpy golang-go nodejs zsh fish tmux
-      clang-format shellcheck"
+      libjemalloc-dev libgoogle-perftools-dev python3-dbg python3-numpy golang-go heaptrack nodejs zsh fish tmux
+      clang-format shellcheck openmpi-bin libopenmpi-dev"
 bench="heaptrack zstd lua5.4 libxml2-utils jq sqlite3 perl git libunwind-dev clang python3 time valgrind"
 lint="clang-format clang-tidy shellcheck libcmocka-dev"
 new_pythons="curl xz-utils patchelf"
@@ -63,9 +63,10 @@ echo "installing$missing" >&2
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 install() {
+    # Another installation may be under way (unattended upgrades on a fresh machine): it is waited for.
     # shellcheck disable=SC2086 # both are lists of words
     $as_root env DEBIAN_FRONTEND=noninteractive \
-        apt-get install -y -qq --no-install-recommends $missing >>"$log" 2>&1
+        apt-get install -y -qq --no-install-recommends -o DPkg::Lock::Timeout=300 $missing >>"$log" 2>&1
 }
 # The package lists may be absent (containers) or old; only then are they fetched.
 install && exit 0

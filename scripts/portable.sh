@@ -32,7 +32,7 @@ x86_64)
     ;;
 esac
 # Their headers and static libraries are taken from this machine; their licences go with the result.
-linked="libdw-dev libelf-dev libzstd-dev zlib1g-dev libdeflate-dev libxxhash-dev libiberty-dev liblzma-dev libbz2-dev libncurses-dev"
+linked="libdw-dev libelf-dev libzstd-dev zlib1g-dev libdeflate-dev libxxhash-dev libiberty-dev liblzma-dev libbz2-dev libncurses-dev libsqlite3-dev"
 capstone=libcapstone4
 page="wasi-libc libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev-wasm32"
 

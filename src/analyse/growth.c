@@ -25,9 +25,15 @@ static void add_moment(struct growth *g, const struct stamp *s, size_t intervals
 
 static void take_marks(struct growth *g, const struct profile *p)
 {
-    for (size_t i = 0; i < p->marks.count; i++)
-        if (strcmp(p->marks.items[i].name, g->mark) == 0)
-            add_moment(g, &p->marks.items[i].stamp, p->marks.items[i].intervals);
+    g->arenas_counted = p->marks.count > 0;
+    for (size_t i = 0; i < p->marks.count; i++) {
+        const struct mark *m = &p->marks.items[i];
+        if (strcmp(m->name, g->mark) != 0)
+            continue;
+        g->arenas_counted &= m->absent_known;
+        g->absent_bytes[g->count] = m->absent_bytes;
+        add_moment(g, &m->stamp, m->intervals);
+    }
 }
 
 /* What a program does to start, and the recorder with it, is no part of the series if there are
@@ -74,6 +80,7 @@ static void series_of_rows(struct growth *g, const struct profile *p)
     size_t interval = 0;
     for (size_t i = 0; i < p->sites.count; i++)
         g->arenas_are_live |= p->sites.items[i].domain == DOMAIN_ARENA;
+    g->arenas_counted &= g->arenas_are_live;
     for (size_t k = 0; k < g->count; k++) {
         for (; interval < g->intervals[k] && interval < p->intervals.count; interval++) {
             const struct interval *in = &p->intervals.items[interval];
@@ -95,8 +102,11 @@ static void series_of_rows(struct growth *g, const struct profile *p)
         const struct stamp *s = g->stamp[k];
         g->series[GROWTH_MAPPED][k] = (double)(int64_t)mapped;
         g->series[GROWTH_POOLS][k] = (double)(int64_t)pools;
-        if (g->arenas_are_live)
-            g->series[GROWTH_ARENAS][k] = (double)(int64_t)arenas;
+        if (g->arenas_are_live) {
+            g->arena_space[k] = (double)(int64_t)arenas;
+            g->series[GROWTH_ARENAS][k] =
+                (double)(int64_t)(arenas - (g->arenas_counted ? g->absent_bytes[k] : 0));
+        }
         g->series[GROWTH_HELD][k] =
             (double)s->anon_bytes - (double)(int64_t)usable - BLOCK_BYTES * (double)s->live_blocks;
     }
@@ -340,6 +350,8 @@ static void begin(struct growth *g, const char *mark)
     size_t most = p->marks.count > p->stamps.count ? p->marks.count : p->stamps.count;
     g->stamp = xcalloc(most + 1, sizeof *g->stamp);
     g->intervals = xcalloc(most + 1, sizeof *g->intervals);
+    g->arena_space = xcalloc(most + 1, sizeof *g->arena_space);
+    g->absent_bytes = xcalloc(most + 1, sizeof *g->absent_bytes);
     size_t marks = 0;
     g->mark = mark ? mark : labels_busiest(p, &marks);
     if (!mark && marks < TREND_LEAST && p->stamps.count >= GROWTH_STAMPS_LEAST)
@@ -393,6 +405,8 @@ void growth_release(struct growth *g)
         free(g->series[line]);
     free(g->stamp);
     free(g->intervals);
+    free(g->arena_space);
+    free(g->absent_bytes);
     free(g->units);
     free(g->when);
     vec_release(&g->sites);

@@ -31,7 +31,7 @@ enum growth_line {
     GROWTH_HELD,   /* anonymous RSS beyond live blocks and their rounding */
     GROWTH_SHARED, /* RSS that is a file's or shared, but for the recorder's */
     GROWTH_POOLS,  /* live blocks of the program's own allocators (tide_alloc) */
-    GROWTH_ARENAS, /* what CPython has mapped for small objects */
+    GROWTH_ARENAS, /* what CPython has for small objects: resident, or else mapped */
     GROWTH_LINES
 };
 #define GROWTH_SHOWN (GROWTH_VM + 1) /* lines that users are told of one by one */
@@ -103,10 +103,13 @@ struct growth {
     size_t count;                /* of marks */
     const struct stamp **stamp;  /* at each */
     size_t *intervals;           /* that lie before each */
+    double *arena_space;         /* what of the live bytes are CPython's arenas, at each, */
+    uint64_t *absent_bytes;      /* and what of these was not resident, if arenas_counted */
     double *series[GROWTH_LINES];
     double *when;         /* of stamps, in seconds; NULL: marks */
     bool known;           /* enough marks for trends */
     bool arenas_are_live; /* CPython's arenas are part of the live bytes, and known at every mark */
+    bool arenas_counted;  /* and how much of them was resident is known at every mark, too */
     struct trend trends[GROWTH_LINES];
     size_t skipped;      /* the longest warm-up of the lines that are shown */
     size_t first;        /* mark from which functions are compared */

@@ -15,6 +15,11 @@
 #define AWAY_BEFORE 0.1
 #define AWAY_AFTER  0.3
 #define AWAY_LEAST  131072 /* gained, to ask so */
+#define MOVED       0.1    /* likewise: what the program allocated during a look counts as free */
+/* Gained by live blocks, to say how much of it is resident; where arenas are taken off them, a look
+ * may be some arenas away from its mark. */
+#define LIVE_LEAST  65536
+#define SPACE_LEAST 4194304
 
 const char *growth_part_name(enum growth_part part)
 {
@@ -26,12 +31,19 @@ const char *growth_part_name(enum growth_part part)
     return names[part];
 }
 
-/* Where a moment lies among the marks, or in seconds, within the two that count. */
-static double position(const struct growth *g, uint64_t time_ns, size_t begin, size_t end)
+/* The last of these marks that is not after a moment, or the first. */
+static size_t mark_at(const struct growth *g, uint64_t time_ns, size_t begin, size_t end)
 {
     size_t k = begin;
     while (k < end && g->stamp[k + 1]->time_ns <= time_ns)
         k++;
+    return k;
+}
+
+/* Where a moment lies among the marks, or in seconds, within the two that count. */
+static double position(const struct growth *g, uint64_t time_ns, size_t begin, size_t end)
+{
+    size_t k = mark_at(g, time_ns, begin, end);
     double at = growth_span(g, begin, k);
     if (k == end || time_ns <= g->stamp[k]->time_ns)
         return at;
@@ -48,7 +60,7 @@ static bool is_near(const struct growth *g, const struct footprint *f, size_t be
 
 /* What a look before the first mark or after the last one saw may be far from what there was at the
  * mark: a program makes most of its memory while it starts, and an interpreter gives it back at its
- * end. */
+ * end. And a look at a program that grew much meanwhile is of no moment at all. */
 static bool is_of_its_time(const struct growth *g, const struct footprint *f, size_t begin,
                            size_t end)
 {
@@ -56,6 +68,8 @@ static bool is_of_its_time(const struct growth *g, const struct footprint *f, si
     double gained = rss[end] - rss[begin];
     if (gained < AWAY_LEAST)
         return true;
+    if ((double)f->moved_bytes > MOVED * gained)
+        return false;
     if (f->time_ns < g->stamp[begin]->time_ns)
         return fabs((double)f->rss_bytes - rss[begin]) <= AWAY_BEFORE * gained;
     return f->time_ns <= g->stamp[end]->time_ns || is_near(g, f, begin, end);
@@ -104,14 +118,19 @@ static double part(const struct looks *l, enum footprint_part part)
     return ((double)l->last->parts[part] - (double)l->first->parts[part]) / l->span;
 }
 
-/* How much of what became live is there: memory that nobody has written to is not. */
-static double resident_share(const struct looks *l, bool arenas_are_live)
+/* How much of what became live is there: memory that nobody has written to is not. Of arenas that
+ * is known by itself, or else they count as blocks. */
+static double resident_share(const struct growth *g, const struct looks *l)
 {
+    size_t last = g->count - 1;
     double live = (double)l->last->live_bytes - (double)l->first->live_bytes;
     double resident = part(l, PART_LIVE) * l->span;
-    if (arenas_are_live)
+    if (g->arenas_counted)
+        live -= g->arena_space[mark_at(g, l->last->time_ns, 0, last)] -
+                g->arena_space[mark_at(g, l->first->time_ns, 0, last)];
+    else if (g->arenas_are_live)
         resident += part(l, PART_ARENAS) * l->span;
-    if (live < 65536 || l->freed > 0)
+    if (live < (g->arenas_counted ? SPACE_LEAST : LIVE_LEAST) || l->freed > 0)
         return 1;
     return fmin(fmax(resident / live, 0), 1);
 }
@@ -136,13 +155,22 @@ static double least_of(double a, double b)
     return fmax(fmin(a, b), 0);
 }
 
-/* The sums are exact, as the marks know them; the looks say how they are divided up. */
-static void share_out(struct growth_rates *r, const struct looks *l, double anonymous,
-                      double shared, double arenas)
+/* What is divided up by looks at pages: sums, as the marks know them. */
+struct rest {
+    double anonymous, shared;
+    double
+        mapped; /* by the program, resident or not, arenas included; or handed out by its pools */
+    double arenas; /* and of these, arenas */
+    bool counted;  /* what arenas gained is known, and no part of these */
+};
+
+/* The sums are exact; the looks say how they are divided up. */
+static void share_out(struct growth_rates *r, const struct looks *l, const struct rest *rest)
 {
-    double *parts = r->parts;
-    double mapped = fmax(part(l, PART_MAPPED) + part(l, PART_ARENAS), 0),
-           stacks = fmax(part(l, PART_STACKS), 0);
+    double *parts = r->parts, anonymous = rest->anonymous, shared = rest->shared;
+    double mapped = part(l, PART_MAPPED) + (rest->counted ? 0 : part(l, PART_ARENAS));
+    double stacks = fmax(part(l, PART_STACKS), 0);
+    mapped = fmax(mapped, 0);
     double free = fmax(part(l, PART_HELD) + part(l, PART_FREE) - l->freed / l->span, 0);
     double other = fmax(part(l, PART_DATA), 0) + fmax(part(l, PART_UNKNOWN), 0);
     double files = fmax(part(l, PART_FILES), 0) + fmax(part(l, PART_TEXT), 0);
@@ -150,7 +178,7 @@ static void share_out(struct growth_rates *r, const struct looks *l, double anon
     if (anonymous < 0) {
         parts[GAIN_FREE] = anonymous; /* new blocks lie where others were freed */
     } else if (all > 0) {
-        parts[GAIN_ARENAS] = least_of(arenas, anonymous * mapped / all);
+        parts[GAIN_ARENAS] = least_of(rest->arenas, anonymous * mapped / all);
         parts[GAIN_MAPPED] = anonymous * mapped / all - parts[GAIN_ARENAS];
         parts[GAIN_STACKS] = anonymous * stacks / all;
         parts[GAIN_FREE] = anonymous * free / all;
@@ -164,13 +192,13 @@ static void share_out(struct growth_rates *r, const struct looks *l, double anon
 /* Pages were not looked at twice: what there was of each kind at last, if that was looked at near
  * the last mark, bounds what it gained. */
 static void guess(struct growth_rates *r, const struct footprint *last, bool is_near, double span,
-                  double anonymous, double shared, double arenas, double mapped)
+                  const struct rest *rest)
 {
-    double *parts = r->parts, files = 0;
-    parts[GAIN_ARENAS] = least_of(arenas, anonymous);
-    parts[GAIN_MAPPED] = least_of(mapped - arenas, anonymous - parts[GAIN_ARENAS]);
+    double *parts = r->parts, files = 0, anonymous = rest->anonymous, shared = rest->shared;
+    parts[GAIN_ARENAS] = least_of(rest->arenas, anonymous);
+    parts[GAIN_MAPPED] = least_of(rest->mapped - rest->arenas, anonymous - parts[GAIN_ARENAS]);
     /* Arenas become resident as they are filled, those of before as well. */
-    if (parts[GAIN_ARENAS] >= anonymous / 2)
+    if (rest->arenas > 0 && parts[GAIN_ARENAS] >= anonymous / 2)
         parts[GAIN_ARENAS] = anonymous - parts[GAIN_MAPPED];
     parts[GAIN_FREE] = anonymous - parts[GAIN_ARENAS] - parts[GAIN_MAPPED];
     if (last && last->parts[PART_FILES] + last->parts[PART_SHARED] > 0)
@@ -180,9 +208,12 @@ static void guess(struct growth_rates *r, const struct footprint *last, bool is_
         parts[GAIN_MAPPED] = fmin(parts[GAIN_MAPPED], (double)last->parts[PART_MAPPED] / span);
         parts[GAIN_FREE] = fmin(parts[GAIN_FREE],
                                 (double)(last->parts[PART_FREE] + last->parts[PART_HELD]) / span);
-        parts[GAIN_STACKS] =
-            least_of(anonymous - parts[GAIN_ARENAS] - parts[GAIN_MAPPED] - parts[GAIN_FREE],
-                     (double)last->parts[PART_STACKS] / span);
+        double left = anonymous - parts[GAIN_ARENAS] - parts[GAIN_MAPPED] - parts[GAIN_FREE];
+        parts[GAIN_STACKS] = least_of(left, (double)last->parts[PART_STACKS] / span);
+        /* What was mapped before may be touched since. */
+        parts[GAIN_MAPPED] +=
+            least_of(left - parts[GAIN_STACKS],
+                     (double)last->parts[PART_MAPPED] / span - parts[GAIN_MAPPED]);
     }
     parts[GAIN_FILES] = shared * files;
     parts[GAIN_SHARED] = shared - parts[GAIN_FILES];
@@ -209,36 +240,41 @@ struct growth_rates growth_rates_between(const struct growth *g, size_t begin, s
     double gain[GROWTH_LINES];
     for (int line = 0; line < GROWTH_LINES; line++)
         gain[line] = (g->series[line][end] - g->series[line][begin]) / span;
-    double live = gain[GROWTH_LIVE], mapped = gain[GROWTH_MAPPED]; /* of the heap; with arenas */
-    if (g->arenas_are_live) {
-        live -= gain[GROWTH_ARENAS];
-        mapped += gain[GROWTH_ARENAS];
-    } else {
-        gain[GROWTH_ARENAS] = fmax(gain[GROWTH_ARENAS], share_of_arenas(g) * mapped);
+    double space = (g->arena_space[end] - g->arena_space[begin]) / span;
+    double live = gain[GROWTH_LIVE] - space; /* of the heap */
+    struct rest rest = {.mapped = fmax(gain[GROWTH_MAPPED], gain[GROWTH_POOLS]),
+                        .counted = g->arenas_counted};
+    if (g->arenas_are_live && !g->arenas_counted) {
+        rest.arenas = space;
+        rest.mapped += space;
+    } else if (!g->arenas_are_live) {
+        rest.arenas = fmax(gain[GROWTH_ARENAS], share_of_arenas(g) * rest.mapped);
     }
     const struct trend *rss = &g->trends[GROWTH_RSS];
     struct looks l = looks_between(g, begin, end);
-    double there = l.first ? resident_share(&l, g->arenas_are_live) : 1;
+    double there = l.first ? resident_share(g, &l) : 1;
     r.rss = gain[GROWTH_RSS];
     r.error = (rss->high - rss->low) / 2;
     parts[GAIN_LOST] = touched_share(g) * gain[GROWTH_LOST];
     parts[GAIN_REACHABLE] = there * live - parts[GAIN_LOST];
     /* What the allocator adds: anonymous memory less what is held is what blocks really take. */
     parts[GAIN_ROUNDING] = there * (gain[GROWTH_ANON] - gain[GROWTH_HELD] - live);
-    double anonymous =
-        gain[GROWTH_ANON] - parts[GAIN_LOST] - parts[GAIN_REACHABLE] - parts[GAIN_ROUNDING];
+    double counted = g->arenas_counted ? gain[GROWTH_ARENAS] : 0;
+    rest.anonymous = gain[GROWTH_ANON] - parts[GAIN_LOST] - parts[GAIN_REACHABLE] -
+                     parts[GAIN_ROUNDING] - counted;
     /* What the recorder had at a mark is estimated from looks. Where they are far off, it cannot have
      * gained more than all that is not anonymous. */
-    double not_anonymous = gain[GROWTH_RSS] - gain[GROWTH_ANON], shared = gain[GROWTH_SHARED];
-    if (shared < 0 && not_anonymous > shared)
-        shared = fmin(not_anonymous, 0);
-    parts[GAIN_RECORDER] = not_anonymous - shared;
+    double not_anonymous = gain[GROWTH_RSS] - gain[GROWTH_ANON];
+    rest.shared = gain[GROWTH_SHARED];
+    if (rest.shared < 0 && not_anonymous > rest.shared)
+        rest.shared = fmin(not_anonymous, 0);
+    parts[GAIN_RECORDER] = not_anonymous - rest.shared;
     const struct footprint *last = nearest(g, begin, end, g->stamp[end]->time_ns, NULL);
     if (l.first)
-        share_out(&r, &l, anonymous, shared, gain[GROWTH_ARENAS]);
+        share_out(&r, &l, &rest);
     else
-        guess(&r, last, last && is_near(g, last, begin, end), span, anonymous, shared,
-              gain[GROWTH_ARENAS], mapped);
+        guess(&r, last, last && is_near(g, last, begin, end), span, &rest);
+    parts[GAIN_ARENAS] += counted;
     parts[GAIN_OTHER] = r.rss;
     for (int i = 0; i < GAIN_OTHER; i++)
         parts[GAIN_OTHER] -= parts[i];

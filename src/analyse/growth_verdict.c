@@ -79,15 +79,22 @@ static bool grows_over_time(const struct growth *g, enum domain domain, double m
     return grown >= TIME_GAIN && grown >= TIME_SHARE * most;
 }
 
-/* Without what the recorder itself gained; and less than the live heap falls at times: RSS follows
- * the highest that it ever was. */
+/* RSS and VM follow the highest that the live heap ever was: where that only goes up and down, they
+ * rise once by as much. */
+static double noise_of_live(const struct growth *g, enum growth_line line)
+{
+    bool follows = line == GROWTH_RSS || line == GROWTH_ANON || line == GROWTH_VM;
+    return follows ? g->trends[GROWTH_LIVE].fall : 0;
+}
+
+/* Without what the recorder itself gained. */
 static double gain_since(const struct growth *g, enum growth_line line, size_t since)
 {
     double gain = growth_last(g, line) - g->series[line][since];
     if (line == GROWTH_RSS)
         gain = growth_last(g, GROWTH_ANON) - g->series[GROWTH_ANON][since] +
                growth_last(g, GROWTH_SHARED) - g->series[GROWTH_SHARED][since];
-    return line == GROWTH_RSS || line == GROWTH_ANON ? gain - g->trends[GROWTH_LIVE].fall : gain;
+    return gain - noise_of_live(g, line);
 }
 
 bool growth_grows(const struct growth *g, enum growth_line line)
@@ -143,6 +150,7 @@ bool growth_rose(const struct growth *g, enum growth_line line)
     double least = is_exact(line) ? RISE_LEAST : PROCESS_GAIN;
     if (line == GROWTH_RSS)
         rise -= g->rates.parts[GAIN_RECORDER] * growth_span(g, g->rates.begin, g->rates.end);
+    rise -= noise_of_live(g, line);
     return rise >= FALLS * t->fall + least && rise >= SHARE_LEAST * rss;
 }
 

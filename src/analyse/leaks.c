@@ -119,7 +119,7 @@ static void number_processes(struct making *m)
     const struct profile *p = m->l->profile;
     const struct recording *r = m->l->recording;
     size_t thread = 0;
-    if (!p->together)
+    if (!p->together || p->merge)
         return;
     m->process_of = xcalloc(p->threads.count + 1, sizeof *m->process_of);
     for (size_t i = 0; i < r->profiles.count; i++)

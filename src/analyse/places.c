@@ -69,14 +69,50 @@ struct value *places_sum(const struct places *p, const struct value *sites)
     return sums;
 }
 
+static uint32_t frame_of_site(const struct places *p, size_t site)
+{
+    return p->total.tree.frame.items[p->total.tree.site_call[site]];
+}
+
+/* The frame of the line that has most: several calls of one line may each have less than the only
+ * one of another. */
+static uint32_t line_with_most(const struct places *p, uint32_t place, const struct value *sites)
+{
+    struct map entries = {0}; /* frame of a line -> entry */
+    struct line {
+        uint32_t frame;
+        struct value sum;
+    };
+    VEC(struct line) lines = {0};
+    for (size_t i = 0; i < p->total.measure.count; i++) {
+        if (p->of_site[i] != place)
+            continue;
+        uint32_t frame = frame_of_site(p, i), *entry = map_at(&entries, frame);
+        if (*entry == MAP_NONE) {
+            *entry = (uint32_t)lines.count;
+            *vec_push(&lines) = (struct line){.frame = frame};
+        }
+        value_join(&lines.items[*entry].sum, sites[i], false);
+    }
+    const struct line *best = NULL;
+    for (size_t i = 0; i < lines.count; i++)
+        if (!best || lines.items[i].sum.amount > best->sum.amount)
+            best = &lines.items[i];
+    uint32_t frame = best ? best->frame : 0;
+    vec_release(&lines);
+    map_release(&entries);
+    return frame;
+}
+
 uint32_t places_call(const struct places *p, uint32_t place, const struct value *sites,
                      uint32_t *leaf)
 {
-    uint32_t best = CALL_NONE;
+    uint32_t best = CALL_NONE, line = line_with_most(p, place, sites);
     *leaf = CALL_NONE;
     int64_t most = 0;
     for (size_t i = 0; i < p->total.measure.count; i++)
-        if (p->of_site[i] == place && (best == CALL_NONE || sites[i].amount > most)) {
+        if (p->of_site[i] == place && frame_of_site(p, i) == line &&
+            (best == CALL_NONE || sites[i].amount > most)) {
             best = p->total.tree.site_call[i];
             *leaf = p->total.tree.site_leaf[i];
             most = sites[i].amount;

@@ -32,7 +32,8 @@ void places_release(struct places *p);
 
 /* One value for each place; caller frees. */
 struct value *places_sum(const struct places *p, const struct value *sites);
-/* The call with the largest amount among the sites of a place, and where its stack begins. */
+/* Of the line of a place that has the largest amount, the call with the largest, and where its stack
+ * begins. */
 uint32_t places_call(const struct places *p, uint32_t place, const struct value *sites,
                      uint32_t *leaf);
 /* The call itself, or of those that led to it the innermost that its user wrote: no library of

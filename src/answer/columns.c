@@ -293,22 +293,23 @@ static bool in_csv(const struct rows *r, const struct column_def *c)
     return c->key && (c->get || c->type || c->inner) && is_all_of(r, c->csv_if);
 }
 
-static void csv_titles(const struct rows *r, const char *prefix, struct strbuf *out)
+static void each_title(const struct rows *r, const char *prefix, const struct cell_taker *t)
 {
     for (size_t i = 0; i < r->column_count; i++) {
         const struct column_def *c = &r->columns[i];
-        char *name = xasprintf("%s%s%s", prefix, c->inner ? c->key : "", c->inner ? "_" : "");
+        char *name = xasprintf("%s%s%s", prefix, c->key ? c->key : "", c->inner ? "_" : "");
         struct rows inner = rows_within(r, c);
         if (in_csv(r, c) && c->inner)
-            csv_titles(&inner, name, out);
+            each_title(&inner, name, t);
         else if (in_csv(r, c))
-            strbuf_printf(out, "%s%s,", name, c->key);
+            t->title(t->context, name, c->kind);
         free(name);
     }
 }
 
 /* `row` may be NULL: nothing of it is known. */
-static void csv_row(const struct rows *r, const void *row, struct strbuf *made, struct strbuf *out)
+static void each_cell(const struct rows *r, const void *row, struct strbuf *made,
+                      const struct cell_taker *t)
 {
     for (size_t i = 0; i < r->column_count; i++) {
         const struct column_def *c = &r->columns[i];
@@ -317,34 +318,60 @@ static void csv_row(const struct rows *r, const void *row, struct strbuf *made, 
         if (c->inner) {
             struct rows inner = rows_within(r, c);
             bool known = row && (!c->known || c->known(row));
-            csv_row(&inner, known ? place_of(c, row) : NULL, made, out);
+            each_cell(&inner, known ? place_of(c, row) : NULL, made, t);
             continue;
         }
         struct cell cell = row ? cell_at(r, c, row, made) : CELL_NOT_KNOWN;
-        csv_cell(&cell, out);
-        strbuf_putc(out, ',');
+        t->cell(t->context, &cell);
     }
+}
+
+void rows_cells(const struct rows *r, const struct cell_taker *t)
+{
+    struct strbuf made = {0};
+    each_title(r, "", t);
+    for (size_t i = 0; i < shown_count(r); i++)
+        each_cell(r, row_at(r, i), &made, t);
+    strbuf_release(&made);
+}
+
+static void csv_title(void *out, const char *name, enum column_kind kind)
+{
+    (void)kind;
+    strbuf_printf(out, "%s,", name);
+}
+
+static void csv_comma(void *out, const struct cell *cell)
+{
+    csv_cell(cell, out);
+    strbuf_putc(out, ',');
 }
 
 void row_csv(const struct rows *r, const void *row, struct strbuf *out)
 {
+    const struct cell_taker csv = {csv_title, csv_comma, out};
     struct strbuf made = {0};
     if (row)
-        csv_row(r, row, &made, out);
+        each_cell(r, row, &made, &csv);
     else
-        csv_titles(r, "", out);
+        each_title(r, "", &csv);
     strbuf_release(&made);
 }
 
 void rows_csv(const struct rows *r, const struct report_sink *sink, struct strbuf *out)
 {
+    const struct cell_taker csv = {csv_title, csv_comma, out};
     struct strbuf made = {0};
+    if (sink && sink->rows) {
+        sink->rows(sink->context, r);
+        return;
+    }
     if (!r->continued) {
-        csv_titles(r, "", out);
+        each_title(r, "", &csv);
         csv_end_line(out);
     }
     for (size_t i = 0; i < shown_count(r); i++) {
-        csv_row(r, row_at(r, i), &made, out);
+        each_cell(r, row_at(r, i), &made, &csv);
         csv_end_line(out);
         report_flush(sink, out);
     }

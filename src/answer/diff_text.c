@@ -48,7 +48,7 @@ static void line_ran(const struct diff *d, const struct style *s, struct strbuf 
         say(out, "%r%r %T, ", i ? "; " : "", letters[i], p->duration_ns);
         summary_ending(p, out);
         if (p->together > 1)
-            say(out, ", %d processes", p->together);
+            say(out, ", %d %r", p->together, p->merge ? "recordings" : "processes");
         else if (d->side[i].recording->profiles.count > 1)
             say(out, ", pid %d of %d processes", p->pid, d->side[i].recording->profiles.count);
     }

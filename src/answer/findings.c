@@ -488,9 +488,10 @@ void findings_json(const struct findings_all *all, size_t most, struct strbuf *o
     strbuf_release(&text);
 }
 
-void findings_csv(const struct findings_all *all, size_t most, struct strbuf *out)
+void findings_csv(const struct findings_all *all, size_t most, const struct report_sink *sink,
+                  struct strbuf *out)
 {
     const struct listed l = {{where}, all};
     struct rows rows = rows_of(&l, most);
-    rows_csv(&rows, NULL, out);
+    rows_csv(&rows, sink, out);
 }

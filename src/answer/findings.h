@@ -7,6 +7,7 @@
 #define TIDE_ANSWER_FINDINGS_H
 
 #include "analyse/findings_all.h"
+#include "answer/report.h"
 #include "answer/style.h"
 
 /* What is the matter, in a few words; why it matters; what to do: one sentence each. */
@@ -37,6 +38,7 @@ void findings_text(const struct findings_all *all, const char *file, size_t most
 void findings_brief(const struct findings_all *all, const char *file, size_t most,
                     struct strbuf *out);
 void findings_json(const struct findings_all *all, size_t most, struct strbuf *out);
-void findings_csv(const struct findings_all *all, size_t most, struct strbuf *out);
+void findings_csv(const struct findings_all *all, size_t most, const struct report_sink *sink,
+                  struct strbuf *out);
 
 #endif

@@ -359,12 +359,13 @@ void growth_json(const struct growth *g, size_t most, struct strbuf *out)
     json_end(&j);
 }
 
-void growth_csv(const struct growth *g, size_t most, struct strbuf *out)
+void growth_csv(const struct growth *g, size_t most, const struct report_sink *sink,
+                struct strbuf *out)
 {
     const struct listed l = {.rows = {where}, .growth = g};
     struct rows sites = rows_of(&l, g->sites.items, at_most(g->sites.count, most)),
                 others = rows_of(&l, g->other.items, at_most(g->other.count, most));
     others.continued = true;
-    rows_csv(&sites, NULL, out);
-    rows_csv(&others, NULL, out);
+    rows_csv(&sites, sink, out);
+    rows_csv(&others, sink, out);
 }

@@ -9,6 +9,7 @@
 
 #include "analyse/growth.h"
 #include "analyse/leaks.h"
+#include "answer/report.h"
 #include "answer/style.h"
 
 struct sentences {
@@ -52,6 +53,7 @@ void growth_text(const struct growth *g, const char *file, size_t most, bool why
                  const struct style *s, struct strbuf *out);
 void growth_json(const struct growth *g, size_t most, struct strbuf *out);
 /* The functions, as many as in JSON. */
-void growth_csv(const struct growth *g, size_t most, struct strbuf *out);
+void growth_csv(const struct growth *g, size_t most, const struct report_sink *sink,
+                struct strbuf *out);
 
 #endif

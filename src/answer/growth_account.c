@@ -260,6 +260,7 @@ static void json_footprint(struct json *j, const struct profile *p, const struct
     json_bool(j, "exact", f->exact);
     json_bool(j, "partial", f->partial);
     json_u64(j, "rss_bytes", f->rss_bytes);
+    json_u64(j, "moved_bytes", f->moved_bytes);
     json_u64(j, "heap_bytes", f->live_bytes);
     for (int i = 0; i < FOOTPRINT_PARTS; i++)
         json_u64(j, parts[i].key, f->parts[i]);

@@ -1,6 +1,7 @@
 #include "answer/json_parts.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/mapped_by.h"
 #include "model/not_recorded.h"
@@ -53,7 +54,10 @@ void json_program(struct json *j, const struct recording *r, const struct profil
 void json_totals_as(struct json *j, const char *key, const struct totals *t)
 {
 #define PUT(member)                                                                                \
-    _Generic(t->member, uint64_t : json_u64, int64_t : json_i64)(j, #member, t->member);
+    if (t->untimed && strcmp(#member, "peak_time_ns") == 0)                                        \
+        json_null(j, #member);                                                                     \
+    else                                                                                           \
+        _Generic(t->member, uint64_t : json_u64, int64_t : json_i64)(j, #member, t->member);
     json_object(j, key);
     EACH_TOTAL(PUT)
     json_end(j);

@@ -14,9 +14,11 @@
 
 /* Takes what is ready in the buffer and clears it, so that a million stacks need not fit in memory.
  */
+struct rows;
 struct report_sink {
     void (*take)(void *context, struct strbuf *ready);
     void *context;
+    void (*rows)(void *context, const struct rows *r); /* NULL, or takes tables in place of CSV */
 };
 
 /* `file` is the recording's path, for the command to try next. */
@@ -36,7 +38,7 @@ const char *report_count_word(enum metric m); /* of one: "block" */
 
 static inline void report_flush(const struct report_sink *sink, struct strbuf *out)
 {
-    if (sink && out->size >= REPORT_CHUNK)
+    if (sink && sink->take && out->size >= REPORT_CHUNK)
         sink->take(sink->context, out);
 }
 

@@ -5,6 +5,7 @@
 #include "base/say.h"
 #include "answer/histogram.h"
 #include "answer/location.h"
+#include "answer/merge.h"
 #include "answer/stack_text.h"
 
 static const struct answer *answer_of(struct spot s)
@@ -14,6 +15,9 @@ static const struct answer *answer_of(struct spot s)
 
 /* Of its self, or of its total. */
 enum { SHARE_SELF, SHARE_TOTAL };
+
+#define MERGED   1u /* of struct rows.is: the recording was merged from many */
+#define OF_TOTAL 64 /* added to enum merge_column */
 
 static struct cell get_share(struct spot s)
 {
@@ -68,6 +72,34 @@ static void json_row_histogram(struct spot s, const char *key, struct json *j)
         histogram_json(j, &a->histograms, &a->histograms.rows.items[row]);
 }
 
+static struct cell get_spread(struct spot s)
+{
+    const struct answer_row *row = s.row;
+    bool total = s.column->number & OF_TOTAL;
+    return merge_cell(answer_of(s)->profile->merge, total ? row->total_spread : row->self_spread,
+                      total ? row->total.amount : row->self.amount,
+                      (enum merge_column)(s.column->number & ~OF_TOTAL));
+}
+
+/* How a value is spread over the inputs of a merged recording. */
+#define SPREAD(key, title, kind, what)                                                             \
+    {                                                                                              \
+        key, title, kind, .get = get_spread, .number = what, .json_if = MERGED, .csv_if = MERGED,  \
+                          .text_if = MERGED                                                        \
+    }
+#define SELF_SPREAD(mean, max, where)                                                              \
+    SPREAD("inputs", NULL, COLUMN_COUNT, MERGE_INPUTS),                                            \
+        SPREAD("min_bytes", NULL, COLUMN_AMOUNT, MERGE_MIN),                                       \
+        SPREAD("mean_bytes", mean, COLUMN_AMOUNT, MERGE_MEAN),                                     \
+        SPREAD("max_bytes", max, COLUMN_AMOUNT, MERGE_MAX),                                        \
+        SPREAD("max_input", where, COLUMN_WORD, MERGE_WHERE)
+#define TOTAL_SPREAD                                                                               \
+    SPREAD("total_inputs", NULL, COLUMN_COUNT, MERGE_INPUTS | OF_TOTAL),                           \
+        SPREAD("total_min_bytes", NULL, COLUMN_AMOUNT, MERGE_MIN | OF_TOTAL),                      \
+        SPREAD("total_mean_bytes", NULL, COLUMN_AMOUNT, MERGE_MEAN | OF_TOTAL),                    \
+        SPREAD("total_max_bytes", NULL, COLUMN_AMOUNT, MERGE_MAX | OF_TOTAL),                      \
+        SPREAD("total_max_input", NULL, COLUMN_WORD, MERGE_WHERE | OF_TOTAL)
+
 #define ROW(member) FIELD(struct answer_row, member)
 #define LABEL                                                                                      \
     {"name", NULL, COLUMN_NAME, ROW(name)}, {"module", NULL, COLUMN_WORD, ROW(module)},            \
@@ -90,7 +122,8 @@ static void use(struct report_table *t, const struct column_def *columns, size_t
                             .column_count = count,
                             .answer = t,
                             ITEMS(a->rows.rows),
-                            .metric = a->query->metric};
+                            .metric = a->query->metric,
+                            .is = a->profile->merge ? MERGED : 0};
     t->label = t->values = t->rows;
     t->label.columns += label;
     t->label.column_count = label_count;
@@ -109,6 +142,7 @@ static void use_stacks(struct report_table *t)
         {"thread", NULL, COLUMN_TITLE, ROW(thread)},
         {"stack", NULL, COLUMN_WORDS, .get = get_stack, .json = json_row_stack},
         HISTOGRAM,
+        SELF_SPREAD(NULL, NULL, NULL),
     };
     USE(t, columns, 2, 2);
 }
@@ -145,6 +179,8 @@ static void use_table(struct report_table *t)
         {"total_bytes", thread ? NULL : "total", COLUMN_AMOUNT, ROW(total.amount)},
         {NULL, thread ? NULL : "%", COLUMN_PERCENT, .get = get_share, .number = SHARE_TOTAL},
         {"total_count", NULL, COLUMN_COUNT, ROW(total.count)},
+        SELF_SPREAD("mean", "max", "in"),
+        TOTAL_SPREAD,
         {"threads", NULL, COLUMN_COUNT, ROW(threads), .zero_is_unknown = true, .optional = true,
          .csv_if = COLUMN_NEVER},
         HISTOGRAM,

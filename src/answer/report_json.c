@@ -5,6 +5,7 @@
 #include "model/arenas_at.h"
 #include "model/pool_totals.h"
 #include "answer/histogram.h"
+#include "answer/merge.h"
 #include "answer/report_columns.h"
 
 static void json_untouched(struct json *j, const struct profile *p)
@@ -167,6 +168,7 @@ void report_json(const struct answer *a, const struct report_sink *sink, struct 
     json_string(&j, "by", grouping_name(q->by));
     json_string(&j, "shape", shapes[q->shape]);
     json_totals(&j, &a->totals);
+    merge_json(&j, a);
     json_sampling(&j, a);
     json_inherited(&j, a->profile);
     json_mapped(&j, a->profile);

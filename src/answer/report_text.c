@@ -6,6 +6,7 @@
 
 #include "model/sampled.h"
 #include "answer/histogram.h"
+#include "answer/merge.h"
 #include "answer/report_columns.h"
 #include "answer/stack_text.h"
 #include "answer/summary.h"
@@ -100,6 +101,18 @@ static void add_histogram(const struct answer *a, size_t row, const struct style
         histogram_text(a, &a->histograms.rows.items[row], s, out);
 }
 
+/* Of a stack of a merged recording, in a line of its own. */
+static void add_stack_spread(const struct answer *a, const struct answer_row *row,
+                             struct strbuf *out)
+{
+    const struct merge *m = a->profile->merge;
+    if (!m)
+        return;
+    strbuf_puts(out, "    ");
+    merge_spread_words(m, row->self_spread, a->query->metric, out);
+    strbuf_putc(out, '\n');
+}
+
 static void add_stacks(const struct answer *a, const struct style *s, struct strbuf *out)
 {
     for (size_t i = 0; i < a->rows.rows.count; i++) {
@@ -111,6 +124,7 @@ static void add_stacks(const struct answer *a, const struct style *s, struct str
         strbuf_puts(out, " %) in ");
         unit_counted(out, row->self.count, report_count_word(a->query->metric));
         say(out, ", thread %s\n", row->thread && *row->thread ? row->thread : "[unknown]");
+        add_stack_spread(a, row, out);
         stack_text(&a->frames, &a->merged, row->call, STACK_FRAMES, s, out);
         add_histogram(a, i, s, out);
     }

@@ -11,6 +11,7 @@
 #include "model/not_recorded.h"
 #include "model/pool_totals.h"
 #include "model/sampled.h"
+#include "answer/merge.h"
 #include "answer/notes.h"
 #include "answer/report.h"
 #include "answer/table.h"
@@ -111,18 +112,32 @@ void summary_moment(struct strbuf *out, const struct moment *m)
         say(out, " (%T)", m->time_ns);
 }
 
+/* A merged recording has no times: each input has its own. */
+static void window_moment(struct strbuf *out, const struct profile *p, const struct moment *m)
+{
+    if (p->merge)
+        unit_text(out, m->word);
+    else
+        summary_moment(out, m);
+}
+
 static void line_window(const struct answer *a, const struct style *s, struct strbuf *out)
 {
     if (window_is_whole(a->profile, &a->window))
         return;
     summary_label(out, s, "window");
     strbuf_puts(out, "from ");
-    summary_moment(out, &a->window.since);
+    window_moment(out, a->profile, &a->window.since);
     strbuf_puts(out, " to ");
-    summary_moment(out, &a->window.at);
-    strbuf_puts(out, a->window.since.peak || a->window.at.peak
-                         ? "; live is exact, calls include the whole interval\n"
-                         : "; all figures are of this window\n");
+    window_moment(out, a->profile, &a->window.at);
+    if (a->profile->merge)
+        strbuf_puts(out, a->window.since.peak || a->window.at.peak
+                             ? "; live is of each at its own peak, calls are of the whole runs\n"
+                             : "; all figures are of this window\n");
+    else
+        strbuf_puts(out, a->window.since.peak || a->window.at.peak
+                             ? "; live is exact, calls include the whole interval\n"
+                             : "; all figures are of this window\n");
 }
 
 static void line_counts(const struct answer *a, const struct style *s, struct strbuf *out)
@@ -137,7 +152,10 @@ static void line_counts(const struct answer *a, const struct style *s, struct st
     say(out, "%r%s\n", change ? ", the change since " : " at ",
         change ? a->window.since.word : a->window.at.word);
     summary_label(out, s, "peak");
-    say(out, "%B at %T", t->peak_bytes, t->peak_time_ns);
+    if (a->profile->merge)
+        say(out, "%B, the sum of the peaks of all", t->peak_bytes);
+    else
+        say(out, "%B at %T", t->peak_bytes, t->peak_time_ns);
     if (a->profile->peak_skew_bytes)
         say(out, ", may be off by up to %B: several threads ran at once",
             a->profile->peak_skew_bytes);
@@ -473,6 +491,10 @@ void summary_program(const struct profile *p, const struct style *s, struct strb
     summary_label(out, s, "command");
     summary_command(p, s->width > 51 ? s->width - 11 : 40, out);
     strbuf_putc(out, '\n');
+    if (p->merge) {
+        merge_program_text(p, s, out);
+        return;
+    }
     summary_label(out, s, "ran");
     say(out, "%T, ", p->duration_ns);
     summary_ending(p, out);
@@ -505,9 +527,13 @@ void summary_text(const struct answer *a, const struct style *s, struct strbuf *
         summary_arenas_charged(a, s, out);
         line_python_freed(a, s, out);
     }
+    merge_spread_text(a, s, out);
     if (p->threads.count) {
         summary_label(out, s, "threads");
-        say(out, "%N\n", p->threads.count);
+        if (p->merge)
+            say(out, "%N name(s)\n", p->threads.count);
+        else
+            say(out, "%N\n", p->threads.count);
     }
     line_complete(a, &sampled, s, out);
     bool outside = !value_is_zero(a->tree.outside);

@@ -42,7 +42,7 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
     if (o->output == OUTPUT_JSON) {
         findings_json(&findings, most, &out);
     } else if (o->output == OUTPUT_CSV) {
-        findings_csv(&findings, most, &out);
+        findings_csv(&findings, most, &command_sink, &out);
     } else {
         struct style style = style_of(STDOUT_FILENO);
         findings_text(&findings, o->files.items[0], most, &style, &out);

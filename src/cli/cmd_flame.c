@@ -279,13 +279,6 @@ static void subtitle_of(const struct query *q, const struct wanted *w, struct st
         strbuf_puts(out, ": red grew, blue shrank");
 }
 
-static bool is_focused(const struct focus *f)
-{
-    return f->within.patterns.count || f->paths.count || f->ignore.patterns.count ||
-           f->fold.patterns.count || f->merge.rules.count || f->no_fold || f->python_only ||
-           f->native_only || f->thread || f->suppress.rules.count || f->presets || f->no_defaults;
-}
-
 /* An option that would change nothing is refused, so that nobody believes it did. */
 static int check_options(const struct wanted *w, const struct query_options *o, struct err *err)
 {
@@ -305,7 +298,7 @@ static int check_options(const struct wanted *w, const struct query_options *o, 
                         : w->diff                   ? "--diff"
                         : w->reverse                ? "--reverse"
                         : w->by_thread              ? "--by-thread"
-                        : is_focused(&q->focus)     ? "options such as --within"
+                        : focus_is_given(&q->focus) ? "options such as --within"
                                                     : NULL;
     if (json && (w->folded || w->from_folded))
         return err_set(err, -EINVAL, "--json excludes --folded and --from-folded");

@@ -65,7 +65,7 @@ static int print_growth(const struct growth *g, const struct query_options *o, b
     if (o->output == OUTPUT_JSON) {
         growth_json(g, most, &out);
     } else if (o->output == OUTPUT_CSV) {
-        growth_csv(g, most, &out);
+        growth_csv(g, most, &command_sink, &out);
     } else {
         struct style style = style_of(STDOUT_FILENO);
         growth_text(g, o->files.items[0], most, why, &style, &out);
@@ -111,6 +111,7 @@ int cmd_growth(int argc, char **argv)
         "python-only", "native-only", "thread", "json", "csv",     "help",  NULL};
     struct wanted wanted = {0};
     const struct query_command command = {.name = "growth",
+                                          .timeline = true,
                                           .help = print_help,
                                           .files = 1,
                                           .not_combined = true,

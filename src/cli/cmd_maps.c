@@ -75,6 +75,7 @@ int cmd_maps(int argc, char **argv)
                                          "json", "csv",   "help",    NULL};
     struct wanted wanted = {.by = BY_KIND};
     const struct query_command command = {.name = "maps",
+                                          .timeline = true,
                                           .help = print_help,
                                           .files = 1,
                                           .summary = true,

@@ -137,6 +137,7 @@ int cmd_marks(int argc, char **argv)
     static const char *const common[] = {"process", "json", "csv", "help", NULL};
     struct wanted wanted = {0};
     const struct query_command command = {.name = "marks",
+                                          .timeline = true,
                                           .help = print_help,
                                           .not_combined = true,
                                           .files = 1,

@@ -11,6 +11,8 @@
 #include "base/amount.h"
 #include "base/strbuf.h"
 #include "cli/library.h"
+#include "cli/rank.h"
+#include "cli/run_merge.h"
 #include "cli/run_summary.h"
 #include "collect/session/session.h"
 #include "collect/session/triggers.h"
@@ -42,6 +44,7 @@ enum {
     OPT_ON_FULL,
     OPT_INTERVAL,
     OPT_PYTHON,
+    OPT_MERGE,
     OPT_QUIET,
     OPT_HELP
 };
@@ -68,6 +71,7 @@ static const struct option long_options[] = {
     {"on-full", required_argument, NULL, OPT_ON_FULL},
     {"interval", required_argument, NULL, OPT_INTERVAL},
     {"python", required_argument, NULL, OPT_PYTHON},
+    {"merge", required_argument, NULL, OPT_MERGE},
     {"quiet", no_argument, NULL, OPT_QUIET},
     {"help", no_argument, NULL, OPT_HELP},
     {0},
@@ -133,7 +137,12 @@ static const char help[] =
     "      --python=auto|off|objects\n"
     "                     auto (default): stacks have the frames of Python 3.8 to 3.15; off: only\n"
     "                     native frames; objects: as auto, and every Python object is a block\n"
-    "      --quiet        no progress line, no summary\n"
+    "      --merge FILE   of the ranks of a parallel job (mpirun, srun): merge their recordings "
+    "into\n"
+    "                     FILE as they end, or into one for each machine, see tidemark-merge(1);\n"
+    "                     with -o the recordings of the ranks are kept\n"
+    "      --quiet        no progress line, no summary; of ranks other than 0 there is none "
+    "anyway\n"
     "      --help         this text\n"
     "\n"
     "TIDEMARK_OPTIONS in the environment holds further options, read before those given.\n"
@@ -144,7 +153,8 @@ static const char help[] =
     "  tidemark run python3 script.py\n"
     "  tidemark run --mark-on Processor::event ./simulation\n"
     "  tidemark run -o '/tmp/%n.%p.tide' --only cmsRun -- ./job.sh\n"
-    "  tidemark run -o '|zstd > app.tide.zst' ./app\n";
+    "  tidemark run -o '|zstd > app.tide.zst' ./app\n"
+    "  mpirun -n 64 tidemark run --merge job.tide ./solver\n";
 
 struct run_options {
     struct session_options session;
@@ -152,6 +162,8 @@ struct run_options {
     VEC(const char *) mark_on;
     VEC(struct trigger) triggers;
     VEC(struct recorded_default) defaults;
+    const char *merge; /* NULL, or the file that the ranks of a job are merged into */
+    bool output_given;
     bool quiet;
     bool only_samples;
 };
@@ -264,6 +276,7 @@ static int parse(int argc, char **argv, struct run_options *o)
                                    "file, or pipe it: -o '|command'%s",
                                    "");
             o->session.output = optarg;
+            o->output_given = true;
             break;
         case OPT_ONLY:
             strbuf_printf(&o->only, "%s%s", o->only.size ? "\n" : "", optarg);
@@ -372,6 +385,11 @@ static int parse(int argc, char **argv, struct run_options *o)
             if (!o->session.no_python && !o->session.python_objects && strcmp(optarg, "auto") != 0)
                 return usage_error("--python takes 'auto', 'off' or 'objects', not '%s'", optarg);
             break;
+        case OPT_MERGE:
+            if (!*optarg)
+                return usage_error("--merge takes a file name, not ''%s", "");
+            o->merge = optarg;
+            break;
         case OPT_QUIET:
             o->quiet = true;
             break;
@@ -385,6 +403,9 @@ static int parse(int argc, char **argv, struct run_options *o)
             return usage_error("unknown option '%s'", argv[optind - 1]);
         }
     }
+    if (o->merge && o->output_given && *o->session.output == '|')
+        return usage_error("--merge needs a recording in a file; leave out -o '%s'",
+                           o->session.output);
     if (o->session.keep_snapshots && !o->triggers.count && !o->session.snapshot_every_ns)
         return usage_error("--keep is for --snapshot-every and --snapshot-at%s", "");
     if (optind >= argc && !o->session.all)
@@ -406,6 +427,43 @@ static int parse(int argc, char **argv, struct run_options *o)
     return 0;
 }
 
+/* Where a rank's own recording goes before it is merged: as a pattern. */
+static char *pattern_of(const char *name)
+{
+    struct strbuf out = {0};
+    for (; *name; name++)
+        strbuf_puts(&out, *name == '%' ? "%%" : (char[]){*name, '\0'});
+    return strbuf_detach(&out);
+}
+
+static int prepare_merge(struct run_options *o, struct run_merge *m, struct err *err)
+{
+    if (!o->merge)
+        return 0;
+    int code = run_merge_init(m, o->merge, err);
+    if (!code && !o->output_given)
+        o->session.output = pattern_of(m->running);
+    return code;
+}
+
+/* What the ranks of a job leave, and what to do with it. */
+static void finish_merge(const struct run_options *o, struct run_merge *m, const char *file)
+{
+    struct err err = {{0}};
+    if (!file || run_merge_finish(m, file, &err))
+        fprintf(stderr, "tidemark run: not merged into %s: %s\n", m->file,
+                file ? err.text : "there is no recording");
+    else if (!o->quiet && m->whole)
+        fprintf(stderr,
+                "tidemark: ranks are merged into %s as they end; next: tidemark report %s\n",
+                m->file, m->file);
+    else if (!o->quiet)
+        fprintf(stderr,
+                "tidemark: ranks are merged into %s and the like on each machine; next, with one "
+                "process on each: mpirun --map-by ppr:1:node tidemark-mpi-merge %s\n",
+                m->file, o->merge);
+}
+
 int cmd_run(int argc, char **argv)
 {
     struct run_options o = {.session = {.output = "tidemark.%n.%p.tide", .interval_ns = 1000000}};
@@ -421,6 +479,15 @@ int cmd_run(int argc, char **argv)
         return parsed == 1 ? 0 : parsed;
     if (optind <= extra) /* it would be run in place of the program */
         return usage_error("'%s' in TIDEMARK_OPTIONS is no option", argv[optind]);
+    struct rank rank = rank_of_environment();
+    o.session.rank1 = rank.known ? rank.rank + 1 : 0;
+    o.session.ranks = rank.ranks;
+    o.quiet |= rank.known && rank.rank; /* one is enough to be told */
+    struct run_merge merge = {0};
+    if (prepare_merge(&o, &merge, &err)) {
+        fprintf(stderr, "tidemark run: %s\n", err.text);
+        return 125;
+    }
     static struct err refused; /* the session refers to it */
     bool sampled = o.session.sampling.cpu_period_ns || o.session.sampling.fault_period;
     if (sampled && perf_check(&o.session.sampling, &refused)) {
@@ -447,7 +514,9 @@ int cmd_run(int argc, char **argv)
         fputs("\r\033[K", stderr);
     if (code)
         fprintf(stderr, "tidemark run: %s\n", err.text);
-    if (result.recording && !o.quiet)
+    if (o.merge && result.recording)
+        finish_merge(&o, &merge, result.file);
+    else if (result.recording && !o.quiet)
         run_show_summary(&result, o.session.all);
     int status = result.status; /* the program's, also where its recording could not be written */
     strbuf_release(&o.only);

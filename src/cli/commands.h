@@ -13,12 +13,14 @@ int cmd_complete(int argc, char **argv); /* not for users: what a shell asks */
 int cmd_ctl(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
+int cmd_export(int argc, char **argv);
 int cmd_findings(int argc, char **argv);
 int cmd_flame(int argc, char **argv);
 int cmd_growth(int argc, char **argv);
 int cmd_leaks(int argc, char **argv);
 int cmd_maps(int argc, char **argv);
 int cmd_marks(int argc, char **argv);
+int cmd_merge(int argc, char **argv);
 int cmd_peaks(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_run(int argc, char **argv);

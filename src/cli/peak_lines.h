@@ -32,7 +32,8 @@ int peak_take(struct peak_options *o, int val, const char *least, const char *ar
  * their help up to the examples. `top` says what --top does, `data` what else --json has. */
 extern const char *const lines_options[];
 #define LINES_COMMAND(name_, rows)                                                                 \
-    .name = (name_), .text_rows = (rows), .files = 1, .one_process = true, .only = lines_options
+    .name = (name_), .text_rows = (rows), .files = 1, .timeline = true, .one_process = true,       \
+    .only = lines_options
 void lines_help(const char *top, int text_rows, const char *data);
 
 #endif

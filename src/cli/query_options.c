@@ -11,6 +11,7 @@
 #include "model/combined_profile.h"
 #include "answer/units.h"
 #include "store/held.h"
+#include "store/merge.h"
 #include "store/reader.h"
 
 enum {
@@ -187,6 +188,7 @@ static int take_common(struct query_options *o, int val, const char *text, struc
     case OPT_PRESETS:
     case OPT_NO_PRESETS:
         q->focus.presets = val == OPT_PRESETS;
+        o->presets_given = true;
         return 0;
     case OPT_NO_DEFAULTS:
         q->focus.no_defaults = true;
@@ -417,6 +419,11 @@ int query_read(const struct query_options *o, const char *file, struct recording
     int code = one ? 0 : recording_read(file, out, err);
     if (!code)
         tell_damage(o, file, *out);
+    if (!code && o->command->timeline && (*out)->profiles.items[0].merge)
+        return err_set(err, -ENODATA,
+                       "%s was merged from %zu recordings: a merge keeps no timeline; ask one of "
+                       "these ('tidemark merge --list %s' names them)",
+                       file, (*out)->profiles.items[0].merge->inputs.count, file);
     return !code && whole ? combined_profile_make(*out, err) : code;
 }
 

@@ -29,7 +29,7 @@ struct query_options {
     struct query query;
     enum output output;
     bool help;
-    bool top_given, min_given, metric_given, by_given;
+    bool top_given, min_given, metric_given, by_given, presets_given;
     VEC(const char *) files;
     VEC(const char *) suppressions; /* files of --suppressions, as they were given */
 };
@@ -47,6 +47,7 @@ struct query_command {
     bool presets;            /* are presets applied unless --no-presets is given? */
     size_t text_rows;        /* --top of text where none is given; 0: all. Data is complete */
     bool not_combined;       /* is it refused for all processes together? */
+    bool timeline;           /* does it need the course of one run, which a merge does not keep? */
     bool one_process;        /* is nothing read of the other processes but who they are? */
     const char *const *only; /* names of the common options that it takes, ended by NULL; or NULL:
                                 all. With "within" comes within-path; with "ignore" come

@@ -1,9 +1,16 @@
-/* Folded stacks: the text that stackcollapse writes and flamegraph.pl reads. */
+/*
+ * Folded stacks: the text that stackcollapse writes and flamegraph.pl reads.
+ *
+ * It holds one metric at one moment, or a difference with signs. It loses counts, files, lines,
+ * libraries, threads and times.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "export/export.h"
 #include "export/flame.h"
+#include "export/flame_stacks.h"
 
 static int by_text(const void *a, const void *b)
 {
@@ -137,4 +144,25 @@ int flame_read_folded(struct flame *f, const char *text, size_t size, bool *both
     if (!code && f->nodes.count < 2)
         code = err_set(err, -EINVAL, "there are no stacks: one a line, a;b;c 123");
     return code;
+}
+
+/* --- export ----------------------------------------------------------------------------------- */
+
+int export_folded(struct export *e, struct err *err)
+{
+    const struct flame_shape shape = {0};
+    struct query q = *e->query;
+    struct flame flame;
+    struct answer a;
+    q.by = BY_STACK;
+    int code = answer_query(&a, e->recording, &q, err);
+    if (code)
+        return code;
+    flame_init(&flame);
+    flame_add_stacks(&flame, &a, &shape, false);
+    flame_finish(&flame, 0);
+    flame_write_folded(&flame, false, e->out);
+    flame_release(&flame);
+    answer_release(&a);
+    return 0;
 }

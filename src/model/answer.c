@@ -6,6 +6,7 @@
 
 #include "model/sampled.h"
 #include "model/combined_profile.h"
+#include "model/spread.h"
 
 static int check_shape(const struct query *q, struct err *err)
 {
@@ -103,6 +104,8 @@ int answer_query(struct answer *a, const struct recording *r, const struct query
                            charge_of(q), err);
     if (!code)
         code = make_rows(a, err);
+    if (!code)
+        spread_find(a);
     if (!code && q->histogram)
         histograms_make(&a->histograms, a->profile, q, &a->tree, &a->measure, &a->rows, &a->merged);
     if (code)

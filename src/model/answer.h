@@ -28,6 +28,7 @@ struct answer {
     struct answer_rows rows;
     struct histograms histograms; /* if the query asks for them */
     struct answer_row of;         /* callers and callees: the function itself */
+    const struct input_spread *sum_spread; /* of tree.sum, in a merged recording; NULL: not known */
 };
 
 /* -EINVAL: the question makes no sense; -ENOENT, -ENODATA: this recording does not have it. */

@@ -56,7 +56,8 @@ void answer_rows_cut(struct answer_rows *r, const struct query *q, int64_t scale
 struct answer_row row_labelled(const struct group *g, uint32_t number)
 {
     struct group_label l = group_label(g, number);
-    return (struct answer_row){.name = l.name, .module = l.module, .file = l.file, .line = l.line};
+    return (struct answer_row){
+        .name = l.name, .module = l.module, .file = l.file, .line = l.line, .kind = l.kind};
 }
 
 void answer_rows_release(struct answer_rows *r)

@@ -13,6 +13,7 @@
 #include "model/group.h"
 #include "model/measure.h"
 #include "model/query.h"
+#include "store/merge.h"
 
 struct answer_row {
     const char *name, *module, *file; /* module, file: NULL when unknown */
@@ -22,6 +23,9 @@ struct answer_row {
     uint32_t threads;   /* by thread: how many share the name */
     uint32_t call;      /* by stack, tree: number inside the merged tree; else its group */
     uint32_t depth;     /* tree: 0 for the outermost; by stack: how many frames */
+    uint8_t kind;       /* enum frame_kind of the frame that shows it */
+    /* Of a merged recording: how self and total are spread over its inputs; NULL: not known. */
+    const struct input_spread *self_spread, *total_spread;
 };
 
 struct answer_rows {

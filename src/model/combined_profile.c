@@ -381,6 +381,7 @@ static void add_marks(struct combination *w)
             m.thread += part->thread;
             m.intervals = moved_moment(part, m.intervals);
             m.stamp.time_ns += part->offset_ns;
+            m.absent_known = false; /* it was counted in one process */
             *vec_push(&w->into->marks) = m;
         }
     }

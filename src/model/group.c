@@ -106,5 +106,6 @@ struct group_label group_label(const struct group *g, uint32_t number)
                                                      : name,
                                     .module = module,
                                     .file = file};
-    return (struct group_label){.name = name, .module = module, .file = file, .line = f->line};
+    return (struct group_label){
+        .name = name, .module = module, .file = file, .line = f->line, .kind = f->kind};
 }

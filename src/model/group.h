@@ -27,6 +27,7 @@ void group_release(struct group *g);
 struct group_label {
     const char *name, *module, *file;
     uint32_t line; /* 0: unknown */
+    uint8_t kind;  /* enum frame_kind */
 };
 struct group_label group_label(const struct group *g, uint32_t number);
 

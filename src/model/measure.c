@@ -283,7 +283,7 @@ static void highest(const struct profile *p, const struct window *w, struct tota
 
 struct totals totals_of(const struct profile *p, const struct window *w)
 {
-    struct totals t = {0};
+    struct totals t = {.untimed = p->merge != NULL};
     uint64_t c[COLUMNS] = {0};
     sum_heap(p, w->since.intervals, w->at.intervals, c);
     t.allocations = (int64_t)c[COL_ALLOCS];

@@ -24,7 +24,7 @@ static struct moment nearest(const struct profile *p, const char *word, uint64_t
 
 static struct moment at_peak(const struct profile *p, const char *word)
 {
-    size_t i = 0;
+    size_t i = p->merge ? p->intervals.count : 0; /* calls up to the peak of each are not kept */
     while (i < p->intervals.count && p->intervals.items[i].end_ns < p->peak_time_ns)
         i++;
     return (struct moment){.word = word,
@@ -128,6 +128,11 @@ int moment_resolve(const struct profile *p, const char *word, struct moment *out
             return err_set(err, -EINVAL,
                            "when this process began to end is not known: it was killed, called "
                            "_exit or exec, or what is done at the end was switched off");
+    } else if (p->merge) {
+        return err_set(err, -EINVAL,
+                       "'%s' is not a moment of a merged recording: it keeps start, exit, peak and "
+                       "end of its inputs; ask the input itself",
+                       word);
     } else if (parse_time(word, p->duration_ns, &ns)) {
         uint64_t last = p->duration_ns > boundary_ns(p, all) ? p->duration_ns : boundary_ns(p, all);
         /* Half a ms of grace, so that the duration as it was printed can be typed back. */

@@ -124,3 +124,10 @@ int histogram_kind_parse(const char *word, enum histogram_kind *out, struct err 
         *out = (enum histogram_kind)(n + 1);
     return n < 0 ? n : 0;
 }
+
+bool focus_is_given(const struct focus *f)
+{
+    return f->within.patterns.count || f->paths.count || f->ignore.patterns.count ||
+           f->fold.patterns.count || f->merge.rules.count || f->no_fold || f->python_only ||
+           f->native_only || f->thread || f->suppress.rules.count || f->presets || f->no_defaults;
+}

@@ -99,6 +99,8 @@ struct query {
 
 void query_init(struct query *q);
 void query_release(struct query *q);
+/* Was anything said about which stacks count, or how they look? */
+bool focus_is_given(const struct focus *f);
 
 /* --top and --min: does a row of this size, out of `scale`, stay when `kept` rows stay already? */
 static inline bool query_keeps(const struct query *q, size_t kept, double size, double scale)

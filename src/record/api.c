@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "record/python.h"
 #include "record/recorder.h"
 
 EXPORT int tide_active(void);
@@ -102,9 +103,13 @@ static uint32_t put_mark(struct thread *t, const uint64_t *caller, const char *l
     }
     struct wire_held held;
     bool known = caller && allocator_ask(t, caller, &held);
+    uint64_t absent;
+    bool arenas = python_arenas_absent(&absent);
     put_note(t, WIRE_NOTE_MARK, tick, words, 7, label ? label : "");
     if (known)
         put_note(t, WIRE_NOTE_HELD, tick, (const uint64_t *)&held, sizeof held / 8, NULL);
+    if (arenas)
+        put_note(t, WIRE_NOTE_ARENAS, tick, &absent, 1, NULL);
     if (planted)
         put_value(t, tick, "planted", (double)recorder.header->plant_leak);
     return tick;

@@ -51,6 +51,14 @@ bool entry_make(const struct entry *e, uint8_t slot[ENTRY_SLOT], uint64_t slot_a
  * it is another. */
 size_t entry_empty(const uint8_t code[16]);
 
+static inline bool entry_among(uint64_t address, const uint64_t *functions, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (functions[i] == address)
+            return true;
+    return false;
+}
+
 /* Does it call, or jump to, one of these functions? */
 bool entry_calls(const struct entry *e, const uint64_t *functions, size_t count);
 

@@ -269,6 +269,8 @@ void event_map(struct thread *t, void *p, size_t size, bool plain, const uint64_
     bool arena = plain && python_maps_arena(CALLER_PC(caller), size);
     if (arena)
         stack = below(stack, WIRE_NODE_POOL + WIRE_POOL_ARENAS);
+    if (arena)
+        python_arena_mapped(p);
     uint64_t epoch = !recorder.in_place ? 0 : arena ? count_arena(t, p, size) : accounts_epoch();
     if (event_room(t, 4)) {
         event_clock(t, 0);
@@ -282,6 +284,7 @@ void event_map(struct thread *t, void *p, size_t size, bool plain, const uint64_
 bool event_unmap(struct thread *t, void *p, size_t size)
 {
     uint64_t epoch = recorder.in_place ? count_unmap(t, p, size) : 0;
+    python_arena_unmapped(p);
     if (!event_room(t, 4))
         return false;
     event_clock(t, 0);

@@ -85,7 +85,7 @@ size_t large_drop(void *p)
 }
 
 /* A page in swap looks like one that never was. The whole machine is asked first: it costs less. */
-static bool may_be_swapped(void)
+bool pages_may_be_swapped(void)
 {
     struct sysinfo machine;
     if (sys_call(SYS_sysinfo, &machine) != 0)
@@ -128,8 +128,7 @@ static long absent_pages(uintptr_t page, size_t pages, bool *first, bool *last)
     return (long)pages - present;
 }
 
-/* Bytes of [start, end) on pages that are not there; false: the kernel does not say. */
-static bool count_absent(uintptr_t start, uintptr_t end, size_t *absent)
+bool pages_absent(uintptr_t start, uintptr_t end, size_t *absent)
 {
     uintptr_t low = start & ~(PAGE - 1), high = (end + PAGE - 1) & ~(PAGE - 1);
     *absent = 0;
@@ -153,8 +152,8 @@ __attribute__((noinline)) void large_freed(struct thread *t, void *p, usable_of 
 {
     size_t size = large_drop(p), absent;
     uintptr_t start = (uintptr_t)p;
-    if (!size || !count_absent(start, start + size, &absent) || (absent && may_be_swapped()) ||
-        !remark_room(t, WIRE_RECORD_MAX + 1))
+    if (!size || !pages_absent(start, start + size, &absent) ||
+        (absent && pages_may_be_swapped()) || !remark_room(t, WIRE_RECORD_MAX + 1))
         return;
     event_clock(t, start & WIRE_LOW48);
     event_word(t, WIRE_WORD(WIRE_NOTE, WIRE_NOTE_TOUCHED, start & WIRE_LOW48));

@@ -13,8 +13,6 @@
 #include "record/loaded.h"
 
 #define CLOSING_NAPS   10000
-#define ARENA_TO_39    ((size_t)256 << 10)
-#define ARENA_SINCE    ((size_t)1 << 20)
 #define ARENA_FUNCTION 256  /* bytes of code: the interpreter's function has less */
 #define LOOP_FRAME     4096 /* bytes of stack: a call of the evaluation loop has less */
 
@@ -102,9 +100,8 @@ static uint64_t arena_function(const struct exports x[2])
  */
 bool python_maps_arena(uint64_t pc, size_t size)
 {
-    size_t arena = python.version >> 16 < 0x30a ? ARENA_TO_39 : ARENA_SINCE;
-    return atomic_load_explicit(&recorder.python, memory_order_relaxed) && size == arena &&
-           pc - python.map_arena < ARENA_FUNCTION &&
+    return atomic_load_explicit(&recorder.python, memory_order_relaxed) &&
+           size == python_arena_bytes() && pc - python.map_arena < ARENA_FUNCTION &&
            atomic_load_explicit(&recorder.header->objects, memory_order_relaxed) != WIRE_OBJECTS_ON;
 }
 

@@ -234,6 +234,13 @@ struct python_thread *python_thread_new(struct thread *t); /* NULL: no memory */
 /* Makes a stack, from the frames that python_known and the walk have just found. */
 uint32_t python_merge(struct thread *t, uint64_t key);
 
+/* python_arenas.c: how much of its arenas is resident. */
+size_t python_arena_bytes(void);
+void python_arena_mapped(const void *p);
+void python_arena_unmapped(const void *p); /* any mapping; one that is no arena changes nothing */
+/* Bytes of arenas that are not resident; false: there are none, or it cannot be known. */
+bool python_arenas_absent(uint64_t *absent_bytes);
+
 /* python_frames.c */
 /* Does the thread run Python code? Reads its frames. */
 bool python_runs(struct thread *t);

@@ -326,6 +326,9 @@ void large_keep(void *p, size_t size);       /* one was allocated */
 size_t large_drop(void *p);                  /* it goes: its size, or 0: not known */
 /* Before a free: looks at its pages, if it is one. */
 void large_freed(struct thread *t, void *p, usable_of *usable);
+/* Bytes of [start, end) on pages that are not there; false: the kernel does not say. */
+bool pages_absent(uintptr_t start, uintptr_t end, size_t *absent);
+bool pages_may_be_swapped(void); /* then absent pages may be in swap */
 
 /* May there be a large block here? */
 static inline bool large_may_be(const void *p)

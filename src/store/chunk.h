@@ -55,6 +55,8 @@ enum chunk_type {
     CHUNK_PYTHON = CHUNK_TYPE('P', 'Y', 'T', 'H'),
     CHUNK_HISTOGRAMS = CHUNK_TYPE('H', 'I', 'S', 'T'),
     CHUNK_CHAINS = CHUNK_TYPE('C', 'H', 'N', 'S'),
+    CHUNK_INPUTS = CHUNK_TYPE('I', 'N', 'P', 'T'),
+    CHUNK_SPREADS = CHUNK_TYPE('S', 'P', 'R', 'D'),
     CHUNK_NOTES = CHUNK_TYPE('N', 'O', 'T', 'E'),
     CHUNK_DEFAULTS = CHUNK_TYPE('F', 'O', 'C', 'S'),
     CHUNK_STRINGS = CHUNK_TYPE('S', 'T', 'R', 'S'),

@@ -35,6 +35,8 @@ void footprints_put(struct strbuf *b, const struct profile *p)
             strbuf_varint(b, pin->bytes);
         }
     }
+    for (size_t i = 0; i < p->footprints.count; i++)
+        strbuf_varint(b, p->footprints.items[i].moved_bytes);
 }
 
 static void take_pins(struct cursor *c, struct profile *p, struct footprint *f)
@@ -76,4 +78,6 @@ void footprints_take(struct cursor *c, struct profile *p)
             c->bad = true;
         *vec_push(&p->footprints) = f;
     }
+    for (size_t i = 0; i < p->footprints.count && c->at < c->end && !c->bad; i++)
+        p->footprints.items[i].moved_bytes = cursor_varint(c);
 }

@@ -55,6 +55,8 @@ void marks_put(struct strbuf *b, const struct profile *p)
         strbuf_varint(b, p->mark_values.items[i].key);
         strbuf_add(b, &p->mark_values.items[i].value, sizeof(double));
     }
+    for (size_t i = 0; i < p->marks.count; i++)
+        strbuf_varint(b, p->marks.items[i].absent_known ? p->marks.items[i].absent_bytes + 1 : 0);
 }
 
 void marks_take(struct cursor *c, struct profile *p)
@@ -80,5 +82,10 @@ void marks_take(struct cursor *c, struct profile *p)
         memcpy(&v.value, c->at, sizeof v.value);
         c->at += sizeof v.value;
         *vec_push(&p->mark_values) = v;
+    }
+    for (size_t i = 0; i < p->marks.count && c->at < c->end && !c->bad; i++) {
+        uint64_t absent = cursor_varint(c);
+        p->marks.items[i].absent_known = absent > 0;
+        p->marks.items[i].absent_bytes = absent > 0 ? absent - 1 : 0;
     }
 }

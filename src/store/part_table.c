@@ -1,5 +1,7 @@
 #include "store/part_table.h"
 
+#include "store/merge.h"
+
 #define IS_THERE(name, is)                                                                         \
     static bool name##_there(const struct profile *p)                                              \
     {                                                                                              \
@@ -21,6 +23,8 @@ IS_THERE(footprints, p->footprints.count != 0)
 IS_THERE(python, p->python_version != 0)
 IS_THERE(histograms, p->has_histograms)
 IS_THERE(chain_rows, p->chains.count != 0)
+IS_THERE(inputs, p->merge != NULL)
+IS_THERE(spreads, p->merge && p->merge->spreads.count)
 IS_THERE(modules, p->modules.count != 0)
 IS_THERE(frames, p->frame_runs.count != 0)
 
@@ -42,6 +46,8 @@ const struct part part_table[PARTS] = {
     {CHUNK_PYTHON, PROFILE_FIGURES, PART(python), true},
     {CHUNK_HISTOGRAMS, PROFILE_FIGURES, PART(histograms), true},
     {CHUNK_CHAINS, PROFILE_FIGURES, PART(chain_rows), true},
+    {CHUNK_INPUTS, PROFILE_FIGURES, PART(inputs), true},
+    {CHUNK_SPREADS, PROFILE_FIGURES, PART(spreads), true},
     {CHUNK_MODULES, PROFILE_NAMES, PART(modules), false},
     {CHUNK_FRAMES, PROFILE_NAMES, PART(frames), false},
 };

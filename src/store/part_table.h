@@ -25,7 +25,7 @@ struct part {
 };
 
 /* In the order of the file. */
-#define PARTS 18
+#define PARTS 20
 extern const struct part part_table[PARTS];
 
 #define PART(name)                                                                                 \
@@ -46,6 +46,8 @@ PART(footprints)
 PART(python)
 PART(histograms)
 PART(chain_rows)
+PART(inputs)
+PART(spreads)
 PART(modules)
 PART(frames)
 #undef PART

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/merge.h"
 #include "store/part_table.h"
 
 #define PROCESSES_MAX 1000000 /* more in one file is damage */
@@ -57,6 +58,8 @@ void parts_make_consistent(struct profile *p, struct recording *r)
     for (size_t i = 0; i < p->mark_values.count; i++)
         if (p->mark_values.items[i].key >= strings)
             p->mark_values.items[i].key = 0;
+    if (p->merge)
+        p->together = (uint32_t)p->merge->inputs.count;
     for (size_t i = 0; i < p->sites.count; i++) {
         struct site *s = &p->sites.items[i];
         if (s->node >= p->nodes.count || s->domain >= DOMAIN_COUNT)

@@ -22,6 +22,8 @@ void process_put(struct strbuf *b, const struct profile *p)
     strbuf_varint(b, p->peak_time_ns);
     strbuf_varint(b, p->peak_skew_bytes);
     strbuf_varint(b, p->memory_peak_bytes);
+    strbuf_varint(b, p->rank1);
+    strbuf_varint(b, p->ranks);
 }
 
 void process_take(struct cursor *c, struct profile *p)
@@ -46,6 +48,8 @@ void process_take(struct cursor *c, struct profile *p)
     p->peak_time_ns = cursor_varint(c);
     p->peak_skew_bytes = cursor_varint(c);
     p->memory_peak_bytes = c->at < c->end ? cursor_varint(c) : 0;
+    p->rank1 = c->at < c->end ? (uint32_t)cursor_varint(c) : 0;
+    p->ranks = c->at < c->end ? (uint32_t)cursor_varint(c) : 0;
 }
 
 void threads_put(struct strbuf *b, const struct profile *p)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "store/held.h"
+#include "store/merge.h"
 
 struct recording *recording_new(void)
 {
@@ -67,6 +68,7 @@ void profile_release(struct profile *p)
         free(p->threads.items[i].name);
     for (size_t i = 0; i < p->notes.count; i++)
         free(p->notes.items[i]);
+    merge_free(p->merge);
     free(p->executable);
     free(p->host);
     vec_release(&p->command);

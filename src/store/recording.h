@@ -188,6 +188,9 @@ struct mark {
     uint32_t thread;  /* who made it, in profile.threads */
     size_t intervals; /* that lie before it */
     struct stamp stamp;
+    /* Bytes of CPython's arenas that were not resident, counted by the thread that made the mark. */
+    uint64_t absent_bytes;
+    bool absent_known;
 };
 
 struct mark_value {
@@ -336,7 +339,8 @@ struct footprint {
     bool exact;   /* the program stood still meanwhile */
     bool partial; /* there may be blocks that were never announced: they count as free */
     uint64_t rss_bytes;
-    uint64_t live_bytes; /* of heap blocks, resident or not */
+    uint64_t moved_bytes; /* by which RSS changed between reading the events and the pages */
+    uint64_t live_bytes;  /* of heap blocks, resident or not */
     uint64_t parts[FOOTPRINT_PARTS];
     uint64_t trim_bytes;         /* of PART_FREE: malloc_trim(0) should give back about as much */
     uint64_t arenas;             /* of glibc's, the first included, that have much of PART_FREE */
@@ -428,6 +432,8 @@ struct sampling {
     uint64_t minor_faults, major_faults;
 };
 
+struct merge;
+
 struct profile {
     uint32_t pid, ppid;
     VEC(char *) command;
@@ -439,8 +445,12 @@ struct profile {
     int signal;        /* 0: none */
     bool complete;     /* ended, and everything up to the end was read */
     bool execed;       /* ended by becoming another program */
-    uint32_t together; /* processes that it stands for (model/combined_profile.h); 0: it is one. Not
-                          in files */
+    uint32_t together; /* processes that it stands for (model/combined_profile.h), or recordings
+                          (`merge`); 0: it is one. Not in files */
+    uint32_t rank1;    /* its rank in a job of many processes (MPI), from 1; 0: it has none */
+    uint32_t ranks;    /* in that job; 0: not known */
+    struct merge *merge; /* NULL, or what it was merged from (store/merge.h): then the rows are sums
+                            over all inputs, in two intervals that meet when each began to end */
     struct inherited inherited;
     struct sampling sampling;
     uint64_t peak_bytes, peak_blocks, peak_time_ns;

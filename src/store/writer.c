@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "store/merge.h"
 #include "store/part_table.h"
 
 #define WORTH_A_THREAD 20000 /* nodes: below, all is packed in a few milliseconds */
@@ -45,6 +46,10 @@ static uint64_t memory_of(const struct packing *k, enum chunk_type type)
     case CHUNK_HISTOGRAMS:
         return (p->sizes.count + p->lifetimes.count) * sizeof(struct bucket_row) +
                p->looks.count * sizeof(struct freed_look);
+    case CHUNK_INPUTS:
+        return p->merge->inputs.count * sizeof(struct merge_input);
+    case CHUNK_SPREADS:
+        return p->merge->spreads.count * sizeof(struct spread_row);
     case CHUNK_FRAMES:
         return p->frame_runs.count * SYMBOL_BYTES + p->frames.count * sizeof(struct frame);
     default:

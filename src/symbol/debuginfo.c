@@ -73,18 +73,22 @@ void debuginfo_open(struct debuginfo *d, struct elf_image *image, const char *pa
         debuginfo_release(d);
         return;
     }
-    d->line = elf_image_section(image, ".debug_line");
-    d->big_endian = header.e_ident[EI_DATA] == ELFDATA2MSB;
+    d->lines = (struct line_sections){.line = elf_image_section(image, ".debug_line"),
+                                      .line_str = elf_image_section(image, ".debug_line_str"),
+                                      .str = elf_image_section(image, ".debug_str"),
+                                      .big_endian = header.e_ident[EI_DATA] == ELFDATA2MSB};
     d->ranges_left = d->info->d_size + RANGES_SLACK;
-    d->line_bytes_left = (d->line ? d->line->d_size : 0) * 2 + LINE_BYTES_SLACK;
+    d->line_bytes_left = (d->lines.line ? d->lines.line->d_size : 0) * 2 + LINE_BYTES_SLACK;
     d->naming_steps_left = NAMING_STEPS;
     units_load(d);
 }
 
 void debuginfo_release(struct debuginfo *d)
 {
-    for (size_t i = 0; i < d->units.count; i++)
+    for (size_t i = 0; i < d->units.count; i++) {
         scopes_release(&d->units.items[i].scopes);
+        line_table_release(&d->units.items[i].lines);
+    }
     vec_release(&d->units);
     spans_release(&d->spans);
     if (d->dwarf)
@@ -108,43 +112,25 @@ struct unit *debuginfo_unit(struct debuginfo *d, uint64_t address)
     return unit;
 }
 
-static uint64_t bytes_number(const uint8_t *bytes, size_t size, bool big_endian)
-{
-    uint64_t value = 0;
-    for (size_t i = 0; i < size; i++)
-        value = value << 8 | bytes[big_endian ? i : size - 1 - i];
-    return value;
-}
-
-/* The length a line table claims; libdw decodes that much, at some fifty bytes of memory a byte. */
-static uint64_t line_table_bytes(const struct debuginfo *d, uint64_t offset)
-{
-    if (!d->line || offset > d->line->d_size || d->line->d_size - offset < 12)
-        return UINT64_MAX;
-    const uint8_t *bytes = (const uint8_t *)d->line->d_buf + offset;
-    uint64_t length = bytes_number(bytes, 4, d->big_endian);
-    return length == 0xffffffff ? bytes_number(bytes + 4, 8, d->big_endian) : length;
-}
-
 /*
- * Tables of many units may overlap in a forged file, each a new one to libdw; an honest file's add
- * up to its section.
+ * Tables of many units may overlap in a forged file, each a new one to us; an honest file's add up
+ * to its section.
  */
-static bool unit_lines_good(struct debuginfo *d, struct unit *unit)
+static void load_lines(struct debuginfo *d, struct unit *unit)
 {
     if (unit->lines_loaded)
-        return unit->lines_good;
+        return;
     unit->lines_loaded = true;
     Dwarf_Attribute attribute;
     Dwarf_Word offset;
     if (!dwarf_attr(&unit->die, DW_AT_stmt_list, &attribute) ||
         dwarf_formudata(&attribute, &offset) != 0)
-        return false;
-    uint64_t bytes = line_table_bytes(d, offset);
+        return;
+    uint64_t bytes = line_table_bytes(&d->lines, offset);
     if (bytes > d->line_bytes_left)
-        return false;
+        return;
     d->line_bytes_left -= bytes;
-    return unit->lines_good = true;
+    line_table_load(&unit->lines, &d->lines, offset);
 }
 
 static bool data_ends_string(const Elf_Data *data, const char *text)
@@ -169,30 +155,23 @@ const char *debuginfo_string(const struct debuginfo *d, Dwarf_Die *die, unsigned
     return text;
 }
 
-static struct source_line line_of_unit(struct debuginfo *d, struct unit *unit, const char *file,
+static struct source_line line_of_unit(struct debuginfo *d, struct unit *unit, uint64_t file,
                                        uint64_t line)
 {
-    struct source_line result = {0};
-    if (!file || !*file || strcmp(file, "???") == 0) /* libdw's word for none */
+    struct source_line result = {.file = line_table_path(&unit->lines, file)};
+    if (!result.file)
         return result;
-    if (*file != '/')
+    if (*result.file != '/')
         result.directory = debuginfo_string(d, &unit->die, DW_AT_comp_dir);
-    result.file = file;
     result.line = line <= INT32_MAX ? (uint32_t)line : 0;
     return result;
 }
 
 struct source_line unit_line(struct debuginfo *d, struct unit *unit, uint64_t address)
 {
-    struct source_line none = {0};
-    if (!unit_lines_good(d, unit))
-        return none;
-    Dwarf_Line *line = dwarf_getsrc_die(&unit->die, address);
-    int number;
-    if (!line || dwarf_lineno(line, &number) != 0)
-        return none;
-    return line_of_unit(d, unit, dwarf_linesrc(line, NULL, NULL),
-                        number > 0 ? (uint64_t)number : 0);
+    load_lines(d, unit);
+    const struct line_row *row = line_table_find(&unit->lines, address);
+    return row ? line_of_unit(d, unit, row->file, row->line) : (struct source_line){0};
 }
 
 static uint64_t die_number(Dwarf_Die *die, unsigned int name)
@@ -205,15 +184,8 @@ static uint64_t die_number(Dwarf_Die *die, unsigned int name)
 
 struct source_line scope_call_line(struct debuginfo *d, struct unit *unit, struct scope *scope)
 {
-    struct source_line none = {0};
-    Dwarf_Files *files;
-    size_t count;
-    if (!unit_lines_good(d, unit) || dwarf_getsrcfiles(&unit->die, &files, &count) != 0)
-        return none;
-    uint64_t file = die_number(&scope->die, DW_AT_call_file);
-    if (file >= count)
-        return none;
-    return line_of_unit(d, unit, dwarf_filesrc(files, file, NULL, NULL),
+    load_lines(d, unit);
+    return line_of_unit(d, unit, die_number(&scope->die, DW_AT_call_file),
                         die_number(&scope->die, DW_AT_call_line));
 }
 

@@ -10,7 +10,7 @@
  * with the size of its sections. Split DWARF (.dwo files) is not followed: that would open paths
  * the file names.
  *
- * Ownership: {0} is closed; debuginfo_release closes. Strings returned point into the mapped file.
+ * Ownership: {0} is closed; debuginfo_release closes. Strings returned are good until then.
  */
 #ifndef TIDE_SYMBOL_DEBUGINFO_H
 #define TIDE_SYMBOL_DEBUGINFO_H
@@ -21,6 +21,7 @@
 
 #include "base/vec.h"
 #include "symbol/elfimage.h"
+#include "symbol/line_table.h"
 #include "symbol/scopes.h"
 #include "symbol/spans.h"
 
@@ -28,7 +29,8 @@ struct unit {
     Dwarf_Die die;
     struct scopes scopes;
     bool scopes_loaded;
-    bool lines_loaded, lines_good; /* good: safe to hand to libdw */
+    struct line_table lines;
+    bool lines_loaded;
 };
 
 struct source_line {
@@ -42,11 +44,11 @@ struct debuginfo {
     struct elf_image alt_image;
     Dwarf *alt;
     const struct spans *code;
-    Elf_Data *info, *alt_info, *line; /* sections */
+    Elf_Data *info, *alt_info; /* sections */
+    struct line_sections lines;
     VEC(struct unit) units;
     struct spans spans; /* address to unit */
     size_t ranges_left, line_bytes_left, naming_steps_left;
-    bool big_endian;
 };
 
 /* `image` at `path` holds .debug_info; it and `code` must outlive d. Without usable DWARF, d stays

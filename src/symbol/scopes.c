@@ -7,14 +7,10 @@
 
 struct walk {
     struct scopes *out;
-    const struct spans *code;
-    size_t *ranges_left;
-    Dwarf_Off last; /* entry visited last: the next one must lie behind it */
-    /*
-     * C and C++ compilers put definitions beside the type, except for types local to a function
-     * (lambdas); Rust, Ada and others inside it. Types are most of a C++ unit: not looking pays.
-     */
-    bool types_hold_code;
+    struct spans *spans; /* where the ranges of scopes go */
+    bool lists;          /* functions go to the list, and are not entered */
+    Dwarf_Off last;      /* entry visited last: the next one must lie behind it, */
+    Dwarf_Off end;       /* and before this one */
 };
 
 size_t die_add_ranges(Dwarf_Die *die, const struct spans *code, uint32_t owner, struct spans *spans,
@@ -54,6 +50,10 @@ static bool unit_is_c(Dwarf_Die *unit)
            language == DW_LANG_C11 || language == LANG_C17;
 }
 
+/*
+ * C and C++ compilers put definitions beside the type, except for types local to a function
+ * (lambdas); Rust, Ada and others inside it. Types are most of a C++ unit: not looking pays.
+ */
 static bool walk_enters(const struct walk *w, int tag, bool local)
 {
     switch (tag) {
@@ -72,55 +72,111 @@ static bool walk_enters(const struct walk *w, int tag, bool local)
     case DW_TAG_interface_type:
     case DW_TAG_enumeration_type:
     case DW_TAG_variant_part:
-        return local || w->types_hold_code;
+        return local || w->out->types_hold_code;
     default:
         return false;
     }
 }
 
+/* A scope that owns code gets a number; SCOPE_NONE: it owns none. */
+static uint32_t add_scope(struct walk *w, Dwarf_Die *die, uint32_t parent, bool inlined)
+{
+    uint32_t number = (uint32_t)w->out->scopes.count;
+    if (!die_add_ranges(die, w->out->code, number, w->spans, w->out->ranges_left))
+        return SCOPE_NONE;
+    *vec_push(&w->out->scopes) = (struct scope){.die = *die,
+                                                .parent = parent,
+                                                .inlined = inlined,
+                                                .listed = w->lists,
+                                                .interior = SCOPE_NONE,
+                                                .end = w->end};
+    return number;
+}
+
 static void walk_children(struct walk *w, Dwarf_Die *parent, uint32_t scope, bool local, int depth)
 {
     Dwarf_Die die;
+    uint32_t unfinished = SCOPE_NONE; /* ends where the next entry begins */
     if (depth > DEPTH_MAX || dwarf_child(parent, &die) != 0)
         return;
     do {
         /* A forged DW_AT_sibling could lead back, or into what was visited already. */
         Dwarf_Off offset = dwarf_dieoffset(&die);
-        if (offset <= w->last)
+        if (offset <= w->last || offset >= w->end)
             return;
         w->last = offset;
+        if (unfinished != SCOPE_NONE)
+            w->out->scopes.items[unfinished].end = offset;
+        unfinished = SCOPE_NONE;
         int tag = dwarf_tag(&die);
         if (!walk_enters(w, tag, local))
             continue;
-        uint32_t inner = scope;
-        if (tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine) {
-            uint32_t number = (uint32_t)w->out->scopes.count;
-            if (die_add_ranges(&die, w->code, number, &w->out->spans, w->ranges_left)) {
-                bool inlined = tag == DW_TAG_inlined_subroutine;
-                *vec_push(&w->out->scopes) = (struct scope){die, scope, inlined};
-                inner = number;
-            }
-        }
-        if (dwarf_haschildren(&die) > 0)
-            walk_children(w, &die, inner, local || tag == DW_TAG_subprogram, depth + 1);
+        uint32_t inner = SCOPE_NONE;
+        if (tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine)
+            inner = add_scope(w, &die, scope, tag == DW_TAG_inlined_subroutine);
+        if (w->lists && inner != SCOPE_NONE)
+            unfinished = inner;
+        else if (dwarf_haschildren(&die) > 0)
+            walk_children(w, &die, inner == SCOPE_NONE ? scope : inner,
+                          local || tag == DW_TAG_subprogram, depth + 1);
     } while (dwarf_siblingof(&die, &die) == 0);
 }
 
 void scopes_load(struct scopes *s, Dwarf_Die *unit, const struct spans *code, size_t *ranges_left)
 {
+    s->code = code;
+    s->ranges_left = ranges_left;
+    s->types_hold_code = !unit_is_c(unit) && !unit_is_cplusplus(unit);
     struct walk walk = {.out = s,
-                        .code = code,
-                        .ranges_left = ranges_left,
+                        .spans = &s->functions,
+                        .lists = true,
                         .last = dwarf_dieoffset(unit),
-                        .types_hold_code = !unit_is_c(unit) && !unit_is_cplusplus(unit)};
+                        .end = UINT64_MAX};
     walk_children(&walk, unit, SCOPE_NONE, false, 0);
-    spans_flatten(&s->spans);
+    spans_flatten(&s->functions);
 }
 
-uint32_t scopes_find(const struct scopes *s, uint64_t address)
+static void read_function(struct scopes *s, uint32_t function, struct spans *spans)
 {
-    const struct span *span = spans_find(&s->spans, address);
+    Dwarf_Die die = s->scopes.items[function].die;
+    struct walk walk = {.out = s,
+                        .spans = spans,
+                        .last = dwarf_dieoffset(&die),
+                        .end = s->scopes.items[function].end};
+    walk_children(&walk, &die, function, true, 1);
+}
+
+static uint32_t find_inside(struct scopes *s, uint32_t function, uint64_t address)
+{
+    if (s->scopes.items[function].interior == SCOPE_NONE) {
+        struct spans interior = {0};
+        read_function(s, function, &interior);
+        spans_flatten(&interior);
+        s->scopes.items[function].interior = (uint32_t)s->interiors.count;
+        *vec_push(&s->interiors) = interior;
+    }
+    const struct span *span =
+        spans_find(&s->interiors.items[s->scopes.items[function].interior], address);
+    return span ? span->owner : function;
+}
+
+static uint32_t find_anywhere(struct scopes *s, uint64_t address)
+{
+    size_t listed = s->all_read ? 0 : s->scopes.count;
+    for (size_t i = 0; i < listed; i++)
+        if (s->scopes.items[i].listed)
+            read_function(s, (uint32_t)i, &s->all);
+    if (listed)
+        spans_flatten(&s->all);
+    s->all_read = true;
+    const struct span *span = spans_find(&s->all, address);
     return span ? span->owner : SCOPE_NONE;
+}
+
+uint32_t scopes_find(struct scopes *s, uint64_t address)
+{
+    const struct span *span = spans_find(&s->functions, address);
+    return span ? find_inside(s, span->owner, address) : find_anywhere(s, address);
 }
 
 struct scope *scopes_get(const struct scopes *s, uint32_t number)
@@ -130,6 +186,10 @@ struct scope *scopes_get(const struct scopes *s, uint32_t number)
 
 void scopes_release(struct scopes *s)
 {
+    for (size_t i = 0; i < s->interiors.count; i++)
+        spans_release(&s->interiors.items[i]);
+    vec_release(&s->interiors);
     vec_release(&s->scopes);
-    spans_release(&s->spans);
+    spans_release(&s->functions);
+    spans_release(&s->all);
 }

@@ -1,9 +1,13 @@
 /*
  * scopes: the functions of one DWARF unit and the calls inlined into them, by address.
  *
- * Asking libdw for the scopes of an address walks the unit's tree each time; here it is walked
- * once. A scope is a DW_TAG_subprogram or DW_TAG_inlined_subroutine that owns code; `parent` is the
- * scope it lies in. The spans lead from an address to its innermost scope.
+ * Asking libdw for the scopes of an address walks the unit's tree each time. Here the functions of
+ * a unit are listed once, and what lies in a function is read when an address first falls into it:
+ * most functions of a unit are never asked about. A scope is a DW_TAG_subprogram or
+ * DW_TAG_inlined_subroutine that owns code; `parent` is the scope it lies in.
+ *
+ * A function that lies in another one (Fortran, GNU C) has code outside of that one. An address
+ * that is in no function of the list is therefore looked for in all that they hold.
  *
  * Hostile trees: entries are visited in file order and each at most once, to a limited depth, and
  * the ranges of a whole file are counted against *ranges_left.
@@ -27,11 +31,20 @@ struct scope {
     Dwarf_Die die;
     uint32_t parent; /* SCOPE_NONE: lies in no function */
     bool inlined;
+    bool listed;       /* a function of `functions`, */
+    uint32_t interior; /* with its interior read: SCOPE_NONE means not yet */
+    Dwarf_Off end;     /* and what lies in it is before that */
 };
 
 struct scopes {
     VEC(struct scope) scopes;
-    struct spans spans;
+    struct spans functions;      /* address to a function of the list */
+    VEC(struct spans) interiors; /* address to the innermost scope in one function */
+    struct spans all;            /* address to the innermost scope in any */
+    bool all_read;
+    const struct spans *code;
+    size_t *ranges_left;
+    bool types_hold_code;
 };
 
 bool unit_is_cplusplus(Dwarf_Die *unit);
@@ -40,9 +53,11 @@ bool unit_is_cplusplus(Dwarf_Die *unit);
 size_t die_add_ranges(Dwarf_Die *die, const struct spans *code, uint32_t owner, struct spans *spans,
                       size_t *ranges_left);
 
+/* `code` and `ranges_left` must outlive it. */
 void scopes_load(struct scopes *s, Dwarf_Die *unit, const struct spans *code, size_t *ranges_left);
-uint32_t scopes_find(const struct scopes *s, uint64_t address);    /* SCOPE_NONE: none */
-struct scope *scopes_get(const struct scopes *s, uint32_t number); /* NULL for SCOPE_NONE */
+uint32_t scopes_find(struct scopes *s, uint64_t address); /* SCOPE_NONE: none */
+/* NULL for SCOPE_NONE. Good until the next scopes_find. */
+struct scope *scopes_get(const struct scopes *s, uint32_t number);
 void scopes_release(struct scopes *s);
 
 #endif

@@ -1,5 +1,7 @@
 #include "symbol/spans.h"
 
+#include <stdbool.h>
+
 #include "base/vec.h"
 
 void spans_add(struct spans *s, uint64_t low, uint64_t high, uint32_t owner)
@@ -30,9 +32,17 @@ static void piece_add(struct spans *pieces, uint64_t low, uint64_t high, uint32_
         spans_add(pieces, low, high, owner);
 }
 
+static bool is_sorted(const struct spans *s)
+{
+    for (size_t i = 1; i < s->count; i++)
+        if (span_compare(&s->items[i - 1], &s->items[i]) > 0)
+            return false;
+    return true;
+}
+
 void spans_flatten(struct spans *s)
 {
-    if (s->count)
+    if (!is_sorted(s))
         qsort(s->items, s->count, sizeof *s->items, span_compare);
     struct spans pieces = {0}, open = {0};
     uint64_t done = 0; /* everything below is in pieces */

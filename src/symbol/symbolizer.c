@@ -129,7 +129,7 @@ bool symbol_file_has_lines(struct symbolizer *s, struct symbol_file *file)
 {
     (void)s;
     symbol_file_open(file);
-    return file->info.line && file->info.units.count;
+    return file->info.lines.line && file->info.units.count;
 }
 
 static const char *name_finished(struct symbolizer *s, const char *raw)

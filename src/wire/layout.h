@@ -340,6 +340,8 @@ enum wire_note {
     WIRE_NOTE_HELD,       /* low: the tick of the mark it belongs to | a wire_held */
     WIRE_NOTE_TOUCHED, /* low: address of a large block | bytes of it that were never resident; its
                           free follows | account, size: of a process that counts in place */
+    WIRE_NOTE_ARENAS,  /* low: the tick of the mark it belongs to | bytes of CPython's arenas that
+                          were not resident */
 };
 /* What the program's allocator says of itself. */
 enum wire_allocator {

@@ -87,6 +87,18 @@ def test_honest_program(t):
     t.true("text", "nothing worth your time" in text and "peak 4." in text, text)
 
 
+def test_line_with_most(t):
+    """The line of a finding is the one that has most, by however many calls."""
+    source = os.path.join(ROOT, "tests", "programs", "two_lines.c")
+    with open(source) as text:
+        line = next(n for n, code in enumerate(text, 1) if code.rstrip().endswith("/* most */"))
+    profile = t.record(t.build("two_lines.c", "-O1"))
+    found = findings_of(t, profile)["findings"]
+    t.equal("finding", [(f["kind"], f["function"], f["line"], f["bytes"]) for f in found[:1]], [("leak", "lose", line, 1400000)])
+    rows = t.ask(profile, "report", "--by", "line")["rows"]
+    t.equal("report", [(r["line"], r["self_bytes"]) for r in rows if r["name"] == "lose"], [(line, 800000), (line - 1, 600000)])
+
+
 REAL = {
     "python3": ("/usr/bin/python3", "-c", "import json; print(len(json.dumps([{'n': i, 's': str(i)} for i in range(20000)])))"),
     "perl": ("perl", "-e", "my %h; $h{$_ % 1000} = \"x\" x 50 for 1 .. 50000; print scalar(keys %h), \"\\n\";"),

@@ -32,6 +32,7 @@ MAY_INCLUDE = {
     "view/core": {"base", "store", "answer", "cli"},  # the commands, compiled for the page
     "cli": {"base", "wire", "machine", "store", "symbol", "collect/session", "collect/counting", "collect/sampling", "collect/proc", "model",
             "analyse", "answer", "export", "view"},
+    "mpi": {"base", "store", "collect/session", "model", "cli"},  # a program of its own
 }
 NOT_HERE = {"no_page.c"}  # it is for builds without the viewer
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)

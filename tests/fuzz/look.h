@@ -198,7 +198,7 @@ static inline void look_growth(const struct recording *r, uint64_t hash)
         const struct style style = {0};
         growth_text(&g, "x.tide", 10, hash % 2, &style, &out);
         growth_json(&g, 10, &out);
-        growth_csv(&g, 10, &out);
+        growth_csv(&g, 10, NULL, &out);
         strbuf_release(&out);
         growth_release(&g);
     }
@@ -219,7 +219,7 @@ static inline void look_findings(const struct recording *r, uint64_t hash)
         findings_text(&f, "x.tide", 10, &style, &out);
         findings_brief(&f, "x.tide", 3, &out);
         findings_json(&f, 10, &out);
-        findings_csv(&f, 10, &out);
+        findings_csv(&f, 10, NULL, &out);
         strbuf_release(&out);
         findings_all_release(&f);
     }

@@ -65,6 +65,8 @@ static void test_inlined(void **state)
     assert_inlined("inlined", "inlined");
     must("cc -O2 -gdwarf-4 -o inlined4 inlined.c");
     assert_inlined("inlined4", "inlined4");
+    must("cc -O2 -gdwarf-2 -o inlined2 inlined.c");
+    assert_inlined("inlined2", "inlined2");
     must("cc -O2 -g -gz=zlib -o inlinedz inlined.c");
     assert_inlined("inlinedz", "inlinedz");
     must("cc -O2 -g -ffunction-sections -Wl,--gc-sections -o inlineds inlined.c");
@@ -72,6 +74,44 @@ static void test_inlined(void **state)
     if (tried("clang --version") == 0) { /* writes no .debug_aranges */
         must("clang -O2 -g -o inlinedc inlined.c");
         assert_inlined("inlinedc", "inlinedc");
+    }
+}
+
+/* ---- a function within a function: its code is not part of the other's ---- */
+
+static const char nested_source[] =
+    "#define MARK(name) __asm__ volatile(#name \": nop\")\n"
+    "volatile int sink;\n"
+    "static inline __attribute__((always_inline)) void deep(int n)\n"
+    "{\n"
+    "    sink += n;\n"
+    "    MARK(at_deep); /* in deep */\n"
+    "}\n"
+    "__attribute__((noinline)) void host(int n)\n"
+    "{\n"
+    "    __attribute__((noinline)) void guest(int k)\n"
+    "    {\n"
+    "        sink -= k * n;\n"
+    "        deep(k); /* calls deep */\n"
+    "        sink -= k;\n"
+    "    }\n"
+    "    guest(n);\n"
+    "    MARK(at_host); /* in host */\n"
+    "    guest(n + 1);\n"
+    "}\n"
+    "int main(int argc, char **argv) { (void)argv; host(argc); return 0; }\n";
+
+static void test_nested(void **state)
+{
+    (void)state;
+    source("nested.c", nested_source);
+    must("gcc -O2 -g -o nested nested.c");
+    for (int round = 0; round < 2; round++) {
+        assert_int_equal(resolve("nested", address_of("nested", "at_deep")), 2);
+        assert_frame(0, "deep", path("nested.c"), line_of(nested_source, "in deep"), true);
+        assert_frame(1, "guest", path("nested.c"), line_of(nested_source, "calls deep"), false);
+        assert_int_equal(resolve("nested", address_of("nested", "at_host")), 1);
+        assert_frame(0, "host", path("nested.c"), line_of(nested_source, "in host"), false);
     }
 }
 
@@ -473,6 +513,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_inlined, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_nested, setup, teardown),
         cmocka_unit_test_setup_teardown(test_unpacked, setup, teardown),
         cmocka_unit_test_setup_teardown(test_relative_source_path, setup, teardown),
         cmocka_unit_test_setup_teardown(test_debuglink, setup, teardown),

@@ -61,6 +61,24 @@
     ".endr\n"                                                                                      \
     "2:\n"
 
+/* A landing for an indirect jump (hint #36 is bti j), and a frame record. */
+#define BEGIN_FRAME                                                                                \
+    "hint #36\n"                                                                                   \
+    "stp x29, x30, [sp, #-16]!\n"                                                                  \
+    ".cfi_def_cfa_offset 16\n"                                                                     \
+    ".cfi_offset x29, -16\n"                                                                       \
+    ".cfi_offset x30, -8\n"                                                                        \
+    "mov x29, sp\n"                                                                                \
+    ".cfi_def_cfa x29, 16\n"
+/* The registers and the stack are the caller's again. */
+#define END_FRAME                                                                                  \
+    "mov sp, x29\n"                                                                                \
+    ".cfi_def_cfa sp, 16\n"                                                                        \
+    "ldp x29, x30, [sp], #16\n"                                                                    \
+    ".cfi_def_cfa_offset 0\n"                                                                      \
+    ".cfi_restore x29\n"                                                                           \
+    ".cfi_restore x30\n"
+
 /*
  * Calls a hook for a function of the executable; x16: the slot. Within one source file compilers
  * know which registers a function leaves alone, whatever the convention says: all are kept but for
@@ -75,13 +93,7 @@ __asm__(".text\n"
         ".type entry_wrapper, %function\n"
         "entry_wrapper:\n"
         ".cfi_startproc\n"
-        "hint #36\n" /* bti j */
-        "stp x29, x30, [sp, #-16]!\n"
-        ".cfi_def_cfa_offset 16\n"
-        ".cfi_offset x29, -16\n"
-        ".cfi_offset x30, -8\n"
-        "mov x29, sp\n"
-        ".cfi_def_cfa x29, 16\n"
+        BEGIN_FRAME
         "sub sp, sp, #128\n"
         "stp x1, x2, [x29, #-128]\n"
         "stp x3, x4, [x29, #-112]\n"
@@ -101,12 +113,7 @@ __asm__(".text\n"
         "ldp x11, x12, [x29, #-48]\n"
         "ldp x13, x14, [x29, #-32]\n"
         "ldp x15, x18, [x29, #-16]\n"
-        "mov sp, x29\n"
-        ".cfi_def_cfa sp, 16\n"
-        "ldp x29, x30, [sp], #16\n"
-        ".cfi_def_cfa_offset 0\n"
-        ".cfi_restore x29\n"
-        ".cfi_restore x30\n"
+        END_FRAME
         "ret\n"
         ".cfi_endproc\n"
         ".size entry_wrapper, . - entry_wrapper\n"
@@ -126,13 +133,7 @@ __asm__(".text\n"
         ".type entry_told, %function\n"
         "entry_told:\n"
         ".cfi_startproc\n"
-        "hint #36\n" /* bti j */
-        "stp x29, x30, [sp, #-16]!\n"
-        ".cfi_def_cfa_offset 16\n"
-        ".cfi_offset x29, -16\n"
-        ".cfi_offset x30, -8\n"
-        "mov x29, sp\n"
-        ".cfi_def_cfa x29, 16\n"
+        BEGIN_FRAME
         "sub sp, sp, #160\n"
         "stp x0, x1, [sp]\n"
         "stp x2, x3, [sp, #16]\n"
@@ -155,12 +156,7 @@ __asm__(".text\n"
         "ldp x12, x13, [sp, #96]\n"
         "ldp x14, x15, [sp, #112]\n"
         "ldp x16, x18, [sp, #128]\n"
-        "mov sp, x29\n"
-        ".cfi_def_cfa sp, 16\n"
-        "ldp x29, x30, [sp], #16\n"
-        ".cfi_def_cfa_offset 0\n"
-        ".cfi_restore x29\n"
-        ".cfi_restore x30\n"
+        END_FRAME
         "ldr x16, [x16, #16]\n"
         "br x16\n"
         ".cfi_endproc\n"
@@ -349,9 +345,8 @@ bool entry_calls(const struct entry *e, const uint64_t *functions, size_t count)
         if (!i.relative_size)
             continue;
         uint64_t target = instruction_target(e->code + at, &i, e->address + at);
-        for (size_t k = 0; k < count; k++)
-            if (target == functions[k])
-                return true;
+        if (entry_among(target, functions, count))
+            return true;
     }
     return false;
 }

@@ -316,9 +316,8 @@ bool entry_calls(const struct entry *e, const uint64_t *functions, size_t count)
         if (!i.relative_at)
             continue;
         uint64_t target = instruction_target(e->code + at, &i, e->address + at);
-        for (size_t k = 0; k < count; k++)
-            if (target == functions[k])
-                return true;
+        if (entry_among(target, functions, count))
+            return true;
     }
     return false;
 }

@@ -42,19 +42,34 @@ static struct stamp stamp_of(const struct target *t, const uint64_t *words)
         .major_faults = words[6]};
 }
 
-#define HELD_REACH 1024 /* marks of other threads that may have come between */
+#define REACH 1024 /* marks of other threads that may have come between */
 
-/* It follows its mark. */
+/* The mark that a note belongs to, which follows it; NULL: it is not there. */
+static struct pending_mark *mark_before(struct target *t, uint32_t tick)
+{
+    size_t first = t->marks.pending.count > REACH ? t->marks.pending.count - REACH : 0;
+    for (size_t i = t->marks.pending.count; i-- > first;)
+        if (t->marks.pending.items[i].tick == tick)
+            return &t->marks.pending.items[i];
+    return NULL;
+}
+
 static void note_held(struct target *t, uint32_t tick, const uint64_t *words)
 {
+    struct pending_mark *mark = mark_before(t, tick);
     struct wire_held held;
     memcpy(&held, &words[1], sizeof held);
-    size_t first = t->marks.pending.count > HELD_REACH ? t->marks.pending.count - HELD_REACH : 0;
-    for (size_t i = t->marks.pending.count; i-- > first;)
-        if (t->marks.pending.items[i].tick == tick) {
-            stamp_set_held(&t->marks.pending.items[i].stamp, &held);
-            return;
-        }
+    if (mark)
+        stamp_set_held(&mark->stamp, &held);
+}
+
+static void note_arenas(struct target *t, uint32_t tick, uint64_t absent_bytes)
+{
+    struct pending_mark *mark = mark_before(t, tick);
+    if (mark) {
+        mark->absent_bytes = absent_bytes;
+        mark->absent_known = true;
+    }
 }
 
 uint32_t marks_note(struct target *t, uint32_t thread, const uint64_t *words)
@@ -86,6 +101,9 @@ uint32_t marks_note(struct target *t, uint32_t thread, const uint64_t *words)
     }
     case WIRE_NOTE_HELD:
         note_held(t, tick, words);
+        return 0;
+    case WIRE_NOTE_ARENAS:
+        note_arenas(t, tick, words[1]);
         return 0;
     case WIRE_NOTE_PAUSED:
         t->was_paused = true;
@@ -158,7 +176,9 @@ void marks_finish(struct target *t, struct strpool *strings)
             (struct mark){.label = strpool_add(strings, strpool_get(&t->marks.labels, m->label)),
                           .thread = m->thread < p->threads.count ? m->thread : 0,
                           .intervals = interval_log_find(&t->timeline, m->tick - 1),
-                          .stamp = m->stamp};
+                          .stamp = m->stamp,
+                          .absent_bytes = m->absent_bytes,
+                          .absent_known = m->absent_known};
         if (mark->intervals) {
             const struct slice *before = &t->timeline.slices.items[mark->intervals - 1];
             mark->stamp.live_bytes = before->live_bytes;

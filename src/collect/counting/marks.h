@@ -19,6 +19,8 @@ struct pending_mark {
     uint32_t tick; /* the first one after it */
     uint32_t label, thread;
     struct stamp stamp;
+    uint64_t absent_bytes; /* as struct mark has them */
+    bool absent_known;
 };
 
 struct marks {

@@ -13,6 +13,8 @@
 #define APART_NS      500000000 /* where there are no marks, at first */
 #define APART_COST    50        /* times what the last one took: 2 % of a processor */
 #define PERIODIC_COST 200       /* the same where nobody asked: only who is killed needs them */
+#define TRIES         3         /* to read events and pages without a change in between, */
+#define MOVED_SHARE   100       /* of more than one part in so many */
 #define RESERVE_BYTES (UINT64_C(1) << 30)
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -105,6 +107,37 @@ void footprint_look(struct footprint_look *l, struct target *t, enum footprint_k
     l->cost_ns = monotonic_ns() - begun;
 }
 
+static uint64_t apart(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
+/*
+ * Reads the events first, and then the pages: what the program allocates in between would count as
+ * free. So this is done again if RSS has changed meanwhile. If the program is too fast for that, how
+ * much it changed is kept with what was seen.
+ */
+static void look_at_running(struct footprint_look *l, struct target *t, enum footprint_kind kind,
+                            uint64_t time_ns)
+{
+    uint64_t cost_ns = 0;
+    for (int i = 0; i < TRIES; i++) {
+        struct stamp before = {0};
+        uint64_t begun = monotonic_ns();
+        uint64_t now_ns = begun - t->start_monotonic_ns;
+        if (i > 0)
+            let_go(l);
+        stamp_take(t, now_ns, &before);
+        target_drain(t, now_ns);
+        footprint_look(l, t, kind, kind == FOOTPRINT_SNAPSHOT ? time_ns : now_ns, false);
+        l->footprint.moved_bytes = apart(l->footprint.rss_bytes, before.rss_bytes);
+        cost_ns += monotonic_ns() - begun;
+        if (l->footprint.moved_bytes <= l->footprint.rss_bytes / MOVED_SHARE)
+            break;
+    }
+    l->cost_ns = cost_ns;
+}
+
 /* --- keeping ---------------------------------------------------------------------------------- */
 
 void footprint_thin_out(struct profile *p)
@@ -155,7 +188,7 @@ void footprint_finish(struct footprint_look *l, struct target *t)
 void footprint_take(struct target *t, enum footprint_kind kind, uint64_t now_ns)
 {
     struct footprint_look l;
-    footprint_look(&l, t, kind, now_ns, false);
+    look_at_running(&l, t, kind, now_ns);
     footprint_finish(&l, t);
 }
 

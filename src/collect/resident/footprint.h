@@ -20,9 +20,10 @@
  *
  * Footprints are taken when the program begins to end, at snapshots, soon after marks, and now and
  * then. At the end the program stands still and the account is exact. Otherwise it runs on, and
- * what it allocates meanwhile counts as free. The first mark always gets a footprint, later ones as
- * often as 2 % of one processor allows. At most FOOTPRINTS_MAX are kept: if there are more, every
- * second one is dropped, but never the first and the last.
+ * what it allocates meanwhile counts as free: how much RSS changed between the reading of events and
+ * that of pages is a bound of that (moved_bytes). The first mark always gets a footprint, later
+ * ones as often as 2 % of one processor allows. At most FOOTPRINTS_MAX are kept: if there are more,
+ * every second one is dropped, but never the first and the last.
  *
  * footprint_look reads the process; footprint_finish sums up, and needs it no more. No events may
  * be read in between.
@@ -50,6 +51,7 @@ struct footprint_look {
 void footprint_look(struct footprint_look *l, struct target *t, enum footprint_kind kind,
                     uint64_t now_ns, bool exact);
 void footprint_finish(struct footprint_look *l, struct target *t);
+/* While it runs; reads its events, too. */
 void footprint_take(struct target *t, enum footprint_kind kind, uint64_t now_ns);
 /* An estimate of what one costs, in processor time. */
 uint64_t footprint_cost_ns(const struct target *t);

@@ -104,6 +104,8 @@ static struct profile *unseen_program(struct session *s, struct recording *r)
                           .duration_ns = elapsed_ns(s),
                           .executable = xstrdup(s->options->argv[0]),
                           .host = xstrdup(""),
+                          .rank1 = s->options->rank1,
+                          .ranks = s->options->ranks,
                           .complete = s->program_ended};
     for (char *const *a = s->options->argv; *a; a++)
         *vec_push(&p->command) = xstrdup(*a);

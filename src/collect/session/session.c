@@ -96,6 +96,8 @@ static void begin_target(struct session *s, struct target *t)
     char host[256] = "";
     gethostname(host, sizeof host - 1);
     t->profile.host = xstrdup(host);
+    t->profile.rank1 = s->options->rank1;
+    t->profile.ranks = s->options->ranks;
     t->profile.sampling.alone = !s->options->library;
     t->profile.sampling.cpu_period_ns = s->samples ? s->options->sampling.cpu_period_ns : 0;
     t->profile.sampling.wall = s->samples && s->options->sampling.wall;

@@ -53,6 +53,7 @@ struct session_options {
     bool full_scan;            /* look at all of it, however long it takes (end_budget.h) */
     const struct recorded_default *defaults; /* for reports; kept in the file as they are */
     size_t default_count;
+    uint32_t rank1, ranks; /* of a parallel job: its rank from 1, and how many there are; 0: none */
     void (*progress)(void *context, const struct session_status *status);
     void *context;
 };

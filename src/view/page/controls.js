@@ -3,7 +3,7 @@ import {core} from "./core.js";
 import {button, el, replace, segmented, selection} from "./dom.js";
 import {base_name, bytes, shorten} from "./format.js";
 import {processes_with_words} from "./process_list.js";
-import {change, state} from "./state.js";
+import {change, state, unfiltered} from "./state.js";
 import {METRIC_TITLES, metric_of, words_of} from "./words.js";
 
 const METRICS = [
@@ -20,20 +20,7 @@ export async function find_lacking_metrics(redraw) {
     lacking.clear();
     for (const metric of OPTIONAL) {
         try {
-            const words = words_of("report", {
-                ...state,
-                metric,
-                mode: "at",
-                at: "",
-                within: [],
-                ignore: [],
-                fold: [],
-                thread: "",
-                language: "both",
-                imports: "shown",
-                by: "function"
-            },
-                ["--top", "1", "--json"]);
+            const words = words_of("report", {...unfiltered(state), metric}, ["--top", "1", "--json"]);
             const answer = await core.ask(words, Number(state.file));
             if (!answer.sum.bytes && !answer.sum.count)
                 lacking.set(metric, "the recording has none");

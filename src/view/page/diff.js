@@ -10,15 +10,13 @@ import {
     fixed,
     highest,
     lowest,
-    place_of,
     shorten,
     signed,
-    time,
-    whole_place
+    time
 } from "./format.js";
 import {limits_of} from "./limits.js";
 import {change} from "./state.js";
-import {function_link} from "./stacks.js";
+import {function_link, WHERE_COLUMN} from "./stacks.js";
 import {data_table} from "./table.js";
 import {METRIC_TITLES, words_of} from "./words.js";
 
@@ -79,14 +77,7 @@ function diff_columns(answer, unit) {
                 ? function_link(name(row))
                 : el("span", {class: "name"}, shorten(name(row), 90))
         },
-        {
-            key: "where",
-            title: "where",
-            left: true,
-            value: (row) => place_of(row),
-            hint: whole_place,
-            node: (row) => el("span", {class: "place"}, place_of(row))
-        }
+        WHERE_COLUMN
     ];
 }
 

@@ -3,9 +3,9 @@ import {Chart, picture_width} from "./chart.js";
 import {core} from "./core.js";
 import {el} from "./dom.js";
 import {fit_points} from "./fit.js";
-import {bytes, count, highest, lowest, place_of, signed, time, whole_place} from "./format.js";
+import {bytes, count, highest, lowest, signed, time} from "./format.js";
 import {csv_of} from "./save.js";
-import {function_link, stack_list} from "./stacks.js";
+import {function_link, stack_list, WHERE_COLUMN} from "./stacks.js";
 import {data_table} from "./table.js";
 import {words_of} from "./words.js";
 
@@ -93,14 +93,7 @@ function sites_table(sites, unit) {
             hint: (row) => row.function,
             node: (row) => function_link(row.function)
         },
-        {
-            key: "where",
-            title: "where",
-            left: true,
-            value: (row) => place_of(row),
-            hint: whole_place,
-            node: (row) => el("span", {class: "place"}, place_of(row))
-        },
+        WHERE_COLUMN,
     ];
     return data_table({columns, rows: sites, open: (row) => stack_list(row.stack), name: "sites"});
 }

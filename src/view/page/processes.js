@@ -4,26 +4,12 @@ import {button, el} from "./dom.js";
 import {amount, bytes, count, highest, shorten} from "./format.js";
 import {largest_process, process_rows} from "./process_list.js";
 import {csv_of} from "./save.js";
-import {change} from "./state.js";
+import {change, unfiltered} from "./state.js";
 import {data_table} from "./table.js";
 import {words_of} from "./words.js";
 
 function processes_words(now) {
-    return words_of("report", {
-        ...now,
-        metric: "",
-        by: "function",
-        mode: "at",
-        at: "",
-        within: [],
-        ignore: [],
-        fold: [],
-        thread: "",
-        language: "both",
-        imports: "shown",
-        size: "requested"
-    },
-        ["--top", "1", "--json"]);
+    return words_of("report", unfiltered(now), ["--top", "1", "--json"]);
 }
 
 async function draw_processes(now) {

@@ -14,6 +14,16 @@ export function function_link(name, room = 70, more = {}) {
         {class: "link name", title: `${told_name(name)}\ncallers and callees`});
 }
 
+// The column of a table (table.js) that says where a row's function is.
+export const WHERE_COLUMN = {
+    key: "where",
+    title: "where",
+    left: true,
+    value: (row) => place_of(row),
+    hint: whole_place,
+    node: (row) => el("span", {class: "place"}, place_of(row))
+};
+
 function frame_line(frame) {
     return el("li", {class: `frame ${frame.kind || ""}`}, function_link(frame.function, 90), " ",
         el("span", {class: "place", title: whole_place(frame)}, place_of(frame)),

@@ -35,6 +35,12 @@ export const DEFAULTS = Object.freeze({
     spread: "size", // lifetime
 });
 
+// The state as it would be without filters, at the end of the run, in bytes that were asked for.
+export function unfiltered(state) {
+    const {mode, since, at, within, ignore, fold, thread, language, imports, metric, by, size} = DEFAULTS;
+    return {...state, mode, since, at, within, ignore, fold, thread, language, imports, metric, by, size};
+}
+
 export function to_hash(state) {
     const words = [];
     for (const [name, normal] of Object.entries(DEFAULTS)) {

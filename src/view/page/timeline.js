@@ -5,7 +5,7 @@ import {core} from "./core.js";
 import {el, replace, sv} from "./dom.js";
 import {bytes, count, highest, time} from "./format.js";
 import {named_moments, neighbour, ribbon_runs, time_of, word_at} from "./moments.js";
-import {change, state} from "./state.js";
+import {change, state, unfiltered} from "./state.js";
 import {words_of} from "./words.js";
 
 const SNAP_PX = 7;
@@ -26,21 +26,7 @@ const nothing = () => null;
 
 // Everything that the timeline of a process shows; what a recording lacks is empty.
 export async function timeline_data(now) {
-    const plain = {
-        ...now,
-        since: "",
-        at: "",
-        mode: "at",
-        within: [],
-        ignore: [],
-        fold: [],
-        thread: "",
-        language: "both",
-        imports: "shown",
-        metric: "",
-        by: "function",
-        size: "requested"
-    };
+    const plain = unfiltered(now);
     const which = Number(now.file),
           ask = (command, ...more) => core.ask(words_of(command, plain, [...more, "--json"]), which).catch(nothing);
     const report = await core.ask(words_of("report", plain, ["--top", "1", "--json"]), which);

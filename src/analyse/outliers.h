@@ -1,0 +1,26 @@
+/*
+ * outliers: which inputs of a merged recording differ from the others.
+ *
+ * An input is an outlier if its value is above half as much again as the median, and further from
+ * it than five times what half of the inputs stay within (the median of the distances, scaled as
+ * for a normal distribution). Only totals of inputs are compared: the table of inputs has them.
+ *
+ * Ownership: outliers_release frees the list; the recording is borrowed.
+ */
+#ifndef TIDE_ANALYSE_OUTLIERS_H
+#define TIDE_ANALYSE_OUTLIERS_H
+
+#include "model/query.h"
+#include "store/merge.h"
+
+struct outliers {
+    uint64_t median;
+    VEC(uint32_t) inputs; /* the largest value first */
+};
+
+/* The total that a metric has in the table of inputs; INPUT_VALUES: none. */
+enum input_value outliers_value(enum metric m);
+void outliers_find(struct outliers *o, const struct merge *m, enum input_value value);
+void outliers_release(struct outliers *o);
+
+#endif

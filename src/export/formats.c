@@ -1,0 +1,147 @@
+#include <errno.h>
+#include <string.h>
+
+#include "base/say.h"
+#include "export/export.h"
+
+#define ONE_STATE (EXPORT_METRIC | EXPORT_AT | EXPORT_SINCE)
+
+const struct export_format export_formats[] = {
+    {.name = "pprof",
+     .ending = "pb.gz",
+     .reader = "go tool pprof, Pyroscope, Parca, speedscope",
+     .holds =
+         "stacks with inlined functions, build ids and threads: allocated and live, or one metric",
+     .loses = "times, marks or leaks",
+     .takes = ONE_STATE,
+     .binary = true,
+     .write = export_pprof},
+    {.name = "folded",
+     .ending = "folded",
+     .reader = "flamegraph.pl, inferno, speedscope",
+     .holds = "stacks of function names with one amount",
+     .loses = "counts, files, lines, libraries, threads or times",
+     .takes = ONE_STATE,
+     .write = export_folded},
+    {.name = "speedscope",
+     .ending = "speedscope.json",
+     .reader = "speedscope.app",
+     .holds = "stacks with files and lines, a profile for each metric",
+     .loses = "counts, libraries, threads or times",
+     .takes = ONE_STATE,
+     .write = export_speedscope},
+    {.name = "firefox",
+     .ending = "firefox.json",
+     .reader = "profiler.firefox.com",
+     .holds =
+         "allocations and frees, or CPU samples, over time with stacks; memory counters, marks",
+     .loses = "counts or build ids; times are the ends of intervals",
+     .takes = ONE_STATE,
+     .write = export_firefox},
+    {.name = "callgrind",
+     .ending = "callgrind",
+     .reader = "callgrind_annotate, KCachegrind, QCachegrind",
+     .holds = "functions and lines with what they and their callees have, of several metrics",
+     .loses = "stacks beyond caller and callee, threads or times",
+     .takes = ONE_STATE,
+     .write = export_callgrind},
+    {.name = "massif",
+     .ending = "massif",
+     .reader = "ms_print, massif-visualizer",
+     .holds = "the heap over time, with the calls that hold it; peak and end with all stacks",
+     .loses = "counts, threads or marks",
+     .takes = EXPORT_METRIC | EXPORT_AT,
+     .write = export_massif},
+    {.name = "dhat",
+     .ending = "dhat.json",
+     .reader = "dh_view.html of valgrind, the Firefox Profiler",
+     .holds = "stacks with what they allocated, had at most, at the peak and at the end",
+     .loses = "threads, marks or accesses; lifetimes leave out blocks that were freed in the "
+              "interval of their allocation",
+     .write = export_dhat},
+    {.name = "heaptrack",
+     .ending = "heaptrack.gz",
+     .reader = "heaptrack_print, heaptrack_gui",
+     .holds = "stacks with what they allocated, temporary ones, the peak and what was never freed",
+     .loses = "threads, marks or sizes of single blocks; what is live between start, peak and end "
+              "is a lower bound",
+     .binary = true,
+     .write = export_heaptrack},
+    {.name = "chrome",
+     .ending = "trace.json",
+     .reader = "ui.perfetto.dev, about:tracing",
+     .holds = "live heap of processes and threads, RSS and page faults over time, marks, threads",
+     .loses = "stacks",
+     .takes = EXPORT_AT | EXPORT_SINCE,
+     .write = export_chrome},
+    {.name = "sqlite",
+     .ending = "sqlite",
+     .reader = "sqlite3, pandas, DuckDB",
+     .holds =
+         "every process: functions, stacks, sites, intervals, marks, leaks and findings as tables",
+     .loses = "histograms, realloc chains or accounts of resident memory",
+     .binary = true,
+     .in_place = true,
+     .whole = true,
+     .write = export_sqlite},
+    {.name = "csv",
+     .ending = "csv",
+     .reader = "spreadsheets, pandas, DuckDB",
+     .holds = "a table of a command, as its --csv",
+     .takes = ONE_STATE | EXPORT_TABLE,
+     .write = export_csv},
+    {.name = "npy",
+     .ending = "npy",
+     .reader = "numpy",
+     .holds = "a table of a command, as a structured array",
+     .takes = ONE_STATE | EXPORT_TABLE,
+     .binary = true,
+     .write = export_npy},
+    {.name = "html",
+     .ending = "html",
+     .reader = "browsers",
+     .holds = "the page of tidemark view, with all of the recording",
+     .whole = true},
+};
+const size_t export_format_count = sizeof export_formats / sizeof *export_formats;
+
+int export_format_find(const char *name, const struct export_format **out, struct err *err)
+{
+    struct strbuf names = {0};
+    for (size_t i = 0; i < export_format_count; i++) {
+        if (strcmp(export_formats[i].name, name) == 0) {
+            *out = &export_formats[i];
+            strbuf_release(&names);
+            return 0;
+        }
+        strbuf_printf(&names, "%s%s", i ? ", " : "", export_formats[i].name);
+    }
+    err_set(err, -EINVAL, "--format '%s' is not known; it is one of %s", name, names.data);
+    strbuf_release(&names);
+    return -EINVAL;
+}
+
+int export_stacks(struct export *e, struct stack_table *t, struct err *err)
+{
+    enum size_kind size = e->query->size;
+    bool whole = !e->query->at && !e->query->since;
+    const struct stack_column heap[] = {{METRIC_LIVE, size},
+                                        {METRIC_TOTAL, size},
+                                        {METRIC_TEMPORARY, SIZE_REQUESTED},
+                                        {METRIC_PEAK, size}};
+    const struct stack_column one = {e->query->metric, size};
+    return e->metric_given ? stack_table_init(t, e->recording, e->query, &one, 1, err)
+                           : stack_table_init(t, e->recording, e->query, heap, whole ? 4 : 3, err);
+}
+
+void export_tell_shrunk(struct export *e, const char *format, const struct stack_table *t,
+                        size_t column, const struct value *own)
+{
+    enum metric metric = t->columns[column].metric;
+    uint64_t shrank = 0;
+    for (size_t n = 1; n < t->merged.parent.count; n++)
+        shrank += own[n].amount < 0 ? -(uint64_t)own[n].amount : 0;
+    if (shrank)
+        say(e->notes, "tidemark export: %r holds no stacks that shrank: %d %r of %r are left out\n",
+            format, shrank, metric_is_time(metric) ? "ns" : "bytes", report_metric_title(metric));
+}

@@ -1,0 +1,39 @@
+/*
+ * protobuf: the few kinds of fields that profile.proto has, appended to a strbuf.
+ */
+#ifndef TIDE_EXPORT_PROTOBUF_H
+#define TIDE_EXPORT_PROTOBUF_H
+
+#include <string.h>
+
+#include "base/strbuf.h"
+
+/* A number; 0 is what a field has that is not there. */
+static inline void proto_number(struct strbuf *out, unsigned field, uint64_t value)
+{
+    if (!value)
+        return;
+    strbuf_varint(out, (uint64_t)field << 3);
+    strbuf_varint(out, value);
+}
+
+static inline void proto_bytes(struct strbuf *out, unsigned field, const char *bytes, size_t size)
+{
+    strbuf_varint(out, (uint64_t)field << 3 | 2);
+    strbuf_varint(out, size);
+    strbuf_add(out, bytes, size);
+}
+
+static inline void proto_text(struct strbuf *out, unsigned field, const char *text)
+{
+    proto_bytes(out, field, text, strlen(text));
+}
+
+/* A message, or packed numbers, which is then empty again. Its memory is freed. */
+static inline void proto_message(struct strbuf *out, unsigned field, struct strbuf *message)
+{
+    proto_bytes(out, field, message->data ? message->data : "", message->size);
+    strbuf_release(message);
+}
+
+#endif

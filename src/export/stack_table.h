@@ -1,0 +1,77 @@
+/*
+ * stack_table: the call stacks of a process with several metrics side by side.
+ *
+ * An answer (model/answer.h) has one metric. Other tools' formats want several of the same stack: allocations
+ * and what is live, or what was live at the peak and what is left. A row is one site: a stack and the
+ * thread that allocated there. Focus, process and moments are those of the query, and stacks look as in
+ * `report --by stack`: summed by stack and thread, a column is that report's.
+ *
+ * Ownership: borrows recording and query; stack_table_release frees the rest.
+ */
+#ifndef TIDE_EXPORT_STACK_TABLE_H
+#define TIDE_EXPORT_STACK_TABLE_H
+
+#include "model/answer.h"
+
+#define STACK_COLUMNS 8
+
+struct stack_column {
+    enum metric metric;
+    enum size_kind size;
+    bool ever; /* rows also for what had some of it at another time */
+};
+
+struct stack_row {
+    uint32_t site;   /* in profile.sites */
+    uint32_t call;   /* in tree: the call that is charged, innermost of the stack */
+    uint32_t node;   /* in merged: the same, equal stacks have one number */
+    uint32_t thread; /* in profile.threads; their number: it is not known */
+    struct value values[STACK_COLUMNS];
+};
+
+struct stack_table {
+    const struct recording *recording;
+    const struct profile *profile;
+    const struct query *query;
+    size_t column_count;
+    struct stack_column columns[STACK_COLUMNS];
+    struct window windows[STACK_COLUMNS];
+    struct frame_table frames;
+    struct call_tree tree; /* its values mean nothing: they only say which stacks there are */
+    struct merged merged;
+    VEC(struct stack_row) rows; /* in order of site; at least one column is not zero, or ever was */
+};
+
+/* Errors are those of answer_query for each of the metrics. */
+int stack_table_init(struct stack_table *t, const struct recording *r, const struct query *q,
+                     const struct stack_column *columns, size_t count, struct err *err);
+void stack_table_release(struct stack_table *t);
+
+/* The sum of a column, and for each node of `merged` what its stack has of it: the caller frees that. */
+struct value stack_table_sum(const struct stack_table *t, size_t column);
+struct value *stack_table_own(const struct stack_table *t, size_t column);
+/* The same with all that is below each node. */
+struct value *stack_table_below(const struct stack_table *t, size_t column);
+
+/* The name of a row's thread; "": not known. */
+const char *stack_table_thread(const struct stack_table *t, const struct stack_row *row);
+
+/* The parts of a frame as text; file and module are "" where they are not known. */
+struct stack_frame {
+    const char *name, *file, *module;
+    uint32_t line; /* 0: not known */
+    bool python, inlined;
+};
+struct stack_frame stack_frame_of(const struct frame_table *t, uint32_t frame);
+
+/* By frame, the address of some call that it is of; 0: none is known. The caller frees them. */
+uint64_t *stack_table_addresses(const struct stack_table *t);
+
+/* The interval that has the peak in it: its own peak is the process's. The time of the peak is known less
+ * exactly. The number of intervals: there is none. */
+size_t profile_peak_interval(const struct profile *p);
+
+/* The command line, words separated by spaces. */
+void profile_command(const struct profile *p, struct strbuf *out);
+
+#endif

@@ -1,0 +1,66 @@
+/*
+ * line_table: the line table of one DWARF unit: which source line an address is from.
+ *
+ * Reads .debug_line of DWARF 2 to 5. libdw could do it, but it makes a record of every row, sorts
+ * them all, and does the same for the names of the files alone; that was a third of what naming
+ * costs. Here a row takes 16 bytes, and only the sequences are sorted: a sequence is in the order
+ * of addresses already.
+ *
+ * Hostile tables: all reads are checked against the sections. A table of n bytes makes at most n
+ * rows and n files; the caller limits n. Names are checked to end inside of their section. A table
+ * that makes no sense has no lines from there on.
+ *
+ * Ownership: {0} is empty; line_table_release frees. Strings point into the sections, or belong to
+ * the table.
+ */
+#ifndef TIDE_SYMBOL_LINE_TABLE_H
+#define TIDE_SYMBOL_LINE_TABLE_H
+
+#include <libelf.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+
+struct line_sections {
+    const Elf_Data *line, *line_str, *str; /* NULL: absent */
+    bool big_endian;
+};
+
+struct line_row {
+    uint64_t address;
+    uint32_t file, line;
+};
+
+/* Rows of rising addresses, for the code in [low, high). */
+struct line_sequence {
+    uint64_t low, high;
+    size_t first, count;
+};
+
+struct line_file {
+    const char *name;
+    uint64_t directory;
+    char *path; /* with its directory; made when it is first asked for */
+};
+
+struct line_table {
+    VEC(struct line_row) rows;
+    VEC(struct line_sequence) sequences; /* by their low addresses */
+    VEC(struct line_file) files;         /* as they are numbered: before DWARF 5 from 1 on */
+    VEC(const char *) directories; /* likewise; number 0 is the unit's own, NULL before DWARF 5 */
+};
+
+/* The table at `offset` of the section; `t` is empty. */
+void line_table_load(struct line_table *t, const struct line_sections *sections, uint64_t offset);
+void line_table_release(struct line_table *t);
+
+/* NULL: no row is for this address. */
+const struct line_row *line_table_find(const struct line_table *t, uint64_t address);
+/* Its path, relative to the unit's directory if it does not begin with a slash. NULL: not known. */
+const char *line_table_path(struct line_table *t, uint64_t file);
+
+/* The length that the table at `offset` claims; UINT64_MAX: there is none. */
+uint64_t line_table_bytes(const struct line_sections *sections, uint64_t offset);
+
+#endif
