@@ -8,8 +8,8 @@
 
 #define WINDOW_BITS    13 /* WIRE_ACCOUNTS_FIRST */
 #define WINDOWS        (26 - WINDOW_BITS)
-#define CLAIMED        32 /* accounts at a time: a page */
-#define CELLS_CLAIMED  8  /* accounts, for twice as many cells */
+#define CLAIMED        32        /* accounts at a time: a page */
+#define CELLS_CLAIMED  8         /* accounts, for twice as many cells */
 #define PENDING_MOST   (4 << 10) /* bytes that a thread adds to the heap before others know */
 #define ROW_LIMIT      (UINT32_C(1) << 31)
 #define SLACK_MOST     (UINT64_C(1) << 30)
@@ -60,8 +60,8 @@ static bool window_map(unsigned window)
     size_t size = ((size_t)WIRE_ACCOUNTS_FIRST << window) * UNIT;
     if (window >= WINDOWS || !sys_leaves_room(size))
         return false;
-    uintptr_t last_page = atomic_load(&shared.windows[window - 1]) + window_start(window) * UNIT -
-                          WIRE_PAGE;
+    uintptr_t last_page =
+        atomic_load(&shared.windows[window - 1]) + window_start(window) * UNIT - WIRE_PAGE;
     sys_call(SYS_munlock, last_page, (long)WIRE_PAGE);
     long copy = sys_call(SYS_mremap, last_page, 0L, size + WIRE_PAGE, (long)MREMAP_MAYMOVE, 0L);
     if (copy < 0 && copy > -4096)
@@ -408,9 +408,9 @@ static inline void total_shrinks(struct thread *t, struct wire_account *a, uint6
         store(&s->interval_peak_bytes, live);
         if (live > load(&s->peak_bytes)) {
             store(&s->peak_bytes, live);
-            atomic_store_explicit(
-                &s->peak_epoch, atomic_load_explicit(&s->peak_epoch, memory_order_relaxed) + 1,
-                memory_order_relaxed);
+            atomic_store_explicit(&s->peak_epoch,
+                                  atomic_load_explicit(&s->peak_epoch, memory_order_relaxed) + 1,
+                                  memory_order_relaxed);
         }
     }
     uint32_t epoch = atomic_load_explicit(&s->peak_epoch, memory_order_relaxed);
@@ -421,9 +421,8 @@ static inline void total_shrinks(struct thread *t, struct wire_account *a, uint6
 
 /* --- sizes and lifetimes ---------------------------------------------------------------------- */
 
-static __attribute__((noinline)) struct wire_cell *cell_of(struct thread *t,
-                                                           struct wire_account *a, unsigned group,
-                                                           unsigned lives)
+static __attribute__((noinline)) struct wire_cell *cell_of(struct thread *t, struct wire_account *a,
+                                                           unsigned group, unsigned lives)
 {
     struct counting *c = &t->counting;
     for (uint32_t n = a->cells; n;) {

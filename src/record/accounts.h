@@ -27,11 +27,11 @@ struct account_table {
 
 /* A thread's part of it. */
 struct counting {
-    uint32_t owner; /* times WIRE_ACCOUNT_OWNER */
+    uint32_t owner;                  /* times WIRE_ACCOUNT_OWNER */
     uint32_t accounts, accounts_end; /* claimed and not used yet */
     uint32_t cells, cells_end;
     struct account_table own, others;
-    int64_t pending;     /* what it added to the heap and has not told yet, if there are others */
+    int64_t pending;      /* what it added to the heap and has not told yet, if there are others */
     uintptr_t last_alloc; /* its latest allocation, while it may be temporary; else 0 */
     struct {
         uintptr_t address; /* the same, until it does anything else to the heap; else 0 */
@@ -43,7 +43,7 @@ struct counting {
     bool moving_known, moving_told, moving_sure;
 };
 
-void accounts_init(struct counting *c, void *memory); /* COUNTING_BYTES, zeroed */
+void accounts_init(struct counting *c, void *memory);    /* COUNTING_BYTES, zeroed */
 bool accounts_reset(struct wire_header *h, char *first); /* for this process; false: no memory */
 void accounts_drop(void);                                /* of a forked child: its parent's */
 void accounts_begin(struct thread *t);  /* it is a new thread, or has another name */

@@ -27,8 +27,8 @@ static struct {
     char *slab, *slab_end;
     size_t slab_size;
     unsigned spacing;
-    struct spin lock; /* of what follows, and of making parts */
-    struct wire_wide *wide; /* an open table by address */
+    struct spin lock;              /* of what follows, and of making parts */
+    struct wire_wide *wide;        /* an open table by address */
     uint32_t wide_mask, wide_used; /* used: taken once, and empty again perhaps */
 } block_index;
 
@@ -74,8 +74,7 @@ static __attribute__((noinline, cold)) char *part_make(uintptr_t address, unsign
         block_index.parts = slab_take(PARTS * sizeof *block_index.parts);
     if (!atomic_load(table) || !block_index.parts)
         goto out;
-    _Atomic(struct region *) *region =
-        &atomic_load(table)->regions[number & (TABLE_SIZE - 1)];
+    _Atomic(struct region *) *region = &atomic_load(table)->regions[number & (TABLE_SIZE - 1)];
     if (!atomic_load(region))
         atomic_store(region, slab_take(sizeof(struct region)));
     if (!atomic_load(region))
@@ -88,9 +87,12 @@ static __attribute__((noinline, cold)) char *part_make(uintptr_t address, unsign
     if (slots) {
         if (told)
             atomic_store(&index_told, true);
-        block_index.parts[count] = (struct wire_index_part){
-            .region = number, .slots = (uintptr_t)slots, .granule_bits = bits, .told = told,
-            .spacing = (uint16_t)block_index.spacing};
+        block_index.parts[count] =
+            (struct wire_index_part){.region = number,
+                                     .slots = (uintptr_t)slots,
+                                     .granule_bits = bits,
+                                     .told = told,
+                                     .spacing = (uint16_t)block_index.spacing};
         atomic_store(&block_index.part_count, count + 1);
         if (recorder.header)
             index_tell(recorder.header);
@@ -162,12 +164,12 @@ static inline void *slot_of(uintptr_t address, unsigned class, bool make)
     char *slots = NULL;
     if (UNLIKELY(number >= (uint64_t)TABLE_SIZE * TABLE_SIZE))
         return NULL;
-    struct region_table *table = atomic_load_explicit(
-        &block_index.tables[number >> TABLE_BITS], memory_order_acquire);
+    struct region_table *table =
+        atomic_load_explicit(&block_index.tables[number >> TABLE_BITS], memory_order_acquire);
     struct region *region =
-        LIKELY(table != NULL) ? atomic_load_explicit(&table->regions[number & (TABLE_SIZE - 1)],
-                                                     memory_order_acquire)
-                              : NULL;
+        LIKELY(table != NULL)
+            ? atomic_load_explicit(&table->regions[number & (TABLE_SIZE - 1)], memory_order_acquire)
+            : NULL;
     if (LIKELY(region != NULL))
         slots = atomic_load_explicit(&region->classes[class], memory_order_acquire);
     if (UNLIKELY(!slots)) {

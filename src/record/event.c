@@ -160,9 +160,8 @@ static inline void event_tick(struct thread *t)
 
 #define ASK SIZE_MAX /* its allocator, how much of a block can be used */
 
-static inline __attribute__((always_inline)) bool alloc(struct thread *t, void *p, size_t size,
-                                                        const uint64_t *caller, size_t usable,
-                                                        bool told)
+static inline __attribute__((always_inline)) bool
+alloc(struct thread *t, void *p, size_t size, const uint64_t *caller, size_t usable, bool told)
 {
     if (UNLIKELY(atomic_load_explicit(&recorder.header->paused, memory_order_relaxed)))
         return false;
@@ -213,8 +212,7 @@ bool event_alloc_sized(struct thread *t, void *p, size_t size, size_t usable,
     return alloc(t, p, size, caller, usable, false);
 }
 
-bool event_alloc_told(struct thread *t, void *p, size_t size, size_t usable,
-                      const uint64_t *caller)
+bool event_alloc_told(struct thread *t, void *p, size_t size, size_t usable, const uint64_t *caller)
 {
     return alloc(t, p, size, caller, usable, true);
 }
@@ -251,9 +249,13 @@ void event_fork(struct thread *t)
     tls.fork = atomic_fetch_add(&recorder.forks, 1) + 1;
     if (recorder.in_place)
         accounts_rows(t); /* what is live now is what the child inherits */
-    if (event_room(t, 2)) {
+    if (event_room(t, 4)) {
         event_clock(t, 0);
         event_word(t, WIRE_WORD(WIRE_FORK, 0, tls.fork));
+        if (recorder.in_place) {
+            event_word(t, atomic_load(&recorder.header->totals.inherited_blocks));
+            event_word(t, atomic_load(&recorder.header->totals.inherited_bytes));
+        }
         event_publish(t);
     }
 }

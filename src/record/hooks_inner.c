@@ -57,7 +57,7 @@ static inline __attribute__((always_inline)) bool record(struct thread *t, void 
         ENTER(name, parameters, arguments);                                                        \
         size_t large = old && UNLIKELY(large_may_be(old)) ? large_drop(old) : 0;                   \
         if (old)                                                                                   \
-            event_realloc(t, old, asked(), WIRE_FREE_MAYBE);                                                \
+            event_realloc(t, old, asked(), WIRE_FREE_MAYBE);                                       \
         void *p = function arguments;                                                              \
         if (UNLIKELY(!p)) {                                                                        \
             if (old)                                                                               \
@@ -78,7 +78,7 @@ static inline __attribute__((always_inline)) bool record(struct thread *t, void 
         void(*function) parameters = inner_next[INNER_##name];                                     \
         struct thread *t = p ? thread_enter() : NULL;                                              \
         if (LIKELY(t != NULL))                                                                     \
-            event_free(t, p, asked(), WIRE_FREE_MAYBE);                                                     \
+            event_free(t, p, asked(), WIRE_FREE_MAYBE);                                            \
         function arguments;                                                                        \
         if (LIKELY(t != NULL))                                                                     \
             thread_leave();                                                                        \

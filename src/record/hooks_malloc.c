@@ -111,9 +111,9 @@ void HOOK(cfree)(void *p)
         }                                                                                          \
         struct thread *t = thread_enter();                                                         \
         if (LIKELY(t != NULL))                                                                     \
-            event_free(t, p, next.malloc_usable_size, WIRE_FREE_SURE);                                                      \
+            event_free(t, p, next.malloc_usable_size, WIRE_FREE_SURE);                             \
         else                                                                                       \
-            free_beneath(p, next.malloc_usable_size);                                                                       \
+            free_beneath(p, next.malloc_usable_size);                                              \
         next.name arguments;                                                                       \
         if (LIKELY(t != NULL))                                                                     \
             thread_leave();                                                                        \

@@ -229,11 +229,11 @@ static char *first_accounts; /* as they are mapped at the start; NULL: they are 
 
 static void map_accounts(const struct wire_header *h, int fd)
 {
-    long p = h->in_place ? sys_call(SYS_mmap, 0L,
-                                    (long)(WIRE_ACCOUNTS_FIRST * sizeof(struct wire_account)),
-                                    (long)(PROT_READ | PROT_WRITE), (long)MAP_SHARED, (long)fd,
-                                    (long)h->accounts_offset)
-                         : 0;
+    long p = h->in_place
+                 ? sys_call(SYS_mmap, 0L, (long)(WIRE_ACCOUNTS_FIRST * sizeof(struct wire_account)),
+                            (long)(PROT_READ | PROT_WRITE), (long)MAP_SHARED, (long)fd,
+                            (long)h->accounts_offset)
+                 : 0;
     first_accounts = p < 0 && p > -4096 ? NULL : (char *)p;
 }
 
@@ -474,8 +474,7 @@ bool recorder_connect(void)
         return false;
     }
     recorder.in_place = h->in_place;
-    if (h->in_place &&
-        (!accounts_reset(h, first_accounts) || h->first_era < request.first_era)) {
+    if (h->in_place && (!accounts_reset(h, first_accounts) || h->first_era < request.first_era)) {
         recorder_stop();
         return false;
     }

@@ -307,8 +307,8 @@ bool event_alloc_told(struct thread *t, void *p, size_t size, size_t usable,
                       const uint64_t *caller);
 /* Before it is done. `usable`: as of event_free. false: the block is not known. */
 bool event_realloc(struct thread *t, void *old, usable_of *usable, enum wire_free how);
-void event_realloc_failed(struct thread *t);                         /* after; or event_alloc */
-void event_fork(struct thread *t);                                   /* before it is done */
+void event_realloc_failed(struct thread *t); /* after; or event_alloc */
+void event_fork(struct thread *t);           /* before it is done */
 /* `plain`: private, anonymous, at any address: it may be an arena of CPython. */
 void event_map(struct thread *t, void *p, size_t size, bool plain, const uint64_t *caller);
 bool event_unmap(struct thread *t, void *p, size_t size); /* before it is done; was it written? */
@@ -322,8 +322,8 @@ void event_meet(struct thread *t, uint64_t address); /* another thread's stamp i
 
 /* large.c */
 #define LARGE_BLOCK ((size_t)256 << 10)
-void large_keep(void *p, size_t size);       /* one was allocated */
-size_t large_drop(void *p);                  /* it goes: its size, or 0: not known */
+void large_keep(void *p, size_t size); /* one was allocated */
+size_t large_drop(void *p);            /* it goes: its size, or 0: not known */
 /* Before a free: looks at its pages, if it is one. */
 void large_freed(struct thread *t, void *p, usable_of *usable);
 /* Bytes of [start, end) on pages that are not there; false: the kernel does not say. */

@@ -71,7 +71,7 @@ void thread_interval_ends(struct thread *t, uint32_t tick)
 void thread_named(struct thread *t, const char *name)
 {
     if (recorder.in_place && t->names++ >= 2) { /* the first is inherited, the second its own */
-        accounts_rows(t); /* those are of its last name */
+        accounts_rows(t);                       /* those are of its last name */
         accounts_begin(t);
     }
     for (unsigned part = 0; part < THREAD_NAME_SIZE / 16 && *name; part++) {

@@ -43,7 +43,8 @@ struct wire_account {
     uint32_t base_blocks, saved_blocks, own_peak_blocks;
     uint32_t cells;    /* the first of its cells; 0: none */
     uint16_t reallocs; /* since the last row */
-    uint8_t growths, otherwise; /* blocks that replaced another: as arrays grow, or not; up to 255 */
+    uint8_t growths,
+        otherwise; /* blocks that replaced another: as arrays grow, or not; up to 255 */
 };
 static_assert(sizeof(struct wire_account) == 128, "wire ABI");
 
@@ -51,10 +52,10 @@ static_assert(sizeof(struct wire_account) == 128, "wire ABI");
 #define WIRE_ACCOUNT_FIRST 2u
 
 /* wire_account.owner */
-#define WIRE_ACCOUNT_BUCKET  63u        /* size_bucket() of the first block */
-#define WIRE_ACCOUNT_SEVERAL (1u << 6)  /* there were others; all since then are in cells */
+#define WIRE_ACCOUNT_BUCKET  63u       /* size_bucket() of the first block */
+#define WIRE_ACCOUNT_SEVERAL (1u << 6) /* there were others; all since then are in cells */
 #define WIRE_ACCOUNT_OTHERS  (1u << 7)
-#define WIRE_ACCOUNT_OWNER   (1u << 8)  /* times the number of the thread, which is new for each */
+#define WIRE_ACCOUNT_OWNER   (1u << 8) /* times the number of the thread, which is new for each */
 
 /* Blocks of an account by size or by lifetime; what is in no cell is in the first bucket. */
 #define WIRE_CELL_SIZES 4u  /* buckets: counts and bytes */
@@ -74,7 +75,7 @@ struct wire_cell {
 static_assert(sizeof(struct wire_cell) == 56, "wire ABI");
 #define WIRE_CELL_BYTES 64 /* between two of them */
 
-#define WIRE_ACCOUNTS_MAX (1u << 26)
+#define WIRE_ACCOUNTS_MAX   (1u << 26)
 #define WIRE_ACCOUNTS_FIRST (1u << 13) /* mapped at the start; windows double */
 
 /*
@@ -82,12 +83,12 @@ static_assert(sizeof(struct wire_cell) == 56, "wire ABI");
  * begin at least 2^granule_bits from each other. Up to WIRE_SMALL_BITS a slot is one word, from
  * there on a wire_block.
  */
-#define WIRE_REGION_BITS  24
-#define WIRE_SMALL_BITS   7
+#define WIRE_REGION_BITS   24
+#define WIRE_SMALL_BITS    7
 #define WIRE_GRANULE_LEAST 3
-#define WIRE_GRANULE_MOST 12
-#define WIRE_TOLD_CLASSES 2 /* of blocks whose size must be told, by granules of 8 and 16 */
-#define WIRE_CLASSES      (WIRE_GRANULE_MOST - WIRE_GRANULE_LEAST + 1 + WIRE_TOLD_CLASSES)
+#define WIRE_GRANULE_MOST  12
+#define WIRE_TOLD_CLASSES  2 /* of blocks whose size must be told, by granules of 8 and 16 */
+#define WIRE_CLASSES       (WIRE_GRANULE_MOST - WIRE_GRANULE_LEAST + 1 + WIRE_TOLD_CLASSES)
 
 struct wire_index_part {
     uint64_t region; /* address >> WIRE_REGION_BITS */
@@ -116,16 +117,16 @@ static_assert(sizeof(struct wire_wide) == 24, "wire ABI");
  * the least in this part 4, and place in the granule 4, these two by 8 bytes. Or, told: size 15, and
  * whether the block is as large as the next multiple of 16.
  */
-#define WIRE_SLOT_ACCOUNT(w) ((uint32_t)((w) >> 38))
-#define WIRE_SLOT_ERA(w)     ((uint32_t)((w) >> 16) & WIRE_ERA_MOST)
-#define WIRE_SLOT_LOW(w)     ((uint32_t)(w) & 0xffffu)
+#define WIRE_SLOT_ACCOUNT(w)         ((uint32_t)((w) >> 38))
+#define WIRE_SLOT_ERA(w)             ((uint32_t)((w) >> 16) & WIRE_ERA_MOST)
+#define WIRE_SLOT_LOW(w)             ((uint32_t)(w)&0xffffu)
 #define WIRE_SLOT(account, era, low) ((uint64_t)(account) << 38 | (uint64_t)(era) << 16 | (low))
-#define WIRE_SLOT_PLACE(low)  ((low) & 15)
-#define WIRE_SLOT_BEYOND(low) (((low) >> 4 & 15) * 8)
-#define WIRE_SLOT_SLACK(low)  ((low) >> 8)
-#define WIRE_TOLD_ROUNDED 0x8000u
-#define WIRE_TOLD_WIDE    0x7fffu /* the size is in the table of those */
-#define WIRE_ERA_MOST     0x3fffffu
+#define WIRE_SLOT_PLACE(low)         ((low)&15)
+#define WIRE_SLOT_BEYOND(low)        (((low) >> 4 & 15) * 8)
+#define WIRE_SLOT_SLACK(low)         ((low) >> 8)
+#define WIRE_TOLD_ROUNDED            0x8000u
+#define WIRE_TOLD_WIDE               0x7fffu /* the size is in the table of those */
+#define WIRE_ERA_MOST                0x3fffffu
 
 static inline uint32_t wire_slot_bytes(uint32_t granule_bits)
 {

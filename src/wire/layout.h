@@ -188,8 +188,8 @@ struct wire_totals {
     _Atomic uint32_t total_owner;         /* the thread that told its part last */
     _Atomic uint32_t accounts_end;        /* numbers below are claimed */
     _Atomic uint64_t inherited_blocks, inherited_bytes; /* freed of what was there at the fork */
-    _Atomic uint64_t unknown_frees; /* of blocks that were never announced */
-    _Atomic uint64_t missed_frees; /* blocks whose address came up again */
+    _Atomic uint64_t unknown_frees;                     /* of blocks that were never announced */
+    _Atomic uint64_t missed_frees;                      /* blocks whose address came up again */
     /* The block index is in the program's own memory (record/block_index.h). */
     _Atomic uint64_t index_parts; /* address of an array of wire_index_part */
     _Atomic uint32_t index_part_count;
@@ -208,10 +208,10 @@ struct wire_header {
     uint32_t slots_limit; /* the file has room for so many slots of the stack tree */
     uint32_t python_size; /* 0: Python's frames are not wanted */
     uint64_t python_offset;
-    uint32_t mark_on;        /* functions whose entries shall be marks; 0: none (WIRE_FUNCTIONS) */
-    uint64_t plant_leak;     /* bytes that each mark shall leak; 0: none */
-    uint32_t objects_wanted; /* 1: CPython's own allocators shall be wrapped */
-    uint32_t in_place;       /* 1: the program counts in accounts (wire/accounts.h) */
+    uint32_t mark_on;         /* functions whose entries shall be marks; 0: none (WIRE_FUNCTIONS) */
+    uint64_t plant_leak;      /* bytes that each mark shall leak; 0: none */
+    uint32_t objects_wanted;  /* 1: CPython's own allocators shall be wrapped */
+    uint32_t in_place;        /* 1: the program counts in accounts (wire/accounts.h) */
     uint64_t accounts_offset; /* of the accounts in the file, which is not mapped from there on */
     uint64_t eras_offset;     /* WIRE_ERAS times at which eras began */
     uint64_t start_ns;        /* of CLOCK_MONOTONIC: eras are counted from here */
@@ -227,8 +227,8 @@ struct wire_header {
             _Atomic uint32_t tick; /* counts clock ticks; never 0 */
         };
     };
-    _Atomic uint32_t detached;          /* the collector went away: stop recording */
-    _Atomic uint32_t paused;            /* by either side: allocations are not recorded */
+    _Atomic uint32_t detached; /* the collector went away: stop recording */
+    _Atomic uint32_t paused;   /* by either side: allocations are not recorded */
 
     /* Written by the program. */
     _Alignas(64) _Atomic uint32_t slots_end; /* of the stack tree: slots below it are claimed */
@@ -311,7 +311,8 @@ enum wire_counted_kind {
                            accounts: old, new | eras: old, new */
 };
 /* Besides, WIRE_TICK has a second word, the highest that the heap was before it, or 0; and
- * WIRE_UNMAP a third, wire_totals.peak_epoch. */
+ * WIRE_UNMAP a third, wire_totals.peak_epoch; WIRE_FORK two more, what was freed by then of what the
+ * process had inherited itself: blocks and bytes. */
 
 enum wire_free {
     WIRE_FREE_SURE, /* the block was allocated where we could see it */
@@ -401,7 +402,8 @@ static inline unsigned wire_record_words(unsigned kind)
 static inline unsigned wire_counted_words(unsigned kind)
 {
     static const uint8_t words[16] = {
-        [WIRE_ROW_SMALL] = 2, [WIRE_ROW] = 7, [WIRE_GROWTH] = 6, [WIRE_UNMAP] = 3, [WIRE_TICK] = 2,
+        [WIRE_ROW_SMALL] = 2, [WIRE_ROW] = 7,  [WIRE_GROWTH] = 6,
+        [WIRE_UNMAP] = 3,     [WIRE_TICK] = 2, [WIRE_FORK] = 3,
     };
     return kind == WIRE_REALLOC || kind == WIRE_REALLOC_FAILED ? 1
            : words[kind]                                       ? words[kind]
@@ -480,7 +482,7 @@ struct wire_request {
     uint32_t limited_space; /* WIRE_HELLO: address space is limited, ask for little of it */
     uint32_t parent; /* WIRE_HELLO of a forked process: who forked, and its WIRE_FORK's number */
     uint32_t fork;
-    uint32_t first_era;     /* WIRE_HELLO of a forked process: its own blocks are of this era on */
+    uint32_t first_era; /* WIRE_HELLO of a forked process: its own blocks are of this era on */
     uint32_t unused;
     uint32_t process;       /* of `tidemark ctl`: which process is meant; 0: all */
     uint32_t exit;          /* WIRE_EXITING: enum wire_exit */

@@ -99,8 +99,8 @@ static void test_sizes_that_do_not_fit(void **state)
 {
     (void)state;
     uint64_t at = HEAP + (2 << 20);
-    put(at, 3, 33, 41, false);       /* not a multiple of 8 from the least */
-    put(at + 64, 4, 1, 4, false);    /* less than any part is for */
+    put(at, 3, 33, 41, false);    /* not a multiple of 8 from the least */
+    put(at + 64, 4, 1, 4, false); /* less than any part is for */
     put(at + 128, 5, 10, 1000, false);
     check_take(at, 3, 33, 41, false);
     check_take(at + 64, 4, 1, 4, false);
@@ -156,9 +156,12 @@ static void test_no_room(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_size),      cmocka_unit_test(test_other_usable_size),
-        cmocka_unit_test(test_sizes_that_do_not_fit), cmocka_unit_test(test_told),
-        cmocka_unit_test(test_missed_free),     cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_every_size),
+        cmocka_unit_test(test_other_usable_size),
+        cmocka_unit_test(test_sizes_that_do_not_fit),
+        cmocka_unit_test(test_told),
+        cmocka_unit_test(test_missed_free),
+        cmocka_unit_test(test_no_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,10 +7,11 @@
 
 #include "collect/counting/target.h"
 
-#define UNIT           sizeof(struct wire_account)
-#define LIMITED        (1u << 17) /* accounts, where address space is scarce */
-#define ERA_SHARE_NS   16384      /* an era is at least this part of the run */
-#define PENDING_BYTES  (8u << 10) /* record/accounts.c: what a thread may not have told of its total */
+#define UNIT         sizeof(struct wire_account)
+#define LIMITED      (1u << 17) /* accounts, where address space is scarce */
+#define ERA_SHARE_NS 16384      /* an era is at least this part of the run */
+#define PENDING_BYTES                                                                              \
+    (8u << 10) /* record/accounts.c: what a thread may not have told of its total */
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
@@ -371,13 +372,19 @@ void accounts_take_unknown(struct target *t)
     t->accounts.unknown_frees = unknown;
 }
 
+void accounts_inherited(struct target *t, uint64_t blocks, uint64_t bytes)
+{
+    t->profile.inherited.freed_blocks = blocks;
+    t->profile.inherited.freed_bytes = bytes;
+}
+
 void accounts_take_counters(struct target *t)
 {
     struct wire_totals *totals = &t->header->totals;
     take_early(t);
     t->missed_frees = atomic_load(&totals->missed_frees);
-    t->profile.inherited.freed_blocks = atomic_load(&totals->inherited_blocks);
-    t->profile.inherited.freed_bytes = atomic_load(&totals->inherited_bytes);
+    accounts_inherited(t, atomic_load(&totals->inherited_blocks),
+                       atomic_load(&totals->inherited_bytes));
 }
 
 void accounts_end_interval(struct target *t, uint32_t tick)
@@ -423,8 +430,8 @@ void accounts_begin_era(struct target *t, uint64_t now_ns)
     uint64_t least_ns = now_ns / ERA_SHARE_NS, moment = (uint64_t)t->tick << 32 | t->eras.now;
     uint64_t last_ns = vec_last(&t->eras.eras)->start_ns;
     for (uint32_t i = 1; i < 4; i++)
-        atomic_store_explicit(&era_ms[(t->eras.now + i) % WIRE_ERAS],
-                              (uint32_t)(now_ns / 1000000), memory_order_relaxed);
+        atomic_store_explicit(&era_ms[(t->eras.now + i) % WIRE_ERAS], (uint32_t)(now_ns / 1000000),
+                              memory_order_relaxed);
     if (now_ns < last_ns + (least_ns > ERA_LEAST_NS ? least_ns : ERA_LEAST_NS) ||
         t->eras.now >= WIRE_ERA_MOST)
         return;
@@ -510,7 +517,8 @@ static void settle_account(struct target *t, uint32_t number, uint32_t epoch,
         return;
     struct account *to = &t->ledger.accounts.items[known - 1];
     struct amount live = {.bytes = a.base_bytes + a.bytes - a.freed,
-                          .blocks = (uint64_t)(int64_t)(int32_t)(a.base_blocks + a.allocs - a.frees)};
+                          .blocks =
+                              (uint64_t)(int64_t)(int32_t)(a.base_blocks + a.allocs - a.frees)};
     live.usable = live.bytes + a.base_slack + a.slack - a.slack_freed;
     bool saved = a.saved_epoch == epoch;
     to->site.at_peak_bytes += saved ? a.saved_bytes : live.bytes;

@@ -47,7 +47,7 @@ struct accounts {
     VEC(struct shown_row) shown;
     VEC(struct early_row) early;
     uint64_t unknown_frees, unknown_now, peak_seen; /* of the totals */
-    uint64_t interval_peak_bytes;      /* the highest that a tick told of the open interval */
+    uint64_t interval_peak_bytes; /* the highest that a tick told of the open interval */
 };
 
 void accounts_lay_out(struct wire_header *h, bool limited_space, size_t *file_size);
@@ -62,6 +62,8 @@ bool accounts_look(struct target *t, struct reader *r, bool ended);
 /* Unknown frees: before rings are read, which may say that the program was paused; and after. */
 void accounts_note_counters(struct target *t);
 void accounts_take_unknown(struct target *t);
+/* Of what it inherited, so much has been freed. */
+void accounts_inherited(struct target *t, uint64_t blocks, uint64_t bytes);
 /* Other counters that are not in accounts. */
 void accounts_take_counters(struct target *t);
 /* Before an interval ends: its peak. */

@@ -112,8 +112,8 @@ static bool read_parts(struct reading *k)
         return true;
     size_t bytes = (count - had) * sizeof *t->index.parts.items;
     vec_reserve(&t->index.parts, count);
-    if (remote_memory_read(&k->memory, atomic_load(&totals->index_parts) +
-                                           had * sizeof *t->index.parts.items,
+    if (remote_memory_read(&k->memory,
+                           atomic_load(&totals->index_parts) + had * sizeof *t->index.parts.items,
                            t->index.parts.items + had, bytes) != (ssize_t)bytes)
         return false;
     t->index.parts.count = count;
@@ -127,7 +127,8 @@ static void read_part(struct reading *k, const struct wire_index_part *p)
         p->slots % 4096)
         return;
     uint64_t end = p->slots + wire_part_bytes(p->granule_bits);
-    if (k->pagemap >= 0 && pagemap_runs(k->pagemap, p->slots, end, PAGE_PRESENT | PAGE_SWAPPED, 0, &runs))
+    if (k->pagemap >= 0 &&
+        pagemap_runs(k->pagemap, p->slots, end, PAGE_PRESENT | PAGE_SWAPPED, 0, &runs))
         for (size_t i = 0; i < runs.items.count; i++)
             read_run(k, p, runs.items.items[i].start, runs.items.items[i].end);
     else
@@ -223,7 +224,8 @@ static bool find_holding(struct target *t, uint64_t address, uint64_t lowest, bo
                          struct block *out)
 {
     struct nearest n = {.address = address};
-    struct reading k = {.target = t, .found = keep_nearest, .context = &n, .freed_too = freed, .pagemap = -1};
+    struct reading k = {
+        .target = t, .found = keep_nearest, .context = &n, .freed_too = freed, .pagemap = -1};
     remote_memory_open(&k.memory, t->pid);
     read_parts(&k);
     for (size_t i = 0; i < t->index.parts.count; i++)

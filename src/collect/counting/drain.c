@@ -469,6 +469,8 @@ static void drain_some(struct target *t, struct reader *r, struct batch *b, uint
         } else if (kind == WIRE_MAP || kind == WIRE_UNMAP) {
             process_map(t, r, w);
         } else if (kind == WIRE_FORK) {
+            if (t->in_place)
+                accounts_inherited(t, w[1], w[2]);
             inherit_fork(t, (uint32_t)w[0]);
         } else if (kind == WIRE_REALLOC_FAILED) {
             process_realloc_failed(t, r);

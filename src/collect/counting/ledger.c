@@ -163,7 +163,8 @@ void ledger_alloc(struct ledger *l, uint32_t account, uint64_t size, uint64_t us
     delta[COL_USABLE] += usable;
     delta[COL_REALLOCS] += by_realloc;
     bool heap = domain_is_live(a->domain);
-    if (!heap || l->in_place || l->live.bytes + size <= l->peak_bytes) /* else the peak is after this */
+    if (!heap || l->in_place ||
+        l->live.bytes + size <= l->peak_bytes) /* else the peak is after this */
         before_change(l, a);
     a->live.bytes += size;
     a->live.blocks++;

@@ -400,7 +400,8 @@ static void sum_up_live(struct target *t, uint64_t now_ns)
 {
     struct live_summary *s = vec_push(&t->scan.results);
     block_index_read(t);
-    bool known = !t->in_place || (!t->ended && t->index.known && t->blocks.count == t->ledger.live.blocks);
+    bool known =
+        !t->in_place || (!t->ended && t->index.known && t->blocks.count == t->ledger.live.blocks);
     (known ? live_summary_take : live_summary_derive)(s, t, SCAN_END, now_ns);
 }
 

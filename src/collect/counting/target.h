@@ -147,7 +147,7 @@ struct target {
     uint32_t tick; /* ends of intervals before this one have been seen to */
     struct marks marks;
     struct mark_on *mark_on; /* the session's; NULL: nobody asked */
-    bool in_place; /* it counts itself */
+    bool in_place;           /* it counts itself */
     uint64_t eras_offset;
     struct {
         VEC(struct wire_index_part) parts; /* of its block index, as far as they were read */

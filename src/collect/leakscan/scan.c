@@ -151,7 +151,8 @@ static bool is_hopeless(struct scanning *s)
 static int check_cost(struct scanning *s, struct err *err)
 {
     const struct target *t = s->target;
-    uint64_t blocks = block_index_count(t), cost_ns = 0, bytes = address_set_bytes(&s->memory.resident);
+    uint64_t blocks = block_index_count(t), cost_ns = 0,
+             bytes = address_set_bytes(&s->memory.resident);
     if (s->limit_ns == UINT64_MAX)
         return 0;
     if (t->forked && !t->has_forked && s->memory.residency) {

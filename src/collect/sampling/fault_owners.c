@@ -14,8 +14,8 @@ static bool is_last(struct owner *last, struct target *t, uint64_t address)
 {
     struct block now, *b = &last->block;
     return address >= b->address && address - b->address < b->usable &&
-           holding(t, b->address, b->address, NULL, &now) &&
-           now.address == b->address && now.usable == b->usable && now.site == b->site;
+           holding(t, b->address, b->address, NULL, &now) && now.address == b->address &&
+           now.usable == b->usable && now.site == b->site;
 }
 
 bool owner_find(struct owner *last, struct target *t, const struct sampled_map *m, uint64_t address,
@@ -27,8 +27,7 @@ bool owner_find(struct owner *last, struct target *t, const struct sampled_map *
     uint64_t lowest = range ? range->start : m->start;
     if (address - lowest > FURTHEST)
         lowest = address - FURTHEST;
-    if (is_last(last, t, address) ||
-        holding(t, address, lowest, &last->gap, &last->block)) {
+    if (is_last(last, t, address) || holding(t, address, lowest, &last->gap, &last->block)) {
         *account = last->block.site;
         return true;
     }
